@@ -116,6 +116,9 @@ function writerOf(fd, streamOf, onClosed) {
   };
 }
 
+exports.servable = servable;
+exports.take = take;
+
 /**
  * @param folder that of the server
  * @param alone runs the command in this process; called where no process of the server is free, or none answers

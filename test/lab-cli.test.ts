@@ -5,16 +5,20 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
+import { WARM } from './support/warm.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-lab-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const kernels = join('test', 'kernels');
-function orrery(...args: string[]) {
+/** Commands of whose costs nobody asks, and which are shown to start cold by others. */
+const orrery = (...args: string[]) => run(WARM, args);
+const cold = (...args: string[]) => run({}, args);
+function run(how: Readonly<Record<string, string>>, args: readonly string[]) {
   const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
     cwd: root,
     encoding: 'utf8',
-    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
+    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache'), ...how },
   });
   return { code: r.status, out: r.stdout, err: r.stderr };
 }
@@ -35,7 +39,7 @@ describe('orrery measure', () => {
   const saxpy = join(kernels, 'saxpy', 'saxpy.sm_80.ptx');
 
   it('shows one kernel in full, several as a table, and all as JSON', () => {
-    const many = orrery('measure', saxpy, '--no-ptxas');
+    const many = cold('measure', saxpy, '--no-ptxas');
     expect([many.code, fits(many.out)]).toEqual([0, []]);
     expect(many.out).toMatch(/^saxpy +15 /m);
     expect(many.out).toMatch(/2 kernels of 1 file, 2 with a launch/);
@@ -97,7 +101,7 @@ describe('orrery ab', () => {
   const off = '--set DisableMergeEquivalentConditionalFlow=true';
 
   it('says what got worse, by how much, and which phase and knob did it', () => {
-    const r = orrery('ab', 'base', off, '--kernels', ...files, '--no-ptxas', '--repeat', '0');
+    const r = cold('ab', 'base', off, '--kernels', ...files, '--no-ptxas', '--repeat', '0');
     expect([r.code, fits(r.out)]).toEqual([0, []]);
     expect(r.out).toMatch(
       /0 helped, 1 HURT, 3 unchanged by weighted \(geometric mean \+\d.\d+ %\); results equal/,
@@ -197,12 +201,13 @@ rules:
     const none = join(dir, 'none.ptx');
     writeFileSync(none, '.version 8.0\n.target sm_80\n.address_size 64\n.global .u32 g;\n');
     const kernels = ['--kernels', none, '--no-ptxas'];
-    for (const args of [
-      ['measure', none, '--no-ptxas'],
-      ['ab', 'base', 'disable:GvnCse', ...kernels, '--repeat', '0'],
-      ['evaluate', ...kernels],
-    ]) {
-      const r = orrery(...args);
+    for (const [start, ...args] of [
+      [orrery, 'measure', none, '--no-ptxas'],
+      [orrery, 'ab', 'base', 'disable:GvnCse', ...kernels, '--repeat', '0'],
+      // Reads standard input.
+      [cold, 'evaluate', ...kernels],
+    ] as const) {
+      const r = start(...args);
       expect([args[0], r.code, r.out, r.err]).toEqual([
         args[0],
         1,

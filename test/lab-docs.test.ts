@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { WARM } from './support/warm.ts';
 
 // Every command of the lab's page is run as it stands there; what the page says that it prints has the same form.
 
@@ -12,7 +13,8 @@ const page = readFileSync(join(root, 'src', 'lab', 'README.md'), 'utf8');
 const dir = mkdtempSync(join(tmpdir(), 'orrery-lab-docs-'));
 symlinkSync(join(root, 'test'), join(dir, 'test'));
 afterAll(() => rmSync(dir, { recursive: true }));
-const orrery = `${process.execPath} ${join(root, 'bin', 'orrery.js')}`;
+const bin = join(root, 'bin', 'orrery.js');
+const orrery = `${process.execPath} ${bin}`;
 const commands = [
   ...page.matchAll(/```sh\n(.*)\n```\n\n<!-- shows-(\w+): begin -->\n\n```\n([\s\S]*?)\n```/g),
 ];
@@ -31,10 +33,16 @@ describe('the page of the lab', () => {
   });
 
   it.each(commands.map((c) => [c[1], c[3]]))('%s', (command, shown) => {
-    const r = spawnSync('sh', ['-c', command.replaceAll('npx orrery', orrery)], {
+    // One command of plain words needs no shell.
+    const [, words] = /^npx orrery ([\w ./:@=-]+)$/.exec(command) ?? [];
+    const [file, args] =
+      words === undefined
+        ? ['sh', ['-c', command.replaceAll('npx orrery', orrery)]]
+        : [process.execPath, [bin, ...words.split(' ')]];
+    const r = spawnSync(file, args, {
       cwd: dir,
       encoding: 'utf8',
-      env: { ...process.env, NO_COLOR: '1', ORRERY: orrery, XDG_CACHE_HOME: join(dir, 'cache') },
+      env: { ...process.env, ...WARM, NO_COLOR: '1', ORRERY: orrery, XDG_CACHE_HOME: join(dir, 'cache') },
     });
     expect([r.status, r.stderr]).toEqual([0, '']);
     if (command.includes('--emit')) expect(r.stdout.trimEnd()).toBe(shown);

@@ -22,17 +22,22 @@ import { sweepText } from '../src/lab/render/sweep.ts';
 import { PLAIN } from '../src/lab/render/table.ts';
 import type { FinishedCell } from '../src/lab/sweep.ts';
 import { reportOf } from '../src/lab/sweep-report.ts';
+import { once } from '../src/rules/once.ts';
 import { runs } from './support/size.ts';
+import { WARM } from './support/warm.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-sweep-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const bin = join(root, 'bin', 'orrery.js');
 const env = { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') };
-const orrery = (args: readonly string[], input?: string) => {
-  const r = spawnSync(process.execPath, [bin, ...args], { cwd: root, encoding: 'utf8', env, input });
+const run = (args: readonly string[], how: { readonly input?: string; readonly env: NodeJS.ProcessEnv }) => {
+  const r = spawnSync(process.execPath, [bin, ...args], { cwd: root, encoding: 'utf8', ...how });
   return { code: r.status, out: r.stdout, err: r.stderr };
 };
+const orrery = (args: readonly string[]) => run(args, { env: { ...env, ...WARM } });
+/** As a user's command starts, which may read standard input. */
+const cold = (args: readonly string[], input?: string) => run(args, { env, input });
 const schema = (name: string) =>
   new Ajv({ allErrors: true, allowUnionTypes: true }).compile(
     JSON.parse(readFileSync(join(root, 'schemas', 'output', `${name}.schema.json`), 'utf8')) as object,
@@ -355,19 +360,17 @@ describe('orrery sweep', () => {
   const results = join(dir, 'r.jsonl');
   const best = join(dir, 'best.yaml');
   const args = ['sweep', file, '-o', results, '--best', best];
-  let whole = '';
 
   it('runs every arm, and shows the front, effects and the best as a recipe', () => {
-    const r = orrery(args);
+    const r = cold(args);
     expect([r.code, r.err]).toEqual([0, '']);
     expect(r.out).toMatch(/^16 arms of which optimizers pay; best by weighted: .*ContractProducts=true/);
     expect(r.out).toMatch(/^ContractProducts +\d.\d+ % +default/m);
     expect(r.out.split('\n').filter((l) => l.length > 100 && !l.startsWith('re'))).toEqual([]);
-    whole = readFileSync(results, 'utf8');
-    expect(whole.trim().split('\n')).toHaveLength(1 + 16 * 3);
+    expect(readFileSync(results, 'utf8').trim().split('\n')).toHaveLength(1 + 16 * 3);
     // The recipe is the plan of the arm that it was written for.
     const arm = /best by weighted: (\S.*) \(/.exec(r.out)![1];
-    const same = orrery(['ab', arm, `recipe:${best}`, '--kernels', 'test/kernels/softmax/softmax.sm_90.ptx']);
+    const same = orrery(['ab', arm, `recipe:${best}`, '--kernels', 'test/kernels/saxpy/saxpy.sm_90.ptx']);
     expect(same.out).toContain('both arms are the same plan');
   });
 
@@ -377,37 +380,53 @@ describe('orrery sweep', () => {
     expect(check.errors ?? []).toEqual([]);
   });
 
+  // The same arms, on less to measure.
+  const light = join(dir, 'light.experiment.yaml');
+  const lightResults = join(dir, 'light.jsonl');
+  const lightArgs = ['sweep', light, '-o', lightResults, '--best', best];
+  const whole = once(() => {
+    const kernels = ['saxpy/launch.yaml', 'grid-3d/grid-3d.sm_90.ptx'];
+    const text = readFileSync(join(root, file), 'utf8').replace(/^kernels:\n(?: .*\n)*/m, '');
+    const paths = kernels.map((k) => join(root, 'test', 'kernels', k));
+    writeFileSync(light, `${text}kernels: [${paths.join(', ')}]\n`);
+    expect(orrery(lightArgs)).toMatchObject({ code: 0, err: '' });
+    return readFileSync(lightResults, 'utf8');
+  });
+
   it('goes on where a cut left off, with the same result byte for byte', () => {
-    truncateSync(results, Math.floor(whole.length / 2));
-    expect(orrery(args).code).toBe(0);
-    expect(readFileSync(results, 'utf8')).toBe(whole);
+    expect(whole().trim().split('\n')).toHaveLength(1 + 16 * 2);
+    truncateSync(lightResults, Math.floor(whole().length / 2));
+    expect(orrery(lightArgs).code).toBe(0);
+    expect(readFileSync(lightResults, 'utf8')).toBe(whole());
   });
 
   it('and where it was interrupted', async () => {
-    rmSync(results);
-    const child = spawn(process.execPath, [bin, ...args], { cwd: root, env, stdio: 'ignore' });
+    expect(whole()).not.toBe('');
+    rmSync(lightResults);
+    const child = spawn(process.execPath, [bin, ...lightArgs], { cwd: root, env, stdio: 'ignore' });
     const ended = new Promise((done) => child.on('close', done));
-    const lines = () => (existsSync(results) ? readFileSync(results, 'utf8').split('\n').length : 0);
+    const lines = () =>
+      existsSync(lightResults) ? readFileSync(lightResults, 'utf8').split('\n').length : 0;
     while (lines() < 6 && child.exitCode === null) await new Promise((next) => setTimeout(next, 2));
     child.kill('SIGINT');
     await ended;
     const left = lines();
-    const again = orrery(args);
+    const again = orrery(lightArgs);
     expect([again.code, again.err]).toEqual([0, expect.not.stringContaining('error')]);
-    expect(readFileSync(results, 'utf8')).toBe(whole);
+    expect(readFileSync(lightResults, 'utf8')).toBe(whole());
     expect(left).toBeGreaterThanOrEqual(6);
   });
 
   it('results of something else are not taken', () => {
     const other = join(dir, 'other.jsonl');
-    writeFileSync(other, whole.replace(/"identity":"\w+"/, '"identity":"0"'));
-    const r = orrery(['sweep', file, '-o', other, '--best', best]);
+    writeFileSync(other, whole().replace(/"identity":"\w+"/, '"identity":"0"'));
+    const r = orrery(['sweep', light, '-o', other, '--best', best]);
     expect([r.code, r.out]).toEqual([1, '']);
     expect(r.err).toMatch(/results of another experiment/);
-    expect(orrery(['sweep', file, '-o', other, '--best', best, '--restart']).code).toBe(0);
-    expect(readFileSync(other, 'utf8')).toBe(whole);
+    expect(orrery(['sweep', light, '-o', other, '--best', best, '--restart']).code).toBe(0);
+    expect(readFileSync(other, 'utf8')).toBe(whole());
     copyFileSync(join(root, 'package.json'), other);
-    expect(orrery(['sweep', file, '-o', other]).err).toMatch(/this is not a results file/);
+    expect(orrery(['sweep', light, '-o', other]).err).toMatch(/this is not a results file/);
   });
 
   it('a moved phase becomes an order beside the recipe; an illegal place is an arm that does not count', () => {
@@ -459,7 +478,7 @@ describe('orrery evaluate', () => {
       'junk',
       '{"disabel":["GeneralOptimizeMid"]}',
     ];
-    const r = orrery(['evaluate', '--kernels', kernels, '--per-kernel'], `${lines.join('\n')}\n`);
+    const r = cold(['evaluate', '--kernels', kernels, '--per-kernel'], `${lines.join('\n')}\n`);
     expect([r.code, r.err]).toEqual([0, '']);
     const answers = r.out
       .trim()

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../src/spec/node-cache.ts';
 import { command, type Outcome } from './support/commands.ts';
+import { WARM } from './support/warm.ts';
 
 /*
  * Every command in a code block of a README runs as typed in the folder of a clone.
@@ -108,7 +109,7 @@ const run = (
   const cache = join(cwd, '.user-cache');
   return command(file, args, {
     cwd,
-    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: cache, ...runtime },
+    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: cache, ...WARM, ...runtime },
   });
 };
 
@@ -117,10 +118,12 @@ describe.concurrent('commands of', () => {
   test.each(READMES.filter((f) => f !== 'src/lab/README.md'))('%s', async (readme) => {
     const steps = stepsOf(readFileSync(join(ROOT, readme), 'utf8'));
     const dir = clone();
-    const own = steps.some((s) => 'line' in s && /\borrery server\b/.test(s.line));
-    if (own) mkdirSync(join(dir, '.user-run'), { mode: 0o700 });
-    const runtime: Record<string, string> = own ? { XDG_RUNTIME_DIR: join(dir, '.user-run') } : {};
-    for (const step of steps) {
+    const server = steps.map((s) => 'line' in s && /\borrery server\b/.test(s.line));
+    const own = { XDG_RUNTIME_DIR: join(dir, '.user-run') };
+    mkdirSync(own.XDG_RUNTIME_DIR, { mode: 0o700 });
+    for (const [at, step] of steps.entries()) {
+      // What is typed between its first and its last command has the page's own server.
+      const runtime = at >= server.indexOf(true) && at <= server.lastIndexOf(true) ? own : {};
       if ('file' in step) {
         writeFileSync(join(dir, step.file), step.text);
         continue;

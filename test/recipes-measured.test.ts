@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { measureOptions } from '../src/cli/lab.ts';
-import type { MemoryCache } from '../src/engine/memory-cache.ts';
-import { measureRecipe } from '../src/lab/recipe-measure.ts';
+import { type KnownInput, measureRecipe } from '../src/lab/recipe-measure.ts';
 import type { RecipeSpec } from '../src/spec/types.generated.ts';
 import { hasPtxas } from './support/ptxas.ts';
 import { shipped } from './support/specs.ts';
@@ -32,14 +31,14 @@ const GAINS: Readonly<Record<string, readonly [metric: string, part: number]>> =
 const recipeOf = (name: string): RecipeSpec.Recipe =>
   shipped.recipes.get(name)!.data as unknown as RecipeSpec.Recipe;
 
-const caches = new Map<string, MemoryCache>();
+const known = new Map<string, KnownInput>();
 it.each([...shipped.recipes.keys()])(
   '%s does to the kernels in its `measured` what it says there',
   async (name) => {
     const { measured } = recipeOf(name);
     const asked = ptxas && version === measured!.ptxas;
     const opts = measureOptions({ launches: true, ptxas: asked ? undefined : false }, shipped);
-    const figures = await measureRecipe(name, shipped, opts, undefined, caches);
+    const figures = await measureRecipe(name, shipped, opts, undefined, known);
     const seen = figures.filter((f) => asked || !f.metric.startsWith('ptxas.'));
     expect(seen.map((f) => [f.kernel, f.metric, f.now])).toEqual(
       seen.map((f) => [f.kernel, f.metric, f.said]),

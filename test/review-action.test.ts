@@ -17,7 +17,9 @@ const actionPath = join(root, '.github', 'actions', 'orrery-review');
 const dir = mkdtempSync(join(tmpdir(), 'orrery-action-'));
 const repo = join(dir, 'repo');
 const TOKEN = 'a-token';
-const KERNEL = join(root, 'test/kernels/mandelbrot/mandelbrot.sm_90.ptx');
+const KERNEL = join(root, 'test/kernels/saxpy/saxpy.sm_90.ptx');
+/** Whose products can be contracted. */
+const PRODUCTS = join(root, 'test/kernels/mandelbrot/mandelbrot.sm_90.ptx');
 const ORDER = 'pipelines/orders/binary.yaml';
 const CATALOG = 'knobs/catalog.yaml';
 const BUDGET = `kind: budget
@@ -275,7 +277,7 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
 
   it('fails on a broken limit, with kernel and figures, at the line of the budget', async () => {
     const head = branch(main, CATALOG, contract('true', 'null'));
-    const r = await run(main, head);
+    const r = await run(main, head, { kernels: PRODUCTS });
     expect([r.code, r.result]).toEqual([1, 'failed']);
     const errors = r.annotations.filter((a) => a.startsWith('::error '));
     expect(errors).toHaveLength(2);

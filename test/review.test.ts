@@ -13,11 +13,12 @@ import { whereText } from '../src/review/render.ts';
 import { rulesOfDoc } from '../src/rules/group.ts';
 import { loadShipped, loadSpec } from '../src/spec/node.ts';
 import { runs } from './support/size.ts';
+import { WARM } from './support/warm.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-review-'));
 afterAll(() => rmSync(dir, { recursive: true }));
-const orrery = (...args: string[]) => orreryIn({}, ...args);
+const orrery = (...args: string[]) => orreryIn(WARM, ...args);
 const orreryIn = (env: NodeJS.ProcessEnv, ...args: string[]) => {
   const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
     cwd: root,
@@ -130,14 +131,15 @@ describe('orrery diff', () => {
     const words = head('pipelines/orders/binary.yaml', (t) => t.replace(/^title: .*/m, 'title: other words'));
     expect(orrery('diff', root, words, '--no-kernels').code).toBe(0);
     const git = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: root });
-    if (git.status === 0) expect(orrery('diff', 'HEAD', 'HEAD', '--no-kernels').code).toBe(0);
+    if (git.status === 0)
+      expect(orrery('diff', 'HEAD', 'HEAD', '--no-kernels', '--sm', 'sm_90').code).toBe(0);
   });
 
   it('a moved phase is one move, and kernels show what it does', () => {
     const to = head('pipelines/orders/binary.yaml', (t) =>
       moved(t, /- GeneralOptimizeMid /, /- GeneralOptimizeLate /),
     );
-    const r = orrery('diff', root, to, '--kernels', 'test/kernels/mandelbrot/launch.yaml');
+    const r = orrery('diff', root, to, '--kernels', 'test/kernels/saxpy/launch.yaml');
     expect([r.code, r.err]).toEqual([2, '']);
     expect(r.out).toMatch(/^1 change; 0 helped, 0 HURT, 2 unchanged by weighted; results equal$/m);
     expect(r.out).toMatch(/^order GeneralOptimizeMid: after \w+ -> after \w+$/m);
@@ -188,7 +190,7 @@ describe('orrery diff', () => {
     expect([r.code, r.err]).toEqual([2, '']);
     const [again] = /(?<=its diff: orrery ).*/.exec(r.out)!;
     expect(again).toContain('-O 3 --sm sm_90');
-    const shown = orrery(...again.split(' '), '--repeat', '0');
+    const shown = orrery(...again.split(' '), '--repeat', '0', '--no-ptxas');
     expect(shown.err).toBe('');
     expect(shown.out).toMatch(/^mandelbrotDouble: after GeneralOptimizeMid: /);
     expect(shown.out).toMatch(/^@@ -\d[\s\S]*^[-+] .*DFMA/m);
@@ -198,10 +200,12 @@ describe('orrery diff', () => {
     const to = head('pipelines/rules/fusion.yaml', (t) =>
       t.replace(/(id: mad,.*rewrite: )'IMAD.\$type \$d, \$a, \$b, \$c'/, "$1'IMAD.$$type $$d, $$a, $$b, 0'"),
     );
-    const kernel = ['--kernels', 'test/kernels/carry-chain/carry-chain.sm_90.ptx'];
+    const kernel = ['--kernels', 'test/kernels/grid-3d/grid-3d.sm_90.ptx'];
     const r = orrery('diff', root, to, ...kernel, '--sm', 'sm_90', '-O', '3', '--no-prove');
     const [again] = /(?<=its diff: orrery ).*/.exec(r.out)!;
-    expect(orrery(...again.split(' '), '--repeat', '0').out).toMatch(/^\w+: after \w+: [\s\S]*^- {2}.*IMAD/m);
+    expect(orrery(...again.split(' '), '--repeat', '0', '--no-ptxas').out).toMatch(
+      /^\w+: after \w+: [\s\S]*^- {2}.*IMAD/m,
+    );
   });
 
   it.each([

@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { jobName, shellWord } from '../src/lab/emit/job.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
+import { WARM } from './support/warm.ts';
 import { workflowErrors } from './support/workflow-parser.ts';
 
 /*
@@ -27,8 +28,11 @@ const shell = (line: string, env: Readonly<Record<string, string>> = {}) => {
   });
   return { code: r.status, out: r.stdout, err: r.stderr };
 };
-const orrery = (...args: readonly string[]) =>
-  shell([process.execPath, bin, ...args].map(shellWord).join(' '));
+const orrery = (...args: readonly string[]) => {
+  const env = { ...process.env, ...WARM };
+  const r = spawnSync(process.execPath, [bin, ...args], { cwd: dir, encoding: 'utf8', env });
+  return { code: r.status, out: r.stdout, err: r.stderr };
+};
 const read = (name: string) => readFileSync(join(dir, name), 'utf8');
 
 copyFileSync(join(ROOT, 'test', 'kernels', 'saxpy', 'saxpy.sm_80.ptx'), join(dir, 'k', 'saxpy.sm_80.ptx'));

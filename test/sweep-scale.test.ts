@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { runPool } from '../src/lab/pool.ts';
 import { cellsTogether, shardOf } from '../src/lab/sweep.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
+import { WARM } from './support/warm.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-scale-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -92,7 +93,9 @@ describe('a pool of workers', () => {
 
 const bin = join(ROOT, 'bin', 'orrery.js');
 const orrery = (...args: readonly string[]) => {
-  const r = spawnSync(process.execPath, [bin, ...args], { cwd: dir, encoding: 'utf8' });
+  // Of several workers, each is a thread that a command begins anew.
+  const env = args.includes('-j') ? process.env : { ...process.env, ...WARM };
+  const r = spawnSync(process.execPath, [bin, ...args], { cwd: dir, encoding: 'utf8', env });
   return { code: r.status, out: r.stdout, err: r.stderr };
 };
 const read = (name: string) => readFileSync(join(dir, name), 'utf8');
@@ -140,7 +143,8 @@ kernels: [${['saxpy', 'float-compare', 'nested-conditions'].map(kernel).join(', 
     child.kill(signal);
     expect(await ended).toBe(code);
     expect(lines()).toBeGreaterThanOrEqual(5);
-    expect(orrery(...args).code).toBe(0);
+    // Whoever goes on need not be as many.
+    expect(orrery(...(code === null ? args : args.slice(0, -2))).code).toBe(0);
     expect(read(file)).toBe(read('whole.jsonl'));
   });
 
@@ -166,7 +170,7 @@ echo "ptxas info    : Used ${version.length + version.charCodeAt(0)} registers"
       const r = spawnSync(process.execPath, [bin, ...args], {
         cwd: dir,
         encoding: 'utf8',
-        env: { ...process.env, ORRERY_PTXAS: ptxas },
+        env: { ...process.env, ...WARM, ORRERY_PTXAS: ptxas },
       });
       return { code: r.status, err: r.stderr };
     };

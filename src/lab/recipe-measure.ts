@@ -21,10 +21,18 @@ export interface RecipeFigure {
   readonly now: readonly [number | undefined, number | undefined];
 }
 
+/** What was found out about one input: by recipes that come later too, whose plans and programs are the same in part. */
+export interface KnownInput {
+  /** Results of phases. */
+  readonly cache: MemoryCache;
+  /** By target. */
+  readonly measurers: Map<string, Measurer>;
+}
+
 /**
  * Repeats the measurements that a recipe states, without it and with it, for the first of its targets.
  *
- * @param caches by input: results of phases, which plans share up to where they differ, those of other recipes too
+ * @param known by input
  * @throws DiagnosticError if there is no such recipe, if it states no measurements, or if a kernel or metric does not
  * exist
  */
@@ -33,7 +41,7 @@ export async function measureRecipe(
   specs: Specs,
   opts: MeasureOptions,
   tell: (text: string) => void = () => {},
-  caches = new Map<string, MemoryCache>(),
+  known = new Map<string, KnownInput>(),
 ): Promise<RecipeFigure[]> {
   const file = specs.recipes.get(name);
   const data = file?.data as RecipeSpec.Recipe | undefined;
@@ -67,9 +75,9 @@ export async function measureRecipe(
   for (const entry of data.measured.kernels) {
     tell(entry.kernel);
     for (const metric of Object.keys(entry.values)) {
-      const known = metricOf(metric);
-      if (known === undefined) throw wrong(file.file, `there is no metric '${metric}'`);
-      if (known.noisy) throw wrong(file.file, `metric '${metric}' is another in every run`);
+      const meant = metricOf(metric);
+      if (meant === undefined) throw wrong(file.file, `there is no metric '${metric}'`);
+      if (meant.noisy) throw wrong(file.file, `metric '${metric}' is another in every run`);
     }
     const [module] = await loadModules([join(ROOT, entry.file)]);
     const sides = [];
@@ -81,10 +89,16 @@ export async function measureRecipe(
       const plan = await of.plan(arm, module.target);
       const input = lowerModule(module, plan);
       const inputKey = `${input.key}|${plan.isa.hash}`;
-      const cache = caches.get(inputKey) ?? new MemoryCache();
-      caches.set(inputKey, cache);
+      const { cache, measurers } = known.get(inputKey) ?? {
+        cache: new MemoryCache(),
+        measurers: new Map<string, Measurer>(),
+      };
+      known.set(inputKey, { cache, measurers });
       const { last, records } = runPipeline(input.program, plan, { cache, inputKey });
-      const kernels = await new Measurer(module, input, opts).kernels(last, plan);
+      const { sm } = plan.backend;
+      const measurer = measurers.get(sm) ?? new Measurer(module, input, opts);
+      measurers.set(sm, measurer);
+      const kernels = await measurer.kernels(last, plan);
       const found = kernels.find((k) => k.kernel === entry.kernel);
       if (found === undefined) throw wrong(file.file, `${entry.file} has no kernel '${entry.kernel}'`);
       const bad = found.launches.find((l) => !l.ok);

@@ -1,8 +1,12 @@
 // Starts processes for a worker of the tests, any number at a time (see commands.ts), until the worker ends.
 import { spawn } from 'node:child_process';
+import { served } from './served.mjs';
 
 process.on('disconnect', () => process.exit());
-process.on('message', ({ id, file, args, cwd, env, input }) => {
+process.on('message', async ({ id, file, args, cwd, env, input }) => {
+  const r = await served(file, args, { cwd, env });
+  if (r !== null)
+    return process.send({ id, code: r.code, out: `${r.out}`, err: `${r.err}`, said: `${r.said}` });
   const child = spawn(file, args, { cwd, env });
   const parts = { out: [], err: [], said: [] };
   for (const [stream, name] of [

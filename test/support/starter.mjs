@@ -2,6 +2,7 @@
 // `spawnSync` gave to another, each after the length of its JSON in bytes, until the worker closes the first.
 import { spawnSync } from 'node:child_process';
 import { openSync, readSync, writeSync } from 'node:fs';
+import { served } from './served.mjs';
 
 const [requests, answers] = [openSync(process.argv[2], 'r'), openSync(process.argv[3], 'w')];
 
@@ -18,7 +19,11 @@ function take(size) {
 
 for (let head = take(4); head !== null; head = take(4)) {
   const { command, args, input, ...options } = JSON.parse(take(head.readUInt32LE(0)).toString());
-  const r = spawnSync(command, args, { ...options, input: Buffer.from(input, 'base64') });
+  const warm = await served(command, args, options);
+  const r =
+    warm === null
+      ? spawnSync(command, args, { ...options, input: Buffer.from(input, 'base64') })
+      : { status: warm.code, signal: null, stdout: warm.out, stderr: warm.err };
   const answer = Buffer.from(
     JSON.stringify({
       pid: r.pid,
