@@ -91,7 +91,9 @@ describe('rewrites', () => {
           j.records.find((r) => r.rewrites !== null)!.rewrites!;
         // How many the phase makes, the phases behind it do not change.
         const counted = (count: number) =>
-          counterOf(runPipeline(b.program, plan, { until: b.phase, rewriteLimit: limit(count) }));
+          counterOf(
+            runPipeline(b.program, plan, { verify: true, until: b.phase, rewriteLimit: limit(count) }),
+          );
         const all = counted(Number.POSITIVE_INFINITY).made;
         const n = Math.floor(part * all);
         const some = runPipeline(b.program, plan, { verify: true, rewriteLimit: limit(n) });

@@ -21,7 +21,7 @@ export interface RecipeFigure {
   readonly now: readonly [number | undefined, number | undefined];
 }
 
-/** What was found out about one input: by recipes that come later too, whose plans and programs are the same in part. */
+/** What was found out about one input, by calls with the same options: plans and programs of other recipes are the same in part. */
 export interface KnownInput {
   /** Results of phases. */
   readonly cache: MemoryCache;

@@ -170,7 +170,10 @@ export interface Piece extends Room {
   stored: number;
 }
 
-/** Pieces that the first room of a memory holds, and the most that one does: each new one holds twice as many. Most memories, those of single threads, stay small. */
+/**
+ * Pieces that the first room of a memory holds, and the most that one does: each new one holds as many as all before it. Most memories,
+ * those of single threads, stay small.
+ */
 const FIRST_ROOM = 4;
 const MOST_ROOM = 128;
 
@@ -342,7 +345,7 @@ export class OpenMemory implements Memory {
     for (let i = 0; i < w.size; i++) {
       const key = Math.floor((w.address + i) / PIECE);
       const p = this.piece(key);
-      p.bytes[p.from + w.address + i - key * PIECE] = this.straddle.getUint8(i);
+      p.bytes[p.from + (w.address + i - key * PIECE)] = this.straddle.getUint8(i);
     }
   }
 

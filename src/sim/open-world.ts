@@ -28,7 +28,7 @@ export interface OpenResult {
   readonly status: 'done' | 'budget' | 'fault';
   /** What prevented it from running; null unless the status is 'fault'. */
   readonly fault: SimFault | null;
-  /** Everything that was written: page number -> bytes, and which of them. */
+  /** Everything that was written: bytes by piece, and which of them. */
   readonly memory: OpenMemory;
   /** What each thread stored, in order: address, value, ... */
   readonly logs: readonly (readonly number[])[];

@@ -19,6 +19,7 @@ export default function startServer(): (() => void) | undefined {
   if (files || process.env['ORRERY_SERVER'] === 'off') return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'orrery-tests-'));
   process.env['XDG_RUNTIME_DIR'] = folder;
+  process.env['ORRERY_TESTS_SERVER'] = folder;
   // Should the suite be killed, it ends by itself.
   server('start', '--jobs', String(availableParallelism()), '--idle', '5', '--no-warm-up');
   return () => {
