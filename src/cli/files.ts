@@ -1,14 +1,6 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { discard } from '../spec/node-discard.ts';
 import {
   decodeText,
   namesLike,
@@ -105,7 +97,7 @@ export function makeWhole(path: string, make: (aside: string) => void): void {
     make(aside);
     renameSync(aside, target);
   } catch (e) {
-    if (aside !== '') rmSync(aside, { recursive: true, force: true });
+    if (aside !== '') discard(aside);
     failWith(`cannot write ${path}: ${refusal(e)}`);
   }
 }

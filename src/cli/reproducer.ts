@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { faultOf } from '../debug/attempt.ts';
 import { whereOf } from '../engine/where.ts';
 import { hashText } from '../ir/hash.ts';
+import { discard } from '../spec/node-discard.ts';
 import { namedFiles } from '../spec/node-files.ts';
 import { situation } from './situation.ts';
 import { ORRERY_VERSION } from './version.ts';
@@ -147,7 +148,7 @@ export function writeReproducer(e: unknown): string | null {
       renameSync(aside, path);
       return path;
     } catch {
-      rmSync(aside, { force: true });
+      discard(aside);
     }
   }
   return null;

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CachedSpec } from './document.ts';
+import { discard } from './node-discard.ts';
 
 /** Root folder of the project: two folders up, from the sources and from the build alike. */
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -132,10 +133,6 @@ export function toCache(key: string, spec: CachedSpec): void {
     writeFileSync(aside, JSON.stringify({ kind: spec.kind, data: spec.data }));
     renameSync(aside, file);
   } catch {
-    try {
-      rmSync(aside, { force: true });
-    } catch {
-      // The temporary file stays behind; nobody reads it.
-    }
+    discard(aside);
   }
 }
