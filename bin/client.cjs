@@ -116,6 +116,7 @@ function writerOf(fd, streamOf, onClosed) {
   };
 }
 
+// The test suite asks its server without a process for each command (test/support/served.mjs).
 exports.servable = servable;
 exports.take = take;
 

@@ -39,6 +39,7 @@ function free() {
 
 /** How often to look for a free process, in milliseconds: to look costs as much as 0.2 ms of processor time. */
 const CHECK = 10;
+/** 20 s: no command of a test takes as long, so a server that is busy for longer hangs. */
 const MOST_CHECKS = 2000;
 
 /** Waits for a process of the server: whatever runs alone beside a busy one is slower than to wait. Null where there is none. */
