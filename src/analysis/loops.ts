@@ -189,7 +189,7 @@ export function collectLoops(g: Cfg, rules: LoopRules): Forest {
       rules.predecessors(b, work);
     }
   }
-  return { cfg: g, ...outermostFirst(drafts, innermost) };
+  return outermostFirst(g, drafts, innermost);
 }
 
 /** Representative of `b` in a union-find forest, with path halving. */
@@ -215,11 +215,13 @@ function find(g: Cfg, dom: DominatorTree): LoopForest {
       for (let e = predStart[b]; e < predStart[b + 1]; e++) if (rpoNumber[pred[e]] >= 0) push.push(pred[e]);
     },
   });
-  return { ...forest, irreducible: retreating ? irreducibleRegions(g, dom) : [] };
+  const { cfg, loops: found, innermost, first, last } = forest;
+  const irreducible = retreating ? irreducibleRegions(g, dom) : [];
+  return { cfg, loops: found, innermost, first, last, irreducible };
 }
 
 /** Renumbers loops so that outer ones come first. */
-function outermostFirst(drafts: Draft[], innermost: Int32Array): Omit<Forest, 'cfg'> {
+function outermostFirst(cfg: Cfg, drafts: Draft[], innermost: Int32Array): Forest {
   const n = drafts.length;
   const flip = (i: number): number => (i < 0 ? -1 : n - 1 - i);
   for (let i = n - 1; i >= 0; i--) {
@@ -249,7 +251,7 @@ function outermostFirst(drafts: Draft[], innermost: Int32Array): Omit<Forest, 'c
     if (parent < 0) top = last[id] + 1;
     else next[parent] = last[id] + 1;
   }
-  return { loops, innermost: innermost.map(flip), first, last };
+  return { cfg, loops, innermost: innermost.map(flip), first, last };
 }
 
 /**

@@ -59,7 +59,8 @@ export const nesting: (g: Cfg) => NestingForest = memo((g) => {
     },
   });
   const loops = withEntries(forest);
-  return { ...forest, loops, reducible: loops.every((l) => l.reducible) };
+  const { cfg, innermost, first, last } = forest;
+  return { cfg, loops, innermost, first, last, reducible: loops.every((l) => l.reducible) };
 
   /** Climbs from the target of each edge through the loops that the edge enters: as many steps as entries are found. */
   function withEntries(f: Forest): NestedLoop[] {

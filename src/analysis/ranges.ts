@@ -34,8 +34,8 @@ export interface Ranges extends Solution {
  * anything.
  */
 export const rangesOf: (fn: Fn) => Ranges = memo((fn) => {
-  const found = new RangeSolver(fn).solve();
-  return { ...found, fn, dom: dominators(found.nodes.cfg) };
+  const { bounds, names, nodes } = new RangeSolver(fn).solve();
+  return { bounds, names, nodes, fn, dom: dominators(nodes.cfg) };
 });
 
 /** What a register may hold wherever it is defined. */

@@ -1,5 +1,14 @@
 import { makeReg, NO_REG, type Operand, type Reg } from './operand.ts';
-import { type Block, type Fn, type Instr, NONE, newShape, type Program, type Shape } from './program.ts';
+import {
+  type Block,
+  type Fn,
+  type Instr,
+  instr,
+  NONE,
+  newShape,
+  type Program,
+  type Shape,
+} from './program.ts';
 
 /*
  * Editing preserves sharing: every helper returns its argument if nothing changes, and copies only the path to the
@@ -39,6 +48,27 @@ export function copyFn(
   };
 }
 
+/** `fn` with other variables and attributes, and with other registers of its parameters and results. */
+export const withDeclarations = (
+  fn: Fn,
+  variables: Fn['variables'],
+  attrs: Fn['attrs'] = fn.attrs,
+  params: Fn['params'] = fn.params,
+  returns: Fn['returns'] = fn.returns,
+): Fn => ({
+  name: fn.name,
+  kind: fn.kind,
+  params,
+  returns,
+  blocks: fn.blocks,
+  regCount: fn.regCount,
+  blockCount: fn.blockCount,
+  variables,
+  tables: fn.tables,
+  attrs,
+  shape: fn.shape,
+});
+
 /** `b` with other instructions. */
 export const withIns = (b: Block, ins: readonly Instr[]): Block =>
   ins === b.ins ? b : { id: b.id, name: b.name, ins };
@@ -54,6 +84,9 @@ export const withGuard = (i: Instr, guard: Reg, guardNot = false): Instr =>
 /** Other values under a false guard. */
 export const withOtherwise = (i: Instr, otherwise: readonly Reg[]): Instr =>
   make(i, i.op, i.mods, i.dst, i.src, i.guard, i.guardNot, otherwise);
+/** The same instruction with another source line. */
+export const withLoc = (i: Instr, loc: number): Instr =>
+  instr(i.op, i.mods, i.dst, i.src, loc, i.guard, i.guardNot, i.otherwise);
 /** The same instruction with other modifiers. */
 export const withModsOf = (i: Instr, mods: number): Instr =>
   make(i, i.op, mods, i.dst, i.src, i.guard, i.guardNot, i.otherwise);
@@ -68,7 +101,48 @@ function make(
   guardNot: boolean,
   otherwise: readonly Reg[],
 ): Instr {
-  return { op, mods, guard, guardNot: guard !== NO_REG && guardNot, dst, src, otherwise, loc: i.loc };
+  return instr(op, mods, dst, src, i.loc, guard, guard !== NO_REG && guardNot, otherwise);
+}
+
+/**
+ * A list of operands, made from one list of anything. `Array.prototype.map` gives an array that may have holes as far as V8 knows. Code that
+ * meets lists of both kinds is compiled again, and where it stores into them, it makes lists without holes into lists
+ * with holes. Literals are never such lists.
+ */
+export function toOperands<A, T extends Operand | null = Operand>(
+  list: readonly A[],
+  f: (x: A, i: number) => T,
+): T[] {
+  switch (list.length) {
+    case 0:
+      return [];
+    case 1:
+      return [f(list[0], 0)];
+    case 2:
+      return [f(list[0], 0), f(list[1], 1)];
+    case 3:
+      return [f(list[0], 0), f(list[1], 1), f(list[2], 2)];
+    case 4:
+      return [f(list[0], 0), f(list[1], 1), f(list[2], 2), f(list[3], 3)];
+  }
+  const out: T[] = [];
+  for (let i = 0; i < list.length; i++) out.push(f(list[i], i));
+  return out;
+}
+
+/** A list of registers, made from one list of anything; see `toOperands`. */
+export function toRegs<A>(list: readonly A[], f: (x: A, i: number) => Reg): Reg[] {
+  switch (list.length) {
+    case 0:
+      return [];
+    case 1:
+      return [f(list[0], 0)];
+    case 2:
+      return [f(list[0], 0), f(list[1], 1)];
+  }
+  const out: Reg[] = [];
+  for (let i = 0; i < list.length; i++) out.push(f(list[i], i));
+  return out;
 }
 
 /** One source replaced. */

@@ -1,3 +1,4 @@
+import { withModsOf, withSource } from './edit.ts';
 import { hasMod, withMods } from './opcode.ts';
 import type { Operand } from './operand.ts';
 import type { Instr } from './program.ts';
@@ -24,5 +25,5 @@ export function jumpBy(x: Instr, operand: Operand, offset: boolean): Instr {
   const { group } = x.op.modByName.get('OFFSET')!;
   const index = x.mods & ~(group.mask << group.shift);
   const mods = offset ? withMods(x.op, index, 'OFFSET') : index;
-  return { ...x, mods, src: [operand, ...x.src.slice(1)] };
+  return withModsOf(withSource(x, 0, operand), mods);
 }

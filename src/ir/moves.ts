@@ -1,3 +1,4 @@
+import { toRegs } from './edit.ts';
 import { type Isa, type Opcode, OpFlag, type Slot, withMods } from './opcode.ts';
 import { imm, Kind, NO_REG, type Operand, PT, type Reg, regWidth } from './operand.ts';
 import { type Instr, instr, NONE } from './program.ts';
@@ -85,5 +86,5 @@ export function copyLike(m: Moves, to: Reg, from: Operand, like: Instr): Instr {
 /** Values under a false guard for an instruction that replaces `root` and writes some of its destinations. */
 export function otherwiseFor(root: Instr, dst: readonly Reg[]): readonly Reg[] {
   if (root.otherwise.length === 0) return NONE;
-  return dst.map((r) => (r === NO_REG ? NO_REG : (root.otherwise[root.dst.indexOf(r)] ?? NO_REG)));
+  return toRegs(dst, (r) => (r === NO_REG ? NO_REG : (root.otherwise[root.dst.indexOf(r)] ?? NO_REG)));
 }

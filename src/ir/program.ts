@@ -1,5 +1,5 @@
 import type { Opcode, Space } from './opcode.ts';
-import type { Operand, Reg } from './operand.ts';
+import { type Operand, type Reg, RZ } from './operand.ts';
 
 /**
  * Snapshots. A `Program` and everything below it is immutable and shared: an edit makes new objects along the path to
@@ -27,8 +27,11 @@ export interface Instr {
   readonly loc: number;
 }
 
-/** No registers. */
-export const NONE: readonly Reg[] = Object.freeze([]);
+/** No registers. Not frozen: V8 gives frozen arrays a map of their own, so that code which reads them is compiled twice. */
+export const NONE: readonly Reg[] = [];
+
+/** No sources: an array of objects, as other lists of sources are, where `[]` is one of numbers to V8 until it is filled. */
+const NO_SOURCES: readonly Operand[] = [RZ].slice(1);
 
 /** A basic block. Control falls through to the next block in layout order unless the last instruction forbids it. */
 export interface Block {
@@ -204,4 +207,4 @@ export const instr = (
   guard: Reg = -1,
   guardNot = false,
   otherwise: readonly Reg[] = NONE,
-): Instr => ({ op, mods, guard, guardNot, dst, src, otherwise, loc });
+): Instr => ({ op, mods, guard, guardNot, dst, src: src.length === 0 ? NO_SOURCES : src, otherwise, loc });

@@ -42,7 +42,7 @@ export function buildSlot(
   };
   if (m === null) {
     report(`operand '${text}' is not of the form name:type[?][*][/modifiers]`);
-    return { ...slot, mods: 0, optional: false, variadic: false, default: null };
+    return slotOf(slot, 0, false, false, null);
   }
   slot.name = m[1];
   for (const type of m[2].split('|')) {
@@ -130,11 +130,14 @@ export function buildSlot(
     const v = defaults[m[1]];
     fallback = typeof v === 'boolean' ? (v ? PT : PF) : slot.width === 64 ? immOf(BigInt(v), 64) : imm(v);
   }
-  return {
-    ...slot,
-    mods,
-    optional: m[3].includes('?'),
-    variadic: m[3].includes('*'),
-    default: fallback,
-  };
+  return slotOf(slot, mods, m[3].includes('?'), m[3].includes('*'), fallback);
 }
+
+/** All slots are made here, so that all have one shape. */
+const slotOf = (
+  { name, bank, width, widthFrom, kinds }: Pick<Slot, 'name' | 'bank' | 'width' | 'widthFrom' | 'kinds'>,
+  mods: number,
+  optional: boolean,
+  variadic: boolean,
+  fallback: Operand | null,
+): Slot => ({ name, bank, width, widthFrom, kinds, mods, optional, variadic, default: fallback });

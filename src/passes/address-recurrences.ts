@@ -6,7 +6,7 @@ import { pressureOf } from '../analysis/pressure.ts';
 import type { Evolutions } from '../analysis/scalar-evolution.ts';
 import { tripCountsOf } from '../analysis/trip-count.ts';
 import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
-import { withSrc } from '../ir/edit.ts';
+import { toOperands, withSrc } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
 import { movesOf } from '../ir/moves.ts';
 import { withMods } from '../ir/opcode.ts';
@@ -222,7 +222,7 @@ class Reducer {
     for (const { base, ahead } of g.members)
       for (const n of this.accesses(base)) {
         const x = d.at(n);
-        const src = x.src.map((o) => (o.reg === base ? addr(at, o.lo + Number(ahead), o.sym) : o));
+        const src = toOperands(x.src, (o) => (o.reg === base ? addr(at, o.lo + Number(ahead), o.sym) : o));
         d.replace(n, withSrc(x, src));
       }
     for (const n of gone) d.remove(n);

@@ -1,3 +1,4 @@
+import { withDeclarations } from '../ir/edit.ts';
 import type { BlockCount } from '../ir/program.ts';
 import type { Pass } from './pass.ts';
 
@@ -45,5 +46,6 @@ export const attachProfile: Pass = (fn, ctx) => {
     'profiled',
     `${counts.filter((n) => n.count > 0).length} of ${fn.blocks.length} blocks ran`,
   );
-  return { ...fn, attrs: { ...fn.attrs, counts } };
+  const { directives, pragmas, linkage, noreturn } = fn.attrs;
+  return withDeclarations(fn, fn.variables, { directives, pragmas, linkage, noreturn, counts });
 };

@@ -1,5 +1,5 @@
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
-import { withDst } from '../ir/edit.ts';
+import { toRegs, withDst } from '../ir/edit.ts';
 import { isControl } from '../ir/flow.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { Kind, NO_REG, type Reg, regFile } from '../ir/operand.ts';
@@ -61,7 +61,7 @@ export const backCopyPropagation: Pass = (fn, ctx) => {
           def,
           withDst(
             d.at(def),
-            d.at(def).dst.map((r) => (r === from ? x.dst[0] : r)),
+            toRegs(d.at(def).dst, (r) => (r === from ? x.dst[0] : r)),
           ),
         );
       }

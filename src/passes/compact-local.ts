@@ -1,7 +1,7 @@
 import { type LocalUse, localUses, mayReadUnwritten, type Place } from '../analysis/local-uses.ts';
 import { alignedTo } from '../analysis/shared-layout.ts';
 import { edit } from '../ir/draft/index.ts';
-import { withSrc } from '../ir/edit.ts';
+import { toOperands, withDeclarations, withSrc } from '../ir/edit.ts';
 import { makeOperand, type Operand } from '../ir/operand.ts';
 import type { Fn, Variable } from '../ir/program.ts';
 import type { Pass, PassContext } from './pass.ts';
@@ -69,14 +69,14 @@ function compacted(fn: Fn, ctx: PassContext): Fn {
         n,
         withSrc(
           x,
-          x.src.map((o, k) => (k === src ? shifted(o, by) : o)),
+          toOperands(x.src, (o, k) => (k === src ? shifted(o, by) : o)),
         ),
       );
     }
   });
   // As bytes, because the size need not be a multiple of the element's any more.
   const cut = (v: Variable): Variable => (sizes.has(v) ? { ...v, type: 'b8', size: sizes.get(v)! } : v);
-  return { ...out, variables: out.variables.map(cut) };
+  return withDeclarations(out, out.variables.map(cut));
 }
 
 const shifted = (o: Operand, by: number): Operand =>

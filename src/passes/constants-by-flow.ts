@@ -1,7 +1,7 @@
 import { type Cfg, cfgOf } from '../analysis/cfg.ts';
 import { type DefUse, defUseOf } from '../analysis/defuse.ts';
 import { WorkList } from '../analysis/worklist.ts';
-import { withSrc } from '../ir/edit.ts';
+import { toOperands, withSrc } from '../ir/edit.ts';
 import { isControl, isPhi } from '../ir/flow.ts';
 import { entryOf } from '../ir/jump-table.ts';
 import { copyOf, type Moves } from '../ir/moves.ts';
@@ -52,7 +52,7 @@ export function mayHaveConstantPhis(fn: Fn, moves: Moves): boolean {
     if (depth === MOST_DEPTH) return true;
     if (!def.src.every((s) => may(s, phi, value, depth + 1))) return false;
     if (depth > 0 || def.guard !== NO_REG) return true;
-    const src = def.src.map((s) => constant(s, phi, value));
+    const src = toOperands(def.src, (s) => constant(s, phi, value));
     if (src.includes(null)) return true;
     const k = def.dst.indexOf(o.reg);
     const v = valuesOf(withSrc(def, src as Operand[]))[k];

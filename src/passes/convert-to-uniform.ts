@@ -3,7 +3,7 @@ import { LiveWalker, livenessOf, Pool, poolOf, reads, unitsIn } from '../analysi
 import { pressureOf } from '../analysis/pressure.ts';
 import { togetherOf } from '../analysis/together.ts';
 import { Once, onceOf } from '../analysis/uniform-registers.ts';
-import { copyFn, mapIns } from '../ir/edit.ts';
+import { copyFn, mapIns, toOperands, toRegs } from '../ir/edit.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { Kind, makeReg, NO_REG, type Reg, reg, regFile, regIndex, regName, withReg } from '../ir/operand.ts';
 import { type Fn, type Instr, instr } from '../ir/program.ts';
@@ -144,9 +144,9 @@ class Choice {
 function rename(fn: Fn, chosen: Uint8Array): Fn {
   const to = (r: Reg): Reg => (r === NO_REG ? r : inFile(r, chosen[regIndex(r)] === 1));
   const renamed = (x: Instr): Instr => {
-    const dst = x.dst.map(to);
-    const src = x.src.map((o) => withReg(o, to(o.reg)));
-    const otherwise = x.otherwise.length === 0 ? x.otherwise : x.otherwise.map(to);
+    const dst = toRegs(x.dst, to);
+    const src = toOperands(x.src, (o) => withReg(o, to(o.reg)));
+    const otherwise = x.otherwise.length === 0 ? x.otherwise : toRegs(x.otherwise, to);
     const guard = to(x.guard);
     const same =
       guard === x.guard &&
@@ -240,7 +240,7 @@ function finish(fn: Fn, renamed: Fn, forms: UniformForms, ctx: PassContext): Fn 
           x.op,
           x.mods,
           x.dst,
-          x.src.map((o) => withReg(o, of(o.reg))),
+          toOperands(x.src, (o) => withReg(o, of(o.reg))),
           x.loc,
           of(x.guard),
           x.guardNot,

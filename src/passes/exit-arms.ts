@@ -1,6 +1,6 @@
 import { predicateOf, twoWaysOf } from '../analysis/two-ways.ts';
 import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
-import { withGuard } from '../ir/edit.ts';
+import { withGuard, withLoc } from '../ir/edit.ts';
 import type { Moves } from '../ir/moves.ts';
 import { Mod } from '../ir/opcode.ts';
 import { NO_REG, type Operand, type Reg } from '../ir/operand.ts';
@@ -62,7 +62,7 @@ export function applyExitArm(d: Draft, moves: Moves, arm: ExitArm): void {
   }
   d.setTerminator(
     header,
-    { ...withGuard(end, condition.reg, (condition.mods & Mod.Not) !== 0), loc: end.loc || loc },
+    withLoc(withGuard(end, condition.reg, (condition.mods & Mod.Not) !== 0), end.loc || loc),
     rest,
   );
   if (!pinned && d.predecessors(last).length === 0 && d.isAlive(last) && last !== d.entryBlock)

@@ -111,5 +111,5 @@ function expand(d: Draft, n: Ins): void {
     value = IDEMPOTENT.has(kind) ? both : put('SEL', [], [both, value, some]);
   }
   const op = d.opcode('MOV');
-  d.replace(n, { ...x, op, mods: withMods(op, 0), src: [value] });
+  d.replace(n, instr(op, withMods(op, 0), x.dst, [value], x.loc, x.guard, x.guardNot, x.otherwise));
 }

@@ -1,7 +1,7 @@
 import { isValue, mayTakeGuard } from '../analysis/effects.ts';
 import { reads } from '../analysis/liveness.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
-import { withGuard, withOtherwise } from '../ir/edit.ts';
+import { toRegs, withGuard, withOtherwise } from '../ir/edit.ts';
 import { copyOf, type Moves } from '../ir/moves.ts';
 import { Mod, OpFlag } from '../ir/opcode.ts';
 import {
@@ -134,7 +134,7 @@ export class IfConversion {
       if (fused !== null) {
         const { ins, arm, other } = fused;
         const x = d.at(ins);
-        const made = x.dst.map((r) => (r === NO_REG ? NO_REG : other));
+        const made = toRegs(x.dst, (r) => (r === NO_REG ? NO_REG : other));
         // Below the value that it takes otherwise, which the other arm may define; a value may move there.
         if (isValue(x)) d.moveToEnd(ins, header);
         d.replace(ins, withOtherwise(underCondition(x, arm.condition), made));
@@ -263,5 +263,5 @@ export function guardIn(d: Draft, moves: Moves, n: Ins, condition: Operand, part
 const underCondition = (x: Instr, c: Operand): Instr =>
   withOtherwise(
     withGuard(x, c.reg, (c.mods & Mod.Not) !== 0),
-    x.dst.map(() => NO_REG),
+    toRegs(x.dst, () => NO_REG),
   );

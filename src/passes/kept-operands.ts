@@ -1,5 +1,5 @@
 import { copyLike, type Moves } from '../ir/moves.ts';
-import { Kind, NO_REG, regFile } from '../ir/operand.ts';
+import { Kind, NO_REG, regFile, withOperandMods } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { operandOf } from '../isa/bounds-program.ts';
 
@@ -14,7 +14,7 @@ export function copiesOf(moves: Moves, x: Instr, found: readonly number[]): Inst
     if (r === NO_REG) continue;
     const o = found[k] < 0 ? null : operandOf(x, found[k]);
     if (o?.kind !== Kind.Reg || regFile(o.reg) !== regFile(r)) return [];
-    copies.push(copyLike(moves, r, { ...o, mods: 0 }, x));
+    copies.push(copyLike(moves, r, withOperandMods(o, 0), x));
   }
   return copies;
 }

@@ -1,6 +1,7 @@
 import { divergenceOf } from '../analysis/divergence.ts';
 import { EFFECTS } from '../analysis/effects.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
+import { toRegs } from '../ir/edit.ts';
 import { Lanes, modOf, withMods } from '../ir/opcode.ts';
 import { Kind, NO_REG, PT } from '../ir/operand.ts';
 import { type Instr, instr } from '../ir/program.ts';
@@ -122,7 +123,7 @@ function waiting(x: Instr): Instr {
   return instr(
     op,
     mods,
-    dst.map(() => NO_REG),
+    toRegs(dst, () => NO_REG),
     [src[0], src[1], PT],
     loc,
     guard,

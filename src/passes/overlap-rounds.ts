@@ -1,6 +1,6 @@
 import { type ModuloSchedule, roundOrder, stageOf } from '../analysis/modulo-schedule.ts';
 import { type BlockNo, type Draft, type Ins, preheader } from '../ir/draft/index.ts';
-import { withGuard } from '../ir/edit.ts';
+import { toOperands, toRegs, withGuard } from '../ir/edit.ts';
 import { movesOf } from '../ir/moves.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, reg, regFile, withReg } from '../ir/operand.ts';
@@ -167,10 +167,10 @@ class Rounds {
       const age = stage - from;
       const x = d.at(loop.body[i]);
       const now = (u: Reg): Reg => (u === NO_REG ? u : this.valueOf(r, u, age));
-      const src = x.src.map((o) => (o.reg === NO_REG ? o : withReg(o, now(o.reg))));
+      const src = toOperands(x.src, (o) => (o.reg === NO_REG ? o : withReg(o, now(o.reg))));
       const guard = now(x.guard);
-      const otherwise = x.otherwise.map(now);
-      const dst = x.dst.map((u) => (u === NO_REG ? u : d.freshReg(regFile(u))));
+      const otherwise = toRegs(x.otherwise, now);
+      const dst = toRegs(x.dst, (u) => (u === NO_REG ? u : d.freshReg(regFile(u))));
       d.append(r.block, instr(x.op, x.mods, dst, src, x.loc, guard, x.guardNot, otherwise));
       for (const [k, u] of x.dst.entries()) {
         if (u === NO_REG) continue;

@@ -244,7 +244,8 @@ class Promotion {
     dst: readonly Reg[] = this.x.dst,
   ): void {
     const op = this.d.opcode(name);
-    this.list.push({ ...this.x, op, mods: withMods(op, 0, ...mods), dst, src });
+    const { loc, guard, guardNot, otherwise } = this.x;
+    this.list.push(instr(op, withMods(op, 0, ...mods), dst, src, loc, guard, guardNot, otherwise));
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Cell, type PromotableAccess, promotable } from '../analysis/promotable.ts';
 import { bytesOf, fileOfBytes } from '../ir/bytes-of.ts';
 import { type Draft, edit } from '../ir/draft/index.ts';
+import { withDeclarations } from '../ir/edit.ts';
 import { copyLike, movesOf, otherwiseFor } from '../ir/moves.ts';
 import { type Isa, withMods } from '../ir/opcode.ts';
 import { addr, imm, NO_REG, type Operand, type Reg, RegFile, reg } from '../ir/operand.ts';
@@ -66,7 +67,10 @@ function withAlignment(fn: Fn, cells: readonly Cell[]): Fn {
   for (const { variable, bytes } of cells) least.set(variable, Math.max(bytes, least.get(variable) ?? 1));
   const low = (v: Variable): boolean => v.align < (least.get(v.name) ?? 1);
   if (!fn.variables.some(low)) return fn;
-  return { ...fn, variables: fn.variables.map((v) => (low(v) ? { ...v, align: least.get(v.name)! } : v)) };
+  return withDeclarations(
+    fn,
+    fn.variables.map((v) => (low(v) ? { ...v, align: least.get(v.name)! } : v)),
+  );
 }
 
 /** Is there a store that may go to local memory? Memory that is only read stays as it is. */

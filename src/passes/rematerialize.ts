@@ -9,7 +9,7 @@ import { type Rematerialization, RematPlanner } from '../analysis/remat-plan.ts'
 import type { RematLimits } from '../analysis/remat-ways.ts';
 import { sharedBytes } from '../analysis/shared-layout.ts';
 import { type Draft, edit, type Ins, readingInstead } from '../ir/draft/index.ts';
-import { withDst, withSource } from '../ir/edit.ts';
+import { toRegs, withDst, withSource } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
 import { copyOf, movesOf } from '../ir/moves.ts';
 import { Kind, NO_REG, type Reg, RegFile, regFile, withReg } from '../ir/operand.ts';
@@ -272,7 +272,7 @@ function apply(d: Draft, ctx: PassContext, names: Names, plan: readonly Remateri
     for (const { block: b, before, chain, users } of copies) {
       const fresh = new Map<Reg, Reg>();
       for (const link of chain) {
-        const dst = link.dst.map((r) => {
+        const dst = toRegs(link.dst, (r) => {
           if (r === NO_REG) return r;
           const own = d.freshReg(regFile(r));
           fresh.set(r, own);

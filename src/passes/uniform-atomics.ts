@@ -1,7 +1,7 @@
 import { divergenceOf, lanesAt } from '../analysis/divergence.ts';
 import { Once, onceOf } from '../analysis/uniform-registers.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
-import { withGuard } from '../ir/edit.ts';
+import { toRegs, withGuard } from '../ir/edit.ts';
 import { Lanes, modOf, type Opcode, withMods } from '../ir/opcode.ts';
 import { imm, Kind, NO_REG, type Operand, PT, type Reg, RegFile, reg, regIndex } from '../ir/operand.ts';
 import { type Fn, type Instr, instr } from '../ir/program.ts';
@@ -128,7 +128,7 @@ function combine(d: Draft, n: Ins, how: Way, ctx: PassContext): void {
       instr(
         op,
         mods,
-        x.dst.map(() => NO_REG),
+        toRegs(x.dst, () => NO_REG),
         [where, applied, ...rest],
         loc,
       ),

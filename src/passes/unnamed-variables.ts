@@ -1,3 +1,4 @@
+import { withDeclarations } from '../ir/edit.ts';
 import type { Fn } from '../ir/program.ts';
 import type { PassContext } from './pass.ts';
 
@@ -11,5 +12,5 @@ export function withoutUnnamed(fn: Fn, ctx: PassContext): Fn {
     ctx.remark('passed', 'variable-removed', `nothing names ${v.name} any more`);
     return false;
   });
-  return variables.length === fn.variables.length ? fn : { ...fn, variables };
+  return variables.length === fn.variables.length ? fn : withDeclarations(fn, variables);
 }

@@ -3,7 +3,7 @@ import { isPlainLoad, isValue } from '../analysis/effects.ts';
 import { ExpressionTable, negatedComparison } from '../analysis/expressions.ts';
 import { memorySsaOf } from '../analysis/memory-ssa.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
-import { withDst } from '../ir/edit.ts';
+import { toRegs, withDst } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
 import { copyLike, copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { Kind, Mod, NO_REG, reg } from '../ir/operand.ts';
@@ -114,7 +114,7 @@ export function replaceBy(d: Draft, n: Ins, first: Ins): void {
         first,
         withDst(
           x,
-          x.dst.map((old, i) => (i === k ? r : old)),
+          toRegs(x.dst, (old, i) => (i === k ? r : old)),
         ),
       );
   });

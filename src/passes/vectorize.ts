@@ -10,6 +10,7 @@ import { pressureOf } from '../analysis/pressure.ts';
 import { provenanceOf } from '../analysis/provenance.ts';
 import { VariableLayout } from '../analysis/variable-layout.ts';
 import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
+import { withDeclarations } from '../ir/edit.ts';
 import { withMods } from '../ir/opcode.ts';
 import { Kind, makeOperand, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import { type Fn, type Instr, instr, NONE, type Program } from '../ir/program.ts';
@@ -97,7 +98,7 @@ function overFunction(fn: Fn, program: Program, ctx: PassContext, layout: Variab
     fn = edit(fn, (d) => new Vectorizer(d, before, program, ctx, layout).run(runs));
     if (fn === before) return fn;
     const variables = layout.of(fn.variables);
-    if (variables !== fn.variables) fn = { ...fn, variables };
+    if (variables !== fn.variables) fn = withDeclarations(fn, variables);
   }
   return fn;
 }
@@ -388,10 +389,15 @@ function joined(members: readonly Instr[], count: number, loc: number): Instr {
   const mods = withMods(x.op, withoutCount(x), `V${count}`);
   const [o] = x.src;
   const to = makeOperand(o.kind, o.reg, o.lo, o.hi, o.sym, o.mods);
-  const dst = members.flatMap((m) => m.dst);
-  const src = [to, ...members.flatMap((m) => m.src.slice(1))];
-  const otherwise = x.otherwise.length === 0 ? NONE : members.flatMap((m) => m.otherwise);
-  return instr(x.op, mods, dst, src, loc, x.guard, x.guardNot, otherwise);
+  const dst: Reg[] = [];
+  const src = [to];
+  const otherwise: Reg[] = [];
+  for (const m of members) {
+    dst.push(...m.dst);
+    for (let k = 1; k < m.src.length; k++) src.push(m.src[k]);
+    otherwise.push(...m.otherwise);
+  }
+  return instr(x.op, mods, dst, src, loc, x.guard, x.guardNot, x.otherwise.length === 0 ? NONE : otherwise);
 }
 
 /** 32-bit general registers that a load writes or a store reads. */

@@ -259,22 +259,24 @@ function series(word: string): string[] {
   return out;
 }
 
-const PLAIN: Omit<OperandForm, 'kind'> = {
-  result: false,
-  type: -1,
-  larger: false,
-  vector: 0,
-  special: false,
-  constants: true,
-  sink: false,
-  pair: '',
-  optional: false,
-  count: null,
-  indexed: false,
-  parts: [],
-  handle: '',
-  range: null,
-};
+/** All forms are made here, so that all have one shape. */
+const form = (p: Partial<OperandForm> & Pick<OperandForm, 'kind'>): OperandForm => ({
+  kind: p.kind,
+  result: p.result ?? false,
+  type: p.type ?? -1,
+  larger: p.larger ?? false,
+  vector: p.vector ?? 0,
+  special: p.special ?? false,
+  constants: p.constants ?? true,
+  sink: p.sink ?? false,
+  pair: p.pair ?? '',
+  optional: p.optional ?? false,
+  count: p.count ?? null,
+  indexed: p.indexed ?? false,
+  parts: p.parts ?? [],
+  handle: p.handle ?? '',
+  range: p.range ?? null,
+});
 
 /** Opaque types by what an address calls them; '' for memory. */
 const HANDLES: Readonly<Record<string, string>> = { m: '', tex: 'texref', surf: 'surfref' };
@@ -287,7 +289,7 @@ function readAddress(word: string, types: number): OperandForm {
     .split(',')
     .slice(1)
     .map((w) => readOperand(w, types));
-  return { ...PLAIN, kind: 'memory', handle: HANDLES[m[1]], parts, optional: m[3] === '?' };
+  return form({ kind: 'memory', handle: HANDLES[m[1]], parts, optional: m[3] === '?' });
 }
 
 /** The count before `*` or `^`: `4`, `x`, `2x`, `n/2`, `d-2`. */
@@ -307,7 +309,7 @@ function readOperand(word: string, types: number): OperandForm {
   const many = /^(=?)([\w/-]+)([*^])(\w.*)$/.exec(word);
   if (many !== null) {
     const one = readOperand(many[1] + many[4], types);
-    return { ...one, kind: 'vector', count: readCount(many[2], word), indexed: many[3] === '^' };
+    return form({ ...one, kind: 'vector', count: readCount(many[2], word), indexed: many[3] === '^' });
   }
   const m = /^(=?)(#|\w+\+?)(_?)(\[\|p\]|\|p)?(?::(\S+?)|(?<=#)(-?\d\S*?))?(\??)$/.exec(word);
   if (m === null) throw new Error(`'${word}' is no operand`);
@@ -319,8 +321,7 @@ function readOperand(word: string, types: number): OperandForm {
   if (typeof base.type === 'number' && base.type >= types)
     throw new Error(`'${word}' has a type that the form does not name`);
   const range = m[5] ?? m[6];
-  return {
-    ...PLAIN,
+  return form({
     kind: 'value',
     result: m[1] === '=',
     sink,
@@ -328,7 +329,7 @@ function readOperand(word: string, types: number): OperandForm {
     optional: m[7] === '?',
     range: range === undefined ? null : readRange(range, word),
     ...base,
-  };
+  });
 }
 
 function readRange(text: string, word: string): Range {

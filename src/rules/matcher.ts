@@ -59,9 +59,11 @@ export class Matcher {
    */
   constructor(rules: readonly Rule[], indexes: readonly RuleIndex[]) {
     const rankOf = new Map(rules.map((r, rank) => [r, rank]));
-    this.parts = indexes.map((index) => ({
-      ...index,
-      rank: Int32Array.from(index.rules, (r) => (r === null ? -1 : (rankOf.get(r) ?? -1))),
+    this.parts = indexes.map(({ rules, automaton, leaves }) => ({
+      rules,
+      automaton,
+      leaves,
+      rank: Int32Array.from(rules, (r) => (r === null ? -1 : (rankOf.get(r) ?? -1))),
     }));
   }
 

@@ -1,5 +1,5 @@
 import type { Draft } from '../ir/draft/index.ts';
-import { withSrc } from '../ir/edit.ts';
+import { toOperands, toRegs, withSrc } from '../ir/edit.ts';
 import { otherwiseFor } from '../ir/moves.ts';
 import { Mod, slotWidth } from '../ir/opcode.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type Reg,
   regWidth,
   withOperandMods,
+  withReg,
 } from '../ir/operand.ts';
 import { type Instr, instr } from '../ir/program.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
@@ -66,17 +67,17 @@ export function build(m: Match, draft: Draft): Replacement | Miss {
       instr(
         line.op!,
         mods,
-        line.dst.map((d) => (d < 0 ? NO_REG : regs[d])),
-        src.map((o, i) => {
+        toRegs(line.dst, (d) => (d < 0 ? NO_REG : regs[d])),
+        toOperands(src, (o, i) => {
           const s = line.src[i];
-          return s.k === 'var' && rule.vars[s.v].fresh ? { ...o, reg: regs[s.v] } : o;
+          return s.k === 'var' && rule.vars[s.v].fresh ? withReg(o, regs[s.v]) : o;
         }),
         loc,
         guard,
         guardNot,
         otherwiseFor(
           root,
-          line.dst.map((d) => (d < 0 ? NO_REG : regs[d])),
+          toRegs(line.dst, (d) => (d < 0 ? NO_REG : regs[d])),
         ),
       ),
     ),

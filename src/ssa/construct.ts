@@ -2,7 +2,7 @@ import { type Cfg, cfgOf } from '../analysis/cfg.ts';
 import { type DominatorTree, dominates, dominators } from '../analysis/dominators.ts';
 import { isLiveIn, isReturn, livenessOf } from '../analysis/liveness.ts';
 import { edit, removeUnreachable } from '../ir/draft/index.ts';
-import { copyFn, withIns } from '../ir/edit.ts';
+import { copyFn, toOperands, toRegs, withIns } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
 import { type Isa, withMods } from '../ir/opcode.ts';
 import {
@@ -243,16 +243,17 @@ class Construction {
       (src as Operand[])[k] = withReg(o, name);
     }
     if (isReturn(x) && this.returned.length > 0 && src.length === 0)
-      src = this.returned.map((r) => reg(this.nameOf(r)));
+      src = toOperands(this.returned, (r) => reg(this.nameOf(r)));
     const guard = x.guard === NO_REG ? NO_REG : this.nameOf(x.guard);
     let { dst, otherwise } = x;
     const defines = dst.some((r) => r !== NO_REG && this.renamed[regIndex(r)] === 1);
     if (guard !== NO_REG && (defines || otherwise.length > 0)) {
-      const old = dst.map((r, k) => this.valueBefore(r, x.otherwise[k] ?? NO_REG));
+      const old = toRegs(dst, (r, k) => this.valueBefore(r, x.otherwise[k] ?? NO_REG));
       if (old.some((r, k) => r !== (x.otherwise[k] ?? NO_REG)))
         otherwise = old.some((r) => r !== NO_REG) ? old : NONE;
     }
-    if (defines) dst = dst.map((r) => (r !== NO_REG && this.renamed[regIndex(r)] === 1 ? this.define(r) : r));
+    if (defines)
+      dst = toRegs(dst, (r) => (r !== NO_REG && this.renamed[regIndex(r)] === 1 ? this.define(r) : r));
     if (src === x.src && guard === x.guard && dst === x.dst && otherwise === x.otherwise) return x;
     return instr(x.op, x.mods, dst, src, x.loc, guard, x.guardNot, otherwise);
   }

@@ -1,4 +1,4 @@
-import { mapBlocks, mapIns, withDst, withSrc } from '../ir/edit.ts';
+import { mapBlocks, mapIns, toRegs, withDst, withSrc } from '../ir/edit.ts';
 import { flyingIn, OLDEST, youngestEnded } from '../ir/flights.ts';
 import { isPhi } from '../ir/flow.ts';
 import { flightOf, placeText, type Tie, tiesOf, UNWRITTEN, writtenPart } from '../ir/foreign-text.ts';
@@ -111,8 +111,8 @@ function withTies(x: Instr, ties: readonly Tie[]): Instr {
   const how = writtenPart(x.src[0].sym) + (places.length === 0 ? '' : UNWRITTEN + places.join(', '));
   const kept = withDst(
     x,
-    ties.map((t) => x.dst[t.dst]),
-    x.otherwise.length === 0 ? x.otherwise : ties.map((t) => x.otherwise[t.dst]),
+    toRegs(ties, (t) => x.dst[t.dst]),
+    x.otherwise.length === 0 ? x.otherwise : toRegs(ties, (t) => x.otherwise[t.dst]),
   );
   return withSrc(kept, [text(how), ...ties.map((t) => reg(x.src[t.src].reg))]);
 }

@@ -3,7 +3,7 @@ import { dominators } from '../analysis/dominators.ts';
 import { isReturn } from '../analysis/liveness.ts';
 import { loopDepth, loops } from '../analysis/loops.ts';
 import { type Draft, edit, splitEdge } from '../ir/draft/index.ts';
-import { withDst, withGuard, withOtherwise, withSrc } from '../ir/edit.ts';
+import { toOperands, toRegs, withDst, withGuard, withOtherwise, withSrc } from '../ir/edit.ts';
 import { hasSsaForms, isPhi } from '../ir/flow.ts';
 import { flightOf, isApart } from '../ir/foreign-text.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
@@ -359,7 +359,7 @@ class Leaving {
     const ties = tiedResults(x);
     if (ties.length > 0) {
       const copies: Copy[] = [];
-      const src = x.src.map((o) => this.renamedOperand(o));
+      const src = toOperands(x.src, (o) => this.renamedOperand(o));
       for (const t of ties) {
         const to = this.name(x.dst[t.dst]);
         if (x.otherwise.length === 0 && this.ranges.defBlock(x.src[t.src].reg) >= 0)
@@ -382,14 +382,14 @@ class Leaving {
     } else if (y.src.some((o) => o.reg !== NO_REG && this.name(o.reg) !== o.reg))
       y = withSrc(
         y,
-        y.src.map((o) => this.renamedOperand(o)),
+        toOperands(y.src, (o) => this.renamedOperand(o)),
       );
     if (y.guard !== NO_REG && this.name(y.guard) !== y.guard)
       y = withGuard(y, this.name(y.guard), y.guardNot);
     if (y.dst.some((r) => this.name(r) !== r))
       y = withDst(
         y,
-        y.dst.map((r) => this.name(r)),
+        toRegs(y.dst, (r) => this.name(r)),
       );
     const copied = this.isMove(x) ? copyOf(this.moves, y) : null;
     if (copied !== null && copied.reg === y.dst[0]) d.remove(n);

@@ -1,4 +1,13 @@
-import { copyFn, withDst, withGuard, withIns, withOtherwise, withSrc } from '../ir/edit.ts';
+import {
+  copyFn,
+  toOperands,
+  toRegs,
+  withDst,
+  withGuard,
+  withIns,
+  withOtherwise,
+  withSrc,
+} from '../ir/edit.ts';
 import { hasSsaForms, isPhi } from '../ir/flow.ts';
 import { tiesOf } from '../ir/foreign-text.ts';
 import type { Isa } from '../ir/opcode.ts';
@@ -83,13 +92,13 @@ export function renameWebs(fn: Fn, isa: Isa): Webs {
 
 /** The block without phis, with the names of webs; instructions that equal the original's are shared with it. */
 function withoutNames(b: Block, was: Block | undefined, rename: (r: Reg) => Reg): Block {
-  const ins = b.ins
-    .filter((x) => !isPhi(x))
-    .map((x, i) => {
-      const y = renamed(x, rename);
-      const old = was?.ins[i];
-      return old !== undefined && sameRegisters(old, y) ? old : y;
-    });
+  const ins: Instr[] = [];
+  for (const x of b.ins) {
+    if (isPhi(x)) continue;
+    const y = renamed(x, rename);
+    const old = was?.ins[ins.length];
+    ins.push(old !== undefined && sameRegisters(old, y) ? old : y);
+  }
   const same = was !== undefined && was.ins.length === ins.length && ins.every((x, i) => x === was.ins[i]);
   return same ? was : withIns(b, ins);
 }
@@ -106,11 +115,11 @@ function renamed(x: Instr, rename: (r: Reg) => Reg): Instr {
   else if (x.src.some((o) => rename(o.reg) !== o.reg))
     y = withSrc(
       y,
-      x.src.map((o) => (o.reg === NO_REG ? o : withReg(o, rename(o.reg)))),
+      toOperands(x.src, (o) => (o.reg === NO_REG ? o : withReg(o, rename(o.reg)))),
     );
   if (x.otherwise.length > 0) y = withOtherwise(y, NONE);
   if (rename(x.guard) !== x.guard) y = withGuard(y, rename(x.guard), x.guardNot);
-  if (x.dst.some((r) => rename(r) !== r)) y = withDst(y, x.dst.map(rename));
+  if (x.dst.some((r) => rename(r) !== r)) y = withDst(y, toRegs(x.dst, rename));
   return y;
 }
 

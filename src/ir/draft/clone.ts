@@ -1,3 +1,4 @@
+import { toOperands, toRegs } from '../edit.ts';
 import { OpFlag } from '../opcode.ts';
 import { Kind, label, NO_REG, type Operand, type Reg, regFile, table, withReg } from '../operand.ts';
 import { type Instr, instr } from '../program.ts';
@@ -61,12 +62,12 @@ export function cloneBlocks(
     instr(
       x.op,
       x.mods,
-      x.dst.map(other),
-      x.src.map(operand),
+      toRegs(x.dst, other),
+      toOperands(x.src, operand),
       x.loc,
       x.guard === NO_REG ? NO_REG : other(x.guard),
       x.guardNot,
-      x.otherwise.map(other),
+      toRegs(x.otherwise, other),
     );
   const inside = new Set(region);
   for (const b of region) {

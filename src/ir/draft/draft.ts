@@ -1,4 +1,4 @@
-import { withSrc } from '../edit.ts';
+import { toOperands, withSrc } from '../edit.ts';
 import { endsFlow, isControl } from '../flow.ts';
 import type { Isa, Opcode } from '../opcode.ts';
 import { Kind, label, type Operand, table } from '../operand.ts';
@@ -121,7 +121,7 @@ export class Draft extends FlowDraft {
         const x = this.at(n);
         if (!isControl(x)) continue;
         let changed = false;
-        const src = x.src.map((o) => {
+        const src = toOperands(x.src, (o) => {
           if (o.kind === Kind.Label) {
             seen.add(this.blocks.numberOf[o.lo]);
             if (k++ !== edge) return o;
@@ -280,7 +280,7 @@ export class Draft extends FlowDraft {
     const x = this.at(n);
     const old = this.blocks.ids[from];
     const id = this.blocks.ids[to];
-    const src = x.src.map((o) => {
+    const src = toOperands(x.src, (o) => {
       if (o.kind === Kind.Label) return o.lo === old ? label(id) : o;
       return o.kind === Kind.Table ? this.tableWith(o, old, id) : o;
     });

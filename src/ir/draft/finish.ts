@@ -1,4 +1,4 @@
-import { copyFn, withGuard, withSource } from '../edit.ts';
+import { copyFn, withDeclarations, withGuard, withSource } from '../edit.ts';
 import { Kind, NO_REG, type Reg } from '../operand.ts';
 import type { Block, Fn, Instr, Param } from '../program.ts';
 import type { Draft } from './draft.ts';
@@ -29,12 +29,14 @@ export function finish(d: Draft): Fn {
   );
   const plain = d.pragmas === fn.attrs.pragmas && d.renamed.params === null && d.renamed.returns === null;
   if (plain) return isUnchanged(fn, out) ? fn : out;
-  return {
-    ...out,
-    params: renamed(fn.params, d.renamed.params),
-    returns: renamed(fn.returns, d.renamed.returns),
-    attrs: { ...fn.attrs, pragmas: d.pragmas },
-  };
+  const { directives, linkage, noreturn, counts } = fn.attrs;
+  return withDeclarations(
+    out,
+    out.variables,
+    { directives, pragmas: d.pragmas, linkage, noreturn, counts },
+    renamed(fn.params, d.renamed.params),
+    renamed(fn.returns, d.renamed.returns),
+  );
 }
 
 /** Jump tables. One that nothing uses any more is emptied, and dropped if none that is used follows. */

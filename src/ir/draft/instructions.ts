@@ -1,4 +1,4 @@
-import { withDst } from '../edit.ts';
+import { toRegs, withDst } from '../edit.ts';
 import { endsFlow, isControl, isPhi } from '../flow.ts';
 import { OpFlag } from '../opcode.ts';
 import { Kind, makeReg, NO_REG, type Operand, type Reg, regIndex } from '../operand.ts';
@@ -211,7 +211,7 @@ export class InstructionDraft extends InstructionList {
         n,
         withDst(
           x,
-          x.dst.map((d) => (d === from ? to : d)),
+          toRegs(x.dst, (d) => (d === from ? to : d)),
         ),
       );
     }

@@ -1,4 +1,4 @@
-import { withGuard } from '../edit.ts';
+import { toOperands, toRegs, withGuard } from '../edit.ts';
 import { Kind, label, NO_REG, type Operand, type Reg, regFile, table, withReg } from '../operand.ts';
 import { type Fn, type Instr, instr } from '../program.ts';
 import { Draft } from './draft.ts';
@@ -59,7 +59,15 @@ export function spliceFunction(
     return rename(o.reg === NO_REG ? o : withReg(o, register(o.reg)));
   };
   const copy = (x: Instr): Instr =>
-    instr(x.op, x.mods, x.dst.map(register), x.src.map(operand), x.loc, register(x.guard), x.guardNot);
+    instr(
+      x.op,
+      x.mods,
+      toRegs(x.dst, register),
+      toOperands(x.src, operand),
+      x.loc,
+      register(x.guard),
+      x.guardNot,
+    );
   for (const [b, c] of copyOf) {
     const end = from.terminator(b);
     for (let n = from.first(b); n >= 0; n = from.next(n)) if (n !== end) d.append(c, copy(from.at(n)));

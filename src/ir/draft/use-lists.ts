@@ -1,4 +1,4 @@
-import { withGuard, withOtherwise, withSrc } from '../edit.ts';
+import { toRegs, withGuard, withOtherwise, withSrc } from '../edit.ts';
 import { NO_REG, type Operand, type Reg, regIndex, withReg } from '../operand.ts';
 import type { Instr } from '../program.ts';
 import { grown } from './grow.ts';
@@ -216,7 +216,7 @@ export function readingInstead(x: Instr, from: Reg, to: Reg): Instr {
   if (x.otherwise.includes(from))
     out = withOtherwise(
       out,
-      x.otherwise.map((r) => (r === from ? to : r)),
+      toRegs(x.otherwise, (r) => (r === from ? to : r)),
     );
   return out;
 }

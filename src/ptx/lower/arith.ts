@@ -1,3 +1,4 @@
+import { toOperands } from '../../ir/edit.ts';
 import { Mod } from '../../ir/opcode.ts';
 import { imm, immPair, NO_REG, type Operand, PF, PT, RZ, reg, withOperandMods } from '../../ir/operand.ts';
 import { A, AND, OR, XOR } from '../../ir/truth-tables.ts';
@@ -237,7 +238,7 @@ const shift: Handler = (f, i) => {
 };
 
 const shf: Handler = (f, i) => {
-  const [a, b, c] = [1, 2, 3].map((k) => f.src(i.operands[k], 32));
+  const [a, b, c] = toOperands([1, 2, 3], (k) => f.src(i.operands[k], 32));
   f.emit(
     'SHF',
     [has(i, 'l') ? 'L' : 'R', has(i, 'wrap') ? 'W' : 'CLAMP'],
@@ -267,7 +268,7 @@ const prmt: Handler = (f, i) => {
 
 const lop3: Handler = (f, i) => {
   const [to] = i.operands;
-  const src = [1, 2, 3, 4].map((k) => f.src(i.operands[k], 32));
+  const src = toOperands([1, 2, 3, 4], (k) => f.src(i.operands[k], 32));
   if (to.kind !== 'pair') return f.emit('LOP3', [], [f.dst(to, 32).reg], src);
   // Whether the word has a one bit, combined with a predicate; both results come after all sources were read.
   const bool = LUT[i.mods.find((m) => m === 'and' || m === 'or') ?? ''];
@@ -357,7 +358,7 @@ const dp: Handler = (f, i) => {
     'IDP',
     [part, at.kind === 'signed' ? 'SA' : 'UA', bt.kind === 'signed' ? 'SB' : 'UB'],
     [f.dst(i.operands[0], 32).reg],
-    [1, 2, 3].map((k) => f.src(i.operands[k], 32)),
+    toOperands([1, 2, 3], (k) => f.src(i.operands[k], 32)),
   );
 };
 

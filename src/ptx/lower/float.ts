@@ -1,3 +1,4 @@
+import { toOperands } from '../../ir/edit.ts';
 import { Mod } from '../../ir/opcode.ts';
 import { imm, immPair, NO_REG, type Operand, PT, RZ, reg, withOperandMods } from '../../ir/operand.ts';
 import { AND } from '../../ir/truth-tables.ts';
@@ -69,7 +70,7 @@ const mul: Handler = (f, i) => {
 
 const fma: Handler = (f, i) => {
   const t = oneType(i);
-  const src = [1, 2, 3].map((k) => f.src(i.operands[k], t.bits));
+  const src = toOperands([1, 2, 3], (k) => f.src(i.operands[k], t.bits));
   const d = f.dst(i.operands[0], t.bits).reg;
   if (has(i, 'oob')) throw new NoForm();
   if (t.kind === 'half') f.emit('HFMA2', modsHalf(i, t), [d], src);

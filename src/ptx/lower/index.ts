@@ -426,7 +426,6 @@ function lowerFunction(
     blockCount: f.blockCount,
     variables: usedVariables(f),
     tables: f.tables,
-    shape: newShape(),
     attrs: {
       directives: directives.filter((d) => d !== '.noreturn'),
       pragmas,
@@ -434,6 +433,7 @@ function lowerFunction(
       noreturn: directives.includes('.noreturn'),
       counts: [],
     },
+    shape: newShape(),
   };
   // Catches input that the handlers accept but should not, such as disagreeing widths, before any pass sees it.
   const told = new Set<number>();

@@ -1,3 +1,4 @@
+import { toOperands, toRegs } from '../../ir/edit.ts';
 import { addr, cbank, imm, NO_REG, type Operand, RegFile, RZ, reg, regFile } from '../../ir/operand.ts';
 import type { PtxOperand } from '../ast.ts';
 import { type Handler, typeOf } from './arith.ts';
@@ -110,7 +111,7 @@ const load: ReadingHandler = (f, i, w) => {
   const targets = items(to);
   const width = t.bits >= 64 ? t.bits : 32;
   const after: (() => void)[] = [];
-  const dst = targets.map((o) => {
+  const dst = toRegs(targets, (o) => {
     if (o.kind === 'sink') return NO_REG;
     const d = f.dst(o, t.bits);
     const file = regFile(d.reg);
@@ -158,7 +159,7 @@ const store: ReadingHandler = (f, i, w) => {
   const said = hints(w);
   const vec = vecOf(w);
   if (space === '') space = symbolSpace(f, to);
-  const values = items(from).map((o) => f.src(o, t.bits));
+  const values = toOperands(items(from), (o) => f.src(o, t.bits));
   const type = accessType(t, false);
   if (space === 'param') {
     if (to.kind !== 'addr') throw new NoForm('address operand expected');

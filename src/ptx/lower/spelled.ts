@@ -1,5 +1,6 @@
+import { toOperands, toRegs } from '../../ir/edit.ts';
 import { Mod, type SpelledRow, type Spelling, slotWidth } from '../../ir/opcode.ts';
-import { Kind, NO_REG, type Operand, PT, type Reg, RZ, withOperandMods } from '../../ir/operand.ts';
+import { Kind, NO_REG, PT, RZ, withOperandMods } from '../../ir/operand.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { parsePatterns, takes } from '../emit/pattern.ts';
 import { type Line, type Piece, specialise } from '../emit/template.ts';
@@ -54,8 +55,8 @@ export function lowerSpelled(f: FnLower, i: PtxInstr): void {
   if (reading === undefined) throw new NoForm();
   const { row, places, implied } = reading;
   const { op } = row;
-  const dst: Reg[] = op.dsts.map(() => NO_REG);
-  const src: Operand[] = op.srcs.map((slot) => slot.default ?? (slot.bank === 'p' ? PT : RZ));
+  const dst = toRegs(op.dsts, () => NO_REG);
+  const src = toOperands(op.srcs, (slot) => slot.default ?? (slot.bank === 'p' ? PT : RZ));
   for (const [k, p] of places.entries()) {
     const o = withoutPart(i.operands[k]);
     if (!p.source) dst[p.at] = op.dsts[p.at].optional && o.kind === 'sink' ? NO_REG : f.dst(o, p.width).reg;
