@@ -4,6 +4,7 @@ import {
   type Fn,
   type Instr,
   instr,
+  makeFn,
   NONE,
   newShape,
   type Program,
@@ -33,19 +34,20 @@ export function copyFn(
   tables: Fn['tables'],
   shape: Shape = newShape(),
 ): Fn {
-  return {
-    name: fn.name,
-    kind: fn.kind,
-    params: fn.params,
-    returns: fn.returns,
+  const { name, kind, params, returns, variables, attrs } = fn;
+  return makeFn({
+    name,
+    kind,
+    params,
+    returns,
     blocks,
     regCount,
     blockCount,
-    variables: fn.variables,
+    variables,
     tables,
-    attrs: fn.attrs,
+    attrs,
     shape,
-  };
+  });
 }
 
 /** `fn` with other variables and attributes, and with other registers of its parameters and results. */
@@ -55,19 +57,22 @@ export const withDeclarations = (
   attrs: Fn['attrs'] = fn.attrs,
   params: Fn['params'] = fn.params,
   returns: Fn['returns'] = fn.returns,
-): Fn => ({
-  name: fn.name,
-  kind: fn.kind,
-  params,
-  returns,
-  blocks: fn.blocks,
-  regCount: fn.regCount,
-  blockCount: fn.blockCount,
-  variables,
-  tables: fn.tables,
-  attrs,
-  shape: fn.shape,
-});
+): Fn => {
+  const { name, kind, blocks, regCount, blockCount, tables, shape } = fn;
+  return makeFn({
+    name,
+    kind,
+    params,
+    returns,
+    blocks,
+    regCount,
+    blockCount,
+    variables,
+    tables,
+    attrs,
+    shape,
+  });
+};
 
 /** `b` with other instructions. */
 export const withIns = (b: Block, ins: readonly Instr[]): Block =>

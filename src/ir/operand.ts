@@ -76,7 +76,11 @@ export interface Operand {
   readonly mods: number;
 }
 
-/** An operand from its fields. Every operand is created here, so that all have one shape. */
+/**
+ * An operand from its fields. Every operand is created here, so that all have one shape. `lo` and `hi` are made small
+ * integers: V8 keeps a number that came from arithmetic with fractions as it is even if it has none, and one such
+ * number in a field makes V8 store that field of all later operands outside them.
+ */
 export const makeOperand = (
   kind: number,
   reg: Reg,
@@ -87,8 +91,8 @@ export const makeOperand = (
 ): Operand => ({
   kind,
   reg,
-  lo,
-  hi,
+  lo: lo | 0,
+  hi: hi | 0,
   sym,
   mods,
 });

@@ -9,6 +9,7 @@ import {
   type Fn,
   type Instr,
   type Loc,
+  makeFn,
   newShape,
   type Param,
   type Program,
@@ -52,7 +53,7 @@ const begin = (name: string, kind: Fn['kind']): Unfinished => ({
 
 function finish(d: Unfinished): Fn {
   const max = maxima(d);
-  return {
+  return makeFn({
     name: d.name,
     kind: d.kind,
     params: d.params,
@@ -70,7 +71,7 @@ function finish(d: Unfinished): Fn {
       counts: d.counts,
     },
     shape: newShape(),
-  };
+  });
 }
 
 /** Words that begin a line outside a body. */

@@ -30,8 +30,10 @@ export interface Instr {
 /** No registers. Not frozen: V8 gives frozen arrays a map of their own, so that code which reads them is compiled twice. */
 export const NONE: readonly Reg[] = [];
 
-/** No sources: an array of objects, as other lists of sources are, where `[]` is one of numbers to V8 until it is filled. */
-const NO_SOURCES: readonly Operand[] = [RZ].slice(1);
+/** A list without items that is one of objects to V8, as the others are where it is used; `[]` is one of numbers until it is filled. */
+const NOTHING: readonly never[] = [RZ].slice(1) as never[];
+/** The list, or the one that stands for every empty one, so that code which reads such lists meets one kind of them. */
+export const listed = <T>(list: readonly T[]): readonly T[] => (list.length === 0 ? NOTHING : list);
 
 /** A basic block. Control falls through to the next block in layout order unless the last instruction forbids it. */
 export interface Block {
@@ -197,6 +199,21 @@ export interface Program {
   readonly skipped: readonly { readonly name: string; readonly why: readonly string[] }[];
 }
 
+/** Creates a function from its parts, so that all functions have one shape. */
+export const makeFn = (f: Fn): Fn => ({
+  name: f.name,
+  kind: f.kind,
+  params: listed(f.params),
+  returns: listed(f.returns),
+  blocks: f.blocks,
+  regCount: f.regCount,
+  blockCount: f.blockCount,
+  variables: listed(f.variables),
+  tables: listed(f.tables),
+  attrs: f.attrs,
+  shape: f.shape,
+});
+
 /** Creates an instruction. `src` and `dst` are kept, not copied. */
 export const instr = (
   op: Opcode,
@@ -207,4 +224,4 @@ export const instr = (
   guard: Reg = -1,
   guardNot = false,
   otherwise: readonly Reg[] = NONE,
-): Instr => ({ op, mods, guard, guardNot, dst, src: src.length === 0 ? NO_SOURCES : src, otherwise, loc });
+): Instr => ({ op, mods, guard, guardNot, dst, src: listed(src), otherwise, loc });

@@ -9,6 +9,7 @@ import {
   type Slot,
   type Space,
 } from '../ir/opcode.ts';
+import { listed } from '../ir/program.ts';
 import { type AccessSpec, buildAccesses } from './accesses.ts';
 import { buildForeign, type ForeignSpec } from './build-foreign.ts';
 import { buildLanes, buildSpecial, type SpecialSpec } from './build-lanes.ts';
@@ -159,8 +160,8 @@ function buildOpcode(id: number, name: string, spec: OpcodeSpec, report: Report)
     id,
     name,
     title: spec.title,
-    dsts,
-    srcs,
+    dsts: listed(dsts),
+    srcs: listed(srcs),
     groups,
     modByName,
     groupByName,

@@ -6,6 +6,7 @@ import {
   type Instr,
   instr,
   type Loc,
+  makeFn,
   NONE,
   newShape,
   type Program,
@@ -50,7 +51,7 @@ export class Unpacker {
       const inside = this.many(() => blocks[r.uint()]);
       const own = this.many(() => variables[r.uint()]);
       const rest = JSON.parse(r.text()) as Omit<Fn, 'blocks' | 'variables' | 'shape'>;
-      return { ...rest, blocks: inside, variables: own, shape: shapes[shape] };
+      return makeFn({ ...rest, blocks: inside, variables: own, shape: shapes[shape] });
     });
     return this.many((): Program => {
       const lines = locs[r.uint()];

@@ -5,6 +5,7 @@ import { NO_REG } from '../../ir/operand.ts';
 import {
   type Fn,
   type Loc,
+  makeFn,
   newShape,
   type Param,
   type Program,
@@ -416,7 +417,7 @@ function lowerFunction(
     f.begin(end, 0);
     controlHandlers[end.opcode](f, end);
   }
-  const fn: Fn = {
+  const fn = makeFn({
     name: ptx.name,
     kind: ptx.entry ? 'entry' : 'func',
     params,
@@ -434,7 +435,7 @@ function lowerFunction(
       counts: [],
     },
     shape: newShape(),
-  };
+  });
   // Catches input that the handlers accept but should not, such as disagreeing widths, before any pass sees it.
   const told = new Set<number>();
   for (const e of verifyFn(fn)) {

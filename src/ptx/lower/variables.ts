@@ -9,7 +9,7 @@ import { scalars } from './vectors.ts';
 
 /** Bytes of a declared variable and its alignment, stated or that of its type. */
 export const sizeOf = (d: VarDecl): { size: number; align: number } => {
-  const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) / 8) * d.vector;
+  const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) >> 3) * d.vector;
   let size = each;
   for (const n of d.dims) size *= n;
   return { size, align: Math.max(d.align, each > 16 ? 16 : each) };
@@ -17,11 +17,12 @@ export const sizeOf = (d: VarDecl): { size: number; align: number } => {
 
 /** Parameters with offsets: each at the next multiple of its alignment (PTX ISA 9.0, 7.1). */
 export function layout(decls: readonly VarDecl[]): Param[] {
+  const params: Param[] = [];
   let at = 0;
-  return scalars(decls).map((d) => {
+  for (const d of scalars(decls)) {
     const { size, align } = sizeOf(d);
     at = Math.ceil(at / align) * align;
-    const p: Param = {
+    params.push({
       name: d.name,
       type: d.type,
       size,
@@ -32,10 +33,10 @@ export function layout(decls: readonly VarDecl[]): Param[] {
       ptr: d.ptr?.space ?? '',
       // Four bytes where `.ptr` states none (PTX ISA 9.0, 5.1.6.3).
       pointeeAlign: d.ptr === null ? 0 : Math.max(d.ptr.align, 0) || 4,
-    };
+    });
     at += size;
-    return p;
-  });
+  }
+  return params;
 }
 
 /** A function that is only declared. */
@@ -53,7 +54,7 @@ export function makeVariable(d: VarDecl, name: string, space: Space): Variable {
   let init: Uint8Array | null = null;
   let total = size;
   if (d.init !== null) {
-    const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) / 8);
+    const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) >> 3);
     const scalars: { at: number; init: Init }[] = [];
     place(d.init, d.dims, each * d.vector, each, 0, scalars);
     if (d.dims[0] === 0) {
