@@ -35,7 +35,11 @@ export function edit(fn: Fn, change: (d: Draft) => void, isa: Isa | null = null)
   const d = spare ?? new Draft(fn, isa);
   d.isa = isa;
   change(d);
-  if (d.changed) return finish(d);
+  if (d.changed) {
+    const out = finish(d);
+    d.release();
+    return out;
+  }
   d.watcher = null;
   if (d.isAsOpened) unchanged.set(fn, d);
   return fn;

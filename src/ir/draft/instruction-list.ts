@@ -1,7 +1,7 @@
 import { endsFlow, isControl, isPhi } from '../flow.ts';
 import type { Fn, Instr, Shape } from '../program.ts';
 import { BlockTable } from './block-table.ts';
-import { Carver, grown } from './grow.ts';
+import { giveWords, grown, NO_WORDS, takeWords } from './grow.ts';
 
 /** Number of an instruction in a draft. It stays the same when the instruction moves; -1 for none. */
 export type Ins = number;
@@ -39,6 +39,8 @@ export class InstructionList {
   private marks: Int32Array | null = null;
   protected nextOf: Int32Array;
   protected prevOf: Int32Array;
+  /** What these three share, as long as they have not grown. */
+  private words: Int32Array;
   protected total: number;
   /** Order keys within a block, kept for blocks whose order was queried. */
   private place: Float64Array | null = null;
@@ -61,10 +63,10 @@ export class InstructionList {
     this.total = total;
     this.opened = total;
     const instrs = new Array<Instr>(total);
-    const carver = new Carver(12 * room);
-    const markOf = carver.words(room);
-    const nextOf = carver.words(room);
-    const prevOf = carver.words(room);
+    const words = takeWords(3 * room);
+    const markOf = words.subarray(0, room);
+    const nextOf = words.subarray(room, 2 * room);
+    const prevOf = words.subarray(2 * room, 3 * room);
     this.blocks = new BlockTable(fn, this.innerControl);
     const { first, last } = this.blocks;
     let n = 0;
@@ -88,6 +90,14 @@ export class InstructionList {
     this.markOf = markOf;
     this.nextOf = nextOf;
     this.prevOf = prevOf;
+    this.words = words;
+  }
+
+  /** Gives the memory of a finished draft back; nothing may be asked of it after that. */
+  release(): void {
+    giveWords(this.words);
+    this.words = this.markOf = this.nextOf = this.prevOf = NO_WORDS;
+    this.instrs = [];
   }
 
   /** One past the highest instruction number. */

@@ -321,6 +321,12 @@ export class InstructionDraft extends InstructionList {
       else if (o.kind === Kind.Label && namesBlock(x)) blocks.set(o.lo, (blocks.get(o.lo) ?? 0) + by);
   }
 
+  override release(): void {
+    super.release();
+    this.uses?.release();
+    this.defs?.release();
+  }
+
   protected useLists(): Occurrences {
     return (this.uses ??= this.listed(enterUses));
   }

@@ -1,7 +1,7 @@
 import { toRegs, withGuard, withOtherwise, withSrc } from '../edit.ts';
 import { NO_REG, type Operand, type Reg, regIndex, withReg } from '../operand.ts';
 import type { Instr } from '../program.ts';
-import { grown } from './grow.ts';
+import { giveWords, NO_WORDS, regrown, takeWords } from './grow.ts';
 
 /**
  * Occurrences of registers in instructions, in one doubly linked list per register. An instruction's occurrences have
@@ -9,133 +9,150 @@ import { grown } from './grow.ts';
  * lists.
  */
 export class Occurrences {
-  /** By occurrence: its instruction, and its neighbours in the register's list. */
-  private owner: Int32Array;
-  private next: Int32Array;
-  private prev: Int32Array;
+  /** Four numbers an occurrence: its instruction, its neighbours in the register's list, and the register's index. */
+  private items: Int32Array;
   private used = 0;
-  /** By instruction: its first occurrence and the room reserved. */
-  private start: Int32Array;
-  private room: Int32Array;
-  private filled: Int32Array;
-  /** By register index: first occurrence, or -1, and their number. */
-  private head: Int32Array;
-  private counts: Int32Array;
-  /** By occurrence: index of the register. */
-  private register: Int32Array;
+  /** Three numbers an instruction: its first occurrence, the room reserved, and how much of that is filled. */
+  private spans: Int32Array;
+  /** Instructions for which `spans` holds numbers of these lists. */
+  private instructions = 0;
+  /** Two numbers a register: its first occurrence, or -1, and how many there are. */
+  private lists: Int32Array;
+  private registers = 0;
 
   constructor(instructions: number, registers: number) {
-    const size = instructions * 3 + 16;
-    this.owner = new Int32Array(size);
-    this.next = new Int32Array(size);
-    this.prev = new Int32Array(size);
-    this.register = new Int32Array(size);
-    this.start = new Int32Array(instructions + 16);
-    this.room = new Int32Array(instructions + 16);
-    this.filled = new Int32Array(instructions + 16);
-    this.head = new Int32Array(registers + 16).fill(-1);
-    this.counts = new Int32Array(registers + 16);
+    this.items = takeWords(OCCURRENCE * (2 * instructions + 64));
+    this.spans = takeWords(SPAN * (instructions + 16));
+    this.lists = takeWords(LIST * (registers + 16));
+  }
+
+  /** Gives the memory back; nothing may be asked after that. */
+  release(): void {
+    for (const a of [this.items, this.spans, this.lists]) giveWords(a);
+    this.items = this.spans = this.lists = NO_WORDS;
   }
 
   count(r: Reg): number {
     const i = regIndex(r);
-    return i < this.counts.length ? this.counts[i] : 0;
+    return i < this.registers ? this.lists[i * LIST + 1] : 0;
   }
 
   /** The first occurrence of the register, -1 if there is none. */
   first(r: Reg): number {
     const i = regIndex(r);
-    return i < this.head.length ? this.head[i] : -1;
+    return i < this.registers ? this.lists[i * LIST] : -1;
   }
 
   /** The occurrence after `u` in the same list, -1 at its end. */
   after(u: number): number {
-    return this.next[u];
+    return this.items[u * OCCURRENCE + 1];
   }
 
   instruction(u: number): number {
-    return this.owner[u];
+    return this.items[u * OCCURRENCE];
   }
 
   /** The first occurrence of the register in an instruction that contains it. */
   of(n: number, r: Reg): number {
     const i = regIndex(r);
-    let u = this.start[n];
-    while (this.register[u] !== i) u++;
+    let u = this.spans[n * SPAN];
+    while (this.items[u * OCCURRENCE + 3] !== i) u++;
     return u;
   }
 
   /** Reserves room for `n`'s occurrences; at most `most` calls of `add` follow. */
   open(n: number, most: number): void {
-    if (n >= this.start.length) {
-      this.start = grown(this.start, n);
-      this.room = grown(this.room, n);
-      this.filled = grown(this.filled, n);
+    const span = n * SPAN;
+    if (n >= this.instructions) {
+      if (span + SPAN > this.spans.length) this.spans = regrown(this.spans, span + SPAN);
+      this.spans.fill(0, this.instructions * SPAN, span + SPAN);
+      this.instructions = n + 1;
     }
-    this.filled[n] = 0;
-    if (this.room[n] >= most) return;
+    this.spans[span + 2] = 0;
+    const had = this.spans[span + 1];
+    if (had >= most) return;
     // Doubles the room, so that a phi may get its operands one by one.
-    const room = this.room[n] === 0 ? most : Math.max(most, 2 * this.room[n]);
-    this.start[n] = this.used;
-    this.room[n] = room;
+    const room = had === 0 ? most : Math.max(most, 2 * had);
+    this.spans[span] = this.used;
+    this.spans[span + 1] = room;
     this.used += room;
-    if (this.used <= this.owner.length) return;
-    this.owner = grown(this.owner, this.used);
-    this.next = grown(this.next, this.used);
-    this.prev = grown(this.prev, this.used);
-    this.register = grown(this.register, this.used);
+    const end = this.used * OCCURRENCE;
+    if (end > this.items.length) this.items = regrown(this.items, end);
   }
 
   add(n: number, r: Reg): void {
-    const u = this.start[n] + this.filled[n]++;
-    this.owner[u] = n;
+    const span = n * SPAN;
+    const u = this.spans[span] + this.spans[span + 2]++;
+    this.items[u * OCCURRENCE] = n;
     this.link(u, regIndex(r));
   }
 
   /** Changes the register of one occurrence of an instruction. */
   change(n: number, at: number, r: Reg): void {
-    const u = this.start[n] + at;
+    const u = this.spans[n * SPAN] + at;
     this.unlink(u);
     this.link(u, regIndex(r));
   }
 
   /** Removes all occurrences of an instruction. */
   close(n: number): void {
-    const from = this.start[n];
-    for (let u = from; u < from + this.filled[n]; u++) this.unlink(u);
-    this.filled[n] = 0;
+    const from = this.spans[n * SPAN];
+    const to = from + this.spans[n * SPAN + 2];
+    for (let u = from; u < to; u++) this.unlink(u);
+    this.spans[n * SPAN + 2] = 0;
   }
 
   private link(u: number, i: number): void {
-    if (i >= this.head.length) {
-      const old = this.head.length;
-      this.head = grown(this.head, i);
-      this.head.fill(-1, old);
-      this.counts = grown(this.counts, i);
+    if (i >= this.registers) this.know(i);
+    const { items, lists } = this;
+    const at = u * OCCURRENCE;
+    const h = lists[i * LIST];
+    items[at + 1] = h;
+    items[at + 2] = -1;
+    items[at + 3] = i;
+    if (h >= 0) items[h * OCCURRENCE + 2] = u;
+    lists[i * LIST] = u;
+    lists[i * LIST + 1]++;
+  }
+
+  /** Makes empty lists for the registers up to one. */
+  private know(i: number): void {
+    if (i * LIST + LIST > this.lists.length) this.lists = regrown(this.lists, i * LIST + LIST);
+    for (let r = this.registers; r <= i; r++) {
+      this.lists[r * LIST] = -1;
+      this.lists[r * LIST + 1] = 0;
     }
-    const h = this.head[i];
-    this.register[u] = i;
-    this.next[u] = h;
-    this.prev[u] = -1;
-    if (h >= 0) this.prev[h] = u;
-    this.head[i] = u;
-    this.counts[i]++;
+    this.registers = i + 1;
   }
 
   private unlink(u: number): void {
-    const next = this.next[u];
-    const prev = this.prev[u];
-    if (prev >= 0) this.next[prev] = next;
-    else this.head[this.register[u]] = next;
-    if (next >= 0) this.prev[next] = prev;
-    this.counts[this.register[u]]--;
+    const { items, lists } = this;
+    const at = u * OCCURRENCE;
+    const next = items[at + 1];
+    const prev = items[at + 2];
+    const list = items[at + 3] * LIST;
+    if (prev >= 0) items[prev * OCCURRENCE + 1] = next;
+    else lists[list] = next;
+    if (next >= 0) items[next * OCCURRENCE + 2] = prev;
+    lists[list + 1]--;
   }
+}
+
+/** Numbers in `Occurrences` for each occurrence, instruction and register. */
+const OCCURRENCE = 4;
+const SPAN = 3;
+const LIST = 2;
+
+function registersRead({ src, guard, otherwise }: Instr): number {
+  let read = guard === NO_REG ? 0 : 1 + otherwise.length;
+  for (let i = 0; i < src.length; i++) if (src[i].reg !== NO_REG) read++;
+  return read;
 }
 
 /** Records what the instruction reads: sources, guard, values under a false guard. */
 export function enterUses(uses: Occurrences, n: number, ins: Instr): void {
   const { src, guard, otherwise } = ins;
-  uses.open(n, src.length + 1 + otherwise.length);
+  uses.open(n, registersRead(ins));
   for (let i = 0; i < src.length; i++) if (src[i].reg !== NO_REG) uses.add(n, src[i].reg);
   if (guard === NO_REG) return;
   uses.add(n, guard);
