@@ -1,7 +1,7 @@
 import { barrierFaults } from '../analysis/barrier-use.ts';
 import { cfgIsCurrent } from '../analysis/cfg.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
-import { dropUnchangedDrafts } from '../ir/draft/index.ts';
+import { dropUnchangedDraft, dropUnchangedDrafts } from '../ir/draft/index.ts';
 import type { Program } from '../ir/program.ts';
 import { parseProgram, printProgram } from '../ir/text.ts';
 import { verifyFn, verifyMessage } from '../ir/verify.ts';
@@ -224,6 +224,7 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
     records.push(keepsAll ? record : withoutSnapshot(record));
     if (at === last) break;
   }
+  for (const fn of program.functions) dropUnchangedDraft(fn);
   const memory = account?.run ?? null;
   return { plan, input, records, last: program, began: start, memory, decisions: plans.decisions };
 }

@@ -1,4 +1,5 @@
 import type { DiagnosticError } from '../ir/diagnostic.ts';
+import { dropUnchangedDraft } from '../ir/draft/index.ts';
 import { withFunctions } from '../ir/edit.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { Fn, Program } from '../ir/program.ts';
@@ -231,6 +232,7 @@ class StepRunner {
       const fn = now.functions[i];
       const r = within({ fn: fn.name }, () => f(fn, level, now));
       if (r === fn) continue;
+      dropUnchangedDraft(fn);
       out ??= [...now.functions];
       out[i] = r;
     }

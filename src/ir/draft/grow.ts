@@ -30,42 +30,39 @@ export class Carver {
 }
 
 /**
- * Arrays of drafts that are finished, for later ones. A draft lives for one phase, and its arrays are most of what a run
- * allocates outside V8's heap, where 64 MB of garbage are reason enough for a full collection; that frees the compiled
- * code of every function inside another that no longer exists.
+ * Arrays of drafts that are finished, for later ones, by the binary logarithm of their length. A draft lives for one
+ * phase, and its arrays are most of what a run allocates outside V8's heap, where 64 MB of garbage are reason enough
+ * for a full collection; that frees the compiled code of every function inside another that no longer exists.
  */
-const spare: Int32Array[] = [];
-const MOST_SPARE = 12;
-/** 4 MB an array, so that one large function is not remembered for ever. */
-const MOST_WORDS = 1 << 20;
+const spare: Int32Array[][] = Array.from({ length: 32 }, () => []);
+let spareWords = 0;
+/** 16 MB: the drafts of a few hundred small functions, or of one with 100,000 instructions. */
+const MOST_SPARE_WORDS = 1 << 22;
+/** Shorter arrays cost less than finding one. */
+const LEAST_LOG = 8;
 
 /** An array of at least `n` numbers, which are whatever they were. */
 export function takeWords(n: number): Int32Array {
-  let best = -1;
-  for (let i = 0; i < spare.length; i++)
-    if (spare[i].length >= n && (best < 0 || spare[i].length < spare[best].length)) best = i;
-  if (best < 0) return new Int32Array(2 ** Math.ceil(Math.log2(Math.max(n, 256))));
-  const found = spare[best];
-  spare[best] = spare[spare.length - 1];
-  spare.pop();
-  return found;
+  const log = Math.max(LEAST_LOG, 32 - Math.clz32(n - 1));
+  for (let k = log; k < log + 2; k++) {
+    const found = spare[k].pop();
+    if (found === undefined) continue;
+    spareWords -= found.length;
+    return found;
+  }
+  return new Int32Array(2 ** log);
 }
 
 /** Gives back an array of `takeWords`; the caller must not use it any more. */
 export function giveWords(a: Int32Array): void {
-  if (a.length > MOST_WORDS) return;
-  if (spare.length < MOST_SPARE) {
-    spare.push(a);
-    return;
-  }
-  let least = 0;
-  for (let i = 1; i < spare.length; i++) if (spare[i].length < spare[least].length) least = i;
-  if (spare[least].length < a.length) spare[least] = a;
+  if (a.length === 0 || spareWords + a.length > MOST_SPARE_WORDS) return;
+  spareWords += a.length;
+  spare[31 - Math.clz32(a.length)].push(a);
 }
 
-/** A copy of an array of `takeWords` with room for index `at`, half as large again; the array is given back. */
+/** A copy of an array of `takeWords` with room for index `at`, at least twice as large; the array is given back. */
 export function regrown(a: Int32Array, at: number): Int32Array {
-  const out = takeWords(Math.max(at + 1, a.length + (a.length >> 1)));
+  const out = takeWords(Math.max(at + 1, a.length + 1));
   out.set(a);
   giveWords(a);
   return out;

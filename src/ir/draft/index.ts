@@ -24,6 +24,14 @@ export const dropUnchangedDrafts = (): void => {
   unchanged = new WeakMap();
 };
 
+/** Forgets the draft that waits for another edit of a function, which a run goes on without, so that others may have its memory. */
+export function dropUnchangedDraft(fn: Fn): void {
+  const d = unchanged.get(fn);
+  if (d === undefined) return;
+  unchanged.delete(fn);
+  d.release();
+}
+
 /**
  * Opens a draft of `fn`, lets `change` edit it, and returns the resulting function: `fn` itself if nothing changed.
  * Blocks that were not edited are shared.
@@ -42,5 +50,6 @@ export function edit(fn: Fn, change: (d: Draft) => void, isa: Isa | null = null)
   }
   d.watcher = null;
   if (d.isAsOpened) unchanged.set(fn, d);
+  else d.release();
   return fn;
 }
