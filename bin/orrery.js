@@ -11,10 +11,11 @@ const { buildOf, serverFolder } = require('./server-folder.cjs');
 
 const { pid } = process;
 
-// A process that runs many commands (`orrery server`) is better off as V8 is: there, each function runs often.
 // A worker takes the flags of its process.
-if (process.argv[2] !== 'server-process' && process.env.ORRERY_WORKER === undefined)
-  for (const flag of require('./compile-late.cjs').flags) setFlagsFromString(flag);
+if (process.env.ORRERY_WORKER === undefined) {
+  const { flags, serverFlags } = require('./compile-late.cjs');
+  for (const flag of process.argv[2] === 'server-process' ? serverFlags : flags) setFlagsFromString(flag);
+}
 // The young generation starts with 1 MB and doubles; a short run then collects garbage some ten times. Growing by four takes a tenth
 // off a small kernel's CPU time, and changes neither the time nor the memory of a large one.
 setFlagsFromString('--semi-space-growth-factor=4');

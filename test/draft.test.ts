@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
   cloneBlocks,
-  type Draft,
+  Draft,
+  dropUnchangedDraft,
   dropUnchangedDrafts,
   edit,
   preheader,
@@ -336,6 +337,12 @@ BB4:
     look((d) => expect(d.at(d.def(regOf('R4'))).src[1].lo).toBe(1));
     dropUnchangedDrafts();
     look((d) => expect(drafts.slice(0, -1)).not.toContain(d));
+    // Nor is one whose memory others have now.
+    dropUnchangedDraft(fn);
+    look((d) => {
+      expect(drafts.slice(0, -1)).not.toContain(d);
+      expect(d.useCount(regOf('R4'))).toBe(new Draft(fn, isa).useCount(regOf('R4')));
+    });
     // Instructions of the set are there only for those that asked for them.
     edit(fn, (d) => expect(() => d.branchTo(0)).toThrow('instruction set'));
     look((d) => expect(d.branchTo(0).op.name).toBe('BRA'));
