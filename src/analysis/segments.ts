@@ -1,6 +1,6 @@
 import { Kind } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
-import { cfgOf, endsFlow, invert, isControl } from './cfg.ts';
+import { type Cfg, cfgOf, endsFlow, invert, isControl } from './cfg.ts';
 import { memo } from './memo.ts';
 
 /**
@@ -30,9 +30,27 @@ export interface Segments {
 /** Segments of a snapshot and the edges between them. */
 export const segmentsOf: (fn: Fn) => Segments = memo(build);
 
+/** What the segments of functions with one flow graph have in common, if each block is one segment. */
+const whole = memo((g: Cfg) => {
+  const { count } = g;
+  const first = Int32Array.from({ length: count + 1 }, (_, b) => b);
+  const backward = new Int32Array(count);
+  let n = 0;
+  for (let i = g.rpo.length - 1; i >= 0; i--) backward[n++] = g.rpo[i];
+  for (let b = count - 1; b >= 0; b--) if (g.rpoNumber[b] < 0) backward[n++] = b;
+  return { first, block: first.subarray(0, count), from: new Int32Array(count), backward };
+});
+
 function build(fn: Fn): Segments {
   const g = cfgOf(fn);
   const { blocks } = fn;
+  if (!g.midBlockControl) {
+    const { first, block, from, backward } = whole(g);
+    const { count, succStart, succ, predStart, pred } = g;
+    const to = new Int32Array(count);
+    for (let b = 0; b < count; b++) to[b] = blocks[b].ins.length;
+    return { fn, count, block, from, to, first, succStart, succ, predStart, pred, backward };
+  }
   const block: number[] = [];
   const from: number[] = [];
   const to: number[] = [];
