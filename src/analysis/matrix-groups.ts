@@ -90,6 +90,13 @@ interface State {
   readonly of: Uint8Array;
 }
 
+const copyOf = ({ begun, foreignCall, of }: State, fence: number): State => ({
+  fence,
+  begun,
+  foreignCall,
+  of: of.slice(),
+});
+
 /** Names of functions that every program has (CUDA C++ Programming Guide 13.0: formatted output, assertions, allocation). */
 const SYSTEM_CALLS = new Set(['vprintf', 'malloc', 'free', '__assertfail']);
 
@@ -181,7 +188,7 @@ class Walk {
     // ptxas looks for the arrival of a product on its side of every loop.
     const fence = innermost[p] === innermost[b] ? from.fence : NO_FENCE;
     if (to === null) {
-      this.atStart[b] = { ...from, fence, of: Uint8Array.from(from.of) };
+      this.atStart[b] = copyOf(from, fence);
       return true;
     }
     let changed = false;
@@ -204,7 +211,7 @@ class Walk {
 
   /** The state behind a block; null where a trap ends it. */
   private through(b: number): State | null {
-    const s: State = { ...this.atStart[b]!, of: Uint8Array.from(this.atStart[b]!.of) };
+    const s: State = copyOf(this.atStart[b]!, this.atStart[b]!.fence);
     this.block = b;
     for (const x of this.fn.blocks[b].ins) {
       if (isTrap(x)) return null;

@@ -70,10 +70,16 @@ export function occupancyUnder(limits: Limits, use: BlockUse): Occupancy {
 export function freeRegisters(limits: Limits, use: Omit<BlockUse, 'registers'>): number {
   const most = Number(limits['max-registers'] ?? 0);
   if (most === 0) return Number.POSITIVE_INFINITY;
-  const blocks = (registers: number): number => occupancyUnder(limits, { ...use, registers }).blocks;
+  const { threads, shared } = use;
+  const blocks = (registers: number): number => occupancyUnder(limits, { threads, registers, shared }).blocks;
   let registers = Number(limits['min-registers'] ?? 1);
   const all = blocks(registers);
-  while (registers < most && blocks(registers + 1) === all) registers++;
+  // With more registers never more blocks.
+  for (let above = most + 1; registers + 1 < above; ) {
+    const middle = (registers + above) >> 1;
+    if (blocks(middle) === all) registers = middle;
+    else above = middle;
+  }
   return registers;
 }
 

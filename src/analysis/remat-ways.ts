@@ -187,12 +187,12 @@ export class RematWays {
       const there =
         place === b ? this.groupAt(b, far[0], far) : { block: place, at: this.live.endOf(place), users: far };
       const joined = cold.groups.find((g) => g.block === place && g.at === there.at);
-      if (joined === undefined) cold.groups.push({ ...there, users: [...far] });
+      if (joined === undefined) cold.groups.push({ block: place, at: there.at, users: [...far] });
       else joined.users.push(...far);
       if (often[place] > often[home]) cheap.stay.push(...far);
       else {
         const same = cheap.groups.find((g) => g.block === place && g.at === there.at);
-        if (same === undefined) cheap.groups.push({ ...there, users: [...far] });
+        if (same === undefined) cheap.groups.push({ block: place, at: there.at, users: [...far] });
         else same.users.push(...far);
       }
     }
@@ -222,7 +222,7 @@ export class RematWays {
       const found = this.placeFor(c.def, wanted);
       if (found === null) return null;
       const { at, chain, read, cycles } = found;
-      const g = { ...wanted, at };
+      const g: Group = { block: wanted.block, at, users: wanted.users };
       const temporary = chain.reduce((sum, x, k) => sum + (k < chain.length - 1 ? this.unitsOf(x) : 0), 0);
       if (temporary > units && this.points.at(g.block, at) - units + temporary > this.floor) return null;
       cost += often[g.block] * cycles;
@@ -232,15 +232,9 @@ export class RematWays {
     }
     const ranges = groups.map((g) => this.live.walk(g.block, g.at, g.users));
     if (c.stay.length > 0) ranges.push(this.live.walk(d.block(c.def), this.live.indexOf(c.def) + 1, c.stay));
-    return {
-      ...c,
-      groups,
-      chains,
-      leaves,
-      cost,
-      ranges,
-      freed: this.points.freedBy(this.rangeOf(c.r), ranges),
-    };
+    const { r, def, stay } = c;
+    const freed = this.points.freedBy(this.rangeOf(r), ranges);
+    return { r, def, stay, groups, chains, leaves, cost, ranges, freed };
   }
 
   /** The nearest point above the wanted one at which everything can be had; null if there is none near enough. */

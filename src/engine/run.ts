@@ -35,7 +35,7 @@ import {
   withoutSnapshot,
 } from './journal.ts';
 import { MemoryAccount } from './memory.ts';
-import { factsOf, knobsOf, type Read } from './reads.ts';
+import { factsOf, knobsOf, type Read, type Scene } from './reads.ts';
 import { type Rewrite, RewriteCounter, type RewriteLimit } from './rewrites.ts';
 import { startAt } from './slice.ts';
 import { type Runnable, runSteps } from './steps.ts';
@@ -133,10 +133,10 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
       (opts.onRewrite && new RewriteCounter({ phase: phase.id, count: Infinity }, opts.onRewrite));
     if (gate.open) {
       opts.onBegin?.(phase);
-      const scene = { ...openFunctions(program, gate), plans, budgets };
       const kept = rewrites === null ? cache : undefined;
       const first = kept === undefined ? '' : phaseKey(key, groups, gate, opts.passes);
-      const hit = kept === undefined ? null : findResult(kept, first, variants, scene);
+      const hit =
+        kept === undefined ? null : findResult(kept, first, variants, sceneOf(program, gate, plans, budgets));
       let verified: Verified = 'no';
       let place = '';
       let result: CachedPhase | null = null;
@@ -151,7 +151,7 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
         log.reports.push(...result.reports);
         for (const t of result.taken) budgets.spend(t.knob, t.fn, t.units);
       } else {
-        const atStart = kept === undefined ? scene : { ...scene, budgets: budgets.copy() };
+        const atStart = kept === undefined ? null : sceneOf(program, gate, plans, budgets.copy());
         const heap = opts.heap?.() ?? 0;
         const startOfPhase = now();
         const input = program;
@@ -175,7 +175,7 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
             blocksChanged: changed.blocks,
             verified,
           };
-          place = keepResult(kept, first, atStart, result);
+          place = keepResult(kept, first, atStart!, result);
         }
       }
       for (const p of variants.flatMap((v) => v.destroys)) properties.delete(p);
@@ -247,8 +247,8 @@ function refusals({ functions }: Program, { answers }: GateResult): Remark[] {
   );
 }
 
-/** Names and levels of the functions over which a phase runs. */
-function openFunctions(program: Program, gate: GateResult): { functions: string[]; levels: number[] } {
+/** What a phase runs over, and what it may read. */
+function sceneOf(program: Program, gate: GateResult, plans: FunctionPlans, budgets: Budgets): Scene {
   const functions: string[] = [];
   const levels: number[] = [];
   program.functions.forEach((f, i) => {
@@ -256,7 +256,7 @@ function openFunctions(program: Program, gate: GateResult): { functions: string[
     functions.push(f.name);
     levels.push(gate.answers[i].level);
   });
-  return { functions, levels };
+  return { functions, levels, plans, budgets };
 }
 
 /** Runs a phase over the functions for which it is open, one plan's functions after another's. */

@@ -187,7 +187,9 @@ class NestedConditions {
     const b = way.to;
     if (b === way.from) return null;
     const w = this.decisionOf(b);
-    return w === null || leadsTo(w, b) ? null : { ...w, refusal: this.refuses(b) };
+    if (w === null || leadsTo(w, b)) return null;
+    const { block, guard, guardNot, taken, fall } = w;
+    return { block, guard, guardNot, taken, fall, refusal: this.refuses(b) };
   }
 
   private refuses(b: BlockNo): Refusal | null {

@@ -116,7 +116,7 @@ export function planPhases(
     const before = asTheRowSays ? alone.get(x.row) : undefined;
     if (before !== undefined) {
       const runsRules = flatSteps(before.steps).some((s) => s.kind === 'rules');
-      if (reads.extra(row, runsRules).length === 0) return { ...before, ...ofEntry };
+      if (reads.extra(row, runsRules).length === 0) return phaseOf(before, ofEntry);
     }
     const faults = issues.list.length;
     const own = row.slot !== undefined ? [] : (row.steps ?? []);
@@ -137,8 +137,7 @@ export function planPhases(
       s.kind === 'pass' && declared.has(s.pass) ? [declared.get(s.pass)!] : [],
     );
     const needs = passes.map(reads.pass);
-    const phase: PlanPhase = {
-      ...ofEntry,
+    const ofRow: OfRow = {
       index: row.index,
       trueIndex: row.trueIndex < 0 ? null : row.trueIndex,
       name: row.name,
@@ -166,10 +165,43 @@ export function planPhases(
       noOp: row.noOp === true && added.length === 0,
       required: row.required ?? false,
     };
+    const phase = phaseOf(ofRow, ofEntry);
     if (asTheRowSays && extra.length === 0 && issues.list.length === faults) alone.set(x.row, phase);
     return phase;
   });
 }
+
+/** What a phase has from its entry in the order. */
+type OfEntry = Pick<PlanPhase, 'position' | 'id' | 'roundAfter' | 'disabled' | 'origin'>;
+type OfRow = Omit<PlanPhase, keyof OfEntry>;
+
+/** All phases are made here, so that all have one shape. */
+const phaseOf = (row: OfRow, entry: OfEntry): PlanPhase => ({
+  position: entry.position,
+  index: row.index,
+  trueIndex: row.trueIndex,
+  name: row.name,
+  id: entry.id,
+  stage: row.stage,
+  category: row.category,
+  status: row.status,
+  statusNote: row.statusNote,
+  steps: row.steps,
+  gate: row.gate,
+  knobs: row.knobs,
+  ruleBudget: row.ruleBudget,
+  facts: row.facts,
+  requires: row.requires,
+  provides: row.provides,
+  destroys: row.destroys,
+  hook: row.hook,
+  progress: row.progress,
+  roundAfter: entry.roundAfter,
+  noOp: row.noOp,
+  required: row.required,
+  disabled: entry.disabled,
+  origin: entry.origin,
+});
 
 /** What a hook of kind A dispatches: the steps of its worker, where the order has no place of its own for that. */
 function dispatched(
