@@ -146,8 +146,11 @@ function buildOpcode(id: number, name: string, spec: OpcodeSpec, report: Report)
   const at = spec.form.indexOf('=');
   const sides = at < 0 ? [spec.form, ''] : [spec.form.slice(0, at), spec.form.slice(at + 1)];
   const defaults = spec.default ?? {};
-  const slots = (text: string, source: boolean): Slot[] =>
-    splitOperands(text).map((s) => buildSlot(s, source, groupByName, defaults, report));
+  const slots = (text: string, source: boolean): Slot[] => {
+    const out: Slot[] = [];
+    for (const s of splitOperands(text)) out.push(buildSlot(s, source, groupByName, defaults, report));
+    return out;
+  };
   let flags = 0;
   for (const p of spec.props) {
     if (PROPS[p] === undefined) report(`unknown property '${p}'`, didYouMean(p, Object.keys(PROPS)));

@@ -6,7 +6,7 @@ import { Once, onceOf } from '../analysis/uniform-registers.ts';
 import { copyFn, mapIns, toOperands, toRegs } from '../ir/edit.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { Kind, makeReg, NO_REG, type Reg, reg, regFile, regIndex, regName, withReg } from '../ir/operand.ts';
-import { type Fn, type Instr, instr } from '../ir/program.ts';
+import { type Block, type Fn, type Instr, instr } from '../ir/program.ts';
 import type { Pass, PassContext } from './pass.ts';
 import { inFile, isUniformReg, mayBeUniform, type UniformFacts, UniformForms } from './uniform-forms.ts';
 
@@ -143,19 +143,17 @@ class Choice {
 /** The function with the chosen registers in the uniform file and all others outside it; itself if they are already. */
 function rename(fn: Fn, chosen: Uint8Array): Fn {
   const to = (r: Reg): Reg => (r === NO_REG ? r : inFile(r, chosen[regIndex(r)] === 1));
+  const moves = (r: Reg): boolean => to(r) !== r;
   const renamed = (x: Instr): Instr => {
+    if (!moves(x.guard) && !x.dst.some(moves) && !x.otherwise.some(moves) && !x.src.some((o) => moves(o.reg)))
+      return x;
     const dst = toRegs(x.dst, to);
     const src = toOperands(x.src, (o) => withReg(o, to(o.reg)));
     const otherwise = x.otherwise.length === 0 ? x.otherwise : toRegs(x.otherwise, to);
-    const guard = to(x.guard);
-    const same =
-      guard === x.guard &&
-      dst.every((r, k) => r === x.dst[k]) &&
-      src.every((o, k) => o === x.src[k]) &&
-      otherwise.every((r, k) => r === x.otherwise[k]);
-    return same ? x : instr(x.op, x.mods, dst, src, x.loc, guard, x.guardNot, otherwise);
+    return instr(x.op, x.mods, dst, src, x.loc, to(x.guard), x.guardNot, otherwise);
   };
-  const blocks = fn.blocks.map((b) => mapIns(b, renamed));
+  const blocks: Block[] = [];
+  for (const b of fn.blocks) blocks.push(mapIns(b, renamed));
   if (blocks.every((b, k) => b === fn.blocks[k])) return fn;
   return copyFn(fn, blocks, fn.regCount, fn.blockCount, fn.tables, fn.shape);
 }
@@ -226,7 +224,7 @@ function finish(fn: Fn, renamed: Fn, forms: UniformForms, ctx: PassContext): Fn 
   let { regCount } = fn;
   let bridges = 0;
   const isUniform = (r: Reg): boolean => isUniformReg(r);
-  const blocks = renamed.blocks.map((b) =>
+  const bridged = (b: Block): Block =>
     mapIns(b, (x) => {
       if (forms.computes(x, isUniform)) return x;
       const refused = forms.refuses(x, isUniform);
@@ -247,8 +245,9 @@ function finish(fn: Fn, renamed: Fn, forms: UniformForms, ctx: PassContext): Fn 
           x.otherwise,
         ),
       ];
-    }),
-  );
+    });
+  const blocks: Block[] = [];
+  for (const b of renamed.blocks) blocks.push(bridged(b));
   if (renamed === fn && bridges === 0) return fn;
   if (!ctx.mayRewrite('uniform')) return fn;
   say(fn, renamed, ctx);

@@ -103,8 +103,11 @@ class Construction {
       }
     this.out.forEach((block, b) => {
       const phis = this.phis[b];
-      if (phis !== undefined)
-        this.out[b] = withIns(block, [...phis.map((p) => phiOf(this.isa, p.result, p.ways)), ...block.ins]);
+      if (phis === undefined) return;
+      const ins: Instr[] = [];
+      for (const p of phis) ins.push(phiOf(this.isa, p.result, p.ways));
+      for (const x of block.ins) ins.push(x);
+      this.out[b] = withIns(block, ins);
     });
     const { fn } = this;
     if (this.out.every((b, i) => b === fn.blocks[i])) return fn;

@@ -85,7 +85,8 @@ export function renameWebs(fn: Fn, isa: Isa): Webs {
   const rename = (r: Reg): Reg =>
     r === NO_REG ? r : makeReg(name.get(joined.find(regIndex(r))) ?? regIndex(r), regFile(r));
   const was = new Map(fn.blocks.map((b) => [b.id, b]));
-  const blocks = ssa.blocks.map((b) => withoutNames(b, was.get(b.id), rename));
+  const blocks: Block[] = [];
+  for (const b of ssa.blocks) blocks.push(withoutNames(b, was.get(b.id), rename));
   const regs = Math.max(ssa.regCount, fn.regCount);
   return { fn: copyFn(ssa, blocks, regs, ssa.blockCount, ssa.tables, ssa.shape), split };
 }

@@ -7,6 +7,9 @@ import { bitsOfFloat } from './function.ts';
 import { TYPES } from './types.ts';
 import { scalars } from './vectors.ts';
 
+/** The same number, as a small integer if it is one: V8 keeps the form of what came from a division, or from a field that held a fraction. */
+const small = (n: number): number => ((n | 0) === n ? n | 0 : n);
+
 /** Bytes of a declared variable and its alignment, stated or that of its type. */
 export const sizeOf = (d: VarDecl): { size: number; align: number } => {
   const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) >> 3) * d.vector;
@@ -25,9 +28,9 @@ export function layout(decls: readonly VarDecl[]): Param[] {
     params.push({
       name: d.name,
       type: d.type,
-      size,
-      align,
-      offset: at,
+      size: small(size),
+      align: small(align),
+      offset: small(at),
       reg: NO_REG,
       array: d.dims.length > 0,
       ptr: d.ptr?.space ?? '',
