@@ -58,6 +58,8 @@ export class BlockOrder {
   /** By instruction, counted from the first one: its position; and its position in the order that is tried. */
   private readonly at: Int32Array;
   private readonly next: Int32Array;
+  /** By instruction: 1 while an order in which it moves is tried. */
+  private readonly moving: Uint8Array;
   /** What phis of the blocks below take from here. */
   private readonly taken: ReadonlySet<Reg>;
   private readonly lastUser = new Map<Reg, Ins>();
@@ -72,6 +74,7 @@ export class BlockOrder {
     this.list = ins.map((_, i) => this.first + i);
     this.at = Int32Array.from(ins, (_, i) => i);
     this.next = new Int32Array(ins.length);
+    this.moving = new Uint8Array(ins.length);
     this.taken = new Set(this.live.phiUses?.get(b));
     let phis = 0;
     while (phis < ins.length && isPhi(ins[phis])) phis++;
@@ -107,12 +110,13 @@ export class BlockOrder {
   reorder(group: readonly Ins[], to: number): Reordering {
     const from = Math.min(to, this.position(group[0]));
     const end = Math.max(to, this.position(group[group.length - 1]) + 1);
-    const moving = new Set(group);
+    const { first, at, moving } = this;
+    for (const n of group) moving[n - first] = 1;
     const list: Ins[] = [];
-    for (let k = from; k < to; k++) if (!moving.has(this.list[k])) list.push(this.list[k]);
+    for (let k = from; k < to; k++) if (moving[this.list[k] - first] === 0) list.push(this.list[k]);
     list.push(...group);
-    for (let k = to; k < end; k++) if (!moving.has(this.list[k])) list.push(this.list[k]);
-    for (let k = 0; k < list.length; k++) this.next[list[k] - this.first] = from + k;
+    for (let k = to; k < end; k++) if (moving[this.list[k] - first] === 0) list.push(this.list[k]);
+    for (let k = 0; k < list.length; k++) this.next[list[k] - first] = from + k;
 
     // What no moving instruction reads or writes is live before the others as it was.
     const base = this.units.slice(from, end + 1);
@@ -125,10 +129,11 @@ export class BlockOrder {
     let was = this.units[end];
     units[list.length] = rest;
     for (let k = list.length - 1; k >= 0; k--) {
-      if (moving.has(list[k])) moves[k] = 1;
+      const i = list[k] - first;
+      if (moving[i] === 1) moves[k] = 1;
       else {
-        rest = base[this.position(list[k]) - from];
-        was = this.units[this.position(list[k])];
+        rest = base[at[i] - from];
+        was = this.units[at[i]];
       }
       units[k] = rest;
       before[k] = was;
@@ -139,9 +144,10 @@ export class BlockOrder {
     };
     const last = new Map<Reg, Ins>();
     for (const r of touched) {
-      last.set(r, this.lastAmong(r, moving, place));
+      last.set(r, this.lastAmong(r, group, place));
       this.cover(r, this.defPoint(r, place), this.pointOf(r, last.get(r)!, place), from, units, 1);
     }
+    for (const n of group) moving[n - first] = 0;
     return { from, list, units, before, moves, last };
   }
 
@@ -202,13 +208,14 @@ export class BlockOrder {
   }
 
   /** The last reader of a register in another order. Those that do not move keep theirs, so most often two are compared. */
-  private lastAmong(r: Reg, moving: ReadonlySet<Ins>, place: (n: Ins) => number): Ins {
+  private lastAmong(r: Reg, group: readonly Ins[], place: (n: Ins) => number): Ins {
     const was = this.lastUserOf(r);
     if (was < 0) return was;
     // If it rises, another one that stays may be below it.
-    if (moving.has(was) && place(was) < this.position(was)) return this.userFurthestDown(r, place);
+    if (this.moving[was - this.first] === 1 && place(was) < this.position(was))
+      return this.userFurthestDown(r, place);
     let last = was;
-    for (const n of moving)
+    for (const n of group)
       if (place(n) > place(last))
         reads(this.d.at(n), (read) => {
           if (read === r) last = n;
