@@ -67,7 +67,7 @@ function holds(
   const draft = new Draft(fn, isa);
   change(draft);
   const out = draft.changed ? finish(draft) : fn;
-  // In memory that earlier drafts have used, and left as it was.
+  // The same in memory that still holds what earlier drafts left there.
   expect(printFn(edit(fn, change, isa))).toBe(printFn(out));
   const text = () => `\n${printFn(fn)}\n${printFn(out)}`;
   expect(draftFaults(draft, ssa), `finished${text()}`).toEqual([]);

@@ -105,6 +105,19 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   szext: 'szext.clamp.u32 %r2, %r1, %r1;',
   'vote.sync': 'vote.sync.any.pred %p, %q, %r1;',
 };
+describe('addresses', () => {
+  it('of variables of more than 2 GB are written as they were read', () => {
+    const head = '.version 8.0\n.target sm_80\n.address_size 64\n.global .align 4 .b8 big[6000000000];';
+    const { text, says } = through(
+      kernel(
+        head,
+        'mov.u64 %rd2, big+3000000000;\nmov.u64 %rd3, big+5000000000;\nst.global.u64 [%rd2], %rd3;',
+      ),
+    );
+    expect([/big\+3000000000\b/.test(text), /big\+5000000000\b/.test(text), says]).toEqual([true, true, []]);
+  });
+});
+
 /** Targets that PTX names, by number. */
 const TARGETS = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72];
 

@@ -77,10 +77,13 @@ export interface Operand {
 }
 
 /**
- * An operand from its fields. Every operand is created here, so that all have one shape. `lo` and `hi` are made small
- * integers: V8 keeps a number that came from arithmetic with fractions as it is even if it has none, and one such
- * number in a field makes V8 store that field of all later operands outside them.
+ * The same number, in V8's form of small integers if it is one. V8 keeps the form of what came from a division, or from
+ * a field that held a fraction, and one such number in a field makes it store that field of all later objects outside
+ * them.
  */
+export const smallInt = (n: number): number => ((n | 0) === n ? n | 0 : n);
+
+/** An operand from its fields. Operands are created here, so that all have one shape. */
 export const makeOperand = (
   kind: number,
   reg: Reg,
@@ -91,8 +94,8 @@ export const makeOperand = (
 ): Operand => ({
   kind,
   reg,
-  lo: lo | 0,
-  hi: hi | 0,
+  lo: smallInt(lo),
+  hi: smallInt(hi),
   sym,
   mods,
 });

@@ -30,9 +30,9 @@ export interface Instr {
 /** No registers. Not frozen: V8 gives frozen arrays a map of their own, so that code which reads them is compiled twice. */
 export const NONE: readonly Reg[] = [];
 
-/** A list without items that is one of objects to V8, as the others are where it is used; `[]` is one of numbers until it is filled. */
+/** To V8 a list of objects, like those with which it is used; `[]` is a list of numbers until it is filled. */
 const NOTHING: readonly never[] = [RZ].slice(1) as never[];
-/** The list, or the one that stands for every empty one, so that code which reads such lists meets one kind of them. */
+/** The list; for an empty one the list that stands for all of them, so that code meets only lists of one kind. */
 export const listed = <T>(list: readonly T[]): readonly T[] => (list.length === 0 ? NOTHING : list);
 
 /** A basic block. Control falls through to the next block in layout order unless the last instruction forbids it. */
@@ -214,7 +214,7 @@ export const makeFn = (f: Fn): Fn => ({
   shape: f.shape,
 });
 
-/** Creates an instruction. `src` and `dst` are kept, not copied. */
+/** Creates an instruction. `src` and `dst` are kept, not copied, and must not change after that; an empty `src` is replaced by a shared one. */
 export const instr = (
   op: Opcode,
   mods: number,

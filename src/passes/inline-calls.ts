@@ -2,6 +2,7 @@ import { calleeName } from '../analysis/call-graph.ts';
 import { loopsOf } from '../analysis/loops.ts';
 import { isCall } from '../analysis/memory-ops.ts';
 import { type BlockNo, type Draft, edit, type Ins, spliceFunction } from '../ir/draft/index.ts';
+import { withDeclarations } from '../ir/edit.ts';
 import { hasSsaForms } from '../ir/flow.ts';
 import { isOfStack } from '../ir/foreign-text.ts';
 import { movesOf } from '../ir/moves.ts';
@@ -138,10 +139,10 @@ class Inliner {
     );
     if (out === fn) return fn;
     const variables = [...this.variables.values()];
-    return {
-      ...out,
-      variables: variables.map((v) => (this.local.has(v.name) ? { ...v, space: 'local' as const } : v)),
-    };
+    return withDeclarations(
+      out,
+      variables.map((v) => (this.local.has(v.name) ? { ...v, space: 'local' as const } : v)),
+    );
   }
 
   /** Inlines the call `n`. @returns null, or why it stays; '' if a limit on rewrites says so */

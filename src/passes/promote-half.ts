@@ -1,7 +1,7 @@
 import { rangeOf, rangesOf } from '../analysis/ranges.ts';
 import { TargetOperations } from '../analysis/target-operations.ts';
 import { type Draft, edit } from '../ir/draft/index.ts';
-import { withGuard } from '../ir/edit.ts';
+import { toOperands, withGuard, withSrc } from '../ir/edit.ts';
 import { hasMod, modOf, withMods } from '../ir/opcode.ts';
 import {
   imm,
@@ -119,7 +119,12 @@ class Scalars {
   isScalar(x: Instr): boolean {
     if (x.op.name === 'HSETP2' || x.op.name === 'HSET2') return !isPacked(x);
     if (!x.src.every((o) => this.isLow(o))) return false;
-    const [v] = valuesOf({ ...x, src: x.src.map((o) => ({ ...imm(0), mods: o.mods })) });
+    const [v] = valuesOf(
+      withSrc(
+        x,
+        toOperands(x.src, (o) => withOperandMods(imm(0), o.mods)),
+      ),
+    );
     if (v === null || v >> 16n !== 0n) return false;
     if (x.guard === NO_REG && this.d.def(x.dst[0]) >= 0) this.known.add(x.dst[0]);
     return true;

@@ -30,9 +30,9 @@ export class Carver {
 }
 
 /**
- * Arrays of drafts that are finished, for later ones, by the binary logarithm of their length. A draft lives for one
- * phase, and its arrays are most of what a run allocates outside V8's heap, where 64 MB of garbage are reason enough
- * for a full collection; that frees the compiled code of every function inside another that no longer exists.
+ * Arrays of finished drafts, for later ones, by the binary logarithm of their length. A draft lives for one phase, and
+ * its arrays are most of what a run allocates outside V8's heap, where 64 MB of garbage start a full collection. That
+ * also discards the compiled code of every closure of which no instance is left.
  */
 const spare: Int32Array[][] = Array.from({ length: 32 }, () => []);
 let spareWords = 0;
@@ -55,9 +55,12 @@ export function takeWords(n: number): Int32Array {
 
 /** Gives back an array of `takeWords`; the caller must not use it any more. */
 export function giveWords(a: Int32Array): void {
-  if (a.length === 0 || spareWords + a.length > MOST_SPARE_WORDS) return;
+  if (a.length === 0 || a.length > MOST_SPARE_WORDS) return;
   spareWords += a.length;
   spare[31 - Math.clz32(a.length)].push(a);
+  // The longest go first: only a large function could use them.
+  for (let k = spare.length - 1; spareWords > MOST_SPARE_WORDS; k--)
+    while (spareWords > MOST_SPARE_WORDS && spare[k].length > 0) spareWords -= spare[k].pop()!.length;
 }
 
 /** A copy of an array of `takeWords` with room for index `at`, at least twice as large; the array is given back. */

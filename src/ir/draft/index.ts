@@ -24,7 +24,7 @@ export const dropUnchangedDrafts = (): void => {
   unchanged = new WeakMap();
 };
 
-/** Forgets the draft that waits for another edit of a function, which a run goes on without, so that others may have its memory. */
+/** Gives back the memory of the draft that waits for another edit of a function, once nobody will edit that version of it. */
 export function dropUnchangedDraft(fn: Fn): void {
   const d = unchanged.get(fn);
   if (d === undefined) return;

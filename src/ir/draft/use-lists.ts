@@ -30,6 +30,7 @@ export class Occurrences {
   release(): void {
     for (const a of [this.items, this.spans, this.lists]) giveWords(a);
     this.items = this.spans = this.lists = NO_WORDS;
+    this.instructions = this.registers = 0;
   }
 
   count(r: Reg): number {
@@ -96,6 +97,7 @@ export class Occurrences {
 
   /** Removes all occurrences of an instruction. */
   close(n: number): void {
+    if (n >= this.instructions) return;
     const from = this.spans[n * SPAN];
     const to = from + this.spans[n * SPAN + 2];
     for (let u = from; u < to; u++) this.unlink(u);

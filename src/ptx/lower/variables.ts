@@ -1,14 +1,11 @@
 /** Variables and parameters as the program knows them: sizes, offsets, initial bytes. */
 import type { Space } from '../../ir/opcode.ts';
-import { NO_REG } from '../../ir/operand.ts';
+import { NO_REG, smallInt } from '../../ir/operand.ts';
 import type { Param, Prototype, Variable } from '../../ir/program.ts';
 import type { Init, PtxFunction, VarDecl } from '../ast.ts';
 import { bitsOfFloat } from './function.ts';
 import { TYPES } from './types.ts';
 import { scalars } from './vectors.ts';
-
-/** The same number, as a small integer if it is one: V8 keeps the form of what came from a division, or from a field that held a fraction. */
-const small = (n: number): number => ((n | 0) === n ? n | 0 : n);
 
 /** Bytes of a declared variable and its alignment, stated or that of its type. */
 export const sizeOf = (d: VarDecl): { size: number; align: number } => {
@@ -28,9 +25,9 @@ export function layout(decls: readonly VarDecl[]): Param[] {
     params.push({
       name: d.name,
       type: d.type,
-      size: small(size),
-      align: small(align),
-      offset: small(at),
+      size: smallInt(size),
+      align: smallInt(align),
+      offset: smallInt(at),
       reg: NO_REG,
       array: d.dims.length > 0,
       ptr: d.ptr?.space ?? '',
@@ -71,8 +68,8 @@ export function makeVariable(d: VarDecl, name: string, space: Space): Variable {
     name,
     space,
     type: d.type,
-    size: small(total),
-    align: small(align),
+    size: smallInt(total),
+    align: smallInt(align),
     linkage: d.linkage,
     init,
     relocs,
