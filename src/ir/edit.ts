@@ -34,20 +34,7 @@ export function copyFn(
   tables: Fn['tables'],
   shape: Shape = newShape(),
 ): Fn {
-  const { name, kind, params, returns, variables, attrs } = fn;
-  return makeFn({
-    name,
-    kind,
-    params,
-    returns,
-    blocks,
-    regCount,
-    blockCount,
-    variables,
-    tables,
-    attrs,
-    shape,
-  });
+  return makeFn({ ...fn, blocks, regCount, blockCount, tables, shape });
 }
 
 /** `fn` with other variables and attributes, and with other registers of its parameters and results. */
@@ -57,22 +44,7 @@ export const withDeclarations = (
   attrs: Fn['attrs'] = fn.attrs,
   params: Fn['params'] = fn.params,
   returns: Fn['returns'] = fn.returns,
-): Fn => {
-  const { name, kind, blocks, regCount, blockCount, tables, shape } = fn;
-  return makeFn({
-    name,
-    kind,
-    params,
-    returns,
-    blocks,
-    regCount,
-    blockCount,
-    variables,
-    tables,
-    attrs,
-    shape,
-  });
-};
+): Fn => makeFn({ ...fn, variables, attrs, params, returns });
 
 /** `b` with other instructions. */
 export const withIns = (b: Block, ins: readonly Instr[]): Block =>
@@ -110,9 +82,9 @@ function make(
 }
 
 /**
- * A list of operands, made from one list of anything. `Array.prototype.map` gives an array that may have holes as far as V8 knows. Code that
- * meets lists of both kinds is compiled again, and where it stores into them, it makes lists without holes into lists
- * with holes. Literals are never such lists.
+ * An operand for each item of a list. Once it is compiled, `Array.prototype.map` gives an array that may have holes as
+ * far as V8 knows. Code that meets lists of both kinds is compiled again, and where it stores into them, it makes lists
+ * without holes into lists with holes. Literals are never such lists.
  */
 export function toOperands<A, T extends Operand | null = Operand>(
   list: readonly A[],
@@ -135,7 +107,7 @@ export function toOperands<A, T extends Operand | null = Operand>(
   return out;
 }
 
-/** A list of registers, made from one list of anything; see `toOperands`. */
+/** A register for each item of a list; see `toOperands`. */
 export function toRegs<A>(list: readonly A[], f: (x: A, i: number) => Reg): Reg[] {
   switch (list.length) {
     case 0:
@@ -149,6 +121,22 @@ export function toRegs<A>(list: readonly A[], f: (x: A, i: number) => Reg): Reg[
   for (let i = 0; i < list.length; i++) out.push(f(list[i], i));
   return out;
 }
+
+/**
+ * The instruction with other registers and operands.
+ * @param register is asked for NO_REG too
+ */
+export const renamedBy = (x: Instr, register: (r: Reg) => Reg, operand: (o: Operand) => Operand): Instr =>
+  instr(
+    x.op,
+    x.mods,
+    toRegs(x.dst, register),
+    toOperands(x.src, operand),
+    x.loc,
+    register(x.guard),
+    x.guardNot,
+    x.otherwise.length === 0 ? NONE : toRegs(x.otherwise, register),
+  );
 
 /** One source replaced. */
 export function withSource(i: Instr, at: number, o: Operand): Instr {

@@ -3,7 +3,7 @@ import { LiveWalker, livenessOf, Pool, poolOf, reads, unitsIn } from '../analysi
 import { pressureOf } from '../analysis/pressure.ts';
 import { togetherOf } from '../analysis/together.ts';
 import { Once, onceOf } from '../analysis/uniform-registers.ts';
-import { copyFn, mapIns, toOperands, toRegs } from '../ir/edit.ts';
+import { copyFn, mapIns, renamedBy, toOperands } from '../ir/edit.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { Kind, makeReg, NO_REG, type Reg, reg, regFile, regIndex, regName, withReg } from '../ir/operand.ts';
 import { type Block, type Fn, type Instr, instr } from '../ir/program.ts';
@@ -147,10 +147,7 @@ function rename(fn: Fn, chosen: Uint8Array): Fn {
   const renamed = (x: Instr): Instr => {
     if (!moves(x.guard) && !x.dst.some(moves) && !x.otherwise.some(moves) && !x.src.some((o) => moves(o.reg)))
       return x;
-    const dst = toRegs(x.dst, to);
-    const src = toOperands(x.src, (o) => withReg(o, to(o.reg)));
-    const otherwise = x.otherwise.length === 0 ? x.otherwise : toRegs(x.otherwise, to);
-    return instr(x.op, x.mods, dst, src, x.loc, to(x.guard), x.guardNot, otherwise);
+    return renamedBy(x, to, (o) => withReg(o, to(o.reg)));
   };
   const blocks: Block[] = [];
   for (const b of fn.blocks) blocks.push(mapIns(b, renamed));

@@ -1,4 +1,4 @@
-import { toOperands, toRegs } from '../edit.ts';
+import { renamedBy } from '../edit.ts';
 import { OpFlag } from '../opcode.ts';
 import { Kind, label, NO_REG, type Operand, type Reg, regFile, table, withReg } from '../operand.ts';
 import { type Instr, instr } from '../program.ts';
@@ -58,17 +58,7 @@ export function cloneBlocks(
     }
     return o.reg === NO_REG ? o : withReg(o, other(o.reg));
   };
-  const copy = (x: Instr): Instr =>
-    instr(
-      x.op,
-      x.mods,
-      toRegs(x.dst, other),
-      toOperands(x.src, operand),
-      x.loc,
-      x.guard === NO_REG ? NO_REG : other(x.guard),
-      x.guardNot,
-      toRegs(x.otherwise, other),
-    );
+  const copy = (x: Instr): Instr => renamedBy(x, other, operand);
   const inside = new Set(region);
   for (const b of region) {
     const c = blocks.get(b)!;

@@ -1,6 +1,6 @@
-import { toOperands, toRegs, withGuard } from '../edit.ts';
+import { renamedBy, withGuard } from '../edit.ts';
 import { Kind, label, NO_REG, type Operand, type Reg, regFile, table, withReg } from '../operand.ts';
-import { type Fn, type Instr, instr } from '../program.ts';
+import type { Fn, Instr } from '../program.ts';
 import { Draft } from './draft.ts';
 import type { BlockNo } from './instruction-list.ts';
 
@@ -58,16 +58,7 @@ export function spliceFunction(
     if (o.kind === Kind.Table) return table(tableOf(o.lo));
     return rename(o.reg === NO_REG ? o : withReg(o, register(o.reg)));
   };
-  const copy = (x: Instr): Instr =>
-    instr(
-      x.op,
-      x.mods,
-      toRegs(x.dst, register),
-      toOperands(x.src, operand),
-      x.loc,
-      register(x.guard),
-      x.guardNot,
-    );
+  const copy = (x: Instr): Instr => renamedBy(x, register, operand);
   for (const [b, c] of copyOf) {
     const end = from.terminator(b);
     for (let n = from.first(b); n >= 0; n = from.next(n)) if (n !== end) d.append(c, copy(from.at(n)));
