@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LinearForm } from '../src/analysis/linear.ts';
 import { inLoop, loopsOf } from '../src/analysis/loops.ts';
+import { mostRounds } from '../src/analysis/trip-bounds.ts';
 import { type TripCount, tripCountsOf } from '../src/analysis/trip-count.ts';
 import { Kind, type Reg, regName, regOf, regWidth } from '../src/ir/operand.ts';
 import type { Fn } from '../src/ir/program.ts';
@@ -78,6 +79,8 @@ function check(fn: Fn, inputs: ReadonlyMap<Reg, bigint>, steps: number, seen: Se
     if (c.endless) told('left an endless loop', id);
     if (c.exact !== null && c.exact !== n) told('exact count', id, c.exact, 'but it was', n);
     if (c.most !== null && n > c.most) told('at most', id, c.most, 'but it was', n);
+    const rounds = mostRounds(fn, id);
+    if (Number(n) + 1 > rounds) told('at most', id, rounds, 'rounds, but it was', n + 1n);
     if (c.exact !== null) seen.exact++;
     else if (c.most !== null) seen.most++;
     else seen.unknown++;
@@ -518,6 +521,81 @@ EXIT
     expect(tripCountsOf(fn('BB2')).of(0)).toMatchObject({ exact: null, most: null });
   });
 });
+
+describe('the most rounds of a loop', () => {
+  const REMAINDER = (size: string, r: string, type: string): string => `.entry k
+  .param ${type} n size 8 align 8 at 0 reg ${r}1
+{
+BB0:
+LOP3${size} ${r}2, ${r}1, 3, RZ, 0xc0
+ISETP.EQ.${type.toUpperCase()} P3, ${r}2, 0
+@P3 BRA BB3
+BB1:
+IADD3${size} ${r}4, RZ, -${r}2
+BB2:
+MOVPHI${size} ${r}5, {BB1: ${r}4, BB2: ${r}6}
+IADD3${size} ${r}6, ${r}5, 1
+ISETP.NE.${type.toUpperCase()} P7, ${r}6, 0
+@P7 BRA BB2
+BB3:
+EXIT
+}`;
+
+  // The loop that nvcc makes of what is left over when it has unrolled another one.
+  it.each([
+    ['32 bits', REMAINDER('', 'R', 'u32')],
+    ['64 bits', REMAINDER('.64', 'RD', 'u64')],
+  ])('are three for what unrolling by four leaves, of %s', (_, text) => {
+    expect(mostRounds(parse(text), 0)).toBe(3);
+  });
+
+  it('are no fewer than run, whatever masks, signs and relations they are counted with', () => {
+    const below = generator(20261127);
+    let tight = 0;
+    for (let n = 0; n < 600; n++) {
+      const masks = [1, 3, 6, 7, 12].map(String);
+      const mask = () => masks[below(masks.length)];
+      const c = () => String(below(13) - 6);
+      const [a, b] = [mask(), mask()];
+      const step = [1, -1, 1, -1, 2, -3][below(6)];
+      const bound = below(2) === 0 ? c() : 'R23';
+      const text = `BB0:
+LOP3 R20, R1, ${a}, RZ, 0xc0
+LOP3 R21, R2, ${b}, RZ, 0xc0
+IADD3 R22, ${below(2) === 0 ? '' : '-'}R20, ${c()}
+IADD3 R23, ${below(2) === 0 ? '' : '-'}R21, ${c()}
+BB1:
+MOVPHI R5, {BB0: R22, BB1: R6}
+IADD3 R6, R5, ${step}
+ISETP.${CMP[below(6)]}${below(2) === 0 ? '.U32' : ''} P7, R6, ${bound}
+@P7 BRA BB1
+BB2:
+EXIT`;
+      const fn = parse(text);
+      const rounds = mostRounds(fn, 0);
+      let most = 0;
+      for (const x of maskedBy(Number(a)))
+        for (const y of bound === 'R23' ? maskedBy(Number(b)) : [0]) {
+          let k = 0;
+          const inputs = new Map([
+            [regOf('R1'), BigInt(x)],
+            [regOf('R2'), BigInt(y)],
+          ]);
+          runSsa(fn, inputs, 400, (_from, to) => {
+            if (to === 1) k++;
+          });
+          most = Math.max(most, k);
+        }
+      if (most > rounds) expect.fail(`${most} rounds, not ${rounds}: ${text}`);
+      if (rounds < 40 && most === rounds) tight++;
+    }
+    expect(tight).toBeGreaterThan(150);
+  });
+});
+
+/** The numbers that have no bits but those of a mask. */
+const maskedBy = (mask: number): number[] =>
+  Array.from({ length: mask + 1 }, (_, x) => x).filter((x) => (x & ~mask) === 0);
 
 describe('random loops', () => {
   it('count and change as the interpreter sees it', () => {

@@ -1,52 +1,94 @@
-import { Kind } from '../ir/operand.ts';
+import { Kind, regWidth } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
-import { constantOf } from './form-arithmetic.ts';
-import type { LinearForm } from './linear.ts';
+import type { SymbolicCount } from './first-time.ts';
+import { addScaled, constantOf } from './form-arithmetic.ts';
+import type { LinearForm, LinearTerm } from './linear.ts';
 import { loopsOf } from './loops.ts';
 import { rangeAt, rangesOf } from './ranges.ts';
 import { tripCountsOf } from './trip-count.ts';
+
+/** Least and greatest of some integers. */
+interface Extent {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Larger numbers are not exact. */
+const LARGEST = 2 ** 53;
 
 /**
  * The most rounds of a loop for each entry, one more than its trip count: from the count itself, or from what is known of the
  * values that it is a formula of. Infinity if nothing is known.
  */
 export function mostRounds(fn: Fn, loop: number): number {
-  const { most, symbolic: s } = tripCountsOf(fn).of(loop);
+  const { most, symbolic } = tripCountsOf(fn).of(loop);
   const known = most === null ? Number.POSITIVE_INFINITY : Number(most) + 1;
-  const step = s === null ? null : constantOf(s.step);
-  if (s === null || step === null) return known;
-  const by = Number(BigInt.asIntN(s.start.width, step));
-  const start = extent(fn, s.start, loop, s.signed);
-  const bound = extent(fn, s.bound, loop, s.signed);
-  if (start === null || bound === null) return known;
-  const way = by > 0 ? bound.most - start.least : start.most - bound.least;
-  // What is counted until it is equal would come around if it started behind its bound.
-  const isBehind = by > 0 ? start.most > bound.least : start.least < bound.most;
-  if (s.relation === '!=' && isBehind) return known;
-  const size = Math.abs(by);
-  const again =
-    s.relation === '<=' || s.relation === '>=' ? Math.floor(way / size) + 1 : Math.ceil(way / size);
-  return Math.min(known, Math.max(0, again) + 1);
+  const count = symbolic === null ? null : mostOf(fn, symbolic, loop);
+  return count === null ? known : Math.min(known, count + 1);
 }
 
-/** Least and greatest value of a form that is a constant, a register, or their sum, where the loop begins. */
-function extent(
-  fn: Fn,
-  { width, terms, constant }: LinearForm,
-  loop: number,
-  signed: boolean,
-): { least: number; most: number } | null {
-  const added = BigInt.asIntN(width, constant);
-  if (terms.length === 0) {
-    const value = Number(signed ? added : constant);
-    return { least: value, most: value };
+/** The greatest value of a count; null if nothing is known. */
+function mostOf(fn: Fn, s: SymbolicCount, loop: number): number | null {
+  const { width } = s.start;
+  const constant = constantOf(s.step);
+  if (constant === null) return null;
+  const step = Number(BigInt.asIntN(width, constant));
+  const size = Math.abs(step);
+  const up = step > 0;
+  if (s.relation === '!=') {
+    // It is reached after the distance modulo 2^width, and neither sign of the values matters.
+    const way = extentOf(fn, addScaled(s.bound, s.start, -1n), loop);
+    return (way && within(up ? way : { least: -way.most, most: -way.least }, width, false))?.most ?? null;
   }
-  const [t] = terms;
-  if (terms.length > 1 || t.coefficient !== 1n || t.bits !== width || t.operand.kind !== Kind.Reg)
-    return null;
-  const k = rangeAt(rangesOf(fn), t.operand.reg, loopsOf(fn).loops[loop].header);
-  const least = (signed ? k.signedLeast : k.least) + Number(added);
-  const most = (signed ? k.signedMost : k.most) + Number(added);
-  const [low, high] = signed ? [-(2 ** (width - 1)), 2 ** (width - 1)] : [0, 2 ** width];
-  return least >= low && most < high ? { least, most } : null;
+  const integers = (f: LinearForm): Extent | null => {
+    const all = extentOf(fn, f, loop);
+    return all && within(all, width, s.signed);
+  };
+  const start = integers(s.start);
+  const bound = integers(s.bound);
+  if (start === null || bound === null) return null;
+  const orEqual = s.relation === '<=' || s.relation === '>=';
+  const last = (up ? bound.most : bound.least) + (orEqual ? step : step - Math.sign(step));
+  if (!s.always && within({ least: last, most: last }, width, s.signed)?.most !== last) return null;
+  const way = up ? bound.most - start.least : start.most - bound.least;
+  return Math.max(0, orEqual ? Math.floor(way / size) + 1 : Math.ceil(way / size));
 }
+
+/** The same numbers modulo 2^width as integers of that width; null if they are not next to one another there. */
+function within({ least, most }: Extent, width: number, signed: boolean): Extent | null {
+  const size = 2 ** width;
+  const low = signed ? -size / 2 : 0;
+  const shift = least < low ? size : most >= low + size ? -size : 0;
+  const out = { least: least + shift, most: most + shift };
+  return out.least >= low && out.most < low + size && isExact(out) ? out : null;
+}
+
+/** What a form may be where the loop begins, modulo 2^width; null if it has terms of which nothing is known. */
+function extentOf(fn: Fn, { width, terms, constant }: LinearForm, loop: number): Extent | null {
+  let least = Number(BigInt.asIntN(width, constant));
+  let most = least;
+  for (const t of terms) {
+    const term = extentOfTerm(fn, t, width, loop);
+    if (term === null) return null;
+    const by = Number(BigInt.asIntN(width, t.coefficient));
+    least += by * (by > 0 ? term.least : term.most);
+    most += by * (by > 0 ? term.most : term.least);
+  }
+  return isExact({ least, most }) ? { least, most } : null;
+}
+
+function extentOfTerm(
+  fn: Fn,
+  { operand, bits, signed }: LinearTerm,
+  width: number,
+  loop: number,
+): Extent | null {
+  if (operand.kind !== Kind.Reg || regWidth(operand.reg) !== bits) return null;
+  const k = rangeAt(rangesOf(fn), operand.reg, loopsOf(fn).loops[loop].header);
+  const asSigned = { least: k.signedLeast, most: k.signedMost };
+  const asUnsigned = { least: k.least, most: k.most };
+  if (bits < width) return signed ? asSigned : asUnsigned;
+  return asSigned.most - asSigned.least < asUnsigned.most - asUnsigned.least ? asSigned : asUnsigned;
+}
+
+const isExact = ({ least, most }: Extent): boolean => least > -LARGEST && most < LARGEST;
