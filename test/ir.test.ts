@@ -342,5 +342,12 @@ describe('near misses', () => {
     // Two of three letters differ.
     expect(nearest('Foo', ['NOP', 'for'])).toEqual(['for']);
     expect(nearest('ad', ['add', 'xor'])).toEqual(['add']);
+    // Names that contain the word, where none is spelled like it.
+    expect(nearest('remat', ['OriDoRematEarly', 'OriDoRemat', 'OriBranchOpt'])).toEqual([
+      'OriDoRemat',
+      'OriDoRematEarly',
+    ]);
+    expect(nearest('emat', ['OriDoRemat', 'Demat'])).toEqual(['Demat']);
+    expect(nearest('Ori', ['OriDoRemat'])).toEqual([]);
   });
 });

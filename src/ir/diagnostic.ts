@@ -70,19 +70,27 @@ export function renderDiagnostic(d: Diagnostic, text?: string): string {
 
 /**
  * The candidates closest to `word` (Damerau-Levenshtein distance in lower case, at most a third of its length plus one, and no more
- * than half of it: a name of which most is wrong is no typo), closest first, at most `most`.
+ * than half of it: a name of which most is wrong is no typo), closest first, at most `most`. If there are none, those that contain the
+ * word, the shortest first: a part of a long name is what people remember.
  */
 export function nearest(word: string, candidates: Iterable<string>, most = 3): string[] {
   const limit = Math.min(Math.floor(word.length / 3) + 1, Math.floor(word.length / 2));
   const scored: { c: string; d: number }[] = [];
+  const longer: { c: string; d: number }[] = [];
   const w = word.toLowerCase();
   for (const c of candidates) {
-    const d = distance(w, c.toLowerCase(), limit);
+    const name = c.toLowerCase();
+    const d = distance(w, name, limit);
     if (d <= limit) scored.push({ c, d });
+    else if (w.length >= SHORTEST_PART && name.includes(w)) longer.push({ c, d: c.length });
   }
-  scored.sort((a, b) => a.d - b.d || (a.c < b.c ? -1 : 1));
-  return scored.slice(0, most).map((s) => s.c);
+  const found = scored.length > 0 ? scored : longer;
+  found.sort((a, b) => a.d - b.d || (a.c < b.c ? -1 : 1));
+  return found.slice(0, most).map((s) => s.c);
 }
+
+/** Shorter parts are in too many names. */
+const SHORTEST_PART = 4;
 
 function distance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
