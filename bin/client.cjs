@@ -116,9 +116,30 @@ function writerOf(fd, streamOf, onClosed) {
   };
 }
 
+/**
+ * Divides what the server sends into frames.
+ * @param onFrame is called with the letter of each, 'o' for output, 'e' for errors, 'x' for the exit code, and its bytes
+ * @returns takes the next bytes; a frame that is not complete waits for more
+ */
+function framesOf(onFrame) {
+  let rest = Buffer.alloc(0);
+  return (bytes) => {
+    rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
+    let at = 0;
+    while (rest.length >= at + 5) {
+      const next = at + 5 + rest.readUInt32LE(at + 1);
+      if (rest.length < next) break;
+      onFrame(String.fromCharCode(rest[at]), rest.subarray(at + 5, next));
+      at = next;
+    }
+    rest = rest.subarray(at);
+  };
+}
+
 // The test suite asks its server without a process for each command (test/support/served.mjs).
 exports.servable = servable;
 exports.take = take;
+exports.framesOf = framesOf;
 
 /**
  * @param folder that of the server
@@ -149,7 +170,6 @@ function ask({ folder, pid, argv, cwd }, alone) {
   const terminals = [1, 2].map((fd) => isatty(fd));
   let begun = false;
   let ended = false;
-  let rest = Buffer.alloc(0);
 
   const release = () => rmSync(lock, { force: true });
   process.on('exit', release);
@@ -180,26 +200,17 @@ function ask({ folder, pid, argv, cwd }, alone) {
     const request = { argv, cwd, env: process.env, umask: process.umask(), terminals, columns };
     socket.write(`${JSON.stringify(request)}\n`);
   });
-  socket.on('data', (bytes) => {
-    rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
-    let at = 0;
-    while (rest.length >= at + 5) {
-      const kind = String.fromCharCode(rest[at]);
-      const next = at + 5 + rest.readUInt32LE(at + 1);
-      if (rest.length < next) break;
-      const content = rest.subarray(at + 5, next);
-      at = next;
-      if (kind === 'x') {
-        ended = true;
-        process.exitCode = Number(content);
-        socket.end();
-        continue;
-      }
-      begun = true;
-      (kind === 'e' ? err : out)(content);
+  const onBytes = framesOf((kind, content) => {
+    if (kind === 'x') {
+      ended = true;
+      process.exitCode = Number(content);
+      socket.end();
+      return;
     }
-    rest = rest.subarray(at);
+    begun = true;
+    (kind === 'e' ? err : out)(content);
   });
+  socket.on('data', onBytes);
   // An error is followed by 'close'.
   socket.on('error', () => {});
   socket.on('close', () => {

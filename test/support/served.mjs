@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
-const { servable, take } = require('../../bin/client.cjs');
+const { framesOf, servable, take } = require('../../bin/client.cjs');
 const { buildOf, serverFolder } = require('../../bin/server-folder.cjs');
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -86,28 +86,25 @@ export async function served(file, args, { cwd, env, timeout }) {
   const place = await queue;
   if (place === null) return null;
   const request = { argv, cwd: realpathSync(cwd), env: given, umask: process.umask(), terminals: [false, false] };
-  const bytes = await new Promise((done) => {
-    const parts = [];
-    const socket = connect(`${place}.sock`, () => socket.write(`${JSON.stringify(request)}\n`));
-    socket.on('data', (part) => parts.push(part));
-    // An error is followed by 'close'.
-    socket.on('error', () => {});
-    socket.on('close', () => done(Buffer.concat(parts)));
-  });
-  rmSync(`${place}.lock`, { force: true });
   const parts = { o: [], e: [], x: [], said: [] };
-  for (let at = 0; bytes.length >= at + 5; ) {
-    const kind = String.fromCharCode(bytes[at]);
-    const next = at + 5 + bytes.readUInt32LE(at + 1);
-    // The server ended in the middle.
-    if (bytes.length < next) break;
-    const content = bytes.subarray(at + 5, next);
+  const onBytes = framesOf((kind, content) => {
     parts[kind].push(content);
     if (kind !== 'x') parts.said.push(content);
-    at = next;
-  }
+  });
+  let answered = false;
+  await new Promise((done) => {
+    const socket = connect(`${place}.sock`, () => socket.write(`${JSON.stringify(request)}\n`));
+    socket.on('data', (bytes) => {
+      answered = true;
+      onBytes(bytes);
+    });
+    // An error is followed by 'close'.
+    socket.on('error', () => {});
+    socket.on('close', done);
+  });
+  rmSync(`${place}.lock`, { force: true });
   // It refused, since the schemas have changed.
-  if (bytes.length === 0) return null;
+  if (!answered) return null;
   const [out, err, said] = [parts.o, parts.e, parts.said].map((p) => Buffer.concat(p));
   // No code: as if a signal had ended it, which no test takes for an error that was told.
   return { code: parts.x.length === 0 ? null : Number(parts.x[0]), out, err, said };
