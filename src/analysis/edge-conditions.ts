@@ -14,13 +14,35 @@ interface Fact {
 }
 
 /** Answers what a predicate is at the end of a block, or on one of its outgoing edges. */
-export interface Known {
+export class Known {
+  private readonly conditions: Conditions;
+  private readonly block: BlockNo;
+  private readonly flow: Fact | null;
+
+  constructor(conditions: Conditions, block: BlockNo, flow: Fact | null) {
+    this.conditions = conditions;
+    this.block = block;
+    this.flow = flow;
+  }
+
   /** Its value at the end of the block; null if that varies. */
-  atEnd(r: Reg): boolean | null;
+  atEnd(r: Reg): boolean | null {
+    return this.conditions.valueFor(this.conditions.keys.of(r), this.flow);
+  }
+
   /** Its value if control has taken the edge to `to`. */
-  onWay(to: BlockNo, r: Reg): boolean | null;
+  onWay(to: BlockNo, r: Reg): boolean | null {
+    const { keys, d } = this.conditions;
+    const k = keys.of(r);
+    const told = impliedByEdge(d, this.block, to);
+    const same = told !== null && keys.of(told.reg).key === k.key && keys.of(told.reg).stays === k.stays;
+    return same ? (told.value !== keys.of(told.reg).not) !== k.not : this.conditions.valueFor(k, this.flow);
+  }
+
   /** Does what is known about it also hold behind its definition, because it has a single value? */
-  stays(r: Reg): boolean;
+  stays(r: Reg): boolean {
+    return this.conditions.keys.of(r).stays;
+  }
 }
 
 /**
@@ -32,65 +54,70 @@ export interface Known {
  * keeps it until it is written, along blocks with one predecessor each. The draft must not be edited during the walk.
  */
 export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => void): void {
-  const keys = new ConditionKeys(d.fn);
-  const values = new Map<string, boolean[]>();
-  const scopes: string[][] = [];
-  const facts: (Fact | null)[] = [];
+  const conditions = new Conditions(d);
+  dominatorWalk(
+    d,
+    (b) => visit(b, conditions.enter(b)),
+    () => conditions.leave(),
+  );
+}
 
-  const valueFor = (k: ConditionKey, flow: Fact | null): boolean | null => {
+/** What is known on the way down the dominator tree. */
+class Conditions {
+  readonly d: Draft;
+  readonly keys: ConditionKeys;
+  private readonly values = new Map<string, boolean[]>();
+  private readonly scopes: string[][] = [];
+  private readonly facts: (Fact | null)[] = [];
+
+  constructor(d: Draft) {
+    this.d = d;
+    this.keys = new ConditionKeys(d.fn);
+  }
+
+  enter(b: BlockNo): Known {
+    const { d, keys, facts } = this;
+    const scope: string[] = [];
+    this.scopes.push(scope);
+    let flow: Fact | null = null;
+    const [from, other] = d.predecessors(b);
+    if (from !== undefined && other === undefined && b !== d.entryBlock) {
+      flow = facts[from] ?? null;
+      const told = impliedByEdge(d, from, b);
+      if (told !== null) {
+        const k = keys.of(told.reg);
+        if (!k.stays) flow = { key: k.key, value: told.value !== k.not, before: flow };
+        else {
+          const list = this.values.get(k.key) ?? [];
+          this.values.set(k.key, list);
+          list.push(told.value !== k.not);
+          scope.push(k.key);
+        }
+      }
+    }
+    if (flow !== null)
+      for (let n = d.first(b); n >= 0; n = d.next(n))
+        for (const r of d.at(n).dst)
+          if (isPredReg(r) && !keys.of(r).stays) flow = { key: keys.of(r).key, value: null, before: flow };
+    facts[b] = flow;
+    return new Known(this, b, flow);
+  }
+
+  /** Leaves the block entered last that was not left. */
+  leave(): void {
+    for (const key of this.scopes.pop()!) this.values.get(key)!.pop();
+  }
+
+  valueFor(k: ConditionKey, flow: Fact | null): boolean | null {
     if (k.stays) {
-      const list = values.get(k.key);
+      const list = this.values.get(k.key);
       return list === undefined || list.length === 0 ? null : list[list.length - 1] !== k.not;
     }
     let steps = 0;
     for (let f = flow; f !== null && steps < MOST_STEPS; f = f.before, steps++)
       if (f.key === k.key) return f.value === null ? null : f.value !== k.not;
     return null;
-  };
-
-  dominatorWalk(
-    d,
-    (b) => {
-      const scope: string[] = [];
-      scopes.push(scope);
-      let flow: Fact | null = null;
-      const [from, other] = d.predecessors(b);
-      if (from !== undefined && other === undefined && b !== d.entryBlock) {
-        flow = facts[from] ?? null;
-        const told = impliedByEdge(d, from, b);
-        if (told !== null) {
-          const k = keys.of(told.reg);
-          if (!k.stays) flow = { key: k.key, value: told.value !== k.not, before: flow };
-          else {
-            const list = values.get(k.key) ?? [];
-            values.set(k.key, list);
-            list.push(told.value !== k.not);
-            scope.push(k.key);
-          }
-        }
-      }
-      if (flow !== null)
-        for (let n = d.first(b); n >= 0; n = d.next(n))
-          for (const r of d.at(n).dst)
-            if (isPredReg(r) && !keys.of(r).stays) flow = { key: keys.of(r).key, value: null, before: flow };
-      facts[b] = flow;
-      const atEnd = (r: Reg): boolean | null => valueFor(keys.of(r), flow);
-      visit(b, {
-        atEnd,
-        onWay: (to, r) => {
-          const k = keys.of(r);
-          const told = impliedByEdge(d, b, to);
-          const same =
-            told !== null && keys.of(told.reg).key === k.key && keys.of(told.reg).stays === k.stays;
-          return same ? (told.value !== keys.of(told.reg).not) !== k.not : valueFor(k, flow);
-        },
-        stays: (r) => keys.of(r).stays,
-      });
-    },
-    () => {
-      for (const key of scopes.pop()!) values.get(key)!.pop();
-    },
-  );
+  }
 }
 
 /**

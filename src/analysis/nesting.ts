@@ -32,7 +32,7 @@ export const nestingOf = (fn: Fn): NestingForest => nesting(cfgOf(fn));
  * ancestor is reached.
  */
 export const nesting: (g: Cfg) => NestingForest = memo((g) => {
-  const { count, rpo, rpoNumber, succStart, succ } = g;
+  const { count, rpoNumber, succStart, succ } = g;
   const parent = new Int32Array(count).fill(-1);
   reversePostOrder(count, succStart, succ, 0, parent);
   const waiting = new EdgeLists(count);
@@ -58,36 +58,38 @@ export const nesting: (g: Cfg) => NestingForest = memo((g) => {
       added.each(b, (from) => push.push(from));
     },
   });
-  const loops = withEntries(forest);
+  const loops = withEntries(forest, g);
   const { cfg, innermost, first, last } = forest;
   return { cfg, loops, innermost, first, last, reducible: loops.every((l) => l.reducible) };
-
-  /** Climbs from the target of each edge through the loops that the edge enters: as many steps as entries are found. */
-  function withEntries(f: Forest): NestedLoop[] {
-    const entries = f.loops.map((): number[] => []);
-    const enter = (from: number, to: number): void => {
-      for (let l = f.innermost[to]; l >= 0 && (from < 0 || !inLoop(f, l, from)); l = f.loops[l].parent)
-        if (entries[l].at(-1) !== to) entries[l].push(to);
-    };
-    for (let b = 0; b < count; b++) {
-      if (rpoNumber[b] < 0) continue;
-      if (b === rpo[0]) enter(-1, b);
-      for (let e = g.predStart[b]; e < g.predStart[b + 1]; e++)
-        if (rpoNumber[g.pred[e]] >= 0) enter(g.pred[e], b);
-    }
-    return f.loops.map(({ id, header, latches, parent, children, depth, size }) => ({
-      id,
-      header,
-      latches,
-      parent,
-      children,
-      depth,
-      size,
-      entries: entries[id],
-      reducible: entries[id].length === 1,
-    }));
-  }
 });
+
+/** Climbs from the target of each edge through the loops that the edge enters: as many steps as entries are found. */
+function withEntries(f: Forest, { count, rpo, rpoNumber, pred, predStart }: Cfg): NestedLoop[] {
+  const entries = f.loops.map((): number[] => []);
+  for (let b = 0; b < count; b++) {
+    if (rpoNumber[b] < 0) continue;
+    if (b === rpo[0]) enter(f, -1, b, entries);
+    for (let e = predStart[b]; e < predStart[b + 1]; e++)
+      if (rpoNumber[pred[e]] >= 0) enter(f, pred[e], b, entries);
+  }
+  return f.loops.map(({ id, header, latches, parent, children, depth, size }) => ({
+    id,
+    header,
+    latches,
+    parent,
+    children,
+    depth,
+    size,
+    entries: entries[id],
+    reducible: entries[id].length === 1,
+  }));
+}
+
+/** Adds the target of an edge to the entries of the loops that the edge enters; from -1 comes what enters the function. */
+function enter(f: Forest, from: number, to: number, entries: readonly number[][]): void {
+  for (let l = f.innermost[to]; l >= 0 && (from < 0 || !inLoop(f, l, from)); l = f.loops[l].parent)
+    if (entries[l].at(-1) !== to) entries[l].push(to);
+}
 
 /** Lists of edges by block: links in one growing pool. */
 class EdgeLists {

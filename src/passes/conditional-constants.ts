@@ -73,59 +73,107 @@ function byFlow(fn: Fn, ctx: PassContext): Fn {
   const approximate = isSet(ctx.knob('FoldApproximate'));
   const floats = !isSet(ctx.knob('FPFoldDisable')) && !isSet(ctx.knob('LimitFoldFp'));
   const found = new ConstantsByFlow(fn, moves, (x) => isFoldable(x, approximate, floats));
-  return edit(
-    fn,
-    (d) => {
-      for (const b of d.layout()) {
-        if (!found.isReached(b)) continue;
-        eachOf(d, b, (n) => {
-          const { guard } = d.at(n);
-          if (guard !== NO_REG) applyKnownGuard(d, n, found.constantOf(guard), ctx);
-          if (!d.isRemoved(n)) toConstant(d, moves, n, (r) => found.constantOf(r), ctx);
-        });
-        resolveTable(d, b, found, ctx);
+  return edit(fn, (d) => new FlowRewriter(d, found, moves, ctx).run(), ctx.isa);
+}
+
+/** Writes what the constants along executable edges tell. */
+class FlowRewriter {
+  private readonly d: Draft;
+  private readonly found: ConstantsByFlow;
+  private readonly moves: Moves;
+  private readonly ctx: PassContext;
+
+  constructor(d: Draft, found: ConstantsByFlow, moves: Moves, ctx: PassContext) {
+    this.d = d;
+    this.found = found;
+    this.moves = moves;
+    this.ctx = ctx;
+  }
+
+  run(): void {
+    const { d, found, ctx } = this;
+    for (const b of d.layout()) {
+      if (!found.isReached(b)) continue;
+      for (let n = d.first(b), next: Ins; n >= 0; n = next) {
+        next = d.next(n);
+        const { guard } = d.at(n);
+        if (guard !== NO_REG) applyKnownGuard(d, n, found.constantOf(guard), ctx);
+        if (!d.isRemoved(n)) toConstant(d, this.moves, n, this, ctx);
       }
-      cleanUp(d);
-    },
-    ctx.isa,
-  );
+      resolveTable(d, b, found, ctx);
+    }
+    cleanUp(d);
+  }
+
+  constantOf(r: Reg): Operand | null {
+    return this.found.constantOf(r);
+  }
 }
 
 function byRanges(fn: Fn, ctx: PassContext): Fn {
   if (!mayBeDecided(fn)) return fn;
-  const moves = movesOf(ctx.isa);
   const ranges = rangesOf(fn);
-  const at = (r: Reg, b: BlockNo): Operand | null => {
-    const c = inSsa(r) ? constantOf(rangeAt(ranges, r, b)) : null;
-    return c === null ? null : immPair(c.low, c.high);
-  };
-  const everywhere = (r: Reg): Operand | null => {
-    const c = inSsa(r) ? constantOf(rangeOf(ranges, r)) : null;
-    return c === null ? null : immPair(c.low, c.high);
-  };
-  return edit(
-    fn,
-    (d) => {
-      for (const b of d.layout())
-        eachOf(d, b, (n) => {
-          const { guard } = d.at(n);
-          if (guard !== NO_REG) applyKnownGuard(d, n, at(guard, b), ctx);
-          if (d.isRemoved(n)) return;
-          toConstant(d, moves, n, everywhere, ctx);
-          if (!d.isRemoved(n)) toOperand(d, moves, n, ranges, b, ctx);
-          if (!d.isRemoved(n)) impliedByBranches(d, n, ranges, (r) => at(r, b), ctx);
-        });
-      cleanUp(d);
-    },
-    ctx.isa,
-  );
+  return edit(fn, (d) => new RangeRewriter(d, ranges, ctx).run(), ctx.isa);
 }
 
-/** Visits the current instructions of a block, each of which may be replaced or removed. */
-function eachOf(d: Draft, b: BlockNo, visit: (n: Ins) => void): void {
-  for (let n = d.first(b), next: Ins; n >= 0; n = next) {
-    next = d.next(n);
-    visit(n);
+/** Writes what known bits and ranges tell. */
+class RangeRewriter {
+  private readonly d: Draft;
+  private readonly ranges: Ranges;
+  private readonly moves: Moves;
+  private readonly ctx: PassContext;
+
+  constructor(d: Draft, ranges: Ranges, ctx: PassContext) {
+    this.d = d;
+    this.ranges = ranges;
+    this.moves = movesOf(ctx.isa);
+    this.ctx = ctx;
+  }
+
+  run(): void {
+    const { d } = this;
+    for (const b of d.layout())
+      for (let n = d.first(b), next: Ins; n >= 0; n = next) {
+        next = d.next(n);
+        this.rewrite(n, b);
+      }
+    cleanUp(d);
+  }
+
+  private rewrite(n: Ins, b: BlockNo): void {
+    const { d, moves, ranges, ctx } = this;
+    const { guard } = d.at(n);
+    if (guard !== NO_REG) applyKnownGuard(d, n, this.constantAt(guard, b), ctx);
+    if (!d.isRemoved(n)) toConstant(d, moves, n, this, ctx);
+    if (!d.isRemoved(n)) toOperand(d, moves, n, ranges, b, ctx);
+    if (!d.isRemoved(n)) this.impliedByBranches(n, b);
+  }
+
+  /** The only value that a register has wherever it is defined; null if there are several. */
+  constantOf(r: Reg): Operand | null {
+    const c = inSsa(r) ? constantOf(rangeOf(this.ranges, r)) : null;
+    return c === null ? null : immPair(c.low, c.high);
+  }
+
+  private constantAt(r: Reg, b: BlockNo): Operand | null {
+    const c = inSsa(r) ? constantOf(rangeAt(this.ranges, r, b)) : null;
+    return c === null ? null : immPair(c.low, c.high);
+  }
+
+  /** Operands that are constant because of the branch outcomes on the way to the block. */
+  private impliedByBranches(n: Ins, b: BlockNo): void {
+    const { d, ctx } = this;
+    if (isPhi(d.at(n)) || isControl(d.at(n))) return;
+    const { factsOf } = this.ranges.names;
+    for (let k = 0; k < d.at(n).src.length; k++) {
+      const { op, mods, src } = d.at(n);
+      const o = src[k];
+      if (o.kind !== Kind.Reg || o.mods !== 0 || !factsOf.has(regIndex(o.reg))) continue;
+      const c = this.constantAt(o.reg, b);
+      const slot = srcSlot(op, k)!;
+      if (c === null || !mayStand(c, slot, slotWidth(op, mods, slot))) continue;
+      if (ctx.mayRewrite('operand-known', d.id(d.block(n)), d.at(n))) d.replace(n, withSource(d.at(n), k, c));
+    }
   }
 }
 
@@ -146,7 +194,7 @@ function toConstant(
   d: Draft,
   moves: Moves,
   n: Ins,
-  constant: (r: Reg) => Operand | null,
+  known: { readonly constantOf: (r: Reg) => Operand | null },
   ctx: PassContext,
 ): void {
   const x = d.at(n);
@@ -154,7 +202,7 @@ function toConstant(
   const values: [Reg, Operand][] = [];
   for (const r of x.dst) {
     if (r === NO_REG) continue;
-    const c = constant(r);
+    const c = known.constantOf(r);
     if (c === null) return;
     values.push([r, c]);
   }
@@ -200,27 +248,6 @@ function toOperand(d: Draft, moves: Moves, n: Ins, ranges: Ranges, b: BlockNo, c
   const says = `${printInstr(x)}: ${copies.map(printInstr).join('; ')}`;
   ctx.remark('passed', 'operand-kept', says, { block: d.id(b), ins: x });
   d.replaceBy(n, copies);
-}
-
-/** Operands that are constant because of the branch outcomes on the way to the block. */
-function impliedByBranches(
-  d: Draft,
-  n: Ins,
-  ranges: Ranges,
-  constant: (r: Reg) => Operand | null,
-  ctx: PassContext,
-): void {
-  if (isPhi(d.at(n)) || isControl(d.at(n))) return;
-  const { factsOf } = ranges.names;
-  for (let k = 0; k < d.at(n).src.length; k++) {
-    const { op, mods, src } = d.at(n);
-    const o = src[k];
-    if (o.kind !== Kind.Reg || o.mods !== 0 || !factsOf.has(regIndex(o.reg))) continue;
-    const c = constant(o.reg);
-    const slot = srcSlot(op, k)!;
-    if (c === null || !mayStand(c, slot, slotWidth(op, mods, slot))) continue;
-    if (ctx.mayRewrite('operand-known', d.id(d.block(n)), d.at(n))) d.replace(n, withSource(d.at(n), k, c));
-  }
 }
 
 /** Replaces a jump through a table with a known index by a branch. */

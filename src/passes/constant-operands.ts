@@ -10,7 +10,7 @@ import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { elementBytes } from '../isa/accesses.ts';
 import { mayStand } from '../rules/fit.ts';
-import type { Pass } from './pass.ts';
+import type { Pass, PassContext } from './pass.ts';
 
 /**
  * Phase 81, LateArchOptimizeSecond: arithmetic reads kernel parameters directly from the constant bank.
@@ -29,26 +29,28 @@ import type { Pass } from './pass.ts';
  */
 export const constantOperands: Pass = (fn, ctx) => {
   if (ctx.fact('capabilities.constant-operands') !== true) return fn;
-  const moves = movesOf(ctx.isa);
-  return edit(fn, (d) => {
-    for (const b of d.layout())
-      for (let n = d.first(b), next = -1; n >= 0; n = next) {
-        next = d.next(n);
-        const x = d.at(n);
-        if (!isBankLoad(x) || singleValuesOf(fn)[regIndex(x.dst[0])] !== 1) continue;
-        const users = d.users(x.dst[0]);
-        if (users.length === 0 || d.isReturned(x.dst[0]) || !users.every((u) => mayReadBank(d, moves, u, x)))
-          continue;
-        if (!ctx.mayRewrite('constant-operand', d.id(b), x)) return;
-        ctx.remark('passed', 'constant-operand', `${printInstr(x)}: ${users.length} read the bank`, {
-          block: d.id(b),
-          ins: x,
-        });
-        for (const u of users) readBank(d, u, x);
-        d.remove(n);
-      }
-  });
+  return edit(fn, (d) => readBanks(d, ctx));
 };
+
+function readBanks(d: Draft, ctx: PassContext): void {
+  const moves = movesOf(ctx.isa);
+  for (const b of d.layout())
+    for (let n = d.first(b), next = -1; n >= 0; n = next) {
+      next = d.next(n);
+      const x = d.at(n);
+      if (!isBankLoad(x) || singleValuesOf(d.fn)[regIndex(x.dst[0])] !== 1) continue;
+      const users = d.users(x.dst[0]);
+      if (users.length === 0 || d.isReturned(x.dst[0]) || !users.every((u) => mayReadBank(d, moves, u, x)))
+        continue;
+      if (!ctx.mayRewrite('constant-operand', d.id(b), x)) return;
+      ctx.remark('passed', 'constant-operand', `${printInstr(x)}: ${users.length} read the bank`, {
+        block: d.id(b),
+        ins: x,
+      });
+      for (const u of users) readBank(d, u, x);
+      d.remove(n);
+    }
+}
 
 /** Is it a load of a whole register from a fixed place in a constant bank? */
 const isBankLoad = (x: Instr): boolean =>

@@ -9,7 +9,7 @@ import { Kind, NO_REG, type Operand, type Reg, regFile } from '../ir/operand.ts'
 import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { allInSsa, inSsa } from '../ssa/registers.ts';
-import type { Pass } from './pass.ts';
+import type { Pass, PassContext } from './pass.ts';
 
 /**
  * Phase 65, GeneralOptimizeLate2: a value that is computed only for a selection is computed in its place, under a
@@ -28,33 +28,30 @@ import type { Pass } from './pass.ts';
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing.
  * Bound: for each selection one look at the uses of its operands; operands with many uses are skipped.
  */
-export const guardedSelects: Pass = (fn, ctx) => {
+export const guardedSelects: Pass = (fn, ctx) => edit(fn, (d) => guardSelections(d, ctx));
+
+function guardSelections(d: Draft, ctx: PassContext): void {
   const moves = movesOf(ctx.isa);
-  return edit(fn, (d) => {
-    for (const b of d.layout())
-      for (let n = d.first(b); n >= 0; n = d.next(n)) {
-        const x = d.at(n);
-        if ((x.op.flags & OpFlag.Selects) === 0 || x.guard !== NO_REG || !allInSsa(x)) continue;
-        const choice = choiceOf(fn, d, moves, n);
-        if (choice === null) continue;
-        const { value, other, not } = choice;
-        if (!ctx.mayRewrite('guarded-select', d.id(b), x)) return;
-        ctx.remark(
-          'passed',
-          'guarded-select',
-          `${printInstr(d.at(value))}: under the guard of ${printInstr(x)}`,
-          {
-            block: d.id(b),
-            ins: x,
-          },
-        );
-        const p = x.src[2];
-        const guarded = withGuard(withDst(d.at(value), x.dst), p.reg, ((p.mods & Mod.Not) !== 0) !== not);
-        d.replace(n, withOtherwise(guarded, [other]));
-        d.remove(value);
-      }
-  });
-};
+  for (const b of d.layout())
+    for (let n = d.first(b); n >= 0; n = d.next(n)) {
+      const x = d.at(n);
+      if ((x.op.flags & OpFlag.Selects) === 0 || x.guard !== NO_REG || !allInSsa(x)) continue;
+      const choice = choiceOf(d.fn, d, moves, n);
+      if (choice === null) continue;
+      const { value, other, not } = choice;
+      if (!ctx.mayRewrite('guarded-select', d.id(b), x)) return;
+      ctx.remark(
+        'passed',
+        'guarded-select',
+        `${printInstr(d.at(value))}: under the guard of ${printInstr(x)}`,
+        { block: d.id(b), ins: x },
+      );
+      const p = x.src[2];
+      const guarded = withGuard(withDst(d.at(value), x.dst), p.reg, ((p.mods & Mod.Not) !== 0) !== not);
+      d.replace(n, withOtherwise(guarded, [other]));
+      d.remove(value);
+    }
+}
 
 /**
  * A use of a value with more uses than this is unlikely to be the last; searching many selections of one value would

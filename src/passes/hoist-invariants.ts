@@ -6,12 +6,12 @@ import { memorySsaOf } from '../analysis/memory-ssa.ts';
 import { pressureOf } from '../analysis/pressure.ts';
 import { singleValuesOf } from '../analysis/single-values.ts';
 import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
-import { copyOf, movesOf } from '../ir/moves.ts';
+import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { Kind, NO_REG, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
-import type { Pass } from './pass.ts';
+import type { Pass, PassContext } from './pass.ts';
 
 /**
  * Phases 35, 66, 79 and 88, OriHoistInvariants: an expression with the same value in every iteration is computed
@@ -47,103 +47,117 @@ import type { Pass } from './pass.ts';
  * Bound: each instruction once, and those that are invariant in a loop once more for each loop around it, up to `MOST_LOOPS`: what so
  * many loops had to leave where it is stays there, because cost would grow with the square of the nest.
  */
-export const hoistInvariants: Pass = (fn, ctx) =>
-  edit(
-    fn,
-    (d) => {
-      const loops = new DraftLoops(d);
-      const moves = movesOf(ctx.isa);
-      const most = Number(ctx.params['max-pressure'] ?? Number.POSITIVE_INFINITY);
+export const hoistInvariants: Pass = (fn, ctx) => edit(fn, (d) => new Hoisting(d, ctx).run(), ctx.isa);
 
-      // In SSA every register is one value; outside SSA, those with one definition above all their uses.
-      const isOneValue = (r: Reg): boolean => r === NO_REG || singleValuesOf(fn)[regIndex(r)] === 1;
+class Hoisting {
+  private readonly d: Draft;
+  private readonly ctx: PassContext;
+  private readonly loops: DraftLoops;
+  private readonly moves: Moves;
+  private readonly most: number;
+  /** Candidates of the loop last looked at that are still in it. */
+  private readonly waiting = new Set<Ins>();
+  /** How many loops have left a candidate where it is. */
+  private readonly tried = new Map<Ins, number>();
+  /** By loop: the candidates that loops inside it have left, by block. */
+  private readonly left = new Map<number, Candidates[]>();
+  /** Registers live in the loop last looked at; -1 until something may be hoisted. */
+  private live = -1;
 
-      /** May it be an invariant of some loop? */
-      const movable = (x: Instr): boolean => {
-        const kind = copyOf(moves, x)?.kind;
-        return (
-          allInSsa(x) &&
-          (isPlainLoad(x) || isValue(x)) &&
-          x.dst.every(isOneValue) &&
-          kind !== Kind.Reg &&
-          kind !== Kind.Imm
-        );
-      };
-      const memoryStays = (n: Ins, loop: DraftLoop): boolean => {
-        if (isValue(d.at(n))) return true;
-        const memory = memorySsaOf(fn, ctx.program);
-        const version = memory.versionSeenBy(n);
-        return version === 0 || (version > 0 && !loop.contains(memory.blockOf(version)));
-      };
-      const mayRunEarly = (n: Ins, loop: DraftLoop): boolean =>
-        !isPlainLoad(d.at(n)) || isSafeLoad(d.at(n)) || loops.isCertain(loop, d.block(n));
-      const pays = (n: Ins, loop: DraftLoop): boolean => {
-        const often = frequencyOf(fn).block[d.block(n)];
-        return often === undefined || often > loops.entries(loop, frequencyOf(fn));
-      };
+  constructor(d: Draft, ctx: PassContext) {
+    this.d = d;
+    this.ctx = ctx;
+    this.loops = new DraftLoops(d);
+    this.moves = movesOf(ctx.isa);
+    this.most = Number(ctx.params['max-pressure'] ?? Number.POSITIVE_INFINITY);
+  }
 
-      /** Candidates of the loop last looked at that are still in it. */
-      const waiting = new Set<Ins>();
-      /** How many loops have left a candidate where it is. */
-      const tried = new Map<Ins, number>();
-      /** By loop: the candidates that loops inside it have left, by block. */
-      const left = new Map<number, Candidates[]>();
-
-      for (const loop of loops.innermostFirst()) {
-        // Liveness is computed only if something may be hoisted.
-        let live = -1;
-        /** Hoists an instruction if it may; true if it did not, and a loop around this one may still. */
-        const stays = (n: Ins): boolean => {
-          waiting.delete(n);
-          const ins = d.at(n);
-          if (!movable(ins)) return false;
-          const reads = readsIn(d, n, loop, waiting);
-          if (reads === 'varying' || !memoryStays(n, loop)) return false;
-          waiting.add(n);
-          if (reads === 'waiting' || !mayRunEarly(n, loop) || !pays(n, loop)) return true;
-          const at = { block: d.id(d.block(n)), ins };
-          if (live < 0) live = pressureOf(fn).inLoop(loop.id, Pool.R);
-          if (live + unitsOf(ins) > most) {
-            ctx.remark('missed', 'pressure', `${printInstr(ins)}: ${live} registers live in the loop`, at);
-            return true;
-          }
-          if (!ctx.mayRewrite('hoisted', at.block, ins)) return true;
-          live += unitsOf(ins);
-          waiting.delete(n);
-          d.moveToEnd(n, loops.preheader(loop));
-          ctx.remark('passed', 'hoisted', `${printInstr(ins)} out of the loop at BB${d.id(loop.header)}`, at);
-          return false;
-        };
-        /** May another loop look at it? */
-        const mayGoOn = (n: Ins): boolean => {
-          if (loop.parent < 0) return false;
-          const times = (tried.get(n) ?? 0) + 1;
-          tried.set(n, times);
-          if (times < MOST_LOOPS) return true;
-          waiting.delete(n);
-          const at = { block: d.id(d.block(n)), ins: d.at(n) };
-          ctx.remark(
-            'missed',
-            'nest',
-            `${printInstr(d.at(n))}: ${times} loops around it had to leave it`,
-            at,
-          );
-          return false;
-        };
-        const own = loops
-          .blocksDirectlyIn(loop)
-          .map((b) => ({ place: loops.place(b), ins: [...each(d, b)] }));
-        const around = loop.parent < 0 ? [] : (left.get(loop.parent) ?? []);
-        for (const { place, ins } of byPlace(left.get(loop.id) ?? [], own)) {
-          const stayed = ins.filter((n) => stays(n) && mayGoOn(n));
-          if (stayed.length > 0) around.push({ place, ins: stayed });
-        }
-        left.delete(loop.id);
-        left.set(loop.parent, around);
+  run(): void {
+    const { loops, left } = this;
+    for (const loop of loops.innermostFirst()) {
+      this.live = -1;
+      const own = loops
+        .blocksDirectlyIn(loop)
+        .map((b) => ({ place: loops.place(b), ins: instructionsOf(this.d, b) }));
+      const around = loop.parent < 0 ? [] : (left.get(loop.parent) ?? []);
+      for (const { place, ins } of byPlace(left.get(loop.id) ?? [], own)) {
+        const stayed = ins.filter((n) => this.stays(n, loop) && this.mayGoOn(n, loop));
+        if (stayed.length > 0) around.push({ place, ins: stayed });
       }
-    },
-    ctx.isa,
-  );
+      left.delete(loop.id);
+      left.set(loop.parent, around);
+    }
+  }
+
+  /** Hoists an instruction if it may; true if it did not, and a loop around this one may still. */
+  private stays(n: Ins, loop: DraftLoop): boolean {
+    const { d, ctx, loops, waiting } = this;
+    waiting.delete(n);
+    const ins = d.at(n);
+    if (!this.movable(ins)) return false;
+    const reads = readsIn(d, n, loop, waiting);
+    if (reads === 'varying' || !this.memoryStays(n, loop)) return false;
+    waiting.add(n);
+    if (reads === 'waiting' || !this.mayRunEarly(n, loop) || !this.pays(n, loop)) return true;
+    const at = { block: d.id(d.block(n)), ins };
+    if (this.live < 0) this.live = pressureOf(d.fn).inLoop(loop.id, Pool.R);
+    if (this.live + unitsOf(ins) > this.most) {
+      ctx.remark('missed', 'pressure', `${printInstr(ins)}: ${this.live} registers live in the loop`, at);
+      return true;
+    }
+    if (!ctx.mayRewrite('hoisted', at.block, ins)) return true;
+    this.live += unitsOf(ins);
+    waiting.delete(n);
+    d.moveToEnd(n, loops.preheader(loop));
+    ctx.remark('passed', 'hoisted', `${printInstr(ins)} out of the loop at BB${d.id(loop.header)}`, at);
+    return false;
+  }
+
+  /** May another loop look at it? */
+  private mayGoOn(n: Ins, loop: DraftLoop): boolean {
+    const { d, ctx, tried } = this;
+    if (loop.parent < 0) return false;
+    const times = (tried.get(n) ?? 0) + 1;
+    tried.set(n, times);
+    if (times < MOST_LOOPS) return true;
+    this.waiting.delete(n);
+    const at = { block: d.id(d.block(n)), ins: d.at(n) };
+    ctx.remark('missed', 'nest', `${printInstr(d.at(n))}: ${times} loops around it had to leave it`, at);
+    return false;
+  }
+
+  /** May it be an invariant of some loop? */
+  private movable(x: Instr): boolean {
+    if (!allInSsa(x) || !(isPlainLoad(x) || isValue(x)) || !this.areSingleValues(x.dst)) return false;
+    const kind = copyOf(this.moves, x)?.kind;
+    return kind !== Kind.Reg && kind !== Kind.Imm;
+  }
+
+  /** In SSA every register is one value; outside SSA, those with one definition above all their uses. */
+  private areSingleValues(registers: readonly Reg[]): boolean {
+    const single = singleValuesOf(this.d.fn);
+    for (const r of registers) if (r !== NO_REG && single[regIndex(r)] !== 1) return false;
+    return true;
+  }
+
+  private memoryStays(n: Ins, loop: DraftLoop): boolean {
+    if (isValue(this.d.at(n))) return true;
+    const memory = memorySsaOf(this.d.fn, this.ctx.program);
+    const version = memory.versionSeenBy(n);
+    return version === 0 || (version > 0 && !loop.contains(memory.blockOf(version)));
+  }
+
+  private mayRunEarly(n: Ins, loop: DraftLoop): boolean {
+    const { d } = this;
+    return !isPlainLoad(d.at(n)) || isSafeLoad(d.at(n)) || this.loops.isCertain(loop, d.block(n));
+  }
+
+  private pays(n: Ins, loop: DraftLoop): boolean {
+    const frequency = frequencyOf(this.d.fn);
+    const often = frequency.block[this.d.block(n)];
+    return often === undefined || often > this.loops.entries(loop, frequency);
+  }
+}
 
 /** Loops that look at the same instruction. Kernels have nests of three to eight. */
 const MOST_LOOPS = 32;
@@ -158,8 +172,10 @@ interface Candidates {
 const byPlace = (a: readonly Candidates[], b: readonly Candidates[]): readonly Candidates[] =>
   a.length === 0 ? b : [...a, ...b].sort((x, y) => x.place - y.place);
 
-function* each(d: Draft, b: BlockNo): Generator<Ins> {
-  for (let n = d.first(b); n >= 0; n = d.next(n)) yield n;
+function instructionsOf(d: Draft, b: BlockNo): Ins[] {
+  const out: Ins[] = [];
+  for (let n = d.first(b); n >= 0; n = d.next(n)) out.push(n);
+  return out;
 }
 
 /**

@@ -20,78 +20,97 @@ const MOST_PASSED = 256;
  * @param order the block; changed
  * @returns the moves, to be made one after the other
  */
-export function lowerValues(
+export const lowerValues = (
   d: Draft,
   order: BlockOrder,
   spared: number,
   refuse: (n: Ins, name: string, message: string) => void,
-): Move[] {
-  const all = order.list.slice();
-  /** By value: its only use, if that is in this block. */
-  const useOf = new Map<Ins, Ins>();
-  const moves: Move[] = [];
-  let left = MOST_PASSED * all.length;
+): Move[] => new Lowering(d, order).run(spared, refuse);
 
-  const known = new Map<Ins, Ins>();
-  const userOf = (n: Ins): Ins => {
-    let user = known.get(n);
-    if (user === undefined)
-      known.set(n, (user = isValue(d.at(n)) && mayChangePlaces(d.at(n)) ? onlyUse(d, n) : -1));
+class Lowering {
+  private readonly d: Draft;
+  private readonly order: BlockOrder;
+  /** By value that was looked at: its only use, if that is in this block. */
+  private readonly useOf = new Map<Ins, Ins>();
+  private readonly known = new Map<Ins, Ins>();
+
+  constructor(d: Draft, order: BlockOrder) {
+    this.d = d;
+    this.order = order;
+  }
+
+  run(spared: number, refuse: (n: Ins, name: string, message: string) => void): Move[] {
+    const { order } = this;
+    const all = order.list.slice();
+    const moves: Move[] = [];
+    let left = MOST_PASSED * all.length;
+    for (let i = all.length - 1; i >= order.phis; i--) {
+      const n = all[i];
+      const user = this.userOf(n);
+      if (user < 0) continue;
+      this.useOf.set(n, user);
+      const to = this.placeAbove(user, n);
+      if (order.position(n) >= to - 1) continue;
+      left -= to - order.position(n);
+      if (left < 0) {
+        refuse(n, 'bound', 'enough was passed in this block');
+        break;
+      }
+      if (!order.exceeds(spared, order.position(n) + 1, to)) continue;
+      let r = order.reorder([n], to);
+      let group = [n];
+      if (!shortens(r)) {
+        group = this.withOwn(n);
+        r = order.reorder(group, to);
+      }
+      if (!shortens(r)) {
+        refuse(n, 'not-shorter', 'operands would take the room');
+        continue;
+      }
+      for (const m of group) this.useOf.set(m, this.userOf(m));
+      moves.push({ group, before: order.list[to] });
+      order.accept(r);
+    }
+    return moves;
+  }
+
+  /** The only use of a value that may change places, if that is in this block; else -1. */
+  private userOf(n: Ins): Ins {
+    let user = this.known.get(n);
+    if (user === undefined) {
+      const x = this.d.at(n);
+      user = isValue(x) && mayChangePlaces(x) ? onlyUse(this.d, n) : -1;
+      this.known.set(n, user);
+    }
     return user;
-  };
+  }
+
   /** A value behind all that is computed for it alone, in order. */
-  const withOwn = (n: Ins): Ins[] => {
+  private withOwn(n: Ins): Ins[] {
+    const { d, order } = this;
     const group = [n];
     for (let k = 0; k < group.length; k++)
       reads(d.at(group[k]), (r) => {
         const def = order.defHere(r);
         if (def < 0 || group.length > MOST_COMPANIONS || group.includes(def)) return;
-        if (group.includes(userOf(def))) group.push(def);
+        if (group.includes(this.userOf(def))) group.push(def);
       });
     return group.sort((x, y) => order.position(x) - order.position(y));
-  };
-
-  for (let i = all.length - 1; i >= order.phis; i--) {
-    const n = all[i];
-    const user = userOf(n);
-    if (user < 0) continue;
-    useOf.set(n, user);
-    const to = placeAbove(order, useOf, user, n);
-    if (order.position(n) >= to - 1) continue;
-    left -= to - order.position(n);
-    if (left < 0) {
-      refuse(n, 'bound', 'enough was passed in this block');
-      break;
-    }
-    if (!order.exceeds(spared, order.position(n) + 1, to)) continue;
-    let r = order.reorder([n], to);
-    let group = [n];
-    if (!shortens(r)) {
-      group = withOwn(n);
-      r = order.reorder(group, to);
-    }
-    if (!shortens(r)) {
-      refuse(n, 'not-shorter', 'operands would take the room');
-      continue;
-    }
-    for (const m of group) useOf.set(m, userOf(m));
-    moves.push({ group, before: order.list[to] });
-    order.accept(r);
   }
-  return moves;
-}
 
-/** The position in front of a use of `n`, and of what stands there because it is computed for that use too. */
-function placeAbove(order: BlockOrder, useOf: ReadonlyMap<Ins, Ins>, user: Ins, n: Ins): number {
-  const end = order.position(user);
-  let to = end;
-  while (end - to < MOST_ARGUMENTS) {
-    const above = order.list[to - 1];
-    const use = useOf.get(above);
-    if (above === n || use === undefined || order.position(use) < to || order.position(use) > end) break;
-    to--;
+  /** The position in front of a use of `n`, and of what stands there because it is computed for that use too. */
+  private placeAbove(user: Ins, n: Ins): number {
+    const { order } = this;
+    const end = order.position(user);
+    let to = end;
+    while (end - to < MOST_ARGUMENTS) {
+      const above = order.list[to - 1];
+      const use = this.useOf.get(above);
+      if (above === n || use === undefined || order.position(use) < to || order.position(use) > end) break;
+      to--;
+    }
+    return to;
   }
-  return to;
 }
 
 /** The instruction that alone reads the results, if it stands in the same block and is no phi; else -1. */
@@ -101,10 +120,10 @@ function onlyUse(d: Draft, n: Ins): Ins {
   for (const r of d.at(n).dst) {
     if (r === NO_REG) continue;
     if (d.isReturned(r)) return -1;
-    d.eachUse(r, (u) => {
-      if (user >= 0 && u !== user) several = true;
-      user = u;
-    });
+    for (let u = d.firstUse(r); u >= 0; u = d.nextUse(u)) {
+      if (user >= 0 && d.userAt(u) !== user) several = true;
+      user = d.userAt(u);
+    }
   }
   return user < 0 || several || d.block(user) !== d.block(n) || isPhi(d.at(user)) ? -1 : user;
 }

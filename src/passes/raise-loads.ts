@@ -1,4 +1,4 @@
-import { accessesOf } from '../analysis/address.ts';
+import { type Accesses, accessesOf } from '../analysis/address.ts';
 import { staysInOrder } from '../analysis/alias.ts';
 import { type BlockOrder, type Move, mayChangePlaces, type Reordering } from '../analysis/block-order.ts';
 import { blockTime, latency, type Times } from '../analysis/block-time.ts';
@@ -38,102 +38,141 @@ export interface Rise {
  * @param order the block; changed
  * @returns the moves, to be made one after the other
  */
-export function raiseLoads(
+export const raiseLoads = (
   d: Draft,
   order: BlockOrder,
-  { isSlow, times, most, leastGain }: Rise,
+  rise: Rise,
   ctx: PassContext,
   refuse: (n: Ins, name: string, message: string) => void,
-): Move[] {
-  const accesses = accessesOf(d.fn, ctx.program.variables);
-  const all = order.list.slice();
-  const issue = new Map<Ins, number>();
-  const starts: number[] = [];
-  blockTime({ ins: order.instructions() }, times, starts);
-  all.forEach((n, k) => void issue.set(n, starts[k]));
-  const moves: Move[] = [];
-  const writes: Ins[] = [];
+): Move[] => new Raising(d, order, rise, ctx, refuse).run();
+
+/** What goes along with a load, and the first place that it may have, with what holds it there. */
+interface Freedom {
+  readonly companions: Set<Ins>;
+  place: number;
+  held: string;
+}
+
+class Raising {
+  private readonly d: Draft;
+  private readonly order: BlockOrder;
+  private readonly rise: Rise;
+  private readonly refuse: (n: Ins, name: string, message: string) => void;
+  private readonly accesses: Accesses;
+  /** The cycle in which each instruction issues. */
+  private readonly issue = new Map<Ins, number>();
+  private readonly moves: Move[] = [];
+  private readonly writes: Ins[] = [];
   /** Loads that were looked at, and what was computed for them: others go below. */
-  const settled = new Set<Ins>();
-  let fence: Ins = -1;
-  let left = MOST_PASSED * all.length;
+  private readonly settled = new Set<Ins>();
+  private fence: Ins = -1;
+  private left: number;
 
-  /** The cycle in which an instruction may issue that stands at a position: the one behind the instruction above it. */
-  const earliest = (at: number): number => (at > order.phis ? issue.get(order.list[at - 1])! + 1 : 0);
+  constructor(
+    d: Draft,
+    order: BlockOrder,
+    rise: Rise,
+    ctx: PassContext,
+    refuse: (n: Ins, name: string, message: string) => void,
+  ) {
+    this.d = d;
+    this.order = order;
+    this.rise = rise;
+    this.refuse = refuse;
+    this.accesses = accessesOf(d.fn, ctx.program.variables);
+    this.left = MOST_PASSED * order.list.length;
+  }
 
-  /** What goes along with a load, and the first place that it may have, with what holds it there. */
-  const freedom = (n: Ins): { companions: ReadonlySet<Ins>; place: number; held: string } => {
-    const companions = new Set<Ins>();
-    let place = order.phis;
-    let held = 'the start of the block';
-    const below = (m: Ins, what: string): void => {
-      if (order.position(m) < place) return;
-      place = order.position(m) + 1;
-      held = what;
-    };
-    const follow = (m: Ins): void =>
-      reads(d.at(m), (r) => {
-        const def = order.defHere(r);
-        if (def < 0 || companions.has(def)) return;
-        if (companions.size === MOST_COMPANIONS || !mayGoAlong(d.at(def))) return below(def, 'an operand');
-        companions.add(def);
-        follow(def);
-      });
-    follow(n);
-    if (fence >= 0) below(fence, 'what nothing passes');
-    for (let k = writes.length - 1; k >= 0 && order.position(writes[k]) >= place; k--)
-      if (writes.length - k > MOST_WRITES || staysInOrder(accesses, n, writes[k]))
-        below(writes[k], 'a write to memory');
-    return { companions, place, held };
-  };
+  run(): Move[] {
+    const { d, order, rise } = this;
+    const all = order.list.slice();
+    const starts: number[] = [];
+    blockTime({ ins: order.instructions() }, rise.times, starts);
+    for (let k = 0; k < all.length; k++) this.issue.set(all[k], starts[k]);
+    for (const n of all) {
+      const x = d.at(n);
+      if (isFence(x)) this.fence = n;
+      else if (rise.isSlow(x)) this.raise(n);
+      if ((x.op.flags & OpFlag.WritesMemory) !== 0) this.writes.push(n);
+    }
+    return this.moves;
+  }
 
-  const raise = (n: Ins): void => {
-    const { companions, place, held } = freedom(n);
-    const settle = (): void => {
-      settled.add(n);
-      for (const m of companions) settled.add(m);
-    };
-    if (isHidden(d, order, n, times)) {
-      settle();
-      return refuse(n, 'hidden', 'what stands below it takes as long');
+  private raise(n: Ins): void {
+    const { order, rise, issue } = this;
+    const { companions, place, held } = this.freedom(n);
+    if (isHidden(this.d, order, n, rise.times)) {
+      this.settle(n, companions);
+      return this.refuse(n, 'hidden', 'what stands below it takes as long');
     }
     let to = place;
     for (let k = 0; k < MOST_PLACES; k++) {
-      while (settled.has(order.list[to])) to++;
+      while (this.settled.has(order.list[to])) to++;
       const group = [...companions].filter((m) => order.position(m) >= to);
       group.sort((x, y) => order.position(x) - order.position(y)).push(n);
       const above = order.position(n) - to;
-      const start = earliest(to);
+      const start = this.earliest(to);
       const gain = issue.get(n)! - start;
-      if (above < group.length || gain < leastGain) {
-        settle();
-        const name = k > 0 ? 'pressure' : above < group.length ? 'held' : 'gain';
-        const why = { pressure: `${most} registers may be live`, held, gain: `${gain} cycles earlier` }[name];
-        return refuse(n, name, why);
+      if (above < group.length || gain < rise.leastGain) {
+        this.settle(n, companions);
+        if (k > 0) return this.refuse(n, 'pressure', `${rise.most} registers may be live`);
+        if (above < group.length) return this.refuse(n, 'held', held);
+        return this.refuse(n, 'gain', `${gain} cycles earlier`);
       }
-      left -= above;
-      if (left < 0) break;
+      this.left -= above;
+      if (this.left < 0) break;
       const r = order.reorder(group, to);
-      const high = lastAbove(r, most);
+      const high = lastAbove(r, rise.most);
       if (high < 0) {
-        moves.push({ group, before: r.list[r.moves.lastIndexOf(1) + 1] });
+        this.moves.push({ group, before: r.list[r.moves.lastIndexOf(1) + 1] });
         for (const m of group) issue.set(m, start);
         order.accept(r);
-        return settle();
+        return this.settle(n, companions);
       }
       to = r.moves[high] === 1 ? to + 1 : order.position(r.list[high]) + 1;
     }
-    settle();
-    refuse(n, 'given-up', 'too many places');
-  };
-
-  for (const n of all) {
-    const x = d.at(n);
-    if (isFence(x)) fence = n;
-    else if (isSlow(x)) raise(n);
-    if ((x.op.flags & OpFlag.WritesMemory) !== 0) writes.push(n);
+    this.settle(n, companions);
+    this.refuse(n, 'given-up', 'too many places');
   }
-  return moves;
+
+  private settle(n: Ins, companions: ReadonlySet<Ins>): void {
+    this.settled.add(n);
+    for (const m of companions) this.settled.add(m);
+  }
+
+  /** The cycle in which an instruction may issue that stands at a position: the one behind the instruction above it. */
+  private earliest(at: number): number {
+    return at > this.order.phis ? this.issue.get(this.order.list[at - 1])! + 1 : 0;
+  }
+
+  private freedom(n: Ins): Freedom {
+    const { order, fence, writes } = this;
+    const f: Freedom = { companions: new Set(), place: order.phis, held: 'the start of the block' };
+    this.follow(n, f);
+    if (fence >= 0) this.below(fence, 'what nothing passes', f);
+    for (let k = writes.length - 1; k >= 0 && order.position(writes[k]) >= f.place; k--)
+      if (writes.length - k > MOST_WRITES || staysInOrder(this.accesses, n, writes[k]))
+        this.below(writes[k], 'a write to memory', f);
+    return f;
+  }
+
+  /** Takes along what computes the operands of an instruction, as far as it may move. */
+  private follow(m: Ins, f: Freedom): void {
+    reads(this.d.at(m), (r) => {
+      const def = this.order.defHere(r);
+      if (def < 0 || f.companions.has(def)) return;
+      if (f.companions.size === MOST_COMPANIONS || !mayGoAlong(this.d.at(def)))
+        return this.below(def, 'an operand', f);
+      f.companions.add(def);
+      this.follow(def, f);
+    });
+  }
+
+  private below(m: Ins, what: string, f: Freedom): void {
+    if (this.order.position(m) < f.place) return;
+    f.place = this.order.position(m) + 1;
+    f.held = what;
+  }
 }
 
 /** What computes an address and may be anywhere above. */

@@ -1,12 +1,12 @@
-import { cfgOf } from '../analysis/cfg.ts';
+import { type Cfg, cfgOf } from '../analysis/cfg.ts';
 import { divergenceOf } from '../analysis/divergence.ts';
 import { EFFECTS } from '../analysis/effects.ts';
-import { edit } from '../ir/draft/index.ts';
+import { type BlockNo, type Draft, edit } from '../ir/draft/index.ts';
 import { Lanes, modOf, OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, sameOperand } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import type { Pass } from './pass.ts';
+import type { Pass, PassContext } from './pass.ts';
 
 /** Knob 358 and its values (reference passes-e: off, conservative, aggressive, full). */
 const MODE = 'Knob358';
@@ -38,56 +38,72 @@ const OFF = 0;
  */
 export const redundantBarriers: Pass = (fn, ctx) => {
   if (ctx.knob(MODE) === OFF || !fn.blocks.some((b) => b.ins.some(isOrder))) return fn;
-  const { rpo, predStart, pred } = cfgOf(fn);
-  const inStep = meetInStep(fn);
-  /** By block: what stands at its end; undefined where no way has come yet. */
-  const out = new Array<Instr | null | undefined>(fn.blocks.length);
+  const orders = new LastOrders(fn);
+  return edit(fn, (d) => removeRepeated(d, orders, ctx));
+};
 
-  const before = (b: number): Instr | null => {
+function removeRepeated(d: Draft, orders: LastOrders, ctx: PassContext): void {
+  for (const b of cfgOf(d.fn).rpo) {
+    let last = orders.before(b);
+    for (let n = d.first(b), next: number; n >= 0; n = next) {
+      next = d.next(n);
+      const x = d.at(n);
+      if (last !== null && isOrder(x) && isSame(last, x)) {
+        if (!ctx.mayRewrite('barrier-removed', d.id(b), x)) return;
+        ctx.remark('passed', 'barrier-removed', `${printInstr(x)}: nothing since the last one could tell`, {
+          block: d.id(b),
+          ins: x,
+        });
+        d.remove(n);
+      } else last = orders.after(last, x);
+    }
+  }
+}
+
+/** The barrier or fence that was the last thing to order anything, at each place; null where ways bring different ones, or none. */
+class LastOrders {
+  private readonly cfg: Cfg;
+  private readonly inStep: boolean;
+  /** By block: what stands at its end; undefined where no way has come yet. */
+  private readonly out: (Instr | null | undefined)[];
+
+  constructor(fn: Fn) {
+    this.cfg = cfgOf(fn);
+    this.inStep = meetInStep(fn);
+    this.out = new Array<Instr | null | undefined>(fn.blocks.length);
+    for (let changed = true; changed; ) {
+      changed = false;
+      for (const b of this.cfg.rpo) {
+        let last = this.before(b);
+        for (const x of fn.blocks[b].ins) last = this.after(last, x);
+        const was = this.out[b];
+        if (was === last || (was != null && last !== null && isSame(was, last))) continue;
+        this.out[b] = last;
+        changed = true;
+      }
+    }
+  }
+
+  /** Before the first instruction of a block. */
+  before(b: BlockNo): Instr | null {
+    const { rpo, predStart, pred } = this.cfg;
     if (b === rpo[0]) return null;
     let all: Instr | null | undefined;
     for (let e = predStart[b]; e < predStart[b + 1]; e++) {
-      const one = out[pred[e]];
+      const one = this.out[pred[e]];
       if (one === undefined) continue;
       if (all === undefined) all = one;
       else if (all === null || one === null || !isSame(all, one)) return null;
     }
     return all ?? null;
-  };
-  const after = (last: Instr | null, x: Instr): Instr | null => {
-    if (isOrder(x)) return !isOfBlock(x) || inStep ? x : null;
-    return mayTell(x) ? null : last;
-  };
-
-  for (let changed = true; changed; ) {
-    changed = false;
-    for (const b of rpo) {
-      let last = before(b);
-      for (const x of fn.blocks[b].ins) last = after(last, x);
-      const was = out[b];
-      if (was === last || (was != null && last !== null && isSame(was, last))) continue;
-      out[b] = last;
-      changed = true;
-    }
   }
-  return edit(fn, (d) => {
-    for (const b of rpo) {
-      let last = before(b);
-      for (let n = d.first(b), next: number; n >= 0; n = next) {
-        next = d.next(n);
-        const x = d.at(n);
-        if (last !== null && isOrder(x) && isSame(last, x)) {
-          if (!ctx.mayRewrite('barrier-removed', d.id(b), x)) return;
-          ctx.remark('passed', 'barrier-removed', `${printInstr(x)}: nothing since the last one could tell`, {
-            block: d.id(b),
-            ins: x,
-          });
-          d.remove(n);
-        } else last = after(last, x);
-      }
-    }
-  });
-};
+
+  /** Behind an instruction, given the one before it. */
+  after(last: Instr | null, x: Instr): Instr | null {
+    if (isOrder(x)) return !isOfBlock(x) || this.inStep ? x : null;
+    return mayTell(x) ? null : last;
+  }
+}
 
 /**
  * Do all threads of a block that have not ended wait at the same barriers, in the same order? Asks for divergence only where there is a

@@ -1,16 +1,16 @@
 import { cfgOf } from '../analysis/cfg.ts';
-import { dominates, dominatorsOf } from '../analysis/dominators.ts';
+import { type DominatorTree, dominates, dominatorsOf } from '../analysis/dominators.ts';
 import { isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
 import { isLiveIn, LiveClass, liveClassOf, livenessOf, reads, returnedRegs } from '../analysis/liveness.ts';
-import { isNested, loopsOf } from '../analysis/loops.ts';
+import { type Forest, isNested, loopsOf } from '../analysis/loops.ts';
 import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { isPhi } from '../ir/flow.ts';
 import { NO_REG, type Reg, RegFile, regFile, regWidth } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
-import type { Pass } from './pass.ts';
+import type { Pass, PassContext } from './pass.ts';
 
 /**
  * Phase SinkCodeIntoBlock: what only one way needs is computed on that way.
@@ -35,63 +35,94 @@ import type { Pass } from './pass.ts';
  * now lives down to a place where it ended before, and sink more; else it changes nothing.
  * Bound: each instruction once, each time as many steps as the dominator tree is deep between its place and the new one.
  */
-export const sinkValues: Pass = (fn, ctx) =>
-  edit(
-    fn,
-    (d) => {
-      const { rpo } = cfgOf(fn);
-      const tree = dominatorsOf(fn);
-      const forest = loopsOf(fn);
-      const { innermost } = forest;
-      const live = livenessOf(fn);
-      const often = frequencyOf(fn).block;
+export const sinkValues: Pass = (fn, ctx) => edit(fn, (d) => sink(d, ctx), ctx.isa);
 
-      /** Is the block in no loop but those that the other is in? */
-      const enters = (target: BlockNo, from: BlockNo): boolean => {
-        const inner = innermost[target];
-        return inner >= 0 && !isNested(forest, innermost[from], inner);
-      };
-      const placeFor = (n: Ins, own: BlockNo): BlockNo => {
-        let target = -1;
-        for (const r of d.at(n).dst)
-          if (r !== NO_REG)
-            eachUsePlace(d, r, (b) => {
-              // Control never comes to a use outside of the tree.
-              if (tree.depth[b] < 0) return;
-              if (target < 0) target = b;
-              while (!dominates(tree, target, b)) target = tree.idom[target];
-            });
-        let best = own;
-        for (let b = target; b >= 0 && b !== own; b = tree.idom[b])
-          if (often[b] < often[best] && !enters(b, own)) best = b;
-        return best;
-      };
-      const returned = new Set(returnedRegs(fn));
-      const maySink = (x: Instr): boolean =>
-        isValue(x) && !isPhi(x) && allInSsa(x) && !x.dst.some((r) => returned.has(r)) && !isUniform(x);
+function sink(d: Draft, ctx: PassContext): void {
+  const { rpo } = cfgOf(d.fn);
+  const live = livenessOf(d.fn);
+  const places = new SinkPlaces(d);
+  const returned = new Set(returnedRegs(d.fn));
+  for (let i = rpo.length - 1; i >= 0; i--) {
+    const own = rpo[i];
+    for (let n = d.last(own), above: Ins; n >= 0; n = above) {
+      above = d.previous(n);
+      const x = d.at(n);
+      if (!maySink(x, returned)) continue;
+      const target = places.best(n, own);
+      if (target === own) continue;
+      if (unitsEndedBy(x, (r) => isLiveIn(live, r, target)) > unitsOf(x.dst)) continue;
+      if (!ctx.mayRewrite('sunk', d.id(own), x)) continue;
+      ctx.remark('passed', 'sunk', `${printInstr(x)} into BB${d.id(target)}`, {
+        block: d.id(own),
+        ins: x,
+      });
+      const user = firstUser(d, x, target);
+      if (user >= 0) d.move(n, user);
+      else d.moveToEnd(n, target);
+    }
+  }
+}
 
-      for (let i = rpo.length - 1; i >= 0; i--) {
-        const own = rpo[i];
-        for (let n = d.last(own), above: Ins; n >= 0; n = above) {
-          above = d.previous(n);
-          const x = d.at(n);
-          if (!maySink(x)) continue;
-          const target = placeFor(n, own);
-          if (target === own) continue;
-          if (unitsEndedBy(x, (r) => isLiveIn(live, r, target)) > unitsOf(x.dst)) continue;
-          if (!ctx.mayRewrite('sunk', d.id(own), x)) continue;
-          ctx.remark('passed', 'sunk', `${printInstr(x)} into BB${d.id(target)}`, {
-            block: d.id(own),
-            ins: x,
-          });
-          const user = firstUser(d, x, target);
-          if (user >= 0) d.move(n, user);
-          else d.moveToEnd(n, target);
-        }
+const maySink = (x: Instr, returned: ReadonlySet<Reg>): boolean =>
+  isValue(x) && !isPhi(x) && allInSsa(x) && !x.dst.some((r) => returned.has(r)) && !isUniform(x);
+
+/** Finds the blocks in which values are computed best. */
+class SinkPlaces {
+  private readonly d: Draft;
+  private readonly tree: DominatorTree;
+  private readonly forest: Forest;
+  private readonly often: ArrayLike<number>;
+
+  constructor(d: Draft) {
+    this.d = d;
+    this.tree = dominatorsOf(d.fn);
+    this.forest = loopsOf(d.fn);
+    this.often = frequencyOf(d.fn).block;
+  }
+
+  /** The block that runs least among those between the definition in `own` and the block nearest above all uses. */
+  best(n: Ins, own: BlockNo): BlockNo {
+    const { tree, often } = this;
+    let best = own;
+    for (let b = this.aboveUses(n); b >= 0 && b !== own; b = tree.idom[b])
+      if (often[b] < often[best] && !this.enters(b, own)) best = b;
+    return best;
+  }
+
+  /** The block nearest above all uses; -1 if control comes to none of them. */
+  private aboveUses(n: Ins): BlockNo {
+    const { d } = this;
+    let target = -1;
+    for (const r of d.at(n).dst) {
+      if (r === NO_REG) continue;
+      for (let u = d.firstUse(r); u >= 0; u = d.nextUse(u)) {
+        const x = d.at(d.userAt(u));
+        if (!isPhi(x)) target = this.common(target, d.block(d.userAt(u)));
+        // What a phi takes is used where it comes from.
+        else
+          for (let k = 0; k + 1 < x.src.length; k += 2)
+            if (x.src[k + 1].reg === r) target = this.common(target, d.blockById(x.src[k].lo));
       }
-    },
-    ctx.isa,
-  );
+    }
+    return target;
+  }
+
+  /** The block nearest above both; outside of the tree, to which control never comes, there is no use. */
+  private common(a: BlockNo, b: BlockNo): BlockNo {
+    const { tree } = this;
+    if (tree.depth[b] < 0) return a;
+    let above = a < 0 ? b : a;
+    while (!dominates(tree, above, b)) above = tree.idom[above];
+    return above;
+  }
+
+  /** Is the first block in a loop that the other is not in? */
+  private enters(target: BlockNo, from: BlockNo): boolean {
+    const { forest } = this;
+    const inner = forest.innermost[target];
+    return inner >= 0 && !isNested(forest, forest.innermost[from], inner);
+  }
+}
 
 const UNIFORM: ReadonlySet<number> = new Set([RegFile.UR, RegFile.URD, RegFile.UP]);
 
@@ -105,23 +136,16 @@ function isUniform(x: Instr): boolean {
   return found;
 }
 
-/** Calls `visit` with the block at each use; for what a phi takes, with the block that it comes from. */
-function eachUsePlace(d: Draft, r: Reg, visit: (b: BlockNo) => void): void {
-  d.eachUse(r, (u) => {
-    const x = d.at(u);
-    if (!isPhi(x)) return visit(d.block(u));
-    for (let k = 0; k + 1 < x.src.length; k += 2) if (x.src[k + 1].reg === r) visit(d.blockById(x.src[k].lo));
-  });
-}
-
 /** The first instruction of a block that reads a result, phis aside. */
 function firstUser(d: Draft, x: Instr, b: BlockNo): Ins {
   let first: Ins = -1;
-  for (const r of x.dst)
-    if (r !== NO_REG)
-      d.eachUse(r, (u) => {
-        if (d.block(u) === b && !isPhi(d.at(u)) && (first < 0 || d.precedes(u, first))) first = u;
-      });
+  for (const r of x.dst) {
+    if (r === NO_REG) continue;
+    for (let use = d.firstUse(r); use >= 0; use = d.nextUse(use)) {
+      const u = d.userAt(use);
+      if (d.block(u) === b && !isPhi(d.at(u)) && (first < 0 || d.precedes(u, first))) first = u;
+    }
+  }
   return first;
 }
 

@@ -2,7 +2,7 @@ import { dominatorWalk } from '../analysis/dominator-walk.ts';
 import { isPlainLoad, isValue } from '../analysis/effects.ts';
 import { ExpressionTable, negatedComparison } from '../analysis/expressions.ts';
 import { memorySsaOf } from '../analysis/memory-ssa.ts';
-import type { Draft, Ins } from '../ir/draft/index.ts';
+import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
 import { toRegs, withDst } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
 import { copyLike, copyOf, type Moves, movesOf } from '../ir/moves.ts';
@@ -34,71 +34,114 @@ export interface Repetition {
  * @param negated whether a comparison is what the opposite one gives, negated
  * @returns what was replaced, in the order of the dominator tree
  */
-export function numberValues(
+export const numberValues = (
   d: Draft,
   fn: Fn,
   ctx: PassContext,
   oneBlock: boolean,
   stay: ReadonlySet<Ins>,
   negated = false,
-): readonly Repetition[] {
-  const moves = movesOf(ctx.isa);
-  const seen = new ExpressionTable(d);
-  const versionSeenBy = (n: Ins): number => memorySsaOf(fn, ctx.program).versionSeenBy(n);
-  /** A number for what the instruction depends on besides its operands; null if it must not be merged. */
-  const state = (n: Ins): number | null => {
-    const x = d.at(n);
-    if (!allInSsa(x)) return null;
-    if (isPhi(x)) return d.block(n);
-    const copied = isValue(x) ? copyOf(moves, x) : null;
-    return isValue(x) && copied?.kind !== Kind.Reg && copied?.kind !== Kind.Imm ? 0 : null;
-  };
-  const look = (n: Ins, s: number): Ins => (stay.has(n) ? seen.add(n, s) : seen.findOrAdd(n, s));
+): readonly Repetition[] => new ValueNumbering(d, fn, ctx, oneBlock, stay, negated).run();
+
+class ValueNumbering {
+  private readonly d: Draft;
+  private readonly fn: Fn;
+  private readonly ctx: PassContext;
+  private readonly oneBlock: boolean;
+  private readonly stay: ReadonlySet<Ins>;
+  private readonly negated: boolean;
+  private readonly moves: Moves;
+  private readonly seen: ExpressionTable;
+  private readonly found: Repetition[] = [];
+
+  constructor(
+    d: Draft,
+    fn: Fn,
+    ctx: PassContext,
+    oneBlock: boolean,
+    stay: ReadonlySet<Ins>,
+    negated: boolean,
+  ) {
+    this.d = d;
+    this.fn = fn;
+    this.ctx = ctx;
+    this.oneBlock = oneBlock;
+    this.stay = stay;
+    this.negated = negated;
+    this.moves = movesOf(ctx.isa);
+    this.seen = new ExpressionTable(d);
+  }
+
+  run(): readonly Repetition[] {
+    dominatorWalk(
+      this.d,
+      (b) => this.enter(b),
+      () => {
+        if (!this.oneBlock) this.seen.close();
+      },
+    );
+    return this.found;
+  }
+
+  private enter(b: BlockNo): void {
+    const { d, stay, found } = this;
+    this.seen.open();
+    for (let n = d.first(b), next: Ins; n >= 0; n = next) {
+      next = d.next(n);
+      const opposite = this.negated && !stay.has(n) ? this.oppositeOf(n) : -1;
+      if (opposite >= 0) {
+        found.push({ n, first: opposite, not: true });
+        negateBy(d, n, opposite, this.moves);
+        continue;
+      }
+      const first = this.firstOf(n);
+      if (first === n) continue;
+      found.push({ n, first, not: false });
+      replaceBy(d, n, first);
+    }
+    if (this.oneBlock) this.seen.close();
+  }
+
   /** The first instruction that computes the same as `n`. */
-  const firstOf = (n: Ins): Ins => {
-    const x = d.at(n);
+  private firstOf(n: Ins): Ins {
+    const { seen } = this;
+    const x = this.d.at(n);
     if (!isPlainLoad(x) || !allInSsa(x)) {
-      const s = state(n);
-      return s === null ? n : look(n, s);
+      const s = this.state(n);
+      return s === null ? n : this.look(n, s);
     }
     // Memory SSA is queried only if some load has the same address.
     const like = seen.findOrAdd(n, UNASKED);
     if (like === n) return n;
-    seen.findOrAdd(like, versionSeenBy(like));
-    return look(n, versionSeenBy(n));
-  };
+    seen.findOrAdd(like, this.versionSeenBy(like));
+    return this.look(n, this.versionSeenBy(n));
+  }
+
   /** The comparison that surely ran and is true wherever this one is false; -1: none. */
-  const oppositeOf = (n: Ins): Ins => {
+  private oppositeOf(n: Ins): Ins {
+    const { d } = this;
     const x = d.at(n);
     const other = allInSsa(x) ? negatedComparison(x) : null;
-    const first = other === null ? -1 : seen.find(other, 0);
+    const first = other === null ? -1 : this.seen.find(other, 0);
     return first >= 0 && d.at(first).dst[0] !== NO_REG ? first : -1;
-  };
-  const found: Repetition[] = [];
-  dominatorWalk(
-    d,
-    (b) => {
-      seen.open();
-      for (let n = d.first(b), next: Ins; n >= 0; n = next) {
-        next = d.next(n);
-        const opposite = negated && !stay.has(n) ? oppositeOf(n) : -1;
-        if (opposite >= 0) {
-          found.push({ n, first: opposite, not: true });
-          negateBy(d, n, opposite, moves);
-          continue;
-        }
-        const first = firstOf(n);
-        if (first === n) continue;
-        found.push({ n, first, not: false });
-        replaceBy(d, n, first);
-      }
-      if (oneBlock) seen.close();
-    },
-    () => {
-      if (!oneBlock) seen.close();
-    },
-  );
-  return found;
+  }
+
+  private versionSeenBy(n: Ins): number {
+    return memorySsaOf(this.fn, this.ctx.program).versionSeenBy(n);
+  }
+
+  /** A number for what the instruction depends on besides its operands; null if it must not be merged. */
+  private state(n: Ins): number | null {
+    const x = this.d.at(n);
+    if (!allInSsa(x)) return null;
+    if (isPhi(x)) return this.d.block(n);
+    const copied = isValue(x) ? copyOf(this.moves, x) : null;
+    return isValue(x) && copied?.kind !== Kind.Reg && copied?.kind !== Kind.Imm ? 0 : null;
+  }
+
+  private look(n: Ins, s: number): Ins {
+    return this.stay.has(n) ? this.seen.add(n, s) : this.seen.findOrAdd(n, s);
+  }
 }
 
 /** Replaces `n`'s results by those of `first`; a result that `first` discards gets `n`'s register. */

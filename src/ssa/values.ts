@@ -40,38 +40,45 @@ export class SsaRanges {
         for (let k = 0; k + 1 < src.length; k += 2)
           if (src[k + 1].reg !== NO_REG) atEndOf[positionOf[src[k].lo]].push(src[k + 1].reg);
       }
-    const use = (r: Reg, b: number, place: number): void => {
-      const i = regIndex(r);
-      if (asked[i] === 0) return;
-      const blocks = (this.useBlocks[i] ??= []);
-      const places = (this.usePlaces[i] ??= []);
-      if (blocks[blocks.length - 1] === b)
-        places[places.length - 1] = Math.max(places[places.length - 1], place);
-      else {
-        blocks.push(b);
-        places.push(place);
+    for (let b = 0; b < fn.blocks.length; b++) this.enter(b, atEndOf[b], asked);
+  }
+
+  /** Records what the instructions of a block define and use, and what phis take at its end. */
+  private enter(b: number, takenAtEnd: readonly Reg[], asked: Uint8Array): void {
+    const { ins } = this.fn.blocks[b];
+    const phis = phiCount(this.fn, b);
+    for (let i = 0; i < ins.length; i++) {
+      const x = ins[i];
+      const place = i < phis ? behindPhis(phis) : placeOf(i);
+      for (let k = 0; k < x.dst.length; k++) {
+        const r = x.dst[k];
+        if (r === NO_REG) continue;
+        this.defBlockOf[regIndex(r)] = b;
+        this.defPlaceOf[regIndex(r)] = place;
       }
-    };
-    fn.blocks.forEach(({ ins }, b) => {
-      const phis = phiCount(fn, b);
-      for (let i = 0; i < ins.length; i++) {
-        const x = ins[i];
-        const place = i < phis ? behindPhis(phis) : placeOf(i);
-        for (const r of x.dst)
-          if (r !== NO_REG) {
-            this.defBlockOf[regIndex(r)] = b;
-            this.defPlaceOf[regIndex(r)] = place;
-          }
-        if (i < phis) continue;
-        // A returned value is copied before the return, as is the value under a false guard before its instruction.
-        const read = isReturn(x) ? justBefore(i) : place;
-        for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) use(x.src[k].reg, b, read);
-        if (x.guard === NO_REG) continue;
-        use(x.guard, b, place);
-        for (const r of x.otherwise) if (r !== NO_REG) use(r, b, justBefore(i));
-      }
-      for (const r of atEndOf[b]) use(r, b, atEnd(terminatorAt(fn, b)));
-    });
+      if (i < phis) continue;
+      // A returned value is copied before the return, as is the value under a false guard before its instruction.
+      const read = isReturn(x) ? justBefore(i) : place;
+      for (let k = 0; k < x.src.length; k++)
+        if (x.src[k].reg !== NO_REG) this.use(x.src[k].reg, b, read, asked);
+      if (x.guard === NO_REG) continue;
+      this.use(x.guard, b, place, asked);
+      for (const r of x.otherwise) if (r !== NO_REG) this.use(r, b, justBefore(i), asked);
+    }
+    for (const r of takenAtEnd) this.use(r, b, atEnd(terminatorAt(this.fn, b)), asked);
+  }
+
+  private use(r: Reg, b: number, place: number, asked: Uint8Array): void {
+    const i = regIndex(r);
+    if (asked[i] === 0) return;
+    const blocks = (this.useBlocks[i] ??= []);
+    const places = (this.usePlaces[i] ??= []);
+    const last = blocks.length - 1;
+    if (last >= 0 && blocks[last] === b) places[last] = Math.max(places[last], place);
+    else {
+      blocks.push(b);
+      places.push(place);
+    }
   }
 
   /** Position of the block that defines the register; -1 if none does. */

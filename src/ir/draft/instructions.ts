@@ -184,6 +184,21 @@ export class InstructionDraft extends InstructionList {
     each(this.useLists(), r, visit);
   }
 
+  /** The first operand that reads the register, -1 if there is none. `nextUse` gives the others, `userAt` the instruction. */
+  firstUse(r: Reg): number {
+    return this.useLists().first(r);
+  }
+
+  /** The next operand that reads the same register, -1 at the end of the list. The list must not be edited meanwhile. */
+  nextUse(use: number): number {
+    return this.useLists().after(use);
+  }
+
+  /** The instruction that an operand belongs to; one that reads a register twice has two. */
+  userAt(use: number): Ins {
+    return this.useLists().instruction(use);
+  }
+
   /** Instructions that read the register, each once. */
   users(r: Reg): Ins[] {
     return instructionsOf(this.useLists(), r);
