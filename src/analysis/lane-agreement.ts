@@ -75,9 +75,16 @@ class Agreement implements LaneAgreement {
     return found;
   }
 
+  private ofOperand(o: Operand, depth: number): number {
+    return o.kind === Kind.Reg ? this.of(o.reg, depth) : Change.None;
+  }
+
   private ofResult(x: Instr, k: number, depth: number): number {
-    const operand = (o: Operand): number => (o.kind === Kind.Reg ? this.of(o.reg, depth) : Change.None);
-    if (isPhi(x)) return x.src.reduce((most, o) => Math.max(most, operand(o)), 0);
+    if (isPhi(x)) {
+      let most = 0;
+      for (const o of x.src) most = Math.max(most, this.ofOperand(o, depth));
+      return most;
+    }
     const { special, groups } = x.op;
     if (special.length > 0) {
       const s = special[(x.mods >>> groups[0].shift) & groups[0].mask];
@@ -102,11 +109,14 @@ class Agreement implements LaneAgreement {
     for (const { factors, shift } of polynomial) {
       let even = 0;
       for (const f of factors) {
-        const c = f.src < x.src.length ? operand(x.src[f.src]) : Change.None;
+        const c = f.src < x.src.length ? this.ofOperand(x.src[f.src], depth) : Change.None;
         if (c === Change.Other) return Change.Other;
         if (c === Change.Even) even++;
       }
-      if (even > 1 || (shift >= 0 && shift < x.src.length && operand(x.src[shift]) !== Change.None))
+      if (
+        even > 1 ||
+        (shift >= 0 && shift < x.src.length && this.ofOperand(x.src[shift], depth) !== Change.None)
+      )
         return Change.Other;
       if (even === 1) most = Change.Even;
     }

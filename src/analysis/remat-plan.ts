@@ -151,9 +151,9 @@ export class RematPlanner {
     };
     for (const r of liveIntoAny(live, this.points.blocks())) look(r);
     for (const b of this.points.blocks()) for (const x of d.fn.blocks[b].ins) x.dst.forEach(look);
-    this.list = [...seen]
-      .filter((r) => this.ways.mayRecompute(r) && !this.staysNear(r))
-      .sort((a, b) => d.def(a) - d.def(b));
+    const list: Reg[] = [];
+    for (const r of seen) if (this.ways.mayRecompute(r) && !this.staysNear(r)) list.push(r);
+    this.list = list.sort((a, b) => d.def(a) - d.def(b));
     return this.list;
   }
 
@@ -163,11 +163,11 @@ export class RematPlanner {
     const def = d.def(r);
     const home = d.block(def);
     const last = live.indexOf(def) + this.limits.distance;
-    let near = true;
-    d.eachUse(r, (n) => {
-      near &&= d.block(n) === home && !isPhi(d.at(n)) && live.indexOf(n) <= last;
-    });
-    return near;
+    for (let u = d.firstUse(r); u >= 0; u = d.nextUse(u)) {
+      const n = d.userAt(u);
+      if (d.block(n) !== home || isPhi(d.at(n)) || live.indexOf(n) > last) return false;
+    }
+    return true;
   }
 
   /** The one that pays best; null if none gains anything. */

@@ -94,42 +94,50 @@ export class PressurePoints {
   /** The points at which a value is no longer live if its range becomes these parts of it: block, first point, last point, and so on. */
   freedBy(was: LiveRange, parts: readonly LiveRange[]): readonly number[] {
     const out: number[] = [];
-    const look = (b: BlockNo): void => {
-      const old = this.pressed.has(b) ? this.live.interval(was, b) : null;
-      if (old === null) return;
-      let [from] = old;
-      const kept = parts.map((range) => this.live.interval(range, b)).filter((x) => x !== null);
-      for (const [first, last] of kept.sort((x, y) => x[0] - y[0])) {
-        if (first > from) out.push(b, from, first - 1);
-        from = Math.max(from, last + 1);
-      }
-      if (from <= old[1]) out.push(b, from, old[1]);
-    };
-    look(was.home);
-    was.into.forEach(look);
+    this.freedIn(was.home, was, parts, out);
+    for (const b of was.into) this.freedIn(b, was, parts, out);
     this.live.spent += was.into.size * (1 + parts.length);
     return out;
   }
 
+  private freedIn(b: BlockNo, was: LiveRange, parts: readonly LiveRange[], out: number[]): void {
+    const old = this.pressed.has(b) ? this.live.interval(was, b) : null;
+    if (old === null) return;
+    let [from] = old;
+    const kept: (readonly [number, number])[] = [];
+    for (const range of parts) {
+      const x = this.live.interval(range, b);
+      if (x !== null) kept.push(x);
+    }
+    if (kept.length > 1) kept.sort((x, y) => x[0] - y[0]);
+    for (const [first, last] of kept) {
+      if (first > from) out.push(b, from, first - 1);
+      from = Math.max(from, last + 1);
+    }
+    if (from <= old[1]) out.push(b, from, old[1]);
+  }
+
   /** Takes the live range of a register of so many units off the points, and adds others, which are parts of it. */
   move(units: number, old: LiveRange, to: readonly LiveRange[]): void {
-    const move = (b: BlockNo): void => {
-      const at = this.now.get(b);
-      if (at === undefined) return;
-      const add = (range: LiveRange, by: number): void => {
-        const x = this.live.interval(range, b);
-        if (x === null) return;
-        this.look(x[0], x[1]);
-        for (let i = x[0]; i <= x[1]; i++) {
-          if (at[i] > this.target) this.above--;
-          at[i] += by;
-          if (at[i] > this.target) this.above++;
-        }
-      };
-      add(old, -units);
-      for (const range of to) add(range, units);
-    };
-    move(old.home);
-    old.into.forEach(move);
+    this.moveIn(old.home, units, old, to);
+    for (const b of old.into) this.moveIn(b, units, old, to);
+  }
+
+  private moveIn(b: BlockNo, units: number, old: LiveRange, to: readonly LiveRange[]): void {
+    const at = this.now.get(b);
+    if (at === undefined) return;
+    this.add(at, this.live.interval(old, b), -units);
+    for (const range of to) this.add(at, this.live.interval(range, b), units);
+  }
+
+  private add(at: Int32Array, points: readonly [number, number] | null, by: number): void {
+    if (points === null) return;
+    const [first, last] = points;
+    this.look(first, last);
+    for (let i = first; i <= last; i++) {
+      if (at[i] > this.target) this.above--;
+      at[i] += by;
+      if (at[i] > this.target) this.above++;
+    }
   }
 }

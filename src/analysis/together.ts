@@ -2,7 +2,7 @@ import { isControl } from '../ir/flow.ts';
 import { Lanes, modOf } from '../ir/opcode.ts';
 import { NO_REG } from '../ir/operand.ts';
 import type { Block, Fn, Instr } from '../ir/program.ts';
-import { cfgOf } from './cfg.ts';
+import { type Cfg, cfgOf } from './cfg.ts';
 import { divergenceOf } from './divergence.ts';
 import { memo } from './memo.ts';
 
@@ -41,14 +41,9 @@ export const togetherOf: (fn: Fn) => Together = memo((fn) => {
   const leave = (b: number): void => {
     let here = atStart[b] === 1;
     for (const x of fn.blocks[b].ins) here = after(x, here);
-    const parts = branch[b] === Lanes.Varying && waysThatGoOn(b) > 1;
+    const parts = branch[b] === Lanes.Varying && waysThatGoOn(fn, cfg, b) > 1;
     if (here && !parts) return;
     for (let e = succStart[b]; e < succStart[b + 1]; e++) part(succ[e]);
-  };
-  const waysThatGoOn = (b: number): number => {
-    let n = 0;
-    for (let e = succStart[b]; e < succStart[b + 1]; e++) if (!endsAtOnce(fn, fn.blocks[succ[e]])) n++;
-    return n;
   };
   // The lanes of a caller may be anywhere.
   if (fn.kind !== 'entry') part(cfg.rpo[0]);
@@ -73,6 +68,13 @@ function after(x: Instr, before: boolean): boolean {
       before || (modOf(x.op, x.mods, 'aligned') === 'ALIGNED' && modOf(x.op, x.mods, 'mode') !== 'ARRIVE')
     );
   return x.op.primitive === 'call' ? false : before;
+}
+
+/** The edges of a block to others than those that end the thread at once. */
+function waysThatGoOn(fn: Fn, { succStart, succ }: Cfg, b: number): number {
+  let n = 0;
+  for (let e = succStart[b]; e < succStart[b + 1]; e++) if (!endsAtOnce(fn, fn.blocks[succ[e]])) n++;
+  return n;
 }
 
 /** Does the block do nothing but end the thread? */

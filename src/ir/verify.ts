@@ -65,131 +65,185 @@ function fits(slot: Slot, width: number, r: Reg): boolean {
  *
  * @param program for symbols and locations; omit it to skip those rules
  */
-export function verifyFn(fn: Fn, program?: Program, opts: VerifyOptions = {}): VerifyError[] {
-  const errors: VerifyError[] = [];
-  const most = opts.most ?? 50;
-  const ids = new Set<number>();
-  const fileOf = new Int8Array(fn.regCount).fill(-1);
-  const symbols = program === undefined ? null : symbolsOf(fn, program);
+export const verifyFn = (fn: Fn, program?: Program, opts: VerifyOptions = {}): VerifyError[] =>
+  new FnVerifier(fn, program, opts).run();
 
-  const report = (rule: string, message: string, block = -1, index = -1, loc = 0) => {
-    if (errors.length < most) errors.push({ rule, message, fn: fn.name, block, index, loc });
-  };
+class FnVerifier {
+  private readonly fn: Fn;
+  private readonly program: Program | undefined;
+  private readonly opts: VerifyOptions;
+  private readonly most: number;
+  private readonly errors: VerifyError[] = [];
+  private readonly ids = new Set<number>();
+  private readonly fileOf: Int8Array;
+  private readonly symbols: ((name: string) => boolean) | null;
+  /** The instruction that is looked at, and where it stands. */
+  private block!: Block;
+  private index = 0;
+  private ins!: Instr;
 
-  if (fn.blocks.length === 0) report('blocks', 'a function has at least one block');
-  for (const b of fn.blocks) {
-    if (ids.has(b.id)) report('block-id', `block id ${b.id} is used twice`, b.id);
-    if (b.id >= fn.blockCount) report('block-id', `block id is not below blockCount ${fn.blockCount}`, b.id);
-    ids.add(b.id);
+  constructor(fn: Fn, program: Program | undefined, opts: VerifyOptions) {
+    this.fn = fn;
+    this.program = program;
+    this.opts = opts;
+    this.most = opts.most ?? 50;
+    this.fileOf = new Int8Array(fn.regCount).fill(-1);
+    this.symbols = program === undefined ? null : symbolsOf(fn, program);
   }
-  for (let t = 0; t < fn.tables.length; t++)
-    for (const id of fn.tables[t])
-      if (!ids.has(id)) report('table', `jump table T${t} names BB${id}, which does not exist`);
 
-  const seeReg = (r: Reg, b: Block, i: number, ins: Instr) => {
-    const index = regIndex(r);
-    if (index >= fn.regCount) {
-      report('register', `${regName(r)} is not below regCount ${fn.regCount}`, b.id, i, ins.loc);
-      return;
+  run(): VerifyError[] {
+    const { fn, ids } = this;
+    if (fn.blocks.length === 0) this.report('blocks', 'a function has at least one block');
+    for (const b of fn.blocks) {
+      if (ids.has(b.id)) this.report('block-id', `block id ${b.id} is used twice`, b.id);
+      if (b.id >= fn.blockCount)
+        this.report('block-id', `block id is not below blockCount ${fn.blockCount}`, b.id);
+      ids.add(b.id);
     }
-    if (fileOf[index] === -1) fileOf[index] = regFile(r);
-    else if (fileOf[index] !== regFile(r))
-      report('register', `index ${index} is used in two register files (${regName(r)})`, b.id, i, ins.loc);
-  };
+    for (let t = 0; t < fn.tables.length; t++)
+      for (const id of fn.tables[t])
+        if (!ids.has(id)) this.report('table', `jump table T${t} names BB${id}, which does not exist`);
+    for (let bi = 0; bi < fn.blocks.length && this.errors.length < this.most; bi++) {
+      this.block = fn.blocks[bi];
+      const { ins } = this.block;
+      for (let i = 0; i < ins.length; i++) {
+        this.index = i;
+        this.ins = ins[i];
+        this.checkGuard();
+        this.checkShape();
+      }
+    }
+    const last = fn.blocks[fn.blocks.length - 1];
+    if (last !== undefined && !last.ins.some(endsFlow))
+      this.report('fall-off', 'control falls off the end of the function', last.id);
+    return this.errors;
+  }
 
-  const checkSource = (o: Operand, slot: Slot, width: number, b: Block, i: number, ins: Instr) => {
-    const bad = (rule: string, why: string) =>
-      report(rule, `source ${slot.name} of '${printInstr(ins)}' ${why}`, b.id, i, ins.loc);
+  private report(rule: string, message: string, block = -1, index = -1, loc = 0): void {
+    if (this.errors.length < this.most)
+      this.errors.push({ rule, message, fn: this.fn.name, block, index, loc });
+  }
+
+  private bad(rule: string, why: string): void {
+    this.report(rule, `'${printInstr(this.ins)}' ${why}`, this.block.id, this.index, this.ins.loc);
+  }
+
+  private checkGuard(): void {
+    const { op, guard, otherwise, dst } = this.ins;
+    if (guard !== NO_REG) {
+      this.seeReg(guard);
+      if (!isPredReg(guard)) this.bad('guard', 'is guarded by a register that is not a predicate');
+      if ((op.flags & OpFlag.Predicable) === 0)
+        this.bad('guard', 'carries a guard, but the opcode takes none');
+    }
+    if (otherwise.length === 0) return;
+    if (guard === NO_REG) this.bad('otherwise', 'names a value under a false guard and has no guard');
+    if (otherwise.length !== dst.length)
+      this.bad('otherwise', `has ${dst.length} destinations and ${otherwise.length} values for them`);
+    for (let k = 0; k < otherwise.length; k++) {
+      const r = otherwise[k];
+      if (r === NO_REG) continue;
+      this.seeReg(r);
+      if (dst[k] !== NO_REG && regFile(r) !== regFile(dst[k]))
+        this.bad('otherwise', `keeps ${regName(r)} in ${regName(dst[k])}, which is of another file`);
+    }
+  }
+
+  /** Checks modifiers and operands, and whether the instruction may stand here. */
+  private checkShape(): void {
+    const { opts, program } = this;
+    const { op, mods, dst, src, loc } = this.ins;
+    for (const g of op.groups)
+      if (((mods >>> g.shift) & g.mask) >= g.values.length)
+        this.bad('modifier', `has no value ${(mods >>> g.shift) & g.mask} in '${g.name}'`);
+    const nd = op.dsts.length;
+    const ns = op.srcs.length;
+    const variadicDst = nd > 0 && op.dsts[nd - 1].variadic;
+    const variadicSrc = ns > 0 && op.srcs[ns - 1].variadic;
+    if (variadicDst ? dst.length < nd - 1 : dst.length !== nd)
+      return this.bad('operand-count', `has ${dst.length} destinations, expected ${nd}`);
+    if (variadicSrc ? src.length < ns - 1 : src.length !== ns)
+      return this.bad('operand-count', `has ${src.length} sources, expected ${ns}`);
+    for (let k = 0; k < dst.length; k++) {
+      const r = dst[k];
+      if (r === NO_REG) continue;
+      const slot = dstSlot(op, k)!;
+      const width = slotWidth(op, mods, slot);
+      this.seeReg(r);
+      if (!fits(slot, width, r))
+        this.bad('operand-file', `writes ${regName(r)} as ${slot.name}, expected ${describe(slot, width)}`);
+    }
+    for (let k = 0; k < src.length; k++) {
+      const slot = srcSlot(op, k)!;
+      this.checkSource(src[k], slot, slotWidth(op, mods, slot));
+    }
+    if (opts.controlLast === true && (op.flags & OpFlag.Control) !== 0) {
+      if (this.index !== this.block.ins.length - 1)
+        this.bad('control-last', 'transfers control in the middle of its block');
+    }
+    if (opts.noPseudo === true && (op.flags & OpFlag.Pseudo) !== 0)
+      this.bad('legal', 'is a pseudo instruction that should have been expanded');
+    if (program !== undefined && (loc < 0 || loc >= program.locs.length))
+      this.bad('location', `refers to location ${loc} of ${program.locs.length}`);
+  }
+
+  private checkSource(o: Operand, slot: Slot, width: number): void {
     if ((slot.kinds & (1 << o.kind)) === 0)
-      return bad('operand-kind', 'has a kind that the opcode does not take');
+      return this.badSource(slot, 'operand-kind', 'has a kind that the opcode does not take');
     if ((o.mods & ~slot.mods) !== 0 && !(slot.bank === 'p' && o.mods === Mod.Not))
-      bad('operand-modifier', 'carries a modifier that the opcode does not take');
+      this.badSource(slot, 'operand-modifier', 'carries a modifier that the opcode does not take');
     if (o.reg !== NO_REG) {
-      seeReg(o.reg, b, i, ins);
+      this.seeReg(o.reg);
       if (o.kind === Kind.Reg && !fits(slot, width, o.reg))
-        bad('operand-file', `is ${regName(o.reg)}, expected ${describe(slot, width)}`);
+        this.badSource(slot, 'operand-file', `is ${regName(o.reg)}, expected ${describe(slot, width)}`);
       if (o.kind === Kind.Addr && (isPredReg(o.reg) || regFile(o.reg) === RegFile.B))
-        bad('operand-file', `is an address in ${regName(o.reg)}`);
+        this.badSource(slot, 'operand-file', `is an address in ${regName(o.reg)}`);
     }
     switch (o.kind) {
       case Kind.Imm:
-        if (width > 0 && width <= 32 && o.hi !== 0) bad('immediate', `is wider than ${width} bits`);
+        if (width > 0 && width <= 32 && o.hi !== 0)
+          this.badSource(slot, 'immediate', `is wider than ${width} bits`);
         break;
       case Kind.Label:
-        if (!ids.has(o.lo)) bad('target', `names BB${o.lo}, which does not exist`);
+        if (!this.ids.has(o.lo)) this.badSource(slot, 'target', `names BB${o.lo}, which does not exist`);
         break;
       case Kind.Table:
-        if (o.lo < 0 || o.lo >= fn.tables.length)
-          bad('table', `names jump table T${o.lo}, which does not exist`);
+        if (o.lo < 0 || o.lo >= this.fn.tables.length)
+          this.badSource(slot, 'table', `names jump table T${o.lo}, which does not exist`);
         break;
     }
+    const { symbols } = this;
     if (o.sym !== '' && o.kind !== Kind.Text && symbols !== null && !symbols(o.sym))
-      bad('symbol', `names '${o.sym}', which is not declared`);
-  };
-
-  for (let bi = 0; bi < fn.blocks.length && errors.length < most; bi++) {
-    const b = fn.blocks[bi];
-    for (let i = 0; i < b.ins.length; i++) {
-      const ins = b.ins[i];
-      const { op } = ins;
-      const bad = (rule: string, why: string) =>
-        report(rule, `'${printInstr(ins)}' ${why}`, b.id, i, ins.loc);
-      if (ins.guard !== NO_REG) {
-        seeReg(ins.guard, b, i, ins);
-        if (!isPredReg(ins.guard)) bad('guard', 'is guarded by a register that is not a predicate');
-        if ((op.flags & OpFlag.Predicable) === 0) bad('guard', 'carries a guard, but the opcode takes none');
-      }
-      if (ins.otherwise.length > 0) {
-        if (ins.guard === NO_REG) bad('otherwise', 'names a value under a false guard and has no guard');
-        if (ins.otherwise.length !== ins.dst.length)
-          bad('otherwise', `has ${ins.dst.length} destinations and ${ins.otherwise.length} values for them`);
-        ins.otherwise.forEach((r, k) => {
-          if (r === NO_REG) return;
-          seeReg(r, b, i, ins);
-          if (ins.dst[k] !== NO_REG && regFile(r) !== regFile(ins.dst[k]))
-            bad('otherwise', `keeps ${regName(r)} in ${regName(ins.dst[k])}, which is of another file`);
-        });
-      }
-      for (const g of op.groups)
-        if (((ins.mods >>> g.shift) & g.mask) >= g.values.length)
-          bad('modifier', `has no value ${(ins.mods >>> g.shift) & g.mask} in '${g.name}'`);
-      const nd = op.dsts.length;
-      const ns = op.srcs.length;
-      const variadicDst = nd > 0 && op.dsts[nd - 1].variadic;
-      const variadicSrc = ns > 0 && op.srcs[ns - 1].variadic;
-      if (variadicDst ? ins.dst.length < nd - 1 : ins.dst.length !== nd) {
-        bad('operand-count', `has ${ins.dst.length} destinations, expected ${nd}`);
-        continue;
-      }
-      if (variadicSrc ? ins.src.length < ns - 1 : ins.src.length !== ns) {
-        bad('operand-count', `has ${ins.src.length} sources, expected ${ns}`);
-        continue;
-      }
-      for (let k = 0; k < ins.dst.length; k++) {
-        const r = ins.dst[k];
-        if (r === NO_REG) continue;
-        const slot = dstSlot(op, k)!;
-        const width = slotWidth(op, ins.mods, slot);
-        seeReg(r, b, i, ins);
-        if (!fits(slot, width, r))
-          bad('operand-file', `writes ${regName(r)} as ${slot.name}, expected ${describe(slot, width)}`);
-      }
-      for (let k = 0; k < ins.src.length; k++) {
-        const slot = srcSlot(op, k)!;
-        checkSource(ins.src[k], slot, slotWidth(op, ins.mods, slot), b, i, ins);
-      }
-      if (opts.controlLast === true && (op.flags & OpFlag.Control) !== 0 && i !== b.ins.length - 1)
-        bad('control-last', 'transfers control in the middle of its block');
-      if (opts.noPseudo === true && (op.flags & OpFlag.Pseudo) !== 0)
-        bad('legal', `is a pseudo instruction that should have been expanded`);
-      if (program !== undefined && (ins.loc < 0 || ins.loc >= program.locs.length))
-        bad('location', `refers to location ${ins.loc} of ${program.locs.length}`);
-    }
+      this.badSource(slot, 'symbol', `names '${o.sym}', which is not declared`);
   }
-  const last = fn.blocks[fn.blocks.length - 1];
-  if (last !== undefined && !last.ins.some(endsFlow))
-    report('fall-off', 'control falls off the end of the function', last.id);
-  return errors;
+
+  private badSource(slot: Slot, rule: string, why: string): void {
+    const { ins, block, index } = this;
+    this.report(rule, `source ${slot.name} of '${printInstr(ins)}' ${why}`, block.id, index, ins.loc);
+  }
+
+  /** A register index belongs to one file. */
+  private seeReg(r: Reg): void {
+    const { fileOf, fn, block, index: at, ins } = this;
+    const index = regIndex(r);
+    if (index >= fn.regCount)
+      return this.report(
+        'register',
+        `${regName(r)} is not below regCount ${fn.regCount}`,
+        block.id,
+        at,
+        ins.loc,
+      );
+    if (fileOf[index] === -1) fileOf[index] = regFile(r);
+    else if (fileOf[index] !== regFile(r))
+      this.report(
+        'register',
+        `index ${index} is used in two register files (${regName(r)})`,
+        block.id,
+        at,
+        ins.loc,
+      );
+  }
 }
 
 /** `a 64-bit register`, `a predicate`. */

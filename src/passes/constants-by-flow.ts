@@ -32,44 +32,59 @@ const MOST_DEPTH = 3;
  * is no such phi, folding finds everything.
  */
 export function mayHaveConstantPhis(fn: Fn, moves: Moves): boolean {
-  let defs: (Instr | undefined)[] | null = null;
+  let search: ConstantSearch | null = null;
+  for (const { ins } of fn.blocks)
+    for (const x of ins) {
+      if (!isPhi(x)) break;
+      search ??= new ConstantSearch(fn, moves);
+      if (search.mayBeConstant(x)) return true;
+    }
+  return false;
+}
+
+class ConstantSearch {
+  private readonly defs: readonly (Instr | undefined)[];
+  private readonly moves: Moves;
+
+  constructor(fn: Fn, moves: Moves) {
+    this.defs = definitions(fn);
+    this.moves = moves;
+  }
+
+  mayBeConstant({ dst, src }: Instr): boolean {
+    let value: Operand | null = null;
+    for (let k = 1; k < src.length && value === null; k += 2) value = this.constant(src[k], NO_REG, src[k]);
+    if (value === null) return false;
+    for (let k = 1; k < src.length; k += 2) if (!this.may(src[k], dst[0], value, 0)) return false;
+    return true;
+  }
+
   /** The operand as a constant, given that the phi is assumed to be one. */
-  const constant = (o: Operand, phi: Reg, value: Operand): Operand | null => {
+  private constant(o: Operand, phi: Reg, value: Operand): Operand | null {
     if (o.kind === Kind.Imm) return o;
     if (o.kind !== Kind.Reg) return null;
     if (o.reg === phi) return withOperandMods(value, o.mods);
-    const def = defs![regIndex(o.reg)];
-    const c = def === undefined || def.guard !== NO_REG ? null : copyOf(moves, def);
+    const def = this.defs[regIndex(o.reg)];
+    const c = def === undefined || def.guard !== NO_REG ? null : copyOf(this.moves, def);
     return c?.kind === Kind.Imm && c.mods === 0 ? withOperandMods(c, o.mods) : null;
-  };
-  const may = (o: Operand, phi: Reg, value: Operand, depth: number): boolean => {
-    const c = constant(o, phi, value);
+  }
+
+  private may(o: Operand, phi: Reg, value: Operand, depth: number): boolean {
+    const c = this.constant(o, phi, value);
     if (c !== null) return depth > 0 || sameOperand(c, value);
-    const def = o.kind === Kind.Reg ? defs![regIndex(o.reg)] : undefined;
+    const def = o.kind === Kind.Reg ? this.defs[regIndex(o.reg)] : undefined;
     if (def === undefined || !inSsa(o.reg)) return false;
     if (isPhi(def)) return true;
-    if (!isFoldable(def, true) && copyOf(moves, def) === null) return false;
+    if (!isFoldable(def, true) && copyOf(this.moves, def) === null) return false;
     if (depth === MOST_DEPTH) return true;
-    if (!def.src.every((s) => may(s, phi, value, depth + 1))) return false;
+    for (const s of def.src) if (!this.may(s, phi, value, depth + 1)) return false;
     if (depth > 0 || def.guard !== NO_REG) return true;
-    const src = toOperands(def.src, (s) => constant(s, phi, value));
+    const src = toOperands(def.src, (s) => this.constant(s, phi, value));
     if (src.includes(null)) return true;
     const k = def.dst.indexOf(o.reg);
     const v = valuesOf(withSrc(def, src as Operand[]))[k];
     return v === null || sameOperand(immOf(v, regWidth(o.reg)), value);
-  };
-  for (const { ins } of fn.blocks)
-    for (const x of ins) {
-      if (!isPhi(x)) break;
-      defs ??= definitions(fn);
-      let first: Operand | null = null;
-      for (let k = 1; k < x.src.length && first === null; k += 2)
-        first = constant(x.src[k], NO_REG, x.src[k]);
-      if (first === null) continue;
-      const value = first;
-      if (x.src.every((o, k) => k % 2 === 0 || may(o, x.dst[0], value, 0))) return true;
-    }
-  return false;
+  }
 }
 
 /** By register index: its definition, in SSA. */

@@ -142,18 +142,26 @@ class Choice {
 
 /** The function with the chosen registers in the uniform file and all others outside it; itself if they are already. */
 function rename(fn: Fn, chosen: Uint8Array): Fn {
-  const to = (r: Reg): Reg => (r === NO_REG ? r : inFile(r, chosen[regIndex(r)] === 1));
-  const moves = (r: Reg): boolean => to(r) !== r;
-  const renamed = (x: Instr): Instr => {
-    if (!moves(x.guard) && !x.dst.some(moves) && !x.otherwise.some(moves) && !x.src.some((o) => moves(o.reg)))
-      return x;
-    return renamedBy(x, to, (o) => withReg(o, to(o.reg)));
-  };
   const blocks: Block[] = [];
-  for (const b of fn.blocks) blocks.push(mapIns(b, renamed));
+  for (const b of fn.blocks) blocks.push(mapIns(b, (x) => renamed(x, chosen)));
   if (blocks.every((b, k) => b === fn.blocks[k])) return fn;
   return copyFn(fn, blocks, fn.regCount, fn.blockCount, fn.tables, fn.shape);
 }
+
+function renamed(x: Instr, chosen: Uint8Array): Instr {
+  let moves = x.guard !== NO_REG && inItsFile(x.guard, chosen) !== x.guard;
+  for (let k = 0; k < x.dst.length && !moves; k++) moves = inItsFile(x.dst[k], chosen) !== x.dst[k];
+  for (let k = 0; k < x.otherwise.length && !moves; k++)
+    moves = inItsFile(x.otherwise[k], chosen) !== x.otherwise[k];
+  for (let k = 0; k < x.src.length && !moves; k++) moves = inItsFile(x.src[k].reg, chosen) !== x.src[k].reg;
+  if (!moves) return x;
+  const to = (r: Reg): Reg => inItsFile(r, chosen);
+  return renamedBy(x, to, (o) => withReg(o, to(o.reg)));
+}
+
+/** The register in the uniform file if it is chosen, else outside it. */
+const inItsFile = (r: Reg, chosen: Uint8Array): Reg =>
+  r === NO_REG ? r : inFile(r, chosen[regIndex(r)] === 1);
 
 /**
  * If more uniform registers are live somewhere than there are: those of them with the fewest definitions and uses, as many

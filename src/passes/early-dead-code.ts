@@ -3,7 +3,7 @@ import { reads } from '../analysis/liveness.ts';
 import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { isControl } from '../ir/flow.ts';
 import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
-import type { Pass } from './pass.ts';
+import type { Pass, PassContext } from './pass.ts';
 
 /** Most rounds over the blocks: the second already finds almost nothing, and phase 16 removes the rest. */
 const ROUNDS = 4;
@@ -29,20 +29,21 @@ const ROUNDS = 4;
  * find more only if a dead chain runs against the layout through more than four blocks.
  * Bound: four walks over the function.
  */
-export const earlyDeadCode: Pass = (fn, ctx) =>
-  edit(fn, (d) => {
-    const live = new LocalLive(d);
-    for (let round = 0; round < ROUNDS; round++) {
-      let removed = 0;
-      for (const b of d.layout().reverse()) {
-        const gone = live.clean(b, (n) => ctx.mayRewrite('dead-removed', d.id(b), d.at(n)));
-        removed += gone;
-        if (gone > 0)
-          ctx.remark('passed', 'dead-removed', `${gone} dead removed from BB${d.id(b)}`, { block: d.id(b) });
-      }
-      if (removed === 0) break;
+export const earlyDeadCode: Pass = (fn, ctx) => edit(fn, (d) => removeLocallyDead(d, ctx));
+
+function removeLocallyDead(d: Draft, ctx: PassContext): void {
+  const live = new LocalLive(d);
+  for (let round = 0; round < ROUNDS; round++) {
+    let removed = 0;
+    for (const b of d.layout().reverse()) {
+      const gone = live.clean(b, (n) => ctx.mayRewrite('dead-removed', d.id(b), d.at(n)));
+      removed += gone;
+      if (gone > 0)
+        ctx.remark('passed', 'dead-removed', `${gone} dead removed from BB${d.id(b)}`, { block: d.id(b) });
     }
-  });
+    if (removed === 0) break;
+  }
+}
 
 class LocalLive {
   private readonly d: Draft;

@@ -7,7 +7,7 @@ import { type Opcode, slotWidth, srcSlot, withMods } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, RegFile, reg, withOperandMods } from '../ir/operand.ts';
 import { type Instr, instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import type { Pass } from './pass.ts';
+import type { Pass, PassContext } from './pass.ts';
 import { isUniformReg } from './uniform-forms.ts';
 
 /**
@@ -29,36 +29,30 @@ import { isUniformReg } from './uniform-forms.ts';
 export const enforceArguments: Pass = (fn, ctx) => {
   const allowed = ctx.fact('capabilities.constant-operands') === true ? 1 : 0;
   if (!fn.blocks.some((b) => b.ins.some((x) => x.src.some((o) => o.kind === Kind.CBank)))) return fn;
+  return edit(fn, (d) => loadBanks(d, ctx, allowed), ctx.isa);
+};
+
+function loadBanks(d: Draft, ctx: PassContext, allowed: number): void {
   const moves = movesOf(ctx.isa);
   const load = ctx.isa.byName.get('LDC')!;
-  return edit(
-    fn,
-    (d) => {
-      for (const b of d.layout())
-        for (let n = d.first(b), next: Ins; n >= 0; n = next) {
-          next = d.next(n);
-          const x = d.at(n);
-          for (const k of tooMany(x, moves, allowed)) {
-            const o = x.src[k];
-            const where = { block: d.id(b), ins: x };
-            if (o.reg !== NO_REG) {
-              ctx.remark('missed', 'bank-operand', `operand ${k + 1} of ${printInstr(x)} is indexed`, where);
-              continue;
-            }
-            if (!ctx.mayRewrite('bank-operand', d.id(b), x)) return;
-            ctx.remark(
-              'passed',
-              'bank-operand',
-              `operand ${k + 1} of ${printInstr(x)} is loaded in front of it`,
-              where,
-            );
-            throughRegister(d, n, k, load);
-          }
+  for (const b of d.layout())
+    for (let n = d.first(b), next: Ins; n >= 0; n = next) {
+      next = d.next(n);
+      const x = d.at(n);
+      for (const k of tooMany(x, moves, allowed)) {
+        const o = x.src[k];
+        const where = { block: d.id(b), ins: x };
+        if (o.reg !== NO_REG) {
+          ctx.remark('missed', 'bank-operand', `operand ${k + 1} of ${printInstr(x)} is indexed`, where);
+          continue;
         }
-    },
-    ctx.isa,
-  );
-};
+        if (!ctx.mayRewrite('bank-operand', d.id(b), x)) return;
+        const says = `operand ${k + 1} of ${printInstr(x)} is loaded in front of it`;
+        ctx.remark('passed', 'bank-operand', says, where);
+        throughRegister(d, n, k, load);
+      }
+    }
+}
 
 /** Sources that read a constant bank beyond the constants that an instruction may have. */
 function tooMany(x: Instr, moves: Moves, allowed: number): number[] {

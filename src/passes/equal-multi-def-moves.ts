@@ -5,7 +5,7 @@ import { Kind, NO_REG, type Operand, regFile, sameOperand, withReg } from '../ir
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
-import type { Pass } from './pass.ts';
+import type { Pass, PassContext } from './pass.ts';
 
 /** Most instructions compared to prove two phis equal; the counters and sums of a loop take a few. */
 const MOST_STEPS = 32;
@@ -37,30 +37,28 @@ const MOST_OTHERS = 8;
 export const equalMultiDefMoves: Pass = (fn, ctx) => {
   const meets = (b: readonly Instr[]): boolean => b.length > 1 && isPhi(b[0]) && isPhi(b[1]);
   if (!fn.blocks.some((b) => meets(b.ins))) return fn;
-  return edit(fn, (d) => {
-    for (const b of d.layout()) {
-      const kept: Ins[] = [];
-      for (const n of d.phis(b)) {
-        const first = kept.slice(-MOST_OTHERS).find((m) => new Equality(d).phis(m, n));
-        if (
-          first === undefined ||
-          d.isReturned(d.at(n).dst[0]) ||
-          !ctx.mayRewrite('equal', d.id(b), d.at(n))
-        ) {
-          kept.push(n);
-          continue;
-        }
-        const ins = d.at(n);
-        ctx.remark('passed', 'equal', `${printInstr(ins)}: always the same as ${printInstr(d.at(first))}`, {
-          block: d.id(b),
-          ins,
-        });
-        d.remove(n);
-        d.replaceUses(ins.dst[0], d.at(first).dst[0]);
-      }
-    }
-  });
+  return edit(fn, (d) => mergeEqual(d, ctx));
 };
+
+function mergeEqual(d: Draft, ctx: PassContext): void {
+  for (const b of d.layout()) {
+    const kept: Ins[] = [];
+    for (const n of d.phis(b)) {
+      const first = kept.slice(-MOST_OTHERS).find((m) => new Equality(d).phis(m, n));
+      if (first === undefined || d.isReturned(d.at(n).dst[0]) || !ctx.mayRewrite('equal', d.id(b), d.at(n))) {
+        kept.push(n);
+        continue;
+      }
+      const ins = d.at(n);
+      ctx.remark('passed', 'equal', `${printInstr(ins)}: always the same as ${printInstr(d.at(first))}`, {
+        block: d.id(b),
+        ins,
+      });
+      d.remove(n);
+      d.replaceUses(ins.dst[0], d.at(first).dst[0]);
+    }
+  }
+}
 
 /** A proof that two values are equal: its assumptions, and how far it may still go. */
 class Equality {

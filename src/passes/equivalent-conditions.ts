@@ -220,9 +220,12 @@ class Threader {
   /** Is a register read in its block only? */
   private isOwn(r: Reg, b: BlockNo): boolean {
     const { d } = this;
-    return (
-      !d.isReturned(r) && d.users(r).every((u) => d.block(u) === b && (d.at(u).op.flags & OpFlag.Phi) === 0)
-    );
+    if (d.isReturned(r)) return false;
+    for (let use = d.firstUse(r); use >= 0; use = d.nextUse(use)) {
+      const u = d.userAt(use);
+      if (d.block(u) !== b || (d.at(u).op.flags & OpFlag.Phi) !== 0) return false;
+    }
+    return true;
   }
 
   // ------------------------------------------------------------------ rewrites

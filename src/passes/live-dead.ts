@@ -1,7 +1,7 @@
 import { mustStay } from '../analysis/effects.ts';
 import { neededOf } from '../analysis/needed.ts';
-import { edit, type Ins } from '../ir/draft/index.ts';
-import type { Pass } from './pass.ts';
+import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
+import type { Pass, PassContext } from './pass.ts';
 import { withoutUnnamed } from './unnamed-variables.ts';
 
 /**
@@ -26,26 +26,27 @@ import { withoutUnnamed } from './unnamed-variables.ts';
  */
 export const liveDead: Pass = (fn, ctx) => withoutUnnamed(removeDead(fn, ctx), ctx);
 
-const removeDead: Pass = (fn, ctx) =>
-  edit(fn, (d) => {
-    const needed = neededOf(fn, mustStay);
-    // A dead instruction may read the result of another one, so all are removed together.
-    if (!ctx.mayRewrite('dead-removed')) return;
-    let total = 0;
-    for (const b of d.layout()) {
-      let removed = 0;
-      for (let n = d.first(b), next: Ins; n >= 0; n = next) {
-        next = d.next(n);
-        if (needed[n] === 1) continue;
-        d.remove(n);
-        removed++;
-      }
-      if (removed === 0) continue;
-      total += removed;
-      const message = `${removed} dead ${plural(removed)} removed from BB${d.id(b)}`;
-      ctx.remark('passed', 'dead-removed', message, { block: d.id(b) });
+const removeDead: Pass = (fn, ctx) => edit(fn, (d) => removeUnneeded(d, ctx));
+
+function removeUnneeded(d: Draft, ctx: PassContext): void {
+  const needed = neededOf(d.fn, mustStay);
+  // A dead instruction may read the result of another one, so all are removed together.
+  if (!ctx.mayRewrite('dead-removed')) return;
+  let total = 0;
+  for (const b of d.layout()) {
+    let removed = 0;
+    for (let n = d.first(b), next: Ins; n >= 0; n = next) {
+      next = d.next(n);
+      if (needed[n] === 1) continue;
+      d.remove(n);
+      removed++;
     }
-    if (total > 0) ctx.remark('note', 'dead-total', `${total} dead ${plural(total)} removed`);
-  });
+    if (removed === 0) continue;
+    total += removed;
+    const message = `${removed} dead ${plural(removed)} removed from BB${d.id(b)}`;
+    ctx.remark('passed', 'dead-removed', message, { block: d.id(b) });
+  }
+  if (total > 0) ctx.remark('note', 'dead-total', `${total} dead ${plural(total)} removed`);
+}
 
 const plural = (n: number): string => (n === 1 ? 'instruction' : 'instructions');

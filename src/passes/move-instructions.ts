@@ -13,12 +13,12 @@ import {
 } from '../analysis/occupancy.ts';
 import { pressureOf } from '../analysis/pressure.ts';
 import { sharedBytes } from '../analysis/shared-layout.ts';
-import { edit, type Ins } from '../ir/draft/index.ts';
+import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { lowerValues } from './lower-values.ts';
 import type { Pass, PassContext } from './pass.ts';
-import { raiseLoads } from './raise-loads.ts';
+import { type Rise, raiseLoads } from './raise-loads.ts';
 
 /** Values of knob 381, the policy of a block: wherever it is, in innermost loops; any other: nowhere. */
 const Policy = { Always: 0, Inner: 1 } as const;
@@ -72,45 +72,41 @@ export const moveInstructions: Pass = (fn, ctx) => {
   const isCandidate = (b: number): boolean =>
     (policy === Policy.Always || isInnermost(fn, b)) &&
     (down ? inBlock(b, Pool.R) > spared : fn.blocks[b].ins.some(isSlow));
+  const most = Math.min(Math.max(peaks[Pool.R], spared), allowed);
+  const rise = { isSlow, times, most, leastGain: Number(ctx.params['least-gain'] ?? 1) };
   return edit(
     fn,
     (d) => {
-      const most = Math.min(Math.max(peaks[Pool.R], spared), allowed);
-      const rise = { isSlow, times, most, leastGain: Number(ctx.params['least-gain'] ?? 1) };
-      for (let b = 0; b < fn.blocks.length; b++) {
-        if (!isCandidate(b)) continue;
-        const block = d.id(b);
-        const order = new BlockOrder(d, b);
-        const ins = order.instructions();
-        const refuse = (n: Ins, name: string, message: string): void =>
-          ctx.remark('missed', name, `${printInstr(d.at(n))}: ${message}`, { block, ins: d.at(n) });
-        const moves = down ? lowerValues(d, order, spared, refuse) : raiseLoads(d, order, rise, ctx, refuse);
-        if (moves.length === 0) continue;
-        const [was, now] = [ins, order.instructions()].map((list) => blockTime({ ins: list }, times).alone);
-        if (!down && now >= was) {
-          ctx.remark('missed', 'not-faster', `${was} cycles before, ${now} after`, { block });
-          continue;
-        }
-        for (const { group, before } of moves) {
-          const n = group[group.length - 1];
-          const x = d.at(n);
-          if (!ctx.mayRewrite('moved', block, x)) break;
-          ctx.remark(
-            'passed',
-            down ? 'lowered' : 'raised',
-            `${printInstr(x)} above ${printInstr(d.at(before))}`,
-            {
-              block,
-              ins: x,
-            },
-          );
-          for (const m of group) d.move(m, before);
-        }
-      }
+      for (let b = 0; b < fn.blocks.length; b++)
+        if (isCandidate(b)) moveWithin(d, b, ctx, times, down ? spared : rise);
     },
     ctx.isa,
   );
 };
+
+/** @param how for loads that rise; for values that sink, the registers that may be live without costing warps */
+function moveWithin(d: Draft, b: BlockNo, ctx: PassContext, times: Times, how: Rise | number): void {
+  const block = d.id(b);
+  const order = new BlockOrder(d, b);
+  const ins = order.instructions();
+  const refuse = (n: Ins, name: string, message: string): void =>
+    ctx.remark('missed', name, `${printInstr(d.at(n))}: ${message}`, { block, ins: d.at(n) });
+  const down = typeof how === 'number';
+  const moves = down ? lowerValues(d, order, how, refuse) : raiseLoads(d, order, how, ctx, refuse);
+  if (moves.length === 0) return;
+  const was = blockTime({ ins }, times).alone;
+  const now = blockTime({ ins: order.instructions() }, times).alone;
+  if (!down && now >= was)
+    return ctx.remark('missed', 'not-faster', `${was} cycles before, ${now} after`, { block });
+  for (const { group, before } of moves) {
+    const n = group[group.length - 1];
+    const x = d.at(n);
+    if (!ctx.mayRewrite('moved', block, x)) break;
+    const says = `${printInstr(x)} above ${printInstr(d.at(before))}`;
+    ctx.remark('passed', down ? 'lowered' : 'raised', says, { block, ins: x });
+    for (const m of group) d.move(m, before);
+  }
+}
 
 /** Registers that may be live at once without costing warps, and those that may be at all. */
 function registersOf(fn: Fn, ctx: PassContext): { spared: number; allowed: number } {

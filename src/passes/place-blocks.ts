@@ -270,18 +270,19 @@ class Placer {
     const { fn, frequency, cold } = this;
     const { succ, succStart } = cfgOf(fn);
     let sum = 0;
-    order.forEach((b, k) => {
-      if (hot && cold[b] === 1) return;
+    for (let k = 0; k < order.length; k++) {
+      const b = order[k];
+      if (hot && cold[b] === 1) continue;
       const first = succStart[b];
       const ways = succStart[b + 1] - first;
-      const next = order[k + 1] ?? -1;
+      const next = k + 1 < order.length ? order[k + 1] : -1;
       const { ins } = fn.blocks[b];
       const jumps = ins.length > 0 ? ins[ins.length - 1].op.primitive : null;
-      if (jumps === 'branch-table') return;
+      if (jumps === 'branch-table') continue;
       if (ways === 1 && succ[first] !== next) sum += frequency.block[b];
       if (ways === 2 && succ[first] !== next && succ[first + 1] !== next)
         sum += edgeFrequency(frequency, b, first + 1);
-    });
+    }
     return sum;
   }
 }

@@ -11,7 +11,7 @@ import { sharedBytes } from '../analysis/shared-layout.ts';
 import { type Draft, edit, type Ins, readingInstead } from '../ir/draft/index.ts';
 import { toRegs, withDst, withSource } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
-import { copyOf, movesOf } from '../ir/moves.ts';
+import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { Kind, NO_REG, type Reg, RegFile, regFile, withReg } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
@@ -171,11 +171,13 @@ function weightOf(fn: Fn, ctx: PassContext): number {
   const costs = (ctx.fact('costs') ?? {}) as Costs;
   const simple = costs.alu ?? 1;
   const often = frequencyOf(fn).block;
-  const own = (x: Instr): number => (isPhi(x) ? 0 : Math.min(instrCost(x, costs), simple));
-  return fn.blocks.reduce(
-    (sum, { ins }, b) => sum + (often[b] ?? 0) * ins.reduce((s, x) => s + own(x), 0),
-    0,
-  );
+  let weight = 0;
+  for (let b = 0; b < fn.blocks.length; b++) {
+    let cycles = 0;
+    for (const x of fn.blocks[b].ins) if (!isPhi(x)) cycles += Math.min(instrCost(x, costs), simple);
+    weight += (often[b] ?? 0) * cycles;
+  }
+  return weight;
 }
 
 /** The plan for the lowest target that can be reached. */
@@ -187,9 +189,10 @@ function choose(
   target: number,
   spare: number,
 ): readonly Rematerialization[] {
+  const costs = new RecomputationCosts(ctx, names);
   const limits: RematLimits = {
     pool,
-    costOf: costOf(ctx, names),
+    costOf: (x) => costs.of(x),
     mostCycles: numberOf(ctx, names.mostCycles, Number(ctx.params['max-cycles'] ?? Number.POSITIVE_INFINITY)),
     distance: numberOf(ctx, names.distance, Number(ctx.params.distance ?? 0)),
     lookback: numberOf(ctx, names.lookback ?? undefined, Number(ctx.params.lookback ?? 0)),
@@ -235,33 +238,54 @@ function choose(
 
 const UNIFORM: ReadonlySet<number> = new Set([RegFile.UR, RegFile.URD, RegFile.UP]);
 
-/** Cycles to compute the result of an instruction elsewhere; infinite if that must not be. */
-function costOf(ctx: PassContext, { costs: knobs }: Names): (x: Instr) => number {
-  const costs = (ctx.fact('costs') ?? {}) as Costs;
-  const moves = movesOf(ctx.isa);
-  const constant = numberOf(ctx, knobs?.constant, Number(ctx.params['constant-cycles'] ?? 0));
-  const memory = numberOf(ctx, knobs?.memory, Number.NaN);
-  const move = numberOf(ctx, knobs?.move, Number.NaN);
-  return (x) => {
+/** What it costs to compute the result of an instruction elsewhere. */
+class RecomputationCosts {
+  private readonly costs: Costs;
+  private readonly moves: Moves;
+  /** Cycles of a load from a fixed place of a constant bank, and from a computed one, and of a copy of a constant; NaN: its own. */
+  private readonly constant: number;
+  private readonly memory: number;
+  private readonly move: number;
+
+  constructor(ctx: PassContext, { costs: knobs }: Names) {
+    this.costs = (ctx.fact('costs') ?? {}) as Costs;
+    this.moves = movesOf(ctx.isa);
+    this.constant = numberOf(ctx, knobs?.constant, Number(ctx.params['constant-cycles'] ?? 0));
+    this.memory = numberOf(ctx, knobs?.memory, Number.NaN);
+    this.move = numberOf(ctx, knobs?.move, Number.NaN);
+  }
+
+  /** Cycles; infinite if it must not be computed elsewhere. */
+  of(x: Instr): number {
     if (x.guard !== NO_REG || isPhi(x) || !allInSsa(x)) return Number.POSITIVE_INFINITY;
-    if (x.dst.reduce((n, r) => n + (r === NO_REG ? 0 : 1), 0) !== 1) return Number.POSITIVE_INFINITY;
-    let uniform = x.dst.some((r) => r !== NO_REG && UNIFORM.has(regFile(r)));
-    reads(x, (r) => {
-      if (UNIFORM.has(regFile(r))) uniform = true;
-    });
-    if (uniform) return Number.POSITIVE_INFINITY;
-    const own = instrCost(x, costs);
-    if (isValue(x)) return !Number.isNaN(move) && copyOf(moves, x)?.kind === Kind.Imm ? move : own;
-    if (isPlainLoad(x) && x.op.space === 'const')
-      return x.src[0].kind === Kind.CBank ? constant : Number.isNaN(memory) ? own : memory;
+    let results = 0;
+    for (const r of x.dst) {
+      if (r === NO_REG) continue;
+      if (UNIFORM.has(regFile(r))) return Number.POSITIVE_INFINITY;
+      results++;
+    }
+    if (results !== 1 || readsUniform(x)) return Number.POSITIVE_INFINITY;
+    const own = instrCost(x, this.costs);
+    if (isValue(x))
+      return !Number.isNaN(this.move) && copyOf(this.moves, x)?.kind === Kind.Imm ? this.move : own;
+    if (isPlainLoad(x) && x.op.space === 'const') {
+      if (x.src[0].kind === Kind.CBank) return this.constant;
+      return Number.isNaN(this.memory) ? own : this.memory;
+    }
     return isFixedRegister(x) ? own : Number.POSITIVE_INFINITY;
-  };
+  }
+}
+
+function readsUniform(x: Instr): boolean {
+  for (let k = 0; k < x.src.length; k++)
+    if (x.src[k].reg !== NO_REG && UNIFORM.has(regFile(x.src[k].reg))) return true;
+  return false;
 }
 
 /** Carries a plan out, as far as it may, and gives the cycles that this adds. */
 function apply(d: Draft, ctx: PassContext, names: Names, plan: readonly Rematerialization[]): number {
   const made: Ins[] = [];
-  const cyclesOf = costOf(ctx, names);
+  const costs = new RecomputationCosts(ctx, names);
   let spent = 0;
   for (const { def, result, copies, cost } of plan) {
     const x = d.at(def);
@@ -293,7 +317,7 @@ function apply(d: Draft, ctx: PassContext, names: Names, plan: readonly Remateri
     d.remove(n);
     reads(x, (r) => {
       const below = d.def(r);
-      if (below >= 0 && Number.isFinite(cyclesOf(d.at(below)))) made.push(below);
+      if (below >= 0 && Number.isFinite(costs.of(d.at(below)))) made.push(below);
     });
   }
   return spent;

@@ -1,7 +1,7 @@
-import { demandedOf } from '../analysis/demanded-bits.ts';
+import { type Demanded, demandedOf } from '../analysis/demanded-bits.ts';
 import { isValue } from '../analysis/effects.ts';
-import { edit } from '../ir/draft/index.ts';
-import { copyOf, movesOf } from '../ir/moves.ts';
+import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
+import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { isPredReg, Kind, NO_REG, regIndex, regWidth } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
@@ -11,7 +11,7 @@ import { bitsOf, DemandedBits } from '../isa/demanded-bits.ts';
 import { EqualSource } from '../isa/equal-source.ts';
 import { inSsa } from '../ssa/registers.ts';
 import { copiesOf } from './kept-operands.ts';
-import type { Pass } from './pass.ts';
+import type { Pass, PassContext } from './pass.ts';
 
 /**
  * Takes away what changes only bits that nobody sees: a mask or an extension of a value of which a narrow store, another mask or a
@@ -33,43 +33,44 @@ import type { Pass } from './pass.ts';
  */
 export const unneededBits: Pass = (fn, ctx) => {
   const moves = movesOf(ctx.isa);
-  const { low, high } = demandedOf(fn);
-  const found = (x: Instr): readonly Instr[] => {
-    if (!isValue(x) || x.guard !== NO_REG || copyOf(moves, x) !== null) return [];
-    let open = false;
-    for (const r of x.dst) {
-      if (r === NO_REG) continue;
-      if (isPredReg(r) || !inSsa(r)) return [];
-      const bits = bitsOf(low[regIndex(r)], high[regIndex(r)]);
-      // Nothing sees a result without demanded bits: dead code, which goes elsewhere.
-      if (bits === 0) return [];
-      open ||= bits < regWidth(r) || lowest(low[regIndex(r)], high[regIndex(r)]) > 0;
-    }
-    return open ? copiesOf(moves, x, equalOperands(x, low, high)) : [];
-  };
+  const demanded = demandedOf(fn);
   const copies = new Map<Instr, readonly Instr[]>();
   for (const { ins } of fn.blocks)
     for (const x of ins) {
-      const of = found(x);
+      const of = copiesFor(x, moves, demanded);
       if (of.length > 0) copies.set(x, of);
     }
-  if (copies.size === 0) return fn;
-  return edit(fn, (d) => {
-    for (const b of d.layout())
-      for (let n = d.first(b); n >= 0; ) {
-        const next = d.next(n);
-        const x = d.at(n);
-        const of = copies.get(x);
-        if (of !== undefined) {
-          if (!ctx.mayRewrite('bits-unneeded', d.id(b), x)) return;
-          const says = `${printInstr(x)}: ${of.map(printInstr).join('; ')}`;
-          ctx.remark('passed', 'bits-unneeded', says, { block: d.id(b), ins: x });
-          d.replaceBy(n, of);
-        }
-        n = next;
-      }
-  });
+  return copies.size === 0 ? fn : edit(fn, (d) => copyInstead(d, copies, ctx));
 };
+
+/** The copies that can stand for an instruction; none if it must stay. */
+function copiesFor(x: Instr, moves: Moves, { low, high }: Demanded): readonly Instr[] {
+  if (!isValue(x) || x.guard !== NO_REG || copyOf(moves, x) !== null) return [];
+  let open = false;
+  for (const r of x.dst) {
+    if (r === NO_REG) continue;
+    if (isPredReg(r) || !inSsa(r)) return [];
+    const bits = bitsOf(low[regIndex(r)], high[regIndex(r)]);
+    // Nothing sees a result without demanded bits: dead code, which goes elsewhere.
+    if (bits === 0) return [];
+    open ||= bits < regWidth(r) || lowest(low[regIndex(r)], high[regIndex(r)]) > 0;
+  }
+  return open ? copiesOf(moves, x, equalOperands(x, low, high)) : [];
+}
+
+function copyInstead(d: Draft, copies: ReadonlyMap<Instr, readonly Instr[]>, ctx: PassContext): void {
+  for (const b of d.layout())
+    for (let n = d.first(b), next: Ins; n >= 0; n = next) {
+      next = d.next(n);
+      const x = d.at(n);
+      const of = copies.get(x);
+      if (of === undefined) continue;
+      if (!ctx.mayRewrite('bits-unneeded', d.id(b), x)) return;
+      const says = `${printInstr(x)}: ${of.map(printInstr).join('; ')}`;
+      ctx.remark('passed', 'bits-unneeded', says, { block: d.id(b), ins: x });
+      d.replaceBy(n, of);
+    }
+}
 
 /** The lowest bit of a mask that is not empty. */
 const lowest = (low: number, high: number): number =>

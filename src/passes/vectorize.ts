@@ -74,12 +74,12 @@ export const vectorize: ProgramPass = (program, ctx) => {
   const layout = new VariableLayout(program, Number(ctx.params['most-padding'] ?? 0));
   const open = new Set(ctx.functions);
   let changed = false;
-  const functions = program.functions.map((fn) => {
-    if (!open.has(fn)) return fn;
-    const out = overFunction(fn, program, ctx.of(fn), layout);
+  const functions: Fn[] = [];
+  for (const fn of program.functions) {
+    const out = open.has(fn) ? overFunction(fn, program, ctx.of(fn), layout) : fn;
     changed ||= out !== fn;
-    return out;
-  });
+    functions.push(out);
+  }
   return changed ? { ...program, functions, variables: layout.of(program.variables) } : program;
 };
 
