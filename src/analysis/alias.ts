@@ -23,17 +23,25 @@ export function alias(a: Accesses, x: number, y: number, apart = false): number 
   if ((a.memory[x] & a.memory[y]) === 0) return Alias.No;
   const ox = a.object[x];
   const oy = a.object[y];
-  if (ox >= 0 && oy >= 0) {
-    if (ox !== oy && !objectsMayMeet(a.objects[ox], a.objects[oy])) return Alias.No;
-    // An address from elsewhere, or a callee, never reaches a variable that only this function knows.
-  } else if (isUnknownToOthers(a, x, y) || isUnknownToOthers(a, y, x)) return Alias.No;
+  if (isUnknownToOthers(a, x, y) || isUnknownToOthers(a, y, x)) return Alias.No;
+  if (ox >= 0 && oy >= 0 && ox !== oy && !objectsMayMeet(a.objects[ox], a.objects[oy])) return Alias.No;
   return byDistance(a, x, y, apart);
 }
 
-const isUnknownToOthers = (a: Accesses, mine: number, other: number): boolean =>
-  a.object[mine] >= 0 &&
-  a.unshared[a.object[mine]] === 1 &&
-  (a.object[other] === Origin.Foreign || (a.does[other] & Does.Anywhere) !== 0);
+/**
+ * Is the first access to a variable that only this function knows, and the other one through an address from elsewhere, or by a callee?
+ * What is added to a kernel parameter may be such an address, and the parameter the distance: nothing more is known of their sum.
+ */
+function isUnknownToOthers(a: Accesses, mine: number, other: number): boolean {
+  const m = a.object[mine];
+  const o = a.object[other];
+  if (m < 0 || a.unshared[m] === 0) return false;
+  return (
+    o === Origin.Foreign ||
+    (a.does[other] & Does.Anywhere) !== 0 ||
+    (o >= 0 && a.objects[o].kind === 'parameter')
+  );
+}
 
 function byDistance(a: Accesses, x: number, y: number, apart: boolean): number {
   const fx = a.form[x];

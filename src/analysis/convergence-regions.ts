@@ -140,13 +140,20 @@ class Finder {
       this.leaveLoops(c);
       const side = this.fill(c);
       if (side === TOO_MANY) return 'there are too many blocks in the regions around it';
-      if (side < 0) return c;
+      if (side < 0) return this.returns(c) ? 'some lanes return from inside its region' : c;
       const up = commonDominator(dominatorsOf(this.fn), c.start, side);
       c.start = up === c.start ? idom[up] : up;
       c.aroundLoop = false;
       if (c.start < 0 || !dominates(this.post, join, c.start)) break;
     }
     return `control comes to BB${this.fn.blocks[join].id} from elsewhere too, and by other ways into its region`;
+  }
+
+  /** May lanes go back to the caller from inside the region? The others would wait for them, who go on. */
+  private returns({ blocks }: Candidate): boolean {
+    if (this.fn.kind === 'entry') return false;
+    for (const b of blocks) if (terminator(this.fn.blocks[b])?.op.primitive === 'return') return true;
+    return false;
   }
 
   /** Moves the start in front of the outermost loop around it that the join is not in. */

@@ -1,8 +1,31 @@
-import { OpFlag } from '../ir/opcode.ts';
-import type { Fn } from '../ir/program.ts';
-import { cfgOf } from './cfg.ts';
+import { Lanes, OpFlag } from '../ir/opcode.ts';
+import { NO_REG } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+import { cfgOf, controlIsLast } from './cfg.ts';
+import { divergenceOf } from './divergence.ts';
 import { postDominatorsOf } from './dominators.ts';
 import { memo } from './memo.ts';
+
+/**
+ * By instruction number: 1 for operations between lanes that all lanes of a warp execute or none, so that no lane waits elsewhere for one
+ * that is here. Without a reader of their results these may go. Null if there are none, as in functions, whose callers may be anywhere.
+ */
+export function metByAll(fn: Fn): Uint8Array | null {
+  if (fn.kind !== 'entry' || !fn.blocks.some((b) => b.ins.some(isMeeting)) || !controlIsLast(fn)) return null;
+  const { control } = divergenceOf(fn);
+  const out = new Uint8Array(fn.blocks.reduce((n, b) => n + b.ins.length, 0));
+  let n = 0;
+  for (let b = 0; b < fn.blocks.length; b++)
+    for (const x of fn.blocks[b].ins) out[n++] = control[b] < Lanes.Varying && isMeeting(x) ? 1 : 0;
+  return out.includes(1) ? out : null;
+}
+
+/** Does it only exchange values between lanes? A guard may part them. */
+const isMeeting = (x: Instr): boolean =>
+  x.guard === NO_REG && (x.op.flags & OpFlag.Convergent) !== 0 && (x.op.flags & OTHER_EFFECTS) === 0;
+
+const OTHER_EFFECTS =
+  OpFlag.SideEffect | OpFlag.Control | OpFlag.WritesMemory | OpFlag.Barrier | OpFlag.Volatile;
 
 /**
  * Most blocks visited for one query: regions between a branch and its post-dominator are small, or not worth the

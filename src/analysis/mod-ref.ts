@@ -20,14 +20,17 @@ const both = (a: Effect, b: Effect): Effect => ({ reads: a.reads | b.reads, writ
 
 /**
  * What each function of a module may do to its caller's memory, by position. Functions that call each other share one
- * summary; an indirect call and a function without a body may do anything. A function's local variables are not its
+ * summary; an indirect call, a function without a body, and a weak one, which another module may replace, may do anything. A function's local variables are not its
  * caller's memory; its parameters are passed by the call, which itself counts as touching parameter memory.
  */
 export const effectsOf: (program: Program) => readonly Effect[] = memo((program) => {
   const g = callGraphOf(program);
   const out: Effect[] = program.functions.map(() => NOTHING);
   for (const members of g.components) {
-    let sum = members.some((f) => g.leavesModule[f] === 1) ? ANYTHING : NOTHING;
+    const isUnknown = members.some(
+      (f) => g.leavesModule[f] === 1 || program.functions[f].attrs.linkage === 'weak',
+    );
+    let sum = isUnknown ? ANYTHING : NOTHING;
     if (sum === NOTHING)
       for (const f of members) {
         sum = both(sum, ownEffect(program.functions[f], program));

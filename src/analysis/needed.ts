@@ -17,11 +17,11 @@ import { type Segments, segmentsOf } from './segments.ts';
  * From each newly needed use the search goes up to the reaching definitions: directly to the definition if it is the
  * only one and dominates, as in SSA; else through the segments where the register is live, each once per register.
  *
- * @param rooted whether an instruction is needed regardless of its results
+ * @param rooted whether an instruction, with its number, is needed regardless of its results
  * @returns by instruction number: 1 for needed instructions; instructions are numbered through the function in layout
  * order
  */
-export function neededOf(fn: Fn, rooted: (ins: Instr) => boolean): Uint8Array {
+export function neededOf(fn: Fn, rooted: (ins: Instr, n: number) => boolean): Uint8Array {
   return new Search(fn).run(rooted);
 }
 
@@ -139,9 +139,9 @@ class Search {
     this.defStart[seg.count] = def;
   }
 
-  run(rooted: (ins: Instr) => boolean): Uint8Array {
+  run(rooted: (ins: Instr, n: number) => boolean): Uint8Array {
     const { ins, work } = this;
-    for (let n = 0; n < ins.length; n++) if (rooted(ins[n])) this.need(n);
+    for (let n = 0; n < ins.length; n++) if (rooted(ins[n], n)) this.need(n);
     for (;;) {
       for (let n = work.pop(); n !== undefined; n = work.pop()) this.follow(n);
       if (this.rows === null || !this.climb(this.rows)) return this.needed;

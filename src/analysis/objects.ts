@@ -1,6 +1,6 @@
 import { Kind, type Operand } from '../ir/operand.ts';
 import type { Fn, Param, Variable } from '../ir/program.ts';
-import { MEMORY_OF, Mem } from './memory-ops.ts';
+import { MEMORY_OF } from './memory-ops.ts';
 
 /** An object that addresses are derived from. */
 export interface MemoryObject {
@@ -121,8 +121,5 @@ export const isDistinct = (o: MemoryObject): boolean => o.kind === 'variable';
 /** May addresses derived from two different objects alias? */
 export function objectsMayMeet(a: MemoryObject, b: MemoryObject): boolean {
   if ((a.memory & b.memory) === 0) return false;
-  if (isDistinct(a) && isDistinct(b)) return a.overlaid && b.overlaid;
-  // The host cannot pass pointers into a thread's local memory, which does not exist yet.
-  const local = Mem.Local;
-  return !((a.kind === 'parameter' && b.memory === local) || (b.kind === 'parameter' && a.memory === local));
+  return !(isDistinct(a) && isDistinct(b)) || (a.overlaid && b.overlaid);
 }

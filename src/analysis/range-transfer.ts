@@ -86,8 +86,11 @@ export class RangeTransfer {
     if (isPhi(x)) {
       const { start, name } = this.names;
       p.setEmpty(0);
-      for (let s = 1; s < x.src.length; s += 2)
-        if (this.load(1, x.src[s], width, name[start[n] + s])) p.join(0, width, p, 1);
+      for (let s = 1; s < x.src.length; s += 2) {
+        if (!this.load(1, x.src[s], width, name[start[n] + s])) continue;
+        if (x.src[s].mods !== 0) this.complement(1);
+        p.join(0, width, p, 1);
+      }
       return 0;
     }
     p.setTop(0, width);
@@ -109,6 +112,13 @@ export class RangeTransfer {
     }
     reduce(p, 0, width);
     return 0;
+  }
+
+  /** Negates what a predicate may be: the only modifier that a phi takes. */
+  private complement(at: number): void {
+    const p = this.scratch;
+    if (p.isConstant(at)) p.setConstant(at, 1, 1 - (p.oneLow[at] & 1), 0);
+    else p.setTop(at, 1);
   }
 
   private special(x: Instr): void {

@@ -7,7 +7,9 @@ import { entryOf } from '../ir/jump-table.ts';
 import { copyOf, type Moves } from '../ir/moves.ts';
 import {
   immOf,
+  isPredReg,
   Kind,
+  Mod,
   NO_REG,
   type Operand,
   type Reg,
@@ -216,12 +218,15 @@ export class ConstantsByFlow {
     return ((this.constants[i]!.lo & 1) === 1) !== x.guardNot;
   }
 
-  private look(o: Operand): [number, Operand | null] {
-    if (o.kind === Kind.Imm) return [State.One, o];
-    if (o.kind !== Kind.Reg || !inSsa(o.reg)) return [State.Many, null];
+  /** What is known of an operand. Whoever asks for a constant predicate looks at no modifier, so none is left there. */
+  private look(o: Operand, isPredicate = o.kind === Kind.Reg && isPredReg(o.reg)): [number, Operand | null] {
+    if (o.kind !== Kind.Imm && (o.kind !== Kind.Reg || !inSsa(o.reg))) return [State.Many, null];
     const i = regIndex(o.reg);
-    const s = this.state[i];
-    return [s, s === State.One ? withOperandMods(this.constants[i]!, o.mods) : null];
+    const s = o.kind === Kind.Imm ? State.One : this.state[i];
+    if (s !== State.One) return [s, null];
+    const c = o.kind === Kind.Imm ? o : withOperandMods(this.constants[i]!, o.mods);
+    const isNegated = isPredicate && (o.mods & Mod.Not) !== 0;
+    return [s, isNegated ? immOf(BigInt(1 - (c.lo & 1)), 1) : c];
   }
 
   private evaluate(n: number, x: Instr): void {
@@ -264,7 +269,7 @@ export class ConstantsByFlow {
     for (let k = 1; k < x.src.length && s !== State.Many; k += 2) {
       const from = g.positionOf[x.src[k - 1].lo];
       if (!this.isTaken(from, b)) continue;
-      [s, c] = meet(s, c, ...this.look(x.src[k]));
+      [s, c] = meet(s, c, ...this.look(x.src[k], isPredReg(x.dst[0])));
     }
     return [[s, c]];
   }

@@ -1,4 +1,5 @@
 import { mustStay } from '../analysis/effects.ts';
+import { metByAll } from '../analysis/meetings.ts';
 import { neededOf } from '../analysis/needed.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import type { Pass, PassContext } from './pass.ts';
@@ -20,7 +21,8 @@ import { withoutUnnamed } from './unnamed-variables.ts';
  * feed each other around a loop. Variables of the function that no instruction names any more go too. One application
  * removes everything; a second one changes nothing.
  *
- * For instructions that stay, see `mustStay`. Requires: nothing (control operations may be in the middle of blocks).
+ * For instructions that stay, see `mustStay`; of operations between lanes, those that the whole warp comes to may go (`metByAll`).
+ * Requires: nothing (control operations may be in the middle of blocks).
  * Guarantees: live-clean; no block is added, removed or reordered.
  * Bound: each instruction once, and each segment once for each register with several definitions that is live there.
  */
@@ -29,7 +31,8 @@ export const liveDead: Pass = (fn, ctx) => withoutUnnamed(removeDead(fn, ctx), c
 const removeDead: Pass = (fn, ctx) => edit(fn, (d) => removeUnneeded(d, ctx));
 
 function removeUnneeded(d: Draft, ctx: PassContext): void {
-  const needed = neededOf(d.fn, mustStay);
+  const free = metByAll(d.fn);
+  const needed = neededOf(d.fn, free === null ? mustStay : (x, n) => free[n] === 0 && mustStay(x));
   // A dead instruction may read the result of another one, so all are removed together.
   if (!ctx.mayRewrite('dead-removed')) return;
   let total = 0;

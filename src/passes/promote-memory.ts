@@ -1,3 +1,4 @@
+import { isPlainLoad } from '../analysis/effects.ts';
 import { type Cell, type PromotableAccess, promotable } from '../analysis/promotable.ts';
 import { bytesOf, fileOfBytes } from '../ir/bytes-of.ts';
 import { type Draft, edit } from '../ir/draft/index.ts';
@@ -84,7 +85,8 @@ function dropUnreadLoads(d: Draft): void {
   for (let n = d.first(d.entryBlock), next: number; n >= 0; n = next) {
     next = d.next(n);
     const { op, dst } = d.at(n);
-    if (op.primitive === 'load' && op.space === 'local' && d.useCount(dst[0]) === 0) d.remove(n);
+    const isUnread = dst.every((r) => r === NO_REG || d.useCount(r) === 0);
+    if (isUnread && op.space === 'local' && isPlainLoad(d.at(n))) d.remove(n);
   }
 }
 

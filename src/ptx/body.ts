@@ -225,9 +225,9 @@ function directive(r: Reader, list: PtxStatement[]): void {
   const span = r.here();
   if (lx.value === 'pragma') {
     lx.next();
-    const text = strings(r);
+    const texts = strings(r);
     r.expect(t.SEMICOLON);
-    list.push({ kind: 'pragma', text, span: r.upTo(span) });
+    for (const text of texts) list.push({ kind: 'pragma', text, span: r.upTo(span) });
     return;
   }
   let linkage: VarDecl['linkage'] = '';
@@ -248,13 +248,13 @@ function label(r: Reader, name: string, span: Span, list: PtxStatement[]): void 
   switch (lx.kind === t.DOT ? lx.value : '') {
     case 'branchtargets': {
       lx.next();
-      const labels = names(r, 'a label');
+      const labels = names(r, 'a label', true);
       list.push({ kind: 'branchtargets', name, labels, span: r.upTo(span) });
       return;
     }
     case 'calltargets': {
       lx.next();
-      const functions = names(r, 'a function');
+      const functions = names(r, 'a function', true);
       list.push({ kind: 'calltargets', name, functions, span: r.upTo(span) });
       return;
     }

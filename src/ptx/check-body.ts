@@ -25,7 +25,7 @@ interface Scope {
 
 /** Special registers and predefined names (PTX ISA 9.0, 4.5.3 and chapter 10). */
 const SPECIAL =
-  /^(%(tid|ntid|ctaid|nctaid|clusterid|nclusterid|cluster_ctaid|cluster_nctaid)(\.[xyzw])?|%(laneid|warpid|nwarpid|smid|nsmid|gridid|is_explicit_cluster|cluster_ctarank|cluster_nctarank|lanemask_(eq|le|lt|ge|gt)|clock|clock_hi|clock64|pm[0-7](_64)?|envreg([12]?\d|3[01])|globaltimer|globaltimer_lo|globaltimer_hi|reserved_smem_offset_(begin|end|cap|0|1)|total_smem_size|aggr_smem_size|dynamic_smem_size|current_graph_exec)|WARP_SZ)$/;
+  /^(%(tid|ntid|ctaid|nctaid|clusterid|nclusterid|cluster_ctaid|cluster_nctaid)(\.[xyzwrgba])?|%(laneid|warpid|nwarpid|smid|nsmid|gridid|is_explicit_cluster|cluster_ctarank|cluster_nctarank|lanemask_(eq|le|lt|ge|gt)|clock|clock_hi|clock64|pm[0-7](_64)?|envreg([12]?\d|3[01])|globaltimer|globaltimer_lo|globaltimer_hi|reserved_smem_offset_(begin|end|cap|0|1)|total_smem_size|aggr_smem_size|dynamic_smem_size|current_graph_exec)|WARP_SZ)$/;
 
 /** Names compared with a misspelt one; a function of any size is then searched in a millisecond. */
 const MOST_CANDIDATES = 4000;

@@ -66,7 +66,11 @@ export function headerDirectives(
     const name = lx.value;
     if (name === 'pragma') {
       lx.next();
-      out.push(`.pragma "${strings(r)}"`);
+      out.push(
+        `.pragma ${strings(r)
+          .map((x) => `"${x}"`)
+          .join(', ')}`,
+      );
       r.expect(t.SEMICOLON);
       continue;
     }
@@ -92,24 +96,38 @@ export function headerDirectives(
   }
 }
 
-/** One or more quoted strings, joined so that quotes around them give the list again. */
-export function strings(r: Reader): string {
+/** One or more quoted strings. */
+export function strings(r: Reader): string[] {
   const { lx } = r;
-  let text = r.string('a quoted string');
+  const out = [r.string('a quoted string')];
   while (lx.kind === t.COMMA) {
     lx.next();
-    text += `", "${r.string('a quoted string')}`;
+    out.push(r.string('a quoted string'));
   }
-  return text;
+  return out;
 }
 
-/** `a, b, c;` */
-export function names(r: Reader, what: string): string[] {
+/** Most names that a range stands for: as many as a jump table has targets. */
+const MOST_NAMES = 65_536;
+
+/**
+ * `a, b, c;`
+ * @param ranges whether `a<3>` stands for a0, a1 and a2 (PTX ISA 9.0, 11.3.1)
+ */
+export function names(r: Reader, what: string, ranges = false): string[] {
   const { lx } = r;
-  const out = [r.ident(what)];
-  while (lx.kind === t.COMMA) {
+  const out: string[] = [];
+  for (;;) {
+    const name = r.ident(what);
+    if (ranges && lx.kind === t.LESS) {
+      lx.next();
+      const count = r.int('how many');
+      if (count < 1n || count > MOST_NAMES) r.fail(`'${name}<${count}>' stands for ${count} names`);
+      r.expect(t.GREATER);
+      for (let k = 0; k < count; k++) out.push(`${name}${k}`);
+    } else out.push(name);
+    if (lx.kind !== t.COMMA) break;
     lx.next();
-    out.push(r.ident(what));
   }
   r.expect(t.SEMICOLON);
   return out;

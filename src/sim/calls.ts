@@ -1,5 +1,5 @@
 import { isPredReg, Kind, type Operand } from '../ir/operand.ts';
-import { type Decoded, decode } from './decode.ts';
+import { type Decoded, decode, roomOf } from './decode.ts';
 import { stackUse, topOf } from './frames.ts';
 import { lowest } from './masks.ts';
 import { FUNCTION_WINDOW, hex, MemoryFault } from './memory.ts';
@@ -65,8 +65,11 @@ function enter(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number, name:
     }
     if (p.reg >= 0 && o.kind === Kind.Imm) fillRegister(g, code.placeOf(p.reg), o, p.size > 4);
     else if (p.reg >= 0) copyRegister(f, at, g, code.placeOf(p.reg), p.size > 4);
-    else if (o.kind === Kind.Sym)
-      copyParam(f, f.code.params.get(o.sym) ?? 0, g, code.params.get(p.name) ?? 0, p.size, mask);
+    else if (o.kind === Kind.Sym) {
+      const given = p.size > 0 ? p.size : (f.code.fn.variables.find((v) => v.name === o.sym)?.size ?? 0);
+      const size = Math.min(given, roomOf(p));
+      copyParam(f, f.code.params.get(o.sym) ?? 0, g, code.params.get(p.name) ?? 0, size, mask);
+    }
   }
   insertPath(w, newPath(g, 0, mask, -1));
 }

@@ -3,10 +3,9 @@ import { postDominatorsOf } from '../analysis/dominators.ts';
 import { copyFn } from '../ir/edit.ts';
 import { modOf, type Opcode, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
-import type { Block, Fn, Instr } from '../ir/program.ts';
+import type { Block, Fn, Instr, Param } from '../ir/program.ts';
 import { compileLane, type LaneFn } from '../isa/lanes.ts';
 import { isConstantSlot } from '../isa/meaning.ts';
-import { deadMeetingsOf } from './dead-meetings.ts';
 import { withoutPhis } from './ssa.ts';
 
 /** One decoded instruction. */
@@ -28,8 +27,6 @@ export interface Decoded {
   readonly block: number;
   /** The source that holds the member mask; -1 if there is none. */
   readonly members: number;
-  /** Whether lanes meet here only for a result that is unused. */
-  readonly idle: boolean;
   /** Whether this is a barrier at which the whole warp arrives together. */
   readonly aligned: boolean;
   /** Numbers of the results that the warp has once; null if there are none. */
@@ -144,7 +141,6 @@ function build(original: Fn): Code {
     return at;
   };
 
-  const dead = deadMeetingsOf(fn);
   const cfg = cfgOf(fn);
   const post = postDominatorsOf(fn);
   // With convergence barriers nothing else brings lanes together.
@@ -194,7 +190,6 @@ function build(original: Fn): Code {
         join,
         block: b.id,
         members: (op.flags & OpFlag.Convergent) === 0 ? -1 : op.srcs.findIndex((s) => s.name === 'mask'),
-        idle: dead.has(x),
         aligned: op.primitive === 'barrier' && modOf(op, x.mods, 'aligned') === 'ALIGNED',
         uniform: uniformResults(x.dst),
       });
@@ -223,7 +218,7 @@ function build(original: Fn): Code {
     return o + size;
   };
   for (const p of [...fn.params, ...fn.returns])
-    paramBytes = add(params, paramBytes, p.name, p.size, p.align);
+    paramBytes = add(params, paramBytes, p.name, roomOf(p), p.align);
   for (const v of fn.variables)
     if (v.space === 'param') paramBytes = add(params, paramBytes, v.name, v.size, v.align);
     else localBytes = add(locals, localBytes, v.name, v.size, Math.max(16, v.align));
@@ -243,6 +238,12 @@ function build(original: Fn): Code {
     localBytes: Math.ceil(localBytes / 16) * 16,
   };
 }
+
+/**
+ * Bytes for a parameter of a function. The last one may be an array without a size, whose arguments give it one (PTX ISA 9.0, 7.1.1);
+ * they have as much room here as all parameters of a kernel once had.
+ */
+export const roomOf = (p: Param): number => (p.size === 0 && p.reg === NO_REG ? 4096 : p.size);
 
 function lane(op: Opcode, x: Instr): LaneFn {
   let wanted = 0;

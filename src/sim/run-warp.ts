@@ -122,11 +122,6 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
         continue;
       default: {
         if (d.members >= 0 && mask !== 0) {
-          // An instruction that an optimizer may drop must not make lanes wait when programs are compared.
-          if (d.idle && m.opts.open) {
-            path.pc++;
-            continue;
-          }
           meetMembers(m, w, path, d, mask);
           continue;
         }

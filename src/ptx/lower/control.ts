@@ -4,6 +4,7 @@ import { type Handler, need, typeOf } from './arith.ts';
 import { pairOf } from './convert.ts';
 import { type FnLower, NoForm } from './function.ts';
 import { copyOut } from './params.ts';
+import { makeVariable } from './variables.ts';
 
 const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const uniform = (i: PtxInstr): string[] => (has(i, 'uni') ? ['U'] : []);
@@ -56,7 +57,16 @@ const call: Handler = (f, i) => {
     return f.src(o, 64);
   };
   for (const o of args) src.push(pass(o));
-  for (const o of returns) {
+  for (const [k, o] of returns.entries()) {
+    if (o.kind === 'sink') {
+      // Nobody reads it, but the callee has to write it somewhere.
+      const result = target?.kind === 'sym' ? f.module.functions.get(target.name)?.returns[k] : undefined;
+      if (result?.space !== 'param') throw new NoForm('a result without a name');
+      const own = f.unique(result.name);
+      f.variables.push(makeVariable(result, own, 'param'));
+      src.push(sym(own));
+      continue;
+    }
     const register = o.kind === 'reg' || (o.kind === 'sym' && f.find(o.name) !== undefined);
     if (register) dst.push(f.dst(o, 32).reg);
     else src.push(pass(o));

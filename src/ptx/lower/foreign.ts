@@ -165,7 +165,9 @@ class Words {
     }
     if (s.kind === 'entry-param') return plain;
     if (s.kind === 'call-param') throw new NoForm(`address of parameter '${name}'`);
-    const at = this.src.push(sym(s.name, Number(BigInt.asIntN(32, offset)))) - 1;
+    if (BigInt.asIntN(32, offset) !== offset)
+      throw new NoForm(`offset ${offset} of '${name}' has more than 32 bits`);
+    const at = this.src.push(sym(s.name, Number(offset))) - 1;
     return placeText({ dst: -1, src: at, size: 'sym' });
   }
 }

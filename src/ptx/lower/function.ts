@@ -246,7 +246,8 @@ export class FnLower extends Scopes {
       case 'float':
         if (bits <= 32)
           return o.width === 32 ? imm(Number(BigInt.asIntN(32, o.bits))) : imm(bitsOfFloat(doubleOf(o.bits)));
-        return o.width === 64 ? immOf(o.bits, 64) : immOf(bitsOfDouble(floatOf(Number(o.bits))), 64);
+        // The bits of `0f...` are those of the result, as ptxas 13.0.88 takes them: no number is converted.
+        return immOf(o.bits, 64);
       case 'sym':
         if (this.find(o.name) !== undefined) return this.sumWith(o.name, o.offset, bits);
         return this.addressOf(o.name, Number(o.offset), bits);
@@ -370,16 +371,7 @@ export function bitsOfFloat(v: number): number {
   view.setFloat32(0, v);
   return view.getInt32(0);
 }
-/** Bit pattern of a double. */
-export function bitsOfDouble(v: number): bigint {
-  view.setFloat64(0, v);
-  return view.getBigUint64(0);
-}
 function doubleOf(bits: bigint): number {
   view.setBigUint64(0, bits);
   return view.getFloat64(0);
-}
-function floatOf(bits: number): number {
-  view.setUint32(0, bits);
-  return view.getFloat32(0);
 }

@@ -1,9 +1,21 @@
 import { toOperands, toRegs } from '../../ir/edit.ts';
-import { addr, cbank, imm, NO_REG, type Operand, RegFile, RZ, reg, regFile } from '../../ir/operand.ts';
+import {
+  addr,
+  cbank,
+  imm,
+  immOf,
+  NO_REG,
+  type Operand,
+  RegFile,
+  RZ,
+  reg,
+  regFile,
+} from '../../ir/operand.ts';
 import type { PtxOperand } from '../ast.ts';
 import { type Handler, typeOf } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
 import { type Modifiers, type ReadingHandler, readingAll } from './modifiers.ts';
+import type { Declared } from './scopes.ts';
 import type { PtxType } from './types.ts';
 
 const SPACES = [
@@ -23,15 +35,33 @@ const spaceOf = (w: Modifiers): string => w.oneOf(SPACES)?.split('::')[0] ?? '';
 /** An address operand: base register or symbol, and offset. */
 function address(f: FnLower, o: PtxOperand): Operand {
   if (o.kind !== 'addr') throw new NoForm('address operand expected');
-  const offset = Number(BigInt.asIntN(32, o.offset));
-  if (o.base === '') return addr(NO_REG, offset);
-  const d = f.find(o.base);
-  if (d !== undefined) return addr(d.reg, offset);
+  const d = o.base === '' ? undefined : f.find(o.base);
+  if (d !== undefined) return fromRegister(f, d, o.offset);
+  if (o.base === '') {
+    if (isNear(o.offset)) return addr(NO_REG, Number(o.offset));
+    return addr(f.value('MOV', ['64'], [immOf(o.offset, 64)], 64).reg, 0);
+  }
   const s = f.symbol(o.base);
   if (s === undefined) throw new NoForm(`'${o.base}' is not declared`);
   if (s.kind === 'entry-param') throw new NoForm(`address of parameter '${o.base}' outside .param`);
-  return addr(NO_REG, offset, s.name);
+  if (isNear(o.offset)) return addr(NO_REG, Number(o.offset), s.name);
+  if (s.kind !== 'variable' || s.space !== 'global') throw far(o.base, o.offset);
+  return addr(f.addressOf(o.base, Number(o.offset), 64).reg, 0);
 }
+
+/**
+ * An address operand that starts from a register. Offsets of Ori have 32 bits; ptxas 13.0.88 adds longer ones to all 64 bits of an
+ * address, as it does those between 2^31 and 2^32.
+ */
+function fromRegister(f: FnLower, d: Declared, offset: bigint): Operand {
+  if (d.bits <= 32 || isNear(offset)) return addr(d.reg, Number(BigInt.asIntN(32, offset)));
+  return addr(f.value('IADD3', ['64'], [reg(d.reg), immOf(offset, 64), imm(0)], 64).reg, 0);
+}
+
+const isNear = (offset: bigint): boolean => BigInt.asIntN(32, offset) === offset;
+
+const far = (base: string, offset: bigint): NoForm =>
+  new NoForm(`offset ${offset} of '${base}' has more than 32 bits`);
 
 /** Space of the symbol an address starts from, where it starts from one. */
 function symbolSpace(f: FnLower, o: PtxOperand): string {
@@ -137,14 +167,13 @@ const load: ReadingHandler = (f, i, w) => {
 /** Opcode and address of a load from parameters or constants. */
 function paramOrConst(f: FnLower, o: PtxOperand, space: string, entry: boolean): [string, Operand] {
   if (o.kind !== 'addr') throw new NoForm('address operand expected');
-  const offset = Number(BigInt.asIntN(32, o.offset));
   const d = o.base === '' ? undefined : f.find(o.base);
-  if (space === 'const') return ['LDC', d !== undefined ? addr(d.reg, offset) : address(f, o)];
-  if (d !== undefined) {
-    // The address of a device function's parameter is one of local memory.
-    if (f.isEntry || entry) return ['LDC', cbank(0, offset, d.reg)];
-    return ['LDL', addr(d.reg, offset)];
-  }
+  if (space === 'const') return ['LDC', address(f, o)];
+  // The address of a device function's parameter is one of local memory.
+  if (d !== undefined && !f.isEntry && !entry) return ['LDL', fromRegister(f, d, o.offset)];
+  if (!isNear(o.offset)) throw far(o.base, o.offset);
+  const offset = Number(o.offset);
+  if (d !== undefined) return ['LDC', cbank(0, offset, d.reg)];
   const s = f.symbol(o.base);
   if (s?.kind === 'entry-param') return ['LDC', cbank(0, f.module.paramBase + s.param.offset + offset)];
   if (s?.kind === 'call-param') return ['LDPRM', addr(NO_REG, offset, s.name)];
@@ -163,12 +192,13 @@ const store: ReadingHandler = (f, i, w) => {
   const type = accessType(t, false);
   if (space === 'param') {
     if (to.kind !== 'addr') throw new NoForm('address operand expected');
-    const offset = Number(to.offset);
     const d = f.find(to.base);
     const s = d === undefined ? f.symbol(to.base) : undefined;
     // The address of a device function's parameter is one of local memory.
     if (d !== undefined && !f.isEntry)
-      return f.emit('STL', [type, vec], [], [addr(d.reg, offset), ...values]);
+      return f.emit('STL', [type, vec], [], [fromRegister(f, d, to.offset), ...values]);
+    if (!isNear(to.offset)) throw far(to.base, to.offset);
+    const offset = Number(to.offset);
     if (s?.kind === 'variable' && s.space === 'local')
       return f.emit('STL', [type, vec], [], [addr(NO_REG, offset, s.name), ...values]);
     if (s?.kind !== 'call-param') throw new NoForm(`'${to.base}' is no parameter that can be written`);

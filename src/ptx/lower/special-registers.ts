@@ -20,6 +20,7 @@ const SPECIAL: Readonly<Record<string, string>> = {
   '%reserved_smem_offset_0': 'RESERVED_SMEM_OFFSET_0',
   '%reserved_smem_offset_1': 'RESERVED_SMEM_OFFSET_1',
 };
+// The parts of a vector have the names of colours too (PTX ISA 9.0, 5.4.2).
 for (const v of [
   'tid',
   'ntid',
@@ -30,8 +31,9 @@ for (const v of [
   'cluster_ctaid',
   'cluster_nctaid',
 ])
-  for (const c of 'xyz')
-    (SPECIAL as Record<string, string>)[`%${v}.${c}`] = `${v.toUpperCase()}.${c.toUpperCase()}`;
+  for (const [k, c] of [...'xyz'].entries())
+    for (const part of [c, 'rgb'[k]])
+      (SPECIAL as Record<string, string>)[`%${v}.${part}`] = `${v.toUpperCase()}.${c.toUpperCase()}`;
 
 const TIMERS: Readonly<Record<string, readonly [string, number]>> = {
   '%clock': ['CLOCK', 32],

@@ -107,7 +107,7 @@ function write(
   if (init.kind === 'int') v = type === 'f32' ? BigInt(bitsOfFloat(Number(init.value))) : init.value;
   else if (init.kind === 'float') {
     v = init.bits;
-    if (type === 'f32' && init.width === 64) v = BigInt(bitsOfFloat(doubleOf(init.bits)));
+    if ((type === 'f32' || type === 'b32') && init.width === 64) v = BigInt(bitsOfFloat(doubleOf(init.bits)));
   } else if (init.kind === 'address') {
     relocs.push({
       at,
