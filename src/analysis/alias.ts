@@ -35,7 +35,7 @@ export function alias(a: Accesses, x: number, y: number, apart = false): number 
 function isUnknownToOthers(a: Accesses, mine: number, other: number): boolean {
   const m = a.object[mine];
   const o = a.object[other];
-  if (m < 0 || a.unshared[m] === 0) return false;
+  if (m < 0 || a.unshared[m] !== 1) return false;
   return (
     o === Origin.Foreign ||
     (a.does[other] & Does.Anywhere) !== 0 ||
