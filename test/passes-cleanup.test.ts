@@ -155,19 +155,36 @@ describe('live-dead', () => {
       'BPT.TRAP',
       'BSSY B1, BB0',
       'LDGDEPBAR',
+      // Other lanes may wait elsewhere for those that are here.
+      'SHFL.IDX R3, P4, R1, 0, 31, -1',
+      'VOTE.ANY R3, P5, P4, -1',
     ])
       expect([line, stays(line)]).toEqual([line, true]);
     for (const line of [
       'LDG R3, [RD1]',
       'LDS.V2 {R3, R4}, [R1]',
       'LDC R3, c[0x0][0x160]',
-      'SHFL.IDX R3, P4, R1, 0, 31, -1',
-      'VOTE.ANY R3, P5, P4, -1',
       'MUFU.RCP R3, R4',
       'S2R.TID.X R3',
       'NOP',
     ])
       expect([line, stays(line)]).toEqual([line, false]);
+  });
+});
+
+describe('operations between lanes without a reader', () => {
+  const left = (header: string, guard: string): number => {
+    const fn = parseFn(
+      `${header}\n{\nBB0:\nLDC.B64 RD8, c[0x0][0x160]\nS2R.TID.X R1\nS2R.CTAID.X R2\nISETP.LT P1, R1, 5\nISETP.LT P2, R2, 5\n@${guard} BRA BB2\nBB1:\nSHFL.IDX R3, P4, R1, 0, 31, -1\nSTG [RD8], R2\nBB2:\nEXIT\n}`,
+      isa,
+    );
+    return run('live-dead', fn)
+      .blocks.flatMap((b) => b.ins)
+      .filter((x) => x.op.name === 'SHFL').length;
+  };
+
+  it('go where all lanes of a warp come to them or none, in kernels', () => {
+    expect([left('.entry k', 'P2'), left('.entry k', 'P1'), left('.func f', 'P2')]).toEqual([0, 1, 1]);
   });
 });
 
