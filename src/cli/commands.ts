@@ -304,7 +304,7 @@ program
   .command('diff')
   .description('what changed between two states of the specs: plans, rules with proofs, and kernels')
   .argument('<base>', 'a git ref, or a folder with pipelines/ and knobs/')
-  .argument('[head]', 'the same (default: the specs as they are here)')
+  .argument('[head]', 'the same (default: the working tree)')
   .option('-O, --level <0-5>', 'only this level (default: all)')
   .option('--sm <sm_NN>', 'only this target (default: all)')
   .option('--kernels <file...>', 'kernels on which the effect is shown (default: the test kernels)')
