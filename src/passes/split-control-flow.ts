@@ -1,5 +1,5 @@
-import { edit, type Ins } from '../ir/draft/index.ts';
-import { isControl } from '../ir/flow.ts';
+import { cutBehindControl } from '../analysis/basic-blocks.ts';
+import { edit } from '../ir/draft/index.ts';
 import type { Pass } from './pass.ts';
 
 /**
@@ -18,15 +18,8 @@ import type { Pass } from './pass.ts';
  * Bound: one look at each instruction; a block with k inner control operations becomes k + 1 blocks.
  */
 export const splitControlFlow: Pass = (fn, ctx) =>
-  edit(fn, (d) => {
-    for (const b of d.layout()) {
-      const behind: Ins[] = [];
-      for (let n = d.first(b); n >= 0 && n !== d.last(b); n = d.next(n))
-        if (isControl(d.at(n))) behind.push(d.next(n));
-      if (behind.length === 0) continue;
-      d.cut(b, behind);
-      ctx.remark('passed', 'block-split', `BB${d.id(b)} cut into ${behind.length + 1} blocks`, {
-        block: d.id(b),
-      });
-    }
-  });
+  edit(fn, (d) =>
+    cutBehindControl(d, (block, pieces) =>
+      ctx.remark('passed', 'block-split', `BB${block} cut into ${pieces} blocks`, { block }),
+    ),
+  );
