@@ -68,6 +68,18 @@ describe('orrery measure', () => {
     expect(v['transactions.global']).toBe(run.counters.transactions.global);
   });
 
+  it('the estimate of a program before any phase is that of one whose phases change nothing', () => {
+    const file = join(kernels, 'atomics-int', 'atomics-int.sm_80.ptx');
+    const weights = (...how: string[]) =>
+      JSON.parse(
+        orrery('measure', file, '--no-ptxas', '--no-launches', '--json', ...how).out,
+      ).modules[0].kernels.map((k: { values: Record<string, number> }) => k.values.weighted);
+    const lowered: number[] = weights('--no-opt');
+    const phases: number[] = weights('-O', '0');
+    expect(lowered).toHaveLength(phases.length);
+    lowered.forEach((w, i) => expect(Math.abs(w / phases[i] - 1)).toBeLessThan(0.1));
+  });
+
   it('a profile takes the place of the guess by loops', () => {
     const launch = join(kernels, 'loops', 'launch.yaml');
     const profile = join(dir, 'profile.json');
@@ -104,7 +116,7 @@ describe('orrery ab', () => {
     const r = cold('ab', 'base', off, '--kernels', ...files, '--no-ptxas', '--repeat', '0');
     expect([r.code, fits(r.out)]).toEqual([0, []]);
     expect(r.out).toMatch(
-      /0 helped, 1 HURT, 3 unchanged by weighted \(geometric mean \+\d.\d+ %\); results equal/,
+      /0 helped, 1 HURT, 3 unchanged by warp-instructions \(geometric mean \+\d.\d+ %\); results equal/,
     );
     expect(r.out).toMatch(/jacobi3d: GeneralOptimizeEarly\n {2}A changed \d+ blocks\n {2}B not run/);
     expect(r.out).toContain('knob DisableMergeEquivalentConditionalFlow: unset -> true');
@@ -118,6 +130,21 @@ describe('orrery ab', () => {
     expect(diff.out).toMatch(/^@@ -\d/m);
     expect(diff.out).toMatch(/^- /m);
     expect(diff.out).toMatch(/^\+ /m);
+  });
+
+  it('executed instructions decide where every kernel has a launch, else their estimate, and that is said', () => {
+    const mandelbrot = join(kernels, 'mandelbrot', 'mandelbrot.sm_90.ptx');
+    const status = (...how: string[]) => {
+      const words = ['base', 'knobs:fused-products', '--kernels', mandelbrot, '--no-ptxas', '--repeat', '0'];
+      return orrery('ab', ...words, ...how)
+        .out.match(/unchanged (by [^(;]*)/)?.[1]
+        .trim();
+    };
+    expect(status()).toBe('by warp-instructions');
+    expect(status('--by', 'weighted')).toBe('by weighted, an estimate');
+    expect(status('--no-launches')).toBe('by weighted, an estimate');
+    // A launch that is named is the only one, and the other kernel has none.
+    expect(status('--kernels', join(kernels, 'mandelbrot', 'launch.yaml'))).toBe('by weighted, an estimate');
   });
 
   it('JSON, Markdown and HTML say the same; HTML asks for nothing', () => {

@@ -364,12 +364,14 @@ describe('orrery sweep', () => {
   it('runs every arm, and shows the front, effects and the best as a recipe', () => {
     const r = cold(args);
     expect([r.code, r.err]).toEqual([0, '']);
-    expect(r.out).toMatch(/^16 arms of which optimizers pay; best by weighted: .*ContractProducts=true/);
+    expect(r.out).toMatch(
+      /^16 arms of which optimizers pay; best by warp-instructions: .*ContractProducts=true/,
+    );
     expect(r.out).toMatch(/^ContractProducts +\d.\d+ % +default/m);
     expect(r.out.split('\n').filter((l) => l.length > 100 && !l.startsWith('re'))).toEqual([]);
     expect(readFileSync(results, 'utf8').trim().split('\n')).toHaveLength(1 + 16 * 3);
     // The recipe is the plan of the arm that it was written for.
-    const arm = /best by weighted: (\S.*) \(/.exec(r.out)![1];
+    const arm = /best by warp-instructions: (\S.*) \(/.exec(r.out)![1];
     const same = orrery(['ab', arm, `recipe:${best}`, '--kernels', 'test/kernels/saxpy/saxpy.sm_90.ptx']);
     expect(same.out).toContain('both arms are the same plan');
   });
@@ -427,6 +429,19 @@ describe('orrery sweep', () => {
     expect(readFileSync(other, 'utf8')).toBe(whole());
     copyFileSync(join(root, 'package.json'), other);
     expect(orrery(['sweep', light, '-o', other]).err).toMatch(/this is not a results file/);
+  });
+
+  it('that names no metrics is decided by launches, if all kernels have some, else by an estimate', () => {
+    const unnamed = join(dir, 'unnamed.experiment.yaml');
+    for (const [kernel, by] of [
+      ['saxpy.sm_90.ptx', 'warp-instructions'],
+      ['launch.yaml', 'weighted, an estimate'],
+    ]) {
+      const path = join(root, 'test/kernels/saxpy', kernel);
+      writeFileSync(unnamed, `kind: experiment\narms: ['level:1']\nkernels: [${path}]\n`);
+      const r = orrery(['sweep', unnamed, '-o', join(dir, `${kernel}.jsonl`), '--best', join(dir, 'u.yaml')]);
+      expect(r.out).toContain(`2 arms; best by ${by}: `);
+    }
   });
 
   it('a moved phase becomes an order beside the recipe; an illegal place is an arm that does not count', () => {

@@ -19,7 +19,7 @@ import type { Specs } from '../spec/specs.ts';
 import { diffCommand } from './ab.ts';
 import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
-import { baseOf, clock, heap, measureOptions, metricsOf, paint } from './lab.ts';
+import { baseOf, clock, decidingMetric, heap, measureOptions, paint } from './lab.ts';
 import { ptxasPresent } from './ptxas-run.ts';
 import { openSolver, packagedSolver } from './solver.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
@@ -29,7 +29,7 @@ interface DiffCommand {
   readonly level?: string;
   readonly sm?: string;
   readonly kernels?: readonly string[] | false;
-  readonly by: string;
+  readonly by?: string;
   readonly ptxas?: boolean | string;
   readonly prove: boolean;
   readonly solver?: string;
@@ -49,7 +49,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const format = formatOf(o, FORMATS);
   if (o.annotations === true && format === 'json' && o.output === undefined)
     failWith('--annotations would stand between the JSON', 'write the JSON to a file: -o review.json');
-  const [by] = metricsOf(o.by);
+  const by = decidingMetric(o.by);
   const { level, sm } = baseOf({ level: o.level, sm: o.sm });
   const patterns = kernelsOf(o);
   // What is mistyped must fail even where nothing differs, so that nobody takes it for the answer.

@@ -11,7 +11,7 @@ import { type Equality, equalityOf } from './equality.ts';
 import { stemOf } from './files.ts';
 import { type Lowered, lowerModule, type Module, noKernel } from './kernels.ts';
 import { compileValues, type MeasureOptions, Measurer } from './measure.ts';
-import { improves, METRICS, type Metric, metricOf, totalOf, type Values } from './metrics.ts';
+import { improves, METRICS, type Metric, metricOf, totalOf, usualMetric, type Values } from './metrics.ts';
 import { type PlanDifference, planDifferences } from './plan-differences.ts';
 import type { Plans } from './plans.ts';
 import { functionsOf } from './statics.ts';
@@ -83,7 +83,8 @@ export interface AbOptions {
   readonly measure: MeasureOptions;
   /** Cache of phase results that outlives this process. */
   readonly disk?: DiskCache;
-  readonly by: Metric;
+  /** The metric that decides whether a kernel was helped. Default: `usualMetric`. */
+  readonly by?: Metric;
   /** Timed runs of each arm; 0: no timing. */
   readonly repeat: number;
   readonly minEffect: number;
@@ -123,23 +124,33 @@ export async function runAb(
     arms: [nameOf(arms[0], trials, 0), nameOf(arms[1], trials, 1)] as const,
     differences,
     unread,
-    by: opts.by,
     minEffect: opts.minEffect,
     warnings: trials.flatMap((t) => t.inputs[0].warnings),
   };
   if (differences.every((d) => d.kind === 'knob' && unread.includes(d.name)))
-    return { ...head, status: 'no effect', metrics: [], noisy: [], kernels: [], equal: true };
-  const kernels: KernelPair[] = [];
+    return {
+      ...head,
+      by: opts.by ?? usualMetric(false),
+      status: 'no effect',
+      metrics: [],
+      noisy: [],
+      kernels: [],
+      equal: true,
+    };
+  const measured: Undecided[] = [];
   const compile: Pair<Values>[] = [];
   for (const t of trials) {
     opts.progress?.(`${t.module.file}: metrics`);
-    kernels.push(...(await compareKernels(t, opts)));
+    measured.push(...(await compareKernels(t, opts)));
     compile.push([compileValues(t.journals[0]), compileValues(t.journals[1])]);
   }
-  if (kernels.length === 0) throw noKernel();
+  if (measured.length === 0) throw noKernel();
+  const by = opts.by ?? usualMetric(measured.every((k) => k.values['warp-instructions'] !== undefined));
+  const kernels = measured.map((k) => ({ ...k, verdict: verdictOf(by, k.values[by.name]) }));
   const noisy = opts.repeat > 0 ? timing(trials, opts) : [];
   return {
     ...head,
+    by,
     status: 'measured',
     metrics: summaries(kernels, compile),
     noisy,
@@ -185,12 +196,15 @@ function settings(trials: readonly Trial[]): { differences: PlanDifference[]; un
   return { differences, unread };
 }
 
-async function compareKernels(t: Trial, opts: AbOptions): Promise<KernelPair[]> {
+/** One kernel under both arms, before it is known which metric decides. */
+type Undecided = Omit<KernelPair, 'verdict'>;
+
+async function compareKernels(t: Trial, opts: AbOptions): Promise<Undecided[]> {
   const measurer = new Measurer(t.module, t.inputs[0], opts.measure);
   const [a, b] = [t.journals[0].last, t.journals[1].last];
   const before = await measurer.kernels(a, t.plans[0]);
   const after = await measurer.kernels(b, t.plans[1]);
-  const out: KernelPair[] = [];
+  const out: Undecided[] = [];
   for (const x of before) {
     const y = after.find((k) => k.kernel === x.kernel);
     if (y === undefined) continue;
@@ -204,7 +218,6 @@ async function compareKernels(t: Trial, opts: AbOptions): Promise<KernelPair[]> 
       kernel: x.kernel,
       label: x.kernel,
       values,
-      verdict: verdictOf(opts.by, values[opts.by.name]),
       // The measurer returns the same object for equal programs.
       equal: [first, before === after ? first : equalityOf(t.inputs[1].program, b, y, t.plans[1])],
       why: before === after || sameCode(a, b, names) ? null : firstDifference(...t.journals, names),

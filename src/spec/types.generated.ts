@@ -352,7 +352,7 @@ arms?: string[]
  */
 kernels: string[]
 /**
- * What counts; the first decides which arm is best. Missing: weighted, then pressure.R.
+ * What counts; the first decides which arm is best. Missing: warp-instructions if every kernel has a launch, else weighted; then pressure.R.
  * 
  * Items: Name of an exact metric of a kernel.
  */

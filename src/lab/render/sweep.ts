@@ -1,5 +1,6 @@
 import type { Effect, Interaction } from '../effects.ts';
 import type { Experiment } from '../experiment.ts';
+import { decidedBy } from '../metrics.ts';
 import type { ArmScore, SweepReport } from '../sweep-report.ts';
 import { metricsJson, OUTPUT_VERSION } from './json.ts';
 import { type Cell, columns, type Paint, percent, plural, shortened, WIDTH } from './table.ts';
@@ -17,7 +18,7 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint): string {
   const refused = r.scores.filter((s) => s.refused !== '');
   const out = [
     paint.bold(
-      `${plural(r.scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}; best by ${first.name}: ${shortened(r.best.name, 50)} (${ratioText(r.best.ratio[first.name])})`,
+      `${plural(r.scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}; best ${decidedBy(first)}: ${shortened(r.best.name, 50)} (${ratioText(r.best.ratio[first.name])})`,
     ),
     '',
     paint.bold('Pareto front: no arm is better in one without being worse in another'),
@@ -134,7 +135,7 @@ export function sweepMarkdown(e: Experiment, r: SweepReport): string {
   const first = r.metrics[0];
   const row = (cells: readonly string[]) => `| ${cells.map((c) => c.replaceAll('|', '\\|')).join(' | ')} |`;
   const out = [
-    `**${plural(r.scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}; best by ${first.name}: \`${r.best.name}\` (${ratioText(r.best.ratio[first.name])})**`,
+    `**${plural(r.scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}; best ${decidedBy(first)}: \`${r.best.name}\` (${ratioText(r.best.ratio[first.name])})**`,
     '',
     row(['Pareto front', ...r.metrics.map((m) => m.name)]),
     `|---|${r.metrics.map(() => '---:|').join('')}`,
