@@ -147,6 +147,24 @@ describe('orrery ab', () => {
     expect(status('--kernels', join(kernels, 'mandelbrot', 'launch.yaml'))).toBe('by weighted, an estimate');
   });
 
+  it('a knob that differs for all functions, and otherwise for some, differs twice', () => {
+    const recipe = join(dir, 'two.yaml');
+    writeFileSync(
+      recipe,
+      `kind: recipe
+title: two limits
+knobs: { UnrollFullInstLimit: 4000 }
+parts:
+  - when: { kernel: 'sax*' }
+    knobs: { UnrollFullInstLimit: 100 }
+`,
+    );
+    const r = orrery('ab', 'base', `recipe:${recipe}`, '--kernels', files[1], '--no-ptxas', '--repeat', '0');
+    expect(r.out).toMatch(
+      /^ {2}knob UnrollFullInstLimit: 200 -> 4000\n {2}knob UnrollFullInstLimit: 200 \(kernel sax\*\) -> 100 \(kernel sax\*\)$/m,
+    );
+  });
+
   it('JSON, Markdown and HTML say the same; HTML asks for nothing', () => {
     const args = ['ab', 'base', off, '--kernels', ...files, '--no-ptxas', '--repeat', '1'];
     const j = valid('ab', orrery(...args, '--json').out);

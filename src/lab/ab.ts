@@ -187,13 +187,13 @@ function settings(trials: readonly Trial[]): { differences: PlanDifference[]; un
   const read = new Set<string>();
   for (const t of trials) {
     const key = `${t.plans[0].hash} ${t.plans[1].hash}`;
-    if (!seen.has(key)) for (const d of planDifferences(...t.plans)) found.set(`${d.kind} ${d.name}`, d);
+    if (!seen.has(key)) for (const d of planDifferences(...t.plans)) found.set(JSON.stringify(d), d);
     seen.add(key);
     for (const j of t.journals) for (const r of j.records) for (const k of r.knobsRead) read.add(k);
   }
   const differences = [...found.values()];
-  const unread = differences.filter((d) => d.kind === 'knob' && !read.has(d.name)).map((d) => d.name);
-  return { differences, unread };
+  const unread = differences.flatMap((d) => (d.kind === 'knob' && !read.has(d.name) ? [d.name] : []));
+  return { differences, unread: [...new Set(unread)] };
 }
 
 /** One kernel under both arms, before it is known which metric decides. */
