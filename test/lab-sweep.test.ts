@@ -19,7 +19,7 @@ import type { Experiment } from '../src/lab/experiment.ts';
 import { LinearModel } from '../src/lab/least-squares.ts';
 import { metricOf } from '../src/lab/metrics.ts';
 import { sweepText } from '../src/lab/render/sweep.ts';
-import { PLAIN } from '../src/lab/render/table.ts';
+import { PLAIN, percent } from '../src/lab/render/table.ts';
 import type { FinishedCell } from '../src/lab/sweep.ts';
 import { reportOf } from '../src/lab/sweep-report.ts';
 import { once } from '../src/rules/once.ts';
@@ -236,6 +236,20 @@ describe('what a sweep shows', () => {
     return { r, text: sweepText(e, r, PLAIN), effect: (f: string) => r.effects.find((x) => x.factor === f)! };
   };
 
+  it('the text has every level and the whole name of the best arm, in lines that are cut between words', () => {
+    const factors = [knob('UnrollFullInstLimit', ...Array.from({ length: 12 }, (_, i) => 67 * 2 ** i))];
+    const { r, text } = made(
+      'grid',
+      factors,
+      choicesOf('grid', factors, 0, 1),
+      (l) => 1000 - Number(l('UnrollFullInstLimit')) / 1000,
+    );
+    for (const { name, ratio } of r.effects[0].levels)
+      expect(text.replace(/\s+/g, ' ')).toContain(`${name}: ${percent(ratio!)}`);
+    expect(text).not.toContain('…');
+    expect(text.split('\n').filter((l) => l.length > 100)).toEqual([]);
+  });
+
   it.each(['random', 'latin-hypercube'] as const)(
     'in a design that is %s, a factor without an effect has none',
     (design) => {
@@ -367,7 +381,7 @@ describe('orrery sweep', () => {
     expect(r.out).toMatch(
       /^16 arms of which optimizers pay; best by warp-instructions: .*ContractProducts=true/,
     );
-    expect(r.out).toMatch(/^ContractProducts +\d.\d+ % +default/m);
+    expect(r.out).toMatch(/^ContractProducts +\d.\d+ % +default: 0 %, true: -\d.\d+ %$/m);
     expect(r.out.split('\n').filter((l) => l.length > 100 && !l.startsWith('re'))).toEqual([]);
     expect(readFileSync(results, 'utf8').trim().split('\n')).toHaveLength(1 + 16 * 3);
     // The recipe is the plan of the arm that it was written for.
