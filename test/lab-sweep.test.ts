@@ -546,17 +546,34 @@ describe('orrery evaluate', () => {
     expect([answers[0].metrics.weighted, answers[0].ratios.weighted]).toEqual([total.b, total.ratio]);
   });
 
-  const driven = { ...env, ORRERY: `${process.execPath} ${bin}` };
-  it('a search in a script finds the knob that helps', () => {
-    const r = spawnSync(process.execPath, [join(root, 'test/examples/search.mjs'), kernels, '8'], {
+  const { ORRERY: _, ...plain } = env as NodeJS.ProcessEnv;
+  const search = (how: NodeJS.ProcessEnv, ...args: string[]) =>
+    spawnSync(process.execPath, [join(root, 'test/examples/search.mjs'), ...args], {
       cwd: root,
       encoding: 'utf8',
-      env: driven,
+      env: { ...plain, ...how },
     });
+  it('a search in a script finds the knob that helps', () => {
+    const r = search({}, kernels, '8');
     expect(r.stderr).toBe('');
     const found = JSON.parse(r.stdout);
     expect(found.arm.set).toEqual({ ContractProducts: true });
     expect(found.weighted).toBeLessThan(0.95);
+  });
+
+  it.each([
+    [
+      { ORRERY: 'no-such-command' },
+      [kernels],
+      /^error: 'no-such-command' cannot be run \(ENOENT\)\n.*ORRERY/,
+    ],
+    [{}, ['nowhere.ptx'], /^error: there is no file or folder 'nowhere.ptx'/],
+    [{}, [], /^usage: /],
+  ])('a search that cannot start says why: %j %j', (how, args, says) => {
+    const r = search(how, ...args);
+    expect([r.status, r.stdout]).toEqual([1, '']);
+    expect(r.stderr).toMatch(says);
+    expect(r.stderr).not.toMatch(/\bat .*:\d+:\d+/);
   });
 
   // Debian's package python3-optuna is for Debian's Python, which need not be the first on the path.
@@ -567,7 +584,7 @@ describe('orrery evaluate', () => {
     const r = spawnSync(python!, [join(root, 'test/examples/optuna_search.py'), kernels, '12'], {
       cwd: root,
       encoding: 'utf8',
-      env: driven,
+      env: plain,
     });
     expect(r.stderr).toBe('');
     const found = JSON.parse(r.stdout);
