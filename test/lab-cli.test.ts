@@ -96,6 +96,27 @@ describe('orrery measure', () => {
     expect(kernel.values.weighted * warps).toBeCloseTo(kernel.values['warp-instructions']);
   });
 
+  it('a profile of other kernels is warned of, by every command that takes one, unless one of several files has them', () => {
+    const profile = join(dir, 'of-loops.json');
+    orrery('run', join(kernels, 'loops', 'launch.yaml'), '--no-opt', '--profile-out', profile);
+    const warning = /^warning: the profile has no effect: it counts 'loops', which the input does not have\n/;
+    const quick = ['--no-ptxas', '--no-launches'];
+    for (const args of [
+      ['opt', saxpy, '-q', '--emit', 'none', '--profile', profile],
+      ['opt', saxpy, saxpy.replace('80', '90'), '-q', '--emit', 'none', '--profile', profile],
+      ['run', join(kernels, 'saxpy', 'launch.yaml'), '--profile', profile],
+      ['measure', saxpy, '--profile', profile, ...quick],
+      ['ab', 'base', `profile:${profile}`, '--kernels', saxpy, '--repeat', '0', ...quick],
+      ['ab', 'base', 'level:1', '--profile', profile, '--kernels', saxpy, '--repeat', '0', ...quick],
+    ]) {
+      const r = orrery(...args);
+      expect([args[0], r.code, r.err]).toEqual([args[0], 0, expect.stringMatching(warning)]);
+    }
+    const loops = join(kernels, 'loops', 'loops.sm_80.ptx');
+    const one = orrery('opt', saxpy, loops, '-q', '--emit', 'none', '--profile', profile);
+    expect([one.code, one.err]).toEqual([0, '']);
+  });
+
   it.each([
     [['measure', 'nope.ptx'], /there is no file or folder 'nope.ptx'/],
     [['measure', join(kernels, 'saxpy', 'saxpy.sm_81.ptx')], /did you mean 'saxpy.sm_\d\d.ptx'/],

@@ -12,6 +12,7 @@ import { type CacheOptions, cacheOf } from './cache.ts';
 import { planWords, shellWord } from './command-line.ts';
 import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
+import { warnOtherFunctions } from './input.ts';
 import {
   clock,
   decidingMetric,
@@ -61,6 +62,11 @@ export async function ab(texts: readonly string[], o: AbCommand): Promise<void> 
   });
   progress.done();
   show(result.warnings);
+  if (o.profile !== undefined && result.kernels.length > 0)
+    warnOtherFunctions(
+      o.profile,
+      result.kernels.map((k) => k.kernel),
+    );
   const text =
     o.diff === undefined
       ? rendered(result, format, texts, o)

@@ -4,16 +4,18 @@ import type { Journal } from '../engine/journal.ts';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
+import type { Program } from '../ir/program.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Arm } from './arms.ts';
 import type { DiskCache } from './disk-cache.ts';
 import { type Equality, equalityOf } from './equality.ts';
 import { stemOf } from './files.ts';
-import { type Lowered, lowerModule, type Module, noKernel } from './kernels.ts';
+import { type Lowered, lowerModule, type Module, noKernel, readWhole } from './kernels.ts';
 import { compileValues, type MeasureOptions, Measurer } from './measure.ts';
 import { improves, METRICS, type Metric, metricOf, totalOf, usualMetric, type Values } from './metrics.ts';
 import { type PlanDifference, planDifferences } from './plan-differences.ts';
 import type { Plans } from './plans.ts';
+import { otherFunctions, otherVersions, parseProfile } from './profile-file.ts';
 import { functionsOf } from './statics.ts';
 import { bootstrapMean, geometricMean, median } from './statistics.ts';
 import { firstDifference, sameCode, type Why } from './why.ts';
@@ -125,7 +127,15 @@ export async function runAb(
     differences,
     unread,
     minEffect: opts.minEffect,
-    warnings: trials.flatMap((t) => t.inputs[0].warnings),
+    warnings: [
+      ...trials.flatMap((t) => t.inputs[0].warnings),
+      ...([0, 1] as const).flatMap((i) =>
+        profileWarnings(
+          arms[i],
+          trials.map((t) => t.inputs[i].program),
+        ),
+      ),
+    ],
   };
   if (differences.every((d) => d.kind === 'knob' && unread.includes(d.name)))
     return {
@@ -163,6 +173,17 @@ const nameOf = (arm: Arm, trials: readonly Trial[], i: 0 | 1) => ({
   name: arm.name,
   plans: Object.fromEntries(trials.map((t) => [t.plans[i].sm, t.plans[i].hash])),
 });
+
+/** What is doubtful about the profile of an arm, if it has one. */
+function profileWarnings({ profile: file }: Arm, programs: readonly Program[]): Diagnostic[] {
+  if (file === undefined) return [];
+  const profile = parseProfile(readWhole(file), file);
+  const names = programs.flatMap((p) => p.functions.map((f) => f.name));
+  return [
+    ...programs.flatMap((p) => otherVersions(file, profile, p)),
+    ...otherFunctions(file, profile.counts, names),
+  ];
+}
 
 async function trialOf(module: Module, arms: Pair<Arm>, plans: Plans, opts: AbOptions): Promise<Trial> {
   const a = await plans.plan(arms[0], module.target);
