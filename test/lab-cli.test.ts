@@ -330,7 +330,7 @@ rules:
     [['ab', 'base', 'level:1', '--kernels', files[1], '--by', 'compile-time'], /decides nothing/],
     [
       ['ab', 'base', 'move:OriBranchOpt@before:SetControlFlowOpLastInBB', '--kernels', files[1]],
-      /nearest legal place/,
+      /stands before .*\n {2}--> move:OriBranchOpt@before:SetControlFlowOpLastInBB\n[\s\S]*nearest legal place/,
     ],
   ])('%j ends with one message', (args, says) => {
     const r = orrery(...args);
