@@ -255,7 +255,10 @@ withPlan(
     .command('recipes')
     .description('recipes that ship; of a file: which are applied to each function, and its hash')
     .argument('[file]', 'PTX or Ori text')
-    .option('--measure <name>', 'measure again what a recipe says that it does to kernels')
+    .option(
+      '--measure <recipe>',
+      'measure again what a recipe, by name or file, says that it does to kernels',
+    )
     .option('--json', 'for scripts'),
 ).action((file, o) => guarded(async () => (await import('./recipes.ts')).recipes(file, o)));
 
