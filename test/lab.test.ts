@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ptxTable } from '../src/cli/emit.ts';
+import { classTable } from '../src/cli/report.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, parseProgram } from '../src/ir/text.ts';
 import { noisyPair } from '../src/lab/ab.ts';
@@ -18,6 +20,7 @@ import { bootstrapMean, geometricMean, median, randomOf, spearman, student } fro
 import { blockWeights } from '../src/lab/weights.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
 import type { Plan } from '../src/spec/plan.ts';
+import { programOf } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { shipped } from './support/specs.ts';
 
@@ -367,6 +370,14 @@ describe('texts', () => {
       '+0.0020 %',
       '-75.00 %',
     ]);
+  });
+
+  it('a table of classes says with its sign what came and what went', () => {
+    const before = programOf(entry('BB0:\nIADD3 R1, R2, R3\nNOP\nNOP\nEXIT'));
+    const after = programOf(entry('BB0:\nIADD3 R1, R2, R3\nIADD3 R1, R1, R3\nIADD3 R1, R1, R3\nEXIT'));
+    const text = stripVTControlCharacters(classTable(before, after));
+    expect(text).toMatch(/^integer +1 +3 +\+2 \(\+200 %\)$/m);
+    expect(text).toMatch(/^\w+ +3 +1 +-2 \(-66\.67 %\)$/m);
   });
 
   it('every metric says what it is, once', () => {

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { basename, extname, join, relative } from 'node:path';
 import { RecipeManager } from '../engine/recipe-manager.ts';
 import { kernelFiles } from '../lab/files.ts';
+import { percent } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
 import { makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
 import { plansFor, warnOtherFunctions } from './input.ts';
@@ -168,8 +169,7 @@ function summary(
   tasks: readonly OptTask[],
   results: readonly OptResult[],
 ): { readonly text: string; readonly decisions: string } {
-  const change = (from: number, to: number): string =>
-    from === to ? '' : `${(100 * (to / from - 1)).toFixed(1)} %`;
+  const change = (from: number, to: number): string => (from === to ? '' : percent(to / from));
   const row = (name: string, r: Optimized | null): string[] =>
     r === null
       ? [name, '', '', '', '', pcErr.red('failed')]
