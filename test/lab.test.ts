@@ -340,6 +340,10 @@ describe('texts', () => {
       'set:ContractProducts=true      22',
       'set:OptBudget=67',
     ]);
+    expect(columns([['k', 'GvnCse (knob X: unset -> true)']], 'll', 28).split('\n')).toEqual([
+      'k  GvnCse (knob X:',
+      '   unset -> true)',
+    ]);
     // A word is never cut, so that a long one makes a long line.
     const lines = columns(
       [

@@ -28,8 +28,8 @@ const size = (s: string): number => [...s].length;
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   let line: string[] = [];
-  // A number and its percent sign are one word.
-  for (const word of text.split(/ (?!%)/)) {
+  // A number and its percent sign are one word, and so is what an arrow is between.
+  for (const word of text.split(/(?<!->) (?!%|->)/)) {
     while (line.length > 0 && size([...line, word].join(' ')) > width) {
       const clause = line.findLastIndex((w) => /[;,]$/.test(w)) + 1;
       const end = size(line.slice(0, clause).join(' ')) < width / 2 ? line.length : clause;
