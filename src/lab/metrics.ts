@@ -86,7 +86,8 @@ export const metricOf = (name: string): Metric | undefined => byName.get(name);
 export const improves = (m: Metric, a: number, b: number): boolean => (m.better === 'less' ? b < a : b > a);
 
 /**
- * The metric that decides if none is named: what warps carried out, if launches tell that of every kernel; otherwise the estimate of it.
+ * The metric that decides if none is named: what warps carried out, if launches tell that of every kernel; otherwise the estimate
+ * of it.
  */
 export const usualMetric = (launched: boolean): Metric =>
   metricOf(launched ? 'warp-instructions' : 'weighted')!;

@@ -44,7 +44,10 @@ function repository(): string {
   ]);
 }
 
-/** The working tree of the repository whose commits refs name, as a place for `specsOfPlace`; undefined if it is that of this installation. */
+/**
+ * The working tree of the repository whose commits refs name, as a place for `specsOfPlace`; undefined if it is that of this
+ * installation.
+ */
 export function foreignWorkingTree(): string | undefined {
   const top = specRepository();
   return top === null || realpathSync(top) === realpathSync(ROOT) ? undefined : top;

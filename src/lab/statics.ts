@@ -48,7 +48,8 @@ export function staticValues(
     v[name] = 0;
   for (const c of CLASSES) v[`instructions.${c}`] = v[`weighted.${c}`] = 0;
   for (const s of MEMORY) v[`memory.${s}`] = 0;
-  // A jump in the middle of a block would hide from the estimate how often what follows is run. A profile counts the blocks as they are.
+  // A jump in the middle of a block would hide from the estimate how often what follows is run. A profile counts the blocks as they
+  // are.
   const functions = functionsOf(program, kernel).map((f) =>
     profile?.[f.name] === undefined ? inBasicBlocks(f) : f,
   );

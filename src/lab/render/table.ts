@@ -22,8 +22,8 @@ const painted = (c: Cell, text: string): string => (typeof c === 'string' ? text
 const size = (s: string): number => [...s].length;
 
 /**
- * A text in lines of at most so many characters, which longer words exceed. Lines end behind a clause if that fills half of them, else
- * behind a word.
+ * A text in lines of at most so many characters, which longer words exceed. A line ends with a clause if that fills half of it, else
+ * with a word.
  */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
