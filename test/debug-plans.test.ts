@@ -94,7 +94,7 @@ it('what several conditions say together is told: of one recipe, and by the orde
   };
   const both = 'kernel k*, mode 2, kernels';
   expect(await differ(['five'], ['six'])).toEqual([
-    ['knob', 'UnrollFullInstLimit', `5 for ${both} (${both})`, `6 for ${both} (${both})`],
+    ['knob', 'UnrollFullInstLimit', `5 (${both})`, `6 (${both})`],
   ]);
   expect(await differ(['left', 'right'], ['right', 'left'])).toEqual([
     [

@@ -42,7 +42,7 @@ describe('the page of the lab', () => {
     const r = spawnSync(file, args, {
       cwd: dir,
       encoding: 'utf8',
-      env: { ...process.env, ...WARM, NO_COLOR: '1', ORRERY: orrery, XDG_CACHE_HOME: join(dir, 'cache') },
+      env: { ...process.env, ...WARM, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
     });
     expect([r.status, r.stderr]).toEqual([0, '']);
     if (command.includes('--emit')) expect(r.stdout.trimEnd()).toBe(shown);

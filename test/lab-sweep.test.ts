@@ -19,7 +19,7 @@ import type { Experiment } from '../src/lab/experiment.ts';
 import { LinearModel } from '../src/lab/least-squares.ts';
 import { metricOf } from '../src/lab/metrics.ts';
 import { sweepText } from '../src/lab/render/sweep.ts';
-import { PLAIN } from '../src/lab/render/table.ts';
+import { PLAIN, percent } from '../src/lab/render/table.ts';
 import type { FinishedCell } from '../src/lab/sweep.ts';
 import { reportOf } from '../src/lab/sweep-report.ts';
 import { once } from '../src/rules/once.ts';
@@ -236,6 +236,20 @@ describe('what a sweep shows', () => {
     return { r, text: sweepText(e, r, PLAIN), effect: (f: string) => r.effects.find((x) => x.factor === f)! };
   };
 
+  it('the text has every level and the whole name of the best arm, in lines that are cut between words', () => {
+    const factors = [knob('UnrollFullInstLimit', ...Array.from({ length: 12 }, (_, i) => 67 * 2 ** i))];
+    const { r, text } = made(
+      'grid',
+      factors,
+      choicesOf('grid', factors, 0, 1),
+      (l) => 1000 - Number(l('UnrollFullInstLimit')) / 1000,
+    );
+    for (const { name, ratio } of r.effects[0].levels)
+      expect(text.replace(/\s+/g, ' ')).toContain(`${name}: ${percent(ratio!)}`);
+    expect(text).not.toContain('…');
+    expect(text.split('\n').filter((l) => l.length > 100)).toEqual([]);
+  });
+
   it.each(['random', 'latin-hypercube'] as const)(
     'in a design that is %s, a factor without an effect has none',
     (design) => {
@@ -364,12 +378,14 @@ describe('orrery sweep', () => {
   it('runs every arm, and shows the front, effects and the best as a recipe', () => {
     const r = cold(args);
     expect([r.code, r.err]).toEqual([0, '']);
-    expect(r.out).toMatch(/^16 arms of which optimizers pay; best by weighted: .*ContractProducts=true/);
-    expect(r.out).toMatch(/^ContractProducts +\d.\d+ % +default/m);
+    expect(r.out).toMatch(
+      /^16 arms of which optimizers pay; best by warp-instructions: .*ContractProducts=true/,
+    );
+    expect(r.out).toMatch(/^ContractProducts +\d.\d+ % +default: 0 %, true: -\d.\d+ %$/m);
     expect(r.out.split('\n').filter((l) => l.length > 100 && !l.startsWith('re'))).toEqual([]);
     expect(readFileSync(results, 'utf8').trim().split('\n')).toHaveLength(1 + 16 * 3);
     // The recipe is the plan of the arm that it was written for.
-    const arm = /best by weighted: (\S.*) \(/.exec(r.out)![1];
+    const arm = /best by warp-instructions: (\S.*) \(/.exec(r.out)![1];
     const same = orrery(['ab', arm, `recipe:${best}`, '--kernels', 'test/kernels/saxpy/saxpy.sm_90.ptx']);
     expect(same.out).toContain('both arms are the same plan');
   });
@@ -427,6 +443,19 @@ describe('orrery sweep', () => {
     expect(readFileSync(other, 'utf8')).toBe(whole());
     copyFileSync(join(root, 'package.json'), other);
     expect(orrery(['sweep', light, '-o', other]).err).toMatch(/this is not a results file/);
+  });
+
+  it('that names no metrics is decided by launches, if all kernels have some, else by an estimate', () => {
+    const unnamed = join(dir, 'unnamed.experiment.yaml');
+    for (const [kernel, by] of [
+      ['saxpy.sm_90.ptx', 'warp-instructions'],
+      ['launch.yaml', 'weighted, an estimate'],
+    ]) {
+      const path = join(root, 'test/kernels/saxpy', kernel);
+      writeFileSync(unnamed, `kind: experiment\narms: ['level:1']\nkernels: [${path}]\n`);
+      const r = orrery(['sweep', unnamed, '-o', join(dir, `${kernel}.jsonl`), '--best', join(dir, 'u.yaml')]);
+      expect(r.out).toContain(`2 arms; best by ${by}: `);
+    }
   });
 
   it('a moved phase becomes an order beside the recipe; an illegal place is an arm that does not count', () => {
@@ -517,17 +546,34 @@ describe('orrery evaluate', () => {
     expect([answers[0].metrics.weighted, answers[0].ratios.weighted]).toEqual([total.b, total.ratio]);
   });
 
-  const driven = { ...env, ORRERY: `${process.execPath} ${bin}` };
-  it('a search in a script finds the knob that helps', () => {
-    const r = spawnSync(process.execPath, [join(root, 'test/examples/search.mjs'), kernels, '8'], {
+  const { ORRERY: _, ...plain } = env as NodeJS.ProcessEnv;
+  const search = (how: NodeJS.ProcessEnv, ...args: string[]) =>
+    spawnSync(process.execPath, [join(root, 'test/examples/search.mjs'), ...args], {
       cwd: root,
       encoding: 'utf8',
-      env: driven,
+      env: { ...plain, ...how },
     });
+  it('a search in a script finds the knob that helps', () => {
+    const r = search({}, kernels, '8');
     expect(r.stderr).toBe('');
     const found = JSON.parse(r.stdout);
     expect(found.arm.set).toEqual({ ContractProducts: true });
     expect(found.weighted).toBeLessThan(0.95);
+  });
+
+  it.each([
+    [
+      { ORRERY: 'no-such-command' },
+      [kernels],
+      /^error: 'no-such-command' cannot be run \(ENOENT\)\n.*ORRERY/,
+    ],
+    [{}, ['nowhere.ptx'], /^error: there is no file or folder 'nowhere.ptx'/],
+    [{}, [], /^usage: /],
+  ])('a search that cannot start says why: %j %j', (how, args, says) => {
+    const r = search(how, ...args);
+    expect([r.status, r.stdout]).toEqual([1, '']);
+    expect(r.stderr).toMatch(says);
+    expect(r.stderr).not.toMatch(/\bat .*:\d+:\d+/);
   });
 
   // Debian's package python3-optuna is for Debian's Python, which need not be the first on the path.
@@ -538,7 +584,7 @@ describe('orrery evaluate', () => {
     const r = spawnSync(python!, [join(root, 'test/examples/optuna_search.py'), kernels, '12'], {
       cwd: root,
       encoding: 'utf8',
-      env: driven,
+      env: plain,
     });
     expect(r.stderr).toBe('');
     const found = JSON.parse(r.stdout);

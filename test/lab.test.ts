@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ptxTable } from '../src/cli/emit.ts';
+import { classTable } from '../src/cli/report.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, parseProgram } from '../src/ir/text.ts';
 import { noisyPair } from '../src/lab/ab.ts';
@@ -18,6 +20,7 @@ import { bootstrapMean, geometricMean, median, randomOf, spearman, student } fro
 import { blockWeights } from '../src/lab/weights.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
 import type { Plan } from '../src/spec/plan.ts';
+import { programOf } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { shipped } from './support/specs.ts';
 
@@ -323,16 +326,34 @@ describe('the estimate of cycles', () => {
 });
 
 describe('texts', () => {
-  it('tables line up and keep to the width', () => {
+  it('tables line up and keep to the width, by wrapping and never by cutting', () => {
+    const levels = ['-1: +1.45 %', '67: -1.45 %', '1024: -0.20 %'].join(', ');
     const rows = [
-      ['kernel', 'a', 'b'],
-      ['x'.repeat(90), '1', '22'],
-      ['y', '333', '4'],
+      ['factor', 'size', 'levels'],
+      ['UnrollFullInstLimit', '1.45 %', levels],
+      ['set:ContractProducts=true set:OptBudget=67', '22', ''],
     ];
-    const lines = columns(rows, 'lrr', 60).split('\n');
-    expect(lines.every((l) => [...l].length <= 60)).toBe(true);
-    expect(new Set(lines.map((l) => [...l].length))).toEqual(new Set([60]));
-    expect(lines[1]).toMatch(/^x+…x+ {4}1 {2}22$/);
+    expect(columns(rows, 'lrl', 60).split('\n')).toEqual([
+      'factor                       size  levels',
+      'UnrollFullInstLimit        1.45 %  -1: +1.45 %, 67: -1.45 %,',
+      '                                   1024: -0.20 %',
+      'set:ContractProducts=true      22',
+      'set:OptBudget=67',
+    ]);
+    expect(columns([['k', 'GvnCse (knob X: unset -> true)']], 'll', 28).split('\n')).toEqual([
+      'k  GvnCse (knob X:',
+      '   unset -> true)',
+    ]);
+    // A word is never cut, so that a long one makes a long line.
+    const lines = columns(
+      [
+        ['x'.repeat(90), '1'],
+        ['y', '333'],
+      ],
+      'lr',
+      60,
+    ).split('\n');
+    expect(lines).toEqual([`${'x'.repeat(90)}    1`, `y${' '.repeat(89)}  333`]);
     const wide = [
       ['k', ...Array.from({ length: 20 }, (_, i) => `column${i}`)],
       ['a', ...Array(20).fill('1')],
@@ -353,6 +374,14 @@ describe('texts', () => {
       '+0.0020 %',
       '-75.00 %',
     ]);
+  });
+
+  it('a table of classes says with its sign what came and what went', () => {
+    const before = programOf(entry('BB0:\nIADD3 R1, R2, R3\nNOP\nNOP\nEXIT'));
+    const after = programOf(entry('BB0:\nIADD3 R1, R2, R3\nIADD3 R1, R1, R3\nIADD3 R1, R1, R3\nEXIT'));
+    const text = stripVTControlCharacters(classTable(before, after));
+    expect(text).toMatch(/^integer +1 +3 +\+2 \(\+200 %\)$/m);
+    expect(text).toMatch(/^\w+ +3 +1 +-2 \(-66\.67 %\)$/m);
   });
 
   it('every metric says what it is, once', () => {

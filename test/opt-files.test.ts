@@ -77,7 +77,7 @@ describe('opt of several files', () => {
       expect([r.code, r.out]).toEqual([0, '']);
       expect(r.err).toMatch(/^file +before +after +change +time/);
       expect(r.err.match(/ equal$/gm)).toHaveLength(4);
-      expect(r.err).toMatch(/^4 files +\d+ +\d+ +-\d+\.\d % /m);
+      expect(r.err).toMatch(/^4 files +\d+ +\d+ +-\d+\.\d+ % /m);
       return filesIn(to);
     });
     expect(Object.keys(a)).toEqual([

@@ -5,7 +5,7 @@ import { edit, splitEdge } from '../src/ir/draft/index.ts';
 import { packPrograms, unpackPrograms } from '../src/ir/pack/index.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
-import { otherVersions, parseProfile, profiledRun } from '../src/lab/profile-file.ts';
+import { otherFunctions, otherVersions, parseProfile, profiledRun } from '../src/lab/profile-file.ts';
 import { newCounters } from '../src/sim/counters.ts';
 import { programOf, testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
@@ -157,8 +157,17 @@ describe('profile files', () => {
     const text = JSON.stringify([run(fn, { 0: 4, 2: 4, 3: 4 }), run(fn, { 0: 1, 2: 1, 3: 1 })]);
     const file = parseProfile(text, 'p.json');
     expect(file.counts).toEqual({ k: { 0: 5, 1: 0, 2: 5, 3: 5 } });
-    expect(otherVersions(file, programOf(fn))).toEqual([]);
-    expect(otherVersions(file, programOf(parse(DIAMOND.replace('5', '6'))))).toEqual(['k']);
+    expect(otherVersions('p.json', file, programOf(fn))).toEqual([]);
+    expect(otherVersions('p.json', file, programOf(parse(DIAMOND.replace('5', '6'))))).toMatchObject([
+      { severity: 'warning', file: 'p.json', message: expect.stringContaining("another version of 'k'") },
+    ]);
+    expect(otherFunctions('p.json', file.counts, ['a', 'k'])).toEqual([]);
+    expect(otherFunctions('p.json', file.counts, ['a'])).toMatchObject([
+      {
+        severity: 'warning',
+        message: "the profile has no effect: it counts 'k', which the input does not have",
+      },
+    ]);
   });
 
   it.each([

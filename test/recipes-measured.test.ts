@@ -1,7 +1,12 @@
 import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { measureOptions } from '../src/cli/lab.ts';
+import type { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { type KnownInput, measureRecipe } from '../src/lab/recipe-measure.ts';
+import { ROOT } from '../src/spec/node-cache.ts';
 import type { RecipeSpec } from '../src/spec/types.generated.ts';
 import { hasPtxas } from './support/ptxas.ts';
 import { shipped } from './support/specs.ts';
@@ -72,4 +77,31 @@ it('a measurement that is another in every run is refused, and so is one that th
   expect(await said({ 'compile-time': [1, 1] })).toContain("metric 'compile-time' is another in every run");
   expect(await said({ speed: [1, 1] })).toContain("there is no metric 'speed'");
   expect(await said({ 'phases-run': [1, 1] })).toBe('');
+});
+
+it('a recipe may be a file, whose kernels are relative to it; a name that is not quite one is met with one that is', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'orrery-measured-'));
+  copyFileSync(join(ROOT, 'test/kernels/saxpy/saxpy.sm_80.ptx'), join(folder, 'saxpy.ptx'));
+  const path = join(folder, 'mine.yaml');
+  writeFileSync(
+    path,
+    `kind: recipe
+title: mine
+phases: { disable: [GeneralOptimizeMid] }
+measured:
+  ptxas: 13.0.88
+  kernels:
+    - { file: saxpy.ptx, kernel: saxpy, values: { instructions: [15, 15] } }
+`,
+  );
+  const opts = measureOptions({ launches: false, ptxas: false }, shipped);
+  const [figure] = await measureRecipe(path, shipped, opts);
+  rmSync(folder, { recursive: true });
+  expect(figure).toMatchObject({ kernel: 'saxpy', metric: 'instructions', now: [15, 15] });
+  const failure = (name: string) =>
+    measureRecipe(name, shipped, opts).catch((e: DiagnosticError) => e.diagnostics);
+  expect(await failure('hoper')).toMatchObject([
+    { message: "there is no recipe 'hoper'", notes: ["did you mean 'hopper'?"] },
+  ]);
+  expect(await failure('nowhere.yaml')).toMatchObject([{ message: 'there is no such file' }]);
 });

@@ -224,7 +224,9 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
     ]);
     expect(r.own).toHaveLength(1);
     expect(r.own[0].id).toBe(same.own[0].id);
-    expect(r.own[0].body).toMatch(/^<!-- orrery-review -->\n\*\*1 change; .* 2 unchanged by weighted/);
+    expect(r.own[0].body).toMatch(
+      /^<!-- orrery-review -->\n\*\*1 change; .* 2 unchanged by warp-instructions/,
+    );
     expect(r.own[0].body).toBe(`<!-- orrery-review -->\n${r.summary}`);
     expect(calls.filter((c) => c.startsWith('POST'))).toHaveLength(1);
     expect(comments.filter((c) => c.foreign === true)).toHaveLength(130);

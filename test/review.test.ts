@@ -19,9 +19,10 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-review-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const orrery = (...args: string[]) => orreryIn(WARM, ...args);
-const orreryIn = (env: NodeJS.ProcessEnv, ...args: string[]) => {
+const orreryIn = (env: NodeJS.ProcessEnv, ...args: string[]) => runIn(root, env, args);
+const runIn = (cwd: string, env: NodeJS.ProcessEnv, args: readonly string[]) => {
   const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
-    cwd: root,
+    cwd,
     encoding: 'utf8',
     env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache'), ...env },
   });
@@ -135,13 +136,37 @@ describe('orrery diff', () => {
       expect(orrery('diff', 'HEAD', 'HEAD', '--no-kernels', '--sm', 'sm_90').code).toBe(0);
   });
 
+  it('a ref is compared with the working tree of the same repository, which is named where it is another', () => {
+    const to = head('pipelines/orders/binary.yaml', (t) => t.replace(/^title: .*/m, 'title: of another'));
+    const git = (...args: string[]) => spawnSync('git', args, { cwd: to, encoding: 'utf8' });
+    if (git('init', '--quiet').error !== undefined) return;
+    git('add', '--all');
+    expect(
+      git('-c', 'user.name=a', '-c', 'user.email=a@example.org', 'commit', '--quiet', '-m', 'base').stderr,
+    ).toBe('');
+    const scope = ['--sm', 'sm_90', '-O', '3'];
+    expect(runIn(to, WARM, ['diff', 'HEAD', '--no-kernels', ...scope]).code).toBe(0);
+    const catalog = join(to, 'knobs', 'catalog.yaml');
+    const was = readFileSync(catalog, 'utf8');
+    writeFileSync(catalog, was.replace(/(ContractProducts: .*default: )null/, '$1true'));
+    const kernel = join(root, 'test', 'kernels', 'mandelbrot', 'mandelbrot.sm_90.ptx');
+    const r = runIn(join(to, 'knobs'), WARM, ['diff', 'HEAD', ...scope, '--kernels', kernel]);
+    expect([r.code, r.err]).toEqual([2, '']);
+    const top = git('rev-parse', '--show-toplevel').stdout.trim();
+    expect(r.out).toContain(`base  HEAD\nhead  the working tree of ${top}\n`);
+    expect(r.out).toMatch(/^1 change; 2 helped/m);
+    expect(r.out).toContain(`orrery ab ref:HEAD ref:${top} `);
+  });
+
   it('a moved phase is one move, and kernels show what it does', () => {
     const to = head('pipelines/orders/binary.yaml', (t) =>
       moved(t, /- GeneralOptimizeMid /, /- GeneralOptimizeLate /),
     );
     const r = orrery('diff', root, to, '--kernels', 'test/kernels/saxpy/launch.yaml');
     expect([r.code, r.err]).toEqual([2, '']);
-    expect(r.out).toMatch(/^1 change; 0 helped, 0 HURT, 2 unchanged by weighted; results equal$/m);
+    expect(r.out).toMatch(
+      /^1 change; 0 helped, 0 HURT, 2 unchanged by weighted, an estimate; results equal$/m,
+    );
     expect(r.out).toMatch(/^order GeneralOptimizeMid: after \w+ -> after \w+$/m);
     expect(r.out).toContain(
       `binary.yaml:${lineOf(to, 'pipelines/orders/binary.yaml', /- GeneralOptimizeMid /)}, everywhere`,

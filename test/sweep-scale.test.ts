@@ -133,6 +133,7 @@ kernels: [${['saxpy', 'float-compare', 'nested-conditions'].map(kernel).join(', 
   it.each([
     ['killed', 'SIGKILL', null],
     ['interrupted', 'SIGINT', 130],
+    ['ended', 'SIGTERM', 143],
   ] as const)('ends with the same where it was %s', async (name, signal, code) => {
     const args = ['sweep', experiment, ...files(name), '-j', '2'];
     const file = `${name}.jsonl`;

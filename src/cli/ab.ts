@@ -12,13 +12,22 @@ import { type CacheOptions, cacheOf } from './cache.ts';
 import { planWords, shellWord } from './command-line.ts';
 import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
-import { clock, heap, type MeasureCliOptions, measureOptions, metricsOf, paint, plansOf } from './lab.ts';
+import { warnOtherFunctions } from './input.ts';
+import {
+  clock,
+  decidingMetric,
+  heap,
+  type MeasureCliOptions,
+  measureOptions,
+  paint,
+  plansOf,
+} from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
 
 interface AbCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly kernels?: readonly string[];
-  readonly by: string;
+  readonly by?: string;
   readonly repeat: string;
   readonly minEffect: string;
   readonly seed: string;
@@ -34,12 +43,7 @@ const FORMATS = ['text', 'markdown', 'json', 'html'];
 export async function ab(texts: readonly string[], o: AbCommand): Promise<void> {
   const arms = armsOf(texts);
   const format = formatOf(o, FORMATS);
-  const [by, ...more] = metricsOf(o.by);
-  if (more.length > 0 || by.noisy || by.of === 'module')
-    failWith(
-      `--by ${o.by} decides nothing`,
-      'it is one exact metric of a kernel, such as weighted or cycles',
-    );
+  const by = decidingMetric(o.by);
   if (o.kernels === undefined || o.kernels.length === 0)
     failWith('--kernels is missing', "name PTX files, folders or patterns: --kernels 'kernels/*.ptx'");
   const specs = await loadShipped();
@@ -58,6 +62,11 @@ export async function ab(texts: readonly string[], o: AbCommand): Promise<void> 
   });
   progress.done();
   show(result.warnings);
+  if (o.profile !== undefined && result.kernels.length > 0)
+    warnOtherFunctions(
+      o.profile,
+      result.kernels.map((k) => k.kernel),
+    );
   const text =
     o.diff === undefined
       ? rendered(result, format, texts, o)

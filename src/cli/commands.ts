@@ -255,9 +255,15 @@ withPlan(
     .command('recipes')
     .description('recipes that ship; of a file: which are applied to each function, and its hash')
     .argument('[file]', 'PTX or Ori text')
-    .option('--measure <name>', 'measure again what a recipe says that it does to kernels')
+    .option(
+      '--measure <recipe>',
+      'measure again what a recipe, by name or file, says that it does to kernels',
+    )
     .option('--json', 'for scripts'),
 ).action((file, o) => guarded(async () => (await import('./recipes.ts')).recipes(file, o)));
+
+const BY =
+  'what decides whether a kernel was helped (default: warp-instructions if every kernel has a launch, else weighted)';
 
 /** Adds the options that say what is measured. */
 const withMeasure = (c: Command): Command =>
@@ -286,7 +292,7 @@ withMeasure(
       "A and B: base, NAME=VALUE, '--set X=1', recipe:FILE, ref:COMMIT (its specs), ...; or main..branch",
     )
     .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
-    .option('--by <metric>', 'what decides whether a kernel was helped', 'weighted')
+    .option('--by <metric>', BY)
     .option('--repeat <n>', 'timed runs of each arm; 0: none', '5')
     .option('--min-effect <percent>', 'smallest change of a noisy metric that counts', '2')
     .option('--seed <n>', 'seed of the bootstrap', '1')
@@ -304,12 +310,12 @@ program
   .command('diff')
   .description('what changed between two states of the specs: plans, rules with proofs, and kernels')
   .argument('<base>', 'a git ref, or a folder with pipelines/ and knobs/')
-  .argument('[head]', 'the same (default: the specs as they are here)')
+  .argument('[head]', 'the same (default: the working tree)')
   .option('-O, --level <0-5>', 'only this level (default: all)')
   .option('--sm <sm_NN>', 'only this target (default: all)')
   .option('--kernels <file...>', 'kernels on which the effect is shown (default: the test kernels)')
   .option('--no-kernels', 'compare what plans mean, and run nothing')
-  .option('--by <metric>', 'what decides whether a kernel was helped', 'weighted')
+  .option('--by <metric>', BY)
   .option('--ptxas <level>', 'also what ptxas makes of them')
   .option('--no-ptxas', 'do not ask ptxas, not even for limits of the budget on what it makes')
   .option('--no-prove', 'do not ask the solver about rules without a stored verdict')

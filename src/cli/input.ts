@@ -3,7 +3,7 @@ import { host } from '../engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
-import { otherVersions, type ProfileFile, parseProfile } from '../lab/profile-file.ts';
+import { otherFunctions, otherVersions, type ProfileFile, parseProfile } from '../lab/profile-file.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { readOri, readPtx, targetFor } from '../read.ts';
 import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
@@ -63,21 +63,12 @@ export function profileOf(file: string): ProfileFile {
 }
 
 /** Warns of functions that a profile counts as something else than what the input holds. */
-export function warnOtherVersions(file: string, program: Program): void {
-  const other = otherVersions(profileOf(file), program);
-  if (other.length === 0) return;
-  const named = other.map((f) => `'${f}'`).join(', ');
-  show([
-    {
-      ...fileFault(
-        file,
-        `the profile is of another version of ${named}: its counts may be those of other blocks`,
-        ['take it anew from this input: `orrery run LAUNCH.yaml --no-opt --profile-out FILE`'],
-      ),
-      severity: 'warning',
-    },
-  ]);
-}
+export const warnOtherVersions = (file: string, program: Program): void =>
+  show(otherVersions(file, profileOf(file), program));
+
+/** Warns of a profile that counts none of the functions of all inputs together. */
+export const warnOtherFunctions = (file: string, functions: Iterable<string>): void =>
+  show(otherFunctions(file, profileOf(file).counts, functions));
 
 /** Warns of hashes that a plan asks for and no function of the input has: what is said for these has no effect. */
 export function warnOtherHashes(file: string, plan: Plan, program: Program): void {

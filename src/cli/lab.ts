@@ -101,3 +101,15 @@ export function metricsOf(text: string): Metric[] {
     );
   });
 }
+
+/** What `--by` names; undefined where it is not given. */
+export function decidingMetric(text: string | undefined): Metric | undefined {
+  if (text === undefined) return undefined;
+  const [by, ...more] = metricsOf(text);
+  return more.length > 0 || by.noisy || by.of === 'module'
+    ? failWith(
+        `--by ${text} decides nothing`,
+        'it is one exact metric of a kernel, such as weighted or cycles',
+      )
+    : by;
+}

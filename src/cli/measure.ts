@@ -4,6 +4,7 @@ import { compileValues, Measurer } from '../lab/measure.ts';
 import { type ModuleMeasure, measureJson, measureText } from '../lab/render/measure.ts';
 import { loadShipped } from '../spec/node.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
+import { warnOtherFunctions } from './input.ts';
 import { heap, type MeasureCliOptions, measureOptions, metricsOf, paint, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, out, Progress, show } from './ui.ts';
@@ -44,6 +45,11 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
   }
   progress.done();
   if (found.every((m) => m.kernels.length === 0)) throw noKernel();
+  if (o.profile !== undefined)
+    warnOtherFunctions(
+      o.profile,
+      found.flatMap((m) => m.kernels.map((k) => k.kernel)),
+    );
   out(o.json === true ? JSON.stringify(measureJson(found), null, 2) : measureText(found, chosen, paint));
   if (found.some((m) => m.kernels.some((k) => k.launches.some((l) => !l.ok)))) throw new CliExit(1);
 }

@@ -2,9 +2,10 @@ import { statSync } from 'node:fs';
 import { basename, extname, join, relative } from 'node:path';
 import { RecipeManager } from '../engine/recipe-manager.ts';
 import { kernelFiles } from '../lab/files.ts';
+import { percent } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
 import { makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
-import { plansFor } from './input.ts';
+import { plansFor, warnOtherFunctions } from './input.ts';
 import { jobsOf } from './jobs.ts';
 import { emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
 import { decisionsText } from './stat.ts';
@@ -90,6 +91,11 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
       { tasks: [...tasks.keys()], workers: Math.min(jobs, tasks.length), together: () => 1, onResult },
     );
   progress.done();
+  if (o.profile !== undefined)
+    warnOtherFunctions(
+      o.profile,
+      results.flatMap((r) => r!.optimized?.functions ?? []),
+    );
   if (o.quiet !== true) {
     const { text, decisions } = summary(tasks, results as OptResult[]);
     err(text);
@@ -163,8 +169,7 @@ function summary(
   tasks: readonly OptTask[],
   results: readonly OptResult[],
 ): { readonly text: string; readonly decisions: string } {
-  const change = (from: number, to: number): string =>
-    from === to ? '' : `${(100 * (to / from - 1)).toFixed(1)} %`;
+  const change = (from: number, to: number): string => (from === to ? '' : percent(to / from));
   const row = (name: string, r: Optimized | null): string[] =>
     r === null
       ? [name, '', '', '', '', pcErr.red('failed')]
@@ -184,6 +189,7 @@ function summary(
     ms: sum((r) => r.ms),
     equal: null,
     decisions: { made: sum((r) => r.decisions.made), shared: sum((r) => r.decisions.shared) },
+    functions: [],
   };
   const rows = [
     ['file', 'before', 'after', 'change', 'time', ''],

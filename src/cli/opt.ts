@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { STANDARD_INPUT } from './files.ts';
+import { warnOtherFunctions } from './input.ts';
 import { jobsOf } from './jobs.ts';
 import { optMany } from './opt-many.ts';
 import { type OptOptions, optimize } from './optimize.ts';
@@ -10,7 +11,8 @@ export async function opt(files: readonly string[], o: OptOptions): Promise<void
   const [file] = files;
   if (files.length > 1 || isFolderOrPattern(file)) return optMany(files, o);
   jobsOf(o.jobs, 1);
-  const { equal } = await optimize(file, o, o.quiet !== true);
+  const { equal, functions } = await optimize(file, o, o.quiet !== true);
+  if (o.profile !== undefined) warnOtherFunctions(o.profile, functions);
   if (equal === false) throw new CliExit(1);
 }
 

@@ -56,6 +56,8 @@ export interface Optimized {
   readonly equal: boolean | null;
   /** Decisions about recipes. */
   readonly decisions: DecisionCounts;
+  /** Names of its functions. */
+  readonly functions: readonly string[];
 }
 
 /** What `--emit` asks for. */
@@ -222,6 +224,7 @@ export async function optimize(
     ms: journal.records.reduce((t, r) => t + r.ms, 0),
     equal: o.check === undefined ? null : equal,
     decisions: journal.decisions,
+    functions: input.program.functions.map((f) => f.name),
   };
 }
 

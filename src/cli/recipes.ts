@@ -2,6 +2,7 @@ import { functionHash } from '../engine/content.ts';
 import { FunctionPlans } from '../engine/function-plans.ts';
 import { recipesFor } from '../engine/reads.ts';
 import { measureRecipe, type RecipeFigure } from '../lab/recipe-measure.ts';
+import { change } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
 import { loadShipped } from '../spec/node.ts';
 import { extendedBy, recipeId } from '../spec/recipes.ts';
@@ -57,9 +58,7 @@ async function measureAgain(name: string, json: boolean): Promise<void> {
       f.metric,
       String(f.now[0] ?? '-'),
       String(f.now[1] ?? '-'),
-      f.now[0] === undefined || f.now[1] === undefined
-        ? ''
-        : `${((f.now[1] / f.now[0] - 1) * 100).toFixed(1)} %`,
+      f.now[0] === undefined || f.now[1] === undefined ? '' : change(f.now[0], f.now[1]),
       f.now.includes(undefined)
         ? pc.dim('not measured here')
         : same(f)

@@ -3,6 +3,7 @@ import { timingRecords } from '../engine/report.ts';
 import { CLASSES } from '../ir/opcode.ts';
 import { type Program, sourceOf } from '../ir/program.ts';
 import { countByClass } from '../lab/classes.ts';
+import { percent } from '../lab/render/table.ts';
 import { duration, grouped, pc, table } from './ui.ts';
 
 /** Instructions before and after, by class; classes that occur in neither are omitted. */
@@ -23,7 +24,7 @@ export function classTable(before: Program, after: Program): string {
 
 function change(a: number, b: number): string {
   if (a === b) return '';
-  const s = `${b > a ? '+' : ''}${b - a}${a > 0 ? ` (${(((b - a) / a) * 100).toFixed(1)} %)` : ''}`;
+  const s = `${b > a ? '+' : ''}${b - a}${a > 0 ? ` (${percent(b / a)})` : ''}`;
   return b < a ? pc.green(s) : pc.yellow(s);
 }
 

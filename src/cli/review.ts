@@ -5,7 +5,7 @@ import { type KernelPair, runAb } from '../lab/ab.ts';
 import { kernelAndLaunchFiles, kernelFiles } from '../lab/files.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { Plans } from '../lab/plans.ts';
-import { specInPlace, specsOfPlace, textInPlace } from '../lab/refs.ts';
+import { foreignWorkingTree, specInPlace, specsOfPlace, textInPlace } from '../lab/refs.ts';
 import { servingTarget } from '../read.ts';
 import { annotations, faultAnnotations } from '../review/annotations.ts';
 import { BUDGET_FILE, type Budget, budgetOf } from '../review/budget.ts';
@@ -19,7 +19,7 @@ import type { Specs } from '../spec/specs.ts';
 import { diffCommand } from './ab.ts';
 import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
-import { baseOf, clock, heap, measureOptions, metricsOf, paint } from './lab.ts';
+import { baseOf, clock, decidingMetric, heap, measureOptions, paint } from './lab.ts';
 import { ptxasPresent } from './ptxas-run.ts';
 import { openSolver, packagedSolver } from './solver.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
@@ -29,7 +29,7 @@ interface DiffCommand {
   readonly level?: string;
   readonly sm?: string;
   readonly kernels?: readonly string[] | false;
-  readonly by: string;
+  readonly by?: string;
   readonly ptxas?: boolean | string;
   readonly prove: boolean;
   readonly solver?: string;
@@ -49,18 +49,21 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const format = formatOf(o, FORMATS);
   if (o.annotations === true && format === 'json' && o.output === undefined)
     failWith('--annotations would stand between the JSON', 'write the JSON to a file: -o review.json');
-  const [by] = metricsOf(o.by);
+  const by = decidingMetric(o.by);
   const { level, sm } = baseOf({ level: o.level, sm: o.sm });
   const patterns = kernelsOf(o);
   // What is mistyped must fail even where nothing differs, so that nobody takes it for the answer.
   kernelAndLaunchFiles(patterns);
   const base = await specsOfPlace(baseName);
+  const headPlace = headName ?? foreignWorkingTree();
+  const headTitle =
+    headName ?? (headPlace === undefined ? 'the working tree' : `the working tree of ${headPlace}`);
   const prefix = headName === undefined ? '' : `${headName}:`;
   let head: Specs;
   let budget: Budget | null;
   try {
-    head = headName === undefined ? await loadShipped() : await specsOfPlace(headName);
-    budget = await limits(headName, o.budget);
+    head = headPlace === undefined ? await loadShipped() : await specsOfPlace(headPlace);
+    budget = await limits(headPlace, o.budget);
   } catch (e) {
     if (e instanceof DiagnosticError && o.annotations === true)
       process.stdout.write(`${faultAnnotations(e.diagnostics, prefix).join('\n')}\n`);
@@ -86,10 +89,10 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const measure =
     patterns.length === 0 ? null : measureOptions({ launches: true, ptxas: o.ptxas ?? asksPtxas }, head);
   const progress = new Progress();
-  const { ask, close } = verdicts(o, headName, progress);
+  const { ask, close } = verdicts(o, headPlace, progress);
   try {
     const result = await runReview(
-      [baseName, headName ?? 'the working tree'],
+      [baseName, headTitle],
       base,
       head,
       { sm, level },
@@ -99,7 +102,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
         const modules = await loadModules(patterns);
         const arms = [
           { name: baseName, ref: baseName },
-          { name: headName ?? 'the working tree', ...(headName !== undefined && { ref: headName }) },
+          { name: headTitle, ...(headPlace !== undefined && { ref: headPlace }) },
         ] as const;
         return runAb(
           modules,
@@ -126,7 +129,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
         ? JSON.stringify(reviewJson(result), null, 2)
         : format === 'markdown'
           ? reviewMarkdown(result)
-          : reviewText(result, paint, (k) => kernelDiff(baseName, headName, o, result, k));
+          : reviewText(result, paint, (k) => kernelDiff(baseName, headPlace, o, result, k));
     if (o.output === undefined) out(text);
     else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
     if (o.annotations === true) {

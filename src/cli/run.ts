@@ -6,7 +6,7 @@ import { type LaunchResult, runLaunch } from '../sim/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
 import { readText, writeWhole } from './files.ts';
-import { planFor, programFor, warnOtherVersions } from './input.ts';
+import { planFor, programFor, warnOtherFunctions, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, grouped, out, pc, table } from './ui.ts';
 
@@ -62,6 +62,11 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
     });
     results.push({ launch, result, program });
   }
+  if (o.profile !== undefined)
+    warnOtherFunctions(
+      o.profile,
+      results.flatMap((r) => r.program.functions.map((f) => f.name)),
+    );
   if (o.profileOut !== undefined)
     writeWhole(
       o.profileOut,

@@ -1,5 +1,5 @@
-import { type Experiment, loadExperiment } from '../lab/experiment.ts';
-import { loadModules, type Module } from '../lab/kernels.ts';
+import { decidedByLaunches, type Experiment, loadExperiment, namesNoMetrics } from '../lab/experiment.ts';
+import { isLaunched, loadModules, type Module } from '../lab/kernels.ts';
 import type { MeasureOptions } from '../lab/measure.ts';
 import { Plans } from '../lab/plans.ts';
 import { type Cell, cellsOf } from '../lab/sweep.ts';
@@ -25,11 +25,15 @@ export async function loadSweep(file: string): Promise<SweepSetup> {
   if (!/\.ya?ml$/.test(file))
     failWith(`${file} is no experiment`, 'an experiment is a YAML file: `orrery sweep --help`');
   const specs = await loadShipped();
-  const experiment = await loadExperiment(file, specs);
-  const modules = await loadModules(experiment.kernels, experiment.folder);
-  const plans = new Plans(experiment.base, Promise.resolve(specs), foreignFaults);
-  const base = experiment.arms[0].arm;
-  for (const m of modules) await plans.plan(base, m.target);
+  const read = await loadExperiment(file, specs);
+  const modules = await loadModules(read.kernels, read.folder);
+  const plans = new Plans(read.base, Promise.resolve(specs), foreignFaults);
+  let launched = namesNoMetrics(read);
+  for (const m of modules) {
+    const plan = await plans.plan(read.arms[0].arm, m.target);
+    launched &&= isLaunched(m, plan);
+  }
+  const experiment = launched ? decidedByLaunches(read) : read;
   const wanted = [...experiment.metrics, ...experiment.bounds.map((b) => b.metric)];
   const ptxas = wanted.some((m) => m.source === 'ptxas');
   const launches = wanted.some((m) => m.source === 'simulator' || m.name === 'cycles');

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { stemOf } from '../lab/files.ts';
 import { recipeOf } from '../lab/recipe.ts';
 import { sweepJson, sweepMarkdown, sweepText } from '../lab/render/sweep.ts';
@@ -46,8 +47,6 @@ const FOR_RUN = ['restart', 'shard', 'best', 'format', 'json'] as const;
 const FORMATS = ['text', 'markdown', 'json'];
 /** Share of the cells after which the time left is told: the first are slow, because code is still being compiled. */
 const FIRST_SHARE = 0.05;
-/** Exit code of a command that a signal ended, by custom: 128 and the signal's number. */
-const INTERRUPTED = 130;
 
 /** `orrery sweep`. */
 export async function sweep(file: string, o: SweepCommand): Promise<void> {
@@ -72,16 +71,16 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
 
   const before = places.length - missing.length;
   let finished = 0;
-  let stopped = false;
-  const stop = () => {
-    stopped = true;
+  let stopped: NodeJS.Signals | null = null;
+  const stop = (signal: NodeJS.Signals) => {
+    stopped = signal;
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
   const progress = new Progress();
   const start = performance.now();
   const whole = await run(missing, {
-    stop: () => stopped,
+    stop: () => stopped !== null,
     onCell: (at, result) => {
       const cell = { ...cells[at], result };
       results.add(cell);
@@ -96,7 +95,8 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   process.off('SIGINT', stop).off('SIGTERM', stop);
   if (!whole) {
     err(`stopped: ${before + finished} of ${places.length} cells are in ${path}; the same command goes on`);
-    throw new CliExit(INTERRUPTED);
+    // By custom, the exit code of a command that a signal ended.
+    throw new CliExit(128 + constants.signals[stopped ?? 'SIGINT']);
   }
   const ordered = places.map((at) => done.get(cellKey(cells[at]))!);
   // Workers finish in any order, and a sweep that was interrupted and resumed has yet another.
@@ -139,7 +139,7 @@ export async function merge(file: string, parts: readonly string[], o: ReportCom
   if (missing.length > 0)
     failWith(
       `${missing.length} of ${cells.length} cells are in none of the files, the first of them arm ${missing[0].arm} on ${missing[0].file}`,
-      'a shard is missing, or was not ended: the command that began it goes on with it',
+      'name the results of every shard; a shard that was interrupted is resumed by the command that started it',
     );
   const stem = stemOf(file).replace(/\.experiment$/, '');
   const path = o.output ?? `${stem}.results.jsonl`;

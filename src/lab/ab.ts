@@ -4,16 +4,18 @@ import type { Journal } from '../engine/journal.ts';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
+import type { Program } from '../ir/program.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Arm } from './arms.ts';
 import type { DiskCache } from './disk-cache.ts';
 import { type Equality, equalityOf } from './equality.ts';
 import { stemOf } from './files.ts';
-import { type Lowered, lowerModule, type Module, noKernel } from './kernels.ts';
+import { type Lowered, lowerModule, type Module, noKernel, readWhole } from './kernels.ts';
 import { compileValues, type MeasureOptions, Measurer } from './measure.ts';
-import { improves, METRICS, type Metric, metricOf, totalOf, type Values } from './metrics.ts';
+import { improves, METRICS, type Metric, metricOf, totalOf, usualMetric, type Values } from './metrics.ts';
 import { type PlanDifference, planDifferences } from './plan-differences.ts';
 import type { Plans } from './plans.ts';
+import { otherFunctions, otherVersions, parseProfile } from './profile-file.ts';
 import { functionsOf } from './statics.ts';
 import { bootstrapMean, geometricMean, median } from './statistics.ts';
 import { firstDifference, sameCode, type Why } from './why.ts';
@@ -83,7 +85,8 @@ export interface AbOptions {
   readonly measure: MeasureOptions;
   /** Cache of phase results that outlives this process. */
   readonly disk?: DiskCache;
-  readonly by: Metric;
+  /** The metric that decides whether a kernel was helped. Default: `usualMetric`. */
+  readonly by?: Metric;
   /** Timed runs of each arm; 0: no timing. */
   readonly repeat: number;
   readonly minEffect: number;
@@ -123,23 +126,41 @@ export async function runAb(
     arms: [nameOf(arms[0], trials, 0), nameOf(arms[1], trials, 1)] as const,
     differences,
     unread,
-    by: opts.by,
     minEffect: opts.minEffect,
-    warnings: trials.flatMap((t) => t.inputs[0].warnings),
+    warnings: [
+      ...trials.flatMap((t) => t.inputs[0].warnings),
+      ...([0, 1] as const).flatMap((i) =>
+        profileWarnings(
+          arms[i],
+          trials.map((t) => t.inputs[i].program),
+        ),
+      ),
+    ],
   };
   if (differences.every((d) => d.kind === 'knob' && unread.includes(d.name)))
-    return { ...head, status: 'no effect', metrics: [], noisy: [], kernels: [], equal: true };
-  const kernels: KernelPair[] = [];
+    return {
+      ...head,
+      by: opts.by ?? usualMetric(false),
+      status: 'no effect',
+      metrics: [],
+      noisy: [],
+      kernels: [],
+      equal: true,
+    };
+  const measured: Undecided[] = [];
   const compile: Pair<Values>[] = [];
   for (const t of trials) {
     opts.progress?.(`${t.module.file}: metrics`);
-    kernels.push(...(await compareKernels(t, opts)));
+    measured.push(...(await compareKernels(t, opts)));
     compile.push([compileValues(t.journals[0]), compileValues(t.journals[1])]);
   }
-  if (kernels.length === 0) throw noKernel();
+  if (measured.length === 0) throw noKernel();
+  const by = opts.by ?? usualMetric(measured.every((k) => k.values['warp-instructions'] !== undefined));
+  const kernels = measured.map((k) => ({ ...k, verdict: verdictOf(by, k.values[by.name]) }));
   const noisy = opts.repeat > 0 ? timing(trials, opts) : [];
   return {
     ...head,
+    by,
     status: 'measured',
     metrics: summaries(kernels, compile),
     noisy,
@@ -152,6 +173,17 @@ const nameOf = (arm: Arm, trials: readonly Trial[], i: 0 | 1) => ({
   name: arm.name,
   plans: Object.fromEntries(trials.map((t) => [t.plans[i].sm, t.plans[i].hash])),
 });
+
+/** What is doubtful about the profile of an arm, if it has one. */
+function profileWarnings({ profile: file }: Arm, programs: readonly Program[]): Diagnostic[] {
+  if (file === undefined) return [];
+  const profile = parseProfile(readWhole(file), file);
+  const names = programs.flatMap((p) => p.functions.map((f) => f.name));
+  return [
+    ...programs.flatMap((p) => otherVersions(file, profile, p)),
+    ...otherFunctions(file, profile.counts, names),
+  ];
+}
 
 async function trialOf(module: Module, arms: Pair<Arm>, plans: Plans, opts: AbOptions): Promise<Trial> {
   const a = await plans.plan(arms[0], module.target);
@@ -176,21 +208,24 @@ function settings(trials: readonly Trial[]): { differences: PlanDifference[]; un
   const read = new Set<string>();
   for (const t of trials) {
     const key = `${t.plans[0].hash} ${t.plans[1].hash}`;
-    if (!seen.has(key)) for (const d of planDifferences(...t.plans)) found.set(`${d.kind} ${d.name}`, d);
+    if (!seen.has(key)) for (const d of planDifferences(...t.plans)) found.set(JSON.stringify(d), d);
     seen.add(key);
     for (const j of t.journals) for (const r of j.records) for (const k of r.knobsRead) read.add(k);
   }
   const differences = [...found.values()];
-  const unread = differences.filter((d) => d.kind === 'knob' && !read.has(d.name)).map((d) => d.name);
-  return { differences, unread };
+  const unread = differences.flatMap((d) => (d.kind === 'knob' && !read.has(d.name) ? [d.name] : []));
+  return { differences, unread: [...new Set(unread)] };
 }
 
-async function compareKernels(t: Trial, opts: AbOptions): Promise<KernelPair[]> {
+/** One kernel under both arms, before it is known which metric decides. */
+type Undecided = Omit<KernelPair, 'verdict'>;
+
+async function compareKernels(t: Trial, opts: AbOptions): Promise<Undecided[]> {
   const measurer = new Measurer(t.module, t.inputs[0], opts.measure);
   const [a, b] = [t.journals[0].last, t.journals[1].last];
   const before = await measurer.kernels(a, t.plans[0]);
   const after = await measurer.kernels(b, t.plans[1]);
-  const out: KernelPair[] = [];
+  const out: Undecided[] = [];
   for (const x of before) {
     const y = after.find((k) => k.kernel === x.kernel);
     if (y === undefined) continue;
@@ -204,7 +239,6 @@ async function compareKernels(t: Trial, opts: AbOptions): Promise<KernelPair[]> 
       kernel: x.kernel,
       label: x.kernel,
       values,
-      verdict: verdictOf(opts.by, values[opts.by.name]),
       // The measurer returns the same object for equal programs.
       equal: [first, before === after ? first : equalityOf(t.inputs[1].program, b, y, t.plans[1])],
       why: before === after || sameCode(a, b, names) ? null : firstDifference(...t.journals, names),

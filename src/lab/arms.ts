@@ -121,6 +121,9 @@ function moveOf(text: string): Move {
   return { phase: m[1], at: m[2] as Move['at'], anchor: m[3] };
 }
 
+/** A move as a word of an arm. */
+export const moveText = (m: Move): string => `move:${m.phase}@${m.at}:${m.anchor}`;
+
 /** An arm in one line, which `parseArm` can read. */
 export function armText(a: Arm): string {
   const words = [
@@ -134,7 +137,7 @@ export function armText(a: Arm): string {
     ...(a.disable ?? []).map((p) => `disable:${p}`),
     ...(a.rules ?? []).map((r) => `rules:${r}`),
     ...(a.profile === undefined ? [] : [`profile:${a.profile}`]),
-    ...(a.moves ?? []).map((m) => `move:${m.phase}@${m.at}:${m.anchor}`),
+    ...(a.moves ?? []).map(moveText),
   ];
   return words.length === 0 ? 'base' : words.join(' ');
 }

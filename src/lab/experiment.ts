@@ -17,7 +17,7 @@ import {
   MOST_ARMS,
 } from './designs.ts';
 import { exactMetric } from './exact-metric.ts';
-import type { Metric } from './metrics.ts';
+import { type Metric, metricOf, usualMetric } from './metrics.ts';
 import type { Base } from './plans.ts';
 
 /** An arm of an experiment, with its chosen levels. */
@@ -50,12 +50,21 @@ export interface Experiment {
   readonly bounds: readonly Bound[];
 }
 
-/** The deciding metrics if the experiment names none. */
-const USUAL_METRICS = ['weighted', 'pressure.R'];
 const USUAL_STEPS = 4;
 
+const usualMetrics = (launched: boolean): readonly Metric[] => [
+  usualMetric(launched),
+  metricOf('pressure.R')!,
+];
+
+/** Does an experiment leave open which metrics decide? */
+export const namesNoMetrics = ({ spec }: Experiment): boolean => spec.data.metrics === undefined;
+
+/** An experiment that names no metrics, with those that decide where launches run every kernel. */
+export const decidedByLaunches = (e: Experiment): Experiment => ({ ...e, metrics: usualMetrics(true) });
+
 /**
- * Reads an experiment.
+ * Reads an experiment. One that names no metrics gets those for kernels without launches.
  *
  * @param specs specs in which knobs and phases are looked up
  * @throws DiagnosticError with every problem, each at its line
@@ -70,9 +79,10 @@ export async function loadExperiment(path: string, specs: Specs): Promise<Experi
     ...switchFactors(data, spec, specs, issues),
     ...positionFactors(data, spec, specs, issues),
   ];
-  const metrics = (data.metrics ?? USUAL_METRICS).flatMap((name, i) =>
-    exactMetric(name, { file: spec, path: ['metrics', i] }, issues, 'experiment-metric'),
-  );
+  const metrics =
+    data.metrics?.flatMap((name, i) =>
+      exactMetric(name, { file: spec, path: ['metrics', i] }, issues, 'experiment-metric'),
+    ) ?? usualMetrics(false);
   const bounds = (data.constraints ?? []).flatMap(({ metric, ...bound }, i) =>
     exactMetric(metric, { file: spec, path: ['constraints', i, 'metric'] }, issues, 'experiment-metric').map(
       (m) => ({ metric: m, ...bound }) as Bound,

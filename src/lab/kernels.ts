@@ -89,3 +89,10 @@ export function lowerModule(m: Module, plan: Plan): Lowered {
   const { program, module, warnings } = (m.file.endsWith('.ori') ? readOri : readPtx)(m.text, plan, m.file);
   return { program, ptx: module, key, warnings };
 }
+
+/** Do launches run every kernel of a module? */
+export const isLaunched = (m: Module, plan: Plan): boolean =>
+  m.launches.length > 0 &&
+  lowerModule(m, plan).program.functions.every(
+    (f) => f.kind !== 'entry' || m.launches.some((l) => l.kernel === f.name),
+  );

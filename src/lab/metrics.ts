@@ -84,3 +84,13 @@ export const metricOf = (name: string): Metric | undefined => byName.get(name);
 
 /** Is `b` better than `a`? Equal is not. */
 export const improves = (m: Metric, a: number, b: number): boolean => (m.better === 'less' ? b < a : b > a);
+
+/**
+ * The metric that decides if none is named: what warps carried out, if launches tell that of every kernel; otherwise the estimate
+ * of it.
+ */
+export const usualMetric = (launched: boolean): Metric =>
+  metricOf(launched ? 'warp-instructions' : 'weighted')!;
+
+/** A deciding metric in words, which tell an estimate from a count. */
+export const decidedBy = (m: Metric): string => `by ${m.name}${m.source === 'model' ? ', an estimate' : ''}`;

@@ -46,7 +46,7 @@ export function placedDifferences(a: Plan, b: Plan): PlacedDifference[] {
     const [x, y] = [planWhere(a, texts), planWhere(b, texts)];
     if (x === null || y === null) continue;
     const which = texts.join(', ');
-    for (const { difference: d, phase } of differencesOf(x, y)) {
+    for (const { difference: d, phase } of differencesOf(x, y, which)) {
       const key = JSON.stringify(d);
       const known = said.get(key) ?? [];
       if (known.some((c) => c.every((t) => texts.includes(t)))) continue;
@@ -75,7 +75,8 @@ function planWhere(p: Plan, texts: readonly string[]): Plan | null {
   }
 }
 
-function differencesOf(a: Plan, b: Plan): PlacedDifference[] {
+/** @param which functions that both plans are for; null: all */
+function differencesOf(a: Plan, b: Plan, which: string | null = null): PlacedDifference[] {
   const out: PlacedDifference[] = [];
   const say = (
     kind: PlanDifference['kind'],
@@ -90,7 +91,8 @@ function differencesOf(a: Plan, b: Plan): PlacedDifference[] {
   say('target', '', a.sm, b.sm);
   // Recipes themselves make no difference; only what they set does.
   for (const name of new Set([...a.knobs.keys(), ...b.knobs.keys()]))
-    if (name !== MANAGER_KNOB) say('knob', name, knobValueText(a, name), knobValueText(b, name));
+    if (name !== MANAGER_KNOB)
+      say('knob', name, knobValueText(a, name, which), knobValueText(b, name, which));
   if (a.sm === b.sm)
     for (const path of new Set([...a.backend.origins.keys(), ...b.backend.origins.keys()]))
       say('fact', path, factText(a, path), factText(b, path));

@@ -5,7 +5,7 @@ import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { PlanRequest, Specs } from '../spec/resolve.ts';
-import { type Arm, armText, type Move } from './arms.ts';
+import { type Arm, armText, type Move, moveText } from './arms.ts';
 import { readWhole } from './kernels.ts';
 import { parseProfile } from './profile-file.ts';
 import { specsOfPlace } from './refs.ts';
@@ -130,16 +130,17 @@ export class Plans {
     // Faults of a file are reported by whoever makes the plan, together with all others.
     if (still) return faults.length > 0 ? base : specs;
     if (faults.length > 0) throw new DiagnosticError(faults);
-    return withSpec(specs, movedOrder(request.order, arm.moves));
+    return withSpec(specs, movedOrder(request.order, arm.moves), MOVED);
   }
 }
 
-/** An order that extends another by moves; positions in messages refer to its text. */
-function movedOrder(order: string, moves: readonly Move[]): SpecFile {
-  const edits = moves.map((m) => ({ move: m.phase, [m.at]: m.anchor }));
-  const text = orderText(order, moves);
-  return { file: MOVED, text, kind: 'order', data: { kind: 'order', extends: order, edits } };
-}
+/** An order that extends another by moves. What is wrong with it is said of the words of the arm: there is no file. */
+const movedOrder = (order: string, moves: readonly Move[]): SpecFile => ({
+  file: moves.map(moveText).join(' '),
+  text: '',
+  kind: 'order',
+  data: { kind: 'order', extends: order, edits: moves.map((m) => ({ move: m.phase, [m.at]: m.anchor })) },
+});
 
 /** The YAML of an order that extends another by moves. */
 export const orderText = (order: string, moves: readonly Move[], title?: string): string =>

@@ -1,4 +1,4 @@
-import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
@@ -94,8 +94,45 @@ const noProfile = (file: string): DiagnosticError =>
     ]),
   ]);
 
-/** Functions of a program for which a profile has counts of another version. */
-export const otherVersions = (profile: ProfileFile, program: Program): string[] =>
-  program.functions
+const warning = (file: string, message: string, note: string): Diagnostic => ({
+  ...fileFault(file, message, [note]),
+  severity: 'warning',
+});
+const RECORD = '`orrery run LAUNCH.yaml --no-opt --profile-out FILE`';
+
+/** Warns of functions that a profile counts as something else than what a program holds. */
+export function otherVersions(file: string, profile: ProfileFile, program: Program): Diagnostic[] {
+  const named = program.functions
     .filter((f) => profile.versions.has(f.name) && profile.versions.get(f.name) !== versionOf(f))
-    .map((f) => f.name);
+    .map((f) => `'${f.name}'`);
+  if (named.length === 0) return [];
+  return [
+    warning(
+      file,
+      `the profile is of another version of ${named.join(', ')}: its counts may be those of other blocks`,
+      `take it anew from this input: ${RECORD}`,
+    ),
+  ];
+}
+
+/**
+ * Warns of a profile that counts nothing of what it is used for.
+ *
+ * @param functions names of functions of all programs that it is used for, their kernels at least
+ */
+export function otherFunctions(file: string, profile: Profile, functions: Iterable<string>): Diagnostic[] {
+  const counted = Object.keys(profile);
+  for (const f of functions) if (Object.hasOwn(profile, f)) return [];
+  const named = counted.slice(0, MOST_NAMED).map((f) => `'${f}'`);
+  if (counted.length > MOST_NAMED) named.push(`${counted.length - MOST_NAMED} more`);
+  return [
+    warning(
+      file,
+      `the profile has no effect: it counts ${named.length === 0 ? 'no function' : `${named.join(', ')}, which the input does not have`}`,
+      `take one from this input: ${RECORD}`,
+    ),
+  ];
+}
+
+/** Functions named in a warning before the rest is only counted. */
+const MOST_NAMED = 5;

@@ -1,14 +1,14 @@
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import { runPipeline } from '../engine/pipeline.ts';
-import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
-import { ROOT } from '../spec/node.ts';
-import type { Specs } from '../spec/specs.ts';
+import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
+import { ROOT, withFiles } from '../spec/node.ts';
+import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
 import type { RecipeSpec } from '../spec/types.generated.ts';
 import { loadModules, lowerModule } from './kernels.ts';
 import { type MeasureOptions, Measurer } from './measure.ts';
 import { metricOf, type Values } from './metrics.ts';
-import { Plans } from './plans.ts';
+import { DEFAULT_SM, Plans } from './plans.ts';
 
 /** One measurement of a recipe: as stated in its file, and as measured now. */
 export interface RecipeFigure {
@@ -32,6 +32,7 @@ export interface KnownInput {
 /**
  * Repeats the measurements that a recipe states, without it and with it, for the first of its targets.
  *
+ * @param name of a recipe that ships, or the path of one
  * @param known by input
  * @throws DiagnosticError if there is no such recipe, if it states no measurements, or if a kernel or metric does not
  * exist
@@ -43,33 +44,36 @@ export async function measureRecipe(
   tell: (text: string) => void = () => {},
   known = new Map<string, KnownInput>(),
 ): Promise<RecipeFigure[]> {
-  const file = specs.recipes.get(name);
-  const data = file?.data as RecipeSpec.Recipe | undefined;
-  if (file === undefined || data?.measured === undefined)
-    throw new DiagnosticError([
-      fileFault(
-        file?.file ?? '',
-        file === undefined
-          ? `there is no recipe '${name}'`
-          : `recipe '${name}' says nothing of what was measured`,
-        [
-          `recipes that do are ${[...specs.recipes]
-            .filter(([, f]) => f.data.measured !== undefined)
-            .map(([n]) => n)
-            .join(', ')}`,
-        ],
-      ),
-    ]);
   const base = {
     level: null,
-    sm: data.sm?.[0] ?? null,
-    order: 'binary',
+    sm: null,
+    order: DEFAULT_ORDER,
     knobSets: [],
     set: [],
     disable: [],
   };
+  const { specs: all, faults } = await withFiles(specs, { ...base, sm: DEFAULT_SM, recipes: [name] });
+  if (faults.length > 0) throw new DiagnosticError(faults);
+  const file = all.recipes.get(name);
+  const data = file?.data as RecipeSpec.Recipe | undefined;
+  if (file === undefined || data?.measured === undefined) {
+    const others = [...specs.recipes].flatMap(([n, f]) => (f.data.measured === undefined ? [] : [n]));
+    const near = nearest(name, others);
+    throw file === undefined
+      ? wrong('', `there is no recipe '${name}'`, [
+          near.length > 0 ? `did you mean '${near[0]}'?` : `name a file, or one of ${others.join(', ')}`,
+        ])
+      : wrong(file.file, `recipe '${name}' says nothing of what was measured`, [
+          `those that do are ${others.join(', ')}`,
+        ]);
+  }
+  // As everywhere, what a file names is relative to it; those that ship name test kernels.
+  const folder = specs.recipes.has(name) ? ROOT : dirname(resolve(name));
   const plansOf = (nvopt?: number): Plans =>
-    new Plans({ ...base, ...(nvopt === undefined ? {} : { nvopt }) }, Promise.resolve(specs));
+    new Plans(
+      { ...base, sm: data.sm?.[0] ?? null, ...(nvopt === undefined ? {} : { nvopt }) },
+      Promise.resolve(all),
+    );
   const plans = plansOf();
   const out: RecipeFigure[] = [];
   for (const entry of data.measured.kernels) {
@@ -79,7 +83,7 @@ export async function measureRecipe(
       if (meant === undefined) throw wrong(file.file, `there is no metric '${metric}'`);
       if (meant.noisy) throw wrong(file.file, `metric '${metric}' is another in every run`);
     }
-    const [module] = await loadModules([join(ROOT, entry.file)]);
+    const [module] = await loadModules([join(folder, entry.file)]);
     const sides = [];
     const { nvopt } = entry;
     for (const [arm, of] of [
@@ -120,5 +124,5 @@ export async function measureRecipe(
   return out;
 }
 
-const wrong = (file: string, message: string): DiagnosticError =>
-  new DiagnosticError([fileFault(file, message, [])]);
+const wrong = (file: string, message: string, notes: readonly string[] = []): DiagnosticError =>
+  new DiagnosticError([fileFault(file, message, notes)]);

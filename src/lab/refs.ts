@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import type { SpecFile, SpecKind } from '../spec/document.ts';
@@ -12,21 +12,45 @@ const fail = (message: string, notes: readonly string[] = []): never => {
   throw new DiagnosticError([fileFault('', message, notes)]);
 };
 
+const noGit = (): never => fail('git cannot be run', ['a ref needs git on PATH']);
+
 function git(folder: string, args: readonly string[], input?: string): Buffer | null {
   const r = spawnSync('git', args, { cwd: folder, input, maxBuffer: MOST_BYTES });
-  if (r.error !== undefined) return fail('git cannot be run', ['a ref needs git on PATH']);
+  if (r.error !== undefined) return noGit();
   return r.status === 0 ? r.stdout : null;
 }
 
-/** The repository with the specs: the one in which the command runs if it has them, else Orrery's own. */
-function repository(): string {
+const hasSpecs = (folder: string): boolean => existsSync(join(folder, 'pipelines', 'phases.yaml'));
+
+/**
+ * The repository with the specs: the one in which the command runs if it has them, else Orrery's own.
+ * @returns its top folder; null if neither has any, or git cannot be run
+ */
+function specRepository(): string | null {
   for (const folder of [process.cwd(), ROOT]) {
-    const top = git(folder, ['rev-parse', '--show-toplevel'])?.toString().trim();
-    if (top !== undefined && existsSync(join(top, 'pipelines', 'phases.yaml'))) return top;
+    const r = spawnSync('git', ['rev-parse', '--show-toplevel'], { cwd: folder, encoding: 'utf8' });
+    const top = r.status === 0 ? r.stdout.trim() : '';
+    if (top !== '' && hasSpecs(top)) return top;
   }
+  return null;
+}
+
+function repository(): string {
+  const top = specRepository();
+  if (top !== null) return top;
+  if (spawnSync('git', ['--version']).error !== undefined) return noGit();
   return fail('there is no git repository with specs here', [
     'a ref names a commit of the repository that holds pipelines/phases.yaml',
   ]);
+}
+
+/**
+ * The working tree of the repository whose commits refs name, as a place for `specsOfPlace`; undefined if it is that of this
+ * installation.
+ */
+export function foreignWorkingTree(): string | undefined {
+  const top = specRepository();
+  return top === null || realpathSync(top) === realpathSync(ROOT) ? undefined : top;
 }
 
 /** Hash of the commit that a ref names. */
@@ -95,7 +119,7 @@ export async function specInPlace(place: string, name: string, kind: SpecKind): 
 export async function specsOfPlace(place: string): Promise<Specs> {
   const folder = resolve(place);
   if (isFolder(folder)) {
-    if (!existsSync(join(folder, 'pipelines', 'phases.yaml')))
+    if (!hasSpecs(folder))
       return fail(`the folder '${place}' holds no specs`, ['it is one with pipelines/ and knobs/ in it']);
     return loadShipped(folder);
   }

@@ -1,3 +1,4 @@
+import { inBasicBlocks } from '../analysis/basic-blocks.ts';
 import { isControl, targets } from '../analysis/cfg.ts';
 import { Pool } from '../analysis/liveness.ts';
 import { statedThreads, USUAL_BLOCK } from '../analysis/occupancy.ts';
@@ -47,7 +48,11 @@ export function staticValues(
     v[name] = 0;
   for (const c of CLASSES) v[`instructions.${c}`] = v[`weighted.${c}`] = 0;
   for (const s of MEMORY) v[`memory.${s}`] = 0;
-  const functions = functionsOf(program, kernel);
+  // A jump in the middle of a block would hide from the estimate how often what follows is run. A profile counts the blocks as they
+  // are.
+  const functions = functionsOf(program, kernel).map((f) =>
+    profile?.[f.name] === undefined ? inBasicBlocks(f) : f,
+  );
   const calls = callWeights(functions, profile);
   const pressure = { R: 0, UR: 0, P: 0, UP: 0 };
   let depth = 0;

@@ -158,11 +158,15 @@ function phaseReasons(p: PlanPhase, q: PlanPhase, a: Plan, b: Plan): string[] {
   return out;
 }
 
-/** A knob's value in a plan, for display. */
-export function knobValueText(plan: Plan, name: string): string {
+/**
+ * A knob's value in a plan, for display.
+ *
+ * @param known for which functions the plan is, if that is said beside the value
+ */
+export function knobValueText(plan: Plan, name: string, known: string | null = null): string {
   const k = plan.knobs.get(name);
   if (k === undefined || k.value === null) return 'unset';
-  return `${JSON.stringify(k.value)}${k.when === null ? '' : ` for ${k.when}`}`;
+  return `${JSON.stringify(k.value)}${k.when === known || k.when === null ? '' : ` for ${k.when}`}`;
 }
 
 /** Differing lines of the functions that differ between two programs. */

@@ -1,6 +1,6 @@
-import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
-import { isControl } from '../ir/flow.ts';
-import type { Pass, PassContext } from './pass.ts';
+import { cutBehindControl } from '../analysis/basic-blocks.ts';
+import { edit } from '../ir/draft/index.ts';
+import type { Pass } from './pass.ts';
 
 /**
  * Phase 6, SetControlFlowOpLastInBB: splits blocks so that a control operation is always last.
@@ -17,17 +17,9 @@ import type { Pass, PassContext } from './pass.ts';
  * unreachable block, which branch-opt removes.
  * Bound: one look at each instruction; a block with k inner control operations becomes k + 1 blocks.
  */
-export const splitControlFlow: Pass = (fn, ctx) => edit(fn, (d) => splitBlocks(d, ctx));
-
-function splitBlocks(d: Draft, ctx: PassContext): void {
-  for (const b of d.layout()) {
-    const behind: Ins[] = [];
-    for (let n = d.first(b); n >= 0 && n !== d.last(b); n = d.next(n))
-      if (isControl(d.at(n))) behind.push(d.next(n));
-    if (behind.length === 0) continue;
-    d.cut(b, behind);
-    ctx.remark('passed', 'block-split', `BB${d.id(b)} cut into ${behind.length + 1} blocks`, {
-      block: d.id(b),
-    });
-  }
-}
+export const splitControlFlow: Pass = (fn, ctx) =>
+  edit(fn, (d) =>
+    cutBehindControl(d, (block, pieces) =>
+      ctx.remark('passed', 'block-split', `BB${block} cut into ${pieces} blocks`, { block }),
+    ),
+  );

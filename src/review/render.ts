@@ -3,7 +3,7 @@ import { abMarkdown } from '../lab/render/ab-markdown.ts';
 import { abText } from '../lab/render/ab-text.ts';
 import { statusLine } from '../lab/render/ab-words.ts';
 import { abJson, OUTPUT_VERSION } from '../lab/render/json.ts';
-import { type Paint, plural, shortened, WIDTH } from '../lab/render/table.ts';
+import { type Paint, plural, WIDTH, wrapped } from '../lab/render/table.ts';
 import { brokenText } from './budget.ts';
 import type { Change } from './changes.ts';
 import type { Review } from './review.ts';
@@ -55,7 +55,7 @@ export function reviewText(r: Review, paint: Paint, again: (k: KernelPair) => st
     `${paint.bold('base')}  ${r.base}`,
     `${paint.bold('head')}  ${r.head}`,
     '',
-    shortened(r.faults.length > 0 ? paint.bad(reviewLine(r)) : paint.bold(reviewLine(r)), 3 * WIDTH),
+    ...wrapped(reviewLine(r), WIDTH).map(r.faults.length > 0 ? paint.bad : paint.bold),
   ];
   for (const f of r.faults) out.push('', f.text);
   for (const b of r.broken) out.push('', paint.bad(brokenText(b)), `  ${paint.dim(b.place)}`);

@@ -352,7 +352,7 @@ arms?: string[]
  */
 kernels: string[]
 /**
- * What counts; the first decides which arm is best. Missing: weighted, then pressure.R.
+ * What counts; the first decides which arm is best. Missing: warp-instructions if every kernel has a launch, else weighted; then pressure.R.
  * 
  * Items: Name of an exact metric of a kernel.
  */
@@ -1558,7 +1558,7 @@ kernel?: string
 hash?: string[]
 }
 /**
- * What it does to kernels, without it and with it, on the first of its targets: `orrery recipes --measure NAME` measures it again.
+ * What it does to kernels, without it and with it, on the first of its targets: `orrery recipes --measure RECIPE` measures it again.
  */
 export interface Measured {
 /**
@@ -1579,7 +1579,7 @@ export interface Kernel {
  */
 nvopt?: number
 /**
- * PTX, relative to the folder of the project.
+ * PTX, relative to the recipe; in one that ships, relative to the folder of the project.
  */
 file: string
 /**

@@ -108,7 +108,7 @@ for (const [, command, mark] of text.matchAll(/```sh\n(.*)\n```\n\n<!-- (shows-\
   const r = spawnSync('sh', ['-c', command.replace(/\bnpx orrery\b/g, orrery)], {
     cwd: folder,
     encoding: 'utf8',
-    env: { ...process.env, NO_COLOR: '1', ORRERY: orrery },
+    env: { ...process.env, NO_COLOR: '1' },
   });
   if (r.status !== 0) throw new Error(`${command}: ${r.stderr}`);
   put(mark, `\`\`\`\n${r.stdout.trimEnd()}\n\`\`\``);

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import optuna
 
@@ -24,16 +25,43 @@ def arm_of(trial):
     }
 
 
+def start(kernels):
+    """Starts orrery: that of the clone with this file, or else on PATH, unless ORRERY says how it is called."""
+    own = Path(__file__).resolve().parents[2] / "bin" / "orrery.js"
+    usual = ["node", str(own)] if own.exists() else ["orrery"]
+    command = os.environ["ORRERY"].split() if "ORRERY" in os.environ else usual
+    try:
+        return subprocess.Popen(
+            [*command, "evaluate", "--kernels", kernels],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+    except OSError as e:
+        sys.exit(
+            f"error: '{command[0]}' cannot be run ({e.strerror})\n"
+            "  put orrery on PATH, or say in ORRERY how it is called"
+        )
+
+
 def main():
+    if len(sys.argv) < 2:
+        sys.exit("usage: python optuna_search.py 'kernels/*.ptx' [trials]")
     kernels, trials = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 50
-    command = os.environ.get("ORRERY", "orrery").split() + ["evaluate", "--kernels", kernels]
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=1))
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as orrery:
+    with start(kernels) as orrery:
         for _ in range(trials):
             trial = study.ask()
-            print(json.dumps({"id": trial.number, **arm_of(trial)}), file=orrery.stdin, flush=True)
-            answer = json.loads(orrery.stdout.readline())
+            try:
+                print(json.dumps({"id": trial.number, **arm_of(trial)}), file=orrery.stdin, flush=True)
+            except BrokenPipeError:
+                pass
+            line = orrery.stdout.readline()
+            if line == "":
+                # orrery has said itself what ended it.
+                sys.exit(1)
+            answer = json.loads(line)
             # An arm that breaks a kernel, or is no plan, is worth nothing.
             if answer["ok"]:
                 study.tell(trial, answer["ratios"]["weighted"])

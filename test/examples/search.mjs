@@ -1,17 +1,38 @@
 // The same with nothing but Node, for a search of one's own: `node search.mjs 'kernels/*.ptx' [rounds]`. Each round changes one
 // thing of the best arm so far, and keeps it where that is no worse.
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
 
 const [kernels, rounds = '30'] = process.argv.slice(2);
-const [command, ...words] = (process.env.ORRERY ?? 'orrery').split(' ');
+if (kernels === undefined) fail("usage: node search.mjs 'kernels/*.ptx' [rounds]");
+// orrery is that of the clone with this file, or else on PATH, unless ORRERY says how it is called.
+const own = fileURLToPath(new URL('../../bin/orrery.js', import.meta.url));
+const [command, ...words] =
+  process.env.ORRERY?.split(' ') ?? (existsSync(own) ? [process.execPath, own] : ['orrery']);
 const orrery = spawn(command, [...words, 'evaluate', '--kernels', kernels], {
   stdio: ['pipe', 'pipe', 'inherit'],
 });
+orrery.on('error', (e) =>
+  fail(`error: '${command}' cannot be run (${e.code})\n  put orrery on PATH, or say in ORRERY how it is called`),
+);
+// What ends orrery it says itself, and then no answer comes.
+orrery.stdin.on('error', () => {});
 const answers = createInterface({ input: orrery.stdout })[Symbol.asyncIterator]();
 const ask = async (arm) => {
   orrery.stdin.write(`${JSON.stringify(arm)}\n`);
-  return JSON.parse((await answers.next()).value);
+  const { done, value } = await answers.next();
+  if (done) {
+    await new Promise((ended) => (orrery.exitCode === null ? orrery.on('close', ended) : ended()));
+    process.exit(1);
+  }
+  return JSON.parse(value);
 };
 
 const switches = ['GeneralOptimizeEarly', 'GeneralOptimizeMid', 'GeneralOptimizeLate'];

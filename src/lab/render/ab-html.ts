@@ -10,7 +10,7 @@ import {
   sorted,
   statusLine,
 } from './ab-words.ts';
-import { change, number, percent, shortened } from './table.ts';
+import { change, number, percent } from './table.ts';
 
 const html = (s: string): string =>
   s.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
@@ -71,6 +71,14 @@ ${noisy.length === 0 ? '' : `<table><tr><th>noisy metric</th><th>A</th><th>B</th
 <h2>${html(r.by.title)}, kernel by kernel</h2>
 ${bars(r, kernels)}
 ${diffs.length === 0 ? '' : `<h2>What differs first</h2>${diffs.join('\n')}`}`;
+}
+
+/** Cuts a text in the middle, because start and end tell names apart; the graphic has room for no more. */
+function shortened(text: string, width: number): string {
+  const chars = [...text];
+  if (chars.length <= width) return text;
+  const left = Math.ceil((width - 1) / 2);
+  return `${chars.slice(0, left).join('')}…${chars.slice(chars.length - (width - 1 - left)).join('')}`;
 }
 
 /** One bar per kernel: to the left if it was helped, to the right if it was hurt. */

@@ -10,17 +10,7 @@ import {
   sorted,
   statusLine,
 } from './ab-words.ts';
-import {
-  type Cell,
-  change,
-  columns,
-  number,
-  type Paint,
-  percent,
-  plural,
-  shortened,
-  WIDTH,
-} from './table.ts';
+import { type Cell, change, columns, number, type Paint, percent, plural, WIDTH, wrapped } from './table.ts';
 
 /** Kernels listed at each end before the rest is only counted. */
 const MOVERS = 12;
@@ -35,14 +25,14 @@ export function abText(r: AbResult, paint: Paint, again: (k: KernelPair) => stri
     `${paint.bold('A')}  ${r.arms[0].name}`,
     `${paint.bold('B')}  ${r.arms[1].name}`,
     '',
-    wrapped(r.equal ? paint.bold(statusLine(r)) : paint.bad(statusLine(r))),
+    ...wrapped(statusLine(r), WIDTH).map(r.equal ? paint.bold : paint.bad),
   ];
   const read = r.differences.filter((d) => !r.unread.includes(d.name));
   if (read.length > 0)
     out.push(
       '',
       paint.bold('differs in'),
-      ...read.slice(0, 20).map((d) => `  ${shortened(differenceText(d), WIDTH - 2)}`),
+      ...read.slice(0, 20).map((d) => `  ${wrapped(differenceText(d), WIDTH - 4).join('\n    ')}`),
     );
   if (read.length > 20) out.push(`  and ${read.length - 20} more`);
   for (const name of r.unread) out.push(`  knob ${name}: no phase read it`);
@@ -52,18 +42,10 @@ export function abText(r: AbResult, paint: Paint, again: (k: KernelPair) => stri
   if (wrong.length > 0) {
     out.push('', paint.bad('WRONG: these do not do what they did before any phase'));
     for (const w of wrong)
-      out.push(wrapped(`  ${w.kernel} under ${w.arm}, by ${w.by}: ${w.note}`).replaceAll('\n', '\n    '));
+      out.push(`  ${wrapped(`${w.kernel} under ${w.arm}, by ${w.by}: ${w.note}`, WIDTH - 4).join('\n    ')}`);
   } else out.push('', `${paint.good('equal')}: ${equalityWords(r)}`);
   out.push('', movers(r, paint, again));
   return out.join('\n');
-}
-
-/** Breaks a long line between its clauses. */
-function wrapped(text: string): string {
-  if (text.length <= WIDTH) return text;
-  const fits = text.lastIndexOf('; ', WIDTH);
-  const at = fits < 0 ? text.indexOf('; ') : fits;
-  return at < 0 ? text : `${text.slice(0, at + 1)}\n${wrapped(text.slice(at + 2))}`;
 }
 
 function totals(r: AbResult, paint: Paint): string {
@@ -111,20 +93,16 @@ function movers(r: AbResult, paint: Paint, again: (k: KernelPair) => string): st
     if (hurt.length > MOVERS) rows.push([`and ${hurt.length - MOVERS} more HURT`, '', '', '']);
     out.push(columns(rows, 'lrrl'));
   }
-  if (other.length > 0)
-    out.push(
-      `${plural(other.length, 'kernel')} changed otherwise: ${shortened(other.map((k) => k.label).join(', '), WIDTH - 30)}`,
-    );
+  if (other.length > 0) {
+    const names = other.slice(0, MOVERS).map((k) => k.label);
+    if (other.length > MOVERS) names.push(`and ${other.length - MOVERS} more`);
+    out.push(...wrapped(`${plural(other.length, 'kernel')} changed otherwise: ${names.join(', ')}`, WIDTH));
+  }
   const most = [...helped.slice(0, 1), ...hurt.slice(0, 1), ...other.slice(0, 1)].filter(
     (k) => k.why !== null,
   );
   for (const k of most.slice(0, 2)) {
-    out.push(
-      '',
-      `${paint.bold(shortened(k.label, 50))}: ${k.why!.phase}`,
-      `  A ${k.why!.a}`,
-      `  B ${k.why!.b}`,
-    );
+    out.push('', `${paint.bold(k.label)}: ${k.why!.phase}`, `  A ${k.why!.a}`, `  B ${k.why!.b}`);
     for (const b of k.why!.because) out.push(`  ${b}`);
     out.push(`  ${paint.dim(`its diff: ${again(k)}`)}`);
   }

@@ -1,4 +1,5 @@
 import type { AbResult, KernelPair, MetricPair, NoisyPair } from '../ab.ts';
+import { decidedBy } from '../metrics.ts';
 import type { PlanDifference } from '../plan-differences.ts';
 import { number, percent, plural } from './table.ts';
 
@@ -12,7 +13,7 @@ export function statusLine(r: AbResult): string {
   const counts =
     by === undefined
       ? `${plural(r.kernels.length, 'kernel')}`
-      : `${by.helped} helped, ${by.hurt} HURT, ${by.unchanged} unchanged by ${r.by.name}${
+      : `${by.helped} helped, ${by.hurt} HURT, ${by.unchanged} unchanged ${decidedBy(r.by)}${
           by.ratio === null || by.ratio === 1 ? '' : ` (geometric mean ${percent(by.ratio)})`
         }`;
   const wrong = r.kernels.filter((k) => !k.equal[0].ok || !k.equal[1].ok).length;

@@ -1,7 +1,7 @@
 import type { KernelMeasure } from '../measure.ts';
 import { METRICS, type Metric, metricOf, type Values } from '../metrics.ts';
 import { metricsJson, OUTPUT_VERSION } from './json.ts';
-import { type Cell, columns, number, type Paint, plural, shortened, stacked, WIDTH } from './table.ts';
+import { type Cell, columns, number, type Paint, plural, stacked } from './table.ts';
 
 /** A module measured after a plan has run. */
 export interface ModuleMeasure {
@@ -50,24 +50,23 @@ export function measureText(
 
 function one(m: ModuleMeasure, k: KernelMeasure, chosen: readonly Metric[] | null, paint: Paint): string {
   const values = { ...k.values, ...m.compile };
+  // Classes and spaces without any instruction are omitted.
+  const shown = (chosen ?? METRICS).filter(
+    ({ name }) =>
+      values[name] !== undefined &&
+      (values[name] !== 0 || !name.includes('.') || name.startsWith('ptxas') || chosen !== null),
+  );
   const rows: Cell[][] = [];
-  let source = '';
-  for (const x of chosen ?? METRICS) {
-    const v = values[x.name];
-    // Classes and spaces without any instruction are omitted.
-    if (
-      v === undefined ||
-      (v === 0 && x.name.includes('.') && !x.name.startsWith('ptxas') && chosen === null)
-    )
-      continue;
-    if (x.source !== source) rows.push([{ text: SOURCES[x.source], paint: paint.bold }, '', '', '']);
-    source = x.source;
-    rows.push([
-      `  ${x.name}`,
-      number(v),
-      x.unit,
-      { text: `${x.title}${x.noisy ? ' (noisy)' : ''}`, paint: paint.dim },
-    ]);
+  for (const source of new Set(shown.map((x) => x.source))) {
+    rows.push([{ text: SOURCES[source], paint: paint.bold }, '', '', '']);
+    for (const x of shown)
+      if (x.source === source)
+        rows.push([
+          `  ${x.name}`,
+          number(values[x.name]),
+          x.unit,
+          { text: `${x.title}${x.noisy ? ' (noisy)' : ''}`, paint: paint.dim },
+        ]);
   }
   const right = k.launches.filter((l) => l.ok).length;
   const ran =
@@ -75,7 +74,7 @@ function one(m: ModuleMeasure, k: KernelMeasure, chosen: readonly Metric[] | nul
       ? 'no launch beside it'
       : `${right} of ${k.launches.length} launches right${k.launches.some((l) => l.expects) ? '' : ', nothing expected'}`;
   return [
-    `${paint.bold(shortened(k.kernel, 40))}  ${shortened(m.file, WIDTH - 42)}`,
+    `${paint.bold(k.kernel)}  ${m.file}`,
     `-O${m.level} ${m.sm}, order ${m.order}, ${ran}`,
     '',
     columns(rows, 'lrll'),

@@ -1,24 +1,28 @@
 import type { Effect, Interaction } from '../effects.ts';
 import type { Experiment } from '../experiment.ts';
+import { decidedBy } from '../metrics.ts';
 import type { ArmScore, SweepReport } from '../sweep-report.ts';
 import { metricsJson, OUTPUT_VERSION } from './json.ts';
-import { type Cell, columns, type Paint, percent, plural, shortened, WIDTH } from './table.ts';
+import { type Cell, columns, type Paint, percent, plural, WIDTH, wrapped } from './table.ts';
 
 /** Arms and factors shown before the rest is only counted. */
 const MOST = 12;
 /** A smaller change is shown as none. */
 const SMALL = 5e-6;
 
-const ratioText = (r: number): string => (Math.abs(r - 1) < SMALL ? '0' : percent(r));
+const isSame = (r: number): boolean => Math.abs(r - 1) < SMALL;
+const ratioText = (r: number): string => (isSame(r) ? '0' : percent(r));
+
+/** The result in a line. */
+const headline = (e: Experiment, { metrics: [first], scores, best }: SweepReport, name: string): string =>
+  `${plural(scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}; best ${decidedBy(first)}: ${name} (${ratioText(best.ratio[first.name])})`;
 
 /** What a sweep found, for a terminal. */
 export function sweepText(e: Experiment, r: SweepReport, paint: Paint): string {
   const first = r.metrics[0];
   const refused = r.scores.filter((s) => s.refused !== '');
   const out = [
-    paint.bold(
-      `${plural(r.scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}; best by ${first.name}: ${shortened(r.best.name, 50)} (${ratioText(r.best.ratio[first.name])})`,
-    ),
+    ...wrapped(headline(e, r, r.best.name), WIDTH).map(paint.bold),
     '',
     paint.bold('Pareto front: no arm is better in one without being worse in another'),
     scoreTable(r.front.slice(0, MOST), r, paint),
@@ -43,8 +47,8 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint): string {
     );
     for (const [why, names] of reasons(refused).slice(0, MOST))
       out.push(
-        shortened(why, WIDTH),
-        `  ${shortened(names[0], WIDTH - 16)}${names.length > 1 ? ` and ${names.length - 1} more` : ''}`,
+        ...wrapped(why, WIDTH),
+        `  ${wrapped(`${names[0]}${names.length > 1 ? ` and ${names.length - 1} more` : ''}`, WIDTH - 2).join('\n  ')}`,
       );
   }
   return out.join('\n');
@@ -63,8 +67,7 @@ function scoreTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint): 
     s.name,
     ...r.metrics.map((m) => {
       const v = s.ratio[m.name];
-      const same = Math.abs(v - 1) < SMALL;
-      const mark = same ? paint.dim : v < 1 === (m.better === 'less') ? paint.good : paint.bad;
+      const mark = isSame(v) ? paint.dim : v < 1 === (m.better === 'less') ? paint.good : paint.bad;
       return { text: ratioText(v), paint: mark };
     }),
   ]);
@@ -89,7 +92,12 @@ const sizeText = ({ size }: Effect): string =>
 /** The levels with their ratios, or why those say nothing. */
 function levelsText({ levels, size }: Effect): string {
   if (size !== null)
-    return levels.map((l) => `${l.name} ${l.ratio === null ? 'unknown' : ratioText(l.ratio)}`).join(', ');
+    return levels
+      .map(
+        ({ name, ratio }) =>
+          `${name}: ${ratio === null ? 'unknown' : isSame(ratio) ? '0 %' : percent(ratio)}`,
+      )
+      .join(', ');
   return levels.length === 0
     ? 'no arm with another level has a plan'
     : levels.length === 1
@@ -134,7 +142,7 @@ export function sweepMarkdown(e: Experiment, r: SweepReport): string {
   const first = r.metrics[0];
   const row = (cells: readonly string[]) => `| ${cells.map((c) => c.replaceAll('|', '\\|')).join(' | ')} |`;
   const out = [
-    `**${plural(r.scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}; best by ${first.name}: \`${r.best.name}\` (${ratioText(r.best.ratio[first.name])})**`,
+    `**${headline(e, r, `\`${r.best.name}\``)}**`,
     '',
     row(['Pareto front', ...r.metrics.map((m) => m.name)]),
     `|---|${r.metrics.map(() => '---:|').join('')}`,

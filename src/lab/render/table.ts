@@ -19,52 +19,75 @@ export type Cell = string | { readonly text: string; readonly paint: (s: string)
 const textOf = (c: Cell): string => (typeof c === 'string' ? c : c.text);
 const painted = (c: Cell, text: string): string => (typeof c === 'string' ? text : c.paint(text));
 
-/** Cuts a text in the middle, because start and end tell names apart. */
-export function shortened(text: string, width: number): string {
-  const chars = [...text];
-  if (chars.length <= width) return text;
-  const left = Math.ceil((width - 1) / 2);
-  return `${chars.slice(0, left).join('')}…${chars.slice(chars.length - (width - 1 - left)).join('')}`;
+const size = (s: string): number => [...s].length;
+
+/**
+ * A text in lines of at most so many characters, which longer words exceed. A line ends with a clause if that fills half of it, else
+ * with a word.
+ */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line: string[] = [];
+  // A number and its percent sign are one word, and so is what an arrow is between.
+  for (const word of text.split(/(?<!->) (?!%|->)/)) {
+    while (line.length > 0 && size([...line, word].join(' ')) > width) {
+      const clause = line.findLastIndex((w) => /[;,]$/.test(w)) + 1;
+      const end = size(line.slice(0, clause).join(' ')) < width / 2 ? line.length : clause;
+      lines.push(line.slice(0, end).join(' '));
+      line = line.slice(end);
+    }
+    line.push(word);
+  }
+  return [...lines, line.join(' ')];
 }
 
-/** Minimum width of a shortened column. */
+/** Minimum width of a column whose texts are wrapped. */
 const LEAST = 12;
 const GAP = 2;
 
 /**
- * Rows as aligned columns that fit the width: the widest left-aligned columns are shortened first.
+ * Rows as aligned columns that fit the width if their words do: texts of the widest left-aligned columns are wrapped first.
  *
  * @param align a letter for each column: l or r
  */
 export function columns(rows: readonly (readonly Cell[])[], align: string, width = WIDTH): string {
   const widths: number[] = [];
+  /** Widths of the longest words. */
+  const least: number[] = [];
   for (const row of rows)
     row.forEach((c, i) => {
-      widths[i] = Math.max(widths[i] ?? 0, [...textOf(c)].length);
+      widths[i] = Math.max(widths[i] ?? 0, size(textOf(c)));
+      least[i] = Math.max(least[i] ?? LEAST, ...wrapped(textOf(c), 1).map(size));
     });
-  let over = widths.reduce((s, w) => s + w + GAP, -GAP) - width;
-  while (over > 0) {
+  for (let over = widths.reduce((s, w) => s + w + GAP, -GAP) - width; over > 0; over--) {
     const widest = widths.reduce(
-      (best, w, i) => (align[i] !== 'r' && w > (widths[best] ?? 0) ? i : best),
+      (best, w, i) => (align[i] !== 'r' && w > least[i] && w > (widths[best] ?? 0) ? i : best),
       -1,
     );
-    if (widest < 0 || widths[widest] <= LEAST) break;
+    if (widest < 0) break;
     widths[widest]--;
-    over--;
   }
+  const cells = rows.map((row) => row.map((c, i) => wrapped(textOf(c), widths[i])));
+  const lines = (row: number): number => Math.max(...cells[row].map((c) => c.length));
+  const room = widths.map((_, i) => Math.max(...cells.flatMap((row) => row[i].map(size))));
   return rows
-    .map((row) =>
-      row
-        .map((c, i) => {
-          const text = shortened(textOf(c), widths[i]);
-          const pad = ' '.repeat(widths[i] - [...text].length);
-          return align[i] === 'r' ? pad + painted(c, text) : painted(c, text) + pad;
-        })
-        .join(' '.repeat(GAP))
-        .trimEnd(),
+    .flatMap((row, r) =>
+      Array.from({ length: lines(r) }, (_, l) =>
+        row
+          .map((c, i) => {
+            const text = cells[r][i][l] ?? '';
+            const pad = ' '.repeat(room[i] - size(text));
+            return align[i] === 'r' ? pad + painted(c, text) : painted(c, text) + pad;
+          })
+          .join(' '.repeat(GAP))
+          .trimEnd(),
+      ),
     )
     .join('\n');
 }
+
+/** Columns stand beside a first column of up to this width; names are mostly shorter. */
+const BESIDE = 50;
 
 /**
  * Like `columns`, with as many columns as fit beside the first; the others follow below, each time after the first
@@ -73,12 +96,12 @@ export function columns(rows: readonly (readonly Cell[])[], align: string, width
  * @param rows the first is the heading; all columns but the first are right-aligned
  */
 export function stacked(rows: readonly (readonly Cell[])[], width = WIDTH): string {
-  const least = Math.min(28, Math.max(...rows.map((r) => [...textOf(r[0])].length)));
-  const wide = (i: number) => Math.max(...rows.map((r) => [...textOf(r[i])].length)) + GAP;
+  const first = Math.min(BESIDE, Math.max(...rows.map((r) => size(textOf(r[0])))));
+  const wide = (i: number) => Math.max(...rows.map((r) => size(textOf(r[i])))) + GAP;
   const out: string[] = [];
   for (let from = 1; from < rows[0].length; ) {
     let to = from;
-    let used = least;
+    let used = first;
     while (to < rows[0].length && (to === from || used + wide(to) <= width)) used += wide(to++);
     const part = rows.map((r) => [r[0], ...r.slice(from, to)]);
     out.push(columns(part, `l${'r'.repeat(to - from)}`, width));
