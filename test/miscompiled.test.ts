@@ -201,6 +201,85 @@ L1: st.global.u32 [%a], 2; ret; }`,
     threads: 3,
     expected: [1, 2, 2],
   },
+  'a reduction over half of the block': {
+    why: 'warps 0 and 1 reduce before warps 2 and 3, who get another result, and write 77 between two barriers of all',
+    ptx: `.shared .align 4 .u32 s[2];
+.visible .entry k(.param .u64 pout) {
+.reg .b64 %rd<4>; .reg .b32 %r<9>; .reg .pred %p<4>;
+ld.param.u64 %rd1, [pout]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd2, %rd1, %rd2;
+setp.lt.u32 %p1, %r1, 32;
+barrier.cta.red.popc.aligned.u32 %r2, 1, 64, %p1;
+setp.ne.u32 %p2, %r2, 0;
+@%p2 bra A;
+barrier.cta.sync.aligned 0;
+barrier.cta.sync.aligned 0;
+bra J;
+A: barrier.cta.sync.aligned 0;
+st.shared.u32 [s], 77;
+barrier.cta.sync.aligned 0;
+J: ld.shared.u32 %r4, [s];
+st.global.u32 [%rd2], %r4; ret; }`,
+    threads: 128,
+    expected: lanes(128, () => 77),
+  },
+  'names that registers, labels and tables have too': {
+    why: '7 + 5 + 6',
+    ptx: `.global .u32 %r1 = 7; .global .u32 $ts0 = 5; .global .u32 $BB2 = 6; .global .u32 %rd0 = 1;
+.visible .entry k(.param .u64 %rd1) {
+.reg .b64 a; .reg .b32 b<6>; .reg .pred q;
+ld.param.u64 a, [%rd1]; mov.u32 b1, %tid.x; and.b32 b2, b1, 3;
+T: .branchtargets A, B, C, A; brx.idx b2, T;
+A: ld.global.u32 b3, [%r1]; bra C;
+B: ld.global.u32 b3, [%rd0];
+C: ld.global.u32 b4, [$ts0]; ld.global.u32 b5, [$BB2]; add.s32 b3, b3, b4; add.s32 b3, b3, b5;
+setp.lt.u32 q, b1, 5; @q bra D; st.global.u32 [a+4], b1;
+D: st.global.u32 [a], b3; ret; }`,
+    threads: 1,
+    expected: [18],
+  },
+  'a name that an inner scope uses for something else': {
+    why: 'the variable of the module is 70, the array of the scope holds 3',
+    ptx: `.const .align 4 .u32 buf = 70;
+.visible .entry k(.param .u64 pout, .param .u64 n) {
+.reg .b64 %rd<20>; .reg .b32 %r<40>;
+ld.param.u64 %rd1, [pout]; ld.param.u32 %r30, [n];
+{ .local .align 4 .b32 buf[4]; mov.u64 %rd6, buf; shl.b32 %r7, %r30, 2; cvt.u64.u32 %rd7, %r7; add.s64 %rd6, %rd6, %rd7;
+st.local.u32 [%rd6], 3; ld.local.u32 %r5, [buf]; }
+mov.u64 %rd5, buf; ld.const.u32 %r2, [%rd5]; add.s32 %r2, %r2, %r5;
+st.global.u32 [%rd1], %r2;
+ret; }`,
+    threads: 1,
+    expected: [73],
+    scalars: [0n],
+  },
+};
+
+/** Those that only inlining got wrong. */
+const INLINED: Readonly<Record<string, Case>> = {
+  'a variable of the module that has the name of a parameter of the caller': {
+    why: '1 + 70',
+    ptx: `.global .align 4 .u32 n = 70;
+.func (.param .b32 r) f(.param .b32 x) { .reg .b32 %r, %q; .reg .b64 %a; ld.param.b32 %r, [x]; mov.u64 %a, n; ld.global.u32 %q, [%a];
+add.s32 %r, %r, %q; st.param.b32 [r], %r; ret; }
+.visible .entry k(.param .u64 pout, .param .u64 n) {
+.reg .b64 %rd<4>; .reg .b32 %r<4>;
+ld.param.u64 %rd1, [pout];
+{ .param .b32 q; .param .b32 a; st.param.b32 [a], 1; call.uni (q), f, (a); ld.param.b32 %r1, [q]; }
+st.global.u32 [%rd1], %r1; ret; }`,
+    threads: 1,
+    expected: [71],
+    scalars: [5n],
+  },
+  'a negative argument': {
+    why: 'tid - 1',
+    ptx: `.func (.reg .b32 a) f(.reg .b32 x, .reg .b32 z) { add.s32 a, x, z; ret; }
+.visible .entry k(.param .u64 pout) {
+.reg .b64 %rd<4>; .reg .b32 %r<4>;
+ld.param.u64 %rd1, [pout]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd2, %rd1, %rd2;
+call (%r2), f, (%r1, -1); st.global.u32 [%rd2], %r2; ret; }`,
+    threads: 3,
+    expected: [-1, 0, 1],
+  },
 };
 
 const lowered = (text: string): Program => {
@@ -242,11 +321,11 @@ const PLANS: readonly { level: number; order: string }[] = [
 ];
 
 describe('what came out wrong once', () => {
-  it.each(Object.entries(CASES))('%s', async (_, c) => {
+  const check = async (c: Case, recipes: readonly string[] = []): Promise<void> => {
     const program = lowered(c.ptx);
     expect(results(program, c)).toEqual(c.expected);
     for (const { level, order } of PLANS) {
-      const plan = (await planWith({ sm: 'sm_80', level, order })).plan!;
+      const plan = (await planWith({ sm: 'sm_80', level, order, recipes })).plan!;
       const { records, last } = runPipeline(program, plan, { verify: true });
       // Each phase too, since that is how the one that is wrong is found.
       for (const r of records)
@@ -264,7 +343,9 @@ describe('what came out wrong once', () => {
         ...c.expected,
       ]);
     }
-  });
+  };
+  it.each(Object.entries(CASES))('%s', (_, c) => check(c));
+  it.each(Object.entries(INLINED))('inlined: %s', (_, c) => check(c, ['inline']));
 
   it('a function that another module may replace may do anything', async () => {
     const plan = (await planWith({ sm: 'sm_80', level: 3 })).plan!;

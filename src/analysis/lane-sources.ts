@@ -1,4 +1,5 @@
 import { Lanes, type Opcode, OpFlag, type SpecialRegister } from '../ir/opcode.ts';
+import { Kind } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { type BlockShape, WARP_SIZE } from './block-shape.ts';
 import { memo } from './memo.ts';
@@ -49,6 +50,7 @@ export function loadsMutable(op: Opcode, w: Written): boolean {
 
 /** The opcode's rule for result `k` (or, for -1, for the branch target); null if there is none. */
 export function laneRule(ins: Instr, k: number): Opcode['lanes'][number] | null {
+  if (ins.op.primitive === 'barrier' && !isForAll(ins)) return null;
   for (const rule of ins.op.lanes) {
     if (rule.dst >= 0 && rule.dst !== k) continue;
     if (rule.group !== null && ((ins.mods >>> rule.group.shift) & rule.group.mask) !== rule.index) continue;
@@ -56,6 +58,10 @@ export function laneRule(ins: Instr, k: number): Opcode['lanes'][number] | null 
   }
   return null;
 }
+
+/** Does a barrier wait for all threads of the block? One with a count ends for some of them before others come, who reduce anew. */
+const isForAll = ({ src }: Instr): boolean =>
+  src.length < 2 || (src[1].kind === Kind.Imm && src[1].lo === 0 && src[1].hi === 0);
 
 /** Do the results depend only on the operands? */
 export const isDetermined = (ins: Instr): boolean => (ins.op.flags & OpFlag.Pure) !== 0;

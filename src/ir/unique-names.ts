@@ -1,22 +1,29 @@
 /** Hands out unique names: one that is taken gets a number, `a$1`. */
 export class UniqueNames {
   private readonly taken: Set<string>;
+  private readonly isTaken: (name: string) => boolean;
   /** The number to try first, by name: those below are taken. */
   private readonly next = new Map<string, number>();
 
-  constructor(taken: Iterable<string> = []) {
+  /** @param isTaken whether a name is taken besides those given and those handed out */
+  constructor(taken: Iterable<string> = [], isTaken: (name: string) => boolean = () => false) {
     this.taken = new Set(taken);
+    this.isTaken = isTaken;
   }
 
   take(name: string): string {
     let free = name;
-    if (this.taken.has(name)) {
+    if (this.has(name)) {
       let n = this.next.get(name) ?? 1;
-      while (this.taken.has(`${name}$${n}`)) n++;
+      while (this.has(`${name}$${n}`)) n++;
       this.next.set(name, n + 1);
       free = `${name}$${n}`;
     }
     this.taken.add(free);
     return free;
+  }
+
+  private has(name: string): boolean {
+    return this.taken.has(name) || this.isTaken(name);
   }
 }

@@ -7,7 +7,17 @@ import { hasSsaForms } from '../ir/flow.ts';
 import { isOfStack } from '../ir/foreign-text.ts';
 import { movesOf } from '../ir/moves.ts';
 import { chosen, type Isa, withMods } from '../ir/opcode.ts';
-import { Kind, makeOperand, NO_REG, type Operand, type Reg, reg } from '../ir/operand.ts';
+import {
+  immOf,
+  immValue,
+  Kind,
+  makeOperand,
+  NO_REG,
+  type Operand,
+  type Reg,
+  reg,
+  regWidth,
+} from '../ir/operand.ts';
 import { type Fn, type Instr, instr, type Param, type Program, type Variable } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { UniqueNames } from '../ir/unique-names.ts';
@@ -218,7 +228,11 @@ class Inliner {
     const back = site.results.length > 0 ? d.newBlock(b, after) : after;
     const copy = spliceFunction(d, callee, b, back, rename);
     d.setTerminator(b, null, copy.entry);
-    for (const { to, from } of site.args) d.append(b, moves.move(copy.register(to), from, loc));
+    // A constant argument has 64 bits, since a call does not know how wide its parameters are.
+    for (const { to, from } of site.args) {
+      const value = from.kind === Kind.Imm ? immOf(immValue(from, 64), regWidth(to)) : from;
+      d.append(b, moves.move(copy.register(to), value, loc));
+    }
     for (const { to, from } of site.results)
       if (to !== NO_REG) d.append(back, moves.move(to, reg(copy.register(from)), loc));
     // A pragma at the entry is one for the whole function: here for each of its loops.

@@ -60,7 +60,8 @@ function enter(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number, name:
     k++;
     if (o === undefined) continue;
     if (p.reg >= 0 && isPredReg(p.reg)) {
-      passPredicate(g, code.placeOf(p.reg), at >= 0 ? f.regs.p[at] : 0, o.mods !== 0, mask);
+      const given = o.kind === Kind.Imm ? -(o.lo & 1) : at >= 0 ? f.regs.p[at] : 0;
+      passPredicate(g, code.placeOf(p.reg), given, o.mods !== 0, mask);
       continue;
     }
     if (p.reg >= 0 && o.kind === Kind.Imm) fillRegister(g, code.placeOf(p.reg), o, p.size > 4);

@@ -1,6 +1,8 @@
+import { memo } from '../../analysis/memo.ts';
 import { hasMod, OpFlag, slotWidth, withMods } from '../../ir/opcode.ts';
 import { Kind, label, NO_REG, type Reg, RegFile, RZ, regIndex, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
+import { UniqueNames } from '../../ir/unique-names.ts';
 import type { PtxFunction } from '../ast.ts';
 import { flightFault } from '../flight.ts';
 import { scalars } from '../lower/vectors.ts';
@@ -28,6 +30,8 @@ export interface ModuleContext {
   readonly sm: number;
   /** Offset of kernel parameters in constant bank 0. */
   readonly paramBase: number;
+  /** Names of variables and functions of the module. */
+  readonly names: ReadonlySet<string>;
   readonly signatureOf: (name: string) => Signature | undefined;
   readonly prototypeOf: (name: string) => Prototype | undefined;
 }
@@ -45,7 +49,11 @@ export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext)
   const fault = flightFault(fn);
   if (fault !== null) throw new NoPtx(fault);
   const halves = new Halves(fn, module.table);
-  const w = new Writer(fn, module.paramBase, (r) => halves.has(r));
+  const own = [...fn.params, ...fn.returns, ...fn.variables, ...at.variables, ...fn.blocks].map(
+    (x) => x.name,
+  );
+  const likeRegisters = [...own, ...namesLikeRegisters(module)].filter((name) => name.startsWith('%'));
+  const w = new Writer(fn, module.paramBase, (r) => halves.has(r), likeRegisters);
   const body = new BodyWriter(fn, w, halves, module, at);
   body.enter();
   fn.blocks.forEach((b, k) => body.block(b, fn.blocks[k + 1] ?? null));
@@ -64,6 +72,11 @@ export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext)
     '}',
   ];
 }
+
+/** Names of a module that begin as those of registers do. */
+const namesLikeRegisters = memo(({ names }: ModuleContext): readonly string[] =>
+  [...names].filter((name) => name.startsWith('%')),
+);
 
 /** Names of formal parameters and results that are registers; the body uses other registers for them. */
 const formal = (p: Param, k: number, result: boolean): string =>
@@ -109,7 +122,9 @@ class BodyWriter {
   private readonly halves: Halves;
   private readonly module: ModuleContext;
   private readonly lines: LineInfo;
+  private readonly taken: UniqueNames;
   private readonly labels = new Map<number, string>();
+  private readonly tableNames = new Map<number, string>();
   private readonly targets = new Set<number>();
   private readonly pragmas = new Map<number, string[]>();
   private readonly tables = new Set<number>();
@@ -137,19 +152,13 @@ class BodyWriter {
     this.signed = signedLoads(fn);
     this.written = [...this.products.ready];
     this.findTargets();
-    const taken = new Set<string>();
-    const again = new Map<string, number>();
-    for (const b of fn.blocks) {
-      const own = identifier.test(b.name) ? b.name : `$BB${b.id}`;
-      let name = own;
-      // The source may have used one label name in several scopes.
-      for (let n = again.get(own) ?? 1; taken.has(name); n++) {
-        name = `${own}$${n}`;
-        again.set(own, n + 1);
-      }
-      taken.add(name);
-      this.labels.set(b.id, name);
-    }
+    const own = [...fn.params, ...fn.returns, ...fn.variables, ...at.variables].map((x) => x.name);
+    this.taken = new UniqueNames(own, (name) => module.names.has(name));
+    // The source may have used one label name in several scopes.
+    for (const b of fn.blocks)
+      this.labels.set(b.id, this.taken.take(identifier.test(b.name) ? b.name : `$BB${b.id}`));
+    for (const t of [...this.tables].sort((a, b) => a - b))
+      this.tableNames.set(t, this.taken.take(`$ts${t}`));
     for (const p of fn.attrs.pragmas) {
       if (p.block === fn.blocks[0]?.id) continue;
       const list = this.pragmas.get(p.block);
@@ -178,15 +187,14 @@ class BodyWriter {
 
   private readonly names = {
     label: (block: number) => this.label(block),
-    table: (index: number) => `$ts${index}`,
+    table: (index: number) => this.tableNames.get(index)!,
   };
 
   /** Jump tables and prototypes of indirect calls, which stand before their use. */
   declarations(): string[] {
-    const tables = [...this.tables].sort((a, b) => a - b);
     return [
-      ...tables.map(
-        (t) => `\t$ts${t}: .branchtargets ${this.fn.tables[t].map((b) => this.label(b)).join(', ')};`,
+      ...[...this.tableNames].map(
+        ([t, name]) => `\t${name}: .branchtargets ${this.fn.tables[t].map((b) => this.label(b)).join(', ')};`,
       ),
       ...[...this.prototypes].map(([name, line]) => prototypeLine(line, this.module.prototypeOf(name)!)),
     ];
@@ -305,7 +313,7 @@ class BodyWriter {
       throw new NoPtx(`the prototype '${name}' is not declared`);
     let short = this.prototypes.get(name);
     if (short === undefined) {
-      short = `$proto${this.prototypes.size}`;
+      short = this.taken.take(`$proto${this.prototypes.size}`);
       this.prototypes.set(name, short);
     }
     return short;

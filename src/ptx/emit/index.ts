@@ -285,6 +285,11 @@ function contextOf(program: Program, opts: EmitOptions): ModuleContext {
     table: opts.table,
     sm: Number(/\d+/.exec(opts.target ?? opts.module?.target[0] ?? program.target)?.[0] ?? 0),
     paramBase: opts.paramBase,
+    names: new Set(
+      [program.variables, program.functions, program.prototypes, program.skipped].flatMap((list) =>
+        list.map((x) => x.name),
+      ),
+    ),
     signatureOf: (name) => signatures.get(name),
     prototypeOf: (name) => prototypes.get(name),
   };

@@ -70,12 +70,27 @@ export class Writer {
   private next: number;
   private readonly base: number;
 
+  /** Beginnings of register names, by file, and of those that halves and bytes have. */
+  private readonly prefixes: readonly string[];
+  private readonly wordHalves: string;
+  private readonly ownHalves: string;
+  private readonly ownBytes: string;
+
   /** Registers that are 16-bit ones. */
   private readonly isHalf: (r: Reg) => boolean;
   /** Whether words are taken by their low halves, in 16-bit registers. */
   takesHalves = false;
 
-  constructor(fn: Fn, paramBase: number, isHalf: (r: Reg) => boolean) {
+  /** @param others names of variables, parameters and labels that registers must not have */
+  constructor(fn: Fn, paramBase: number, isHalf: (r: Reg) => boolean, others: readonly string[] = []) {
+    const free = (prefix: string): string =>
+      others.some((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
+        ? free(`${prefix}_`)
+        : prefix;
+    this.prefixes = FILES.map(([name]) => free(name));
+    this.wordHalves = free('%rh');
+    this.ownHalves = free('%h');
+    this.ownBytes = free('%b');
     this.fn = fn;
     this.isHalf = isHalf;
     this.next = fn.regCount;
@@ -88,20 +103,20 @@ export class Writer {
     const index = regIndex(r);
     if (this.isHalf(r)) {
       this.lastHalf = Math.max(this.lastHalf, index);
-      return `%rh${index}`;
+      return this.wordHalves + index;
     }
     if (index >= this.counts[file]) this.counts[file] = index + 1;
-    return FILES[file][0] + index;
+    return this.prefixes[file] + index;
   }
 
   /** Name of a register that nothing else uses, for a letter of a template. */
   temp(letter: string): string {
-    if (letter === 'h') return `%h${this.halves++}`;
-    if (letter === 'b') return `%b${this.bytes++}`;
+    if (letter === 'h') return this.ownHalves + this.halves++;
+    if (letter === 'b') return this.ownBytes + this.bytes++;
     const file = TEMP_FILE[letter];
     const index = this.next++;
     this.counts[file] = index + 1;
-    return FILES[file][0] + index;
+    return this.prefixes[file] + index;
   }
 
   /** A register of a file that nothing else uses. */
@@ -137,12 +152,12 @@ export class Writer {
   /** Declarations of the registers used, one for each type. Barriers of convergence occur in no line of PTX. */
   declarations(): string[] {
     const out: string[] = [];
-    for (const [file, [name, type]] of FILES.entries())
+    for (const [file, [, type]] of FILES.entries())
       if (this.counts[file] > 0 && file !== RegFile.B)
-        out.push(`\t.reg .${type} ${name}<${this.counts[file]}>;`);
-    if (this.lastHalf >= 0) out.push(`\t.reg .b16 %rh<${this.lastHalf + 1}>;`);
-    if (this.halves > 0) out.push(`\t.reg .b16 %h<${this.halves}>;`);
-    if (this.bytes > 0) out.push(`\t.reg .b8 %b<${this.bytes}>;`);
+        out.push(`\t.reg .${type} ${this.prefixes[file]}<${this.counts[file]}>;`);
+    if (this.lastHalf >= 0) out.push(`\t.reg .b16 ${this.wordHalves}<${this.lastHalf + 1}>;`);
+    if (this.halves > 0) out.push(`\t.reg .b16 ${this.ownHalves}<${this.halves}>;`);
+    if (this.bytes > 0) out.push(`\t.reg .b8 ${this.ownBytes}<${this.bytes}>;`);
     return out;
   }
 

@@ -74,7 +74,7 @@ export class FnLower extends Scopes {
   readonly threadUses = new Set<string>();
   private nextReg = 0;
   private nextBlock = 1;
-  private readonly names = new UniqueNames();
+  private readonly names: UniqueNames;
   private carry: Reg = NO_REG;
   private guard: Reg = NO_REG;
   private guardNot = false;
@@ -83,6 +83,11 @@ export class FnLower extends Scopes {
   constructor(module: ModuleScope, isEntry: boolean) {
     super();
     this.module = module;
+    // An inner scope may use a name of the module for something else; Ori has one meaning for a name in the whole function.
+    this.names = new UniqueNames(
+      [],
+      (name) => module.variables.has(name) || module.functions.has(name) || module.handles.has(name),
+    );
     this.isEntry = isEntry;
   }
 

@@ -284,9 +284,12 @@ function lowerFunction(
       if (d.space === 'reg') {
         f.declareRegs(d);
         list[k] = { ...list[k], reg: f.find(d.name)?.reg ?? NO_REG };
-      } else if (ptx.entry) f.scope.symbols.set(d.name, { kind: 'entry-param', param: list[k] });
+        return;
+      }
+      const name = f.unique(d.name);
+      list[k] = { ...list[k], name };
+      if (ptx.entry) f.scope.symbols.set(d.name, { kind: 'entry-param', param: list[k] });
       else {
-        const name = f.unique(d.name);
         if (!inMemory.has(d.name)) return void f.scope.symbols.set(d.name, { kind: 'call-param', name });
         const local = f.unique(`${d.name}_local`);
         f.variables.push(makeVariable(d, local, 'local'));
