@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -271,6 +271,27 @@ it('a reader that has enough ends the command without a word', () => {
     { cwd: root, encoding: 'utf8' },
   );
   expect([r.stdout.split('\n').length, r.stderr]).toEqual([2, '']);
+});
+
+describe.skipIf(!existsSync('/dev/full'))('standard output on a full disk', () => {
+  const saxpy = join(kernels, 'saxpy', 'saxpy.sm_80.ptx');
+  it.each([
+    [['phases']],
+    [['opt', saxpy, '--emit', 'ptx', '-q']],
+    [['plan', '--json']],
+    // Commander writes it, and ends the process.
+    [['--help']],
+  ])('%j is one error', (args) => {
+    const words = ['sh', process.execPath, join(root, 'bin', 'orrery.js'), ...args];
+    const env = { ...process.env, NO_COLOR: '1', ORRERY_SERVER: 'off' };
+    const r = spawnSync('sh', ['-c', '"$@" > /dev/full', ...words], { cwd: root, encoding: 'utf8', env });
+    expect([r.status, r.stderr]).toEqual([1, 'error: cannot write standard output: the disk is full\n']);
+  });
+  it('and standard error on one: the exit code says it alone', () => {
+    const words = ['sh', process.execPath, join(root, 'bin', 'orrery.js'), 'opt', saxpy, '--emit', 'none'];
+    const env = { ...process.env, ORRERY_SERVER: 'off' };
+    expect(spawnSync('sh', ['-c', '"$@" 2> /dev/full', ...words], { cwd: root, env }).status).toBe(1);
+  });
 });
 
 it('the level of a recipe holds unless the command line names one', () => {

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { createColors } from 'picocolors';
 import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
-import { forgetInputs, MOST_BYTES } from '../spec/node-files.ts';
+import { forgetInputs, MOST_BYTES, reason } from '../spec/node-files.ts';
 import { atEnd, beforeEachCommand, Exit, endCommand } from './command-state.ts';
 
 /**
@@ -42,12 +42,18 @@ export class CliExit extends Error {
   }
 }
 
-// The reader of the output may close the pipe early (`orrery phases | head`): the command then ends silently.
-for (const stream of [process.stdout, process.stderr])
-  stream.on('error', (e: NodeJS.ErrnoException) => {
-    if (e.code !== 'EPIPE') throw e;
-    process.exit();
-  });
+/** Ends the command where a stream cannot be written to. */
+function onFault(this: NodeJS.WriteStream, e: NodeJS.ErrnoException): void {
+  endedBy(this, e);
+  process.exit();
+}
+function endedBy(stream: NodeJS.WriteStream, e: NodeJS.ErrnoException): void {
+  // The reader may close the pipe early (`orrery phases | head`): the command then ends silently.
+  if (e.code === 'EPIPE') return;
+  process.exitCode = 1;
+  if (stream === process.stdout) plainError(`cannot write standard output: ${reason(e)}`);
+}
+for (const stream of [process.stdout, process.stderr]) stream.on('error', onFault);
 
 /** Whether the command has given its result. */
 let answered = false;
@@ -112,7 +118,11 @@ beforeEachCommand(() => {
   shown = [];
   texts.clear();
 });
-process.on('exit', endCommand);
+process.on('exit', () => {
+  endCommand();
+  // Commander ends the process itself, before the stream has said that it failed.
+  if (process.stdout.errored != null) endedBy(process.stdout, process.stdout.errored);
+});
 
 /** A script that asked for JSON gets JSON even from a command that fails: `{ "errors": [...] }`, with the text of standard error. */
 export function answerInJson(): void {
@@ -228,6 +238,8 @@ export class Progress {
   }
 }
 
+const plainError = (message: string): void => err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
+
 /** Runs a command's body and sets the exit code of the process by its outcome. */
 export async function guarded(body: () => void | Promise<void>): Promise<void> {
   const code = await outcome(body);
@@ -252,7 +264,7 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
     const message = systemFault(error);
     if (message !== null) {
       noteUsage(message);
-      err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
+      plainError(message);
       return 1;
     }
     const where = whereOf(error);
@@ -260,7 +272,7 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
       where === null ? '' : ` in phase ${where.phase}${where.fn === null ? '' : `, function ${where.fn}`}`;
     const notes = await reproducerNotes(error);
     noteUsage(`internal fault${at}: ${error.message}`, notes);
-    err(`${pcErr.red(pcErr.bold('error'))}: internal fault${at}: ${error.message}`);
+    plainError(`internal fault${at}: ${error.message}`);
     for (const n of notes) err(`  ${n}`);
     if (process.env.ORRERY_TRACE !== undefined) err(error.stack ?? '');
     else err('  (ORRERY_TRACE=1 shows where it happened)');
@@ -271,9 +283,7 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
 /** What the system says no to, in words; null for an error of another kind. */
 function systemFault(e: NodeJS.ErrnoException): string | null {
   if (e.syscall === 'uv_cwd') return 'the folder that this command runs in is gone';
-  return typeof e.code === 'string' && e.path !== undefined
-    ? `cannot open ${e.path}: ${ERRNO[e.code] ?? e.code}`
-    : null;
+  return typeof e.code === 'string' && e.path !== undefined ? `cannot open ${e.path}: ${reason(e)}` : null;
 }
 
 /** Writes what it takes to run this again, and says where that is. */
@@ -284,11 +294,3 @@ async function reproducerNotes(e: unknown): Promise<readonly string[]> {
     ? [`${ours} the command line and the input.`]
     : [`${ours} ${file},`, `which holds command, input and plan: \`orrery repro ${file}\` runs it again`];
 }
-
-const ERRNO: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'permission denied',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is no folder',
-  ENOSPC: 'the disk is full',
-};
