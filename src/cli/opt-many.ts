@@ -3,7 +3,7 @@ import { basename, extname, join, relative } from 'node:path';
 import { RecipeManager } from '../engine/recipe-manager.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { targetOf } from '../read.ts';
-import { makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
+import { keepInputs, makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
 import { plansFor } from './input.ts';
 import { jobsOf } from './jobs.ts';
 import { emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
@@ -62,6 +62,10 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
     );
   const jobs = jobsOf(o.jobs, 1);
   const tasks = tasksOf(patterns, emit, o);
+  keepInputs(
+    tasks.flatMap((t) => [t.output, t.trace]),
+    tasks.map((t) => t.file),
+  );
   const planOf = plansFor(o);
   // What is wrong with the options is said once, not for each file.
   const text = textOrFault(tasks[0].file);

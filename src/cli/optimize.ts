@@ -17,7 +17,7 @@ import type { Plan } from '../spec/plan.ts';
 import type { CacheOptions } from './cache.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { PtxHow } from './emit.ts';
-import { STANDARD_OUTPUT, writeWhole } from './files.ts';
+import { keepInputs, STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { type Input, planFor, programFor, readText, warnOtherHashes, warnOtherVersions } from './input.ts';
 import { type Limited, percentOf } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
@@ -116,6 +116,7 @@ export async function optimize(
   const spans: Span[] = [];
   const text = readText(file);
   const plan = await timed(spans, 'plan', () => planOf(targetOf(text)));
+  keepInputs([o.output, o.traceEvents]);
   const at = (name: string | undefined) => (name === undefined ? undefined : placeOf(plan, name));
   const [first, last] = [at(o.startAt), at(o.until)];
   if (first !== undefined && last !== undefined && first > last)
