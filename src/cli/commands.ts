@@ -37,7 +37,10 @@ withCache(
       '<file...>',
       "PTX or Ori text; folders and patterns ('k/**/*.ptx') stand for the files in them, - for standard input",
     )
-    .option('--emit <ori|ptx|json|none>', 'what to write (default: ori; none with --ptxas)')
+    .option(
+      '--emit <ori|ptx|json|none>',
+      'what to write (default: what -o ends in, or else ori; nothing with --ptxas, --why or --stat --json)',
+    )
     .option(
       '-o, --output <file>',
       'write there instead of standard output (-); for several files: the folder',

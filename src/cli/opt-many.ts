@@ -6,7 +6,7 @@ import { targetOf } from '../read.ts';
 import { keepInputs, makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
 import { plansFor } from './input.ts';
 import { jobsOf } from './jobs.ts';
-import { emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
+import { ENDING, emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
 import { decisionsText } from './stat.ts';
 import {
   CliExit,
@@ -47,8 +47,9 @@ export interface OptResult extends Printed {
  * `orrery opt` of several files and folders: each is optimized by itself, and one that fails does not stop the others. What is printed
  * and written does not depend on the number of threads.
  */
-export async function optMany(patterns: readonly string[], o: OptOptions): Promise<void> {
-  const emit = emitOf(o);
+export async function optMany(patterns: readonly string[], given: OptOptions): Promise<void> {
+  const emit = emitOf(given, true);
+  const o = { ...given, emit };
   if (o.ptxas === true)
     failWith('--ptxas compares one file', '`orrery measure` tells what ptxas makes of many');
   if (o.why !== undefined) failWith('--why follows a line of one file');
@@ -127,8 +128,6 @@ export function taskRunner(o: OptOptions, planOf = plansFor(o)): TaskRunner {
   };
   return { run, close: () => user.release() };
 }
-
-const ENDING: Readonly<Record<string, string>> = { ptx: '.ptx', ori: '.ori', json: '.json' };
 
 /** What a trace of a file is called among others. */
 const TRACE_ENDING = '.trace.json';

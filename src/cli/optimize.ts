@@ -58,10 +58,20 @@ export interface Optimized {
   readonly decisions: DecisionCounts;
 }
 
-/** What `--emit` asks for. */
-export function emitOf(o: OptOptions): string {
+/** How the names of files of each form end. */
+export const ENDING: Readonly<Record<string, string>> = { ptx: '.ptx', ori: '.ori', json: '.json' };
+
+/** The form that the name of a result asks for. */
+const formOf = (file: string | undefined): string | undefined =>
+  Object.keys(ENDING).find((form) => file?.endsWith(ENDING[form]));
+
+/**
+ * What `--emit` asks for, or else `-o` by its ending.
+ * @param several files are optimized: `-o` names a folder
+ */
+export function emitOf(o: OptOptions, several = false): string {
   const account = o.ptxas === true || o.why !== undefined || (o.stat === true && o.json === true);
-  const emit = o.emit ?? (account ? 'none' : 'ori');
+  const emit = o.emit ?? (several ? undefined : formOf(o.output)) ?? (account ? 'none' : 'ori');
   if (!['ori', 'ptx', 'json', 'none'].includes(emit))
     failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
   const documents = [o.ptxas === true, o.stat === true, o.why !== undefined].filter(Boolean).length;
@@ -82,7 +92,10 @@ export function emitOf(o: OptOptions): string {
       failWith('--max-loss goes with --emit ptx or --ptxas', 'it asks ptxas what it makes of the output');
   }
   if (emit === 'none' && o.emit === undefined && o.output !== undefined)
-    failWith('nothing is written to -o', '--emit says what: ori, ptx or json');
+    failWith(
+      `nothing is written to ${o.output}`,
+      '--emit says what: ori, ptx or json; or let its name end in .ori, .ptx or .json',
+    );
   return emit;
 }
 
