@@ -186,6 +186,12 @@ describe('commands', () => {
   });
 });
 
+it('help is that of the command, also in a group', () => {
+  expect(orrery('help', 'rules', 'prove').out).toMatch(/^Usage: orrery rules prove /);
+  expect(orrery('rules', 'help', 'prove').out).toMatch(/^Usage: orrery rules prove /);
+  expect(orrery('help').out).toBe(orrery('--help').out);
+});
+
 describe('mistakes give one clear error and exit code 1', () => {
   it.each([
     [['opt', 'nowhere.ptx'], /cannot read nowhere.ptx: there is no such file/],
@@ -232,6 +238,12 @@ describe('mistakes give one clear error and exit code 1', () => {
     [['cfg', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'], /did you mean 'saxpy'/],
     [['plan', '--set', 'oridopredication=0'], /OriDoPredication is a phase: `--disable OriDoPredication`/],
     [['frob'], /unknown command 'frob'/],
+    [
+      ['help', 'pln'],
+      /^error: unknown command 'pln'\n\(Did you mean plan\?\)\n\(orrery --help lists the commands\)\n$/,
+    ],
+    [['pln', '--help'], /^error: unknown command 'pln'\n\(Did you mean plan\?\)/],
+    [['help', 'rules', 'prov'], /^error: unknown command 'prov'\n\(Did you mean prove\?\)/],
     [['phases', 'GvnCs'], /there is no phase 'GvnCs' in the order\n {2}did you mean 'GvnCse'/],
     [['phases', 'GvnCse', '--status', 'partial'], /choose rows of the table/],
   ] as const)('%s', (args, message) => {
@@ -248,6 +260,7 @@ it.each([
   [['opt', 'none.ptx', '--ptxas'], /cannot read none.ptx/],
   [['phases', '--bogus'], /unknown option '--bogus'/],
   [['run'], /missing required argument/],
+  [['help', 'plan'], /unknown option '--json'/],
 ])('%j --json fails in JSON', (args, said) => {
   const r = orrery(...args, '--json');
   expect(r.code).toBe(1);

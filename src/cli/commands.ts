@@ -471,12 +471,32 @@ program
   .description('the tour of npm start: optimize and check a bundled kernel')
   .action(() => guarded(async () => (await import('./start.ts')).start()));
 
+const subcommandsOf = (c: Command): readonly Command[] => c.commands;
+
+// Commander's own help says nothing of a command that it does not know, and of one in a group shows the group.
+for (const group of [program, ...subcommandsOf(program)].filter((c) => c.commands.length > 0))
+  group
+    .command('help')
+    .description('what a command does, and its options')
+    .argument('[command...]', 'its name')
+    .action((words: readonly string[]) => commandOf(words, group).help());
+
+/** The command that the first words name. One that is not there ends the process, with those that are like it. */
+function commandOf(words: readonly string[], group: Command = program): Command {
+  const [word, ...rest] = words;
+  if (word === undefined || word.startsWith('-') || group.commands.length === 0) return group;
+  const command = subcommandsOf(group).find((c) => c.name() === word);
+  // It finds none either.
+  return command === undefined ? group.parse([word], { from: 'user' }) : commandOf(rest, command);
+}
+
 /** Runs the command that the arguments name. */
 export async function runCommand(): Promise<void> {
   // The options of ptxas are not parsed here: they are passed on unchanged.
   if (process.argv[2] === 'ptxas') await (await import('./ptxas.ts')).ptxas(process.argv.slice(3));
   else {
     if (process.argv.includes('--json')) answerInJson();
+    commandOf(process.argv.slice(2));
     await program.parseAsync(process.argv);
   }
 }
