@@ -378,11 +378,9 @@ ptxas info    : Used 40 registers, used 1 barriers`;
   it.skipIf(!ptxas)('shows input and output side by side', () => {
     const file = join(root, 'saxpy', 'saxpy.sm_80.ptx');
     const r = run(['opt', file, '--ptxas', '--json', '-q']);
-    const list = JSON.parse(r.stdout) as {
-      name: string;
-      before: { registers: number };
-      after: { code: number };
-    }[];
+    const { functions: list } = JSON.parse(r.stdout) as {
+      functions: { name: string; before: { registers: number }; after: { code: number } }[];
+    };
     expect(list.map((u) => u.name).sort()).toEqual(['saxpy', 'saxpyStride']);
     for (const u of list) expect(Math.min(u.before.registers, u.after.code)).toBeGreaterThan(0);
   });

@@ -1,5 +1,5 @@
 import { assemble, type FunctionUse, ptxasCommand, ptxasPresent } from './ptxas-run.ts';
-import { CliExit, err, failWith, pc, pcErr, table } from './ui.ts';
+import { failWith, pc, table } from './ui.ts';
 
 /** What ptxas makes of a function before and after. */
 export interface UsePair {
@@ -31,10 +31,7 @@ export function comparePtxas(before: string, after: string, arch: string, level:
     [a, 'the input'],
     [b, 'the output'],
   ] as const) {
-    if (r.ok) continue;
-    err(r.said.trimEnd());
-    err(pcErr.red(`ptxas refuses ${what}`));
-    throw new CliExit(1);
+    if (!r.ok) failWith(`ptxas refuses ${what}`, ...r.said.trimEnd().split('\n'));
   }
   const afters = new Map(b.functions.map((f) => [f.name, f]));
   return a.functions.flatMap((f) => {

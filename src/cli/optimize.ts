@@ -15,6 +15,7 @@ import { printProgram } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { CacheOptions } from './cache.ts';
+import type { Verdict } from './checks.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { PtxHow } from './emit.ts';
 import { keepInputs, STANDARD_OUTPUT, writeWhole } from './files.ts';
@@ -22,7 +23,7 @@ import { type Input, planFor, programFor, readText, warnOtherHashes, warnOtherVe
 import { type Limited, percentOf } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson, lineText } from './report.ts';
-import { duration, err, failWith, grouped, out, pc, pcErr, show } from './ui.ts';
+import { duration, err, failWith, grouped, out, pc, pcErr, show, uncoloured } from './ui.ts';
 import { placeOf, type WatchOptions, watchOf } from './watch.ts';
 
 export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
@@ -56,6 +57,12 @@ export interface Optimized {
   readonly equal: boolean | null;
   /** Decisions about recipes. */
   readonly decisions: DecisionCounts;
+}
+
+/** What `--check` or `--check-each` found. */
+export interface Check extends Verdict {
+  /** As it was asked for; `after PHASE` and `each` with `--check-each`. */
+  readonly check: string;
 }
 
 /** How the names of files of each form end. */
@@ -177,31 +184,32 @@ export async function optimize(
       ? null
       : await timed(spans, 'max-loss', () => limitedLoss(text, input, journal.last, plan, o, part));
   const result = limited?.program ?? journal.last;
-  const verdicts: string[] = [];
-  let equal = true;
+  const checks: Check[] = [];
   for (const how of o.check ?? []) {
-    const checks = await import('./checks.ts');
-    const v = await timed(spans, `check ${how}`, () =>
-      how === 'auto'
-        ? checks.checkOpen(input.program, result, plan)
-        : checks.checkLaunch(how, journal.input, result, plan),
+    const { checkOpen, checkLaunch } = await import('./checks.ts');
+    const verdict = await timed(spans, `check ${how}`, () =>
+      how === 'auto' ? checkOpen(input.program, result, plan) : checkLaunch(how, journal.input, result, plan),
     );
-    verdicts.push(v.text);
-    equal &&= v.ok;
+    checks.push({ check: how, ...verdict });
   }
   let same = 0;
   for (const { record, before } of eachCheck) {
-    const v = await timed(spans, `check after ${record.phase.id}`, async () =>
+    const check = `after ${record.phase.id}`;
+    const { ok, text: found } = await timed(spans, `check ${check}`, async () =>
       (await import('./checks.ts')).checkOpen(before, record.program, plan),
     );
-    if (v.ok) same++;
-    else {
-      verdicts.push(`after ${record.phase.id}: ${v.text}`);
-      equal = false;
-    }
+    if (ok) same++;
+    else checks.push({ check, ok, text: `${check}: ${found}` });
   }
   if (o.checkEach === true)
-    verdicts.push(`${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`);
+    checks.push({
+      check: 'each',
+      ok: same === eachCheck.length,
+      text: `${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`,
+    });
+  const equal = checks.every((c) => c.ok);
+  const verdicts = checks.map((c) => c.text);
+  const found = checks.map((c) => ({ ...c, text: uncoloured(c.text) }));
   const ptx =
     emit === 'ptx' || o.ptxas === true
       ? await timed(spans, 'write PTX', () => ptxText(result, input, plan, o, { keep: limited?.keep }))
@@ -212,13 +220,14 @@ export async function optimize(
   const uses = o.ptxas === true ? await timed(spans, 'ptxas', () => usesOf(text, ptx, input, plan, o)) : [];
   if (o.traceEvents !== undefined) writeWhole(o.traceEvents, `${JSON.stringify(traceOf(journal, spans))}\n`);
   if (o.stat === true && o.json === true)
-    out(JSON.stringify((await import('./stat.ts')).statJson(journal), null, 2));
-  if (o.json === true && o.ptxas === true) out(JSON.stringify(uses, null, 2));
+    out(JSON.stringify((await import('./stat.ts')).statJson(journal, found), null, 2));
+  if (o.json === true && o.ptxas === true)
+    out(JSON.stringify({ version: 1, functions: uses, checks: found }, null, 2));
   if (lines !== null) {
     const { functions } = history!;
     out(
       o.json === true
-        ? JSON.stringify(lines.whyJson(file, o.why!, input.program, functions), null, 2)
+        ? JSON.stringify(lines.whyJson(file, o.why!, input.program, functions, found), null, 2)
         : lines.whyText(
             lines.titleOf(file, o.why!, input.module === null ? null : text),
             input.program,
@@ -234,7 +243,7 @@ export async function optimize(
     before: countInstructions(journal.input),
     after: countInstructions(result),
     ms: journal.records.reduce((t, r) => t + r.ms, 0),
-    equal: o.check === undefined ? null : equal,
+    equal: checks.length === 0 ? null : equal,
     decisions: journal.decisions,
   };
 }

@@ -189,11 +189,14 @@ export function table(rows: readonly (readonly string[])[], align: string, gap =
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes start with ESC
 const ANSI = /\u001b\[[0-9;]*m/g;
+/** A text without its colours. */
+export const uncoloured = (text: string): string => text.replace(ANSI, '');
+
 /** A text of so many columns at most. */
 export const clipped = (text: string, columns: number): string =>
   text.length <= columns ? text : `${text.slice(0, Math.max(1, columns - 1))}…`;
 
-const width = (s: string): number => [...s.replace(ANSI, '')].length;
+const width = (s: string): number => [...uncoloured(s)].length;
 
 /** `1,234,567`. Avoids `Intl`, whose locale data takes longer to load than a short command takes to run. */
 export const grouped = (n: number): string => String(n).replace(/\d(?=(\d{3})+$)/g, '$&,');

@@ -1,5 +1,6 @@
 import type { FnHistory, LineStep, PlacedInstr } from '../debug/line-history.ts';
 import { type Program, sourceOf } from '../ir/program.ts';
+import type { Check } from './optimize.ts';
 import { lineText, remarkSummary } from './report.ts';
 import { failWith, pc } from './ui.ts';
 
@@ -101,7 +102,13 @@ function heading(s: LineStep): string {
 }
 
 /** The same for scripts: `schemas/output/why.schema.json`. */
-export const whyJson = (file: string, line: string, program: Program, functions: readonly FnHistory[]) => ({
+export const whyJson = (
+  file: string,
+  line: string,
+  program: Program,
+  functions: readonly FnHistory[],
+  checks: readonly Check[],
+) => ({
   version: 1,
   file,
   line,
@@ -118,4 +125,5 @@ export const whyJson = (file: string, line: string, program: Program, functions:
       })),
     })),
   })),
+  checks,
 });
