@@ -23,7 +23,7 @@ import { type Input, planFor, programFor, readText, warnOtherHashes, warnOtherVe
 import { type Limited, percentOf } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson, lineText } from './report.ts';
-import { duration, err, failWith, grouped, out, pc, pcErr, show, uncoloured } from './ui.ts';
+import { columnsOf, duration, err, failWith, grouped, out, pc, pcErr, show, uncoloured } from './ui.ts';
 import { placeOf, type WatchOptions, watchOf } from './watch.ts';
 
 export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
@@ -364,7 +364,7 @@ async function account(journal: Journal, verdicts: readonly string[], o: OptOpti
     );
   err(classTable(journal.input, journal.last));
   err('');
-  err(changedPhases(journal));
+  err(changedPhases(journal, columnsOf(process.stderr)));
   if (o.remarks === true) {
     err('');
     for (const r of journal.records)

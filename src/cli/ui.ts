@@ -167,13 +167,25 @@ export function stopOnErrors(diagnostics: readonly Diagnostic[]): void {
   if (diagnostics.some((d) => d.severity === 'error')) throw new CliExit(1);
 }
 
-/**
- * Columns that line up. `align` has one letter a column: l or r. Colour codes do not count as width.
- */
-export function table(rows: readonly (readonly string[])[], align: string, gap = 2): string {
+/** Columns between those of a table. */
+export const TABLE_GAP = 2;
+
+const widthsOf = (rows: readonly (readonly string[])[]): number[] => {
   const widths: number[] = [];
   for (const row of rows)
     for (let i = 0; i < row.length; i++) widths[i] = Math.max(widths[i] ?? 0, width(row[i]));
+  return widths;
+};
+
+/** Width of a table with these rows. */
+export const tableWidth = (rows: readonly (readonly string[])[]): number =>
+  widthsOf(rows).reduce((sum, w) => sum + TABLE_GAP + w, -TABLE_GAP);
+
+/**
+ * Columns that line up. `align` has one letter a column: l or r. Colour codes do not count as width.
+ */
+export function table(rows: readonly (readonly string[])[], align: string): string {
+  const widths = widthsOf(rows);
   return rows
     .map((row) =>
       row
@@ -181,7 +193,7 @@ export function table(rows: readonly (readonly string[])[], align: string, gap =
           const pad = ' '.repeat(widths[i] - width(cell));
           return align[i] === 'r' ? pad + cell : i === row.length - 1 ? cell : cell + pad;
         })
-        .join(' '.repeat(gap))
+        .join(' '.repeat(TABLE_GAP))
         .trimEnd(),
     )
     .join('\n');
@@ -208,6 +220,12 @@ export function duration(ms: number): string {
   return `${(ms / 1000).toFixed(2)} s`;
 }
 
+/** Columns where a terminal says nothing of its width, or 0. */
+export const USUAL_COLUMNS = 80;
+/** Columns of a line; without a limit where the stream is no terminal. */
+export const columnsOf = (stream: NodeJS.WriteStream): number =>
+  stream.isTTY === true ? stream.columns || USUAL_COLUMNS : Number.POSITIVE_INFINITY;
+
 /** Least time between two updates of what progress shows, in ms. */
 const PROGRESS_PAUSE = 100;
 
@@ -230,8 +248,7 @@ export class Progress {
   private write(text: string): void {
     this.last = Date.now();
     this.shown = true;
-    // A terminal that does not know its width says 0.
-    process.stderr.write(`\r\u001b[K${text.slice(0, (process.stderr.columns || 80) - 1)}`);
+    process.stderr.write(`\r\u001b[K${text.slice(0, columnsOf(process.stderr) - 1)}`);
   }
 
   done(): void {

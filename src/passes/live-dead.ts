@@ -43,7 +43,7 @@ const removeDead: Pass = (fn, ctx) =>
       if (removed === 0) continue;
       total += removed;
       const message = `${removed} dead ${plural(removed)} removed from BB${d.id(b)}`;
-      ctx.remark('passed', 'dead-removed', message, { block: d.id(b) });
+      ctx.remark('passed', 'dead-removed', message, { block: d.id(b), count: removed });
     }
     if (total > 0) ctx.remark('note', 'dead-total', `${total} dead ${plural(total)} removed`);
   });
