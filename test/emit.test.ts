@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { usesTable } from '../src/cli/compare-ptxas.ts';
 import { assemble, functionUses } from '../src/cli/ptxas-run.ts';
 import { host, runPipeline } from '../src/engine/pipeline.ts';
 import type { Program } from '../src/ir/program.ts';
@@ -383,6 +384,23 @@ ptxas info    : Used 40 registers, used 1 barriers`;
     };
     expect(list.map((u) => u.name).sort()).toEqual(['saxpy', 'saxpyStride']);
     for (const u of list) expect(Math.min(u.before.registers, u.after.code)).toBeGreaterThan(0);
+  });
+
+  it('shows both sides of equal numbers, and none of what ptxas does not say', () => {
+    const use = { spillStores: 0, spillLoads: 0, stack: 8, instructions: 1 };
+    const [kernel, called] = [
+      { name: 'k', ...use, registers: 21, code: 256 },
+      { name: 'called', ...use, registers: 0, code: 0 },
+    ];
+    const pairs = [
+      { name: 'k', before: kernel, after: { ...kernel, registers: 20 } },
+      { name: 'called', before: called, after: called },
+    ];
+    expect(usesTable(pairs).split('\n')).toEqual([
+      'by ptxas  registers  spill stores [B]  spill loads [B]  stack [B]    code [B]',
+      'k          21 -> 20            0 -> 0           0 -> 0     8 -> 8  256 -> 256',
+      'called            -            0 -> 0           0 -> 0     8 -> 8           -',
+    ]);
   });
 
   it.skipIf(!nvcc)('is what nvcc calls in a toolkit of links', () => {
