@@ -47,7 +47,7 @@ withCache(
     )
     .option('-j, --jobs <n>', 'of several files, so many at the same time (default: 1)')
     .option('--verify', 'check every changed snapshot with the verifier and a print-parse round trip')
-    .option('--check <launch|auto>', 'run before and after in the simulator and compare', collect)
+    .option('--check <launch.yaml|auto>', 'run before and after in the simulator and compare', collect)
     .option('--check-each', 'with --check: compare after every phase that changed something')
     .option('--print-after <phase|all>', 'print the program after a phase (repeatable)', collect)
     .option('--print-changed', 'print each function that a phase changed, as a diff')
@@ -248,9 +248,19 @@ program
 
 program
   .command('completion')
-  .description('a script that completes commands, options, phases, knobs, recipes and targets')
+  .description(
+    'a script that completes commands, options, phases, knobs, recipes, rules, metrics and targets',
+  )
   .argument('[shell]', 'bash, zsh or fish')
   .option('--json', 'commands, options and names as data, for scripts and other shells')
+  .addHelpText(
+    'after',
+    `
+It completes what follows the word orrery. Where that is no command, make it one:
+  $ alias orrery='npx orrery'
+  $ source <(orrery completion bash)                                          in bash and zsh (completion zsh)
+  $ orrery completion fish > ~/.config/fish/completions/orrery.fish           in fish`,
+  )
   .action((shell, o) => guarded(async () => (await import('./completion.ts')).completion(shell, o, program)));
 
 withPlan(
