@@ -236,6 +236,18 @@ describe('mistakes give one clear error and exit code 1', () => {
     [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'sass'], /--emit sass is not known/],
     [['run', 'package.json'], /error/],
     [['cfg', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'], /did you mean 'saxpy'/],
+    [
+      ['rules', 'explain', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'],
+      /there is no function 'saxp' in .*\n {2}did you mean 'saxpy'\?/,
+    ],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--rewrite-limit', 'GvnCse:saxp=0'],
+      /there is no function 'saxp' in .*\n {2}did you mean 'saxpy'\?/,
+    ],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--rewrite-limit', 'GvnCse:gemm=0'],
+      /there is no function 'gemm' in .*\n {2}functions are saxpy, saxpyStride/,
+    ],
     [['plan', '--set', 'oridopredication=0'], /OriDoPredication is a phase: `--disable OriDoPredication`/],
     [['frob'], /unknown command 'frob'/],
     [

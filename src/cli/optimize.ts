@@ -19,7 +19,15 @@ import type { Verdict } from './checks.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { PtxHow } from './emit.ts';
 import { keepInputs, STANDARD_OUTPUT, writeWhole } from './files.ts';
-import { type Input, planFor, programFor, readText, warnOtherHashes, warnOtherVersions } from './input.ts';
+import {
+  functionsOf,
+  type Input,
+  planFor,
+  programFor,
+  readText,
+  warnOtherHashes,
+  warnOtherVersions,
+} from './input.ts';
 import { type Limited, percentOf } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson, lineText } from './report.ts';
@@ -107,7 +115,12 @@ export function emitOf(o: OptOptions, several = false): string {
 }
 
 /** What `--rewrite-limit PHASE=N` asks for. */
-function limitOf(text: string | undefined, plan: Plan): RewriteLimit | undefined {
+function limitOf(
+  text: string | undefined,
+  plan: Plan,
+  file: string,
+  program: Program,
+): RewriteLimit | undefined {
   if (text === undefined) return undefined;
   const m = /^([^:=]+)(?::([^=]+))?=(\d+)$/.exec(text);
   if (m === null)
@@ -116,6 +129,7 @@ function limitOf(text: string | undefined, plan: Plan): RewriteLimit | undefined
       '`--rewrite-limit GeneralOptimize=12` lets that phase make 12, `GeneralOptimize:saxpy=12` 12 in that function',
     );
   const phase = plan.phases[placeOf(plan, m[1])];
+  if (m[2] !== undefined) functionsOf(file, program, m[2]);
   return { phase: phase.id, fn: m[2] ?? null, count: Number(m[3]) };
 }
 
@@ -157,7 +171,7 @@ export async function optimize(
   const part = {
     startAt: first === undefined ? undefined : plan.phases[first].id,
     until,
-    rewriteLimit: limitOf(o.rewriteLimit, plan),
+    rewriteLimit: limitOf(o.rewriteLimit, plan, file, input.program),
   };
   const journal = runPipeline(input.program, plan, {
     // Rewrites of a phase whose result is kept are not known.
