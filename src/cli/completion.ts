@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { METRICS } from '../lab/metrics.ts';
 import { loadShipped } from '../spec/node.ts';
 import { MAX_LEVEL } from '../spec/specs.ts';
+import { targetsOf } from '../spec/targets.ts';
 import { failWith, out } from './ui.ts';
 
 /** What may follow an option. */
@@ -123,7 +124,7 @@ async function names(): Promise<Record<Kind, string[]>> {
   const knobs = specs.knobs.data.knobs as Readonly<Record<string, { readonly aliases?: readonly string[] }>>;
   return {
     recipes: [...specs.recipes.keys()],
-    sms: [...specs.backends.values()].flatMap((b) => (b.data.sm === undefined ? [] : [String(b.data.sm)])),
+    sms: targetsOf(specs),
     orders: [...specs.orders.keys()],
     knobsets: [...specs.knobSets.keys()],
     knobs: Object.entries(knobs).flatMap(([n, k]) => [n, ...(k.aliases ?? [])]),
