@@ -115,7 +115,8 @@ export interface TaskRunner {
  * asked for by name.
  */
 export function taskRunner(o: OptOptions, planOf = plansFor(o)): TaskRunner {
-  const detailed = o.quiet !== true && (o.stat === true || o.remarks === true);
+  const named = o.stat === true || o.remarks === true;
+  const detailed = o.quiet !== true && named;
   const recipes = new RecipeManager();
   const user = recipes.acquire();
   const run: TaskRunner['run'] = async ({ file, output, trace }) => {
@@ -124,7 +125,9 @@ export function taskRunner(o: OptOptions, planOf = plansFor(o)): TaskRunner {
       for (const path of [output, trace]) if (path !== undefined) makeFolderOf(path);
       optimized = await optimize(file, { ...o, output, traceEvents: trace }, detailed, planOf, recipes);
     });
-    return { ...printed, optimized };
+    // The account names the file.
+    const heading = named && !detailed && printed.err !== '' ? `${pcErr.bold(file)}\n` : '';
+    return { ...printed, err: `${heading}${printed.err}`, optimized };
   };
   return { run, close: () => user.release() };
 }

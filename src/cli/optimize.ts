@@ -18,7 +18,7 @@ import type { CacheOptions } from './cache.ts';
 import type { Verdict } from './checks.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { PtxHow } from './emit.ts';
-import { keepInputs, STANDARD_OUTPUT, writeWhole } from './files.ts';
+import { keepInputs, STANDARD_INPUT, STANDARD_OUTPUT, writeWhole } from './files.ts';
 import {
   functionsOf,
   type Input,
@@ -249,9 +249,7 @@ export async function optimize(
           ),
     );
   }
-  if (detailed && (lines === null || o.stat === true || o.remarks === true))
-    await account(journal, verdicts, o);
-  else if (detailed || !equal) for (const v of verdicts) err(v);
+  await report(journal, o, { file, detailed, beside: lines !== null, verdicts, equal });
   if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
   return {
     before: countInstructions(journal.input),
@@ -360,38 +358,63 @@ function adviceOf(file: string, text: string, isPtx: boolean, journal: Journal):
   });
 }
 
-/** The report on standard error: instructions before and after, what changed them, and the result of the check. */
-async function account(journal: Journal, verdicts: readonly string[], o: OptOptions): Promise<void> {
+/** What the account on standard error is of. */
+interface Account {
+  readonly file: string;
+  /** Whether it is wanted, beside what is asked for by name. */
+  readonly detailed: boolean;
+  /** Whether it would stand beside an answer about one line: then it is left out. */
+  readonly beside: boolean;
+  readonly verdicts: readonly string[];
+  readonly equal: boolean;
+}
+
+/** Prints on standard error what was asked for by name, behind the account where it is wanted, and what checks found. */
+async function report(journal: Journal, o: OptOptions, a: Account): Promise<void> {
+  const named = [
+    ...(o.remarks === true ? [remarkLines(journal)] : []),
+    ...(o.stat === true && o.json !== true ? [(await import('./stat.ts')).costTable(journal)] : []),
+  ].filter((text) => text !== '');
+  const whole = a.detailed && (!a.beside || o.stat === true || o.remarks === true);
+  const texts = [
+    ...(whole ? [accountOf(journal, a.file)] : []),
+    ...named,
+    ...(a.detailed || !a.equal ? a.verdicts : []),
+  ];
+  if (texts.length > 0) err(texts.join('\n\n'));
+}
+
+/** Instructions before and after, and what changed them. */
+function accountOf(journal: Journal, file: string): string {
   const { plan } = journal;
   const ran = journal.records.filter((r) => r.outcome === 'ran').length;
   const ms = journal.records.reduce((t, r) => t + r.ms, 0);
-  err(
-    `${pcErr.bold(journal.input.name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`,
-  );
+  const name = file === STANDARD_INPUT ? '<stdin>' : file;
   const cached = journal.records.filter((r) => r.cached).length;
   const kept = cached > 0 ? `, ${cached} of them kept from before` : '';
-  err(`${ran} of ${journal.records.length} phases ran in ${duration(ms)}${kept}\n`);
   const limited = journal.records.find((r) => r.rewrites !== null);
-  if (limited?.rewrites != null)
-    err(
-      `${limited.phase.id} made ${grouped(limited.rewrites.made)} rewrites${limited.rewrites.refused ? ', and wanted more' : ', all that it wanted'}\n`,
-    );
-  err(classTable(journal.input, journal.last));
-  err('');
-  err(changedPhases(journal, columnsOf(process.stderr)));
-  if (o.remarks === true) {
-    err('');
-    for (const r of journal.records)
-      for (const m of r.remarks) {
-        const line = lineText(journal.last, m.loc);
-        err(
-          `${KIND_OF_REMARK[m.kind]} ${r.phase.id} ${m.fn}${m.block >= 0 ? ` BB${m.block}` : ''}${line === '' ? '' : ` ${line}`}: ${m.name}: ${m.message}`,
-        );
-      }
-  }
-  if (o.stat === true && o.json !== true) err(`\n${(await import('./stat.ts')).costTable(journal)}`);
-  for (const v of verdicts) err(`\n${v}`);
+  return [
+    `${pcErr.bold(name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}\n${ran} of ${journal.records.length} phases ran in ${duration(ms)}${kept}`,
+    ...(limited?.rewrites == null
+      ? []
+      : [
+          `${limited.phase.id} made ${grouped(limited.rewrites.made)} rewrites${limited.rewrites.refused ? ', and wanted more' : ', all that it wanted'}`,
+        ]),
+    classTable(journal.input, journal.last),
+    changedPhases(journal, columnsOf(process.stderr)),
+  ].join('\n\n');
 }
+
+/** A line for each remark. */
+const remarkLines = (journal: Journal): string =>
+  journal.records
+    .flatMap((r) =>
+      r.remarks.map((m) => {
+        const line = lineText(journal.last, m.loc);
+        return `${KIND_OF_REMARK[m.kind]} ${r.phase.id} ${m.fn}${m.block >= 0 ? ` BB${m.block}` : ''}${line === '' ? '' : ` ${line}`}: ${m.name}: ${m.message}`;
+      }),
+    )
+    .join('\n');
 
 /** Does something, and takes down how long it took. */
 async function timed<T>(spans: Span[], name: string, body: () => T | Promise<T>): Promise<T> {
