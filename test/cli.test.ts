@@ -3,12 +3,15 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-cli-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const kernels = join(root, 'test', 'kernels');
+mkdirSync(join(dir, 'none'));
 function orrery(...args: string[]) {
   const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
     cwd: root,
@@ -186,6 +189,20 @@ describe('commands', () => {
   });
 });
 
+it('run --help shows a launch file of the form that is checked', () => {
+  const help = orrery('run', '--help').out;
+  const text = /^ {2}kind: launch\n(?: {2}.*\n)*/m.exec(help)![0];
+  const validate = new Ajv({ strict: false }).compile(
+    JSON.parse(readFileSync(join(root, 'schemas', 'launch.schema.json'), 'utf8')) as object,
+  );
+  expect([validate(parse(text)), validate.errors]).toEqual([true, null]);
+});
+
+it('a run that its budget ends may have had no end', () => {
+  const r = orrery('run', join(kernels, 'saxpy', 'launch.yaml'), '--budget', '10');
+  expect([r.code, r.out]).toEqual([1, expect.stringContaining('the kernel may run forever')]);
+});
+
 it('help is that of the command, also in a group', () => {
   expect(orrery('help', 'rules', 'prove').out).toMatch(/^Usage: orrery rules prove /);
   expect(orrery('rules', 'help', 'prove').out).toMatch(/^Usage: orrery rules prove /);
@@ -235,6 +252,21 @@ describe('mistakes give one clear error and exit code 1', () => {
     [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--set', 'OptBudgte=1'], /did you mean 'OptBudget'/],
     [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'sass'], /--emit sass is not known/],
     [['run', 'package.json'], /error/],
+    [
+      ['opt', join(dir, 'none'), '--emit', 'none'],
+      /error: the folder '.*none' holds no \.ptx or \.ori file\n$/,
+    ],
+    [['plan', '--sm', '90'], /no back end for '90'\n {2}did you mean 'sm_90'\?\n$/],
+    [['plan', '--sm', 'compute_120a'], /no back end for 'compute_120a?'\n {2}did you mean 'sm_120'\?\n$/],
+    [['plan', '--sm', 'hopper'], /\n {2}targets are sm_30, .*, sm_90, sm_100, /],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--cache', 'package.json/c'],
+      /cannot keep results there: a part of the path is no folder\n/,
+    ],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--why', 'saxpy.cu:9999'],
+      /the nearest that have some: saxpy\.cu:11\n/,
+    ],
     [['cfg', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'], /did you mean 'saxpy'/],
     [
       ['rules', 'explain', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'],

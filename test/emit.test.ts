@@ -374,6 +374,11 @@ ptxas info    : Used 40 registers, used 1 barriers`;
     expect(r.stderr).toContain('cannot be run');
     expect(r.stderr).toContain('ORRERY_PTXAS');
     expect(r.status).toBe(1);
+    const own = run(['ptxas', '-arch=sm_80', file], { ORRERY_PTXAS: join(dir, 'nothing') });
+    expect([own.status, own.stderr]).toEqual([
+      1,
+      expect.stringMatching(/nothing' cannot be run: there is no such file$/m),
+    ]);
   });
 
   it.skipIf(!ptxas)('shows input and output side by side', () => {

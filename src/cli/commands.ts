@@ -83,7 +83,7 @@ withCache(
     )
     .option('--print-phases', "print 'Before PHASE' and 'After PHASE' around each phase that runs")
     .option('--ftrace-phase-after <phase>', 'the same, of the phases after this one')
-    .option('-q, --quiet', 'no account on standard error'),
+    .option('-q, --quiet', 'no account on standard error, but for what is asked for by name'),
 )
   .addHelpText(
     'after',
@@ -135,7 +135,25 @@ withProfiledPlan(
     )
     .option('--schedule <seed>', 'let warps and diverged lanes take turns at random (default: fixed turns)')
     .option('--json', 'result for scripts'),
-).action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
+)
+  .addHelpText(
+    'after',
+    `
+A launch file says what runs and what must come out. What it names is relative to it:
+  kind: launch
+  module: saxpy.ptx
+  kernel: saxpy
+  grid: [4, 1, 1]
+  block: [128, 1, 1]
+  dynamic-shared: 0     # bytes
+  params:               # in the order of the kernel
+    - { scalar: s32, value: 500 }
+    - { scalar: f32, value: 2.5 }
+    - { buffer: f32, length: 512, fill: iota }
+    - { buffer: f32, length: 512, data: y.bin, expect: y.out.bin, tolerance: 1e-6 }
+schemas/launch.schema.json describes every key; \`orrery check\` says what is wrong with a file.`,
+  )
+  .action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
 
 withJudge(withProfiledPlan(program.command('bisect')))
   .description('find the phase, the function and the single rewrite that make a result wrong')

@@ -46,7 +46,7 @@ export function locsOf(program: Program, asked: string): ReadonlySet<number> {
     `no instruction comes from line ${line}`,
     near.length === 0
       ? `instructions name no lines${file === undefined ? '' : ' of that file'} here`
-      : `the nearest that have some: ${near.join(', ')}`,
+      : `the nearest that have some: ${near.map((n) => (file === undefined ? n : `${file}:${n}`)).join(', ')}`,
   );
 }
 
