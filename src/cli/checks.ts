@@ -12,6 +12,12 @@ export interface Verdict {
   readonly text: string;
 }
 
+/** What `--check` or `--check-each` found. */
+export interface Check extends Verdict {
+  /** As it was asked for; `after PHASE` and `each` with `--check-each`. */
+  readonly check: string;
+}
+
 /** Compares two programs in an open world, every kernel. */
 export function checkOpen(before: Program, after: Program, plan: Plan): Verdict {
   const progress = new Progress();

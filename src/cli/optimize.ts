@@ -15,7 +15,7 @@ import { printProgram } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { CacheOptions } from './cache.ts';
-import type { Verdict } from './checks.ts';
+import type { Check } from './checks.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { PtxHow } from './emit.ts';
 import { keepInputs, STANDARD_INPUT, STANDARD_OUTPUT, writeWhole } from './files.ts';
@@ -65,12 +65,6 @@ export interface Optimized {
   readonly equal: boolean | null;
   /** Decisions about recipes. */
   readonly decisions: DecisionCounts;
-}
-
-/** What `--check` or `--check-each` found. */
-export interface Check extends Verdict {
-  /** As it was asked for; `after PHASE` and `each` with `--check-each`. */
-  readonly check: string;
 }
 
 /** How the names of files of each form end. */

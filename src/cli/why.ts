@@ -1,6 +1,6 @@
 import type { FnHistory, LineStep, PlacedInstr } from '../debug/line-history.ts';
 import { type Program, sourceOf } from '../ir/program.ts';
-import type { Check } from './optimize.ts';
+import type { Check } from './checks.ts';
 import { lineText, remarkSummary } from './report.ts';
 import { failWith, pc } from './ui.ts';
 
