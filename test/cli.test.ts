@@ -263,10 +263,6 @@ describe('mistakes give one clear error and exit code 1', () => {
       ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--cache', 'package.json/c'],
       /cannot keep results there: a part of the path is no folder\n/,
     ],
-    [
-      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--why', 'saxpy.cu:9999'],
-      /the nearest that have some: saxpy\.cu:11\n/,
-    ],
     [['cfg', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'], /did you mean 'saxpy'/],
     [
       ['rules', 'explain', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'],

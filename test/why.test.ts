@@ -67,7 +67,7 @@ at the end
 
   it.each([
     ['41', 'the nearest that have some: 40, 43'],
-    ['saxpy.cu:8', 'the nearest that have some: 7, 9'],
+    ['saxpy.cu:8', 'the nearest that have some: saxpy.cu:7, saxpy.cu:9'],
     ['other.cu:7', 'it names saxpy.cu'],
     ['everything', 'is a line of the input'],
   ])('a line %s without instructions: %s', (line, hint) => {
