@@ -19,6 +19,9 @@ const OWN = [
   ...['measure', 'ab'],
 ];
 
+/** Why a stream cannot be written to, as src/spec/node-files.ts says it. */
+const REASONS = { ENOSPC: 'the disk is full' };
+
 /** What a link leads to; '' for what is none. */
 function linked(path) {
   try {
@@ -96,9 +99,9 @@ function take(folder, pid) {
 
 /**
  * Writes to a stream of this process, in order.
- * @param onClosed is called where the reader has closed the pipe
+ * @param onFault is called with the error where it cannot be written to
  */
-function writerOf(fd, streamOf, onClosed) {
+function writerOf(fd, streamOf, onFault) {
   let stream = null;
   return (bytes) => {
     let at = 0;
@@ -106,11 +109,10 @@ function writerOf(fd, streamOf, onClosed) {
       try {
         at += writeSync(fd, bytes, at);
       } catch (e) {
-        if (e.code === 'EPIPE') return onClosed();
-        if (e.code !== 'EAGAIN') throw e;
+        if (e.code !== 'EAGAIN') return onFault(e);
         // A pipe that is full and does not wait.
         stream = streamOf();
-        stream.on('error', onClosed);
+        stream.on('error', onFault);
       }
     if (at < bytes.length) stream.write(bytes.subarray(at));
   };
@@ -173,13 +175,15 @@ function ask({ folder, pid, argv, cwd }, alone) {
 
   const release = () => rmSync(lock, { force: true });
   process.on('exit', release);
-  // The reader of the output has closed the pipe: end silently, as without a server, and do not let the command go on.
-  const onClosed = () => {
+  // End as without a server, silently where the reader of the output has closed the pipe, and do not let the command go on.
+  const onFault = (what) => (e) => {
     if (!ended) end(pid);
-    process.exit();
+    if (e.code === 'EPIPE') process.exit();
+    if (what !== '') process.stderr.write(`error: cannot write ${what}: ${REASONS[e.code] ?? e.code}\n`);
+    process.exit(1);
   };
-  const out = writerOf(1, () => process.stdout, onClosed);
-  const err = writerOf(2, () => process.stderr, onClosed);
+  const out = writerOf(1, () => process.stdout, onFault('standard output'));
+  const err = writerOf(2, () => process.stderr, onFault(''));
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
   const onSignal = (signal) => {
     // The command must not go on and write its files.

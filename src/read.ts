@@ -10,6 +10,7 @@ import { parsePtx } from './ptx/parse.ts';
 import { PTX_TARGETS } from './ptx/targets.ts';
 import type { Plan } from './spec/plan.ts';
 import type { Specs } from './spec/specs.ts';
+import { targetsOf } from './spec/targets.ts';
 
 /** @throws DiagnosticError if any diagnostic is an error */
 export function refuseErrors(diagnostics: readonly Diagnostic[]): void {
@@ -41,16 +42,12 @@ export function servingTarget(target: string, backends: Iterable<string>): strin
   return older || oldest || base;
 }
 
-/** The targets that have a back end. */
-const backendsOf = (specs: Specs): string[] =>
-  [...specs.backends.values()].flatMap((f) => (typeof f.data.sm === 'string' ? [f.data.sm] : []));
-
 /** The first target whose f32 operations flush nothing by themselves, and that has no mad.f32 without rounding (PTX ISA 9.0, mad). */
 const FIRST_WITH_SUBNORMALS = 20;
 
 /** The target to plan for if `target` is requested, and a warning if it differs. */
 export function targetFor(specs: Specs, target: string): { sm: string; warnings: readonly Diagnostic[] } {
-  const sm = servingTarget(target, backendsOf(specs));
+  const sm = servingTarget(target, targetsOf(specs));
   if (sm === baseTarget(target)) return { sm, warnings: [] };
   const message = `there is no back end for '${target}': that of ${sm} is used, the nearest`;
   const warning: Diagnostic = {

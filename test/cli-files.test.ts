@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -47,6 +48,44 @@ describe.skipIf(process.platform === 'win32')('a folder that is gone', () => {
       },
     );
     expect([r.status, r.stderr]).toEqual([1, 'error: the folder that this command runs in is gone\n']);
+  });
+});
+
+describe('inputs are not written over', () => {
+  const kernel = readFileSync(join(ROOT, 'test', 'kernels', 'saxpy', 'saxpy.sm_90.ptx'), 'utf8');
+  mkdirSync(at('in'));
+  for (const name of ['a.ptx', 'b.ptx']) writeFileSync(join(at('in'), name), kernel);
+  writeFileSync(at('mine.yaml'), 'kind: order\nextends: binary\nedits:\n  - { drop: GvnCse }\n');
+  symlinkSync(join(at('in'), 'a.ptx'), at('link.ptx'));
+  linkSync(join(at('in'), 'a.ptx'), at('hard.ptx'));
+  const before = readdirSync(dir, { recursive: true });
+
+  it.each([
+    [['opt', 'in/a.ptx', '--emit', 'ptx', '-o', 'in/a.ptx'], 'in/a.ptx: it is an input'],
+    [['opt', 'link.ptx', '-o', 'in/a.ptx'], 'in/a.ptx: it is the same file as the input link.ptx'],
+    [['opt', 'in/a.ptx', '-o', 'hard.ptx'], 'hard.ptx: it is the same file as the input in/a.ptx'],
+    [['opt', 'in', '--emit', 'ptx', '-o', 'in'], 'in/a.ptx: it is an input'],
+    // A result that would take the place of another file's text.
+    [['opt', 'link.ptx', 'in/b.ptx', '--emit', 'ptx', '-o', '.'], 'link.ptx: it is an input'],
+    [['opt', 'in/a.ptx', '--emit', 'none', '--trace-events', 'in/a.ptx'], 'in/a.ptx: it is an input'],
+    [['opt', 'in/a.ptx', '--order', 'mine.yaml', '-o', 'mine.yaml'], 'mine.yaml: it is an input'],
+    [['trace', 'in/a.ptx', '-o', 'in/a.ptx'], 'in/a.ptx: it is an input'],
+    [['cfg', 'in/a.ptx', '-o', 'in/a.ptx'], 'in/a.ptx: it is an input'],
+    [['reduce', 'in/a.ptx', '-o', 'in/a.ptx'], 'in/a.ptx: it is an input'],
+    [['reduce', 'in/a.ptx', '--order', 'mine.yaml', '-o', 'mine.yaml'], 'mine.yaml: it is an input'],
+  ])('%j', (args, said) => {
+    const r = spawnSync(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args], {
+      cwd: dir,
+      encoding: 'utf8',
+      env: { ...process.env, NO_COLOR: '1' },
+    });
+    expect([r.status, r.stdout, r.stderr]).toEqual([
+      1,
+      '',
+      `error: cannot write ${said}\n  inputs are left as they are: name another place for the result\n`,
+    ]);
+    expect(readdirSync(dir, { recursive: true })).toEqual(before);
+    expect(readFileSync(join(at('in'), 'a.ptx'), 'utf8')).toBe(kernel);
   });
 });
 

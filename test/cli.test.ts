@@ -1,14 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-cli-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const kernels = join(root, 'test', 'kernels');
+mkdirSync(join(dir, 'none'));
 function orrery(...args: string[]) {
   const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
     cwd: root,
@@ -186,6 +189,26 @@ describe('commands', () => {
   });
 });
 
+it('run --help shows a launch file of the form that is checked', () => {
+  const help = orrery('run', '--help').out;
+  const text = /^ {2}kind: launch\n(?: {2}.*\n)*/m.exec(help)![0];
+  const validate = new Ajv({ strict: false }).compile(
+    JSON.parse(readFileSync(join(root, 'schemas', 'launch.schema.json'), 'utf8')) as object,
+  );
+  expect([validate(parse(text)), validate.errors]).toEqual([true, null]);
+});
+
+it('a run that its budget ends may have had no end', () => {
+  const r = orrery('run', join(kernels, 'saxpy', 'launch.yaml'), '--budget', '10');
+  expect([r.code, r.out]).toEqual([1, expect.stringContaining('the kernel may run forever')]);
+});
+
+it('help is that of the command, also in a group', () => {
+  expect(orrery('help', 'rules', 'prove').out).toMatch(/^Usage: orrery rules prove /);
+  expect(orrery('rules', 'help', 'prove').out).toMatch(/^Usage: orrery rules prove /);
+  expect(orrery('help').out).toBe(orrery('--help').out);
+});
+
 describe('mistakes give one clear error and exit code 1', () => {
   it.each([
     [['opt', 'nowhere.ptx'], /cannot read nowhere.ptx: there is no such file/],
@@ -229,9 +252,38 @@ describe('mistakes give one clear error and exit code 1', () => {
     [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--set', 'OptBudgte=1'], /did you mean 'OptBudget'/],
     [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'sass'], /--emit sass is not known/],
     [['run', 'package.json'], /error/],
+    [
+      ['opt', join(dir, 'none'), '--emit', 'none'],
+      /error: the folder '.*none' holds no \.ptx or \.ori file\n$/,
+    ],
+    [['plan', '--sm', '90'], /no back end for '90'\n {2}did you mean 'sm_90'\?\n$/],
+    [['plan', '--sm', 'compute_120a'], /no back end for 'compute_120a?'\n {2}did you mean 'sm_120'\?\n$/],
+    [['plan', '--sm', 'hopper'], /\n {2}targets are sm_30, .*, sm_90, sm_100, /],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--cache', 'package.json/c'],
+      /cannot keep results there: a part of the path is no folder\n/,
+    ],
     [['cfg', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'], /did you mean 'saxpy'/],
+    [
+      ['rules', 'explain', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'],
+      /there is no function 'saxp' in .*\n {2}did you mean 'saxpy'\?/,
+    ],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--rewrite-limit', 'GvnCse:saxp=0'],
+      /there is no function 'saxp' in .*\n {2}did you mean 'saxpy'\?/,
+    ],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--rewrite-limit', 'GvnCse:gemm=0'],
+      /there is no function 'gemm' in .*\n {2}functions are saxpy, saxpyStride/,
+    ],
     [['plan', '--set', 'oridopredication=0'], /OriDoPredication is a phase: `--disable OriDoPredication`/],
     [['frob'], /unknown command 'frob'/],
+    [
+      ['help', 'pln'],
+      /^error: unknown command 'pln'\n\(Did you mean plan\?\)\n\(orrery --help lists the commands\)\n$/,
+    ],
+    [['pln', '--help'], /^error: unknown command 'pln'\n\(Did you mean plan\?\)/],
+    [['help', 'rules', 'prov'], /^error: unknown command 'prov'\n\(Did you mean prove\?\)/],
     [['phases', 'GvnCs'], /there is no phase 'GvnCs' in the order\n {2}did you mean 'GvnCse'/],
     [['phases', 'GvnCse', '--status', 'partial'], /choose rows of the table/],
   ] as const)('%s', (args, message) => {
@@ -248,6 +300,7 @@ it.each([
   [['opt', 'none.ptx', '--ptxas'], /cannot read none.ptx/],
   [['phases', '--bogus'], /unknown option '--bogus'/],
   [['run'], /missing required argument/],
+  [['help', 'plan'], /unknown option '--json'/],
 ])('%j --json fails in JSON', (args, said) => {
   const r = orrery(...args, '--json');
   expect(r.code).toBe(1);
@@ -271,6 +324,27 @@ it('a reader that has enough ends the command without a word', () => {
     { cwd: root, encoding: 'utf8' },
   );
   expect([r.stdout.split('\n').length, r.stderr]).toEqual([2, '']);
+});
+
+describe.skipIf(!existsSync('/dev/full'))('standard output on a full disk', () => {
+  const saxpy = join(kernels, 'saxpy', 'saxpy.sm_80.ptx');
+  it.each([
+    [['phases']],
+    [['opt', saxpy, '--emit', 'ptx', '-q']],
+    [['plan', '--json']],
+    // Commander writes it, and ends the process.
+    [['--help']],
+  ])('%j is one error', (args) => {
+    const words = ['sh', process.execPath, join(root, 'bin', 'orrery.js'), ...args];
+    const env = { ...process.env, NO_COLOR: '1', ORRERY_SERVER: 'off' };
+    const r = spawnSync('sh', ['-c', '"$@" > /dev/full', ...words], { cwd: root, encoding: 'utf8', env });
+    expect([r.status, r.stderr]).toEqual([1, 'error: cannot write standard output: the disk is full\n']);
+  });
+  it('and standard error on one: the exit code says it alone', () => {
+    const words = ['sh', process.execPath, join(root, 'bin', 'orrery.js'), 'opt', saxpy, '--emit', 'none'];
+    const env = { ...process.env, ORRERY_SERVER: 'off' };
+    expect(spawnSync('sh', ['-c', '"$@" 2> /dev/full', ...words], { cwd: root, env }).status).toBe(1);
+  });
 });
 
 it('the level of a recipe holds unless the command line names one', () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { usesTable } from '../src/cli/compare-ptxas.ts';
 import { assemble, functionUses } from '../src/cli/ptxas-run.ts';
 import { host, runPipeline } from '../src/engine/pipeline.ts';
 import type { Program } from '../src/ir/program.ts';
@@ -373,18 +374,38 @@ ptxas info    : Used 40 registers, used 1 barriers`;
     expect(r.stderr).toContain('cannot be run');
     expect(r.stderr).toContain('ORRERY_PTXAS');
     expect(r.status).toBe(1);
+    const own = run(['ptxas', '-arch=sm_80', file], { ORRERY_PTXAS: join(dir, 'nothing') });
+    expect([own.status, own.stderr]).toEqual([
+      1,
+      expect.stringMatching(/nothing' cannot be run: there is no such file$/m),
+    ]);
   });
 
   it.skipIf(!ptxas)('shows input and output side by side', () => {
     const file = join(root, 'saxpy', 'saxpy.sm_80.ptx');
     const r = run(['opt', file, '--ptxas', '--json', '-q']);
-    const list = JSON.parse(r.stdout) as {
-      name: string;
-      before: { registers: number };
-      after: { code: number };
-    }[];
+    const { functions: list } = JSON.parse(r.stdout) as {
+      functions: { name: string; before: { registers: number }; after: { code: number } }[];
+    };
     expect(list.map((u) => u.name).sort()).toEqual(['saxpy', 'saxpyStride']);
     for (const u of list) expect(Math.min(u.before.registers, u.after.code)).toBeGreaterThan(0);
+  });
+
+  it('shows both sides of equal numbers, and none of what ptxas does not say', () => {
+    const use = { spillStores: 0, spillLoads: 0, stack: 8, instructions: 1 };
+    const [kernel, called] = [
+      { name: 'k', ...use, registers: 21, code: 256 },
+      { name: 'called', ...use, registers: 0, code: 0 },
+    ];
+    const pairs = [
+      { name: 'k', before: kernel, after: { ...kernel, registers: 20 } },
+      { name: 'called', before: called, after: called },
+    ];
+    expect(usesTable(pairs).split('\n')).toEqual([
+      'by ptxas  registers  spill stores [B]  spill loads [B]  stack [B]    code [B]',
+      'k          21 -> 20            0 -> 0           0 -> 0     8 -> 8  256 -> 256',
+      'called            -            0 -> 0           0 -> 0     8 -> 8           -',
+    ]);
   });
 
   it.skipIf(!nvcc)('is what nvcc calls in a toolkit of links', () => {

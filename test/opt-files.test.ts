@@ -150,6 +150,65 @@ describe('opt of several files', () => {
   });
 });
 
+describe('the form of a result', () => {
+  const written = (name: string, ...args: string[]) => {
+    const r = opt([saxpy, '-o', join(folder.path, name), '-q', ...args]);
+    expect([r.code, r.err]).toEqual([0, '']);
+    return readFileSync(join(folder.path, name), 'utf8');
+  };
+  it('is what its name ends in', () => {
+    const ptx = opt([saxpy, '--emit', 'ptx', '-q']).out;
+    const ori = opt([saxpy, '-q']).out;
+    expect(written('form.ptx')).toBe(ptx);
+    expect(written('form.ptx', '--why', '47')).toBe(ptx);
+    expect(written('form.ori')).toBe(ori);
+    expect(written('form.txt')).toBe(ori);
+    expect(JSON.parse(written('form.json'))).toMatchObject({ order: 'binary' });
+  });
+  it('is what --emit says, whatever its name', () => {
+    expect(written('ori.ptx', '--emit', 'ori')).toMatch(/^\.program /m);
+  });
+  it('is not asked for by the name of a folder', () => {
+    expect(opt([join(kernels, 'saxpy'), '-o', join(folder.path, 'all.ptx'), '-q']).code).toBe(0);
+    expect(Object.keys(filesIn(join(folder.path, 'all.ptx')))).toContain('saxpy.sm_90.ori');
+  });
+  it('is to be said where there are other results', () => {
+    const r = opt([saxpy, '--why', '47', '-o', join(folder.path, 'form')]);
+    expect([r.code, r.err]).toEqual([
+      1,
+      expect.stringMatching(/^error: nothing is written to \S+form\n {2}--emit says what/),
+    ]);
+  });
+});
+
+describe('the account', () => {
+  it('is of the file that was given, whatever Ori text names', () => {
+    const ori = folder.write('middle.ori', opt([saxpy, '-q']).out);
+    expect(opt([ori, '--emit', 'none']).err.split(' ')[0]).toBe(ori);
+  });
+  it('is left out with -q, and what was asked for by name is not', () => {
+    expect(opt([saxpy, '-q', '--emit', 'none']).err).toBe('');
+    const lines = /^(?:(?:note|passed|missed) +\w+ saxpy.*\n)+$/;
+    const remarks = opt([saxpy, '-q', '--remarks', '--emit', 'none']).err;
+    expect(remarks).toMatch(lines);
+    expect(opt([saxpy, '--remarks', '--emit', 'none']).err).toContain(remarks);
+    const several = opt([saxpy, saxpy.replace('90', '80'), '-q', '--remarks', '--emit', 'none']).err;
+    expect(several.startsWith(`${saxpy}\n${remarks}`)).toBe(true);
+    expect(opt([saxpy, '-q', '--stat', '--emit', 'none']).err).toMatch(/^phase +time +share/);
+  });
+  it('names recipes by the paths that other files are named by', () => {
+    mkdirSync(join(folder.path, 'recipes'));
+    folder.write('recipes/first.yaml', 'kind: recipe\nphases: { disable: [GvnCse] }\n');
+    folder.write('recipes/second.yaml', 'kind: recipe\nextends: [first.yaml]\n');
+    const args = ['--recipe', 'recipes/second.yaml', '--stat', '--emit', 'none'];
+    const r = opt([join(root, saxpy), ...args], '', folder.path);
+    expect([r.code, r.err]).toEqual([
+      0,
+      expect.stringMatching(/ 1 {2}disabled by recipe 'recipes\/first\.yaml'$/m),
+    ]);
+  });
+});
+
 describe('opt of standard input', () => {
   const text = readFileSync(join(root, saxpy), 'utf8');
   it('gives on standard output what the file gives', () => {

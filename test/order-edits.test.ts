@@ -398,8 +398,26 @@ describe('completion', () => {
     expect(complete('orrery', 'opt', '--rules', 'wide')).toEqual(['wide-mad']);
     expect(complete('orrery', 'recipes', '--measure', 'hop')).toEqual(['hopper']);
   });
+  it('of words that an option takes, of rules, of metrics between commas, and of what there is help for', () => {
+    expect(complete('orrery', 'opt', '--emit', '')).toEqual(['ori', 'ptx', 'json', 'none']);
+    expect(complete('orrery', 'sweep', '--emit', 's')).toEqual(['slurm']);
+    expect(complete('orrery', 'cfg', '--format', '')).toEqual(['text', 'dot', 'svg', 'json']);
+    expect(complete('orrery', 'opt', '--check', '')).toEqual(['auto']);
+    expect(complete('orrery', 'opt', '--rewrite-limit', 'GvnC')).toEqual(['GvnCse=']);
+    expect(complete('orrery', 'rules', 'show', 'above-z')).toEqual(['above-zero']);
+    expect(complete('orrery', 'rules', 'explain', '--rule', 'above-z')).toEqual(['above-zero']);
+    expect(complete('orrery', 'measure', '--metrics', 'instructions.fl')).toEqual(['instructions.float']);
+    expect(complete('orrery', 'measure', '--metrics', 'weighted,instructions.fl')).toEqual([
+      'weighted,instructions.float',
+    ]);
+    expect(complete('orrery', 'help', 'bis')).toEqual(['bisect']);
+    expect(complete('orrery', 'rules', 'help', 'pro')).toEqual(['prove']);
+  });
   it('of fish and zsh are made of the same, of another shell there is none', () => {
     expect(orrery('completion', 'fish').stdout).toMatch(/-l recipe -x -a '.*whole-loops/);
+    expect(orrery('completion', 'fish').stdout).toContain(
+      "'__fish_seen_subcommand_from cfg' -l format -r -a 'text dot svg json'",
+    );
     expect(orrery('completion', 'zsh').stdout).toContain('bashcompinit');
     const none = orrery('completion', 'tcsh');
     expect([none.status, none.stderr]).toEqual([1, expect.stringContaining("no completion for 'tcsh'")]);

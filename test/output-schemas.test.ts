@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
+import { ptxasPresent } from '../src/cli/ptxas-run.ts';
 
 /* What commands print for scripts has a published form, and so has what they print when they fail. */
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -144,6 +145,54 @@ it('every command that takes --json has a published form', () => {
   for (const name of names)
     for (const form of FORMS[name] ?? [name.replaceAll(' ', '-')])
       expect(there).toContain(`${form}.schema.json`);
+});
+
+describe('a document tells itself that something is wrong', () => {
+  const rules = join(dir, 'wrong.yaml');
+  writeFileSync(
+    rules,
+    'kind: rules\ngroup: wrong\nrules:\n  - { id: no-product, title: wrong, match: "FFMA $d, $x, $y, $z", rewrite: "FADD $d, $x, $z", source: nobody }\n',
+  );
+  const wrong = ['opt', saxpy, '--rules', rules, '--force-rules', '--json', '-q'];
+  const checksOf = (form: string, ...args: string[]) => {
+    const r = orrery(...wrong, ...args);
+    expect([r.code, faults(form, r.out)]).toEqual([1, []]);
+    return (JSON.parse(r.out) as { checks: { check: string; ok: boolean; text: string }[] }).checks;
+  };
+  const launch = 'test/kernels/saxpy/launch.yaml';
+
+  it('opt --stat', () => {
+    expect(checksOf('stat', '--stat', '--check', 'auto', '--check', launch)).toEqual([
+      { check: 'auto', ok: false, text: expect.stringMatching(/^DIFFERENT: /) },
+      { check: launch, ok: false, text: expect.stringMatching(/^WRONG: /) },
+    ]);
+  });
+  it('opt --why, after each phase', () => {
+    const checks = checksOf('why', '--why', 'saxpy.cu:6', '--check-each');
+    expect(checks.at(-1)).toMatchObject({ check: 'each', ok: false });
+    expect(checks.slice(0, -1).map((c) => [/^after \w+/.test(c.check), c.ok])).toEqual([[true, false]]);
+  });
+  it.skipIf(!ptxasPresent())('opt --ptxas', () => {
+    expect(checksOf('ptxas', '--ptxas', '--check', 'auto')).toMatchObject([{ check: 'auto', ok: false }]);
+  });
+  it.skipIf(!ptxasPresent())('opt --ptxas of what ptxas refuses', () => {
+    const file = join(dir, 'refused.ptx');
+    const text = readFileSync(join(root, saxpy), 'utf8');
+    writeFileSync(file, text.replace(/^\.version .*/m, '.version 99.0'));
+    const r = orrery('opt', file, '--ptxas', '--json', '-q');
+    expect([r.code, faults('errors', r.out)]).toEqual([1, []]);
+    expect((JSON.parse(r.out) as { errors: { message: string }[] }).errors[0].message).toBe(
+      'ptxas refuses the input',
+    );
+  });
+  it('rules coverage, with the exit code that it has without JSON', () => {
+    const folder = join(dir, 'empty');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'k.ptx'), '.version 9.0\n.target sm_90\n.visible .entry k() { ret; }\n');
+    const r = orrery('rules', 'coverage', folder, '--json');
+    expect([r.code, faults('rules-coverage', r.out)]).toEqual([1, []]);
+    expect(orrery('rules', 'coverage', folder).code).toBe(1);
+  });
 });
 
 describe('a command that fails', () => {

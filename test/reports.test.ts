@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { changedPhases } from '../src/cli/report.ts';
 import type { Journal, PhaseRecord } from '../src/engine/journal.ts';
 import {
   bytesOfBlock,
@@ -87,6 +88,36 @@ describe('lines', () => {
       'Before GvnCse',
       'After GvnCse',
     ]);
+  });
+});
+
+describe('the table of phases that changed something', () => {
+  const journal = runPipeline(kernel('sha256'), base);
+  const rows = changedPhases(journal, Number.POSITIVE_INFINITY).split('\n');
+  const whatOf = (lines: readonly string[], id: string): string =>
+    new RegExp(` ${id} .* ms  (.*)$`).exec(lines.find((l) => l.includes(` ${id} `))!)![1];
+  it('counts what was done, not the remarks that tell of it', () => {
+    const { remarks } = journal.records.find((r) => r.phase.id === 'GeneralOptimizeEarly')!;
+    for (const name of ['copies-propagated', 'dead-removed']) {
+      const told = remarks.filter((m) => m.name === name).map((m) => Number(/^\d+/.exec(m.message)![0]));
+      const all = told.reduce((sum, n) => sum + n, 0);
+      expect(all).toBeGreaterThan(told.length);
+      expect(whatOf(rows, 'GeneralOptimizeEarly')).toContain(`${all} ${name}`);
+    }
+  });
+  it.each([85, 95, 110])('fits %i columns, and counts the rest', (columns) => {
+    const narrow = changedPhases(journal, columns).split('\n');
+    for (const [i, l] of narrow.entries()) {
+      expect(l.length).toBeLessThanOrEqual(columns);
+      // What fits is shown whole.
+      if (rows[i].length <= columns) expect(l).toBe(rows[i]);
+    }
+  });
+  it('names what comes first of a line that does not fit', () => {
+    const [first, ...others] = whatOf(rows, 'OriLinearReplacement').split(', ');
+    expect(whatOf(changedPhases(journal, 95).split('\n'), 'OriLinearReplacement')).toBe(
+      `${first}, ${others.length} more`,
+    );
   });
 });
 

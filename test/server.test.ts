@@ -241,6 +241,25 @@ describe.skipIf(windows)('the server', () => {
     await until(() => commandsRun() === 1);
   });
 
+  it.skipIf(!existsSync('/dev/full'))(
+    'where standard output cannot be written, the command ends as it does alone',
+    async () => {
+      const [first] = status()!.processes;
+      const full = (env: Record<string, string>) => {
+        const words = ['sh', process.execPath, script, 'phases'];
+        const how = { cwd: dir, encoding: 'utf8', env: environment({ env }) } as const;
+        const r = spawnSync('sh', ['-c', '"$@" > /dev/full', ...words], how);
+        return [r.status, r.stderr];
+      };
+      const served = full({});
+      expect(served).toEqual([1, 'error: cannot write standard output: the disk is full\n']);
+      expect(served).toEqual(full({ ORRERY_SERVER: 'off' }));
+      await until(() => status()!.processes.length === 1 && status()!.processes[0].pid !== first.pid);
+      orrery(['--version']);
+      await until(() => commandsRun() === 1);
+    },
+  );
+
   it('files are made with the rights that the client asks for', () => {
     const file = join(dir, 'private.ptx');
     const line = `umask 077 && exec "$@"`;

@@ -74,7 +74,7 @@ function ordered(
     of: (fn) => ({
       ...testContext(fn, { rewrites: opts.rewrites }),
       remark: (kind, name, message) =>
-        void remarks.push({ kind, name, message, fn: fn.name, block: -1, loc: 0 }),
+        void remarks.push({ kind, name, message, fn: fn.name, block: -1, loc: 0, count: 1 }),
     }),
   };
   return {

@@ -3,13 +3,12 @@ import { cfgChangesData, cfgData } from '../analysis/render/cfg-json.ts';
 import { renderCfgDot, renderCfgText } from '../analysis/render/cfg-text.ts';
 import { renderCfgChangesSvg, renderCfgSvg } from '../analysis/render/svg.ts';
 import { runPipeline } from '../engine/pipeline.ts';
-import { nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import { readText, writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
-import { planFor, programFor } from './input.ts';
+import { functionsOf, planFor, programFor } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { failWith, out } from './ui.ts';
 import { placeOf } from './watch.ts';
@@ -31,24 +30,12 @@ export async function cfg(
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
   const { program } = programFor(file, text, plan);
-  const names = program.functions.map((f) => f.name);
-  const chosen =
-    o.function === undefined ? program.functions : program.functions.filter((f) => f.name === o.function);
-  if (chosen.length === 0) {
-    const near = o.function === undefined ? [] : nearest(o.function, names);
-    failWith(
-      o.function === undefined
-        ? `${file} holds no function that was lowered`
-        : `there is no function '${o.function}'`,
-      ...(near.length > 0
-        ? [`did you mean '${near[0]}'?`]
-        : names.length > 0
-          ? [`functions are ${names.join(', ')}`]
-          : []),
-    );
-  }
+  const chosen = functionsOf(file, program, o.function);
   if (format === 'svg' && chosen.length > 1)
-    failWith('an SVG shows one function', `choose one with --function: ${names.join(', ')}`);
+    failWith(
+      'an SVG shows one function',
+      `choose one with --function: ${chosen.map((f) => f.name).join(', ')}`,
+    );
   if (o.changes === true || o.phase !== undefined) {
     const result = changesOf(
       program,

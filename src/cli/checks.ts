@@ -6,8 +6,20 @@ import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import { grouped, Progress, pc } from './ui.ts';
 
+/** What a check found. */
+export interface Verdict {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+/** What `--check` or `--check-each` found. */
+export interface Check extends Verdict {
+  /** As it was asked for; `after PHASE` and `each` with `--check-each`. */
+  readonly check: string;
+}
+
 /** Compares two programs in an open world, every kernel. */
-export function checkOpen(before: Program, after: Program, plan: Plan): { ok: boolean; text: string } {
+export function checkOpen(before: Program, after: Program, plan: Plan): Verdict {
   const progress = new Progress();
   const kernels = before.functions.filter((f) => f.kind === 'entry');
   const lines: string[] = [];
@@ -53,7 +65,7 @@ export async function checkLaunch(
   before: Program,
   after: Program,
   plan: Plan,
-): Promise<{ ok: boolean; text: string }> {
+): Promise<Verdict> {
   const loaded = await loadLaunch(path);
   await fitLaunch(loaded, after, mostShared(plan));
   const judge = judging(loaded, before, plan.isa, paramBase(plan));

@@ -36,7 +36,10 @@ export const withProfiledPlan = (c: Command): Command =>
 /** Adds the options that say who judges what a plan makes of a program. */
 export function withJudge(c: Command): Command {
   return c
-    .option('--check <launch|auto>', 'auto: good is what does the same as the input in open worlds (default)')
+    .option(
+      '--check <launch.yaml|auto>',
+      'auto: good is what does the same as the input in open worlds (default)',
+    )
     .option('--launch <launch.yaml>', 'good is what gives the results that this launch expects; or --check')
     .option(
       '--command <command>',

@@ -37,14 +37,17 @@ withCache(
       '<file...>',
       "PTX or Ori text; folders and patterns ('k/**/*.ptx') stand for the files in them, - for standard input",
     )
-    .option('--emit <ori|ptx|json|none>', 'what to write (default: ori; none with --ptxas)')
+    .option(
+      '--emit <ori|ptx|json|none>',
+      'what to write (default: what -o ends in, or else ori; nothing with --ptxas, --why or --stat --json)',
+    )
     .option(
       '-o, --output <file>',
       'write there instead of standard output (-); for several files: the folder',
     )
     .option('-j, --jobs <n>', 'of several files, so many at the same time (default: 1)')
     .option('--verify', 'check every changed snapshot with the verifier and a print-parse round trip')
-    .option('--check <launch|auto>', 'run before and after in the simulator and compare', collect)
+    .option('--check <launch.yaml|auto>', 'run before and after in the simulator and compare', collect)
     .option('--check-each', 'with --check: compare after every phase that changed something')
     .option('--print-after <phase|all>', 'print the program after a phase (repeatable)', collect)
     .option('--print-changed', 'print each function that a phase changed, as a diff')
@@ -80,7 +83,7 @@ withCache(
     )
     .option('--print-phases', "print 'Before PHASE' and 'After PHASE' around each phase that runs")
     .option('--ftrace-phase-after <phase>', 'the same, of the phases after this one')
-    .option('-q, --quiet', 'no account on standard error'),
+    .option('-q, --quiet', 'no account on standard error, but for what is asked for by name'),
 )
   .addHelpText(
     'after',
@@ -132,7 +135,25 @@ withProfiledPlan(
     )
     .option('--schedule <seed>', 'let warps and diverged lanes take turns at random (default: fixed turns)')
     .option('--json', 'result for scripts'),
-).action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
+)
+  .addHelpText(
+    'after',
+    `
+A launch file says what runs and what must come out. What it names is relative to it:
+  kind: launch
+  module: saxpy.ptx
+  kernel: saxpy
+  grid: [4, 1, 1]
+  block: [128, 1, 1]
+  dynamic-shared: 0     # bytes
+  params:               # in the order of the kernel
+    - { scalar: s32, value: 500 }
+    - { scalar: f32, value: 2.5 }
+    - { buffer: f32, length: 512, fill: iota }
+    - { buffer: f32, length: 512, data: y.bin, expect: y.out.bin, tolerance: 1e-6 }
+schemas/launch.schema.json describes every key; \`orrery check\` says what is wrong with a file.`,
+  )
+  .action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
 
 withJudge(withProfiledPlan(program.command('bisect')))
   .description('find the phase, the function and the single rewrite that make a result wrong')
@@ -245,9 +266,19 @@ program
 
 program
   .command('completion')
-  .description('a script that completes commands, options, phases, knobs, recipes and targets')
+  .description(
+    'a script that completes commands, options, phases, knobs, recipes, rules, metrics and targets',
+  )
   .argument('[shell]', 'bash, zsh or fish')
   .option('--json', 'commands, options and names as data, for scripts and other shells')
+  .addHelpText(
+    'after',
+    `
+It completes what follows the word orrery. Where that is no command, make it one:
+  $ alias orrery='npx orrery'
+  $ source <(orrery completion bash)                                          in bash and zsh (completion zsh)
+  $ orrery completion fish > ~/.config/fish/completions/orrery.fish           in fish`,
+  )
   .action((shell, o) => guarded(async () => (await import('./completion.ts')).completion(shell, o, program)));
 
 withPlan(
@@ -474,12 +505,32 @@ program
   .description('the tour of npm start: optimize and check a bundled kernel')
   .action(() => guarded(async () => (await import('./start.ts')).start()));
 
+const subcommandsOf = (c: Command): readonly Command[] => c.commands;
+
+// Commander's own help says nothing of a command that it does not know, and of one in a group shows the group.
+for (const group of [program, ...subcommandsOf(program)].filter((c) => c.commands.length > 0))
+  group
+    .command('help')
+    .description('what a command does, and its options')
+    .argument('[command...]', 'its name')
+    .action((words: readonly string[]) => commandOf(words, group).help());
+
+/** The command that the first words name. One that is not there ends the process, with those that are like it. */
+function commandOf(words: readonly string[], group: Command = program): Command {
+  const [word, ...rest] = words;
+  if (word === undefined || word.startsWith('-') || group.commands.length === 0) return group;
+  const command = subcommandsOf(group).find((c) => c.name() === word);
+  // It finds none either.
+  return command === undefined ? group.parse([word], { from: 'user' }) : commandOf(rest, command);
+}
+
 /** Runs the command that the arguments name. */
 export async function runCommand(): Promise<void> {
   // The options of ptxas are not parsed here: they are passed on unchanged.
   if (process.argv[2] === 'ptxas') await (await import('./ptxas.ts')).ptxas(process.argv.slice(3));
   else {
     if (process.argv.includes('--json')) answerInJson();
+    commandOf(process.argv.slice(2));
     await program.parseAsync(process.argv);
   }
 }

@@ -1,5 +1,5 @@
 import { assemble, type FunctionUse, ptxasCommand, ptxasPresent } from './ptxas-run.ts';
-import { CliExit, err, failWith, pc, pcErr, table } from './ui.ts';
+import { failWith, pc, table } from './ui.ts';
 
 /** What ptxas makes of a function before and after. */
 export interface UsePair {
@@ -31,10 +31,7 @@ export function comparePtxas(before: string, after: string, arch: string, level:
     [a, 'the input'],
     [b, 'the output'],
   ] as const) {
-    if (r.ok) continue;
-    err(r.said.trimEnd());
-    err(pcErr.red(`ptxas refuses ${what}`));
-    throw new CliExit(1);
+    if (!r.ok) failWith(`ptxas refuses ${what}`, ...r.said.trimEnd().split('\n'));
   }
   const afters = new Map(b.functions.map((f) => [f.name, f]));
   return a.functions.flatMap((f) => {
@@ -43,18 +40,21 @@ export function comparePtxas(before: string, after: string, arch: string, level:
   });
 }
 
-const COLUMNS: readonly (readonly [string, (u: FunctionUse) => number])[] = [
-  ['registers', (u) => u.registers],
-  ['spill stores', (u) => u.spillStores],
-  ['spill loads', (u) => u.spillLoads],
-  ['stack', (u) => u.stack],
-  ['code', (u) => u.code],
+/** Heads of columns and what they hold; null: ptxas does not say it of a function that others call. */
+const COLUMNS: readonly (readonly [string, (u: FunctionUse) => number | null])[] = [
+  ['registers', (u) => u.registers || null],
+  ['spill stores [B]', (u) => u.spillStores],
+  ['spill loads [B]', (u) => u.spillLoads],
+  ['stack [B]', (u) => u.stack],
+  ['code [B]', (u) => u.code || null],
 ];
 
 /** A table of `before -> after` for every function. */
 export function usesTable(pairs: readonly UsePair[]): string {
-  const cell = (a: number, b: number) =>
-    a === b ? String(a) : `${a} -> ${b > a ? pc.red(String(b)) : pc.green(String(b))}`;
+  const cell = (a: number | null, b: number | null): string => {
+    if (a === null || b === null) return '-';
+    return `${a} -> ${b > a ? pc.red(String(b)) : b < a ? pc.green(String(b)) : b}`;
+  };
   const rows = pairs.map((p) => [p.name, ...COLUMNS.map(([, of]) => cell(of(p.before), of(p.after)))]);
-  return table([['ptxas says', ...COLUMNS.map(([name]) => name)], ...rows], 'lrrrrr');
+  return table([['by ptxas', ...COLUMNS.map(([name]) => name)], ...rows], 'lrrrrr');
 }

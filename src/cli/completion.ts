@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { METRICS } from '../lab/metrics.ts';
 import { loadShipped } from '../spec/node.ts';
 import { MAX_LEVEL } from '../spec/specs.ts';
+import { targetsOf } from '../spec/targets.ts';
 import { failWith, out } from './ui.ts';
 
 /** What may follow an option. */
@@ -23,6 +25,21 @@ const AFTER: Readonly<Record<string, Kind>> = {
   '--nvopt': 'levels',
   '--category': 'categories',
   '--status': 'statuses',
+  '--rule': 'rules',
+  '--group': 'rulegroups',
+  '--metrics': 'metrics',
+  '--by': 'metrics',
+  '--rewrite-limit': 'phases',
+};
+/** What follows these goes on behind a name. */
+const ASSIGNED: readonly string[] = ['--set', '--rewrite-limit'];
+/** What follows these are names between commas. */
+const LISTED: readonly string[] = ['--metrics'];
+/** What is an argument of a command by itself. */
+const ARGUMENT: Readonly<Record<string, Kind>> = {
+  'order suggest': 'phases',
+  phases: 'phases',
+  'rules show': 'rules',
 };
 
 type Kind =
@@ -35,13 +52,15 @@ type Kind =
   | 'rulegroups'
   | 'levels'
   | 'categories'
-  | 'statuses';
+  | 'statuses'
+  | 'rules'
+  | 'metrics';
 
 const SHELLS = ['bash', 'zsh', 'fish'];
 
 /**
- * `orrery completion SHELL`: a script that completes commands, options, and names of phases, knobs, recipes, knob sets, orders and targets.
- * The names are in the script, so that completing starts nothing. `--json` prints what such a script is made of.
+ * `orrery completion SHELL`: a script that completes commands, options and what follows them: names of phases, knobs, recipes, rules,
+ * metrics, targets, ... The names are in the script, so that completing starts nothing. `--json` prints what such a script is made of.
  */
 export async function completion(
   shell: string | undefined,
@@ -67,7 +86,15 @@ interface Described {
   readonly name: string;
   readonly description: string;
   readonly options: readonly string[];
+  /** Words that may follow an option. */
+  readonly values: Readonly<Record<string, readonly string[]>>;
   readonly commands: readonly Described[];
+}
+
+/** The words among `<launch.yaml|auto>`; none where the argument is of one kind. */
+function valuesIn(flags: string): string[] {
+  const kinds = /<([^>]*)>/.exec(flags)?.[1].split('|') ?? [];
+  return kinds.length > 1 ? kinds.filter((k) => /^[\w-]+$/.test(k)) : [];
 }
 
 const commandsOf = (c: Command): Described[] =>
@@ -77,6 +104,13 @@ const commandsOf = (c: Command): Described[] =>
       name: x.name(),
       description: x.description(),
       options: x.options.flatMap((o) => [o.short, o.long].filter((w): w is string => typeof w === 'string')),
+      values: Object.fromEntries(
+        x.options.flatMap((o): [string, string[]][] => {
+          const name = o.long ?? '';
+          const values = AFTER[name] === undefined ? valuesIn(o.flags) : [];
+          return values.length === 0 ? [] : [[name, values]];
+        }),
+      ),
       commands: commandsOf(x),
     }));
 
@@ -90,7 +124,7 @@ async function names(): Promise<Record<Kind, string[]>> {
   const knobs = specs.knobs.data.knobs as Readonly<Record<string, { readonly aliases?: readonly string[] }>>;
   return {
     recipes: [...specs.recipes.keys()],
-    sms: [...specs.backends.values()].flatMap((b) => (b.data.sm === undefined ? [] : [String(b.data.sm)])),
+    sms: targetsOf(specs),
     orders: [...specs.orders.keys()],
     knobsets: [...specs.knobSets.keys()],
     knobs: Object.entries(knobs).flatMap(([n, k]) => [n, ...(k.aliases ?? [])]),
@@ -99,46 +133,64 @@ async function names(): Promise<Record<Kind, string[]>> {
     levels: Array.from({ length: MAX_LEVEL + 1 }, (_, i) => String(i)),
     categories: [...new Set(rows.map((r) => r.category))],
     statuses: [...new Set(rows.map((r) => r.status))],
+    rules: [...(specs.rules?.values() ?? [])].flatMap((g) =>
+      (g.data.rules as readonly { readonly id: string }[]).map((r) => r.id),
+    ),
+    metrics: METRICS.map((m) => m.name),
   };
 }
 
-/** Commands of which a phase is an argument by itself. */
-const PHASE_ARGUMENT: readonly string[] = ['order suggest', 'phases'];
+/** Commands and those of groups, each by its words, with what it takes besides options. */
+const flattened = (
+  commands: readonly Described[],
+  words: Record<Kind, readonly string[]>,
+  above = '',
+): { readonly name: string; readonly command: Described; readonly own: readonly string[] }[] =>
+  commands.flatMap((command) => {
+    const name = `${above}${command.name}`;
+    const own = command.name === 'help' ? commands.map((c) => c.name) : (words[ARGUMENT[name]] ?? []);
+    return [
+      { name, command, own: [...command.commands.map((c) => c.name), ...own] },
+      ...flattened(command.commands, words, `${name} `),
+    ];
+  });
 
 function bash(commands: readonly Described[], words: Record<Kind, readonly string[]>): string {
-  const cases = Object.entries(AFTER).map(
-    ([o, kind]) => `    ${o}) words="$_orrery_${kind}"${kind === 'knobs' ? '; nospace=1' : ''} ;;`,
-  );
-  const flat = commands.flatMap((c) => [
-    [c.name, c] as const,
-    ...c.commands.map((s) => [`${c.name} ${s.name}`, s] as const),
-  ]);
+  const cases = Object.entries(AFTER).map(([o, kind]) => {
+    const how = ASSIGNED.includes(o) ? '; nospace=1' : LISTED.includes(o) ? '; list=1' : '';
+    return `    ${o}) words="$_orrery_${kind}"${how} ;;`;
+  });
+  const flat = flattened(commands, words);
+  const groups = commands.filter((c) => c.commands.length > 0).map((c) => c.name);
   return [
     '# Completion of orrery: source <(orrery completion bash), or write it to the folder of your shell.',
     ...Object.entries(words).map(([k, list]) => `_orrery_${k}='${list.join(' ')}'`),
     '_orrery() {',
-    '  local cur prev cmd words="" nospace=""',
+    '  local cur prev cmd words="" nospace="" list=""',
     '  COMPREPLY=()',
     '  cur="${COMP_WORDS[COMP_CWORD]}"; prev="${COMP_WORDS[COMP_CWORD-1]}"',
     '  cmd="${COMP_WORDS[1]}"',
-    `  case "$cmd" in ${flat
-      .filter(([n]) => n.includes(' '))
-      .map(([n]) => n.split(' ')[0])
-      .filter((n, i, l) => l.indexOf(n) === i)
-      .join('|')}) [ "$COMP_CWORD" -gt 2 ] && cmd="$cmd \${COMP_WORDS[2]}" ;; esac`,
+    `  case "$cmd" in ${groups.join('|')}) [ "$COMP_CWORD" -gt 2 ] && cmd="$cmd \${COMP_WORDS[2]}" ;; esac`,
     '  case "$prev" in',
     ...cases,
+    '  esac',
+    '  case "$cmd $prev" in',
+    ...flat.flatMap(({ name, command }) =>
+      Object.entries(command.values).map(([o, list]) => `    '${name} ${o}') words="${list.join(' ')}" ;;`),
+    ),
     '  esac',
     '  if [ -z "$words" ]; then',
     '    if [ "$COMP_CWORD" -eq 1 ]; then',
     `      words="${commands.map((c) => c.name).join(' ')}"`,
     '    else case "$cmd" in',
-    ...flat.map(([name, c]) => {
-      const own = [...c.commands.map((s) => s.name), ...c.options];
-      return `      '${name}') words="${own.join(' ')}"${PHASE_ARGUMENT.includes(name) ? '; words="$words $_orrery_phases"' : ''} ;;`;
+    ...flat.map(({ name, command, own }) => {
+      const kind = ARGUMENT[name];
+      const all = [...(kind === undefined ? own : []), ...command.options].join(' ');
+      return `      '${name}') words="${all}${kind === undefined ? '' : ` $_orrery_${kind}`}" ;;`;
     }),
     '    esac; fi',
     '  fi',
+    '  case "$list$cur" in 1*,*) words="${cur%,*},${words// / ${cur%,*},}" ;; esac',
     '  COMPREPLY=($(compgen -W "$words" -- "$cur"))',
     '  if [ -n "$nospace" ]; then COMPREPLY=("${COMPREPLY[@]/%/=}"); compopt -o nospace 2>/dev/null; fi',
     '}',
@@ -154,17 +206,26 @@ function fish(commands: readonly Described[], words: Record<Kind, readonly strin
     const seen = `'__fish_seen_subcommand_from ${c.name}'`;
     for (const s of c.commands)
       lines.push(`complete -c orrery -n ${seen} -a ${s.name} -d ${quoted(s.description)}`);
-    for (const o of [...new Set([...c.options, ...c.commands.flatMap((s) => s.options)])]) {
+    const all = [c, ...c.commands];
+    for (const o of [...new Set(all.flatMap((s) => s.options))]) {
       const kind = AFTER[o];
-      const values = kind === undefined ? '' : ` -x -a ${quoted(words[kind].join(' '))}`;
+      const own = all.flatMap((s) => s.values[o] ?? []);
+      // Beside words, what follows may be a file.
+      const values =
+        kind !== undefined
+          ? ` -x -a ${quoted(words[kind].join(' '))}`
+          : own.length > 0
+            ? ` -r -a ${quoted(own.join(' '))}`
+            : '';
       lines.push(
         `complete -c orrery -n ${seen} ${o.startsWith('--') ? `-l ${o.slice(2)}` : `-s ${o.slice(1)}`}${values}`,
       );
     }
   }
-  for (const c of PHASE_ARGUMENT)
-    lines.push(
-      `complete -c orrery -n '__fish_seen_subcommand_from ${c.split(' ').at(-1)}' -a ${quoted(words.phases.join(' '))}`,
-    );
+  for (const { name, own, command } of flattened(commands, words))
+    if (own.length > command.commands.length)
+      lines.push(
+        `complete -c orrery -n '__fish_seen_subcommand_from ${name.split(' ').at(-1)}' -a ${quoted(own.join(' '))}`,
+      );
   return lines.join('\n');
 }

@@ -1,8 +1,10 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { shownPath } from '../spec/node.ts';
 import { discard } from '../spec/node-discard.ts';
 import {
   decodeText,
+  namedFiles,
   namesLike,
   readNamed,
   readStandardInput,
@@ -102,6 +104,39 @@ export function makeWhole(path: string, make: (aside: string) => void): void {
   }
 }
 
+/** What a file is, whatever its name; null where none can be found. */
+function identity(path: string): string | null {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true });
+    return `${dev} ${ino}`;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Ends the command with an error where a file that it is to write is one of its inputs, by this or another name.
+ *
+ * @param inputs those that it has read, where no others are named
+ */
+export function keepInputs(
+  outputs: readonly (string | undefined)[],
+  inputs: readonly string[] = namedFiles(),
+): void {
+  const known = new Map(inputs.map((file) => [identity(file), file]));
+  for (const output of outputs) {
+    if (output === undefined || output === STANDARD_OUTPUT) continue;
+    const id = identity(output);
+    const input = id === null ? undefined : known.get(id);
+    if (input === undefined) continue;
+    const same = resolve(output) === resolve(input);
+    failWith(
+      `cannot write ${output}: ${same ? 'it is an input' : `it is the same file as the input ${shownPath(input)}`}`,
+      'inputs are left as they are: name another place for the result',
+    );
+  }
+}
+
 /** Devices, pipes and this process's streams are written to in place: replacing them by a regular file would break the machine. */
 function isStream(path: string): boolean {
   const known = statSync(path, { throwIfNoEntry: false });
@@ -112,7 +147,7 @@ function isStream(path: string): boolean {
 
 /**
  * Writes a file completely or not at all, or writes to a device or pipe. Its folder must be there: one that is not is more often a
- * slip than a wish. A failure ends the command with one error.
+ * slip than a wish. Nor does it write over an input. A failure ends the command with one error.
  */
 export function writeWhole(file: string, text: string): void {
   let mode: number | undefined;
@@ -122,6 +157,7 @@ export function writeWhole(file: string, text: string): void {
       `cannot write ${file}: there is no folder '${dirname(file)}'`,
       `\`mkdir -p ${dirname(file)}\` makes it`,
     );
+  keepInputs([file]);
   try {
     if (isStream(file)) return writeFileSync(file, text);
     mode = statSync(file, { throwIfNoEntry: false })?.mode;

@@ -1,8 +1,8 @@
 import { functionHash } from '../engine/content.ts';
 import { host } from '../engine/pipeline.ts';
-import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
-import type { Program } from '../ir/program.ts';
+import type { Fn, Program } from '../ir/program.ts';
 import { otherFunctions, otherVersions, type ProfileFile, parseProfile } from '../lab/profile-file.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { readOri, readPtx, targetFor } from '../read.ts';
@@ -129,6 +129,21 @@ export interface Input {
 }
 
 export { readText } from './files.ts';
+
+/** The functions of a program, or the one that is named. Where there is none, the command ends with the names that there are. */
+export function functionsOf(file: string, program: Program, name?: string): readonly Fn[] {
+  const { functions } = program;
+  if (functions.length === 0) failWith(`${file} holds no function that was lowered`);
+  if (name === undefined) return functions;
+  const chosen = functions.filter((f) => f.name === name);
+  if (chosen.length > 0) return chosen;
+  const names = functions.map((f) => f.name);
+  const near = nearest(name, names);
+  return failWith(
+    `there is no function '${name}' in ${file}`,
+    near.length > 0 ? `did you mean '${near[0]}'?` : `functions are ${names.join(', ')}`,
+  );
+}
 
 /**
  * Program of a PTX or Ori file for a plan. Faults are printed and end the command; functions without an Ori form are

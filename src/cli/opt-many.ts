@@ -4,10 +4,10 @@ import { RecipeManager } from '../engine/recipe-manager.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { percent } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
-import { makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
+import { keepInputs, makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
 import { plansFor, warnOtherFunctions } from './input.ts';
 import { jobsOf } from './jobs.ts';
-import { emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
+import { ENDING, emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
 import { decisionsText } from './stat.ts';
 import {
   CliExit,
@@ -48,8 +48,9 @@ export interface OptResult extends Printed {
  * `orrery opt` of several files and folders: each is optimized by itself, and one that fails does not stop the others. What is printed
  * and written does not depend on the number of threads.
  */
-export async function optMany(patterns: readonly string[], o: OptOptions): Promise<void> {
-  const emit = emitOf(o);
+export async function optMany(patterns: readonly string[], given: OptOptions): Promise<void> {
+  const emit = emitOf(given, true);
+  const o = { ...given, emit };
   if (o.ptxas === true)
     failWith('--ptxas compares one file', '`orrery measure` tells what ptxas makes of many');
   if (o.why !== undefined) failWith('--why follows a line of one file');
@@ -63,6 +64,10 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
     );
   const jobs = jobsOf(o.jobs, 1);
   const tasks = tasksOf(patterns, emit, o);
+  keepInputs(
+    tasks.flatMap((t) => [t.output, t.trace]),
+    tasks.map((t) => t.file),
+  );
   const planOf = plansFor(o);
   // What is wrong with the options is said once, not for each file.
   const text = textOrFault(tasks[0].file);
@@ -116,7 +121,8 @@ export interface TaskRunner {
  * asked for by name.
  */
 export function taskRunner(o: OptOptions, planOf = plansFor(o)): TaskRunner {
-  const detailed = o.quiet !== true && (o.stat === true || o.remarks === true);
+  const named = o.stat === true || o.remarks === true;
+  const detailed = o.quiet !== true && named;
   const recipes = new RecipeManager();
   const user = recipes.acquire();
   const run: TaskRunner['run'] = async ({ file, output, trace }) => {
@@ -125,12 +131,12 @@ export function taskRunner(o: OptOptions, planOf = plansFor(o)): TaskRunner {
       for (const path of [output, trace]) if (path !== undefined) makeFolderOf(path);
       optimized = await optimize(file, { ...o, output, traceEvents: trace }, detailed, planOf, recipes);
     });
-    return { ...printed, optimized };
+    // The account names the file.
+    const heading = named && !detailed && printed.err !== '' ? `${pcErr.bold(file)}\n` : '';
+    return { ...printed, err: `${heading}${printed.err}`, optimized };
   };
   return { run, close: () => user.release() };
 }
-
-const ENDING: Readonly<Record<string, string>> = { ptx: '.ptx', ori: '.ori', json: '.json' };
 
 /** What a trace of a file is called among others. */
 const TRACE_ENDING = '.trace.json';

@@ -15,14 +15,23 @@ import { printProgram } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { CacheOptions } from './cache.ts';
+import type { Check } from './checks.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { PtxHow } from './emit.ts';
-import { STANDARD_OUTPUT, writeWhole } from './files.ts';
-import { type Input, planFor, programFor, readText, warnOtherHashes, warnOtherVersions } from './input.ts';
+import { keepInputs, STANDARD_INPUT, STANDARD_OUTPUT, writeWhole } from './files.ts';
+import {
+  functionsOf,
+  type Input,
+  planFor,
+  programFor,
+  readText,
+  warnOtherHashes,
+  warnOtherVersions,
+} from './input.ts';
 import { type Limited, percentOf } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson, lineText } from './report.ts';
-import { duration, err, failWith, grouped, out, pc, pcErr, show } from './ui.ts';
+import { columnsOf, duration, err, failWith, grouped, out, pc, pcErr, show, uncoloured } from './ui.ts';
 import { placeOf, type WatchOptions, watchOf } from './watch.ts';
 
 export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
@@ -60,10 +69,20 @@ export interface Optimized {
   readonly functions: readonly string[];
 }
 
-/** What `--emit` asks for. */
-export function emitOf(o: OptOptions): string {
+/** How the names of files of each form end. */
+export const ENDING: Readonly<Record<string, string>> = { ptx: '.ptx', ori: '.ori', json: '.json' };
+
+/** The form that the name of a result asks for. */
+const formOf = (file: string | undefined): string | undefined =>
+  Object.keys(ENDING).find((form) => file?.endsWith(ENDING[form]));
+
+/**
+ * What `--emit` asks for, or else `-o` by its ending.
+ * @param several files are optimized: `-o` names a folder
+ */
+export function emitOf(o: OptOptions, several = false): string {
   const account = o.ptxas === true || o.why !== undefined || (o.stat === true && o.json === true);
-  const emit = o.emit ?? (account ? 'none' : 'ori');
+  const emit = o.emit ?? (several ? undefined : formOf(o.output)) ?? (account ? 'none' : 'ori');
   if (!['ori', 'ptx', 'json', 'none'].includes(emit))
     failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
   const documents = [o.ptxas === true, o.stat === true, o.why !== undefined].filter(Boolean).length;
@@ -84,12 +103,20 @@ export function emitOf(o: OptOptions): string {
       failWith('--max-loss goes with --emit ptx or --ptxas', 'it asks ptxas what it makes of the output');
   }
   if (emit === 'none' && o.emit === undefined && o.output !== undefined)
-    failWith('nothing is written to -o', '--emit says what: ori, ptx or json');
+    failWith(
+      `nothing is written to ${o.output}`,
+      '--emit says what: ori, ptx or json; or let its name end in .ori, .ptx or .json',
+    );
   return emit;
 }
 
 /** What `--rewrite-limit PHASE=N` asks for. */
-function limitOf(text: string | undefined, plan: Plan): RewriteLimit | undefined {
+function limitOf(
+  text: string | undefined,
+  plan: Plan,
+  file: string,
+  program: Program,
+): RewriteLimit | undefined {
   if (text === undefined) return undefined;
   const m = /^([^:=]+)(?::([^=]+))?=(\d+)$/.exec(text);
   if (m === null)
@@ -98,6 +125,7 @@ function limitOf(text: string | undefined, plan: Plan): RewriteLimit | undefined
       '`--rewrite-limit GeneralOptimize=12` lets that phase make 12, `GeneralOptimize:saxpy=12` 12 in that function',
     );
   const phase = plan.phases[placeOf(plan, m[1])];
+  if (m[2] !== undefined) functionsOf(file, program, m[2]);
   return { phase: phase.id, fn: m[2] ?? null, count: Number(m[3]) };
 }
 
@@ -118,6 +146,7 @@ export async function optimize(
   const spans: Span[] = [];
   const text = readText(file);
   const plan = await timed(spans, 'plan', () => planOf(targetOf(text)));
+  keepInputs([o.output, o.traceEvents]);
   const at = (name: string | undefined) => (name === undefined ? undefined : placeOf(plan, name));
   const [first, last] = [at(o.startAt), at(o.until)];
   if (first !== undefined && last !== undefined && first > last)
@@ -138,7 +167,7 @@ export async function optimize(
   const part = {
     startAt: first === undefined ? undefined : plan.phases[first].id,
     until,
-    rewriteLimit: limitOf(o.rewriteLimit, plan),
+    rewriteLimit: limitOf(o.rewriteLimit, plan, file, input.program),
   };
   const journal = runPipeline(input.program, plan, {
     // Rewrites of a phase whose result is kept are not known.
@@ -165,31 +194,32 @@ export async function optimize(
       ? null
       : await timed(spans, 'max-loss', () => limitedLoss(text, input, journal.last, plan, o, part));
   const result = limited?.program ?? journal.last;
-  const verdicts: string[] = [];
-  let equal = true;
+  const checks: Check[] = [];
   for (const how of o.check ?? []) {
-    const checks = await import('./checks.ts');
-    const v = await timed(spans, `check ${how}`, () =>
-      how === 'auto'
-        ? checks.checkOpen(input.program, result, plan)
-        : checks.checkLaunch(how, journal.input, result, plan),
+    const { checkOpen, checkLaunch } = await import('./checks.ts');
+    const verdict = await timed(spans, `check ${how}`, () =>
+      how === 'auto' ? checkOpen(input.program, result, plan) : checkLaunch(how, journal.input, result, plan),
     );
-    verdicts.push(v.text);
-    equal &&= v.ok;
+    checks.push({ check: how, ...verdict });
   }
   let same = 0;
   for (const { record, before } of eachCheck) {
-    const v = await timed(spans, `check after ${record.phase.id}`, async () =>
+    const check = `after ${record.phase.id}`;
+    const { ok, text: found } = await timed(spans, `check ${check}`, async () =>
       (await import('./checks.ts')).checkOpen(before, record.program, plan),
     );
-    if (v.ok) same++;
-    else {
-      verdicts.push(`after ${record.phase.id}: ${v.text}`);
-      equal = false;
-    }
+    if (ok) same++;
+    else checks.push({ check, ok, text: `${check}: ${found}` });
   }
   if (o.checkEach === true)
-    verdicts.push(`${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`);
+    checks.push({
+      check: 'each',
+      ok: same === eachCheck.length,
+      text: `${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`,
+    });
+  const equal = checks.every((c) => c.ok);
+  const verdicts = checks.map((c) => c.text);
+  const found = checks.map((c) => ({ ...c, text: uncoloured(c.text) }));
   const ptx =
     emit === 'ptx' || o.ptxas === true
       ? await timed(spans, 'write PTX', () => ptxText(result, input, plan, o, { keep: limited?.keep }))
@@ -200,13 +230,14 @@ export async function optimize(
   const uses = o.ptxas === true ? await timed(spans, 'ptxas', () => usesOf(text, ptx, input, plan, o)) : [];
   if (o.traceEvents !== undefined) writeWhole(o.traceEvents, `${JSON.stringify(traceOf(journal, spans))}\n`);
   if (o.stat === true && o.json === true)
-    out(JSON.stringify((await import('./stat.ts')).statJson(journal), null, 2));
-  if (o.json === true && o.ptxas === true) out(JSON.stringify(uses, null, 2));
+    out(JSON.stringify((await import('./stat.ts')).statJson(journal, found), null, 2));
+  if (o.json === true && o.ptxas === true)
+    out(JSON.stringify({ version: 1, functions: uses, checks: found }, null, 2));
   if (lines !== null) {
     const { functions } = history!;
     out(
       o.json === true
-        ? JSON.stringify(lines.whyJson(file, o.why!, input.program, functions), null, 2)
+        ? JSON.stringify(lines.whyJson(file, o.why!, input.program, functions, found), null, 2)
         : lines.whyText(
             lines.titleOf(file, o.why!, input.module === null ? null : text),
             input.program,
@@ -214,15 +245,13 @@ export async function optimize(
           ),
     );
   }
-  if (detailed && (lines === null || o.stat === true || o.remarks === true))
-    await account(journal, verdicts, o);
-  else if (detailed || !equal) for (const v of verdicts) err(v);
+  await report(journal, o, { file, detailed, beside: lines !== null, verdicts, equal });
   if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
   return {
     before: countInstructions(journal.input),
     after: countInstructions(result),
     ms: journal.records.reduce((t, r) => t + r.ms, 0),
-    equal: o.check === undefined ? null : equal,
+    equal: checks.length === 0 ? null : equal,
     decisions: journal.decisions,
     functions: input.program.functions.map((f) => f.name),
   };
@@ -326,38 +355,63 @@ function adviceOf(file: string, text: string, isPtx: boolean, journal: Journal):
   });
 }
 
-/** The report on standard error: instructions before and after, what changed them, and the result of the check. */
-async function account(journal: Journal, verdicts: readonly string[], o: OptOptions): Promise<void> {
+/** What the account on standard error is of. */
+interface Account {
+  readonly file: string;
+  /** Whether it is wanted, beside what is asked for by name. */
+  readonly detailed: boolean;
+  /** Whether it would stand beside an answer about one line: then it is left out. */
+  readonly beside: boolean;
+  readonly verdicts: readonly string[];
+  readonly equal: boolean;
+}
+
+/** Prints on standard error what was asked for by name, behind the account where it is wanted, and what checks found. */
+async function report(journal: Journal, o: OptOptions, a: Account): Promise<void> {
+  const named = [
+    ...(o.remarks === true ? [remarkLines(journal)] : []),
+    ...(o.stat === true && o.json !== true ? [(await import('./stat.ts')).costTable(journal)] : []),
+  ].filter((text) => text !== '');
+  const whole = a.detailed && (!a.beside || o.stat === true || o.remarks === true);
+  const texts = [
+    ...(whole ? [accountOf(journal, a.file)] : []),
+    ...named,
+    ...(a.detailed || !a.equal ? a.verdicts : []),
+  ];
+  if (texts.length > 0) err(texts.join('\n\n'));
+}
+
+/** Instructions before and after, and what changed them. */
+function accountOf(journal: Journal, file: string): string {
   const { plan } = journal;
   const ran = journal.records.filter((r) => r.outcome === 'ran').length;
   const ms = journal.records.reduce((t, r) => t + r.ms, 0);
-  err(
-    `${pcErr.bold(journal.input.name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`,
-  );
+  const name = file === STANDARD_INPUT ? '<stdin>' : file;
   const cached = journal.records.filter((r) => r.cached).length;
   const kept = cached > 0 ? `, ${cached} of them kept from before` : '';
-  err(`${ran} of ${journal.records.length} phases ran in ${duration(ms)}${kept}\n`);
   const limited = journal.records.find((r) => r.rewrites !== null);
-  if (limited?.rewrites != null)
-    err(
-      `${limited.phase.id} made ${grouped(limited.rewrites.made)} rewrites${limited.rewrites.refused ? ', and wanted more' : ', all that it wanted'}\n`,
-    );
-  err(classTable(journal.input, journal.last));
-  err('');
-  err(changedPhases(journal));
-  if (o.remarks === true) {
-    err('');
-    for (const r of journal.records)
-      for (const m of r.remarks) {
-        const line = lineText(journal.last, m.loc);
-        err(
-          `${KIND_OF_REMARK[m.kind]} ${r.phase.id} ${m.fn}${m.block >= 0 ? ` BB${m.block}` : ''}${line === '' ? '' : ` ${line}`}: ${m.name}: ${m.message}`,
-        );
-      }
-  }
-  if (o.stat === true && o.json !== true) err(`\n${(await import('./stat.ts')).costTable(journal)}`);
-  for (const v of verdicts) err(`\n${v}`);
+  return [
+    `${pcErr.bold(name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}\n${ran} of ${journal.records.length} phases ran in ${duration(ms)}${kept}`,
+    ...(limited?.rewrites == null
+      ? []
+      : [
+          `${limited.phase.id} made ${grouped(limited.rewrites.made)} rewrites${limited.rewrites.refused ? ', and wanted more' : ', all that it wanted'}`,
+        ]),
+    classTable(journal.input, journal.last),
+    changedPhases(journal, columnsOf(process.stderr)),
+  ].join('\n\n');
 }
+
+/** A line for each remark. */
+const remarkLines = (journal: Journal): string =>
+  journal.records
+    .flatMap((r) =>
+      r.remarks.map((m) => {
+        const line = lineText(journal.last, m.loc);
+        return `${KIND_OF_REMARK[m.kind]} ${r.phase.id} ${m.fn}${m.block >= 0 ? ` BB${m.block}` : ''}${line === '' ? '' : ` ${line}`}: ${m.name}: ${m.message}`;
+      }),
+    )
+    .join('\n');
 
 /** Does something, and takes down how long it took. */
 async function timed<T>(spans: Span[], name: string, body: () => T | Promise<T>): Promise<T> {

@@ -3,8 +3,8 @@ import { lineOf } from '../spec/node.ts';
 import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
 import type { Specs } from '../spec/specs.ts';
 import type { ConstraintsSpec, KnobsSpec, PhasesSpec } from '../spec/types.generated.ts';
-import { phaseJson, USUAL_WIDTH, wrapped } from './phases.ts';
-import { out, pc } from './ui.ts';
+import { phaseJson, wrapped } from './phases.ts';
+import { out, pc, USUAL_COLUMNS } from './ui.ts';
 import { placeOf } from './watch.ts';
 
 /** Columns before what is said. */
@@ -73,7 +73,7 @@ function card(plan: Plan, specs: Specs, { phase: p, row, place, constraints }: T
     const value = plan.knobs.get(name)?.value ?? null;
     return `${name} = ${value === null ? 'unset' : String(value)}: ${rows[name].effect}`;
   };
-  const room = (process.stdout.columns || USUAL_WIDTH) - LABEL;
+  const room = (process.stdout.columns || USUAL_COLUMNS) - LABEL;
   const lines = (what: string, list: readonly string[]): string[] =>
     list
       .flatMap((l) => wrapped(l, room).split('\n'))

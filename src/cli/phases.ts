@@ -2,7 +2,7 @@ import { nearest } from '../ir/diagnostic.ts';
 import { conditionsOf, conditionText } from '../spec/gates.ts';
 import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
 import type { StepSpec } from '../spec/steps.ts';
-import { clipped, failWith, out, pc, table } from './ui.ts';
+import { clipped, failWith, out, pc, table, USUAL_COLUMNS } from './ui.ts';
 
 const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
   implemented: pc.green,
@@ -19,8 +19,6 @@ export interface PhasesOptions {
   readonly wide?: boolean;
 }
 
-/** Columns of a terminal that says nothing of its width. */
-export const USUAL_WIDTH = 80;
 /** From so many columns on, categories and gates have room beside what runs. */
 const ROOMY = 120;
 
@@ -37,7 +35,7 @@ export function printPhases(plan: Plan, opts: PhasesOptions): void {
     out(JSON.stringify(rows.map(phaseJson), null, 2));
     return;
   }
-  const width = opts.wide === true ? Number.POSITIVE_INFINITY : process.stdout.columns || USUAL_WIDTH;
+  const width = opts.wide === true ? Number.POSITIVE_INFINITY : process.stdout.columns || USUAL_COLUMNS;
   out(width >= ROOMY ? wholeTable(rows, width) : narrowTable(rows, width));
   const count = (s: PlanPhase['status']) => plan.phases.filter((p) => p.status === s).length;
   out('');

@@ -7,13 +7,14 @@ import { codeSizes, instructionCounts } from './cubin.ts';
 /** What ptxas says of one function. */
 export interface FunctionUse {
   readonly name: string;
+  /** 0: ptxas does not say it of a function that others call. */
   readonly registers: number;
   /** Bytes stored and loaded because registers ran out. */
   readonly spillStores: number;
   readonly spillLoads: number;
   /** Bytes of the stack frame. */
   readonly stack: number;
-  /** Bytes of machine code, padding included. */
+  /** Bytes of machine code, padding included; 0 likewise. */
   readonly code: number;
   /** Machine instructions, without the padding. */
   readonly instructions: number;

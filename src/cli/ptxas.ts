@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
 import { targetOf } from '../read.ts';
+import { reason } from '../spec/node-files.ts';
 import { ptxOf } from './emit.ts';
 import { planFor, programFor } from './input.ts';
 import { FALLBACKS, fallbackPlan, limitLoss, percentOf, retreatText } from './max-loss.ts';
@@ -206,7 +207,7 @@ function run(args: readonly string[], show: boolean): { status: number; said: st
   });
   if (r.error !== undefined)
     failWith(
-      `'${ptxasCommand()}' cannot be run: ${r.error.message}`,
+      `'${ptxasCommand()}' cannot be run: ${reason(r.error)}`,
       'put the ptxas of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
     );
   const status = r.status ?? 1;

@@ -7,7 +7,7 @@ import { type ReducedPlan, reducePlan } from '../debug/reduce-plan.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import { planWords, shellWord } from './command-line.ts';
-import { STANDARD_INPUT, writeWhole } from './files.ts';
+import { keepInputs, STANDARD_INPUT, writeWhole } from './files.ts';
 import { runsForeign } from './foreign-rules.ts';
 import { planFor, programFor, readText, sourceOf } from './input.ts';
 import { type JudgeOptions, judgeOf, judgeWords, withLaunch } from './judges.ts';
@@ -36,6 +36,11 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
   const { program, module } = programFor(file, text, plan);
+  const ending = module === null ? '.ori' : '.ptx';
+  const stem = o.output === undefined ? file.slice(0, file.length - extname(file).length) : null;
+  const output = o.output ?? `${stem}.reduced${ending}`;
+  const orderFile = `${output.slice(0, output.length - extname(output).length)}.order.yaml`;
+  keepInputs([output, orderFile]);
   const judge = await judgeOf(o);
   const subject: Subject = { program, module, plan };
   const failure = await outcome(subject, judge, true);
@@ -77,10 +82,6 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
     process.removeListener('SIGINT', onInterrupt);
     progress.done();
   }
-  const ending = module === null ? '.ori' : '.ptx';
-  const stem = o.output === undefined ? file.slice(0, file.length - extname(file).length) : null;
-  const output = o.output ?? `${stem}.reduced${ending}`;
-  const orderFile = `${output.slice(0, output.length - extname(output).length)}.order.yaml`;
   const options = optionsAfter(o, reducedPlan, orderFile);
   const again = commandFor(output, options, o, reducedPlan?.plan ?? plan);
   const comment = module === null ? ';' : '//';

@@ -4,7 +4,7 @@ import { CLASSES } from '../ir/opcode.ts';
 import { type Program, sourceOf } from '../ir/program.ts';
 import { countByClass } from '../lab/classes.ts';
 import { percent } from '../lab/render/table.ts';
-import { duration, grouped, pc, table } from './ui.ts';
+import { clipped, duration, grouped, pc, TABLE_GAP, table, tableWidth } from './ui.ts';
 
 /** Instructions before and after, by class; classes that occur in neither are omitted. */
 export function classTable(before: Program, after: Program): string {
@@ -28,30 +28,49 @@ function change(a: number, b: number): string {
   return b < a ? pc.green(s) : pc.yellow(s);
 }
 
-/** The phases that changed something, one line each. */
-export function changedPhases(journal: Journal): string {
-  const rows = journal.records
-    .filter((r) => r.blocksChanged > 0)
-    .map((r) => [
+/**
+ * The phases that changed something, one line each.
+ * @param columns of a line: what does not fit is counted
+ */
+export function changedPhases(journal: Journal, columns: number): string {
+  const changed = journal.records.filter((r) => r.blocksChanged > 0);
+  if (changed.length === 0) return pc.dim('no phase changed anything');
+  const rows = [
+    ['#', 'phase', 'changed', 'instructions', 'time'].map((h) => pc.bold(h)),
+    ...changed.map((r) => [
       r.phase.index === null ? '' : String(r.phase.index),
       r.phase.id,
       `${r.blocksChanged} block${r.blocksChanged === 1 ? '' : 's'}`,
       `${r.instructionsBefore} -> ${r.instructionsAfter}`,
       duration(r.ms),
-      remarkSummary(r),
-    ]);
-  if (rows.length === 0) return pc.dim('no phase changed anything');
+    ]),
+  ];
+  const room = columns - tableWidth(rows) - TABLE_GAP;
+  const what = [pc.bold('what'), ...changed.map((r) => listed(workOf(r), room))];
   return table(
-    [['#', 'phase', 'changed', 'instructions', 'time', 'what'].map((h) => pc.bold(h)), ...rows],
+    rows.map((row, i) => [...row, what[i]]),
     'rlrrrl',
   );
 }
 
-/** `12 dead-removed, 3 branch-folded`: the passed remarks of a record by name. */
-export function remarkSummary(r: Pick<PhaseRecord, 'remarks'>): string {
+/** `12 dead-removed`: what the passed remarks of a record tell of, by name. */
+function workOf(r: Pick<PhaseRecord, 'remarks'>): string[] {
   const n = new Map<string, number>();
-  for (const m of r.remarks) if (m.kind === 'passed') n.set(m.name, (n.get(m.name) ?? 0) + 1);
-  return [...n].map(([k, v]) => `${v} ${k}`).join(', ');
+  for (const m of r.remarks) if (m.kind === 'passed') n.set(m.name, (n.get(m.name) ?? 0) + m.count);
+  return [...n].map(([k, v]) => `${v} ${k}`);
+}
+
+/** `12 dead-removed, 3 branch-folded`: what the passed remarks of a record tell of. */
+export const remarkSummary = (r: Pick<PhaseRecord, 'remarks'>): string => workOf(r).join(', ');
+
+/** Items between commas, as many as fit, with the count of the others. */
+function listed(items: readonly string[], columns: number): string {
+  for (let n = items.length; n > 0; n--) {
+    const more = n === items.length ? '' : `, ${items.length - n} more`;
+    const text = `${items.slice(0, n).join(', ')}${more}`;
+    if (text.length <= columns) return text;
+  }
+  return clipped(items.join(', '), columns);
 }
 
 /**

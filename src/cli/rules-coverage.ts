@@ -70,6 +70,7 @@ export async function coverage(folder: string | undefined, o: RuleOptions): Prom
   const rows = running.map((r) => ({ r, t: account.byRule.get(r.id) }));
   const fired = rows.filter((x) => (x.t?.hits ?? 0) > 0).sort((a, b) => b.t!.hits - a.t!.hits);
   const never = rows.filter((x) => (x.t?.hits ?? 0) === 0);
+  const nothing = fired.length === 0 && running.length > 0;
   if (o.json === true) {
     out(
       JSON.stringify(
@@ -89,6 +90,7 @@ export async function coverage(folder: string | undefined, o: RuleOptions): Prom
         2,
       ),
     );
+    if (nothing) throw new CliExit(1);
     return;
   }
   out(
@@ -132,5 +134,5 @@ export async function coverage(folder: string | undefined, o: RuleOptions): Prom
     out(
       `\n${idle.length} rules are in groups that no phase of the plan runs: ${[...new Set(idle.map((r) => r.group))].join(', ')}`,
     );
-  if (fired.length === 0 && running.length > 0) throw new CliExit(1);
+  if (nothing) throw new CliExit(1);
 }

@@ -13,7 +13,7 @@ import { loadShipped } from '../spec/node.ts';
 import { groupsOf, type Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
 import { groupDocOf } from '../spec/rules.ts';
-import { planFor, programFor, readText } from './input.ts';
+import { functionsOf, planFor, programFor, readText } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { failWith, grouped, out, pc, table } from './ui.ts';
 import { readVerdicts } from './verdicts.ts';
@@ -264,12 +264,7 @@ export async function explain(file: string, o: RuleOptions): Promise<void> {
   const { plan, rules, specs } = await bookFor(o, targetOf(text));
   if (o.rule !== undefined && !rules.some((r) => r.id === o.rule)) await showRule(o.rule, o);
   const { program: all } = programFor(file, text, plan);
-  const program: Program =
-    o.function === undefined
-      ? all
-      : { ...all, functions: all.functions.filter((f) => f.name === o.function) };
-  if (program.functions.length === 0)
-    failWith(`${file} holds no function ${o.function ?? 'that was lowered'}`);
+  const program: Program = { ...all, functions: functionsOf(file, all, o.function) };
   const account = new Account();
   const lines: { rule: string; phase: string; fn: string; text: string }[] = [];
   runPipeline(program, plan, {

@@ -44,7 +44,7 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
     if (/\.(ptx|ori)$/.test(file))
       failWith(
         `${file} is no launch file`,
-        'a launch file is YAML and names its module: `orrery run --help`',
+        'a launch file is YAML and names its module: `orrery run --help` shows one',
       );
     const launch = await loadLaunch(file, o.module === undefined);
     const module = o.module ?? launch.modulePath;

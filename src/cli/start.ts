@@ -8,7 +8,7 @@ import { loadLaunch } from '../spec/node-launch.ts';
 import { checkOpen } from './checks.ts';
 import { planFor, programFor, readText } from './input.ts';
 import { changedPhases, classTable } from './report.ts';
-import { CliExit, duration, err, grouped, out, pc } from './ui.ts';
+import { CliExit, columnsOf, duration, err, grouped, out, pc } from './ui.ts';
 
 /** The kernel that the tour shows. */
 const KERNEL = 'interpreter';
@@ -36,7 +36,7 @@ export async function start(): Promise<void> {
   );
   out(classTable(program, journal.last));
   out('');
-  out(changedPhases(journal));
+  out(changedPhases(journal, columnsOf(process.stdout)));
   out('');
   const before = runLaunch(program, plan.isa, launch, paramBase(plan));
   const after = runLaunch(journal.last, plan.isa, launch, paramBase(plan));

@@ -1,6 +1,7 @@
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
 import type { DecisionCounts } from '../engine/recipe-manager.ts';
 import { sizeText, timingRecords } from '../engine/report.ts';
+import type { Check } from './checks.ts';
 import { duration, grouped, pc, table } from './ui.ts';
 
 const timeOf = (j: Journal): number => j.records.reduce((t, r) => t + r.ms, 0);
@@ -69,7 +70,7 @@ function skipped(j: Journal): string[] {
 }
 
 /** The same as plain data (schemas/output/stat.schema.json). */
-export const statJson = (j: Journal) => {
+export const statJson = (j: Journal, checks: readonly Check[]) => {
   const ms = timeOf(j);
   return {
     version: 1,
@@ -99,6 +100,7 @@ export const statJson = (j: Journal) => {
       .filter((r) => r.outcome === 'skipped')
       .map(({ phase: { id, index, position, noOp }, why }) => ({ id, index, position, isNoOp: noOp, why })),
     timing: timingRecords(j),
+    checks,
   };
 };
 

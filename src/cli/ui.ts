@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { createColors } from 'picocolors';
 import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
-import { forgetInputs, MOST_BYTES } from '../spec/node-files.ts';
+import { forgetInputs, MOST_BYTES, reason } from '../spec/node-files.ts';
 import { atEnd, beforeEachCommand, Exit, endCommand } from './command-state.ts';
 
 /**
@@ -42,12 +42,18 @@ export class CliExit extends Error {
   }
 }
 
-// The reader of the output may close the pipe early (`orrery phases | head`): the command then ends silently.
-for (const stream of [process.stdout, process.stderr])
-  stream.on('error', (e: NodeJS.ErrnoException) => {
-    if (e.code !== 'EPIPE') throw e;
-    process.exit();
-  });
+/** Ends the command where a stream cannot be written to. */
+function onFault(this: NodeJS.WriteStream, e: NodeJS.ErrnoException): void {
+  endedBy(this, e);
+  process.exit();
+}
+function endedBy(stream: NodeJS.WriteStream, e: NodeJS.ErrnoException): void {
+  // The reader may close the pipe early (`orrery phases | head`): the command then ends silently.
+  if (e.code === 'EPIPE') return;
+  process.exitCode = 1;
+  if (stream === process.stdout) plainError(`cannot write standard output: ${reason(e)}`);
+}
+for (const stream of [process.stdout, process.stderr]) stream.on('error', onFault);
 
 /** Whether the command has given its result. */
 let answered = false;
@@ -112,7 +118,11 @@ beforeEachCommand(() => {
   shown = [];
   texts.clear();
 });
-process.on('exit', endCommand);
+process.on('exit', () => {
+  endCommand();
+  // Commander ends the process itself, before the stream has said that it failed.
+  if (process.stdout.errored != null) endedBy(process.stdout, process.stdout.errored);
+});
 
 /** A script that asked for JSON gets JSON even from a command that fails: `{ "errors": [...] }`, with the text of standard error. */
 export function answerInJson(): void {
@@ -157,13 +167,25 @@ export function stopOnErrors(diagnostics: readonly Diagnostic[]): void {
   if (diagnostics.some((d) => d.severity === 'error')) throw new CliExit(1);
 }
 
-/**
- * Columns that line up. `align` has one letter a column: l or r. Colour codes do not count as width.
- */
-export function table(rows: readonly (readonly string[])[], align: string, gap = 2): string {
+/** Columns between those of a table. */
+export const TABLE_GAP = 2;
+
+const widthsOf = (rows: readonly (readonly string[])[]): number[] => {
   const widths: number[] = [];
   for (const row of rows)
     for (let i = 0; i < row.length; i++) widths[i] = Math.max(widths[i] ?? 0, width(row[i]));
+  return widths;
+};
+
+/** Width of a table with these rows. */
+export const tableWidth = (rows: readonly (readonly string[])[]): number =>
+  widthsOf(rows).reduce((sum, w) => sum + TABLE_GAP + w, -TABLE_GAP);
+
+/**
+ * Columns that line up. `align` has one letter a column: l or r. Colour codes do not count as width.
+ */
+export function table(rows: readonly (readonly string[])[], align: string): string {
+  const widths = widthsOf(rows);
   return rows
     .map((row) =>
       row
@@ -171,7 +193,7 @@ export function table(rows: readonly (readonly string[])[], align: string, gap =
           const pad = ' '.repeat(widths[i] - width(cell));
           return align[i] === 'r' ? pad + cell : i === row.length - 1 ? cell : cell + pad;
         })
-        .join(' '.repeat(gap))
+        .join(' '.repeat(TABLE_GAP))
         .trimEnd(),
     )
     .join('\n');
@@ -179,11 +201,14 @@ export function table(rows: readonly (readonly string[])[], align: string, gap =
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes start with ESC
 const ANSI = /\u001b\[[0-9;]*m/g;
+/** A text without its colours. */
+export const uncoloured = (text: string): string => text.replace(ANSI, '');
+
 /** A text of so many columns at most. */
 export const clipped = (text: string, columns: number): string =>
   text.length <= columns ? text : `${text.slice(0, Math.max(1, columns - 1))}…`;
 
-const width = (s: string): number => [...s.replace(ANSI, '')].length;
+const width = (s: string): number => [...uncoloured(s)].length;
 
 /** `1,234,567`. Avoids `Intl`, whose locale data takes longer to load than a short command takes to run. */
 export const grouped = (n: number): string => String(n).replace(/\d(?=(\d{3})+$)/g, '$&,');
@@ -194,6 +219,12 @@ export function duration(ms: number): string {
   if (ms < 1000) return `${ms.toFixed(1)} ms`;
   return `${(ms / 1000).toFixed(2)} s`;
 }
+
+/** Columns where a terminal says nothing of its width, or 0. */
+export const USUAL_COLUMNS = 80;
+/** Columns of a line; without a limit where the stream is no terminal. */
+export const columnsOf = (stream: NodeJS.WriteStream): number =>
+  stream.isTTY === true ? stream.columns || USUAL_COLUMNS : Number.POSITIVE_INFINITY;
 
 /** Least time between two updates of what progress shows, in ms. */
 const PROGRESS_PAUSE = 100;
@@ -217,8 +248,7 @@ export class Progress {
   private write(text: string): void {
     this.last = Date.now();
     this.shown = true;
-    // A terminal that does not know its width says 0.
-    process.stderr.write(`\r\u001b[K${text.slice(0, (process.stderr.columns || 80) - 1)}`);
+    process.stderr.write(`\r\u001b[K${text.slice(0, columnsOf(process.stderr) - 1)}`);
   }
 
   done(): void {
@@ -227,6 +257,8 @@ export class Progress {
     this.shown = false;
   }
 }
+
+const plainError = (message: string): void => err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
 
 /** Runs a command's body and sets the exit code of the process by its outcome. */
 export async function guarded(body: () => void | Promise<void>): Promise<void> {
@@ -252,7 +284,7 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
     const message = systemFault(error);
     if (message !== null) {
       noteUsage(message);
-      err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
+      plainError(message);
       return 1;
     }
     const where = whereOf(error);
@@ -260,7 +292,7 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
       where === null ? '' : ` in phase ${where.phase}${where.fn === null ? '' : `, function ${where.fn}`}`;
     const notes = await reproducerNotes(error);
     noteUsage(`internal fault${at}: ${error.message}`, notes);
-    err(`${pcErr.red(pcErr.bold('error'))}: internal fault${at}: ${error.message}`);
+    plainError(`internal fault${at}: ${error.message}`);
     for (const n of notes) err(`  ${n}`);
     if (process.env.ORRERY_TRACE !== undefined) err(error.stack ?? '');
     else err('  (ORRERY_TRACE=1 shows where it happened)');
@@ -271,9 +303,7 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
 /** What the system says no to, in words; null for an error of another kind. */
 function systemFault(e: NodeJS.ErrnoException): string | null {
   if (e.syscall === 'uv_cwd') return 'the folder that this command runs in is gone';
-  return typeof e.code === 'string' && e.path !== undefined
-    ? `cannot open ${e.path}: ${ERRNO[e.code] ?? e.code}`
-    : null;
+  return typeof e.code === 'string' && e.path !== undefined ? `cannot open ${e.path}: ${reason(e)}` : null;
 }
 
 /** Writes what it takes to run this again, and says where that is. */
@@ -284,11 +314,3 @@ async function reproducerNotes(e: unknown): Promise<readonly string[]> {
     ? [`${ours} the command line and the input.`]
     : [`${ours} ${file},`, `which holds command, input and plan: \`orrery repro ${file}\` runs it again`];
 }
-
-const ERRNO: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'permission denied',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is no folder',
-  ENOSPC: 'the disk is full',
-};

@@ -1,5 +1,6 @@
 import type { FnHistory, LineStep, PlacedInstr } from '../debug/line-history.ts';
 import { type Program, sourceOf } from '../ir/program.ts';
+import type { Check } from './checks.ts';
 import { lineText, remarkSummary } from './report.ts';
 import { failWith, pc } from './ui.ts';
 
@@ -45,7 +46,7 @@ export function locsOf(program: Program, asked: string): ReadonlySet<number> {
     `no instruction comes from line ${line}`,
     near.length === 0
       ? `instructions name no lines${file === undefined ? '' : ' of that file'} here`
-      : `the nearest that have some: ${near.join(', ')}`,
+      : `the nearest that have some: ${near.map((n) => (file === undefined ? n : `${file}:${n}`)).join(', ')}`,
   );
 }
 
@@ -101,7 +102,13 @@ function heading(s: LineStep): string {
 }
 
 /** The same for scripts: `schemas/output/why.schema.json`. */
-export const whyJson = (file: string, line: string, program: Program, functions: readonly FnHistory[]) => ({
+export const whyJson = (
+  file: string,
+  line: string,
+  program: Program,
+  functions: readonly FnHistory[],
+  checks: readonly Check[],
+) => ({
   version: 1,
   file,
   line,
@@ -118,4 +125,5 @@ export const whyJson = (file: string, line: string, program: Program, functions:
       })),
     })),
   })),
+  checks,
 });

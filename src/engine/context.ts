@@ -1,5 +1,5 @@
 import type { Isa } from '../ir/opcode.ts';
-import type { KnobValue, PassContext, Remark } from '../ir/pass.ts';
+import type { KnobValue, PassContext, Remark, RemarkPlace } from '../ir/pass.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
@@ -158,11 +158,11 @@ export class FunctionContext implements PassContext {
     return factOf(this.plan.backend, path);
   }
 
-  remark(kind: Remark['kind'], name: string, message: string, at?: { block?: number; ins?: Instr }): void {
+  remark(kind: Remark['kind'], name: string, message: string, at?: RemarkPlace): void {
     const { fn } = this;
     const block = at?.block ?? -1;
     const loc = at?.ins?.loc ?? this.locOf(block);
-    this.scope.log.remarks.push({ kind, name, message, fn, block, loc });
+    this.scope.log.remarks.push({ kind, name, message, fn, block, loc, count: at?.count ?? 1 });
   }
 
   /** Location of a block, by its last instruction that has one: usually the branch. 0 if the pass was not given it. */

@@ -241,6 +241,7 @@ function refusals({ functions }: Program, { answers }: GateResult): Remark[] {
             fn: name,
             block: -1,
             loc: 0,
+            count: 1,
           },
         ]
       : [],

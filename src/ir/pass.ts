@@ -18,6 +18,15 @@ export interface Remark {
   readonly block: number;
   /** Index into `Program.locs`. */
   readonly loc: number;
+  /** How many things like this it tells of. */
+  readonly count: number;
+}
+
+/** Where a remark applies, and how many things like this it tells of: 1 unless it says more. */
+export interface RemarkPlace {
+  readonly block?: number;
+  readonly ins?: Instr;
+  readonly count?: number;
 }
 
 /** A recipe of the plan, and whether it applies to a function. */
@@ -66,7 +75,7 @@ export interface PassContext {
   mayRewrite(name: string, block?: number, ins?: Instr): boolean;
   /** A fact of the back end, by path: 'limits.max-registers', 'capabilities.uniform-registers'. */
   fact(path: string): unknown;
-  remark(kind: Remark['kind'], name: string, message: string, at?: { block?: number; ins?: Instr }): void;
+  remark(kind: Remark['kind'], name: string, message: string, at?: RemarkPlace): void;
   /** Text for the phase's report in the journal (reporting phases), built only if somebody reads it. */
   report(make: () => string): void;
 }

@@ -16,6 +16,7 @@ import { MemoryCache } from '../engine/memory-cache.ts';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Isa } from '../ir/opcode.ts';
+import { reason } from '../spec/node-files.ts';
 import { packBatch, unpackBatch } from './cache-batch.ts';
 import { codeHash } from './code-hash.ts';
 
@@ -71,9 +72,10 @@ export class DiskCache {
     try {
       mkdirSync(join(folder, codeHash()), { recursive: true });
     } catch (e) {
-      const why = (e as NodeJS.ErrnoException).code ?? String(e);
       throw new DiagnosticError([
-        fileFault(folder, `cannot keep results there (${why})`, ['--cache names a folder, or one to make']),
+        fileFault(folder, `cannot keep results there: ${reason(e)}`, [
+          '--cache names a folder, or one to make',
+        ]),
       ]);
     }
   }

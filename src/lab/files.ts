@@ -93,6 +93,9 @@ const below = (folder: string): string[] =>
 const OTHER_PATTERN = /\[.*\]|\{.*,.*\}/;
 
 function nothing(pattern: string, base: string, hint: string) {
+  // A file that is there matches, whatever it is called.
+  if (existsSync(resolve(base, pattern)))
+    return fileFault('', `the folder '${pattern}' holds no .ptx or .ori file`, []);
   const folder = dirname(resolve(base, pattern));
   let near: string[] = [];
   try {
@@ -102,9 +105,7 @@ function nothing(pattern: string, base: string, hint: string) {
   }
   return fileFault(
     '',
-    /[*?]/.test(pattern) || existsSync(resolve(base, pattern))
-      ? `no kernel matches '${pattern}'`
-      : `there is no file or folder '${pattern}'`,
+    /[*?]/.test(pattern) ? `no kernel matches '${pattern}'` : `there is no file or folder '${pattern}'`,
     [
       ...(OTHER_PATTERN.test(pattern)
         ? ['a pattern knows *, ? and **; brackets and braces stand for themselves']

@@ -137,7 +137,7 @@ class Reducer {
         'passed',
         'advanced',
         `${many} of the loop at BB${block}: ${saved} instructions less in an iteration`,
-        { block },
+        { block, count: g.members.length },
       );
     }
   }

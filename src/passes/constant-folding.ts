@@ -69,7 +69,8 @@ export const constantFolding: EditPass = (d, work, ctx) => {
     d.replaceBy(n, copies);
     folded++;
   }
-  if (folded > 0) ctx.remark('passed', 'constants-folded', `${folded} instructions computed`);
+  if (folded > 0)
+    ctx.remark('passed', 'constants-folded', `${folded} instructions computed`, { count: folded });
 };
 
 const isSet = (v: unknown): boolean => v !== null && v !== false;

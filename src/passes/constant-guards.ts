@@ -39,5 +39,5 @@ export const constantGuards: EditPass = (d, work, ctx) => {
     settleGuard(d, n, runs);
     settled++;
   }
-  if (settled > 0) ctx.remark('passed', 'guards-settled', `${settled} guards are known`);
+  if (settled > 0) ctx.remark('passed', 'guards-settled', `${settled} guards are known`, { count: settled });
 };

@@ -257,7 +257,9 @@ function finish(fn: Fn, renamed: Fn, forms: UniformForms, ctx: PassContext): Fn 
   if (!ctx.mayRewrite('uniform')) return fn;
   say(fn, renamed, ctx);
   if (bridges === 0) return renamed;
-  ctx.remark('passed', 'uniform-bridges', `${bridges} copies for readers that take no uniform register`);
+  ctx.remark('passed', 'uniform-bridges', `${bridges} copies for readers that take no uniform register`, {
+    count: bridges,
+  });
   return copyFn(renamed, blocks, regCount, renamed.blockCount, renamed.tables, renamed.shape);
 }
 

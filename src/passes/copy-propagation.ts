@@ -52,7 +52,10 @@ export const copyPropagation: EditPass = (d, work, ctx) => {
     replaced += isPhi(d.at(n))
       ? ways(d, moves, reaching, n, may)
       : operands(d, moves, reaching, n, may) + guards(d, moves, reaching, n, may);
-  if (replaced > 0) ctx.remark('passed', 'copies-propagated', `${replaced} operands read what was copied`);
+  if (replaced > 0)
+    ctx.remark('passed', 'copies-propagated', `${replaced} operands read what was copied`, {
+      count: replaced,
+    });
 };
 
 /** Asks permission for one replacement in an instruction. */

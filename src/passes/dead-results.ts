@@ -29,7 +29,7 @@ export const deadResults: EditPass = (d, work, ctx) => {
     d.remove(n);
     removed++;
   }
-  if (removed > 0) ctx.remark('passed', 'dead-removed', `${removed} dead removed`);
+  if (removed > 0) ctx.remark('passed', 'dead-removed', `${removed} dead removed`, { count: removed });
 };
 
 function isDead(d: Draft, n: Ins): boolean {

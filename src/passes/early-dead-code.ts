@@ -39,7 +39,10 @@ function removeLocallyDead(d: Draft, ctx: PassContext): void {
       const gone = live.clean(b, (n) => ctx.mayRewrite('dead-removed', d.id(b), d.at(n)));
       removed += gone;
       if (gone > 0)
-        ctx.remark('passed', 'dead-removed', `${gone} dead removed from BB${d.id(b)}`, { block: d.id(b) });
+        ctx.remark('passed', 'dead-removed', `${gone} dead removed from BB${d.id(b)}`, {
+          block: d.id(b),
+          count: gone,
+        });
     }
     if (removed === 0) break;
   }

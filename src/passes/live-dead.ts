@@ -47,7 +47,7 @@ function removeUnneeded(d: Draft, ctx: PassContext): void {
     if (removed === 0) continue;
     total += removed;
     const message = `${removed} dead ${plural(removed)} removed from BB${d.id(b)}`;
-    ctx.remark('passed', 'dead-removed', message, { block: d.id(b) });
+    ctx.remark('passed', 'dead-removed', message, { block: d.id(b), count: removed });
   }
   if (total > 0) ctx.remark('note', 'dead-total', `${total} dead ${plural(total)} removed`);
 }

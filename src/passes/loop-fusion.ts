@@ -191,7 +191,7 @@ class Fusion {
     const counts = tripCountsOf(fn);
     const one = counts.of(first.id);
     if (!runEquallyOften(one, counts.of(second.id))) return no('count', 'they may not run equally often');
-    if (one.most === null) return no('endless', 'they may not end');
+    if (one.most === null) return no('endless', 'they may run forever');
     for (const loop of [first, second]) {
       const odd = this.odd(this.instructions(loop.blocks));
       if (odd !== undefined)

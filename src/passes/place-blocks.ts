@@ -52,6 +52,7 @@ export const placeBlocks: Pass = (fn, ctx) => {
     'passed',
     'blocks-placed',
     `${moved} runs of blocks stand elsewhere: ${now.toFixed(2)} jumps a call before, ${then.toFixed(2)} after`,
+    { count: moved },
   );
   return edit(fn, (d) => arrange(d, order), ctx.isa);
 };

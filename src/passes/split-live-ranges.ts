@@ -21,6 +21,7 @@ import type { Pass } from './pass.ts';
 export const splitLiveRanges: Pass = (fn, ctx) => {
   const { fn: out, split } = renameWebs(fn, ctx.isa);
   if (out !== fn && !ctx.mayRewrite('webs')) return fn;
-  if (split > 0) ctx.remark('passed', 'webs', `${split} additional registers, each used for one value`);
+  if (split > 0)
+    ctx.remark('passed', 'webs', `${split} additional registers, each used for one value`, { count: split });
   return out;
 };

@@ -1,8 +1,9 @@
 import { host } from '../engine/pipeline.ts';
-import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
+import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import type { AbResult } from '../lab/ab.ts';
 import { makePlan } from '../spec/node.ts';
 import { DEFAULT_ORDER, MAX_LEVEL, type PlanRequest, type Specs } from '../spec/specs.ts';
+import { targetHint, targetsOf } from '../spec/targets.ts';
 import { type BrokenLimit, type Budget, brokenLimits } from './budget.ts';
 import {
   type Change,
@@ -53,12 +54,6 @@ const PLAIN: PlanRequest = {
   wrongRules: 'run',
 };
 
-/** Every target that one of the sides has. */
-function targetsOf(base: Specs, head: Specs): string[] {
-  const files = [...new Map([...base.backends, ...head.backends]).values()];
-  return [...new Set(files.map((f) => f.data.sm).filter((x): x is string => typeof x === 'string'))];
-}
-
 /**
  * A scope without plans would find no difference, whatever differs.
  *
@@ -72,12 +67,7 @@ export function checkScope(base: Specs, head: Specs, { sm, level }: Scope): void
     fault(`optimization level ${level} is not 0 to ${MAX_LEVEL}`);
   const targets = targetsOf(base, head);
   if (sm === null || targets.includes(sm)) return;
-  const near = nearest(sm, targets);
-  fault(`there is no back end for '${sm}'`, [
-    near.length > 0
-      ? `did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`
-      : `targets are ${targets.join(', ')}`,
-  ]);
+  fault(`there is no back end for '${sm}'`, [targetHint(sm, targets)]);
 }
 
 /** Every plan request that follows from the specs of both sides, by name. */

@@ -279,7 +279,7 @@ export function runLaunch(
         error:
           m.executed < budget
             ? `the grid has ${m.warps} warps, and each runs an instruction at least: more than the budget of ${budget}`
-            : `the instruction budget of ${budget} is used up: the kernel may not end`,
+            : `the instruction budget of ${budget} is used up: the kernel may run forever`,
         warpInstructions: m.executed,
         output,
       };

@@ -3,6 +3,7 @@ import { COMMAND_LINE, type Issues } from './issues.ts';
 import type { Backend, Origin } from './plan.ts';
 import type { Specs } from './specs.ts';
 import type { StepSpec } from './steps.ts';
+import { targetHint, targetsOf } from './targets.ts';
 
 /** Keys for readers and for the resolver, which no pass sees. */
 const NOT_FACTS = new Set(['kind', 'name', 'extends', 'sources', 'doubts', 'knobs', 'recipe', 'hooks']);
@@ -35,9 +36,8 @@ export function resolveBackend(specs: Specs, sm: string, issues: Issues): Resolv
   const targets = [...specs.backends.values()].filter((f) => f.data.sm !== undefined);
   const first = targets.find((x) => x.data.sm === sm);
   if (first === undefined) {
-    const known = targets.map((x) => String(x.data.sm));
     const message = `there is no back end for '${sm}'`;
-    issues.unknown(COMMAND_LINE, 'unknown-sm', message, sm, known, `targets are ${known.join(', ')}`);
+    issues.error(COMMAND_LINE, 'unknown-sm', message, { notes: [targetHint(sm, targetsOf(specs))] });
     return null;
   }
   const chain: SpecFile[] = [];

@@ -280,7 +280,7 @@ function rulePaths(f: SpecFile): string[] {
   return names.filter((n): n is string => n !== undefined && isPath(n));
 }
 
-/** Recipes with files, and all that they extend. A path in `extends` is relative to the file that says it, and entered as the full path. */
+/** Recipes with files, and all that they extend. A path in `extends` is relative to the file that says it, and entered as it is shown. */
 async function withRecipes(
   recipes: ReadonlyMap<string, SpecFile>,
   names: readonly string[],
@@ -290,15 +290,14 @@ async function withRecipes(
   const enter = async (key: string, path: string): Promise<void> => {
     const f = await load(path, 'recipe');
     if (f === null) return;
-    const full = (up: string): string =>
-      !isPath(up) || isAbsolute(up) ? up : resolvePath(dirname(path), up);
+    const full = (up: string): string => (isPath(up) ? shownPath(resolvePath(dirname(path), up)) : up);
     const said = f.data.extends as string | readonly string[] | undefined;
     const ups = said === undefined ? [] : typeof said === 'string' ? [said] : said;
     const data = ups.some((up) => full(up) !== up)
       ? { ...f.data, extends: typeof said === 'string' ? full(said) : ups.map(full) }
       : f.data;
     out.set(key, data === f.data ? f : { ...f, data });
-    for (const up of ups.map(full)) if (isPath(up) && !out.has(up)) await enter(up, up);
+    for (const up of ups.map(full)) if (isPath(up) && !out.has(up)) await enter(up, resolvePath(up));
   };
   let more = false;
   for (const n of names)

@@ -53,7 +53,8 @@ export function testContext(
       (opts.backend === undefined ? undefined : factOf(opts.backend, path)) ??
       (path === 'costs' ? {} : undefined),
     remark(kind, name, message, at) {
-      remarks.push({ kind, name, message, fn: fn.name, block: at?.block ?? -1, loc: at?.ins?.loc ?? 0 });
+      const { block = -1, ins, count = 1 } = at ?? {};
+      remarks.push({ kind, name, message, fn: fn.name, block, loc: ins?.loc ?? 0, count });
     },
     report: (make) => void reports.push(make()),
     remarks,
