@@ -44,14 +44,31 @@ export function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
       const from = findEntry(list, e.move, 'move', cx);
       if (from < 0) return;
       const torn = tearing(list, from, -1);
-      if (torn !== null) refuseRepeated('move', torn.message, torn.by, cx);
-      else if (here) place(list, from, { ...list[from], origin: cx.at }, e, cx);
+      if (torn !== null) {
+        refuseRepeated('move', torn.message, torn.by, cx);
+        return;
+      }
+      warnDropped([list[from]], 'move', edit.levels, cx);
+      if (here) place(list, from, { ...list[from], origin: cx.at }, e, cx);
     })
-    .with({ drop: P.string }, ({ drop, why }) => {
+    .with({ drop: P.string }, ({ drop, why, levels }) => {
       const at = findEntry(list, drop, 'drop', cx);
-      if (at < 0 || !here) return;
+      if (at < 0) return;
+      const rounds = roundsOf(list, at);
+      if (
+        warnDropped(
+          rounds.map((i) => list[i]),
+          'drop',
+          levels,
+          cx,
+        )
+      )
+        return;
       const dropped = `dropped by the order${why === undefined ? '' : `: ${why}`}`;
-      for (const i of roundsOf(list, at)) list[i] = { ...list[i], dropped, origin: cx.at };
+      for (const i of rounds) {
+        list[i] = { ...list[i], drop: { at: cx.at, levels } };
+        if (here) list[i] = { ...list[i], dropped, origin: cx.at };
+      }
     })
     .with({ replace: P.string }, (e) => {
       const at = findEntry(list, e.replace, 'replace', cx);
@@ -69,13 +86,35 @@ export function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
     .exhaustive();
 }
 
+/**
+ * Warns of an edit of phases that an edit above drops wherever this one holds.
+ * @returns whether it did
+ */
+function warnDropped(
+  entries: readonly Entry[],
+  key: 'move' | 'drop' | 'repeat',
+  levels: readonly number[] | undefined,
+  cx: EditContext,
+): boolean {
+  const covered = ({ drop }: Entry): boolean =>
+    drop !== undefined &&
+    (drop.levels === undefined || levels?.every((l) => drop.levels!.includes(l)) === true);
+  const by = entries[0].drop;
+  if (by === undefined || !entries.every(covered)) return false;
+  const those = entries.length === 1 || key === 'drop' ? `'${entries[0].id}' is` : 'these phases are';
+  cx.issues.warning(below(cx.at, key), 'edit-dropped', `the ${key} has no effect: ${those} dropped already`, {
+    ...(by.at.file !== null && { see: { what: 'the drop', file: by.at.file, path: by.at.path } }),
+  });
+  return true;
+}
+
 /** Most entries that an order may come to: repetitions of repetitions grow quickly. */
 const MOST_ENTRIES = 2000;
 
 /** Puts the later rounds of neighbouring phases behind them. */
 function repeat(
   list: Entry[],
-  edit: { readonly repeat: string; readonly through?: string; readonly rounds: number },
+  edit: Extract<Edit, { repeat: string }>,
   added: (entry: Entry) => Entry | null,
   cx: EditContext,
 ): void {
@@ -101,6 +140,7 @@ function repeat(
     refuseRepeated('repeat', `${those} of what is repeated already`, by, cx);
     return;
   }
+  warnDropped(list.slice(from, to + 1), 'repeat', edit.levels, cx);
   const made = withRounds(list, from, to, edit.rounds, cx.at, (x) => added(x)!);
   list.splice(0, list.length, ...made);
 }
