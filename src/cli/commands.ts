@@ -425,7 +425,7 @@ withPlan(
   rules
     .command('prove')
     .description(
-      'prove rules by a solver; those with a stored verdict are asked again only when a rule or a meaning changed',
+      'prove rules by a solver: with --rules, those of these files; one with a verdict is asked again only when its text or a meaning changed',
     )
     .option('--rule <id>', 'only this rule, in full')
     .option('--group <name>', 'only this group')
