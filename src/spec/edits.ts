@@ -16,6 +16,8 @@ export interface EditContext {
   readonly ruleGroups: ReadonlySet<string>;
   /** Rows that were replaced, and the edit that did it. */
   readonly replaced: Map<number, Spot>;
+  /** Whether an edit that was left out for its form may have put in a phase of that id. */
+  readonly lost: (id: string) => boolean;
   readonly issues: Issues;
 }
 
@@ -42,7 +44,10 @@ export function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
   match(edit)
     .with({ move: P.string }, (e) => {
       const from = findEntry(list, e.move, 'move', cx);
-      if (from < 0) return;
+      if (from < 0) {
+        findAnchor(list, e, cx);
+        return;
+      }
       const torn = tearing(list, from, -1);
       if (torn !== null) {
         refuseRepeated('move', torn.message, torn.by, cx);
@@ -154,7 +159,7 @@ const refuseRepeated = (key: string, message: string, by: Spot, cx: EditContext)
 
 function findEntry(list: readonly Entry[], id: string, key: string, cx: EditContext): number {
   const at = list.findIndex((x) => x.id.toLowerCase() === id.toLowerCase());
-  if (at < 0)
+  if (at < 0 && !cx.lost(id))
     cx.issues.unknown(
       below(cx.at, key),
       'unknown-phase',
@@ -166,15 +171,23 @@ function findEntry(list: readonly Entry[], id: string, key: string, cx: EditCont
   return at;
 }
 
-/** Puts an entry before or after the edit's anchor and removes the one at `from` (-1: none). Without an entry nothing changes. */
-function place(list: Entry[], from: number, entry: Entry | null, anchor: Anchor, cx: EditContext): void {
-  if (entry === null) return;
+/** The entry beside which an edit puts its own, and on which side of it. */
+function findAnchor(
+  list: readonly Entry[],
+  anchor: Anchor,
+  cx: EditContext,
+): readonly ['before' | 'after', number] {
   const [key, id] =
     'before' in anchor ? (['before', anchor.before] as const) : (['after', anchor.after] as const);
-  const at = findEntry(list, id, key, cx);
-  if (at < 0) return;
+  return [key, findEntry(list, id, key, cx)];
+}
+
+/** Puts an entry before or after the edit's anchor and removes the one at `from` (-1: none). Without an entry nothing changes. */
+function place(list: Entry[], from: number, entry: Entry | null, anchor: Anchor, cx: EditContext): void {
+  const [key, at] = findAnchor(list, anchor, cx);
+  if (entry === null || at < 0) return;
   if (at === from) {
-    cx.issues.error(below(cx.at, key), 'edit-anchor', `'${entry.id}' cannot be placed ${key} itself`);
+    cx.issues.error(below(cx.at, key), 'edit-itself', `'${entry.id}' cannot be placed ${key} itself`);
     return;
   }
   const to = key === 'before' ? at : at + 1;
