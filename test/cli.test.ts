@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -257,11 +257,23 @@ it.each([
   ]);
 });
 
-it('check goes on behind a file that it cannot read', () => {
+it('check goes on behind what it cannot read, and takes what it knows of a folder', () => {
+  const folder = mkdtempSync(join(dir, 'check-'));
   const good = join(kernels, 'saxpy', 'saxpy.sm_80.ptx');
-  const r = orrery('check', dir, good);
-  expect([r.code, r.out]).toEqual([1, `bad   ${dir}\ngood  ${good}\n`]);
-  expect(r.err).toBe(`error: cannot read ${dir}: it is a folder\n`);
+  writeFileSync(join(folder, 'notes.txt'), 'x');
+  writeFileSync(join(folder, 'other.yaml'), 'kind: Deployment\n');
+  const r = orrery('check', folder, good);
+  expect([r.code, r.out]).toEqual([1, `bad   ${folder}\ngood  ${good}\n`]);
+  expect(r.err).toMatch(/^error: there is nothing to check in .*\n {2}of a folder, PTX and Ori files/);
+  mkdirSync(join(folder, 'below'));
+  writeFileSync(join(folder, 'below', 'order.yaml'), 'kind: ordr\n');
+  copyFileSync(good, join(folder, 'below', 'saxpy.ptx'));
+  const found = orrery('check', folder, join(folder, 'below', 'saxpy.ptx'));
+  expect([found.code, found.out.match(/\S+$/gm)]).toEqual([
+    1,
+    ['order.yaml', 'saxpy.ptx'].map((f) => expect.stringMatching(new RegExp(`below/${f}$`))),
+  ]);
+  expect(found.err).toContain("did you mean 'order'?");
 });
 
 it('a reader that has enough ends the command without a word', () => {

@@ -153,7 +153,10 @@ withJudge(withProfiledPlan(program.command('bisect')))
 withJudge(withProfiledPlan(program.command('reduce')))
   .description('make a plan and a program that go wrong as small as they can be, still going wrong')
   .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
-  .option('-o, --output <file>', 'write the program there (default: FILE.reduced.ptx or .ori)')
+  .option(
+    '-o, --output <file>',
+    'write the program there (default: NAME.reduced.ptx or .ori, in the current folder)',
+  )
   .option('--no-plan', 'leave the plan as it is')
   .option('--no-program', 'leave the program as it is')
   .option('--tests <n>', 'try at most so many programs (default: 20000)')
@@ -400,7 +403,7 @@ withProfiledPlan(
 program
   .command('check')
   .description('check specs, launches, PTX or Ori files; say everything that is wrong')
-  .argument('<file...>', 'YAML, PTX or Ori files')
+  .argument('<file...>', 'YAML, PTX or Ori files; a folder stands for the specs, PTX and Ori files in it')
   .option('--json', 'for scripts')
   .action((files, o) => guarded(async () => (await import('./check.ts')).check(files, o)));
 
