@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +17,10 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-cli-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const kernels = join(root, 'test', 'kernels');
+/** Numbers as they begin a sentence. */
+const COUNTS = 'No One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve Thirteen Fourteen'.split(
+  ' ',
+);
 function orrery(...args: string[]) {
   const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
     cwd: root,
@@ -302,6 +314,36 @@ it('the README shows what the tool says', () => {
   expect(said).toContain(readme.match(/```\n(error: [\s\S]*?)```/)![1]);
   writeFileSync(mine, readme.match(/```yaml\n([\s\S]*?)```/)![1]);
   expect(orrery('plan', '--order', mine).code).toBe(0);
-  const unbound = Number(readme.match(/^- (\d+) of the 159 phases/m)![1]);
-  expect(orrery('phases', '--order', 'seed').out).toContain(`${unbound} with nothing bound yet`);
+});
+
+it('the README and the help count what ships', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8').replace(/\s+/g, ' ');
+  const shipped = (folder: string) =>
+    readdirSync(join(root, 'pipelines', folder))
+      .filter((f) => f.endsWith('.yaml'))
+      .map((f) => f.slice(0, -'.yaml'.length));
+  const phases = orrery('phases', '--order', 'seed').out;
+  const unbound = phases.match(/(\d+) with nothing bound yet/)![1];
+  const all = phases.match(/^(\d+) rows/m)![1];
+  const said = [...readme.matchAll(/(\d+) of the (\d+) phases/g)].map((m) => [m[1], m[2]]);
+  expect(said).toEqual([
+    [unbound, all],
+    [unbound, all],
+  ]);
+
+  const recipes = JSON.parse(orrery('recipes', '--json').out) as { defaultOf: readonly string[] }[];
+  const word = (n: number) => COUNTS[n] ?? String(n);
+  const defaults = recipes.filter((r) => r.defaultOf.length > 0).length;
+  expect(recipes.length).toBe(shipped('recipes').length);
+  expect(readme).toContain(
+    `${word(recipes.length)} ship, of which ${word(defaults).toLowerCase()} are the defaults`,
+  );
+
+  const orders = shipped('orders');
+  const listed = readme.match(/(\w+) orders ship: (.*?)\. Every/)!;
+  expect(listed[1]).toBe(word(orders.length));
+  expect([...listed[2].matchAll(/`([a-z][\w-]*)`/g)].map((m) => m[1]).sort()).toEqual(orders);
+  expect(orrery('opt', '--help').out.replace(/\s+/g, ' ')).toContain(
+    `phase order: ${orders.join(', ')}, or a YAML file`,
+  );
 });
