@@ -34,7 +34,7 @@ const CASES: readonly (readonly [what: string, file: string, from: string, to: s
     CATALOG,
     'GeneralOptimizationBudget: { index: 487, type: BDGT, default: null',
     'GeneralOptimizationBudget: { index: 487, type: BDGT, default: lots',
-    'knob GeneralOptimizationBudget (BDGT) cannot be "lots": it is a budget: how often it may be taken',
+    'knob GeneralOptimizationBudget cannot be "lots": it is a budget: an integer, how often it may be taken',
   ],
   [
     'a knob of a phase',

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +21,10 @@ const dir = mkdtempSync(join(tmpdir(), 'orrery-cli-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const kernels = join(root, 'test', 'kernels');
 mkdirSync(join(dir, 'none'));
+/** Numbers as they begin a sentence. */
+const COUNTS = 'No One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve Thirteen Fourteen'.split(
+  ' ',
+);
 function orrery(...args: string[]) {
   const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
     cwd: root,
@@ -310,11 +323,23 @@ it.each([
   ]);
 });
 
-it('check goes on behind a file that it cannot read', () => {
+it('check goes on behind what it cannot read, and takes what it knows of a folder', () => {
+  const folder = mkdtempSync(join(dir, 'check-'));
   const good = join(kernels, 'saxpy', 'saxpy.sm_80.ptx');
-  const r = orrery('check', dir, good);
-  expect([r.code, r.out]).toEqual([1, `bad   ${dir}\ngood  ${good}\n`]);
-  expect(r.err).toBe(`error: cannot read ${dir}: it is a folder\n`);
+  writeFileSync(join(folder, 'notes.txt'), 'x');
+  writeFileSync(join(folder, 'other.yaml'), 'kind: Deployment\n');
+  const r = orrery('check', folder, good);
+  expect([r.code, r.out]).toEqual([1, `bad   ${folder}\ngood  ${good}\n`]);
+  expect(r.err).toMatch(/^error: there is nothing to check in .*\n {2}of a folder, PTX and Ori files/);
+  mkdirSync(join(folder, 'below'));
+  writeFileSync(join(folder, 'below', 'order.yaml'), 'kind: ordr\n');
+  copyFileSync(good, join(folder, 'below', 'saxpy.ptx'));
+  const found = orrery('check', folder, join(folder, 'below', 'saxpy.ptx'));
+  expect([found.code, found.out.match(/\S+$/gm)]).toEqual([
+    1,
+    ['order.yaml', 'saxpy.ptx'].map((f) => expect.stringMatching(new RegExp(`below/${f}$`))),
+  ]);
+  expect(found.err).toContain("did you mean 'order'?");
 });
 
 it('a reader that has enough ends the command without a word', () => {
@@ -364,6 +389,36 @@ it('the README shows what the tool says', () => {
   expect(said).toContain(readme.match(/```\n(error: [\s\S]*?)```/)![1]);
   writeFileSync(mine, readme.match(/```yaml\n([\s\S]*?)```/)![1]);
   expect(orrery('plan', '--order', mine).code).toBe(0);
-  const unbound = Number(readme.match(/^- (\d+) of the 159 phases/m)![1]);
-  expect(orrery('phases', '--order', 'seed').out).toContain(`${unbound} with nothing bound yet`);
+});
+
+it('the README and the help count what ships', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8').replace(/\s+/g, ' ');
+  const shipped = (folder: string) =>
+    readdirSync(join(root, 'pipelines', folder))
+      .filter((f) => f.endsWith('.yaml'))
+      .map((f) => f.slice(0, -'.yaml'.length));
+  const phases = orrery('phases', '--order', 'seed').out;
+  const unbound = phases.match(/(\d+) with nothing bound yet/)![1];
+  const all = phases.match(/^(\d+) rows/m)![1];
+  const said = [...readme.matchAll(/(\d+) of the (\d+) phases/g)].map((m) => [m[1], m[2]]);
+  expect(said).toEqual([
+    [unbound, all],
+    [unbound, all],
+  ]);
+
+  const recipes = JSON.parse(orrery('recipes', '--json').out) as { defaultOf: readonly string[] }[];
+  const word = (n: number) => COUNTS[n] ?? String(n);
+  const defaults = recipes.filter((r) => r.defaultOf.length > 0).length;
+  expect(recipes.length).toBe(shipped('recipes').length);
+  expect(readme).toContain(
+    `${word(recipes.length)} ship, of which ${word(defaults).toLowerCase()} are the defaults`,
+  );
+
+  const orders = shipped('orders');
+  const listed = readme.match(/(\w+) orders ship: (.*?)\. Every/)!;
+  expect(listed[1]).toBe(word(orders.length));
+  expect([...listed[2].matchAll(/`([a-z][\w-]*)`/g)].map((m) => m[1]).sort()).toEqual(orders);
+  expect(orrery('opt', '--help').out.replace(/\s+/g, ' ')).toContain(
+    `phase order: ${orders.join(', ')}, or a YAML file`,
+  );
 });

@@ -214,7 +214,7 @@ describe('orrery bisect', () => {
 
   it('finds the fewest differences between two plans', () => {
     const both = ['bisect', 'divmod.ptx', '--set', 'OptBudget=1000'];
-    const bad = '--rules wrong.yaml --set ContractProducts=true -O2';
+    const bad = '--rules wrong.yaml --force-rules --set ContractProducts=true -O2';
     const r = orrery([...both, '--bad', bad]);
     expect([r.code, r.err]).toEqual([0, '']);
     expect(r.out).toMatch(/because +1 of \d+ differences/);
@@ -248,7 +248,7 @@ describe('orrery reduce', () => {
     // The knob does not matter.
     expect(j.command).not.toContain('OptBudget');
     expect(readFileSync(join(dir, j.program), 'utf8').split('\n').slice(0, 2)).toEqual([
-      '// memory differs, with fewer threads or lane by lane',
+      '// memory differs when run with fewer threads or one lane at a time',
       `// ${j.command}`,
     ]);
     const again = orrery(j.command.split(' ').slice(1));
@@ -267,6 +267,21 @@ describe('orrery reduce', () => {
       'orrery opt small.ptx --rules wrong.yaml --force-rules --verify --check auto --emit none',
     );
     expect(orrery(program.command.split(' ').slice(1)).code).toBe(1);
+  });
+
+  it('writes into the current folder, and says where', () => {
+    mkdirSync(join(dir, 'kernels'), { recursive: true });
+    copyFileSync(join(dir, 'divmod.ptx'), join(dir, 'kernels', 'other.ptx'));
+    const some = ['--rules', 'wrong.yaml', '--no-program', '--tests', '1'];
+    const r = orrery(['reduce', 'kernels/other.ptx', ...some]);
+    expect([r.code, r.out]).toEqual([
+      0,
+      expect.stringMatching(
+        /^written to other\.reduced\.ptx( and other\.reduced\.order\.yaml)?, and it still/m,
+      ),
+    ]);
+    expect(readdirSync(join(dir, 'kernels'))).toEqual(['other.ptx']);
+    expect(existsSync(join(dir, 'other.reduced.ptx'))).toBe(true);
   });
 
   it('keeps the best so far where it is interrupted', async () => {

@@ -144,7 +144,7 @@ it('PTX', async () => {
 }, 3_600_000);
 
 const yaml = [...walk('pipelines', /\.yaml$/), ...walk('knobs', /\.yaml$/)].filter(
-  (f) => !/isa\/(?!ptx)|rules\//.test(f),
+  (f) => !/isa\/(?!ptx)|pipelines\/rules\//.test(f),
 );
 
 it('specs', async () => {

@@ -334,6 +334,53 @@ describe('order suggest', () => {
   });
 });
 
+describe('edits of a dropped phase', () => {
+  const says = (edits: string) => saysOf({ order: 'mine' }, order(edits));
+  const drop = '  - { drop: GvnCse }\n';
+
+  it('that have no effect are warned of: a move, another drop, a repeat', async () => {
+    expect(await says(`${drop}  - { move: GvnCse, after: GeneralOptimizeMid }`)).toMatchInlineSnapshot(`
+      "warning: the move has no effect: 'GvnCse' is dropped already
+        --> mine.yaml:5:13
+          5 |   - { move: GvnCse, after: GeneralOptimizeMid }
+            |             ^^^^^^
+        the drop: mine.yaml:4"
+    `);
+    expect(await says(`${drop}  - { drop: gvncse }`)).toMatch(/the drop has no effect: 'GvnCse' is dropped/);
+    expect(await says(`${drop}  - { repeat: GvnCse, rounds: 2 }`)).toMatch(/the repeat has no effect/);
+    const rounds = `  - { repeat: GvnCse, rounds: 2 }\n  - { drop: 'GvnCse#2' }\n`;
+    expect(await says(`${rounds}  - { drop: 'GvnCse#2' }`)).toMatch(/'GvnCse#2' is dropped already/);
+    expect(await says(`${rounds}  - { drop: GvnCse }`)).toBe('');
+  });
+
+  it('that have one are not: at other levels, beside it, in its place', async () => {
+    const low = '  - { drop: GvnCse, levels: [0, 1] }\n';
+    expect(await says(`${low}  - { move: GvnCse, after: OriCommoning }`)).toBe('');
+    expect(await says(`${low}  - { move: GvnCse, after: OriCommoning, levels: [1, 2] }`)).toBe('');
+    const same = await checkFile(
+      folder.write('low.yaml', order(`${low}  - { move: GvnCse, after: OriCommoning, levels: [1] }`)),
+      passNames,
+      shipped,
+    );
+    expect(same.map((d) => [d.severity, d.code, d.line])).toEqual([['warning', 'edit-dropped', 5]]);
+    expect(await says(`${drop}  - { replace: GvnCse, with: OriCommoning }`)).toBe('');
+    expect(await says(`${drop}  - { insert: GvnCse, after: OriCommoning }`)).toBe('');
+    expect(await says(`${drop}  - { repeat: GvnCse, through: OriCommoning, rounds: 2 }`)).toBe('');
+  });
+
+  it('order suggest names the edit, as no place matters', () => {
+    const file = folder.write('dropped.yaml', order(drop));
+    const r = spawnSync('node', [`${root}bin/orrery.js`, 'order', 'suggest', 'GvnCse', '--order', file], {
+      encoding: 'utf8',
+    });
+    expect([r.status, r.stdout, r.stderr]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/'GvnCse' does not run.*dropped by the order\n.*dropped\.yaml:4/),
+    ]);
+  });
+});
+
 describe('lists of phases in knobs', () => {
   const off = (set: string) => {
     const { plan, issues } = resolve(shipped, { ...plain, order: 'binary', set: [set] }, passNames);

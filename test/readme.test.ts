@@ -141,6 +141,7 @@ describe.concurrent('commands of', () => {
         ? await run(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args.slice(1)], dir, runtime)
         : await run(typed, args, dir, runtime);
       expect(code, `${step.line}\n${said}`).toBe(0);
+      expect(said, step.line).not.toMatch(/^warning: recipe '/m);
     }
     // The front page has an order to save, its commands, and npm's.
     if (readme === 'README.md') expect(steps.length).toBeGreaterThan(10);

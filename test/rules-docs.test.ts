@@ -13,10 +13,15 @@ import { shipped } from './support/specs.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const at = (path: string): string => readFileSync(join(root, path), 'utf8');
-const orrery = (...args: readonly string[]) => {
-  const r = spawnSync('node', [join(root, 'bin/orrery.js'), ...args], { encoding: 'utf8', cwd: root });
+const orreryWith = (env: NodeJS.ProcessEnv, ...args: readonly string[]) => {
+  const r = spawnSync('node', [join(root, 'bin/orrery.js'), ...args], {
+    encoding: 'utf8',
+    cwd: root,
+    env: { ...process.env, ...env },
+  });
   return { code: r.status, out: r.stdout, err: r.stderr };
 };
+const orrery = (...args: readonly string[]) => orreryWith({}, ...args);
 
 /** Rules without a solver's proof that the shipped ones had when this was written; fewer is better. */
 const MOST_UNVERIFIED_SHARE = 0.08;
@@ -44,6 +49,7 @@ describe('stored verdicts', () => {
 
 describe('proving rules of a file', () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-rules-'));
+  const own = { XDG_CACHE_HOME: join(dir, 'cache') };
   // Says that nothing can be told apart.
   const solver = join(dir, 'solver.mjs');
   writeFileSync(
@@ -55,20 +61,44 @@ describe('proving rules of a file', () => {
       if (said !== null) console.log(said[1]);
     });`,
   );
-  it.each(['mine', 'logic'])('leaves what is known about shipped ones, as group %s', (group) => {
+  const written = (group: string): string => {
     const file = join(dir, `${group}.yaml`);
-    const rule =
-      "{ id: below-zero, title: t, match: 'MUFU.RCP $d, $a', rewrite: 'MUFU.RCP $d, $a', source: s }";
+    const match = '"LOP3 $n, $a, _, _, 0x0f\\nIADD3 $d, $a, $n, 0"';
+    const rule = `{ id: of-complement, title: t, match: ${match}, rewrite: 'MOV $d, -1', source: s }`;
     writeFileSync(file, `kind: rules\ngroup: ${group}\nrules: [ ${rule} ]\n`);
+    return file;
+  };
+  it.each(['mine', 'logic'])('leaves what is known about shipped ones, as group %s', (group) => {
+    const file = written(group);
     const path = join(root, 'pipelines/rules/verdicts.json');
     const before = readFileSync(path, 'utf8');
     try {
-      const r = orrery('rules', 'prove', '--rules', file, '--group', group, '--solver', `node ${solver}`);
+      const r = orreryWith(own, 'rules', 'prove', '--all', '--rules', file, '--solver', `node ${solver}`);
       expect([r.code, r.out]).toEqual([0, expect.stringMatching(/^1 rule: 1 verified; 1 asked/)]);
       expect(readFileSync(path, 'utf8')).toBe(before);
     } finally {
       if (readFileSync(path, 'utf8') !== before) writeFileSync(path, before);
     }
+  });
+  it('is about these alone, once, and what is found is what other commands know', () => {
+    const file = written('kept');
+    const said = (env: NodeJS.ProcessEnv, ...args: string[]) => orreryWith(env, ...args, '--rules', file);
+    const prove = ['rules', 'prove', '--solver', `node ${solver}`];
+    const unknown = { XDG_CACHE_HOME: join(dir, 'mine.yaml', 'cache') };
+    expect(orreryWith(unknown, 'check', file).err).toContain(`nobody has proved rule 'of-complement'`);
+    expect(said(unknown, 'rules', 'show', 'of-complement').out).toMatch(
+      /verdict +none yet: `orrery rules prove --rules .*kept.yaml --rule of-complement`/,
+    );
+    const lost = said(unknown, ...prove);
+    expect([lost.code, lost.out, lost.err]).toEqual([
+      0,
+      expect.stringMatching(/^1 rule: 1 verified; 1 asked in [^,]*\n$/),
+      expect.stringMatching(/^warning: the verdicts cannot be kept.*\n.*ENOTDIR/),
+    ]);
+    expect(said(own, ...prove, '--all').out).toMatch(/^1 rule: 1 verified; 1 asked .*verdicts in .*cache/);
+    expect(said(own, ...prove).out).toMatch(/^1 rule: 1 verified; 0 asked/);
+    expect(orreryWith(own, 'check', file)).toMatchObject({ code: 0, err: '' });
+    expect(said(own, 'rules', 'show', 'of-complement').out).toMatch(/verdict +verified/);
   });
 });
 
@@ -88,7 +118,7 @@ describe('the page about rules', () => {
       expect.stringMatching(/is wrong: its sides differ\n[\s\S]*before[\s\S]*after/),
     ]);
     if (!solver) return;
-    const r = orrery('rules', 'prove', '--rules', mine, '--group', 'mine');
+    const r = orrery('rules', 'prove', '--all', '--rules', mine);
     const said = page.match(/```text\n([\s\S]*?)\n {6}\$a {4}=/)![1];
     expect([r.code, r.out.startsWith(said)]).toEqual([1, true]);
     const [before, after] = r.out.match(/\$d\s+= 0x(\w+) before, 0x(\w+) after/)!.slice(1);
@@ -97,18 +127,13 @@ describe('the page about rules', () => {
   it('proves and runs the right one', () => {
     writeFileSync(mine, right);
     expect(orrery('check', mine)).toMatchObject({ code: 0 });
-    if (solver)
-      expect(orrery('rules', 'prove', '--rules', mine, '--group', 'mine').out).toMatch(/1 rule: 1 verified/);
-    const kernel = join(dir, 'kernel.ptx');
-    writeFileSync(
-      kernel,
-      '.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n) {\n.reg .b32 %r<5>; .reg .b64 %d<3>;\nld.param.u64 %d1, [p]; ld.param.u32 %r1, [n]; not.b32 %r2, %r1; add.s32 %r3, %r1, %r2; st.global.u32 [%d1], %r3; ret;\n}\n',
-    );
-    const opt = orrery('opt', kernel, '--rules', mine, '--check', 'auto');
-    expect([opt.code, opt.out]).toEqual([0, expect.stringMatching(/STG \[RD\d+\], -1/)]);
-    expect(orrery('rules', 'explain', kernel, '--rules', mine, '--rule', 'sum-with-complement').out).toMatch(
-      /=> +MOV R\d+, -1/,
-    );
+    if (solver) expect(orrery('rules', 'prove', '--all', '--rules', mine).out).toMatch(/1 rule: 1 verified/);
+    const [opt, explain] = [...page.matchAll(/^\$ npx orrery ((?:opt|rules explain) .*)$/gm)].map((m) => {
+      const args = m[1].split(' ').map((a) => (a === 'mine.yaml' ? mine : a));
+      return orrery(...args);
+    });
+    expect([opt.code, opt.err]).toEqual([0, expect.stringMatching(/ 1 byte-twice$[\s\S]*^equal: /m)]);
+    expect(explain.out).toMatch(/^bitTricks, GeneralOptimizeEarly: .* => +PRMT R\d+, R\d+, 0x4114, RZ$/m);
   });
 });
 
@@ -127,6 +152,14 @@ describe('what is said of rules', () => {
     );
     const missed = orrery('rules', 'show', 'contract-f23');
     expect([missed.code, missed.err]).toEqual([1, expect.stringContaining("did you mean 'contract-f32'")]);
+  });
+  it('explain: that nothing has the shape of a rule, or that nothing runs it', () => {
+    const kernel = join(root, 'test/kernels/saxpy/saxpy.sm_90.ptx');
+    const said = (...args: string[]) => orrery('rules', 'explain', kernel, '--rule', ...args).out;
+    expect(said('rotate-left-variable')).toMatch(
+      /^nothing in .*saxpy.* has the shape of rule 'rotate-left-variable' where it runs, in \w+/,
+    );
+    expect(said('rotate-left-variable', '-O0')).toMatch(/^no phase of this plan runs rule 'rotate-left-v/);
   });
   it('coverage: what fires over a folder, and why the others do not', () => {
     const { out } = orrery('rules', 'coverage', join(root, 'test/kernels/interpreter'));

@@ -96,6 +96,8 @@ describe('what values refute', () => {
   });
 });
 
+const SAID = { counterexample: '', why: '' };
+
 /** Stores that a solver has refuted the rule of a file. */
 async function refute(file: string, verdict = 'refuted'): Promise<void> {
   const { plan } = await makePlan({ ...request, rules: [join(dir, file)] }, host, specs);
@@ -103,7 +105,7 @@ async function refute(file: string, verdict = 'refuted'): Promise<void> {
   mkdirSync(join(dir, 'cache', 'orrery'), { recursive: true });
   writeFileSync(
     join(dir, 'cache', 'orrery', 'verdicts.json'),
-    JSON.stringify(Object.fromEntries(found.map((r) => [r.hash, verdict]))),
+    JSON.stringify(Object.fromEntries(found.map((r) => [r.hash, { ...SAID, verdict }]))),
   );
 }
 
@@ -127,11 +129,14 @@ describe('what a solver could not decide', () => {
     expect([r.status, r.stderr]).toEqual([0, '']);
   });
 
-  it.each(['null', '[', '7'])('a file of verdicts that says %s says nothing', (text) => {
-    writeFileSync(join(dir, 'cache', 'orrery', 'verdicts.json'), text);
-    const r = orrery(['check', judged]);
-    expect([r.status, r.stderr]).toEqual([0, '']);
-  });
+  it.each(['null', '[', '7', '{ "a": null, "b": "refuted" }'])(
+    'a file of verdicts that says %s says nothing',
+    (text) => {
+      writeFileSync(join(dir, 'cache', 'orrery', 'verdicts.json'), text);
+      const r = orrery(['check', judged]);
+      expect([r.status, r.stderr]).toEqual([0, '']);
+    },
+  );
 });
 
 describe('check', () => {

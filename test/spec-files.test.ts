@@ -241,8 +241,8 @@ bogus: 3
 `;
     expect(await said('together.yaml', text)).toEqual([
       "2 unknown key 'name' in the top level",
-      '4 knob OptBudget (BDGT) cannot be -3: a budget is not negative',
-      expect.stringMatching(/^5 knob FenceCode \(WHEN\) cannot be "XX=3"/),
+      '4 knob OptBudget cannot be -3: a budget is not negative',
+      expect.stringMatching(/^5 knob FenceCode cannot be "XX=3"/),
       expect.stringMatching(/^6 'knobs.RegAllocRegTargetList.1' is the text "a"/),
       "7 there is no knob 'NoSuchKnob'",
       "8 unknown key 'bogus' in the top level",
@@ -266,10 +266,96 @@ bogus: 1
     ]);
   });
 
+  it('of an order, edit by edit', async () => {
+    const text = `kind: order
+extends: binary
+edits:
+  - { drop: GvnCse, whyy: x }
+  - { move: OriCommoning }
+  - { drop: GvnCsee }
+  - { move: LateOriCommonin, after: OriCommonin }
+  - { move: LateOriCommoning, after: LateOriCommoning }
+  - { insertPass: gvn-cse, after: OriCommoning, params: { nothing: 1 } }
+`;
+    expect(await said('order.yaml', text)).toEqual([
+      "4 unknown key 'whyy' in 'edits.0'",
+      "5 'move' needs before or after beside it",
+      "6 there is no phase 'GvnCsee' in the order",
+      "7 there is no phase 'LateOriCommonin' in the order",
+      "7 there is no phase 'OriCommonin' in the order",
+      "8 'LateOriCommoning' cannot be placed after itself",
+      "9 pass 'gvn-cse' has no parameter 'nothing'",
+    ]);
+    const list = 'kind: order\nphases:\n  - GvnCsee\n  - 5\n  - GvnCse\n  - GvnCse\n  - OriCommonin\n';
+    expect(await said('list.yaml', list)).toEqual([
+      expect.stringMatching(/^3 'phases' says the same twice/),
+      "3 there is no phase 'GvnCsee'",
+      "4 'phases.1' is the number 5, expected text or a map",
+      "7 there is no phase 'OriCommonin'",
+    ]);
+  });
+
+  it('of rules, rule by rule', async () => {
+    const text = `kind: rules
+group: mine
+rules:
+  - { id: a, title: t, match: 5, rewrite: 'MOV $d, $a', source: s }
+  - { id: b, title: t, match: 'IADDX3 $d, $a, 0, 0', rewrite: 'MOV $d, $a', source: s }
+  - { id: c, title: t, match: 'IADD3 $d, $a, 1, 0', rewrite: 'MOV $d, $q', source: s }
+  - { id: d, title: t, match: 'IADD3 $d, $a, #k, 0', rewrite: 'MOV $d, $a', whn: k == 0, source: s }
+  - { id: b, title: t, match: 'IADD3 $d, $a, 2, 0', rewrite: 'IADD3 $d, $a, 3, 0', source: s }
+`;
+    expect(await said('rules.yaml', text)).toEqual([
+      expect.stringMatching(/^4 'rules.0.match' is the number 5/),
+      "5 unknown opcode 'IADDX3'",
+      "6 'q' is not defined by the match",
+      "7 unknown key 'whn' in 'rules.3'",
+      "8 rule id 'b' is taken by a rule of group 'mine'",
+      "8 rule 'b' is wrong: its sides differ",
+    ]);
+  });
+
+  it('of a recipe, part by part', async () => {
+    const text = `kind: recipe
+sm: [sm_90]
+parts:
+  - 5
+  - { when: { kernel: 'k*', hash: 7 }, knobs: { Nothing: 1 } }
+  - { nvopt: [4], hooks: { AdvancedPhaseLateConvUnSup: [{ pss: live-dead }, { pass: live-ded }] } }
+`;
+    expect(await said('parts.yaml', text)).toEqual([
+      expect.stringMatching(/^4 'parts.0' is the number 5/),
+      expect.stringMatching(/^5 .*hash/),
+      "5 there is no knob 'Nothing'",
+      expect.stringMatching(/^6 .*pss/),
+      "6 there is no pass 'live-ded'",
+    ]);
+  });
+
   it('but nothing is said that follows from what is left out', async () => {
     expect(
       await said('order-rest.yaml', 'kind: order\nextends: seed\nedits:\n  - { mov: OriBranchOpt }\n'),
     ).toEqual([expect.stringMatching(/^4 /)]);
+    const text = `kind: order
+extends: binary
+edits:
+  - { insertPass: gvn-cse, after: GvnCse, levles: [3] }
+  - { move: gvn-cse, after: OriCommoning }
+  - { replace: LateOriCommoning, with: OriBranchOpt, levels: [9] }
+  - { drop: 'OriBranchOpt#2' }
+  - { repeat: OriCommoning, rounds: 99 }
+  - { drop: 'OriCommoning#2' }
+  - { move: ConvertAllMovPhiToMov, befor: OriHoistInvariantsLate3 }
+  - { move: OriHoistInvariantsLate3, after: ConvertAllMovPhiToMov }
+`;
+    expect((await said('follows.yaml', text)).map((m) => m.split(' ')[0])).toEqual(['4', '6', '8', '10']);
+    const rules = `kind: rules
+group: mine
+tables: { swap: { LT: 5 } }
+rules:
+  - { id: a, title: t, match: 'ISETP.$cmp $d, $a, $b', rewrite: 'ISETP.swap(cmp) $d, $b, $a', source: s }
+`;
+    expect((await said('tables.yaml', rules)).map((m) => m.split(' ')[0])).toEqual(['3']);
   });
 });
 

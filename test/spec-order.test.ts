@@ -138,6 +138,7 @@ describe('what is wrong with an order is said at the edit', () => {
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a compare is fused with the branch at the end of its block
+        the IR property 'control-last' then does not hold where it is needed, in OriSanitize, GeneralOptimizeEarly and DoSwitchOptFirst
         nearest legal place: before OriCreateMacroInsts (position 7)
         the constraint: pipelines/constraints.yaml:28
       error: EarlyOriSimpleLiveDead stands before SetControlFlowOpLastInBB
@@ -153,6 +154,17 @@ describe('what is wrong with an order is said at the edit', () => {
         nearest legal place: before OriCreateMacroInsts (position 7)
         the constraint: pipelines/constraints.yaml:48"
     `);
+  });
+
+  it('a constraint, and the phases that then lack what the moved one provides', async () => {
+    const said = await says('  - { move: GenerateMovPhi, after: ConvertAllMovPhiToMov }');
+    expect(said.match(/^error: .*/gm)).toEqual([
+      'error: OriPipelining stands before GenerateMovPhi',
+      'error: ConvertAllMovPhiToMov stands before GenerateMovPhi',
+    ]);
+    expect(said.match(/'ssa' then does not hold where it is needed, in (\w+, ){3}\w+ and \w+/g)?.length).toBe(
+      1,
+    );
   });
 
   it('an IR property that does not hold', async () => {

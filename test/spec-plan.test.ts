@@ -50,7 +50,7 @@ describe('values of knobs', () => {
   it('budgets', () => {
     expect(good('BDGT', '0')).toBe(0);
     expect(bad('BDGT', -1)).toBe('a budget is not negative');
-    expect(bad('BDGT', 'many')).toBe('it is a budget: how often it may be taken');
+    expect(bad('BDGT', 'many')).toBe('it is a budget: an integer, how often it may be taken');
   });
   it('numbers', () => {
     expect(['1e-3', '.5', '2.', -3, '0x10'].map((v) => good('DBL', v))).toEqual([0.001, 0.5, 2, -3, 16]);
@@ -214,14 +214,14 @@ describe('a wrong request', () => {
       error: there is no knob set 'one-rewrit'
         did you mean 'one-rewrite'?
       error: optimization level 9 is not 0 to 5
-      error: knob OptBudget (BDGT) cannot be "-1": a budget is not negative
+      error: knob OptBudget cannot be "-1": a budget is not negative
       error: there is no knob 'OptBudgett'
         did you mean 'OptBudget' or 'HoistBudget'?
         \`orrery plan --all\` prints every knob
-      error: knob DisableSourceOrder (NONE) cannot be "maybe": it is a flag: true or false
+      error: knob DisableSourceOrder cannot be "maybe": it is a flag: true or false
       error: knob OptBudget needs a value
         --set OptBudget=VALUE; only a flag may stand alone
-      error: knob DisablePhases (STR) cannot be "": the value is empty ('unset' takes a value away)
+      error: knob DisablePhases cannot be "": the value is empty ('unset' takes a value away)
       error: there is no phase 'OriBranchOp' to disable
         did you mean 'OriBranchOpt'?"
     `);
@@ -261,15 +261,15 @@ describe('a wrong request', () => {
             |   ^^^^^^^^
         did you mean 'OptBudget'?
         \`orrery plan --all\` prints every knob
-      error: knob OptBudget (BDGT) cannot be "many": it is a budget: how often it may be taken
+      error: knob OptBudget cannot be "many": it is a budget: an integer, how often it may be taken
         --> mine.yaml:4:14
           4 |   OptBudget: many
             |              ^^^^
-      error: knob RegAllocRematDisableRange (IRNG) cannot be [9,3]: the range is empty: 9 is above 3
+      error: knob RegAllocRematDisableRange cannot be [9,3]: the range is empty: 9 is above 3
         --> mine.yaml:5:30
           5 |   RegAllocRematDisableRange: [9, 3]
             |                              ^^^^^^
-      error: knob SchedResBusyOp (OPLIST) cannot be "FAD,3": there is no opcode 'FAD'
+      error: knob SchedResBusyOp cannot be "FAD,3": there is no opcode 'FAD'
         --> mine.yaml:6:19
           6 |   SchedResBusyOp: FAD,3
             |                   ^^^^^

@@ -283,6 +283,15 @@ params:
     expect(faults('kind: recipe\nsm: [90]\n')).not.toContain('in quotes');
   });
 
+  it('a value of the wrong type where only some are allowed', () => {
+    expect(faults('kind: experiment\ndesign: { a: 1 }\nkernels: [x]\n')).toMatchInlineSnapshot(`
+      "error: a map is not allowed for 'design'
+        --> mine.yaml:2:9
+          2 | design: { a: 1 }
+            |         ^^^^^^^^
+        one of grid, one-at-a-time, random, latin-hypercube"
+    `);
+  });
   it('names, numbers and types', () => {
     expect(
       faults(`kind: recipe

@@ -17,6 +17,9 @@ export interface PlanPairOptions extends PlanOptions, JudgeOptions {
   readonly json?: boolean;
 }
 
+/** An arm from the options of one of the plans. Both run refuted rules anyway, so that `--force-rules` says nothing there. */
+const armOf = (words = 'base'): Arm => parseArm(words.replace(/(?<!\S)--force-rules(?!\S)/g, ''));
+
 /** `orrery bisect --good ... --bad ...`: the changes of the good plan that make it bad. */
 export async function bisectPlans(
   file: string,
@@ -26,7 +29,7 @@ export async function bisectPlans(
 ): Promise<void> {
   const plans = new Plans(baseOf(o));
   const [good, bad] = await Promise.all(
-    [o.good ?? 'base', o.bad ?? 'base'].map((words) => plans.plan(parseArm(words), targetOf(text))),
+    [o.good, o.bad].map((words) => plans.plan(armOf(words), targetOf(text))),
   );
   const { program, module } = programFor(file, text, good);
   const progress = new Progress();
@@ -74,7 +77,7 @@ export async function bisectPlans(
   );
   out(table(found.changes.flatMap(rowsOf), 'llll'));
   out(pc.dim(`\n${found.tests} plans judged by ${judge.what}`));
-  const next = optionsOf(o, parseArm(o.bad ?? 'base'));
+  const next = optionsOf(o, armOf(o.bad));
   if (next !== null)
     out(`\nwhere in it:  orrery bisect ${[shellWord(file), ...next, ...judgeWords(o)].join(' ')}`);
 }

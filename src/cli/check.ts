@@ -1,14 +1,15 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { barrierFaults } from '../analysis/barrier-use.ts';
 import { planOf } from '../core.ts';
 import { host } from '../engine/pipeline.ts';
-import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, nearest } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
 import { loadExperiment } from '../lab/experiment.ts';
+import { filesBelow } from '../lab/files.ts';
 import { Plans } from '../lab/plans.ts';
 import { checkPtx } from '../ptx/check.ts';
 import { checkPtxTable, type PtxDoc } from '../ptx/emit/table.ts';
@@ -19,7 +20,7 @@ import { budgetOf } from '../review/budget.ts';
 import { reviewFaults } from '../review/rule-reviews.ts';
 import { rulesOfDoc } from '../rules/group.ts';
 import { REFUTED } from '../rules/prove/refute.ts';
-import { type SpecFile, specError } from '../spec/document.ts';
+import { KINDS, type SpecFile, specError } from '../spec/document.ts';
 import { isaDocs } from '../spec/frame.ts';
 import { issueDiagnostics } from '../spec/issue-diagnostics.ts';
 import { loadShipped, loadSpec } from '../spec/node.ts';
@@ -31,9 +32,9 @@ import { CliExit, out, pc, show } from './ui.ts';
 import { readVerdicts, verdictFaults } from './verdicts.ts';
 
 /** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
-export async function check(files: readonly string[], o: { json?: boolean }): Promise<void> {
+export async function check(names: readonly string[], o: { json?: boolean }): Promise<void> {
   const all: Diagnostic[] = [];
-  for (const file of files) {
+  for (const file of new Set(names.flatMap(filesOf))) {
     const found = await checkOne(file);
     all.push(...found);
     if (o.json !== true) {
@@ -51,6 +52,23 @@ export async function check(files: readonly string[], o: { json?: boolean }): Pr
   if (all.some((d) => d.severity === 'error')) throw new CliExit(1);
 }
 
+/** A file, or what can be checked in a folder and below; the folder itself where that is nothing. */
+function filesOf(name: string): string[] {
+  if (!isFolder(name)) return [name];
+  const found = filesBelow(name).filter((f) => /\.(ptx|ori)$/.test(f) || (/\.ya?ml$/.test(f) && isSpec(f)));
+  return found.length > 0 ? found : [name];
+}
+
+const isFolder = (name: string): boolean => statSync(name, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** Whether a YAML file means to be a spec: there are others in a folder. */
+function isSpec(file: string): boolean {
+  const text = textOrFault(file);
+  const kind =
+    typeof text === 'string' ? /^\{?\s*["']?kind["']?\s*:\s*["']?([\w-]+)/m.exec(text)?.[1] : undefined;
+  return kind !== undefined && nearest(kind, KINDS).length > 0;
+}
+
 const plain = (file: string, message: string, notes: readonly string[] = []): Diagnostic => ({
   severity: 'error',
   code: 'file',
@@ -64,6 +82,12 @@ const plain = (file: string, message: string, notes: readonly string[] = []): Di
 
 /** What is wrong with a file of any kind, whatever it holds. */
 export async function checkOne(file: string): Promise<Diagnostic[]> {
+  if (isFolder(file))
+    return [
+      plain('', `there is nothing to check in ${file}`, [
+        'of a folder, PTX and Ori files are checked, and YAML files with the `kind` of a spec',
+      ]),
+    ];
   if (/\.ya?ml$/.test(file) && existsSync(file)) return checkSpec(file);
   const text = textOrFault(file);
   if (typeof text !== 'string') return [plain('', text.fault, text.notes)];

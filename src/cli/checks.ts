@@ -47,7 +47,9 @@ export function checkOpen(before: Program, after: Program, plan: Plan): Verdict 
   const notes = [
     ...(partial > 0 ? [`${partial} compared only as far as the budget went`] : []),
     ...(raced > 0
-      ? [`${raced} compared with fewer threads or lane by lane: what they do hangs on the order of threads`]
+      ? [
+          `${raced} compared with fewer threads or one lane at a time: what they do depends on the order of threads`,
+        ]
       : []),
   ];
   const head = ok

@@ -16,7 +16,10 @@ export function withPlan(c: Command): Command {
   return c
     .option('-O, --level <0-5>', "optimization level (default: the recipe's, or 3)")
     .option('--sm <sm_NN>', 'target; default: the one the PTX names')
-    .option('--order <name|file>', `phase order: binary, seed, or a YAML file (default: ${DEFAULT_ORDER})`)
+    .option(
+      '--order <name|file>',
+      `phase order: binary, late-branches, seed, or a YAML file (default: ${DEFAULT_ORDER})`,
+    )
     .option('--recipe <name|file>', 'recipe to apply (repeatable; later ones win)', collect)
     .option('--nvopt <0-5>', 'NvOpt level: how aggressively phases work that the level lets run')
     .option('--knobs <name|file>', 'knob set to apply (repeatable; later ones win)', collect)

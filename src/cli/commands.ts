@@ -174,7 +174,10 @@ withJudge(withProfiledPlan(program.command('bisect')))
 withJudge(withProfiledPlan(program.command('reduce')))
   .description('make a plan and a program that go wrong as small as they can be, still going wrong')
   .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
-  .option('-o, --output <file>', 'write the program there (default: FILE.reduced.ptx or .ori)')
+  .option(
+    '-o, --output <file>',
+    'write the program there (default: NAME.reduced.ptx or .ori, in the current folder)',
+  )
   .option('--no-plan', 'leave the plan as it is')
   .option('--no-program', 'leave the program as it is')
   .option('--tests <n>', 'try at most so many programs (default: 20000)')
@@ -437,7 +440,7 @@ withProfiledPlan(
 program
   .command('check')
   .description('check specs, launches, PTX or Ori files; say everything that is wrong')
-  .argument('<file...>', 'YAML, PTX or Ori files')
+  .argument('<file...>', 'YAML, PTX or Ori files; a folder stands for the specs, PTX and Ori files in it')
   .option('--json', 'for scripts')
   .action((files, o) => guarded(async () => (await import('./check.ts')).check(files, o)));
 
@@ -462,7 +465,7 @@ withPlan(
   rules
     .command('prove')
     .description(
-      'prove rules by a solver; those with a stored verdict are asked again only when a rule or a meaning changed',
+      'prove rules by a solver: with --rules, those of these files; one with a verdict is asked again only when its text or a meaning changed',
     )
     .option('--rule <id>', 'only this rule, in full')
     .option('--group <name>', 'only this group')

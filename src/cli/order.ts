@@ -1,4 +1,5 @@
 import { host } from '../engine/pipeline.ts';
+import { lineOf } from '../spec/node.ts';
 import { type LegalRange, legalPlaces } from '../spec/suggest.ts';
 import { planFor, sourceOf } from './input.ts';
 import type { PlanOptions } from './options.ts';
@@ -8,7 +9,12 @@ import { placeOf } from './watch.ts';
 /** `orrery order suggest PHASE`: where a phase may stand, and why not elsewhere. */
 export async function suggest(name: string, o: PlanOptions & { json?: boolean }): Promise<void> {
   const plan = await planFor(o, null);
-  const { id } = plan.phases[placeOf(plan, name)];
+  const { id, disabled } = plan.phases[placeOf(plan, name)];
+  if (disabled?.origin.source === 'order')
+    failWith(
+      `'${id}' does not run, so no place is better than another: ${disabled.why}`,
+      `the line that says so: ${disabled.origin.file}:${await lineOf(disabled.origin)}`,
+    );
   const { specs, request } = await sourceOf(o, plan);
   const found = legalPlaces(specs, request, host, id);
   if (found === null) failWith(`the places of '${id}' cannot be tried`);

@@ -15,10 +15,10 @@ import { shownPath } from '../spec/node.ts';
 import { coreJobs, jobsOf } from './jobs.ts';
 import type { PlanOptions } from './options.ts';
 import type { Proved, ProveWorker } from './prove-worker.ts';
-import { bookFor, reviewText } from './rules.ts';
+import { bookFor, plural, reviewText } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { CliExit, duration, failWith, out, Progress, pc } from './ui.ts';
-import { keepForeign, readVerdicts, VERDICTS } from './verdicts.ts';
+import { isOpen, keepForeign, knownVerdicts, readVerdicts, VERDICTS } from './verdicts.ts';
 import { runWorkers } from './workers.ts';
 
 interface ProveCommand extends PlanOptions {
@@ -43,17 +43,21 @@ interface Finding {
 const SAVE_EVERY = 16;
 
 /**
- * `orrery rules prove`: asks a solver about every rule whose verdict is missing or about another text. With --accept it stores
- * what is found of shipped rules. Rules of files named with --rules are proved, and kept in the cache folder.
+ * `orrery rules prove`: asks a solver about every rule whose verdict is missing or about another text; of those that --rules names, if it
+ * does and nothing else chooses. With --accept it stores what is found of shipped rules. What is found of others is kept in the cache folder.
  */
 export async function proveRules(o: ProveCommand): Promise<void> {
   const jobs = jobsOf(o.jobs, coreJobs());
   const effort = effortOf(o.effort);
-  const { rules, shipped, specs } = await bookFor(o);
+  const { rules, shipped, named, specs } = await bookFor(o);
   // A file may stand in for a shipped group: what is known about the group's own rules stays.
   const kept = shipped.size === specs.rules?.size ? {} : readVerdicts();
+  const all = o.rule !== undefined || o.group !== undefined || named.size === 0;
   const wanted = rules.filter(
-    (r) => (o.rule === undefined || r.id === o.rule) && (o.group === undefined || r.group === o.group),
+    (r) =>
+      (o.rule === undefined || r.id === o.rule) &&
+      (o.group === undefined || r.group === o.group) &&
+      (all || named.has(r.group)),
   );
   if (wanted.length === 0) {
     const word = o.rule ?? o.group ?? '';
@@ -69,9 +73,21 @@ export async function proveRules(o: ProveCommand): Promise<void> {
   const stored = readVerdicts();
   // By rule, not by id: a rule of a file may have the id of a shipped one.
   const found = new Map<Rule, Finding>();
-  const asked = wanted.filter((r) => o.all === true || o.rule !== undefined || stored[r.id]?.hash !== r.hash);
-  for (const r of wanted) if (!asked.includes(r)) found.set(r, { verdict: plain(stored[r.id]) });
-  const byHash = new Map(Object.values(stored).map((v) => [v.hash, v]));
+  const known = knownVerdicts(stored);
+  const isCurrent = (r: Rule): boolean =>
+    shipped.has(r.group)
+      ? stored[r.id]?.hash === r.hash
+      : (known(r.hash)?.verdict ?? 'unknown') !== 'unknown';
+  const asked = wanted.filter((r) => o.all === true || o.rule !== undefined || !isCurrent(r));
+  for (const r of wanted)
+    if (!asked.includes(r))
+      found.set(r, { verdict: plain(shipped.has(r.group) ? stored[r.id] : known(r.hash)!) });
+  const keep = (): string | null =>
+    keepForeign(
+      new Map([...found].flatMap(([r, f]) => (shipped.has(r.group) ? [] : [[r, f.verdict]]))),
+      o.accept === true,
+    );
+  let ownFile: string | null = null;
   const began = performance.now();
   if (asked.length > 0) {
     const progress = new Progress();
@@ -81,10 +97,12 @@ export async function proveRules(o: ProveCommand): Promise<void> {
     try {
       let done = 0;
       await proveAll(asked, rules, { jobs, effort, solver: o.solver, options: o }, (r, here) => {
-        const known = byHash.get(r.hash);
+        const before = known(r.hash);
         found.set(
           r,
-          known !== undefined && outweighs(known, here) ? { verdict: plain(known), here } : { verdict: here },
+          before !== undefined && outweighs(before, here)
+            ? { verdict: plain(before), here }
+            : { verdict: here },
         );
         progress.update(`${++done}/${asked.length} ${r.id}`);
         if (done % SAVE_EVERY === 0) store();
@@ -98,12 +116,11 @@ export async function proveRules(o: ProveCommand): Promise<void> {
     } finally {
       progress.done();
       store();
-      const verdicts = new Map([...found].map(([r, f]) => [r, f.verdict]));
-      keepForeign(verdicts, shipped, o.accept === true);
+      ownFile = keep();
     }
-  }
+  } else ownFile = keep();
   const reviews = reviewsOf(specs.reviews?.data);
-  report(wanted, found, asked.length, performance.now() - began, { stored, shipped, reviews }, o);
+  report(wanted, found, asked.length, performance.now() - began, { stored, shipped, reviews, ownFile }, o);
   if ([...found.values()].some((f) => f.verdict.verdict === 'refuted')) throw new CliExit(1);
 }
 
@@ -117,7 +134,9 @@ function effortOf(text: string | undefined): number {
 /** The limit of one question then fits the 32 bits in which solvers count. */
 const MOST_EFFORT = 100;
 
-const plain = ({ hash: _, ...v }: Verdicts[string]): Verdict => v as Verdict;
+/** A verdict without what a store adds to it. */
+const plain = ({ hash: _, accepted: __, ...v }: Verdict & { hash?: string; accepted?: true }): Verdict =>
+  v as Verdict;
 
 interface Way {
   readonly jobs: number;
@@ -195,6 +214,8 @@ const stays = (here: Verdict): string =>
 interface Beside {
   readonly stored: Verdicts;
   readonly shipped: ReadonlySet<string>;
+  /** Where the verdicts of other rules are kept; null where they are not. */
+  readonly ownFile: string | null;
   readonly reviews: ReadonlyMap<string, Review>;
 }
 
@@ -203,7 +224,7 @@ function report(
   found: ReadonlyMap<Rule, Finding>,
   asked: number,
   ms: number,
-  { stored, shipped, reviews }: Beside,
+  { stored, shipped, reviews, ownFile }: Beside,
   o: ProveCommand,
 ): void {
   const reviewOf = (r: Rule): Review | null =>
@@ -250,16 +271,21 @@ function report(
   }
   const total = [...counts].map(([k, n]) => `${n} ${k}`).join(', ');
   const ships = wanted.filter((r) => shipped.has(r.group));
-  out(
-    `${wanted.length} rule${wanted.length === 1 ? '' : 's'}: ${total}; ${asked} asked in ${duration(ms)}${ships.length > 0 ? `, verdicts in ${shownPath(VERDICTS)}` : ''}`,
+  const files = [...(ships.length > 0 ? [VERDICTS] : []), ...(ownFile === null ? [] : [ownFile])].map(
+    shownPath,
   );
+  const where = files.length === 0 ? '' : `, verdicts in ${files.join(' and ')}`;
+  out(`${plural(wanted.length, 'rule')}: ${total}; ${asked} asked in ${duration(ms)}${where}`);
   if (o.accept === true) return;
   const other = ships.filter(
     (r) => JSON.stringify({ ...found.get(r)?.verdict, hash: r.hash }) !== JSON.stringify(stored[r.id]),
   );
   if (other.length > 0)
     out(`${other.length} of them differ from what is stored there; --accept stores what was found`);
-  const own = wanted.filter((r) => !shipped.has(r.group) && needsReview(found.get(r)!.verdict));
+  const known = knownVerdicts(stored);
+  const own = wanted.filter(
+    (r) => !shipped.has(r.group) && needsReview(found.get(r)!.verdict) && isOpen(known(r.hash)),
+  );
   if (own.length > 0)
     out(
       `${own.map((r) => r.id).join(', ')} rest${own.length === 1 ? 's' : ''} on more than a proof and count${own.length === 1 ? 's' : ''} as open; --accept takes that as enough`,

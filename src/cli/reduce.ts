@@ -1,4 +1,4 @@
-import { extname, resolve as resolvePath } from 'node:path';
+import { basename, extname, resolve as resolvePath } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { attempt, outcome } from '../debug/attempt.ts';
 import { type Judge, openWorlds, openWorldsAsLongAs, type Subject, type Verdict } from '../debug/judge.ts';
@@ -32,13 +32,12 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
   const most = Number(o.tests ?? TESTS);
   if (!Number.isInteger(most) || most < 1) failWith(`--tests ${o.tests} is no number of programs`);
   if (file === STANDARD_INPUT && o.output === undefined)
-    failWith('standard input has no name to write beside', 'name the result with -o');
+    failWith('standard input has no name from which that of the result is made', 'name it with -o');
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
   const { program, module } = programFor(file, text, plan);
   const ending = module === null ? '.ori' : '.ptx';
-  const stem = o.output === undefined ? file.slice(0, file.length - extname(file).length) : null;
-  const output = o.output ?? `${stem}.reduced${ending}`;
+  const output = o.output ?? `${basename(file, extname(file))}.reduced${ending}`;
   const orderFile = `${output.slice(0, output.length - extname(output).length)}.order.yaml`;
   keepInputs([output, orderFile]);
   const judge = await judgeOf(o);
@@ -125,7 +124,8 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
     out(`phases        ${reducedPlan.of} -> ${pc.bold(String(reducedPlan.phases))} that run something`);
   out(`instructions  ${grouped(size)} -> ${pc.bold(grouped(best.size))}`);
   out(pc.dim(`              ${grouped(tests)} programs tried, judged by ${judge.what}`));
-  out(`\nit still fails:  ${again}`);
+  const order = reducedPlan?.order == null ? '' : ` and ${orderFile}`;
+  out(`\nwritten to ${output}${order}, and it still fails:\n  ${again}`);
 }
 
 /** Ends the command where there is no failure, or none of ours. */

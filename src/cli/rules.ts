@@ -1,3 +1,4 @@
+import { resolve as resolvePath } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
 import { nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
@@ -7,16 +8,16 @@ import { currentReview, type Review, reviewsOf } from '../review/rule-reviews.ts
 import type { GroupDoc } from '../rules/document.ts';
 import type { RuleHit, RuleMiss } from '../rules/engine.ts';
 import { rulesOfGroup } from '../rules/group.ts';
-import { verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
-import { loadShipped } from '../spec/node.ts';
+import { loadShipped, shownPath } from '../spec/node.ts';
+import { neverRuns } from '../spec/phases.ts';
 import { groupsOf, type Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
 import { groupDocOf } from '../spec/rules.ts';
 import { functionsOf, planFor, programFor, readText } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { failWith, grouped, out, pc, table } from './ui.ts';
-import { readVerdicts } from './verdicts.ts';
+import { keptText, knownVerdicts } from './verdicts.ts';
 
 export interface RuleOptions extends PlanOptions {
   readonly group?: string;
@@ -33,6 +34,8 @@ interface Book {
   readonly rules: readonly Rule[];
   /** Groups that stand in pipelines/rules. */
   readonly shipped: ReadonlySet<string>;
+  /** Groups that --rules names. */
+  readonly named: ReadonlySet<string>;
   /** Conditions of whole groups. */
   readonly switches: ReadonlyMap<string, string>;
 }
@@ -57,12 +60,20 @@ export async function bookFor(o: PlanOptions, target: string | null = null): Pro
       return when === undefined ? [] : [[g, when] as const];
     }),
   );
-  return { specs, plan, rules, shipped, switches };
+  const asked = new Set((o.rules ?? []).flatMap((n) => [n, shownPath(resolvePath(n))]));
+  const named = new Set([...files].flatMap(([g, f]) => (asked.has(g) || asked.has(f.file) ? [g] : [])));
+  return { specs, plan, rules, shipped, named, switches };
 }
 
 /** Phases of the plan that run a group. */
 export const phasesOf = (plan: Plan, group: string): string[] =>
-  plan.phases.filter((p) => groupsOf(p).includes(group) && p.disabled === null).map((p) => p.id);
+  plan.phases
+    .filter((p) => groupsOf(p).includes(group) && neverRuns(p, plan.level, plan.backend) === null)
+    .map((p) => p.id);
+
+/** Phases of the plan that run a rule. */
+const phasesOfRule = (plan: Plan, { group, owner }: Rule): string[] =>
+  phasesOf(plan, group).filter((p) => owner === null || owner.includes(p.replace(/#\d+$/, '')));
 
 /** Phases that are named; of more the number is said. */
 const MOST_PHASES = 3;
@@ -171,18 +182,13 @@ export async function showRule(id: string, o: RuleOptions): Promise<void> {
   if (r.text.when !== null) out(`  when\n${lines(r.text.when)}`);
   out(`  rewrite\n${lines(r.text.rewrite)}\n`);
   const widths = new Set(r.instances.flatMap((i) => i.widths.filter((w) => w > 1)));
-  const where = phasesOf(plan, r.group);
   const when = switches.get(r.group);
-  const verdict = readVerdicts()[r.id];
+  const verdict = knownVerdicts()(r.hash);
+  const files = (o.rules ?? []).map((n) => ` --rules ${n}`).join('');
   const rows = [
     ['  group', r.group],
     ...(when === undefined ? [] : [['  switch', when]]),
-    [
-      '  runs in',
-      (r.owner === null ? where : where.filter((p) => r.owner!.includes(p.replace(/#\d+$/, '')))).join(
-        ', ',
-      ) || 'no phase of this plan',
-    ],
+    ['  runs in', phasesOfRule(plan, r).join(', ') || 'no phase of this plan'],
     ['  priority', String(r.priority)],
     [
       '  covers',
@@ -190,7 +196,9 @@ export async function showRule(id: string, o: RuleOptions): Promise<void> {
     ],
     [
       '  verdict',
-      verdict?.hash === r.hash ? verdictText(verdict) : 'none yet: `orrery rules prove` asks a solver',
+      verdict === undefined
+        ? `none yet: \`orrery rules prove${files} --rule ${r.id}\` asks a solver`
+        : keptText(verdict),
     ],
     ['  source', r.source],
     ...(r.holds === null ? [] : [['  holds', r.holds]]),
@@ -310,10 +318,15 @@ export async function explain(file: string, o: RuleOptions): Promise<void> {
   }
   if (o.rule !== undefined) {
     for (const l of lines) out(`${pc.dim(`${l.fn}, ${l.phase}:`)} ${l.text}`);
-    if (lines.length === 0)
+    if (lines.length === 0) {
+      const rule = rules.find((r) => r.id === o.rule)!;
+      const where = phasesOfRule(plan, rule);
       out(
-        `rule '${o.rule}' looks for nothing that stands in ${file}, or no phase of the plan runs its group`,
+        where.length === 0
+          ? `no phase of this plan runs rule '${rule.id}' of group '${rule.group}'`
+          : `nothing in ${file} has the shape of rule '${rule.id}' where it runs, in ${shortList(where)}`,
       );
+    }
     const review = reviewOf(o.rule, rules, specs);
     if (review !== null) out(`\n${reviewText(review, '')}`);
     return;

@@ -4,7 +4,7 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { rulesOfDoc, rulesOfGroup } from '../rules/group.ts';
 import { REFUTED } from '../rules/prove/refute.ts';
-import { needsReview, type Verdict, type Verdicts } from '../rules/prove/verdict.ts';
+import { needsReview, type Verdict, type Verdicts, verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
 import { type SpecFile, specError } from '../spec/document.ts';
 import { ROOT } from '../spec/node.ts';
@@ -32,45 +32,68 @@ function foreignFile(): string {
   return join(folder, 'verdicts.json');
 }
 
+/** What is kept of a rule that does not ship, and whether `--accept` takes bounds or a stated reason as enough. */
+type Kept = Verdict & { readonly accepted?: true };
+
 /** Verdicts of rules that do not ship; none where they cannot be read: they can be asked for again. */
-function readForeign(): Readonly<Record<string, Verdict['verdict']>> {
+function readForeign(): Readonly<Record<string, Kept>> {
   try {
     const kept: unknown = JSON.parse(readFileSync(foreignFile(), 'utf8'));
-    return kept !== null && typeof kept === 'object' ? (kept as Record<string, Verdict['verdict']>) : {};
+    if (kept === null || typeof kept !== 'object') return {};
+    return Object.fromEntries(
+      Object.entries(kept as Record<string, Kept>).filter(([, v]) => typeof v?.verdict === 'string'),
+    );
   } catch {
     return {};
   }
 }
 
 /** What is known of a rule with a hash. The hash is of all that the rule means, so ids and groups do not matter. */
-type Known = (hash: string) => Verdict['verdict'] | undefined;
+export type Known = (hash: string) => Kept | undefined;
 
 /** The verdicts of shipped rules, and of those that were proved here; a shipped proof stands if this machine found none. */
-function knownVerdicts(): Known {
-  const shipped = new Map(Object.values(readVerdicts()).map((v) => [v.hash, v.verdict]));
+export function knownVerdicts(stored: Verdicts = readVerdicts()): Known {
+  const shipped = new Map(
+    Object.values(stored).map(({ hash, ...v }): [string, Kept] => [
+      hash,
+      { ...(v as Verdict), accepted: true },
+    ]),
+  );
   const here = readForeign();
-  return (hash) => (here[hash] === 'refuted' ? 'refuted' : (shipped.get(hash) ?? here[hash]));
+  return (hash) => (here[hash]?.verdict === 'refuted' ? here[hash] : (shipped.get(hash) ?? here[hash]));
 }
 
+/** Whether a rule is open: nobody has asked a solver, it did not decide, or nobody has accepted what the verdict rests on. */
+export const isOpen = (v: Kept | undefined): boolean =>
+  v === undefined || v.verdict === 'unknown' || (needsReview(v) && v.accepted !== true);
+
+/** What is known of a rule, for people. */
+export const keptText = (v: Kept): string =>
+  `${verdictText(v)}${needsReview(v) && isOpen(v) ? '; counts as open until it is proved with --accept' : ''}`;
+
 /**
- * Keeps what was found of rules that do not ship. Where nothing can be written, they are asked for again another time.
+ * Keeps what was found of rules that do not ship, and warns where it cannot.
  * @param accept whether a verdict that rests on bounds or on a stated reason counts as a proof; else it leaves the rule open
+ * @returns the file that has them; null if there is none
  */
-export function keepForeign(
-  found: ReadonlyMap<Rule, Verdict>,
-  shipped: ReadonlySet<string>,
-  accept: boolean,
-): void {
-  const next = { ...readForeign() };
-  for (const [r, v] of found)
-    if (!shipped.has(r.group)) next[r.hash] = needsReview(v) && !accept ? 'unknown' : v.verdict;
+export function keepForeign(found: ReadonlyMap<Rule, Verdict>, accept: boolean): string | null {
+  if (found.size === 0) return null;
+  const next: Record<string, Kept> = { ...readForeign() };
+  for (const [{ hash }, v] of found) {
+    const taken =
+      needsReview(v) && (accept || (next[hash]?.accepted === true && next[hash].verdict === v.verdict));
+    next[hash] = taken ? { ...v, accepted: true } : v;
+  }
   try {
     const file = foreignFile();
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(`${file}.${process.pid}`, JSON.stringify(next));
     renameSync(`${file}.${process.pid}`, file);
-  } catch {
-    // A cache that cannot be written is no cache.
+    return file;
+  } catch (e) {
+    const message = 'the verdicts cannot be kept, so other commands will not know them';
+    show([fault('warning', '', message, (e as Error).message)]);
+    return null;
   }
 }
 
@@ -93,8 +116,8 @@ const judged = (
   rules: readonly Rule[],
   known: Known,
 ): { readonly refuted: readonly Rule[]; readonly open: readonly Rule[] } => ({
-  refuted: rules.filter((r) => known(r.hash) === 'refuted'),
-  open: rules.filter((r) => (known(r.hash) ?? 'unknown') === 'unknown'),
+  refuted: rules.filter((r) => known(r.hash)?.verdict === 'refuted'),
+  open: rules.filter((r) => isOpen(known(r.hash))),
 });
 
 const unproved = (file: string, open: readonly Rule[]): Diagnostic =>

@@ -43,7 +43,7 @@ export const kindOfMessage = (message: string): string =>
  * Suffix of the kind if the fault was found with fewer threads or lane by lane, because the results of more depend on their
  * order.
  */
-export const RACED = ', with fewer threads or lane by lane';
+export const RACED = ' when run with fewer threads or one lane at a time';
 
 /** Compares every kernel with its version before any phase, in open worlds (`sameOpenWorld`). */
 export const openWorlds: Judge = openWorldsWithin(null);

@@ -84,6 +84,10 @@ export function parseArm(text: string): Arm {
 }
 
 function unknownWord(word: string, text: string): never {
+  if (word === '--force-rules')
+    return wrong(`'--force-rules' is for all arms (in '${text}')`, [
+      'give it to the command, outside of the arms',
+    ]);
   const near = nearest(word.replace(/^-+/, '').split(/[:=]/)[0], WORDS);
   return wrong(`'${word}' is not part of an arm${word === text ? '' : ` (in '${text}')`}`, [
     ...(near.length > 0 ? [`did you mean '${near[0]}:'?`] : []),

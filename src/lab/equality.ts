@@ -40,7 +40,7 @@ export function comparison(input: Program, last: Program, measured: KernelMeasur
   const r = sameOpenWorld(input, last, measured.kernel, paramBase(plan));
   const limits = [
     ...(r.partial ? ['as far as the budget went'] : []),
-    ...(r.raced ? ['with fewer threads or lane by lane, since its result hangs on their order'] : []),
+    ...(r.raced ? ['with fewer threads or one lane at a time, since its result depends on their order'] : []),
   ];
   return { ok: r.same, by: 'open world', note: r.same ? limits.join(', ') : (r.differences[0] ?? '') };
 }

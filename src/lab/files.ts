@@ -52,7 +52,7 @@ function matches(pattern: string, base: string, wanted: RegExp): string[] {
   const full = resolve(base, pattern);
   if (existsSync(full)) {
     if (!statSync(full).isDirectory()) return [shownPath(full)];
-    return below(full)
+    return filesBelow(full)
       .filter((f) => KERNEL_FILE.test(f))
       .map(shownPath);
   }
@@ -82,11 +82,16 @@ function walk(folder: string, parts: readonly string[], wanted: RegExp): string[
   return [...new Set(out)];
 }
 
-const below = (folder: string): string[] =>
+/** All files of a folder and of the folders in it, but for hidden ones, sorted by name. */
+export const filesBelow = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true })
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .flatMap((e) =>
-      e.isDirectory() ? (e.name.startsWith('.') ? [] : below(join(folder, e.name))) : [join(folder, e.name)],
+      e.isDirectory()
+        ? e.name.startsWith('.')
+          ? []
+          : filesBelow(join(folder, e.name))
+        : [join(folder, e.name)],
     );
 
 /** What other shells and tools take for a set of characters or of words. */

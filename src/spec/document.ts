@@ -3,7 +3,7 @@ import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
 import type { Automaton } from '../rules/automaton.ts';
 import { schemaFaults } from './faults.ts';
 import { parseYaml, placeAt, specError } from './places.ts';
-import { salvage } from './salvage.ts';
+import { type Parts, type Pruned, salvage } from './salvage.ts';
 import { yamlFaults } from './yaml-faults.ts';
 
 export { placeOf, type SpecPlace, specError } from './places.ts';
@@ -49,7 +49,17 @@ export interface SpecFile {
   readonly data: Readonly<Record<string, unknown>>;
   /** What the build found out about exactly this data; meaningless on a copy whose data was changed. */
   readonly built?: CachedSpec;
+  /** What was taken out, of a spec whose schema rejects some of its entries. */
+  readonly pruned?: Pruned;
 }
+
+/** Kinds whose lists hold parts that can be judged one by one. */
+const PARTS: Readonly<Partial<Record<SpecKind, Parts>>> = {
+  order: { elements: true, whole: 'edits' },
+  recipe: { elements: true },
+  constraints: { elements: true },
+  rules: { elements: true, whole: 'rules' },
+};
 
 /** Most alias expansions in one document; a file that needs more is a mistake or an attack. */
 const MOST_ALIASES = 100;
@@ -100,8 +110,9 @@ export function readSpec(
   const errors = validate(kind, map, schemaOf);
   const diagnostics = schemaFaults(f, errors);
   if (diagnostics.length === 0) return { spec: { file, text, kind, data: map }, diagnostics };
-  const rest = salvage(map, (d) => validate(kind, d, schemaOf));
-  return { spec: null, diagnostics, ...(rest !== null && { rest: { file, text, kind, data: rest } }) };
+  const parts = PARTS[kind] ?? { elements: false };
+  const rest = salvage(map, (d) => validate(kind, d, schemaOf), parts);
+  return { spec: null, diagnostics, ...(rest !== null && { rest: { file, text, kind, ...rest } }) };
 }
 
 /** The YAML reader gave up: excessive nesting or aliases, or an alias without an anchor. */

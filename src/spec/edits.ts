@@ -16,6 +16,8 @@ export interface EditContext {
   readonly ruleGroups: ReadonlySet<string>;
   /** Rows that were replaced, and the edit that did it. */
   readonly replaced: Map<number, Spot>;
+  /** Whether an edit that was left out for its form may have put in a phase of that id. */
+  readonly lost: (id: string) => boolean;
   readonly issues: Issues;
 }
 
@@ -42,16 +44,36 @@ export function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
   match(edit)
     .with({ move: P.string }, (e) => {
       const from = findEntry(list, e.move, 'move', cx);
-      if (from < 0) return;
+      if (from < 0) {
+        findAnchor(list, e, cx);
+        return;
+      }
       const torn = tearing(list, from, -1);
-      if (torn !== null) refuseRepeated('move', torn.message, torn.by, cx);
-      else if (here) place(list, from, { ...list[from], origin: cx.at }, e, cx);
+      if (torn !== null) {
+        refuseRepeated('move', torn.message, torn.by, cx);
+        return;
+      }
+      warnDropped([list[from]], 'move', edit.levels, cx);
+      if (here) place(list, from, { ...list[from], origin: cx.at }, e, cx);
     })
-    .with({ drop: P.string }, ({ drop, why }) => {
+    .with({ drop: P.string }, ({ drop, why, levels }) => {
       const at = findEntry(list, drop, 'drop', cx);
-      if (at < 0 || !here) return;
+      if (at < 0) return;
+      const rounds = roundsOf(list, at);
+      if (
+        warnDropped(
+          rounds.map((i) => list[i]),
+          'drop',
+          levels,
+          cx,
+        )
+      )
+        return;
       const dropped = `dropped by the order${why === undefined ? '' : `: ${why}`}`;
-      for (const i of roundsOf(list, at)) list[i] = { ...list[i], dropped, origin: cx.at };
+      for (const i of rounds) {
+        list[i] = { ...list[i], drop: { at: cx.at, levels } };
+        if (here) list[i] = { ...list[i], dropped, origin: cx.at };
+      }
     })
     .with({ replace: P.string }, (e) => {
       const at = findEntry(list, e.replace, 'replace', cx);
@@ -69,13 +91,35 @@ export function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
     .exhaustive();
 }
 
+/**
+ * Warns of an edit of phases that an edit above drops wherever this one holds.
+ * @returns whether it did
+ */
+function warnDropped(
+  entries: readonly Entry[],
+  key: 'move' | 'drop' | 'repeat',
+  levels: readonly number[] | undefined,
+  cx: EditContext,
+): boolean {
+  const covered = ({ drop }: Entry): boolean =>
+    drop !== undefined &&
+    (drop.levels === undefined || levels?.every((l) => drop.levels!.includes(l)) === true);
+  const by = entries[0].drop;
+  if (by === undefined || !entries.every(covered)) return false;
+  const those = entries.length === 1 || key === 'drop' ? `'${entries[0].id}' is` : 'these phases are';
+  cx.issues.warning(below(cx.at, key), 'edit-dropped', `the ${key} has no effect: ${those} dropped already`, {
+    ...(by.at.file !== null && { see: { what: 'the drop', file: by.at.file, path: by.at.path } }),
+  });
+  return true;
+}
+
 /** Most entries that an order may come to: repetitions of repetitions grow quickly. */
 const MOST_ENTRIES = 2000;
 
 /** Puts the later rounds of neighbouring phases behind them. */
 function repeat(
   list: Entry[],
-  edit: { readonly repeat: string; readonly through?: string; readonly rounds: number },
+  edit: Extract<Edit, { repeat: string }>,
   added: (entry: Entry) => Entry | null,
   cx: EditContext,
 ): void {
@@ -101,6 +145,7 @@ function repeat(
     refuseRepeated('repeat', `${those} of what is repeated already`, by, cx);
     return;
   }
+  warnDropped(list.slice(from, to + 1), 'repeat', edit.levels, cx);
   const made = withRounds(list, from, to, edit.rounds, cx.at, (x) => added(x)!);
   list.splice(0, list.length, ...made);
 }
@@ -114,7 +159,7 @@ const refuseRepeated = (key: string, message: string, by: Spot, cx: EditContext)
 
 function findEntry(list: readonly Entry[], id: string, key: string, cx: EditContext): number {
   const at = list.findIndex((x) => x.id.toLowerCase() === id.toLowerCase());
-  if (at < 0)
+  if (at < 0 && !cx.lost(id))
     cx.issues.unknown(
       below(cx.at, key),
       'unknown-phase',
@@ -126,15 +171,23 @@ function findEntry(list: readonly Entry[], id: string, key: string, cx: EditCont
   return at;
 }
 
-/** Puts an entry before or after the edit's anchor and removes the one at `from` (-1: none). Without an entry nothing changes. */
-function place(list: Entry[], from: number, entry: Entry | null, anchor: Anchor, cx: EditContext): void {
-  if (entry === null) return;
+/** The entry beside which an edit puts its own, and on which side of it. */
+function findAnchor(
+  list: readonly Entry[],
+  anchor: Anchor,
+  cx: EditContext,
+): readonly ['before' | 'after', number] {
   const [key, id] =
     'before' in anchor ? (['before', anchor.before] as const) : (['after', anchor.after] as const);
-  const at = findEntry(list, id, key, cx);
-  if (at < 0) return;
+  return [key, findEntry(list, id, key, cx)];
+}
+
+/** Puts an entry before or after the edit's anchor and removes the one at `from` (-1: none). Without an entry nothing changes. */
+function place(list: Entry[], from: number, entry: Entry | null, anchor: Anchor, cx: EditContext): void {
+  const [key, at] = findAnchor(list, anchor, cx);
+  if (entry === null || at < 0) return;
   if (at === from) {
-    cx.issues.error(below(cx.at, key), 'edit-anchor', `'${entry.id}' cannot be placed ${key} itself`);
+    cx.issues.error(below(cx.at, key), 'edit-itself', `'${entry.id}' cannot be placed ${key} itself`);
     return;
   }
   const to = key === 'before' ? at : at + 1;

@@ -15,6 +15,8 @@ export interface Entry {
   readonly origin: Spot & { readonly file: SpecFile };
   /** Why the order does not run it; null if it does. */
   readonly dropped: string | null;
+  /** The last edit that drops it, and its levels, of which this need not be one. */
+  readonly drop?: { readonly at: Spot; readonly levels: readonly number[] | undefined };
   /** The edits that repeat it, in whichever round it is. */
   readonly repeats?: readonly Spot[];
   /** Of a later round of phases that are repeated: the phases of the round before. */

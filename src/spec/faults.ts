@@ -9,6 +9,7 @@ interface Text {
 }
 
 type Schema = {
+  readonly $ref?: string;
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly description?: string;
   readonly required?: readonly string[];
@@ -43,15 +44,24 @@ export function schemaFaults(f: Text, errors: readonly ErrorObject[]): Diagnosti
 
 const isChoice = (e: ErrorObject): boolean => e.keyword === 'oneOf' || e.keyword === 'anyOf';
 
-/** Whether an error was found while trying one alternative of a choice. */
-const isInside = (e: ErrorObject, choice: ErrorObject): boolean =>
-  e.schemaPath.startsWith(`${choice.schemaPath}/`) &&
-  (e.instancePath === choice.instancePath || e.instancePath.startsWith(`${choice.instancePath}/`));
+/** Whether an error was found while trying one alternative of a choice. Those of an alternative that is referred to have paths of their own. */
+const isInside = (e: ErrorObject, choice: ErrorObject): boolean => {
+  if (e.instancePath !== choice.instancePath && !e.instancePath.startsWith(`${choice.instancePath}/`))
+    return false;
+  const besides = choice.schemaPath.slice(0, choice.schemaPath.lastIndexOf('/') + 1);
+  const refers = formsOf(choice).some((s) => s.$ref !== undefined);
+  return e.schemaPath.startsWith(`${choice.schemaPath}/`) || (refers && !e.schemaPath.startsWith(besides));
+};
 
-/** Leaves out errors inside the alternatives of a choice that failed as a whole. */
+const formsOf = (choice: ErrorObject): readonly Schema[] => (choice.schema ?? []) as readonly Schema[];
+
+/** Leaves out errors inside the alternatives of a choice that failed as a whole, and that of a type where a list of values says more. */
 function withoutAlternatives(errors: readonly ErrorObject[]): ErrorObject[] {
   const choices = errors.filter(isChoice);
-  return errors.filter((e) => !choices.some((c) => isInside(e, c)));
+  const listed = new Set(errors.filter((e) => e.keyword === 'enum').map((e) => e.parentSchema));
+  return errors.filter(
+    (e) => !choices.some((c) => isInside(e, c)) && !(e.keyword === 'type' && listed.has(e.parentSchema)),
+  );
 }
 
 /** The value itself has the wrong type for this alternative, as opposed to something inside it being wrong. */
@@ -67,9 +77,7 @@ function expanded(e: ErrorObject, all: readonly ErrorObject[]): ErrorObject[] {
 
 /** Alternatives that differ only in which keys they require. */
 const isKeyed = (e: ErrorObject): boolean =>
-  ((e.schema ?? []) as readonly Schema[]).every(
-    (s) => Object.keys(s).length === 1 && s.required !== undefined,
-  );
+  formsOf(e).every((s) => Object.keys(s).length === 1 && s.required !== undefined);
 
 /** An unknown key of the same map that nearly spells one of these keys; the error about that key is enough. */
 const isMisspelt = (e: ErrorObject, keys: readonly string[], all: readonly ErrorObject[]): boolean =>
@@ -190,10 +198,14 @@ function choice(
   path: readonly string[],
   all: readonly ErrorObject[],
 ): Diagnostic | null {
-  const forms = (e.schema ?? []) as readonly Schema[];
+  const forms = formsOf(e);
   if (isKeyed(e)) return keyedChoice(f, e, path, forms, all);
   const values = forms.flatMap((s) => (s.enum ?? []).map(String));
-  const kinds = forms.flatMap((s) => ([] as string[]).concat(s.type ?? [])).map(typeWord);
+  const referred = all.filter(
+    (x) => x.keyword === 'type' && x.instancePath === e.instancePath && isInside(x, e),
+  );
+  const types = [...forms.map((s) => s.type), ...referred.map((x) => x.params.type as Schema['type'])];
+  const kinds = [...new Set(types.flatMap((t) => ([] as string[]).concat(t ?? [])).map(typeWord))];
   const near = typeof e.data === 'string' ? nearest(e.data, values) : [];
   return specError(
     f,

@@ -191,11 +191,13 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
   if (found === null) return { ...nothing, unordered: false, issues: said, issuesOfTarget: [] };
 
   const { backend } = found;
-  reportLacks(
-    walk,
-    rows.filter((r) => r.required === true),
-    issues,
-  );
+  // What is lacking may be due to an edit that was left out for its form.
+  if (chain.every((f) => f.pruned === undefined))
+    reportLacks(
+      walk,
+      rows.filter((r) => r.required === true),
+      issues,
+    );
   warnIdleHooks(phases, filled, level, backend, issues);
   warnIdleSwitches(phases, switched.enabled, level, backend, issues);
   const run = rulesOf(specs, phases);

@@ -14,4 +14,6 @@ export const issueDiagnostics = (issues: readonly SpecIssue[]): Diagnostic[] =>
   });
 
 const seenAt = ({ file, path }: NonNullable<SpecIssue['see']>): string =>
-  file.text === '' ? file.file : `${file.file}:${placeOf(file.text, path).line}`;
+  file.text === ''
+    ? file.file
+    : `${file.file}:${placeOf(file.text, file.pruned?.original(path) ?? path).line}`;

@@ -63,7 +63,7 @@ export function knobValue(type: KnobType, value: unknown, opcodes?: ReadonlySet<
       const n = integer(value);
       return n !== null && n < 0
         ? { problem: 'a budget is not negative' }
-        : ranged(type, n, 'it is a budget: how often it may be taken');
+        : ranged(type, n, 'it is a budget: an integer, how often it may be taken');
     }
     case 'FLOAT':
     case 'DBL':

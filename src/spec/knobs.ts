@@ -67,7 +67,7 @@ function readCatalog(file: SpecFile): Catalog {
     if (checked.problem !== undefined)
       faults.push({
         at: { file, path },
-        message: refusal(name, row, row.default, checked.problem),
+        message: refusal(name, row.default, checked.problem),
         notes: checked.notes,
       });
     defaults.set(name, {
@@ -90,8 +90,8 @@ function readCatalog(file: SpecFile): Catalog {
   return { rows, byName, names, defaults, faults };
 }
 
-const refusal = (name: string, row: KnobsSpec.Knob, value: unknown, why: string): string =>
-  `knob ${name} (${row.type}) cannot be ${JSON.stringify(value)}: ${why}`;
+const refusal = (name: string, value: unknown, why: string): string =>
+  `knob ${name} cannot be ${JSON.stringify(value)}: ${why}`;
 
 /** Reports defaults of a catalog that are no value of their knob's type. */
 function checkDefaults(catalog: SpecFile, issues: Issues): void {
@@ -166,7 +166,7 @@ export function resolveKnobs(
       opcodes ??= new Set(specs.isa.flatMap((f) => Object.keys(f.data.opcodes as object)));
     const checked = knobValue(row, value, opcodes);
     if (checked.problem !== undefined) {
-      issues.error(at, 'knob-value', refusal(name, row, value, checked.problem), { notes: checked.notes });
+      issues.error(at, 'knob-value', refusal(name, value, checked.problem), { notes: checked.notes });
       return;
     }
     const before = knobs.get(name)!;

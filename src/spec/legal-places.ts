@@ -1,4 +1,4 @@
-import { BROKEN_PAIR, breachIssue, findBreaches, firstPlaces } from './constraints.ts';
+import { BROKEN_PAIR, type Breach, breachIssue, findBreaches, firstPlaces } from './constraints.ts';
 import type { Entry } from './entries.ts';
 import type { Issues, SpecIssue } from './issues.ts';
 import { findLacks, type Lack, lackIssue, sameSpot } from './properties.ts';
@@ -9,13 +9,36 @@ import { type OrderWalk, withMove } from './walk.ts';
  * Where phases may stand: one judgement for what is wrong with an order, for the nearest place that would do, and for all of them.
  */
 
-/** Reports the pairs that an order breaks, with the nearest place of what is to blame: for an error one that breaks no hard pair. */
+/**
+ * Reports the pairs that an order breaks, with the nearest place of what is to blame: for an error one that breaks no hard pair. The first
+ * error of an edit names the other phases that lack an IR property by that edit.
+ */
 export function reportBreaches(walk: OrderWalk, issues: Issues): void {
   const near = nearestOf(walk);
-  for (const b of findBreaches(walk)) {
-    const issue = breachIssue(b, walk);
-    issues.add([{ ...issue, notes: near(b.blamed, !b.pair.hard) }]);
+  const breaches = findBreaches(walk);
+  const hard = breaches.filter((b) => b.pair.hard);
+  const lacks = hard.length === 0 ? [] : findLacks(walk);
+  for (const b of breaches) {
+    const origin = ({ blamed }: Breach): Entry['origin'] => walk.entries[blamed].origin;
+    const same = hard.filter((x) => sameSpot(origin(x), origin(b)));
+    const own = same[0] === b ? lacks.filter((l) => sameSpot(l.blamed, origin(b))) : [];
+    const told = new Set(same.map((x) => x.pair.after));
+    const lost = own.flatMap((l) => lackNote(l, told, walk));
+    issues.add([{ ...breachIssue(b, walk), notes: [...lost, ...near(b.blamed, !b.pair.hard)] }]);
   }
+}
+
+/** Phases that a note names. */
+const MOST_NAMED = 4;
+
+/** Phases that lack a property, but for those that are told of already. */
+function lackNote({ property, needy }: Lack, told: ReadonlySet<string>, { phases }: OrderWalk): string[] {
+  const names = needy.filter((i) => !told.has(phases[i].name)).map((i) => phases[i].id);
+  if (names.length === 0) return [];
+  const more = names.length - MOST_NAMED;
+  const shown = more > 1 ? [...names.slice(0, MOST_NAMED), `${more} more`] : names;
+  const listed = shown.length === 1 ? shown[0] : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
+  return [`the IR property '${property}' then does not hold where it is needed, in ${listed}`];
 }
 
 /**

@@ -47,9 +47,13 @@ export async function checkFile(
     if (!(e instanceof DiagnosticError)) throw e;
     if (!(e instanceof SpecFaults) || e.rest === undefined) return [...e.diagnostics];
     if (e.rest.kind === 'launch') return checkFaults(() => loadLaunch(path, true));
-    return withRest(e.diagnostics, await faultsOf(e.rest, path, host, base));
+    return withRest(e.diagnostics, await faultsOf(e.rest, path, host, base), lacksRulesOnly(e.rest));
   }
 }
+
+/** Whether nothing but single rules of a group were left out, without which the others mean the same. */
+const lacksRulesOnly = ({ kind, pruned }: SpecFile): boolean =>
+  kind === 'rules' && pruned?.removed.every(({ path }) => path[0] === 'rules' && path.length === 2) === true;
 
 /** What an action says against its input. */
 async function checkFaults(action: () => Promise<unknown>): Promise<Diagnostic[]> {

@@ -62,14 +62,24 @@ export class SpecFaults extends DiagnosticError {
   }
 }
 
-/** Keeps only faults of single values: others might merely follow from the parts that were left out. */
-const OF_ONE_VALUE = /^(unknown-|knob-|recipe-|launch-|not-a-hook$|ir-property$)/;
+/** Faults of single values: others might merely follow from the parts that were left out. */
+const OF_ONE_VALUE =
+  /^(unknown-|knob-|recipe-|launch-|not-a-hook$|ir-property$|pass-params$|edit-itself$|phase-twice$)/;
 
-/** The schema faults of a spec and those of its remainder, in file order. */
-export const withRest = (form: readonly Diagnostic[], rest: readonly Diagnostic[]): Diagnostic[] =>
-  [...form, ...rest.filter((d) => d.severity === 'error' && OF_ONE_VALUE.test(d.code) && d.line > 0)].sort(
-    (a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : 0),
-  );
+/**
+ * The schema faults of a spec and those of its remainder, in file order.
+ *
+ * @param all whether what remains means the same without what was left out, so that nothing follows from that
+ */
+export const withRest = (
+  form: readonly Diagnostic[],
+  rest: readonly Diagnostic[],
+  all = false,
+): Diagnostic[] =>
+  [
+    ...form,
+    ...rest.filter((d) => d.severity === 'error' && (all || OF_ONE_VALUE.test(d.code)) && d.line > 0),
+  ].sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : 0));
 
 /**
  * Reads a spec file through the caches: a text that was found valid before is neither parsed nor checked again.

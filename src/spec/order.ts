@@ -1,5 +1,5 @@
 import type { SpecFile } from './document.ts';
-import { applyEdit, type Edit } from './edits.ts';
+import { applyEdit, type Edit, type EditContext } from './edits.ts';
 import { type Entry, LISTS_PHASES, notAtLevel, type RowTable } from './entries.ts';
 import type { Host } from './host.ts';
 import type { Issues, Spot } from './issues.ts';
@@ -53,6 +53,7 @@ export function buildOrder(
 ): Entry[] {
   let entries: Entry[] = [];
   const replaced = new Map<number, Spot>();
+  const lost = lostBy(chain);
   for (const file of [...chain].reverse()) {
     const list = file.data.phases as readonly Listed[] | undefined;
     if (list !== undefined) {
@@ -61,11 +62,26 @@ export function buildOrder(
     }
     ((file.data.edits ?? []) as readonly Edit[]).forEach((edit, i) => {
       const at = { file, path: ['edits', i] };
-      applyEdit(entries, edit, { at, table, level, passes, params, ruleGroups, replaced, issues });
+      applyEdit(entries, edit, { at, table, level, passes, params, ruleGroups, replaced, lost, issues });
     });
   }
   if (!issues.failed) checkRequired(entries, chain[0], table, replaced, issues, why);
   return entries;
+}
+
+/** What may be in the order by edits that were left out for their form. */
+function lostBy(chain: readonly SpecFile[]): EditContext['lost'] {
+  const left = chain
+    .flatMap((f) => f.pruned?.removed ?? [])
+    .map((x) => x.value as Partial<Record<string, unknown>>);
+  if (left.length === 0) return () => false;
+  const names = new Set(
+    left
+      .flatMap((e) => [e?.insert, e?.insertPass, e?.insertRules, e?.with])
+      .map((n) => String(n).toLowerCase()),
+  );
+  const rounds = left.some((e) => e?.repeat !== undefined);
+  return (id) => names.has(id.toLowerCase().replace(/#\d+$/, '')) || (rounds && id.includes('#'));
 }
 
 /** An element of a full list: a phase, or one that runs at some levels. */

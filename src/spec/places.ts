@@ -9,6 +9,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { Diagnostic } from '../ir/diagnostic.ts';
+import type { Pruned } from './salvage.ts';
 import { isTooDeep } from './yaml-depth.ts';
 
 /** A place in a document: line and column from 1, and the length of the text there. */
@@ -85,7 +86,7 @@ export function placeAt(text: string, lines: LineCounter, start: number, end: nu
 
 /** Builds a diagnostic at a path of a spec. */
 export function specError(
-  f: { readonly file: string; readonly text: string },
+  f: { readonly file: string; readonly text: string; readonly pruned?: Pruned },
   path: readonly (string | number)[],
   code: string,
   message: string,
@@ -101,7 +102,7 @@ export function specError(
     code,
     message,
     file: f.file,
-    ...placeOf(f.text, path, more.key),
+    ...placeOf(f.text, f.pruned?.original(path) ?? path, more.key),
     label: more.label,
     notes: more.notes,
   };

@@ -1,13 +1,34 @@
 import type { ErrorObject } from 'ajv';
 
 type Tree = Record<string, unknown> | unknown[];
+type Path = readonly (string | number)[];
+
+/** What was taken out of a spec, and where the places of the rest are in its text. */
+export interface Pruned {
+  /** The path in the text of a path in what remains: behind an element that was taken out, the others have other indices. */
+  readonly original: (path: Path) => Path;
+  readonly removed: readonly { readonly path: Path; readonly value: unknown }[];
+}
+
+/** How a spec is taken apart. */
+export interface Parts {
+  /**
+   * Lists hold parts that mean the same without their neighbours, so that a faulty element is taken out alone. Otherwise the entry that
+   * holds the list is, since the places of the others say something.
+   */
+  readonly elements: boolean;
+  /** The list of this name has elements that mean something else, or nothing, without one of their entries. */
+  readonly whole?: string;
+}
 
 /** Most rounds of removing faulty entries; each round may uncover faults that an earlier one hid. */
-const ROUNDS = 4;
+const ROUNDS = 6;
+
+/** Stands for an element that was taken out. */
+const GONE = Symbol('gone');
 
 /**
- * A spec without the entries that its schema rejects, so that the rest can still be checked and all faults reported together. A
- * single list element is never removed, since that would shift the places of the others; the entry that holds the list is.
+ * A spec without the entries that its schema rejects, so that the rest can still be checked and all faults reported together.
  *
  * @param validate errors of a spec; none if it is valid
  * @returns null if the fault is in the spec as a whole
@@ -15,38 +36,85 @@ const ROUNDS = 4;
 export function salvage(
   data: Readonly<Record<string, unknown>>,
   validate: (data: unknown) => readonly ErrorObject[],
-): Record<string, unknown> | null {
-  const rest = structuredClone(data) as Record<string, unknown>;
+  parts: Parts,
+): { readonly data: Record<string, unknown>; readonly pruned: Pruned } | null {
+  const whole = structuredClone(data) as Record<string, unknown>;
+  const removed: { path: Path; value: unknown }[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    const errors = validate(rest);
-    if (errors.length === 0) return rest;
+    const rest = withoutGone(whole);
+    const errors = validate(rest.data);
+    if (errors.length === 0) return { data: rest.data, pruned: { original: rest.original, removed } };
     for (const e of errors) {
-      const path = e.instancePath
-        .split('/')
-        .slice(1)
-        .map((x) => x.replaceAll('~1', '/').replaceAll('~0', '~'));
-      if (e.keyword === 'additionalProperties') path.push(String(e.params.additionalProperty));
-      else if (e.propertyName !== undefined) path.push(e.propertyName);
-      if (!takeOut(rest, path)) return null;
+      const path = rest.original(pathOf(e));
+      const short = path[0] === parts.whole && path.length > 2 ? path.slice(0, 2) : path;
+      const taken = takeOut(whole, short, parts.elements);
+      if (taken === null) return null;
+      if (taken.value !== GONE) removed.push(taken);
     }
   }
   return null;
 }
 
-/** Removes the entry of a map that a path leads to, or the last one on the way to it. */
-function takeOut(root: Tree, path: readonly string[]): boolean {
-  let holder: Record<string, unknown> | null = null;
-  let key = '';
+/** The path of what a validator's error is about. */
+function pathOf(e: ErrorObject): string[] {
+  const path = e.instancePath
+    .split('/')
+    .slice(1)
+    .map((x) => x.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (e.keyword === 'additionalProperties') path.push(String(e.params.additionalProperty));
+  else if (e.keyword === 'uniqueItems') path.push(String(e.params.i));
+  else if (e.propertyName !== undefined) path.push(e.propertyName);
+  return path;
+}
+
+/** A copy without the elements that were taken out. */
+function withoutGone(whole: Record<string, unknown>): {
+  readonly data: Record<string, unknown>;
+  readonly original: Pruned['original'];
+} {
+  /** Of lists that lost elements: the indices that the others had. */
+  const kept = new WeakMap<object, readonly number[]>();
+  const copy = (x: unknown): unknown => {
+    if (x === null || typeof x !== 'object') return x;
+    if (!Array.isArray(x)) return Object.fromEntries(Object.entries(x).map(([k, v]) => [k, copy(v)]));
+    const there = [...x.keys()].filter((i) => x[i] !== GONE);
+    const out = there.map((i) => copy(x[i]));
+    if (there.length < x.length) kept.set(out, there);
+    return out;
+  };
+  const data = copy(whole) as Record<string, unknown>;
+  const original = (path: Path): Path => {
+    let at: unknown = data;
+    return path.map((step) => {
+      const there = at !== null && typeof at === 'object' ? kept.get(at) : undefined;
+      at = (at as Record<string, unknown> | null | undefined)?.[step];
+      return there?.[Number(step)] ?? step;
+    });
+  };
+  return { data, original };
+}
+
+/** Removes what a path leads to, or the last entry on the way to it. */
+function takeOut(
+  root: Tree,
+  path: Path,
+  elements: boolean,
+): { readonly path: Path; readonly value: unknown } | null {
+  let holder: Tree | null = null;
+  let depth = 0;
   let at: unknown = root;
-  for (const step of path) {
+  for (const [i, step] of path.entries()) {
     if (at === null || typeof at !== 'object') break;
-    if (!Array.isArray(at)) {
-      holder = at as Record<string, unknown>;
-      key = step;
+    if (elements || !Array.isArray(at)) {
+      holder = at as Tree;
+      depth = i;
     }
     at = (at as Record<string, unknown>)[step];
   }
-  if (holder === null || (holder === root && key === 'kind')) return false;
-  delete holder[key];
-  return true;
+  const key = path[depth];
+  if (holder === null || (holder === root && key === 'kind')) return null;
+  const value = (holder as Record<string, unknown>)[key];
+  if (Array.isArray(holder)) holder[Number(key)] = GONE;
+  else delete holder[key];
+  return { path: path.slice(0, depth + 1), value };
 }

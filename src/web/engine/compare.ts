@@ -56,7 +56,7 @@ function metricRow(name: string, a: number, b: number): MetricRow[] {
 export function equalRow(before: Program, after: Program, kernel: string, plan: Plan): EqualRow {
   const r = sameOpenWorld(before, after, kernel, paramBase(plan));
   const text = r.same
-    ? `the same memory in open worlds, ${r.executed} warp instructions${r.partial ? ', as far as the budget went' : ''}${r.raced ? ', with one warp: its results hang on the order of threads' : ''}`
+    ? `the same memory in open worlds, ${r.executed} warp instructions${r.partial ? ', as far as the budget went' : ''}${r.raced ? ', with one warp: its results depend on the order of threads' : ''}`
     : (r.differences[0] ?? 'it does something else');
   return { kernel, same: r.same, text };
 }
