@@ -222,6 +222,21 @@ st.global.u32 [%rd2], %r4; ret; }`,
     threads: 128,
     expected: lanes(128, () => 77),
   },
+  'a product by a number, and one by a parameter that has this place': {
+    why: 'tid * 360 and tid * n; n stands at 0x160 + 8 = 360 of the constant bank',
+    ptx: `.visible .entry k(.param .u64 pout, .param .u64 n) {
+.reg .b64 %rd<9>; .reg .b32 %r<9>;
+ld.param.u64 %rd1, [pout]; ld.param.u32 %r2, [n]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 8; add.s64 %rd2, %rd1, %rd2;
+ld.global.u64 %rd3, [%rd2];
+mul.wide.u32 %rd4, %r1, 360;
+mad.wide.u32 %rd5, %r1, %r2, %rd3;
+st.global.u32 [%rd2], %rd4;
+st.global.u32 [%rd2+4], %rd5;
+ret; }`,
+    threads: 4,
+    expected: [0, 0, 360, 5, 720, 10, 1080, 15],
+    scalars: [5n],
+  },
   'names that registers, labels and tables have too': {
     why: '7 + 5 + 6',
     ptx: `.global .u32 %r1 = 7; .global .u32 $ts0 = 5; .global .u32 $BB2 = 6; .global .u32 %rd0 = 1;

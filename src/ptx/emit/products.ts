@@ -58,8 +58,10 @@ export function planProducts(fn: Fn): ProductPlan {
   const addresses = shortAddresses(fn);
   /** By register index: how often it has been written so far. */
   const writes = new Int32Array(fn.regCount);
-  const textOf = (o: Operand): string =>
-    o.kind === Kind.Reg ? `r${o.reg}@${writes[regIndex(o.reg)]}` : `${o.lo}`;
+  const textOf = (o: Operand): string => {
+    const version = o.reg === NO_REG ? 0 : writes[regIndex(o.reg)];
+    return [o.kind, o.mods, o.reg, version, o.lo, o.hi, o.sym].join('.');
+  };
   const ready: Reg[] = [];
   /** By number of a product: how often its register had been written when it held the product. */
   const readyAt: number[] = [];
