@@ -83,6 +83,7 @@ describe('headers of older PTX', () => {
 
 /** One instruction for each row of `needs`. */
 const EXAMPLES: Readonly<Record<string, string>> = {
+  'abs.f16x2': 'abs.f16x2 %r2, %r1;',
   activemask: 'activemask.b32 %r1;',
   'bar.warp.sync': 'bar.warp.sync %r1;',
   bfe: 'bfe.u32 %r2, %r1, %r1, %r1;',
@@ -90,6 +91,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   bfind: 'bfind.u32 %r2, %r1;',
   bmsk: 'bmsk.clamp.b32 %r2, %r1, %r1;',
   brev: 'brev.b32 %r2, %r1;',
+  'brx.idx': 'T: .branchtargets A, B; brx.idx %r1, T; A: B:',
   clz: 'clz.b32 %r2, %r1;',
   copysign: 'copysign.f32 %f2, %f1, %f1;',
   'cvt.pack': 'cvt.pack.sat.s16.s32 %r2, %r1, %r1;',
@@ -98,8 +100,10 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   lop3: 'lop3.b32 %r2, %r1, %r1, %r1, 0x96;',
   'mad.cc': 'mad.lo.cc.u32 %r2, %r1, %r1, %r1;',
   madc: 'madc.lo.u32 %r2, %r1, %r1, %r1;',
+  'neg.f16x2': 'neg.f16x2 %r2, %r1;',
   popc: 'popc.b32 %r2, %r1;',
   prmt: 'prmt.b32 %r2, %r1, %r1, %r1;',
+  'redux.sync': 'redux.sync.add.u32 %r2, %r1, %r1;',
   shf: 'shf.l.wrap.b32 %r2, %r1, %r1, %r1;',
   'shfl.sync': 'shfl.sync.down.b32 %r2, %r1, 1, 31, %r1;',
   szext: 'szext.clamp.u32 %r2, %r1, %r1;',

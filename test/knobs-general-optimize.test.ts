@@ -392,7 +392,7 @@ describe('what each step did', () => {
   ])('with %s, %s says so where it does not run', async (set, phase, says) => {
     const record = runOf(local, await planOf(set)).records.find((r) => r.phase.id === phase)!;
     expect(record.remarks).toEqual([
-      { kind: 'missed', name: 'gate-shut', message: says, fn: 'k', block: -1, loc: 0 },
+      { kind: 'missed', name: 'gate-shut', message: says, count: 1, fn: 'k', block: -1, loc: 0 },
     ]);
   });
 

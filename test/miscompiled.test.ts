@@ -237,6 +237,21 @@ ret; }`,
     expected: [0, 0, 360, 5, 720, 10, 1080, 15],
     scalars: [5n],
   },
+  'variables and parameters whose names begin as those of registers': {
+    why: 'the second store is to the same place as the first; f adds 1',
+    ptx: `.func (.param .b32 %r1) %f(.param .b32 %r2) { .reg .b32 a; ld.param.b32 a, [%r2]; add.s32 a, a, 1; st.param.b32 [%r1], a; ret; }
+.visible .entry k(.param .u64 out, .param .u64 n) {
+.local .u32 %L[4];
+.reg .u32 %r<5>; .reg .u64 %a, %o;
+ld.param.u64 %o, [out]; ld.param.u32 %r1, [n];
+mov.u64 %a, %L; st.local.u32 [%L+4], 5; st.local.u32 [%a+4], %r1; ld.local.u32 %r2, [%L+4];
+st.global.u32 [%o], %r2;
+{ .param .b32 %q; .param .b32 %s; st.param.b32 [%q], %r2; call (%s), %f, (%q); ld.param.b32 %r3, [%s]; }
+st.global.u32 [%o+4], %r3; ret; }`,
+    threads: 1,
+    expected: [8, 9],
+    scalars: [8n],
+  },
   'names that registers, labels and tables have too': {
     why: '7 + 5 + 6',
     ptx: `.global .u32 %r1 = 7; .global .u32 $ts0 = 5; .global .u32 $BB2 = 6; .global .u32 %rd0 = 1;

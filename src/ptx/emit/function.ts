@@ -1,4 +1,3 @@
-import { memo } from '../../analysis/memo.ts';
 import { hasMod, OpFlag, slotWidth, withMods } from '../../ir/opcode.ts';
 import { Kind, label, NO_REG, type Reg, RegFile, RZ, regIndex, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
@@ -32,6 +31,8 @@ export interface ModuleContext {
   readonly paramBase: number;
   /** Names of variables and functions of the module. */
   readonly names: ReadonlySet<string>;
+  /** Those that begin as names of registers do. */
+  readonly likeRegisters: readonly string[];
   readonly signatureOf: (name: string) => Signature | undefined;
   readonly prototypeOf: (name: string) => Prototype | undefined;
 }
@@ -52,7 +53,7 @@ export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext)
   const own = [...fn.params, ...fn.returns, ...fn.variables, ...at.variables, ...fn.blocks].map(
     (x) => x.name,
   );
-  const likeRegisters = [...own, ...namesLikeRegisters(module)].filter((name) => name.startsWith('%'));
+  const likeRegisters = [...own.filter((name) => name.startsWith('%')), ...module.likeRegisters];
   const w = new Writer(fn, module.paramBase, (r) => halves.has(r), likeRegisters);
   const body = new BodyWriter(fn, w, halves, module, at);
   body.enter();
@@ -72,11 +73,6 @@ export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext)
     '}',
   ];
 }
-
-/** Names of a module that begin as those of registers do. */
-const namesLikeRegisters = memo(({ names }: ModuleContext): readonly string[] =>
-  [...names].filter((name) => name.startsWith('%')),
-);
 
 /** Names of formal parameters and results that are registers; the body uses other registers for them. */
 const formal = (p: Param, k: number, result: boolean): string =>

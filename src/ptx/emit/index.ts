@@ -280,16 +280,18 @@ function contextOf(program: Program, opts: EmitOptions): ModuleContext {
   for (const p of program.prototypes) enter(p);
   for (const f of program.functions) enter(f);
   const prototypes = new Map(program.prototypes.map((p) => [p.name, p]));
+  const names = new Set(
+    [program.variables, program.functions, program.prototypes, program.skipped].flatMap((list) =>
+      list.map((x) => x.name),
+    ),
+  );
   return {
     program,
     table: opts.table,
     sm: Number(/\d+/.exec(opts.target ?? opts.module?.target[0] ?? program.target)?.[0] ?? 0),
     paramBase: opts.paramBase,
-    names: new Set(
-      [program.variables, program.functions, program.prototypes, program.skipped].flatMap((list) =>
-        list.map((x) => x.name),
-      ),
-    ),
+    names,
+    likeRegisters: [...names].filter((name) => name.startsWith('%')),
     signatureOf: (name) => signatures.get(name),
     prototypeOf: (name) => prototypes.get(name),
   };

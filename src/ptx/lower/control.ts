@@ -26,7 +26,8 @@ const call: Handler = (f, i) => {
   const ops = [...i.operands];
   const returns: readonly PtxOperand[] =
     ops[0]?.kind === 'list' ? (ops.shift() as { items: readonly PtxOperand[] }).items : [];
-  const target = ops.shift();
+  const given = ops.shift();
+  const target = given === undefined ? undefined : f.named(given);
   const args: readonly PtxOperand[] =
     ops[0]?.kind === 'list' ? (ops.shift() as { items: readonly PtxOperand[] }).items : [];
   const proto = ops.shift();
@@ -43,7 +44,8 @@ const call: Handler = (f, i) => {
   }
   const dst: Reg[] = [];
   const src: Operand[] = [f0, sym(name)];
-  const pass = (o: PtxOperand): Operand => {
+  const pass = (operand: PtxOperand): Operand => {
+    const o = f.named(operand);
     if (o.kind === 'sym' && f.find(o.name) === undefined) {
       const s = f.symbol(o.name);
       if (s?.kind === 'call-param') return sym(s.name);
@@ -67,7 +69,8 @@ const call: Handler = (f, i) => {
       src.push(sym(own));
       continue;
     }
-    const register = o.kind === 'reg' || (o.kind === 'sym' && f.find(o.name) !== undefined);
+    const n = f.named(o);
+    const register = n.kind === 'reg' || (n.kind === 'sym' && f.find(n.name) !== undefined);
     if (register) dst.push(f.dst(o, 32).reg);
     else src.push(pass(o));
   }

@@ -211,9 +211,19 @@ export class FnLower extends Scopes {
 
   // ---------------------------------------------------------------- operands
 
+  /** Variables and functions may have a `%`, as registers mostly do: what the name is declared as tells. */
+  named(o: PtxOperand): PtxOperand {
+    if (o.kind !== 'reg' || o.part !== '' || o.name.charCodeAt(0) !== 37) return o;
+    const isSymbol =
+      this.find(o.name) === undefined &&
+      (this.symbol(o.name) !== undefined || this.module.functions.has(o.name));
+    return isSymbol ? { kind: 'sym', name: o.name, offset: 0n, span: o.span } : o;
+  }
+
   /** Registers need no `%`: a bare name that is declared as a register is one. */
-  private asReg(o: PtxOperand | undefined): PtxOperand {
-    if (o === undefined) throw new NoForm('an operand is missing');
+  private asReg(given: PtxOperand | undefined): PtxOperand {
+    if (given === undefined) throw new NoForm('an operand is missing');
+    const o = this.named(given);
     if (o.kind === 'reg' && o.part !== '' && this.find(o.name) !== undefined)
       throw new NoForm(`part '${o.part}' of a vector register`);
     if (o.kind !== 'sym' || o.offset !== 0n || this.find(o.name) === undefined) return o;

@@ -287,7 +287,7 @@ function lowerFunction(
         return;
       }
       const name = f.unique(d.name);
-      list[k] = { ...list[k], name };
+      if (name !== d.name) list[k] = { ...list[k], name };
       if (ptx.entry) f.scope.symbols.set(d.name, { kind: 'entry-param', param: list[k] });
       else {
         if (!inMemory.has(d.name)) return void f.scope.symbols.set(d.name, { kind: 'call-param', name });
