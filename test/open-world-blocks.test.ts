@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkOpen } from '../src/cli/checks.ts';
+import { checkOpen, checkResult } from '../src/cli/checks.ts';
 import type { Program } from '../src/ir/program.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
@@ -87,5 +87,18 @@ describe('a program without a kernel', () => {
   it('is not called equal', () => {
     const none: Program = { ...of(''), functions: [] };
     expect(checkOpen(none, none, plan).text).toMatch(/not checked.*: there is no kernel to run$/);
+  });
+});
+
+describe('the check of a result', () => {
+  it('is one of the PTX that is written for it, too', async () => {
+    const program = of('add.s32 %r2, %r1, 7; st.global.b32 [%d1], %r2;');
+    const text = (n: string): string =>
+      `.version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) { .reg .b32 %r<3>; .reg .b64 %a, %d; ld.param.u64 %a, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %d, %r1, 4; add.s64 %d, %d, %a; add.s32 %r2, %r1, ${n}; st.global.b32 [%d], %r2; ret; }\n`;
+    const found = async (ptx: string) => (await checkResult('auto', program, program, ptx, plan)).text;
+    expect(await found('')).toMatch(/^\S*equal/);
+    expect(await found(text('7'))).toMatch(/^\S*equal/);
+    expect(await found(text('8'))).toMatch(/^as written in PTX: \S*DIFFERENT/);
+    expect(await found(text('x'))).toMatch(/WRONG\S*: the PTX that is written is no PTX: line 4: /);
   });
 });

@@ -1,5 +1,6 @@
+import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
-import { mostShared, paramBase } from '../read.ts';
+import { mostShared, paramBase, readPtx } from '../read.ts';
 import { expectsAnything, judging, runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
@@ -56,6 +57,38 @@ export function checkOpen(before: Program, after: Program, plan: Plan): Verdict 
     ? `${pc.green('equal')}: ${kernels.length} kernel${kernels.length === 1 ? '' : 's'} left the same memory in open worlds (${grouped(executed)} warp instructions${notes.map((n) => `; ${n}`).join('')})`
     : `${pc.red('DIFFERENT')}: the optimized program does something else`;
   return { ok, text: [head, ...lines].join('\n') };
+}
+
+/**
+ * Checks a result, and then the PTX that is written for it, which has no other judge.
+ *
+ * @param how `auto`, or the path of a launch
+ * @param ptx what is written; '' if that is no PTX
+ */
+export async function checkResult(
+  how: string,
+  before: Program,
+  after: Program,
+  ptx: string,
+  plan: Plan,
+): Promise<Verdict> {
+  const check = (program: Program): Verdict | Promise<Verdict> =>
+    how === 'auto' ? checkOpen(before, program, plan) : checkLaunch(how, before, program, plan);
+  const found = await check(after);
+  if (!found.ok || ptx === '') return found;
+  let written: Program;
+  try {
+    written = readPtx(ptx, plan, before.name).program;
+  } catch (e) {
+    if (!(e instanceof DiagnosticError)) throw e;
+    const [{ message, line }] = e.diagnostics;
+    return {
+      ok: false,
+      text: `${pc.red('WRONG')}: the PTX that is written is no PTX: line ${line}: ${message}`,
+    };
+  }
+  const again = await check(written);
+  return again.ok ? found : { ok: false, text: `as written in PTX: ${again.text}` };
 }
 
 /** Characters of output that a verdict shows. */

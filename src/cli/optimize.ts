@@ -194,11 +194,15 @@ export async function optimize(
       ? null
       : await timed(spans, 'max-loss', () => limitedLoss(text, input, journal.last, plan, o, part));
   const result = limited?.program ?? journal.last;
+  const ptx =
+    emit === 'ptx' || o.ptxas === true
+      ? await timed(spans, 'write PTX', () => ptxText(result, input, plan, o, { keep: limited?.keep }))
+      : '';
   const checks: Check[] = [];
   for (const how of o.check ?? []) {
-    const { checkOpen, checkLaunch } = await import('./checks.ts');
+    const { checkResult } = await import('./checks.ts');
     const verdict = await timed(spans, `check ${how}`, () =>
-      how === 'auto' ? checkOpen(input.program, result, plan) : checkLaunch(how, journal.input, result, plan),
+      checkResult(how, input.program, result, ptx, plan),
     );
     checks.push({ check: how, ...verdict });
   }
@@ -220,10 +224,6 @@ export async function optimize(
   const equal = checks.every((c) => c.ok);
   const verdicts = checks.map((c) => c.text);
   const found = checks.map((c) => ({ ...c, text: uncoloured(c.text) }));
-  const ptx =
-    emit === 'ptx' || o.ptxas === true
-      ? await timed(spans, 'write PTX', () => ptxText(result, input, plan, o, { keep: limited?.keep }))
-      : '';
   if (emit === 'ori') write(printProgram(journal.last), o.output);
   else if (emit === 'ptx') write(ptx, o.output);
   else if (emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
