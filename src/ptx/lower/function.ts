@@ -221,9 +221,8 @@ export class FnLower extends Scopes {
   }
 
   /** Registers need no `%`: a bare name that is declared as a register is one. */
-  private asReg(given: PtxOperand | undefined): PtxOperand {
-    if (given === undefined) throw new NoForm('an operand is missing');
-    const o = this.named(given);
+  private asReg(o: PtxOperand | undefined): PtxOperand {
+    if (o === undefined) throw new NoForm('an operand is missing');
     if (o.kind === 'reg' && o.part !== '' && this.find(o.name) !== undefined)
       throw new NoForm(`part '${o.part}' of a vector register`);
     if (o.kind !== 'sym' || o.offset !== 0n || this.find(o.name) === undefined) return o;
@@ -249,6 +248,7 @@ export class FnLower extends Scopes {
         if (d === undefined) {
           const v = o.name.charCodeAt(0) === 37 ? this.special(o.name) : null;
           if (v !== null) return bits < 32 ? this.low(v, bits) : this.resize(v, bits);
+          if (this.named(o).kind === 'sym') return this.addressOf(o.name, 0, bits);
           throw new NoForm(`register '${o.name}' is not declared`);
         }
         const r = this.resize(reg(d.reg), bits);
