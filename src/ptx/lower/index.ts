@@ -286,7 +286,8 @@ function lowerFunction(
         list[k] = { ...list[k], reg: f.find(d.name)?.reg ?? NO_REG };
         return;
       }
-      const name = f.unique(d.name);
+      // A kernel and its parameter may have one name: nothing in the body means the kernel.
+      const name = ptx.entry && d.name === ptx.name ? d.name : f.unique(d.name);
       if (name !== d.name) list[k] = { ...list[k], name };
       if (ptx.entry) f.scope.symbols.set(d.name, { kind: 'entry-param', param: list[k] });
       else {
