@@ -59,6 +59,10 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
     `wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 ${R8}, [%r1], 16;`,
     `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16 ${F8}, ${R8}, ${R8}, ${R4};`,
     `tex.1d.v4.f32.s32 ${F4}, [tx, %r1];`,
+    // Coordinates as older PTX has them.
+    `tex.1d.v4.f32.f32 ${F4}, [tx, ${F4}];`,
+    `tex.2d.v4.f32.f32 ${F4}, [tx, ${F4}];`,
+    `tex.1d.v4.f32.f32 ${F4}, [tx, {%f1,%f2}];`,
     `tex.2d.v4.f32.f32 ${F4}|%p1, [%rd1, {%f1,%f2}], {%r1,%r2}, %f3;`,
     `tex.level.a2d.v4.f32.f32 ${F4}, [%rd1, {%r1,%f2,%f3,%f4}], %f3;`,
     `tex.grad.2d.v4.f32.f32 ${F4}, [%rd1, %rd2, {%f1,%f2}], {%f1,%f2}, {%f1,%f2};`,
@@ -147,6 +151,7 @@ const WRONG: Readonly<Record<string, readonly (readonly [line: string, said: str
       `tex.2d.v4.f32.f32 ${F4}, [%rd1, {%f1,%f2,%f3}];`,
       "'tex.2d.v4.f32.f32' takes 2 in braces there, found 3",
     ],
+    [`tex.3d.v4.f32.f32 ${F4}, [%rd1, {%f1,%f2}];`, "'tex.3d.v4.f32.f32' takes 4 in braces there, found 2"],
     [`tex.a1d.v4.f32.f32 ${F4}, [%rd1, {%f1,%f2}];`, "'%f1' is .f32, but 'tex' takes 32 bits of .u32 there"],
     [
       `tex.2d.v4.f32.f32 {%f1,%f2}, [%rd1, {%f1,%f2}];`,

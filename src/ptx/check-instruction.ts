@@ -184,8 +184,11 @@ export class InstructionChecker {
     for (const [k, part] of parts.entries()) {
       const x = extra[k];
       // What would be a vector of one needs no braces.
-      const bare = part.count !== null && countOf(part.count, f.sizes) === 1 && x.kind !== 'vector';
-      const found = this.operandFault(s, x, bare ? { ...part, kind: 'value', count: null } : part, f);
+      const count = part.count === null ? 0 : countOf(part.count, f.sizes);
+      const bare = count === 1 && x.kind !== 'vector';
+      const found = isPadded(s, x, count)
+        ? this.countedFault(s, x, typeOf(part, f), part, x.items.length)
+        : this.operandFault(s, x, bare ? { ...part, kind: 'value', count: null } : part, f);
       if (found !== null) return found;
     }
     return null;
@@ -391,6 +394,17 @@ export class InstructionChecker {
     return fault(name, `'${written(s)}' takes ${wanted} there, not ${describe(o)}`);
   }
 }
+
+/**
+ * Are these coordinates of a texture in the braces of more? Older PTX has four for any geometry; what is too much counts for nothing (PTX
+ * ISA 9.0, 9.7.10.3; ptxas 13.0.88 takes two and four).
+ */
+const isPadded = (s: PtxInstr, o: PtxOperand, count: number): o is PtxOperand & { readonly kind: 'vector' } =>
+  s.opcode === 'tex' &&
+  o.kind === 'vector' &&
+  count > 0 &&
+  o.items.length > count &&
+  (o.items.length === 2 || o.items.length === 4);
 
 const typeOf = (want: OperandForm, f: Fitting): string =>
   typeof want.type === 'string' ? want.type : want.type < 0 ? '' : f.types[want.type];
