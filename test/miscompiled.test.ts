@@ -101,7 +101,7 @@ ret; }`,
     expected: lanes(32, (k) => 100 + (k < 16 ? k & 7 : k & 3)),
   },
   'a vote whose result only half of the lanes read': {
-    why: 'lanes 0 to 4 vote yes; a lane waits for all of the mask, wherever they vote (PTX ISA 9.0, 9.7.13.9)',
+    why: 'lanes 0 to 4 vote yes; a lane waits for all of the mask, wherever they vote (PTX ISA 9.0, vote.sync)',
     ptx: `.visible .entry k(.param .u64 pout) {
 .reg .b64 %out, %a; .reg .b32 %t, %r<4>, %v; .reg .pred %p, %q;
 ld.param.u64 %out, [pout];
@@ -137,7 +137,7 @@ ret; }`,
     expected: lanes(32, (k) => (k % 2 === 0 ? k + 1 : 7)),
   },
   'an array parameter without a size': {
-    why: '30 + 12 (PTX ISA 9.0, 7.1.1: the last parameter may be an array without a size)',
+    why: '30 + 12 (PTX ISA 9.0, .func: the last parameter may be an array without a size)',
     ptx: `.func (.param .b32 rv) fv (.param .b32 n, .param .align 8 .b8 va[]) {
 .reg .b32 %r<4>; .reg .b64 %d;
 ld.param.u32 %r1, [va]; ld.param.u64 %d, [va+8]; cvt.u32.u64 %r2, %d; add.u32 %r1, %r1, %r2;

@@ -2,21 +2,19 @@ import { OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 
+/** Flags of what an instruction does besides giving results. */
+export const ACTS =
+  OpFlag.SideEffect | OpFlag.Control | OpFlag.WritesMemory | OpFlag.Barrier | OpFlag.Volatile;
+
 /** Flags that keep an instruction even if its results are unused. */
-const KEPT =
-  OpFlag.SideEffect |
-  OpFlag.Control |
-  OpFlag.WritesMemory |
-  OpFlag.Barrier |
-  OpFlag.Volatile |
-  OpFlag.Convergent;
+const KEPT = ACTS | OpFlag.Convergent;
 
 /**
  * Must the instruction stay even if all its results are dead? Yes for stores, atomics, reductions, barriers, fences,
  * control flow, volatile results, and loads that order memory or must be observable (any `sem` but WEAK).
  *
  * Operations between lanes (SHFL, VOTE, MATCH, REDUX, ELECT) stay too: other lanes may wait at another one for those that are here, and
- * take their values (PTX ISA 9.0, 9.7.9.4: a lane waits until all lanes of the mask have executed the operation, wherever they do).
+ * take their values (PTX ISA 9.0, shfl.sync and vote.sync: a lane waits until all lanes of the mask have executed the operation, wherever they do).
  * See `metByAll` for those that may go.
  */
 export function mustStay(ins: Instr): boolean {

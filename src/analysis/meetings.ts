@@ -4,6 +4,7 @@ import type { Fn, Instr } from '../ir/program.ts';
 import { cfgOf, controlIsLast } from './cfg.ts';
 import { divergenceOf } from './divergence.ts';
 import { postDominatorsOf } from './dominators.ts';
+import { ACTS } from './effects.ts';
 import { memo } from './memo.ts';
 
 /**
@@ -22,10 +23,7 @@ export function metByAll(fn: Fn): Uint8Array | null {
 
 /** Does it only exchange values between lanes? A guard may part them. */
 const isMeeting = (x: Instr): boolean =>
-  x.guard === NO_REG && (x.op.flags & OpFlag.Convergent) !== 0 && (x.op.flags & OTHER_EFFECTS) === 0;
-
-const OTHER_EFFECTS =
-  OpFlag.SideEffect | OpFlag.Control | OpFlag.WritesMemory | OpFlag.Barrier | OpFlag.Volatile;
+  x.guard === NO_REG && (x.op.flags & OpFlag.Convergent) !== 0 && (x.op.flags & ACTS) === 0;
 
 /**
  * Most blocks visited for one query: regions between a branch and its post-dominator are small, or not worth the

@@ -20,8 +20,9 @@ const both = (a: Effect, b: Effect): Effect => ({ reads: a.reads | b.reads, writ
 
 /**
  * What each function of a module may do to its caller's memory, by position. Functions that call each other share one
- * summary; an indirect call, a function without a body, and a weak one, which another module may replace, may do anything. A function's local variables are not its
- * caller's memory; its parameters are passed by the call, which itself counts as touching parameter memory.
+ * summary; an indirect call, a function without a body, and a weak one, which another module may replace, may do
+ * anything. A function's local variables are not its caller's memory; its parameters are passed by the call, which
+ * itself counts as touching parameter memory.
  */
 export const effectsOf: (program: Program) => readonly Effect[] = memo((program) => {
   const g = callGraphOf(program);

@@ -397,7 +397,7 @@ export class InstructionChecker {
 
 /**
  * Are these coordinates of a texture in the braces of more? Older PTX has four for any geometry; what is too much counts for nothing (PTX
- * ISA 9.0, 9.7.10.3; ptxas 13.0.88 takes two and four).
+ * ISA 9.0, tex; ptxas 13.0.88 takes two and four).
  */
 const isPadded = (s: PtxInstr, o: PtxOperand, count: number): o is PtxOperand & { readonly kind: 'vector' } =>
   s.opcode === 'tex' &&

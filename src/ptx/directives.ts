@@ -112,7 +112,7 @@ const MOST_NAMES = 65_536;
 
 /**
  * `a, b, c;`
- * @param ranges whether `a<3>` stands for a0, a1 and a2 (PTX ISA 9.0, 11.3.1)
+ * @param ranges whether `a<3>` stands for a0, a1 and a2 (PTX ISA 9.0, .branchtargets)
  */
 export function names(r: Reader, what: string, ranges = false): string[] {
   const { lx } = r;

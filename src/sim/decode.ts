@@ -240,7 +240,7 @@ function build(original: Fn): Code {
 }
 
 /**
- * Bytes for a parameter of a function. The last one may be an array without a size, whose arguments give it one (PTX ISA 9.0, 7.1.1);
+ * Bytes for a parameter of a function. The last one may be an array without a size, whose arguments give it one (PTX ISA 9.0, .func);
  * they have as much room here as all parameters of a kernel once had.
  */
 export const roomOf = (p: Param): number => (p.size === 0 && p.reg === NO_REG ? 4096 : p.size);

@@ -20,7 +20,7 @@ const SPECIAL: Readonly<Record<string, string>> = {
   '%reserved_smem_offset_0': 'RESERVED_SMEM_OFFSET_0',
   '%reserved_smem_offset_1': 'RESERVED_SMEM_OFFSET_1',
 };
-// The parts of a vector have the names of colours too (PTX ISA 9.0, 5.4.2).
+// The parts of a vector have the names of colours too (PTX ISA 9.0, "Vectors").
 for (const v of [
   'tid',
   'ntid',

@@ -1,0 +1,65 @@
+import type { Command } from 'commander';
+import { withPlan } from './command-options.ts';
+import { guarded } from './ui.ts';
+
+/** Adds `rules` and its commands. */
+export function addRuleCommands(program: Command): void {
+  const rules = program
+    .command('rules')
+    .description('rewrite rules: what there is, what fired, what is proved');
+  withPlan(
+    rules
+      .command('list')
+      .description('every rule by group, and the phases that run it')
+      .option('--group <name>', 'only this group')
+      .option('--json', 'for scripts'),
+  ).action((o) => guarded(async () => (await import('./rules.ts')).list(o)));
+  withPlan(
+    rules
+      .command('show')
+      .description('one rule in full')
+      .argument('<id>', 'rule id')
+      .option('--json', 'for scripts'),
+  ).action((id, o) => guarded(async () => (await import('./rules.ts')).showRule(id, o)));
+  withPlan(
+    rules
+      .command('prove')
+      .description(
+        'prove rules by a solver: with --rules, those of these files; one with a verdict is asked again only when its text or a meaning changed',
+      )
+      .option('--rule <id>', 'only this rule, in full')
+      .option('--group <name>', 'only this group')
+      .option(
+        '--solver <command>',
+        'a solver that reads SMT-LIB from its standard input (default: the z3-solver package)',
+      )
+      .option('--all', 'also rules whose verdict is current')
+      .option(
+        '--accept',
+        'store the verdicts of shipped rules; of own ones, let bounds and stated reasons count as proofs',
+      )
+      .option('-j, --jobs <n>', 'workers that prove at the same time (default: one for each core)')
+      .option(
+        '--effort <factor>',
+        "times the usual limits; these are steps of the solver, so that a verdict is every machine's (default: 1)",
+      )
+      .option('--json', 'for scripts'),
+  ).action((o) => guarded(async () => (await import('./prove.ts')).proveRules(o)));
+  withPlan(
+    rules
+      .command('explain')
+      .description('which rules fired in a kernel, where, and why others did not')
+      .argument('<file>', 'PTX or Ori text')
+      .option('--rule <id>', 'every place where this rule fired or nearly fired')
+      .option('--function <name>', 'only this function')
+      .option('--json', 'for scripts'),
+  ).action((file, o) => guarded(async () => (await import('./rules.ts')).explain(file, o)));
+  withPlan(
+    rules
+      .command('coverage')
+      .description('what fires over a folder of kernels, and what never does')
+      .argument('[folder]', 'PTX files (default: the test kernels)')
+      .option('--all', 'name the rules whose shape does not occur, too')
+      .option('--json', 'for scripts'),
+  ).action((folder, o) => guarded(async () => (await import('./rules-coverage.ts')).coverage(folder, o)));
+}
