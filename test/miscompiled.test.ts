@@ -73,6 +73,62 @@ ret; }`,
     expected: [9],
     scalars: [4n],
   },
+  'one number in shared and in local memory': {
+    why: 'each thread reads 100 of its neighbour in shared memory, and 7 of its own in local memory',
+    ptx: `.extern .shared .align 4 .b8 dyn[];
+.visible .entry k(.param .u64 out) {
+.local .align 4 .b8 l[256];
+.reg .b32 %r<9>; .reg .b64 %rd<4>;
+ld.param.u64 %rd1, [out];
+mov.u32 %r1, %tid.x; mov.u32 %r7, l;
+shl.b32 %r2, %r1, 2; add.u32 %r2, %r2, %r7;
+st.shared.u32 [%r2], 100;
+st.local.u32 [%r2], 7;
+bar.sync 0;
+xor.b32 %r3, %r2, 4;
+ld.shared.u32 %r4, [%r3];
+ld.local.u32 %r5, [%r2];
+add.u32 %r6, %r4, %r5;
+mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2;
+st.global.u32 [%rd3], %r6;
+ret; }`,
+    threads: 32,
+    expected: lanes(32, () => 107),
+  },
+  'shared memory by its own and by generic addresses': {
+    why: 'a conversion to a generic address and back names the same place',
+    ptx: `.visible .entry k(.param .u64 out) {
+.shared .align 4 .b8 s[64];
+.reg .b32 %r<9>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [out];
+mov.u64 %rd2, s; cvta.shared.u64 %rd3, %rd2;
+st.shared.u32 [%rd2], 5;
+st.u32 [%rd3+4], 6;
+cvta.to.shared.u64 %rd4, %rd3;
+ld.shared.u32 %r1, [%rd4+4];
+ld.u32 %r2, [%rd3];
+st.global.u32 [%rd1], %r1;
+st.global.u32 [%rd1+4], %r2;
+ret; }`,
+    threads: 1,
+    expected: [6, 5],
+  },
+  'a guard that the instruction writes': {
+    why: 'n is 6: the word becomes 6 & 12 = 4, and the guard whether that is not 0 and false holds',
+    ptx: `.visible .entry k(.param .u64 out, .param .u64 n) {
+.reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p<3>;
+ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [n];
+mov.u32 %r3, 5;
+setp.eq.u32 %p1, %r1, 6; setp.ne.u32 %p2, %r1, %r1;
+@%p1 lop3.and.b32 %r3|%p1, %r1, 12, -1, 0x80, %p2;
+st.global.u32 [%rd1], %r3;
+selp.u32 %r4, 1, 0, %p1;
+st.global.u32 [%rd1+4], %r4;
+ret; }`,
+    threads: 1,
+    expected: [4, 0],
+    scalars: [6n],
+  },
   'a predicate that one way negates': {
     why: 'below 16 p1 is not p0, false: tid & 7; from 16 on true: tid & 3. Case n is 100 + n',
     ptx: `.visible .entry k(.param .u64 pout) {
@@ -330,7 +386,7 @@ function results(program: Program, { threads, expected, scalars = [] }: Case): r
     kernel: 'k',
     grid: [1, 1, 1],
     block: [threads, 1, 1],
-    dynamicShared: 0,
+    dynamicShared: 256,
     params: [
       { kind: 'buffer', type: 's32', length: expected.length, bytes, expect: null, tolerance: 0 },
       ...scalars.map((value) => ({ kind: 'scalar', type: 'u64', value }) as const),

@@ -56,7 +56,7 @@ export interface Accesses {
   readonly memory: Uint8Array;
   /** By row: number of the object that the address is derived from, or `Origin`. */
   readonly object: Int32Array;
-  /** By row: number of the linear expression that equals the address minus `offset`; -1 if unknown. */
+  /** By row: number of the linear expression that equals the generic address minus `offset`; -1 if unknown. */
   readonly form: Int32Array;
   readonly offset: Float64Array;
   /** By row: bytes touched; 0 if unknown. */
@@ -164,7 +164,7 @@ class AddressWalk {
         const o = ins.src[a.src];
         if (o.kind === Kind.Addr) {
           const first = this.at.length;
-          this.place(ins, n, o, does, MEMORY_OF[a.space], accessBytes(a, ins.mods));
+          this.place(ins, n, o, does, a.space, accessBytes(a, ins.mods));
           if (strong) ordered |= this.memory[first];
         } else this.row(n, does, MEMORY_OF[a.space], Origin.Foreign);
       }
@@ -186,7 +186,7 @@ class AddressWalk {
   }
 
   /** Adds the row of an access through an address operand. */
-  private place(ins: Instr, n: number, o: Operand, does: number, space: number, bytes: number): void {
+  private place(ins: Instr, n: number, o: Operand, does: number, space: Space, bytes: number): void {
     const { provenance } = this;
     let object: number = Origin.Foreign;
     if (o.reg !== NO_REG) object = provenance.of[regIndex(o.reg)];
@@ -194,9 +194,9 @@ class AddressWalk {
       const named = provenance.named(o.sym);
       object = object === Origin.Foreign && named >= 0 ? named : Origin.Mixed;
     }
-    let memory = space;
+    let memory = MEMORY_OF[space];
     if (object >= 0) {
-      const own = provenance.objects[object].memory & space;
+      const own = provenance.objects[object].memory & memory;
       // The object is not in the opcode's memory, so the address does not point to it.
       if (own === 0) object = Origin.Mixed;
       else memory = own;
@@ -204,7 +204,7 @@ class AddressWalk {
     if (isReadOnlyLoad(ins)) memory = Mem.Const;
     this.row(n, does, memory, object);
     const at = this.at.length - 1;
-    const value = this.values.addressOf(o);
+    const value = this.values.addressOf(o, space);
     if (value === null) return;
     this.rowForm[at] = value.form;
     this.offset[at] = value.constant;

@@ -65,6 +65,11 @@ export class ObjectTable {
     return id;
   }
 
+  /** The space of a symbol's variable; null for functions and unknown names. */
+  spaceOf(name: string): Variable['space'] | null {
+    return (this.own.get(name) ?? this.variables.get(name))?.space ?? null;
+  }
+
   /** What the kernel parameter at a byte of constant bank 0 points to. */
   parameter(offset: number): number {
     let id = this.byOffset.get(offset);

@@ -1,4 +1,4 @@
-import { OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
+import { modOf, OpFlag, type Space, slotWidth, srcSlot } from '../ir/opcode.ts';
 import { isPredReg, Kind, NO_REG, type Operand, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Variable } from '../ir/program.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
@@ -23,6 +23,8 @@ export interface Provenance {
   readonly objects: readonly MemoryObject[];
   /** Number of the object of a symbol, -1 for functions and unknown names. */
   readonly named: (symbol: string) => number;
+  /** The space of the variable of a symbol, null for functions and unknown names. */
+  readonly spaceOf: (symbol: string) => Space | null;
   /** By register index: number of an object, or `Origin`; `Open` for registers that are not part of an address. */
   readonly of: Int32Array;
   /** By object: 1 for local memory whose address never leaves the function or its registers. */
@@ -31,6 +33,12 @@ export interface Provenance {
 
 /** Does it convert an address of one space to a generic address or back: the same place in memory? */
 export const isAddressConversion = (ins: Instr): boolean => ins.op.primitive === 'cvta';
+
+/** The space of a conversion between its addresses and generic ones, and whether the result is an address of the space. */
+export const convertedSpace = ({ op, mods }: Instr): { space: Space; toSpace: boolean } => ({
+  space: modOf(op, mods, 'space').toLowerCase() as Space,
+  toSpace: modOf(op, mods, 'to') === 'TO',
+});
 
 const variablesByName = new WeakMap<readonly Variable[], ReadonlyMap<string, Variable>>();
 function byName(variables: readonly Variable[]): ReadonlyMap<string, Variable> {
@@ -79,6 +87,7 @@ export const provenanceOf: (fn: Fn, variables: readonly Variable[]) => Provenanc
     return {
       objects: table.objects,
       named: (symbol) => table.named(symbol),
+      spaceOf: (symbol) => table.spaceOf(symbol),
       of,
       unshared: findUnshared(fn, du, table),
     };
@@ -141,9 +150,7 @@ function resultOrigin(ins: Instr, k: number, of: Int32Array, table: ObjectTable)
   if (isAddressConversion(ins)) {
     const v = operandOrigin(src[0], 64, of, table);
     if (v !== Origin.Foreign) return v;
-    const space = op.groupByName.get('space');
-    const name = space === undefined ? 'generic' : space.values[(ins.mods >>> space.shift) & space.mask].name;
-    return table.somewhere(MEMORY_OF[name.toLowerCase() as keyof typeof MEMORY_OF] ?? MEMORY_OF.generic);
+    return table.somewhere(MEMORY_OF[convertedSpace(ins).space]);
   }
   if ((op.flags & OpFlag.ReadsMemory) !== 0 && op.accesses.length > 0) {
     // A pointer among the kernel's parameters; everything else in memory came from elsewhere.

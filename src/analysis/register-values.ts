@@ -1,3 +1,4 @@
+import type { Space } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { elementBytes } from '../isa/accesses.ts';
@@ -5,7 +6,7 @@ import { defUseOf } from './defuse.ts';
 import { dominatorsOf } from './dominators.ts';
 import { type LinearForm, linearForm } from './linear.ts';
 import { inRange, LinearTable } from './linear-expressions.ts';
-import { isAddressConversion, Origin, type Provenance } from './provenance.ts';
+import { convertedSpace, isAddressConversion, Origin, type Provenance } from './provenance.ts';
 import { singleValuesOf } from './single-values.ts';
 
 /** A linear expression with its constant term. */
@@ -15,11 +16,28 @@ export interface LinearValue {
 }
 
 /** Kinds of unknowns that have a key. */
-const Unknown = { Symbol: 0, Bank: 1, Register: 2, Low: 3, Extended: 4 } as const;
+const Unknown = { Symbol: 0, Bank: 1, Register: 2, Low: 3, Extended: 4, Window: 5 } as const;
+
+/**
+ * Where the window of a space begins among generic addresses; null: a number in it is the generic address. The addresses of a block's
+ * own shared memory are among those of its cluster (PTX ISA 9.0, 5.1.3 and 6.4.1.1).
+ */
+const WINDOW_OF: Readonly<Record<Space, number | null>> = {
+  generic: null,
+  global: null,
+  shared: 0,
+  cluster: 0,
+  local: 1,
+  const: 2,
+  param: 3,
+};
 
 /**
  * Values of the registers that addresses are derived from, as linear expressions, during a walk through the blocks in
  * reverse post-order, in which dominating definitions come first.
+ *
+ * One number names different places in different spaces. So every address is compared as a generic one: a symbol stands for the generic
+ * address of its variable, and the number by which an instruction for its space knows it is that less the window of the space.
  */
 export class RegisterValues {
   readonly table: LinearTable;
@@ -36,6 +54,9 @@ export class RegisterValues {
   private readonly stable: Uint8Array;
   private readonly symbols = new Set<number>();
   private readonly symbolOf = new Map<string, number>();
+  private readonly windows = new Set<number>();
+  /** By the unknown of a symbol: that of the window of its space, if it has one. */
+  private readonly windowOf = new Map<number, number>();
   private block = 0;
   /** The constant of the sum being built. */
   private rest = 0;
@@ -66,22 +87,33 @@ export class RegisterValues {
     }
   }
 
-  /** Value of an address operand at this point; null if unknown. */
-  addressOf(o: Operand): LinearValue | null {
+  /** The generic address of an operand that an instruction uses as an address of a space, at this point; null if unknown. */
+  addressOf(o: Operand, space: Space): LinearValue | null {
     const width = o.reg === NO_REG ? 64 : regWidth(o.reg);
     this.begin();
     if (o.reg !== NO_REG && !this.addRegister(o.reg, 1, width)) return null;
-    if (o.sym !== '' && !this.table.add(this.symbol(o.sym), 1)) return null;
+    if (o.sym !== '' && !this.addSymbol(o.sym, 1)) return null;
+    if (!this.addWindow(space, 1)) return null;
     const constant = inRange(this.rest + o.lo, width);
     const form = this.table.finish(width);
     if (form < 0 || constant === null) return null;
     return { form, constant: form === 0 && width === 32 ? constant >>> 0 : constant };
   }
 
-  /** Is the expression the address of one variable and nothing else? */
+  /** Is the expression the generic address of one variable and nothing else? */
   isVariable(form: number): boolean {
     const { atoms, coefs } = this.table.forms[form];
     return atoms.length === 1 && coefs[0] === 1 && this.symbols.has(atoms[0]);
+  }
+
+  /** Is the expression the number by which the instructions for its space know one variable, and nothing else? */
+  private isNumberOfVariable(form: number): boolean {
+    const { atoms, coefs } = this.table.forms[form];
+    const at = atoms.findIndex((a) => this.symbols.has(a));
+    if (at < 0 || coefs[at] !== 1) return false;
+    const window = this.windowOf.get(atoms[at]);
+    if (window === undefined) return atoms.length === 1;
+    return atoms.length === 2 && atoms[1 - at] === window && coefs[1 - at] === -1;
   }
 
   private symbol(name: string): number {
@@ -92,8 +124,32 @@ export class RegisterValues {
       this.symbols.add(a);
       // Valid 32-bit addresses do not wrap, so for a lone symbol the width makes no difference.
       this.table.of(a, 0);
+      const window = this.window(this.provenance.spaceOf(name));
+      if (window >= 0) this.windowOf.set(a, window);
     }
     return a;
+  }
+
+  /** The unknown of the window of a space; -1 if it has none. */
+  private window(space: Space | null): number {
+    const window = space === null ? null : WINDOW_OF[space];
+    if (window === null) return -1;
+    const a = this.table.atom([Unknown.Window, window], -1);
+    this.windows.add(a);
+    return a;
+  }
+
+  /** Adds the window of a space times `coef`; false if the sum becomes too long. */
+  private addWindow(space: Space, coef: number): boolean {
+    const window = this.window(space);
+    return window < 0 || this.table.add(window, coef);
+  }
+
+  /** Adds the number by which instructions know a variable, times `coef`; false if the sum becomes too long. */
+  private addSymbol(name: string, coef: number): boolean {
+    const a = this.symbol(name);
+    const window = this.windowOf.get(a);
+    return this.table.add(a, coef) && (window === undefined || this.table.add(window, -coef));
   }
 
   private begin(): void {
@@ -159,7 +215,9 @@ export class RegisterValues {
       const o = ins.src[0];
       if (isAddressConversion(ins)) {
         this.begin();
-        if (this.addOperand(o, width, 1)) return this.finish(r, width);
+        const { space, toSpace } = convertedSpace(ins);
+        if (this.addOperand(o, width, 1) && this.addWindow(space, toSpace ? -1 : 1))
+          return this.finish(r, width);
       } else if (ins.op.accesses.length > 0) {
         if (o.kind === Kind.CBank && o.reg === NO_REG) {
           const bytes = elementBytes(ins.op.accesses[0], ins.mods);
@@ -207,7 +265,7 @@ export class RegisterValues {
   private addOperand(o: Operand, width: number, coef: number): boolean {
     switch (o.kind) {
       case Kind.Sym:
-        return this.table.add(this.symbol(o.sym), coef) && this.addForm(0, o.lo, coef, width);
+        return this.addSymbol(o.sym, coef) && this.addForm(0, o.lo, coef, width);
       case Kind.CBank:
         if (o.reg !== NO_REG) return false;
         return this.table.add(this.table.atom([Unknown.Bank, o.hi, o.lo, width, -1], -1), coef);
@@ -222,7 +280,10 @@ export class RegisterValues {
     const f = this.table.forms[this.form[i]];
     for (let k = 0; k < f.atoms.length; k++) {
       const a = f.atoms[k];
-      const half = this.symbols.has(a) ? a : this.table.atom([Unknown.Low, a], this.table.homeOf(a));
+      const half =
+        this.symbols.has(a) || this.windows.has(a)
+          ? a
+          : this.table.atom([Unknown.Low, a], this.table.homeOf(a));
       if (!this.table.add(half, Math.imul(f.coefs[k] | 0, coef))) return false;
     }
     return this.addForm(0, this.constant[i] | 0, coef, 32);
@@ -241,8 +302,8 @@ export class RegisterValues {
     const f = this.table.forms[form];
     const value = bySign ? this.constant[i] : this.constant[i] >>> 0;
     if (form === 0) return this.addForm(0, value, coef, 64);
-    // The 32-bit address of a variable equals its 64-bit address.
-    if (this.isVariable(form)) return this.addForm(form, this.constant[i], coef, 64);
+    // The 32-bit address of a variable in its space equals its 64-bit address there.
+    if (this.isNumberOfVariable(form)) return this.addForm(form, this.constant[i], coef, 64);
     return this.table.add(this.table.atom([Unknown.Extended, extend, form, this.constant[i]], f.home), coef);
   }
 }

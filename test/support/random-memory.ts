@@ -90,15 +90,18 @@ function statement(d: Dice, names: Names, fresh: Fresh): string {
     return r;
   };
   const n = String(pick(d, [4, 8, 16, -4, 1]));
+  // One number is an address of shared and one of local memory: now and then an access takes the other's register.
+  const near = (own: 'shared' | 'local'): string =>
+    pick(d, d(4) > 0 ? names[own] : [...names.shared, ...names.local]) + offset(d);
   switch (d(17)) {
     case 0:
     case 1:
-      return `${guard}STS${store} [${pick(d, names.shared)}${offset(d)}], ${pick(d, names.any)}`;
+      return `${guard}STS${store} [${near('shared')}], ${pick(d, names.any)}`;
     case 2:
       return `${guard}STS${store} [${pick(d, ['s', 't', 'u', 'v'])}+${4 * d(20)}], ${pick(d, names.any)}`;
     case 3:
     case 4: {
-      const from = pick(d, names.shared) + offset(d);
+      const from = near('shared');
       return `LDS${load} ${put(names.any, fresh('R'))}, [${from}]`;
     }
     case 5:
@@ -113,8 +116,8 @@ function statement(d: Dice, names: Names, fresh: Fresh): string {
       return `LD${load} ${put(names.any, fresh('R'))}, [${pick(d, names.generic)}${offset(d)}]`;
     case 10:
       return d(2) === 0
-        ? `${guard}STL${store} [${pick(d, names.local)}${offset(d)}], ${pick(d, names.any)}`
-        : `LDL${load} ${put(names.any, fresh('R'))}, [${pick(d, names.local)}${offset(d)}]`;
+        ? `${guard}STL${store} [${near('local')}], ${pick(d, names.any)}`
+        : `LDL${load} ${put(names.any, fresh('R'))}, [${near('local')}]`;
     case 11: {
       const a = pick(d, names.any);
       return `LOP3 ${put(names.small, fresh('R'))}, ${a}, 7, RZ, 0xc0`;

@@ -79,6 +79,8 @@ export class FnLower extends Scopes {
   private guard: Reg = NO_REG;
   private guardNot = false;
   private loc = 0;
+  /** Where what the PTX instruction becomes begins. */
+  private from = { block: 0, ins: 0 };
 
   constructor(module: ModuleScope, isEntry: boolean) {
     super();
@@ -162,6 +164,7 @@ export class FnLower extends Scopes {
   /** Guard and source place of the instructions emitted from now on. */
   begin(i: PtxInstr, loc: number): void {
     this.loc = loc;
+    this.from = { block: this.blocks.length - 1, ins: this.emitted };
     this.guard = NO_REG;
     this.guardNot = false;
     if (i.guard !== null) {
@@ -170,6 +173,28 @@ export class FnLower extends Scopes {
       this.guard = d.reg;
       this.guardNot = i.guard.not;
     }
+  }
+
+  /**
+   * A guarded instruction runs as a whole or not at all (PTX ISA 9.0, 9.3). Where it has become several and one of them writes the
+   * guard, the others ask a copy of what the guard was before.
+   */
+  end(): void {
+    const { guard, guardNot, from } = this;
+    if (guard === NO_REG) return;
+    const lists = this.blocks.slice(from.block).map((b, k) => ({ ins: b.ins, first: k === 0 ? from.ins : 0 }));
+    const own = lists.flatMap(({ ins, first }) => ins.slice(first));
+    const writes = own.findIndex((x) => x.dst.includes(guard));
+    if (writes < 0 || !own.some((x, k) => k > writes && x.guard === guard)) return;
+    const copy = this.tempPred();
+    for (const { ins, first } of lists)
+      for (let k = first; k < ins.length; k++) {
+        const x = ins[k];
+        if (x.guard === guard) ins[k] = instr(x.op, x.mods, x.dst, x.src, x.loc, copy, guardNot);
+      }
+    const and = this.module.isa.byName.get('PLOP3')!;
+    const before = instr(and, 0, [copy], [reg(guard), PT, PT, imm(AND)], this.loc);
+    this.blocks[from.block].ins.splice(from.ins, 0, before);
   }
 
   /**

@@ -389,14 +389,17 @@ function lowerFunction(
           if (h === undefined || isNew) throw new NoForm();
           h(f, i);
         });
-        if (why === null) break;
-        f.takeBack(before);
-        if (!isNew && attempt(() => lowerSpelled(f, withSelectors(f, i))) === null) break;
-        f.takeBack(before);
-        const whyForeign = attempt(() => {
-          if (lowerForeign(f, i, isNew).unknown) unknown.add(formOf(s), s.span, '');
-        });
-        if (whyForeign !== null) lacks.add(formOf(s), s.span, why === '' ? whyForeign : why);
+        if (why !== null) {
+          f.takeBack(before);
+          if (isNew || attempt(() => lowerSpelled(f, withSelectors(f, i))) !== null) {
+            f.takeBack(before);
+            const whyForeign = attempt(() => {
+              if (lowerForeign(f, i, isNew).unknown) unknown.add(formOf(s), s.span, '');
+            });
+            if (whyForeign !== null) lacks.add(formOf(s), s.span, why === '' ? whyForeign : why);
+          }
+        }
+        f.end();
         break;
       }
       default:
