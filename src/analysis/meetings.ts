@@ -12,13 +12,23 @@ import { memo } from './memo.ts';
  * that is here. Without a reader of their results these may go. Null if there are none, as in functions, whose callers may be anywhere.
  */
 export function metByAll(fn: Fn): Uint8Array | null {
-  if (fn.kind !== 'entry' || !fn.blocks.some((b) => b.ins.some(isMeeting)) || !controlIsLast(fn)) return null;
-  const { control } = divergenceOf(fn);
+  if (!fn.blocks.some((b) => b.ins.some(isMeeting))) return null;
+  const whole = enteredByWholeWarps(fn);
+  if (whole === null) return null;
   const out = new Uint8Array(fn.blocks.reduce((n, b) => n + b.ins.length, 0));
   let n = 0;
   for (let b = 0; b < fn.blocks.length; b++)
-    for (const x of fn.blocks[b].ins) out[n++] = control[b] < Lanes.Varying && isMeeting(x) ? 1 : 0;
+    for (const x of fn.blocks[b].ins) out[n++] = whole[b] === 1 && isMeeting(x) ? 1 : 0;
   return out.includes(1) ? out : null;
+}
+
+/**
+ * By position: 1 for blocks that all lanes of a warp which have not ended enter equally often, at the latest when they wait for each
+ * other. Null where that is unknown, as in functions, whose callers may be anywhere.
+ */
+export function enteredByWholeWarps(fn: Fn): Uint8Array | null {
+  if (fn.kind !== 'entry' || !controlIsLast(fn)) return null;
+  return divergenceOf(fn).control.map((lanes) => (lanes < Lanes.Varying ? 1 : 0)) as Uint8Array;
 }
 
 /** Does it only exchange values between lanes? A guard may part them. */

@@ -1,4 +1,5 @@
 import { divergenceOf, lanesAt } from '../analysis/divergence.ts';
+import { enteredByWholeWarps } from '../analysis/meetings.ts';
 import { Once, onceOf } from '../analysis/uniform-registers.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { toRegs, withGuard } from '../ir/edit.ts';
@@ -17,17 +18,20 @@ const ALWAYS = 1;
  *
  *     before                                    after
  *     BB0:                                      BB0:
- *           ATOMG.ADD.NORTN [RD1], R2              ACTIVEMASK R3
+ *           ATOMG.ADD.NORTN [RD1], R2              VOTE.ANY R3, _, PT, 0xffffffff
  *                                                     REDUX.ADD R4, R2, R3
  *                                                     FLO.U32 R5, R3
  *                                                     S2R.LANEID R6
  *                                                     ISETP.EQ.U32 P7, R6, R5
  *                                                 @P7 ATOMG.ADD.NORTN [RD1], R4
  *
- * The lanes that run it at the moment reduce their operands, and the highest of them applies the result. A sum of one constant
+ * The lanes of the warp reduce their operands, and the highest of them applies the result. A sum of one constant
  * needs no reduction, only the number of lanes; an operation that applied twice does no more than once (and, or, minimum,
  * maximum) needs none for a value that the lanes share. They share what each has computed once, or all at the same time (`onceOf`):
  * of a loop counter, lanes that run together after they had parted may be in different iterations.
+ *
+ * Only where all lanes of a warp that have not ended come by (`enteredByWholeWarps`): they meet at the vote, which names them. Elsewhere
+ * nothing in PTX names lanes that surely meet again: those that `activemask` gives need not stay together (PTX ISA 9.0, 9.7.13.8).
  *
  * Only relaxed operations on 32 bits, without a guard, with an address that the lanes of a warp share: then the place passes
  * through fewer values, each of which it could have had if the lanes had come one after the other, and no other access is ordered by
@@ -45,6 +49,7 @@ export const uniformAtomics: Pass = (fn, ctx) => {
   return edit(
     fn,
     (d) => {
+      const whole = enteredByWholeWarps(fn);
       for (const [at, block] of fn.blocks.entries()) {
         const b = d.blockById(block.id);
         for (let n = d.first(b), next: number; n >= 0; n = next) {
@@ -53,6 +58,11 @@ export const uniformAtomics: Pass = (fn, ctx) => {
           if (!mayCombine(fn, at, x) || x.dst.some((r) => r !== NO_REG && d.useCount(r) > 0)) continue;
           const how = wayOf(fn, at, x, ctx);
           if (how === null) continue;
+          if (whole?.[at] !== 1) {
+            const why = 'no operation of PTX names the lanes of a warp that run it together';
+            ctx.remark('missed', 'atomic-combined', `${printInstr(x)}: ${why}`, { block: block.id, ins: x });
+            continue;
+          }
           if (!ctx.mayRewrite('atomic-combined', block.id, x)) return;
           ctx.remark('passed', 'atomic-combined', `${printInstr(x)}: once for the lanes that run it`, {
             block: block.id,
@@ -106,7 +116,7 @@ function combine(d: Draft, n: Ins, how: Way, ctx: PassContext): void {
     return to;
   };
   const { R, P } = RegFile;
-  const lanes = put('ACTIVEMASK', [], R, []);
+  const lanes = put('VOTE', ['ANY'], R, [PT, imm(-1)]);
   const [where, value, ...rest] = x.src;
   let applied = value;
   if (how === 'counted') {

@@ -182,7 +182,9 @@ export class FnLower extends Scopes {
   end(): void {
     const { guard, guardNot, from } = this;
     if (guard === NO_REG) return;
-    const lists = this.blocks.slice(from.block).map((b, k) => ({ ins: b.ins, first: k === 0 ? from.ins : 0 }));
+    const lists = this.blocks
+      .slice(from.block)
+      .map((b, k) => ({ ins: b.ins, first: k === 0 ? from.ins : 0 }));
     const own = lists.flatMap(({ ins, first }) => ins.slice(first));
     const writes = own.findIndex((x) => x.dst.includes(guard));
     if (writes < 0 || !own.some((x, k) => k > writes && x.guard === guard)) return;
