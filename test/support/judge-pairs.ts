@@ -1,0 +1,181 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { Ajv } from 'ajv';
+import { parse } from 'yaml';
+import { ELEMENT_BYTES, type Launch, type LaunchParam } from '../../src/sim/launch.ts';
+
+/** Two kernels, of which the second is a wrong or a right optimization of the first. */
+export interface Pair {
+  readonly id: string;
+  /** What it is about: `loops`, `floats`. */
+  readonly kind: string;
+  readonly target: string;
+  readonly before: string;
+  readonly after: string;
+  /** Whether the second does what the first cannot do. */
+  readonly wrong: boolean;
+  readonly why: string;
+  readonly shows: string;
+  readonly launch: PairLaunch | null;
+}
+
+type Value = number | string;
+
+interface PairParam {
+  readonly scalar?: string;
+  readonly value?: Value;
+  readonly words?: readonly number[];
+  readonly buffer?: string;
+  readonly length?: number;
+  readonly data?: readonly Value[];
+  readonly before?: readonly Value[];
+  readonly after?: readonly Value[];
+}
+
+interface PairLaunch {
+  readonly kernel?: string;
+  readonly grid?: readonly number[];
+  readonly block?: readonly number[];
+  readonly cluster?: readonly number[];
+  readonly 'dynamic-shared'?: number;
+  readonly ends?: Readonly<Record<Side, 'ok' | 'fault' | 'budget'>>;
+  readonly output?: Readonly<Record<Side, string>>;
+  readonly params: readonly PairParam[];
+}
+
+export const SIDES = ['before', 'after'] as const;
+export type Side = (typeof SIDES)[number];
+
+interface Written {
+  readonly id: string;
+  readonly kind?: string;
+  readonly why: string;
+  readonly target: string;
+  readonly ptx: string;
+  readonly after?: string;
+  readonly edits?: readonly { readonly replace: string; readonly by: string }[];
+  readonly wrong: boolean;
+  readonly shows?: string;
+  readonly launch?: PairLaunch;
+}
+
+const schema = JSON.parse(readFileSync(new URL('../judge/pairs.schema.json', import.meta.url), 'utf8'));
+const isValid = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(schema);
+
+const words = (text: string): string => text.replace(/\s+/g, ' ').trim();
+
+/** Texts may be written without their header, which follows from the target. */
+const whole = (text: string, target: string): string =>
+  text.includes('.version ') ? text : `.version 9.0\n.target ${target}\n.address_size 64\n${text}`;
+
+/** Applies edits, each of which must fit one place; white space in what is replaced stands for any. */
+function edited(text: string, pair: Written): string {
+  let out = text;
+  for (const { replace, by } of pair.edits ?? []) {
+    const pattern = replace
+      .trim()
+      .split(/\s+/)
+      .map((w) => w.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('\\s+');
+    const found = [...out.matchAll(new RegExp(pattern, 'g'))];
+    if (found.length !== 1)
+      throw new Error(`${pair.id}: '${replace}' occurs ${found.length} times, not once`);
+    out = out.slice(0, found[0].index) + by + out.slice(found[0].index + found[0][0].length);
+  }
+  return out;
+}
+
+/**
+ * All pairs of a folder.
+ *
+ * @throws Error that names the file and the pair if one is not as the schema says, has an edit that does not fit exactly once, has
+ *   the name of another, or changes nothing
+ */
+export function pairsIn(folder: string): Pair[] {
+  const out = new Map<string, Pair>();
+  for (const file of readdirSync(folder).sort()) {
+    if (!file.endsWith('.yaml')) continue;
+    // Pairs of one text share it by an alias: every pair may name the same one.
+    const written: unknown = parse(readFileSync(join(folder, file), 'utf8'), { maxAliasCount: -1 });
+    if (!isValid(written)) {
+      const said = isValid.errors!.map((e) => {
+        const id = (written as Partial<Written>[])[Number(e.instancePath.split('/')[1])]?.id;
+        return `${id ?? '?'}${e.instancePath}: ${e.message} ${JSON.stringify(e.params)}`;
+      });
+      throw new Error(`${file}:\n${said.join('\n')}`);
+    }
+    for (const w of written as Written[]) {
+      const before = whole(w.ptx, w.target);
+      const after = whole(w.after ?? edited(w.ptx, w), w.target);
+      if (out.has(w.id)) throw new Error(`${file}: there are two pairs '${w.id}'`);
+      if (words(before) === words(after)) throw new Error(`${file}: ${w.id} changes nothing`);
+      out.set(w.id, {
+        ...w,
+        kind: w.kind ?? basename(file, '.yaml').replace(/^right-/, ''),
+        before,
+        after,
+        shows: w.shows ?? '',
+        launch: w.launch ?? null,
+      });
+    }
+  }
+  return [...out.values()];
+}
+
+const FLOATS = new Map<Value, number>([
+  ['nan', Number.NaN],
+  ['inf', Number.POSITIVE_INFINITY],
+  ['-inf', Number.NEGATIVE_INFINITY],
+]);
+const floatOf = (value: Value): number => FLOATS.get(value) ?? Number(value);
+
+/** Values as the little-endian bytes of a buffer of at least `length` elements. */
+export function bytesOf(type: string, values: readonly Value[], length = values.length): Uint8Array {
+  const size = ELEMENT_BYTES[type];
+  if (size === undefined) throw new Error(`there is no type '${type}'`);
+  const bytes = new Uint8Array(size * Math.max(length, values.length));
+  const view = new DataView(bytes.buffer);
+  values.forEach((value, k) => {
+    if (type === 'f32') view.setFloat32(size * k, floatOf(value), true);
+    else if (type === 'f64') view.setFloat64(size * k, floatOf(value), true);
+    else {
+      const bits = BigInt.asUintN(8 * size, BigInt(value));
+      for (let i = 0; i < size; i++) view.setUint8(size * k + i, Number((bits >> BigInt(8 * i)) & 0xffn));
+    }
+  });
+  return bytes;
+}
+
+const shape = (given: readonly number[] | undefined): readonly [number, number, number] => [
+  given?.[0] ?? 1,
+  given?.[1] ?? 1,
+  given?.[2] ?? 1,
+];
+
+/** The launch of a pair for the simulator, which expects what one of the two kernels leaves. */
+export function launchOfPair(launch: PairLaunch, kernel: string, side: Side): Launch {
+  const params = launch.params.map((p): LaunchParam => {
+    if (p.words !== undefined) return { kind: 'bytes', bytes: bytesOf('u32', p.words) };
+    if (p.scalar !== undefined) {
+      const type = p.scalar;
+      const value = type.startsWith('f') ? floatOf(p.value!) : BigInt(p.value!);
+      return { kind: 'scalar', type, value };
+    }
+    const type = p.buffer!;
+    const bytes = bytesOf(type, p.data ?? [], Math.max(p.length ?? 0, p.before?.length ?? 0, 1));
+    const length = bytes.length / ELEMENT_BYTES[type];
+    const left = p[side] ?? (side === 'after' ? p.before : undefined);
+    const expect = left === undefined ? null : bytes.slice();
+    if (left !== undefined) expect!.set(bytesOf(type, left).subarray(0, bytes.length));
+    return { kind: 'buffer', type, length, bytes, expect, tolerance: 0 };
+  });
+  return {
+    name: kernel,
+    kernel,
+    grid: shape(launch.grid),
+    block: shape(launch.block),
+    ...(launch.cluster === undefined ? {} : { cluster: shape(launch.cluster) }),
+    dynamicShared: launch['dynamic-shared'] ?? 0,
+    params,
+  };
+}
