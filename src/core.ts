@@ -9,12 +9,13 @@ import type { Journal } from './engine/journal.ts';
 import { host, type PipelineOptions, runPipeline } from './engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError } from './ir/diagnostic.ts';
 import type { Program } from './ir/program.ts';
+import type { EffortName } from './judge/effort.ts';
+import { type Judgement, judgeKernel } from './judge/judge.ts';
 import type { PtxModule } from './ptx/ast.ts';
 import { emitPtx } from './ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from './ptx/emit/table.ts';
 import { paramBase, refuseErrors, targetFor } from './read.ts';
 import { type Launch, type LaunchOptions, type LaunchResult, runLaunch } from './sim/launch.ts';
-import { type OpenComparison, sameOpenWorld } from './sim/open-world.ts';
 import { type ShippedSpecs, shippedSpecFiles, specsOf, withSpec } from './spec/collect.ts';
 import { readSpec } from './spec/document.ts';
 import { issueDiagnostics } from './spec/issue-diagnostics.ts';
@@ -40,10 +41,10 @@ export type { Isa, Opcode } from './ir/opcode.ts';
 export type { Operand, Reg } from './ir/operand.ts';
 export type { Block, Fn, Instr, Program } from './ir/program.ts';
 export { printFn, printInstr, printProgram } from './ir/text.ts';
+export type { Judgement } from './judge/judge.ts';
 export type { PtxModule } from './ptx/ast.ts';
 export { baseTarget, paramBase, type Read, readOri, readPtx, targetOf } from './read.ts';
 export type { Launch, LaunchOptions, LaunchParam, LaunchResult } from './sim/launch.ts';
-export type { OpenComparison } from './sim/open-world.ts';
 export type { ShippedSpecs } from './spec/collect.ts';
 export { phaseIndex } from './spec/phase-names.ts';
 export type { Plan, PlanPhase, ResolvedKnob } from './spec/plan.ts';
@@ -124,9 +125,18 @@ export const simulate = (
   options: LaunchOptions = {},
 ): LaunchResult => runLaunch(program, plan.isa, launch, paramBase(plan), options);
 
-/** Compares the behaviour of a kernel before and after in an open world, where every address exists, so no launch is needed. */
-export const compare = (before: Program, after: Program, kernel: string, plan: Plan): OpenComparison =>
-  sameOpenWorld(before, after, kernel, paramBase(plan));
+/**
+ * Compares the behaviour of a kernel before and after in open worlds, where every address exists, so no launch is needed.
+ *
+ * @param effort how many worlds are tried: `orrery opt --check auto` takes `medium`
+ */
+export const compare = (
+  before: Program,
+  after: Program,
+  kernel: string,
+  plan: Plan,
+  effort: EffortName = 'high',
+): Judgement => judgeKernel(before, after, kernel, paramBase(plan), { effort });
 
 /** How PTX is written. */
 export interface WriteOptions {

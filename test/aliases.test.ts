@@ -5,12 +5,12 @@ import { assemble } from '../src/cli/ptxas-run.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import type { Program } from '../src/ir/program.ts';
 import { parseProgram, printProgram } from '../src/ir/text.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { paramBase } from '../src/read.ts';
 import { type LaunchResult, runLaunch } from '../src/sim/launch.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { withoutSsa } from '../src/ssa/program.ts';
 import { hasPtxas } from './support/ptxas.ts';
@@ -79,7 +79,7 @@ it.each([[[]], [['inline']]])(
         Array.from({ length: 32 }, (_, t) => t + 14),
       );
     }
-    expect(sameOpenWorld(before, after, 'k', paramBase(plan)).differences).toEqual([]);
+    expect(judgeKernel(before, after, 'k', paramBase(plan)).differences).toEqual([]);
   },
 );
 

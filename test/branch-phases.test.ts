@@ -4,11 +4,11 @@ import { runPipeline } from '../src/engine/pipeline.ts';
 import { withFunction } from '../src/ir/edit.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { type Check, nestedConditions, withoutCheck } from '../src/passes/nested-conditions.ts';
 import type { Pass } from '../src/passes/pass.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { hasWork } from '../src/spec/phases.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
@@ -248,7 +248,7 @@ BB6:\n STG [RD9+12], R1\n EXIT\n}`,
   const condition = 'ISETP.EQ P5, R4, RZ';
   const run = (pass: Pass, fn: Fn): Fn => pass(fn, testContext(fn, { params: { 'max-loss': 99 } }));
   const differences = (program: Program, out: Fn): number =>
-    sameOpenWorld(program, withFunction(program, out), 'k', BASE, {
+    judgeKernel(program, withFunction(program, out), 'k', BASE, {
       grid: [1, 1, 1],
       block: [16, 1, 1],
       budget: 20_000,

@@ -9,7 +9,7 @@ import type { Fn, Instr } from '../src/ir/program.ts';
 import { parseFn, printInstr } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
 import { Machine } from '../src/sim/machine.ts';
-import { OpenMemory } from '../src/sim/memory.ts';
+import { contentsFor, OpenMemory } from '../src/sim/open-memory.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { programOf } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
@@ -35,7 +35,13 @@ function runClaims(fn: Fn, agreement: Agreement): void {
     seed: 1,
     slice: 150,
   } as const;
-  const m = new Machine(programOf(fn), fn, opts, new OpenMemory(1), new DataView(new ArrayBuffer(0x1000)));
+  const m = new Machine(
+    programOf(fn),
+    fn,
+    opts,
+    new OpenMemory(contentsFor(1)),
+    new DataView(new ArrayBuffer(0x1000)),
+  );
   m.run(fn);
   expect(agreement.faults).toEqual([]);
 }

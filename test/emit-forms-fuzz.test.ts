@@ -5,10 +5,10 @@ import type { Program } from '../src/ir/program.ts';
 import { parseProgram } from '../src/ir/text.ts';
 
 import { verifyProgram } from '../src/ir/verify.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { planProducts } from '../src/ptx/emit/products.ts';
 import { paramBase, readPtx } from '../src/read.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { runs } from './support/size.ts';
 import { planWith, shipped } from './support/specs.ts';
 
@@ -205,7 +205,7 @@ it('products, bytes and narrow loads do the same in the form that they are writt
       if (/prmt/.test(text)) seen.bytes++;
       if (/ld\.global\.s/.test(text)) seen.signed++;
       const back = readPtx(text, plan).program;
-      const { differences } = sameOpenWorld(program, back, 'k', base, {
+      const { differences } = judgeKernel(program, back, 'k', base, {
         grid: [1, 1, 1],
         block: [32, 1, 1],
         seeds: [1],

@@ -12,13 +12,13 @@ import { printMnemonic } from '../src/ir/print.ts';
 import type { Program } from '../src/ir/program.ts';
 import { parseFn, parseProgram, printFn, printProgram } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage, verifyProgram } from '../src/ir/verify.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { checkPtx } from '../src/ptx/check.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { type Launch, runLaunch } from '../src/sim/launch.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { loadShipped, makePlan, ROOT } from '../src/spec/node.ts';
 import { renameWebs } from '../src/ssa/webs.ts';
 import { foreignPage, PAGE } from '../src/tools/foreign-table.ts';
@@ -345,7 +345,7 @@ describe('a register that is read and written', () => {
     const out = runPass('convert-mov-phi', fn, { ...testContext(fn), program });
     expect(verifyFn(out).map(verifyMessage)).toEqual([]);
     const after = withFunction(program, out);
-    expect(sameOpenWorld(program, after, 'k', BASE).differences).toEqual([]);
+    expect(judgeKernel(program, after, 'k', BASE).differences).toEqual([]);
     const { text } = emitPtx(after, { table, paramBase: BASE, module: null });
     return { ori: printFn(out, { locs: false }), text };
   }
@@ -434,7 +434,7 @@ mov.u64 %rd2, 3;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\nsetp.ne.u32 %p1, %r1, 7
     const { module, program, diagnostics } = lowered(kernel([begin, ...lines, end].join('\n')));
     expect(diagnostics).toEqual([]);
     const last = runPipeline(program, m.plan!).last;
-    expect(sameOpenWorld(program, last, 'k', paramBase).differences).toEqual([]);
+    expect(judgeKernel(program, last, 'k', paramBase).differences).toEqual([]);
     const e = emitPtx(last, { table, paramBase, module });
     return { text: e.text, kept: e.diagnostics.map((x) => x.message), program };
   }
@@ -527,7 +527,7 @@ describe('passes', () => {
     expect(diagnostics).toEqual([]);
     const out = (await runPipeline(program, plan)).last;
     expect(verifyProgram(out).map(verifyMessage)).toEqual([]);
-    const { differences } = sameOpenWorld(program, out, 'k', paramBase);
+    const { differences } = judgeKernel(program, out, 'k', paramBase);
     return { text: emitPtx(out, { table, paramBase, module }).text, differences };
   };
   const count = (text: string, what: RegExp): number => [...text.matchAll(what)].length;
@@ -603,7 +603,7 @@ describe('running', () => {
     const text = kernel(body);
     const a = lowered(text).program;
     const b = lowered(change(text)).program;
-    return sameOpenWorld(a, b, 'k', paramBase).differences;
+    return judgeKernel(a, b, 'k', paramBase).differences;
   };
   const body = `ld.param.u64 %rd1, [k_p];
 cvta.to.global.u64 %rd2, %rd1;
@@ -649,7 +649,7 @@ $T:
 mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
 @!%p2 bra $T;`),
     );
-    const r = sameOpenWorld(program, program, 'k', paramBase);
+    const r = judgeKernel(program, program, 'k', paramBase);
     expect([r.same, r.partial]).toEqual([true, false]);
   });
 
@@ -710,7 +710,7 @@ describe('any kernel', () => {
         if (printProgram(last).includes('FOREIGN')) some++;
         const { name } = program.functions[0];
         const worlds = { grid: [1, 1, 1], block: [2, 1, 1], budget: 4000, seeds: [1, 2] } as const;
-        const { differences, partial } = sameOpenWorld(program, last, name, BASE, worlds);
+        const { differences, partial } = judgeKernel(program, last, name, BASE, worlds);
         // Of runs that do not end, logs of stores are compared, where one that nobody reads is missed.
         if (!partial) expect(differences, `${printProgram(program)}\n${printProgram(last)}`).toEqual([]);
       }),
@@ -742,7 +742,7 @@ describe.each(files)('%s', (file) => {
     const out = runPipeline(program, m.plan!).last;
     expect(verifyProgram(out).map(verifyMessage)).toEqual([]);
     for (const f of program.functions) {
-      const r = sameOpenWorld(program, out, f.name, base, { budget: 60_000 });
+      const r = judgeKernel(program, out, f.name, base, { effort: 'low' });
       expect([f.name, r.differences]).toEqual([f.name, []]);
     }
     const { text, diagnostics: kept } = emitPtx(out, { table, paramBase: base, module });

@@ -3,7 +3,7 @@ import { it } from 'vitest';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { programOf } from './support/context.ts';
 import { countedLoops } from './support/counted-loops.ts';
 import { expectNone } from './support/expect-none.ts';
@@ -39,7 +39,7 @@ function check(fn: Fn, n: number, world: typeof THREAD | typeof WARP, mayEndLate
   const plan = randomPlan(n);
   const program = programOf(fn);
   const { last } = runPipeline(program, plan, { verify: true });
-  const { differences, partial } = sameOpenWorld(program, last, fn.name, 0x160, world);
+  const { differences, partial } = judgeKernel(program, last, fn.name, 0x160, world);
   // Of a program that does not end, stores that are overwritten may be gone: what it leaves in memory is never seen.
   if (partial && mayEndLate) return;
   expectNone(differences, `plan ${n} ${plan.hash}`, fn, last.functions[0]);

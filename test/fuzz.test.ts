@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { host, runPipeline } from '../src/engine/pipeline.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { runLaunch } from '../src/sim/launch.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { loadShipped } from '../src/spec/node.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
 import { resolve } from '../src/spec/resolve.ts';
@@ -76,7 +76,7 @@ it('random legal orders keep every kernel right, with profiles and without', () 
         if (last.functions.some((f) => f.attrs.counts.length > 0)) counted++;
         const ran = runLaunch(last, r.plan.isa, launch, 0x160, { budget: 2_000_000 });
         expect([ran.status, ran.error]).toEqual(['ok', null]);
-        const open = sameOpenWorld(program, last, launch.kernel, 0x160, { seeds: [1], budget: 20_000 });
+        const open = judgeKernel(program, last, launch.kernel, 0x160, { seeds: [1], budget: 20_000 });
         expect(open.differences).toEqual([]);
       },
     ),
@@ -123,7 +123,7 @@ it('shuffles that keep the constraints keep every kernel right: what one phase n
         const ran = runLaunch(last, r.plan!.isa, launch, 0x160, { budget: 2_000_000 });
         if (ran.status !== 'ok' && !(await tooLong(name)))
           failed.push(`${seed} ${name}: ${ran.status} ${ran.error}`);
-        const open = sameOpenWorld(program, last, launch.kernel, 0x160, { seeds: [1], budget: 20_000 });
+        const open = judgeKernel(program, last, launch.kernel, 0x160, { seeds: [1], budget: 20_000 });
         if (open.differences.length > 0) failed.push(`${seed} ${name}: ${open.differences[0]}`);
       } catch (e) {
         failed.push(`${seed} ${name}: ${e instanceof Error ? e.message : String(e)}`);

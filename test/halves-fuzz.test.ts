@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { assemble } from '../src/cli/ptxas-run.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
 import { paramBase, readPtx } from '../src/read.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { seeds } from './support/size.ts';
 import { planWith, shipped } from './support/specs.ts';
@@ -138,7 +138,7 @@ describe('halves and words in one kernel', () => {
       expect(out.diagnostics, text).toEqual([]);
       if (out.text.includes('%rh')) halves++;
       const { program: again } = readPtx(out.text, plan, 'k.ptx');
-      const { differences } = sameOpenWorld(program, again, 'k', paramBase(plan), {
+      const { differences } = judgeKernel(program, again, 'k', paramBase(plan), {
         grid: [1, 1, 1],
         block: [32, 1, 1],
       });

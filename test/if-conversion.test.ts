@@ -6,7 +6,7 @@ import { regOf } from '../src/ir/operand.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { constructSsa } from '../src/ssa/construct.ts';
 import { leaveSsa } from '../src/ssa/leave.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
@@ -162,7 +162,7 @@ describe.each(['nested-conditions', 'predication'])('%s', (name) => {
       expect(verifySsa(out).map(verifyMessage), text).toEqual([]);
       const program = inProgram(fn);
       for (const other of [out, leaveSsa(out, isa)]) {
-        const compared = sameOpenWorld(program, withFunction(program, other), fn.name, BASE, one);
+        const compared = judgeKernel(program, withFunction(program, other), fn.name, BASE, one);
         expect(compared.differences, text).toEqual([]);
       }
       // Limits go by estimates, which are others for another flow graph.
@@ -189,7 +189,7 @@ it('predication ends functions where branches led to their end, and keeps what s
     expect(verifySsa(out).map(verifyMessage), text).toEqual([]);
     const program = inProgram(fn);
     for (const other of [out, leaveSsa(out, isa)]) {
-      const compared = sameOpenWorld(program, withFunction(program, other), fn.name, BASE, one);
+      const compared = judgeKernel(program, withFunction(program, other), fn.name, BASE, one);
       expect(compared.differences, text).toEqual([]);
     }
     expect(runPass('predication', out, testContext(out, opts)) === out, text).toBe(true);

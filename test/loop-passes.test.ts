@@ -6,8 +6,8 @@ import { runPipeline } from '../src/engine/pipeline.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
+import { type JudgeOptions, judgeKernel } from '../src/judge/judge.ts';
 import { splitControlFlow } from '../src/passes/split-control-flow.ts';
-import { type OpenCheckOptions, sameOpenWorld } from '../src/sim/open-world.ts';
 import type { Plan, Step } from '../src/spec/plan.ts';
 import { constructSsa } from '../src/ssa/construct.ts';
 import { leaveSsa } from '../src/ssa/leave.ts';
@@ -51,9 +51,9 @@ function apply(name: string, fn: Fn, counts: Counts, params: Record<string, unkn
 
 const WARPS = { budget: 20_000, seeds: [1, 2] } as const;
 
-function expectSameWorld(before: Fn, after: Fn, options: OpenCheckOptions): void {
+function expectSameWorld(before: Fn, after: Fn, options: JudgeOptions): void {
   if (before === after) return;
-  const { differences } = sameOpenWorld(programOf(before), programOf(after), before.name, 0x160, options);
+  const { differences } = judgeKernel(programOf(before), programOf(after), before.name, 0x160, options);
   expectNone(differences, before, after);
 }
 
@@ -359,7 +359,7 @@ describe('loop-fusion', () => {
       expectNone(verifySsa(out).map(verifyMessage), fn, out);
       const [before, after] = [fn, out].map((f) => ({ ...programOf(f), variables: shared }));
       const options = { grid: [1, 1, 1], block: [32, 1, 1], budget: 20_000, seeds: [1, 2] } as const;
-      expectNone(sameOpenWorld(before, after, fn.name, 0x160, options).differences, fn, out);
+      expectNone(judgeKernel(before, after, fn.name, 0x160, options).differences, fn, out);
     }
   });
 

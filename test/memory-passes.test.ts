@@ -3,7 +3,7 @@ import { withFunction } from '../src/ir/edit.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
@@ -27,7 +27,7 @@ function check(name: string, program: Program, params = {}): boolean {
   const fn = out.functions[0];
   expect(verifyFn(fn, undefined, { controlLast: true }).map(verifyMessage), printFn(fn)).toEqual([]);
   expect(verifySsa(fn).map(verifyMessage), printFn(fn)).toEqual([]);
-  const compared = sameOpenWorld(program, out, fn.name, BASE, one);
+  const compared = judgeKernel(program, out, fn.name, BASE, one);
   expect(compared.differences, `${printFn(program.functions[0])}\n${printFn(fn)}`).toEqual([]);
   const again = after(name, out, {}, params).functions[0];
   expect(printFn(again), printFn(fn)).toBe(printFn(fn));

@@ -5,8 +5,8 @@ import { cloneBlocks, edit } from '../src/ir/draft/index.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
+import { type JudgeOptions, judgeKernel } from '../src/judge/judge.ts';
 import { splitControlFlow } from '../src/passes/split-control-flow.ts';
-import { type OpenCheckOptions, sameOpenWorld } from '../src/sim/open-world.ts';
 import { constructSsa } from '../src/ssa/construct.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { renameWebs } from '../src/ssa/webs.ts';
@@ -69,9 +69,9 @@ const doubled = (fn: Fn, which: number): Fn => {
 const WARPS = { budget: 20_000, seeds: [1, 2] } as const;
 const THREAD = { grid: [1, 1, 1], block: [1, 1, 1], budget: 3000, seeds: [1, 2] } as const;
 
-function expectSameWorld(before: Fn, after: Fn, options: OpenCheckOptions): void {
+function expectSameWorld(before: Fn, after: Fn, options: JudgeOptions): void {
   if (before === after) return;
-  const { differences } = sameOpenWorld(programOf(before), programOf(after), before.name, 0x160, options);
+  const { differences } = judgeKernel(programOf(before), programOf(after), before.name, 0x160, options);
   expectNone(differences, before, after);
 }
 

@@ -7,7 +7,7 @@ import { pressureOf } from '../src/analysis/pressure.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { constructSsa } from '../src/ssa/construct.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { programOf, testContext } from './support/context.ts';
@@ -143,7 +143,7 @@ describe('movement of instructions', () => {
       const out = check(fn, WAYS[seed % WAYS.length], counts);
       if (out === fn) continue;
       const options = { grid: [1, 1, 1], block: [8, 1, 1], budget: 20_000, seeds: [1] } as const;
-      const { differences } = sameOpenWorld(programOf(fn), programOf(out), 'k', 0x160, options);
+      const { differences } = judgeKernel(programOf(fn), programOf(out), 'k', 0x160, options);
       expect(differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
     }
   });
@@ -156,7 +156,7 @@ describe('movement of instructions', () => {
       if (verifySsa(fn).length > 0) continue;
       const params = WAYS[seed % WAYS.length];
       const { fn: out } = apply(fn, params, {}, program);
-      const { differences } = sameOpenWorld(program, { ...program, functions: [out] }, fn.name, 0x160, one);
+      const { differences } = judgeKernel(program, { ...program, functions: [out] }, fn.name, 0x160, one);
       expect(differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
     }
   });

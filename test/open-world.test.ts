@@ -4,10 +4,14 @@ import { hashText } from '../src/ir/hash.ts';
 import { modOf, withMods } from '../src/ir/opcode.ts';
 import { Kind, type Operand } from '../src/ir/operand.ts';
 import { type Fn, type Instr, newShape, type Program } from '../src/ir/program.ts';
+import { poolOf } from '../src/judge/constants.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
+import { runIn, sharedPlaces } from '../src/judge/run.ts';
+import { worldOf } from '../src/judge/world.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
-import { OpenMemory } from '../src/sim/memory.ts';
-import { openWorld, sameOpenWorld } from '../src/sim/open-world.ts';
+import { FramePool } from '../src/sim/frames.ts';
+import { contentsFor, OpenMemory } from '../src/sim/open-memory.ts';
 import { pointerLoads } from '../src/sim/used-as.ts';
 import { testIsa } from './support/isa.ts';
 import { Random } from './support/meaning.ts';
@@ -31,14 +35,29 @@ function programs(): Program[] {
 }
 
 it('what keeps a kernel from running is told by its kind and by what it is about', () => {
-  const opts = { seed: 1, grid: [1, 1, 1], block: [1, 1, 1], budget: 100 } as const;
+  const shape = { grid: [1, 1, 1], block: [1, 1, 1], cluster: null, only: null } as const;
+  const world = worldOf({ name: 'one', seed: 1, shape, budget: 100 });
   const run = (p: Program, name = 'k') =>
-    openWorld(
-      p,
-      name,
-      { parameters: new Set(), floatParameters: new Map(), words: new Set(), floats: new Set() },
-      BASE,
-      opts,
+    runIn(
+      {
+        program: p,
+        kernel: name,
+        paramBase: BASE,
+        pool: poolOf([]),
+        sharedAt: sharedPlaces(p),
+        promises: false,
+        dead: new Set(),
+        frames: new FramePool(),
+      },
+      world,
+      {
+        parameters: new Set(),
+        floatParameters: new Map(),
+        words: new Set(),
+        floats: new Set(),
+        offsets: new Set(),
+        doubles: new Set(),
+      },
     ).fault;
   const lost = run(kernel('MOV.64 RD2, &nowhere\nEXIT'));
   expect([lost?.kind, lost?.subject]).toEqual(['symbol', 'nowhere']);
@@ -48,7 +67,7 @@ it('what keeps a kernel from running is told by its kind and by what it is about
 });
 
 it('an open world has every address, the one before the first too', () => {
-  const m = new OpenMemory(1);
+  const m = new OpenMemory(contentsFor(1));
   const { view, at } = m.place(-8, 4, true);
   view.setInt32(at, 7, true);
   expect(m.place(-8, 4, false).view.getInt32(at, true)).toBe(7);
@@ -149,7 +168,7 @@ describe('wrong optimizations are detected without a launch file', () => {
         const wrong = make();
         const after = { ...k.p, functions: k.p.functions.map((f) => (f === k.fn ? wrong : f)) };
         tried++;
-        if (sameOpenWorld(k.p, after, k.fn.name, BASE, { budget: 15_000 }).same) missed.push(k.fn.name);
+        if (judgeKernel(k.p, after, k.fn.name, BASE, { budget: 15_000 }).same) missed.push(k.fn.name);
       }
     expect(tried).toBeGreaterThan(5);
     expect(1 - missed.length / tried, missed.join(' ')).toBeGreaterThan(SHARE[name]);
@@ -169,8 +188,8 @@ EXIT`);
     const p = list(0);
     expect(pointerLoads(p.functions[0]).size).toBe(2);
     const none = { seeds: [1, 2, 3] };
-    expect(sameOpenWorld(p, list(0), 'k', BASE, none)).toMatchObject({ same: true, partial: false });
-    expect(sameOpenWorld(p, list(8), 'k', BASE, none).same).toBe(false);
+    expect(judgeKernel(p, list(0), 'k', BASE, none)).toMatchObject({ same: true, partial: false });
+    expect(judgeKernel(p, list(8), 'k', BASE, none).same).toBe(false);
     const narrow = kernel(`LDG.V2 {R14, R15}, [RD3+0x8]
 PAIR RD4, R14, R15
 LDG.B64 RD5, [RD4+0x8]
@@ -179,7 +198,7 @@ PAIR RD6, R16, R17
 STG.B64 [RD5+0x10], RD6
 STG [RD4], R2
 EXIT`);
-    expect(sameOpenWorld(p, narrow, 'k', BASE, none).differences).toEqual([]);
+    expect(judgeKernel(p, narrow, 'k', BASE, none).differences).toEqual([]);
   });
 
   it('a fault ends its warp alone, and what the others do is compared', () => {
@@ -194,9 +213,9 @@ ISETP.LT.U32 P16, R2, ${n}
 @P16 BPT.TRAP
 EXIT`);
     const p = trapIn(32, 1);
-    expect(sameOpenWorld(p, p, 'k', BASE).same).toBe(true);
-    expect(sameOpenWorld(p, trapIn(32, 2), 'k', BASE).same).toBe(false);
-    expect(sameOpenWorld(p, trapIn(0, 1), 'k', BASE).same).toBe(false);
+    expect(judgeKernel(p, p, 'k', BASE).same).toBe(true);
+    expect(judgeKernel(p, trapIn(32, 2), 'k', BASE).same).toBe(false);
+    expect(judgeKernel(p, trapIn(0, 1), 'k', BASE).same).toBe(false);
   });
 });
 
@@ -217,9 +236,9 @@ EXIT`);
     const o = { budget: 200_000 };
     const p = racing(3000, 3);
     const slower = racing(3000, 3, 'IADD3 R17, R14, 1\nIADD3 R17, R17, 2');
-    expect(sameOpenWorld(p, slower, 'k', BASE, o)).toMatchObject({ same: true, raced: true });
-    expect(sameOpenWorld(p, racing(3000, 4), 'k', BASE, o).same).toBe(false);
-    expect(sameOpenWorld(p, p, 'k', BASE, o).raced).toBe(false);
+    expect(judgeKernel(p, slower, 'k', BASE, o)).toMatchObject({ same: true, raced: true });
+    expect(judgeKernel(p, racing(3000, 4), 'k', BASE, o).same).toBe(false);
+    expect(judgeKernel(p, p, 'k', BASE, o).raced).toBe(false);
   });
 
   // A warp writes what the other reads: before it, or after it where the warp has ended within its turn.
@@ -235,9 +254,11 @@ IADD3 R15, R15, ${add}
 STG [RD3], R15
 EXIT`);
   it('warps that race once they are short are compared one alone', () => {
-    const p = overwriting(15_000, 0);
-    expect(sameOpenWorld(p, overwriting(10, 0), 'k', BASE)).toMatchObject({ same: true, raced: true });
-    expect(sameOpenWorld(p, overwriting(10, 1), 'k', BASE).same).toBe(false);
+    // Longer than the turn of a warp.
+    const p = overwriting(7000, 0);
+    const o = { budget: 200_000 };
+    expect(judgeKernel(p, overwriting(10, 0), 'k', BASE, o)).toMatchObject({ same: true, raced: true });
+    expect(judgeKernel(p, overwriting(10, 1), 'k', BASE, o).same).toBe(false);
   });
 
   it('a warp that waits for another one does not race with it', () => {
@@ -256,8 +277,8 @@ BB4:
 MOV R15, 5
 STG [RD1], R15
 EXIT`);
-    expect(sameOpenWorld(waiting(17), waiting(17), 'k', BASE).same).toBe(true);
-    expect(sameOpenWorld(waiting(17), waiting(18), 'k', BASE).same).toBe(false);
+    expect(judgeKernel(waiting(17), waiting(17), 'k', BASE).same).toBe(true);
+    expect(judgeKernel(waiting(17), waiting(18), 'k', BASE).same).toBe(false);
   });
 
   // Half of a warp counts in memory what the other half reads, which has its turn when the first half's is over.
@@ -278,8 +299,8 @@ EXIT`);
   it('lanes of a warp that race are compared one alone', () => {
     const p = halves();
     const slower = halves('IADD3 R17, R14, 1\nIADD3 R17, R17, 2');
-    expect(sameOpenWorld(p, slower, 'k', BASE)).toMatchObject({ same: true, raced: true });
-    expect(sameOpenWorld(p, halves('STG [RD3], R2'), 'k', BASE).same).toBe(false);
+    expect(judgeKernel(p, slower, 'k', BASE)).toMatchObject({ same: true, raced: true });
+    expect(judgeKernel(p, halves('STG [RD3], R2'), 'k', BASE).same).toBe(false);
   });
 
   // A lane reads what its neighbour writes: before that, or behind its own store, which is the same for it alone.
@@ -292,11 +313,11 @@ EXIT`);
   it('lanes that run in step and race are compared one alone, in a result with uniform registers as well', () => {
     const p = neighbours('store');
     const o = { grid: [1, 1, 1], block: [32, 1, 1] } as const;
-    expect(sameOpenWorld(p, neighbours('load'), 'k', BASE, o)).toMatchObject({ same: true, raced: true });
-    expect(sameOpenWorld(p, neighbours('load', 1), 'k', BASE, o).same).toBe(false);
+    expect(judgeKernel(p, neighbours('load'), 'k', BASE, o)).toMatchObject({ same: true, raced: true });
+    expect(judgeKernel(p, neighbours('load', 1), 'k', BASE, o).same).toBe(false);
     // The result may have uniform registers, too.
     const uniform = neighbours('load', 0, 'MOV UR9, 7');
-    expect(sameOpenWorld(p, uniform, 'k', BASE, o)).toMatchObject({ same: true, raced: true });
+    expect(judgeKernel(p, uniform, 'k', BASE, o)).toMatchObject({ same: true, raced: true });
   });
 
   // The first thread of each warp takes a number, then another one, and stores the second where the first says; it never ends.
@@ -326,8 +347,8 @@ BRA BB4`);
   it('warps that race and never end are compared one alone', () => {
     const o = { grid: [1, 1, 1], budget: 60_000 } as const;
     const p = numbered(500, 1);
-    expect(sameOpenWorld(p, numbered(5, 10_000), 'k', BASE, o)).toMatchObject({ same: true, raced: true });
-    expect(sameOpenWorld(p, numbered(5, 10_000, 1), 'k', BASE, o).same).toBe(false);
+    expect(judgeKernel(p, numbered(5, 10_000), 'k', BASE, o)).toMatchObject({ same: true, raced: true });
+    expect(judgeKernel(p, numbered(5, 10_000, 1), 'k', BASE, o).same).toBe(false);
   });
 
   it('what a shuffle reads from a lane that takes no part does not hang on registers', () => {
@@ -341,9 +362,9 @@ SHFL.DOWN R16, P17, R14, 8, 31, 15
 STG [RD3], R16
 BB2:
 EXIT`);
-    expect(sameOpenWorld(reads(''), reads('IADD3 R18, R14, 77'), 'k', BASE).same).toBe(true);
+    expect(judgeKernel(reads(''), reads('IADD3 R18, R14, 77'), 'k', BASE).same).toBe(true);
     const moved = reads('@P15 IADD3 R14, R14, 1');
-    expect(sameOpenWorld(reads(''), moved, 'k', BASE).differences).toEqual([]);
+    expect(judgeKernel(reads(''), moved, 'k', BASE).differences).toEqual([]);
   });
 });
 
@@ -354,7 +375,7 @@ describe('odd kernels', () => {
     expect(diagnostics).toEqual([]);
     return lowerPtx(m, { isa, paramBase: BASE, sm: 'sm_80' }).program;
   };
-  const same = (a: Program, b: Program) => sameOpenWorld(a, b, 'k', BASE);
+  const same = (a: Program, b: Program) => judgeKernel(a, b, 'k', BASE);
 
   it('that follow a pointer in constant memory', () => {
     const c = '.const .align 8 .u64 c;';
@@ -416,7 +437,7 @@ describe('odd kernels', () => {
       `L: ld.global.u32 %r3, [%rd1];\nadd.u32 %r3, %r3, 1;\n${more}\nst.global.u32 [%rd1], %r3;\nbra L;`;
     const slow = of(body('xor.b32 %r4, %r3, %r2;\nxor.b32 %r5, %r4, %r3;'));
     // More than warps run at a time, so that each sees what the others left.
-    const r = sameOpenWorld(slow, of(body('')), 'k', BASE, { budget: 60_000, seeds: [1] });
+    const r = judgeKernel(slow, of(body('')), 'k', BASE, { budget: 60_000, seeds: [1] });
     expect([r.same, r.partial]).toEqual([true, true]);
   });
 
@@ -426,11 +447,11 @@ describe('odd kernels', () => {
     const kernel = of(body('st.global.u32 [%rd3], 5;', 7));
     // 2 blocks of 2 warps: enough for the stores, not for the end.
     const o = { budget: 3000 };
-    expect(sameOpenWorld(kernel, of(body('', 7)), 'k', BASE, o)).toMatchObject({
+    expect(judgeKernel(kernel, of(body('', 7)), 'k', BASE, o)).toMatchObject({
       same: true,
       partial: false,
     });
-    expect(sameOpenWorld(kernel, of(body('', 8)), 'k', BASE, o).same).toBe(false);
+    expect(judgeKernel(kernel, of(body('', 8)), 'k', BASE, o).same).toBe(false);
   });
 
   it('that lose a store which another overwrites are equal, if the end is nowhere near', () => {
@@ -439,9 +460,9 @@ describe('odd kernels', () => {
     const o = { budget: 3000, seeds: [1] };
     // The first store is all that the one run shows, the last one what the other shows, which goes round less often.
     const kernel = of(body('st.global.u32 [%rd3], 5;', 7, 50));
-    const shorter = sameOpenWorld(kernel, of(body('', 7, 40)), 'k', BASE, o);
+    const shorter = judgeKernel(kernel, of(body('', 7, 40)), 'k', BASE, o);
     expect([shorter.same, shorter.partial]).toEqual([true, true]);
-    expect(sameOpenWorld(kernel, of(body('', 8, 40)), 'k', BASE, o).same).toBe(false);
+    expect(judgeKernel(kernel, of(body('', 8, 40)), 'k', BASE, o).same).toBe(false);
   });
 
   it('places that are neighbours are two, in addresses of all 64 bits too', () => {

@@ -4,7 +4,7 @@ import { runPipeline } from '../src/engine/pipeline.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { leaveSsa } from '../src/ssa/leave.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { programOf, testContext } from './support/context.ts';
@@ -60,7 +60,7 @@ describe('pipelining', () => {
       const out = apply(fn, BOUND[n % BOUND.length]);
       if (out === fn) continue;
       const options = { grid: [1, 1, 1], block: [32, 1, 1], budget: 6000, seeds: [1, 2, 3] } as const;
-      const { differences } = sameOpenWorld(
+      const { differences } = judgeKernel(
         programOf(leaveSsa(fn, isa)),
         programOf(leaveSsa(out, isa)),
         fn.name,

@@ -7,7 +7,7 @@ import { NO_REG, type Reg, regIndex, regName, regOf } from '../src/ir/operand.ts
 import type { Fn, Instr } from '../src/ir/program.ts';
 import { parseFn, printInstr } from '../src/ir/text.ts';
 import { Machine } from '../src/sim/machine.ts';
-import { OpenMemory } from '../src/sim/memory.ts';
+import { contentsFor, OpenMemory } from '../src/sim/open-memory.ts';
 import { programOf } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { kernelNames, kernelOf, runKernel } from './support/kernel-set.ts';
@@ -71,7 +71,13 @@ function runChecks(fn: Fn, checks: Checks): void {
     seed: 1,
     slice: 150,
   } as const;
-  new Machine(programOf(fn), fn, opts, new OpenMemory(1), new DataView(new ArrayBuffer(0x1000))).run(fn);
+  new Machine(
+    programOf(fn),
+    fn,
+    opts,
+    new OpenMemory(contentsFor(1)),
+    new DataView(new ArrayBuffer(0x1000)),
+  ).run(fn);
   expect(checks.faults).toEqual([]);
 }
 

@@ -28,11 +28,13 @@ const READMES = [
   'src/analysis/README.md',
   'src/engine/README.md',
   'src/engine/fidelity/README.md',
+  'src/judge/README.md',
   'src/lab/README.md',
   'src/ptx/emit/README.md',
   'src/web/README.md',
   'test/bench/gpu/README.md',
   'test/foreign/README.md',
+  'test/judge/README.md',
   'test/kernels/README.md',
 ];
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { withFunction } from '../src/ir/edit.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
@@ -65,7 +65,7 @@ it('trees of integers give what they gave, with no more operations', () => {
     expect(out.blocks[0].ins.length).toBeLessThanOrEqual(fn.blocks[0].ins.length);
     if (out.blocks[0].ins.length < fn.blocks[0].ins.length) fewer++;
     const world = { grid: [1, 1, 1], block: [4, 1, 1], budget: 2000, seeds: [1, 2] } as const;
-    const { differences } = sameOpenWorld(program, withFunction(program, out), 'k', BASE, world);
+    const { differences } = judgeKernel(program, withFunction(program, out), 'k', BASE, world);
     expect(differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
   }
   expect(changed).toBeGreaterThan(60);

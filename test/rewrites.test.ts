@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { MemoryCache } from '../src/engine/memory-cache.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import { printProgram } from '../src/ir/text.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { readPtx } from '../src/read.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { makePlan } from '../src/spec/node.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { runs } from './support/size.ts';
@@ -105,7 +105,7 @@ describe('rewrites', () => {
           expect([last!.name, last!.fn, last!.block]).toEqual([next!.name, next!.fn, next!.block]);
         }
         for (const k of b.program.functions.filter((f) => f.kind === 'entry')) {
-          const r = sameOpenWorld(b.program, some.last, k.name, 0x160, { seeds: [1], budget: 20_000 });
+          const r = judgeKernel(b.program, some.last, k.name, 0x160, { seeds: [1], budget: 20_000 });
           expect([b.name, b.phase, n, r.differences]).toEqual([b.name, b.phase, n, []]);
         }
       }),

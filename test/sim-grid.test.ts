@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Program } from '../src/ir/program.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { type LaunchResult, runLaunch } from '../src/sim/launch.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { testIsa } from './support/isa.ts';
 
 const BASE = 0x210;
@@ -87,14 +87,17 @@ describe('blocks that wait for other blocks', () => {
   it('are compared to their end', () => {
     const p = lowered(barrier('ld.volatile.global.b32 %r6, [%d5];', 2));
     const q = lowered(barrier('ld.volatile.global.b32 %r6, [%d5]; add.s32 %r11, %r6, 1;', 2));
-    expect(sameOpenWorld(p, q, 'k', BASE)).toMatchObject({ same: true, partial: false });
+    expect(judgeKernel(p, q, 'k', BASE, { effort: 'high' })).toMatchObject({ same: true, partial: false });
     const wrong = lowered(
       barrier('ld.volatile.global.b32 %r6, [%d5];', 2).replace(
         'add.s32 %r8, %r8, %r7',
         'sub.s32 %r8, %r8, %r7',
       ),
     );
-    expect(sameOpenWorld(p, wrong, 'k', BASE)).toMatchObject({ same: false, partial: false });
+    expect(judgeKernel(p, wrong, 'k', BASE, { effort: 'high' })).toMatchObject({
+      same: false,
+      partial: false,
+    });
   });
 
   it('and warps that wait for the last one of their block', () => {

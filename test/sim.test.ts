@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Program } from '../src/ir/program.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { fillBuffer } from '../src/sim/fill.ts';
 import { compareBuffers } from '../src/sim/launch.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { formatPrintf } from '../src/sim/printf.ts';
 import { BASE, kernel, run } from './support/sim-kernel.ts';
 
@@ -325,20 +325,20 @@ STG [RD3+0x40], R7
 EXIT`;
   it('finds a program equal to itself and different from one that computes something else', () => {
     const p = kernel(body);
-    expect(sameOpenWorld(p, p, 'k', BASE).same).toBe(true);
+    expect(judgeKernel(p, p, 'k', BASE).same).toBe(true);
     for (const wrong of [
       body.replace('IADD3 R7, R4, R6', 'IADD3 R7, R4, -R6'),
       body.replace('+0x40', '+0x44'),
       body.replace('STG [RD3+0x40], R7\n', ''),
       body.replace('EXIT', 'BPT.TRAP\nEXIT'),
     ])
-      expect([wrong, sameOpenWorld(p, kernel(wrong), 'k', BASE).same]).toEqual([wrong, false]);
+      expect([wrong, judgeKernel(p, kernel(wrong), 'k', BASE).same]).toEqual([wrong, false]);
   });
 
   it('compares endless kernels as far as they get', () => {
     const loop = (n: number) => kernel(`BB1:\nLDG R4, [RD3]\nIADD3 R4, R4, ${n}\nSTG [RD3], R4\nBRA BB1`);
-    const same = sameOpenWorld(loop(1), loop(1), 'k', BASE, { budget: 2000 });
+    const same = judgeKernel(loop(1), loop(1), 'k', BASE, { budget: 2000 });
     expect([same.same, same.partial]).toEqual([true, true]);
-    expect(sameOpenWorld(loop(1), loop(2), 'k', BASE, { budget: 2000 }).same).toBe(false);
+    expect(judgeKernel(loop(1), loop(2), 'k', BASE, { budget: 2000 }).same).toBe(false);
   });
 });

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { ptxTable } from '../src/cli/emit.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import type { Program } from '../src/ir/program.ts';
+import { judgeKernel } from '../src/judge/judge.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { paramBase } from '../src/read.ts';
 import { type LaunchResult, runLaunch } from '../src/sim/launch.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { withoutSsa } from '../src/ssa/program.ts';
 import { planWith, shipped } from './support/specs.ts';
@@ -101,14 +101,14 @@ describe('memory from the stack', () => {
         const r = run(p, plan, { schedule });
         expect([r.error, words(r)]).toEqual([null, SUMS]);
       }
-    expect(sameOpenWorld(program, last, 'k', paramBase(plan), { budget: 100_000 }).differences).toEqual([]);
+    expect(judgeKernel(program, last, 'k', paramBase(plan), { budget: 100_000 }).differences).toEqual([]);
   });
 
   it('open worlds see what comes behind it, in callees too', async () => {
     const plan = await planOf(0);
     const { program } = lowered(SQUARES, plan);
     const same = (text: string): boolean =>
-      sameOpenWorld(program, lowered(text, plan).program, 'k', paramBase(plan), { budget: 100_000 }).same;
+      judgeKernel(program, lowered(text, plan).program, 'k', paramBase(plan), { budget: 100_000 }).same;
     expect(same(SQUARES)).toBe(true);
     expect(same(SQUARES.replace('add.u32 %r3, %r2, %r2', 'add.u32 %r3, %r2, %r1; add.u32 %r3, %r3, 1'))).toBe(
       false,

@@ -1,11 +1,13 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
+import type { EffortName } from '../judge/effort.ts';
+import { type Judgement, judgeKernel } from '../judge/judge.ts';
 import { mostShared, paramBase, readPtx } from '../read.ts';
 import { expectsAnything, judging, runLaunch } from '../sim/launch.ts';
-import { sameOpenWorld } from '../sim/open-world.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
-import { grouped, Progress, pc } from './ui.ts';
+import { callersOf, uncalled, withCallers } from './callers.ts';
+import { failWith, grouped, Progress, pc } from './ui.ts';
 
 /** What a check found. */
 export interface Verdict {
@@ -19,50 +21,142 @@ export interface Check extends Verdict {
   readonly check: string;
 }
 
-/** Compares two programs in an open world, every kernel. */
-export function checkOpen(before: Program, after: Program, plan: Plan): Verdict {
+/** How `--check` compares without a launch: `auto` looks at fewer worlds. */
+const EFFORT_OF: Readonly<Record<string, EffortName>> = { auto: 'medium', thorough: 'high' };
+
+/** What a comparison in open worlds may take. */
+export interface CheckLimits {
+  readonly effort?: EffortName;
+  /** Milliseconds for the whole program: what is left then is not looked at. */
+  readonly milliseconds?: number;
+  /** Bytes that the process may hold, likewise. */
+  readonly bytes?: number;
+}
+
+const UNITS: Readonly<Record<string, ['milliseconds' | 'bytes', number]>> = {
+  ms: ['milliseconds', 1],
+  s: ['milliseconds', 1000],
+  min: ['milliseconds', 60_000],
+  MB: ['bytes', 1e6],
+  GB: ['bytes', 1e9],
+};
+
+/** The limits of `--check-limit`: a time (`500ms`, `10s`, `2min`), or memory of the process (`400MB`, `2GB`). */
+export function limitsOf(given: readonly string[] = []): CheckLimits {
+  const out: { milliseconds?: number; bytes?: number } = {};
+  for (const text of given) {
+    const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|min|MB|GB)$/.exec(text) ?? [];
+    const known = UNITS[unit];
+    if (known === undefined || !(Number(number) > 0))
+      failWith(
+        `--check-limit ${text} is neither a time nor an amount of memory`,
+        'such as 500ms, 10s, 2min, 400MB or 2GB',
+      );
+    out[known[0]] = Number(number) * known[1];
+  }
+  return out;
+}
+
+/** Compares two programs in open worlds: every kernel, and every function that none of them calls. */
+export function checkOpen(before: Program, after: Program, plan: Plan, limits: CheckLimits = {}): Verdict {
   const progress = new Progress();
-  const kernels = before.functions.filter((f) => f.kind === 'entry');
-  const lines: string[] = [];
-  let ok = true;
+  const { effort = 'medium', milliseconds, bytes = Number.POSITIVE_INFINITY } = limits;
+  const end = milliseconds === undefined ? Number.POSITIVE_INFINITY : performance.now() + milliseconds;
+  const given = uncalled(before).filter((f) => after.functions.some((g) => g.name === f.name));
+  const callers = callersOf(before, given, plan);
+  const [from, to] = [withCallers(before, callers), withCallers(after, callers)];
+  const kernels = from.functions.filter((f) => f.kind === 'entry');
   if (kernels.length === 0)
     return { ok: true, text: `${pc.yellow('not checked')}: there is no kernel to run` };
-  let partial = 0;
-  let raced = 0;
-  let executed = 0;
-  const limits = plan.backend.facts.limits as { 'threads-per-sm'?: number } | undefined;
+  const { 'threads-per-sm': threadsPerSm } = (plan.backend.facts.limits ?? {}) as {
+    'threads-per-sm'?: number;
+  };
+  const found = new Summary();
   for (const k of kernels) {
-    progress.update(`checking ${k.name}`);
-    const r = sameOpenWorld(before, after, k.name, paramBase(plan), {
-      threadsPerSm: limits?.['threads-per-sm'],
+    const name = k.name.replace(/^call_of_/, '');
+    const r = judgeKernel(from, to, k.name, paramBase(plan), {
+      threadsPerSm,
+      effort,
+      goOn: (world) => {
+        progress.update(`checking ${name}: ${world}`);
+        return (
+          performance.now() < end && (bytes === Number.POSITIVE_INFINITY || process.memoryUsage().rss < bytes)
+        );
+      },
     });
-    executed += r.executed;
-    if (r.partial) partial++;
-    if (r.raced) raced++;
-    if (!r.same) {
-      ok = false;
-      lines.push(`  ${k.name}: ${r.differences[0]}`);
-    }
+    found.add(name, r);
   }
   progress.done();
-  const notes = [
-    ...(partial > 0 ? [`${partial} compared only as far as the budget went`] : []),
-    ...(raced > 0
-      ? [
-          `${raced} compared with fewer threads or one lane at a time: what they do depends on the order of threads`,
-        ]
-      : []),
-  ];
-  const head = ok
-    ? `${pc.green('equal')}: ${kernels.length} kernel${kernels.length === 1 ? '' : 's'} left the same memory in open worlds (${grouped(executed)} warp instructions${notes.map((n) => `; ${n}`).join('')})`
-    : `${pc.red('DIFFERENT')}: the optimized program does something else`;
-  return { ok, text: [head, ...lines].join('\n') };
+  return found.verdict(kernels.length - callers.length, callers.length);
+}
+
+const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+
+/** What was found of all kernels of a program. */
+class Summary {
+  private readonly lines: string[] = [];
+  private partial = 0;
+  private raced = 0;
+  private left = 0;
+  private executed = 0;
+  private readonly missed: string[] = [];
+  private readonly reached = { blocks: 0, allBlocks: 0, ways: 0, allWays: 0 };
+
+  add(name: string, r: Judgement): void {
+    this.executed += r.executed;
+    if (r.partial) this.partial++;
+    if (r.raced) this.raced++;
+    if (r.left) this.left++;
+    if (!r.same) this.lines.push(`  ${name}: ${r.differences[0]}`);
+    const { reached } = r;
+    for (const key of ['blocks', 'allBlocks', 'ways', 'allWays'] as const) this.reached[key] += reached[key];
+    const unreached = reached.allBlocks - reached.blocks;
+    if (unreached > 0) {
+      const at = reached.unreached.length > 0 ? `, at line ${reached.unreached.join(', ')}` : '';
+      this.missed.push(`  ${name}: ${counted(unreached, 'block')} of ${reached.allBlocks} never ran${at}`);
+    }
+  }
+
+  verdict(kernels: number, functions: number): Verdict {
+    if (this.lines.length > 0)
+      return {
+        ok: false,
+        text: [`${pc.red('DIFFERENT')}: the optimized program does something else`, ...this.lines].join('\n'),
+      };
+    const { blocks, allBlocks, ways, allWays } = this.reached;
+    const notes = [
+      `${grouped(this.executed)} warp instructions`,
+      ...(this.partial > 0 ? [`${this.partial} compared only as far as the budget went`] : []),
+      ...(this.left > 0 ? [`${this.left} not in all worlds: the limit came first`] : []),
+      ...(this.raced > 0
+        ? [
+            `${this.raced} compared with fewer threads or one lane at a time: what they do depends on the order of threads`,
+          ]
+        : []),
+      ...(ways < allWays ? [`${ways} of ${allWays} ways of branches taken`] : []),
+    ];
+    const what = [
+      ...(kernels > 0 ? [counted(kernels, 'kernel')] : []),
+      ...(functions > 0 ? [counted(functions, 'function')] : []),
+    ].join(' and ');
+    const head =
+      blocks === allBlocks
+        ? pc.green('equal')
+        : pc.yellow(`equal where it ran, ${Math.floor((100 * blocks) / allBlocks)} % of the blocks`);
+    return {
+      ok: true,
+      text: [
+        `${head}: ${what} left the same memory in open worlds (${notes.join('; ')})`,
+        ...this.missed,
+      ].join('\n'),
+    };
+  }
 }
 
 /**
- * Checks a result, and then the PTX that is written for it, which has no other judge.
+ * Checks a result, or the PTX that is written for it, which is what runs.
  *
- * @param how `auto`, or the path of a launch
+ * @param how `auto`, `thorough`, or the path of a launch
  * @param ptx what is written; '' if that is no PTX
  */
 export async function checkResult(
@@ -71,11 +165,14 @@ export async function checkResult(
   after: Program,
   ptx: string,
   plan: Plan,
+  limits: CheckLimits = {},
 ): Promise<Verdict> {
+  const effort = EFFORT_OF[how];
   const check = (program: Program): Verdict | Promise<Verdict> =>
-    how === 'auto' ? checkOpen(before, program, plan) : checkLaunch(how, before, program, plan);
-  const found = await check(after);
-  if (!found.ok || ptx === '') return found;
+    effort === undefined
+      ? checkLaunch(how, before, program, plan)
+      : checkOpen(before, program, plan, { effort, ...limits });
+  if (ptx === '') return check(after);
   let written: Program;
   try {
     written = readPtx(ptx, plan, before.name).program;
@@ -87,8 +184,11 @@ export async function checkResult(
       text: `${pc.red('WRONG')}: the PTX that is written is no PTX: line ${line}: ${message}`,
     };
   }
-  const again = await check(written);
-  return again.ok ? found : { ok: false, text: `as written in PTX: ${again.text}` };
+  const found = await check(written);
+  if (found.ok) return found;
+  // Whose fault it is: the optimizer's, or the writer's.
+  const own = await check(after);
+  return own.ok ? { ok: false, text: `as written in PTX: ${found.text}` } : own;
 }
 
 /** Characters of output that a verdict shows. */

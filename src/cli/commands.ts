@@ -49,8 +49,13 @@ withCache(
     .option('-j, --jobs <n>', 'of several files, so many at the same time (default: 1)')
     .option('--verify', 'check every changed snapshot with the verifier and a print-parse round trip')
     .option(
-      '--check <launch.yaml|auto>',
-      'run before and after in the simulator and compare; with --emit ptx or --ptxas, the written PTX too',
+      '--check <auto|thorough|launch.yaml>',
+      'run before and after in the simulator and compare; with --emit ptx or --ptxas, after is the PTX that is written',
+      collect,
+    )
+    .option(
+      '--check-limit <10s|400MB>',
+      'of --check auto and thorough: stop there, and say so (repeatable)',
       collect,
     )
     .option('--check-each', 'with --check: compare after every phase that changed something')

@@ -38,9 +38,12 @@ const CANNOT_TELL = 125;
 /** Seconds that a command may take. */
 const TIMEOUT = 60;
 
+/** What `--check` says instead of the path of a launch. */
+const OPEN_WORLDS: ReadonlySet<string> = new Set(['auto', 'thorough']);
+
 /** The options with `--check FILE`, as `orrery opt` takes it, for a launch. */
 export const withLaunch = <T extends JudgeOptions>(o: T): T =>
-  o.check === undefined || o.check === 'auto' || o.launch !== undefined
+  o.check === undefined || OPEN_WORLDS.has(o.check) || o.launch !== undefined
     ? o
     : { ...o, check: undefined, launch: o.check };
 

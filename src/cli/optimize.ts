@@ -39,6 +39,7 @@ export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
   readonly output?: string;
   readonly verify?: boolean;
   readonly check?: readonly string[];
+  readonly checkLimit?: readonly string[];
   readonly checkEach?: boolean;
   readonly remarks?: boolean;
   readonly startAt?: string;
@@ -97,6 +98,8 @@ export function emitOf(o: OptOptions, several = false): string {
       `--json and --emit ${emit} would both print on standard output`,
       'write one of them to a file with -o',
     );
+  if (o.checkLimit !== undefined && o.check === undefined)
+    failWith('--check-limit goes with --check auto or --check thorough');
   if (o.maxLoss !== undefined) {
     percentOf(o.maxLoss, '--max-loss');
     if (emit !== 'ptx' && (emit !== 'none' || o.ptxas !== true))
@@ -200,9 +203,9 @@ export async function optimize(
       : '';
   const checks: Check[] = [];
   for (const how of o.check ?? []) {
-    const { checkResult } = await import('./checks.ts');
+    const { checkResult, limitsOf } = await import('./checks.ts');
     const verdict = await timed(spans, `check ${how}`, () =>
-      checkResult(how, input.program, result, ptx, plan),
+      checkResult(how, input.program, result, ptx, plan, limitsOf(o.checkLimit)),
     );
     checks.push({ check: how, ...verdict });
   }

@@ -1,7 +1,7 @@
 import type { Program } from '../ir/program.ts';
+import { type Judgement, judgeKernel } from '../judge/judge.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { paramBase } from '../read.ts';
-import { type OpenComparison, sameOpenWorld } from '../sim/open-world.ts';
 import type { Plan } from '../spec/plan.ts';
 
 /** A program as it was read, and the plan that breaks it. */
@@ -45,7 +45,7 @@ export const kindOfMessage = (message: string): string =>
  */
 export const RACED = ' when run with fewer threads or one lane at a time';
 
-/** Compares every kernel with its version before any phase, in open worlds (`sameOpenWorld`). */
+/** Compares every kernel with its version before any phase, in open worlds (`judgeKernel`). */
 export const openWorlds: Judge = openWorldsWithin(null);
 
 /**
@@ -56,7 +56,7 @@ export async function openWorldsAsLongAs(subject: Subject, after: Program): Prom
   let executed = 0;
   let partial = false;
   await openWorldsWithin(null, (r) => {
-    executed = Math.max(executed, r.executed);
+    executed = Math.max(executed, r.longest);
     partial ||= r.partial;
   }).judge(subject, after);
   return partial ? openWorlds : openWorldsWithin(Math.max(executed, LEAST_BUDGET));
@@ -66,7 +66,7 @@ export async function openWorldsAsLongAs(subject: Subject, after: Program): Prom
 const LEAST_BUDGET = 2000;
 
 /** @param budget warp instructions of a run, beyond which no judgement is possible; null: as many as a check allows */
-function openWorldsWithin(budget: number | null, tell: (r: OpenComparison) => void = () => {}): Judge {
+function openWorldsWithin(budget: number | null, tell: (r: Judgement) => void = () => {}): Judge {
   const judge: Judge['judge'] = ({ program, plan }, after) => {
     const limits = plan.backend.facts.limits as { 'threads-per-sm'?: number } | undefined;
     const threadsPerSm = limits?.['threads-per-sm'];
@@ -74,7 +74,7 @@ function openWorldsWithin(budget: number | null, tell: (r: OpenComparison) => vo
       if (kind !== 'entry') continue;
       if (after.functions.every((f) => f.name !== name))
         return { state: 'bad', kind: 'kernel is gone', text: `${name} is gone` };
-      const r = sameOpenWorld(program, after, name, paramBase(plan), {
+      const r = judgeKernel(program, after, name, paramBase(plan), {
         threadsPerSm,
         ...(budget !== null && { budget }),
       });

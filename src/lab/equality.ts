@@ -1,6 +1,6 @@
 import type { Program } from '../ir/program.ts';
+import { judgeKernel } from '../judge/judge.ts';
 import { paramBase } from '../read.ts';
-import { sameOpenWorld } from '../sim/open-world.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { RulesSpec } from '../spec/types.generated.ts';
 import type { KernelMeasure } from './measure.ts';
@@ -37,7 +37,7 @@ export function comparison(input: Program, last: Program, measured: KernelMeasur
   if (bad !== undefined) return { ok: false, by: 'launch', note: `${bad.file}: ${bad.why}` };
   if (measured.launches.some((l) => l.expects)) return { ok: true, by: 'launch', note: '' };
   if (input === last) return { ok: true, by: 'unchanged', note: '' };
-  const r = sameOpenWorld(input, last, measured.kernel, paramBase(plan));
+  const r = judgeKernel(input, last, measured.kernel, paramBase(plan));
   const limits = [
     ...(r.partial ? ['as far as the budget went'] : []),
     ...(r.raced ? ['with fewer threads or one lane at a time, since its result depends on their order'] : []),

@@ -9,6 +9,7 @@ export function tryRelease(b: BlockState, bar: Barrier): void {
     for (const w of b.warps) if ((~w.exited & ~(bar.lanes.get(w) ?? 0)) !== 0) return;
   }
   for (const r of bar.reductions) r.finish(bar.and, bar.or, bar.count);
+  b.onOpen?.(bar);
   for (const { warp, path } of bar.waiting) {
     path.wait = null;
     warp.state = 'ready';

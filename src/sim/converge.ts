@@ -23,6 +23,7 @@ const membersOf = (f: Frame, d: Decoded, l: number): number =>
   f.regs.i32[f.code.operands[d.k + d.ins.dst.length + d.members] + l];
 
 function run(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number): void {
+  m.watch?.execute(w, f, d, mask);
   primitives[d.primitive](m, w, f, d, mask);
   shareResults(f, d, mask);
 }

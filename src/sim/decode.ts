@@ -49,7 +49,8 @@ export interface Code {
   readonly words: number;
   /** Words of the predicate file: one for each predicate, and for each barrier register one for each lane. */
   readonly preds: number;
-  readonly image: Int32Array;
+  /** The image, with a value in all registers. */
+  imageWith(value: number): Int32Array;
   readonly predImage: Int32Array;
   readonly fixups: readonly Fixup[];
   /** Place of a register. */
@@ -197,13 +198,17 @@ function build(original: Fn): Code {
   });
   for (const p of [...fn.params, ...fn.returns]) if (p.reg !== NO_REG) placeOf(p.reg);
   words = (words + 1) & ~1;
-  const image = new Int32Array(words);
-  for (const c of constants.values())
-    for (let l = 0; l < 32; l++)
-      if (c.wide) {
-        image[c.at + 2 * l] = c.lo;
-        image[c.at + 2 * l + 1] = c.hi;
-      } else image[c.at + l] = c.lo;
+  const size = words;
+  const imageWith = (value: number): Int32Array => {
+    const image = new Int32Array(size).fill(value);
+    for (const c of constants.values())
+      for (let l = 0; l < 32; l++)
+        if (c.wide) {
+          image[c.at + 2 * l] = c.lo;
+          image[c.at + 2 * l + 1] = c.hi;
+        } else image[c.at + l] = c.lo;
+    return image;
+  };
   const predImage = new Int32Array(preds);
   predImage[1] = -1;
 
@@ -228,7 +233,7 @@ function build(original: Fn): Code {
     operands: Int32Array.from(operands),
     words,
     preds,
-    image,
+    imageWith,
     predImage,
     fixups,
     placeOf,

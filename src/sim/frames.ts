@@ -1,10 +1,10 @@
 import { Kind, type Operand } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
-import type { LaneRegs } from '../isa/lanes.ts';
 import { type Code, decode } from './decode.ts';
 import { lowest } from './masks.ts';
-import type { Frame } from './state.ts';
+import type { Frame, Slab } from './state.ts';
 import type { Symbols } from './symbols.ts';
+import type { Watch } from './watch.ts';
 
 /** Stack bytes of a thread if a launch does not set them: 64 times the CUDA driver's default. */
 const DEFAULT_STACK = 1 << 16;
@@ -31,24 +31,47 @@ export function stackLimit(functions: readonly Fn[], asked = DEFAULT_STACK): num
   return Math.max(asked, once);
 }
 
+/** Slabs that are kept for later frames, at most. */
+const MOST_FREE = 256;
+
+/** Registers that runs one after the other share, so that a short run does not pay for its room. */
+export class FramePool {
+  /** Initialised registers of each function: every run puts its own symbols and parameters in place. */
+  readonly images = new WeakMap<Code, Int32Array>();
+  readonly free: Slab[] = [];
+
+  give(slab: Slab): void {
+    if (this.free.length < MOST_FREE) this.free.push(slab);
+  }
+}
+
 /** Makes frames, with constants and symbols in their registers, and recycles them. */
 export class Frames {
   private readonly symbols: Symbols;
   /** Constant bank 0. */
   private readonly bank: DataView;
-  private readonly images = new WeakMap<Code, Int32Array>();
-  private readonly free: { i32: Int32Array; regs: LaneRegs }[] = [];
+  private readonly watch: Watch | null;
+  private readonly unset: number;
+  private readonly pool: FramePool;
+  /** Functions whose image is that of this run. */
+  private readonly ready = new Set<Code>();
+  private readonly inUse = new Set<Slab>();
 
-  constructor(symbols: Symbols, bank: DataView) {
+  /** @param unset what registers hold that nothing has been written to */
+  constructor(symbols: Symbols, bank: DataView, watch: Watch | null, unset: number, pool: FramePool) {
+    this.unset = unset;
+    this.pool = pool;
     this.symbols = symbols;
     this.bank = bank;
+    this.watch = watch;
   }
 
   /** Registers of a function with constants and symbols in place. */
   private imageOf(code: Code): Int32Array {
-    let image = this.images.get(code);
-    if (image !== undefined) return image;
-    image = code.image.slice();
+    let image = this.pool.images.get(code);
+    if (image !== undefined && this.ready.has(code)) return image;
+    // What nobody has written is zero in the images that are kept.
+    if (image === undefined || this.unset !== 0) image = code.imageWith(this.unset);
     for (const f of code.fixups) {
       const [lo, hi] = this.fixupValue(f.operand, f.wide, code);
       for (let l = 0; l < 32; l++)
@@ -57,7 +80,8 @@ export class Frames {
           image[f.at + 2 * l + 1] = hi;
         } else image[f.at + l] = lo;
     }
-    this.images.set(code, image);
+    this.pool.images.set(code, image);
+    this.ready.add(code);
     return image;
   }
 
@@ -75,7 +99,7 @@ export class Frames {
   /** A frame for a call of `code` with initialised registers. */
   make(code: Code, depth: number, localBase: number, onReturn: ((lanes: number) => void) | null): Frame {
     const image = this.imageOf(code);
-    let slab = this.free.pop();
+    let slab = this.pool.free.pop();
     if (slab === undefined || slab.i32.length < code.words) {
       const buffer = new ArrayBuffer(Math.max(code.words, 2) * 4);
       const i32 = new Int32Array(buffer);
@@ -85,9 +109,11 @@ export class Frames {
       };
     }
     slab.i32.set(image);
+    this.inUse.add(slab);
     const params = new Uint8Array(code.paramBytes * 32);
     return {
       code,
+      slab,
       regs: { i32: slab.i32, f32: slab.regs.f32, f64: slab.regs.f64, p: code.predImage.slice() },
       params,
       paramView: new DataView(params.buffer),
@@ -96,11 +122,20 @@ export class Frames {
       localBase,
       onReturn,
       tops: null,
+      seen: this.watch === null ? null : this.watch.seenIn(code),
     };
   }
 
   /** Takes back a frame that is no longer used. */
   release(f: Frame): void {
-    if (this.free.length < 256) this.free.push({ i32: f.regs.i32, regs: f.regs });
+    this.inUse.delete(f.slab);
+    this.pool.give(f.slab);
+  }
+
+  /** Takes back all frames, at the end of a run. */
+  releaseAll(): void {
+    for (const slab of this.inUse) this.pool.give(slab);
+    this.inUse.clear();
+    if (this.unset !== 0) for (const code of this.ready) this.pool.images.delete(code);
   }
 }

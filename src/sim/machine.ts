@@ -13,7 +13,7 @@ import {
 import { completeGroups, waiting } from './converge.ts';
 import { type Code, type Decoded, decode } from './decode.ts';
 import { type FaultKind, OutOfBudget, SimFault } from './faults.ts';
-import { Frames, stackLimit, topOf } from './frames.ts';
+import { FramePool, Frames, stackLimit, topOf } from './frames.ts';
 import { lowest } from './masks.ts';
 import {
   BufferMemory,
@@ -23,16 +23,18 @@ import {
   type Location,
   type Memory,
   MemoryFault,
-  OpenMemory,
+  mix,
   PARAM_WINDOW,
   SHARED_WINDOW,
 } from './memory.ts';
+import { type Contents, contentsFor, OpenMemory } from './open-memory.ts';
 import { insertPath, newPath } from './paths.ts';
 import { runWarp, type WarpHost } from './run-warp.ts';
 import { Schedule } from './schedule.ts';
 import type { MachineOptions } from './simulation.ts';
 import type { BlockState, ClusterState, Frame, Path, Warp } from './state.ts';
 import { Symbols } from './symbols.ts';
+import type { Watch } from './watch.ts';
 
 /** Bytes at the start of a window in which an open world treats an address as belonging to that space. */
 const NEAR = 2 ** 26;
@@ -48,6 +50,8 @@ const BLOCK_SLICES = 10;
 /** Address at which open memory keeps the words that threads show, and the most words of each thread. */
 const SHOWN = 2 ** 43 + 2 ** 42;
 const MOST_SHOWN = 1024;
+/** Where it keeps what blocks show. */
+const SHOWN_ONCE = 2 ** 43 + 2 ** 42 + 2 ** 41;
 /** Blocks that are resident together initially. */
 const RESIDENT = 16;
 /**
@@ -70,6 +74,7 @@ export class Machine implements WarpHost {
   readonly program: Program;
   readonly opts: MachineOptions;
   readonly schedule: Schedule | null;
+  readonly watch: Watch | null;
   readonly global: Memory;
   /** Constant bank 0, including parameters. */
   readonly bank: DataView;
@@ -103,6 +108,7 @@ export class Machine implements WarpHost {
     this.program = program;
     this.opts = opts;
     this.schedule = opts.schedule === undefined ? null : new Schedule(opts.schedule);
+    this.watch = opts.watch ?? null;
     this.global = global;
     this.bank = bank;
     this.functionList = program.functions;
@@ -114,14 +120,21 @@ export class Machine implements WarpHost {
     this.functions = functions;
     this.heap = { next: 2 ** 43 };
     const [blocks, threads] = [opts.grid, opts.block].map((n) => n[0] * n[1] * n[2]);
-    this.warps = blocks * Math.ceil(threads / 32);
+    this.warps =
+      (opts.only?.blocks?.length ?? blocks) * (opts.only?.warps?.length ?? Math.ceil(threads / 32));
     this.stackLimit = stackLimit(program.functions, opts.stack);
     // Open-world runs before and after optimization are compared, and dead uses may be gone after it: so all
     // variables keep their places.
     const used = opts.open ? null : namesReached(program, kernel);
-    this.symbols = new Symbols(program, used, opts.dynamicShared);
+    this.symbols = new Symbols(program, used, opts.dynamicShared, opts.sharedAt);
     this.sharedBytes = this.symbols.sharedBytes;
-    this.frames = new Frames(this.symbols, bank);
+    this.frames = new Frames(
+      this.symbols,
+      bank,
+      this.watch,
+      opts.undefined ?? 0,
+      opts.frames ?? new FramePool(),
+    );
   }
 
   symbolAddress(name: string, code: Code): number {
@@ -151,7 +164,8 @@ export class Machine implements WarpHost {
     const code = decode(kernel);
     this.kernelName = kernel.name;
     const dims = this.clusterDims(kernel);
-    const total = clusterCount(this.opts.grid, dims);
+    const chosen = this.chosenClusters(dims);
+    const total = chosen?.length ?? clusterCount(this.opts.grid, dims);
     if (this.opts.budget > SOON && this.warps > this.opts.budget) return 'budget';
     let next = 0;
     let room = RESIDENT;
@@ -161,8 +175,8 @@ export class Machine implements WarpHost {
       while (next < total || resident.length > 0) {
         // Blocks that need much run in smaller numbers, unless they wait for others.
         const fits = (): boolean => resident.length === 0 || room > RESIDENT || this.held < MOST_HELD / 2;
-        while (resident.length < room && next < total && fits())
-          resident.push(...this.newCluster(next++, code, dims));
+        for (; resident.length < room && next < total && fits(); next++)
+          resident.push(...this.newCluster(chosen?.[next] ?? next, code, dims));
         const { changes, executed } = this;
         for (let i = 0; i < resident.length; ) {
           const b = resident[i];
@@ -184,18 +198,35 @@ export class Machine implements WarpHost {
     } catch (e) {
       if (e instanceof OutOfBudget) return 'budget';
       throw e;
+    } finally {
+      this.frames.releaseAll();
     }
     return 'done';
   }
 
-  /** Blocks of a cluster along each axis: as the launch says, or the kernel; one in an open world. */
+  /** The clusters of which some block runs; null for all. */
+  private chosenClusters(dims: readonly [number, number, number]): number[] | null {
+    const blocks = this.opts.only?.blocks ?? null;
+    if (blocks === null) return null;
+    const [gx, gy] = this.opts.grid;
+    const [nx, ny] = [gx / dims[0], gy / dims[1]];
+    const clusterOf = (b: number): number => {
+      const at = [b % gx, Math.floor(b / gx) % gy, Math.floor(b / (gx * gy))].map((x, k) =>
+        Math.floor(x / dims[k]),
+      );
+      return at[0] + nx * (at[1] + ny * at[2]);
+    };
+    return [...new Set(blocks.map(clusterOf))];
+  }
+
+  /** Blocks of a cluster along each axis: as the launch says, or the kernel; an open world has none unless it says so. */
   private clusterDims(kernel: Fn): readonly [number, number, number] {
-    if (this.opts.open) return [1, 1, 1];
+    if (this.opts.open) return this.opts.cluster ?? [1, 1, 1];
     return this.opts.cluster ?? statedCluster(kernel.attrs.directives) ?? [1, 1, 1];
   }
 
   private newCluster(k: number, code: Code, dims: readonly [number, number, number]): BlockState[] {
-    const cluster = this.opts.open ? null : newCluster(dims);
+    const cluster = this.opts.open && this.opts.cluster === undefined ? null : newCluster(dims);
     const blocks = blocksOfCluster(this.opts.grid, dims, k).map((i) => this.newBlock(i, code, cluster));
     cluster?.blocks.push(...blocks);
     return blocks;
@@ -205,9 +236,9 @@ export class Machine implements WarpHost {
     const [gx, gy] = this.opts.grid;
     const [bx, by, bz] = this.opts.block;
     const threads = bx * by * bz;
-    const { open, seed } = this.opts;
+    const { open } = this.opts;
     const shared: Memory = open
-      ? new OpenMemory(seed ^ 0x5eed)
+      ? new OpenMemory(this.contentsOf(0x5eed))
       : this.singleBuffer('shared memory', this.sharedBytes);
     const b: BlockState = {
       index,
@@ -218,12 +249,16 @@ export class Machine implements WarpHost {
       mbarriers: new Map(),
       locals: [],
       cluster,
+      onOpen: this.watch === null ? null : (bar) => this.watch!.open(bar),
       idle: false,
       done: false,
     };
+    const { only } = this.opts;
     for (let w = 0; w * 32 < threads; w++) {
+      if (only?.warps?.includes(w) === false || only?.blocks?.includes(index) === false) continue;
       const count = Math.min(32, threads - w * 32);
-      const lanes = count === 32 ? -1 : (1 << count) - 1;
+      const lanes = (count === 32 ? -1 : (1 << count) - 1) & (only?.lanes ?? -1);
+      if (lanes === 0) continue;
       const logs = open ? Array.from({ length: 32 }, (): number[] => []) : null;
       if (logs !== null) this.logs.push(...logs);
       const warp: Warp = {
@@ -240,13 +275,31 @@ export class Machine implements WarpHost {
       };
       const frame = this.newFrame(code, 0, 0, null);
       const { apart } = this.opts;
-      const paths = apart === undefined ? [lanes] : Array.from({ length: count }, (_, l) => 1 << l);
+      const each = (): number[] =>
+        Array.from({ length: count }, (_, l) => 1 << l).filter((x) => (x & lanes) !== 0);
+      const paths = apart === undefined ? [lanes] : each();
       // The one on top runs first.
       if (apart === 'first') paths.reverse();
       for (const mask of paths) insertPath(warp, newPath(frame, 0, mask, -1));
       b.warps.push(warp);
     }
     return b;
+  }
+
+  /** What shared or local memory of an open world holds before anybody has written to it. */
+  private contentsOf(which: number): Contents {
+    const { seed, contents = contentsFor(seed) } = this.opts;
+    const { undefined: unset = 0 } = this.opts;
+    const any = unset === 0 ? {} : { integer: (h: number) => h, float: (h: number) => h };
+    return {
+      ...contents,
+      ...any,
+      seed: seed ^ which ^ unset,
+      pointers: NO_PLACES,
+      floats: NO_PLACES,
+      doubles: NO_PLACES,
+      given: NO_WORDS,
+    };
   }
 
   private singleBuffer(name: string, bytes: number): BufferMemory {
@@ -263,7 +316,7 @@ export class Machine implements WarpHost {
       let bytes = LEAST_LOCAL;
       for (const { frame } of w.paths) bytes = Math.max(bytes, frame.localBase + topOf(frame, 1 << lane));
       m = this.opts.open
-        ? new OpenMemory(this.opts.seed ^ 0x10ca1)
+        ? new OpenMemory(this.contentsOf(0x10ca1))
         : this.singleBuffer('local memory', bytes);
       w.block.locals[t] = m;
     }
@@ -334,16 +387,23 @@ export class Machine implements WarpHost {
 
   /** In an open world: how many words each thread has shown. */
   private readonly shown = new Map<number, number>();
+  private readonly lastShown = new Map<number, number>();
 
-  show(w: Warp, lane: number, value: number): void {
+  show(w: Warp, lane: number, value: number, unlessLast = false): void {
     const thread = (w.block.index * 32 + w.index) * 32 + lane;
     const n = this.shown.get(thread) ?? 0;
-    if (n === MOST_SHOWN) return;
+    if (n === MOST_SHOWN || (unlessLast && this.lastShown.get(thread) === value)) return;
+    this.lastShown.set(thread, value);
     this.shown.set(thread, n + 1);
     const address = SHOWN + 4 * (thread * MOST_SHOWN + n);
     const p = this.global.place(address, 4, true);
     p.view.setInt32(p.at, value, true);
     w.logs?.[lane].push(address, value);
+  }
+
+  showOnce(b: BlockState, key: number, value: number): void {
+    const p = this.global.place(SHOWN_ONCE + 4 * ((mix(b.index, key) >>> 0) % 2 ** 30), 4, true);
+    p.view.setInt32(p.at, value, true);
   }
 
   private endWarp(w: Warp, kind: FaultKind): void {
@@ -405,6 +465,9 @@ export class Machine implements WarpHost {
     throw new MemoryFault(`address ${hex(address)} lies in no memory`);
   }
 }
+
+const NO_PLACES: ReadonlySet<number> = new Set();
+const NO_WORDS: ReadonlyMap<number, number> = new Map();
 
 /** Bytes of a memory that is one buffer; an open world has none. */
 const bytesOf = (m: Memory): number => (m instanceof BufferMemory ? m.buffers[0].bytes.length : 0);

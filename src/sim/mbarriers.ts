@@ -7,7 +7,14 @@ export const newMBarrier = (count: number): MBarrier => ({
   pending: count,
   phase: 0,
   tx: 0,
+  said: 0,
 });
+
+/** Waits for so many bytes more in this phase. */
+export function expect(b: MBarrier, bytes: number): void {
+  b.tx += bytes;
+  b.said += bytes;
+}
 
 /** Starts the next phase when all arrivals and all bytes of this one have come. */
 export function settle(b: MBarrier): void {

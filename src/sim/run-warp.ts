@@ -10,6 +10,7 @@ import { converge, release } from './regions.ts';
 import type { Simulation } from './simulation.ts';
 import type { Frame, Warp } from './state.ts';
 import { shareResults } from './uniform.ts';
+import { Seen } from './watch.ts';
 
 /** Instructions that one path may run before another of its warp gets a turn: ends spin locks inside a warp. */
 const PATH_SLICE = 5000;
@@ -70,6 +71,10 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
       const g = f.regs.p[d.guard];
       mask &= d.guardNot ? ~g : g;
     }
+    if (f.seen !== null) {
+      f.seen[path.pc] |= Seen.Ran | (mask === 0 ? 0 : Seen.True) | (mask === active ? 0 : Seen.False);
+      if (mask !== 0 && (f.seen[path.pc] & Seen.Asked) !== 0) m.watch!.asked(f, path.pc, mask);
+    }
     if (counters !== null) count(counters, d, f, mask, path);
     if (d.lane !== null) {
       if (mask !== 0) {
@@ -83,11 +88,13 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
       case 'branch':
         if (mask === 0) path.pc++;
         else if (mask === active) path.pc = d.target;
-        else
+        else {
+          if (f.seen !== null) f.seen[path.pc] |= Seen.Parted;
           diverge(m, w, path, d, [
             [d.target, mask],
             [path.pc + 1, active & ~mask],
           ]);
+        }
         continue;
       case 'branch-table':
         branchTable(m, w, path, d, mask, active);
@@ -127,6 +134,7 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
         }
         path.pc++;
         if (mask === 0) continue;
+        m.watch?.execute(w, f, d, mask);
         try {
           primitives[d.primitive](m, w, f, d, mask);
           if (d.uniform !== null) shareResults(f, d, mask);

@@ -2,9 +2,12 @@ import type { Fn, Instr, Program } from '../ir/program.ts';
 import type { Counters } from './counters.ts';
 import type { Code, Decoded } from './decode.ts';
 import type { FaultKind } from './faults.ts';
+import type { FramePool } from './frames.ts';
 import type { Location, Memory } from './memory.ts';
+import type { Contents } from './open-memory.ts';
 import type { Schedule } from './schedule.ts';
-import type { Frame, Path, Warp } from './state.ts';
+import type { BlockState, Frame, Path, Warp } from './state.ts';
+import type { Watch } from './watch.ts';
 
 /** How a kernel is run. */
 export interface MachineOptions {
@@ -29,6 +32,29 @@ export interface MachineOptions {
   readonly apart?: 'first' | 'last';
   /** Seed of an adversarial schedule (`Schedule`), which takes the place of both; absent: turns as above. */
   readonly schedule?: number;
+  /** The threads that run; the others have ended before they began. Default: all. */
+  readonly only?: Selection;
+  /** When asynchronous copies of single threads happen. Default: not before they are waited for. */
+  readonly copies?: 'early' | 'late';
+  readonly watch?: Watch;
+  /** Where variables of shared memory are, by name. Default: in the order of their declarations. */
+  readonly sharedAt?: ReadonlyMap<string, number>;
+  /** Registers that runs share which follow each other. */
+  readonly frames?: FramePool;
+  /** What stands where PTX says nothing of a value: in registers, and in shared and local memory that nobody has written. */
+  readonly undefined?: number;
+  /** Memory that nobody has written, for shared memory and local memory of an open world. */
+  readonly contents?: Contents;
+}
+
+/** Some threads of a launch. */
+export interface Selection {
+  /** Numbers of blocks; null: all. */
+  readonly blocks: readonly number[] | null;
+  /** Numbers of warps, of each block; null: all. */
+  readonly warps: readonly number[] | null;
+  /** Lanes of each warp. */
+  readonly lanes: number;
 }
 
 /** The machine as seen by the code that executes instructions. */
@@ -54,6 +80,8 @@ export interface Simulation {
   readonly output: string[];
   /** Address of the next `malloc` in an open world. */
   readonly heap: { next: number };
+  /** Observer of the run, or null. */
+  readonly watch: Watch | null;
   /** Listener for every load from global memory, or null. */
   readonly followed: { note(ins: Instr, address: number): void } | null;
   readonly kernelName: string;
@@ -81,9 +109,11 @@ export interface Simulation {
   endLanes(w: Warp, lanes: number, kind: FaultKind): void;
   /**
    * In an open world: records a value that a thread makes visible other than through memory, as a store to a separate
-   * place.
+   * place; not if it is the one that it made visible last and `unlessLast` holds.
    */
-  show(w: Warp, lane: number, value: number): void;
+  show(w: Warp, lane: number, value: number, unlessLast?: boolean): void;
+  /** In an open world: records a value under a key that only this block uses, once, whichever of its threads comes to it. */
+  showOnce(b: BlockState, key: number, value: number): void;
   /** Instruction, function and source position, in words. */
   describe(d: Decoded, f: Frame | undefined): string;
   /** @throws SimFault that names instruction and thread */

@@ -30,9 +30,17 @@ export interface Path {
   turn: number;
 }
 
+/** Registers of a frame, as words, singles and doubles. */
+export interface Slab {
+  readonly i32: Int32Array;
+  readonly regs: LaneRegs;
+}
+
 /** A function call of a warp: registers and call parameters. */
 export interface Frame {
   readonly code: Code;
+  /** Where its registers are. */
+  readonly slab: Slab;
   readonly regs: LaneRegs;
   /** Call parameters, lane by lane. */
   readonly params: Uint8Array;
@@ -47,6 +55,8 @@ export interface Frame {
   readonly onReturn: ((lanes: number) => void) | null;
   /** Where the stack of each lane ends, counted from `localBase`; null: behind the variables. */
   tops: Float64Array | null;
+  /** By instruction: what has happened there (`Seen`); null if nobody asks. */
+  readonly seen: Uint8Array | null;
 }
 
 /** A copy from global to shared memory that was started and not waited for yet. */
@@ -100,6 +110,8 @@ export interface MBarrier {
   pending: number;
   phase: number;
   tx: number;
+  /** Bytes that it was told to wait for in this phase. */
+  said: number;
   /** In an open world: instructions of unknown size deliver bytes, so none are waited for. */
   unmeasured?: true;
 }
@@ -125,8 +137,10 @@ export interface BlockState {
   readonly barriers: Map<number, Barrier>;
   readonly mbarriers: Map<number, MBarrier>;
   readonly locals: Memory[];
-  /** The blocks that it runs with; null in an open world. */
+  /** The blocks that it runs with; null if it is alone in an open world. */
   readonly cluster: ClusterState | null;
+  /** Called when one of its barriers opens. */
+  readonly onOpen: ((bar: Barrier) => void) | null;
   /** Whether nothing changed in the last turn of its warps. */
   idle: boolean;
   done: boolean;

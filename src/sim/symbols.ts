@@ -13,21 +13,30 @@ export class Symbols {
   readonly sharedBytes: number;
   private readonly program: Program;
 
-  /** @param used names to place, or null for all: shared memory holds only what the kernel can reach */
-  constructor(program: Program, used: ReadonlySet<string> | null, dynamicShared: number) {
+  /**
+   * @param used names to place, or null for all: shared memory holds only what the kernel can reach
+   * @param given where variables of shared memory are that have a place already; others lie behind them
+   */
+  constructor(
+    program: Program,
+    used: ReadonlySet<string> | null,
+    dynamicShared: number,
+    given: ReadonlyMap<string, number> = new Map(),
+  ) {
     this.program = program;
     let bytes = 0;
     for (const v of program.variables)
       if (v.space === 'shared' && used?.has(v.name) !== false) {
         if (v.linkage === 'extern' && v.size === 0) continue;
         const a = Math.max(16, v.align);
-        const at = Math.ceil(bytes / a) * a;
+        const at = given.get(v.name) ?? Math.ceil(bytes / a) * a;
         this.shared.set(v.name, at);
-        bytes = at + v.size;
+        bytes = Math.max(bytes, at + v.size);
       }
     const dynamic = Math.ceil(bytes / 16) * 16;
     for (const v of program.variables)
-      if (v.space === 'shared' && !this.shared.has(v.name)) this.shared.set(v.name, dynamic);
+      if (v.space === 'shared' && !this.shared.has(v.name))
+        this.shared.set(v.name, given.get(v.name) ?? dynamic);
     this.sharedBytes = dynamic + dynamicShared;
   }
 

@@ -10,20 +10,23 @@ export interface UsedAs {
   readonly floatParameters: ReadonlyMap<number, number>;
   /** Addresses of 8-byte words in memory that it uses as addresses. */
   readonly words: ReadonlySet<number>;
-  /** Pages of memory from which it loads floats. */
+  /** Parameters among them that it only ever adds to others. */
+  readonly offsets: ReadonlySet<number>;
+  /** Pages of memory from which it loads floats, and doubles. */
   readonly floats: ReadonlySet<number>;
+  readonly doubles: ReadonlySet<number>;
 }
 
 /** Spaces that may hold pointers stored by the host. */
 const SPACES_OF_POINTERS: ReadonlySet<Space | null> = new Set<Space>(['generic', 'global', 'const']);
 
 /**
- * Sources whose values reach the address of an access through copies, sums, selections and conversions. A
+ * By address of an access: the sources whose values reach it through copies, sums, selections and conversions. A
  * flow-insensitive walk.
  *
  * @param sourceOf the source from which a destination of an instruction gets its value, or null
  */
-function reachingAddresses<T>(fn: Fn, sourceOf: (i: Instr, dst: number) => T | null): Set<T> {
+function reachingAddresses<T>(fn: Fn, sourceOf: (i: Instr, dst: number) => T | null): ReadonlySet<T>[] {
   // carries[r]: sources whose value may flow into register r.
   const carries = new Map<number, Set<T>>();
   const readers = new Map<number, Instr[]>();
@@ -53,26 +56,38 @@ function reachingAddresses<T>(fn: Fn, sourceOf: (i: Instr, dst: number) => T | n
     }
   for (let at = work.pop(); at !== undefined; at = work.pop())
     for (const i of readers.get(at) ?? []) for (const r of i.dst) if (r !== NO_REG) add(r, carries.get(at)!);
-  const out = new Set<T>();
+  const out = new Set<ReadonlySet<T>>();
   for (const b of fn.blocks)
     for (const i of b.ins)
       for (const o of i.src)
-        if (o.kind === Kind.Addr && o.reg !== NO_REG)
-          for (const x of carries.get(regIndex(o.reg)) ?? []) out.add(x);
-  return out;
+        if (o.kind === Kind.Addr && o.reg !== NO_REG) {
+          const sources = carries.get(regIndex(o.reg));
+          if (sources !== undefined) out.add(sources);
+        }
+  return [...out];
 }
 
-/** Byte offsets of the kernel's parameters that are used as addresses. */
-export const pointerOffsets = (fn: Fn, paramBase: number): Set<number> =>
-  reachingAddresses(fn, (i, k) =>
+/**
+ * Byte offsets of the kernel's parameters that are used as addresses, and which of them are only ever added to others: each address that
+ * they reach is reached by one that stands before them.
+ */
+export function pointerOffsets(
+  fn: Fn,
+  paramBase: number,
+): { all: ReadonlySet<number>; added: ReadonlySet<number> } {
+  const addresses = reachingAddresses(fn, (i, k) =>
     i.op.primitive === 'load' && i.src[0].kind === Kind.CBank && i.src[0].reg === NO_REG
       ? i.src[0].lo - paramBase + 8 * k
       : null,
   );
+  const all = new Set(addresses.flatMap((a) => [...a]));
+  const bases = new Set(addresses.map((a) => Math.min(...a)));
+  return { all, added: new Set([...all].filter((x) => !bases.has(x))) };
+}
 
 /** Loads of 64-bit words from memory that are used as addresses. */
-export const pointerLoads = (fn: Fn): Set<Instr> =>
-  reachingAddresses(fn, (i) =>
+export const pointerLoads = (fn: Fn): Set<Instr> => {
+  const addresses = reachingAddresses(fn, (i) =>
     // Not from a constant bank: parameter words are examined separately.
     i.op.primitive === 'load' &&
     i.src[0].kind === Kind.Addr &&
@@ -81,6 +96,8 @@ export const pointerLoads = (fn: Fn): Set<Instr> =>
       ? i
       : null,
   );
+  return new Set(addresses.flatMap((a) => [...a]));
+};
 
 /** By register index: whether an operation on floats reads it. */
 function floats(fn: Fn): (r: Reg) => boolean {

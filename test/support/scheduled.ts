@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Fn } from '../../src/ir/program.ts';
 import { verifyFn } from '../../src/ir/verify.ts';
 import { Machine } from '../../src/sim/machine.ts';
-import { OpenMemory, PIECE } from '../../src/sim/memory.ts';
+import { contentsFor, OpenMemory, PIECE } from '../../src/sim/open-memory.ts';
 import { programOf } from './context.ts';
 
 /** Runs two blocks of 80 threads under a schedule; without a seed, in fixed turns. */
@@ -22,7 +22,7 @@ function run(
     seed: 1,
     ...(schedule === undefined ? {} : { schedule }),
   } as const;
-  const memory = new OpenMemory(1);
+  const memory = new OpenMemory(contentsFor(1));
   const m = new Machine(programOf(fn), fn, opts, memory, new DataView(new ArrayBuffer(0x1000)));
   const end = m.run(fn);
   memory.flush();

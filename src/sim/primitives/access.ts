@@ -114,6 +114,7 @@ export const load: Primitive = (m, w, f, d, mask) => {
       if (counting) touched.push(a);
       if (m.followed !== null && a < SHARED_WINDOW) m.followed.note(ins, a);
       p = resolve(m, w, f, d, a, l, size * n, false);
+      if (m.watch !== null) p = m.watch.load(w, d, l, a, size * n, p);
     }
     for (let k = 0; k < n; k++)
       if (ins.dst[k] !== NO_REG) read(p, p.at + k * size, type, f, opnd(f, d, k), l);
@@ -147,6 +148,7 @@ export const store: Primitive = (m, w, f, d, mask) => {
       write(p, p.at + k * size, type, f, opnd(f, d, 1 + k), l);
       if (log !== null) noteStore(log, a + k * size, size, f.regs.i32, opnd(f, d, 1 + k), l);
     }
+    if (m.watch !== null) m.watch.store(w, d, l, a, size * n, p);
   }
   if (touched.length > 0) transactions(m, d, touched, size * n);
 };

@@ -12,7 +12,10 @@ export const asyncCopy: Primitive = (m, w, f, d, mask) => {
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
     const n = mod(d, 'zfill') === 'ZFILL' ? Math.min(size, f.regs.i32[pn + l] >>> 0) : size;
-    w.pending.push({ lane: l, to: addressOf(m, f, d, 0, l), from: addressOf(m, f, d, 1, l), size, n });
+    const copy = { lane: l, to: addressOf(m, f, d, 0, l), from: addressOf(m, f, d, 1, l), size, n };
+    m.watch?.copy(w, copy, false);
+    if (m.opts.copies === 'early') complete(m, w, [copy]);
+    else w.pending.push(copy);
   }
 };
 
@@ -29,6 +32,7 @@ function complete(m: Simulation, w: Warp, copies: readonly AsyncCopy[]): void {
     }
     const q = w.block.shared.place(c.to >= SHARED_WINDOW ? c.to - SHARED_WINDOW : c.to, c.size, true);
     m.changes++;
+    m.watch?.copy(w, c, true);
     for (let k = 0; k < c.size; k++) q.view.setUint8(q.at + k, bytes[k]);
   }
 }

@@ -24,6 +24,7 @@ export const atomic: Primitive = (m, w, f, d, mask) => {
     const l = lowest(r);
     const a = addressOf(m, f, d, 0, l);
     const p = resolve(m, w, f, d, a, l, wide ? 8 : half ? 2 : 4, true);
+    if (m.watch !== null) m.watch.atomic(w, d, l, a, wide ? 8 : half ? 2 : 4, p);
     const log = logOf(w, d, a, l);
     if (log !== null) noteAtomic(log, a, op, i[pb + (wide ? 2 * l : l)], i[pc + (wide ? 2 * l : l)]);
     if (wide) {

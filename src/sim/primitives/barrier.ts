@@ -3,11 +3,11 @@ import { tryRelease } from '../barriers.ts';
 import { arriveAtCluster, inCluster, throughCluster } from '../clusters.ts';
 import type { Decoded } from '../decode.ts';
 import { lowest } from '../masks.ts';
-import { newMBarrier, settle } from '../mbarriers.ts';
+import { expect, newMBarrier, settle } from '../mbarriers.ts';
+import { mix } from '../memory.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Barrier, Frame, MBarrier, Warp } from '../state.ts';
 import { completePending } from './async.ts';
-
 import { addressOf, mod, opnd, type Primitive, predOf, setPred } from './primitive.ts';
 
 /** BAR: one of the numbered barriers of a block. */
@@ -55,6 +55,7 @@ export const barrier: Primitive = (m, w, f, d, mask) => {
       },
     });
   }
+  m.watch?.arrive(w, bar, mask);
   const path = m.arriving!;
   if (mode === 'ARRIVE') path.wait = null;
   else bar.waiting.push({ warp: w, path });
@@ -85,13 +86,24 @@ const objectOf = (m: Simulation, w: Warp, f: Frame, d: Decoded, lane: number): M
 const source = (f: Frame, d: Decoded, k: number, lane: number): number =>
   f.regs.i32[opnd(f, d, d.ins.dst.length + k) + lane];
 
+/** The bytes that a phase has waited for, as the block shows them: whoever said so, and in how many operations. */
+export function showPhase(m: Simulation, w: Warp, at: number, b: MBarrier): void {
+  m.showOnce(w.block, mix(at, b.phase), b.said);
+  b.said = 0;
+}
+
+/** What a thread shows, with place and count, that initialises a memory barrier in an open world. */
+const INITIALISED = 0x696e6974;
+
 /** Initialises a memory barrier of shared memory (PTX ISA 9.0, mbarrier.init). */
 export const mbarrierInit: Primitive = (m, w, f, d, mask) => {
   m.changes++;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
     const { block, at } = placeOf(m, w, f, d, l);
-    block.mbarriers.set(at, newMBarrier(source(f, d, 1, l)));
+    const count = source(f, d, 1, l);
+    if (m.opts.open) m.show(w, l, mix(mix(at, count), INITIALISED));
+    block.mbarriers.set(at, newMBarrier(count));
   }
 };
 
@@ -117,15 +129,16 @@ export const mbarrierArrive: Primitive = (m, w, f, d, mask) => {
     if (op.startsWith('ASYNC')) {
       completePending(m, w);
       if (op === 'ASYNC_NOINC') b.pending--;
-    } else if (op === 'EXPECT_TX') b.tx += source(f, d, 1, l);
+    } else if (op === 'EXPECT_TX') expect(b, source(f, d, 1, l));
     else if (op === 'ARRIVE_EXPECT_TX') {
-      b.tx += source(f, d, 1, l);
+      expect(b, source(f, d, 1, l));
       b.pending--;
     } else {
       b.pending -= source(f, d, 1, l);
       if (op === 'ARRIVE_DROP') b.expected -= source(f, d, 1, l);
     }
     settle(b);
+    if (m.opts.open && b.phase !== before) showPhase(m, w, placeOf(m, w, f, d, l).at, b);
     const to = opnd(f, d, 0);
     if (to < 0) continue;
     i[to + 2 * l] = before;

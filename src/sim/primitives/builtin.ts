@@ -7,10 +7,17 @@ import { hashOf, unknownCall } from './unknown-call.ts';
 
 /** BPT: ends the kernel with an error, or does nothing at a breakpoint. */
 export const trap: Primitive = (m, w, _f, d, mask) => {
-  if (mod(d, 'op') !== 'TRAP') return;
+  if (mod(d, 'op') !== 'TRAP') {
+    // A debugger sees where a breakpoint is.
+    if (m.opts.open) for (let r = mask; r !== 0; r &= r - 1) m.show(w, lowest(r), BREAKPOINT);
+    return;
+  }
   if (m.opts.open) m.endLanes(w, mask, 'trap');
   else m.fault('trap', d, w, lowest(mask), 'trap');
 };
+
+/** What a thread shows at a breakpoint. */
+const BREAKPOINT = 0x6b7270;
 
 /** Most bytes of one malloc; a larger request gives a null pointer, as an exhausted heap does (8 MB by default). */
 const MOST_HEAP = 8 << 20;
@@ -72,8 +79,12 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
         break;
       }
       case '__assertfail':
-        if (m.opts.open) m.endLanes(w, 1 << l, 'trap');
-        else m.fault(`assertion failed: ${text(l, param(0, l, 8))}`, d, w, l, 'trap');
+        if (m.opts.open) {
+          // The message, the file, the line, the function.
+          for (const k of [0, 1, 3]) m.show(w, l, hashOf(text(l, param(k, l, 8))));
+          m.show(w, l, param(2, l, 4));
+          m.endLanes(w, 1 << l, 'trap');
+        } else m.fault(`assertion failed: ${text(l, param(0, l, 8))}`, d, w, l, 'trap');
         break;
       case 'malloc': {
         const bytes = param(0, l, 8);

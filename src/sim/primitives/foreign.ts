@@ -8,6 +8,7 @@ import { lowest } from '../masks.ts';
 import { mix, SHARED_WINDOW } from '../memory.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Frame, Warp } from '../state.ts';
+import { showPhase } from './barrier.ts';
 import { runBulk } from './bulk.ts';
 import { runMemory } from './foreign-memory.ts';
 import { ForeignCall } from './foreign-operands.ts';
@@ -61,10 +62,18 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
   const { ins } = d;
   const words = wordsOf(ins);
   if (words.stack) return runStack(new ForeignCall(m, w, f, d, mask, words.name));
+  const [first] = words.addresses;
+  const address = (lane: number): number => (first === undefined ? 0 : addressOf(f, d, first, lane).at);
+  // What a whole warp moves between registers and memory, it moves in an open world too.
+  if (
+    m.opts.open &&
+    mask === -1 &&
+    MOVES.test(words.name) &&
+    runMatrix({ m, w, f, d, name: words.name, address })
+  )
+    return;
   if (!m.opts.open) {
     const l = lowest(mask);
-    const [first] = words.addresses;
-    const address = (lane: number): number => (first === undefined ? 0 : addressOf(f, d, first, lane).at);
     if (mask === -1 && runMatrix({ m, w, f, d, name: words.name, address })) return;
     const call = new ForeignCall(m, w, f, d, mask, words.name);
     if (runMemory(call) || runBulk(call) || runNarrow(call)) return;
@@ -97,15 +106,20 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
     for (let k = 1; k < ins.src.length; k++)
       if (!unwritten.has(k) && (adds || !tied.has(k))) h = mixSource(f, d, k, l, h);
     if (reads) for (const a of words.addresses) h = mix(h, access(m, w, f, d, a, l, null));
-    if (shows) m.show(w, l, h);
+    if (shows) m.show(w, l, h, WAITS.test(words.name));
     if (writes) for (const [k, a] of words.addresses.entries()) access(m, w, f, d, a, l, mix(h, k));
-    if (words.completes) for (const a of words.addresses) complete(w, addressOf(f, d, a, l).at);
+    if (words.completes) for (const a of words.addresses) complete(m, w, addressOf(f, d, a, l).at);
     ins.dst.forEach((to, k) => {
       if (to !== NO_REG && !kept.has(k)) give(f, d, k, l, mix(h, k), words.type);
     });
   }
   keep(f, d, ties, mask);
 };
+
+/** Operations of a warp that move parts of matrices, and compute nothing. */
+const MOVES = /^(ldmatrix|stmatrix|movmatrix)\b/;
+/** Operations that wait, which do nothing a second time. */
+const WAITS = /\.wait(_group)?\b/;
 
 const isPredicate = (o: Operand): boolean => o.kind === Kind.Reg && isPredReg(o.reg);
 
@@ -179,14 +193,16 @@ function access(
 }
 
 /** Delivers bytes for which the barrier object at an address waits. */
-function complete(w: Warp, address: number): void {
-  const b = w.block.mbarriers.get(address >= SHARED_WINDOW ? address - SHARED_WINDOW : address);
+function complete(m: Simulation, w: Warp, address: number): void {
+  const at = address >= SHARED_WINDOW ? address - SHARED_WINDOW : address;
+  const b = w.block.mbarriers.get(at);
   if (b === undefined) return;
   b.unmeasured = true;
   if (b.tx === 0 || b.pending > 0) return;
   b.tx = 0;
   b.phase++;
   b.pending = b.expected;
+  showPhase(m, w, at, b);
 }
 
 /** Gives a lane a result made from a hash: a number between one and two, or a small integer. */

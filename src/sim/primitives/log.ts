@@ -14,6 +14,9 @@ export function logOf(w: Warp, d: Decoded, address: number, lane: number): numbe
   return log.length < LOG ? log : null;
 }
 
+/** What is added to the address of a store of one byte, or two, in a log: a fraction, so that sizes are told apart. */
+export const NARROW = 1 / 8;
+
 /** Logs a store word by word, so that a wide store equals several narrow ones. */
 export function noteStore(
   log: number[],
@@ -23,7 +26,7 @@ export function noteStore(
   from: number,
   lane: number,
 ): void {
-  if (size < 4) log.push(address, i32[from + lane] & (size === 1 ? 0xff : 0xffff));
+  if (size < 4) log.push(address + NARROW * size, i32[from + lane] & (size === 1 ? 0xff : 0xffff));
   else for (let k = 0; k < size; k += 4) log.push(address + k, i32[from + (size >> 2) * lane + (k >> 2)]);
 }
 

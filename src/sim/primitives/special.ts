@@ -33,7 +33,7 @@ export const special: Primitive = (m, w, f, d, mask) => {
           v = w.index;
           break;
         case 'NWARPID':
-          v = w.block.warps.length;
+          v = Math.ceil((bx * by * m.opts.block[2]) / 32);
           break;
         case 'LANEMASK_EQ':
           v = 1 << l;
@@ -66,7 +66,7 @@ export const special: Primitive = (m, w, f, d, mask) => {
         case 'CLOCK64':
         case 'GLOBALTIMER':
         case 'GLOBALTIMER_LO':
-          v = m.opts.open ? 0 : m.executed;
+          v = !m.opts.open ? m.executed : m.watch === null ? 0 : m.watch.clock(w, l);
           break;
         default:
           v = ofCluster(m, w, sr, at);

@@ -9,11 +9,11 @@ import { mod, opnd, type Primitive, predOf, setPred } from './primitive.ts';
  * Source lane of a shuffle by PTX's rules (PTX ISA 9.0, 9.7.9 shfl). PTX leaves the value from a lane that does not
  * take part undefined; here it is 0, so that no result depends on leftover register contents.
  */
-export const shuffle: Primitive = (_m, _w, f, d, mask) => {
+export const shuffle: Primitive = (m, _w, f, d, mask) => {
   const mode = mod(d, 'mode');
   const i = f.regs.i32;
   const [pd, pp, pa, pb, pc] = [0, 1, 2, 3, 4].map((k) => opnd(f, d, k));
-  const old = new Int32Array(32);
+  const old = new Int32Array(32).fill(m.opts.undefined ?? 0);
   for (let r = mask; r !== 0; r &= r - 1) old[lowest(r)] = i[pa + lowest(r)];
   let ok = 0;
   for (let r = mask; r !== 0; r &= r - 1) {

@@ -1,10 +1,10 @@
 import { paramBase } from '../../core.ts';
 import type { Program } from '../../ir/program.ts';
+import { judgeKernel } from '../../judge/judge.ts';
 import { improves, metricOf } from '../../lab/metrics.ts';
 import { planDifferences } from '../../lab/plan-differences.ts';
 import { functionsOf, staticValues } from '../../lab/statics.ts';
 import { firstDifference } from '../../lab/why.ts';
-import { sameOpenWorld } from '../../sim/open-world.ts';
 import type { Plan } from '../../spec/plan.ts';
 import type { Comparison, EqualRow, KernelComparison, MetricRow } from '../protocol.ts';
 import type { Source } from '../recording.ts';
@@ -54,7 +54,7 @@ function metricRow(name: string, a: number, b: number): MetricRow[] {
 
 /** Whether a kernel does the same in two programs. */
 export function equalRow(before: Program, after: Program, kernel: string, plan: Plan): EqualRow {
-  const r = sameOpenWorld(before, after, kernel, paramBase(plan));
+  const r = judgeKernel(before, after, kernel, paramBase(plan));
   const text = r.same
     ? `the same memory in open worlds, ${r.executed} warp instructions${r.partial ? ', as far as the budget went' : ''}${r.raced ? ', with one warp: its results depend on the order of threads' : ''}`
     : (r.differences[0] ?? 'it does something else');

@@ -1,0 +1,191 @@
+import type { Instr } from '../ir/program.ts';
+import { LINE, type OpenMemory, PIECE, type Piece } from '../sim/open-memory.ts';
+import { LOG } from '../sim/primitives/log.ts';
+import type { Run } from './run.ts';
+
+/** A way in which two runs differ. */
+export interface Difference {
+  /** What kind it is, whatever the world, the addresses and the values. */
+  readonly kind: string;
+  readonly text: string;
+  /** The instruction of the second program that shows it, where one does. */
+  readonly ins?: Instr | null;
+  /** Whether a longer run cannot make up for it. */
+  readonly certain?: boolean;
+}
+
+/** Slowdown factor beyond which an optimized program counts as not terminating. A speed-up may be arbitrarily large. */
+const SLOWER = 8;
+
+/**
+ * The differences between what two runs with the same budget wrote, and how their threads ended.
+ *
+ * @param other another run of the first program, in which what PTX leaves undefined is otherwise: what it changes is no difference
+ */
+export function differencesOf(a: Run, b: Run, budget: number, other: Run | null = null): Difference[] {
+  const found: Difference[] = [];
+  const say = (kind: string, text: string) => void found.push({ kind, text });
+  const unfinished = a.status === 'budget' || b.status === 'budget';
+  if (a.status === 'done' && b.status === 'budget' && budget > SLOWER * a.executed)
+    return [
+      {
+        kind: 'does not end',
+        text: `ends before, in ${a.executed} warp instructions, and not in ${b.executed} after`,
+      },
+    ];
+  if (!unfinished) {
+    if (a.status !== b.status || a.fault?.kind !== b.fault?.kind || a.fault?.subject !== b.fault?.subject) {
+      const end = (r: Run) => `${r.status}${r.fault === null ? '' : ` (${r.fault.message.split('\n')[0]})`}`;
+      const kind = (r: Run) => `${r.status}${r.fault === null ? '' : ` (${r.fault.kind})`}`;
+      return [{ kind: `before: ${kind(a)}; after: ${kind(b)}`, text: `before: ${end(a)}; after: ${end(b)}` }];
+    }
+    compareEnds(a, b, (text) => say('threads end otherwise', text));
+  }
+  const memory = (text: string) => say('memory differs', text);
+  // A warp's work before a fault may be reordered; a trap keeps its place.
+  if (unfinished || [...a.ended.values()].some((kind) => kind !== 'trap')) {
+    if (a.endless || !unfinished) compareLogs(a.logs, b.logs, memory);
+    if (unfinished)
+      compareWithEnd(a, b, (text) => void found.unshift({ kind: 'memory differs', text, certain: true }));
+  } else compareWritten(a.memory, b.memory, other?.memory ?? null, memory);
+  return found;
+}
+
+function compareEnds(a: Run, b: Run, say: (s: string) => void): void {
+  for (const w of new Set([...a.ended.keys(), ...b.ended.keys()])) {
+    const [x, y] = [a.ended.get(w), b.ended.get(w)];
+    if (x !== y) say(`block, warp and lane ${w} end by ${x ?? 'exit'} before and by ${y ?? 'exit'} after`);
+  }
+}
+
+type Logs = Run['logs'];
+
+/** Compares what each thread stored to each address, in order, as far as both runs got. */
+function compareLogs(a: Logs, b: Logs, say: (s: string) => void): void {
+  if (storeAlike(a, b) && a.every((log, t) => (log.length === 0) === (b[t].length === 0))) return;
+  for (let t = 0; t < Math.min(a.length, b.length); t++) {
+    const [p, q] = [byAddress(a[t]), byAddress(b[t])];
+    for (const [address, values] of p) {
+      const others = q.get(address) ?? [];
+      for (let i = 0; i < Math.min(values.length, others.length); i++)
+        if (values[i] !== others[i]) {
+          say(`store ${i} of thread ${t} to 0x${Math.floor(address).toString(16)} differs`);
+          return;
+        }
+    }
+    // If a long-running thread stores only to addresses that the other run never wrote, that is a difference too.
+    if (p.size > 0 && q.size > 0 && ![...p.keys()].some((x) => q.has(x))) {
+      say(`thread ${t} stores to other addresses`);
+      return;
+    }
+  }
+}
+
+/** Where one run has ended and the other has not, and has written what the one that has ended never wrote. */
+function compareWithEnd(a: Run, b: Run, say: (s: string) => void): void {
+  if (a.status === b.status || a.ended.size + b.ended.size > 0) return;
+  const [ended, other] = a.status === 'done' ? [a.memory, b.memory] : [b.memory, a.memory];
+  for (const [key, p] of other.pieces) {
+    if (p.stored === 0) continue;
+    for (let i = 0; i < PIECE; i++) {
+      if (p.written[p.from + i] === 0 || ended.isWritten(key * PIECE + i, 1)) continue;
+      say(
+        `byte 0x${(key * PIECE + i).toString(16)} is written only ${a.status === 'done' ? 'after' : 'before'}`,
+      );
+      return;
+    }
+  }
+}
+
+/**
+ * The first thread, if any, whose last store to some address differs: one after the other, threads hide each other's stores, but what
+ * each of them leaves no optimizer takes away. Threads that store to other addresses, such as wider words, are left out.
+ */
+export function lastStores(a: Logs, b: Logs): Difference[] {
+  for (let t = 0; t < a.length; t++) {
+    const [p, q] = [byAddress(a[t]), byAddress(b[t])];
+    if (p.size !== q.size || Math.max(a[t].length, b[t].length) >= LOG) continue;
+    for (const [address, values] of p) {
+      const others = q.get(address);
+      if (others !== undefined && others[others.length - 1] !== values[values.length - 1])
+        return [
+          {
+            kind: 'memory differs',
+            text: `the last store of thread ${t} to 0x${Math.floor(address).toString(16)} differs`,
+          },
+        ];
+    }
+  }
+  return [];
+}
+
+/** Does each thread store the same values to the same addresses in the same order, as far as both runs got? */
+export const storeAlike = (a: Logs, b: Logs): boolean =>
+  a.every((log, t) => log.every((x, i) => i >= b[t].length || x === b[t][i]));
+
+/** Stores of a thread to one address that may be missing: a loop that takes other steps leaves out more. */
+const MOST_MISSING = 4;
+
+/**
+ * Does each thread store to each address what it stores in a longer run, but for a few values? An optimizer leaves out stores that
+ * others overwrite.
+ */
+export const storeLess = (some: Logs, all: Logs): boolean =>
+  some.every((log, t) => {
+    const theirs = byAddress(all[t]);
+    return [...byAddress(log)].every(([address, values]) => {
+      let at = 0;
+      const last = (theirs.get(address) ?? []).findIndex((v) => v === values[at] && ++at === values.length);
+      return last >= 0 && last + 1 - values.length <= MOST_MISSING;
+    });
+  });
+
+function byAddress(log: readonly number[]): Map<number, number[]> {
+  const out = new Map<number, number[]>();
+  for (let i = 0; i < log.length; i += 2) {
+    const values = out.get(log[i]);
+    if (values === undefined) out.set(log[i], [log[i + 1]]);
+    else values.push(log[i + 1]);
+  }
+  return out;
+}
+
+function byteOf(memory: OpenMemory, address: number): number {
+  const { view, at } = memory.place(address, 1, false);
+  return view.getUint8(at);
+}
+
+/** Is a byte another one, or not written, where what PTX leaves undefined is otherwise? */
+function isUndefined(p: Piece | undefined, r: Piece | undefined, i: number): boolean {
+  const [wp, wr] = [p?.written[p.from + i] ?? 0, r?.written[r.from + i] ?? 0];
+  return wp !== wr || (wp === 1 && p!.bytes[p!.from + i] !== r!.bytes[r!.from + i]);
+}
+
+function compareWritten(
+  a: OpenMemory,
+  b: OpenMemory,
+  other: OpenMemory | null,
+  say: (s: string) => void,
+): void {
+  for (const key of new Set([...a.pieces.keys(), ...b.pieces.keys()])) {
+    const p = a.pieces.get(key);
+    const q = b.pieces.get(key);
+    const stored = (p?.stored ?? 0) | (q?.stored ?? 0);
+    for (let line = 0; line < PIECE / LINE; line++) {
+      if ((stored & (1 << line)) === 0) continue;
+      for (let i = line * LINE; i < (line + 1) * LINE; i++) {
+        const wp = p?.written[p.from + i] ?? 0;
+        const wq = q?.written[q.from + i] ?? 0;
+        if (wp === 0 && wq === 0) continue;
+        if (wp === wq && p!.bytes[p!.from + i] === q!.bytes[q!.from + i]) continue;
+        if (other !== null && isUndefined(p, other.pieces.get(key), i)) continue;
+        // Who stores what is there already need not store.
+        if (wq === 0 && p!.bytes[p!.from + i] === byteOf(b, key * PIECE + i)) continue;
+        const byte = `byte 0x${(key * PIECE + i).toString(16)}`;
+        if (wp === wq) say(`${byte} is ${p!.bytes[p!.from + i]} before and ${q!.bytes[q!.from + i]} after`);
+        else say(`${byte} is written only ${wp === 1 ? 'before' : 'after'}`);
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import { mustStay } from '../analysis/effects.ts';
+import { isReadOnlyLoad } from '../analysis/memory-ops.ts';
+import { modOf, type Opcode, OpFlag } from '../ir/opcode.ts';
+import { Kind, NO_REG, regIndex } from '../ir/operand.ts';
+import type { Fn, Instr, Program } from '../ir/program.ts';
+
+/** What a kernel and the functions that it may call contain, as far as it decides how to look at it. */
+export interface Features {
+  /** The kernel, and the functions that it may call. */
+  readonly functions: readonly Fn[];
+  readonly instructions: number;
+  /** Accesses that order others or keep their number (PTX ISA 9.0, chapter 8), fences, clocks. */
+  readonly orders: boolean;
+  /** Among them some that other blocks hear of. */
+  readonly wide: boolean;
+  /** Loads from memory that nothing may write (PTX ISA 9.0, ld.global.nc). */
+  readonly readOnlyLoads: number;
+  /** Threads of a block tell each other something: barriers, shared memory, atomic operations. */
+  readonly communicates: boolean;
+  /** Lanes of a warp exchange values: it means something else if some of them have ended. */
+  readonly exchanges: boolean;
+  readonly clusters: boolean;
+  /** Copies that happen until they are waited for. */
+  readonly copies: boolean;
+  readonly loops: boolean;
+  /** Whether it asks for the y of a thread. */
+  readonly rows: boolean;
+  /** Sizes of blocks that it may be written for, the likeliest first. */
+  readonly sizes: readonly number[];
+}
+
+/** The functions that a kernel may call, itself first; all of the program if it calls one by address. */
+export function functionsOf(program: Program, kernel: Fn): Fn[] {
+  const byName = new Map(program.functions.map((f) => [f.name, f]));
+  for (const a of program.aliases) {
+    const f = byName.get(a.of);
+    if (f !== undefined) byName.set(a.name, f);
+  }
+  const out = new Set([kernel]);
+  for (const f of out)
+    for (const b of f.blocks)
+      for (const x of b.ins) {
+        if (x.op.primitive === 'call' && x.src[0].kind === Kind.Reg)
+          return [kernel, ...program.functions.filter((g) => g !== kernel)];
+        for (const o of x.src) {
+          const g = o.kind === Kind.Sym ? byName.get(o.sym) : undefined;
+          if (g !== undefined) out.add(g);
+        }
+      }
+  return [...out];
+}
+
+/** The `sem` of an access or a fence: how it orders others; '' for those that have none. */
+export function semOf({ op, mods }: Pick<Instr, 'op' | 'mods'>): string {
+  return op.groupByName.has('sem') ? modOf(op, mods, 'sem') : '';
+}
+
+/** Is it a strong access: volatile, relaxed or more (PTX ISA 9.0, 8.3)? Atomic operations are. */
+export const isStrongAccess = (x: Pick<Instr, 'op' | 'mods'>): boolean =>
+  x.op.accesses.length > 0 && !['', 'WEAK'].includes(semOf(x));
+
+/** Does it show a clock? */
+export const isClock = ({ op, mods }: Pick<Instr, 'op' | 'mods'>): boolean =>
+  op.primitive === 'special' && op.special.length > 0 && /^(CLOCK|GLOBALTIMER)/.test(modOf(op, mods, 'sr'));
+
+/** Does it keep other accesses of its thread in their places, or its own number and order? */
+export function ordersOthers(x: Pick<Instr, 'op' | 'mods'>): boolean {
+  const { op } = x;
+  if (op.primitive === 'fence' || isClock(x)) return true;
+  if (op.primitive === 'hint') return (op.flags & OpFlag.Barrier) !== 0;
+  return isStrongAccess(x);
+}
+
+/** Does it tell threads of other blocks something, or hear of it? */
+const isWide = (x: Instr): boolean =>
+  (x.op.primitive === 'fence' || (isStrongAccess(x) && semOf(x) !== 'RELAXED')) &&
+  (!x.op.groupByName.has('scope') ||
+    !['NONE', 'CTA'].includes(modOf(x.op, x.mods, 'scope')) ||
+    semOf(x) === 'VOLATILE');
+
+/** Loads, and reads of clocks, of which nobody uses the result, not even for another one that nobody uses. */
+export function deadLoads(functions: readonly Fn[]): Set<Instr> {
+  const out = new Set<Instr>();
+  for (const f of functions) {
+    const read = new Set<number>();
+    const gone = new Set<Instr>();
+    for (const p of f.returns) if (p.reg !== NO_REG) read.add(regIndex(p.reg));
+    // What has no effect goes as long as something goes: what it reads may then be unused as well.
+    for (let changed = true; changed; ) {
+      changed = false;
+      const used = new Set(read);
+      for (const b of f.blocks)
+        for (const x of b.ins) {
+          if (gone.has(x)) continue;
+          for (const o of x.src) if (o.reg !== NO_REG) used.add(regIndex(o.reg));
+          if (x.guard !== NO_REG) used.add(regIndex(x.guard));
+          for (const r of x.otherwise) if (r !== NO_REG) used.add(regIndex(r));
+        }
+      for (const b of f.blocks)
+        for (const x of b.ins)
+          if (
+            !gone.has(x) &&
+            (!mustStay(x) || isClock(x)) &&
+            x.dst.every((r) => r === NO_REG || !used.has(regIndex(r)))
+          ) {
+            gone.add(x);
+            changed = true;
+          }
+    }
+    for (const x of gone) if ((x.op.flags & OpFlag.ReadsMemory) !== 0 || isClock(x)) out.add(x);
+  }
+  return out;
+}
+
+/** Convergent operations that a lane may as well execute alone. */
+const ALONE: ReadonlySet<string | null> = new Set(['barrier', 'warpsync', 'cluster-barrier', 'activemask']);
+
+const TALKS: ReadonlySet<string | null> = new Set([
+  'barrier',
+  'warpsync',
+  'cluster-barrier',
+  'atomic',
+  'mbarrier-arrive',
+]);
+
+const talks = (op: Opcode): boolean =>
+  TALKS.has(op.primitive) || op.accesses.some((a) => a.space === 'shared' && a.writes);
+
+/** Sizes of blocks that kernels are written for. */
+const SIZES: readonly number[] = [256, 128, 512, 64, 1024];
+
+/** Sizes of blocks, the likeliest first: kernels for one size hold it, the size less one, or four times the size. */
+function sizesOf(constants: ReadonlyMap<number, number>): readonly number[] {
+  const score = (n: number): number =>
+    (constants.get(n) ?? 0) + (constants.get(n - 1) ?? 0) + (constants.get(4 * n) ?? 0);
+  return SIZES.toSorted((a, b) => score(b) - score(a));
+}
+
+export function featuresOf(program: Program, kernel: Fn): Features {
+  const functions = functionsOf(program, kernel);
+  let instructions = 0;
+  let readOnlyLoads = 0;
+  let [orders, wide, communicates, exchanges, clusters, copies, loops] = Array<boolean>(7).fill(false);
+  let rows = false;
+  const constants = new Map<number, number>();
+  for (const f of functions) {
+    const position = new Map(f.blocks.map((b, k) => [b.id, k]));
+    f.blocks.forEach((b, at) => {
+      instructions += b.ins.length;
+      for (const x of b.ins) {
+        const { op } = x;
+        for (const o of x.src) if (o.kind === Kind.Imm) constants.set(o.lo, (constants.get(o.lo) ?? 0) + 1);
+        rows ||=
+          op.primitive === 'special' && op.special.length > 0 && /^TID.Y/.test(modOf(op, x.mods, 'sr'));
+        orders ||= ordersOthers(x);
+        wide ||= isWide(x);
+        if (isReadOnlyLoad(x)) readOnlyLoads++;
+        communicates ||= talks(op);
+        exchanges ||= (op.flags & OpFlag.Convergent) !== 0 && !ALONE.has(op.primitive);
+        clusters ||= op.primitive === 'cluster-barrier';
+        copies ||= op.primitive === 'async-copy';
+        loops ||= x.src.some((o) => o.kind === Kind.Label && position.get(o.lo)! <= at);
+      }
+    });
+  }
+  return {
+    functions,
+    instructions,
+    orders,
+    wide,
+    readOnlyLoads,
+    communicates,
+    exchanges,
+    clusters,
+    copies,
+    loops,
+    rows,
+    sizes: sizesOf(constants),
+  };
+}

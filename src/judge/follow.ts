@@ -1,0 +1,76 @@
+import { NO_REG, regWidth } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+import { holdsFloats, pageOf } from '../sim/open-memory.ts';
+import { floatLoads, floatOffsets, pointerLoads, pointerOffsets, type UsedAs } from '../sim/used-as.ts';
+import { type Run, type RunOptions, runIn, type Subject } from './run.ts';
+import type { World } from './world.ts';
+
+/** What the text of a kernel says of how it uses what it finds. */
+export interface Uses {
+  readonly parameters: ReadonlySet<number>;
+  readonly offsets: ReadonlySet<number>;
+  readonly floatParameters: ReadonlyMap<number, number>;
+  readonly toWords: ReadonlySet<Instr>;
+  readonly toFloats: ReadonlySet<Instr>;
+}
+
+export function usesOf(kernel: Fn, functions: readonly Fn[], paramBase: number): Uses {
+  const pointers = pointerOffsets(kernel, paramBase);
+  return {
+    parameters: pointers.all,
+    offsets: pointers.added,
+    floatParameters: floatOffsets(kernel, paramBase),
+    toWords: new Set(functions.flatMap((f) => [...pointerLoads(f)])),
+    toFloats: new Set(functions.flatMap((f) => [...floatLoads(f)])),
+  };
+}
+
+/** Rounds of searching for what the kernel uses values as: each finds those that the previous ones lead to. */
+const ROUNDS = 4;
+
+/**
+ * Runs a kernel with pointers wherever it uses loaded words as addresses, and unless values are plain with floats wherever it
+ * uses them as such: a rounding shows in floats only, while integers let it go the ways that it goes with zeros. The
+ * first run shows which words those are; it is repeated as long as they lead to more.
+ */
+export function runFollowing(
+  s: Subject,
+  uses: Uses,
+  world: World,
+  opts: RunOptions = {},
+): { run: Run; used: UsedAs; executed: number } {
+  const toFloats = world.profile === 'plain' ? NONE : uses.toFloats;
+  const [words, floats, doubles] = [new Set<number>(), new Set<number>(), new Set<number>()];
+  let executed = 0;
+  for (let round = 0; ; round++) {
+    const used: UsedAs = {
+      parameters: uses.parameters,
+      offsets: uses.offsets,
+      floatParameters: uses.floatParameters,
+      words: new Set(words),
+      floats: new Set(floats),
+      doubles: new Set(doubles),
+    };
+    const note = (ins: Instr, address: number): void => {
+      if (uses.toWords.has(ins))
+        for (let k = 0; k < ins.dst.length; k++) words.add(address - (address % 8) + 8 * k);
+      if (!toFloats.has(ins)) return;
+      const page = pageOf(address);
+      if (world.profile === 'extreme' && ins.dst.some((r) => r !== NO_REG && regWidth(r) === 64))
+        doubles.add(page);
+      else if (!holdsFloats(page, world.seed)) floats.add(page);
+    };
+    const followed = uses.toWords.size + toFloats.size === 0 ? null : { note };
+    const run = runIn(s, world, used, { ...opts, followed });
+    executed += run.executed;
+    if (
+      words.size === used.words.size &&
+      floats.size === used.floats.size &&
+      doubles.size === used.doubles.size
+    )
+      return { run, used, executed };
+    if (round === ROUNDS) return { run, used, executed };
+  }
+}
+
+const NONE: ReadonlySet<Instr> = new Set();

@@ -1,0 +1,63 @@
+import { hasMod } from '../ir/opcode.ts';
+import type { Instr } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
+import { Seen } from '../sim/watch.ts';
+import type { Difference } from './difference.ts';
+import { type Run, VARIABLES } from './run.ts';
+
+/* What equal memory does not show: races, broken promises, and accesses to memory that need not be there. */
+
+/** A word that threads access without order, and did not before; null if there is none. Words of one kind of memory that raced before tell nothing. */
+export function newRace(a: Run, b: Run): Difference | null {
+  const [x, y] = [a.watcher.races, b.watcher.races];
+  if (x === null || y === null || x.isPartial || y.isPartial) return null;
+  const shared = (word: number): boolean => word >= 2 ** 46;
+  const raced = new Set([...x.words.keys()].map(shared));
+  for (const [word, how] of y.words) {
+    if (raced.has(shared(word))) continue;
+    const where = shared(word)
+      ? `shared memory at 0x${((word * 4) % 2 ** 26).toString(16)}`
+      : `0x${(word * 4).toString(16)}`;
+    return {
+      kind: 'a race',
+      text: `${where}: ${how} with nothing between them that orders it, which there was before`,
+    };
+  }
+  return null;
+}
+
+/** Memory that is read as if nothing could write it, and written; null if that was so before. */
+export const newPromise = (a: Run, b: Run): Difference | null =>
+  b.watcher.brokePromise && !a.watcher.brokePromise
+    ? {
+        kind: 'a false promise',
+        text: 'memory that the kernel writes is read by ld.global.nc, and was not before',
+      }
+    : null;
+
+/** A branch that is marked uniform and parts lanes; null if one did so before. */
+export function falselyUniform(a: Run, b: Run): Difference | null {
+  const parts = (r: Run): Instr | null => {
+    for (const [code, bits] of r.watcher.seen)
+      for (let pc = 0; pc < bits.length; pc++)
+        if ((bits[pc] & Seen.Parted) !== 0 && hasMod(code.ins[pc].ins.op, code.ins[pc].ins.mods, 'U'))
+          return code.ins[pc].ins;
+    return null;
+  };
+  const ins = parts(b);
+  if (ins === null || parts(a) !== null) return null;
+  return {
+    kind: 'a false promise',
+    text: `${printInstr(ins)} is marked uniform, and lanes go both ways`,
+    ins,
+  };
+}
+
+/** A word that the second run loads and the first neither loads nor stores: there need not be memory. Null if there is none. */
+export function readsElsewhere(a: Run, b: Run): string | null {
+  for (const word of b.watcher.read) {
+    if (a.watcher.read.has(word) || word * 4 >= VARIABLES || a.memory.isWritten(word * 4, 4)) continue;
+    return `0x${(word * 4).toString(16)} is loaded, and was not accessed before`;
+  }
+  return null;
+}

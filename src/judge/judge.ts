@@ -1,0 +1,201 @@
+import type { Program } from '../ir/program.ts';
+import type { Code } from '../sim/decode.ts';
+import { FramePool } from '../sim/frames.ts';
+import { findKernel } from '../sim/launch.ts';
+import { poolOf } from './constants.ts';
+import { EFFORTS, type Effort, type EffortName } from './effort.ts';
+import { deadLoads, type Features, featuresOf } from './features.ts';
+import { runFollowing, type Uses, usesOf } from './follow.ts';
+import { addSeen, type Reached, reachedIn } from './reached.ts';
+import { type RunOptions, type Subject, sharedPlaces } from './run.ts';
+import { type First, type Judgement, type Original, Trial } from './trial.ts';
+import { isOneThread, type Triple, type World } from './world.ts';
+import { blockWorlds, FEWEST_THREADS, type Look, ThreadWorlds } from './worlds.ts';
+
+export type { Judgement } from './trial.ts';
+
+export interface JudgeOptions {
+  /** Seeds of the worlds with whole blocks. Default: 1 and 2. */
+  readonly seeds?: readonly number[];
+  /** Most warp instructions of a run of blocks. Default: by the size of the kernel, as always for single threads. */
+  readonly budget?: number;
+  /** With a block or a grid, only worlds of this shape. */
+  readonly block?: Triple;
+  readonly grid?: Triple;
+  /** Threads that a multiprocessor holds: `limits.threads-per-sm` of the back end. */
+  readonly threadsPerSm?: number;
+  /** How much it may take. Default: 'medium'. */
+  readonly effort?: EffortName;
+  /** Called before each world; false stops, and what is left counts as not looked at. */
+  readonly goOn?: (world: string) => boolean;
+}
+
+/**
+ * Compares a kernel with other versions of it in open worlds: the same memory written and the same end of every warp, in every world, and
+ * where threads tell others something the same order of it. Runs that exhaust the budget or fault are compared by what each thread stored to each
+ * address, as far as both got; stores may be left out where others overwrite them. If they differ and the original kernel
+ * also differs from itself when its threads take other turns, the threads race; then a single warp decides, or a single
+ * thread if the lanes of that warp race too. Lanes that race although they run in step are compared one after the other.
+ */
+export class KernelJudge implements Original {
+  private readonly before: Subject;
+  private readonly look: Look;
+  private readonly uses: Uses;
+  private readonly goOn: (world: string) => boolean;
+  private readonly firsts = new Map<World, First | null>();
+  private readonly blocks: readonly World[];
+  private readonly threads: readonly World[];
+  private readonly ofThreads: ThreadWorlds | null;
+  private longOnes: readonly World[] | null = null;
+  private readonly seen = new Map<Code, Uint8Array>();
+
+  /** @param after a version that it will be compared with: its constants count as well */
+  constructor(before: Program, after: Program, kernel: string, paramBase: number, opts: JudgeOptions = {}) {
+    const fn = findKernel(before, kernel);
+    const features = featuresOf(before, fn);
+    const other = after.functions.find((f) => f.name === kernel);
+    const theirs = other === undefined ? null : featuresOf(after, other);
+    this.before = {
+      program: before,
+      kernel,
+      paramBase,
+      pool: poolOf([...features.functions, ...(theirs?.functions ?? [])]),
+      sharedAt: sharedPlaces(before),
+      frames: new FramePool(),
+      dead: features.orders ? deadLoads(features.functions) : new Set(),
+      promises: theirs !== null && theirs.readOnlyLoads > features.readOnlyLoads,
+    };
+    this.look = {
+      kernel: fn,
+      features,
+      threadsPerSm: opts.threadsPerSm ?? FEWEST_THREADS,
+      seeds: opts.seeds ?? [1, 2],
+      block: opts.block ?? null,
+      grid: opts.grid ?? null,
+      budget: opts.budget ?? null,
+      effort: EFFORTS[opts.effort ?? 'medium'],
+    };
+    this.uses = usesOf(fn, features.functions, paramBase);
+    this.goOn = opts.goOn ?? (() => true);
+    this.blocks = blockWorlds(this.look);
+    this.ofThreads = opts.block === undefined && opts.grid === undefined ? new ThreadWorlds(this.look) : null;
+    this.threads = this.ofThreads?.all() ?? [];
+  }
+
+  private get features(): Features {
+    return this.look.features;
+  }
+
+  /** Compares with another version of the kernel. */
+  against(after: Program): Judgement {
+    const fn = after.functions.find((f) => f.name === this.before.kernel);
+    const dead =
+      fn !== undefined && this.features.orders
+        ? deadLoads(featuresOf(after, fn).functions)
+        : this.before.dead;
+    const trial = new Trial(this, { ...this.before, program: after, dead });
+    const { effort, features } = this.look;
+    const most = Math.max(effort.executed, effort.perInstruction * features.instructions);
+    let left = false;
+    const spent = { blocks: 0, threads: 0 };
+    for (const world of this.worlds()) {
+      const kind = isOneThread(world.shape) ? 'threads' : 'blocks';
+      if (!this.goOn(world.name)) return trial.judgement(true);
+      if (spent[kind] > most) {
+        left = true;
+        continue;
+      }
+      const { executed } = trial;
+      trial.tryIn(world);
+      spent[kind] += trial.executed - executed;
+      if (trial.differences.length > 0) return trial.judgement(left);
+    }
+    if (this.threads.length > 0 && effort.searched > 0) trial.search(this.threads);
+    return trial.judgement(left);
+  }
+
+  private *worlds(): Generator<World> {
+    yield* this.blocks;
+    for (const world of this.threads) {
+      yield world;
+      const first = this.firsts.get(world);
+      if (world.scalars === THOUSAND && this.features.loops && first?.run.status === 'done')
+        yield* this.long(first.run.executed);
+    }
+  }
+
+  private long(thousand: number): readonly World[] {
+    this.longOnes ??= this.ofThreads!.long(thousand);
+    return this.longOnes;
+  }
+
+  // ------------------------------------------------------------------ what a trial asks
+
+  get subject(): Subject {
+    return this.before;
+  }
+
+  get worldsOfOneThread(): readonly World[] {
+    return this.threads;
+  }
+
+  get effort(): Effort {
+    return this.look.effort;
+  }
+
+  get isWide(): boolean {
+    return this.features.wide;
+  }
+
+  get communicates(): boolean {
+    return this.features.communicates || this.features.exchanges;
+  }
+
+  /** The run of the first version in a world; null if the kernel promises that the world is not like this. */
+  first(world: World, opts: RunOptions = {}): { first: First | null; executed: number } {
+    const plain = Object.keys(opts).length === 0;
+    const known = plain ? this.firsts.get(world) : undefined;
+    if (known !== undefined) return { first: known, executed: 0 };
+    let executed = 0;
+    let first: First | null = null;
+    // Accesses of more than their elements say what pointers are multiples of.
+    for (let alignment = world.alignment; alignment <= MOST_ALIGNMENT; alignment *= 2) {
+      const found = runFollowing(this.before, this.uses, { ...world, alignment }, opts);
+      executed += found.executed;
+      if (alignment === 0 || ![...found.run.ended.values()].includes('access')) {
+        first = { world: { ...world, alignment }, run: found.run, used: found.used };
+        break;
+      }
+    }
+    if (first !== null && world.apart !== null && first.run.watcher.brokePromise) first = null;
+    if (first !== null) addSeen(this.seen, first.run.watcher.seen);
+    if (plain) this.firsts.set(world, first);
+    return { first, executed };
+  }
+
+  get reached(): Reached {
+    return reachedIn(this.seen, this.features.functions, this.before.program);
+  }
+
+  get seenBefore(): Map<Code, Uint8Array> {
+    return this.seen;
+  }
+}
+
+const THOUSAND = 1000n;
+
+/** Bytes that the widest access is a multiple of. */
+const MOST_ALIGNMENT = 32;
+
+/**
+ * Compares a kernel before and after optimization (`KernelJudge`).
+ *
+ * @param paramBase offset of parameters in constant bank 0
+ */
+export const judgeKernel = (
+  before: Program,
+  after: Program,
+  kernel: string,
+  paramBase: number,
+  opts: JudgeOptions = {},
+): Judgement => new KernelJudge(before, after, kernel, paramBase, opts).against(after);

@@ -1,0 +1,548 @@
+import { modOf, OpFlag } from '../ir/opcode.ts';
+import type { Instr } from '../ir/program.ts';
+import { isClock, semOf } from './features.ts';
+
+/** What one thread did at one moment, as far as it may matter to others in which order it did things. */
+export interface Item {
+  readonly ins: Instr;
+  /** `wait` and `barrier` order accesses and name no place; `clock` shows the time. */
+  readonly what: 'load' | 'store' | 'atomic' | 'fence' | 'barrier' | 'wait' | 'clock';
+  /** Others may hear of it: volatile, relaxed or more (PTX ISA 9.0, 8.3). */
+  readonly strong: boolean;
+  /** Its number and its order among its like stay as they are: volatile accesses and clocks. */
+  readonly fixed: boolean;
+  readonly acquires: boolean;
+  readonly releases: boolean;
+  /** A sequentially consistent fence. */
+  readonly total: boolean;
+  /** 1 for a block, 2 for a cluster, 3 for the device, 4 for the system; 0 for none. */
+  readonly scope: number;
+  /** What must stay as it is: operation, type, proxy. */
+  readonly words: string;
+  /** First byte and number of bytes; 0 bytes for what names no place. */
+  readonly at: number;
+  readonly bytes: number;
+  /** What a store writes, byte by byte; else what distinguishes two of its kind. */
+  readonly data: Uint8Array | null;
+  readonly value: number;
+}
+
+/** Where the places of shared memory begin, behind those of global memory. */
+export const SHARED_PLACES = 2 ** 48;
+
+const SCOPES = ['NONE', 'CTA', 'CLUSTER', 'GPU', 'SYS'];
+const BLOCK = 1;
+const SYSTEM = 4;
+
+/** The scope of an access or fence, as a number. */
+export const scopeOf = ({ op, mods }: Pick<Instr, 'op' | 'mods'>): number =>
+  op.groupByName.has('scope') ? Math.max(0, SCOPES.indexOf(modOf(op, mods, 'scope'))) : 0;
+
+/** What of an instruction is the same whenever it runs. */
+type Shape = Omit<Item, 'at' | 'bytes' | 'data' | 'value'>;
+
+const shapes = new WeakMap<Instr, Shape | null>();
+
+/** How an instruction orders accesses, or is ordered; null if neither. */
+export function shapeOf(ins: Instr): Shape | null {
+  let s = shapes.get(ins);
+  if (s === undefined) shapes.set(ins, (s = makeShape(ins)));
+  return s;
+}
+
+function makeShape(ins: Instr): Shape | null {
+  const { op, mods } = ins;
+  const sem = semOf(ins);
+  const has = (group: string): string => (op.groupByName.has(group) ? modOf(op, mods, group) : '');
+  const of = (what: Item['what'], words: string, how: Partial<Shape> = {}): Shape => ({
+    ins,
+    what,
+    strong: true,
+    fixed: false,
+    acquires: false,
+    releases: false,
+    total: false,
+    scope: scopeOf(ins),
+    words,
+    ...how,
+  });
+  switch (op.primitive) {
+    case 'fence':
+      return of('fence', `${sem === 'PROXY' ? has('proxy') : ''} ${has('restrict')}`.trim(), {
+        acquires: sem !== 'RELEASE',
+        releases: sem !== 'ACQUIRE',
+        total: sem === 'SC',
+      });
+    case 'barrier':
+      return of('barrier', `BAR ${has('mode')}`, {
+        acquires: has('mode') !== 'ARRIVE',
+        releases: true,
+        scope: BLOCK,
+      });
+    case 'cluster-barrier':
+      return of('barrier', `CLUSTER ${has('mode')}`, {
+        acquires: has('mode') === 'WAIT',
+        releases: has('mode') === 'ARRIVE' && sem !== 'RELAXED',
+        scope: 2,
+      });
+    case 'warpsync':
+      return of('barrier', 'WARP', { acquires: true, releases: true, scope: BLOCK });
+    case 'mbarrier-arrive':
+      return of('atomic', `ARRIVE ${has('op')}`, { releases: true, scope: BLOCK });
+    case 'mbarrier-wait':
+      return of('load', 'WAIT', { acquires: true, scope: BLOCK });
+    case 'mbarrier-init':
+    case 'mbarrier-inval':
+      return of('store', op.name, { scope: BLOCK });
+    case 'hint':
+      if (op.name === 'ACQBULK') return of('wait', op.name, { acquires: true, scope: SYSTEM });
+      return null;
+    default:
+  }
+  if (isClock(ins)) return of('clock', has('sr'), { fixed: true });
+  const strong = sem !== '' && sem !== 'WEAK';
+  if (op.primitive === 'load' || op.primitive === 'store' || op.primitive === 'atomic')
+    return of(op.primitive, op.primitive === 'atomic' ? `${has('op')} ${has('type')}` : '', {
+      strong: strong || op.primitive === 'atomic',
+      fixed: sem === 'VOLATILE' || sem === 'MMIO',
+      acquires: sem === 'ACQUIRE' || sem === 'ACQ_REL',
+      releases: sem === 'RELEASE' || sem === 'ACQ_REL',
+      ...(sem === 'VOLATILE' || sem === 'MMIO' ? { scope: SYSTEM } : {}),
+    });
+  if ((op.flags & OpFlag.Barrier) !== 0)
+    return of('wait', op.name, { acquires: true, releases: true, scope: SYSTEM });
+  return null;
+}
+
+/** What one thread did, in order. */
+export class OrderLog {
+  readonly items: Item[] = [];
+
+  /** Items beyond which nothing is recorded: what follows is left out of the comparison. */
+  static readonly MOST = 120;
+
+  get isFull(): boolean {
+    return this.items.length >= OrderLog.MOST;
+  }
+
+  add(shape: Shape, at: number, bytes: number, data: Uint8Array | null, value: number): void {
+    if (!this.isFull) this.items.push({ ...shape, at, bytes, data, value });
+  }
+}
+
+/** A thing that is out of order: which access, and what of it. */
+export interface Disorder {
+  readonly text: string;
+  readonly ins: Instr | null;
+}
+
+/** Which of two runs are complete: of one that was cut off, what would have come is unknown. */
+export interface Ends {
+  readonly before: boolean;
+  readonly after: boolean;
+}
+
+const hex = (a: number): string => `0x${a.toString(16)}`;
+const placeOf = (x: Item): string =>
+  x.bytes === 0 ? x.words.toLowerCase() : `${x.bytes} bytes at ${hex(x.at)}`;
+
+/** By index of an item: how many fences with at least a scope stand before it. */
+class Fences {
+  private readonly counts: Int32Array[];
+  private readonly any: boolean;
+  constructor(items: readonly Item[], counts: (x: Item) => boolean) {
+    this.any = items.some((x) => x.what === 'fence' && counts(x));
+    this.counts = [0, 1, 2, 3, 4].map((scope) => {
+      const sums = new Int32Array(items.length + 1);
+      items.forEach((x, k) => {
+        sums[k + 1] = sums[k] + (x.what === 'fence' && counts(x) && x.scope >= scope ? 1 : 0);
+      });
+      return sums;
+    });
+  }
+  /** The widest scope of a fence between two items; -1 if there is none. */
+  between(i: number, k: number): number {
+    if (!this.any || this.counts[0][k] - this.counts[0][i + 1] === 0) return -1;
+    for (let scope = 4; scope >= 0; scope--)
+      if (this.counts[scope][k] - this.counts[scope][i + 1] > 0) return scope;
+    return -1;
+  }
+}
+
+/** The order of what one thread did, as PTX promises it to others (PTX ISA 9.0, 8.7 to 8.10). */
+class Order {
+  readonly items: readonly Item[];
+  private readonly releasing: Fences;
+  private readonly acquiring: Fences;
+  private readonly total: Fences;
+
+  constructor(items: readonly Item[]) {
+    this.items = items;
+    // A fence of a proxy orders nothing else.
+    this.releasing = new Fences(items, (x) => x.releases && x.words === 'NONE');
+    this.acquiring = new Fences(items, (x) => x.acquires && x.words === 'NONE');
+    this.total = new Fences(items, (x) => x.total);
+  }
+
+  /** Who hears of `k`, which is strong, finds `i` done, in this scope and below; -1 if nobody can tell. */
+  doneBefore(i: number, k: number): number {
+    const { releases, scope } = this.items[k];
+    return Math.max(releases ? scope : -1, this.releasing.between(i, k));
+  }
+
+  /** What `k` finds is at least as new as what `i`, which is strong, has heard of, in this scope and below; -1 if nobody can tell. */
+  foundAfter(i: number, k: number): number {
+    const { acquires, scope } = this.items[i];
+    return Math.max(acquires ? scope : -1, this.acquiring.between(i, k));
+  }
+
+  /** All threads agree on the order of two strong accesses, in this scope and below; -1 if not. */
+  agreed(i: number, k: number): number {
+    return this.total.between(i, k);
+  }
+}
+
+const mayWrite = (x: Item): boolean =>
+  x.what === 'store' || x.what === 'atomic' || x.what === 'barrier' || x.what === 'wait';
+const mayRead = (x: Item): boolean =>
+  x.what === 'load' || x.what === 'atomic' || x.what === 'barrier' || x.what === 'wait';
+
+/**
+ * What the second of two runs of one thread lets other threads see that the first does not: a strong access that is missing, new, of another
+ * size or of a narrower scope; a store that is not done where others hear that it is; a load that may find older values than what the thread has
+ * heard of; a word that was only accessed strongly.
+ *
+ * An access may move down past an acquire and up past a release. A relaxed load may go, or be one with its neighbour; a relaxed store may go that
+ * another one overwrites at once. More order than before is no difference.
+ *
+ * @param wide whether the kernel orders accesses for other blocks: else barriers of the block are looked at where several threads run
+ */
+export function disorder(
+  a: OrderLog,
+  b: OrderLog,
+  ends: Ends,
+  wide: boolean,
+  describe: (x: Item) => string,
+): Disorder | null {
+  const complete = { before: ends.before && !a.isFull, after: ends.after && !b.isFull };
+  const keep = (x: Item): boolean => wide || x.what !== 'barrier';
+  return new Comparison(a.items.filter(keep), b.items.filter(keep), complete, describe).run();
+}
+
+class Comparison {
+  private readonly a: Order;
+  private readonly b: Order;
+  private readonly ends: Ends;
+  private readonly describe: (x: Item) => string;
+  /** By index of a strong item of the first: that of its counterpart, or -1; and the other way round. */
+  private readonly inB: Int32Array;
+  private readonly inA: Int32Array;
+
+  constructor(a: readonly Item[], b: readonly Item[], ends: Ends, describe: (x: Item) => string) {
+    this.a = new Order(a);
+    this.b = new Order(b);
+    this.ends = ends;
+    this.describe = describe;
+    this.inB = new Int32Array(a.length).fill(-1);
+    this.inA = new Int32Array(b.length).fill(-1);
+  }
+
+  run(): Disorder | null {
+    return (
+      this.fixedOnes() ??
+      this.match() ??
+      this.stores() ??
+      this.loads() ??
+      this.proxies() ??
+      (this.ends.before ? this.weaker() : null)
+    );
+  }
+
+  /** Volatile accesses and clocks, one by one. */
+  private fixedOnes(): Disorder | null {
+    const [x, y] = [this.a.items.filter((i) => i.fixed), this.b.items.filter((i) => i.fixed)];
+    for (let k = 0; k < Math.max(x.length, y.length); k++) {
+      const [s, t] = [x[k], y[k]];
+      if (s === undefined)
+        return this.ends.before ? { text: `${this.describe(t)} is new`, ins: t.ins } : null;
+      if (t === undefined)
+        return this.ends.after ? { text: `${this.describe(s)} is missing`, ins: s.ins } : null;
+      if (
+        s.what !== t.what ||
+        s.at !== t.at ||
+        s.bytes !== t.bytes ||
+        s.value !== t.value ||
+        s.words !== t.words
+      )
+        return { text: `${this.describe(s)} became ${this.describe(t)}`, ins: t.ins };
+    }
+    return null;
+  }
+
+  /** Finds the counterparts of strong accesses: of those with one place, size and value, the first of the first, and so on. */
+  private match(): Disorder | null {
+    const keyOf = (x: Item): string => `${x.what} ${x.words} ${x.at} ${x.bytes} ${x.value}`;
+    const waiting = new Map<string, number[]>();
+    this.b.items.forEach((y, k) => {
+      if (!y.strong || y.what === 'fence' || y.what === 'clock') return;
+      const list = waiting.get(keyOf(y));
+      if (list === undefined) waiting.set(keyOf(y), [k]);
+      else list.push(k);
+    });
+    for (const [i, x] of this.a.items.entries()) {
+      if (!x.strong || x.what === 'fence' || x.what === 'clock') continue;
+      const k = waiting.get(keyOf(x))?.shift();
+      if (k !== undefined) {
+        this.inB[i] = k;
+        this.inA[k] = i;
+        // Nobody outside of the block sees its shared memory.
+        if (this.b.items[k].scope < x.scope && x.bytes > 0 && x.at < SHARED_PLACES)
+          return {
+            text: `${this.describe(x)} became ${this.describe(this.b.items[k])}`,
+            ins: this.b.items[k].ins,
+          };
+        continue;
+      }
+      if (!this.ends.after || this.mayGo(i)) continue;
+      return { text: `${this.describe(x)} (${placeOf(x)}) is missing`, ins: x.ins };
+    }
+    if (!this.ends.before) return null;
+    for (const list of waiting.values())
+      for (const k of list) {
+        const y = this.b.items[k];
+        if (y.what === 'atomic' && !y.fixed && this.a.items.some((x) => x.what === 'atomic' && meets(x, y)))
+          continue;
+        return { text: `${this.describe(y)} (${placeOf(y)}) is new`, ins: y.ins };
+      }
+    return null;
+  }
+
+  /** May a strong item of the first have no counterpart? */
+  private mayGo(i: number): boolean {
+    const { items } = this.a;
+    const x = items[i];
+    // What relaxed atomic operations leave in memory tells; they may be fewer, or others.
+    if (x.what === 'atomic' && !x.acquires && !x.releases)
+      return this.b.items.some((y) => y.strong && meets(x, y));
+    if (x.fixed || x.acquires || x.releases) return x.what === 'barrier' && this.isRepeated(i);
+    if (x.what === 'load') {
+      // Of one of which a part is loaded, another one has become.
+      return !this.b.items.some((y, k) => y.what === 'load' && y.strong && this.inA[k] < 0 && meets(x, y));
+    }
+    if (x.what !== 'store') return false;
+    for (let k = i + 1; k < items.length; k++) {
+      const y = items[k];
+      if (!y.strong) continue;
+      if (y.what === 'store' && y.at <= x.at && y.at + y.bytes >= x.at + x.bytes) return true;
+      if (y.what !== 'load' || meets(x, y)) return false;
+    }
+    return false;
+  }
+
+  /** Does a barrier stand beside one like it, with nothing between them? */
+  private isRepeated(i: number): boolean {
+    const { items } = this.a;
+    return [i - 1, i + 1].some((k) => items[k]?.what === 'barrier' && items[k].words === items[i].words);
+  }
+
+  /** What others find done who hear of a strong write. */
+  private stores(): Disorder | null {
+    const { a, b } = this;
+    // By byte: the last item that wrote it.
+    const [left, right] = [new Map<number, number>(), new Map<number, number>()];
+    const note = (to: Map<number, number>, x: Item, at: number): void => {
+      if (x.data !== null) for (let n = 0; n < x.bytes; n++) to.set(x.at + n, at);
+    };
+    const valueAt = (items: readonly Item[], at: number, byte: number): number =>
+      items[at].data![byte - items[at].at];
+    let done = 0;
+    for (const [i, x] of a.items.entries()) {
+      const k = this.inB[i];
+      if (x.strong && mayWrite(x) && k >= 0) {
+        // What the second had done by then; counterparts need not come in the same order.
+        if (k < done) {
+          right.clear();
+          done = 0;
+        }
+        for (; done < k; done++) note(right, b.items[done], done);
+        for (const [byte, from] of left) {
+          const how = a.doneBefore(from, i);
+          if (how < 0) continue;
+          const to = right.get(byte);
+          const isThere = to !== undefined && valueAt(b.items, to, byte) === valueAt(a.items, from, byte);
+          if (!isThere)
+            return {
+              text: `what is stored to ${hex(byte)} before ${this.describe(x)} is not there yet`,
+              ins: b.items[k].ins,
+            };
+          if (b.doneBefore(to, k) < how)
+            return {
+              text: `who hears of ${this.describe(x)} need not find what is stored to ${hex(byte)} before it`,
+              ins: b.items[k].ins,
+            };
+        }
+      }
+      note(left, x, i);
+    }
+    return this.early();
+  }
+
+  /** Stores that others may see before the thread has heard of what they wait for. */
+  private early(): Disorder | null {
+    const { a, b } = this;
+    const mine = new Map<string, number[]>();
+    a.items.forEach((x, i) => {
+      if (x.data === null) return;
+      for (let n = 0; n < x.bytes; n++) push(mine, `${x.at + n} ${x.data[n]}`, i);
+    });
+    const heard = [...a.items.keys()].filter(
+      (i) => a.items[i].strong && mayRead(a.items[i]) && this.inB[i] >= 0,
+    );
+    for (const [k, y] of b.items.entries()) {
+      if (y.data === null) continue;
+      for (let n = 0; n < y.bytes; n++) {
+        const from = mine.get(`${y.at + n} ${y.data[n]}`);
+        if (from === undefined) continue;
+        const late = (i: number): number | undefined =>
+          heard.find((q) => {
+            if (q >= i) return false;
+            const how = a.foundAfter(q, i);
+            return how >= 0 && (this.inB[q] > k || b.foundAfter(this.inB[q], k) < how);
+          });
+        if (from.some((i) => late(i) === undefined)) continue;
+        const q = late(from[0])!;
+        return {
+          text: `what is stored to ${hex(y.at + n)} behind ${this.describe(a.items[q])} may be there before it`,
+          ins: y.ins,
+        };
+      }
+    }
+    return null;
+  }
+
+  /** Loads that may find something older than before, or something newer than what has been given away. */
+  private loads(): Disorder | null {
+    const { a, b } = this;
+    const keysOf = (x: Item): string[] => {
+      if (x.strong) return [`${x.at} ${x.bytes}`];
+      const out: string[] = [];
+      for (let word = Math.floor(x.at / 4); word * 4 < x.at + x.bytes; word++) out.push(`${word}`);
+      return out;
+    };
+    const mine = new Map<string, number[]>();
+    a.items.forEach((x, i) => {
+      if (x.what === 'load') for (const key of keysOf(x)) push(mine, key, i);
+    });
+    const strong = [...a.items.keys()].filter(
+      (i) => a.items[i].strong && this.inB[i] >= 0 && a.items[i].what !== 'barrier',
+    );
+    for (const [k, y] of b.items.entries()) {
+      if (y.what !== 'load') continue;
+      for (const key of keysOf(y)) {
+        const from = mine.get(key);
+        if (from === undefined) continue;
+        const passed = (i: number): Disorder | null => {
+          for (const s of strong) {
+            if (s === i) continue;
+            const [x, to] = [a.items[s], this.inB[s]];
+            if (to === k) continue;
+            if (s < i && mayRead(x)) {
+              const how = a.foundAfter(s, i);
+              if (how >= 0 && (to > k || b.foundAfter(to, k) < how))
+                return {
+                  text: `a load of ${placeOf(y)} behind ${this.describe(x)} may find what was there before it`,
+                  ins: y.ins,
+                };
+            }
+            if (s > i && mayWrite(x)) {
+              const how = a.doneBefore(i, s);
+              if (how >= 0 && (to < k || b.doneBefore(k, to) < how))
+                return {
+                  text: `a load of ${placeOf(y)} before ${this.describe(x)} may find what comes after it`,
+                  ins: y.ins,
+                };
+            }
+            if (y.strong) {
+              const how = s < i ? a.agreed(s, i) : a.agreed(i, s);
+              if (how >= 0 && (s < i ? to > k || b.agreed(to, k) < how : to < k || b.agreed(k, to) < how))
+                return {
+                  text: `threads need not agree on the order of ${this.describe(x)} and a load of ${placeOf(y)}`,
+                  ins: y.ins,
+                };
+            }
+          }
+          return null;
+        };
+        const found = from.map(passed);
+        if (found.every((d) => d !== null)) return found[0];
+      }
+    }
+    return null;
+  }
+
+  /** Fences of proxies and of other things of their own: as many as before, of each kind. */
+  private proxies(): Disorder | null {
+    if (!this.ends.after) return null;
+    const count = (items: readonly Item[]): Map<string, number> => {
+      const out = new Map<string, number>();
+      items.forEach((x, k) => {
+        const before = items[k - 1];
+        const repeated = before !== undefined && before.what === 'fence' && before.words === x.words;
+        if (x.what === 'fence' && x.words !== 'NONE' && !repeated)
+          out.set(x.words, (out.get(x.words) ?? 0) + 1);
+      });
+      return out;
+    };
+    const [x, y] = [count(this.a.items), count(this.b.items)];
+    for (const [words, n] of x)
+      if ((y.get(words) ?? 0) < n) {
+        const gone = this.a.items.find((i) => i.what === 'fence' && i.words === words)!;
+        return { text: `${this.describe(gone)} is missing`, ins: gone.ins };
+      }
+    return null;
+  }
+
+  /** A word that is accessed in a weaker way than before. */
+  private weaker(): Disorder | null {
+    const [x, y] = [touchesOf(this.a.items), touchesOf(this.b.items)];
+    for (const [word, t] of y) {
+      const s = x.get(word);
+      if (s === undefined) continue;
+      const at = hex(word * 4);
+      if (t.weakWrite && !s.weakWrite && s.strongWrite)
+        return { text: `${at} is written by a weak store, and was by strong operations alone`, ins: null };
+      if (t.weakRead && !s.weakRead && s.strongRead)
+        return { text: `${at} is read by a weak load, and was by strong ones alone`, ins: null };
+    }
+    return null;
+  }
+}
+
+const meets = (x: Item, y: Item): boolean => x.at < y.at + y.bytes && y.at < x.at + x.bytes;
+
+function push<K>(to: Map<K, number[]>, key: K, value: number): void {
+  const list = to.get(key);
+  if (list === undefined) to.set(key, [value]);
+  else list.push(value);
+}
+
+interface Touch {
+  weakRead: boolean;
+  weakWrite: boolean;
+  strongRead: boolean;
+  strongWrite: boolean;
+}
+
+/** How the words of memory are accessed. */
+function touchesOf(items: readonly Item[]): Map<number, Touch> {
+  const out = new Map<number, Touch>();
+  for (const x of items)
+    for (let word = Math.floor(x.at / 4); x.bytes > 0 && word * 4 < x.at + x.bytes; word++) {
+      let t = out.get(word);
+      if (t === undefined)
+        out.set(word, (t = { weakRead: false, weakWrite: false, strongRead: false, strongWrite: false }));
+      if (x.what === 'load' || x.what === 'atomic') t[x.strong ? 'strongRead' : 'weakRead'] = true;
+      if (x.what === 'store' || x.what === 'atomic') t[x.strong ? 'strongWrite' : 'weakWrite'] = true;
+    }
+  return out;
+}

@@ -1,0 +1,147 @@
+import { lowest } from '../sim/masks.ts';
+import type { Barrier, Warp } from '../sim/state.ts';
+
+/*
+ * Accesses of two threads to one word, of which one writes and that nothing orders, found by vector clocks (Flanagan and Freund,
+ * FastTrack, PLDI 2009): a thread knows of each other one how far it had come when it last heard of it.
+ */
+
+/** Who has accessed a word last. */
+interface Cell {
+  writer: number;
+  writtenAt: number;
+  /** By thread: when it read last. */
+  readonly reads: Map<number, number>;
+}
+
+/** What has been made known at a barrier or place. */
+interface Known {
+  readonly clock: Int32Array;
+  /** How often something was added. */
+  version: number;
+  /** By thread: the version that it has heard, and its own state when it last told. */
+  readonly heard: Int32Array;
+  readonly told: Int32Array;
+}
+
+/** Entries of clocks that are looked at in one run: what comes later counts as unknown. */
+const MOST_WORK = 30_000_000;
+
+export class Races {
+  private readonly threads: number;
+  private readonly perBlock: number;
+  private readonly clocks: Int32Array[];
+  private readonly blocks = new Map<number, number>();
+  private readonly cells = new Map<number, Cell>();
+  /** What waits at each barrier or place knows. */
+  private readonly known = new Map<unknown, Known>();
+  /** By thread: a number that changes when it accesses something, or hears something new. */
+  private readonly states: Int32Array;
+  private work = 0;
+  /** Words with a race, and one that says who. */
+  readonly words = new Map<number, string>();
+
+  /** @param blocks blocks that run, of so many threads each */
+  constructor(blocks: number, perBlock: number) {
+    this.perBlock = perBlock;
+    this.threads = blocks * perBlock;
+    this.clocks = Array.from({ length: this.threads }, (_, t) => {
+      const c = new Int32Array(this.threads);
+      c[t] = 1;
+      return c;
+    });
+    this.states = new Int32Array(this.threads).fill(1);
+  }
+
+  /** Whether so much happened that the rest was not looked at. */
+  get isPartial(): boolean {
+    return this.work > MOST_WORK;
+  }
+
+  private threadOf(w: Warp, lane: number): number {
+    let slot = this.blocks.get(w.block.index);
+    if (slot === undefined) this.blocks.set(w.block.index, (slot = this.blocks.size));
+    return slot * this.perBlock + w.index * 32 + lane;
+  }
+
+  /** A thread reads or writes words, first to last, weakly. */
+  access(w: Warp, lane: number, first: number, last: number, write: boolean): void {
+    if (this.isPartial) return;
+    const t = this.threadOf(w, lane);
+    const mine = this.clocks[t];
+    this.states[t]++;
+    for (let word = first; word <= last; word++) {
+      let c = this.cells.get(word);
+      if (c === undefined) this.cells.set(word, (c = { writer: -1, writtenAt: 0, reads: new Map() }));
+      if (c.writer >= 0 && c.writer !== t && c.writtenAt > mine[c.writer])
+        this.found(word, `${write ? 'two threads write' : 'one thread writes and another reads'}`);
+      if (write) {
+        for (const [r, at] of c.reads)
+          if (r !== t && at > mine[r]) this.found(word, 'one thread writes and another reads');
+        c.reads.clear();
+        c.writer = t;
+        c.writtenAt = mine[t];
+      } else c.reads.set(t, mine[t]);
+    }
+  }
+
+  private found(word: number, how: string): void {
+    if (this.words.size < 4096 && !this.words.has(word)) this.words.set(word, how);
+  }
+
+  /** Lanes make known at a place, or to those who will hear there, what they have done so far. */
+  release(w: Warp, lanes: number, where: unknown): void {
+    let known = this.known.get(where);
+    if (known === undefined) {
+      const zeros = (): Int32Array => new Int32Array(this.threads);
+      this.known.set(where, (known = { clock: zeros(), version: 0, heard: zeros(), told: zeros() }));
+    }
+    for (let r = lanes; r !== 0; r &= r - 1) {
+      const t = this.threadOf(w, lowest(r));
+      // Threads that spin tell the same again and again.
+      if (known.told[t] === this.states[t] || this.isPartial) continue;
+      known.told[t] = this.states[t];
+      known.version++;
+      this.join(known.clock, this.clocks[t]);
+      this.clocks[t][t]++;
+    }
+  }
+
+  /** Lanes hear what has been made known at a place. */
+  acquire(w: Warp, lanes: number, where: unknown): void {
+    const known = this.known.get(where);
+    if (known === undefined) return;
+    for (let r = lanes; r !== 0; r &= r - 1) {
+      const t = this.threadOf(w, lowest(r));
+      if (known.heard[t] === known.version || this.isPartial) continue;
+      known.heard[t] = known.version;
+      if (this.join(this.clocks[t], known.clock)) this.states[t]++;
+    }
+  }
+
+  /** Adds what one clock knows to another. @returns whether it was new */
+  private join(to: Int32Array, from: Int32Array): boolean {
+    this.work += to.length;
+    let more = false;
+    for (let k = 0; k < to.length; k++)
+      if (from[k] > to[k]) {
+        to[k] = from[k];
+        more = true;
+      }
+    return more;
+  }
+
+  /** A barrier opens: who waits there hears of all who have arrived. */
+  open(bar: Barrier): void {
+    for (const { warp, path } of bar.waiting) this.acquire(warp, path.mask & ~warp.exited, bar);
+    this.known.delete(bar);
+  }
+
+  /** Lanes of a warp wait for each other. */
+  meet(w: Warp, lanes: number): void {
+    const here = {};
+    this.release(w, lanes, here);
+    this.acquire(w, lanes, here);
+    this.known.delete(here);
+  }
+}

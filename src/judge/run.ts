@@ -1,0 +1,153 @@
+import type { Instr, Program } from '../ir/program.ts';
+import { SimFault } from '../sim/faults.ts';
+import type { FramePool } from '../sim/frames.ts';
+import { findKernel, placeVariables } from '../sim/launch.ts';
+import { Machine } from '../sim/machine.ts';
+import { OpenMemory } from '../sim/open-memory.ts';
+import { Symbols } from '../sim/symbols.ts';
+import type { UsedAs } from '../sim/used-as.ts';
+import type { Pool } from './constants.ts';
+import { bankOf, contentsOf } from './contents.ts';
+import { type Probe, Watcher } from './watcher.ts';
+import type { World } from './world.ts';
+
+/** The result of one run in an open world. */
+export interface Run {
+  readonly status: 'done' | 'budget' | 'fault';
+  /** What prevented it from running; null unless the status is 'fault'. */
+  readonly fault: SimFault | null;
+  /** Everything that was written: bytes by piece, and which of them. */
+  readonly memory: OpenMemory;
+  /** What each thread stored, in order: address, value, ... */
+  readonly logs: readonly (readonly number[])[];
+  /** Threads ended by a trap, and warps ended by a fault, by block, warp and lane, with the kind of fault. */
+  readonly ended: ReadonlyMap<string, string>;
+  readonly executed: number;
+  /** `World.endless`. */
+  readonly endless: boolean;
+  readonly watcher: Watcher;
+  /** Constant bank 0, with the arguments. */
+  readonly bank: DataView;
+}
+
+/** What runs, besides the world. */
+export interface Subject {
+  readonly program: Program;
+  readonly kernel: string;
+  /** Offset of parameters in constant bank 0. */
+  readonly paramBase: number;
+  readonly pool: Pool;
+  /** Whether it matters in worlds with distant pointers what is read as if nothing could write it. */
+  readonly promises: boolean;
+  /** Loads of which nobody uses the result. */
+  readonly dead: ReadonlySet<Instr>;
+  /** Where variables of shared memory are: those of both programs at the same places. */
+  readonly sharedAt: ReadonlyMap<string, number>;
+  readonly frames: FramePool;
+}
+
+/** Room of a variable that says it is larger: no GPU has as much memory, and addresses stay exact. */
+const MOST_VARIABLE = 2 ** 38;
+/** Where the variables of a module begin, above all that pointers lead to. */
+export const VARIABLES = 2 ** 42;
+/** Bytes of dynamic shared memory. */
+const DYNAMIC = 4096;
+
+/** Where the variables of shared memory of a program are. */
+export const sharedPlaces = (program: Program): ReadonlyMap<string, number> =>
+  new Symbols(program, null, DYNAMIC).shared;
+
+export interface RunOptions {
+  /** Listener for every load from global memory. */
+  readonly followed?: Machine['followed'];
+  /** Whether strong reads of a single thread find another value each time, as if others wrote all the while. */
+  readonly changing?: boolean;
+  readonly turns?: World['turns'];
+  readonly budget?: number;
+  readonly probe?: Probe;
+  /** Whether accesses are looked at that nothing orders, whatever the world says. */
+  readonly races?: boolean;
+  /** What stands where PTX says nothing of a value. */
+  readonly undefined?: number;
+}
+
+/** Runs a kernel in a world: every address exists; unwritten memory holds values made from its address. */
+export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions = {}): Run {
+  const { shape } = world;
+  const contents = contentsOf(world, used, s.pool);
+  const memory = new OpenMemory(contents, world.alignment > 0);
+  const perBlock = shape.block[0] * shape.block[1] * shape.block[2];
+  const blocks = shape.only?.blocks?.length ?? shape.grid[0] * shape.grid[1] * shape.grid[2];
+  const watcher = new Watcher({
+    world,
+    contents,
+    changing: opts.changing ?? true,
+    blocks,
+    perBlock: Math.ceil(perBlock / 32) * 32,
+    probe: opts.probe ?? null,
+    races: opts.races ?? world.races,
+    promises: s.promises,
+    dead: s.dead,
+  });
+  const entry = s.program.functions.find((f) => f.name === s.kernel);
+  const bank =
+    entry === undefined ? new DataView(new ArrayBuffer(0)) : bankOf(entry, world, used, s.pool, s.paramBase);
+  let m: Machine | null = null;
+  const result = (status: Run['status'], fault: SimFault | null = null): Run => {
+    memory.flush();
+    return {
+      status,
+      fault,
+      memory,
+      logs: m?.logs ?? [],
+      ended: m?.ended ?? new Map(),
+      executed: m?.executed ?? 0,
+      endless: world.endless,
+      watcher,
+      bank,
+    };
+  };
+  try {
+    const kernel = findKernel(s.program, s.kernel);
+    m = new Machine(
+      s.program,
+      kernel,
+      {
+        grid: shape.grid,
+        block: shape.block,
+        ...(shape.cluster === null ? {} : { cluster: shape.cluster }),
+        ...(shape.only === null ? {} : { only: shape.only }),
+        dynamicShared: DYNAMIC,
+        budget: opts.budget ?? world.budget,
+        counters: null,
+        open: true,
+        seed: world.seed,
+        copies: world.copies,
+        watch: watcher,
+        sharedAt: s.sharedAt,
+        frames: s.frames,
+        contents,
+        undefined: opts.undefined ?? 0,
+        ...(opts.turns ?? world.turns),
+      },
+      memory,
+      bank,
+    );
+    m.followed = opts.followed ?? null;
+    let next = VARIABLES;
+    // The host may have written to variables that it can name.
+    const rewritten = world.profile === 'extreme' || world.profile === 'near';
+    placeVariables(m, s.program, (v) => {
+      const at = next;
+      const size = Math.min(Math.max(v.size, 1), MOST_VARIABLE);
+      next += Math.ceil((size + 4096) / 4096) * 4096;
+      const kept = !rewritten || v.linkage === '' || v.relocs.length > 0;
+      if (v.init !== null && kept) memory.init(at, v.init, size);
+      return at;
+    });
+    return result(m.run(kernel));
+  } catch (e) {
+    if (e instanceof SimFault) return result('fault', e);
+    throw e;
+  }
+}

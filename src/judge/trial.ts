@@ -1,0 +1,341 @@
+import { NO_REG, type Reg, RegFile, regFile } from '../ir/operand.ts';
+import type { Instr, Program } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
+import type { Code } from '../sim/decode.ts';
+import type { UsedAs } from '../sim/used-as.ts';
+import { type Difference, differencesOf, lastStores, storeAlike, storeLess } from './difference.ts';
+import type { Effort } from './effort.ts';
+import { falselyUniform, newPromise, newRace, readsElsewhere } from './hidden.ts';
+import { disorder } from './order.ts';
+import { addSeen, type Reached } from './reached.ts';
+import { type Run, type RunOptions, runIn, type Subject } from './run.ts';
+import { Search } from './search.ts';
+import { UNDEFINED, Zeros } from './undefined.ts';
+import { isOneThread, type Turns, type World } from './world.ts';
+
+/** What comparing a kernel with another version of it found. */
+export interface Judgement {
+  readonly same: boolean;
+  /** Whether some run of usual blocks exhausted its budget; such runs were compared as far as they got. */
+  readonly partial: boolean;
+  /** Whether worlds were left out because the time or the effort was used up. */
+  readonly left: boolean;
+  /** Whether the kernel's own results depend on the order of its threads, so that it was compared with fewer of them or lane by lane. */
+  readonly raced: boolean;
+  /** Differences in words, at most ten, all of one world. */
+  readonly differences: readonly string[];
+  /** What kind of difference the first one is, whatever the world, the addresses and the values; '' if there is none. */
+  readonly kind: string;
+  /** Worlds in which both were run. */
+  readonly worlds: number;
+  readonly executed: number;
+  /** Warp instructions of the longest run. */
+  readonly longest: number;
+  /** What was reached of the first version. */
+  readonly reached: Reached;
+}
+
+/** A run of the first version, and what it uses the values as that it finds. */
+export interface First {
+  readonly world: World;
+  readonly run: Run;
+  readonly used: UsedAs;
+}
+
+/** The first version of a kernel, as a trial of another one asks about it. */
+export interface Original {
+  readonly subject: Subject;
+  readonly effort: Effort;
+  /** Whether it has accesses of more than one element. */
+  readonly isWide: boolean;
+  /** Whether its threads tell each other something. */
+  readonly communicates: boolean;
+  readonly reached: Reached;
+  /** What has run of it, by instruction. */
+  readonly seenBefore: Map<Code, Uint8Array>;
+  /** Its run in a world; null if it promises that the world is not like this. */
+  first(world: World, opts?: RunOptions): { first: First | null; executed: number };
+}
+
+/** The comparison with one other version. */
+export class Trial {
+  readonly differences: Difference[] = [];
+  private readonly judge: Original;
+  private readonly after: Subject;
+  private readonly uniform: boolean;
+  private readonly asks: boolean;
+  private readonly seen = new Map<Code, Uint8Array>();
+  private partial = false;
+  private raced = false;
+  executed = 0;
+  private longest = 0;
+  private worlds = 0;
+
+  constructor(judge: Original, after: Subject) {
+    this.judge = judge;
+    this.after = after;
+    this.uniform = hasUniformRegisters(after.program);
+    this.asks = asksForLanes(judge.subject.program);
+  }
+
+  judgement(left: boolean): Judgement {
+    return {
+      same: this.differences.length === 0,
+      partial: this.partial,
+      left,
+      raced: this.raced,
+      differences: this.differences.slice(0, 10).map((d) => d.text),
+      kind: this.differences[0]?.kind ?? '',
+      worlds: this.worlds,
+      executed: this.executed,
+      longest: this.longest,
+      reached: this.judge.reached,
+    };
+  }
+
+  /** Looks for inputs with which either version does what no world has made it do, and compares there. */
+  search(worlds: readonly World[]): void {
+    for (const [subject, seen] of [
+      [this.judge.subject, this.judge.seenBefore],
+      [this.after, this.seen],
+    ] as const) {
+      const search = new Search(subject, this.judge.effort, (world) => {
+        const { first, executed } = this.judge.first(world);
+        this.executed += executed;
+        return first;
+      });
+      for (const world of search.worlds(worlds, seen)) {
+        this.tryIn(world);
+        if (this.differences.length > 0) return;
+      }
+      this.executed += search.executed;
+    }
+  }
+
+  /** Compares in a world. */
+  tryIn(world: World): void {
+    const { first, executed } = this.judge.first(world);
+    this.executed += executed;
+    if (first === null) return;
+    this.worlds++;
+    if (isOneThread(world.shape)) this.oneThread(world, first);
+    else this.threads(world, first);
+  }
+
+  private run(subject: Subject, first: First, opts: RunOptions = {}): Run {
+    const r = runIn(subject, first.world, first.used, opts);
+    this.executed += r.executed;
+    this.longest = Math.max(this.longest, r.executed);
+    if (subject === this.after) addSeen(this.seen, r.watcher.seen);
+    return r;
+  }
+
+  /** Differences that stay whatever PTX leaves undefined: registers and shared or local memory without a value, quotients by zero. */
+  private defined(first: First, a: Run, b: Run, found: Difference[], opts: RunOptions = {}): Difference[] {
+    if (found.length === 0 || found[0].kind === 'order differs' || found[0].kind === 'does not end')
+      return found;
+    const zeros = new Zeros();
+    const other = this.run(this.judge.subject, first, { ...opts, undefined: UNDEFINED, probe: zeros });
+    if (zeros.found) return [];
+    const budget = opts.budget ?? first.world.budget;
+    if (a.status !== 'done' || other.status !== 'done' || found[0].kind !== 'memory differs')
+      return differencesOf(a, other, budget).length > 0 ? [] : found;
+    return differencesOf(a, b, budget, other);
+  }
+
+  private keep(found: readonly Difference[], where: string): void {
+    for (const d of found) this.differences.push({ ...d, text: `${where}: ${d.text}` });
+  }
+
+  // ------------------------------------------------------------------ one thread
+
+  private oneThread(world: World, first: First): void {
+    const a = first.run;
+    const b = this.run(this.after, first);
+    let found = this.compareOne(first, b, world);
+    if (found.length === 0) return;
+    if (world.orders && found[0].kind !== 'does not end' && strongReads(b) < strongReads(a)) {
+      // Others need not write all the while: where two strong reads follow each other, one may do.
+      const calm = this.judge.first(world, { changing: false });
+      this.executed += calm.executed;
+      if (calm.first !== null && calm.first.run.status === 'done') {
+        const again = this.compareOne(
+          calm.first,
+          this.run(this.after, calm.first, { changing: false }),
+          world,
+          false,
+        );
+        if (again.length === 0) return;
+        found = again;
+      }
+    }
+    this.keep(found, world.name);
+  }
+
+  private compareOne(first: First, b: Run, world: World, changing = true): Difference[] {
+    const a = first.run;
+    let [x, y] = [a, b];
+    let found = differencesOf(x, y, world.budget);
+    const cut = a.status === 'budget' || b.status === 'budget';
+    let budget = world.budget;
+    if (found.length > 0 && cut && found[0].kind !== 'does not end' && found[0].certain !== true) {
+      const longer = this.longer(world, a, b);
+      if (longer === null) {
+        if (a.status === 'budget' && storeLess(b.logs, a.logs)) found = [];
+      } else {
+        [x, y, found] = longer;
+        budget *= FURTHER;
+      }
+    }
+    found = this.defined(first, x, y, found, { changing, ...(budget === world.budget ? {} : { budget }) });
+    if (found.length > 0) return found;
+    const elsewhere = x.status === 'done' && x.ended.size === 0 ? readsElsewhere(x, y) : null;
+    if (elsewhere !== null) return [{ kind: 'reads elsewhere', text: elsewhere }];
+    if (x.watcher.order === null || y.watcher.order === null) return [];
+    const ends = { before: x.status === 'done', after: y.status === 'done' };
+    const wrong = disorder(x.watcher.order, y.watcher.order, ends, this.judge.isWide, (s) =>
+      printInstr(s.ins),
+    );
+    return wrong === null ? [] : [{ kind: 'order differs', text: wrong.text, ins: wrong.ins }];
+  }
+
+  /** The same with a larger budget; null if that is not enough either. */
+  private longer(world: World, _a: Run, _b: Run): [Run, Run, Difference[]] | null {
+    const { first } = this.judge.first(world);
+    if (first === null) return null;
+    const budget = world.budget * FURTHER;
+    const x = this.run(this.judge.subject, first, { budget });
+    const y = this.run(this.after, first, { budget });
+    if (x.status === 'budget' || y.status === 'budget') return null;
+    return [x, y, differencesOf(x, y, budget)];
+  }
+
+  // ------------------------------------------------------------------ several threads
+
+  private threads(world: World, whole: First): void {
+    const { shape } = world;
+    const inTurn: RunOptions[] = this.asks
+      ? []
+      : APART.map((turns) => ({ turns, budget: 32 * world.budget }));
+    const fewer = (lanes: number): World => ({
+      ...world,
+      shape: {
+        ...shape,
+        cluster: shape.cluster,
+        only: { blocks: [shape.only?.blocks?.[0] ?? 0], warps: [0], lanes },
+      },
+    });
+    const smaller = shape.cluster === null ? [fewer(-1), fewer(1)] : [];
+    for (let first = whole; ; ) {
+      const a = first.run;
+      const b = this.run(this.after, first);
+      const budget = first.world.budget;
+      let found = differencesOf(a, b, budget);
+      let complete = a.status !== 'budget' && b.status !== 'budget';
+      if (found.length > 0 && !complete && found[0].certain !== true) {
+        // A store that another one overwrites may be gone: what memory holds at the end decides, if the end is near enough.
+        const x = this.run(this.judge.subject, first, { budget: budget * FURTHER });
+        const y = this.run(this.after, first, { budget: budget * FURTHER });
+        complete = x.status !== 'budget' && y.status !== 'budget';
+        if (complete) found = differencesOf(x, y, budget * FURTHER);
+        else if (x.status === 'budget' && storeLess(b.logs, x.logs)) found = [];
+      }
+      this.partial ||= !complete && world.usual;
+      const races = (how: RunOptions): boolean => {
+        const other = this.run(this.judge.subject, first, how);
+        // Whoever waits for what never gets its turn does not race.
+        if (other.status !== a.status && other.status === 'budget') return false;
+        // Where the ends are out of sight, each store of a thread tells: one program stores the same under any turns.
+        return (!complete && !storeAlike(a.logs, other.logs)) || differencesOf(a, other, budget).length > 0;
+      };
+      if (found.length > 0 && smaller.length > 0 && OTHER_TURNS.some((turns) => races({ turns }))) {
+        this.raced = true;
+        const next = this.judge.first(smaller.shift()!);
+        this.executed += next.executed;
+        if (next.first === null) return;
+        first = next.first;
+        continue;
+      }
+      if (found.length > 0 && inTurn.some(races)) {
+        // Lanes that race in step: one after the other, each runs as if alone.
+        this.raced = true;
+        const x = this.run(this.judge.subject, first, inTurn[0]);
+        const y = this.run(this.after, first, inTurn[0]);
+        found = differencesOf(x, y, inTurn[0].budget!);
+        if (found.length === 0 && x.status === 'done') found = lastStores(x.logs, y.logs);
+      }
+      if (!this.raced) found = this.defined(first, a, b, found);
+      this.keep(found, world.name);
+      if (found.length === 0) this.together(world, first, a, b, inTurn);
+      return;
+    }
+  }
+
+  /** What equal memory does not show: accesses that nothing orders any more, and what only other turns show. */
+  private together(world: World, first: First, a: Run, b: Run, inTurn: readonly RunOptions[]): void {
+    if (a.status !== 'done' || this.raced) return;
+    const said = newRace(a, b) ?? newPromise(a, b) ?? falselyUniform(a, b);
+    if (said !== null) {
+      this.keep([said], world.name);
+      return;
+    }
+    // Which lanes are active together is for the schedule to say: whoever asks gets another answer each time.
+    const schedules = this.uniform
+      ? [world.seed]
+      : this.judge.communicates && !this.asks
+        ? [world.seed, 77]
+        : [];
+    for (const schedule of schedules) {
+      const found = differencesOf(
+        a,
+        this.run(this.after, first, { turns: { schedule } }),
+        first.world.budget,
+      );
+      if (found.length === 0) continue;
+      const others = [...[schedule, ...SCHEDULES].map((schedule) => ({ turns: { schedule } })), ...inTurn];
+      // Who races need not do the same under the turns that are tried here.
+      const watched = this.run(this.judge.subject, first, { races: true }).watcher.races!;
+      if (watched.words.size > 0 || watched.isPartial) return;
+      if (
+        others.some(
+          (how) => differencesOf(a, this.run(this.judge.subject, first, how), first.world.budget).length > 0,
+        )
+      )
+        return;
+      this.keep(found, `${world.name}, turns at random`);
+      return;
+    }
+  }
+}
+
+const strongReads = (r: Run): number =>
+  r.watcher.order?.items.filter((x) => x.strong && (x.what === 'load' || x.what === 'atomic')).length ?? 0;
+
+/**
+ * Turns that produce other orders: of the warps, and of the diverged lanes of a warp. An optimizer may make a warp so short that it
+ * ends in its first turn; the next one then reads everything that it wrote, as if each ran to its end before the next begins.
+ */
+const OTHER_TURNS: readonly Turns[] = [
+  { slice: 250 },
+  { slice: Number.POSITIVE_INFINITY },
+  { pathSlice: 250 },
+  { slice: 250, pathSlice: 17 },
+];
+/** Turns of lanes that run one after the other: of two that race, another one is first in one of these orders. */
+const APART: readonly Turns[] = [{ apart: 'first' }, { apart: 'last' }];
+/** Schedules under which an original without races among its lanes gives the same. */
+const SCHEDULES: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8];
+/** How many times the budget runs get that were cut off where they seemed to differ. */
+const FURTHER = 16;
+
+const some = (p: Program, test: (x: Instr) => boolean): boolean =>
+  p.functions.some((f) => f.blocks.some((b) => b.ins.some(test)));
+
+/** Does a kernel ask which lanes are with it? One after the other they get another answer, which is no race. */
+const asksForLanes = (p: Program): boolean => some(p, (x) => x.op.primitive === 'activemask');
+
+/** Has a warp any register once? */
+const hasUniformRegisters = (p: Program): boolean => some(p, (x) => x.dst.some(isUniformFile));
+
+const isUniformFile = (r: Reg): boolean =>
+  r !== NO_REG && (regFile(r) === RegFile.UR || regFile(r) === RegFile.URD || regFile(r) === RegFile.UP);

@@ -1,0 +1,367 @@
+import { modOf, OpFlag } from '../ir/opcode.ts';
+import { NO_REG } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+import type { Code, Decoded } from '../sim/decode.ts';
+import { lowest } from '../sim/masks.ts';
+import { LOCAL_WINDOW, type Location, mix, PARAM_WINDOW, SHARED_WINDOW } from '../sim/memory.ts';
+import type { Contents } from '../sim/open-memory.ts';
+import { holdsFloats, pageOf } from '../sim/open-memory.ts';
+import type { AsyncCopy, Barrier, Frame, Warp } from '../sim/state.ts';
+import { Seen, type Watch } from '../sim/watch.ts';
+import { isStrongAccess, semOf } from './features.ts';
+import { OrderLog, SHARED_PLACES, shapeOf } from './order.ts';
+import { Races } from './races.ts';
+import { isOneThread, type World } from './world.ts';
+
+/** Where an access goes: global memory, the shared memory of a block, or what no other thread sees. */
+function spaceOf(d: Decoded, address: number): 'global' | 'shared' | 'own' {
+  switch (d.ins.op.space) {
+    case 'global':
+      return 'global';
+    case 'shared':
+    case 'cluster':
+      return 'shared';
+    case 'generic':
+      if (address < SHARED_WINDOW) return 'global';
+      if (address < LOCAL_WINDOW) return 'shared';
+      return address < PARAM_WINDOW ? 'own' : 'global';
+    default:
+      return 'own';
+  }
+}
+
+/** What the one thread knows that runs in a world where others write between its accesses. */
+class Others {
+  /** How often it has acquired, and released. */
+  acquired = 0;
+  released = 0;
+  /** Whether it has accessed global memory since it acquired last. */
+  accessed = false;
+  /** By acquisition: how often it had released before. */
+  readonly releasedBefore: number[] = [0];
+  /** By word that it has written: how often it had released, and acquired. */
+  readonly own = new Map<number, { released: number; acquired: number }>();
+  /** By word: how often it has been read by accesses that always look at memory. */
+  readonly reads = new Map<number, number>();
+}
+
+/** Wants to know what some instructions are given. */
+export interface Probe {
+  /** Which instructions of a function. */
+  wants(code: Code): Iterable<number>;
+  asked(f: Frame, pc: number, lanes: number): void;
+  /** A thread loads bytes of global memory. */
+  loaded(address: number, bytes: number, from: Location): void;
+}
+
+/** What is looked at in a run. */
+export interface Looks {
+  readonly world: World;
+  readonly contents: Contents;
+  /** Whether strong reads of a single thread find another value each time, as if others wrote all the while. */
+  readonly changing: boolean;
+  /** Blocks that run, and threads of each, in whole warps. */
+  readonly blocks: number;
+  readonly perBlock: number;
+  readonly probe: Probe | null;
+  readonly races: boolean;
+  /** Whether it is noted what is read as if nothing could write it, and what is written. */
+  readonly promises: boolean;
+  /** Loads of which nobody uses the result. */
+  readonly dead: ReadonlySet<Instr>;
+}
+
+/** Words of which others write half at each acquisition. */
+const OFTEN = 1;
+
+/**
+ * Looks at a run: what has run, and, as the world asks for it, the order of accesses of its one thread, or accesses of several threads that
+ * nothing orders. Where one thread runs, others are made up: after it has acquired, it finds other values in some of the words that it
+ * may share; each volatile read finds another one, and each read of a clock a later time.
+ */
+export class Watcher implements Watch {
+  readonly seen = new Map<Code, Uint8Array>();
+  readonly order: OrderLog | null;
+  readonly races: Races | null;
+  /** Words read through ld.global.nc, which nothing may write (PTX ISA 9.0, ld.global.nc). */
+  readonly readOnly = new Set<number>();
+  readonly written = new Set<number>();
+  /** Words that the one thread has loaded. */
+  readonly read = new Set<number>();
+  /** Whoever asked for the operands of some instructions, and for what is loaded. */
+  private readonly probe: Probe | null;
+  private readonly others: Others | null;
+  private readonly contents: Contents;
+  /** Whether what is read as if nothing could write it may be written. */
+  private readonly promises: boolean;
+  /** Loads of which nobody uses the result. */
+  private readonly dead: ReadonlySet<Instr>;
+  /** Whether one thread runs. */
+  private readonly one: boolean;
+  /** Whether strong reads find other values each time. */
+  private readonly changing: boolean;
+  private clocks = 0;
+  private readonly scratch: Location = { view: new DataView(new ArrayBuffer(32)), at: 0 };
+
+  constructor({ world, contents, changing, blocks, perBlock, probe, races, promises, dead }: Looks) {
+    this.probe = probe;
+    this.contents = contents;
+    this.promises = promises || world.apart !== null;
+    this.dead = dead;
+    this.one = isOneThread(world.shape);
+    this.changing = changing;
+    this.order = world.orders ? new OrderLog() : null;
+    this.others = world.orders ? new Others() : null;
+    this.races = races ? new Races(blocks, perBlock) : null;
+  }
+
+  seenIn(code: Code): Uint8Array {
+    let s = this.seen.get(code);
+    if (s === undefined) {
+      this.seen.set(code, (s = new Uint8Array(code.ins.length)));
+      for (const pc of this.probe?.wants(code) ?? []) s[pc] = Seen.Asked;
+    }
+    return s;
+  }
+
+  load(w: Warp, d: Decoded, lane: number, address: number, bytes: number, from: Location): Location {
+    const space = spaceOf(d, address);
+    if (space === 'own') return from;
+    if (space === 'global') this.probe?.loaded(address, bytes, from);
+    if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, false);
+    if (space === 'global' && (this.promises || this.one)) {
+      const nc = d.ins.op.groupByName.has('nc') && modOf(d.ins.op, d.ins.mods, 'nc') === 'NC';
+      if (nc) note(this.readOnly, address, bytes);
+      if (this.one) note(this.read, address, bytes);
+    }
+    if (this.order === null) return from;
+    const strong = isStrongAccess(d.ins);
+    const at = space === 'global' ? this.asOthersLeftIt(d, address, bytes, from, strong) : from;
+    if (!this.dead.has(d.ins))
+      this.order.add(shapeOf(d.ins)!, this.placeOf(w, address, space), bytes, null, 0);
+    if (strong) this.noteHeard(d);
+    return at;
+  }
+
+  store(w: Warp, d: Decoded, lane: number, address: number, bytes: number, at: Location): void {
+    const space = spaceOf(d, address);
+    if (space === 'own') return;
+    if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, true);
+    if (space === 'global' && this.promises) note(this.written, address, bytes);
+    if (this.order === null) return;
+    const data = Uint8Array.from({ length: bytes }, (_, k) => at.view.getUint8(at.at + k));
+    if (space === 'global' && !isStrongAccess(d.ins)) this.noteOwn(address, bytes);
+    this.order.add(shapeOf(d.ins)!, this.placeOf(w, address, space), bytes, data, hashOf(data));
+    if (isStrongAccess(d.ins)) this.noteHeard(d);
+  }
+
+  atomic(w: Warp, d: Decoded, lane: number, address: number, bytes: number, at: Location): void {
+    const space = spaceOf(d, address);
+    if (space === 'own') return;
+    if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, true);
+    if (space === 'global' && this.promises) note(this.written, address, bytes);
+    if (this.order === null) return;
+    // Of one without a result nobody can tell what it found.
+    if (space === 'global' && d.ins.dst.some((r) => r !== NO_REG)) {
+      const found = this.asOthersLeftIt(d, address, bytes, at, true);
+      if (found !== at) for (let k = 0; k < bytes; k++) at.view.setUint8(at.at + k, found.view.getUint8(k));
+    }
+    this.order.add(shapeOf(d.ins)!, this.placeOf(w, address, space), bytes, null, 0);
+    this.noteHeard(d);
+  }
+
+  copy(w: Warp, { lane, to, from, size, n }: AsyncCopy, done: boolean): void {
+    if (!done && this.one) note(this.read, from, n);
+    const { races } = this;
+    if (races === null || size === 0) return;
+    const words = (at: number, bytes: number, write: boolean): void =>
+      races.access(w, lane, Math.floor(at / 4), Math.floor((at + bytes - 1) / 4), write);
+    // It may read and write at any time from its start to its end.
+    if (!done && n > 0) words(from, n, false);
+    words(this.placeOf(w, to, 'shared'), size, true);
+  }
+
+  execute(w: Warp, f: Frame, d: Decoded, lanes: number): void {
+    const { op } = d.ins;
+    if (this.races !== null) this.noteMeeting(w, d, lanes);
+    if (
+      this.order === null ||
+      op.primitive === 'load' ||
+      op.primitive === 'store' ||
+      op.primitive === 'atomic'
+    )
+      return;
+    const shape = shapeOf(d.ins);
+    if (shape === null || this.dead.has(d.ins)) return;
+    // Which barrier of the block it is counts, and how many threads it is for.
+    let value = 0;
+    if (op.primitive === 'barrier')
+      for (const k of [2, 3]) value = mix(value, f.regs.i32[f.code.operands[d.k + k] + lowest(lanes)]);
+    this.order.add(shape, -1, 0, null, value);
+    this.noteHeard(d);
+  }
+
+  arrive(w: Warp, bar: Barrier, lanes: number): void {
+    this.races?.release(w, lanes, bar);
+  }
+
+  open(bar: Barrier): void {
+    this.races?.open(bar);
+  }
+
+  asked(f: Frame, pc: number, lanes: number): void {
+    this.probe?.asked(f, pc, lanes);
+  }
+
+  clock(): number {
+    return ++this.clocks * 1000;
+  }
+
+  // ------------------------------------------------------------------ order
+
+  /** What the thread has heard of, or told, by a strong operation. */
+  private noteHeard(d: Decoded): void {
+    const others = this.others!;
+    const shape = shapeOf(d.ins);
+    // Scopes of a block or a cluster are of threads that run here as well.
+    if (shape === null || shape.scope < 3) return;
+    if (shape.releases) others.released++;
+    if (!shape.acquires) return;
+    // Of several at once only the last counts.
+    if (others.accessed || others.acquired === 0) others.acquired++;
+    others.accessed = d.ins.op.accesses.length > 0;
+    others.releasedBefore[others.acquired] = others.released;
+  }
+
+  private noteOwn(address: number, bytes: number): void {
+    const { own, released, acquired } = this.others!;
+    this.others!.accessed = true;
+    for (let word = Math.floor(address / 4); word <= Math.floor((address + bytes - 1) / 4); word++)
+      own.set(word, { released, acquired });
+  }
+
+  /** What a load finds, if others have written since. */
+  private asOthersLeftIt(
+    d: Decoded,
+    address: number,
+    bytes: number,
+    from: Location,
+    strong: boolean,
+  ): Location {
+    const others = this.others!;
+    others.accessed = true;
+    const sem = semOf(d.ins);
+    const always = strong && (this.changing || sem === 'VOLATILE' || sem === 'MMIO');
+    if (others.acquired === 0 && !always) return from;
+    let changed = false;
+    const { view } = this.scratch;
+    for (let word = Math.floor(address / 4); word <= Math.floor((address + bytes - 1) / 4); word++) {
+      if (this.contents.pointers.has(word * 4 - ((word * 4) % 8))) continue;
+      const value = this.byOthers(word, always);
+      if (value === null) continue;
+      if (!changed) for (let k = 0; k < bytes; k++) view.setUint8(k, from.view.getUint8(from.at + k));
+      changed = true;
+      for (let k = 0; k < 4; k++) {
+        const at = word * 4 + k - address;
+        if (at >= 0 && at < bytes) view.setUint8(at, (value >>> (8 * k)) & 0xff);
+      }
+    }
+    return changed ? this.scratch : from;
+  }
+
+  /** What others have written to a word; null if nothing, as far as this thread can see. */
+  private byOthers(word: number, always: boolean): number | null {
+    const others = this.others!;
+    const own = others.own.get(word);
+    const value = (n: number): number => {
+      const h = mix(mix(word | 0, n), this.contents.seed ^ 0x0751);
+      const floats =
+        this.contents.floats.has(pageOf(word * 4)) || holdsFloats(pageOf(word * 4), this.contents.seed);
+      return floats ? this.contents.float(h) : always ? (h >>> 5) % 3 : this.contents.integer(h);
+    };
+    if (always && own === undefined) {
+      const n = others.reads.get(word) ?? 0;
+      others.reads.set(word, n + 1);
+      return n === 0 ? null : value(n + 1000);
+    }
+    for (let k = others.acquired; k > Math.max(0, others.acquired - 16); k--) {
+      if ((mix(word | 0, k ^ 0x3331) & OFTEN) !== 0) continue;
+      // Nobody else writes what this thread has written and not released since.
+      if (own !== undefined && (own.acquired >= k || others.releasedBefore[k] <= own.released)) return null;
+      return value(k);
+    }
+    return null;
+  }
+
+  // ------------------------------------------------------------------ promises
+
+  /** Has anything been written that was read as if nothing could? */
+  get brokePromise(): boolean {
+    for (const word of this.readOnly) if (this.written.has(word)) return true;
+    return false;
+  }
+
+  // ------------------------------------------------------------------ races
+
+  /** Places of shared memory are those of a block, far behind those of global memory. */
+  private placeOf(w: Warp, address: number, space: 'global' | 'shared'): number {
+    if (space === 'global') return address;
+    return (
+      SHARED_PLACES + w.block.index * 2 ** 26 + (address >= SHARED_WINDOW ? address - SHARED_WINDOW : address)
+    );
+  }
+
+  private noteRace(
+    w: Warp,
+    d: Decoded,
+    lane: number,
+    address: number,
+    bytes: number,
+    space: 'global' | 'shared',
+    write: boolean,
+  ): void {
+    const races = this.races!;
+    const at = this.placeOf(w, address, space);
+    const first = Math.floor(at / 4);
+    if (!isStrongAccess(d.ins)) {
+      races.access(w, lane, first, Math.floor((at + bytes - 1) / 4), write);
+      return;
+    }
+    // Strong accesses race with none; through them threads hear of each other, whether they say so or fences around them do.
+    if (write) races.release(w, 1 << lane, first);
+    if (!write || d.ins.op.primitive === 'atomic') races.acquire(w, 1 << lane, first);
+  }
+
+  private noteMeeting(w: Warp, d: Decoded, lanes: number): void {
+    const races = this.races!;
+    const { op } = d.ins;
+    switch (op.primitive) {
+      case 'warpsync':
+        races.meet(w, lanes);
+        return;
+      case 'barrier':
+      case 'fence':
+      case 'load':
+      case 'store':
+      case 'atomic':
+        return;
+      default:
+        // Barriers of a cluster, barrier objects, and whatever else orders accesses: all who come to such a thing hear of each other.
+        if ((op.flags & OpFlag.Barrier) === 0) return;
+        races.release(w, lanes, op.primitive);
+        races.acquire(w, lanes, op.primitive);
+    }
+  }
+}
+
+/** Most words of which it is known that they were read, or written. */
+const MOST_WORDS = 1 << 16;
+
+/** Adds the words of an access. */
+function note(words: Set<number>, address: number, bytes: number): void {
+  if (words.size >= MOST_WORDS) return;
+  for (let word = Math.floor(address / 4); word <= Math.floor((address + bytes - 1) / 4); word++)
+    words.add(word);
+}
+
+const hashOf = (bytes: Uint8Array): number => bytes.reduce((h, b) => mix(h, b), bytes.length);

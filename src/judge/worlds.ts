@@ -1,0 +1,353 @@
+import { dimensions } from '../ir/directives.ts';
+import type { Fn } from '../ir/program.ts';
+import { blocksOfCluster, statedCluster } from '../sim/clusters.ts';
+import type { Effort } from './effort.ts';
+import type { Features } from './features.ts';
+import { isOneThread, oneThread, oneWarp, type Shape, type Triple, type World, worldOf } from './world.ts';
+
+/** Threads that any multiprocessor can hold: sm_75 has the fewest (`pipelines/backends/turing.yaml`). */
+export const FEWEST_THREADS = 1024;
+
+/** A block of this shape, shrunk to at most this many threads. */
+function shrunk([x, y, z]: Triple, threads: number): [number, number, number] {
+  const across = Math.min(x, threads);
+  const down = Math.min(y, Math.floor(threads / across));
+  return [across, down, Math.min(z, Math.floor(threads / (across * down)))];
+}
+
+/** The block that a kernel requires; null if it does not. */
+const requiredBlock = (fn: Fn): [number, number, number] | null => dimensions(fn, '.reqntid');
+
+/** Most threads of a block of a kernel. */
+function mostThreads(fn: Fn, threadsPerSm: number): number {
+  const together = Math.max(1, dimensions(fn, '.minnctapersm')?.[0] ?? 1);
+  const bound = dimensions(fn, '.maxntid');
+  return Math.max(
+    1,
+    Math.min(
+      1024,
+      Math.floor(threadsPerSm / together),
+      bound === null ? 1024 : bound[0] * bound[1] * bound[2],
+    ),
+  );
+}
+
+/**
+ * Block size of a check: what the kernel requires, or else up to 64 threads in a shape that it allows. The product of
+ * .maxntid bounds a block, and .minnctapersm blocks must fit a multiprocessor together (PTX ISA 9.0, 11.4).
+ */
+export function blockOf(fn: Fn, threadsPerSm: number): [number, number, number] {
+  const required = requiredBlock(fn);
+  if (required !== null) return required;
+  return shrunk(dimensions(fn, '.maxntid') ?? [64, 1, 1], Math.min(64, mostThreads(fn, threadsPerSm)));
+}
+
+/** Instructions that a run of a small kernel may take, and any run. */
+const LEAST_BUDGET = 6_000;
+const MOST_BUDGET = 60_000;
+/** How often a run may take each instruction of the kernel, for each of its warps. */
+const ROUNDS = 4;
+
+const budgetFor = (instructions: number, warps: number): number =>
+  Math.min(
+    Math.max(MOST_BUDGET, 3 * ROUNDS * instructions),
+    Math.max(LEAST_BUDGET, ROUNDS * instructions * warps),
+  );
+
+/** The grid, in whole clusters. */
+const gridOf = ([x, y, z]: Triple, cluster: Triple | null): Triple =>
+  cluster === null ? [x, y, z] : [x * cluster[0], y * cluster[1], z * cluster[2]];
+
+/** The blocks of the first cluster of such a grid. */
+const firstCluster = (clusters: Triple, cluster: Triple): readonly number[] =>
+  blocksOfCluster(gridOf(clusters, cluster), cluster, 0);
+
+/** What the worlds of a kernel are made for. */
+export interface Look {
+  readonly kernel: Fn;
+  readonly features: Features;
+  readonly threadsPerSm: number;
+  /** Seeds of worlds with a block of plain or rough values. */
+  readonly seeds: readonly number[];
+  readonly block: Triple | null;
+  readonly grid: Triple | null;
+  readonly budget: number | null;
+  readonly effort: Effort;
+}
+
+/** Numbers of rounds at which unrolled and vectorized loops do other things. */
+const COUNTS: readonly bigint[] = [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, 13n, 16n, 17n];
+
+/** Worlds of a few threads in fixed order: whole blocks of plain and rough values, and then of other shapes. */
+export function blockWorlds(look: Look): World[] {
+  const { kernel, features } = look;
+  const cluster = statedCluster(kernel.attrs.directives) ?? (features.clusters ? [2, 1, 1] : null);
+  const budget = (block: Triple, blocks: number): number =>
+    look.budget ??
+    budgetFor(features.instructions, blocks * Math.ceil((block[0] * block[1] * block[2]) / 32));
+  const races = features.communicates;
+  const block = look.block ?? blockOf(kernel, look.threadsPerSm);
+  const grid = look.grid ?? gridOf([2, 1, 1], cluster);
+  const shape = (grid: Triple, block: Triple, blocks: readonly number[] | null = null): Shape => ({
+    grid,
+    block,
+    cluster,
+    only: blocks === null ? null : { blocks, warps: null, lanes: -1 },
+  });
+  const out = look.seeds.map((seed, k) =>
+    worldOf({
+      name: `seed ${seed}`,
+      seed,
+      shape: shape(grid, block),
+      budget: look.budget ?? Math.max(budget(block, grid[0] * grid[1] * grid[2]), look.effort.usual),
+      races: races && k === 0,
+      usual: true,
+      copies: k === 0 ? 'late' : 'early',
+    }),
+  );
+  if (look.block !== null || look.grid !== null) return out;
+  const most = mostThreads(kernel, look.threadsPerSm);
+  const required = requiredBlock(kernel);
+  const deep = required ?? shrunk([8, 8, 4], most);
+  const one = gridOf([1, 1, 1], cluster);
+  const blocks = one[0] * one[1] * one[2];
+  // Sizes that reach all threads, and small ones, with words that are often equal or neighbours.
+  for (const [k, n] of [100n, 3n, null].entries())
+    out.push(
+      worldOf({
+        name: `a block of near values ${k + 1}`,
+        seed: 500 + k,
+        profile: 'near',
+        scalars: n,
+        shape: shape(one, block),
+        budget: budget(block, blocks),
+        races: races && k === 0,
+      }),
+    );
+  out.push(
+    worldOf({
+      name: 'blocks along y and z',
+      seed: 6,
+      shape: shape(
+        gridOf([3, 2, 2], cluster),
+        deep,
+        cluster === null ? [0, 5, 11] : firstCluster([3, 2, 2], cluster),
+      ),
+      budget: budget(deep, 3),
+      races: races && features.instructions < 3000,
+    }),
+  );
+  const flats: readonly Triple[] = features.rows
+    ? [
+        [16, 16, 1],
+        [32, 8, 1],
+      ]
+    : features.sizes.map((n): Triple => [n, 1, 1]);
+  if (features.communicates && features.instructions < 3000)
+    for (const [k, asked] of (required === null ? flats : [required]).slice(0, look.effort.large).entries()) {
+      const flat = required ?? shrunk(asked, most);
+      out.push(
+        worldOf({
+          name: `a block of ${flat[0]}${flat[1] > 1 ? ` by ${flat[1]}` : ''} threads`,
+          seed: 7 + 2 * k,
+          // A few rounds are enough: what is looked at are races.
+          scalars: k === 1 ? 3n : null,
+          shape: shape(one, flat),
+          budget: Math.max(budget(flat, blocks), look.effort.usual),
+          races: true,
+        }),
+      );
+    }
+  if (required === null && most >= 37)
+    out.push(
+      worldOf({
+        name: 'a block of 37 threads',
+        seed: 5,
+        shape: shape(gridOf([3, 1, 1], cluster), [37, 1, 1], cluster === null ? [2] : null),
+        budget: budget([37, 1, 1], 1),
+      }),
+    );
+  return out;
+}
+
+/** Warp instructions that all worlds of one kind may take together, so that small kernels are looked at in more of them. */
+const SHARE = 24_000;
+const FEWEST = 8;
+
+/** A grid with more blocks than 16 bits hold. */
+const LARGE: Triple = [70_000, 5, 3];
+/** Blocks of it, and threads of a block, that worlds of one thread take in turn. */
+const BLOCKS: readonly number[] = [
+  0,
+  1,
+  69_999,
+  2,
+  65_537,
+  3 * 70_000 + 17,
+  300,
+  2 * 5 * 70_000 + 70_000 + 69_998,
+];
+const THREADS: readonly number[] = [0, 1, 65, 31, 201, 5, 257, 1023, 33, 100];
+
+/**
+ * Worlds of a single thread of a large launch, or of a warp where its lanes exchange values: sizes of loops, limits and special values, and
+ * pointers that are near each other.
+ */
+export class ThreadWorlds {
+  private readonly look: Look;
+  private readonly cluster: Triple | null;
+  private readonly grid: Triple;
+  private readonly shapes: readonly Triple[];
+  private readonly budget: number;
+
+  constructor(look: Look) {
+    this.look = look;
+    const { kernel, features } = look;
+    const most = mostThreads(kernel, look.threadsPerSm);
+    const required = requiredBlock(kernel);
+    this.cluster = statedCluster(kernel.attrs.directives);
+    this.grid = gridOf(LARGE, this.cluster);
+    this.shapes = required !== null ? [required] : [shrunk([1024, 1, 1], most), shrunk([32, 4, 2], most)];
+    this.budget = Math.min(look.budget ?? Number.POSITIVE_INFINITY, budgetFor(features.instructions, 1));
+  }
+
+  private at(k: number, block: number, thread: number, grid = this.grid): Shape {
+    const shape = this.shapes[k % this.shapes.length];
+    const t = thread % (shape[0] * shape[1] * shape[2]);
+    const only = this.look.features.exchanges ? oneWarp(block, t) : oneThread(block, t);
+    return { grid, block: shape, cluster: this.cluster, only };
+  }
+
+  private one(of: Partial<World> & Pick<World, 'name' | 'seed' | 'shape'>): World {
+    return worldOf({
+      budget: this.budget,
+      orders: this.look.features.orders && isOneThread(of.shape),
+      ...of,
+    });
+  }
+
+  all(): World[] {
+    const rest = this.look.features.exchanges ? [] : this.aliases();
+    return [...this.sizes(), ...this.near(), ...this.extreme(), ...rest];
+  }
+
+  /** How many worlds of a kind there are: of a small kernel more. */
+  private get share(): number {
+    const fitting = Math.floor(SHARE / Math.max(this.look.features.instructions, 20));
+    return Math.min(this.look.effort.worlds, Math.max(FEWEST, fitting));
+  }
+
+  /** Every integer argument has one value. */
+  private sizes(): World[] {
+    const out = COUNTS.map((n, k) =>
+      this.one({ name: `sizes ${n}`, seed: 20 + k, shape: this.at(k, k % 2, k % 3), scalars: n }),
+    );
+    const large = { endless: false };
+    out.push(
+      this.one({
+        name: 'sizes 1000',
+        seed: 40,
+        shape: this.at(0, 1, 2),
+        scalars: 1000n,
+        budget: Math.max(this.budget, this.look.budget ?? THOUSAND_ROUNDS),
+        ...large,
+      }),
+      this.one({ name: 'sizes -1', seed: 41, shape: this.at(0, 0, 3), scalars: -1n, ...large }),
+      this.one({
+        name: 'sizes 300000000',
+        seed: 42,
+        shape: this.at(1, 65_537, 70),
+        scalars: 300_000_000n,
+        ...large,
+      }),
+    );
+    return out;
+  }
+
+  /** Arguments and words are small, so that many are equal or neighbours; every other time, the grid is small as well. */
+  private near(): World[] {
+    return Array.from({ length: Math.ceil(this.share / 3) }, (_, k) =>
+      this.one({
+        name: `near values ${k + 1}`,
+        seed: 300 + k,
+        profile: 'near',
+        shape: this.at(
+          k,
+          k % 3,
+          k % 5 === 4 ? 1 : 0,
+          k % 2 === 0 ? this.grid : gridOf([3, 1, 1], this.cluster),
+        ),
+      }),
+    );
+  }
+
+  private extreme(): World[] {
+    return Array.from({ length: this.share }, (_, k) =>
+      this.one({
+        name: `extreme values ${k + 1}`,
+        seed: 100 + 2 * k,
+        profile: 'extreme',
+        shape: this.at(k, BLOCKS[k % BLOCKS.length], THREADS[k % THREADS.length]),
+        endless: false,
+      }),
+    );
+  }
+
+  private aliases(): World[] {
+    const out: World[] = [];
+    for (const apart of [0, 4, 8, 16, -4, -8])
+      for (const [k, n] of [null, 8n].entries())
+        out.push(
+          this.one({
+            name: `pointers ${apart} bytes apart`,
+            seed: 70 + k,
+            shape: this.at(0, 0, 1),
+            scalars: n,
+            apart,
+            alignment: apart === 0 ? 4 : lowestBit(apart),
+          }),
+        );
+    out.push(
+      this.one({
+        name: 'pointers with the alignment of elements',
+        seed: 80,
+        shape: this.at(0, 0, 2),
+        alignment: 4,
+      }),
+    );
+    for (let k = 0; k < MOST_NULL; k++)
+      out.push(
+        this.one({ name: `pointer ${k + 1} is null`, seed: 90 + k, shape: this.at(0, 0, k), nullPointer: k }),
+      );
+    return out;
+  }
+
+  /**
+   * Worlds with more rounds than 12 bits hold, and than 16 bits, if a kernel ends soon enough there.
+   *
+   * @param thousand warp instructions of a run with a thousand
+   */
+  long(thousand: number): World[] {
+    return [5001n, 70_001n].flatMap((n) => {
+      const needed = Math.ceil((thousand * Number(n)) / 1000);
+      if (needed > this.look.effort.long) return [];
+      return [
+        this.one({
+          name: `sizes ${n}`,
+          seed: 44,
+          shape: this.at(0, 0, 1),
+          scalars: n,
+          budget: 2 * needed,
+          endless: false,
+        }),
+      ];
+    });
+  }
+}
+
+/** Warp instructions for a thousand rounds of a small loop. */
+const THOUSAND_ROUNDS = 20_000;
+/** Pointers of which each is null in one world. */
+const MOST_NULL = 4;
+
+const lowestBit = (n: number): number => Math.abs(n) & -Math.abs(n);
