@@ -186,13 +186,8 @@ const testp: Handler = (f, i) => {
   const op = t.bits === 64 ? 'DSETP' : 'FSETP';
   const inf = t.bits === 64 ? immPair(0, 0x7ff00000) : imm(0x7f800000);
   const smallest = t.bits === 64 ? immPair(0, 0x00100000) : imm(0x00800000);
-  const set = (cmp: string, x: Operand, y: Operand, c: Operand, into = d) =>
-    f.emit(op, [cmp], [into, NO_REG], [x, y, c]);
-  const chained = (c1: string, y1: Operand, c2: string, y2: Operand) => {
-    const p = f.tempPred();
-    set(c1, abs(a), y1, PT, p);
-    set(c2, abs(a), y2, reg(p));
-  };
+  const set = (cmp: string, x: Operand, y: Operand, c: Operand, into = d, bool = 'AND') =>
+    f.emit(op, [cmp, bool], [into, NO_REG], [x, y, c]);
   switch (i.mods[0]) {
     case 'finite':
       return set('LT', abs(a), inf, PT);
@@ -202,10 +197,18 @@ const testp: Handler = (f, i) => {
       return set('NUM', a, a, PT);
     case 'notanumber':
       return set('NAN', a, a, PT);
-    case 'normal':
-      return chained('GE', smallest, 'LT', inf);
-    default:
-      return chained('LT', smallest, 'NE', RZ);
+    case 'normal': {
+      // Zeros are normal too (PTX ISA 9.0, testp).
+      const [large, either] = [f.tempPred(), f.tempPred()];
+      set('GE', abs(a), smallest, PT, large);
+      set('EQ', a, RZ, reg(large), either, 'OR');
+      return set('LT', abs(a), inf, reg(either));
+    }
+    default: {
+      const small = f.tempPred();
+      set('LT', abs(a), smallest, PT, small);
+      return set('NE', a, RZ, reg(small));
+    }
   }
 };
 
