@@ -149,8 +149,10 @@ function resultOrigin(ins: Instr, k: number, of: Int32Array, table: ObjectTable)
   }
   if (isAddressConversion(ins)) {
     const v = operandOrigin(src[0], 64, of, table);
-    if (v !== Origin.Foreign) return v;
-    return table.somewhere(MEMORY_OF[convertedSpace(ins).space]);
+    const memory = MEMORY_OF[convertedSpace(ins).space];
+    // The number of a variable of another space is a number like any other here.
+    const within = v >= 0 ? (table.objects[v].memory & memory) !== 0 : v !== Origin.Foreign;
+    return within ? v : table.somewhere(memory);
   }
   if ((op.flags & OpFlag.ReadsMemory) !== 0 && op.accesses.length > 0) {
     // A pointer among the kernel's parameters; everything else in memory came from elsewhere.
