@@ -16,11 +16,12 @@ if (PART === null || Number(PART[1]) > Number(PART[2]))
     `ORRERY_TEST_PART is a part and their number, such as 3/10, not '${process.env['ORRERY_TEST_PART']}'`,
   );
 
-/** Seeds of the cases of a test: 1 up to `runs(usual)`, or those of the part that this run tries. All parts together try each once. */
-export function seeds(usual: number): number[] {
-  const all = runs(usual);
+/** Cases of a list that this run tries: all, or those of its part. All parts together try each once. */
+export function partOf<T>(all: readonly T[]): T[] {
   const [part, parts] = [Number(PART![1]), Number(PART![2])];
-  const from = Math.floor(((part - 1) * all) / parts);
-  const to = Math.floor((part * all) / parts);
-  return Array.from({ length: to - from }, (_, k) => from + k + 1);
+  return all.slice(Math.floor(((part - 1) * all.length) / parts), Math.floor((part * all.length) / parts));
 }
+
+/** Seeds of the cases of a test: 1 up to `runs(usual)`, or those of the part that this run tries. */
+export const seeds = (usual: number): number[] =>
+  partOf(Array.from({ length: runs(usual) }, (_, k) => k + 1));

@@ -1,0 +1,261 @@
+import { type } from '../values/types.ts';
+import { type Context, computation, LOG_SLOTS, type Maker, observed, weighted } from './context.ts';
+import { everyConversion } from './conversions.ts';
+import { BY_REGISTER, FLOW } from './flow.ts';
+import { everyInstruction } from './forms.ts';
+import { LANES } from './lanes.ts';
+import { COMMON, LANE_BYTES, MEMORY } from './memory.ts';
+import { ODDS } from './odds.ts';
+import { lines, linesOf, type Part } from './part.ts';
+import { edge, literal, Random } from './random.ts';
+import { COUNTS, DECLARED, type Kind, OTHERS } from './registers.ts';
+
+/** A kernel that was made up, in pieces. */
+export interface Kernel {
+  readonly sm: number;
+  readonly threads: number;
+  /** Device functions in front of it. */
+  readonly functions: readonly string[];
+  /** Lines that give every register its first value, and pieces that follow. */
+  readonly parts: readonly Part[];
+  readonly stores: readonly Part[];
+  /** Contents of the buffers: inputs, and the places that all lanes change. */
+  readonly input: Uint8Array;
+  readonly common: Uint8Array;
+  readonly blob: Uint8Array;
+}
+
+/** Bytes of input and of output that a lane has. */
+const ROW = 8 * Object.values(COUNTS).reduce((a, b) => a + b, 0);
+const MOST_THREADS = 64;
+const TABLE_BYTES = 64;
+/** A lane's address in local and shared memory is at least this far from the first: beyond the shared variables that have names. */
+const HIGH = 2048;
+
+const kinds = Object.keys(COUNTS) as Kind[];
+interface Slot {
+  readonly kind: Kind;
+  readonly k: number;
+}
+
+/** The registers in the order of their places in a row. */
+const slots: readonly Slot[] = kinds.flatMap((kind) =>
+  Array.from({ length: COUNTS[kind] }, (_, k) => ({ kind, k })),
+);
+
+/** What an input register of a kind holds: a float of any format, or an integer. */
+function inputBits(random: Random, kind: Kind): bigint {
+  const choices: Readonly<Record<Kind, readonly string[]>> = {
+    h: ['s16', 's16', 'f16', 'bf16'],
+    r: ['s32', 's32', 's32', 'f32', 'f16x2', 'bf16x2'],
+    d: ['s64', 's64', 's64', 'f64', 'f32x2'],
+    f: ['f32'],
+    g: ['f64'],
+    p: ['pred'],
+  };
+  return edge(random, type(random.pick(choices[kind])));
+}
+
+/** A number as the first value of a register. */
+function number(random: Random, kind: Kind, name: string): string {
+  if (kind === 'p') return `mov.u32 %t0, ${random.below(2)}; setp.ne.u32 ${name}, %t0, 0;`;
+  const t = type(DECLARED[kind].stored);
+  const bits = inputBits(random, kind);
+  return `mov.${t.name} ${name}, ${literal(t, bits)};`;
+}
+
+/**
+ * The first value of a register: of the lane's row, a number, or something that all or each lane know.
+ *
+ * @param numbers how often it is a number, which the optimizer then knows
+ */
+function firstValue(random: Random, { kind, k }: Slot, at: number, numbers: number): string {
+  const name = `%${kind}${k}`;
+  const { stored } = DECLARED[kind];
+  if (random.chance(numbers)) return number(random, kind, name);
+  if (kind === 'p') {
+    if (random.chance(0.2))
+      return `setp.${random.pick(['lt', 'ge'])}.u32 ${name}, %tid, ${random.below(33)};`;
+    return `ld.global.u32 %t0, [%in+${at}]; setp.ne.u32 ${name}, %t0, 0;`;
+  }
+  if (kind === 'r' && random.chance(0.1))
+    return `mov.u32 ${name}, ${random.pick(['%tid', '%lane', '%lanemask_lt', '%ntid.x'])};`;
+  // The same for all lanes.
+  if (random.chance(0.2)) {
+    const [space, variable] = random.pick([
+      ['param', 'blob'],
+      ['const', 'table'],
+    ]);
+    const bytes = type(stored).width / 8;
+    return `ld.${space}.${stored} ${name}, [${variable}+${bytes * random.below(TABLE_BYTES / bytes)}];`;
+  }
+  return `ld.global.${stored} ${name}, [%in+${at}];`;
+}
+
+/** Stores a register in its place of the lane's row of output. */
+function lastStore({ kind, k }: Slot, at: number): string {
+  const name = `%${kind}${k}`;
+  if (kind === 'p') return `selp.u32 %t0, 1, 0, ${name}; st.global.u32 [%out+${at}], %t0;`;
+  return `st.global.${DECLARED[kind].stored} [%out+${at}], ${name};`;
+}
+
+const compute: Maker = { weight: 22, make: (c) => lines(...observed(c, computation(c))) };
+const MAKERS: readonly Maker[] = [compute, ...MEMORY, ...LANES, ...FLOW, ...ODDS];
+
+/** Pieces of about a size. */
+function body(c: Context, size: number): readonly Part[] {
+  const out: Part[] = [];
+  for (let k = 0; k < size; k++) {
+    const p = weighted(c.random, MAKERS).make(c, body);
+    if (p !== null) out.push(p);
+  }
+  return out;
+}
+
+/** Kinds of instructions that a kernel prefers: some kernels are all integers, others all floats, most a bit of everything. */
+function tasteOf(random: Random): Record<string, number> {
+  const plain = { integer: 3, logic: 3, compare: 2, float: 3, convert: 2, video: 0.3, wide: 0.5 };
+  switch (random.below(4)) {
+    case 0:
+      return { ...plain, float: 0.5, convert: 0.5, integer: 5 };
+    case 1:
+      return { ...plain, float: 8, convert: 3 };
+    default:
+      return plain;
+  }
+}
+
+const SMS = [90, 90, 90, 90, 80, 80, 75, 86, 100];
+
+/** The same in every kernel: what registers and memory hold at first, and what is stored at the end. */
+function around(random: Random, sm: number, functions: readonly string[], parts: readonly Part[]): Kernel {
+  const threads = random.pick([32, 32, 32, 32, 64, 40]);
+  const numbers = random.pick([0.15, 0.15, 0.15, 0.5, 1]);
+  const text = parts.flatMap(linesOf).join('\n');
+  const used = slots
+    .map((s, k) => ({ s, k }))
+    .filter(({ s }) => new RegExp(`%${s.kind}${s.k}\\b`).test(text));
+  const first = used.map(({ s, k }) => lines(firstValue(random, s, 8 * k, numbers)));
+  const memory = lines(
+    'ld.global.v2.b64 {%u0, %u1}, [%in];',
+    'st.local.v2.b64 [%x], {%u0, %u1};',
+    'st.shared.v2.b64 [%x], {%u1, %u0};',
+    'st.shared.v2.b64 [%sh], {%u1, %u1};',
+  );
+  const stores = used.map(({ s, k }) => lines(lastStore(s, 8 * k)));
+  const input = new Uint8Array(MOST_THREADS * ROW);
+  const view = new DataView(input.buffer);
+  for (let t = 0; t < threads; t++)
+    slots.forEach((s, k) => view.setBigUint64(t * ROW + 8 * k, inputBits(random, s.kind), true));
+  const common = new Uint8Array(8 * COMMON.length);
+  const blob = Uint8Array.from({ length: TABLE_BYTES }, () => random.below(256));
+  const all = [{ ...lines(), inner: [...first, memory] }, ...parts];
+  return { sm, threads, functions, parts: all, stores, input, common, blob };
+}
+
+/** Where a kernel begins: all lanes are together, and nothing has been drawn. */
+const contextOf = (random: Random, sm: number): Context => ({
+  random,
+  sm,
+  mask: '-1',
+  together: true,
+  depth: 0,
+  names: { label: 0, mask: 0, counter: 0, log: 0, ended: false },
+  functions: [],
+  taste: tasteOf(random),
+});
+
+/** The kernel of a seed. */
+export function randomKernel(seed: number): Kernel {
+  const random = new Random(seed);
+  const sm = random.pick(SMS);
+  random.reach = random.pick([3, 5, 10, 10]);
+  const context = contextOf(random, sm);
+  const parts = body(context, 6 + random.below(30));
+  return around(random, sm, context.functions, parts);
+}
+
+/** How many instructions of a sweep stand in one kernel. */
+const SWEEP = 12;
+
+/** Every instruction in all its spellings, in an order and with operands by a seed, a dozen in each kernel. */
+export interface Sweep {
+  readonly kernels: number;
+  readonly kernel: (k: number) => Kernel;
+}
+
+/** The sweep of a seed over the instructions of a target. */
+export function sweepOf(seed: number, sm: number): Sweep {
+  const random = new Random(seed);
+  const all = [...everyInstruction(random, sm), ...everyConversion(random, sm)];
+  for (let k = all.length - 1; k > 0; k--) {
+    const other = random.below(k + 1);
+    [all[k], all[other]] = [all[other], all[k]];
+  }
+  const kernel = (k: number): Kernel => {
+    const own = new Random(seed * 10_000 + k);
+    const context = contextOf(own, sm);
+    const guarded = (text: string): string =>
+      own.chance(0.25) ? `@${own.chance(0.4) ? '!' : ''}%p${own.below(COUNTS.p)} ${text};` : `${text};`;
+    const parts = all
+      .slice(k * SWEEP, (k + 1) * SWEEP)
+      .map((text) => lines(...observed(context, guarded(text))));
+    return around(own, sm, [], parts);
+  };
+  return { kernels: Math.ceil(all.length / SWEEP), kernel };
+}
+
+/** Bytes of the output buffer: a row and a log a lane. */
+export const OUTPUT_BYTES = MOST_THREADS * (ROW + 8 * LOG_SLOTS);
+export const SCRATCH_BYTES = MOST_THREADS * LANE_BYTES;
+/** Dynamic shared memory: a lane's bytes at an address that is also one of local memory. */
+export const DYNAMIC_SHARED = 4096;
+
+/** The text of a kernel. */
+export function textOf(k: Kernel): string {
+  const declared = kinds
+    .map((kind) => `.reg .${DECLARED[kind].declared} %${kind}<${COUNTS[kind]}>;`)
+    .join(' ');
+  const used = k.functions.filter((f) =>
+    k.parts.flatMap(linesOf).some((l) => l.includes(`, ${/\) (\w+)\(/.exec(f)![1]}, (`)),
+  );
+  return `.version 9.0
+.target sm_${k.sm}
+.address_size 64
+.const .align 16 .b8 table[${TABLE_BYTES}] = {${[...k.blob].map((b) => 255 - b).join(', ')}};
+.extern .shared .align 16 .b8 dyn[];
+${used.join('\n')}
+${BY_REGISTER}
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u64 pscratch, .param .u64 pcommon, .param .align 8 .b8 blob[${TABLE_BYTES}]) {
+.local .align 16 .b8 lv[${HIGH + MOST_THREADS * LANE_BYTES}];
+.shared .align 16 .b8 sv[${MOST_THREADS * LANE_BYTES}];
+.shared .align 8 .b64 mb;
+${declared}
+${OTHERS}
+mov.u32 %tid, %tid.x;
+mov.u32 %lane, %laneid;
+ld.param.u64 %in, [pin];
+ld.param.u64 %out, [pout];
+ld.param.u64 %scratch, [pscratch];
+ld.param.u64 %common, [pcommon];
+mad.wide.u32 %in, %tid, ${ROW}, %in;
+mad.wide.u32 %log, %tid, ${8 * LOG_SLOTS}, %out;
+add.u64 %log, %log, ${MOST_THREADS * ROW};
+mad.wide.u32 %out, %tid, ${ROW}, %out;
+mad.wide.u32 %scratch, %tid, ${LANE_BYTES}, %scratch;
+mov.u32 %sh, sv;
+mad.lo.u32 %sh, %tid, ${LANE_BYTES}, %sh;
+mov.u32 %x, lv;
+mad.lo.u32 %x, %tid, ${LANE_BYTES}, %x;
+add.u32 %x, %x, ${HIGH};
+cvt.u64.u32 %gs, %x;
+cvta.shared.u64 %gs, %gs;
+cvt.u64.u32 %gl, %x;
+cvta.local.u64 %gl, %gl;
+mov.u64 %gc, table;
+${k.parts.flatMap(linesOf).join('\n')}
+${k.stores.flatMap(linesOf).join('\n')}
+ret;
+}
+`;
+}

@@ -1,0 +1,52 @@
+import { isFloat, type Type } from '../values/types.ts';
+import type { Random } from './random.ts';
+
+/** How many registers of each kind a kernel works on. */
+export const COUNTS = { h: 6, r: 10, d: 6, f: 6, g: 4, p: 6 } as const;
+export type Kind = keyof typeof COUNTS;
+
+/** How each kind is declared, and the type that its contents have in memory. */
+export const DECLARED: Readonly<Record<Kind, { readonly declared: string; readonly stored: string }>> = {
+  h: { declared: 'b16', stored: 'b16' },
+  r: { declared: 'b32', stored: 'b32' },
+  d: { declared: 'b64', stored: 'b64' },
+  f: { declared: 'f32', stored: 'f32' },
+  g: { declared: 'f64', stored: 'f64' },
+  p: { declared: 'pred', stored: 'pred' },
+};
+
+/** Kinds of registers that may hold a type: floats go into both typed and untyped registers, integers into untyped ones. */
+function kindsOf(t: Type): readonly Kind[] {
+  if (t.kind === 'predicate') return ['p'];
+  if (t.width === 16) return ['h'];
+  if (t.width === 32)
+    return t.name === 'f32' ? ['f', 'f', 'r'] : t.kind === 'bits' ? ['r', 'r', 'r', 'f'] : ['r'];
+  if (t.width === 64)
+    return t.name === 'f64' ? ['g', 'g', 'd'] : t.kind === 'bits' ? ['d', 'd', 'd', 'g'] : ['d'];
+  throw new Error(`no register for .${t.name}`);
+}
+
+/** A register that may hold a type. */
+export function register(random: Random, t: Type): string {
+  const kind = random.pick(
+    t.kind === 'packed' ? (t.width === 64 ? (['d'] as const) : (['r'] as const)) : kindsOf(t),
+  );
+  return `%${kind}${random.register(COUNTS[kind])}`;
+}
+
+/** A register of at least the width of a type, for instructions that allow wider ones. */
+export function wideRegister(random: Random, t: Type): string {
+  const kinds: Kind[] = [];
+  if (t.width <= 16) kinds.push('h');
+  if (t.width <= 32) kinds.push('r', 'r');
+  kinds.push('d');
+  if (isFloat(t)) return register(random, t);
+  const kind = random.pick(kinds);
+  return `%${kind}${random.register(COUNTS[kind])}`;
+}
+
+/** Registers beside those that are drawn: addresses, temporaries, masks, counters. */
+export const OTHERS = `.reg .b64 %in, %out, %log, %scratch, %common, %gs, %gl, %gc, %u<4>;
+.reg .b32 %tid, %lane, %x, %sh, %t<6>, %m<12>, %i<6>, %n<6>;
+.reg .b16 %v<2>;
+.reg .pred %q<12>, %c<6>;`;

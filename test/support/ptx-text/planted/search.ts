@@ -1,0 +1,39 @@
+import { type Kernel, textOf } from '../generate/kernel.ts';
+import { launchOf } from '../generate/launch.ts';
+import { type Launch, run } from '../run/run.ts';
+import { BUDGET, buffersOf, differs, failed, type Specified, specified } from '../specified.ts';
+import { type Fault, planted } from './fault.ts';
+import { type TextFault, withTextFault } from './texts.ts';
+
+/** A kernel with what is right for it. */
+export interface Known {
+  readonly text: string;
+  readonly launch: Launch;
+  readonly right: Specified;
+}
+
+/** What is right for a kernel that was made up. @throws Error if the interpreter cannot say */
+export function known(kernel: Kernel): Known {
+  const [text, launch] = [textOf(kernel), launchOf(kernel)];
+  const right = specified(text, launch);
+  if (typeof right === 'string') throw new Error(right);
+  return { text, launch, right };
+}
+
+/** Whether a wrong instruction changes anything that is specified, or ends the run. */
+export function shows(k: Known, fault: Fault): boolean {
+  const opcode = fault.key.split('.')[0];
+  if (!new RegExp(`\\b${opcode}\\.`).test(k.text)) return false;
+  const r = run(k.text, k.launch, { seed: 1, budget: BUDGET, table: planted(fault) });
+  return failed(r) !== null || differs(k.right, buffersOf(r)) !== null;
+}
+
+/** Whether a wrong text differs in what is specified, or does not run; with several seeds, since a lost barrier may go unnoticed. */
+export function showsInText(k: Known, fault: TextFault): boolean {
+  const text = withTextFault(k.text, fault);
+  if (text === null) return false;
+  return [1, 2, 3].some((seed) => {
+    const r = run(text, k.launch, { seed, budget: BUDGET });
+    return failed(r) !== null || differs(k.right, buffersOf(r)) !== null;
+  });
+}

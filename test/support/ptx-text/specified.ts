@@ -1,0 +1,64 @@
+import { type Launch, type Outcome, type RunOptions, run } from './run/run.ts';
+
+/** Bytes that are compared together: a register's place in the output. */
+const SLOT = 8;
+
+/** What a kernel leaves in memory, and which of it the PTX ISA specifies. */
+export interface Specified {
+  readonly buffers: readonly (Uint8Array | null)[];
+  /** For each buffer, whether each of its slots is specified. */
+  readonly known: readonly (readonly boolean[])[];
+}
+
+const slotsOf = (b: Uint8Array): readonly string[] =>
+  Array.from({ length: Math.ceil(b.length / SLOT) }, (_, k) =>
+    Buffer.from(b.subarray(k * SLOT, (k + 1) * SLOT))
+      .reverse()
+      .toString('hex'),
+  );
+
+/** What several runs agree in, whose seeds order lanes and fill in what is open in different ways. */
+export function agreed(runs: readonly (readonly (Uint8Array | null)[])[]): Specified {
+  const known = runs[0].map((b, k) => {
+    if (b === null) return [];
+    const all = runs.map((r) => slotsOf(r[k]!));
+    return all[0].map((s, i) => all.every((a) => a[i] === s));
+  });
+  return { buffers: runs[0], known };
+}
+
+/** The first slot in which buffers differ from what is specified; null if none does. */
+export function differs(s: Specified, got: readonly (Uint8Array | null)[]): string | null {
+  for (const [k, b] of s.buffers.entries()) {
+    if (b === null) continue;
+    const [expected, found] = [slotsOf(b), slotsOf(got[k] ?? new Uint8Array(b.length))];
+    const at = expected.findIndex((x, i) => s.known[k][i] && found[i] !== x);
+    if (at >= 0) return `argument ${k}, byte ${at * SLOT}: 0x${expected[at]} expected, 0x${found[at]} found`;
+  }
+  return null;
+}
+
+/** Seeds of the runs that say what is specified: 1 and 2 choose every open bit differently. */
+export const SEEDS: readonly number[] = [1, 2];
+/** More of them, for when a difference was found: what is open may look the same in two runs. */
+export const MORE_SEEDS: readonly number[] = Array.from({ length: 16 }, (_, k) => k + 3);
+
+/** Instructions that a made-up kernel may run. */
+export const BUDGET = 2_000_000;
+
+/** Why a run did not end; null if it did. */
+export const failed = (r: Outcome): string | null => (r.status === 'ended' ? null : `${r.status}: ${r.why}`);
+export const buffersOf = (r: Outcome): readonly (Uint8Array | null)[] =>
+  r.status === 'ended' ? r.buffers : [];
+
+/** What is specified of a kernel; or why the interpreter cannot say. */
+export function specified(
+  text: string,
+  launch: Launch,
+  seeds: readonly number[] = SEEDS,
+  options: RunOptions = {},
+): Specified | string {
+  const runs = seeds.map((seed) => run(text, launch, { budget: BUDGET, ...options, seed }));
+  const why = runs.map(failed).find((w) => w !== null);
+  return why ?? agreed(runs.map(buffersOf));
+}
