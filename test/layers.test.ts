@@ -19,6 +19,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   passes: ['ir', 'isa', 'analysis', 'rules', 'ssa'],
   sim: ['ir', 'isa', 'analysis'],
   judge: ['ir', 'analysis', 'sim'],
+  cubin: [],
   spec: ['ir', 'isa', 'sim', 'rules'],
   engine: ['ir', 'analysis', 'ssa', 'passes', 'rules', 'spec'],
   // Entry points of the library.
@@ -29,6 +30,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   web: ['.', 'lab', 'ir', 'analysis', 'rules', 'sim', 'judge', 'spec', 'engine'],
   cli: [
     '.',
+    'cubin',
     'web',
     'lab',
     'debug',
@@ -47,6 +49,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   // Scripts of developers.
   tools: [
     '.',
+    'cubin',
     'web',
     'ir',
     'isa',

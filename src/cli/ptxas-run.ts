@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { codeSizes, instructionCounts } from './cubin.ts';
+import { instructionCount, sectionBytes } from '../cubin/code-size.ts';
 
 /** What ptxas says of one function. */
 export interface FunctionUse {
@@ -60,7 +60,10 @@ export function assemble(text: string, options: readonly string[]): Assembled {
     const said = `${r.stdout ?? ''}${r.stderr ?? ''}${died}`;
     if (r.status !== 0) return { ok: false, said: r.error?.message ?? said, functions: [] };
     const cubin = readFileSync(output);
-    return { ok: true, said, functions: functionUses(said, codeSizes(cubin), instructionCounts(cubin)) };
+    const code = [...sectionBytes(cubin, '.text.')];
+    const sizes = new Map(code.map(([name, bytes]) => [name, bytes.length]));
+    const counts = new Map(code.map(([name, bytes]) => [name, instructionCount(bytes)]));
+    return { ok: true, said, functions: functionUses(said, sizes, counts) };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

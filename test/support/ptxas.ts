@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sectionBytes, sectionSizes } from '../../src/cubin/code-size.ts';
 
 /** PTX that leaves a result in %r1, or in %d1 if it is wide; %a is the address of a buffer. */
 export interface OneResult {
@@ -47,41 +48,17 @@ export function storedConstant(code: DataView, wide: boolean): bigint | null {
   return null;
 }
 
-/** Headers of the sections of a 64-bit ELF file whose name begins with `prefix`, by the rest of the name. */
-function sections(
-  elf: Buffer,
-  prefix: string,
-): Map<string, { readonly from: number; readonly size: number }> {
-  const view = new DataView(elf.buffer, elf.byteOffset, elf.byteLength);
-  const at = Number(view.getBigUint64(0x28, true));
-  const count = view.getUint16(0x3c, true);
-  const header = (i: number) => ({
-    name: view.getUint32(at + 64 * i, true),
-    from: Number(view.getBigUint64(at + 64 * i + 24, true)),
-    size: Number(view.getBigUint64(at + 64 * i + 32, true)),
-  });
-  const names = header(view.getUint16(0x3e, true)).from;
-  const out = new Map<string, { from: number; size: number }>();
-  for (let i = 0; i < count; i++) {
-    const h = header(i);
-    const name = elf.toString('latin1', names + h.name, elf.indexOf(0, names + h.name));
-    if (name.startsWith(prefix)) out.set(name.slice(prefix.length), { from: h.from, size: h.size });
-  }
-  return out;
-}
-
 /** Code sections of a cubin, by kernel name. */
 export const codeSections = (elf: Buffer): Map<string, DataView> =>
   new Map(
-    [...sections(elf, '.text.')].map(([name, h]) => [
+    [...sectionBytes(elf, '.text.')].map(([name, b]) => [
       name,
-      new DataView(elf.buffer, elf.byteOffset + h.from, h.size),
+      new DataView(b.buffer, b.byteOffset, b.byteLength),
     ]),
   );
 
 /** Bytes of static shared memory of each kernel of a cubin that has any. */
-export const sharedSizes = (elf: Buffer): Map<string, number> =>
-  new Map([...sections(elf, '.nv.shared.')].map(([name, h]) => [name, h.size]));
+export const sharedSizes = (elf: Buffer): Map<string, number> => sectionSizes(elf, '.nv.shared.');
 
 /** Runs ptxas on a module: its cubin, or what it says against the module. Throws where ptxas is not on the PATH. */
 export function ptxas(

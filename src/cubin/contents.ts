@@ -1,0 +1,252 @@
+import { BinaryError, Bytes, ByteWriter, sameBytes } from './bytes.ts';
+import { SHT } from './codes.ts';
+import { encodeLines, type LineUnit, parseLines } from './lines.ts';
+import type { NameTable, NameTables } from './names.ts';
+
+/*
+ * What a section holds, in parts. A section is taken apart only if putting it together again gives the same bytes; else it stays bytes.
+ */
+
+export interface ElfSymbol {
+  readonly name: string;
+  /** Where the name stands in the table of names, if not at its first occurrence. */
+  readonly nameAt?: number;
+  readonly bind: number;
+  readonly type: number;
+  readonly other: number;
+  readonly section: number;
+  readonly value: number;
+  readonly size: number;
+}
+
+/** An attribute of a file or a function: `.nv.info` and its like. */
+export interface Attribute {
+  /** How the value is kept: 1 none, 2 one byte, 3 two bytes, 4 a length and so many bytes. */
+  readonly format: number;
+  readonly code: number;
+  /** Of formats 1 to 3. */
+  readonly value: number;
+  /** Of format 4. */
+  readonly bytes?: Uint8Array;
+}
+
+export interface Relocation {
+  readonly offset: number;
+  readonly symbol: number;
+  readonly type: number;
+  /** Absent where it stands in the bytes that are relocated. */
+  readonly addend?: number;
+}
+
+export interface Note {
+  readonly name: string;
+  readonly type: number;
+  readonly bytes: Uint8Array;
+}
+
+export type Content =
+  | { readonly kind: 'none' }
+  /** Bytes of memory that no byte of the file fills. */
+  | { readonly kind: 'reserved'; readonly size: number }
+  | { readonly kind: 'strings'; readonly strings: readonly string[] }
+  | { readonly kind: 'symbols'; readonly symbols: readonly ElfSymbol[] }
+  | { readonly kind: 'attributes'; readonly attributes: readonly Attribute[] }
+  | { readonly kind: 'relocations'; readonly relocations: readonly Relocation[] }
+  | { readonly kind: 'notes'; readonly notes: readonly Note[] }
+  /** Who calls whom, as indices of symbols; the tools count down from 0xffffffff for what is no function. */
+  | { readonly kind: 'calls'; readonly calls: readonly (readonly [number, number])[] }
+  | { readonly kind: 'lines'; readonly units: readonly LineUnit[] }
+  /** Four words of 32 bits an instruction, the least significant first. */
+  | { readonly kind: 'code'; readonly words: Uint32Array }
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array };
+
+const SYMBOL_BYTES = 24;
+
+/** What is known of a section when its content is read. */
+export interface SectionKind {
+  readonly name: string;
+  readonly type: number;
+  readonly link: number;
+}
+
+/** Takes the bytes of a section apart. */
+export function parseContent(s: SectionKind, bytes: Uint8Array, names: NameTables): Content {
+  try {
+    const content = attempt(s, bytes, names);
+    if (content !== null && sameBytes(encodeContent(content, s.link, names), bytes)) return content;
+  } catch (e) {
+    if (!(e instanceof BinaryError)) throw e;
+  }
+  return { kind: 'bytes', bytes };
+}
+
+function attempt(s: SectionKind, bytes: Uint8Array, names: NameTables): Content | null {
+  switch (s.type) {
+    case SHT.strtab:
+      return parseStrings(bytes);
+    case SHT.symtab:
+    case SHT.laterSymtab:
+      return { kind: 'symbols', symbols: parseSymbols(bytes, names(s.link)) };
+    case SHT.info:
+    case SHT.laterInfo:
+    case SHT.compat:
+      return { kind: 'attributes', attributes: parseAttributes(bytes) };
+    case SHT.rel:
+    case SHT.rela:
+    case SHT.laterRela:
+      return { kind: 'relocations', relocations: parseRelocations(bytes, s.type !== SHT.rel) };
+    case SHT.callGraph:
+      return { kind: 'calls', calls: parseCalls(bytes) };
+    case SHT.note:
+      return { kind: 'notes', notes: parseNotes(bytes) };
+    case SHT.progbits:
+      if (s.name.startsWith('.text.') && bytes.length % 16 === 0)
+        return { kind: 'code', words: new Uint32Array(Uint8Array.from(bytes).buffer) };
+      if (/^\.(nv\.merc\.)?(debug_line|nv_debug_line_sass)$/.test(s.name))
+        return { kind: 'lines', units: parseLines(bytes) };
+  }
+  return null;
+}
+
+function parseStrings(bytes: Uint8Array): Content | null {
+  if (bytes.length === 0 || bytes[0] !== 0 || bytes.at(-1) !== 0) return null;
+  const b = new Bytes(bytes);
+  b.u8();
+  const strings: string[] = [];
+  while (b.left > 0) strings.push(b.cstring());
+  return { kind: 'strings', strings };
+}
+
+function parseSymbols(bytes: Uint8Array, names: NameTable): ElfSymbol[] {
+  if (bytes.length % SYMBOL_BYTES !== 0) throw new BinaryError('a symbol is cut off', 0);
+  const b = new Bytes(bytes);
+  const symbols: ElfSymbol[] = [];
+  while (b.left > 0) {
+    const at = b.u32();
+    const name = names.at(at);
+    const info = b.u8();
+    symbols.push({
+      name,
+      ...(names.offsetOf(name) !== at && { nameAt: at }),
+      bind: info >> 4,
+      type: info & 15,
+      other: b.u8(),
+      section: b.u16(),
+      value: b.u64(),
+      size: b.u64(),
+    });
+  }
+  return symbols;
+}
+
+function parseAttributes(bytes: Uint8Array): Attribute[] {
+  const b = new Bytes(bytes);
+  const attributes: Attribute[] = [];
+  while (b.left > 0) {
+    const [format, code, value] = [b.u8(), b.u8(), b.u16()];
+    attributes.push(
+      format === 4 ? { format, code, value: 0, bytes: b.some(value) } : { format, code, value },
+    );
+  }
+  return attributes;
+}
+
+function parseRelocations(bytes: Uint8Array, addends: boolean): Relocation[] {
+  if (bytes.length % (addends ? 24 : 16) !== 0) throw new BinaryError('a relocation is cut off', 0);
+  const b = new Bytes(bytes);
+  const relocations: Relocation[] = [];
+  while (b.left > 0) {
+    const offset = b.u64();
+    const [type, symbol] = [b.u32(), b.u32()];
+    relocations.push({ offset, symbol, type, ...(addends && { addend: b.i64() }) });
+  }
+  return relocations;
+}
+
+function parseCalls(bytes: Uint8Array): [number, number][] {
+  const b = new Bytes(bytes);
+  const calls: [number, number][] = [];
+  while (b.left > 0) calls.push([b.u32(), b.u32()]);
+  return calls;
+}
+
+function parseNotes(bytes: Uint8Array): Note[] {
+  const b = new Bytes(bytes);
+  const notes: Note[] = [];
+  const padded = (n: number): Uint8Array => {
+    const part = b.some(n);
+    b.some(-n & 3);
+    return part;
+  };
+  while (b.left > 0) {
+    const [nameBytes, dataBytes, type] = [b.u32(), b.u32(), b.u32()];
+    const name = new Bytes(padded(nameBytes)).cstring();
+    notes.push({ name, type, bytes: padded(dataBytes) });
+  }
+  return notes;
+}
+
+/** Bytes of a section in the file. `link` is the section of the names of its symbols. */
+export function encodeContent(c: Content, link: number, names: NameTables): Uint8Array {
+  const w = new ByteWriter();
+  switch (c.kind) {
+    case 'none':
+    case 'reserved':
+      break;
+    case 'bytes':
+      return c.bytes;
+    case 'code':
+      return new Uint8Array(c.words.buffer, c.words.byteOffset, c.words.byteLength);
+    case 'lines':
+      return encodeLines(c.units);
+    case 'strings':
+      w.u8(0);
+      for (const s of c.strings) w.cstring(s);
+      break;
+    case 'symbols':
+      for (const s of c.symbols) {
+        w.u32(s.nameAt ?? names(link).offsetOf(s.name));
+        w.u8((s.bind << 4) | s.type);
+        w.u8(s.other);
+        w.u16(s.section);
+        w.u64(s.value);
+        w.u64(s.size);
+      }
+      break;
+    case 'attributes':
+      for (const a of c.attributes) {
+        w.u8(a.format);
+        w.u8(a.code);
+        w.u16(a.bytes?.length ?? a.value);
+        if (a.bytes !== undefined) w.some(a.bytes);
+      }
+      break;
+    case 'relocations':
+      for (const r of c.relocations) {
+        w.u64(r.offset);
+        w.u32(r.type);
+        w.u32(r.symbol);
+        if (r.addend !== undefined) w.u64(r.addend);
+      }
+      break;
+    case 'calls':
+      for (const [caller, callee] of c.calls) {
+        w.u32(caller);
+        w.u32(callee);
+      }
+      break;
+    case 'notes':
+      for (const n of c.notes) {
+        const name = new ByteWriter();
+        name.cstring(n.name);
+        w.u32(name.length);
+        w.u32(n.bytes.length);
+        w.u32(n.type);
+        w.some(name.done());
+        w.zeros(-w.length & 3);
+        w.some(n.bytes);
+        w.zeros(-w.length & 3);
+      }
+  }
+  return w.done();
+}

@@ -1,0 +1,229 @@
+import { BinaryError, Bytes, ByteWriter, hex, sameBytes } from './bytes.ts';
+
+/*
+ * Tables of lines: DWARF 2's line number program (DWARF 2.0, section 6.2). `.debug_line` leads from instructions to lines of the
+ * source, `.nv_debug_line_sass` to lines of the PTX. One opcode is NVIDIA's own: what follows was inlined, and where.
+ */
+
+/** Extended opcodes. */
+const LNE = { endSequence: 1, setAddress: 2, inlinedCall: 0x90 } as const;
+/** Standard opcodes. */
+const LNS = {
+  extended: 0,
+  copy: 1,
+  advancePc: 2,
+  advanceLine: 3,
+  setFile: 4,
+  setColumn: 5,
+  negate: 6,
+  constAddPc: 8,
+  fixedAdvance: 9,
+};
+
+/** One operation of a program. Special opcodes have no operands. */
+export interface LineOp {
+  readonly opcode: number;
+  readonly operands?: readonly number[];
+  /** Of an extended operation (opcode 0): its bytes, the code first. */
+  readonly extended?: Uint8Array;
+  /** Of one that sets the address: where the address stands in the section, to which a relocation belongs. */
+  readonly addressAt?: number;
+}
+
+export interface LineFile {
+  readonly name: string;
+  /** From 1 among the directories; 0: that of the compilation. */
+  readonly directory: number;
+  readonly time: number;
+  readonly bytes: number;
+}
+
+export interface LineUnit {
+  readonly version: number;
+  readonly minimumInstruction: number;
+  readonly defaultIsStatement: number;
+  readonly lineBase: number;
+  readonly lineRange: number;
+  /** Operands of the standard opcodes from 1 on. */
+  readonly operandCounts: readonly number[];
+  readonly directories: readonly string[];
+  readonly files: readonly LineFile[];
+  /** Zero bytes between the files and the program: ptxas leaves four where the program tells of inlined calls. */
+  readonly padding: number;
+  readonly ops: readonly LineOp[];
+}
+
+/**
+ * Takes the bytes of a section of lines apart.
+ *
+ * @throws BinaryError where they are no such tables, or would be written in another way
+ */
+export function parseLines(bytes: Uint8Array): LineUnit[] {
+  const b = new Bytes(bytes);
+  const units: LineUnit[] = [];
+  while (b.left > 0) units.push(parseUnit(b));
+  if (!sameBytes(encodeLines(units), bytes))
+    throw new BinaryError('the tables of lines are not in their shortest form', 0);
+  return units;
+}
+
+function parseUnit(b: Bytes): LineUnit {
+  const length = b.u32();
+  const end = b.at + length;
+  if (length > b.left) throw new BinaryError('a table of lines is longer than its section', b.at);
+  const version = b.u16();
+  if (version < 2 || version > 3) throw new BinaryError(`version ${version} of tables of lines`, b.at);
+  const program = b.u32() + b.at;
+  const [minimumInstruction, defaultIsStatement, lineBase, lineRange] = [b.u8(), b.u8(), b.i8(), b.u8()];
+  if (lineRange === 0) throw new BinaryError('a table of lines whose special opcodes have no range', b.at);
+  const operandCounts = [...b.some(Math.max(0, b.u8() - 1))];
+  const directories: string[] = [];
+  for (let d = b.cstring(); d !== ''; d = b.cstring()) directories.push(d);
+  const files: LineFile[] = [];
+  for (let name = b.cstring(); name !== ''; name = b.cstring())
+    files.push({ name, directory: b.uleb(), time: b.uleb(), bytes: b.uleb() });
+  const padding = program - b.at;
+  if (padding < 0 || b.some(padding).some((x) => x !== 0))
+    throw new BinaryError('a table of lines has a header of another length', b.at);
+  const ops: LineOp[] = [];
+  while (b.at < end) ops.push(parseOp(b, operandCounts));
+  if (b.at !== end) throw new BinaryError('a table of lines ends within an operation', b.at);
+  return {
+    version,
+    minimumInstruction,
+    defaultIsStatement,
+    lineBase,
+    lineRange,
+    operandCounts,
+    directories,
+    files,
+    padding,
+    ops,
+  };
+}
+
+function parseOp(b: Bytes, operandCounts: readonly number[]): LineOp {
+  const opcode = b.u8();
+  if (opcode > operandCounts.length) return { opcode };
+  if (opcode === LNS.extended) {
+    const length = b.uleb();
+    const at = b.at;
+    if (length === 0) throw new BinaryError('an operation of a table of lines has no code', at);
+    const extended = b.some(length);
+    return extended[0] === LNE.setAddress ? { opcode, extended, addressAt: at + 1 } : { opcode, extended };
+  }
+  const one = (): number =>
+    opcode === LNS.fixedAdvance ? b.u16() : opcode === LNS.advanceLine ? b.sleb() : b.uleb();
+  return { opcode, operands: Array.from({ length: operandCounts[opcode - 1] }, one) };
+}
+
+/** Bytes of a section of lines. */
+export function encodeLines(units: readonly LineUnit[]): Uint8Array {
+  const w = new ByteWriter();
+  for (const u of units) {
+    const head = new ByteWriter();
+    for (const n of [u.minimumInstruction, u.defaultIsStatement, u.lineBase & 0xff, u.lineRange]) head.u8(n);
+    head.u8(u.operandCounts.length + 1);
+    for (const n of u.operandCounts) head.u8(n);
+    for (const d of u.directories) head.cstring(d);
+    head.u8(0);
+    for (const f of u.files) {
+      head.cstring(f.name);
+      for (const n of [f.directory, f.time, f.bytes]) head.uleb(n);
+    }
+    head.u8(0);
+    head.zeros(u.padding);
+    const ops = new ByteWriter();
+    for (const op of u.ops) encodeOp(ops, op);
+    w.u32(2 + 4 + head.length + ops.length);
+    w.u16(u.version);
+    w.u32(head.length);
+    w.some(head.done());
+    w.some(ops.done());
+  }
+  return w.done();
+}
+
+function encodeOp(w: ByteWriter, op: LineOp): void {
+  w.u8(op.opcode);
+  if (op.extended !== undefined) {
+    w.uleb(op.extended.length);
+    w.some(op.extended);
+  }
+  for (const n of op.operands ?? [])
+    if (op.opcode === LNS.fixedAdvance) w.u16(n);
+    // ptxas writes both as signed numbers, which gives the unsigned one a byte too many at times.
+    else if (op.opcode === LNS.advanceLine || op.opcode === LNS.advancePc) w.sleb(n);
+    else w.uleb(n);
+}
+
+/** A row of a table of lines: from `address` on, instructions come from here. */
+export interface LineRow {
+  /** Offset of its sequence's address operand in the section, which names the function by a relocation. */
+  readonly addressAt: number;
+  readonly address: number;
+  /** From 1 among the files of the unit. */
+  readonly file: number;
+  readonly line: number;
+  readonly column: number;
+  /** If it was inlined: index of the row of the unit at which the call stands; else -1. */
+  readonly inlinedAt: number;
+  /** If it was inlined: where the function's name stands in `.debug_str`. */
+  readonly functionName: number;
+  /** Behind the last instruction of a function. */
+  readonly end: boolean;
+}
+
+/**
+ * The rows of a unit, in its order.
+ *
+ * @throws BinaryError where an operation has no meaning
+ */
+export function lineRows(u: LineUnit): LineRow[] {
+  const rows: LineRow[] = [];
+  const base = u.operandCounts.length + 1;
+  const start = {
+    addressAt: -1,
+    address: 0,
+    file: 1,
+    line: 1,
+    column: 0,
+    inlinedAt: -1,
+    functionName: 0,
+    end: false,
+  };
+  let at = { ...start };
+  // Calls are counted in the rows of their function, from 1.
+  let first = 0;
+  const advance = (n: number): void => void (at.address += n * u.minimumInstruction);
+  for (const op of u.ops) {
+    const [n = 0] = op.operands ?? [];
+    if (op.opcode >= base) {
+      advance(Math.floor((op.opcode - base) / u.lineRange));
+      at.line += u.lineBase + ((op.opcode - base) % u.lineRange);
+      rows.push({ ...at });
+    } else if (op.extended !== undefined) {
+      const b = new Bytes(op.extended);
+      const code = b.u8();
+      if (code === LNE.endSequence) {
+        rows.push({ ...at, end: true });
+        at = { ...start };
+        first = rows.length;
+      } else if (code === LNE.setAddress)
+        Object.assign(at, { addressAt: op.addressAt ?? -1, address: b.u64() });
+      else if (code === LNE.inlinedCall) {
+        const call = b.uleb();
+        Object.assign(at, { inlinedAt: call === 0 ? -1 : first + call - 1, functionName: b.uleb() });
+      }
+    } else if (op.opcode === LNS.copy) rows.push({ ...at });
+    else if (op.opcode === LNS.advancePc) advance(n);
+    else if (op.opcode === LNS.advanceLine) at.line += n;
+    else if (op.opcode === LNS.setFile) at.file = n;
+    else if (op.opcode === LNS.setColumn) at.column = n;
+    else if (op.opcode === LNS.constAddPc) advance(Math.floor((255 - base) / u.lineRange));
+    else if (op.opcode === LNS.fixedAdvance) at.address += n;
+    else if (op.opcode >= 10)
+      throw new BinaryError(`operation ${hex(op.opcode)} of a table of lines is not known`, 0);
+  }
+  return rows;
+}

@@ -1,0 +1,121 @@
+import { utf8 } from './bytes.ts';
+import type { Elf, Section } from './elf.ts';
+import { symbolsOf } from './functions.ts';
+import { type LineRow, type LineUnit, lineRows } from './lines.ts';
+import { NameTable } from './names.ts';
+
+/*
+ * Where instructions come from: the tables of lines of a cubin, by function and offset.
+ */
+
+/** A place in a text from which instructions were made. */
+export interface SourcePlace {
+  /** '' for the PTX that the cubin was made of. */
+  readonly file: string;
+  readonly line: number;
+  /** If a function was inlined there: its name, and where it was called. */
+  readonly inlined?: { readonly name: string; readonly at: SourcePlace };
+}
+
+/** From this offset of a function's code on, instructions come from this place; null: from nowhere that is known. */
+export interface LineEntry {
+  readonly offset: number;
+  readonly place: SourcePlace | null;
+}
+
+/** Which table of lines: of the source, or of the PTX. */
+export type LineTable = 'source' | 'ptx';
+
+const SECTIONS: Readonly<Record<LineTable, string>> = {
+  source: '.debug_line',
+  ptx: '.nv_debug_line_sass',
+};
+/** More levels of inlining are a circle. */
+const MOST_INLINED = 100;
+
+/**
+ * Line tables by the section of the code, each in the order of its offsets. Empty if the cubin has none.
+ *
+ * @throws BinaryError where a table does not mean anything
+ */
+export function sourceLines(elf: Elf, table: LineTable): Map<number, readonly LineEntry[]> {
+  const out = new Map<number, LineEntry[]>();
+  const at = elf.sections.findIndex((s) => s.name === SECTIONS[table]);
+  const content = elf.sections[at]?.content;
+  if (content?.kind !== 'lines') return out;
+  const codeOf = codeByAddress(elf, at);
+  const names = stringsOf(elf.sections.find((s) => s.name === '.debug_str'));
+  for (const unit of content.units) {
+    const rows = lineRows(unit);
+    for (const row of rows) {
+      const code = codeOf(row.addressAt);
+      if (code === null) continue;
+      const list = out.get(code.section) ?? [];
+      list.push({
+        offset: row.address + code.offset,
+        place: row.end ? null : placeOf(unit, rows, row, names, 0),
+      });
+      out.set(code.section, list);
+    }
+  }
+  // Of several rows for one offset the last one holds; sorting keeps their order.
+  for (const list of out.values()) list.sort((a, b) => a.offset - b.offset);
+  return out;
+}
+
+/** The place of the instruction at an offset; null where none is known. */
+export function placeAt(lines: readonly LineEntry[], offset: number): SourcePlace | null {
+  let [low, high] = [0, lines.length];
+  while (low < high) {
+    const mid = (low + high) >> 1;
+    if (lines[mid].offset <= offset) low = mid + 1;
+    else high = mid;
+  }
+  return low === 0 ? null : lines[low - 1].place;
+}
+
+/** The lines of the PTX that a cubin was made of, the first being line 1; empty if it does not hold them. */
+export function ptxLines(elf: Elf): string[] {
+  const c = elf.sections.find((s) => s.name === '.nv_debug_ptx_txt')?.content;
+  return c?.kind === 'bytes' ? utf8(c.bytes).split('\0') : [];
+}
+
+function placeOf(
+  unit: LineUnit,
+  rows: readonly LineRow[],
+  row: LineRow,
+  names: NameTable,
+  depth: number,
+): SourcePlace {
+  const file = unit.files[row.file - 1];
+  const folder = file === undefined || file.directory === 0 ? '' : unit.directories[file.directory - 1];
+  const place = {
+    file: file === undefined ? '' : folder ? `${folder}/${file.name}` : file.name,
+    line: row.line,
+  };
+  const call = rows[row.inlinedAt];
+  if (call === undefined || depth >= MOST_INLINED) return place;
+  const inlined = { name: names.at(row.functionName), at: placeOf(unit, rows, call, names, depth + 1) };
+  return { ...place, inlined };
+}
+
+/** Which code an address operand stands for: a relocation of the section of lines names a symbol of it. */
+function codeByAddress(
+  elf: Elf,
+  lines: number,
+): (at: number) => { readonly section: number; readonly offset: number } | null {
+  const symbols = symbolsOf(elf);
+  const known = new Map<number, { section: number; offset: number }>();
+  for (const s of elf.sections) {
+    if (s.content.kind !== 'relocations' || s.info !== lines) continue;
+    for (const r of s.content.relocations) {
+      const symbol = symbols[r.symbol];
+      if (symbol !== undefined)
+        known.set(r.offset, { section: symbol.section, offset: symbol.value + (r.addend ?? 0) });
+    }
+  }
+  return (at) => known.get(at) ?? null;
+}
+
+const stringsOf = (s: Section | undefined): NameTable =>
+  new NameTable(s?.content.kind === 'bytes' ? s.content.bytes : new Uint8Array(), []);
