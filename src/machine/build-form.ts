@@ -1,0 +1,378 @@
+import type {
+  Alias,
+  Atom,
+  Condition,
+  Field,
+  Form,
+  Meaning,
+  Operand,
+  RegisterFile,
+  Sign,
+  Suffix,
+  Term,
+} from './forms.ts';
+import {
+  type AtomText,
+  type ConditionText,
+  FormError,
+  type ModifierText,
+  type OperandText,
+  parseCondition,
+  parseModifier,
+  parseOperands,
+  parsePlace,
+  type SignText,
+  type SuffixText,
+  type TermText,
+} from './language.ts';
+import type { FormRow, LayoutRow } from './rows.ts';
+import { lengthOf, type MutableWord, type Place, setBits } from './word.ts';
+
+export interface Context {
+  readonly registers: ReadonlyMap<string, RegisterFile>;
+  readonly values: ReadonlyMap<string, readonly (string | null)[]>;
+  readonly layouts: ReadonlyMap<string, LayoutRow>;
+}
+
+/** Places of registers whose value may be kept for the next instruction, by bit of the reuse mask. */
+const REUSE_AT: readonly number[] = [24, 32, 64];
+/** Bits of the opcode, the guard and the control word. */
+const RESERVED: readonly [number, number][] = [
+  [0, 16],
+  [105, 126],
+];
+
+const keyOf = (p: Place): string => p.map((b) => `${b.at}+${b.length}`).join('/');
+
+/** Collects the fields of a form, each once. */
+class Fields {
+  readonly list: {
+    name: string;
+    place: Place;
+    bits: number;
+    names?: readonly (string | null)[];
+    when?: Condition;
+    otherwise: number;
+    conditions: (Condition | undefined)[];
+  }[] = [];
+  private readonly byPlace = new Map<string, number>();
+  private readonly byName = new Map<string, number>();
+
+  add(name: string, place: Place, names?: readonly (string | null)[]): number {
+    const known = this.byPlace.get(keyOf(place));
+    if (known !== undefined) return known;
+    const bits = lengthOf(place);
+    const k = this.list.push({ name, place, bits, names, otherwise: 0, conditions: [] }) - 1;
+    this.byPlace.set(keyOf(place), k);
+    if (!this.byName.has(name)) this.byName.set(name, k);
+    return k;
+  }
+  /** Fields that exist where something names them. */
+  readonly inner = new Map<string, () => number>();
+
+  /** The index of a modifier or inner field. */
+  named(name: string): number {
+    const k = this.byName.get(name) ?? this.inner.get(name)?.();
+    if (k === undefined) throw new FormError(`there is no modifier '${name}' here`);
+    return k;
+  }
+}
+
+/** The form of a row in one of its layouts. Throws a FormError. */
+export function buildForm(rowName: string, row: FormRow, layoutName: string, c: Context): Form {
+  const fields = new Fields();
+  const layout = layoutName === '' ? undefined : c.layouts.get(layoutName);
+  if (layoutName !== '' && layout === undefined) throw new FormError(`there is no layout '${layoutName}'`);
+  const texts = (list: FormRow['modifiers']): [string, ModifierText][] =>
+    Object.entries(list ?? {}).map(([name, m]) => [name, parseModifier(String(m))]);
+  const [modifierTexts, innerTexts] = [texts(row.modifiers), texts(row.inner)];
+  const add = (name: string, m: ModifierText): number => fields.add(name, m.place, namesFor(name, m, c));
+  const condition = (k: number, m: ModifierText): number => {
+    if (m.when === undefined) return k;
+    const field = fields.list[k];
+    field.conditions.push(conditionOf(m.when, fields));
+    field.otherwise = m.otherwise === undefined ? 0 : valueNamed(field, m.otherwise);
+    return k;
+  };
+  for (const [name, m] of innerTexts) fields.inner.set(name, () => condition(add(name, m), m));
+  const modifiers = modifierTexts.map(([name, m]) => add(name, m));
+  modifierTexts.forEach(([, m], k) => condition(modifiers[k], m));
+  const operandTexts = operandsOf(row, layout, c);
+  const operands = operandTexts.map((o) => buildOperand(o, fields, c));
+  for (const f of fields.list)
+    if (f.conditions.length > 0 && f.conditions.every((x) => x !== undefined)) {
+      const all = f.conditions as Condition[];
+      f.when = all.length === 1 ? all[0] : (v) => all.some((x) => x(v));
+    }
+  const opcode = layout === undefined ? row.opcode : row.opcode | (layout.code << 9);
+  const { mask, value } = fixedBits(fields.list, opcode, { ...layout?.set, ...row.set });
+  checkModifiers(modifiers.map((k) => fields.list[k]));
+  return {
+    name: row.name ?? rowName,
+    row: rowName,
+    layout: layoutName,
+    opcode,
+    mask,
+    value,
+    fields: fields.list.map(({ conditions, ...f }): Field => f),
+    modifiers,
+    operands,
+    guard: row.guard ?? 'P',
+    aliases: (row.aliases ?? []).flatMap((a) => aliasOf(a, layoutName, operands, fields, c)),
+    means: meaningOf(row.means),
+    pipe: row.pipe ?? '',
+  };
+}
+
+function namesFor(name: string, m: ModifierText, c: Context): readonly (string | null)[] {
+  const count = 2 ** lengthOf(m.place);
+  let names = m.names;
+  if (m.list !== undefined) {
+    names = c.values.get(m.list);
+    if (names === undefined) throw new FormError(`there is no list of values '${m.list}'`);
+  }
+  if (names === undefined) {
+    if (count !== 2) throw new FormError(`the modifier ${name} has ${count} values and no names for them`);
+    return ['', name];
+  }
+  if (names.length > count)
+    throw new FormError(`the modifier ${name} has ${names.length} names for ${count} values`);
+  return Array.from({ length: count }, (_, k) => names[k] ?? null);
+}
+
+/** The operands of a row, those of the layout in their places. */
+function operandsOf(row: FormRow, layout: LayoutRow | undefined, c: Context): OperandText[] {
+  const bits = (file: string): number | undefined => c.registers.get(file)?.bits;
+  return parseOperands(row.operands ?? '', bits).map((o) => {
+    if (o.slot === undefined) return o;
+    const text = layout?.slots[o.slot];
+    if (text === undefined)
+      throw new FormError(`the operand '${o.slot}' has no place: no layout gives it one`);
+    // `R32 @B`: with the signs that the row has for the place B. `imm`: what the row says of its immediates.
+    const placed = text
+      .replace(/^imm$/, () => {
+        if (row.immediate === undefined)
+          throw new FormError(`a layout has an immediate, and 'immediate' is missing`);
+        return row.immediate;
+      })
+      .replace(/\s*@(\w)$/, (_, at: string) => signsAt(row, at));
+    const [own] = parseOperands(`${o.slot}:${placed}`, bits);
+    return { ...o, ...own, name: o.name, glued: o.glued, slot: undefined };
+  });
+}
+
+/** Signs of a place: `signs` may name several places together. */
+function signsAt(row: FormRow, at: string): string {
+  const found = Object.entries(row.signs ?? {}).find(([places]) => places.includes(at));
+  return found === undefined ? '' : ` ${found[1]}`;
+}
+
+const testsOf = (c: ConditionText, fields: Fields): Condition[] =>
+  c.tests.map((t) => {
+    const k = fields.named(t.field);
+    const wanted = t.value === null ? null : valueNamed(fields.list[k], t.value);
+    return (v) => (wanted === null ? v[k] !== 0 : v[k] === wanted) !== t.not;
+  });
+
+export function conditionOf(c: ConditionText, fields: Fields): Condition {
+  const tests = testsOf(c, fields);
+  if (tests.length === 1) return tests[0];
+  return c.any ? (v) => tests.some((t) => t(v)) : (v) => tests.every((t) => t(v));
+}
+
+/** The value of a field that is called so. */
+function valueNamed(
+  field: { readonly name: string; readonly names?: readonly (string | null)[] },
+  name: string,
+): number {
+  const k = field.names?.indexOf(name === '_' ? '' : name) ?? -1;
+  if (k >= 0) return k;
+  if (/^\d+$/.test(name)) return Number(name);
+  throw new FormError(`${field.name} has no value '${name}'`);
+}
+
+function buildOperand(o: OperandText, fields: Fields, c: Context): Operand {
+  const when = o.when === undefined ? undefined : conditionOf(o.when, fields);
+  const before = fields.list.length;
+  const used: Used[] = [];
+  const atom = (a: AtomText, own?: Condition): Atom => {
+    const built = buildAtom(a, o.name, fields, c);
+    used.push(
+      { field: built.field, kind: a.kind, inverted: a.inverted },
+      ...built.signs.map((s) => ({ field: s.field, kind: 'sign' as const })),
+    );
+    const both =
+      when === undefined ? own : own === undefined ? when : (v: readonly number[]) => when(v) && own(v);
+    for (const k of [built.field, ...built.signs.map((s) => s.field)]) fields.list[k].conditions.push(both);
+    return built;
+  };
+  const term = (t: TermText): Term => {
+    const own = t.when === undefined ? undefined : conditionOf(t.when, fields);
+    return { atom: atom(t.atom, own), ...(own !== undefined && { when: own }) };
+  };
+  const signs = o.signs.map((s) => buildSign(s, o.name, fields));
+  for (const s of signs) {
+    used.push({ field: s.field, kind: 'sign' });
+    fields.list[s.field].conditions.push(when);
+  }
+  const built: Operand = {
+    name: o.name,
+    glued: o.glued,
+    ...(o.literal !== undefined && { literal: o.literal }),
+    ...(o.atom !== undefined && { atom: atom(o.atom) }),
+    ...(o.prefix !== undefined && { prefix: { ...o.prefix, term: term(o.prefix.term) } }),
+    ...(o.terms !== undefined && { terms: o.terms.map(term) }),
+    signs,
+    suffixes: o.suffixes.map((s) => buildSuffix(s, fields)),
+    ...(when !== undefined && { when }),
+    ...(o.hidden !== undefined && { hidden: nothing(used, o.hidden === '0' ? '' : o.hidden, c) }),
+  };
+  if (when !== undefined)
+    for (const { field, value } of nothing(used, o.otherwise ?? '', c))
+      if (field >= before || fields.list[field].conditions.length === 1) fields.list[field].otherwise = value;
+  return built;
+}
+
+interface Used {
+  readonly field: number;
+  readonly kind: AtomText['kind'] | 'sign';
+  readonly inverted?: boolean;
+}
+
+/** Values of the bits of an operand that is not there: PT, RZ, 0 if nothing else is said. */
+function nothing(used: readonly Used[], said: string, c: Context): { field: number; value: number }[] {
+  const not = said.startsWith('!') || said.startsWith('~');
+  return used.map(({ field, kind, inverted }) => {
+    if (kind === 'sign') return { field, value: not ? 1 : 0 };
+    const number = /^!?(\d+)$/.exec(said);
+    if (number !== null) return { field, value: Number(number[1]) };
+    const constant = c.registers.get(kind)?.constant ?? 0;
+    return {
+      field,
+      value: inverted === true ? 2 ** (c.registers.get(kind)?.bits ?? 0) - 1 - constant : constant,
+    };
+  });
+}
+
+function buildAtom(a: AtomText, name: string, fields: Fields, c: Context): Atom {
+  let names: readonly (string | null)[] | undefined;
+  if (a.values !== undefined) {
+    names = c.values.get(a.values);
+    if (names === undefined) throw new FormError(`there is no list of values '${a.values}'`);
+  } else if (
+    !['u', 's', 'd', 'f64', 'f32', 'f16', 'bf16', 'pc', 'set'].includes(a.kind) &&
+    !c.registers.has(a.kind)
+  )
+    throw new FormError(`there are no registers '${a.kind}'`);
+  const field = fields.add(name, a.place, names);
+  const reuse = a.kind === 'R' && a.place.length === 1 ? REUSE_AT.indexOf(a.place[0].at) : -1;
+  return {
+    kind: a.kind,
+    field,
+    scale: a.scale,
+    inverted: a.inverted,
+    signs: a.signs.map((s) => buildSign(s, name, fields)),
+    suffixes: a.suffixes.map((s) => buildSuffix(s, fields)),
+    reuse: reuse < 0 ? null : reuse,
+  };
+}
+
+const buildSign = (s: SignText, name: string, fields: Fields): Sign => ({
+  sign: s.sign,
+  field: fields.add(`${name}.${s.sign}`, [{ at: s.at, length: 1 }]),
+  ...(s.invertIf !== undefined && { invertIf: fields.named(s.invertIf) }),
+});
+
+const buildSuffix = (s: SuffixText, fields: Fields): Suffix => ({
+  ...(s.field !== undefined ? { field: fields.named(s.field) } : { text: s.text }),
+  ...(s.when !== undefined && { when: conditionOf(s.when, fields) }),
+});
+
+/** Bits that no field has: opcode, those that the row sets, and zeros. Throws where two fields share a bit. */
+function fixedBits(
+  fields: readonly { readonly name: string; readonly place: Place }[],
+  opcode: number,
+  set: Readonly<Record<string, number>>,
+): { mask: MutableWord; value: MutableWord } {
+  const owner = new Array<string>(128).fill('');
+  for (const [from, to] of RESERVED) owner.fill('opcode, guard or control', from, to);
+  for (const f of fields)
+    for (const { at, length } of f.place)
+      for (let k = at; k < at + length; k++) {
+        if (owner[k] !== '') throw new FormError(`bit ${k} belongs to ${owner[k]} and to ${f.name}`);
+        owner[k] = f.name;
+      }
+  const mask: MutableWord = [0, 0, 0, 0];
+  const value: MutableWord = [0, 0, 0, 0];
+  owner.forEach((o, k) => void (o === '' && setBits(mask, [{ at: k, length: 1 }], 1)));
+  setBits(mask, [{ at: 0, length: 12 }], 0xfff);
+  setBits(value, [{ at: 0, length: 12 }], opcode);
+  for (const [text, number] of Object.entries(set)) {
+    const place = parsePlace(text);
+    for (const { at, length } of place)
+      for (let k = at; k < at + length; k++)
+        if (owner[k] !== '') throw new FormError(`bit ${k} is set, and belongs to ${owner[k]}`);
+    if (number >= 2 ** lengthOf(place)) throw new FormError(`${number} has no room in '${text}'`);
+    setBits(value, place, number);
+  }
+  return { mask, value };
+}
+
+/** Suffixes are read in their order: one that may be missing must not have a name of one behind it. */
+function checkModifiers(
+  list: readonly { readonly name: string; readonly names?: readonly (string | null)[] }[],
+): void {
+  list.forEach((a, k) => {
+    if (a.names?.includes('') !== true) return;
+    for (const b of list.slice(k + 1)) {
+      const same = a.names.find((n) => n !== '' && n !== null && b.names?.includes(n));
+      if (same !== undefined) throw new FormError(`${a.name} and ${b.name} both have a value '${same}'`);
+      if (b.names?.includes('') !== true) return;
+    }
+  });
+}
+
+/** `MOV in RRR RRI when a=RZ & !X`, in these layouts alone. */
+function aliasOf(
+  text: string,
+  layout: string,
+  operands: readonly Operand[],
+  fields: Fields,
+  c: Context,
+): Alias[] {
+  const m = /^(\S+)(?: in ((?:\S+ )*?\S+))? when (.*)$/.exec(text.trim());
+  if (m === null) throw new FormError(`'${text}' is no alias: expected MOV in RRR RRI when a=RZ & !X`);
+  if (m[2] !== undefined && !m[2].split(' ').includes(layout)) return [];
+  const tests = m[3].split('&').map((t) => aliasTest(t.trim(), operands, fields, c));
+  return [{ name: m[1], when: (v) => tests.every((t) => t(v)) }];
+}
+
+/** `a=RZ`, `b=1`, `b!=0x10000`, `b=2^n` (a power of two); or a condition of modifiers. */
+function aliasTest(text: string, operands: readonly Operand[], fields: Fields, c: Context): Condition {
+  const m = /^(\w+)(!?)=(\S+)$/.exec(text);
+  const operand = operands.find((o) => o.name === m?.[1]);
+  if (m === null || operand === undefined) return conditionOf(parseCondition(text), fields);
+  const { atom } = operand;
+  if (atom === undefined) return () => false;
+  const k = atom.field;
+  const wanted = m[2] === '';
+  if (m[3] === '2^n') return (v) => (v[k] > 0 && Number.isInteger(Math.log2(v[k]))) === wanted;
+  if (/^(0x)?[0-9a-f]+$/.test(m[3])) return (v) => (v[k] === Number(m[3])) === wanted;
+  const file = c.registers.get(atom.kind);
+  const plain = (v: readonly number[]): boolean => atom.signs.every((s) => v[s.field] === 0);
+  return (v) => (file !== undefined && v[k] === file.constant && plain(v)) === wanted;
+}
+
+/** `IMAD c=RZ`: an opcode of Ori, and slots that are constants. */
+function meaningOf(text: string | null | undefined): Meaning | null {
+  if (text === null || text === undefined) return null;
+  const [op, ...binds] = text.trim().split(/\s+/);
+  const bind = Object.fromEntries(
+    binds.map((b) => {
+      const m = /^(\w+)=(\S+)$/.exec(b);
+      if (m === null) throw new FormError(`'${b}' binds no slot: expected c=RZ`);
+      return [m[1], m[2]];
+    }),
+  );
+  return { op, bind };
+}

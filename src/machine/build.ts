@@ -1,0 +1,128 @@
+import { buildForm, type Context } from './build-form.ts';
+import type { Form, Machine, RegisterFile } from './forms.ts';
+import { FormError, namesOf } from './language.ts';
+import type { FamilyRow, FileRow, FormRow, LayoutRow } from './rows.ts';
+
+/** A mistake in a row, with the family and the row that it is in. */
+export interface FormFault {
+  readonly family: string;
+  /** Path of keys to what is wrong. */
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+/** A family with what it takes over from the one that it extends. */
+interface Whole {
+  readonly registers: Record<string, FileRow>;
+  readonly values: Record<string, string | Readonly<Record<string, string>>>;
+  readonly layouts: Record<string, LayoutRow>;
+  /** Rows, and the family that each is written in. */
+  readonly forms: Map<string, { readonly row: FormRow; readonly family: string }>;
+}
+
+/**
+ * The forms of a target.
+ *
+ * @param families all families, by name
+ * @throws FormError where no family has the target, or one extends itself
+ */
+export function buildMachine(
+  families: ReadonlyMap<string, FamilyRow>,
+  sm: string,
+): { machine: Machine; faults: FormFault[] } {
+  const family = [...families.values()].find((f) => f.sms.includes(sm));
+  if (family === undefined) throw new FormError(`no family of pipelines/machine has the target ${sm}`);
+  const whole = wholeFamily(families, family, new Set());
+  const faults: FormFault[] = [];
+  const registers = registersOf(whole.registers);
+  const values = new Map<string, readonly (string | null)[]>();
+  for (const [name, list] of Object.entries(whole.values)) values.set(name, listOf(list));
+  const context: Context = { registers, values, layouts: new Map(Object.entries(whole.layouts)) };
+  const forms: Form[] = [];
+  for (const [name, { row, family: own }] of whole.forms)
+    for (const layout of row.layouts?.split(/\s+/) ?? [''])
+      try {
+        forms.push(buildForm(name, row, layout, context));
+      } catch (e) {
+        if (!(e instanceof FormError)) throw e;
+        faults.push({ family: own, path: ['forms', name], message: e.message });
+      }
+  faults.push(...ambiguities(forms).map((f) => ({ ...f, family: family.name })));
+  const machine: Machine = {
+    family: family.name,
+    sm,
+    registers,
+    forms,
+    byOpcode: group(forms, (f) => f.opcode),
+    byName: group(
+      [...forms].sort((a, b) => b.name.length - a.name.length),
+      (f) => f.name.split('.')[0],
+    ),
+  };
+  return { machine, faults };
+}
+
+function wholeFamily(
+  families: ReadonlyMap<string, FamilyRow>,
+  family: FamilyRow,
+  above: ReadonlySet<string>,
+): Whole {
+  if (above.has(family.name)) throw new FormError(`the family ${family.name} extends itself`);
+  const base = family.extends === undefined ? undefined : families.get(family.extends);
+  if (family.extends !== undefined && base === undefined)
+    throw new FormError(`${family.name} extends ${family.extends}, which is no family`);
+  const whole: Whole =
+    base === undefined
+      ? { registers: {}, values: {}, layouts: {}, forms: new Map() }
+      : wholeFamily(families, base, new Set([...above, family.name]));
+  Object.assign(whole.registers, family.registers);
+  Object.assign(whole.values, family.values);
+  Object.assign(whole.layouts, family.layouts);
+  for (const [name, row] of Object.entries(family.forms)) {
+    const before = whole.forms.get(name)?.row;
+    if (row === null) whole.forms.delete(name);
+    else whole.forms.set(name, { row: { ...before, ...row }, family: family.name });
+  }
+  return whole;
+}
+
+const registersOf = (rows: Readonly<Record<string, FileRow>>): Map<string, RegisterFile> =>
+  new Map(
+    Object.entries(rows).map(([name, r]) => [
+      name,
+      { bits: r.bits, constant: r.constant ?? null, letter: r.letter ?? '' },
+    ]),
+  );
+
+function listOf(list: string | Readonly<Record<string, string>>): (string | null)[] {
+  if (typeof list === 'string') return namesOf(list.trim().split(/\s+/));
+  const { otherwise, ...named } = list;
+  const names: (string | null)[] = [];
+  for (const [value, name] of Object.entries(named)) names[Number(value)] = namesOf([name])[0];
+  return Array.from(names, (n, k) => n ?? (otherwise === undefined ? null : `${otherwise}${k}`));
+}
+
+/** Forms that one word could be of. */
+function ambiguities(forms: readonly Form[]): Omit<FormFault, 'family'>[] {
+  const faults: Omit<FormFault, 'family'>[] = [];
+  for (const list of group(forms, (f) => f.opcode).values())
+    list.forEach((a, k) => {
+      for (const b of list.slice(k + 1))
+        if (a.mask.every((m, i) => ((a.value[i] ^ b.value[i]) & m & b.mask[i]) === 0))
+          faults.push({
+            path: ['forms', b.row],
+            message: `${b.name} ${b.layout} and ${a.name} ${a.layout} have no fixed bit in which they differ`,
+          });
+    });
+  return faults;
+}
+
+function group<T, K>(list: readonly T[], key: (x: T) => K): Map<K, T[]> {
+  const out = new Map<K, T[]>();
+  for (const x of list) {
+    const own = out.get(key(x));
+    if (own === undefined) out.set(key(x), [x]);
+    else own.push(x);
+  }
+  return out;
+}

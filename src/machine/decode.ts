@@ -1,0 +1,96 @@
+import { type Control, controlOf } from './control.ts';
+import { type Form, GUARD, GUARD_NOT, type Machine } from './forms.ts';
+import { bitsOf, type Word } from './word.ts';
+
+/** An instruction: its form, and what stands in the fields of it. */
+export interface Instruction {
+  readonly form: Form;
+  /** By the index of the field: its bits, unsigned. */
+  readonly values: readonly number[];
+  /** Number of the predicate register that guards it; the constant one where nothing does. */
+  readonly guard: number;
+  readonly guardNot: boolean;
+  readonly control: Control;
+}
+
+/** Low 12 bits of a word. */
+export const opcodeOf = (w: Word): number => w[0] & 0xfff;
+
+/** Decodes a word; null if it is of no form that is known. Never guesses: each of its bits must be explained. */
+export function decode(machine: Machine, w: Word): Instruction | null {
+  for (const form of machine.byOpcode.get(opcodeOf(w)) ?? []) {
+    const { mask, value } = form;
+    if (
+      (((w[0] ^ value[0]) & mask[0]) |
+        ((w[1] ^ value[1]) & mask[1]) |
+        ((w[2] ^ value[2]) & mask[2]) |
+        ((w[3] ^ value[3]) & mask[3])) !==
+      0
+    )
+      continue;
+    const values = form.fields.map((f) => bitsOf(w, f.place));
+    const control = controlOf(w);
+    if (!allowed(form, values, control.reuse)) continue;
+    return {
+      form,
+      values,
+      guard: bitsOf(w, [GUARD]),
+      guardNot: bitsOf(w, [GUARD_NOT]) === 1,
+      control,
+    };
+  }
+  return null;
+}
+
+/** Whether values are those of an instruction: none is reserved, and what is not there has the bits of nothing. */
+export function allowed(form: Form, values: readonly number[], reuse: number): boolean {
+  for (let k = 0; k < form.fields.length; k++) {
+    const f = form.fields[k];
+    if (f.when !== undefined && !f.when(values)) {
+      if (values[k] !== f.otherwise) return false;
+    } else if (f.names !== undefined && typeof f.names[values[k]] !== 'string') return false;
+  }
+  return reuse === 0 || (reuse & ~reusable(form)) === 0;
+}
+
+const reusableBits = new WeakMap<Form, number>();
+
+/** Bits of the reuse mask whose places hold registers in this form. */
+function reusable(form: Form): number {
+  let mask = reusableBits.get(form);
+  if (mask === undefined) {
+    mask = 0;
+    for (const o of form.operands)
+      for (const a of [o.atom, ...(o.terms ?? []).map((t) => t.atom)])
+        if (a?.reuse !== undefined && a.reuse !== null) mask |= 1 << a.reuse;
+    reusableBits.set(form, mask);
+  }
+  return mask;
+}
+
+/**
+ * Why a word is of no form that is known: the forms of its opcode, and the bits of it that each does not explain.
+ *
+ * @returns one line
+ */
+export function whyUnknown(machine: Machine, w: Word): string {
+  const forms = machine.byOpcode.get(opcodeOf(w)) ?? [];
+  const opcode = `0x${opcodeOf(w).toString(16)}`;
+  if (forms.length === 0) return `no form has the opcode ${opcode}`;
+  const reasons = forms.map((f) => {
+    const wrong: number[] = [];
+    for (let k = 0; k < 128; k++)
+      if ((((w[k >> 5] ^ f.value[k >> 5]) & f.mask[k >> 5]) >>> (k & 31)) & 1) wrong.push(k);
+    if (wrong.length > 0)
+      return `${f.name} does not explain bit${wrong.length > 1 ? 's' : ''} ${wrong.join(', ')}`;
+    const values = f.fields.map((x) => bitsOf(w, x.place));
+    const bad = f.fields.find((x, k) =>
+      x.when !== undefined && !x.when(values)
+        ? values[k] !== x.otherwise
+        : x.names !== undefined && typeof x.names[values[k]] !== 'string',
+    );
+    if (bad === undefined) return `${f.name} has no register where one is to be reused`;
+    return `${f.name} has no ${bad.name} of ${values[f.fields.indexOf(bad)]} here`;
+  });
+  return `opcode ${opcode}: ${reasons.join('; ')}`;
+}

@@ -1,0 +1,56 @@
+/*
+ * What files of kind 'machine' hold, as schemas/machine.schema.json has it.
+ */
+
+export interface FileRow {
+  readonly bits: number;
+  /** The number of the register that is constant, and the letter that it has for a number. */
+  readonly constant?: number;
+  readonly letter?: string;
+}
+
+/** Where the operands stand that differ by layout: slot -> operand. `code` is bits 9 to 11 of the opcode. */
+export interface LayoutRow {
+  readonly code: number;
+  readonly set?: Readonly<Record<string, number>>;
+  readonly slots: Readonly<Record<string, string>>;
+}
+
+export interface FormRow {
+  /** As text begins, if not as the row is called. */
+  readonly name?: string;
+  /** Low 12 bits; low 9 where the row has layouts. */
+  readonly opcode: number;
+  readonly layouts?: string;
+  readonly operands?: string;
+  /** Signs of the operands that layouts place: names of places, a letter each -> signs. */
+  readonly signs?: Readonly<Record<string, string>>;
+  /** How the immediate of a layout is read. */
+  readonly immediate?: string;
+  readonly modifiers?: Readonly<Record<string, string | number>>;
+  /** Fields that are shown within operands, or not at all. */
+  readonly inner?: Readonly<Record<string, string | number>>;
+  /** Bits that are not zero: place -> value. */
+  readonly set?: Readonly<Record<string, number>>;
+  readonly guard?: 'P' | 'UP';
+  /** Names that the vendor's text inserts, the first that fits: `MOV in RRR RRI when a=RZ & !X`. */
+  readonly aliases?: readonly string[];
+  readonly means?: string | null;
+  readonly pipe?: string;
+  readonly align?: Readonly<Record<string, string | number>>;
+  readonly note?: string;
+  readonly seen?: Readonly<Record<string, number>>;
+}
+
+/** A family of targets. */
+export interface FamilyRow {
+  readonly name: string;
+  readonly extends?: string;
+  readonly sms: readonly string[];
+  readonly registers?: Readonly<Record<string, FileRow>>;
+  /** Lists of names by value: words in order, or value -> name. */
+  readonly values?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+  readonly layouts?: Readonly<Record<string, LayoutRow>>;
+  /** null takes a row of the family that is extended away. */
+  readonly forms: Readonly<Record<string, FormRow | null>>;
+}

@@ -1,0 +1,121 @@
+import type { Instruction } from './decode.ts';
+import { type FloatKind, floatText } from './floats.ts';
+import type { Atom, Field, Machine, Operand, Suffix } from './forms.ts';
+import { signed } from './word.ts';
+
+/*
+ * Instructions as text of our own: every operand, every bit. A text stands for one word (with the control word beside it), and parse.ts
+ * reads it back. The order of names and operands is that of the vendor's assembly language; vendor.ts has its spelling.
+ */
+
+/** Bytes of an instruction: places in the code are counted from the next one. */
+export const WORD_BYTES = 16;
+
+/** How a field is shown where it stands. */
+export type AtomText = (a: Atom, i: Instruction, field: Field, value: number) => string;
+
+export const isFloat = (kind: string): kind is FloatKind => /^b?f\d/.test(kind);
+
+/** `R3`, `RZ`, `UPT`, `B0`. */
+export function registerText(machine: Machine, file: string, n: number): string {
+  const r = machine.registers.get(file);
+  return `${file}${r?.constant === n ? r.letter : n}`;
+}
+
+export const hexText = (n: number): string => (n < 0 ? `-0x${(-n).toString(16)}` : `0x${n.toString(16)}`);
+
+/** Numbers of the bits of a mask. */
+export const bitList = (mask: number, bits: number): number[] =>
+  Array.from({ length: bits }, (_, k) => k).filter((k) => Math.floor(mask / 2 ** k) % 2 === 1);
+
+/** The value of an atom without signs. `at` is the address of the instruction. */
+function valueText(machine: Machine, a: Atom, i: Instruction, at: number): string {
+  const field = i.form.fields[a.field];
+  const raw = i.values[a.field];
+  const value = a.inverted ? 2 ** field.bits - 1 - raw : raw;
+  if (isFloat(a.kind)) return floatText(a.kind, value);
+  switch (a.kind) {
+    case 'enum':
+      return field.names![value]!;
+    case 'u':
+      return hexText(value * a.scale);
+    case 's':
+      return hexText(signed(value, field.bits) * a.scale);
+    case 'd':
+      return String(value * a.scale);
+    case 'pc':
+      return hexText(signed(value, field.bits) * a.scale + at + WORD_BYTES);
+    case 'set':
+      return `{${bitList(value, field.bits).join(',')}}`;
+  }
+  const reused = a.reuse !== null && ((i.control.reuse >> a.reuse) & 1) === 1;
+  return `${registerText(machine, a.kind, value)}${reused ? '.reuse' : ''}`;
+}
+
+/** Signs around a text: `-|R3|`. */
+export function signText(signs: Atom['signs'], i: Instruction, text: string): string {
+  let out = text;
+  for (const want of ['|', '~', '!', '-'])
+    for (const s of signs) {
+      if (s.sign !== want || i.values[s.field] === 0) continue;
+      if (want === '|') out = `|${out}|`;
+      else
+        out = `${want === '-' && s.invertIf !== undefined && i.values[s.invertIf] !== 0 ? '~' : want}${out}`;
+    }
+  return out;
+}
+
+/** Whether a suffix has a meaning here, named or not. */
+export const suffixPresent = (s: Suffix, i: Instruction): boolean =>
+  present(s.when, i) && (s.field === undefined || present(i.form.fields[s.field].when, i));
+
+/** `.64`, `.H0_H0`; empty for a value without a name. */
+export function suffixText(list: readonly Suffix[], i: Instruction): string {
+  return list
+    .map((s) => {
+      if (!suffixPresent(s, i)) return '';
+      const name = s.field === undefined ? s.text! : i.form.fields[s.field].names![i.values[s.field]]!;
+      return name === '' ? '' : `.${name}`;
+    })
+    .join('');
+}
+
+/** Whether a part with a condition is there. */
+export const present = (when: ((v: readonly number[]) => boolean) | undefined, i: Instruction): boolean =>
+  when === undefined || when(i.values);
+
+/** The modifiers that have names, each with the dot before it. */
+export const modifierText = (i: Instruction): string =>
+  i.form.modifiers
+    .map((k) => {
+      const f = i.form.fields[k];
+      if (!present(f.when, i)) return '';
+      const name = f.names![i.values[k]]!;
+      return name === '' ? '' : `.${name}`;
+    })
+    .join('');
+
+export function guardText(machine: Machine, i: Instruction): string {
+  const file = i.form.guard;
+  const free = i.guard === machine.registers.get(file)?.constant && !i.guardNot;
+  return free ? '' : `@${i.guardNot ? '!' : ''}${registerText(machine, file, i.guard)} `;
+}
+
+/** An instruction as text. `at` is its address, to which the places that it names are relative. */
+export function instructionText(machine: Machine, i: Instruction, at: number): string {
+  const atom = (a: Atom): string =>
+    `${signText(a.signs, i, valueText(machine, a, i, at))}${suffixText(a.suffixes, i)}`;
+  const operands = i.form.operands.filter((o) => present(o.when, i)).map((o) => operandText(o, i, atom));
+  const head = `${guardText(machine, i)}${i.form.name}${modifierText(i)}`;
+  return operands.length === 0 ? head : `${head} ${operands.join(', ')}`;
+}
+
+function operandText(o: Operand, i: Instruction, atom: (a: Atom) => string): string {
+  if (o.literal !== undefined) return o.literal;
+  if (o.atom !== undefined) return atom(o.atom);
+  const terms = o.terms!.filter((t) => present(t.when, i)).map((t) => atom(t.atom));
+  const { prefix } = o;
+  const before =
+    prefix === undefined || !present(prefix.term.when, i) ? '' : `${prefix.word}[${atom(prefix.term.atom)}]`;
+  return signText(o.signs, i, `${before}[${terms.join('+')}]${suffixText(o.suffixes, i)}`);
+}

@@ -1,0 +1,90 @@
+import type { Instruction } from './decode.ts';
+import { vendorFloat } from './floats.ts';
+import type { Atom, Machine, Operand } from './forms.ts';
+import {
+  bitList,
+  guardText,
+  hexText,
+  isFloat,
+  modifierText,
+  present,
+  registerText,
+  signText,
+  suffixPresent,
+  suffixText,
+  WORD_BYTES,
+} from './text.ts';
+import { signed } from './word.ts';
+
+/*
+ * The spelling of the vendor's disassembler: names that depend on values, operands that are left out where they say nothing, numbers that
+ * are rounded. It is for the eye and for comparisons; several words may have one such text, and nothing reads it back.
+ */
+
+/** An instruction in the vendor's spelling. `at` is its address. */
+export function vendorText(machine: Machine, i: Instruction, at: number): string {
+  const { form } = i;
+  const alias = form.aliases.find((a) => a.when(i.values));
+  const head = `${guardText(machine, i)}${form.name}${alias === undefined ? '' : `.${alias.name}`}${modifierText(i)}`;
+  let out = '';
+  for (const o of form.operands) {
+    if (!present(o.when, i)) continue;
+    if (o.hidden?.every((h) => i.values[h.field] === h.value) === true) continue;
+    const text = operandText(machine, o, i, at);
+    out += `${out === '' ? ' ' : o.glued ? ' ' : ', '}${text}`;
+  }
+  return `${head}${out}`.trimEnd();
+}
+
+function valueText(machine: Machine, a: Atom, i: Instruction, at: number): string {
+  const field = i.form.fields[a.field];
+  const raw = i.values[a.field];
+  const value = a.inverted ? 2 ** field.bits - 1 - raw : raw;
+  if (isFloat(a.kind)) {
+    const text = vendorFloat(a.kind, value);
+    return /[FN]$|^-0\.0$/.test(text) ? `${text} ` : text;
+  }
+  switch (a.kind) {
+    case 'enum':
+      return field.names![value]!;
+    case 'u':
+      return hexText(value * a.scale);
+    case 's':
+      return hexText(signed(value, field.bits) * a.scale);
+    case 'd':
+      return String(value * a.scale);
+    case 'pc':
+      return hexText(signed(value, field.bits) * a.scale + at + WORD_BYTES);
+    case 'set':
+      return `{${bitList(value, field.bits).reverse().join(',')}}`;
+  }
+  const reused = a.reuse !== null && ((i.control.reuse >> a.reuse) & 1) === 1;
+  return `${registerText(machine, a.kind, value)}${reused ? '.reuse' : ''}`;
+}
+
+function operandText(machine: Machine, o: Operand, i: Instruction, at: number): string {
+  const atom = (a: Atom): string => {
+    const value = valueText(machine, a, i, at);
+    const suffix = suffixText(a.suffixes, i);
+    // The bars stand around the suffix of a uniform register, and before that of another.
+    return a.kind === 'UR' ? signText(a.signs, i, value + suffix) : signText(a.signs, i, value) + suffix;
+  };
+  if (o.literal !== undefined) return o.literal;
+  if (o.atom !== undefined) return atom(o.atom);
+  const { prefix } = o;
+  const before =
+    prefix === undefined || prefix.hidden || !present(prefix.term.when, i)
+      ? ''
+      : `${prefix.word}[${atom(prefix.term.atom)}]`;
+  const all = o.terms!.filter((t) => present(t.when, i)).map((t) => t.atom);
+  const isNothing = (a: Atom): boolean =>
+    a.kind !== 'UR' && i.values[a.field] === (machine.registers.get(a.kind)?.constant ?? 0);
+  const shown = all.filter((a) => !isNothing(a));
+  const terms = (shown.length > 0 ? shown : all.slice(0, 1)).map((a) => atom(a));
+  // An offset alone is an address, and has no sign.
+  if (shown.length === 1 && shown[0].kind === 's' && before === '')
+    terms[0] = hexText(i.values[shown[0].field] * shown[0].scale);
+  const suffixes = suffixText(o.suffixes, i);
+  const blank = before !== '' && o.suffixes.some((s) => suffixPresent(s, i)) ? ' ' : '';
+  return signText(o.signs, i, `${before}${blank}[${terms.join('+')}]${suffixes}`);
+}

@@ -1,0 +1,65 @@
+/** An instruction word: 128 bits as four numbers of 32, the least significant first, unsigned. */
+export type Word = readonly [number, number, number, number];
+export type MutableWord = [number, number, number, number];
+
+/** Bits of a word that stand next to each other, from bit `at` on. */
+export interface Bits {
+  readonly at: number;
+  readonly length: number;
+}
+
+/** Bits that form a number together, the least significant first. */
+export type Place = readonly Bits[];
+
+export const lengthOf = (p: Place): number => p.reduce((n, b) => n + b.length, 0);
+
+/** A field of at most 32 bits, as an unsigned number. */
+function run(w: Word, at: number, length: number): number {
+  const [k, shift] = [at >> 5, at & 31];
+  let value = w[k] >>> shift;
+  if (shift + length > 32) value |= w[k + 1] << (32 - shift);
+  return length === 32 ? value >>> 0 : (value & ((1 << length) - 1)) >>> 0;
+}
+
+/** The number in a place: unsigned, at most 53 bits. */
+export function bitsOf(w: Word, place: Place): number {
+  let value = 0;
+  let scale = 1;
+  for (const { at, length } of place)
+    for (let done = 0; done < length; done += 32) {
+      const n = Math.min(32, length - done);
+      value += run(w, at + done, n) * scale;
+      scale *= 2 ** n;
+    }
+  return value;
+}
+
+/** Writes a number into a place; bits that it does not have room for are left out. */
+export function setBits(w: MutableWord, place: Place, value: number): void {
+  for (const { at, length } of place)
+    for (let k = 0; k < length; k++) {
+      const mask = 1 << ((at + k) & 31);
+      const word = (at + k) >> 5;
+      if (value % 2 === 1) w[word] |= mask;
+      else w[word] &= ~mask;
+      value = Math.floor(value / 2);
+    }
+  for (let k = 0; k < 4; k++) w[k] >>>= 0;
+}
+
+/** Two's complement of so many bits. */
+export const signed = (value: number, bits: number): number =>
+  value >= 2 ** (bits - 1) ? value - 2 ** bits : value;
+/** The bits of a signed number, as an unsigned one. */
+export const unsigned = (value: number, bits: number): number => (value < 0 ? value + 2 ** bits : value);
+
+/** A word as it is written: 32 hexadecimal digits, the most significant first. */
+export const wordText = (w: Word): string =>
+  [3, 2, 1, 0].map((k) => w[k].toString(16).padStart(8, '0')).join('');
+
+/** The word of such a text; null for any other. */
+export function wordOf(text: string): Word | null {
+  if (!/^[0-9a-f]{32}$/i.test(text)) return null;
+  const part = (k: number): number => Number.parseInt(text.slice(8 * k, 8 * k + 8), 16);
+  return [part(3), part(2), part(1), part(0)];
+}
