@@ -32,6 +32,8 @@ export interface Context {
   readonly registers: ReadonlyMap<string, RegisterFile>;
   readonly values: ReadonlyMap<string, readonly (string | null)[]>;
   readonly layouts: ReadonlyMap<string, LayoutRow>;
+  /** What the vendor's text leaves out before an address. */
+  readonly hides: ReadonlySet<string>;
 }
 
 /** Places of registers whose value may be kept for the next instruction, by bit of the reuse mask. */
@@ -50,6 +52,7 @@ class Fields {
     name: string;
     place: Place;
     bits: number;
+    signed: boolean;
     names?: readonly (string | null)[];
     when?: Condition;
     otherwise: number;
@@ -58,11 +61,11 @@ class Fields {
   private readonly byPlace = new Map<string, number>();
   private readonly byName = new Map<string, number>();
 
-  add(name: string, place: Place, names?: readonly (string | null)[]): number {
+  add(name: string, place: Place, names?: readonly (string | null)[], signed = false): number {
     const known = this.byPlace.get(keyOf(place));
     if (known !== undefined) return known;
     const bits = lengthOf(place);
-    const k = this.list.push({ name, place, bits, names, otherwise: 0, conditions: [] }) - 1;
+    const k = this.list.push({ name, place, bits, signed, names, otherwise: 0, conditions: [] }) - 1;
     this.byPlace.set(keyOf(place), k);
     if (!this.byName.has(name)) this.byName.set(name, k);
     return k;
@@ -220,7 +223,9 @@ function buildOperand(o: OperandText, fields: Fields, c: Context): Operand {
     glued: o.glued,
     ...(o.literal !== undefined && { literal: o.literal }),
     ...(o.atom !== undefined && { atom: atom(o.atom) }),
-    ...(o.prefix !== undefined && { prefix: { ...o.prefix, term: term(o.prefix.term) } }),
+    ...(o.prefix !== undefined && {
+      prefix: { word: o.prefix.word, term: term(o.prefix.term), hidden: c.hides.has(o.prefix.word) },
+    }),
     ...(o.terms !== undefined && { terms: o.terms.map(term) }),
     signs,
     suffixes: o.suffixes.map((s) => buildSuffix(s, fields)),
@@ -264,7 +269,7 @@ function buildAtom(a: AtomText, name: string, fields: Fields, c: Context): Atom 
     !c.registers.has(a.kind)
   )
     throw new FormError(`there are no registers '${a.kind}'`);
-  const field = fields.add(name, a.place, names);
+  const field = fields.add(name, a.place, names, a.kind === 's' || a.kind === 'pc');
   const reuse = a.kind === 'R' && a.place.length === 1 ? REUSE_AT.indexOf(a.place[0].at) : -1;
   return {
     kind: a.kind,

@@ -18,6 +18,7 @@ interface Whole {
   readonly layouts: Record<string, LayoutRow>;
   /** Rows, and the family that each is written in. */
   readonly forms: Map<string, { readonly row: FormRow; readonly family: string }>;
+  hides: readonly string[];
 }
 
 /**
@@ -37,7 +38,12 @@ export function buildMachine(
   const registers = registersOf(whole.registers);
   const values = new Map<string, readonly (string | null)[]>();
   for (const [name, list] of Object.entries(whole.values)) values.set(name, listOf(list));
-  const context: Context = { registers, values, layouts: new Map(Object.entries(whole.layouts)) };
+  const context: Context = {
+    registers,
+    values,
+    layouts: new Map(Object.entries(whole.layouts)),
+    hides: new Set(whole.hides),
+  };
   const forms: Form[] = [];
   for (const [name, { row, family: own }] of whole.forms)
     for (const layout of row.layouts?.split(/\s+/) ?? [''])
@@ -73,11 +79,12 @@ function wholeFamily(
     throw new FormError(`${family.name} extends ${family.extends}, which is no family`);
   const whole: Whole =
     base === undefined
-      ? { registers: {}, values: {}, layouts: {}, forms: new Map() }
+      ? { registers: {}, values: {}, layouts: {}, forms: new Map(), hides: [] }
       : wholeFamily(families, base, new Set([...above, family.name]));
   Object.assign(whole.registers, family.registers);
   Object.assign(whole.values, family.values);
   Object.assign(whole.layouts, family.layouts);
+  whole.hides = family.hides ?? whole.hides;
   for (const [name, row] of Object.entries(family.forms)) {
     const before = whole.forms.get(name)?.row;
     if (row === null) whole.forms.delete(name);

@@ -1,17 +1,20 @@
 import { type Control, controlOf } from './control.ts';
 import { type Form, GUARD, GUARD_NOT, type Machine } from './forms.ts';
-import { bitsOf, type Word } from './word.ts';
+import { bitsOf, signedBitsOf, type Word } from './word.ts';
 
 /** An instruction: its form, and what stands in the fields of it. */
 export interface Instruction {
   readonly form: Form;
-  /** By the index of the field: its bits, unsigned. */
+  /** By the index of the field: its bits, as a number that is signed where the field says so. */
   readonly values: readonly number[];
   /** Number of the predicate register that guards it; the constant one where nothing does. */
   readonly guard: number;
   readonly guardNot: boolean;
   readonly control: Control;
 }
+
+const valuesOf = (form: Form, w: Word): number[] =>
+  form.fields.map((f) => (f.signed ? signedBitsOf(w, f.place) : bitsOf(w, f.place)));
 
 /** Low 12 bits of a word. */
 export const opcodeOf = (w: Word): number => w[0] & 0xfff;
@@ -28,7 +31,7 @@ export function decode(machine: Machine, w: Word): Instruction | null {
       0
     )
       continue;
-    const values = form.fields.map((f) => bitsOf(w, f.place));
+    const values = valuesOf(form, w);
     const control = controlOf(w);
     if (!allowed(form, values, control.reuse)) continue;
     return {
@@ -83,7 +86,7 @@ export function whyUnknown(machine: Machine, w: Word): string {
       if ((((w[k >> 5] ^ f.value[k >> 5]) & f.mask[k >> 5]) >>> (k & 31)) & 1) wrong.push(k);
     if (wrong.length > 0)
       return `${f.name} does not explain bit${wrong.length > 1 ? 's' : ''} ${wrong.join(', ')}`;
-    const values = f.fields.map((x) => bitsOf(w, x.place));
+    const values = valuesOf(f, w);
     const bad = f.fields.find((x, k) =>
       x.when !== undefined && !x.when(values)
         ? values[k] !== x.otherwise

@@ -14,6 +14,8 @@ export interface Field {
   readonly name: string;
   readonly place: Place;
   readonly bits: number;
+  /** Its number is signed. */
+  readonly signed: boolean;
   /** By value: what it is called, '' where it has no name, null where the value is reserved. */
   readonly names?: readonly (string | null)[];
   /** Where this does not hold, the bits are `otherwise`. */

@@ -75,8 +75,8 @@ export interface OperandText {
   /** Fixed text, such as `PR`. */
   readonly literal?: string;
   readonly atom?: AtomText;
-  /** In brackets: terms that are added; before them, perhaps, a constant bank or a descriptor in brackets of its own. */
-  readonly prefix?: { readonly word: string; readonly term: TermText; readonly hidden: boolean };
+  /** In brackets: terms that are added; before them, or alone, a constant bank or a descriptor in brackets of its own. */
+  readonly prefix?: { readonly word: string; readonly term: TermText };
   readonly terms?: readonly TermText[];
   readonly signs: readonly SignText[];
   readonly suffixes: readonly SuffixText[];
@@ -214,17 +214,17 @@ function parseOperand(whole: string, bitsOf: (file: string) => number | undefine
   const none = { signs: [], suffixes: [] };
   if (/^[a-z]\w*$/.test(core) && name === undefined) return { ...common, slot: core, ...none };
   if (/^'.*'$/.test(core)) return { ...common, literal: core.slice(1, -1), ...none };
-  const brackets = /^(?:(c|cx|g?desc|[ti]desc)(\??)\[([^\]]*)\])?\[([^\]]*)\](.*)$/s.exec(core);
-  if (brackets === null) {
+  const brackets = /^(?:(c|cx|g?desc|[ti]desc)\[([^\]]*)\])?(?:\[([^\]]*)\])?( .*)?$/s.exec(core);
+  if (brackets === null || (brackets[1] ?? brackets[3]) === undefined) {
     const atom = parseAtom(core, bitsOf);
     return { ...common, atom, ...none };
   }
-  const [, word, hide, prefix, inner, marks] = brackets;
+  const [, word, prefix, inner, marks] = brackets;
   return {
     ...common,
-    ...(word !== undefined && { prefix: { word, term: parseTerm(prefix, bitsOf), hidden: hide === '?' } }),
-    terms: splitOutside(inner, ' + ').map((t) => parseTerm(t, bitsOf)),
-    ...parseMarks(marks),
+    ...(word !== undefined && { prefix: { word, term: parseTerm(prefix, bitsOf) } }),
+    terms: inner === undefined ? [] : splitOutside(inner, ' + ').map((t) => parseTerm(t, bitsOf)),
+    ...parseMarks(marks ?? ''),
   };
 }
 

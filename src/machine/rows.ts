@@ -51,6 +51,8 @@ export interface FamilyRow {
   /** Lists of names by value: words in order, or value -> name. */
   readonly values?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
   readonly layouts?: Readonly<Record<string, LayoutRow>>;
+  /** Brackets before an address that the vendor's text leaves out: `desc`. */
+  readonly hides?: readonly string[];
   /** null takes a row of the family that is extended away. */
   readonly forms: Readonly<Record<string, FormRow | null>>;
 }

@@ -1,7 +1,6 @@
 import type { Instruction } from './decode.ts';
 import { type FloatKind, floatText } from './floats.ts';
-import type { Atom, Field, Machine, Operand, Suffix } from './forms.ts';
-import { signed } from './word.ts';
+import type { Atom, Machine, Operand, Suffix } from './forms.ts';
 
 /*
  * Instructions as text of our own: every operand, every bit. A text stands for one word (with the control word beside it), and parse.ts
@@ -10,9 +9,6 @@ import { signed } from './word.ts';
 
 /** Bytes of an instruction: places in the code are counted from the next one. */
 export const WORD_BYTES = 16;
-
-/** How a field is shown where it stands. */
-export type AtomText = (a: Atom, i: Instruction, field: Field, value: number) => string;
 
 export const isFloat = (kind: string): kind is FloatKind => /^b?f\d/.test(kind);
 
@@ -28,25 +24,33 @@ export const hexText = (n: number): string => (n < 0 ? `-0x${(-n).toString(16)}`
 export const bitList = (mask: number, bits: number): number[] =>
   Array.from({ length: bits }, (_, k) => k).filter((k) => Math.floor(mask / 2 ** k) % 2 === 1);
 
+/** How some values are spelled. */
+export interface Spelling {
+  float(kind: FloatKind, bits: number): string;
+  /** Numbers of the bits of a mask, from the lowest. */
+  set(bits: readonly number[]): string;
+}
+
+const OURS: Spelling = { float: floatText, set: (bits) => `{${bits.join(',')}}` };
+
 /** The value of an atom without signs. `at` is the address of the instruction. */
-function valueText(machine: Machine, a: Atom, i: Instruction, at: number): string {
+export function valueText(machine: Machine, a: Atom, i: Instruction, at: number, spell: Spelling): string {
   const field = i.form.fields[a.field];
   const raw = i.values[a.field];
   const value = a.inverted ? 2 ** field.bits - 1 - raw : raw;
-  if (isFloat(a.kind)) return floatText(a.kind, value);
+  if (isFloat(a.kind)) return spell.float(a.kind, value);
   switch (a.kind) {
     case 'enum':
       return field.names![value]!;
     case 'u':
-      return hexText(value * a.scale);
     case 's':
-      return hexText(signed(value, field.bits) * a.scale);
+      return hexText(value * a.scale);
     case 'd':
       return String(value * a.scale);
     case 'pc':
-      return hexText(signed(value, field.bits) * a.scale + at + WORD_BYTES);
+      return hexText(value * a.scale + at + WORD_BYTES);
     case 'set':
-      return `{${bitList(value, field.bits).join(',')}}`;
+      return spell.set(bitList(value, field.bits));
   }
   const reused = a.reuse !== null && ((i.control.reuse >> a.reuse) & 1) === 1;
   return `${registerText(machine, a.kind, value)}${reused ? '.reuse' : ''}`;
@@ -104,7 +108,7 @@ export function guardText(machine: Machine, i: Instruction): string {
 /** An instruction as text. `at` is its address, to which the places that it names are relative. */
 export function instructionText(machine: Machine, i: Instruction, at: number): string {
   const atom = (a: Atom): string =>
-    `${signText(a.signs, i, valueText(machine, a, i, at))}${suffixText(a.suffixes, i)}`;
+    `${signText(a.signs, i, valueText(machine, a, i, at, OURS))}${suffixText(a.suffixes, i)}`;
   const operands = i.form.operands.filter((o) => present(o.when, i)).map((o) => operandText(o, i, atom));
   const head = `${guardText(machine, i)}${i.form.name}${modifierText(i)}`;
   return operands.length === 0 ? head : `${head} ${operands.join(', ')}`;
@@ -117,5 +121,6 @@ function operandText(o: Operand, i: Instruction, atom: (a: Atom) => string): str
   const { prefix } = o;
   const before =
     prefix === undefined || !present(prefix.term.when, i) ? '' : `${prefix.word}[${atom(prefix.term.atom)}]`;
-  return signText(o.signs, i, `${before}[${terms.join('+')}]${suffixText(o.suffixes, i)}`);
+  const address = terms.length === 0 ? '' : `[${terms.join('+')}]`;
+  return signText(o.signs, i, `${before}${address}${suffixText(o.suffixes, i)}`);
 }

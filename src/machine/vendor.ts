@@ -2,19 +2,17 @@ import type { Instruction } from './decode.ts';
 import { vendorFloat } from './floats.ts';
 import type { Atom, Machine, Operand } from './forms.ts';
 import {
-  bitList,
   guardText,
   hexText,
-  isFloat,
   modifierText,
   present,
-  registerText,
+  type Spelling,
   signText,
   suffixPresent,
   suffixText,
-  WORD_BYTES,
+  valueText,
 } from './text.ts';
-import { signed } from './word.ts';
+import { unsigned } from './word.ts';
 
 /*
  * The spelling of the vendor's disassembler: names that depend on values, operands that are left out where they say nothing, numbers that
@@ -36,35 +34,17 @@ export function vendorText(machine: Machine, i: Instruction, at: number): string
   return `${head}${out}`.trimEnd();
 }
 
-function valueText(machine: Machine, a: Atom, i: Instruction, at: number): string {
-  const field = i.form.fields[a.field];
-  const raw = i.values[a.field];
-  const value = a.inverted ? 2 ** field.bits - 1 - raw : raw;
-  if (isFloat(a.kind)) {
-    const text = vendorFloat(a.kind, value);
+const THEIRS: Spelling = {
+  float: (kind, bits) => {
+    const text = vendorFloat(kind, bits);
     return /[FN]$|^-0\.0$/.test(text) ? `${text} ` : text;
-  }
-  switch (a.kind) {
-    case 'enum':
-      return field.names![value]!;
-    case 'u':
-      return hexText(value * a.scale);
-    case 's':
-      return hexText(signed(value, field.bits) * a.scale);
-    case 'd':
-      return String(value * a.scale);
-    case 'pc':
-      return hexText(signed(value, field.bits) * a.scale + at + WORD_BYTES);
-    case 'set':
-      return `{${bitList(value, field.bits).reverse().join(',')}}`;
-  }
-  const reused = a.reuse !== null && ((i.control.reuse >> a.reuse) & 1) === 1;
-  return `${registerText(machine, a.kind, value)}${reused ? '.reuse' : ''}`;
-}
+  },
+  set: (bits) => `{${[...bits].reverse().join(',')}}`,
+};
 
 function operandText(machine: Machine, o: Operand, i: Instruction, at: number): string {
   const atom = (a: Atom): string => {
-    const value = valueText(machine, a, i, at);
+    const value = valueText(machine, a, i, at, THEIRS);
     const suffix = suffixText(a.suffixes, i);
     // The bars stand around the suffix of a uniform register, and before that of another.
     return a.kind === 'UR' ? signText(a.signs, i, value + suffix) : signText(a.signs, i, value) + suffix;
@@ -83,8 +63,11 @@ function operandText(machine: Machine, o: Operand, i: Instruction, at: number): 
   const terms = (shown.length > 0 ? shown : all.slice(0, 1)).map((a) => atom(a));
   // An offset alone is an address, and has no sign.
   if (shown.length === 1 && shown[0].kind === 's' && before === '')
-    terms[0] = hexText(i.values[shown[0].field] * shown[0].scale);
+    terms[0] = hexText(
+      unsigned(i.values[shown[0].field], i.form.fields[shown[0].field].bits) * shown[0].scale,
+    );
   const suffixes = suffixText(o.suffixes, i);
   const blank = before !== '' && o.suffixes.some((s) => suffixPresent(s, i)) ? ' ' : '';
-  return signText(o.signs, i, `${before}${blank}[${terms.join('+')}]${suffixes}`);
+  const address = terms.length === 0 ? '' : `${blank}[${terms.join('+')}]`;
+  return signText(o.signs, i, `${before}${address}${suffixes}`);
 }

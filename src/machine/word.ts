@@ -34,13 +34,22 @@ export function bitsOf(w: Word, place: Place): number {
   return value;
 }
 
-/** Writes a number into a place; bits that it does not have room for are left out. */
+/** The number in a place, signed: of any length, if its size has at most 53 bits. */
+export function signedBitsOf(w: Word, place: Place): number {
+  const last = place.length - 1;
+  const { at, length } = place[last];
+  const top = signed(bitsOf(w, [{ at, length }]), length);
+  const low = place.slice(0, last);
+  return top * 2 ** lengthOf(low) + bitsOf(w, low);
+}
+
+/** Writes a number, signed or not, into a place; bits that it does not have room for are left out. */
 export function setBits(w: MutableWord, place: Place, value: number): void {
   for (const { at, length } of place)
     for (let k = 0; k < length; k++) {
       const mask = 1 << ((at + k) & 31);
       const word = (at + k) >> 5;
-      if (value % 2 === 1) w[word] |= mask;
+      if (value % 2 !== 0) w[word] |= mask;
       else w[word] &= ~mask;
       value = Math.floor(value / 2);
     }

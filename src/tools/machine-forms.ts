@@ -1,5 +1,6 @@
 // Derives and checks the rows of pipelines/machine: `node dist/tools/machine-forms.js` says how.
 
+import { decode } from '../machine/decode.ts';
 import { compareWords, machineOf } from './machine/check.ts';
 import { countWords, cubinsIn } from './machine/corpus.ts';
 import { askAll, bitsOf, plain, plainControl } from './machine/oracle.ts';
@@ -10,8 +11,11 @@ import { parseVendor } from './machine/vendor-text.ts';
 const [command, sm, ...rest] = process.argv.slice(2);
 if (command === 'probe') {
   const [pattern, ...paths] = rest;
-  const names = new RegExp(`^(${pattern})$`);
-  const words = [...countWords(cubinsIn(paths), plain).values()];
+  const names = new RegExp(`^(${pattern === 'unknown' ? '.*' : pattern})$`);
+  const { machine } = machineOf(sm);
+  const words = [...countWords(cubinsIn(paths), plain).values()].filter(
+    (w) => pattern !== 'unknown' || decode(machine, w.word) === null,
+  );
   const texts = askAll(
     sm,
     words.map((w) => w.word),

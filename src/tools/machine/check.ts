@@ -1,5 +1,5 @@
 // Compares decoded words with what a disassembler prints of them.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { buildMachine, type FormFault } from '../../machine/build.ts';
@@ -14,14 +14,10 @@ import { addressOf, askAll, keyOf, type Word } from './oracle.ts';
 
 export function machineOf(sm: string): { machine: Machine; faults: FormFault[] } {
   const families = new Map<string, FamilyRow>();
-  for (const name of ['ampere', 'turing', 'hopper', 'blackwell', 'blackwell-120'])
-    try {
-      const row = parse(
-        readFileSync(join(ROOT, 'pipelines', 'machine', `${name}.yaml`), 'utf8'),
-      ) as FamilyRow;
+  for (const file of readdirSync(join(ROOT, 'pipelines', 'machine')))
+    if (file.endsWith('.yaml')) {
+      const row = parse(readFileSync(join(ROOT, 'pipelines', 'machine', file), 'utf8')) as FamilyRow;
       families.set(row.name, row);
-    } catch (e) {
-      if ((e as NodeJS.ErrnoException).code !== 'ENOENT') throw e;
     }
   return buildMachine(families, sm);
 }

@@ -37,7 +37,9 @@ function valuesFor(form: Form, k: number, next: (below: number) => number): numb
   if (f.names !== undefined)
     return f.names.flatMap((n, v) => (n === null ? [] : [v])).slice(0, 4 * MOST_VALUES);
   if (count <= MOST_VALUES) return Array.from({ length: count }, (_, v) => v);
-  return [0, 1, 2, count / 2, count - 1, count - 2, ...Array.from({ length: 8 }, () => next(count))];
+  const some = Array.from({ length: 8 }, () => next(Math.min(count, 2 ** 40)));
+  const all = [0, 1, 2, count / 2, count - 1, count - 2, ...some];
+  return f.signed ? all.map((v) => (v >= count / 2 ? v - count : v)) : all;
 }
 
 /** Fills in what is not there. */
