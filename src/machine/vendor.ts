@@ -58,7 +58,8 @@ function operandText(machine: Machine, o: Operand, i: Instruction, at: number): 
       : `${prefix.word}[${atom(prefix.term.atom)}]`;
   const all = o.terms!.filter((t) => present(t.when, i)).map((t) => t.atom);
   const isNothing = (a: Atom): boolean =>
-    a.kind !== 'UR' && i.values[a.field] === (machine.registers.get(a.kind)?.constant ?? 0);
+    (a.kind !== 'UR' || prefix?.word === 'c') &&
+    i.values[a.field] === (machine.registers.get(a.kind)?.constant ?? 0);
   const shown = all.filter((a) => !isNothing(a));
   const terms = (shown.length > 0 ? shown : all.slice(0, 1)).map((a) => atom(a));
   // An offset alone is an address, and has no sign.
