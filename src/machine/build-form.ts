@@ -206,7 +206,9 @@ function buildOperand(o: OperandText, fields: Fields, c: Context): Operand {
     );
     const both =
       when === undefined ? own : own === undefined ? when : (v: readonly number[]) => when(v) && own(v);
-    for (const k of [built.field, ...built.signs.map((s) => s.field)]) fields.list[k].conditions.push(both);
+    const high = built.high === undefined ? [] : [built.high];
+    for (const k of [built.field, ...high, ...built.signs.map((s) => s.field)])
+      fields.list[k].conditions.push(both);
     return built;
   };
   const term = (t: TermText): Term => {
@@ -269,11 +271,20 @@ function buildAtom(a: AtomText, name: string, fields: Fields, c: Context): Atom 
     !c.registers.has(a.kind)
   )
     throw new FormError(`there are no registers '${a.kind}'`);
-  const field = fields.add(name, a.place, names, a.kind === 's' || a.kind === 'pc');
+  // A number does not hold 64 bits: such a field has two halves.
+  const wide = a.kind === 'u' && lengthOf(a.place) === 64 && a.place.length === 1;
+  const [{ at }] = a.place;
+  const field = fields.add(
+    name,
+    wide ? [{ at, length: 32 }] : a.place,
+    names,
+    a.kind === 's' || a.kind === 'pc',
+  );
   const reuse = a.kind === 'R' && a.place.length === 1 ? REUSE_AT.indexOf(a.place[0].at) : -1;
   return {
     kind: a.kind,
     field,
+    ...(wide && { high: fields.add(`${name}.high`, [{ at: at + 32, length: 32 }]) }),
     scale: a.scale,
     inverted: a.inverted,
     signs: a.signs.map((s) => buildSign(s, name, fields)),

@@ -42,6 +42,8 @@ export interface Atom {
   readonly kind: Kind;
   /** Index of its field. */
   readonly field: number;
+  /** Of a number of 64 bits: the field of its upper half. */
+  readonly high?: number;
   readonly scale: number;
   /** The bits are those of the number turned over. */
   readonly inverted: boolean;

@@ -43,6 +43,9 @@ export function valueText(machine: Machine, a: Atom, i: Instruction, at: number,
     case 'enum':
       return field.names![value]!;
     case 'u':
+      if (a.high !== undefined && i.values[a.high] > 0)
+        return `${hexText(i.values[a.high])}${value.toString(16).padStart(8, '0')}`;
+      return hexText(value * a.scale);
     case 's':
       return hexText(value * a.scale);
     case 'd':
