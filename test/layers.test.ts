@@ -20,7 +20,8 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   sim: ['ir', 'isa', 'analysis'],
   judge: ['ir', 'analysis', 'sim'],
   cubin: [],
-  spec: ['ir', 'isa', 'sim', 'rules'],
+  machine: [],
+  spec: ['ir', 'isa', 'sim', 'rules', 'machine'],
   engine: ['ir', 'analysis', 'ssa', 'passes', 'rules', 'spec'],
   // Entry points of the library.
   '.': ['ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'passes', 'sim', 'judge', 'spec', 'engine'],
@@ -31,6 +32,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   cli: [
     '.',
     'cubin',
+    'machine',
     'web',
     'lab',
     'debug',
@@ -50,6 +52,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   tools: [
     '.',
     'cubin',
+    'machine',
     'web',
     'ir',
     'isa',

@@ -4,7 +4,6 @@ import type {
   Condition,
   Field,
   Form,
-  Meaning,
   Operand,
   RegisterFile,
   Sign,
@@ -83,6 +82,8 @@ class Fields {
 
 /** The form of a row in one of its layouts. Throws a FormError. */
 export function buildForm(rowName: string, row: FormRow, layoutName: string, c: Context): Form {
+  if (row.opcode === undefined) throw new FormError('the opcode is missing');
+  if (row.pipe === undefined) throw new FormError('the pipe is missing');
   const fields = new Fields();
   const layout = layoutName === '' ? undefined : c.layouts.get(layoutName);
   if (layoutName !== '' && layout === undefined) throw new FormError(`there is no layout '${layoutName}'`);
@@ -122,8 +123,7 @@ export function buildForm(rowName: string, row: FormRow, layoutName: string, c: 
     operands,
     guard: row.guard ?? 'P',
     aliases: (row.aliases ?? []).flatMap((a) => aliasOf(a, layoutName, operands, fields, c)),
-    means: meaningOf(row.means),
-    pipe: row.pipe ?? '',
+    pipe: row.pipe,
   };
 }
 
@@ -377,18 +377,4 @@ function aliasTest(text: string, operands: readonly Operand[], fields: Fields, c
   const file = c.registers.get(atom.kind);
   const plain = (v: readonly number[]): boolean => atom.signs.every((s) => v[s.field] === 0);
   return (v) => (file !== undefined && v[k] === file.constant && plain(v)) === wanted;
-}
-
-/** `IMAD c=RZ`: an opcode of Ori, and slots that are constants. */
-function meaningOf(text: string | null | undefined): Meaning | null {
-  if (text === null || text === undefined) return null;
-  const [op, ...binds] = text.trim().split(/\s+/);
-  const bind = Object.fromEntries(
-    binds.map((b) => {
-      const m = /^(\w+)=(\S+)$/.exec(b);
-      if (m === null) throw new FormError(`'${b}' binds no slot: expected c=RZ`);
-      return [m[1], m[2]];
-    }),
-  );
-  return { op, bind };
 }

@@ -21,17 +21,25 @@ interface Whole {
   hides: readonly string[];
 }
 
+/** The target without the letter of its features: `sm_90` for `sm_90a`. Their words are the same. */
+export const plainTarget = (sm: string): string => sm.replace(/[af]$/, '');
+
+/** Targets of all families, in the order of their numbers. */
+export const machineTargets = (families: ReadonlyMap<string, FamilyRow>): string[] =>
+  [...families.values()].flatMap((f) => f.sms).sort((a, b) => Number(a.slice(3)) - Number(b.slice(3)));
+
 /**
  * The forms of a target.
  *
  * @param families all families, by name
+ * @param sm `sm_90` or `sm_90a`
  * @throws FormError where no family has the target, or one extends itself
  */
 export function buildMachine(
   families: ReadonlyMap<string, FamilyRow>,
   sm: string,
 ): { machine: Machine; faults: FormFault[] } {
-  const family = [...families.values()].find((f) => f.sms.includes(sm));
+  const family = [...families.values()].find((f) => f.sms.includes(plainTarget(sm)));
   if (family === undefined) throw new FormError(`no family of pipelines/machine has the target ${sm}`);
   const whole = wholeFamily(families, family, new Set());
   const faults: FormFault[] = [];

@@ -80,12 +80,6 @@ export interface Alias {
   readonly when: Condition;
 }
 
-/** What a row means: an opcode of Ori, and which of its slots are constants. */
-export interface Meaning {
-  readonly op: string;
-  readonly bind: Readonly<Record<string, string>>;
-}
-
 /** One way to write an instruction as a word. */
 export interface Form {
   /** As text begins: `IMAD.WIDE`. */
@@ -105,7 +99,7 @@ export interface Form {
   /** File of the register that guards it. */
   readonly guard: 'P' | 'UP';
   readonly aliases: readonly Alias[];
-  readonly means: Meaning | null;
+  /** The unit that executes it. */
   readonly pipe: string;
 }
 

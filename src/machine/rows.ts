@@ -20,11 +20,11 @@ export interface FormRow {
   /** As text begins, if not as the row is called. */
   readonly name?: string;
   /** Low 12 bits; low 9 where the row has layouts. */
-  readonly opcode: number;
+  readonly opcode?: number;
   readonly layouts?: string;
   readonly operands?: string;
   /** Signs of the operands that layouts place: names of places, a letter each -> signs. */
-  readonly signs?: Readonly<Record<string, string>>;
+  readonly signs?: Readonly<Record<string, string | number>>;
   /** How the immediate of a layout is read. */
   readonly immediate?: string;
   readonly modifiers?: Readonly<Record<string, string | number>>;
@@ -35,11 +35,8 @@ export interface FormRow {
   readonly guard?: 'P' | 'UP';
   /** Names that the vendor's text inserts, the first that fits: `MOV in RRR RRI when a=RZ & !X`. */
   readonly aliases?: readonly string[];
-  readonly means?: string | null;
+  /** The unit that executes it. */
   readonly pipe?: string;
-  readonly align?: Readonly<Record<string, string | number>>;
-  readonly note?: string;
-  readonly seen?: Readonly<Record<string, number>>;
 }
 
 /** A family of targets. */

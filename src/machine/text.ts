@@ -60,7 +60,7 @@ export function valueText(machine: Machine, a: Atom, i: Instruction, at: number,
 }
 
 /** Signs around a text: `-|R3|`. */
-export function signText(signs: Atom['signs'], i: Instruction, text: string): string {
+export function signText(signs: Atom['signs'], i: Pick<Instruction, 'values'>, text: string): string {
   let out = text;
   for (const want of ['|', '~', '!', '-'])
     for (const s of signs) {

@@ -73,6 +73,6 @@ export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
         draft.rules ??= new Map();
         draft.rules.set(specName(f), f).set(path, f);
       })
-      .with('ptx-syntax', 'launch', 'experiment', 'budget', () => undefined)
+      .with('ptx-syntax', 'launch', 'experiment', 'budget', 'machine', () => undefined)
       .exhaustive();
   });

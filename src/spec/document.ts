@@ -25,6 +25,7 @@ export const KINDS = [
   'experiment',
   'budget',
   'reviews',
+  'machine',
 ] as const;
 export type SpecKind = (typeof KINDS)[number];
 

@@ -9,7 +9,7 @@ import { discard } from './node-discard.ts';
 /** Root folder of the project: two folders up, from the sources and from the build alike. */
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
-/** What the build stores about all shipped specs, in one file. */
+/** What the build stores about shipped specs, in one file. */
 export interface BuiltSpecs {
   /** Hash of the schemas that the specs were checked against. */
   readonly schemas: string;
@@ -56,20 +56,27 @@ export function schemasHash(): string {
   return schemaHash;
 }
 
-let built: Pick<BuiltSpecs, 'specs' | 'files'> | null = null;
+/** Forms of machine code are apart from the specs that every command reads. */
+type BuiltFile = 'specs.json' | 'machine.json';
 
-/** What the build stored; empty if there was no build or a schema has changed since. */
-function builtSpecs(): Pick<BuiltSpecs, 'specs' | 'files'> {
-  if (built === null) {
-    built = { specs: {}, files: {} };
-    try {
-      const file = JSON.parse(readFileSync(join(ROOT, 'dist', 'specs.json'), 'utf8')) as BuiltSpecs;
-      if (file.schemasStamp === schemasStamp() || file.schemas === schemasHash()) built = file;
-    } catch {
-      // Not built: everything is read from YAML.
-    }
+/** Where the forms of machine code are in the project. */
+export const MACHINE_FOLDER = join('pipelines', 'machine');
+
+const built = new Map<BuiltFile, Pick<BuiltSpecs, 'specs' | 'files'>>();
+
+/** What the build stored in a file; empty if there was no build or a schema has changed since. */
+function builtSpecs(name: BuiltFile = 'specs.json'): Pick<BuiltSpecs, 'specs' | 'files'> {
+  const known = built.get(name);
+  if (known !== undefined) return known;
+  let found: Pick<BuiltSpecs, 'specs' | 'files'> = { specs: {}, files: {} };
+  try {
+    const file = JSON.parse(readFileSync(join(ROOT, 'dist', name), 'utf8')) as BuiltSpecs;
+    if (file.schemasStamp === schemasStamp() || file.schemas === schemasHash()) found = file;
+  } catch {
+    // Not built: everything is read from YAML.
   }
-  return built;
+  built.set(name, found);
+  return found;
 }
 
 /** A shipped spec as the build parsed it; undefined if its text or a schema has changed since. */
@@ -78,8 +85,9 @@ export const fromBuild = (key: string): CachedSpec | undefined => builtSpecs().s
 /** The same by path, without reading the file; undefined unless it is certain that the file is unchanged since the build. */
 export function untouched(path: string): CachedSpec | undefined {
   if (!path.startsWith(ROOT)) return undefined;
-  const { files, specs } = builtSpecs();
-  const known = files[path.slice(ROOT.length + 1)];
+  const own = path.slice(ROOT.length + 1);
+  const { files, specs } = builtSpecs(dirname(own) === MACHINE_FOLDER ? 'machine.json' : 'specs.json');
+  const known = files[own];
   if (known === undefined) return undefined;
   try {
     return stampOf(path) === known.stamp ? specs[known.key] : undefined;

@@ -10,6 +10,7 @@ import { Issues } from './issues.ts';
 import { MANAGER_KNOB } from './knobs.ts';
 import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withFiles, withRest } from './node.ts';
 import { loadLaunch } from './node-launch.ts';
+import { machineFaults } from './node-machine.ts';
 import { groupsOf } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
 import { checkSense } from './sense.ts';
@@ -74,6 +75,7 @@ async function faultsOf(
   base?: Specs,
 ): Promise<Diagnostic[]> {
   if (spec.kind === 'launch') return checkFaults(() => loadLaunch(path, true));
+  if (spec.kind === 'machine') return toDiagnostics(await machineFaults(spec));
   const shipped = base ?? (await loadShipped());
   const full = resolvePath(path);
   const used = [...(await toDiagnostics(trials(spec, full, await around(spec, full, shipped), host)))];
@@ -222,7 +224,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     .with('rules', () => [{ ...one, rules: [specName(spec)] }])
     .with('isa', () => [one])
     // No plan has them: PTX is checked against the one when it is read, and rules are not changed by the other.
-    .with('ptx-syntax', 'reviews', () => [])
+    .with('ptx-syntax', 'reviews', 'machine', () => [])
     // There is one file of each of these kinds, which it replaces.
     .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', 'budget', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),

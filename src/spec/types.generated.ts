@@ -907,6 +907,146 @@ max: number
 }
 }
 
+export namespace MachineSpec {
+/**
+ * How instruction words of 128 bits are made of fields. pipelines/machine/README.md describes the language of places, operands and modifiers.
+ */
+export interface Machine {
+/**
+ * Names this schema.
+ */
+kind: "machine"
+/**
+ * The file's name without its ending.
+ */
+name: string
+/**
+ * The family whose registers, values, layouts and forms hold where this file says nothing.
+ */
+extends?: string
+/**
+ * Targets whose words these are.
+ */
+sms: string[]
+/**
+ * By the letters before a number.
+ */
+registers?: {
+[k: string]: {
+/**
+ * Bits of a register's number.
+ */
+bits: number
+/**
+ * Number of the register that is constant: RZ, PT.
+ */
+constant?: number
+/**
+ * What that one has for a number.
+ */
+letter?: ("Z" | "T")
+}
+}
+/**
+ * Lists of names by value: words in their order ('_' has no name, '-' is reserved), or value -> name; 'otherwise' is what the others are called, before their number.
+ */
+values?: {
+[k: string]: string | {
+[k: string]: string
+}
+}
+/**
+ * Where the operands stand that are a register, an immediate, a constant or a uniform register.
+ */
+layouts?: {
+[k: string]: {
+/**
+ * Bits 9 to 11 of the opcode.
+ */
+code: number
+set?: Set
+/**
+ * Slot of a row -> its operand. '@B' takes the signs that the row has for that place.
+ */
+slots: {
+[k: string]: string
+}
+}
+}
+/**
+ * Brackets before an address that the vendor's text leaves out.
+ */
+hides?: string[]
+/**
+ * Rows by name; null takes a row of the extended family away.
+ */
+forms: {
+[k: string]: null | Form
+}
+}
+/**
+ * Bits that are not zero in every word: place -> value.
+ */
+export interface Set {
+[k: string]: number
+}
+/**
+ * One opcode. A row that an extended family has too replaces it key by key.
+ */
+export interface Form {
+/**
+ * How text begins, if not as the row is called.
+ */
+name?: string
+/**
+ * Bits 0 to 11; where the row has layouts, bits 0 to 8.
+ */
+opcode?: number
+/**
+ * The layouts that it comes in, between blanks.
+ */
+layouts?: string
+/**
+ * Operands in the order of the text, between commas.
+ */
+operands?: string
+/**
+ * Signs of operands that the layout places: letters of places -> signs.
+ */
+signs?: {
+[k: string]: number | string
+}
+/**
+ * How the immediate of a layout is read: s32+32, f32@32+32.
+ */
+immediate?: string
+modifiers?: Modifiers
+/**
+ * Fields that are shown within operands, or that only decide which operands there are.
+ */
+inner?: Modifiers
+set?: Set
+/**
+ * File of the predicate register that guards it; without it, P.
+ */
+guard?: ("P" | "UP")
+/**
+ * Names that the vendor's text puts behind the first one, the first that fits: 'MOV in RRR when a=RZ & !X'.
+ */
+aliases?: string[]
+/**
+ * The unit that executes it.
+ */
+pipe?: ("alu" | "control" | "fma" | "fp64" | "lsu" | "mufu" | "tensor" | "tex" | "uniform")
+}
+/**
+ * Name -> place, the names of its values ('_' has none, '-' is reserved, $name is a list of 'values'), and when it is there. A place alone: a flag that is called as the modifier.
+ */
+export interface Modifiers {
+[k: string]: number | string
+}
+}
+
 export namespace OrderSpec {
 /**
  * A phase name, or name#n for the n-th occurrence.

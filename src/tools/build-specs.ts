@@ -1,6 +1,6 @@
 // Writes dist/specs.json: every shipped spec, parsed and validated, by the hash of its text. A spec that is changed
 // after the build has a new hash and is read from YAML again. Rules are compiled too, so that nobody needs to check
-// them at run time. Also writes dist/shipped.js: the same specs and the schemas as a module, for hosts without files.
+// them at run time. Forms of machine code, which few commands read, are in dist/machine.json. Also writes dist/shipped.js: the same specs and the schemas as a module, for hosts without files.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
@@ -11,19 +11,21 @@ import type { ShippedSpecs } from '../spec/collect.ts';
 import { type CachedSpec, KINDS, readSpec, type SpecFile } from '../spec/document.ts';
 import { schemaOf, shippedFiles } from '../spec/node.ts';
 import { type BuiltSpecs, ROOT, schemasHash, schemasStamp, sha256, stampOf } from '../spec/node-cache.ts';
+import { machineFiles } from '../spec/node-machine.ts';
 
 let faults = 0;
 const say = (d: Parameters<typeof renderDiagnostic>[0], text?: string): void => {
   process.stderr.write(`${renderDiagnostic(d, text)}\n`);
   faults++;
 };
-const files: SpecFile[] = [];
-for (const path of shippedFiles()) {
-  const text = readFileSync(path, 'utf8');
-  const { spec, diagnostics } = readSpec(path.slice(ROOT.length + 1), text, schemaOf);
-  for (const d of diagnostics) say(d, text);
-  if (spec !== null) files.push(spec);
-}
+const read = (paths: readonly string[]): SpecFile[] =>
+  paths.flatMap((path) => {
+    const text = readFileSync(path, 'utf8');
+    const { spec, diagnostics } = readSpec(path.slice(ROOT.length + 1), text, schemaOf);
+    for (const d of diagnostics) say(d, text);
+    return spec === null ? [] : [spec];
+  });
+const files = read(shippedFiles());
 const { isa, diagnostics } = buildIsa(['isa', 'ptx'].flatMap((kind) => files.filter((f) => f.kind === kind)));
 for (const d of diagnostics) say({ ...d, severity: 'error', line: 0, column: 0, length: 0 });
 const specs: Record<string, CachedSpec> = {};
@@ -44,14 +46,19 @@ for (const { file, text, kind, data } of files) {
   stamps[file] = { key, stamp: stampOf(join(ROOT, file)) };
   all.push({ file, kind, data, hash, rules });
 }
+const machine = read(machineFiles());
 if (faults > 0) process.exit(1);
-const out: BuiltSpecs = {
-  schemas: schemasHash(),
-  schemasStamp: schemasStamp(),
-  specs,
-  files: stamps,
-};
-writeFileSync(join(ROOT, 'dist', 'specs.json'), JSON.stringify(out));
+const keyed = { schemas: schemasHash(), schemasStamp: schemasStamp() };
+const write = (name: string, out: BuiltSpecs): void =>
+  writeFileSync(join(ROOT, 'dist', name), JSON.stringify(out));
+write('specs.json', { ...keyed, specs, files: stamps });
+write('machine.json', {
+  ...keyed,
+  specs: Object.fromEntries(machine.map(({ text, kind, data }) => [sha256(text), { kind, data }])),
+  files: Object.fromEntries(
+    machine.map(({ file, text }) => [file, { key: sha256(text), stamp: stampOf(join(ROOT, file)) }]),
+  ),
+});
 
 const schemas = Object.fromEntries(KINDS.map((kind) => [kind, schemaOf(kind)]));
 const shipped: ShippedSpecs = { specs: all, schemas };

@@ -1,26 +1,12 @@
 // Compares decoded words with what a disassembler prints of them.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parse } from 'yaml';
-import { buildMachine, type FormFault } from '../../machine/build.ts';
 import { decode, opcodeOf, whyUnknown } from '../../machine/decode.ts';
 import { encode } from '../../machine/encode.ts';
 import type { Machine } from '../../machine/forms.ts';
-import type { FamilyRow } from '../../machine/rows.ts';
+import { parseInstruction } from '../../machine/parse.ts';
+import { instructionText } from '../../machine/text.ts';
 import { vendorText } from '../../machine/vendor.ts';
 import { wordText } from '../../machine/word.ts';
-import { ROOT } from '../../spec/node-cache.ts';
-import { addressOf, askAll, keyOf, type Word } from './oracle.ts';
-
-export function machineOf(sm: string): { machine: Machine; faults: FormFault[] } {
-  const families = new Map<string, FamilyRow>();
-  for (const file of readdirSync(join(ROOT, 'pipelines', 'machine')))
-    if (file.endsWith('.yaml')) {
-      const row = parse(readFileSync(join(ROOT, 'pipelines', 'machine', file), 'utf8')) as FamilyRow;
-      families.set(row.name, row);
-    }
-  return buildMachine(families, sm);
-}
+import { addressOf, askAll, hasDisassembler, keyOf, type Word } from './oracle.ts';
 
 export interface Outcome {
   readonly words: number;
@@ -29,6 +15,8 @@ export interface Outcome {
   unknown: number;
   /** Decoded, but encoded as another word. */
   changed: number;
+  /** Decoded, but our text of it is read as another word, or not at all. */
+  unread: number;
   /** Decoded, of those for which the disassembler prints something. */
   compared: number;
   equal: number;
@@ -41,15 +29,18 @@ export function compareWords(
   machine: Machine,
   words: readonly { readonly word: Word; readonly count: number }[],
 ): Outcome {
-  const texts = askAll(
-    sm,
-    words.map((w) => w.word),
-  );
+  const texts = hasDisassembler()
+    ? askAll(
+        sm,
+        words.map((w) => w.word),
+      )
+    : words.map(() => null);
   const out: Outcome = {
     words: words.length,
     instructions: words.reduce((n, w) => n + w.count, 0),
     unknown: 0,
     changed: 0,
+    unread: 0,
     compared: 0,
     equal: 0,
     differences: new Map(),
@@ -76,6 +67,12 @@ export function compareWords(
     if (keyOf(encode(i)) !== keyOf(word)) {
       out.changed += count;
       note(`changed: ${i.form.name}`, count, wordText(word));
+    }
+    const text = instructionText(machine, i, addressOf(k));
+    const read = parseInstruction(machine, text, addressOf(k), i.control);
+    if (read === null || keyOf(encode(read)) !== keyOf(word)) {
+      out.unread += count;
+      note(`unread: ${i.form.row} ${i.form.layout}`, count, `${wordText(word)} ${text}`);
     }
     if (theirs === null) return;
     out.compared += count;

@@ -39,8 +39,8 @@ export function withBits(w: Word, at: number, n: number, value: number): Word {
 
 /** Always executed, no barriers, no stall: what is not asked about is the same everywhere. */
 export const plain = (w: Word): Word => withBits(withBits(w, 12, 4, 7), 105, 21, 0x7e0);
-/** As `plain`, but the guard stays as it is. */
-export const plainControl = (w: Word): Word => withBits(w, 105, 21, 0x7e0);
+
+export const hasDisassembler = (): boolean => process.env['ORRERY_DISASSEMBLER'] !== undefined;
 
 const BYTES = 16;
 const NOP: Word = [0x00007918, 0, 0, 0x000fc000];

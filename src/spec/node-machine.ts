@@ -1,0 +1,123 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { buildMachine, type FormFault, machineTargets, plainTarget } from '../machine/build.ts';
+import type { Machine } from '../machine/forms.ts';
+import { FormError } from '../machine/language.ts';
+import type { FamilyRow } from '../machine/rows.ts';
+import type { SpecFile } from './document.ts';
+import type { SpecIssue } from './issues.ts';
+import { loadSpec, toDiagnostics } from './node.ts';
+import { MACHINE_FOLDER, ROOT } from './node-cache.ts';
+
+/*
+ * Forms of machine code. Only what reads or writes machine code loads them: they are no part of the specs of plans.
+ */
+
+/** Files of the families that ship. */
+export const machineFiles = (): string[] =>
+  readdirSync(join(ROOT, MACHINE_FOLDER))
+    .filter((f) => f.endsWith('.yaml'))
+    .sort()
+    .map((f) => join(ROOT, MACHINE_FOLDER, f));
+
+type Families = ReadonlyMap<string, { readonly row: FamilyRow; readonly file: SpecFile }>;
+
+async function families(): Promise<Families> {
+  const out = new Map<string, { row: FamilyRow; file: SpecFile }>();
+  for (const path of machineFiles()) {
+    const file = await loadSpec(path, 'machine');
+    const row = file.data as unknown as FamilyRow;
+    out.set(row.name, { row, file });
+  }
+  return out;
+}
+
+const rowsOf = (all: Families): Map<string, FamilyRow> => new Map([...all].map(([n, { row }]) => [n, row]));
+
+/** Targets whose machine code can be read. */
+export const targetsOfMachines = async (): Promise<string[]> => machineTargets(rowsOf(await families()));
+
+const machines = new Map<string, Machine>();
+
+/**
+ * The forms of a target; read once.
+ *
+ * @param sm `sm_90` or `sm_90a`
+ * @returns null where no family has the target
+ * @throws DiagnosticError where the families are faulty
+ */
+export async function loadMachine(sm: string): Promise<Machine | null> {
+  const target = plainTarget(sm);
+  const known = machines.get(target);
+  if (known !== undefined) return known;
+  const all = await families();
+  if (![...all.values()].some(({ row }) => row.sms.includes(target))) return null;
+  const { machine, faults } = machineOf(rowsOf(all), target);
+  if (machine === null || faults.length > 0) throw new DiagnosticError(await diagnosed(faults, all));
+  machines.set(target, machine);
+  return machine;
+}
+
+function machineOf(
+  rows: ReadonlyMap<string, FamilyRow>,
+  sm: string,
+): { machine: Machine | null; faults: FormFault[] } {
+  try {
+    return buildMachine(rows, sm);
+  } catch (e) {
+    if (!(e instanceof FormError)) throw e;
+    const family = [...rows.values()].find((r) => r.sms.includes(sm))!.name;
+    return { machine: null, faults: [{ family, path: ['extends'], message: e.message }] };
+  }
+}
+
+const issueOf = ({ path, message }: FormFault, file: SpecFile): SpecIssue => ({
+  severity: 'error',
+  code: 'machine-form',
+  message: path[0] === 'forms' ? `${path[1]}: ${message}` : message,
+  file,
+  path: [...path],
+});
+
+async function diagnosed(faults: readonly FormFault[], all: Families): Promise<Diagnostic[]> {
+  const issues = faults.flatMap((f) => {
+    const file = all.get(f.family)?.file;
+    return file === undefined ? [] : [issueOf(f, file)];
+  });
+  return issues.length > 0
+    ? toDiagnostics(issues)
+    : [fileFault(MACHINE_FOLDER, 'the forms of this target are faulty')];
+}
+
+/**
+ * What is wrong with a family among the others: rows that are not of the language, bits that two fields have, words of two forms. A family
+ * that has the name of one that ships takes its place.
+ */
+export async function machineFaults(spec: SpecFile): Promise<SpecIssue[]> {
+  const rows = rowsOf(await families());
+  const own = spec.data as unknown as FamilyRow;
+  for (const other of rows.values())
+    for (const sm of other.name === own.name ? [] : own.sms)
+      if (other.sms.includes(sm))
+        return [issueOf({ family: own.name, path: ['sms'], message: `${other.name} has ${sm} too` }, spec)];
+  rows.set(own.name, own);
+  const seen = new Map<string, SpecIssue>();
+  for (const { name, sms } of rows.values()) {
+    if (!reaches(rows, name, own.name)) continue;
+    for (const f of machineOf(rows, sms[0]).faults)
+      if (f.family === own.name || f.path[0] === 'extends')
+        seen.set(`${f.path.join('.')} ${f.message}`, issueOf(f, spec));
+  }
+  return [...seen.values()];
+}
+
+/** Whether a family is, or extends, another. */
+function reaches(rows: ReadonlyMap<string, FamilyRow>, from: string, to: string): boolean {
+  const seen = new Set<string>();
+  for (let n: string | undefined = from; n !== undefined && !seen.has(n); n = rows.get(n)?.extends) {
+    if (n === to) return true;
+    seen.add(n);
+  }
+  return false;
+}
