@@ -20,7 +20,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   sim: ['ir', 'isa', 'analysis'],
   judge: ['ir', 'analysis', 'sim'],
   cubin: [],
-  machine: [],
+  machine: ['cubin'],
   spec: ['ir', 'isa', 'sim', 'rules', 'machine'],
   engine: ['ir', 'analysis', 'ssa', 'passes', 'rules', 'spec'],
   // Entry points of the library.

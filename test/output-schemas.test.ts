@@ -65,6 +65,8 @@ describe('what is printed has its form', () => {
     ['cfg', ['cfg', loops, '--json'], 0],
     ['cfg', ['cfg', loops, '--phase', 'OptimizeNestedCondBranches', '--json'], 0],
     ['cfg', ['cfg', saxpy, '--changes', '--function', 'saxpy', '--format', 'json'], 0],
+    ['disasm', ['disasm', 'test/cubins/scale.sm_80.cubin', '--lines', '--json'], 0],
+    ['disasm', ['disasm', 'test/cubins/scale.zstd.fatbin', '--sections', '--json'], 0],
     ['toolkit', ['toolkit', join(dir, 'toolkit'), '--from', cuda, '--json'], 0],
     ['run', ['run', 'test/kernels/saxpy/launch.yaml', '--counters', '--json'], 0],
   ])('%s: %s', (schema, args, code) => {
@@ -215,6 +217,7 @@ describe('a command that fails', () => {
     [['evaluate', '--json']],
     [['evaluate', '--kernels', wrong, '--json']],
     [['toolkit', dir, '--from', dir, '--json']],
+    [['disasm', saxpy, '--json']],
     [['completion', 'tcsh', '--json']],
     [['recipes', wrong, '--json']],
     [['order', 'suggest', 'nowhere', '--json']],

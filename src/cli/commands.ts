@@ -448,6 +448,35 @@ withProfiledPlan(
 ).action((file, o) => guarded(async () => (await import('./cfg.ts')).cfg(file, o)));
 
 program
+  .command('disasm')
+  .description(
+    'print the machine code of a cubin, a fat binary, or an object, library or program of the host',
+  )
+  .argument('<file>', 'what ptxas or nvcc wrote')
+  .option('--lines', 'show the lines of the source and of the PTX that instructions come from')
+  .option('--sections', 'show sections, attributes, parameters and constant banks instead of code')
+  .option('--function <name>', 'only this function')
+  .option('--sm <sm_NN>', 'only code for this target')
+  .option('--vendor', "in the vendor's spelling: rounded constants, and operands left out that say nothing")
+  .option('--json', 'for scripts')
+  .addHelpText(
+    'after',
+    `
+Example:
+  $ orrery disasm test/cubins/scale.sm_80.cubin --function scale --lines
+prints each instruction with its address and its control word, below the line that it comes from:
+  // PTX line 37: mad.lo.s32 %r1, %r4, %r5, %r6;
+  0030  [B0-----:R-:W-:-:S05]  IMAD R2, R2, c[0x0][0x0], R3
+  // scale.cu:8
+  // PTX line 39: setp.ge.s32 %p1, %r1, %r3;
+  0040  [B------:R-:W-:-:S13]  ISETP.GE.AND P0, PT, R2, c[0x0][0x160], PT
+[B0-----:R-:W-:-:S05]: it waits for barrier 0 (B), raises no barrier when its operands are read (R) or its result is there (W), and the
+next instruction is issued five cycles later (S05); Y before S is a bit whose sense is not known. Each text stands for exactly one word.
+A word that is not known is an error with its address and the bits that no form explains.`,
+  )
+  .action((file, o) => guarded(async () => (await import('./disasm.ts')).disasm(file, o)));
+
+program
   .command('check')
   .description('check specs, launches, PTX or Ori files; say everything that is wrong')
   .argument('<file...>', 'YAML, PTX or Ori files; a folder stands for the specs, PTX and Ori files in it')

@@ -35,7 +35,7 @@ export interface Context {
   readonly hides: ReadonlySet<string>;
 }
 
-/** Places of registers whose value may be kept for the next instruction, by bit of the reuse mask. */
+/** Places of registers whose value may be kept for the next instruction, by bit of the reuse mask; layouts may say otherwise. */
 const REUSE_AT: readonly number[] = [24, 32, 64];
 /** Bits of the opcode, the guard and the control word. */
 const RESERVED: readonly [number, number][] = [
@@ -160,7 +160,7 @@ function operandsOf(row: FormRow, layout: LayoutRow | undefined, c: Context): Op
       })
       .replace(/\s*@(\w)$/, (_, at: string) => signsAt(row, at));
     const [own] = parseOperands(`${o.slot}:${placed}`, bits);
-    return { ...o, ...own, name: o.name, glued: o.glued, slot: undefined };
+    return { ...o, ...own, name: o.name, glued: o.glued, slot: undefined, reuse: layout?.reuse?.[o.slot] };
   });
 }
 
@@ -199,7 +199,7 @@ function buildOperand(o: OperandText, fields: Fields, c: Context): Operand {
   const before = fields.list.length;
   const used: Used[] = [];
   const atom = (a: AtomText, own?: Condition): Atom => {
-    const built = buildAtom(a, o.name, fields, c);
+    const built = buildAtom(a, o, fields, c);
     used.push(
       { field: built.field, kind: a.kind, inverted: a.inverted },
       ...built.signs.map((s) => ({ field: s.field, kind: 'sign' as const })),
@@ -261,7 +261,7 @@ function nothing(used: readonly Used[], said: string, c: Context): { field: numb
   });
 }
 
-function buildAtom(a: AtomText, name: string, fields: Fields, c: Context): Atom {
+function buildAtom(a: AtomText, { name, reuse: own }: OperandText, fields: Fields, c: Context): Atom {
   let names: readonly (string | null)[] | undefined;
   if (a.values !== undefined) {
     names = c.values.get(a.values);
@@ -289,7 +289,7 @@ function buildAtom(a: AtomText, name: string, fields: Fields, c: Context): Atom 
     inverted: a.inverted,
     signs: a.signs.map((s) => buildSign(s, name, fields)),
     suffixes: a.suffixes.map((s) => buildSuffix(s, fields)),
-    reuse: reuse < 0 ? null : reuse,
+    reuse: a.kind === 'R' && own !== undefined ? own : reuse < 0 ? null : reuse,
   };
 }
 

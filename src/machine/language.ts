@@ -70,6 +70,8 @@ export interface OperandText {
   readonly name: string;
   /** A blank, not a comma, stands before it in the vendor's text. */
   readonly glued: boolean;
+  /** Bit of the reuse mask, where the layout says it. */
+  readonly reuse?: number;
   /** Of one that the layout gives: its name alone. */
   readonly slot?: string;
   /** Fixed text, such as `PR`. */

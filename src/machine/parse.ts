@@ -31,6 +31,7 @@ export const NO_CONTROL: Control = {
   reuse: 0,
 };
 
+const REUSE = '.reuse';
 /** Most combinations of fields without text that are tried. */
 const MOST_HIDDEN = 256;
 
@@ -83,6 +84,12 @@ function* parseBody(
       for (const t of reader.operands(form.operands, operands, s))
         for (const values of reader.completed(t.values)) yield { values, reuse: t.reuse };
 }
+
+/** Takes `.reuse` behind a register. */
+const reused = (a: Atom, s: Step): Step =>
+  a.reuse !== null && s.rest.startsWith(REUSE)
+    ? { ...s, reuse: s.reuse | (1 << a.reuse), rest: s.rest.slice(REUSE.length) }
+    : s;
 
 class Reader {
   private readonly machine: Machine;
@@ -183,7 +190,7 @@ class Reader {
       if (!s.rest.startsWith(before)) continue;
       for (const t of this.value(a, { ...signed, rest: s.rest.slice(before.length) }))
         if (t.rest.startsWith(after))
-          yield* this.suffixes(a.suffixes, { ...t, rest: t.rest.slice(after.length) });
+          yield* this.suffixes(a.suffixes, reused(a, { ...t, rest: t.rest.slice(after.length) }));
     }
   }
 
@@ -204,10 +211,10 @@ class Reader {
   /** The value of an atom at the beginning of the text. */
   private *value(a: Atom, s: Step): Generator<Step> {
     const field = this.form.fields[a.field];
-    const set = (value: number, length: number, reuse = 0): Step[] => {
+    const set = (value: number, length: number): Step[] => {
       const raw = a.inverted ? 2 ** field.bits - 1 - value : value;
       const next = this.with(s, a.field, raw, s.rest.slice(length));
-      return next === null ? [] : [{ ...next, reuse: next.reuse | reuse }];
+      return next === null ? [] : [next];
     };
     if (a.kind === 'enum') {
       for (const [value, name] of field.names!.entries())
@@ -222,12 +229,11 @@ class Reader {
         yield* set(m[1] === '' ? 0 : m[1].split(',').reduce((n, k) => n + 2 ** Number(k), 0), m[0].length);
     } else if (['u', 's', 'd', 'pc'].includes(a.kind)) yield* this.number(a, s, set);
     else {
-      const m = new RegExp(`^${a.kind}(\\d+|[A-Z])(\\.reuse)?`).exec(s.rest);
+      const m = new RegExp(`^${a.kind}(\\d+|[A-Z])`).exec(s.rest);
       if (m === null) return;
       const file = this.machine.registers.get(a.kind);
       const number = /\d/.test(m[1]) ? Number(m[1]) : m[1] === file?.letter ? file.constant : null;
-      if (number === null || (m[2] !== undefined && a.reuse === null)) return;
-      yield* set(number, m[0].length, m[2] === undefined ? 0 : 1 << a.reuse!);
+      if (number !== null) yield* set(number, m[0].length);
     }
   }
 

@@ -14,6 +14,8 @@ export interface LayoutRow {
   readonly code: number;
   readonly set?: Readonly<Record<string, number>>;
   readonly slots: Readonly<Record<string, string>>;
+  /** Bits of the reuse mask that belong to registers of slots, where they do not follow from where the registers stand. */
+  readonly reuse?: Readonly<Record<string, number>>;
 }
 
 export interface FormRow {

@@ -55,9 +55,12 @@ export function valueText(machine: Machine, a: Atom, i: Instruction, at: number,
     case 'set':
       return spell.set(bitList(value, field.bits));
   }
-  const reused = a.reuse !== null && ((i.control.reuse >> a.reuse) & 1) === 1;
-  return `${registerText(machine, a.kind, value)}${reused ? '.reuse' : ''}`;
+  return registerText(machine, a.kind, value);
 }
+
+/** `.reuse` behind a register that is kept for the next instruction. */
+export const reuseText = (a: Atom, i: Instruction): string =>
+  a.reuse !== null && ((i.control.reuse >> a.reuse) & 1) === 1 ? '.reuse' : '';
 
 /** Signs around a text: `-|R3|`. */
 export function signText(signs: Atom['signs'], i: Pick<Instruction, 'values'>, text: string): string {
@@ -111,7 +114,7 @@ export function guardText(machine: Machine, i: Instruction): string {
 /** An instruction as text. `at` is its address, to which the places that it names are relative. */
 export function instructionText(machine: Machine, i: Instruction, at: number): string {
   const atom = (a: Atom): string =>
-    `${signText(a.signs, i, valueText(machine, a, i, at, OURS))}${suffixText(a.suffixes, i)}`;
+    `${signText(a.signs, i, valueText(machine, a, i, at, OURS))}${reuseText(a, i)}${suffixText(a.suffixes, i)}`;
   const operands = i.form.operands.filter((o) => present(o.when, i)).map((o) => operandText(o, i, atom));
   const head = `${guardText(machine, i)}${i.form.name}${modifierText(i)}`;
   return operands.length === 0 ? head : `${head} ${operands.join(', ')}`;

@@ -6,6 +6,7 @@ import {
   hexText,
   modifierText,
   present,
+  reuseText,
   type Spelling,
   signText,
   suffixPresent,
@@ -47,7 +48,9 @@ function operandText(machine: Machine, o: Operand, i: Instruction, at: number): 
     const value = valueText(machine, a, i, at, THEIRS);
     const suffix = suffixText(a.suffixes, i);
     // The bars stand around the suffix of a uniform register, and before that of another.
-    return a.kind === 'UR' ? signText(a.signs, i, value + suffix) : signText(a.signs, i, value) + suffix;
+    return a.kind === 'UR'
+      ? signText(a.signs, i, value + suffix)
+      : signText(a.signs, i, value) + reuseText(a, i) + suffix;
   };
   if (o.literal !== undefined) return o.literal;
   if (o.atom !== undefined) return atom(o.atom);

@@ -1,0 +1,171 @@
+import { BinaryError, hex } from '../cubin/bytes.ts';
+import { type Member, membersOf } from '../cubin/containers.ts';
+import type { Elf } from '../cubin/elf.ts';
+import { targetName } from '../cubin/functions.ts';
+import { readCubin } from '../cubin/read.ts';
+import { ptxLines } from '../cubin/source-lines.ts';
+import { plainTarget } from '../machine/build.ts';
+import type { Machine } from '../machine/forms.ts';
+import { hasLines, type ListedFunction, listCode } from '../machine/listing.ts';
+import { wordText } from '../machine/word.ts';
+import { namesLike, readNamed, reason, Unreadable } from '../spec/node-files.ts';
+import { loadMachine, targetsOfMachines } from '../spec/node-machine.ts';
+import { codeJson, codeText, type Spelling, sectionsJson, sectionsText } from './disasm-text.ts';
+import { failWith, out } from './ui.ts';
+
+export interface DisasmOptions {
+  readonly sections?: boolean;
+  readonly lines?: boolean;
+  readonly vendor?: boolean;
+  readonly function?: string;
+  readonly sm?: string;
+  readonly json?: boolean;
+}
+
+/** A cubin of the file that was chosen. */
+interface Chosen {
+  readonly member: Member;
+  readonly bytes: Uint8Array;
+  readonly elf: Elf;
+  readonly target: string;
+}
+
+/** `orrery disasm`. */
+export async function disasm(file: string, o: DisasmOptions): Promise<void> {
+  if (o.sections === true && o.lines === true)
+    failWith('--sections shows no code, so --lines has nothing to say', 'take one of the two');
+  const all = parsed(file, '', () => membersOf(bytesOf(file)));
+  const cubins = chosenOf(file, all, o.sm);
+  if (o.lines === true && !cubins.some((c) => parsed(file, c.member.where, () => hasLines(c.elf))))
+    failWith(
+      `${file} has no tables of lines`,
+      'nvcc and ptxas write them with -lineinfo (ptxas takes those of the source from PTX that was made with it)',
+    );
+  const listed =
+    o.sections === true ? null : await Promise.all(cubins.map((c) => listedOf(file, c, o.function)));
+  if (o.function !== undefined) mustName(file, o.function, cubins);
+  if (o.json === true) {
+    const members = cubins.map((c, k) => ({
+      where: c.member.where,
+      target: c.target,
+      ...(listed === null
+        ? sectionsJson(c.elf, c.bytes)
+        : {
+            functions: codeJson(
+              c.elf,
+              listed[k].functions,
+              spellingOf(listed[k].machine, o),
+              o.lines === true,
+            ),
+          }),
+    }));
+    const others = all
+      .filter((m) => m.kind !== 'cubin')
+      .map((m) => ({ where: m.where, kind: m.kind, target: m.target, bytes: m.size }));
+    out(JSON.stringify({ version: 1, file, members, others }, null, 2));
+  } else
+    cubins.forEach((c, k) => {
+      const place = c.member.where === '' ? '' : ` ${c.member.where}`;
+      out(`${k > 0 ? '\n' : ''}${file}${place}: cubin for ${c.target}`);
+      if (listed === null) return out(sectionsText(c.elf, c.bytes));
+      const ptx = o.lines === true ? ptxLines(c.elf) : null;
+      out(codeText(listed[k].functions, spellingOf(listed[k].machine, o), ptx));
+    });
+  refuseUnknown(file, cubins, listed ?? []);
+}
+
+const spellingOf = (machine: Machine, o: DisasmOptions): Spelling => ({ machine, vendor: o.vendor === true });
+
+function bytesOf(file: string): Uint8Array {
+  try {
+    return readNamed(file, 'input');
+  } catch (e) {
+    if (e instanceof Unreadable) failWith(`cannot read ${file}: ${e.message}`);
+    const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
+    failWith(`cannot read ${file}: ${reason(e)}`, ...(missing ? namesLike(file) : []));
+  }
+}
+
+/** What a reader of binaries gives; what it finds wrong ends the command with one error. */
+function parsed<T>(file: string, where: string, read: () => T): T {
+  try {
+    return read();
+  } catch (e) {
+    if (!(e instanceof BinaryError)) throw e;
+    const part = where === '' ? file : `${file} ${where}`;
+    failWith(
+      `cannot take ${part} apart: ${e.message}`,
+      ...(e.at > 0 ? [`at byte ${hex(e.at)}`] : []),
+      ...(/\.ptx$/.test(file)
+        ? ['PTX is text for `orrery opt`; `ptxas -arch=sm_90 k.ptx -o k.cubin` makes a cubin of it']
+        : []),
+    );
+  }
+}
+
+function chosenOf(file: string, all: readonly Member[], sm: string | undefined): Chosen[] {
+  const cubins = all
+    .filter((m) => m.kind === 'cubin')
+    .map((member): Chosen => {
+      const bytes = parsed(file, member.where, () => member.content());
+      const elf = parsed(file, member.where, () => readCubin(bytes));
+      return { member, bytes, elf, target: targetName(elf) };
+    });
+  if (cubins.length === 0) {
+    const ptx = all.filter((m) => m.kind === 'ptx').map((m) => `compute_${m.target}`);
+    failWith(
+      `${file} holds no machine code${ptx.length > 0 ? `, only PTX for ${ptx.join(', ')}` : ''}`,
+      'nvcc -gencode arch=compute_90,code=sm_90 adds code for a target',
+    );
+  }
+  const chosen = cubins.filter((c) => sm === undefined || c.target === sm || plainTarget(c.target) === sm);
+  if (chosen.length === 0)
+    failWith(`${file} has no code for ${sm}`, `it has code for ${cubins.map((c) => c.target).join(', ')}`);
+  return chosen;
+}
+
+interface ListedCubin {
+  readonly machine: Machine;
+  readonly functions: readonly ListedFunction[];
+}
+
+async function listedOf(file: string, c: Chosen, name: string | undefined): Promise<ListedCubin> {
+  const machine = await loadMachine(c.target);
+  if (machine === null)
+    failWith(
+      `the machine code of ${c.target} is not known`,
+      `known are ${(await targetsOfMachines()).join(', ')}`,
+      '--sections shows what the file holds without reading its code',
+    );
+  const functions = parsed(file, c.member.where, () => listCode(c.elf, machine));
+  return { machine, functions: functions.filter((f) => name === undefined || f.fn.name === name) };
+}
+
+function mustName(file: string, name: string, cubins: readonly Chosen[]): void {
+  const names = new Set(
+    cubins.flatMap((c) =>
+      c.elf.sections.flatMap((s) => (s.content.kind === 'code' ? [s.name.slice('.text.'.length)] : [])),
+    ),
+  );
+  if (!names.has(name)) failWith(`${file} has no function '${name}'`, `it has ${[...names].join(', ')}`);
+}
+
+/** Most words of no form that are named one by one. */
+const MOST_NAMED = 20;
+
+/** Ends the command with an error where a word is of no form: what is not known is never passed over. */
+function refuseUnknown(file: string, cubins: readonly Chosen[], listed: readonly ListedCubin[]): void {
+  const unknown = listed.flatMap(({ functions }, k) =>
+    functions.flatMap(({ fn, code }) =>
+      code
+        .filter((i) => i.instruction === null)
+        .map((i) => `${cubins[k].target} ${fn.name} ${hex(i.address)}: ${wordText(i.word)}: ${i.why}`),
+    ),
+  );
+  if (unknown.length === 0) return;
+  failWith(
+    `${file}: ${unknown.length} instruction word${unknown.length > 1 ? 's are' : ' is'} not known`,
+    ...unknown.slice(0, MOST_NAMED),
+    ...(unknown.length > MOST_NAMED ? [`and ${unknown.length - MOST_NAMED} more`] : []),
+  );
+}

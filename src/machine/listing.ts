@@ -1,0 +1,115 @@
+import { BinaryError } from '../cubin/bytes.ts';
+import { SHT } from '../cubin/codes.ts';
+import type { Elf } from '../cubin/elf.ts';
+import { type CubinFunction, functionsOf, symbolsOf } from '../cubin/functions.ts';
+import {
+  type LineEntry,
+  type LineTable,
+  placeAt,
+  type SourcePlace,
+  sourceLines,
+} from '../cubin/source-lines.ts';
+import { type Control, controlOf } from './control.ts';
+import { decode, type Instruction, whyUnknown } from './decode.ts';
+import type { Machine } from './forms.ts';
+import { WORD_BYTES } from './text.ts';
+import type { Word } from './word.ts';
+
+/*
+ * The code of a cubin, instruction by instruction.
+ */
+
+/** A word of the code. */
+export interface Listed {
+  /** In bytes from the beginning of the function. */
+  readonly address: number;
+  readonly word: Word;
+  readonly control: Control;
+  /** null: the word is of no form that is known. */
+  readonly instruction: Instruction | null;
+  /** If it is not known: why. */
+  readonly why?: string;
+  /** What a linker or the driver writes into it: symbols, each with what is added to its address. */
+  readonly relocations: readonly { readonly symbol: string; readonly addend: number }[];
+  /** Where it comes from, by table; absent where no table says it. */
+  readonly places: Readonly<Partial<Record<LineTable, SourcePlace>>>;
+}
+
+export interface ListedFunction {
+  readonly fn: CubinFunction;
+  /** Every word of its code, padding included. */
+  readonly code: readonly Listed[];
+}
+
+const TABLES: readonly LineTable[] = ['source', 'ptx'];
+
+/** Whether a cubin has a table of lines. */
+export const hasLines = (elf: Elf): boolean => TABLES.some((t) => sourceLines(elf, t).size > 0);
+
+/**
+ * The functions of a cubin.
+ *
+ * @throws BinaryError where code is no sequence of words, or a table of lines means nothing
+ */
+export function listCode(elf: Elf, machine: Machine): ListedFunction[] {
+  for (const s of elf.sections)
+    if (s.type === SHT.progbits && s.name.startsWith('.text.') && s.content.kind === 'bytes')
+      throw new BinaryError(
+        `the section ${s.name} has ${s.content.bytes.length} bytes: instructions have ${WORD_BYTES} each`,
+        0,
+      );
+  const lines = TABLES.map((table) => ({ table, entries: sourceLines(elf, table) }));
+  const relocations = relocationsOf(elf);
+  return functionsOf(elf).map((fn) => {
+    const own = lines.flatMap(({ table, entries }) => {
+      const list = entries.get(fn.section);
+      return list === undefined ? [] : [{ table, list }];
+    });
+    const code: Listed[] = [];
+    for (let k = 0; k < fn.words.length; k += 4) {
+      const word: Word = [fn.words[k], fn.words[k + 1], fn.words[k + 2], fn.words[k + 3]];
+      const address = (k / 4) * WORD_BYTES;
+      const instruction = decode(machine, word);
+      code.push({
+        address,
+        word,
+        control: controlOf(word),
+        instruction,
+        ...(instruction === null && { why: whyUnknown(machine, word) }),
+        relocations: relocations.get(fn.section)?.get(address) ?? [],
+        places: placesAt(own, address),
+      });
+    }
+    return { fn, code };
+  });
+}
+
+function placesAt(
+  tables: readonly { readonly table: LineTable; readonly list: readonly LineEntry[] }[],
+  address: number,
+): Listed['places'] {
+  const out: Partial<Record<LineTable, SourcePlace>> = {};
+  for (const { table, list } of tables) {
+    const place = placeAt(list, address);
+    if (place !== null) out[table] = place;
+  }
+  return out;
+}
+
+/** Relocations of code: section -> address of the instruction -> what is put there. */
+function relocationsOf(elf: Elf): Map<number, Map<number, { symbol: string; addend: number }[]>> {
+  const symbols = symbolsOf(elf);
+  const out = new Map<number, Map<number, { symbol: string; addend: number }[]>>();
+  for (const s of elf.sections) {
+    if (s.content.kind !== 'relocations' || elf.sections[s.info]?.content.kind !== 'code') continue;
+    const own = out.get(s.info) ?? new Map<number, { symbol: string; addend: number }[]>();
+    for (const r of s.content.relocations) {
+      const address = r.offset - (r.offset % WORD_BYTES);
+      const list = own.get(address) ?? [];
+      list.push({ symbol: symbols[r.symbol]?.name ?? '', addend: r.addend ?? 0 });
+      own.set(address, list);
+    }
+    out.set(s.info, own);
+  }
+  return out;
+}
