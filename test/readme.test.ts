@@ -23,9 +23,11 @@ import { WARM } from './support/warm.ts';
 const READMES = [
   'README.md',
   'pipelines/isa/README.md',
+  'pipelines/machine/README.md',
   'pipelines/recipes/README.md',
   'pipelines/rules/README.md',
   'src/analysis/README.md',
+  'src/cubin/README.md',
   'src/engine/README.md',
   'src/engine/fidelity/README.md',
   'src/judge/README.md',

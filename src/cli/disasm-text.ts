@@ -1,7 +1,7 @@
 import { hex } from '../cubin/bytes.ts';
 import { SHF, SHT } from '../cubin/codes.ts';
-import type { Content } from '../cubin/contents.ts';
-import type { Elf } from '../cubin/elf.ts';
+import type { Content, ElfSymbol } from '../cubin/contents.ts';
+import type { Elf, Section } from '../cubin/elf.ts';
 import { type CubinFunction, functionsOf, symbolsOf } from '../cubin/functions.ts';
 import { attributeText } from '../cubin/info.ts';
 import { readRawElf } from '../cubin/read.ts';
@@ -181,6 +181,16 @@ const flagsText = (flags: number): string =>
     .map(([, letter]) => letter)
     .join('');
 
+/** Attributes in words. Those of `.nv.compat` have codes of their own, whose names are not known. */
+const attributeTexts = (s: Section, symbols: readonly ElfSymbol[]): string[] =>
+  s.content.kind !== 'attributes'
+    ? []
+    : s.content.attributes.map((a) =>
+        s.type === SHT.compat && a.bytes === undefined
+          ? `${hex(a.code)} ${a.value}`
+          : attributeText(a, (k) => symbols[k]?.name ?? hex(k)),
+      );
+
 /** The table of sections, and what the attributes of the file and of each function say. */
 export function sectionsText(elf: Elf, bytes: Uint8Array): string {
   const symbols = symbolsOf(elf);
@@ -199,7 +209,7 @@ export function sectionsText(elf: Elf, bytes: Uint8Array): string {
     const fact = facts.get(s.name);
     return [
       `\n${s.name}${fact === undefined ? '' : `: ${fact}`}`,
-      ...s.content.attributes.map((a) => `  ${attributeText(a, (k) => symbols[k]?.name ?? hex(k))}`),
+      ...attributeTexts(s, symbols).map((t) => `  ${t}`),
     ];
   });
   return [
@@ -226,7 +236,7 @@ export function sectionsJson(elf: Elf, bytes: Uint8Array): object {
         info: s.info,
         holds: content.kind,
         ...(content.kind === 'attributes' && {
-          attributes: content.attributes.map((a) => attributeText(a, (k) => symbols[k]?.name ?? hex(k))),
+          attributes: attributeTexts(elf.sections[index], symbols),
         }),
       };
     }),

@@ -1,5 +1,5 @@
 import { type Control, controlOf } from './control.ts';
-import { type Form, GUARD, GUARD_NOT, type Machine } from './forms.ts';
+import { type Condition, type Field, type Form, GUARD, GUARD_NOT, type Machine } from './forms.ts';
 import { bitsOf, signedBitsOf, type Word } from './word.ts';
 
 /** An instruction: its form, and what stands in the fields of it. */
@@ -45,28 +45,30 @@ export function decode(machine: Machine, w: Word): Instruction | null {
   return null;
 }
 
-/** Whether values are those of an instruction: none is reserved, and what is not there has the bits of nothing. */
-export function allowed(form: Form, values: readonly number[], reuse: number): boolean {
-  for (let k = 0; k < form.fields.length; k++) {
-    const f = form.fields[k];
-    if (f.when !== undefined && !f.when(values)) {
-      if (values[k] !== f.otherwise) return false;
-    } else if (f.names !== undefined && typeof f.names[values[k]] !== 'string') return false;
-  }
-  return reuse === 0 || (reuse & ~reusable(form)) === 0;
+/** Longer numbers are distances in code, which no code has: a double would not hold them all. */
+const MOST_BITS = 48;
+
+/** Whether a field may have this value beside the others. */
+function fits(f: Field, value: number, values: readonly number[]): boolean {
+  if (f.when !== undefined && !f.when(values)) return value === f.otherwise;
+  if (f.names !== undefined) return typeof f.names[value] === 'string';
+  return f.bits <= MOST_BITS || Math.abs(value) < 2 ** MOST_BITS;
 }
 
-const reusableBits = new WeakMap<Form, number>();
+/** Whether values are those of an instruction: none is reserved, and what is not there has the bits of nothing. */
+export function allowed(form: Form, values: readonly number[], reuse: number): boolean {
+  for (let k = 0; k < form.fields.length; k++) if (!fits(form.fields[k], values[k], values)) return false;
+  return reuse === 0 || (reuse & ~reusable(form, values)) === 0;
+}
 
-/** Bits of the reuse mask whose places hold registers in this form. */
-function reusable(form: Form): number {
-  let mask = reusableBits.get(form);
-  if (mask === undefined) {
-    mask = 0;
-    for (const o of form.operands)
-      for (const a of [o.atom, ...(o.terms ?? []).map((t) => t.atom)])
-        if (a?.reuse !== undefined && a.reuse !== null) mask |= 1 << a.reuse;
-    reusableBits.set(form, mask);
+/** Bits of the reuse mask whose places hold registers in an instruction with these values. */
+function reusable(form: Form, values: readonly number[]): number {
+  const present = (when: Condition | undefined): boolean => when === undefined || when(values);
+  let mask = 0;
+  for (const o of form.operands) {
+    if (!present(o.when)) continue;
+    for (const t of o.atom === undefined ? (o.terms ?? []) : [{ atom: o.atom }])
+      if (t.atom.reuse !== null && present('when' in t ? t.when : undefined)) mask |= 1 << t.atom.reuse;
   }
   return mask;
 }
@@ -87,11 +89,7 @@ export function whyUnknown(machine: Machine, w: Word): string {
     if (wrong.length > 0)
       return `${f.name} does not explain bit${wrong.length > 1 ? 's' : ''} ${wrong.join(', ')}`;
     const values = valuesOf(f, w);
-    const bad = f.fields.find((x, k) =>
-      x.when !== undefined && !x.when(values)
-        ? values[k] !== x.otherwise
-        : x.names !== undefined && typeof x.names[values[k]] !== 'string',
-    );
+    const bad = f.fields.find((x, k) => !fits(x, values[k], values));
     if (bad === undefined) return `${f.name} has no register where one is to be reused`;
     return `${f.name} has no ${bad.name} of ${values[f.fields.indexOf(bad)]} here`;
   });

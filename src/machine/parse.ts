@@ -57,7 +57,9 @@ export function parseInstruction(
     const guard = number === undefined || number === 'T' ? constant : Number(number);
     for (const { values, reuse } of parseBody(machine, form, body, at)) {
       const i = { form, values, guard, guardNot: not === '!', control: { ...control, reuse } };
-      if (instructionText(machine, i, at) === text && decode(machine, encode(i))?.form === form) return i;
+      // A number that has no room in its field comes back as another.
+      const whole = decode(machine, encode(i));
+      if (whole?.form === form && instructionText(machine, whole, at) === text) return whole;
     }
   }
   return null;

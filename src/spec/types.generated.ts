@@ -966,6 +966,12 @@ layouts?: {
 code: number
 set?: Set
 /**
+ * Bits of the reuse mask that belong to registers of slots, where they do not follow from where the registers stand.
+ */
+reuse?: {
+[k: string]: number
+}
+/**
  * Slot of a row -> its operand. '@B' takes the signs that the row has for that place.
  */
 slots: {

@@ -28,13 +28,17 @@ function featuresOf(machine: Machine, w: Word): string[] {
 export function sampleWords(sm: string, machine: Machine, words: readonly Word[], most: number): string[] {
   const seen = new Set<string>();
   const chosen: Word[] = [];
-  for (const w of words) {
-    if (chosen.length >= most) break;
-    const news = featuresOf(machine, w).filter((f) => !seen.has(f));
-    if (news.length === 0) continue;
-    for (const f of news) seen.add(f);
-    chosen.push(w);
-  }
+  const choose = (wanted: (features: readonly string[]) => readonly string[]): void => {
+    for (const w of words) {
+      if (chosen.length >= most) return;
+      const all = featuresOf(machine, w);
+      if (wanted(all).every((f) => seen.has(f))) continue;
+      for (const f of all) seen.add(f);
+      chosen.push(w);
+    }
+  };
+  choose((f) => f.slice(0, 1));
+  choose((f) => f);
   const texts = askAll(sm, chosen);
   return chosen.map((w, k) => `${wordText(w)} ${addressOf(k).toString(16)} ${texts[k]}`);
 }
