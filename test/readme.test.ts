@@ -38,6 +38,7 @@ const READMES = [
   'test/foreign/README.md',
   'test/judge/README.md',
   'test/kernels/README.md',
+  'test/support/ptx-text/README.md',
 ];
 
 const present = (command: string): boolean => spawnSync(command, ['--version']).status === 0;
