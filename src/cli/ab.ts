@@ -1,4 +1,5 @@
 import { nearest } from '../ir/diagnostic.ts';
+import { shellWord } from '../ir/quote.ts';
 import { type AbResult, type KernelPair, runAb } from '../lab/ab.ts';
 import { type Arm, armsOfRange, parseArm } from '../lab/arms.ts';
 import { loadModules } from '../lab/kernels.ts';
@@ -9,7 +10,7 @@ import { abJson } from '../lab/render/json.ts';
 import { PLAIN } from '../lab/render/table.ts';
 import { loadShipped } from '../spec/node.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
-import { planWords, shellWord } from './command-line.ts';
+import { planWords } from './command-line.ts';
 import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
 import { warnOtherFunctions } from './input.ts';

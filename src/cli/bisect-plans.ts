@@ -1,10 +1,11 @@
 import { type Change, bisectPlans as search } from '../debug/bisect-plans.ts';
 import type { Judge } from '../debug/judge.ts';
+import { shellWord } from '../ir/quote.ts';
 import { type Arm, parseArm } from '../lab/arms.ts';
 import { planDifferences } from '../lab/plan-differences.ts';
 import { Plans } from '../lab/plans.ts';
 import { targetOf } from '../read.ts';
-import { planWords, shellWord } from './command-line.ts';
+import { planWords } from './command-line.ts';
 import { programFor } from './input.ts';
 import { type JudgeOptions, judgeWords } from './judges.ts';
 import { baseOf } from './lab.ts';

@@ -1,11 +1,12 @@
 import { type Finding, type NoFinding, bisect as search, workersOf } from '../debug/bisect.ts';
 import type { Judge, Subject } from '../debug/judge.ts';
 import { type Fn, sourceOf } from '../ir/program.ts';
+import { shellWord } from '../ir/quote.ts';
 import { printFn, printInstr } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
 import { lineOf } from '../spec/node.ts';
 import type { PlanPairOptions } from './bisect-plans.ts';
-import { planWords, shellWord } from './command-line.ts';
+import { planWords } from './command-line.ts';
 import { unifiedDiff } from './diff.ts';
 import { runsForeign } from './foreign-rules.ts';
 import { planFor, programFor, readText } from './input.ts';

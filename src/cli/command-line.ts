@@ -1,8 +1,5 @@
+import { shellWord } from '../ir/quote.ts';
 import type { PlanOptions } from './options.ts';
-
-/** A word as a shell takes it for one. A tilde stays as it is only where no shell puts a home folder: behind a letter or digit. */
-export const shellWord = (w: string): string =>
-  /^(?:[\w./:=@%+,-]|(?<=\w)~)+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`;
 
 const one = (name: string, v: string | undefined): string[] => (v === undefined ? [] : [name, shellWord(v)]);
 const each = (name: string, v: readonly string[] | undefined): string[] =>
@@ -25,4 +22,5 @@ export const planWords = (o: PlanOptions, foreign = (o.rules ?? []).length > 0):
   ...each('--rules', o.rules),
   ...(foreign && (o.forceRules ?? false) !== false ? ['--force-rules'] : []),
   ...one('--profile', o.profile),
+  ...each('--allow-path', o.allowPath),
 ];

@@ -3,7 +3,7 @@ import { METRICS } from '../lab/metrics.ts';
 import { loadShipped } from '../spec/node.ts';
 import { MAX_LEVEL } from '../spec/specs.ts';
 import { targetsOf } from '../spec/targets.ts';
-import { failWith, out } from './ui.ts';
+import { failWith, out, outExactly } from './ui.ts';
 
 /** What may follow an option. */
 const AFTER: Readonly<Record<string, Kind>> = {
@@ -77,8 +77,10 @@ export async function completion(
     failWith(`there is no completion for '${shell}'`, `shells are ${SHELLS.join(', ')}`);
   const words = await names();
   const commands = commandsOf(program);
-  if (shell === 'fish') return out(fish(commands, words));
-  out(`${shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}${bash(commands, words)}`);
+  if (shell === 'fish') return outExactly(fish(commands, words));
+  outExactly(
+    `${shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}${bash(commands, words)}`,
+  );
 }
 
 /** Commands, each with its options and commands of its own. */

@@ -4,6 +4,7 @@ import { RecipeManager } from '../engine/recipe-manager.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { percent } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
+import { printable } from './colours.ts';
 import { keepInputs, makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
 import { plansFor, warnOtherFunctions } from './input.ts';
 import { jobsOf } from './jobs.ts';
@@ -132,7 +133,7 @@ export function taskRunner(o: OptOptions, planOf = plansFor(o)): TaskRunner {
       optimized = await optimize(file, { ...o, output, traceEvents: trace }, detailed, planOf, recipes);
     });
     // The account names the file.
-    const heading = named && !detailed && printed.err !== '' ? `${pcErr.bold(file)}\n` : '';
+    const heading = named && !detailed && printed.err !== '' ? `${printable(pcErr.bold(file))}\n` : '';
     return { ...printed, err: `${heading}${printed.err}`, optimized };
   };
   return { run, close: () => user.release() };

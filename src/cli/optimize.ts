@@ -31,7 +31,19 @@ import {
 import { type Limited, percentOf } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson, lineText } from './report.ts';
-import { columnsOf, duration, err, failWith, grouped, out, pc, pcErr, show, uncoloured } from './ui.ts';
+import {
+  columnsOf,
+  duration,
+  err,
+  failWith,
+  grouped,
+  out,
+  outExactly,
+  pc,
+  pcErr,
+  show,
+  uncoloured,
+} from './ui.ts';
 import { placeOf, type WatchOptions, watchOf } from './watch.ts';
 
 export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
@@ -325,7 +337,7 @@ async function usesOf(
 
 /** Writes a result: to standard output, or whole to a file. */
 function write(text: string, file: string | undefined): void {
-  if (file === undefined || file === STANDARD_OUTPUT) return out(text);
+  if (file === undefined || file === STANDARD_OUTPUT) return outExactly(text);
   writeWhole(file, text);
 }
 

@@ -4,9 +4,10 @@ import { attempt, outcome } from '../debug/attempt.ts';
 import { type Judge, openWorlds, openWorldsAsLongAs, type Subject, type Verdict } from '../debug/judge.ts';
 import { isFault, type Reduced, reduceProgram, sizeOf } from '../debug/reduce.ts';
 import { type ReducedPlan, reducePlan } from '../debug/reduce-plan.ts';
+import { shellWord, visible, yamlScalar } from '../ir/quote.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
-import { planWords, shellWord } from './command-line.ts';
+import { planWords } from './command-line.ts';
 import { keepInputs, STANDARD_INPUT, writeWhole } from './files.ts';
 import { runsForeign } from './foreign-rules.ts';
 import { planFor, programFor, readText, sourceOf } from './input.ts';
@@ -86,7 +87,7 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
   const comment = module === null ? ';' : '//';
   const last = { ...best.subject, plan: reducedPlan?.plan ?? plan };
   const { kind } = await outcome(last, failing.judge, isFault(failure));
-  const header = `${comment} ${kind}\n${comment} ${again}\n`;
+  const header = `${comment} ${visible(kind)}\n${comment} ${visible(again)}\n`;
   if (reducedPlan?.order != null) writeWhole(orderFile, orderText(reducedPlan.order, failure));
   writeWhole(output, `${header}${best.text}`);
 
@@ -179,14 +180,14 @@ function commandFor(output: string, options: PlanOptions, o: ReduceOptions, plan
 /** An order as a file. */
 function orderText(data: Readonly<Record<string, unknown>>, failure: Verdict): string {
   const lines = [
-    `# The fewest phases with which this happens: ${failure.kind}`,
+    `# The fewest phases with which this happens: ${visible(failure.kind)}`,
     'kind: order',
-    `title: ${String(data.title)}`,
+    `title: ${yamlScalar(String(data.title))}`,
   ];
   if (data.extends !== undefined) {
     const from = String(data.extends);
     const path = /\.ya?ml$|[/\\]/.test(from) ? resolvePath(from) : from;
-    lines.push(`extends: ${JSON.stringify(path)}`, 'edits:');
+    lines.push(`extends: ${yamlScalar(path)}`, 'edits:');
     for (const e of data.edits as readonly { drop: string }[]) lines.push(`  - { drop: ${e.drop} }`);
   } else {
     lines.push('phases:');

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { shellWord } from './command-line.ts';
+import { shellWord } from '../ir/quote.ts';
 import { readText } from './files.ts';
 import type { Reproducer } from './reproducer.ts';
 import { CliExit, failWith, out, pc } from './ui.ts';

@@ -1,13 +1,14 @@
 import { join, relative, resolve, sep } from 'node:path';
+import { shellWord } from '../ir/quote.ts';
 import { githubWorkflow, MOST_MATRIX_JOBS } from '../lab/emit/github.ts';
-import { jobName, mergeCommand, type ShardedSweep, shellWord } from '../lab/emit/job.ts';
+import { jobName, mergeCommand, type ShardedSweep } from '../lab/emit/job.ts';
 import { kubernetesJob } from '../lab/emit/kubernetes.ts';
 import { slurmScript } from '../lab/emit/slurm.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import type { CacheOptions } from './cache.ts';
 import { writeWhole } from './files.ts';
 import { loadSweep } from './sweep-setup.ts';
-import { err, failWith, out } from './ui.ts';
+import { err, failWith, outExactly } from './ui.ts';
 
 const ENGINES = ['slurm', 'k8s', 'github'] as const;
 type Engine = (typeof ENGINES)[number];
@@ -51,7 +52,7 @@ export async function emitSweep(file: string, stem: string, jobs: number, o: Emi
       : engine === 'k8s'
         ? kubernetesJob(sweep, { image: o.image ?? 'orrery', claim: o.claim ?? 'orrery' })
         : githubWorkflow(sweep);
-  if (o.output === undefined) return out(text);
+  if (o.output === undefined) return outExactly(text);
   writeWhole(o.output, text);
   const next = {
     slurm: [`sbatch --wait ${shellWord(o.output)}`, mergeCommand(sweep)],

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { shellWord } from '../ir/quote.ts';
 import { stemOf } from '../lab/files.ts';
 import { recipeOf } from '../lab/recipe.ts';
 import { sweepJson, sweepMarkdown, sweepText } from '../lab/render/sweep.ts';
@@ -103,7 +104,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   writeWhole(path, SweepFile.text(experiment, identity, ordered));
   if (shard !== null)
     return out(
-      `shard ${shard.i} of ${shard.n}: ${places.length} of ${cells.length} cells are in ${path}\norrery merge ${file} ${path} ... joins the shards`,
+      `shard ${shard.i} of ${shard.n}: ${places.length} of ${cells.length} cells are in ${path}\norrery merge ${shellWord(file)} ${shellWord(path)} ... joins the shards`,
     );
   await report(setup, ordered, stem, o, `${path} (${cells.length} cells, ${before} of them from before)`);
 
@@ -190,6 +191,6 @@ async function writeBest(setup: SweepSetup, r: SweepReport, stem: string, path: 
   if (files.order !== null) writeWhole(orderFile, files.order);
   const options = files.options.length === 0 ? '' : ` ${files.options.join(' ')}`;
   return files.same
-    ? `recipe:  ${path}; try it: orrery ab base recipe:${path}${options} --kernels ...`
+    ? `recipe:  ${path}; try it: orrery ab base ${shellWord(`recipe:${path}`)}${options} --kernels ...`
     : `recipe:  ${path}; it does not give the whole of the arm '${arm.name}'`;
 }

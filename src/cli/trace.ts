@@ -5,7 +5,7 @@ import { STANDARD_INPUT, STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { planFor, programFor, readText } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { recordingPage, webFile } from './page.ts';
-import { err, failWith, grouped, out } from './ui.ts';
+import { err, failWith, grouped, outExactly } from './ui.ts';
 import { webRequest } from './web-source.ts';
 
 /** `orrery trace FILE`: a page of its own that shows what each phase did. */
@@ -23,7 +23,7 @@ export async function trace(
   const name = file === STANDARD_INPUT ? (/^\.program /m.test(text) ? 'stdin.ori' : 'stdin.ptx') : file;
   const recording = session.recording({ file: name, text, ...(await webRequest(o, plan)) });
   const written = o.json === true ? `${JSON.stringify(recording)}\n` : recordingPage(recording);
-  if (o.output === undefined || o.output === STANDARD_OUTPUT) return out(written);
+  if (o.output === undefined || o.output === STANDARD_OUTPUT) return outExactly(written);
   writeWhole(o.output, written);
   const changed = recording.run.phases.filter((p) => p.program !== null).length;
   err(

@@ -1,37 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
-import { createColors } from 'picocolors';
 import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
 import { forgetInputs, MOST_BYTES, reason } from '../spec/node-files.ts';
+import { mayShow } from '../spec/node-paths.ts';
+import { pc, pcErr, printable, printableLine, uncoloured } from './colours.ts';
 import { atEnd, beforeEachCommand, Exit, endCommand } from './command-state.ts';
 
-/**
- * Whether colours belong on a stream: on a terminal, unless NO_COLOR says no or FORCE_COLOR says yes. That a build server
- * runs the command (`CI`) is no reason: what it prints is read by scripts there.
- */
-const coloured = (stream: NodeJS.WriteStream): boolean =>
-  (process.env.NO_COLOR ?? '') === '' &&
-  ((process.env.FORCE_COLOR ?? '') !== '' || (stream.isTTY === true && process.env.TERM !== 'dumb'));
-
-type Colours = ReturnType<typeof createColors>;
-
-/** Colours for a stream, where they belong on it at the time of the command that paints. */
-function coloursFor(stream: NodeJS.WriteStream): Colours {
-  const every = createColors(true);
-  let on = coloured(stream);
-  beforeEachCommand(() => {
-    on = coloured(stream);
-  });
-  const painters = Object.entries(every).map(([name, paint]) => [
-    name,
-    typeof paint === 'function' ? (text: string) => (on ? paint(text) : text) : paint,
-  ]);
-  return Object.fromEntries(painters) as Colours;
-}
-/** Colours for standard output. */
-export const pc = coloursFor(process.stdout);
-/** Colours for standard error. */
-export const pcErr = coloursFor(process.stderr);
+export { pc, pcErr, uncoloured };
 
 /** Ends the command with exit code 1 after the message has been printed. */
 export class CliExit extends Error {
@@ -68,16 +43,28 @@ let kept: Printed | null = null;
 
 const asLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
 
-export const out = (text: string): void => {
+/**
+ * Writes a text as it is, where standard output is no terminal: a program, a page or a script that the command was asked for. What
+ * people read goes through `out`.
+ */
+export const outExactly = (text: string): void =>
+  print(process.stdout.isTTY === true ? printable(text) : text);
+
+/** Prints a text in which nothing acts on the terminal but our colours, whatever names it holds. */
+export const out = (text: string): void => print(printable(text));
+
+function print(text: string): void {
   if (kept !== null) kept.out += asLine(text);
   else {
     answered = true;
     process.stdout.write(asLine(text));
   }
-};
+}
+
+/** The same on standard error. */
 export const err = (text: string): void => {
-  if (kept !== null) kept.err += asLine(text);
-  else process.stderr.write(asLine(text));
+  if (kept !== null) kept.err += asLine(printable(text));
+  else process.stderr.write(asLine(printable(text)));
 };
 
 /** Runs one of several tasks, one after the other, and keeps what it prints, so that it can be shown in the order of the tasks. */
@@ -96,10 +83,14 @@ export async function captured(body: () => Promise<void>): Promise<Printed & { r
 const texts = new Map<string, string>();
 export const rememberText = (file: string, text: string): void => void texts.set(file, text);
 
+/** Text of a file whose lines may be shown. */
 function textOf(file: string): string | undefined {
   if (file === '' || file.startsWith('<')) return texts.get(file);
-  const known = texts.get(file);
-  if (known !== undefined) return known;
+  const text = texts.get(file) ?? textAt(file);
+  return text !== undefined && mayShow(file) ? text : undefined;
+}
+
+function textAt(file: string): string | undefined {
   try {
     // What is no regular file has no lines to show, and may never end.
     const seen = statSync(file);
@@ -199,16 +190,11 @@ export function table(rows: readonly (readonly string[])[], align: string): stri
     .join('\n');
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes start with ESC
-const ANSI = /\u001b\[[0-9;]*m/g;
-/** A text without its colours. */
-export const uncoloured = (text: string): string => text.replace(ANSI, '');
-
 /** A text of so many columns at most. */
 export const clipped = (text: string, columns: number): string =>
   text.length <= columns ? text : `${text.slice(0, Math.max(1, columns - 1))}…`;
 
-const width = (s: string): number => [...uncoloured(s)].length;
+const width = (s: string): number => [...printableLine(s)].length;
 
 /** `1,234,567`. Avoids `Intl`, whose locale data takes longer to load than a short command takes to run. */
 export const grouped = (n: number): string => String(n).replace(/\d(?=(\d{3})+$)/g, '$&,');
@@ -248,7 +234,7 @@ export class Progress {
   private write(text: string): void {
     this.last = Date.now();
     this.shown = true;
-    process.stderr.write(`\r\u001b[K${text.slice(0, columnsOf(process.stderr) - 1)}`);
+    process.stderr.write(`\r\u001b[K${printableLine(text).slice(0, columnsOf(process.stderr) - 1)}`);
   }
 
   done(): void {

@@ -1,3 +1,5 @@
+import { visible } from './quote.ts';
+
 /** One error or warning with its place: what every front end of the project reports. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning';
@@ -49,23 +51,44 @@ export class DiagnosticError extends Error {
  *        12 | ad.s32 %r1, %r2, %r3;
  *           | ^^ did you mean 'add'?
  *
+ * Whatever names and source lines hold, each part is one line.
+ *
  * @param text the file's text for the frame, or undefined for none
  */
 export function renderDiagnostic(d: Diagnostic, text?: string): string {
-  const out = [`${d.severity}: ${d.message}`];
-  if (d.file !== '') out.push(`  --> ${d.file}${d.line > 0 ? `:${d.line}:${d.column}` : ''}`);
-  if (text !== undefined && d.line > 0) {
-    const line = (text.split('\n')[d.line - 1] ?? '').replaceAll('\t', ' ');
-    const start = Math.max(0, d.column - 60);
-    const shown = line.slice(start, start + 110);
-    const gutter = String(d.line).padStart(5);
-    const marks = '^'.repeat(Math.max(1, Math.min(d.length, shown.length - (d.column - 1 - start))));
-    out.push(`${gutter} | ${start > 0 ? '…' : ''}${shown}${start + 110 < line.length ? '…' : ''}`);
-    const pad = ' '.repeat(Math.max(0, d.column - 1 - start) + (start > 0 ? 1 : 0));
-    out.push(`      | ${pad}${marks}${d.label !== undefined ? ` ${d.label}` : ''}`);
-  } else if (d.label !== undefined) out.push(`  ${d.label}`);
-  for (const n of d.notes ?? []) out.push(`  ${n}`);
+  const out = [`${d.severity}: ${said(d.message)}`];
+  if (d.file !== '') out.push(`  --> ${said(d.file)}${d.line > 0 ? `:${d.line}:${d.column}` : ''}`);
+  if (text !== undefined && d.line > 0) out.push(...frameOf(d, text));
+  else if (d.label !== undefined) out.push(`  ${said(d.label)}`);
+  for (const n of d.notes ?? []) out.push(`  ${said(n)}`);
   return out.join('\n');
+}
+
+/** Most characters of a message or a note: a name from a file can be as long as the file. */
+const LONGEST = 2000;
+/** What a diagnostic says, in one line. */
+const said = (text: string): string => visible(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
+
+/** Columns of a source line that are shown, and how many of them may stand before the fault. */
+const [SHOWN, BEFORE] = [110, 60];
+
+/** The line of a fault, and marks below it. */
+function frameOf(d: Diagnostic, text: string): string[] {
+  const line = (text.split('\n')[d.line - 1] ?? '').replace(/\r$/, '').replaceAll('\t', ' ');
+  const start = Math.max(0, d.column - BEFORE);
+  const end = Math.min(line.length, start + SHOWN);
+  const from = Math.min(d.column - 1, end);
+  const to = Math.max(from, Math.min(from + d.length, end));
+  const [before, marked, after] = [line.slice(start, from), line.slice(from, to), line.slice(to, end)].map(
+    visible,
+  );
+  const [first, last] = [start > 0 ? '…' : '', end < line.length ? '…' : ''];
+  const gap = ' '.repeat(first.length + before.length);
+  const marks = '^'.repeat(Math.max(1, marked.length));
+  return [
+    `${String(d.line).padStart(5)} | ${first}${before}${marked}${after}${last}`,
+    `      | ${gap}${marks}${d.label !== undefined ? ` ${said(d.label)}` : ''}`,
+  ];
 }
 
 /**

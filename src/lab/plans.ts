@@ -1,5 +1,6 @@
 import { host } from '../engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { yamlScalar } from '../ir/quote.ts';
 import { withSpec } from '../spec/collect.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
@@ -146,8 +147,8 @@ const movedOrder = (order: string, moves: readonly Move[]): SpecFile => ({
 export const orderText = (order: string, moves: readonly Move[], title?: string): string =>
   [
     'kind: order',
-    ...(title === undefined ? [] : [`title: ${title}`]),
-    `extends: ${order}`,
+    ...(title === undefined ? [] : [`title: ${yamlScalar(title)}`]),
+    `extends: ${yamlScalar(order)}`,
     'edits:',
     ...moves.map((m) => `  - { move: ${m.phase}, ${m.at}: ${m.anchor} }`),
     '',

@@ -1,6 +1,7 @@
 import { dirname, join, relative, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { host } from '../engine/pipeline.ts';
+import { shellWord, visible } from '../ir/quote.ts';
 import { withSpec } from '../spec/collect.ts';
 import { MANAGER_KNOB } from '../spec/knobs.ts';
 import { makePlan, ROOT, withFiles } from '../spec/node.ts';
@@ -70,11 +71,11 @@ export async function recipeOf(
       : schemaLine('order', paths.order) + orderText(request.order, arm.moves, title);
   const options = [
     ...(order !== null
-      ? [`--order ${paths.order}`]
+      ? [`--order ${shellWord(paths.order)}`]
       : request.order === DEFAULT_ORDER
         ? []
-        : [`--order ${request.order}`]),
-    ...(request.rules ?? []).map((r) => `--rules ${r}`),
+        : [`--order ${shellWord(request.order)}`]),
+    ...(request.rules ?? []).map((r) => `--rules ${shellWord(r)}`),
   ];
   const recipe = recipeText(data, title, options, schemaLine('recipe', paths.recipe));
   const same = await Promise.all(tried.map((p) => samePlan(p, data, arm, plans)));
@@ -109,8 +110,8 @@ const recipeText = (
   head: string,
 ): string =>
   [
-    `${head}# ${title}. Found by \`orrery sweep\`.`,
-    ...(options.length > 0 ? [`# Run it with ${options.join(' ')}.`] : []),
+    `${head}# ${visible(title)}. Found by \`orrery sweep\`.`,
+    ...(options.length > 0 ? [`# Run it with ${visible(options.join(' '))}.`] : []),
     stringify(data, { lineWidth: 120 }),
   ].join('\n');
 

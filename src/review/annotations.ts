@@ -1,13 +1,8 @@
 import { relative } from 'node:path';
 import type { Diagnostic } from '../ir/diagnostic.ts';
+import { annotationProperty, annotationText, visible } from '../ir/quote.ts';
 import { brokenText } from './budget.ts';
 import type { Review } from './review.ts';
-
-// Format and escapes of workflow commands: docs.github.com, "Workflow commands for GitHub Actions", and the toolkit's
-// `command.ts`.
-const dataText = (s: string): string =>
-  s.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-const propertyText = (s: string): string => dataText(s).replaceAll(':', '%3A').replaceAll(',', '%2C');
 
 type Severity = 'error' | 'warning' | 'notice';
 const SEVERITIES: readonly Severity[] = ['error', 'warning', 'notice'];
@@ -22,11 +17,11 @@ function annotation(
 ): string {
   const at = /^(.*?)(?::(\d+))?$/.exec(place.startsWith(prefix) ? place.slice(prefix.length) : place)!;
   const properties = [
-    ...(at[1] === '' ? [] : [`file=${propertyText(relative('.', at[1]))}`]),
+    ...(at[1] === '' ? [] : [`file=${annotationProperty(relative('.', at[1]))}`]),
     ...(at[2] === undefined ? [] : [`line=${at[2]}`]),
-    `title=${propertyText(title)}`,
+    `title=${annotationProperty(title)}`,
   ];
-  return `::${severity} ${properties.join(',')}::${dataText(message)}`;
+  return `::${severity} ${properties.join(',')}::${annotationText(message)}`;
 }
 
 /**
@@ -39,7 +34,13 @@ export const faultAnnotations = (diagnostics: readonly Diagnostic[], prefix: str
     .filter((d) => d.severity === 'error')
     .map((d) => {
       const place = `${d.file}${d.line > 0 ? `:${d.line}` : ''}`;
-      return annotation('error', 'no plan', place, prefix, [d.message, ...(d.notes ?? [])].join('\n'));
+      return annotation(
+        'error',
+        'no plan',
+        place,
+        prefix,
+        [d.message, ...(d.notes ?? [])].map(visible).join('\n'),
+      );
     });
 
 /**
@@ -56,14 +57,20 @@ export function annotations(r: Review, prefix: string): string[] {
   };
   for (const f of r.faults) add('error', 'no plan', f.place, f.text);
   for (const k of r.kernels?.kernels ?? [])
-    if (!k.equal[1].ok) add('error', 'broken kernel', '', `${k.label} (${k.file}): ${k.equal[1].note}`);
+    if (!k.equal[1].ok)
+      add('error', 'broken kernel', '', visible(`${k.label} (${k.file}): ${k.equal[1].note}`));
     else if (!k.equal[0].ok)
-      add('error', 'broken kernel', '', `${k.label} (${k.file}), at the base already: ${k.equal[0].note}`);
+      add(
+        'error',
+        'broken kernel',
+        '',
+        visible(`${k.label} (${k.file}), at the base already: ${k.equal[0].note}`),
+      );
   for (const b of r.broken) add('error', 'broken limit', b.place, brokenText(b));
   for (const c of r.changes) {
     const severity = !c.alarm ? 'notice' : c.kind === 'rules' ? 'error' : 'warning';
     const message = [
-      `${c.name}: ${c.before} -> ${c.after}`,
+      visible(`${c.name}: ${c.before} -> ${c.after}`),
       ...(c.note === '' ? [] : [c.note]),
       // An annotation marks a line of the head, and what is gone has none there.
       ...(c.basePlace === '' ? [] : [`it was at ${c.basePlace}`]),

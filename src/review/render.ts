@@ -1,3 +1,4 @@
+import { markdownBlock, markdownCode, markdownText } from '../ir/quote.ts';
 import type { KernelPair } from '../lab/ab.ts';
 import { abMarkdown } from '../lab/render/ab-markdown.ts';
 import { abText } from '../lab/render/ab-text.ts';
@@ -70,27 +71,24 @@ export function reviewText(r: Review, paint: Paint, again: (k: KernelPair) => st
   return out.join('\n');
 }
 
-const plain = (s: string): string => s.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
-const code = (s: string): string => `\`${s.replaceAll('`', "'").replaceAll('|', '\\|')}\``;
-
 /** Why a change is noted, as an item of a list; what goes over several lines, as counterexamples do, is a block in it. */
 function reason(c: Change): string[] {
   const [first, ...more] = c.note.split('\n');
-  const item = `- ${code(c.name)}: ${plain([first, statedAt(c)].filter((x) => x !== '').join(' — '))}`;
-  return more.length === 0 ? [item] : [item, '', '  ```text', ...more.map((l) => `  ${l}`), '  ```', ''];
+  const item = `- ${markdownCode(c.name)}: ${markdownText([first, statedAt(c)].filter((x) => x !== '').join(' — '))}`;
+  return more.length === 0 ? [item] : [item, '', ...markdownBlock(more.join('\n'), 'text', '  '), ''];
 }
 
 /** A review as a comment on a pull request: one status line, short tables, details folded. */
 export function reviewMarkdown(r: Review): string {
-  const out = [`**${plain(reviewLine(r))}**`, '', `${code(r.base)} → ${code(r.head)}`];
-  for (const f of r.faults) out.push('', '```', f.text, '```');
+  const out = [`**${markdownText(reviewLine(r))}**`, '', `${markdownCode(r.base)} → ${markdownCode(r.head)}`];
+  for (const f of r.faults) out.push('', ...markdownBlock(f.text));
   if (r.broken.length > 0)
-    out.push('', ...r.broken.map((b) => `- **${plain(brokenText(b))}** (${plain(b.place)})`));
+    out.push('', ...r.broken.map((b) => `- **${markdownText(brokenText(b))}** (${markdownText(b.place)})`));
   if (r.changes.length > 0) {
     out.push('', '| | what | before | after | where |', '|---|---|---|---|---|');
     for (const c of r.changes)
       out.push(
-        `| ${c.alarm ? '**ALARM** ' : ''}${c.kind} | ${code(c.name)} | ${plain(c.before)} | ${plain(c.after)} | ${plain(whereText(c.where, r.plans))} |`,
+        `| ${c.alarm ? '**ALARM** ' : ''}${c.kind} | ${markdownCode(c.name)} | ${markdownText(c.before)} | ${markdownText(c.after)} | ${markdownText(whereText(c.where, r.plans))} |`,
       );
     const told = r.changes.filter((c) => c.note !== '' || statedAt(c) !== '');
     out.push('', '<details><summary>Reasons and places</summary>', '');
@@ -118,7 +116,9 @@ function bySm(r: Review): string[] {
       '',
       `<details><summary>${sm}: ${plural(own.length, 'change')}</summary>`,
       '',
-      ...own.map((c) => `- ${code(c.name)}: ${plain(`${c.before} -> ${c.after}`)} (${levels(c)})`),
+      ...own.map(
+        (c) => `- ${markdownCode(c.name)}: ${markdownText(`${c.before} -> ${c.after}`)} (${levels(c)})`,
+      ),
       '',
       '</details>',
     ];

@@ -4,6 +4,7 @@ import type { Automaton } from '../rules/automaton.ts';
 import { schemaFaults } from './faults.ts';
 import { parseYaml, placeAt, specError } from './places.ts';
 import { type Parts, type Pruned, salvage } from './salvage.ts';
+import { textFaults } from './texts.ts';
 import { yamlFaults } from './yaml-faults.ts';
 
 export { placeOf, type SpecPlace, specError } from './places.ts';
@@ -108,6 +109,8 @@ export function readSpec(
   const wrong = kindFault(f, map.kind, expect);
   if (wrong !== null) return { spec: null, diagnostics: [wrong] };
   const kind = map.kind as SpecKind;
+  const acting = textFaults(f, map, schemaOf(kind));
+  if (acting.length > 0) return { spec: null, diagnostics: acting };
   const errors = validate(kind, map, schemaOf);
   const diagnostics = schemaFaults(f, errors);
   if (diagnostics.length === 0) return { spec: { file, text, kind, data: map }, diagnostics };

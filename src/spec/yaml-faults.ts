@@ -1,4 +1,4 @@
-import type { YAMLError } from 'yaml';
+import { visit, type YAMLError } from 'yaml';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { type ParsedYaml, placeAt } from './places.ts';
 
@@ -35,6 +35,27 @@ export function yamlFaults(file: string, text: string, { doc, lines }: ParsedYam
     out.push({ severity: 'error', code: 'yaml', message, file, ...place, notes });
     if (out.length === MOST_FAULTS) break;
   }
+  return out.length > 0 ? out : circles(file, text, { doc, lines });
+}
+
+/** Aliases that stand in what they name: a document that has one never ends. */
+function circles(file: string, text: string, { doc, lines }: ParsedYaml): Diagnostic[] {
+  const out: Diagnostic[] = [];
+  visit(doc, {
+    Alias: (_, alias, above) => {
+      const named = alias.resolve(doc);
+      if (named === undefined || !above.includes(named)) return undefined;
+      const [from, to] = alias.range!;
+      out.push({
+        severity: 'error',
+        code: 'yaml',
+        message: `the alias '*${alias.source}' stands in what it names`,
+        file,
+        ...placeAt(text, lines, from, to),
+      });
+      return out.length === MOST_FAULTS ? visit.BREAK : undefined;
+    },
+  });
   return out;
 }
 

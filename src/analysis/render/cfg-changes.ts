@@ -1,6 +1,7 @@
 import type { Fn } from '../../ir/program.ts';
+import { dotString } from '../../ir/quote.ts';
 import { cfgOf } from '../cfg.ts';
-import { cfgDotBody, quoted } from './cfg-text.ts';
+import { cfgDotBody } from './cfg-text.ts';
 
 /** Control flow of one function before and after, by block ids: a block that is kept keeps its id. */
 export interface CfgChanges {
@@ -71,12 +72,12 @@ export function renderCfgChangesDot(c: CfgChanges, heads: readonly [string, stri
   const cluster = (fn: Fn, k: number): string =>
     [
       `  subgraph cluster_${k} {`,
-      `    label=${quoted(heads[k])};`,
+      `    label=${dotString(heads[k])};`,
       cfgDotBody(fn, `${'ab'[k]}_`, c).replaceAll(/^/gm, '  '),
       '  }',
     ].join('\n');
   return [
-    `digraph ${quoted(c.before.name)} {`,
+    `digraph ${dotString(c.before.name)} {`,
     '  node [shape=box, fontname="monospace"];',
     cluster(c.before, 0),
     cluster(c.after, 1),

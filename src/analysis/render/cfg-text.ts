@@ -1,4 +1,5 @@
 import type { Fn } from '../../ir/program.ts';
+import { dotString } from '../../ir/quote.ts';
 import { fallsThrough } from '../cfg.ts';
 import { analyzeControlFlow, BlockFlag, type ControlFlow } from '../control-flow.ts';
 import { loopContents, loopDepth, loopsOf, preheader } from '../loops.ts';
@@ -101,12 +102,10 @@ export function renderCfgText(fn: Fn, opts: CfgRenderOptions = {}): string {
   return out.join('\n');
 }
 
-export const quoted = (s: string): string => `"${s.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
-
 /** Control flow as a Graphviz graph; back edges are dashed, loop headers doubly framed. */
 export const renderCfgDot = (fn: Fn, opts: CfgRenderOptions = {}): string =>
   [
-    `digraph ${quoted(fn.name)} {`,
+    `digraph ${dotString(fn.name)} {`,
     '  node [shape=box, fontname="monospace"];',
     cfgDotBody(fn, '', null, opts),
     '}',
@@ -132,7 +131,7 @@ export function cfgDotBody(fn: Fn, prefix: string, marks: Marks | null, opts: Cf
     const color = marks?.block(block.id) === true ? ', color=red' : '';
     const rpo = cf.rpoNumber[b] < 0 ? 'unreachable' : `RPONum ${cf.rpoNumber[b]}`;
     // A quoted \n is Graphviz's own line break, so it is inserted after escaping.
-    const title = quoted(`bix${block.id}(${block.name || `L${block.id}`})`).slice(1, -1);
+    const title = dotString(`bix${block.id}(${block.name || `L${block.id}`})`).slice(1, -1);
     out.push(
       `  ${prefix}bix${block.id} [label="${title}\\n${rpo}, ${block.ins.length} ins"${style}${color}];`,
     );

@@ -1,4 +1,5 @@
 import type { Fn } from '../../ir/program.ts';
+import { html } from '../../ir/quote.ts';
 import { printGuarded } from '../../ir/text.ts';
 import { fallsThrough } from '../cfg.ts';
 import { analyzeControlFlow, type ControlFlow } from '../control-flow.ts';
@@ -35,7 +36,7 @@ path{fill:none;stroke:#5b6b7b;stroke-width:1.3}.k{stroke:#2b8a3e}.f{stroke:#8a5a
 export function renderCfgSvg(fn: Fn, opts: CfgSvgOptions = {}): string {
   const p = picture(fn, opts, null);
   return framed(p.width, p.height, `control flow of ${fn.name}`, [
-    `<text x="12" y="20" class="t">${xml(fn.name)}</text>`,
+    `<text x="12" y="20" class="t">${html(fn.name)}</text>`,
     ...p.parts,
   ]);
 }
@@ -55,7 +56,7 @@ export function renderCfgChangesSvg(
   const [x, y] = [picture(c.before, opts, c), picture(c.after, opts, c)];
   const side = (p: Picture, head: string, left: number): string[] => [
     `<g transform="translate(${left} 0)">`,
-    `<text x="12" y="20" class="t">${xml(`${c.before.name}, ${head}`)}</text>`,
+    `<text x="12" y="20" class="t">${html(`${c.before.name}, ${head}`)}</text>`,
     ...p.parts,
     '</g>',
   ];
@@ -71,7 +72,7 @@ export function renderCfgChangesSvg(
 
 function framed(w: number, h: number, label: string, parts: readonly string[]): string {
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}" role="img" aria-label="${xml(label)}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}" role="img" aria-label="${html(label)}">`,
     `<style>${STYLE}</style>`,
     '<defs><marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto" markerUnits="userSpaceOnUse"><path d="M0 0L8 4L0 8z" style="fill:context-stroke;stroke:none"/></marker></defs>',
     '<rect width="100%" height="100%" fill="#fbfcfd"/>',
@@ -151,10 +152,7 @@ function box(
 ): string {
   const texts = lines.map(
     (s, i) =>
-      `<text x="${PAD}" y="${PAD + 8 + i * LINE}"${i === 0 ? ' class="t"' : i === 1 ? ' class="d"' : ''} xml:space="preserve">${xml(s)}</text>`,
+      `<text x="${PAD}" y="${PAD + 8 + i * LINE}"${i === 0 ? ' class="t"' : i === 1 ? ' class="d"' : ''} xml:space="preserve">${html(s)}</text>`,
   );
   return `<g class="${cls}" transform="translate(${round(l.x[b])} ${round(l.y[b])})"><rect width="${round(boxes[b].width)}" height="${boxes[b].height}" rx="4" fill="${fill}"/>${texts.join('')}</g>`;
 }
-
-const xml = (s: string): string =>
-  s.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

@@ -1,3 +1,5 @@
+import { shellWord } from '../../ir/quote.ts';
+
 /** A sweep in parts, as input for a batch system. */
 export interface ShardedSweep {
   /** Name of the job, valid for all batch systems; see `jobName`. */
@@ -14,10 +16,6 @@ export interface ShardedSweep {
   /** Further options of each shard, as words of a POSIX shell; '' for none. */
   readonly options: string;
 }
-
-/** A text as one word of a POSIX shell (POSIX.1-2017, Shell Command Language, 2.2.2). */
-export const shellWord = (s: string): string =>
-  /^[\w@%+=:,./-]+$/.test(s) ? s : `'${s.replaceAll("'", "'\\''")}'`;
 
 /** Longest name of a Kubernetes object whose pods are named after it (RFC 1123 label: 63, minus the index and a hash). */
 const LONGEST_NAME = 45;

@@ -1,4 +1,5 @@
-import { mergeCommand, type ShardedSweep, shardCommand, shellWord } from './job.ts';
+import { shellWord } from '../../ir/quote.ts';
+import { mergeCommand, type ShardedSweep, shardCommand } from './job.ts';
 
 /**
  * A sweep as a Slurm array (sbatch(1)): one task for each shard, on machines that share the folder. A restarted task

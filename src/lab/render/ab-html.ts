@@ -1,3 +1,4 @@
+import { html } from '../../ir/quote.ts';
 import type { AbResult, KernelPair } from '../ab.ts';
 import { diffLineText } from '../lines.ts';
 import {
@@ -11,9 +12,6 @@ import {
   statusLine,
 } from './ab-words.ts';
 import { change, number, percent } from './table.ts';
-
-const html = (s: string): string =>
-  s.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 const BAR = 16;
 const NAME = 260;

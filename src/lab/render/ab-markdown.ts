@@ -1,3 +1,4 @@
+import { markdownBlock, markdownCode, markdownText, visible } from '../../ir/quote.ts';
 import type { AbResult } from '../ab.ts';
 import { diffLineText } from '../lines.ts';
 import {
@@ -15,10 +16,6 @@ import { change, number, percent } from './table.ts';
 /** Most lines shown of a diff. */
 const MOST_LINES = 60;
 
-/** A text for use in a table or a heading. */
-const plain = (s: string): string => s.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
-const code = (s: string): string => (s === '' ? '' : `\`${plain(s).replaceAll('`', "'")}\``);
-
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string[] => [
   `| ${head.join(' | ')} |`,
   `|${head.map((_, i) => (i === 0 ? '---' : '---:')).join('|')}|`,
@@ -28,17 +25,19 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 /** An A/B result as Markdown: one status line, short tables, long parts folded. */
 export function abMarkdown(r: AbResult): string {
   const out: string[] = [
-    `**${plain(statusLine(r))}**`,
+    `**${markdownText(statusLine(r))}**`,
     '',
-    `A: ${code(r.arms[0].name)}, B: ${code(r.arms[1].name)}`,
+    `A: ${markdownCode(r.arms[0].name)}, B: ${markdownCode(r.arms[1].name)}`,
     '',
   ];
   for (const d of r.differences)
-    out.push(`- ${plain(differenceText(d))}${r.unread.includes(d.name) ? ' (no phase read it)' : ''}`);
+    out.push(`- ${markdownText(differenceText(d))}${r.unread.includes(d.name) ? ' (no phase read it)' : ''}`);
   if (r.status === 'no effect') return `${out.join('\n')}\n`;
   out.push('');
   for (const w of faults(r))
-    out.push(`- **WRONG**: ${code(w.kernel)} under ${code(w.arm)}, by ${w.by}: ${plain(w.note)}`);
+    out.push(
+      `- **WRONG**: ${markdownCode(w.kernel)} under ${markdownCode(w.arm)}, by ${w.by}: ${markdownText(w.note)}`,
+    );
   if (r.equal) out.push(`Equal: ${equalityWords(r)}.`);
   out.push(
     '',
@@ -78,13 +77,13 @@ export function abMarkdown(r: AbResult): string {
       ...table(
         ['kernel', r.by.name, 'change', '', 'first phase that differs'],
         moved.map((k) => [
-          code(k.label),
+          markdownCode(k.label),
           valuesText(r, k).replace('->', '→'),
           k.values[r.by.name] === undefined ? '' : change(...k.values[r.by.name]),
           k.verdict,
           k.why === null
             ? ''
-            : plain(`${k.why.phase}${k.why.because.length > 0 ? ` (${k.why.because[0]})` : ''}`),
+            : markdownText(`${k.why.phase}${k.why.because.length > 0 ? ` (${k.why.because[0]})` : ''}`),
         ]),
       ),
       '',
@@ -95,16 +94,19 @@ export function abMarkdown(r: AbResult): string {
         const shown = k.why.diff.slice(0, MOST_LINES);
         out.push(
           '',
-          `<details><summary>${plain(k.label)}: after ${plain(k.why.phase)}</summary>`,
+          `<details><summary>${markdownText(k.label)}: after ${markdownText(k.why.phase)}</summary>`,
           '',
-          `A ${plain(k.why.a)}; B ${plain(k.why.b)}`,
+          `A ${markdownText(k.why.a)}; B ${markdownText(k.why.b)}`,
           '',
-          '```diff',
-          ...shown.map(diffLineText),
-          ...(k.why.diff.length > shown.length
-            ? [`  ... ${k.why.diff.length - shown.length} more lines`]
-            : []),
-          '```',
+          ...markdownBlock(
+            [
+              ...shown.map((l) => visible(diffLineText(l))),
+              ...(k.why.diff.length > shown.length
+                ? [`  ... ${k.why.diff.length - shown.length} more lines`]
+                : []),
+            ].join('\n'),
+            'diff',
+          ),
           '',
           '</details>',
         );

@@ -1,3 +1,4 @@
+import { markdownCode, markdownText } from '../../ir/quote.ts';
 import type { Effect, Interaction } from '../effects.ts';
 import type { Experiment } from '../experiment.ts';
 import { decidedBy } from '../metrics.ts';
@@ -13,16 +14,29 @@ const SMALL = 5e-6;
 const isSame = (r: number): boolean => Math.abs(r - 1) < SMALL;
 const ratioText = (r: number): string => (isSame(r) ? '0' : percent(r));
 
-/** The result in a line. */
-const headline = (e: Experiment, { metrics: [first], scores, best }: SweepReport, name: string): string =>
-  `${plural(scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}; best ${decidedBy(first)}: ${name} (${ratioText(best.ratio[first.name])})`;
+/**
+ * The result in a line.
+ *
+ * @param text quotes texts, and `code` names, as the medium has it
+ */
+function headline(
+  e: Experiment,
+  { metrics: [first], scores, best }: SweepReport,
+  text: (s: string) => string,
+  code: (s: string) => string,
+): string {
+  const arms = `${plural(scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}`;
+  return `${text(`${arms}; best ${decidedBy(first)}:`)} ${code(best.name)} (${ratioText(best.ratio[first.name])})`;
+}
+
+const asIs = (text: string): string => text;
 
 /** What a sweep found, for a terminal. */
 export function sweepText(e: Experiment, r: SweepReport, paint: Paint): string {
   const first = r.metrics[0];
   const refused = r.scores.filter((s) => s.refused !== '');
   const out = [
-    ...wrapped(headline(e, r, r.best.name), WIDTH).map(paint.bold),
+    ...wrapped(headline(e, r, asIs, asIs), WIDTH).map(paint.bold),
     '',
     paint.bold('Pareto front: no arm is better in one without being worse in another'),
     scoreTable(r.front.slice(0, MOST), r, paint),
@@ -140,17 +154,17 @@ const interactionTable = (list: readonly Interaction[]): string =>
 /** What a sweep found, as Markdown. */
 export function sweepMarkdown(e: Experiment, r: SweepReport): string {
   const first = r.metrics[0];
-  const row = (cells: readonly string[]) => `| ${cells.map((c) => c.replaceAll('|', '\\|')).join(' | ')} |`;
+  const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const out = [
-    `**${headline(e, r, `\`${r.best.name}\``)}**`,
+    `**${headline(e, r, markdownText, markdownCode)}**`,
     '',
     row(['Pareto front', ...r.metrics.map((m) => m.name)]),
     `|---|${r.metrics.map(() => '---:|').join('')}`,
-    ...r.front.map((s) => row([`\`${s.name}\``, ...r.metrics.map((m) => ratioText(s.ratio[m.name]))])),
+    ...r.front.map((s) => row([markdownCode(s.name), ...r.metrics.map((m) => ratioText(s.ratio[m.name]))])),
     '',
     row(['factor', `effect on ${first.name}`, 'levels']),
     '|---|---:|---|',
-    ...r.effects.map((f) => row([f.factor, sizeText(f), levelsText(f)])),
+    ...r.effects.map((f) => row([f.factor, sizeText(f), levelsText(f)].map(markdownText))),
     ...(r.effects.length === 0 ? [] : ['', `Effects: ${howText(r).replaceAll('\n', ' ')}.`]),
   ];
   const refused = r.scores.filter((s) => s.refused !== '');
@@ -159,7 +173,7 @@ export function sweepMarkdown(e: Experiment, r: SweepReport): string {
       '',
       `<details><summary>${plural(refused.length, 'arm')} ${refused.length === 1 ? 'does' : 'do'} not count</summary>`,
       '',
-      ...refused.map((s) => `- \`${s.name}\`: ${s.refused.replaceAll('<', '&lt;')}`),
+      ...refused.map((s) => `- ${markdownCode(s.name)}: ${markdownText(s.refused)}`),
       '',
       '</details>',
     );

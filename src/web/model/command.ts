@@ -1,3 +1,4 @@
+import { shellWord } from '../../ir/quote.ts';
 import type { RunRow, Source } from '../recording.ts';
 
 const nameOf = (file: string): string => file.replace(/^.*[\\/]/, '');
@@ -8,7 +9,8 @@ export function commandOf({ file, request, documents }: Source): readonly string
   const each = (option: string, values: readonly string[]): string[] => values.flatMap((v) => [option, v]);
   return [
     'opt',
-    nameOf(file),
+    // Not an option, whatever it begins with.
+    nameOf(file).replace(/^-/, './-'),
     ...(request.level === null ? [] : [`-O${request.level}`]),
     ...(request.sm === null ? [] : ['--sm', request.sm]),
     ...(request.nvopt === undefined ? [] : ['--nvopt', String(request.nvopt)]),
@@ -23,9 +25,7 @@ export function commandOf({ file, request, documents }: Source): readonly string
 
 /** A command as one types it. */
 export const commandLine = (words: readonly string[]): string =>
-  ['orrery', ...words]
-    .map((w) => (/^[\w./=:@+,-]+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`))
-    .join(' ');
+  ['orrery', ...words].map(shellWord).join(' ');
 
 /**
  * All that it takes to do elsewhere what a page shows, in the form of the files that orrery writes where it fails:

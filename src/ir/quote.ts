@@ -1,0 +1,118 @@
+/*
+ * Text that comes from files (names, messages, source lines) in what people and programs read. Every medium has one function here; each
+ * keeps the text in its place, whatever it holds: no line break, no escape sequence, no markup, no mention takes effect. JSON needs none.
+ */
+
+/**
+ * Characters that act on what is around them, or hide: controls (C0, DEL, C1), line and paragraph separators, marks of direction, tags,
+ * joiners, fillers, and halves of characters (Unicode 16, categories Cc, Cf, Zl, Zp and Cs, and Default_Ignorable_Code_Point).
+ */
+const ACTING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
+/** Any of these may be among them; most texts have none. */
+const UNUSUAL = /[^\x20-\x7e]/;
+const UNUSUAL_IN_LINES = /[^\n\t\x20-\x7e]/;
+
+const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** A character as JSON escapes it. */
+const escaped = (c: string): string =>
+  SHORT[c] ??
+  Array.from({ length: c.length }, (_, i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');
+
+/** A text in one line, for terminals and logs: what would act or hide is shown as an escape, as in JSON. */
+export const visible = (text: string): string => (UNUSUAL.test(text) ? text.replace(ACTING, escaped) : text);
+
+/** The same for a text of several lines, which keeps its line breaks and tabs. */
+export const visibleLines = (text: string): string =>
+  UNUSUAL_IN_LINES.test(text)
+    ? text.replace(ACTING, (c) => (c === '\n' || c === '\t' ? c : escaped(c)))
+    : text;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** A text in HTML, SVG or XML: between tags, or as the value of an attribute in quotes. */
+export const html = (text: string): string => visible(text).replace(/[&<>"']/g, (c) => ENTITIES[c]);
+
+/** The same for a text of several lines, in an element that keeps them. */
+export const htmlLines = (text: string): string => visibleLines(text).replace(/[&<>"']/g, (c) => ENTITIES[c]);
+
+/** A space without width. GitHub finds mentions, references, addresses and emoji in the text that it has rendered, entities and all. */
+const APART = '&#8203;';
+const entity = (c: string): string => ENTITIES[c] ?? `&#${c.codePointAt(0)};`;
+
+/** What GitHub's Markdown takes for something else than text: in turn, markup anywhere, and at the beginning; what it links or replaces. */
+const MARKUP =
+  /([&<>\\`*[\]|~$]|(?<![a-z0-9])_|_(?![a-z0-9])|^[-+=])|[@#]|\b(?:gh(?=-\d)|www(?=\.))|:(?=\/\/|[\w+-]+:)|^\d+(?=[.)])/gi;
+
+/**
+ * A text in a paragraph, a heading or a cell of a table of GitHub's Markdown (GFM 0.29, and what GitHub links beside: mentions, issues,
+ * addresses, emoji, formulas).
+ */
+export const markdownText = (text: string): string =>
+  visible(text)
+    .trim()
+    .replace(MARKUP, (found, markup?: string) => (markup === undefined ? found + APART : entity(found)));
+
+/** A name in GitHub's Markdown: as code, where nothing is linked. In a cell of a table too, whoever reads it. */
+export function markdownCode(text: string): string {
+  const shown = visible(text);
+  if (shown === '') return '';
+  // How a table divides what is between backticks differs between readers.
+  if (/^[^`|\\]+$/.test(shown) && shown.trim() !== '') return `\`${shown}\``;
+  return `<code>${shown.replace(/[^a-z0-9 /-]|^ | $/giu, entity).replaceAll('&#64;', `&#64;${APART}`)}</code>`;
+}
+
+/**
+ * A text of several lines in GitHub's Markdown: a block of code, whose fence is longer than any in it.
+ *
+ * @param language as GitHub names it, such as `diff`; '' for none
+ * @param indent spaces before each line, in an item of a list
+ * @returns the lines
+ */
+export function markdownBlock(text: string, language = '', indent = ''): string[] {
+  const shown = visibleLines(text);
+  let longest = 2;
+  for (const [run] of shown.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length);
+  const fence = '`'.repeat(longest + 1);
+  return [`${fence}${language}`, ...shown.split('\n'), fence].map((l) => indent + l);
+}
+
+/**
+ * The message of a workflow command of GitHub Actions, in several lines if it has them (format and escapes: docs.github.com, "Workflow
+ * commands for GitHub Actions", and the toolkit's `command.ts`).
+ */
+export const annotationText = (text: string): string =>
+  visibleLines(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+
+/** A property of a workflow command of GitHub Actions, such as a file or a title. */
+export const annotationProperty = (text: string): string =>
+  annotationText(visible(text)).replaceAll(':', '%3A').replaceAll(',', '%2C');
+
+/**
+ * A text as one word of a POSIX shell (POSIX.1-2017, Shell Command Language, 2.2), of bash and zsh where it holds characters that act. A tilde stays as it is only where no shell puts a home folder: behind a letter or digit.
+ */
+export function shellWord(word: string): string {
+  if (/^(?:[\w./:=@%+,-]|(?<=\w)~)+$/.test(word)) return word;
+  if (visible(word) === word) return `'${word.replaceAll("'", "'\\''")}'`;
+  return `$'${[...word.replace(/['\\]/g, '\\$&')].map((c) => (visible(c) === c ? c : octal(c))).join('')}'`;
+}
+
+/** The bytes of a character as the escapes of `$'...'`. */
+const octal = (c: string): string =>
+  [...new TextEncoder().encode(c)].map((b) => `\\${b.toString(8).padStart(3, '0')}`).join('');
+
+/** A text as a string of Graphviz' DOT language: its escapes for labels too (`\N` is the name of the node) stand for themselves. */
+export const dotString = (text: string): string =>
+  `"${visible(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+
+/** A text as a scalar of YAML, in a line of its own (1.2, which takes JSON's strings). */
+export const yamlScalar = (text: string): string =>
+  /^[a-z](?:[\w ()%+./-]|,(?= ))*$/i.test(text) && !/ $|^(?:true|false|null|y|n|yes|no|on|off)$/i.test(text)
+    ? text
+    : JSON.stringify(text).replace(ACTING, (c) => (c === '\n' ? c : escaped(c)));

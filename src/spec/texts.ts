@@ -1,0 +1,65 @@
+import type { Diagnostic } from '../ir/diagnostic.ts';
+import { specError } from './places.ts';
+
+/*
+ * What texts in a spec may hold. Reports, scripts and comments on pull requests print them, so they are single lines, and nothing in them
+ * acts on what prints them. Programs and expressions, whose schema states what they are (`contentMediaType`), have several lines.
+ */
+
+type Path = readonly (string | number)[];
+
+/** Controls, line separators, marks that turn the direction of a text, tags, and halves of characters. */
+const ACTING = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
+/** The same without line breaks and tabs. */
+const ACTING_IN_LINES = new RegExp(ACTING.source.replace('[', '(?![\\n\\t])['), 'u');
+
+/** Most faults of one text: who wrote one such text by accident wrote more. */
+const MOST_FAULTS = 10;
+
+/** Names of the properties of a schema that hold several lines. */
+function severalLines(schema: unknown, out = new Set<string>()): ReadonlySet<string> {
+  if (schema === null || typeof schema !== 'object') return out;
+  for (const [key, value] of Object.entries(schema)) {
+    if (value !== null && typeof value === 'object' && 'contentMediaType' in value) out.add(key);
+    severalLines(value, out);
+  }
+  return out;
+}
+
+/**
+ * Faults of the texts and keys of a spec, in file order.
+ * @param data without circles
+ */
+export function textFaults(
+  f: { readonly file: string; readonly text: string },
+  data: unknown,
+  schema: object,
+): Diagnostic[] {
+  // Most specs have no such character; a line break may be an escape too.
+  const lines = severalLines(schema);
+  const out: Diagnostic[] = [];
+  const fault = (path: Path, message: string, notes: readonly string[], key: boolean): void => {
+    if (out.length < MOST_FAULTS) out.push(specError(f, path, 'spec-text', message, { key, notes }));
+  };
+  const see = (text: string, path: Path, key: boolean): void => {
+    const [step] = path.slice(-1);
+    const inLines = !key && typeof step === 'string' && lines.has(step);
+    const at = (inLines ? ACTING_IN_LINES : ACTING).exec(inLines || key ? text : text.replace(/\n+$/, ''));
+    if (at === null) return;
+    if (at[0] === '\n')
+      fault(path, 'this text has a line break', ["'>-' folds the lines of a text into one"], key);
+    else fault(path, `this text holds the character ${at[0]}, which acts on what prints it`, [], key);
+  };
+  const walk = (value: unknown, path: Path): void => {
+    if (out.length >= MOST_FAULTS) return;
+    if (typeof value === 'string') see(value, path, false);
+    else if (Array.isArray(value)) for (const [i, x] of value.entries()) walk(x, [...path, i]);
+    else if (value !== null && typeof value === 'object')
+      for (const [key, x] of Object.entries(value)) {
+        see(key, [...path, key], true);
+        walk(x, [...path, key]);
+      }
+  };
+  walk(data, []);
+  return out;
+}
