@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -182,7 +182,8 @@ describe('results on disk', () => {
     const size = () => files().reduce((n, f) => n + statSync(f).size, 0);
     const old = new Date(Date.now() - 7_200_000);
     for (const f of files()) utimesSync(f, old, old);
-    const part = `${files()[0]}.part`;
+    const [one] = files();
+    const part = join(dirname(one), `.${basename(one)}.0123456789abcdef.part`);
     writeFileSync(part, 'begun');
     utimesSync(part, old, old);
     // The first is used again; then something new does not fit beside all of them.

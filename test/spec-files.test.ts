@@ -1,4 +1,14 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -7,6 +17,7 @@ import type { Program } from '../src/ir/program.ts';
 import { numberToHalf } from '../src/isa/floats.ts';
 import { scalarValue } from '../src/spec/launch-data.ts';
 import { loadSpec, ROOT, shippedFiles } from '../src/spec/node.ts';
+import { schemasHash, sha256, writeChecked } from '../src/spec/node-cache.ts';
 import { checkFile } from '../src/spec/node-check.ts';
 import { fitLaunch, loadLaunch } from '../src/spec/node-launch.ts';
 import { runs } from './support/size.ts';
@@ -20,7 +31,8 @@ afterAll(() => {
   if (cacheBefore === undefined) delete process.env.XDG_CACHE_HOME;
   else process.env.XDG_CACHE_HOME = cacheBefore;
 });
-const cached = () => readdirSync(join(dir, 'cache', 'orrery'));
+const kept = join(dir, 'cache', 'orrery', 'specs');
+const cached = () => readdirSync(kept);
 
 /** What is said when a file is loaded. */
 async function refused(load: () => Promise<unknown>, text: string): Promise<string> {
@@ -52,23 +64,68 @@ describe('the cache', () => {
     expect(await refused(() => loadSpec(file, 'order'), set(1))).toMatch(/kind 'knob-set', expected 'order'/);
   });
 
-  it('is read in place of the text', async () => {
-    const file = write('planted.yaml', set(3));
-    await loadSpec(file);
+  /** The path of the entry of a spec that was not there before. */
+  async function entryOf(name: string, n: number): Promise<string> {
     const before = new Set(cached());
-    write('planted.yaml', set(4));
-    await loadSpec(file);
-    const entry = cached().find((f) => !before.has(f))!;
-    const path = join(dir, 'cache', 'orrery', entry);
-    writeFileSync(
+    await loadSpec(write(name, set(n)));
+    return join(kept, cached().find((f) => !before.has(f))!);
+  }
+
+  it('is read in place of the text', async () => {
+    const path = await entryOf('read.yaml', 4);
+    // The same data in another order, under its own checksum: what is kept is what is given.
+    writeChecked(
       path,
-      JSON.stringify({ kind: 'knob-set', data: { kind: 'knob-set', knobs: { OptBudget: 99 } } }),
+      sha256(set(4)) + schemasHash(),
+      '{"data":{"knobs":{"OptBudget":99},"kind":"knob-set"},"kind":"knob-set"}',
     );
-    expect((await loadSpec(file)).data.knobs).toEqual({ OptBudget: 99 });
-    for (const damage of ['', '{', 'null', '{"kind":1}', '[]']) {
+    expect((await loadSpec(join(dir, 'read.yaml'))).data.knobs).toEqual({ OptBudget: 99 });
+  });
+
+  it('is believed as it was written alone', async () => {
+    const path = await entryOf('believed.yaml', 31);
+    const [text, other] = [readFileSync(path, 'utf8'), readFileSync(await entryOf('other.yaml', 32), 'utf8')];
+    expect(text).toContain('"OptBudget":31');
+    const changed = [
+      text.replace('31', '99'),
+      // Another's, whose checksum is right for that.
+      other,
+      text.slice(0, -1),
+      ...['', '{', 'null', '{"kind":1}', '[]', '\n'.repeat(70)],
+    ];
+    for (const damage of changed) {
       writeFileSync(path, damage);
-      expect((await loadSpec(file)).data.knobs).toEqual({ OptBudget: 4 });
+      expect((await loadSpec(join(dir, 'believed.yaml'))).data.knobs).toEqual({ OptBudget: 31 });
     }
+  });
+
+  it.skipIf(process.platform === 'win32')('is no folder that others write into, and no link', async () => {
+    const path = await entryOf('folder.yaml', 41);
+    const text = readFileSync(path, 'utf8');
+    chmodSync(kept, 0o777);
+    rmSync(path);
+    await loadSpec(join(dir, 'folder.yaml'));
+    expect(existsSync(path)).toBe(false);
+    chmodSync(kept, 0o700);
+    writeFileSync(`${path}.elsewhere`, text);
+    symlinkSync(`${path}.elsewhere`, path);
+    expect((await loadSpec(join(dir, 'folder.yaml'))).data.knobs).toEqual({ OptBudget: 41 });
+    expect(lstatSync(path).isSymbolicLink()).toBe(false);
+    rmSync(`${path}.elsewhere`);
+  });
+
+  it('holds so much, of which the oldest goes, and takes away what earlier versions left', async () => {
+    const path = await entryOf('oldest.yaml', 51);
+    const old = new Date(Date.now() - 7_200_000);
+    utimesSync(path, old, old);
+    const name = (i: number) => `${i.toString(16).padStart(64, '0')}.json`;
+    for (let i = 0; i < 500; i++) writeFileSync(join(kept, name(i)), '');
+    const left = join(kept, '..', name(1));
+    writeFileSync(left, '{}');
+    await entryOf('newest.yaml', 52);
+    expect(cached().length).toBe(500);
+    expect([path, left].filter((f) => existsSync(f))).toEqual([]);
+    for (let i = 0; i < 500; i++) rmSync(join(kept, name(i)), { force: true });
   });
 
   it('that cannot be written only costs time', async () => {

@@ -9,7 +9,7 @@ import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
 import { loadExperiment } from '../lab/experiment.ts';
-import { filesBelow } from '../lab/files.ts';
+import { filesBelow, seeFound } from '../lab/files.ts';
 import { Plans } from '../lab/plans.ts';
 import { checkPtx } from '../ptx/check.ts';
 import { checkPtxTable, type PtxDoc } from '../ptx/emit/table.ts';
@@ -55,7 +55,11 @@ export async function check(names: readonly string[], o: { json?: boolean }): Pr
 /** A file, or what can be checked in a folder and below; the folder itself where that is nothing. */
 function filesOf(name: string): string[] {
   if (!isFolder(name)) return [name];
-  const found = filesBelow(name).filter((f) => /\.(ptx|ori)$/.test(f) || (/\.ya?ml$/.test(f) && isSpec(f)));
+  const found = filesBelow(name).filter((f) => {
+    if (!/\.(ptx|ori|ya?ml)$/.test(f)) return false;
+    seeFound(name, f);
+    return !/ml$/.test(f) || isSpec(f);
+  });
   return found.length > 0 ? found : [name];
 }
 

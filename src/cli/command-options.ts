@@ -11,9 +11,17 @@ export const collect = (v: string, before: readonly string[] | undefined): reado
   v,
 ];
 
+/** Adds the option that lets files name others elsewhere. */
+export const withPaths = (c: Command): Command =>
+  c.option(
+    '--allow-path <folder>',
+    'let files name others in this folder, beside their own and the project (repeatable; ORRERY_ALLOW_PATH)',
+    collect,
+  );
+
 /** Adds the plan options to a command. */
 export function withPlan(c: Command): Command {
-  return c
+  return withPaths(c)
     .option('-O, --level <0-5>', "optimization level (default: the recipe's, or 3)")
     .option('--sm <sm_NN>', 'target; default: the one the PTX names')
     .option(

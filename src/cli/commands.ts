@@ -1,5 +1,15 @@
 import { Command } from 'commander';
-import { collect, withCache, withJudge, withPlan, withProfiledPlan, withServer } from './command-options.ts';
+import { allowPaths } from '../spec/node-paths.ts';
+import { printable } from './colours.ts';
+import {
+  collect,
+  withCache,
+  withJudge,
+  withPaths,
+  withPlan,
+  withProfiledPlan,
+  withServer,
+} from './command-options.ts';
 import { addRuleCommands } from './rule-commands.ts';
 import { answerInJson, guarded, noteUsage } from './ui.ts';
 import { ORRERY_VERSION } from './version.ts';
@@ -15,7 +25,7 @@ const program = new Command('orrery')
   .configureOutput({
     outputError: (text, write) => {
       noteUsage(text);
-      write(text);
+      write(printable(text));
     },
   })
   .addHelpText(
@@ -375,7 +385,7 @@ program
   )
   .action((base, head, o) => guarded(async () => (await import('./review.ts')).diff(base, head, o)));
 
-withCache(program.command('sweep'))
+withCache(withPaths(program.command('sweep')))
   .description('run an experiment: arms over knobs, places of phases and switches, on many kernels')
   .argument('<experiment.yaml>', 'a file of the kind experiment')
   .option(
@@ -395,8 +405,7 @@ withCache(program.command('sweep'))
   .option('--json', 'for scripts: --format json')
   .action((file, o) => guarded(async () => (await import('./sweep.ts')).sweep(file, o)));
 
-program
-  .command('merge')
+withPaths(program.command('merge'))
   .description('join the results of the shards of a sweep, and report on them as if it had been run in one')
   .argument('<experiment.yaml>', 'the experiment')
   .argument('<results...>', 'the files that its shards wrote')
@@ -476,8 +485,7 @@ A word that is not known is an error with its address and the bits that no form 
   )
   .action((file, o) => guarded(async () => (await import('./disasm.ts')).disasm(file, o)));
 
-program
-  .command('check')
+withPaths(program.command('check'))
   .description('check specs, launches, PTX or Ori files; say everything that is wrong')
   .argument('<file...>', 'YAML, PTX or Ori files; a folder stands for the specs, PTX and Ori files in it')
   .option('--json', 'for scripts')
@@ -489,6 +497,10 @@ program
   .command('start', { hidden: true })
   .description('the tour of npm start: optimize and check a bundled kernel')
   .action(() => guarded(async () => (await import('./start.ts')).start()));
+
+program.hook('preAction', (_, command) =>
+  allowPaths((command.opts() as { allowPath?: readonly string[] }).allowPath ?? []),
+);
 
 const subcommandsOf = (c: Command): readonly Command[] => c.commands;
 

@@ -1,7 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { shellWord } from '../ir/quote.ts';
 import { shownPath } from '../spec/node.ts';
-import { discard } from '../spec/node-discard.ts';
 import {
   decodeText,
   namedFiles,
@@ -11,6 +11,8 @@ import {
   reason,
   Unreadable,
 } from '../spec/node-files.ts';
+import { writtenPath } from '../spec/node-paths.ts';
+import { replaceWhole, writeNew } from '../spec/node-write.ts';
 import { situation } from './situation.ts';
 import { failWith, rememberText } from './ui.ts';
 
@@ -29,7 +31,7 @@ export function textOrFault(
     if (e instanceof Unreadable)
       return {
         fault: `cannot read ${file}: ${e.message}`,
-        notes: e.code === 'ENOTREG' ? ["'-' reads standard input"] : [],
+        notes: e.code === 'ENOTREG' ? ["'-' reads standard input"] : e.notes,
       };
     const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
     return { fault: `cannot read ${file}: ${reason(e)}`, notes: missing ? namesLike(file) : [] };
@@ -90,18 +92,20 @@ const refusal = (e: unknown): string =>
  * command with one error.
  */
 export function makeWhole(path: string, make: (aside: string) => void): void {
-  let aside = '';
   try {
     // A link stays a link; what it leads to is replaced.
-    const target = existsSync(path) ? realpathSync(path) : resolve(path);
+    const target = writtenPath(path);
     makeFolder(dirname(target));
-    aside = `${target}.${process.pid}.part`;
-    make(aside);
-    renameSync(aside, target);
+    replaceWhole(target, make);
   } catch (e) {
-    if (aside !== '') discard(aside);
-    failWith(`cannot write ${path}: ${refusal(e)}`);
+    refuseToWrite(path, e);
   }
+}
+
+/** Ends the command where a file cannot be written. */
+function refuseToWrite(path: string, e: unknown): never {
+  if (e instanceof Unreadable) failWith(`cannot write ${path}: ${e.message}`, ...e.notes);
+  failWith(`cannot write ${path}: ${refusal(e)}`);
 }
 
 /** What a file is, whatever its name; null where none can be found. */
@@ -137,7 +141,10 @@ export function keepInputs(
   }
 }
 
-/** Devices, pipes and this process's streams are written to in place: replacing them by a regular file would break the machine. */
+/**
+ * Devices, pipes and this process's streams are written to in place: replacing them by a regular file would break the machine. A link to
+ * one is none, but for those in /dev and /proc.
+ */
 function isStream(path: string): boolean {
   const known = statSync(path, { throwIfNoEntry: false });
   return (
@@ -155,17 +162,17 @@ export function writeWhole(file: string, text: string): void {
   if (!existsSync(folder))
     failWith(
       `cannot write ${file}: there is no folder '${dirname(file)}'`,
-      `\`mkdir -p ${dirname(file)}\` makes it`,
+      `\`mkdir -p ${shellWord(dirname(file))}\` makes it`,
     );
   keepInputs([file]);
   try {
-    if (isStream(file)) return writeFileSync(file, text);
+    if (isStream(file)) {
+      if (!/^\/(dev|proc)\//.test(resolve(file))) writtenPath(file);
+      return writeFileSync(file, text);
+    }
     mode = statSync(file, { throwIfNoEntry: false })?.mode;
   } catch (e) {
-    failWith(`cannot write ${file}: ${refusal(e)}`);
+    refuseToWrite(file, e);
   }
-  makeWhole(file, (aside) => {
-    writeFileSync(aside, text);
-    if (mode !== undefined) chmodSync(aside, mode & 0o777);
-  });
+  makeWhole(file, (aside) => writeNew(aside, text, mode === undefined ? undefined : mode & 0o777));
 }

@@ -17,6 +17,8 @@ export interface PlanOptions {
   readonly forceRules?: boolean | 'quiet';
   /** Profile that phase 20 gives to functions. */
   readonly profile?: string;
+  /** Folders in which files may name others. */
+  readonly allowPath?: readonly string[];
 }
 
 const NAMES: Readonly<Record<keyof PlanOptions, true>> = {
@@ -31,6 +33,7 @@ const NAMES: Readonly<Record<keyof PlanOptions, true>> = {
   rules: true,
   forceRules: true,
   profile: true,
+  allowPath: true,
 };
 
 /** The plan options among the options of a command. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { nearest } from '../ir/diagnostic.ts';
 import { currentReview, type Review, reviewsOf } from '../review/rule-reviews.ts';
 import { prove, timesLimits } from '../rules/prove/prove.ts';
@@ -12,6 +12,7 @@ import {
 } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
 import { shownPath } from '../spec/node.ts';
+import { writeReplacing } from '../spec/node-write.ts';
 import { coreJobs, jobsOf } from './jobs.ts';
 import type { PlanOptions } from './options.ts';
 import type { Proved, ProveWorker } from './prove-worker.ts';
@@ -202,8 +203,7 @@ function save(
   }
   const text = printVerdicts(next);
   if (existsSync(VERDICTS) && readFileSync(VERDICTS, 'utf8') === text) return;
-  writeFileSync(`${VERDICTS}.new`, text);
-  renameSync(`${VERDICTS}.new`, VERDICTS);
+  writeReplacing(VERDICTS, text);
 }
 
 /** How a verdict that this run did not find again is told. */

@@ -1,12 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-import { threadId } from 'node:worker_threads';
 import { faultOf } from '../debug/attempt.ts';
 import { whereOf } from '../engine/where.ts';
 import { hashText } from '../ir/hash.ts';
-import { discard } from '../spec/node-discard.ts';
 import { namedFiles } from '../spec/node-files.ts';
+import { writeReplacing } from '../spec/node-write.ts';
 import { situation } from './situation.ts';
 import { ORRERY_VERSION } from './version.ts';
 
@@ -141,14 +140,12 @@ export function writeReproducer(e: unknown): string | null {
   const name = `orrery-repro-${hashText(JSON.stringify([r.failure.kind, r.command, r.files])).slice(0, 8)}.json`;
   for (const folder of asked === undefined ? ['.', tmpdir()] : [asked]) {
     const path = join(folder, name);
-    const aside = `${path}.${process.pid}.${threadId}.part`;
     try {
       mkdirSync(folder, { recursive: true });
-      writeFileSync(aside, text);
-      renameSync(aside, path);
+      writeReplacing(path, text);
       return path;
     } catch {
-      discard(aside);
+      // The next one, or none.
     }
   }
   return null;

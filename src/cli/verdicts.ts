@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { rulesOfDoc, rulesOfGroup } from '../rules/group.ts';
@@ -8,7 +8,7 @@ import { needsReview, type Verdict, type Verdicts, verdictText } from '../rules/
 import type { Rule } from '../rules/rule.ts';
 import { type SpecFile, specError } from '../spec/document.ts';
 import { ROOT } from '../spec/node.ts';
-import { cacheFolder } from '../spec/node-cache.ts';
+import { cacheFolder, readChecked, writeChecked } from '../spec/node-cache.ts';
 import type { Plan } from '../spec/plan.ts';
 import { beforeEachCommand } from './command-state.ts';
 import { rulesOf } from './foreign-rules.ts';
@@ -35,14 +35,15 @@ function foreignFile(): string {
 /** What is kept of a rule that does not ship, and whether `--accept` takes bounds or a stated reason as enough. */
 type Kept = Verdict & { readonly accepted?: true };
 
+/** What the file is about, in its checksum: of another form, another word. */
+const ABOUT = 'verdicts';
+/** Most verdicts that are kept. */
+const MOST_KEPT = 10_000;
+
 /** Verdicts of rules that do not ship; none where they cannot be read: they can be asked for again. */
 function readForeign(): Readonly<Record<string, Kept>> {
   try {
-    const kept: unknown = JSON.parse(readFileSync(foreignFile(), 'utf8'));
-    if (kept === null || typeof kept !== 'object') return {};
-    return Object.fromEntries(
-      Object.entries(kept as Record<string, Kept>).filter(([, v]) => typeof v?.verdict === 'string'),
-    );
+    return JSON.parse(readChecked(foreignFile(), ABOUT) ?? '{}') as Record<string, Kept>;
   } catch {
     return {};
   }
@@ -86,9 +87,9 @@ export function keepForeign(found: ReadonlyMap<Rule, Verdict>, accept: boolean):
   }
   try {
     const file = foreignFile();
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(`${file}.${process.pid}`, JSON.stringify(next));
-    renameSync(`${file}.${process.pid}`, file);
+    // Those that were found last come last.
+    const kept = Object.entries(next).slice(-MOST_KEPT);
+    writeChecked(file, ABOUT, JSON.stringify(Object.fromEntries(kept)));
     return file;
   } catch (e) {
     const message = 'the verdicts cannot be kept, so other commands will not know them';

@@ -1,22 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CacheEntry, PrefixCache, ReadLists } from '../engine/cache.ts';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Isa } from '../ir/opcode.ts';
+import { evict, namesIn, tried, used } from '../spec/node-evict.ts';
 import { reason } from '../spec/node-files.ts';
+import { writeReplacing } from '../spec/node-write.ts';
 import { packBatch, unpackBatch } from './cache-batch.ts';
 import { codeHash } from './code-hash.ts';
 
@@ -36,24 +28,12 @@ export const USUAL_LIMIT = 1 << 30;
 const BATCH = 1000;
 /** Batches of one input before they are merged. */
 const MANY = 8;
-/** The time of use of a batch is updated only after this long. */
-const USED_MS = 60_000;
 /** A batch under its temporary name is left over from a killed process if it is older than this. */
 const LEFT_OVER_MS = 3_600_000;
 
 const FOLDER = /^[0-9a-f]{16}$/;
 const BATCH_FILE = /^[0-9a-f]{16}\.orc$/;
-const PART_FILE = /^[0-9a-f]{16}\.orc\.part$/;
-
-/** The result of `f`; undefined if the system refuses the operation. */
-function tried<T>(f: () => T): T | undefined {
-  try {
-    return f();
-  } catch (e) {
-    if ((e as NodeJS.ErrnoException).code === undefined) throw e;
-    return undefined;
-  }
-}
+const PART_FILE = /^\.[0-9a-f]{16}\.orc\.[0-9a-f]{16}\.part$/;
 
 /** A folder of phase results, shared by any number of processes. */
 export class DiskCache {
@@ -110,40 +90,28 @@ export class DiskCache {
 
   private evict(): void {
     const now = Date.now();
-    const found: { readonly path: string; readonly size: number; readonly used: number }[] = [];
-    let total = 0;
-    for (const path of filesBelow(this.folder)) {
-      const s = tried(() => statSync(path));
-      if (s === undefined) continue;
-      if (path.endsWith('.part')) {
-        if (now - s.mtimeMs > LEFT_OVER_MS) tried(() => rmSync(path));
-        continue;
-      }
-      total += s.size;
-      found.push({ path, size: s.size, used: s.mtimeMs });
-    }
-    if (total <= this.limit) return;
-    found.sort((a, b) => a.used - b.used || (a.path < b.path ? -1 : 1));
-    for (const f of found) {
-      if (total <= this.limit) break;
-      tried(() => rmSync(f.path));
-      total -= f.size;
-      // Removes empty folders only.
-      tried(() => rmdirSync(dirname(f.path)));
-    }
+    const batches = filesBelow(this.folder).filter((path) => {
+      if (!path.endsWith('.part')) return true;
+      tried(() => {
+        if (now - statSync(path).mtimeMs > LEFT_OVER_MS) rmSync(path);
+      });
+      return false;
+    });
+    const limits = { bytes: this.limit, files: Number.POSITIVE_INFINITY };
+    // Removes empty folders only.
+    evict(batches, limits, (path) => tried(() => rmdirSync(dirname(path))));
   }
 }
 
 /** Batches of all inputs, and leftovers of unfinished ones. Other files are ignored. */
 function filesBelow(folder: string): string[] {
-  const list = (path: string) => tried(() => readdirSync(path)) ?? [];
-  return list(folder)
+  return namesIn(folder)
     .filter((c) => FOLDER.test(c))
     .flatMap((c) =>
-      list(join(folder, c))
+      namesIn(join(folder, c))
         .filter((i) => FOLDER.test(i))
         .flatMap((i) =>
-          list(join(folder, c, i))
+          namesIn(join(folder, c, i))
             .filter((f) => BATCH_FILE.test(f) || PART_FILE.test(f))
             .map((f) => join(folder, c, i, f)),
         ),
@@ -186,37 +154,32 @@ export class Shelf implements PrefixCache {
 
   private load(): void {
     this.loaded = true;
-    const names = (tried(() => readdirSync(this.folder)) ?? []).filter((f) => BATCH_FILE.test(f));
+    const names = namesIn(this.folder).filter((f) => BATCH_FILE.test(f));
     const all = new Map<string, CacheEntry>();
-    const used: string[] = [];
+    const read: string[] = [];
     for (const path of names.map((f) => join(this.folder, f))) {
       const bytes = tried(() => readFileSync(path));
       const batch = bytes === undefined ? null : unpackBatch(bytes, this.isa);
       if (batch === null) continue;
-      used.push(path);
+      read.push(path);
       for (const [key, entry, weight] of batch) {
         const merged = joined(all.get(key), entry);
         all.set(key, merged);
         this.memory.set(key, merged, weight);
       }
     }
-    if (used.length >= MANY && tried(() => this.write(all)) !== undefined) {
-      for (const path of used) tried(() => rmSync(path));
+    if (read.length >= MANY && tried(() => this.write(all)) !== undefined) {
+      for (const path of read) tried(() => rmSync(path));
       return;
     }
-    const now = new Date();
-    for (const path of used)
-      tried(() => {
-        if (now.getTime() - statSync(path).mtimeMs > USED_MS) utimesSync(path, now, now);
-      });
+    for (const path of read) used(path);
   }
 
   private write(entries: ReadonlyMap<string, CacheEntry>): true {
     const bytes = packBatch(entries, this.isa);
     const path = join(this.folder, `${randomBytes(8).toString('hex')}.orc`);
     mkdirSync(this.folder, { recursive: true });
-    writeFileSync(`${path}.part`, bytes);
-    renameSync(`${path}.part`, path);
+    writeReplacing(path, bytes);
     return true;
   }
 }

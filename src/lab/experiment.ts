@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { RowTable } from '../spec/entries.ts';
 import { Issues, type Spot } from '../spec/issues.ts';
-import { loadSpec, toDiagnostics } from '../spec/node.ts';
+import { loadSpec, pathNamedBy, toDiagnostics } from '../spec/node.ts';
 import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
 import type { ExperimentSpec, KnobsSpec } from '../spec/types.generated.ts';
 import { type Arm, armText, knobText, parseArm } from './arms.ts';
@@ -91,21 +92,27 @@ export async function loadExperiment(path: string, specs: Specs): Promise<Experi
   const design = data.design ?? 'grid';
   checkDesign(design, data, factors, spec, issues);
   const listed: TrialArm[] = [];
-  (data.arms ?? []).forEach((text, i) => {
+  for (const [i, text] of (data.arms ?? []).entries())
     try {
-      listed.push({ arm: armIn(folder, parseArm(text)), choice: new Map() });
+      const arm = armIn(folder, parseArm(text));
+      for (const path of filesOfArm(arm)) await pathNamedBy(path, { spec, at: ['arms', i] });
+      listed.push({ arm, choice: new Map() });
     } catch (e) {
       if (!(e instanceof DiagnosticError)) throw e;
       for (const d of e.diagnostics)
         issues.error({ file: spec, path: ['arms', i] }, 'experiment-arm', d.message, { notes: d.notes });
     }
-  });
+  const base = baseOf(folder, data.base ?? {});
+  const named = [base.order, ...(base.recipes ?? []), ...base.knobSets, ...(base.rules ?? [])].filter(isFile);
+  for (const path of named) await pathNamedBy(path, { spec, at: ['base'] });
+  for (const [i, pattern] of data.kernels.entries())
+    await pathNamedBy(pattern.replace(/(^|\/)[^/]*[*?].*/s, '$1.'), { spec, at: ['kernels', i] });
   if (issues.failed) throw new DiagnosticError(await toDiagnostics(issues.list));
   const chosen = choicesOf(design, factors, data.samples ?? 0, data.seed ?? 1).map(armOf);
   return {
     spec,
     title: data.title ?? '',
-    base: baseOf(folder, data.base ?? {}),
+    base,
     factors,
     design,
     arms: distinct([{ arm: { name: 'base' }, choice: new Map() }, ...listed, ...chosen]),
@@ -140,9 +147,18 @@ function armOf(choice: Choice): TrialArm {
   return { arm: { name: armText({ name: '', ...arm }), ...arm }, choice };
 }
 
+const isFile = (name: string): boolean => /\.ya?ml$/.test(name) || name.includes('/');
+
 /** A file path in the experiment is relative to it; other names are kept. */
-const inFolder = (folder: string, name: string): string =>
-  /\.ya?ml$/.test(name) || name.includes('/') ? resolve(folder, name) : name;
+const inFolder = (folder: string, name: string): string => (isFile(name) ? resolve(folder, name) : name);
+
+/** Files and folders that an arm names. */
+const filesOfArm = ({ order, recipe = [], knobs = [], rules = [], profile, ref }: Arm): string[] => [
+  ...[...(order === undefined ? [] : [order]), ...recipe, ...knobs, ...rules].filter(isFile),
+  ...(profile === undefined ? [] : [profile]),
+  // A commit has no such place.
+  ...(ref !== undefined && existsSync(ref) ? [resolve(ref)] : []),
+];
 
 function armIn(folder: string, arm: Arm): Arm {
   const at = (name: string) => inFolder(folder, name);
@@ -152,6 +168,7 @@ function armIn(folder: string, arm: Arm): Arm {
     ...(arm.recipe !== undefined && { recipe: arm.recipe.map(at) }),
     ...(arm.knobs !== undefined && { knobs: arm.knobs.map(at) }),
     ...(arm.rules !== undefined && { rules: arm.rules.map(at) }),
+    ...(arm.profile !== undefined && { profile: resolve(folder, arm.profile) }),
   };
 }
 

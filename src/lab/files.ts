@@ -3,6 +3,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { covers } from '../spec/glob.ts';
 import { shownPath } from '../spec/node.ts';
+import { Unreadable } from '../spec/node-files.ts';
+import { foundIn } from '../spec/node-paths.ts';
 
 /** Extensions of kernel files. */
 const KERNEL_FILE = /\.(ptx|ori)$/;
@@ -52,15 +54,30 @@ function matches(pattern: string, base: string, wanted: RegExp): string[] {
   const full = resolve(base, pattern);
   if (existsSync(full)) {
     if (!statSync(full).isDirectory()) return [shownPath(full)];
-    return filesBelow(full)
-      .filter((f) => KERNEL_FILE.test(f))
-      .map(shownPath);
+    const found = filesBelow(full).filter((f) => KERNEL_FILE.test(f));
+    for (const f of found) seeFound(full, f);
+    return found.map(shownPath);
   }
   if (!/[*?]/.test(pattern)) return [];
   const parts = full.split('/');
   const first = parts.findIndex((x) => /[*?]/.test(x));
   const root = parts.slice(0, first).join('/') || '/';
-  return walk(root, parts.slice(first), wanted).map(shownPath);
+  const found = walk(root, parts.slice(first), wanted);
+  for (const f of found) seeFound(root, f);
+  return found.map(shownPath);
+}
+
+/**
+ * Sees that a file that was found in a folder is no link to one elsewhere.
+ * @throws DiagnosticError
+ */
+export function seeFound(folder: string, file: string): void {
+  try {
+    foundIn(folder, file);
+  } catch (e) {
+    if (!(e instanceof Unreadable)) throw e;
+    throw new DiagnosticError([fileFault(shownPath(file), `this is not read: ${e.message}`, e.notes)]);
+  }
 }
 
 /** Files below a folder that match the parts of a pattern; `**` stands for any number of folders. */

@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
-import { ROOT, withFiles } from '../spec/node.ts';
+import { pathNamedBy, ROOT, withFiles } from '../spec/node.ts';
 import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
 import type { RecipeSpec } from '../spec/types.generated.ts';
 import { loadModules, lowerModule } from './kernels.ts';
@@ -76,13 +76,15 @@ export async function measureRecipe(
     );
   const plans = plansOf();
   const out: RecipeFigure[] = [];
-  for (const entry of data.measured.kernels) {
+  for (const [i, entry] of data.measured.kernels.entries()) {
     tell(entry.kernel);
     for (const metric of Object.keys(entry.values)) {
       const meant = metricOf(metric);
       if (meant === undefined) throw wrong(file.file, `there is no metric '${metric}'`);
       if (meant.noisy) throw wrong(file.file, `metric '${metric}' is another in every run`);
     }
+    if (folder !== ROOT)
+      await pathNamedBy(entry.file, { spec: file, at: ['measured', 'kernels', i, 'file'] });
     const [module] = await loadModules([join(folder, entry.file)]);
     const sides = [];
     const { nvopt } = entry;

@@ -1,6 +1,8 @@
-import { appendFileSync, existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, truncateSync } from 'node:fs';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
-import { namesLike, whyUnread } from '../spec/node-files.ts';
+import { namesLike, readRegular, reason, Unreadable, whyUnread } from '../spec/node-files.ts';
+import { writtenPath } from '../spec/node-paths.ts';
+import { writeReplacing } from '../spec/node-write.ts';
 import type { Experiment } from './experiment.ts';
 import { OUTPUT_VERSION } from './render/json.ts';
 import { cellKey, type FinishedCell, type Identity, type Makers } from './sweep.ts';
@@ -34,10 +36,13 @@ const headOf = (e: Experiment, identity: Identity): Head => ({
  * truncated by a kill is removed when the file is opened again.
  */
 export class SweepFile {
-  readonly path: string;
   readonly cells: readonly FinishedCell[];
+  /** Without links. */
+  private readonly real: string;
+  private readonly path: string;
 
-  private constructor(path: string, cells: readonly FinishedCell[]) {
+  private constructor(real: string, path: string, cells: readonly FinishedCell[]) {
+    this.real = real;
     this.path = path;
     this.cells = cells;
   }
@@ -49,17 +54,21 @@ export class SweepFile {
    * @throws DiagnosticError if the file holds results of another sweep, or something else
    */
   static open(path: string, experiment: Experiment, identity: Identity, restart = false): SweepFile {
-    const text = restart || !existsSync(path) ? '' : readFileSync(path, 'utf8');
-    const end = text.lastIndexOf('\n') + 1;
+    const [real, text] = writing(path, (): [string, string] => {
+      const real = writtenPath(path);
+      return [real, existsSync(real) ? readRegular(real, 'input').toString('utf8') : ''];
+    });
+    const end = restart ? 0 : text.lastIndexOf('\n') + 1;
     if (end === 0) {
-      writeFileSync(path, `${JSON.stringify(headOf(experiment, identity))}\n`);
-      return new SweepFile(path, []);
+      const head = `${JSON.stringify(headOf(experiment, identity))}\n`;
+      writing(path, () => writeReplacing(real, head));
+      return new SweepFile(real, path, []);
     }
     const cells = cellsIn(path, text.slice(0, end), identity, [
       '--restart starts over; -o names another file',
     ]);
-    if (end < text.length) truncateSync(path, Buffer.byteLength(text.slice(0, end)));
-    return new SweepFile(path, cells);
+    if (end < text.length) writing(path, () => truncateSync(real, Buffer.byteLength(text.slice(0, end))));
+    return new SweepFile(real, path, cells);
   }
 
   /**
@@ -69,7 +78,7 @@ export class SweepFile {
   static read(path: string, identity: Identity): readonly FinishedCell[] {
     let text: string;
     try {
-      text = readFileSync(path, 'utf8');
+      text = readRegular(path, 'input').toString('utf8');
     } catch (e) {
       const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
       throw new DiagnosticError([fileFault(path, whyUnread(e), missing ? namesLike(path) : [])]);
@@ -87,9 +96,30 @@ export class SweepFile {
     return [headOf(experiment, identity), ...cells].map((x) => `${JSON.stringify(x)}\n`).join('');
   }
 
-  /** Appends a finished cell. */
+  /**
+   * Appends a finished cell.
+   * @throws DiagnosticError if it cannot be written
+   */
   add(cell: FinishedCell): void {
-    appendFileSync(this.path, `${JSON.stringify(cell)}\n`);
+    writing(this.path, () => appendFileSync(this.real, `${JSON.stringify(cell)}\n`));
+  }
+}
+
+/**
+ * What `write` gives.
+ * @throws DiagnosticError with the reason why it cannot be written, or what is there cannot be read
+ */
+function writing<T>(path: string, write: () => T): T {
+  try {
+    return write();
+  } catch (e) {
+    throw new DiagnosticError([
+      fileFault(
+        path,
+        `results cannot be kept here: ${e instanceof Unreadable ? e.message : reason(e)}`,
+        e instanceof Unreadable ? e.notes : [],
+      ),
+    ]);
   }
 }
 

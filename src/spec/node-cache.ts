@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CachedSpec } from './document.ts';
 import { discard } from './node-discard.ts';
+import { evict, type Limits, namesIn, tried, used } from './node-evict.ts';
+import { PRIVATE, writeReplacing } from './node-write.ts';
 
 /** Root folder of the project: two folders up, from the sources and from the build alike. */
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -112,35 +114,84 @@ export function cacheFolder(): string | null {
   }
 }
 
-const entryFile = (key: string): string | null => {
+/** Whether a folder is the user's own: what others could write into it would be believed. */
+function isOwn(folder: string): boolean {
+  const seen = tried(() => lstatSync(folder));
+  if (seen?.isDirectory() !== true) return false;
+  return process.getuid === undefined || (seen.uid === process.getuid() && (seen.mode & 0o022) === 0);
+}
+
+/** Characters of a checksum, which is the first line of a file. */
+const SUM = 64;
+/** Most bytes of a file that is read. */
+const MOST_BYTES = 64 * 2 ** 20;
+
+/**
+ * A text that `writeChecked` has kept; undefined where there is none, it was changed, or it is about something else.
+ * @param about what it is about: part of the checksum
+ */
+export function readChecked(file: string, about: string): string | undefined {
+  const text = tried(() => {
+    if (!isOwn(dirname(file))) return undefined;
+    const seen = lstatSync(file);
+    return seen.isFile() && seen.size <= MOST_BYTES ? readFileSync(file, 'utf8') : undefined;
+  });
+  if (text === undefined || text[SUM] !== '\n') return undefined;
+  const kept = text.slice(SUM + 1);
+  return sha256(`${about}\n${kept}`) === text.slice(0, SUM) ? kept : undefined;
+}
+
+/** Keeps a text in a folder of the user's own, which is made if it is not there. @throws Error, where it cannot be kept */
+export function writeChecked(file: string, about: string, text: string): void {
+  const folder = dirname(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (!isOwn(folder)) throw new Error(`others can write into ${folder}`);
+  writeReplacing(file, `${sha256(`${about}\n${text}`)}\n${text}`, PRIVATE);
+}
+
+/** Where specs are kept; null where the system names no folder. */
+function specFolder(): string | null {
   const folder = cacheFolder();
-  return folder === null ? null : join(folder, `${sha256(key + schemasHash())}.json`);
-};
+  return folder === null ? null : join(folder, 'specs');
+}
+
+/** What is kept of specs: some hundred of those that ship, and a user's own. */
+const LIMITS: Limits = { bytes: 32 * 2 ** 20, files: 500 };
+const ENTRY = /^[0-9a-f]{64}\.json$/;
 
 /** The cached spec with this hash. A damaged entry counts as missing. */
 export function fromCache(key: string): CachedSpec | undefined {
-  const file = entryFile(key);
-  if (file === null) return undefined;
-  try {
-    const c = JSON.parse(readFileSync(file, 'utf8')) as CachedSpec;
-    const { kind, data } = c;
-    return typeof kind === 'string' && typeof data === 'object' && data !== null ? { kind, data } : undefined;
-  } catch {
-    return undefined;
-  }
+  const folder = specFolder();
+  if (folder === null) return undefined;
+  const about = key + schemasHash();
+  const file = join(folder, `${sha256(about)}.json`);
+  const kept = readChecked(file, about);
+  if (kept === undefined) return undefined;
+  used(file);
+  const { kind, data } = JSON.parse(kept) as CachedSpec;
+  return { kind, data };
 }
 
 /** Caches a valid spec. Failing to write costs only time later, so it is not reported. */
 export function toCache(key: string, spec: CachedSpec): void {
-  const file = entryFile(key);
-  if (file === null) return;
-  // Written aside and renamed, so that another process never reads half of it.
-  const aside = `${file}.${process.pid}`;
+  const folder = specFolder();
+  if (folder === null) return;
+  const about = key + schemasHash();
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(aside, JSON.stringify({ kind: spec.kind, data: spec.data }));
-    renameSync(aside, file);
+    writeChecked(
+      join(folder, `${sha256(about)}.json`),
+      about,
+      JSON.stringify({ kind: spec.kind, data: spec.data }),
+    );
+    evict(entriesIn(folder), LIMITS);
+    // Where earlier versions kept them, without checksums.
+    for (const path of entriesIn(dirname(folder))) discard(path);
   } catch {
-    discard(aside);
+    // It is read again the next time.
   }
 }
+
+const entriesIn = (folder: string): string[] =>
+  namesIn(folder)
+    .filter((name) => ENTRY.test(name))
+    .map((name) => join(folder, name));

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readSync, statSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import { nearest } from '../ir/diagnostic.ts';
 
 /*
@@ -16,12 +16,18 @@ export const MOST_BYTES: Readonly<Record<Use, number>> = { input: 256 * 2 ** 20,
 
 /** Why a file is not read although it is there. `code` is what a system error would have. */
 export class Unreadable extends Error {
-  readonly code: 'ENOTREG' | 'EFBIG' | 'ENOTTEXT';
-  constructor(code: Unreadable['code'], message: string) {
+  readonly code: 'ENOTREG' | 'EFBIG' | 'ENOTTEXT' | 'EOUTSIDE' | 'ENAME';
+  /** Further lines for people. */
+  readonly notes: readonly string[];
+  constructor(code: Unreadable['code'], message: string, notes: readonly string[] = []) {
     super(message);
     this.code = code;
+    this.notes = notes;
   }
 }
+
+/** What no name may hold that reports, lists and scripts print: controls and line breaks. */
+const NO_NAME = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 /**
  * Content of a file that a command names: a regular file, of no more than its use may have. Devices and pipes have no size, and may
@@ -31,6 +37,18 @@ export class Unreadable extends Error {
  * @throws as `readFileSync` does, and Unreadable
  */
 export function readNamed(path: string, use: Use, size?: number): Buffer {
+  const bytes = readRegular(path, use, size);
+  // What a file names is not told of in errors before it is certain that such a file may be meant.
+  if (size === undefined && reached.has(resolve(path)) && !EXPECTED.test(bytes.toString('latin1')))
+    throw new Unreadable('ENOTTEXT', 'it holds nothing that a file is named for: no PTX, no Ori, no spec');
+  if (!files.has(resolve(path))) files.set(resolve(path), use);
+  return bytes;
+}
+
+/** The same of a file that is no input of the command, such as one that it goes on to write. */
+export function readRegular(path: string, use: Use, size?: number): Buffer {
+  if (NO_NAME.test(relative('.', path)))
+    throw new Unreadable('ENAME', 'its name holds a control character', ['rename it']);
   // Opening a pipe would wait for its writer.
   const seen = statSync(path);
   if (!seen.isFile() && !seen.isDirectory()) throw new Unreadable('ENOTREG', 'it is no regular file');
@@ -41,9 +59,7 @@ export function readNamed(path: string, use: Use, size?: number): Buffer {
     );
   if (size !== undefined && seen.isFile() && seen.size !== size)
     throw new Unreadable('EFBIG', `it has ${seen.size} bytes, expected ${size}`);
-  const bytes = readFileSync(path);
-  if (!files.has(resolve(path))) files.set(resolve(path), use);
-  return bytes;
+  return readFileSync(path);
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -84,7 +100,17 @@ export const whyUnread = (e: unknown): string =>
 export const namedFiles = (): readonly string[] => [...files.keys()];
 
 /** Begins another command, which has read nothing yet. */
-export const forgetFiles = (): void => files.clear();
+export function forgetFiles(): void {
+  files.clear();
+  reached.clear();
+}
+
+/** Full paths that a file named, not the user. */
+const reached = new Set<string>();
+export const noteReached = (path: string): void => void reached.add(path);
+
+/** What a module, a program, a spec or a profile has somewhere. */
+const EXPECTED = /^\s*\.(?:version|program)\b|\b(?:kind|kernel)["']?\s*:/m;
 
 /** Begins another task, which does not need the inputs of earlier ones. */
 export function forgetInputs(): void {

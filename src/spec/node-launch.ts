@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { ELEMENT_BYTES, type Launch, pointerSizes, tooManyBytes } from '../sim/launch.ts';
@@ -7,7 +7,8 @@ import type { SpecFile } from './document.ts';
 import { Issues } from './issues.ts';
 import { launchOf } from './launch-data.ts';
 import { loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
-import { readNamed, Unreadable } from './node-files.ts';
+import { readNamed, reason, Unreadable } from './node-files.ts';
+import { namedPath } from './node-paths.ts';
 
 /** A launch with the path of its module. */
 export interface LoadedLaunch extends Launch {
@@ -24,37 +25,38 @@ export interface LoadedLaunch extends Launch {
  */
 export async function loadLaunch(path: string, needModule = false): Promise<LoadedLaunch> {
   const { spec, faults } = await readLaunch(path);
-  const folder = dirname(path);
   const { launch, issues } = launchOf(spec, (name, size) => {
     try {
-      return new Uint8Array(readNamed(resolve(folder, name), 'input', size));
+      return new Uint8Array(readNamed(namedPath(name, path), 'input', size));
     } catch (e) {
       return e instanceof Unreadable
-        ? e.message
+        ? [e.message, ...e.notes].join('; ')
         : (e as NodeJS.ErrnoException).code === 'ENOENT'
           ? 'there is no such file'
-          : (e as Error).message;
+          : reason(e);
     }
   });
   const module = String(spec.data.module);
-  const modulePath = resolvedPath(folder, module);
-  if (needModule && !existsSync(modulePath))
-    issues.push({
-      severity: 'error',
-      code: 'launch-module',
-      message: `there is no module '${module}'`,
-      file: spec,
-      path: ['module'],
-      notes: ['it is relative to the launch file'],
-    });
+  const at = { severity: 'error', code: 'launch-module', file: spec, path: ['module'] } as const;
+  let modulePath = '';
+  try {
+    // As it is shown: relative where the launch is.
+    modulePath = isAbsolute(module) ? module : join(dirname(path), module);
+    if (!existsSync(namedPath(module, path)) && needModule)
+      issues.push({
+        ...at,
+        message: `there is no module '${module}'`,
+        notes: ['it is relative to the launch file'],
+      });
+  } catch (e) {
+    if (!(e instanceof Unreadable)) throw e;
+    issues.push({ ...at, message: `the module '${module}' is not read: ${e.message}`, notes: e.notes });
+  }
   const found = await toDiagnostics(issues);
   if (faults.length > 0) throw new DiagnosticError(withRest(faults, found));
   if (launch === null || found.length > 0) throw new DiagnosticError(found);
   return { ...launch, modulePath, file: spec.file, spec };
 }
-
-/** A path relative to a folder, or an absolute one as it is. */
-const resolvedPath = (folder: string, path: string): string => (isAbsolute(path) ? path : join(folder, path));
 
 /** A launch file; if its form is invalid, its valid entries and the faults. */
 async function readLaunch(path: string): Promise<{ spec: SpecFile; faults: readonly Diagnostic[] }> {

@@ -3,9 +3,10 @@ import { basename, dirname, isAbsolute, join, relative, resolve as resolvePath }
 import { type Diagnostic, DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { specName, specsOf } from './collect.ts';
 import type { CachedSpec, SpecFile, SpecKind } from './document.ts';
-import type { SpecIssue } from './issues.ts';
+import type { SpecIssue, SpecPath } from './issues.ts';
 import { fromBuild, fromCache, ROOT, sha256, stampOf, toCache, untouched } from './node-cache.ts';
 import { decodeText, readNamed, Unreadable } from './node-files.ts';
+import { namedPath } from './node-paths.ts';
 import type { Plan } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type Specs } from './resolve.ts';
 import type { StepSpec } from './steps.ts';
@@ -28,7 +29,7 @@ export function readSpecText(path: string): string {
   try {
     return isShipped(relative(ROOT, path)) ? readFileSync(path, 'utf8') : decodeText(readNamed(path, 'spec'));
   } catch (e) {
-    if (e instanceof Unreadable) throw new DiagnosticError([fileFault(file, e.message)]);
+    if (e instanceof Unreadable) throw new DiagnosticError([fileFault(file, e.message, e.notes)]);
     const code = (e as NodeJS.ErrnoException).code;
     if (code !== 'ENOENT' && code !== 'ENOTDIR')
       throw new DiagnosticError([
@@ -207,9 +208,9 @@ export async function withFiles(
   request: PlanRequest,
 ): Promise<{ specs: Specs; faults: readonly Diagnostic[] }> {
   const faults: Diagnostic[] = [];
-  const load = async (path: string, kind: SpecKind): Promise<SpecFile | null> => {
+  const load: Load = async (path, kind, by) => {
     try {
-      return await loadSpec(path, kind);
+      return await loadSpec(by === undefined ? path : await pathNamedBy(path, by), kind);
     } catch (e) {
       if (!(e instanceof DiagnosticError)) throw e;
       faults.push(...e.diagnostics);
@@ -242,6 +243,36 @@ export async function withFiles(
   return { specs: { ...specs, orders, recipes, knobSets, rules }, faults };
 }
 
+/** Where a spec names a file: a path in it. */
+interface Naming {
+  readonly spec: SpecFile;
+  readonly at: SpecPath;
+}
+
+/** Reads a spec that a request names, or another spec does; null where it cannot be read. */
+type Load = (path: string, kind: SpecKind, by?: Naming) => Promise<SpecFile | null>;
+
+/**
+ * The full path of a file that a spec names.
+ *
+ * @param name relative to that spec, or a full path
+ * @throws DiagnosticError at the place where it is named, if it is out of reach (`namedPath`)
+ */
+export async function pathNamedBy(name: string, { spec, at }: Naming): Promise<string> {
+  try {
+    return namedPath(name, resolvePath(spec.file));
+  } catch (e) {
+    if (!(e instanceof Unreadable)) throw e;
+    const message = `'${isAbsolute(name) ? shownPath(name) : name}' is not read: ${e.message}`;
+    const { specError } = await import('./places.ts');
+    throw new DiagnosticError([
+      spec.text === ''
+        ? fileFault(spec.file, message, e.notes)
+        : specError(spec, at, 'out-of-reach', message, { notes: e.notes }),
+    ]);
+  }
+}
+
 /**
  * Rule groups plus those given by path. A path in the request replaces the group of the same name; a path in an order or a hook is
  * relative to the file that contains it.
@@ -250,7 +281,7 @@ async function withRules(
   rules: ReadonlyMap<string, SpecFile>,
   request: PlanRequest,
   users: readonly SpecFile[],
-  load: (path: string, kind: SpecKind) => Promise<SpecFile | null>,
+  load: Load,
 ): Promise<ReadonlyMap<string, SpecFile>> {
   const out = new Map(rules);
   let more = false;
@@ -268,7 +299,7 @@ async function withRules(
   for (const user of users)
     for (const n of rulePaths(user)) {
       const key = isAbsolute(n) ? n : resolvePath(dirname(resolvePath(user.file)), n);
-      const f = out.get(n) ?? (await load(key, 'rules'));
+      const f = out.get(n) ?? (await load(key, 'rules', { spec: user, at: [] }));
       if (f !== null) enter(n, f);
     }
   // If nothing was added, the object stays the same, so that plans share what is derived from it.
@@ -294,11 +325,11 @@ function rulePaths(f: SpecFile): string[] {
 async function withRecipes(
   recipes: ReadonlyMap<string, SpecFile>,
   names: readonly string[],
-  load: (path: string, kind: SpecKind) => Promise<SpecFile | null>,
+  load: Load,
 ): Promise<ReadonlyMap<string, SpecFile>> {
   const out = new Map(recipes);
-  const enter = async (key: string, path: string): Promise<void> => {
-    const f = await load(path, 'recipe');
+  const enter = async (key: string, path: string, by?: Naming): Promise<void> => {
+    const f = await load(path, 'recipe', by);
     if (f === null) return;
     const full = (up: string): string => (isPath(up) ? shownPath(resolvePath(dirname(path), up)) : up);
     const said = f.data.extends as string | readonly string[] | undefined;
@@ -307,7 +338,8 @@ async function withRecipes(
       ? { ...f.data, extends: typeof said === 'string' ? full(said) : ups.map(full) }
       : f.data;
     out.set(key, data === f.data ? f : { ...f, data });
-    for (const up of ups.map(full)) if (isPath(up) && !out.has(up)) await enter(up, resolvePath(up));
+    for (const up of ups.map(full))
+      if (isPath(up) && !out.has(up)) await enter(up, resolvePath(up), { spec: f, at: ['extends'] });
   };
   let more = false;
   for (const n of names)
@@ -325,12 +357,13 @@ async function withRecipes(
 async function withOrders(
   orders: ReadonlyMap<string, SpecFile>,
   name: string,
-  load: (path: string, kind: SpecKind) => Promise<SpecFile | null>,
+  load: Load,
 ): Promise<ReadonlyMap<string, SpecFile>> {
   if (!isPath(name) || orders.has(name)) return orders;
   const out = new Map(orders);
+  let by: Naming | undefined;
   for (let path = resolvePath(name), key = name; !out.has(key); ) {
-    const f = await load(path, 'order');
+    const f = await load(path, 'order', by);
     if (f === null) break;
     const up = f.data.extends as string | undefined;
     if (up === undefined || !isPath(up) || orders.has(up)) {
@@ -341,6 +374,7 @@ async function withOrders(
     // Reaching the first file again means a cycle, which the resolver reports.
     const again = next === resolvePath(name) ? name : next;
     out.set(key, { ...f, data: { ...f.data, extends: again } });
+    by = { spec: f, at: ['extends'] };
     path = next;
     key = again;
   }
