@@ -1,16 +1,10 @@
 // Runs a command in a process of the server that the user has started (`orrery server start`): code is compiled and specs are read
-// there already. What the server prints comes back in frames: a letter, the length in four bytes, and as many bytes.
-const {
-  linkSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-  readlinkSync,
-} = require('node:fs');
+// there already. The keeper of the server says which of its processes is free, and ends that process if this one ends before it is done;
+// nothing is sent a signal from here. What the server prints comes back in frames: a letter, the length in four bytes, and as many bytes.
+const { lstatSync, readFileSync, readlinkSync, writeSync } = require('node:fs');
+const { connect } = require('node:net');
 const { dirname, join } = require('node:path');
+const { KEEPER, STATE } = require('./server-folder.cjs');
 
 // They run until they are interrupted, read standard input line by line, start processes that must be the command's own, or measure
 // what a command costs.
@@ -52,49 +46,84 @@ function trusted(folder) {
   return uid === process.getuid() && (mode & 0o077) === 0;
 }
 
-const alive = (pid) => {
+/** What the server and its clients know each other by; null where no server has said it, or others could have. */
+function tokensOf(folder) {
   try {
-    process.kill(pid, 0);
-    return true;
-  } catch (e) {
-    return e.code === 'EPERM';
-  }
-};
-
-/** Ends a process of the server and what it has started; the server starts another one. */
-function end(pid) {
-  try {
-    process.kill(-pid, 'SIGKILL');
+    if (!trusted(dirname(folder)) || !trusted(folder)) return null;
+    const { client, server } = JSON.parse(readFileSync(join(folder, STATE), 'utf8')).tokens;
+    return typeof client === 'string' && typeof server === 'string' ? { client, server } : null;
   } catch {
-    // It has ended.
+    // It has just ended, or has left something else there.
+    return null;
   }
 }
 
-/** Takes the lock of a process of the server. @returns whether it was free */
-function take(folder, pid) {
-  const lock = join(folder, `${pid}.lock`);
-  const own = `${lock}.${process.pid}`;
-  try {
-    writeFileSync(own, String(process.pid), { mode: 0o600 });
-    linkSync(own, lock);
-    return true;
-  } catch {
-    let holder;
+/** How long the keeper may take to answer, which does nothing else, and a process, which may be warming up, in milliseconds. */
+const KEEPER_PATIENCE = 1000;
+const PROCESS_PATIENCE = 10_000;
+
+/**
+ * Asks the keeper of a server for a process.
+ * @param answered is called once: with undefined where there is no server, with null where none is free or the keeper does not answer,
+ * else with the path of the socket of a process, the tokens, and `release`, which says that the process is not needed any more; it is ended if this process ends without that
+ */
+function reserve(folder, answered) {
+  const tokens = tokensOf(folder);
+  if (tokens === null) return answered(undefined);
+  const socket = connect(join(folder, KEEPER));
+  let open = true;
+  const give = (found) => {
+    if (!open) return;
+    open = false;
+    clearTimeout(timer);
+    if (!found) socket.destroy();
+    answered(found);
+  };
+  const timer = setTimeout(give, KEEPER_PATIENCE, null);
+  socket.on('error', (e) => give(e.code === 'ENOENT' || e.code === 'ECONNREFUSED' ? undefined : null));
+  socket.on('close', () => give(null));
+  let text = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (part) => {
+    text += part;
+    if (!text.endsWith('\n')) return;
+    let said = null;
     try {
-      holder = Number(readFileSync(lock, 'utf8'));
+      said = JSON.parse(text);
     } catch {
-      // It has just been given back, or the server has ended.
-      return false;
+      // Whoever that is, it is no keeper.
     }
-    // Its holder was killed: nobody needs what that process may still be doing.
-    if (!alive(holder)) {
-      end(pid);
-      rmSync(lock, { force: true });
-    }
-    return false;
-  } finally {
-    rmSync(own, { force: true });
-  }
+    if (said?.server !== tokens.server || !Number.isInteger(said.process)) return give(null);
+    // From now on the process is ended with this one.
+    socket.write('begin\n');
+    give({ path: join(folder, `${said.process}.sock`), tokens, release: () => socket.end('done\n') });
+  });
+  socket.write(`${JSON.stringify({ do: 'run', client: tokens.client })}\n`);
+}
+
+/**
+ * Has a process run a command, once it has shown that it is one of the server.
+ * @param to what `reserve` gave
+ * @param how `onFrame` is called with each frame of output, `onEnd` once, with whether the process has answered at all
+ */
+function converse(to, request, { onFrame, onEnd }) {
+  const socket = connect(to.path);
+  let known = false;
+  const timer = setTimeout(() => socket.destroy(), PROCESS_PATIENCE);
+  const onBytes = framesOf((kind, content) => {
+    if (known) return onFrame(kind, content, socket);
+    if (kind !== 'h' || content.toString() !== to.tokens.server) return socket.destroy();
+    known = true;
+    clearTimeout(timer);
+    socket.write(`${JSON.stringify({ ...request, client: to.tokens.client })}\n`);
+  });
+  socket.on('data', onBytes);
+  // An error is followed by 'close'.
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    clearTimeout(timer);
+    onEnd(known);
+  });
 }
 
 /**
@@ -120,7 +149,8 @@ function writerOf(fd, streamOf, onFault) {
 
 /**
  * Divides what the server sends into frames.
- * @param onFrame is called with the letter of each, 'o' for output, 'e' for errors, 'x' for the exit code, and its bytes
+ * @param onFrame is called with the letter of each, 'h' for the token of the server, 'o' for output, 'e' for errors, 'x' for the exit
+ * code, and its bytes
  * @returns takes the next bytes; a frame that is not complete waits for more
  */
 function framesOf(onFrame) {
@@ -140,8 +170,8 @@ function framesOf(onFrame) {
 
 // The test suite asks its server without a process for each command (test/support/served.mjs).
 exports.servable = servable;
-exports.take = take;
-exports.framesOf = framesOf;
+exports.reserve = reserve;
+exports.converse = converse;
 
 /**
  * @param folder that of the server
@@ -150,81 +180,52 @@ exports.framesOf = framesOf;
 exports.run = (folder, alone) => {
   const argv = process.argv.slice(2);
   if (!servable(argv) || !require('node:worker_threads').isMainThread) return alone();
-  let pids = [];
-  let cwd = '';
+  let cwd;
   try {
     cwd = process.cwd();
-    if (trusted(dirname(folder)) && trusted(folder))
-      pids = readdirSync(folder).flatMap((name) =>
-        name.endsWith('.sock') ? [Number(name.slice(0, -5))] : [],
-      );
   } catch {
-    // The server has just ended, or the folder that the command runs in is gone.
+    // The folder that the command runs in is gone.
+    return alone();
   }
-  const pid = pids.find((p) => take(folder, p));
-  if (pid === undefined) return alone();
-  ask({ folder, pid, argv, cwd }, alone);
+  reserve(folder, (to) => (to ? ask(to, argv, cwd, alone) : alone()));
 };
 
-function ask({ folder, pid, argv, cwd }, alone) {
-  const lock = join(folder, `${pid}.lock`);
+function ask(to, argv, cwd, alone) {
   const { isatty } = require('node:tty');
   const terminals = [1, 2].map((fd) => isatty(fd));
   let begun = false;
   let ended = false;
-
-  const release = () => rmSync(lock, { force: true });
-  process.on('exit', release);
-  // End as without a server, silently where the reader of the output has closed the pipe, and do not let the command go on.
+  // End as without a server, silently where the reader of the output has closed the pipe; the command ends with this process.
   const onFault = (what) => (e) => {
-    if (!ended) end(pid);
     if (e.code === 'EPIPE') process.exit();
     if (what !== '') process.stderr.write(`error: cannot write ${what}: ${REASONS[e.code] ?? e.code}\n`);
     process.exit(1);
   };
   const out = writerOf(1, () => process.stdout, onFault('standard output'));
   const err = writerOf(2, () => process.stderr, onFault(''));
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
-  const onSignal = (signal) => {
-    // The command must not go on and write its files.
-    end(pid);
-    release();
-    for (const s of signals) process.removeAllListeners(s);
-    process.kill(process.pid, signal);
-  };
-  for (const signal of signals) process.on(signal, onSignal);
-  const leave = () => {
-    for (const s of signals) process.removeListener(s, onSignal);
-    process.removeListener('exit', release);
-    release();
-  };
-
-  const socket = require('node:net').connect(join(folder, `${pid}.sock`), () => {
-    const { columns } = terminals[0] ? process.stdout : terminals[1] ? process.stderr : {};
-    const request = { argv, cwd, env: process.env, umask: process.umask(), terminals, columns };
-    socket.write(`${JSON.stringify(request)}\n`);
-  });
-  const onBytes = framesOf((kind, content) => {
-    if (kind === 'x') {
-      ended = true;
-      process.exitCode = Number(content);
-      socket.end();
-      return;
-    }
-    begun = true;
-    (kind === 'e' ? err : out)(content);
-  });
-  socket.on('data', onBytes);
-  // An error is followed by 'close'.
-  socket.on('error', () => {});
-  socket.on('close', () => {
-    leave();
-    if (ended) return;
-    // It is gone, or does not answer for specs that have changed since.
-    if (!begun) return alone();
-    process.stderr.write(
-      'error: the server ended in the middle of this command; ORRERY_SERVER=off runs it without\n',
-    );
-    process.exitCode = 1;
+  const { columns } = terminals[0] ? process.stdout : terminals[1] ? process.stderr : {};
+  const request = { argv, cwd, env: process.env, umask: process.umask(), terminals, columns };
+  converse(to, request, {
+    onFrame: (kind, content, socket) => {
+      if (kind === 'x') {
+        ended = true;
+        process.exitCode = Number(content);
+        to.release();
+        socket.end();
+        return;
+      }
+      begun = true;
+      (kind === 'e' ? err : out)(content);
+    },
+    onEnd: () => {
+      if (ended) return;
+      to.release();
+      // It is gone, or does not answer for specs that have changed since.
+      if (!begun) return alone();
+      process.stderr.write(
+        'error: the server ended in the middle of this command; ORRERY_SERVER=off runs it without\n',
+      );
+      process.exitCode = 1;
+    },
   });
 }

@@ -19,3 +19,7 @@ exports.serverFolder = (build) =>
     `orrery-${process.getuid?.() ?? 0}`,
     build,
   );
+
+/** Name of the keeper's socket in that folder, and of the file that says what server it is. */
+exports.KEEPER = 'keeper.sock';
+exports.STATE = 'server.json';

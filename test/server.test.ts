@@ -9,15 +9,17 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { askServer, type ServerState as State, writtenIn } from '../src/cli/server-ask.ts';
 import { loadShipped, ROOT, shippedFiles } from '../src/spec/node.ts';
 import { command, type Outcome } from './support/commands.ts';
 
@@ -69,15 +71,6 @@ function piped(...output: readonly string[]): string {
   return spawnSync('sh', ['-c', '"$@" | cat', ...words], { encoding: 'utf8', env: environment({}) }).stdout;
 }
 
-interface State {
-  readonly pid: number;
-  readonly processes: readonly {
-    readonly pid: number;
-    readonly commands: number;
-    readonly warm: boolean;
-    readonly seconds: number;
-  }[];
-}
 const folderIn = (where: string): string => join(where, `orrery-${process.getuid!()}`);
 const running = (pid: number): boolean => {
   try {
@@ -87,21 +80,27 @@ const running = (pid: number): boolean => {
     return false;
   }
 };
-/** What the server of a folder says of itself; null where there is none. */
-function status(where = runtime): State | null {
+/** The folder of the one server in a runtime folder, which must be there. */
+const serverIn = (where: string): string => {
   const folder = folderIn(where);
-  const [build] = existsSync(folder) ? readdirSync(folder) : [];
-  const file = build === undefined ? '' : join(folder, build, 'server.json');
-  if (!existsSync(file)) return null;
-  const state = JSON.parse(readFileSync(file, 'utf8')) as State;
-  return running(state.pid) ? state : null;
+  const [build] = readdirSync(folder).filter((name) => !name.startsWith('.'));
+  return join(folder, build);
+};
+/** What the server of a folder says of itself; null where there is none. */
+async function status(where = runtime): Promise<State | null> {
+  if (!existsSync(folderIn(where)) || readdirSync(folderIn(where)).length === 0) return null;
+  const said = await askServer(serverIn(where), 'status');
+  return said === 'silent' ? null : said;
 }
-const commandsRun = (): number => (status()?.processes ?? []).reduce((n, p) => n + p.commands, 0);
+const commandsRun = async (): Promise<number> =>
+  ((await status())?.processes ?? []).reduce((n, p) => n + p.commands, 0);
+/** Whether the process of the server runs a command. */
+const isBusy = async (): Promise<boolean> => (await status())?.processes[0]?.busy === true;
 
 /** Waits until something holds; fails after half a minute. */
-async function until(holds: () => boolean): Promise<void> {
-  for (let n = 0; n < 3000 && !holds(); n++) await sleep(10);
-  expect(holds()).toBe(true);
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let n = 0; n < 3000 && !(await holds()); n++) await sleep(10);
+  expect(await holds()).toBe(true);
 }
 
 /** What takes time is left out, and how wide it makes its column. */
@@ -109,7 +108,7 @@ const still = (text: string): string =>
   text
     .replaceAll(/\d+(\.\d+)? m?s\b/g, 'TIME')
     .replaceAll(/ +TIME/g, ' TIME')
-    .replaceAll(/ +time$/gm, ' time');
+    .replaceAll(/ +time\b/g, ' time');
 
 const windows = process.platform === 'win32';
 mkdirSync(runtime, { mode: 0o700 });
@@ -155,18 +154,18 @@ describe.skipIf(windows)('the server', () => {
 
   it.each(commands)('%j %j', async (args, how) => {
     const alone = orrery(args, { ...how, env: { ...how.env, ORRERY_SERVER: 'off' } });
-    const before = commandsRun();
+    const before = await commandsRun();
     const served = orrery(args, how);
     expect({ ...served, err: still(served.err), out: still(served.out) }).toEqual({
       ...alone,
       err: still(alone.err),
       out: still(alone.out),
     });
-    await until(() => commandsRun() === before + 1);
+    await until(async () => (await commandsRun()) === before + 1);
   });
 
   it('commands that hang on their own process run without it', async () => {
-    const before = commandsRun();
+    const before = await commandsRun();
     const text = readFileSync(kernel, 'utf8');
     expect(orrery(['opt', '-', '--emit', 'ptx', '-q'], { input: text }).out).toContain('.entry saxpy');
     expect(orrery(['opt', kernel, '-q'], { env: { NODE_OPTIONS: '--no-warnings' } }).code).toBe(0);
@@ -176,22 +175,22 @@ describe.skipIf(windows)('the server', () => {
     expect(piped('--output=/dev/stdout')).toContain('.entry saxpy');
     expect(orrery(['measure', kernel, '--no-ptxas']).code).toBe(0);
     await sleep(200);
-    expect(commandsRun()).toBe(before);
+    expect(await commandsRun()).toBe(before);
   });
 
   it('a busy process leaves a command to run alone', async () => {
-    const [{ pid }] = status()!.processes;
-    const before = commandsRun();
+    const [{ pid }] = (await status())!.processes;
+    const before = await commandsRun();
     const args = [script, 'rules', 'coverage', join(root, 'test', 'kernels')];
     const long = spawn(process.execPath, args, { cwd: dir, env: environment({}) });
-    const [build] = readdirSync(folderIn(runtime));
-    const lock = join(folderIn(runtime), build, `${pid}.lock`);
-    await until(() => existsSync(lock));
+    await until(isBusy);
     expect(orrery(['opt', kernel, '-q', '--emit', 'ptx']).out).toContain('.entry saxpy');
-    expect([existsSync(lock), commandsRun()]).toEqual([true, before]);
+    expect([await isBusy(), await commandsRun()]).toEqual([true, before]);
     long.kill('SIGINT');
     await new Promise((done) => long.on('close', done));
-    await until(() => status()!.processes.length === 1 && status()!.processes[0].pid !== pid);
+    await until(
+      async () => (await status())!.processes.length === 1 && (await status())!.processes[0].pid !== pid,
+    );
   });
 
   it("a user's own spec is read as it is now", () => {
@@ -205,46 +204,46 @@ describe.skipIf(windows)('the server', () => {
   });
 
   it('interrupting a command ends it, and the next one is served', async () => {
-    const [first] = status()!.processes;
+    const [first] = (await status())!.processes;
     const child = spawn(process.execPath, [script, 'rules', 'coverage', join(root, 'test', 'kernels')], {
       cwd: dir,
       env: environment({}),
     });
-    const folder = folderIn(runtime);
-    const [build] = readdirSync(folder);
-    await until(() => existsSync(join(folder, build, `${first.pid}.lock`)));
+    await until(isBusy);
     await sleep(300);
     child.kill('SIGINT');
     const signal = await new Promise((done) => child.on('close', (_, s) => done(s)));
     expect(signal).toBe('SIGINT');
-    await until(() => {
-      const s = status()!;
+    await until(async () => {
+      const s = (await status())!;
       return s.processes.length === 1 && s.processes[0].pid !== first.pid;
     });
     expect(orrery(['opt', kernel, '-q', '--emit', 'ptx']).out).toContain('.entry saxpy');
-    await until(() => commandsRun() === 1);
+    await until(async () => (await commandsRun()) === 1);
   });
 
   it('a client that is killed takes its command with it, and nobody waits for that', async () => {
-    const [first] = status()!.processes;
+    const [first] = (await status())!.processes;
     const args = [script, 'rules', 'coverage', join(root, 'test', 'kernels')];
     const child = spawn(process.execPath, args, { cwd: dir, env: environment({}) });
-    const [build] = readdirSync(folderIn(runtime));
-    await until(() => existsSync(join(folderIn(runtime), build, `${first.pid}.lock`)));
+    await until(isBusy);
     await sleep(300);
     child.kill('SIGKILL');
     await new Promise((done) => child.on('close', done));
     expect(orrery(['--version']).code).toBe(0);
-    await until(() => status()!.processes.length === 1 && status()!.processes[0].pid !== first.pid);
+    await until(
+      async () =>
+        (await status())!.processes.length === 1 && (await status())!.processes[0].pid !== first.pid,
+    );
     expect(running(first.pid)).toBe(false);
     orrery(['--version']);
-    await until(() => commandsRun() === 1);
+    await until(async () => (await commandsRun()) === 1);
   });
 
   it.skipIf(!existsSync('/dev/full'))(
     'where standard output cannot be written, the command ends as it does alone',
     async () => {
-      const [first] = status()!.processes;
+      const [first] = (await status())!.processes;
       const full = (env: Record<string, string>) => {
         const words = ['sh', process.execPath, script, 'phases'];
         const how = { cwd: dir, encoding: 'utf8', env: environment({ env }) } as const;
@@ -254,9 +253,12 @@ describe.skipIf(windows)('the server', () => {
       const served = full({});
       expect(served).toEqual([1, 'error: cannot write standard output: the disk is full\n']);
       expect(served).toEqual(full({ ORRERY_SERVER: 'off' }));
-      await until(() => status()!.processes.length === 1 && status()!.processes[0].pid !== first.pid);
+      await until(
+        async () =>
+          (await status())!.processes.length === 1 && (await status())!.processes[0].pid !== first.pid,
+      );
       orrery(['--version']);
-      await until(() => commandsRun() === 1);
+      await until(async () => (await commandsRun()) === 1);
     },
   );
 
@@ -269,29 +271,54 @@ describe.skipIf(windows)('the server', () => {
   });
 
   it('a request that makes no sense is not answered, and the next one is', async () => {
-    const [build] = readdirSync(folderIn(runtime));
-    const [{ pid }] = status()!.processes;
-    for (const text of ['nonsense\n', '{}\n', 'null\n']) {
-      const socket = connect(join(folderIn(runtime), build, `${pid}.sock`), () => socket.write(text));
-      expect(await new Promise((done) => socket.on('close', () => done(socket.bytesRead)))).toBe(0);
+    const [{ pid }] = (await status())!.processes;
+    const token = writtenIn(serverIn(runtime))!.tokens.client;
+    const request = JSON.stringify({
+      argv: ['--version'],
+      cwd: dir,
+      env: {},
+      umask: 0,
+      terminals: [false, false],
+    });
+    for (const text of ['nonsense\n', '{}\n', 'null\n', `${request}\n`, `{"client":"${token}"}\n`]) {
+      const socket = connect(join(serverIn(runtime), `${pid}.sock`), () => socket.write(text));
+      let said = '';
+      socket.on('data', (bytes) => {
+        said += bytes;
+      });
+      await new Promise((done) => socket.on('close', done));
+      // It says who it is, and nothing more.
+      expect([text, said.slice(0, 1), said.length]).toEqual([text, 'h', 69]);
     }
-    const before = commandsRun();
+    for (const text of [
+      'nonsense\n',
+      'null\n',
+      '{"do":"stop"}\n',
+      `{"do":"no","client":"${token}"}\n`,
+      'x'.repeat(2000),
+    ]) {
+      const socket = connect(join(serverIn(runtime), 'keeper.sock'), () => socket.write(text));
+      socket.on('error', () => undefined);
+      await new Promise((done) => socket.on('close', done));
+      expect([text, socket.bytesRead]).toEqual([text, 0]);
+    }
+    const before = await commandsRun();
     orrery(['--version']);
-    await until(() => commandsRun() === before + 1);
-    expect(status()!.processes[0].pid).toBe(pid);
+    await until(async () => (await commandsRun()) === before + 1);
+    expect((await status())!.processes[0].pid).toBe(pid);
   });
 
   it('a socket that others could have put there is not used', async () => {
-    const before = commandsRun();
+    const before = await commandsRun();
     const folder = folderIn(runtime);
     chmodSync(folder, 0o777);
     expect(orrery(['opt', kernel, '-q']).code).toBe(0);
     chmodSync(folder, 0o700);
     await sleep(200);
-    expect(commandsRun()).toBe(before);
+    expect(await commandsRun()).toBe(before);
   });
 
-  it('says what is running, once', () => {
+  it('says what is running, once', async () => {
     expect(orrery(['server', 'start'])).toMatchObject({
       code: 1,
       err: expect.stringMatching(
@@ -304,10 +331,10 @@ describe.skipIf(windows)('the server', () => {
     const told = JSON.parse(orrery(['server', 'status', '--json']).out) as { server: State };
     expect([new Ajv({ allowUnionTypes: true }).validate(form, told), told.server.pid]).toEqual([
       true,
-      status()!.pid,
+      (await status())!.pid,
     ]);
     expect(orrery(['server', 'status']).out).toMatch(
-      /^server \d+, since [\s\S]*\n *\d+ +\d+ +\d+ MB +\d+\.\d s(?: {2}getting warm)?\n$/,
+      /^server \d+, since [\s\S]*\n *\d+ +\d+ +\d+ MB +\d+\.\d s(?: {2}(?:getting warm|busy))?\n$/,
     );
   });
 
@@ -337,7 +364,7 @@ describe.skipIf(windows).concurrent('another server', () => {
     expect(
       (await later(['server', 'start', '--no-warm-up', '--idle', '0.05'], { runtime: other })).code,
     ).toBe(0);
-    const { pid } = status(other)!;
+    const { pid } = (await status(other))!;
     rmSync(folderIn(other), { recursive: true, maxRetries: 20, retryDelay: 10 });
     await until(() => !running(pid));
   });
@@ -353,10 +380,10 @@ describe.skipIf(windows).concurrent('another server', () => {
       );
     const codes = await Promise.all([start(), start(), start()]);
     expect(codes.filter((c) => c === 0).length).toBeGreaterThanOrEqual(1);
-    const { pid } = status(twice)!;
+    const { pid } = (await status(twice))!;
     expect(readdirSync(folderIn(twice))).toHaveLength(1);
     await later(['server', 'stop'], { runtime: twice });
-    expect([status(twice), running(pid)]).toEqual([null, false]);
+    expect([await status(twice), running(pid)]).toEqual([null, false]);
   });
 
   it('gets warm for as long as it is told to', async () => {
@@ -364,9 +391,9 @@ describe.skipIf(windows).concurrent('another server', () => {
     mkdirSync(other, { mode: 0o700 });
     // Less than the six seconds of one that is not told anything.
     expect((await later(['server', 'start', '--warm-up', '2'], { runtime: other })).code).toBe(0);
-    const first = status(other)!.processes[0];
-    await until(() => status(other)!.processes[0].warm);
-    const { seconds } = status(other)!.processes[0];
+    const first = (await status(other))!.processes[0];
+    await until(async () => (await status(other))!.processes[0].warm);
+    const { seconds } = (await status(other))!.processes[0];
     expect([first.warm, seconds > first.seconds, seconds > 2, seconds < 6]).toEqual([
       false,
       true,
@@ -376,18 +403,79 @@ describe.skipIf(windows).concurrent('another server', () => {
     await later(['server', 'stop'], { runtime: other });
   });
 
+  it('that is paused gets no twin, and commands run without it', async () => {
+    const other = { runtime: join(dir, 'paused') };
+    mkdirSync(other.runtime, { mode: 0o700 });
+    expect((await later(['server', 'start', '--no-warm-up'], other)).code).toBe(0);
+    const { pid } = (await status(other.runtime))!;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      // What it has written is as old as that of one that was killed long ago.
+      const old = new Date(Date.now() - 3_600_000);
+      utimesSync(join(serverIn(other.runtime), 'server.json'), old, old);
+      const said = `error: a server is there and does not answer: process ${pid}`;
+      for (const what of ['start', 'status', 'stop'])
+        expect((await later(['server', what], other)).err.slice(0, said.length)).toBe(said);
+      expect((await later(['opt', kernel, '-q', '--emit', 'ptx'], other)).out).toContain('.entry saxpy');
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    expect(readdirSync(folderIn(other.runtime))).toHaveLength(1);
+    expect((await status(other.runtime))!.pid).toBe(pid);
+    expect((await later(['server', 'stop'], other)).out).toBe(`server ${pid} has ended\n`);
+  });
+
+  it('that was killed leaves nothing that commands believe, or send signals to', async () => {
+    const other = { runtime: join(dir, 'stale') };
+    mkdirSync(other.runtime, { mode: 0o700 });
+    expect((await later(['server', 'start', '--no-warm-up'], other)).code).toBe(0);
+    const { pid, processes } = (await status(other.runtime))!;
+    process.kill(pid, 'SIGKILL');
+    await until(() => !running(processes[0].pid));
+    // The numbers of its processes are those of others now, in a group of their own; a client that had one was killed long ago.
+    const innocent = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
+    const folder = serverIn(other.runtime);
+    const { tokens } = JSON.parse(readFileSync(join(folder, 'server.json'), 'utf8')) as { tokens: object };
+    writeFileSync(join(folder, 'server.json'), JSON.stringify({ pid: innocent.pid, tokens }));
+    writeFileSync(join(folder, `${innocent.pid}.lock`), '999999999');
+    writeFileSync(join(folder, `${innocent.pid}.sock`), '');
+    for (const args of [
+      ['opt', kernel, '-q'],
+      ['server', 'status'],
+      ['server', 'stop'],
+      ['opt', kernel, '-q'],
+    ])
+      expect((await later(args, other)).code).toBe(0);
+    expect(running(innocent.pid!)).toBe(true);
+    // Somebody else listens there now, and knows no token.
+    rmSync(join(folder, 'keeper.sock'));
+    const asked: string[] = [];
+    const stranger = createServer((socket) => {
+      socket.on('data', (bytes) => {
+        asked.push(String(bytes));
+        socket.end(`${JSON.stringify({ server: 'x', process: innocent.pid })}\n`);
+      });
+    }).listen(join(folder, 'keeper.sock'));
+    expect((await later(['opt', kernel, '-q', '--emit', 'ptx'], other)).out).toContain('.entry saxpy');
+    expect((await later(['server', 'stop'], other)).code).toBe(1);
+    stranger.close();
+    expect([asked.length > 0, asked.filter((text) => text.includes('argv'))]).toEqual([true, []]);
+    expect(running(innocent.pid!)).toBe(true);
+    innocent.kill('SIGKILL');
+  });
+
   it('ends when nobody needs it, and when it is killed nothing is left that serves', async () => {
     const other = { runtime: join(dir, 'other') };
     mkdirSync(other.runtime, { mode: 0o700 });
     expect(
       (await later(['server', 'start', '--idle', '0.01', '-j', '2', '--no-warm-up'], other)).out,
     ).toMatch(/2 at a time/);
-    await until(() => status(other.runtime) === null);
+    await until(async () => (await status(other.runtime)) === null);
     expect((await later(['server', 'start', '--no-warm-up'], other)).code).toBe(0);
-    const { pid, processes } = status(other.runtime)!;
+    const { pid, processes } = (await status(other.runtime))!;
     process.kill(pid, 'SIGKILL');
     await until(() => !running(processes[0].pid));
-    expect(status(other.runtime)).toBe(null);
+    expect(await status(other.runtime)).toBe(null);
     expect((await later(['opt', kernel, '-q', '--emit', 'ptx'], other)).out).toContain('.entry saxpy');
     expect((await later(['server', 'start', '--no-warm-up'], other)).code).toBe(0);
     expect((await later(['server', 'stop'], other)).out).toMatch(/^server \d+ has ended\n$/);

@@ -11,7 +11,7 @@ import {
   reason,
   Unreadable,
 } from '../spec/node-files.ts';
-import { writtenPath } from '../spec/node-paths.ts';
+import { isDevice, writtenPath } from '../spec/node-paths.ts';
 import { replaceWhole, writeNew } from '../spec/node-write.ts';
 import { situation } from './situation.ts';
 import { failWith, rememberText } from './ui.ts';
@@ -147,9 +147,7 @@ export function keepInputs(
  */
 function isStream(path: string): boolean {
   const known = statSync(path, { throwIfNoEntry: false });
-  return (
-    known !== undefined && !known.isDirectory() && (!known.isFile() || /^\/(dev|proc)\//.test(resolve(path)))
-  );
+  return known !== undefined && !known.isDirectory() && (!known.isFile() || isDevice(path));
 }
 
 /**
@@ -167,7 +165,7 @@ export function writeWhole(file: string, text: string): void {
   keepInputs([file]);
   try {
     if (isStream(file)) {
-      if (!/^\/(dev|proc)\//.test(resolve(file))) writtenPath(file);
+      if (!isDevice(file)) writtenPath(file);
       return writeFileSync(file, text);
     }
     mode = statSync(file, { throwIfNoEntry: false })?.mode;

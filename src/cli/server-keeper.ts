@@ -1,115 +1,92 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { createRequire } from 'node:module';
+import { randomBytes } from 'node:crypto';
+import { existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
-import { ROOT } from '../spec/node-cache.ts';
-import type { Served } from './server-process.ts';
+import { discard } from '../spec/node-discard.ts';
+import { PRIVATE, writeReplacing } from '../spec/node-write.ts';
+import {
+  answers,
+  BUNDLE,
+  buildOf,
+  KEEPER,
+  SCRIPT,
+  type Served,
+  type ServerState,
+  STATE,
+  type Tokens,
+  writtenIn,
+} from './server-ask.ts';
 import { failWith } from './ui.ts';
 
-/** What a server is doing: `server.json` in its folder, and in schemas/output/server-status.schema.json. */
-export interface ServerState {
-  readonly pid: number;
-  /** When it was started: ISO 8601. */
-  readonly started: string;
-  /** Minutes without a command after which it ends. */
-  readonly idle: number;
-  /** Those that take commands now. */
-  readonly processes: readonly (Served & { readonly pid: number })[];
-}
-
-const { buildOf, serverFolder } = createRequire(import.meta.url)(join(ROOT, 'bin', 'server-folder.cjs')) as {
-  buildOf(bundle: string): string;
-  serverFolder(build: string): string;
-};
-
-/** Path of the command line. */
-export const SCRIPT = join(ROOT, 'bin', 'orrery.js');
-const BUNDLE = join(ROOT, 'dist', 'bundle', 'main.cjs');
-
-/** The folder of the server of this build. */
-export const folderOfServer = (): string => serverFolder(buildOf(BUNDLE));
-
-const stateFile = (folder: string): string => join(folder, 'server.json');
-
-/** Whether there is a process of this number. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (e) {
-    return (e as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/** How often a server checks whether it is still wanted, in milliseconds. It says then that it is there. */
+/** How often a server checks whether it is still wanted, in milliseconds. */
 const CHECK = 5000;
-/** A state that is older was left behind by a server that was killed, whatever process has its number now. */
-const STALE = 4 * CHECK;
-
-/** The server that uses a folder; null where there is none, or only what one has left there that was killed. */
-export function serverIn(folder: string): ServerState | null {
-  try {
-    const file = stateFile(folder);
-    const state = JSON.parse(readFileSync(file, 'utf8')) as ServerState;
-    return isAlive(state.pid) && Date.now() - statSync(file).mtimeMs < STALE ? state : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Whether a client is having a command run. */
-const isBusy = (folder: string): boolean =>
-  readdirSync(folder).some((name) => {
-    if (!name.endsWith('.lock')) return false;
-    try {
-      return isAlive(Number(readFileSync(join(folder, name), 'utf8')));
-    } catch {
-      // It has just been given back.
-      return false;
-    }
-  });
-
 /** Bytes of memory after which a process makes way for a new one: what it keeps of past commands is worth less than that. */
 const MOST_MEMORY = 1.5 * 2 ** 30;
 /** Why a server ends that nobody can find any more. */
 const GONE = 'its folder is gone';
 /** So many processes in a row that end before they take a command end the server. */
 const MOST_FAILURES = 3;
+/** The longest path of a socket: 104 bytes with the 0 at its end on macOS, 108 on Linux. */
+const LONGEST_SOCKET = 103;
+/** Most bytes of what a client asks of the keeper. */
+const LONGEST_QUESTION = 1000;
+
+/** A folder that nobody else may write to; another ends the command. */
+function makePrivate(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { uid, mode } = lstatSync(folder);
+  if (uid !== process.getuid!() || (mode & 0o077) !== 0)
+    failWith(`${folder} is not yours alone`, 'it must have your user as its owner, and mode 700: remove it');
+}
+
+/** A name beside a folder that nobody can foresee, short enough for a socket in it. */
+const besides = (folder: string): string => join(dirname(folder), `.${randomBytes(8).toString('hex')}`);
+
+/** Takes away the folder of a server that does not answer any more, and never that of one that does. */
+async function bury(folder: string): Promise<void> {
+  const away = besides(folder);
+  try {
+    // Another server may have begun there since it was looked at: its folder is put back.
+    renameSync(folder, away);
+    if (await answers(away)) renameSync(away, folder);
+  } catch {
+    // Somebody else was faster.
+  }
+  discard(away);
+}
 
 /**
- * Makes the folder of a server, with its first state, at once: of two servers that begin at the same time one gets it.
- * @returns whether it is this one
+ * Makes the folder of a server, in which it listens already, at once: of two servers that begin at the same time one gets it.
+ * @returns what listens; null where another server has the folder
  */
-function claim(folder: string, state: ServerState): boolean {
-  const own = `${folder}.${process.pid}`;
+async function claim(folder: string, text: string): Promise<Server | null> {
+  const own = besides(folder);
   makePrivate(own);
-  writeFileSync(stateFile(own), JSON.stringify(state), { mode: 0o600 });
+  writeReplacing(join(own, STATE), text, PRIVATE);
+  const listener = createServer();
+  await new Promise<void>((done, fail) => {
+    listener.once('error', fail);
+    listener.listen(join(own, KEEPER), done);
+  });
   for (;;)
     try {
       renameSync(own, folder);
-      return true;
+      return listener;
     } catch {
-      if (serverIn(folder) === null && existsSync(folder)) {
-        rmSync(folder, { recursive: true, force: true });
+      if (existsSync(folder) && !(await answers(folder))) {
+        await bury(folder);
         continue;
       }
-      rmSync(own, { recursive: true, force: true });
-      return false;
+      listener.close();
+      discard(own);
+      return null;
     }
 }
 
-/** Ends a process and what it has started. */
+/** Ends a process that has not been waited for yet, and what it has started. */
 function endGroup(child: ChildProcess): void {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   try {
     process.kill(-child.pid!, 'SIGKILL');
   } catch {
@@ -127,99 +104,187 @@ export interface KeepOptions {
   readonly warmUp: number;
 }
 
-/** The longest path of a socket: 104 bytes with the 0 at its end on macOS, 108 on Linux. */
-const LONGEST_SOCKET = 103;
-
-/** A folder that nobody else may write to; another ends the command. */
-function makePrivate(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { uid, mode } = lstatSync(folder);
-  if (uid !== process.getuid!() || (mode & 0o077) !== 0)
-    failWith(`${folder} is not yours alone`, 'it must have your user as its owner, and mode 700: remove it');
-}
-
 /**
  * Keeps processes that run commands, until it is told to end, nobody has needed it for a while, or the build is another.
  * @param folder where its clients look for it
  * @returns why it ended
  */
-export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOptions): Promise<string> {
+export async function keepServer(folder: string, options: KeepOptions): Promise<string> {
   if (Buffer.byteLength(join(folder, '4194304.sock')) > LONGEST_SOCKET)
     failWith(`the path of ${folder} is too long for a socket`, 'set XDG_RUNTIME_DIR to a shorter folder');
   makePrivate(dirname(folder));
-  const build = buildOf(BUNDLE);
-  const started = new Date().toISOString();
-  if (!claim(folder, { pid: process.pid, started, idle, processes: [] }))
-    failWith('a server is running already', '`orrery server stop` ends it');
-  const children = new Map<ChildProcess, Served | null>();
-  let lastUse = Date.now();
-  let failures = 0;
+  const [client, server] = [0, 1].map(() => randomBytes(32).toString('hex'));
+  const tokens: Tokens = { client, server };
+  const listener = await claim(folder, JSON.stringify({ pid: process.pid, tokens }));
+  if (listener === null) failWith('a server is running already', '`orrery server stop` ends it');
+  return new Keeper(folder, options, tokens, listener).run();
+}
 
-  const tell = (): void => {
-    const processes = [...children].flatMap(([c, s]) => (s === null ? [] : [{ pid: c.pid!, ...s }]));
-    const state: ServerState = { pid: process.pid, started, idle, processes };
-    const file = stateFile(folder);
-    writeFileSync(`${file}.part`, JSON.stringify(state), { mode: 0o600 });
-    renameSync(`${file}.part`, file);
-  };
+/** The processes of a server, and what is known of each. */
+class Keeper {
+  private readonly folder: string;
+  private readonly options: KeepOptions;
+  private readonly tokens: Tokens;
+  private readonly listener: Server;
+  private readonly build = buildOf(BUNDLE);
+  private readonly started = new Date().toISOString();
+  /** What each has said last; null for one that has not begun. */
+  private readonly children = new Map<ChildProcess, Served | null>();
+  /** The connections of the clients that have a process. */
+  private readonly busy = new Map<ChildProcess, Socket>();
+  private lastUse = Date.now();
+  private failures = 0;
+  private done: ((why: string) => void) | null = null;
 
-  return new Promise((done) => {
-    let ending = false;
-    const end = (why: string): void => {
-      if (ending) return;
-      ending = true;
-      clearInterval(looking);
-      for (const c of children.keys()) endGroup(c);
-      rmSync(folder, { recursive: true, force: true });
-      done(why);
-    };
-    const begin = (): void => {
-      const child = fork(SCRIPT, ['server-process', folder, String(warmUp)], {
-        env: { ...process.env, ORRERY_SERVER: 'off' },
-        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-        // A group of its own: what a command has started ends with it.
-        detached: true,
-      });
-      children.set(child, null);
-      child.on('message', (served: Served) => {
-        failures = 0;
-        lastUse = Date.now();
-        children.set(child, served);
-        if (!existsSync(folder)) return end(GONE);
-        tell();
-        if (served.memory > MOST_MEMORY && !isBusy(folder)) endGroup(child);
-      });
-      child.on('exit', () => {
-        const failed = children.get(child) === null;
-        children.delete(child);
-        if (ending) return;
-        if (!existsSync(folder)) return end(GONE);
-        for (const kind of ['sock', 'lock']) rmSync(join(folder, `${child.pid}.${kind}`), { force: true });
-        if (failed && ++failures >= MOST_FAILURES) return end('its processes end as soon as they start');
-        tell();
-        begin();
-      });
-    };
-    const looking = setInterval(
-      () => {
-        if (!existsSync(folder)) return end(GONE);
-        let now: string | null = null;
-        try {
-          now = buildOf(BUNDLE);
-        } catch {
-          // The build is being made anew.
-        }
-        tell();
-        if (isBusy(folder)) lastUse = Date.now();
-        else if (now !== build) end('orrery was built anew');
-        else if ([...children.values()].includes(null)) lastUse = Date.now();
-        else if (Date.now() - lastUse > idle * 60_000) end(`nobody needed it for ${idle} minutes`);
-      },
-      Math.min(CHECK, idle * 15_000),
+  constructor(folder: string, options: KeepOptions, tokens: Tokens, listener: Server) {
+    this.folder = folder;
+    this.options = options;
+    this.tokens = tokens;
+    this.listener = listener;
+  }
+
+  run(): Promise<string> {
+    return new Promise((done) => {
+      const looking = setInterval(() => this.look(), Math.min(CHECK, this.options.idle * 15_000));
+      this.done = (why) => {
+        clearInterval(looking);
+        done(why);
+      };
+      this.listener.on('connection', (socket) => this.hear(socket));
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+        process.on(signal, () => this.end('it was stopped'));
+      for (let n = 0; n < this.options.jobs; n++) this.begin();
+    });
+  }
+
+  private end(why: string): void {
+    const { done } = this;
+    if (done === null) return;
+    this.done = null;
+    for (const c of this.children.keys()) endGroup(c);
+    this.listener.close();
+    if (this.isOurs()) rmSync(this.folder, { recursive: true, force: true });
+    done(why);
+  }
+
+  /** Whether clients find this server where they look for it. */
+  private isOurs(): boolean {
+    return writtenIn(this.folder)?.tokens.server === this.tokens.server;
+  }
+
+  private look(): void {
+    if (!this.isOurs()) return this.end(GONE);
+    let now: string | null = null;
+    try {
+      now = buildOf(BUNDLE);
+    } catch {
+      // The build is being made anew.
+    }
+    if (this.busy.size > 0) this.lastUse = Date.now();
+    else if (now !== this.build) this.end('orrery was built anew');
+    else if ([...this.children.values()].includes(null)) this.lastUse = Date.now();
+    else if (Date.now() - this.lastUse > this.options.idle * 60_000)
+      this.end(`nobody needed it for ${this.options.idle} minutes`);
+  }
+
+  private begin(): void {
+    const child = fork(SCRIPT, ['server-process', this.folder, String(this.options.warmUp)], {
+      env: { ...process.env, ORRERY_SERVER: 'off' },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      // A group of its own: what a command has started ends with it.
+      detached: true,
+    });
+    this.children.set(child, null);
+    child.on('message', (served: Served) => {
+      this.failures = 0;
+      this.lastUse = Date.now();
+      this.children.set(child, served);
+      if (served.memory > MOST_MEMORY && !this.busy.has(child)) endGroup(child);
+    });
+    child.on('exit', () => {
+      const failed = this.children.get(child) === null;
+      this.children.delete(child);
+      this.busy.get(child)?.destroy();
+      this.busy.delete(child);
+      if (this.done === null) return;
+      discard(join(this.folder, `${child.pid}.sock`));
+      if (!this.isOurs()) return this.end(GONE);
+      if (failed && ++this.failures >= MOST_FAILURES)
+        return this.end('its processes end as soon as they start');
+      this.begin();
+    });
+  }
+
+  private state(): ServerState {
+    const processes = [...this.children].flatMap(([c, s]) =>
+      s === null ? [] : [{ pid: c.pid!, ...s, busy: this.busy.has(c) }],
     );
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-      process.on(signal, () => end('it was stopped'));
-    for (let n = 0; n < jobs; n++) begin();
-    tell();
-  });
+    return { pid: process.pid, started: this.started, idle: this.options.idle, processes };
+  }
+
+  /** Answers a client that knows the token. */
+  private hear(socket: Socket): void {
+    let text = '';
+    /** What the next line is taken for: nobody who gave up while this process was paused sends one. */
+    let next: ((line: string) => void) | null = (line) => {
+      next = null;
+      switch (this.question(line)) {
+        case 'run': {
+          const child = [...this.children].find(([c, s]) => s !== null && !this.busy.has(c))?.[0];
+          if (child !== undefined) next = this.lend(child, socket);
+          return this.say(socket, { process: child?.pid ?? null }, child === undefined);
+        }
+        case 'status':
+          return this.say(socket, { state: this.state() });
+        case 'stop':
+          next = () => this.end('it was stopped');
+          return this.say(socket, { state: this.state() }, false);
+        default:
+          socket.destroy();
+      }
+    };
+    socket.setEncoding('utf8');
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (part: string) => {
+      text += part;
+      if (text.length > LONGEST_QUESTION) return void socket.destroy();
+      const lines = text.split('\n');
+      text = lines.pop()!;
+      for (const line of lines) next?.(line);
+    });
+  }
+
+  /**
+   * Gives a process to a client. A client that ends before its command is done, however it ends, takes it along.
+   * @returns what hears the lines of that client
+   */
+  private lend(child: ChildProcess, socket: Socket): (line: string) => void {
+    let begun = false;
+    this.busy.set(child, socket);
+    socket.on('close', () => {
+      if (this.busy.get(child) !== socket) return;
+      this.busy.delete(child);
+      if (begun) endGroup(child);
+    });
+    return (line) => {
+      if (line === 'begin') begun = true;
+      else if (line === 'done' && this.busy.get(child) === socket) this.busy.delete(child);
+    };
+  }
+
+  /** What a client asks for; undefined where it does not know the token, or makes no sense. */
+  private question(text: string): unknown {
+    try {
+      const asked = JSON.parse(text) as { do?: unknown; client?: unknown } | null;
+      return asked?.client === this.tokens.client ? asked.do : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  private say(socket: Socket, what: object, last = true): void {
+    const line = `${JSON.stringify({ server: this.tokens.server, ...what })}\n`;
+    if (last) socket.end(line);
+    else socket.write(line);
+  }
 }

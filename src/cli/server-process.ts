@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ROOT, schemasStamp } from '../spec/node-cache.ts';
 import { forgetFiles } from '../spec/node-files.ts';
 import { beginCommand, Exit, endCommand } from './command-state.ts';
+import { type Served, writtenIn } from './server-ask.ts';
 
 /** What a client (bin/client.cjs) asks for: a line of JSON. */
 interface Request {
@@ -16,32 +17,24 @@ interface Request {
   readonly terminals: readonly [boolean, boolean];
   /** Width of the terminal. */
   readonly columns?: number;
+  /** The token of clients. */
+  readonly client: string;
 }
 
-/** What a process of the server says to the one that keeps it. */
-export interface Served {
-  /** Commands that it has run. */
-  readonly commands: number;
-  /** Bytes of memory that it holds. */
-  readonly memory: number;
-  /** Seconds of processor time that it has used. */
-  readonly seconds: number;
-  /** Whether it has rehearsed: from then on commands cost least. */
-  readonly warm: boolean;
-}
-
-/** The request in a text; null for one that no client sends. */
-function requestIn(text: string): Request | null {
+/** The request in a text; null for one that no client of this server sends. */
+function requestIn(text: string, token: string): Request | null {
   try {
     const request = JSON.parse(text) as Partial<Request> | null;
-    return Array.isArray(request?.argv) && typeof request.cwd === 'string' ? (request as Request) : null;
+    return request?.client === token && Array.isArray(request.argv) && typeof request.cwd === 'string'
+      ? (request as Request)
+      : null;
   } catch {
     return null;
   }
 }
 
-/** Standard output, standard error, or the exit code. */
-type Frame = 'o' | 'e' | 'x';
+/** The token of the server, standard output, standard error, or the exit code. */
+type Frame = 'h' | 'o' | 'e' | 'x';
 
 /** A letter, the length in four bytes, and as many bytes. */
 function frame(kind: Frame, content: string | Uint8Array): Buffer {
@@ -66,7 +59,7 @@ const settle = (): Promise<void> => new Promise((done) => setImmediate(done));
  * @returns its exit code
  */
 async function serve(
-  request: Request,
+  request: Omit<Request, 'client'>,
   run: () => Promise<void>,
   print: (kind: 'o' | 'e', content: string | Uint8Array) => void,
 ): Promise<number> {
@@ -120,6 +113,7 @@ export async function serverProcess(folder: string, run: () => Promise<void>, wa
   const schemas = schemasStamp();
   let commands = 0;
   const leave = process.exit.bind(process) as () => never;
+  const tokens = writtenIn(folder)?.tokens ?? leave();
   // The end of a command is not the end of this process.
   process.exit = ((code?: number) => {
     throw new Exit(code ?? Number(process.exitCode ?? 0));
@@ -153,10 +147,11 @@ export async function serverProcess(folder: string, run: () => Promise<void>, wa
     let text = '';
     socket.setEncoding('utf8');
     socket.on('error', () => socket.destroy());
+    socket.write(frame('h', tokens.server));
     socket.on('data', (part: string) => {
       text += part;
       if (!text.endsWith('\n')) return;
-      const request = requestIn(text);
+      const request = requestIn(text, tokens.client);
       if (request === null) return void socket.destroy();
       last = last.then(async () => {
         // What was valid under other schemas is kept in this process: leave it to another one.

@@ -1,15 +1,8 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jobsOf } from './jobs.ts';
-import {
-  folderOfServer,
-  isAlive,
-  type KeepOptions,
-  keepServer,
-  SCRIPT,
-  type ServerState,
-  serverIn,
-} from './server-keeper.ts';
+import { answers, askServer, folderOfServer, SCRIPT, writtenIn } from './server-ask.ts';
+import { type KeepOptions, keepServer } from './server-keeper.ts';
 import { failWith, grouped, out, table } from './ui.ts';
 
 /** Options of a server. */
@@ -44,12 +37,36 @@ function warmUpOf(text: string | false | undefined): number {
   return n;
 }
 
-const ready = (s: ServerState | null, jobs: number): boolean => s !== null && s.processes.length === jobs;
+const isReady = async (folder: string, jobs: number): Promise<boolean> => {
+  const s = await askServer(folder, 'status');
+  return s !== null && s !== 'silent' && s.processes.length === jobs;
+};
 
 /** Waits until something holds. @returns whether it does */
-async function until(holds: () => boolean): Promise<boolean> {
-  for (const end = Date.now() + PATIENCE; Date.now() < end; await sleep(CHECK)) if (holds()) return true;
+async function until(holds: () => Promise<boolean>): Promise<boolean> {
+  for (const end = Date.now() + PATIENCE; Date.now() < end; await sleep(CHECK))
+    if (await holds()) return true;
   return holds();
+}
+
+/** Whether there is a process of this number. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (e) {
+    return (e as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Ends the command where a server is there and says nothing. */
+function silent(folder: string): never {
+  const pid = writtenIn(folder)?.pid;
+  const name = pid === undefined ? '' : `: process ${pid}, if it is still that`;
+  failWith(
+    `a server is there and does not answer${name}`,
+    'it may be paused: `kill -CONT` lets a process go on, `kill -9` ends it',
+  );
 }
 
 function notOnWindows(): void {
@@ -58,11 +75,12 @@ function notOnWindows(): void {
 }
 
 /** What the options ask for, where no server is running yet. */
-function toKeep(o: ServerOptions): KeepOptions & { readonly folder: string } {
+async function toKeep(o: ServerOptions): Promise<KeepOptions & { readonly folder: string }> {
   notOnWindows();
   const options = { jobs: jobsOf(o.jobs, 1), idle: minutesOf(o.idle), warmUp: warmUpOf(o.warmUp) };
   const folder = folderOfServer();
-  const there = serverIn(folder);
+  const there = await askServer(folder, 'status');
+  if (there === 'silent') silent(folder);
   if (there !== null)
     failWith(`a server is running already: process ${there.pid}`, '`orrery server stop` ends it');
   return { ...options, folder };
@@ -70,7 +88,7 @@ function toKeep(o: ServerOptions): KeepOptions & { readonly folder: string } {
 
 /** `orrery server start`. */
 export async function startServer(o: ServerOptions): Promise<void> {
-  const { folder, jobs, idle, warmUp } = toKeep(o);
+  const { folder, jobs, idle, warmUp } = await toKeep(o);
   const child = spawn(
     process.execPath,
     [
@@ -84,8 +102,8 @@ export async function startServer(o: ServerOptions): Promise<void> {
     ended = true;
   });
   child.unref();
-  await until(() => ended || ready(serverIn(folder), jobs));
-  if (!ready(serverIn(folder), jobs))
+  await until(async () => ended || (await isReady(folder, jobs)));
+  if (!(await isReady(folder, jobs)))
     failWith('the server does not start', '`orrery server run` says why: it is the same in this terminal');
   out(
     `server ${child.pid} runs the commands of this build: ${jobs === 1 ? 'one' : `${jobs}`} at a time, until ${idle} minutes pass without any`,
@@ -94,7 +112,7 @@ export async function startServer(o: ServerOptions): Promise<void> {
 
 /** `orrery server run`: the same in this terminal. */
 export async function runServer(o: ServerOptions): Promise<void> {
-  const { folder, ...options } = toKeep(o);
+  const { folder, ...options } = await toKeep(o);
   out(`the server has ended: ${await keepServer(folder, options)}`);
   // A client may hold a connection open.
   process.exit();
@@ -104,18 +122,20 @@ export async function runServer(o: ServerOptions): Promise<void> {
 export async function stopServer(): Promise<void> {
   notOnWindows();
   const folder = folderOfServer();
-  const there = serverIn(folder);
+  const there = await askServer(folder, 'stop');
+  if (there === 'silent') silent(folder);
   if (there === null) return out('no server of this build is running');
-  process.kill(there.pid, 'SIGTERM');
-  if (!(await until(() => !isAlive(there.pid))))
-    failWith(`process ${there.pid} does not end`, `kill -9 ${there.pid} ends it`);
+  // It said itself that it has this number, just now.
+  if (!(await until(async () => !(await answers(folder)) && !isAlive(there.pid)))) silent(folder);
   out(`server ${there.pid} has ended`);
 }
 
 /** `orrery server status`. */
-export function serverStatus(o: { readonly json?: boolean }): void {
+export async function serverStatus(o: { readonly json?: boolean }): Promise<void> {
   notOnWindows();
-  const state = serverIn(folderOfServer());
+  const folder = folderOfServer();
+  const state = await askServer(folder, 'status');
+  if (state === 'silent') silent(folder);
   if (o.json === true) return out(JSON.stringify({ version: 1, server: state }, null, 2));
   if (state === null) return out('no server of this build is running: `orrery server start` starts one');
   out(`server ${state.pid}, since ${state.started}; it ends after ${state.idle} minutes without a command\n`);
@@ -128,7 +148,7 @@ export function serverStatus(o: { readonly json?: boolean }): void {
           grouped(p.commands),
           `${grouped(Math.round(p.memory / 2 ** 20))} MB`,
           `${p.seconds.toFixed(1)} s`,
-          p.warm ? '' : 'getting warm',
+          p.busy ? 'busy' : p.warm ? '' : 'getting warm',
         ]),
       ],
       'lrrrl',

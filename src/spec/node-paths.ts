@@ -135,6 +135,13 @@ export function foundIn(folder: string, path: string): void {
 /** Whether lines of a file that the user named may be shown: a link in a folder from others may lead to what is nobody's business. */
 export const mayShow = (path: string): boolean => isPlain(path) || belongs(path, dirname(resolve(path)));
 
+/** Streams of a process, and what takes everything, by their names. */
+const STREAM = /^\/dev\/(?:std(?:out|err)|null|tty|fd\/\d+)$|^\/proc\/self\/fd\/\d+$/;
+
+/** Whether a path is a device by its name, or a link to a stream of this process. */
+export const isDevice = (path: string): boolean =>
+  /^\/(dev|proc)\//.test(resolve(path)) || STREAM.test(linkAt(resolve(path)) ?? '');
+
 /**
  * Sees that a link which a command would write through leads to what belongs to its folder or the project.
  * @returns the path without links

@@ -1,13 +1,12 @@
 // Commands that the suite's server runs, for the processes that start commands for tests.
-import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
-const { framesOf, servable, take } = require('../../bin/client.cjs');
+const { converse, reserve, servable } = require('../../bin/client.cjs');
 const { buildOf, serverFolder } = require('../../bin/server-folder.cjs');
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -27,17 +26,19 @@ function folders() {
     .map((name) => join(parent, name));
 }
 
-/** A process of the server and its lock, or null where all are busy. @throws where there is no server */
-function free() {
-  const all = folders().flatMap((folder) =>
-    readdirSync(folder).flatMap((name) => (name.endsWith('.sock') ? [{ folder, pid: Number(name.slice(0, -5)) }] : [])),
-  );
-  if (all.length === 0) throw new Error('there is no server');
-  const found = all.find(({ folder, pid }) => take(folder, pid));
-  return found === undefined ? null : join(found.folder, String(found.pid));
+/** A process of the server, or null where all are busy. @throws where there is no server */
+async function free() {
+  let there = false;
+  for (const folder of folders()) {
+    const to = await new Promise((found) => reserve(folder, found));
+    if (to) return to;
+    there ||= to === null;
+  }
+  if (!there) throw new Error('there is no server');
+  return null;
 }
 
-/** How often to look for a free process, in milliseconds: to look costs as much as 0.2 ms of processor time. */
+/** How often to look for a free process, in milliseconds. */
 const CHECK = 10;
 /** 20 s: no command of a test takes as long, so a server that is busy for longer hangs. */
 const MOST_CHECKS = 2000;
@@ -46,8 +47,8 @@ const MOST_CHECKS = 2000;
 async function freed() {
   try {
     for (let tries = 0; tries < MOST_CHECKS; tries++) {
-      const place = free();
-      if (place !== null) return place;
+      const to = await free();
+      if (to !== null) return to;
       await sleep(CHECK);
     }
   } catch {
@@ -83,26 +84,23 @@ export async function served(file, args, { cwd, env, timeout }) {
   )
     return null;
   queue = queue.then(freed);
-  const place = await queue;
-  if (place === null) return null;
+  const to = await queue;
+  if (to === null) return null;
   const request = { argv, cwd: realpathSync(cwd), env: given, umask: process.umask(), terminals: [false, false] };
   const parts = { o: [], e: [], x: [], said: [] };
-  const onBytes = framesOf((kind, content) => {
-    parts[kind].push(content);
-    if (kind !== 'x') parts.said.push(content);
-  });
   let answered = false;
-  await new Promise((done) => {
-    const socket = connect(`${place}.sock`, () => socket.write(`${JSON.stringify(request)}\n`));
-    socket.on('data', (bytes) => {
-      answered = true;
-      onBytes(bytes);
-    });
-    // An error is followed by 'close'.
-    socket.on('error', () => {});
-    socket.on('close', done);
-  });
-  rmSync(`${place}.lock`, { force: true });
+  await new Promise((onEnd) =>
+    converse(to, request, {
+      onFrame: (kind, content, socket) => {
+        answered = true;
+        parts[kind].push(content);
+        if (kind === 'x') socket.end();
+        else parts.said.push(content);
+      },
+      onEnd,
+    }),
+  );
+  to.release();
   // It refused, since the schemas have changed.
   if (!answered) return null;
   const [out, err, said] = [parts.o, parts.e, parts.said].map((p) => Buffer.concat(p));
