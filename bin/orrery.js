@@ -2,14 +2,12 @@
 // Runs the built command line. V8's compiled code is kept beside the script, for this build and this V8: compiling is a
 // third of a cold start.
 // No ES module: to import Node's own modules into one reads every property of them, and with those half of Node.
-const { existsSync, readFileSync, renameSync, statSync, writeFileSync } = require('node:fs');
+const { existsSync, readFileSync, statSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const { join } = require('node:path');
 const { setFlagsFromString } = require('node:v8');
 const { constants, Script } = require('node:vm');
 const { buildOf, serverFolder } = require('./server-folder.cjs');
-
-const { pid } = process;
 
 // A worker takes the flags of its process.
 if (process.env.ORRERY_WORKER === undefined) {
@@ -56,14 +54,9 @@ function alone() {
     cachedData,
     importModuleDynamically: constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER ?? ((name) => import(name)),
   });
-  if (cachedData === undefined || script.cachedDataRejected)
-    process.on('exit', () =>
-      there(() => {
-        writeFileSync(`${code}.${pid}`, script.createCachedData());
-        renameSync(`${code}.${pid}`, code);
-      }),
-    );
   const bundle = { exports: {} };
+  if (cachedData === undefined || script.cachedDataRejected)
+    process.on('exit', () => there(() => bundle.exports.writeReplacing(code, script.createCachedData())));
   script.runInThisContext()(bundle.exports, createRequire(file), bundle, file);
 }
 

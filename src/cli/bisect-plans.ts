@@ -29,9 +29,8 @@ export async function bisectPlans(
   judge: Judge,
 ): Promise<void> {
   const plans = new Plans(baseOf(o));
-  const [good, bad] = await Promise.all(
-    [o.good, o.bad].map((words) => plans.plan(armOf(words), targetOf(text))),
-  );
+  const arms = [o.good, o.bad].map((words) => armOf(words));
+  const [good, bad] = await Promise.all(arms.map((arm) => plans.plan(arm, targetOf(text))));
   const { program, module } = programFor(file, text, good);
   const progress = new Progress();
   const found = await search(

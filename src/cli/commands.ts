@@ -220,8 +220,18 @@ program
     'the orrery-repro-*.json that the failure wrote (ORRERY_REPRO names its folder; empty: none)',
   )
   .option('--keep <folder>', 'run nothing: write its files there, and say how to run it')
+  .option(
+    '--allow-commands',
+    'run it although it starts other programs, or names what is outside of its folder: read it first',
+  )
   .option('--json', 'for scripts')
-  .addHelpText('after', '\nExit code: 0 where it still happens, 2 where it does not, 1 for errors.')
+  .addHelpText(
+    'after',
+    `
+It runs in an empty folder of its own. A reproducer from somebody else may hold anything: one that would start other programs, or
+names files outside of that folder, is shown and refused.
+Exit code: 0 where it still happens, 2 where it does not, 1 for errors.`,
+  )
   .action((file, o) => guarded(async () => (await import('./repro.ts')).repro(file, o)));
 
 withPlan(

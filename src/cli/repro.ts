@@ -1,8 +1,13 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { shellWord } from '../ir/quote.ts';
+import { Ajv } from 'ajv';
+import { shellWord, visible } from '../ir/quote.ts';
+import { ROOT } from '../spec/node-cache.ts';
+import { ALLOWED, isWithin } from '../spec/node-paths.ts';
+import { writeNew } from '../spec/node-write.ts';
+import { beyondFolder, climbs } from './beyond-folder.ts';
 import { readText } from './files.ts';
 import type { Reproducer } from './reproducer.ts';
 import { CliExit, failWith, out, pc } from './ui.ts';
@@ -10,40 +15,82 @@ import { ORRERY_VERSION } from './version.ts';
 
 /** Exit code where the failure does not happen any more. */
 const GONE = 2;
+/** Folders above that of the command which a reproducer may name: more is a mistake, or an attack. */
+const MOST_ABOVE = 64;
 
 export interface ReproOptions {
   readonly keep?: string;
+  readonly allowCommands?: boolean;
   readonly json?: boolean;
 }
 
 /** `orrery repro`: runs the command of a reproducer again, in a folder of its own. */
 export async function repro(file: string, o: ReproOptions): Promise<void> {
   const r = reproducerOf(file, readText(file));
-  const dir = o.keep ?? mkdtempSync(join(tmpdir(), 'orrery-repro-'));
+  const beyond = beyondFolder(r.command, r.stdin ?? '');
+  const typed = `orrery ${r.command.map(shellWord).join(' ')}`;
+  if (o.keep !== undefined) {
+    if (existsSync(o.keep) && readdirSync(o.keep).length > 0)
+      failWith(`${o.keep} is not empty`, 'name a folder that does not exist yet');
+    const cwd = unpack(r, resolve(o.keep));
+    out(`its files are in ${cwd}\n\n  cd ${shellWord(cwd)}\n  ${typed}`);
+    if (beyond.length > 0) out(`\nread it before you run it: ${beyond.join('; ')}`);
+    return;
+  }
+  if (beyond.length > 0 && o.allowCommands !== true)
+    failWith(
+      `${file} would do more than its own folder holds`,
+      `it runs: ${typed}`,
+      ...beyond,
+      'where you have read it and mean it, --allow-commands runs it',
+    );
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-repro-'));
+  // No file of it can be put there.
+  const again = mkdtempSync(join(tmpdir(), 'orrery-repro-'));
   try {
-    const cwd = unpack(r, dir);
-    if (o.keep !== undefined) {
-      out(
-        `its files are in ${cwd}\n\n  cd ${shellWord(cwd)}\n  orrery ${r.command.map(shellWord).join(' ')}`,
-      );
-      return;
-    }
-    const again = join(dir, 'again');
-    mkdirSync(again);
-    const child = spawnSync(process.execPath, [...process.execArgv, process.argv[1], ...r.command], {
-      cwd,
-      encoding: 'utf8',
-      input: r.stdin ?? '',
-      env: { ...process.env, ORRERY_REPRO: again, NO_COLOR: '1' },
-      maxBuffer: 1 << 28,
-    });
+    const status = await runIn(unpack(r, dir), r, again, o.allowCommands === true);
     const [written] = readdirSync(again).filter((f) => f.endsWith('.json'));
     const now =
-      written === undefined ? null : (JSON.parse(readFileSync(join(again, written), 'utf8')) as Reproducer);
-    report(file, r, now, child.status, o.json === true);
+      written === undefined ? null : reproducerOf(written, readFileSync(join(again, written), 'utf8'));
+    report(file, r, now, status, o.json === true);
   } finally {
-    if (o.keep === undefined) rmSync(dir, { recursive: true, force: true });
+    for (const folder of [dir, again]) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Runs the command of a reproducer; what it prints is not needed.
+ *
+ * @param again folder for the reproducer of its failure
+ * @param anything whether it may start other programs, and read and keep what the user has
+ * @returns its exit code; null where a signal ended it
+ */
+function runIn(cwd: string, r: Reproducer, again: string, anything: boolean): Promise<number | null> {
+  const nothing = join(cwd, '.nothing');
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1], ...r.command], {
+    cwd,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: {
+      ...process.env,
+      ORRERY_REPRO: again,
+      ORRERY_SERVER: 'off',
+      NO_COLOR: '1',
+      ...(!anything && { ORRERY_PTXAS: nothing, XDG_CACHE_HOME: nothing, [ALLOWED]: '' }),
+    },
+  });
+  const stop = (signal: NodeJS.Signals): void => void child.kill(signal);
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, stop);
+  // It may end before it has read everything.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(r.stdin ?? '');
+  return new Promise((done, fail) => {
+    child.on('error', fail);
+    child.on('close', (status) => {
+      for (const signal of signals) process.off(signal, stop);
+      done(status);
+    });
+  });
 }
 
 /** Reads a reproducer; what is none ends the command. */
@@ -51,8 +98,8 @@ function reproducerOf(file: string, text: string): Reproducer {
   let data: unknown;
   try {
     data = JSON.parse(text);
-  } catch (e) {
-    failWith(`${file} is no reproducer: it is not JSON`, (e as Error).message);
+  } catch {
+    failWith(`${file} is no reproducer: it is not JSON`);
   }
   const r = data as Partial<Reproducer> | null;
   if (r === null || typeof r !== 'object' || r.kind !== 'reproducer')
@@ -60,38 +107,47 @@ function reproducerOf(file: string, text: string): Reproducer {
       `${file} is no reproducer`,
       'orrery writes one, orrery-repro-*.json, when it fails by a mistake of its own',
     );
-  if (r.version !== 1) failWith(`${file} is a reproducer of form ${r.version}`, 'this orrery reads form 1');
-  const isWord = (x: unknown): boolean => typeof x === 'string';
-  if (
-    !Array.isArray(r.command) ||
-    !r.command.every(isWord) ||
-    !Array.isArray(r.files) ||
-    !r.files.every((f) => isWord(f?.path) && isWord(f?.content)) ||
-    !isWord(r.failure?.kind)
-  )
+  if (r.version !== 1)
+    failWith(`${file} is a reproducer of form ${JSON.stringify(r.version)}`, 'this orrery reads form 1');
+  const form = JSON.parse(
+    readFileSync(join(ROOT, 'schemas', 'output', 'reproducer.schema.json'), 'utf8'),
+  ) as object;
+  const ajv = new Ajv({ allowUnionTypes: true });
+  if (!ajv.validate(form, r))
     failWith(
-      `${file} is a reproducer with parts missing`,
+      `${file} is a reproducer with parts missing, or of another form`,
+      ajv.errorsText(ajv.errors, { dataVar: 'reproducer' }),
       'schemas/output/reproducer.schema.json says what it has',
     );
-  if (r.command[0] === 'repro') failWith(`${file} would run itself`);
-  return r as Reproducer;
+  const known = r as Reproducer;
+  if (known.command[0] === 'repro') failWith(`${file} would run itself`);
+  return known;
 }
+
+/** What a file of a reproducer may not be called: a name that nobody sees, or what makes a folder a repository. */
+const isOdd = (path: string): boolean =>
+  visible(path) !== path || path.split(/[\\/]/).some((part) => /^\.git$/i.test(part));
 
 /**
  * Writes the files of a reproducer below a folder; a path that leads above the folder of the command stays inside of it.
  * @returns the folder to run in
  */
 function unpack(r: Reproducer, dir: string): string {
-  const up = (path: string): number => path.split('/').filter((x) => x === '..').length;
-  const depth = Math.max(0, ...r.files.map((f) => up(f.path)), ...r.command.map(up));
+  const depth = Math.max(0, ...r.files.map((f) => climbs(f.path)), ...r.command.map(climbs));
+  if (depth > MOST_ABOVE) failWith(`the reproducer names what is ${depth} folders above its own`);
   const cwd = resolve(dir, ...Array.from({ length: depth }, (_, i) => `above-${i}`), 'here');
   mkdirSync(cwd, { recursive: true });
   for (const f of r.files) {
     const path = resolve(cwd, f.path);
-    if (!path.startsWith(`${resolve(dir)}/`))
+    if (!isWithin(resolve(dir), path) || path === cwd)
       failWith(`the reproducer holds a file outside of its folder: ${f.path}`);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, Buffer.from(f.content, f.encoding));
+    if (isOdd(f.path)) failWith(`the reproducer holds a file that is called '${f.path}'`);
+    try {
+      mkdirSync(dirname(path), { recursive: true });
+      writeNew(path, Buffer.from(f.content, f.encoding));
+    } catch (e) {
+      failWith(`'${f.path}' of the reproducer cannot be written: ${(e as NodeJS.ErrnoException).code}`);
+    }
   }
   return cwd;
 }
@@ -122,19 +178,21 @@ function report(
       ),
     );
   else {
+    const said = visible(now?.failure.text ?? '');
     out(
       happens
-        ? `${pc.red('it still happens')}: ${now.failure.text}`
+        ? `${pc.red('it still happens')}: ${said}`
         : now === null
           ? `${pc.green('it does not happen any more')}: the command ends with exit code ${status}`
-          : `${pc.yellow('something else happens')}: ${now.failure.text}`,
+          : `${pc.yellow('something else happens')}: ${said}`,
     );
-    if (!happens) out(`  it was: ${was.failure.text}`);
+    if (!happens) out(`  it was: ${visible(was.failure.text)}`);
     if (plans === false) out('  the plan is another one: specs or options mean something else than they did');
     if (was.orrery !== ORRERY_VERSION)
-      out(`  it was written by orrery ${was.orrery}; this is ${ORRERY_VERSION}`);
+      out(`  it was written by orrery ${visible(was.orrery)}; this is ${ORRERY_VERSION}`);
     out(`\n${shellWord(file)} runs: orrery ${was.command.map(shellWord).join(' ')}`);
-    if (happens && now.failure.stack.length > 0) out(pc.dim(now.failure.stack.slice(0, 6).join('\n    ')));
+    if (happens && now.failure.stack.length > 0)
+      out(pc.dim(now.failure.stack.slice(0, 6).map(visible).join('\n    ')));
   }
   if (!happens) throw new CliExit(GONE);
 }

@@ -246,6 +246,21 @@ export class Progress {
 
 const plainError = (message: string): void => err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
 
+/**
+ * Ends the command with one error where something fails that nobody waits for: Node would print what it runs. After another error it
+ * says nothing new.
+ */
+export function endOnStrayFaults(): void {
+  const stray = async (e: unknown): Promise<void> => {
+    if ((process.exitCode ?? 0) === 0)
+      await guarded(() => {
+        throw e;
+      });
+  };
+  process.on('unhandledRejection', (e) => void stray(e));
+  process.on('uncaughtException', (e) => void stray(e).finally(() => process.exit()));
+}
+
 /** Runs a command's body and sets the exit code of the process by its outcome. */
 export async function guarded(body: () => void | Promise<void>): Promise<void> {
   const code = await outcome(body);
@@ -265,7 +280,7 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
       show(e.diagnostics.map((d, i) => (i > 0 ? d : { ...d, notes: [...(d.notes ?? []), ...ours] })));
       return 1;
     }
-    const error = e as NodeJS.ErrnoException;
+    const error = (e instanceof Error ? e : new Error(String(e))) as NodeJS.ErrnoException;
     if (error.code === 'EPIPE') return 1;
     const message = systemFault(error);
     if (message !== null) {
