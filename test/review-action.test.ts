@@ -71,7 +71,10 @@ interface Comment {
   body: string;
   /** Somebody else's: it cannot be changed. */
   readonly foreign?: boolean;
+  readonly user?: { readonly login: string; readonly type: string };
 }
+/** Whom a token of a workflow writes as. */
+const BOT = { login: 'github-actions[bot]', type: 'Bot' };
 let comments: Comment[] = [];
 let calls: string[] = [];
 let readOnly = false;
@@ -91,11 +94,13 @@ async function answer(q: IncomingMessage, r: ServerResponse): Promise<void> {
     const page = Number(url.searchParams.get('page') ?? 1);
     return say(200, comments.slice((page - 1) * size, page * size));
   }
+  // As for tokens of workflows.
+  if (url.pathname === '/user') return say(403, { message: 'Resource not accessible by integration' });
   if (readOnly) return say(403, { message: 'Resource not accessible by integration' });
   const { body } = JSON.parse(sent) as { body: string };
   if (body.length > 65_536) return say(422, { message: 'body is too long (maximum is 65536 characters)' });
   if (q.method === 'POST' && url.pathname === '/repos/o/r/issues/7/comments') {
-    comments.push({ id: 1000 + comments.length, body });
+    comments.push({ id: 1000 + comments.length, body, user: BOT });
     return say(201, comments.at(-1));
   }
   const known = comments.find((c) => url.pathname === `/repos/o/r/issues/comments/${c.id}`);
@@ -172,7 +177,7 @@ async function run(base: string, head: string, inputs: Readonly<Record<string, s
     result: known['steps.review.outputs.result'],
     annotations: out.split('\n').filter((l) => /^::(error|warning|notice) /.test(l)),
     summary: readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8'),
-    own: comments.filter((c) => c.body.startsWith('<!-- orrery-review -->') && c.foreign !== true),
+    own: comments.filter((c) => c.body.startsWith('<!-- orrery-review -->') && c.user === BOT),
   };
 }
 
@@ -203,7 +208,13 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
   it('writes one comment and keeps it: no effect, then an effect', async () => {
     // More comments than fit a page, and one that only looks like ours.
     comments = Array.from({ length: 130 }, (_, i) => ({ id: i + 1, body: `words ${i}`, foreign: true }));
-    comments[3].body = '<!-- orrery-review -->\nnot written by the action';
+    // One that looks like ours, which its author could change again later, though the token may change it now.
+    const planted = {
+      id: 4,
+      body: '<!-- orrery-review -->\nnot written by the action',
+      user: { login: 'somebody', type: 'User' },
+    };
+    comments[3] = planted;
     const words = branch(main, ORDER, (t) => t.replace(/^title: .*/m, 'title: other words'));
     const same = await run(main, words);
     expect([same.code, same.result, same.annotations]).toEqual([0, 'same', []]);
@@ -229,7 +240,7 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
     );
     expect(r.own[0].body).toBe(`<!-- orrery-review -->\n${r.summary}`);
     expect(calls.filter((c) => c.startsWith('POST'))).toHaveLength(1);
-    expect(comments.filter((c) => c.foreign === true)).toHaveLength(130);
+    expect(comments.filter((c) => c.foreign === true)).toHaveLength(129);
     expect(comments[3].body).toContain('not written by the action');
   });
 

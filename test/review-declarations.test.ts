@@ -8,6 +8,7 @@ import {
 } from '../src/review/declarations.ts';
 import { reviewMarkdown, reviewText } from '../src/review/render.ts';
 import { review } from '../src/review/review.ts';
+import type { Jury } from '../src/review/rules.ts';
 import type { SpecFile } from '../src/spec/document.ts';
 import { loadShipped, specOf } from '../src/spec/node.ts';
 import type { Specs } from '../src/spec/specs.ts';
@@ -104,6 +105,9 @@ describe('what phases and groups of rules declare', () => {
   });
 });
 
+/** Nobody judges rules. */
+const NOBODY: Jury = { ask: async () => ({ verdict: null }), accepted: new Set(), stored: [{}, {}] };
+
 describe('where a change is stated', () => {
   const textOf = async (f: SpecFile, ...edits: readonly (readonly [RegExp, string])[]) => {
     let { text } = f;
@@ -115,15 +119,7 @@ describe('where a change is stated', () => {
   };
   /** The review, without kernels and without proofs. */
   const reviewed = (head: Specs) =>
-    review(
-      ['base', 'head'],
-      base,
-      head,
-      { sm: 'sm_90', level: 3 },
-      async () => null,
-      async () => null,
-      null,
-    );
+    review(['base', 'head'], base, head, { sm: 'sm_90', level: 3 }, NOBODY, async () => null, null);
   /** Places of the changes of some kinds, by name. */
   const placesOf = async (head: Specs, kinds: readonly string[]) => {
     const { changes, faults } = await reviewed(head);
@@ -161,7 +157,7 @@ describe('where a change is stated', () => {
     const none = async () => null;
     const scope = { sm: 'sm_90', level: 3 };
     const head = { ...base, orders: new Map(base.orders).set('binary', wrong) };
-    const r = await review(['base', 'head'], base, head, scope, none, none, null, (t) => told.push(t));
+    const r = await review(['base', 'head'], base, head, scope, NOBODY, none, null, (t) => told.push(t));
     expect(r.faults.length).toBeGreaterThan(0);
     expect(r.differs).toBeNull();
     expect(told).toHaveLength(r.plans.length);

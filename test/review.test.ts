@@ -260,7 +260,7 @@ describe('orrery diff', () => {
     expect(r.out).toContain(`shifts.yaml:${lineOf(to, file, /id: shift-sign-extend/)}`);
   });
 
-  it('takes verdicts that the head stores, but none that values refute', async () => {
+  it('takes what the head stores of its rules for a claim, which values refute and no words prove', async () => {
     const { isa } = buildIsa((await loadShipped()).isa);
     const rules = 'pipelines/rules/identities.yaml';
     const added = (k: number) => `
@@ -270,20 +270,34 @@ describe('orrery diff', () => {
     rewrite: IADD3 $d, $x, 70, ${k}
     source: test
 `;
-    for (const [k, code, says] of [
-      [7, 2, /: nothing -> new\n {2}verified \(1 choice of modifiers\)/],
-      [8, 2, /: nothing -> new\n {2}refuted/],
-    ] as const) {
+    const stating = async (k: number, also: string[] = []) => {
       const to = head(rules, (t) => t.trimEnd() + added(k));
       const doc = (await loadSpec(join(to, rules), 'rules')).data;
       const { hash } = rulesOfDoc(doc, isa).rules.find((r) => r.id === 'from-the-head')!;
       const verdict = { verdict: 'verified', instances: 1, hash };
-      writeFileSync(join(to, 'pipelines/rules/verdicts.json'), JSON.stringify({ 'from-the-head': verdict }));
-      const r = orrery('diff', root, to, '--no-kernels', '--no-prove', '--sm', 'sm_90', '-O', '3');
-      expect([r.code, r.err]).toEqual([code, '']);
-      expect(r.out).toMatch(says);
-      expect(/ALARM/.test(r.out)).toBe(k === 8);
-    }
+      const file = join(to, 'pipelines/rules/verdicts.json');
+      writeFileSync(
+        file,
+        JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), 'from-the-head': verdict }),
+      );
+      const args = ['--no-kernels', '--sm', 'sm_90', '-O', '3', ...also];
+      return { to, r: orrery('diff', root, to, ...args) };
+    };
+    const wrong = await stating(8);
+    expect(wrong.r.out).toMatch(/: nothing -> new\n {2}refuted/);
+    const claimed = await stating(7, ['--no-prove']);
+    expect([claimed.r.code, claimed.r.err]).toEqual([2, '']);
+    expect(claimed.r.out).toMatch(/^1 change; 1 ALARM$/m);
+    expect(claimed.r.out).toMatch(
+      /: nothing -> new\n {2}claimed, not proved: the head states 'verified \(1 choice of modifiers\)', and no solver/,
+    );
+    if (!packagedSolver()) return;
+    const asked = await stating(7);
+    expect(asked.r.out).toMatch(/^1 change$/m);
+    expect(asked.r.out).toMatch(/: nothing -> new\n {2}verified/);
+    // What the solver said is kept outside of the head, by what the rule means.
+    const kept = orrery('diff', root, asked.to, '--no-kernels', '--sm', 'sm_90', '-O', '3', '--no-prove');
+    expect(kept.out).toMatch(/: nothing -> new\n {2}verified/);
   });
 
   it.skipIf(!packagedSolver())('rules whose opcode means something else are proved again', () => {
@@ -306,9 +320,10 @@ describe('orrery diff', () => {
     expect(s.code).toBe(2);
     expect(s.out).toMatch(/^1 change$/m);
     expect(s.out).toMatch(/^ {2}2 rules with it proved again: 2 verified$/m);
-    // Values alone refute, where nobody can be asked for a proof; what they do not refute is not known to hold. In a comment, a
-    // counterexample keeps its lines.
-    const md = orrery(
+    // Values alone refute, where nobody can be asked for a proof, nor was; what they do not refute is not known to hold. In a comment,
+    // a counterexample keeps its lines.
+    const md = orreryIn(
+      { ...WARM, XDG_CACHE_HOME: join(dir, 'other-cache') },
       'diff',
       root,
       wrong,

@@ -382,12 +382,20 @@ program
   .option('--by <metric>', BY)
   .option('--ptxas <level>', 'also what ptxas makes of them')
   .option('--no-ptxas', 'do not ask ptxas, not even for limits of the budget on what it makes')
-  .option('--no-prove', 'do not ask the solver about rules without a stored verdict')
+  .option('--no-prove', 'do not ask the solver about rules of which the base has no verdict')
+  .option(
+    '--accept <rule>',
+    'a person has read why this rule of the head holds, where no solver proves it: its review, or its intent (repeatable)',
+    collect,
+  )
   .option('--solver <command>', 'a solver that reads SMT-LIB from its standard input')
   .option('--format <text|markdown|json>', 'output')
   .option('--json', 'for scripts: --format json')
   .option('-o, --output <file>', 'write there instead of standard output')
-  .option('--budget <file>', 'limits that hold for the effect (default: orrery.budget.yaml of the head)')
+  .option(
+    '--budget <file>',
+    'limits that hold for the effect (default: orrery.budget.yaml of the head and of the base)',
+  )
   .option('--annotations', 'then print each finding as an annotation of GitHub Actions: ::error file=...')
   .addHelpText(
     'after',

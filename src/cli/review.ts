@@ -5,34 +5,29 @@ import { type KernelPair, runAb } from '../lab/ab.ts';
 import { kernelAndLaunchFiles, kernelFiles } from '../lab/files.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { Plans } from '../lab/plans.ts';
-import { foreignWorkingTree, specInPlace, specsOfPlace, textInPlace } from '../lab/refs.ts';
+import { foreignWorkingTree, specInPlace, specsOfPlace } from '../lab/refs.ts';
 import { servingTarget } from '../read.ts';
 import { annotations, faultAnnotations } from '../review/annotations.ts';
-import { BUDGET_FILE, type Budget, budgetOf } from '../review/budget.ts';
+import { BUDGET_FILE, type Budget, budgetOf, type Limit } from '../review/budget.ts';
+import { canonical } from '../review/data-diff.ts';
 import { reviewJson, reviewMarkdown, reviewText } from '../review/render.ts';
 import { checkScope, type Review, review as runReview } from '../review/review.ts';
-import type { AskVerdict } from '../review/rules.ts';
-import { prove, quicklyRefuted } from '../rules/prove/prove.ts';
-import type { Verdicts } from '../rules/prove/verdict.ts';
 import { loadShipped, loadSpec, ROOT, shownPath } from '../spec/node.ts';
 import type { Specs } from '../spec/specs.ts';
 import { diffCommand } from './ab.ts';
 import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
+import { type JuryOptions, juryFor } from './jury.ts';
 import { baseOf, clock, decidingMetric, heap, measureOptions, paint } from './lab.ts';
 import { ptxasPresent } from './ptxas-run.ts';
-import { openSolver, packagedSolver } from './solver.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
-import { readVerdicts, VERDICTS_FILE } from './verdicts.ts';
 
-interface DiffCommand {
+interface DiffCommand extends JuryOptions {
   readonly level?: string;
   readonly sm?: string;
   readonly kernels?: readonly string[] | false;
   readonly by?: string;
   readonly ptxas?: boolean | string;
-  readonly prove: boolean;
-  readonly solver?: string;
   readonly format?: string;
   readonly json?: boolean;
   readonly output?: string;
@@ -63,7 +58,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   let budget: Budget | null;
   try {
     head = headPlace === undefined ? await loadShipped() : await specsOfPlace(headPlace);
-    budget = await limits(headPlace, o.budget);
+    budget = await limits(baseName, headPlace, o.budget);
   } catch (e) {
     if (e instanceof DiagnosticError && o.annotations === true)
       process.stdout.write(`${faultAnnotations(e.diagnostics, prefix).join('\n')}\n`);
@@ -89,14 +84,14 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const measure =
     patterns.length === 0 ? null : measureOptions({ launches: true, ptxas: o.ptxas ?? asksPtxas }, head);
   const progress = new Progress();
-  const { ask, close } = verdicts(o, headPlace, progress);
+  const { close, ...jury } = juryFor(o, baseName, headPlace, (text) => progress.update(text));
   try {
     const result = await runReview(
       [baseName, headTitle],
       base,
       head,
       { sm, level },
-      ask,
+      jury,
       async () => {
         if (measure === null) return null;
         const modules = await loadModules(patterns);
@@ -163,13 +158,27 @@ function kernelDiff(
   return diffCommand(arms, { level: o.level, sm: o.sm, forceRules }, kernel);
 }
 
-/** Limits that the head sets, or the file that is named. */
-async function limits(head: string | undefined, file: string | undefined): Promise<Budget | null> {
-  const spec =
-    file === undefined
-      ? await specInPlace(head ?? ROOT, BUDGET_FILE, 'budget')
-      : await loadSpec(file, 'budget');
-  return spec === null ? null : budgetOf(spec);
+/** The limits of the file that is named, or else those that the head sets and those of the base, which no head takes away. */
+async function limits(
+  base: string,
+  head: string | undefined,
+  file: string | undefined,
+): Promise<Budget | null> {
+  if (file !== undefined) return budgetOf(await loadSpec(file, 'budget'));
+  const at = async (place: string): Promise<Budget | null> => {
+    const spec = await specInPlace(place, BUDGET_FILE, 'budget');
+    return spec === null ? null : budgetOf(spec);
+  };
+  const is = await at(head ?? ROOT);
+  const was = await at(base).catch((e: unknown) => {
+    // What was wrong already is not the head's fault.
+    if (!(e instanceof DiagnosticError)) throw e;
+    return null;
+  });
+  if (was === null || is === null) return is ?? was;
+  const said = ({ place: _, metric, ...l }: Limit): string => canonical({ ...l, metric: metric.name });
+  const kept = new Set(is.limits.map(said));
+  return { ...is, limits: [...is.limits, ...was.limits.filter((l) => !kept.has(said(l)))] };
 }
 
 /**
@@ -184,39 +193,4 @@ function kernelsOf(o: DiffCommand): readonly string[] {
   const targets = kernelFiles([own]).flatMap((f) => /\.(sm_\d+)\.ptx$/.exec(f)?.[1] ?? []);
   const sm = o.sm === undefined ? 'sm_90' : servingTarget(o.sm, targets);
   return targets.includes(sm) ? [`${shownPath(own)}/*/*.${sm}.ptx`] : [];
-}
-
-/**
- * Verdicts of rules: those stored here or at the head for what a rule means, or else what the solver says now. A head could store
- * anything, so a rule that values refute is refuted, whatever is stored.
- */
-function verdicts(
-  o: DiffCommand,
-  head: string | undefined,
-  progress: Progress,
-): { ask: AskVerdict; close: () => void } {
-  const stored = [readVerdicts(), head === undefined ? {} : verdictsAt(head)];
-  let solver: ReturnType<typeof openSolver> | null = null;
-  return {
-    ask: async (rule, [nth, of]) => {
-      progress.update(`proof ${nth} of ${of}: ${rule.id}`);
-      const refuted = quicklyRefuted(rule);
-      if (refuted !== null) return refuted;
-      for (const s of stored) if (s[rule.id]?.hash === rule.hash) return s[rule.id];
-      if (!o.prove || (o.solver === undefined && !packagedSolver())) return null;
-      solver ??= openSolver(o.solver);
-      return prove(rule, solver.solve);
-    },
-    close: () => solver?.close(),
-  };
-}
-
-/** Verdicts that a folder or commit holds; none where it has no file of them, or one that cannot be read. */
-function verdictsAt(place: string): Verdicts {
-  try {
-    return JSON.parse(textInPlace(place, VERDICTS_FILE) ?? '{}') as Verdicts;
-  } catch (e) {
-    if (e instanceof SyntaxError) return {};
-    throw e;
-  }
 }

@@ -41,7 +41,7 @@ const ABOUT = 'verdicts';
 const MOST_KEPT = 10_000;
 
 /** Verdicts of rules that do not ship; none where they cannot be read: they can be asked for again. */
-function readForeign(): Readonly<Record<string, Kept>> {
+export function readForeign(): Readonly<Record<string, Kept>> {
   try {
     return JSON.parse(readChecked(foreignFile(), ABOUT) ?? '{}') as Record<string, Kept>;
   } catch {

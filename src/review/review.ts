@@ -17,7 +17,7 @@ import {
   planChanges,
 } from './changes.ts';
 import { catalogChanges, declarationChanges, equalExceptTexts, groupChanges } from './declarations.ts';
-import { type AskVerdict, type RuleSide, ruleChanges } from './rules.ts';
+import { type Jury, type RuleSide, ruleChanges } from './rules.ts';
 
 /** The difference between two states of the specs. */
 export interface Review {
@@ -102,7 +102,7 @@ const has = (specs: Specs, r: PlanRequest): boolean =>
 /**
  * Compares the meaning of two states of the specs.
  *
- * @param ask verdicts of rules
+ * @param jury says whether rules hold
  * @param effect measures the effect on kernels; called if some plan differs and all resolve
  * @param budget limits that the head must keep, if there are any
  * @param tell is told what is being done
@@ -113,7 +113,7 @@ export async function review(
   base: Specs,
   head: Specs,
   scope: Scope,
-  ask: AskVerdict,
+  jury: Jury,
   effect: () => Promise<AbResult | null>,
   budget: Budget | null,
   tell: (text: string) => void = () => undefined,
@@ -138,7 +138,7 @@ export async function review(
   });
   const faults = faultsOf(pairs, head);
   const inPlans = planChanges(pairs, base, head);
-  const rules = await ruleChanges(side('base', base), side('head', head), ask);
+  const rules = await ruleChanges(side('base', base), side('head', head), jury);
   const changes = [
     ...inPlans,
     ...catalogChanges(base, head, new Set(inPlans.filter((c) => c.kind === 'knob').map((c) => c.name))),

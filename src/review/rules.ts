@@ -3,20 +3,27 @@ import type { Isa } from '../ir/opcode.ts';
 import { plural } from '../lab/render/table.ts';
 import { saidOf } from '../rules/compile.ts';
 import { rulesOfDoc } from '../rules/group.ts';
-import { type Verdict, verdictText } from '../rules/prove/verdict.ts';
+import { type Verdicts, verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { placeOf } from '../spec/places.ts';
 import type { Specs } from '../spec/specs.ts';
 import type { Change } from './changes.ts';
 import { canonical } from './data-diff.ts';
+import { type Judged, restated, reviewChanges, standing, type Trust } from './trust.ts';
 
-/**
- * The verdict on a rule: stored, or obtained from a solver now; null if no solver is available.
- *
- * @param which which of how many rules it is, for progress
- */
-export type AskVerdict = (rule: Rule, which: readonly [nth: number, of: number]) => Promise<Verdict | null>;
+/** Who says whether rules hold. */
+export interface Jury {
+  /**
+   * What is known of a rule of the head.
+   * @param which which of how many rules it is, for progress
+   */
+  readonly ask: (rule: Rule, which: readonly [nth: number, of: number]) => Promise<Judged>;
+  /** As for `Trust`. */
+  readonly accepted: ReadonlySet<string>;
+  /** Verdicts that base and head have stored. */
+  readonly stored: readonly [Verdicts, Verdicts];
+}
 
 /** A side's specs and its instruction set; null if no plan of that side resolves. */
 export interface RuleSide {
@@ -72,13 +79,7 @@ function rulesOf({ specs, isa }: RuleSide, wanted: (group: string) => boolean): 
 /** Is there a choice of modifiers for which it holds? If not, that is a fault. */
 const canHold = (r: Rule): boolean => r.instances.length > 0;
 
-const unsound = (v: Verdict | null): boolean =>
-  v === null || v.verdict === 'refuted' || v.verdict === 'unknown';
-
-const noteOf = (v: Verdict | null): string =>
-  v === null
-    ? 'not proved: no solver could be asked'
-    : `${verdictText(v)}${v.verdict === 'refuted' ? `\n${v.counterexample}` : ''}`;
+const UNKNOWN: Judged = { verdict: null };
 
 /** The part of a review about rules. */
 export interface RuleReview {
@@ -88,7 +89,9 @@ export interface RuleReview {
 }
 
 /** Rules that were added, removed or changed, or whose opcodes changed meaning; existing ones with their proof. */
-export async function ruleChanges(base: RuleSide, head: RuleSide, ask: AskVerdict): Promise<RuleReview> {
+export async function ruleChanges(base: RuleSide, head: RuleSide, jury: Jury): Promise<RuleReview> {
+  const { ask } = jury;
+  const trust: Trust = { base: base.specs, head: head.specs, accepted: jury.accepted };
   const [a, b] = [rowsOf(base.specs), rowsOf(head.specs)];
   const touched = new Set(
     [...new Set([...a.keys(), ...b.keys()])].filter((id) => {
@@ -104,22 +107,29 @@ export async function ruleChanges(base: RuleSide, head: RuleSide, ask: AskVerdic
     nth++;
     const [x, y] = [a.get(id), b.get(id)];
     const rule = rules.get(id);
-    const verdict =
-      y === undefined || rule === undefined || !canHold(rule) ? null : await ask(rule, [nth, touched.size]);
+    const judged =
+      y === undefined || rule === undefined || !canHold(rule)
+        ? UNKNOWN
+        : await ask(rule, [nth, touched.size]);
+    const { note, alarm } = standing(rule, judged, trust);
     out.push({
       kind: 'rules',
       name: `${(y ?? x)!.group}: ${id}`,
       before: x === undefined ? 'nothing' : 'there',
       after: y === undefined ? 'nothing' : x === undefined ? 'new' : 'changed',
-      note: y === undefined ? '' : noteOf(verdict),
+      note: y === undefined ? '' : note,
       place: y === undefined ? '' : placeOfRow(y),
       basePlace: x !== undefined && y === undefined ? placeOfRow(x) : '',
       where: [],
-      alarm: y !== undefined && unsound(verdict),
+      alarm: y !== undefined && alarm,
     });
   }
-  const again = await proveAgain(base, head, b, touched, ask);
-  return { changes: [...out, ...again.changes], provedAgain: again.provedAgain };
+  const again = await proveAgain(base, head, b, touched, jury, trust);
+  const said = await restatedChanges(head, b, touched, jury, trust);
+  return {
+    changes: [...out, ...again.changes, ...said, ...reviewChanges(trust)],
+    provedAgain: again.provedAgain,
+  };
 }
 
 /**
@@ -131,7 +141,8 @@ async function proveAgain(
   head: RuleSide,
   rows: ReadonlyMap<string, Row>,
   touched: ReadonlySet<string>,
-  ask: AskVerdict,
+  { ask }: Jury,
+  trust: Trust,
 ): Promise<RuleReview> {
   const changes: Change[] = [];
   const verdicts = new Map<string, string[]>();
@@ -147,17 +158,18 @@ async function proveAgain(
   });
   for (const [i, { id, rule, before }] of others.entries()) {
     const row = rows.get(id)!;
-    const verdict = await ask(rule, [i + 1, others.length]);
+    const judged = await ask(rule, [i + 1, others.length]);
+    const { note, alarm } = standing(rule, judged, trust);
     const changed = changedOpcodes(before, rule);
     for (const name of changed.length === 0 ? [row.group] : changed)
-      verdicts.set(name, [...(verdicts.get(name) ?? []), verdict?.verdict ?? 'not proved']);
-    if (unsound(verdict))
+      verdicts.set(name, [...(verdicts.get(name) ?? []), judged.verdict?.verdict ?? 'not proved']);
+    if (alarm)
       changes.push({
         kind: 'rules',
         name: `${row.group}: ${id}`,
         before: 'there',
         after: 'means something else',
-        note: `its text is as it was; ${changed.join(', ') || 'a table of its group'} changed\n${noteOf(verdict)}`,
+        note: `its text is as it was; ${changed.join(', ') || 'a table of its group'} changed\n${note}`,
         place: placeOfRow(row),
         basePlace: '',
         where: [],
@@ -165,6 +177,40 @@ async function proveAgain(
       });
   }
   return { changes, provedAgain: new Map([...verdicts].map(([name, list]) => [name, provedText(list)])) };
+}
+
+/** Rules of which the head stores another verdict than the base, though neither they nor their opcodes changed. */
+async function restatedChanges(
+  head: RuleSide,
+  rows: ReadonlyMap<string, Row>,
+  touched: ReadonlySet<string>,
+  { ask, stored }: Jury,
+  trust: Trust,
+): Promise<Change[]> {
+  const [was, is] = stored;
+  const ids = restated(stored, touched).filter((id) => rows.has(id));
+  const groups = new Set(ids.map((id) => rows.get(id)!.group));
+  const rules = rulesOf(head, (g) => groups.has(g));
+  const out: Change[] = [];
+  for (const [i, id] of ids.entries()) {
+    const rule = rules.get(id);
+    if (rule === undefined || rule.hash !== is[id].hash) continue;
+    const judged = canHold(rule) ? await ask(rule, [i + 1, ids.length]) : UNKNOWN;
+    const { note, alarm } = standing(rule, judged, trust);
+    const row = rows.get(id)!;
+    out.push({
+      kind: 'rules',
+      name: `${row.group}: ${id}`,
+      before: was[id] === undefined ? 'no stored verdict' : verdictText(was[id]),
+      after: verdictText(is[id]),
+      note,
+      place: placeOfRow(row),
+      basePlace: '',
+      where: [],
+      alarm,
+    });
+  }
+  return out;
 }
 
 /** How many rules were proved again, and with which verdicts. */

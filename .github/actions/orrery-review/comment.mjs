@@ -12,7 +12,7 @@ const PAGE = 100;
 const { COMMENT, PULL_REQUEST, TOKEN, GITHUB_API_URL = 'https://api.github.com', GITHUB_REPOSITORY } = process.env;
 
 async function call(method, path, body) {
-  const r = await fetch(`${GITHUB_API_URL}/repos/${GITHUB_REPOSITORY}${path}`, {
+  const r = await fetch(`${GITHUB_API_URL}${path}`, {
     method,
     headers: {
       accept: 'application/vnd.github+json',
@@ -38,28 +38,39 @@ function refuse(what, r) {
   process.exit(readOnly ? 0 : 1);
 }
 
+/**
+ * Whether a comment is by whoever the token is of: others may begin theirs as ours, and what they wrote they can change again. A token of
+ * a workflow or an app may not ask who it is, and writes as a bot.
+ */
+async function authorship() {
+  const r = await call('GET', '/user');
+  return r.ok ? (c) => c.user?.login === r.data.login : (c) => c.user?.type === 'Bot';
+}
+
 async function main() {
   if (!PULL_REQUEST) return;
+  const repository = `/repos/${GITHUB_REPOSITORY}`;
   const text = readFileSync(COMMENT, 'utf8');
   const whole = `${MARKER}\n${text}`;
   const body =
     whole.length <= MOST
       ? whole
       : `${whole.slice(0, whole.lastIndexOf('\n', MOST))}\n\n**Cut here: the whole is in the summary of the run.**\n`;
+  const isOurs = await authorship();
   const own = [];
   for (let page = 1; ; page++) {
-    const r = await call('GET', `/issues/${PULL_REQUEST}/comments?per_page=${PAGE}&page=${page}`);
+    const r = await call('GET', `${repository}/issues/${PULL_REQUEST}/comments?per_page=${PAGE}&page=${page}`);
     if (!r.ok) refuse('the comments cannot be listed', r);
-    own.push(...r.data.filter((c) => c.body?.startsWith(MARKER)));
+    own.push(...r.data.filter((c) => c.body?.startsWith(MARKER) && isOurs(c)));
     if (r.data.length < PAGE) break;
   }
   for (const c of own) {
-    const r = await call('PATCH', `/issues/comments/${c.id}`, { body });
+    const r = await call('PATCH', `${repository}/issues/comments/${c.id}`, { body });
     if (r.ok) return;
-    // Somebody else's comment that looks like ours, or one that has just been deleted.
+    // One that has just been deleted, or is by another bot.
     if (r.status !== 403 && r.status !== 404) refuse('the comment cannot be updated', r);
   }
-  const r = await call('POST', `/issues/${PULL_REQUEST}/comments`, { body });
+  const r = await call('POST', `${repository}/issues/${PULL_REQUEST}/comments`, { body });
   if (!r.ok) refuse('the comment cannot be written', r);
 }
 

@@ -2,7 +2,7 @@
 # Compares base and head. Writes the comment to a file and the annotations to standard output; never fails for what it finds:
 # the verdict is the last step's, so that the comment is written first.
 #
-# BASE, HEAD: commits. KERNELS, OPTIONS: words, one a line. ACTION: this folder, in a clone of Orrery.
+# BASE, HEAD: commits. KERNELS, OPTIONS, ACCEPT: words, one a line. ACTION: this folder, in a clone of Orrery.
 set -euo pipefail
 orrery=$(cd "$ACTION/../../.." && pwd)
 work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/orrery-review.XXXXXX")
@@ -12,13 +12,23 @@ finish() {
   printf 'result=%s\ncomment=%s\n' "$1" "$work/comment.md" >>"$GITHUB_OUTPUT"
   exit 0
 }
-# An error without a result: the comment says it too.
+# Shows what may quote files of the change: the runner takes no line of it for a command.
+show() {
+  local stop
+  stop=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+  echo "::stop-commands::$stop"
+  cat "$@"
+  echo "::$stop::"
+}
+# Annotations, and nothing else that the runner would obey.
+annotate() { grep -E '^::(error|warning|notice) ' "$work/annotations" || true; }
+# An error without a result: the comment says it too, as lines that are indented, which nothing in them ends.
 give_up() {
-  { echo '**the review could not be made**'; echo; echo '```'; cat "$work/errors"; echo '```'; } >"$work/comment.md"
+  { echo '**the review could not be made**'; echo; sed -e 's/^/    /' "$work/errors"; } >"$work/comment.md"
   if [ -s "$work/annotations" ]; then
-    cat "$work/annotations"
+    annotate
   else
-    text=$(sed -e 's/%/%25/g' "$work/errors" | awk '{ printf "%s%s", (NR > 1 ? "%0A" : ""), $0 }')
+    text=$(sed -e 's/%/%25/g' -e 's/\r/%0D/g' "$work/errors" | awk '{ printf "%s%s", (NR > 1 ? "%0A" : ""), $0 }')
     echo "::error title=no review::$text"
   fi
   finish failed
@@ -36,14 +46,15 @@ words=()
 while IFS= read -r word; do [ -z "$word" ] || words+=("$word"); done <<<"$OPTIONS"
 kernels=()
 while IFS= read -r word; do [ -z "$word" ] || kernels+=("$word"); done <<<"$KERNELS"
+while IFS= read -r rule; do [ -z "$rule" ] || words+=(--accept "$rule"); done <<<"${ACCEPT:-}"
 [ ${#kernels[@]} -eq 0 ] || words+=(--kernels "${kernels[@]}")
 
 code=0
 node "$orrery/bin/orrery.js" diff "$from" "$to" --format markdown --annotations -o "$work/comment.md" ${words[@]+"${words[@]}"} \
   >"$work/annotations" 2>"$work/errors" || code=$?
 [ -s "$work/comment.md" ] || give_up
-cat "$work/annotations"
-cat "$work/errors" >&2
+annotate
+show "$work/errors"
 # Errors among the annotations are what must not be merged; a rule that is not proved is no error of the command.
 if [ "$code" -eq 0 ]; then finish same; fi
 if [ "$code" -eq 2 ] && ! grep -q '^::error ' "$work/annotations"; then finish differs; fi

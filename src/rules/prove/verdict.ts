@@ -18,6 +18,29 @@ export type Verdict =
   | { readonly verdict: 'inexact'; readonly why: string }
   | { readonly verdict: 'refuted'; readonly counterexample: string };
 
+/** What each kind of verdict says besides: numbers and texts. */
+const PARTS: Readonly<Record<Verdict['verdict'], Readonly<Record<string, 'number' | 'string'>>>> = {
+  verified: { instances: 'number' },
+  bounded: { instances: 'number', to: 'string' },
+  'by argument': { instances: 'number', samples: 'number' },
+  unknown: { why: 'string' },
+  'out of scope': { why: 'string' },
+  inexact: { why: 'string' },
+  refuted: { counterexample: 'string' },
+};
+
+/** Whether data from a file are a verdict. */
+export function isVerdict(data: unknown): data is Verdict & { readonly hash?: unknown } {
+  const v = data as Readonly<Record<string, unknown>> | null;
+  if (v === null || typeof v !== 'object' || typeof v.verdict !== 'string') return false;
+  if (!Object.hasOwn(PARTS, v.verdict)) return false;
+  const parts = Object.entries(PARTS[v.verdict as Verdict['verdict']]);
+  return (
+    parts.every(([key, type]) => typeof v[key] === type) &&
+    ['how', 'to'].every((key) => v[key] === undefined || typeof v[key] === 'string')
+  );
+}
+
 /** Verdicts by rule id, each with the hash of the rule that it is about. */
 export type Verdicts = Readonly<Record<string, Verdict & { readonly hash: string }>>;
 

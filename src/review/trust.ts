@@ -1,0 +1,110 @@
+import { needsReview, type Verdict, type Verdicts, verdictText } from '../rules/prove/verdict.ts';
+import type { Rule } from '../rules/rule.ts';
+import type { SpecFile } from '../spec/document.ts';
+import { placeOf } from '../spec/places.ts';
+import type { Specs } from '../spec/specs.ts';
+import type { Change } from './changes.ts';
+import { canonical } from './data-diff.ts';
+import { currentReview, type Review, reviewsOf } from './rule-reviews.ts';
+
+/*
+ * Whom a review believes. What the head of a pull request says of its own rules, in stored verdicts and in reviews, is a claim: a verdict
+ * holds if the base has it or a solver has said it, and a review if the base has it or a person confirms it.
+ */
+
+/** What is known of a rule of the head. */
+export interface Judged {
+  /** Of the base, or of a solver; null where there is neither. */
+  readonly verdict: Verdict | null;
+  /** What the head states beside, where nothing else is known. */
+  readonly claimed?: Verdict;
+}
+
+/** What a review takes from outside of the head. */
+export interface Trust {
+  readonly base: Specs;
+  readonly head: Specs;
+  /** Ids of rules of which a person says that the review, or the intent, of the head holds. */
+  readonly accepted: ReadonlySet<string>;
+}
+
+const PERSON = 'a person must confirm it (--accept)';
+
+/** Why a person must look at a rule whose verdict rests on more than a proof; null where nobody must. */
+function openQuestion(rule: Rule, verdict: Verdict, { base, head, accepted }: Trust): string | null {
+  const intended = verdict.verdict === 'inexact' || verdict.verdict === 'out of scope';
+  if (!intended && !needsReview(verdict)) return null;
+  if (accepted.has(rule.id)) return null;
+  if (intended) return `this rests on what the rule says of itself: ${PERSON}`;
+  if (currentReview(reviewsOf(base.reviews?.data), rule) !== null) return null;
+  return currentReview(reviewsOf(head.reviews?.data), rule) === null
+    ? 'nobody has reviewed why it holds: pipelines/rules/reviews.yaml'
+    : `the change brings the review of its own rule: ${PERSON}`;
+}
+
+/** What is said of a rule of the head, in lines, and whether it may not pass. */
+export function standing(
+  rule: Rule | undefined,
+  { verdict, claimed }: Judged,
+  trust: Trust,
+): { readonly note: string; readonly alarm: boolean } {
+  if (verdict === null)
+    return {
+      note:
+        claimed === undefined
+          ? 'not proved: no solver could be asked'
+          : `claimed, not proved: the head states '${verdictText(claimed)}', and no solver could be asked`,
+      alarm: true,
+    };
+  const said = verdictText(verdict);
+  if (verdict.verdict === 'refuted') return { note: `${said}\n${verdict.counterexample}`, alarm: true };
+  if (verdict.verdict === 'unknown') return { note: said, alarm: true };
+  const open = rule === undefined ? null : openQuestion(rule, verdict, trust);
+  return { note: open === null ? said : `${said}; ${open}`, alarm: open !== null };
+}
+
+/** Reviews that the head adds, changes or takes away. */
+export function reviewChanges({ base, head, accepted }: Trust): Change[] {
+  const [a, b] = [base, head].map((s) => reviewsOf(s.reviews?.data));
+  return [...new Set([...a.keys(), ...b.keys()])].flatMap((rule): Change[] => {
+    const [x, y] = [a.get(rule), b.get(rule)];
+    if (canonical(x) === canonical(y)) return [];
+    const brought = y !== undefined && !accepted.has(rule);
+    return [
+      {
+        kind: 'rules',
+        name: `review of ${rule}`,
+        before: x === undefined ? 'nothing' : 'there',
+        after: y === undefined ? 'nothing' : x === undefined ? 'new' : 'changed',
+        note:
+          y === undefined ? '' : `${bySaying(y)}${brought ? `; the change brings it itself: ${PERSON}` : ''}`,
+        place: placeOfReview(head.reviews, rule, y),
+        basePlace: y === undefined ? placeOfReview(base.reviews, rule, x) : '',
+        where: [],
+        alarm: brought,
+      },
+    ];
+  });
+}
+
+/** Characters of an argument that are shown. */
+const SHOWN = 300;
+const bySaying = ({ by, date, argument }: Review): string =>
+  `${by}, ${date}: ${argument.length > SHOWN ? `${argument.slice(0, SHOWN)}…` : argument}`.replaceAll(
+    '\n',
+    ' ',
+  );
+
+function placeOfReview(file: SpecFile | undefined, rule: string, review: Review | undefined): string {
+  if (file === undefined || review === undefined) return '';
+  if (file.text === '') return file.file;
+  const at = (file.data.reviews as readonly Review[]).findIndex((r) => r.rule === rule);
+  return `${file.file}:${placeOf(file.text, ['reviews', at]).line}`;
+}
+
+/**
+ * Ids of rules of which the head stores another verdict than the base.
+ * @param told those that are reported already
+ */
+export const restated = ([base, head]: readonly [Verdicts, Verdicts], told: ReadonlySet<string>): string[] =>
+  Object.keys(head).filter((id) => !told.has(id) && canonical(base[id]) !== canonical(head[id]));
