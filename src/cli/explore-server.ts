@@ -1,3 +1,4 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,6 +10,7 @@ import { failWith } from './ui.ts';
 
 /** The explorer on a port of this machine. */
 export interface Served {
+  /** With the token, without which nothing is answered: a port of a machine is open to all of its users. */
   readonly address: string;
   /** Tells open pages that a file has another text now. */
   readonly changed: (file: string, text: string) => void;
@@ -26,16 +28,30 @@ const TYPES: Readonly<Record<string, string>> = {
   'specs.json': 'application/json',
 };
 
+/** Bytes of a token. */
+const TOKEN = 24;
+
+/** Whether two texts are equal, in a time that does not tell where they differ. */
+const isSame = (a: string, b: string): boolean => {
+  const [x, y] = [Buffer.from(a), Buffer.from(b)];
+  return x.length === y.length && timingSafeEqual(x, y);
+};
+
 /** Serves the page. A port that is taken ends the command with one error. */
 export async function serve(start: Start, port: number): Promise<Served> {
   const pages = new Set<ServerResponse>();
+  // It is a part of the path, so that all that the page asks for has it; other ports of this host would be sent a cookie too.
+  const token = randomBytes(TOKEN).toString('base64url');
   let now = start;
   const server = createServer((q, r) => {
     // A page of another site that has its own name lead here must not read files: names but ours are refused.
     const host = (q.headers.host ?? '').replace(/:\d+$/, '');
     if (host !== HOST && host !== 'localhost') return end(r, 403, 'text/plain', 'only for this machine\n');
     if (q.method !== 'GET' && q.method !== 'HEAD') return end(r, 405, 'text/plain', 'only GET\n');
-    const path = decoded((q.url ?? '/').replace(/[?#].*/, '').slice(1)) || 'index.html';
+    const [, given = '', rest] = /^\/([^/]*)\/(.*)$/s.exec((q.url ?? '').replace(/[?#].*/s, '')) ?? [];
+    if (!isSame(given, token))
+      return end(r, 403, 'text/plain', 'only for whoever has the address that orrery explore has printed\n');
+    const path = decoded(rest) || 'index.html';
     if (path === 'events') {
       r.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
       r.write(': here\n\n');
@@ -71,7 +87,7 @@ export async function serve(start: Start, port: number): Promise<Served> {
     );
   }
   return {
-    address: `http://${HOST}:${(server.address() as AddressInfo).port}/`,
+    address: `http://${HOST}:${(server.address() as AddressInfo).port}/${token}/`,
     changed: (file, text) => {
       now = { ...now, files: now.files.map((f) => (f.file === file ? { ...f, text } : f)) };
       for (const page of pages) page.write(`data: ${JSON.stringify({ file, text })}\n\n`);

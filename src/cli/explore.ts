@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
-import { watch } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { mkdtempSync, rmSync, watch } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { html } from '../ir/quote.ts';
 import { targetOf } from '../read.ts';
+import { PRIVATE, writeNew } from '../spec/node-write.ts';
 import type { Start } from '../web/protocol.ts';
 import { serve } from './explore-server.ts';
 import { readText, STANDARD_INPUT, textOrFault } from './files.ts';
@@ -24,19 +27,20 @@ export async function explore(
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     failWith(`--port ${o.port} is no port`, 'ports are 0 to 65535; 0 takes a free one');
   webFile('index.html');
-  const opened = files.map((file) => ({ file, text: readText(file), ...besides(file) }));
-  const first = opened.find((f) => targetOf(f.text) !== null);
+  const given = files.map((file) => ({ file, text: readText(file), ...besides(file) }));
+  const first = given.find((f) => targetOf(f.text) !== null);
   const plan = await planFor(o, first === undefined ? null : targetOf(first.text));
-  const start: Start = { files: opened, ...(await webRequest(o, plan)), live: files.length > 0 };
+  const start: Start = { files: given, ...(await webRequest(o, plan)), live: files.length > 0 };
   const server = await serve(start, port);
   out(`${server.address}`);
   err('Ctrl-C ends it');
-  for (const { file } of opened) if (file !== STANDARD_INPUT) follow(file, server.changed);
-  if (o.open === true) openInBrowser(server.address);
+  for (const { file } of given) if (file !== STANDARD_INPUT) follow(file, server.changed);
+  const opened = o.open === true ? openInBrowser(server.address) : { close: () => undefined };
   await new Promise<void>((done) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => done());
   });
   server.close();
+  opened.close();
   // Watchers of files keep a process alive; nothing is left to be written.
   process.exit(0);
 }
@@ -59,14 +63,27 @@ function follow(file: string, changed: (file: string, text: string) => void): vo
   });
 }
 
-function openInBrowser(address: string): void {
+/**
+ * Opens an address in the browser of the system, by way of a file that leads there: everybody on a machine can read how processes were
+ * called, and the address is for this user alone.
+ */
+function openInBrowser(address: string): { readonly close: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'orrery-explore-'));
+  const page = join(folder, 'open.html');
+  const [shown, refresh] = [html(address), html(`0; url=${address}`)];
+  writeNew(
+    page,
+    `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="${refresh}"><a href="${shown}">${shown}</a>\n`,
+    PRIVATE,
+  );
   const [command, ...args] =
     process.platform === 'darwin'
       ? ['open']
       : process.platform === 'win32'
         ? ['cmd', '/c', 'start', '']
         : ['xdg-open'];
-  const child = spawn(command, [...args, address], { stdio: 'ignore', detached: true });
+  const child = spawn(command, [...args, page], { stdio: 'ignore', detached: true });
   child.on('error', () => err(`no browser could be opened: go to ${address}`));
   child.unref();
+  return { close: () => rmSync(folder, { recursive: true, force: true }) };
 }

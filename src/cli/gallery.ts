@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ROOT } from '../spec/node-cache.ts';
+import { readRegular } from '../spec/node-files.ts';
+import { namedPath } from '../spec/node-paths.ts';
 import type { GalleryEntry, GalleryRow } from '../web/protocol.ts';
 
 /** Kernels of the tests, which the explorer shows. */
@@ -46,10 +48,13 @@ const stem = (file: string): string => basename(file).replace(/(\.sm_\w+)?\.\w+$
 export function launchesOf(file: string): Pick<GalleryEntry, 'launches' | 'data'> {
   const folder = dirname(file);
   const launches = readdirSync(folder)
-    .filter((f) => f.endsWith('.yaml') && statSync(join(folder, f)).size < MOST_TEXT)
+    .filter((f) => f.endsWith('.yaml'))
     // The usual launch comes first, those for corner cases behind it.
     .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
-    .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
+    .flatMap((name) => {
+      const bytes = besideOf(name, file, MOST_TEXT);
+      return bytes === null ? [] : [{ name, text: bytes.toString('utf8') }];
+    })
     .filter(
       ({ text }) =>
         /^kind: launch$/m.test(text) && stem(/^module: *(\S+)/m.exec(text)?.[1] ?? '') === stem(file),
@@ -60,10 +65,20 @@ export function launchesOf(file: string): Pick<GalleryEntry, 'launches' | 'data'
   let left = MOST_DATA;
   const data: Record<string, string> = {};
   for (const name of named) {
-    const seen = statSync(join(folder, name), { throwIfNoEntry: false });
-    if (seen?.isFile() !== true || seen.size > left) continue;
-    left -= seen.size;
-    data[name] = readFileSync(join(folder, name)).toString('base64');
+    const bytes = besideOf(name, file, left);
+    if (bytes === null) continue;
+    left -= bytes.length;
+    data[name] = bytes.toString('base64');
   }
   return { launches, data };
+}
+
+/** What a file beside a module holds; null for one that is larger than `most`, out of reach, or cannot be read. */
+function besideOf(name: string, module: string, most: number): Buffer | null {
+  try {
+    const path = namedPath(name, module);
+    return statSync(path).size > most ? null : readRegular(path, 'input');
+  } catch {
+    return null;
+  }
 }
