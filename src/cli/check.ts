@@ -28,8 +28,11 @@ import { checkFile } from '../spec/node-check.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import { textOrFault } from './files.ts';
 import { plural } from './rules.ts';
-import { CliExit, out, pc, show } from './ui.ts';
+import { CliExit, err, grouped, out, pc, show } from './ui.ts';
 import { readVerdicts, verdictFaults } from './verdicts.ts';
+
+/** Most faults of one file that are shown; --json has all. */
+const MOST_SHOWN = 100;
 
 /** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
 export async function check(names: readonly string[], o: { json?: boolean }): Promise<void> {
@@ -38,7 +41,8 @@ export async function check(names: readonly string[], o: { json?: boolean }): Pr
     const found = await checkOne(file);
     all.push(...found);
     if (o.json !== true) {
-      show(found);
+      show(found.slice(0, MOST_SHOWN));
+      if (found.length > MOST_SHOWN) err(`  and ${grouped(found.length - MOST_SHOWN)} more of ${file}`);
       const errors = found.filter((d) => d.severity === 'error').length;
       out(
         `${errors > 0 ? pc.red('bad ') : pc.green('good')}  ${file}${found.length > errors ? `  ${plural(found.length - errors, 'warning')}` : ''}`,

@@ -158,7 +158,8 @@ const refuseRepeated = (key: string, message: string, by: Spot, cx: EditContext)
   });
 
 function findEntry(list: readonly Entry[], id: string, key: string, cx: EditContext): number {
-  const at = list.findIndex((x) => x.id.toLowerCase() === id.toLowerCase());
+  const wanted = id.toLowerCase();
+  const at = list.findIndex((x) => x.id.length === id.length && x.id.toLowerCase() === wanted);
   if (at < 0 && !cx.lost(id))
     cx.issues.unknown(
       below(cx.at, key),
@@ -196,6 +197,10 @@ function place(list: Entry[], from: number, entry: Entry | null, anchor: Anchor,
     refuseRepeated(key, torn.message, torn.by, cx);
     return;
   }
+  if (from < 0 && list.length >= MOST_ENTRIES) {
+    cx.issues.error(cx.at, 'edit-insert', `the order would have more than ${MOST_ENTRIES} phases`);
+    return;
+  }
   list.splice(to, 0, entry);
   if (from >= 0) list.splice(from + (from > at ? 1 : 0), 1);
 }
@@ -209,14 +214,18 @@ function newPhase(list: readonly Entry[], id: string, key: string, cx: EditConte
       `there is no phase '${id}'`,
       id,
       cx.table.ids,
-      nearest(id, cx.passes).length > 0
-        ? `there is a pass '${nearest(id, cx.passes)[0]}': a pass is put in with 'insertPass'`
-        : LISTS_PHASES,
+      passLike(id, cx) ?? LISTS_PHASES,
     );
     return null;
   }
   const name = cx.table.rows[row].name;
   return { id: freshId(list, name), name, row, origin: cx.at, dropped: null };
+}
+
+/** A hint where somebody inserts a pass as if it were a phase; null where no pass is called so. */
+function passLike(id: string, { passes, issues }: EditContext): string | null {
+  const [near] = issues.suggests ? nearest(id, passes) : [];
+  return near === undefined ? null : `there is a pass '${near}': a pass is put in with 'insertPass'`;
 }
 
 function newPass(

@@ -66,8 +66,13 @@ export const notAtLevel = (
 
 /** `name`, or `name#2`, `name#3`, ... if it is taken. */
 export function freshId(list: readonly Entry[], name: string): string {
-  const taken = new Set(list.map((x) => x.id));
-  let id = name;
-  for (let n = 2; taken.has(id); n++) id = `${name}#${n}`;
-  return id;
+  const prefix = `${name}#`;
+  const taken = new Set<number>();
+  for (const { id } of list)
+    if (id === name) taken.add(1);
+    else if (id.startsWith(prefix)) taken.add(Number(id.slice(prefix.length)));
+  if (!taken.has(1)) return name;
+  let n = 2;
+  while (taken.has(n)) n++;
+  return prefix + n;
 }

@@ -31,9 +31,13 @@ export const COMMAND_LINE: Spot = { file: null, path: [] };
 
 type More = Pick<SpecIssue, 'subject' | 'key' | 'label' | 'notes' | 'see'>;
 
+/** Unknown names beyond these get no suggestion: to look for one costs as much as all else. */
+const MOST_SUGGESTIONS = 50;
+
 /** Collects faults, so that all of them are reported together. */
 export class Issues {
   readonly list: SpecIssue[];
+  private suggestions = 0;
 
   /** @param before issues found earlier */
   constructor(before: readonly SpecIssue[] = []) {
@@ -63,13 +67,19 @@ export class Issues {
     otherwise: string,
     more: More = {},
   ): void {
-    const near = nearest(word, known);
+    const near = this.suggests ? nearest(word, known) : [];
+    this.suggestions++;
     const hint =
       near.length > 0 ? `did you mean ${near.map((n) => `'${n}'`).join(' or ')}?` : otherwise || null;
     this.error(at, code, message, {
       ...more,
       notes: [...(hint === null ? [] : [hint]), ...(more.notes ?? [])],
     });
+  }
+
+  /** Whether what is like an unknown name is looked for. */
+  get suggests(): boolean {
+    return this.suggestions < MOST_SUGGESTIONS;
   }
 
   get failed(): boolean {

@@ -10,6 +10,10 @@ export type CheckedValue =
   | { readonly value: KnobValue; readonly problem?: undefined }
   | { readonly problem: string; readonly notes?: readonly string[] };
 
+/** The least and the greatest value of an integer of 32 bits, with a sign or without. */
+const LEAST = -(2 ** 31);
+const GREATEST = 2 ** 32 - 1;
+
 /** Ends of an open range. */
 const LOWEST = Number.MIN_SAFE_INTEGER;
 const HIGHEST = Number.MAX_SAFE_INTEGER;
@@ -33,7 +37,10 @@ function decimal(v: unknown): number | null {
   return Number.isFinite(n) ? n : null;
 }
 
+/** What is wrong with a number of a knob's type; null if nothing is. Integers have 32 bits, but for INT64 (reference knobs, System). */
 function inRange(type: KnobType, n: number, what = 'it'): string | null {
+  const real = type.type === 'FLOAT' || type.type === 'DBL';
+  if (!real && (n < LEAST || n > GREATEST)) return `${what} has more than 32 bits`;
   const [lo, hi] = type.range ?? [null, null];
   if ((lo === null || n >= lo) && (hi === null || n <= hi)) return null;
   return `${what} must lie in ${lo ?? ''}..${hi ?? ''}`;

@@ -6,7 +6,9 @@ import {
   isSeq,
   LineCounter,
   parseDocument,
+  visit,
   type YAMLMap,
+  YAMLParseError,
 } from 'yaml';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Pruned } from './salvage.ts';
@@ -38,12 +40,34 @@ export function parseYaml(text: string): ParsedYaml {
     if (isTooDeep(text)) throw new RangeError('the text is nested too deeply');
     const lines = new LineCounter();
     // By itself, the package warns through Node of keys that are no texts, which a check of names finds anyway.
-    const options = { lineCounter: lines, prettyErrors: false, logLevel: 'error' } as const;
+    const options = {
+      lineCounter: lines,
+      prettyErrors: false,
+      logLevel: 'error',
+      uniqueKeys: false,
+    } as const;
     p = { doc: parseDocument(text, options), lines };
+    refuseTwins(p.doc);
     if (parsedTexts.size >= MOST_KEPT) parsedTexts.clear();
     parsedTexts.set(text, p);
   }
   return p;
+}
+
+/** Keys that a map has twice are errors. The package's own check compares each key with each other. */
+function refuseTwins(doc: Document.Parsed): void {
+  visit(doc, {
+    Map: (_, { items }) => {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const [from, to] = key.range!;
+        if (seen.has(key.value))
+          doc.errors.push(new YAMLParseError([from, to], 'DUPLICATE_KEY', 'Map keys must be unique'));
+        seen.add(key.value);
+      }
+    },
+  });
 }
 
 type Ranged = { readonly range?: readonly number[] | null } | null | undefined;

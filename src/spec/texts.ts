@@ -2,8 +2,9 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import { specError } from './places.ts';
 
 /*
- * What texts in a spec may hold. Reports, scripts and comments on pull requests print them, so they are single lines, and nothing in them
- * acts on what prints them. Programs and expressions, whose schema states what they are (`contentMediaType`), have several lines.
+ * What texts in a spec may hold, and how many there may be. Reports, scripts and comments on pull requests print them, so they are single
+ * lines, and nothing in them acts on what prints them. Programs and expressions, whose schema states what they are (`contentMediaType`),
+ * have several lines.
  */
 
 type Path = readonly (string | number)[];
@@ -12,6 +13,9 @@ type Path = readonly (string | number)[];
 const ACTING = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
 /** The same without line breaks and tabs. */
 const ACTING_IN_LINES = new RegExp(ACTING.source.replace('[', '(?![\\n\\t])['), 'u');
+
+/** Most elements of a list or a map: whoever writes more makes a mistake, or wants checks to take forever. */
+const MOST_ELEMENTS = 5000;
 
 /** Most faults of one text: who wrote one such text by accident wrote more. */
 const MOST_FAULTS = 10;
@@ -53,12 +57,15 @@ export function textFaults(
   const walk = (value: unknown, path: Path): void => {
     if (out.length >= MOST_FAULTS) return;
     if (typeof value === 'string') see(value, path, false);
-    else if (Array.isArray(value)) for (const [i, x] of value.entries()) walk(x, [...path, i]);
-    else if (value !== null && typeof value === 'object')
-      for (const [key, x] of Object.entries(value)) {
-        see(key, [...path, key], true);
-        walk(x, [...path, key]);
-      }
+    if (value === null || typeof value !== 'object') return;
+    const entries = Object.entries(value);
+    if (entries.length > MOST_ELEMENTS)
+      return fault(path, `${entries.length} elements: more than ${MOST_ELEMENTS} are not read`, [], false);
+    for (const [key, x] of entries) {
+      const at = [...path, Array.isArray(value) ? Number(key) : key];
+      if (!Array.isArray(value)) see(key, at, true);
+      walk(x, at);
+    }
   };
   walk(data, []);
   return out;
