@@ -4,6 +4,7 @@ import { planOf } from '../core.ts';
 import { host } from '../engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError, nearest } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
+import { visible } from '../ir/quote.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import { buildIsa } from '../isa/build.ts';
@@ -42,10 +43,11 @@ export async function check(names: readonly string[], o: { json?: boolean }): Pr
     all.push(...found);
     if (o.json !== true) {
       show(found.slice(0, MOST_SHOWN));
-      if (found.length > MOST_SHOWN) err(`  and ${grouped(found.length - MOST_SHOWN)} more of ${file}`);
+      if (found.length > MOST_SHOWN)
+        err(`  and ${grouped(found.length - MOST_SHOWN)} more of ${visible(file)}`);
       const errors = found.filter((d) => d.severity === 'error').length;
       out(
-        `${errors > 0 ? pc.red('bad ') : pc.green('good')}  ${file}${found.length > errors ? `  ${plural(found.length - errors, 'warning')}` : ''}`,
+        `${errors > 0 ? pc.red('bad ') : pc.green('good')}  ${visible(file)}${found.length > errors ? `  ${plural(found.length - errors, 'warning')}` : ''}`,
       );
     }
   }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename, extname, join, relative } from 'node:path';
 import { RecipeManager } from '../engine/recipe-manager.ts';
+import { visible } from '../ir/quote.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { percent } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
@@ -133,7 +134,8 @@ export function taskRunner(o: OptOptions, planOf = plansFor(o)): TaskRunner {
       optimized = await optimize(file, { ...o, output, traceEvents: trace }, detailed, planOf, recipes);
     });
     // The account names the file.
-    const heading = named && !detailed && printed.err !== '' ? `${printable(pcErr.bold(file))}\n` : '';
+    const heading =
+      named && !detailed && printed.err !== '' ? `${printable(pcErr.bold(visible(file)))}\n` : '';
     return { ...printed, err: `${heading}${printed.err}`, optimized };
   };
   return { run, close: () => user.release() };
@@ -200,7 +202,7 @@ function summary(
   };
   const rows = [
     ['file', 'before', 'after', 'change', 'time', ''],
-    ...results.map((r, i) => row(tasks[i].file, r.optimized)),
+    ...results.map((r, i) => row(visible(tasks[i].file), r.optimized)),
   ];
   if (good.length > 1)
     rows.push(row(`${good.length < results.length ? `${good.length} of ` : ''}${results.length} files`, all));

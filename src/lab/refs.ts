@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { visible } from '../ir/quote.ts';
 import type { SpecFile, SpecKind } from '../spec/document.ts';
 import { isShipped, loadShipped, loadSpec, ROOT, shownPath, specOf, specsFromTexts } from '../spec/node.ts';
 import type { Specs } from '../spec/resolve.ts';
@@ -71,6 +72,9 @@ export async function specsAt(ref: string): Promise<Specs> {
   const hash = commitOf(top, ref);
   const listed = git(top, ['ls-tree', '-r', '--name-only', '-z', hash, '--', 'pipelines', 'knobs']);
   const paths = (listed ?? Buffer.alloc(0)).toString().split('\0').filter(isShipped).sort();
+  // git is asked for them one a line.
+  const odd = paths.find((p) => visible(p) !== p);
+  if (odd !== undefined) return fail(`commit '${ref}' holds a spec that is called '${odd}'`);
   const blobs = git(top, ['cat-file', '--batch'], `${paths.map((p) => `${hash}:${p}`).join('\n')}\n`);
   if (paths.length === 0 || blobs === null) return fail(`commit '${ref}' holds no specs`);
   const files: { file: string; text: string }[] = [];

@@ -15,7 +15,7 @@ function annotation(
   prefix: string,
   message: string,
 ): string {
-  const at = /^(.*?)(?::(\d+))?$/.exec(place.startsWith(prefix) ? place.slice(prefix.length) : place)!;
+  const at = /^(.*?)(?::(\d+))?$/s.exec(place.startsWith(prefix) ? place.slice(prefix.length) : place)!;
   const properties = [
     ...(at[1] === '' ? [] : [`file=${annotationProperty(relative('.', at[1]))}`]),
     ...(at[2] === undefined ? [] : [`line=${at[2]}`]),

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { nearest } from '../ir/diagnostic.ts';
 
@@ -38,8 +38,9 @@ const NO_NAME = /[\p{Cc}\p{Zl}\p{Zp}]/u;
  */
 export function readNamed(path: string, use: Use, size?: number): Buffer {
   const bytes = readRegular(path, use, size);
-  // What a file names is not told of in errors before it is certain that such a file may be meant.
-  if (size === undefined && reached.has(resolve(path)) && !EXPECTED.test(bytes.toString('latin1')))
+  // What a file names, or a link leads to, is not told of in errors before it is certain that such a file may be meant.
+  const byOthers = reached.has(resolve(path)) || lstatSync(path).isSymbolicLink();
+  if (size === undefined && byOthers && !EXPECTED.test(bytes.toString('latin1')))
     throw new Unreadable('ENOTTEXT', 'it holds nothing that a file is named for: no PTX, no Ori, no spec');
   if (!files.has(resolve(path))) files.set(resolve(path), use);
   return bytes;

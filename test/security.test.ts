@@ -1,0 +1,613 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { get } from 'node:http';
+import { join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { beyondFolder } from '../src/cli/beyond-folder.ts';
+import { serve } from '../src/cli/explore-server.ts';
+import { PAGE_POLICY, WORKER_POLICY } from '../src/cli/page.ts';
+import { DiagnosticError } from '../src/ir/diagnostic.ts';
+import { markdownCode, markdownText } from '../src/ir/quote.ts';
+import { faultAnnotations } from '../src/review/annotations.ts';
+import { reviewChanges, standing } from '../src/review/trust.ts';
+import { readChecked, writeChecked } from '../src/spec/node-cache.ts';
+import { checkFile } from '../src/spec/node-check.ts';
+import { readNamed } from '../src/spec/node-files.ts';
+import { loadLaunch } from '../src/spec/node-launch.ts';
+import { writtenPath } from '../src/spec/node-paths.ts';
+import { writeReplacing } from '../src/spec/node-write.ts';
+import { rendered, shipped, testFolder } from './support/specs.ts';
+import { WARM } from './support/warm.ts';
+
+/*
+ * What SECURITY.md says. Each item of its lists is the title of a test here, and the last test sees that none is missing.
+ */
+
+const ROOT = join(import.meta.dirname, '..');
+const page = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8');
+const folder = testFolder();
+/** Out of reach of all files in `inner`. */
+const inner = join(folder.path, 'inner');
+mkdirSync(inner);
+const put = (name: string, text: string): string => {
+  writeFileSync(join(inner, name), text);
+  return join(inner, name);
+};
+
+const tested = new Set<string>();
+/** A test whose title is an item of SECURITY.md. */
+function says(sentence: string, body: () => void | Promise<void>): void {
+  tested.add(sentence);
+  it(sentence, body);
+}
+
+const SOURCES = ['src', 'bin']
+  .flatMap((top) =>
+    readdirSync(join(ROOT, top), { recursive: true, withFileTypes: true })
+      .filter((f) => f.isFile() && /\.(ts|tsx|js|cjs|mjs)$/.test(f.name))
+      .map((f) => relative(ROOT, join(f.parentPath, f.name))),
+  )
+  .filter((f) => !f.startsWith(join('src', 'tools')));
+/** Sources of what users run in which a pattern is found. */
+const having = (pattern: RegExp): string[] =>
+  SOURCES.filter((f) => pattern.test(readFileSync(join(ROOT, f), 'utf8'))).sort();
+
+/** `orrery check`, which the suite's server may run. */
+const checked = (names: readonly string[]) => orrery(['check', ...names], { ...WARM, ORRERY_SERVER: '' });
+
+function orrery(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const r = spawnSync(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args], {
+    cwd: inner,
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1', ORRERY_SERVER: 'off', ...env },
+  });
+  return { code: r.status, out: r.stdout, err: r.stderr };
+}
+
+/**
+ * Characters that act, written out, not taken from what quotes: C0 but line breaks, DEL, C1, separators, marks of direction, tags.
+ * @param lines whether line breaks are no fault
+ */
+function acting(text: string, lines = false): string[] {
+  const between = (c: number, from: number, to: number) => c >= from && c <= to;
+  const acts = (c: number) =>
+    (c < 0x20 && !(lines && c === 10)) ||
+    between(c, 0x7f, 0x9f) ||
+    between(c, 0x200b, 0x200f) ||
+    between(c, 0x2028, 0x202e) ||
+    between(c, 0x2066, 0x2069) ||
+    between(c, 0xe0000, 0xe007f);
+  return [...text].filter((x) => acts(x.codePointAt(0)!)).map((x) => x.codePointAt(0)!.toString(16));
+}
+
+/** What is said of a launch that names a module. */
+async function launchOf(module: string): Promise<string> {
+  const text = `kind: launch\nmodule: ${JSON.stringify(module)}\nkernel: k\ngrid: [1]\nblock: [1]\nparams: []\n`;
+  try {
+    await loadLaunch(put('l.yaml', text));
+    return 'read';
+  } catch (e) {
+    if (!(e instanceof DiagnosticError)) throw e;
+    return rendered(e.diagnostics, text);
+  }
+}
+
+const KERNEL = '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n';
+const reproducer = (command: readonly string[], files: Readonly<Record<string, string>>): string =>
+  JSON.stringify({
+    kind: 'reproducer',
+    version: 1,
+    orrery: '0.1.0',
+    node: 'v20.0.0',
+    failure: { kind: 'x', text: 'x', phase: null, function: null, stack: [] },
+    plan: null,
+    seed: null,
+    stdin: null,
+    command,
+    files: Object.entries(files).map(([path, content]) => ({ path, encoding: 'utf8', content })),
+  });
+
+describe('programs', () => {
+  says(
+    'The only programs that Orrery starts are `git`, `ptxas`, `nvcc`, a browser (`explore --open`), `npm`, itself, and what `--command` and `--solver` name.',
+    () => {
+      // Whoever adds a file here adds to the sentence too.
+      const starts: Readonly<Record<string, string>> = {
+        'bin/ensure.mjs': 'npm',
+        'src/cli/explore.ts': 'a browser',
+        'src/cli/judges.ts': '--command',
+        'src/cli/ptxas-run.ts': 'ptxas',
+        'src/cli/ptxas.ts': 'ptxas',
+        'src/cli/repro.ts': 'itself',
+        'src/cli/server-keeper.ts': 'itself',
+        'src/cli/server.ts': 'itself',
+        'src/cli/solver.ts': '--solver',
+        'src/cli/toolkit.ts': 'nvcc',
+        'src/lab/refs.ts': 'git',
+      };
+      expect(having(/child_process/)).toEqual(Object.keys(starts).sort());
+      for (const program of Object.values(starts)) expect(page).toContain(program);
+    },
+  );
+
+  says('No spec, launch or experiment has a property that names a program or a command.', () => {
+    const names = new Set<string>();
+    const walk = (schema: unknown): void => {
+      if (schema === null || typeof schema !== 'object') return;
+      for (const [key, value] of Object.entries(schema)) {
+        if (key === 'properties') for (const name of Object.keys(value as object)) names.add(name);
+        walk(value);
+      }
+    };
+    for (const f of readdirSync(join(ROOT, 'schemas')).filter((n) => n.endsWith('.json')))
+      walk(JSON.parse(readFileSync(join(ROOT, 'schemas', f), 'utf8')));
+    expect(names.size).toBeGreaterThan(100);
+    expect(
+      [...names].filter((n) => /(?:^|-)(?:command|program|shell|exec|script|solver|tool)s?(?:-|$)/i.test(n)),
+    ).toEqual([]);
+  });
+
+  says('The meaning of an opcode is arithmetic: no name in it reaches JavaScript.', async () => {
+    const isa = parse(readFileSync(join(ROOT, 'pipelines', 'isa', 'integer.yaml'), 'utf8')) as {
+      opcodes: Record<string, { means: string }>;
+    };
+    const [name, opcode] = Object.entries(isa.opcodes).find(([, o]) => typeof o.means === 'string')!;
+    for (const value of [
+      'process',
+      'globalThis',
+      'H',
+      'constructor(a)',
+      '__proto__',
+      'toString(a)',
+      'a.constructor',
+      'r[0]',
+      '`x`',
+    ]) {
+      const means = `d = ${value}`;
+      const file = put(
+        'isa.yaml',
+        JSON.stringify({ kind: 'isa', opcodes: { [name]: { ...opcode, means } } }),
+      );
+      const found = (await checkFile(file, new Set())).filter((d) => d.severity === 'error');
+      expect([value, found.length]).not.toEqual([value, 0]);
+    }
+    // The only place where text becomes code.
+    expect(having(/new Function\(|\beval\(['"`]|runIn(?:This|New)?Context/)).toEqual([
+      'bin/orrery.js',
+      'src/isa/lanes.ts',
+    ]);
+  });
+});
+
+describe('files', () => {
+  const outside = folder.write('outside.ptx', KERNEL);
+  const secret = folder.write('secret', 'top:secret:text\n');
+
+  says(
+    'A file may name others in its own folder, in the project in which the command runs, and in Orrery; other folders need `--allow-path`.',
+    async () => {
+      put('k.ptx', KERNEL);
+      expect(await launchOf('k.ptx')).toBe('read');
+      expect(await launchOf(join(ROOT, 'test/kernels/saxpy/saxpy.sm_90.ptx'))).toBe('read');
+      for (const name of ['../outside.ptx', outside, '/proc/self/environ'])
+        expect(await launchOf(name)).toContain(
+          'neither in the folder of the file that names it nor in the project',
+        );
+      process.env['ORRERY_ALLOW_PATH'] = folder.path;
+      expect(await launchOf(outside)).toBe('read');
+      delete process.env['ORRERY_ALLOW_PATH'];
+    },
+  );
+
+  says('Hidden files, and files outside that a link leads to, may not be named.', async () => {
+    put('.hidden.ptx', KERNEL);
+    symlinkSync(outside, join(inner, 'link.ptx'));
+    mkdirSync(join(inner, '.git'));
+    writeFileSync(join(inner, '.git', 'k.ptx'), KERNEL);
+    for (const name of ['.hidden.ptx', 'link.ptx', '.git/k.ptx'])
+      expect([name, await launchOf(name)]).toEqual([name, expect.stringContaining('nor in the project')]);
+  });
+
+  says('No line of a file that may not be named is printed.', () => {
+    put('s.yaml', `kind: launch\nmodule: ${secret}\nkernel: k\ngrid: [1]\nblock: [1]\nparams: []\n`);
+    symlinkSync(secret, join(inner, 'planted.yaml'));
+    symlinkSync(secret, join(inner, 'planted.ptx'));
+    const r = checked(['s.yaml', 'planted.yaml', 'planted.ptx']);
+    expect([r.code, r.out + r.err]).toEqual([1, expect.stringContaining('planted.ptx')]);
+    expect(r.out + r.err).not.toMatch(/\b(?:top|secret:|text)\b/);
+  });
+
+  says(
+    'A link in the place of an output file is followed only where it leads into the same folder or project.',
+    () => {
+      symlinkSync(join(folder.path, 'victim'), join(inner, 'out.ptx'));
+      expect(() => writtenPath(join(inner, 'out.ptx'))).toThrow('it is a link to');
+      symlinkSync('real.ptx', join(inner, 'mine.ptx'));
+      expect(writtenPath(join(inner, 'mine.ptx'))).toMatch(/real\.ptx$/);
+    },
+  );
+
+  says(
+    'A file is written under a name that nobody can foresee and then renamed: it appears whole, or not at all.',
+    () => {
+      const here = join(inner, 'written');
+      mkdirSync(here);
+      const names = new Set<string>();
+      for (let i = 0; i < 3; i++) {
+        // What cannot be written leaves nothing; the error names the path that was tried.
+        mkdirSync(join(here, `taken${i}`, 'x'), { recursive: true });
+        try {
+          writeReplacing(join(here, `taken${i}`), 'x');
+        } catch (e) {
+          names.add((e as { path: string }).path.replace(/taken\d/, ''));
+        }
+      }
+      expect(names.size).toBe(3);
+      expect(readdirSync(here)).toEqual(['taken0', 'taken1', 'taken2']);
+      writeReplacing(join(here, 'good'), 'x');
+      expect(readFileSync(join(here, 'good'), 'utf8')).toBe('x');
+    },
+  );
+
+  says(
+    'A spec of more than 16 MiB is not read, and no other file of more than 256 MiB; pipes and devices are not read.',
+    () => {
+      const file = put('large', '');
+      for (const [use, most] of [
+        ['spec', 16 * 2 ** 20],
+        ['input', 256 * 2 ** 20],
+      ] as const) {
+        truncateSync(file, most + 1);
+        expect(() => readNamed(file, use)).toThrow(`more than the ${most} that are read`);
+      }
+      truncateSync(file, 16 * 2 ** 20);
+      expect(readNamed(file, 'spec').length).toBe(16 * 2 ** 20);
+      for (const device of ['/dev/zero', '/dev/tty'].filter((d) => existsSync(d)))
+        expect(() => readNamed(device, 'input')).toThrow('it is no regular file');
+    },
+  );
+
+  says('An entry of a cache counts only with the checksum of its content.', () => {
+    const file = join(inner, 'entry');
+    writeChecked(file, 'about', '{"a":1}');
+    expect(readChecked(file, 'about')).toBe('{"a":1}');
+    expect(readChecked(file, 'another')).toBe(undefined);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('1}', '2}'));
+    expect(readChecked(file, 'about')).toBe(undefined);
+  });
+});
+
+describe('reproducers', () => {
+  says(
+    '`orrery repro FILE` runs in a new folder, which is removed afterwards, and cannot place files outside of it.',
+    () => {
+      const temporary = join(folder.path, 'temporary');
+      mkdirSync(temporary);
+      const before = readdirSync(inner);
+      const file = folder.write(
+        'r.json',
+        reproducer(['opt', '../k.ptx', '-o', '../../out.ptx'], { '../k.ptx': KERNEL }),
+      );
+      const r = orrery(['repro', file], { TMPDIR: temporary });
+      expect([r.code, r.out]).toEqual([2, expect.stringContaining('the command ends with exit code 0')]);
+      expect(readdirSync(inner)).toEqual(before);
+      expect(readdirSync(temporary)).toEqual([]);
+      const planted = orrery(['repro', folder.write('p.json', reproducer(['phases'], { '/tmp/x': '' }))], {
+        TMPDIR: temporary,
+      });
+      expect([planted.code, planted.err]).toEqual([1, expect.stringContaining('outside of its folder')]);
+    },
+  );
+
+  says(
+    'A reproducer that would start a program, or names a file outside of its folder, is shown and refused; `--allow-commands` runs it.',
+    () => {
+      const marker = join(folder.path, 'marker');
+      const command = ['bisect', 'k.ptx', '--command', `touch ${marker}; false`];
+      const file = folder.write('c.json', reproducer(command, { 'k.ptx': KERNEL }));
+      const refused = orrery(['repro', file]);
+      expect([refused.code, refused.err]).toEqual([
+        1,
+        expect.stringContaining(`it runs: orrery bisect k.ptx`),
+      ]);
+      expect(existsSync(marker)).toBe(false);
+      orrery(['repro', file, '--allow-commands']);
+      expect(existsSync(marker)).toBe(true);
+      for (const words of [
+        ['opt', 'k.ptx', '-o', '/x'],
+        ['opt', 'k.ptx', '-o/x'],
+        ['opt', 'k.ptx', '--output=/x'],
+        ['opt', 'k.ptx', '--rules=a,/x'],
+        ['ab', 'base', 'OptBudget=1 --order /x', '--kernels', 'k.ptx'],
+        ['check', 'C:\\x'],
+        ['rules', 'prove', '--rules', 'r.yaml', '--solver=sh'],
+        ['rules', 'prove'],
+        ['opt', 'k.ptx', '--ptxas'],
+        ['opt', 'k.ptx', '--allow-path', '..'],
+        ['ptxas', 'k.ptx'],
+        ['toolkit', 'x'],
+        ['server', 'start'],
+        ['explore', 'k.ptx'],
+        ['repro', 'x.json'],
+        ['whatever-comes-next'],
+      ])
+        expect([words, beyondFolder(words, '').length > 0]).toEqual([words, true]);
+      expect(beyondFolder(['evaluate', '--kernels', 'k.ptx'], '{"order":"/x"}')).not.toEqual([]);
+      expect(beyondFolder(['opt', 'k/k.ptx', '-O3', '-o', 'out/k.ptx', '--set', 'A=1/2'], '')).toEqual([]);
+    },
+  );
+
+  says('`orrery repro FILE --keep FOLDER` runs nothing.', () => {
+    const marker = join(folder.path, 'kept-marker');
+    const file = folder.write(
+      'k.json',
+      reproducer(['bisect', 'k.ptx', '--command', `touch ${marker}`], { 'k.ptx': KERNEL }),
+    );
+    const r = orrery(['repro', file, '--keep', 'kept']);
+    expect([r.code, r.out]).toEqual([0, expect.stringContaining('read it before you run it')]);
+    expect(existsSync(marker)).toBe(false);
+  });
+});
+
+describe('text', () => {
+  /** Starts a line, a colour, a title of the terminal, another direction; is markup, a mention, a command of a runner. */
+  const HOSTILE =
+    'x\n::error::y\r\u001b[31m\u001b]0;t\u0007\u009b31m\u202e\u2066\u{e0041}\u0085\u2028```</pre><img src=x>@all';
+
+  says(
+    'Text of a file never acts on a terminal: control characters, marks of direction and escape sequences are shown as escapes.',
+    () => {
+      put('hostile.yaml', `kind: ${JSON.stringify(HOSTILE)}\n`);
+      put('hostile.ptx', KERNEL.replace('ret;', `${HOSTILE.replace(/\n/g, ' ')}: ret;`));
+      put('hostile-order.yaml', `kind: order\nextends: ${JSON.stringify(HOSTILE)}\nedits: []\n`);
+      const name = 'a\u001b[31m\n::error::b.ptx';
+      put(name, 'nonsense');
+      const r = checked(['hostile.yaml', 'hostile.ptx', 'hostile-order.yaml', name]);
+      expect(r.code).toBe(1);
+      expect(r.out + r.err).toContain('\\u001b[31m');
+      expect(acting(r.out + r.err, true)).toEqual([]);
+      expect(r.out + r.err).not.toMatch(/^::/m);
+    },
+  );
+
+  says('In HTML and SVG, and in Markdown, text of a file is no markup, no link and no mention.', () => {
+    for (const text of [
+      HOSTILE,
+      '[a](http://x)',
+      '@all',
+      '#1',
+      '`',
+      '|',
+      '<b>',
+      '&lt;',
+      'www.x.y',
+      'https://x.y',
+      '**a**',
+      '~~a~~',
+      '$a$',
+      '_a_',
+      ':tada:',
+      '# a',
+      '- a',
+      '1. a',
+      'gh-1',
+    ]) {
+      const shown = markdownText(text).replace(/&#?\w+;/g, '·');
+      expect([text, shown]).toEqual([
+        text,
+        expect.not.stringMatching(/[<>`*[\]|~$\n]|@\w|#\w|https?:\/\/|www\.|:\w+:|^_|^[#+-] |^\d+\. |gh-\d/),
+      ]);
+      const code = markdownCode(text).replace(/^`([^`]*)`$|^<code>(.*)<\/code>$/s, '$1$2');
+      expect([text, code]).toEqual([text, expect.not.stringMatching(/[`\n|]/)]);
+    }
+  });
+
+  says('An annotation of GitHub Actions is one line, whatever it quotes.', async () => {
+    const place = { severity: 'error', code: 'x', line: 1, column: 1, length: 1 } as const;
+    const [line, more] = faultAnnotations(
+      [{ ...place, message: HOSTILE, file: `a,b::c\n${HOSTILE}`, notes: [HOSTILE] }],
+      '',
+    );
+    expect(more).toBe(undefined);
+    expect(acting(line)).toEqual([]);
+    expect(line).toMatch(/^::error file=[^:]*,line=1,title=no plan::/);
+  });
+});
+
+describe('network', () => {
+  says(
+    'The explorer listens on 127.0.0.1 alone, and answers only below the random address that it prints.',
+    async () => {
+      const starts = [0, 0].map(() => serve({ files: [] } as never, 0));
+      const [a, b] = await Promise.all(starts);
+      const status = (address: string) =>
+        new Promise((done, fail) => {
+          get(address, (r) => done(r.resume().statusCode)).on('error', fail);
+        });
+      try {
+        expect(a.address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);
+        const [x, y] = [new URL(a.address), new URL(b.address)];
+        expect(x.pathname).not.toBe(y.pathname);
+        expect(await status(`${a.address}start.json`)).toBe(200);
+        for (const path of ['/', '/start.json', `${y.pathname}start.json`])
+          expect([path, await status(x.origin + path)]).toEqual([path, 403]);
+      } finally {
+        a.close();
+        b.close();
+      }
+    },
+  );
+
+  says('The server listens on sockets in a folder that only its user may enter.', () => {
+    const run = join(folder.path, 'run');
+    const own = join(run, `orrery-${process.getuid?.() ?? 0}`);
+    mkdirSync(own, { recursive: true });
+    chmodSync(own, 0o777);
+    const r = orrery(['server', 'run'], { XDG_RUNTIME_DIR: run, ORRERY_SERVER: '' });
+    expect([r.code, r.err]).toEqual([1, expect.stringContaining('is not yours alone')]);
+    expect(readdirSync(own)).toEqual([]);
+  });
+
+  says('Nothing else opens a connection.', () => {
+    expect(
+      having(
+        /from 'node:(?:http|https|http2|net|tls|dgram)'|require\('node:(?:http|https|http2|net|tls|dgram)'\)/,
+      ),
+    ).toEqual([
+      'bin/client.cjs',
+      'src/cli/explore-server.ts',
+      'src/cli/server-ask.ts',
+      'src/cli/server-keeper.ts',
+      'src/cli/server-process.ts',
+    ]);
+    // The page of the explorer asks the address that it came from; browsers hold it to that.
+    for (const policy of [PAGE_POLICY, WORKER_POLICY])
+      expect(policy).toMatch(/^default-src 'none';.*connect-src 'self'(?:;|$)/);
+    expect(having(/\bfetch\(|WebSocket|XMLHttpRequest/).filter((f) => !f.startsWith('src/web/ui/'))).toEqual(
+      [],
+    );
+  });
+});
+
+describe('pull requests', () => {
+  const repo = join(folder.path, 'repo');
+  const marker = join(folder.path, 'ran');
+  const git = (...args: string[]) => {
+    const r = spawnSync(
+      'git',
+      ['-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'commit.gpgsign=false', ...args],
+      {
+        cwd: repo,
+        encoding: 'utf8',
+      },
+    );
+    expect([r.status, r.stderr]).toEqual([0, expect.anything()]);
+  };
+  const action = parse(readFileSync(join(ROOT, '.github/actions/orrery-review/action.yml'), 'utf8')) as {
+    inputs: Record<string, { default: string }>;
+    runs: { steps: { run: string }[] };
+  };
+
+  says(
+    "`orrery diff` and the Action read a pull request's specs from its commits as data; its scripts do not run.",
+    () => {
+      for (const f of ['pipelines', 'knobs']) cpSync(join(ROOT, f), join(repo, f), { recursive: true });
+      git('init', '-q', '-b', 'base');
+      git('add', '-A');
+      git('commit', '-qm', 'specs');
+      git('checkout', '-qb', 'head');
+      const order = join(repo, 'pipelines/orders/late-branches.yaml');
+      writeFileSync(order, readFileSync(order, 'utf8').replace(/^title: .*$/m, 'title: other words'));
+      const shell = `touch ${marker}\n`;
+      const files: Readonly<Record<string, string>> = {
+        'package.json': JSON.stringify({ scripts: { preinstall: shell, build: shell, prepare: shell } }),
+        'bin/orrery.js': `require('fs').writeFileSync(${JSON.stringify(marker)}, '')`,
+        'bin/ensure.mjs': `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(marker)}, '')`,
+        '.github/actions/orrery-review/review.sh': shell,
+        '.gitattributes': '*.yaml filter=x diff=x\n',
+        '.gitconfig': `[filter "x"]\n smudge = ${shell} textconv = ${shell}`,
+      };
+      for (const [name, text] of Object.entries(files)) {
+        mkdirSync(join(repo, name, '..'), { recursive: true });
+        writeFileSync(join(repo, name), text);
+      }
+      git('add', '-A');
+      git('commit', '-qm', 'change');
+      git('checkout', '-q', 'base');
+      const output = join(folder.path, 'output');
+      const r = spawnSync('bash', [join(ROOT, '.github/actions/orrery-review/review.sh')], {
+        cwd: repo,
+        encoding: 'utf8',
+        env: {
+          ...process.env,
+          ...WARM,
+          ACTION: join(ROOT, '.github/actions/orrery-review'),
+          BASE: 'base',
+          HEAD: 'head',
+          KERNELS: '',
+          OPTIONS: '--no-kernels\n--sm\nsm_90\n-O\n3\n--no-prove',
+          ACCEPT: '',
+          GITHUB_OUTPUT: output,
+          RUNNER_TEMP: folder.path,
+        },
+      });
+      expect([r.status, r.stderr]).toEqual([0, '']);
+      expect(readFileSync(output, 'utf8')).toMatch(/^result=same$/m);
+      expect(existsSync(marker)).toBe(false);
+    },
+  );
+
+  const rule = { id: 'a-rule', hash: 'h' } as never;
+  const trust = (accepted: readonly string[]) => ({
+    base: { ...shipped, reviews: undefined },
+    head: shipped,
+    accepted: new Set(accepted),
+  });
+
+  says('A verdict that only the pull request states reads `claimed, not proved`, and does not pass.', () => {
+    const claimed = { verdict: 'verified', instances: 1 } as const;
+    const { note, alarm } = standing(rule, { verdict: null, claimed }, trust(['a-rule']));
+    expect([alarm, note]).toEqual([true, expect.stringMatching(/^claimed, not proved: /)]);
+  });
+
+  says(
+    "A review of a rule that the pull request brings itself needs a person: `--accept RULE`, or the Action's input `accept`.",
+    () => {
+      const [review] = shipped.reviews!.data['reviews'] as readonly { rule: string }[];
+      const change = (accepted: readonly string[]) =>
+        reviewChanges(trust(accepted)).find((c) => c.name === `review of ${review.rule}`)!;
+      expect([change([]).alarm, change([]).note]).toEqual([true, expect.stringContaining('--accept')]);
+      expect(change([review.rule]).alarm).toBe(false);
+      expect(action.inputs).toHaveProperty('accept');
+    },
+  );
+
+  says(
+    'No step of the Action has an expression of the event in its script, and no input is the title, the text or the branch of a pull request.',
+    () => {
+      for (const { run } of action.runs.steps) expect(run).not.toContain('${{');
+      const defaults = Object.values(action.inputs).map((i) => i.default);
+      expect(defaults.filter((d) => d.includes('${{')).sort()).toEqual([
+        '${{ github.event.pull_request.base.sha }}',
+        '${{ github.event.pull_request.head.sha }}',
+        '${{ github.event.pull_request.number }}',
+        '${{ github.token }}',
+      ]);
+    },
+  );
+
+  says(
+    'The workflow for `pull_request_target` never checks out the head, and no script in it contains an expression.',
+    () => {
+      const [, text] = /^```yaml\n([\s\S]*?)^```/m.exec(page)!;
+      const workflow = parse(text) as {
+        on: string;
+        jobs: Record<string, { steps: { uses?: string; run?: string; with?: object }[] }>;
+      };
+      expect(workflow.on).toBe('pull_request_target');
+      const { steps } = Object.values(workflow.jobs)[0];
+      const checkouts = steps.filter((s) => s.uses?.startsWith('actions/checkout'));
+      expect(checkouts).toHaveLength(1);
+      expect(checkouts[0].with).not.toHaveProperty('ref');
+      const scripts = steps.flatMap((s) => s.run ?? []);
+      expect(scripts).toHaveLength(1);
+      for (const s of scripts) expect(s).not.toMatch(/\$\{\{|checkout|pull|merge/);
+    },
+  );
+});
+
+it('each item of SECURITY.md has a test here, and nothing else is tested as one', () => {
+  const items = [...page.matchAll(/^- (.*)$/gm)].map((m) => m[1]).filter((s) => !/^(?:uses|run):/.test(s));
+  expect([...tested].sort()).toEqual(items.sort());
+});
