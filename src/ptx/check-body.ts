@@ -165,11 +165,14 @@ class BodyChecker {
     }
   }
 
-  /** Is there a register of its own name among those that a declaration counts? Asked of few names: most are counted. */
+  /**
+   * Is there a register of its own name among those that a declaration counts? Asked of few names: most are counted. A label may have
+   * the name of one (ptxas 13.0 takes it), which then means the register wherever it is used.
+   */
   private namedWithin(scope: Scope, v: VarDecl): boolean {
     if (scope.names.size > MOST_CANDIDATES) return false;
-    for (const name of scope.names.keys())
-      if (name.startsWith(v.name) && /^\d+$/.test(name.slice(v.name.length)))
+    for (const [name, what] of scope.names)
+      if (what !== 'label' && name.startsWith(v.name) && /^\d+$/.test(name.slice(v.name.length)))
         if (Number(name.slice(v.name.length)) < v.count) return true;
     return false;
   }

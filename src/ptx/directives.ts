@@ -133,6 +133,21 @@ export function names(r: Reader, what: string, ranges = false): string[] {
   return out;
 }
 
+/** `, name` of a `.loc`: both attributes stand there, in this order. */
+function attribute(r: Reader, name: string): void {
+  const { lx } = r;
+  r.expect(t.COMMA);
+  if (lx.kind !== t.IDENT || lx.value !== name) r.fail(`expected '${name}', found ${r.found()}`);
+  lx.next();
+}
+
+/** `+4` behind a label or a section, where it stands. */
+function offset(r: Reader): void {
+  if (r.lx.kind !== t.PLUS) return;
+  r.lx.next();
+  r.int('an offset');
+}
+
 /** `.loc 1 20 3`, `.loc 1 20 3, function_name $L__info_string0+4, inlined_at 1 30 5`; no semicolon ends it. */
 export function loc(r: Reader): PtxStatement {
   const { lx } = r;
@@ -140,26 +155,14 @@ export function loc(r: Reader): PtxStatement {
   lx.next();
   const file = Number(r.int('a file number'));
   const line = Number(r.int('a line'));
-  const column = lx.kind === t.INT ? Number(r.int('a column')) : 0;
+  const column = Number(r.int('a column'));
   if (lx.kind !== t.COMMA) return { kind: 'loc', file, line, column, rest: '', span: r.upTo(span) };
   const start = lx.start;
-  while (lx.kind === t.COMMA) {
-    lx.next();
-    const word = r.ident("'function_name' or 'inlined_at'");
-    if (word === 'function_name') {
-      r.ident('a label');
-      if (lx.kind === t.PLUS) {
-        lx.next();
-        r.int('an offset');
-      }
-    } else if (word === 'inlined_at') for (let i = 0; i < 3; i++) r.int('a number');
-    else
-      r.failAt(
-        lx.last - word.length,
-        word.length,
-        `expected 'function_name' or 'inlined_at', found '${word}'`,
-      );
-  }
+  attribute(r, 'function_name');
+  r.ident('a label');
+  offset(r);
+  attribute(r, 'inlined_at');
+  for (const what of ['a file number', 'a line', 'a column']) r.int(what);
   const rest = r.text.slice(start, lx.last).replace(/\s+/g, ' ');
   return { kind: 'loc', file, line, column, rest, span: r.upTo(span) };
 }
@@ -178,7 +181,18 @@ export function file(r: Reader): PtxItem {
   return { kind: 'file', index, name, span: r.upTo(span) };
 }
 
-/** `.section .debug_str { label: .b8 1, 2 ... }`: data only, kept as text. */
+/**
+ * Types of the data of a section, with the least and the greatest of their integers. Where there are none, ptxas 13.0 takes what is larger
+ * than the type.
+ */
+const SECTION_TYPES: ReadonlyMap<string, readonly [bigint, bigint] | null> = new Map([
+  ['b8', [-(2n ** 7n), 2n ** 8n - 1n]],
+  ['b16', [-(2n ** 15n), 2n ** 16n - 1n]],
+  ['b32', null],
+  ['b64', null],
+]);
+
+/** `.section .debug_str { label: .b8 1, 2 ... }`, kept as text (PTX ISA 9.0, 11.5.2, and what ptxas 13.0 takes). */
 export function section(r: Reader): PtxItem {
   const { lx } = r;
   const span = r.here();
@@ -186,23 +200,56 @@ export function section(r: Reader): PtxItem {
   if (lx.kind !== t.DOT) r.fail(`expected the name of a section, found ${r.found()}`);
   lx.next();
   r.expect(t.LBRACE);
+  const labels = new Set<string>();
   while (lx.kind !== t.RBRACE) {
-    switch (lx.kind) {
-      case t.DOT:
-      case t.IDENT:
-      case t.INT:
-      case t.COLON:
-      case t.COMMA:
-      case t.PLUS:
-      case t.MINUS:
-        lx.next();
-        break;
-      default:
-        r.fail(`expected data or '}' of the section, found ${r.found()}`);
-    }
+    if (lx.kind === t.DOT) sectionData(r);
+    else if (lx.kind === t.IDENT) {
+      if (labels.has(lx.value)) r.report(`label '${lx.value}' is declared twice`);
+      labels.add(lx.value);
+      lx.next();
+      r.expect(t.COLON);
+    } else r.fail(`expected data, a label or '}' of the section, found ${r.found()}`);
   }
   lx.next();
   return { kind: 'verbatim', directive: 'section', span: r.upTo(span) };
+}
+
+/** `.b8 1, 2`, `.b32 label+4`, `.b64 label-label`, `.b32 .debug_abbrev`. */
+function sectionData(r: Reader): void {
+  const { lx } = r;
+  const type = lx.value;
+  const range = SECTION_TYPES.get(type);
+  if (range === undefined)
+    r.fail(`'.${type}' is no type of a section's data: they are .b8, .b16, .b32 and .b64`);
+  lx.next();
+  if (lx.kind === t.INT || lx.kind === t.MINUS) {
+    sectionInt(r, type, range);
+    while (lx.kind === t.COMMA) {
+      lx.next();
+      sectionInt(r, type, range);
+    }
+    return;
+  }
+  if (lx.kind !== t.DOT && lx.kind !== t.IDENT)
+    r.fail(`expected an integer, a label or a section, found ${r.found()}`);
+  if (range !== null) r.report(`'.${type}' holds integers: a label or a section needs .b32 or .b64`);
+  const isLabel = lx.kind === t.IDENT;
+  lx.next();
+  if (isLabel && lx.kind === t.MINUS) {
+    lx.next();
+    r.ident('a label');
+  } else offset(r);
+}
+
+function sectionInt(r: Reader, type: string, range: readonly [bigint, bigint] | null): void {
+  const { lx } = r;
+  const at = lx.start;
+  const minus = lx.kind === t.MINUS;
+  if (minus) lx.next();
+  const size = r.int('an integer');
+  const value = minus ? -size : size;
+  if (range !== null && (value < range[0] || value > range[1]))
+    r.reportAt(at, lx.last - at, `${value} is out of range for .${type}`);
 }
 
 /** `.pragma "a", "b";` of the module. */
