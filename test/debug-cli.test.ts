@@ -416,9 +416,14 @@ describe('orrery repro', () => {
     const good = {
       kind: 'reproducer',
       version: 1,
+      orrery: '0.1.0',
+      node: 'v20.0.0',
+      failure: { kind: 'x', text: 'x', phase: null, function: null, stack: [] },
+      plan: null,
+      seed: null,
+      stdin: null,
       command: ['opt', 'x.ptx'],
       files: [],
-      failure: { kind: 'x' },
     };
     expect(error(JSON.stringify({ ...good, version: 2 }))).toEqual([
       1,
@@ -426,7 +431,7 @@ describe('orrery repro', () => {
     ]);
     expect(error(JSON.stringify({ ...good, files: [{}] }))).toEqual([
       1,
-      'error: no.json is a reproducer with parts missing',
+      'error: no.json is a reproducer with parts missing, or of another form',
     ]);
     expect(error(JSON.stringify({ ...good, command: ['repro', 'no.json'] }))).toEqual([
       1,
