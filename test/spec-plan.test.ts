@@ -50,6 +50,8 @@ describe('values of knobs', () => {
   it('budgets', () => {
     expect(good('BDGT', '0')).toBe(0);
     expect(bad('BDGT', -1)).toBe('a budget is not negative');
+    expect(bad('BDGT', 4294967296)).toBe('it has more than 32 bits');
+    expect(bad('INT', '-2147483649')).toBe('it has more than 32 bits');
     expect(bad('BDGT', 'many')).toBe('it is a budget: an integer, how often it may be taken');
   });
   it('numbers', () => {

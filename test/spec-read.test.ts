@@ -13,13 +13,28 @@ import { rendered } from './support/specs.ts';
 const faults = (text: string, expect?: SpecKind): string =>
   rendered(readSpec('mine.yaml', text, schemaOf, expect).diagnostics, text);
 
+describe('a document that would never end', () => {
+  it('an alias that stands in what it names is an error at its place', () => {
+    expect(faults('kind: order\na: &a [*a]\n')).toMatch(
+      /^error: the alias '\*a' stands in what it names\n {2}--> mine.yaml:2:8\n/,
+    );
+    expect(faults('kind: order\na: &a { b: &b [*a, *b] }\n').match(/^error: the alias/gm)).toHaveLength(2);
+  });
+  it('maps have a limit', () => {
+    const keys = (n: number) => Array.from({ length: n }, (_, i) => `  Nope${i}: 1\n`).join('');
+    expect(faults(`kind: knob-set\ntitle: t\nknobs:\n${keys(5001)}`)).toContain(
+      '5001 elements: more than 5000 are not read',
+    );
+  });
+});
+
 describe('text that is not YAML', () => {
   it('a key twice', () => {
     expect(faults('kind: knob-set\nknobs: {}\nkind: order\n')).toMatchInlineSnapshot(`
       "error: the key 'kind' stands twice in one map
         --> mine.yaml:3:1
           3 | kind: order
-            | ^
+            | ^^^^
         join the two, or rename one"
     `);
   });
