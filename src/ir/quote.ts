@@ -48,7 +48,7 @@ const entity = (c: string): string => ENTITIES[c] ?? `&#${c.codePointAt(0)};`;
 
 /** What GitHub's Markdown takes for something else than text: in turn, markup anywhere, and at the beginning; what it links or replaces. */
 const MARKUP =
-  /([&<>\\`*[\]|~$]|(?<![a-z0-9])_|_(?![a-z0-9])|^[-+=])|[@#]|\b(?:gh(?=-\d)|www(?=\.))|:(?=\/\/|[\w+-]+:)|^\d+(?=[.)])/gi;
+  /([&<>\\`*[\]|~$]|(?<![a-z0-9])_|_(?![a-z0-9])|^[-+=])|[@#]|(?<![a-z0-9])(?:gh(?=-\d)|www(?=\.))|:(?=\/\/|[\w+-]+:)|^\d+(?=[.)])/gi;
 
 /**
  * A text in a paragraph, a heading or a cell of a table of GitHub's Markdown (GFM 0.29, and what GitHub links beside: mentions, issues,
