@@ -6,11 +6,11 @@ const { connect } = require('node:net');
 const { dirname, join } = require('node:path');
 const { KEEPER, STATE } = require('./server-folder.cjs');
 
-// They run until they are interrupted, read standard input line by line, start processes that must be the command's own, or measure
-// what a command costs.
+// They run until they are interrupted, read standard input line by line, start processes and threads that must be the command's own, or
+// measure what a command costs.
 const OWN = [
   ...['server', 'server-process', 'explore', 'evaluate', 'sweep', 'bisect', 'reduce', 'repro', 'start'],
-  ...['measure', 'ab'],
+  ...['measure', 'ab', 'diff'],
 ];
 
 /** Why a stream cannot be written to, as src/spec/node-files.ts says it. */

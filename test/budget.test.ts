@@ -1,44 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import type { AbResult } from '../src/lab/ab.ts';
-import { metricOf } from '../src/lab/metrics.ts';
-import { brokenLimits, brokenText, budgetOf } from '../src/review/budget.ts';
+import { brokenLimits, brokenText, budgetOf, type LimitedKernels, needsAll } from '../src/review/budget.ts';
+import { budgetChanges } from '../src/review/budget-changes.ts';
 import { readSpec } from '../src/spec/document.ts';
 import { schemaOf } from '../src/spec/node.ts';
 
 const read = (limits: string) => readSpec('b.yaml', `kind: budget\nlimits:\n${limits}`, schemaOf, 'budget');
-const budget = (limits: string) => budgetOf(read(limits).spec!);
-/** A result with values of kernels, metric by metric; only what limits look at. */
-const result = (
-  kernels: Readonly<Record<string, Readonly<Record<string, readonly [number, number]>>>>,
-  status: AbResult['status'] = 'measured',
-): AbResult => ({
-  arms: [
-    { name: 'a', plans: {} },
-    { name: 'b', plans: {} },
-  ],
-  status,
-  differences: [],
-  unread: [],
-  by: metricOf('weighted')!,
-  metrics: [],
-  noisy: [],
-  minEffect: 0,
-  equal: true,
-  warnings: [],
-  kernels: Object.entries(kernels).map(([kernel, values]) => ({
-    file: 'k.ptx',
-    kernel,
-    label: kernel,
-    values,
-    verdict: 'unchanged',
-    equal: [
-      { ok: true, by: 'launch', note: '' },
-      { ok: true, by: 'launch', note: '' },
-    ],
-    why: null,
-  })),
-});
-const texts = async (limits: string, r: AbResult) => brokenLimits(await budget(limits), r).map(brokenText);
+const budget = (limits: string, own = true) => budgetOf(read(limits).spec!, own);
+type Values = Readonly<Record<string, readonly [number, number]>>;
+/** Kernels with values under one plan; those without values did not change. */
+const result = (kernels: Readonly<Record<string, Values>>, plan = 'sm_90 -O3'): LimitedKernels[] => [
+  {
+    plan,
+    kernels: Object.entries(kernels).map(([kernel, values]) => ({
+      kernel,
+      label: kernel,
+      same: Object.keys(values).length === 0,
+      values,
+    })),
+  },
+];
+const texts = async (limits: string, r: readonly LimitedKernels[]) =>
+  brokenLimits(await budget(limits), r).map(brokenText);
 
 describe('a budget', () => {
   it.each([
@@ -55,6 +37,10 @@ describe('a budget', () => {
     ['most: 10', [12, 10], true],
     ['most: 10', [9, 11], false],
     ['least: 5', [9, 4], false],
+    // Of two bounds, both must be exceeded: a small kernel may grow by a large part.
+    ['percent: 10, by: 4', [10, 14], true],
+    ['percent: 10, by: 4', [100, 109], true],
+    ['percent: 10, by: 4', [100, 111], false],
   ] as const)('%s of %j holds: %s', async (bound, values, holds) => {
     const broken = await texts(`  - { metric: weighted, ${bound} }`, result({ k: { weighted: values } }));
     expect(broken.length === 0).toBe(holds);
@@ -64,7 +50,7 @@ describe('a budget', () => {
     const limit = '  - { metric: occupancy, percent: 10 }';
     expect(await texts(limit, result({ k: { occupancy: [50, 100] } }))).toEqual([]);
     expect(await texts(limit, result({ k: { occupancy: [100, 75] } }))).toEqual([
-      'limit occupancy never beyond -10 %: k 100 -> 75 (-25.00 %)',
+      'limit occupancy never beyond -10 %: k (sm_90 -O3) 100 -> 75 (-25.00 %)',
     ]);
   });
 
@@ -75,11 +61,11 @@ describe('a budget', () => {
       b: { weighted: [10, 99] },
     });
     expect(await texts('  - { metric: weighted, kernels: a*, percent: 5 }', r)).toEqual([
-      'limit weighted never beyond +5 % for a*: ab 10 -> 12 (+20.00 %)',
+      'limit weighted never beyond +5 % for a*: ab (sm_90 -O3) 10 -> 12 (+20.00 %)',
     ]);
     expect(await texts('  - { metric: weighted, of: total, kernels: a*, percent: 0 }', r)).toEqual([]);
     expect(await texts('  - { metric: weighted, of: total, by: 5 }', r)).toEqual([
-      'limit weighted never beyond +5 in total: total 50 -> 139 (+178 %)',
+      'limit weighted never beyond +5 in total: total (sm_90 -O3) 50 -> 139 (+178 %)',
     ]);
   });
 
@@ -88,17 +74,67 @@ describe('a budget', () => {
     const r = brokenLimits(await budget(limits), result({ k: { weighted: [1, 1] } }));
     expect(r).toMatchObject([{ metric: 'cycles', kernel: '', values: null, place: 'b.yaml:4' }]);
     expect(brokenText(r[0])).toContain('no kernel was measured');
-    expect(await texts(limits, result({}, 'no effect'))).toEqual([]);
+    expect(await texts(limits, [])).toEqual([]);
+    // What did not change keeps every limit on how much worse it may become, and those that ship ask nothing that cannot be measured.
+    expect(await texts(limits, result({ k: {} }))).toEqual([]);
+    expect(brokenLimits(await budget(limits, false), result({ k: { weighted: [1, 1] } }))).toEqual([]);
+  });
+
+  it('may be for kernels alone of which nothing better is known', async () => {
+    const limit = '  - { metric: weighted, unless: warp-instructions, percent: 5 }';
+    const r = result({
+      launched: { weighted: [10, 20], 'warp-instructions': [7, 7] },
+      other: { weighted: [10, 20] },
+    });
+    expect(await texts(limit, r)).toEqual([
+      'limit weighted never beyond +5 % where warp-instructions is not known: other (sm_90 -O3) 10 -> 20 (+100 %)',
+    ]);
+  });
+
+  it('needs kernels that did not change only where the head itself is bound, or a share of the sum', async () => {
+    const asks = async (limits: string) => needsAll(await budget(limits));
+    expect(await asks('  - { metric: weighted, percent: 5 }')).toBe(false);
+    expect(await asks('  - { metric: weighted, of: total, percent: 0 }')).toBe(false);
+    expect(await asks('  - { metric: weighted, of: total, percent: 1 }')).toBe(true);
+    expect(await asks('  - { metric: pressure.R, most: 255 }')).toBe(true);
+  });
+
+  it.each([
+    ['percent: 5', 'percent: 50', true],
+    ['percent: 50', 'percent: 5', false],
+    ['percent: 5', 'percent: 5, by: 100', true],
+    ['percent: 5, by: 100', 'percent: 5', false],
+    ['most: 40', 'most: 48', true],
+    ['least: 50', 'least: 75', false],
+  ])('a limit of %s that becomes %s is an alarm: %s', async (was, is, alarm) => {
+    const of = (bound: string) => budget(`  - { metric: pressure.R, ${bound} }`);
+    const changes = budgetChanges({ base: await of(was), head: await of(is) });
+    expect(changes).toMatchObject([{ kind: 'budget', name: 'limit pressure.R', alarm, place: 'b.yaml:3' }]);
+    expect(budgetChanges({ base: await of(was), head: await of(was) })).toEqual([]);
+  });
+
+  it('a limit that is gone is an alarm at its line of the base, and one that comes is none', async () => {
+    const two = await budget('  - { metric: pressure.R, percent: 1 }\n  - { metric: cycles, percent: 1 }');
+    const one = await budget('  - { metric: pressure.R, percent: 1 }');
+    expect(budgetChanges({ base: two, head: one })).toMatchObject([
+      { name: 'limit cycles', after: 'nothing', alarm: true, place: '', basePlace: 'b.yaml:4' },
+    ]);
+    expect(budgetChanges({ base: one, head: two })).toMatchObject([{ before: 'nothing', alarm: false }]);
   });
 
   it.each([
     ['  - { metric: weighted }', /percent/],
-    ['  - { metric: weighted, percent: 1, most: 3 }', /percent|most/],
     ['  - { metric: weighted, percent: -1 }', /percent|0/],
   ])('%s is refused', (text, says) => {
     const { spec, diagnostics } = read(text);
     expect(spec).toBe(null);
     expect(diagnostics.map((d) => `${d.message} ${(d.notes ?? []).join(' ')}`).join('\n')).toMatch(says);
+  });
+
+  it('a limit is of one kind', async () => {
+    await expect(budget('  - { metric: weighted, percent: 1, most: 3 }')).rejects.toMatchObject({
+      diagnostics: [{ line: 3, message: 'a limit is one of percent and by, most, least' }],
+    });
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Progress } from '../src/cli/ui.ts';
+import { Progress } from '../src/cli/progress.ts';
 
 describe('progress', () => {
   const { isTTY, columns } = process.stderr;
@@ -21,7 +21,7 @@ describe('progress', () => {
     new Progress().update('x'.repeat(30));
     process.stderr.columns = 0;
     new Progress().update('ends here');
-    expect(shown()).toEqual(['x'.repeat(19), 'ends here']);
+    expect(shown()).toEqual([`${'x'.repeat(18)}…`, 'ends here']);
   });
 
   it('shows what came too soon if nothing follows, since that is what takes long', () => {

@@ -199,8 +199,9 @@ describe('static metrics', () => {
     const of = async (registers: number): Promise<number> => {
       const use = { registers, spillStores: 0, spillLoads: 0, stack: 0, code: 0, instructions: 0 };
       const assemble = () => input.program.functions.map(({ name }) => ({ name, ...use }));
-      const ptxas = { assemble, version: '', table: ptxTable(shipped), level: 3 };
-      const [k] = await new Measurer(module, input, { launches: false, ptxas }).kernels(input.program, plan);
+      const ptxas = { assemble, version: '', level: 3 };
+      const opts = { launches: false, ptxas, table: ptxTable(shipped) };
+      const [k] = await new Measurer(module, input, opts).kernels(input.program, plan);
       return k.values['ptxas.occupancy'];
     };
     // 65,536 registers, eight at a time for each thread, and 64 warps at most; in blocks of 256 threads.

@@ -79,6 +79,7 @@ const LAB_ANYWHERE: ReadonlySet<string> = new Set(
     'parting',
     'plan-differences',
     'statics',
+    'step-differences',
     'weights',
     'why',
   ].map((f) => `lab/${f}.ts`),

@@ -6,8 +6,10 @@ import {
   equalExceptTexts,
   groupChanges,
 } from '../src/review/declarations.ts';
-import { reviewMarkdown, reviewText } from '../src/review/render.ts';
-import { review } from '../src/review/review.ts';
+import { reviewMarkdown } from '../src/review/render-markdown.ts';
+import { reviewText } from '../src/review/render-text.ts';
+import { type Differences, differences } from '../src/review/review.ts';
+import { reviewed as asReview } from '../src/review/reviewed.ts';
 import type { Jury } from '../src/review/rules.ts';
 import type { SpecFile } from '../src/spec/document.ts';
 import { loadShipped, specOf } from '../src/spec/node.ts';
@@ -95,12 +97,12 @@ describe('what phases and groups of rules declare', () => {
       ),
     });
     const other = withGroup((d) => void (d.when = 'knob(FPFoldDisable)'));
-    expect(groupChanges(base, other, new Map())).toMatchObject([
+    expect(groupChanges(base, other, () => [], new Map())).toMatchObject([
       { kind: 'rules', name: 'contraction.when', after: 'knob(FPFoldDisable)' },
     ]);
     expect(equalExceptTexts(base, other)).toBe(false);
     const titled = withGroup((d) => void ((d.rules as { title: string }[])[0].title = 'another'));
-    expect(groupChanges(base, titled, new Map())).toEqual([]);
+    expect(groupChanges(base, titled, () => [], new Map())).toEqual([]);
     expect(equalExceptTexts(base, titled)).toBe(true);
   });
 });
@@ -117,9 +119,10 @@ describe('where a change is stated', () => {
     }
     return specOf(f.file, text, f.kind);
   };
-  /** The review, without kernels and without proofs. */
+  const noBudgets = { base: null, head: null };
+  /** The differences, without proofs. */
   const reviewed = (head: Specs) =>
-    review(['base', 'head'], base, head, { sm: 'sm_90', level: 3 }, NOBODY, async () => null, null);
+    differences(['base', 'head'], base, head, { sm: 'sm_90', level: 3 }, NOBODY, noBudgets);
   /** Places of the changes of some kinds, by name. */
   const placesOf = async (head: Specs, kinds: readonly string[]) => {
     const { changes, faults } = await reviewed(head);
@@ -154,10 +157,9 @@ describe('where a change is stated', () => {
     const was = base.orders.get('binary')!;
     const wrong = await textOf(was, [/- OriBranchOpt .*/, '- OriBranchOptt']);
     const told: string[] = [];
-    const none = async () => null;
     const scope = { sm: 'sm_90', level: 3 };
     const head = { ...base, orders: new Map(base.orders).set('binary', wrong) };
-    const r = await review(['base', 'head'], base, head, scope, NOBODY, none, null, (t) => told.push(t));
+    const r = await differences(['base', 'head'], base, head, scope, NOBODY, noBudgets, (t) => told.push(t));
     expect(r.faults.length).toBeGreaterThan(0);
     expect(r.differs).toBeNull();
     expect(told).toHaveLength(r.plans.length);
@@ -198,10 +200,12 @@ describe('where a change is stated', () => {
       { name: 'shifts: shift-sign-extend', place: '', basePlace: line(group, 'id: shift-sign-extend,') },
     ]);
     const plain = (x: string) => x;
-    const text = reviewText(r, { good: plain, bad: plain, bold: plain, dim: plain }, () => '');
+    const shown = (d: Differences) =>
+      asReview(d, null, null, { none: 'not asked for', ptxas: null, leftOut: 0, more: [] });
+    const text = reviewText(shown(r), { good: plain, bad: plain, bold: plain, dim: plain }, () => '');
     expect(text).toContain(`  at the base: ${at.basePlace}`);
-    expect(reviewMarkdown(r)).toContain(` — at the base: ${at.basePlace}`);
-    const warning = annotations(r, '').find((x) => x.startsWith('::warning'));
+    expect(reviewMarkdown(shown(r))).toContain(` — at the base: ${at.basePlace}`);
+    const warning = annotations(shown(r), '').find((x) => x.startsWith('::warning'));
     expect(warning).toMatch(/^::warning title=constraint::/);
     expect(warning).toContain(`it was at ${at.basePlace}`);
   });

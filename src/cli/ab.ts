@@ -24,7 +24,8 @@ import {
   plansOf,
 } from './lab.ts';
 import type { PlanOptions } from './options.ts';
-import { CliExit, failWith, out, Progress, show } from './ui.ts';
+import { Progress } from './progress.ts';
+import { CliExit, failWith, out, show } from './ui.ts';
 
 interface AbCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly kernels?: readonly string[];

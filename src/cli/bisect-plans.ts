@@ -10,7 +10,8 @@ import { programFor } from './input.ts';
 import { type JudgeOptions, judgeWords } from './judges.ts';
 import { baseOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
-import { failWith, out, Progress, pc, table } from './ui.ts';
+import { Progress } from './progress.ts';
+import { failWith, out, pc, table } from './ui.ts';
 
 export interface PlanPairOptions extends PlanOptions, JudgeOptions {
   readonly good?: string;

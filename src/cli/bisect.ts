@@ -11,7 +11,8 @@ import { unifiedDiff } from './diff.ts';
 import { runsForeign } from './foreign-rules.ts';
 import { planFor, programFor, readText } from './input.ts';
 import { judgeOf, withLaunch } from './judges.ts';
-import { failWith, grouped, out, Progress, pc } from './ui.ts';
+import { Progress } from './progress.ts';
+import { failWith, grouped, out, pc } from './ui.ts';
 
 export interface BisectOptions extends PlanPairOptions {
   readonly linear?: boolean;

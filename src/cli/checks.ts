@@ -7,7 +7,8 @@ import { expectsAnything, judging, runLaunch } from '../sim/launch.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import { callersOf, uncalled, withCallers } from './callers.ts';
-import { failWith, grouped, Progress, pc } from './ui.ts';
+import { Progress } from './progress.ts';
+import { failWith, grouped, pc } from './ui.ts';
 
 /** What a check found. */
 export interface Verdict {

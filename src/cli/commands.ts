@@ -380,8 +380,9 @@ program
   .option('--kernels <file...>', 'kernels on which the effect is shown (default: the test kernels)')
   .option('--no-kernels', 'compare what plans mean, and run nothing')
   .option('--by <metric>', BY)
-  .option('--ptxas <level>', 'also what ptxas makes of them')
+  .option('--ptxas <level>', 'level at which ptxas is asked, where it is on the PATH (default: 3)')
   .option('--no-ptxas', 'do not ask ptxas, not even for limits of the budget on what it makes')
+  .option('-j, --jobs <n>', 'kernels that are measured at the same time (default: one for each core)')
   .option('--no-prove', 'do not ask the solver about rules of which the base has no verdict')
   .option(
     '--accept <rule>',
@@ -394,7 +395,7 @@ program
   .option('-o, --output <file>', 'write there instead of standard output')
   .option(
     '--budget <file>',
-    'limits that hold for the effect (default: orrery.budget.yaml of the head and of the base)',
+    'limits that hold for the effect (default: orrery.budget.yaml of the head and of the base, or else pipelines/budget.yaml)',
   )
   .option('--annotations', 'then print each finding as an annotation of GitHub Actions: ::error file=...')
   .addHelpText(

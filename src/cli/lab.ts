@@ -10,7 +10,7 @@ import type { Specs } from '../spec/specs.ts';
 import { ptxTable } from './emit.ts';
 import { readText } from './files.ts';
 import { type PlanOptions, requestedSpecs } from './options.ts';
-import { assemble, ptxasVersion } from './ptxas-run.ts';
+import { assemble, ptxasVersion, refusal } from './ptxas-run.ts';
 import { failWith, pc } from './ui.ts';
 import { foreignFaults } from './verdicts.ts';
 
@@ -49,14 +49,15 @@ export const plansOf = (o: PlanOptions, specs: Specs): Plans =>
 
 /** What to measure. ptxas is included where it can be run, unless `--no-ptxas` is given. */
 export function measureOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions {
+  const ptxas = ptxasOptions(o);
   return {
     launches: o.launches,
     profile: o.profile === undefined ? undefined : parseProfile(readText(o.profile), o.profile).counts,
-    ptxas: ptxasOptions(o, specs),
+    ...(ptxas !== undefined && { ptxas, table: ptxTable(specs) }),
   };
 }
 
-function ptxasOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions['ptxas'] {
+function ptxasOptions(o: MeasureCliOptions): MeasureOptions['ptxas'] {
   if (o.ptxas === false) return undefined;
   const level = typeof o.ptxas === 'string' ? Number(o.ptxas) : 3;
   if (!Number.isInteger(level) || level < 0 || level > 4)
@@ -72,11 +73,10 @@ function ptxasOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions['ptxas
   }
   return {
     version,
-    table: ptxTable(specs),
     level,
     assemble: (text, arch, atLevel) => {
       const r = assemble(text, [`-arch=${arch}`, `-O${atLevel}`]);
-      return r.ok ? r.functions : null;
+      return r.ok ? r.functions : refusal(r.said);
     },
   };
 }

@@ -9,6 +9,7 @@ const { role } = (isMainThread ? {} : (workerData ?? {})) as { readonly role?: W
 if (role === 'sweep') void import('./sweep-worker.ts').then((m) => m.serveCells());
 else if (role === 'opt') void import('./opt-worker.ts').then((m) => m.serveFiles());
 else if (role === 'prove') void import('./prove-worker.ts').then((m) => m.serveRules());
+else if (role === 'review') void import('./review-worker.ts').then((m) => m.serveReview());
 else
   void Promise.all([import('./ui.ts'), import('./commands.ts')]).then(([ui, m]) => {
     ui.endOnStrayFaults();

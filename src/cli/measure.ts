@@ -7,7 +7,8 @@ import { type CacheOptions, cacheOf } from './cache.ts';
 import { warnOtherFunctions } from './input.ts';
 import { heap, type MeasureCliOptions, measureOptions, metricsOf, paint, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
-import { CliExit, out, Progress, show } from './ui.ts';
+import { Progress } from './progress.ts';
+import { CliExit, out, show } from './ui.ts';
 
 interface MeasureCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly metrics?: string;

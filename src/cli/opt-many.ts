@@ -10,19 +10,9 @@ import { keepInputs, makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault 
 import { plansFor, warnOtherFunctions } from './input.ts';
 import { jobsOf } from './jobs.ts';
 import { ENDING, emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
+import { Progress } from './progress.ts';
 import { decisionsText } from './stat.ts';
-import {
-  CliExit,
-  captured,
-  duration,
-  err,
-  failWith,
-  grouped,
-  type Printed,
-  Progress,
-  pcErr,
-  table,
-} from './ui.ts';
+import { CliExit, captured, duration, err, failWith, grouped, type Printed, pcErr, table } from './ui.ts';
 import { runWorkers } from './workers.ts';
 
 /** One of several files, and where its result goes; undefined: nowhere. */

@@ -15,10 +15,11 @@ import { shownPath } from '../spec/node.ts';
 import { writeReplacing } from '../spec/node-write.ts';
 import { coreJobs, jobsOf } from './jobs.ts';
 import type { PlanOptions } from './options.ts';
+import { Progress } from './progress.ts';
 import type { Proved, ProveWorker } from './prove-worker.ts';
 import { bookFor, plural, reviewText } from './rules.ts';
 import { openSolver } from './solver.ts';
-import { CliExit, duration, failWith, out, Progress, pc } from './ui.ts';
+import { CliExit, duration, failWith, out, pc } from './ui.ts';
 import { isOpen, keepForeign, knownVerdicts, readVerdicts, VERDICTS } from './verdicts.ts';
 import { runWorkers } from './workers.ts';
 

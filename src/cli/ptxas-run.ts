@@ -69,6 +69,13 @@ export function assemble(text: string, options: readonly string[]): Assembled {
   }
 }
 
+/** The first thing that ptxas says against a text, without the name of the temporary file. */
+export function refusal(said: string): string {
+  const lines = said.split('\n').map((l) => l.trim());
+  const line = lines.find((l) => /\b(error|fatal)\b/.test(l)) ?? lines.find((l) => l !== '');
+  return line?.replace(/^ptxas (?:\S+\.ptx, )?/, '').replace(/\s+/g, ' ') ?? 'ptxas failed without a word';
+}
+
 /** Reads what `ptxas -v` prints (13.0.88). */
 export function functionUses(
   said: string,

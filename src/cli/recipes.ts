@@ -9,7 +9,8 @@ import { extendedBy, recipeId } from '../spec/recipes.ts';
 import { planFor, programFor, readText } from './input.ts';
 import { measureOptions } from './lab.ts';
 import type { PlanOptions } from './options.ts';
-import { CliExit, out, Progress, pc, table } from './ui.ts';
+import { Progress } from './progress.ts';
+import { CliExit, out, pc, table } from './ui.ts';
 
 /** `orrery recipes`: those that ship. */
 async function list(json: boolean): Promise<void> {

@@ -13,7 +13,8 @@ import { runsForeign } from './foreign-rules.ts';
 import { planFor, programFor, readText, sourceOf } from './input.ts';
 import { type JudgeOptions, judgeOf, judgeWords, withLaunch } from './judges.ts';
 import { type PlanOptions, planOptionsOf } from './options.ts';
-import { err, failWith, grouped, out, Progress, pc } from './ui.ts';
+import { Progress } from './progress.ts';
+import { err, failWith, grouped, out, pc } from './ui.ts';
 
 export interface ReduceOptions extends PlanOptions, JudgeOptions {
   readonly output?: string;

@@ -1,26 +1,47 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { DiagnosticError } from '../ir/diagnostic.ts';
-import { type KernelPair, runAb } from '../lab/ab.ts';
-import { kernelAndLaunchFiles, kernelFiles } from '../lab/files.ts';
-import { loadModules } from '../lab/kernels.ts';
-import { Plans } from '../lab/plans.ts';
-import { foreignWorkingTree, specInPlace, specsOfPlace } from '../lab/refs.ts';
-import { servingTarget } from '../read.ts';
+import { kernelAndLaunchFiles } from '../lab/files.ts';
+import type { ModuleEffect } from '../lab/pair-effects.ts';
+import { codeDiffers, foreignWorkingTree, specInPlace, specsOfPlace } from '../lab/refs.ts';
+import { PLAIN } from '../lab/render/table.ts';
 import { annotations, faultAnnotations } from '../review/annotations.ts';
-import { BUDGET_FILE, type Budget, budgetOf, type Limit } from '../review/budget.ts';
-import { canonical } from '../review/data-diff.ts';
-import { reviewJson, reviewMarkdown, reviewText } from '../review/render.ts';
-import { checkScope, type Review, review as runReview } from '../review/review.ts';
-import { loadShipped, loadSpec, ROOT, shownPath } from '../spec/node.ts';
-import type { Specs } from '../spec/specs.ts';
-import { diffCommand } from './ab.ts';
+import {
+  BUDGET_FILE,
+  type Budget,
+  budgetOf,
+  DEFAULT_BUDGET,
+  needsAll,
+  withLimitsOf,
+} from '../review/budget.ts';
+import type { Budgets } from '../review/budget-changes.ts';
+import type { Cell } from '../review/cells.ts';
+import type { Comparison } from '../review/comparisons.ts';
+import { measured } from '../review/measured.ts';
+import { measuresOf } from '../review/measures.ts';
+import { reviewJson } from '../review/render-json.ts';
+import { reviewMarkdown } from '../review/render-markdown.ts';
+import { reviewText } from '../review/render-text.ts';
+import { checkScope } from '../review/requests.ts';
+import { differences } from '../review/review.ts';
+import { exitCode, type Review, reviewed } from '../review/reviewed.ts';
+import { loadSpec, ROOT } from '../spec/node.ts';
 import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
+import { coreJobs, jobsOf } from './jobs.ts';
 import { type JuryOptions, juryFor } from './jury.ts';
-import { baseOf, clock, decidingMetric, heap, measureOptions, paint } from './lab.ts';
-import { ptxasPresent } from './ptxas-run.ts';
-import { CliExit, failWith, out, Progress, show } from './ui.ts';
+import { baseOf, decidingMetric, measureOptions, paint } from './lab.ts';
+import { Progress } from './progress.ts';
+import {
+  diffOf,
+  kernelFilesOf,
+  type Places,
+  projectKernels,
+  type ReviewCells,
+  reviewRunner,
+  specsAtPlace,
+} from './review-setup.ts';
+import type { ReviewWorker } from './review-worker.ts';
+import { CliExit, failWith, out, tableColumns } from './ui.ts';
+import { runWorkers } from './workers.ts';
 
 interface DiffCommand extends JuryOptions {
   readonly level?: string;
@@ -33,11 +54,12 @@ interface DiffCommand extends JuryOptions {
   readonly output?: string;
   readonly budget?: string;
   readonly annotations?: boolean;
+  readonly jobs?: string;
 }
 
 const FORMATS = ['text', 'markdown', 'json'];
-/** Exit code when the two sides differ. `diff` uses 1 for that; here, as in every command, 1 is an error. */
-const DIFFERS = 2;
+/** Cells for which a thread of their own pays: it starts and compiles in the time that a few take. */
+const CELLS_FOR_THREAD = 8;
 
 /** `orrery diff`. */
 export async function diff(baseName: string, headName: string | undefined, o: DiffCommand): Promise<void> {
@@ -45,152 +67,165 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   if (o.annotations === true && format === 'json' && o.output === undefined)
     failWith('--annotations would stand between the JSON', 'write the JSON to a file: -o review.json');
   const by = decidingMetric(o.by);
+  const jobs = jobsOf(o.jobs, coreJobs());
   const { level, sm } = baseOf({ level: o.level, sm: o.sm });
-  const patterns = kernelsOf(o);
+  const scope = { level, sm };
+  const patterns = o.kernels === false ? [] : (o.kernels ?? projectKernels());
   // What is mistyped must fail even where nothing differs, so that nobody takes it for the answer.
   kernelAndLaunchFiles(patterns);
   const base = await specsOfPlace(baseName);
   const headPlace = headName ?? foreignWorkingTree();
+  const places: Places = [baseName, headPlace];
   const headTitle =
     headName ?? (headPlace === undefined ? 'the working tree' : `the working tree of ${headPlace}`);
   const prefix = headName === undefined ? '' : `${headName}:`;
-  let head: Specs;
-  let budget: Budget | null;
-  try {
-    head = headPlace === undefined ? await loadShipped() : await specsOfPlace(headPlace);
-    budget = await limits(baseName, headPlace, o.budget);
-  } catch (e) {
-    if (e instanceof DiagnosticError && o.annotations === true)
-      process.stdout.write(`${faultAnnotations(e.diagnostics, prefix).join('\n')}\n`);
-    throw e;
-  }
-  checkScope(base, head, { sm, level });
-  if (budget !== null && o.ptxas === false) {
-    const limits = budget.limits.filter((l) => l.metric.source !== 'ptxas');
-    const left = budget.limits.length - limits.length;
-    if (left > 0) {
-      const message = `${left} ${left === 1 ? 'limit' : 'limits'} on what ptxas makes ${left === 1 ? 'is' : 'are'} not checked`;
-      const nowhere = { file: budget.file, line: 0, column: 0, length: 0 };
-      show([{ severity: 'warning', code: 'limit-left-out', message, ...nowhere }]);
-    }
-    budget = { ...budget, limits };
-  }
-  const asksPtxas = budget?.limits.some((l) => l.metric.source === 'ptxas') === true;
-  if (asksPtxas && !ptxasPresent())
-    failWith(
-      `${budget?.file} limits what ptxas makes, and ptxas cannot be run`,
-      'put that of a CUDA toolkit on PATH, name it in ORRERY_PTXAS, or leave these limits out: --no-ptxas',
-    );
-  const measure =
-    patterns.length === 0 ? null : measureOptions({ launches: true, ptxas: o.ptxas ?? asksPtxas }, head);
+  const { head, budgets } = await headOf(places, o, prefix);
+  checkScope(base, head, scope);
+  const asked = { launches: true, ptxas: o.ptxas };
+  // What is asked for and cannot be done must fail even where nothing differs.
+  const ptxas = patterns.length === 0 ? null : (measureOptions(asked, head).ptxas?.version ?? null);
+  const { budget, leftOut } = checkable(budgets, ptxas !== null, o);
   const progress = new Progress();
   const { close, ...jury } = juryFor(o, baseName, headPlace, (text) => progress.update(text));
   try {
-    const result = await runReview(
-      [baseName, headTitle],
-      base,
-      head,
-      { sm, level },
-      jury,
-      async () => {
-        if (measure === null) return null;
-        const modules = await loadModules(patterns);
-        const arms = [
-          { name: baseName, ref: baseName },
-          { name: headTitle, ...(headPlace !== undefined && { ref: headPlace }) },
-        ] as const;
-        return runAb(
-          modules,
-          arms,
-          new Plans(baseOf({ level: o.level, sm: o.sm, forceRules: 'quiet' }), loadShipped()),
-          {
-            measure,
-            by,
-            repeat: 0,
-            minEffect: 0,
-            seed: 1,
-            clock,
-            heap,
-            progress: (text) => progress.update(text),
-          },
-        );
-      },
-      patterns.length === 0 ? null : budget,
-      (text) => progress.update(text),
+    const found = await differences([baseName, headTitle], base, head, scope, jury, budgets, (text) =>
+      progress.update(text),
     );
+    const none =
+      patterns.length === 0 ? (o.kernels === false ? '--no-kernels' : 'there are no kernels here') : '';
+    const setup = { places, measure: asked, patterns };
+    const effect =
+      none !== '' || found.faults.length > 0 || found.differs !== true
+        ? null
+        : await measured(
+            found,
+            [base, head],
+            scope,
+            await kernelFilesOf(patterns, headPlace, head, needsAll(budget)),
+            measuresOf(by),
+            (comparisons, cells) => runCells(comparisons, cells, setup, jobs, progress),
+          );
     progress.done();
-    const text =
-      format === 'json'
-        ? JSON.stringify(reviewJson(result), null, 2)
-        : format === 'markdown'
-          ? reviewMarkdown(result)
-          : reviewText(result, paint, (k) => kernelDiff(baseName, headPlace, o, result, k));
-    if (o.output === undefined) out(text);
-    else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
-    if (o.annotations === true) {
-      const lines = annotations(result, prefix);
-      if (lines.length > 0) out(lines.join('\n'));
-    }
-    if (result.faults.length > 0 || result.kernels?.equal === false || result.broken.length > 0)
-      throw new CliExit(1);
-    if (result.differs) throw new CliExit(DIFFERS);
+    const more = codeDiffers(places)
+      ? ['the code of src, which differs too: the code here ran both sides']
+      : [];
+    const review = reviewed(found, effect, budget, { none, ptxas, leftOut, more });
+    print(review, format, places, prefix, o);
+    const code = exitCode(review);
+    if (code !== 0) throw new CliExit(code);
   } finally {
     progress.done();
     close();
   }
 }
 
-/** The command that shows how the code of a kernel differs between both sides, or why there is none. */
-function kernelDiff(
-  base: string,
-  head: string | undefined,
-  o: DiffCommand,
-  r: Review,
-  kernel: KernelPair,
-): string {
-  const places = head === undefined ? [base] : [base, head];
-  const spaced = places.find((p) => /\s/.test(p));
-  if (spaced !== undefined)
-    return `\`orrery ab\` shows it for a folder whose name has no space in it, as '${spaced}' has`;
-  const arms = [...places.map((p) => `ref:${p}`), ...(head === undefined ? ['base'] : [])];
-  // Here wrong rules run, so that their effect is seen; there they do not.
-  const forceRules = r.changes.some((c) => c.kind === 'rules' && c.alarm);
-  return diffCommand(arms, { level: o.level, sm: o.sm, forceRules }, kernel);
+/** The head's specs and the limits of both sides; faults are annotations, too, if these are asked for. */
+async function headOf([base, head]: Places, o: DiffCommand, prefix: string) {
+  try {
+    const specs = await specsAtPlace(head);
+    const own = o.budget === undefined ? null : await budgetOf(await loadSpec(o.budget, 'budget'));
+    // A budget that is named is for this review alone: nothing changed in it.
+    return {
+      head: specs,
+      budgets:
+        own === null
+          ? { base: await limitsOfBase(base), head: await limits(head) }
+          : { base: own, head: own },
+    };
+  } catch (e) {
+    if (e instanceof DiagnosticError && o.annotations === true)
+      process.stdout.write(`${faultAnnotations(e.diagnostics, prefix).join('\n')}\n`);
+    throw e;
+  }
 }
 
-/** The limits of the file that is named, or else those that the head sets and those of the base, which no head takes away. */
-async function limits(
-  base: string,
-  head: string | undefined,
-  file: string | undefined,
-): Promise<Budget | null> {
-  if (file !== undefined) return budgetOf(await loadSpec(file, 'budget'));
-  const at = async (place: string): Promise<Budget | null> => {
-    const spec = await specInPlace(place, BUDGET_FILE, 'budget');
-    return spec === null ? null : budgetOf(spec);
-  };
-  const is = await at(head ?? ROOT);
-  const was = await at(base).catch((e: unknown) => {
-    // What was wrong already is not the head's fault.
+/** Limits that a place sets, or else those that ship. */
+async function limits(place: string | undefined): Promise<Budget | null> {
+  const own = await specInPlace(place ?? ROOT, BUDGET_FILE, 'budget');
+  if (own !== null) return budgetOf(own);
+  const usual =
+    (await specInPlace(place ?? ROOT, DEFAULT_BUDGET, 'budget')) ??
+    (await specInPlace(ROOT, DEFAULT_BUDGET, 'budget'));
+  return usual === null ? null : budgetOf(usual, false);
+}
+
+/** Limits of the base. What was wrong with them already is not the head's fault. */
+const limitsOfBase = (base: string): Promise<Budget | null> =>
+  limits(base).catch((e: unknown) => {
     if (!(e instanceof DiagnosticError)) throw e;
     return null;
   });
-  if (was === null || is === null) return is ?? was;
-  const said = ({ place: _, metric, ...l }: Limit): string => canonical({ ...l, metric: metric.name });
-  const kept = new Set(is.limits.map(said));
-  return { ...is, limits: [...is.limits, ...was.limits.filter((l) => !kept.has(said(l)))] };
+
+/** The limits that can be checked, and how many others there are: those of the head, and those of the base, which no head takes away. */
+function checkable(
+  { base, head }: Budgets,
+  ptxas: boolean,
+  o: DiffCommand,
+): { readonly budget: Budget | null; readonly leftOut: number } {
+  const budget = withLimitsOf(base, head);
+  if (budget === null || ptxas) return { budget, leftOut: 0 };
+  const limits = budget.limits.filter((l) => l.metric.source !== 'ptxas');
+  const leftOut = budget.limits.length - limits.length;
+  if (budget.limits.some((l) => l.own && !limits.includes(l)) && o.ptxas !== false && o.kernels !== false)
+    failWith(
+      `${budget.file} limits what ptxas makes, and ptxas cannot be run`,
+      'put that of a CUDA toolkit on PATH, name it in ORRERY_PTXAS, or leave these limits out: --no-ptxas',
+    );
+  return { budget: { ...budget, limits }, leftOut };
 }
 
-/**
- * Kernels on which the effect is measured: those named, or else those of the project for the target, or for the one whose code runs
- * on it.
- */
-function kernelsOf(o: DiffCommand): readonly string[] {
-  if (o.kernels === false) return [];
-  if (o.kernels !== undefined) return o.kernels;
-  const own = join(ROOT, 'test', 'kernels');
-  if (!existsSync(own)) return [];
-  const targets = kernelFiles([own]).flatMap((f) => /\.(sm_\d+)\.ptx$/.exec(f)?.[1] ?? []);
-  const sm = o.sm === undefined ? 'sm_90' : servingTarget(o.sm, targets);
-  return targets.includes(sm) ? [`${shownPath(own)}/*/*.${sm}.ptx`] : [];
+/** Runs cells on threads, each with both sides for itself, or in this one where they are few. */
+async function runCells(
+  comparisons: readonly Comparison[],
+  cells: readonly Cell[],
+  setup: Omit<ReviewCells, 'comparisons'>,
+  jobs: number,
+  progress: Progress,
+): Promise<readonly ModuleEffect[]> {
+  const results: ModuleEffect[] = [];
+  let done = 0;
+  const onResult = (at: number, result: ModuleEffect): void => {
+    results[at] = result;
+    progress.of(++done, cells.length, `${comparisons[cells[at].comparison].name}, ${cells[at].file}`);
+  };
+  progress.of(0, cells.length, 'kernels');
+  const workers = Math.min(jobs, Math.floor(cells.length / CELLS_FOR_THREAD));
+  if (workers < 2) {
+    const runner = await reviewRunner({ ...setup, comparisons });
+    for (const [at, c] of cells.entries()) onResult(at, await runner.run(comparisons[c.comparison], c.file));
+    return results;
+  }
+  await runWorkers<ModuleEffect, ReviewWorker>(
+    { role: 'review', ...setup, comparisons },
+    { tasks: [...cells.keys()], workers, together: (left) => oneFile(cells, left), onResult },
+  );
+  return results;
+}
+
+/** How many of the first cells are of one file, whose comparisons share most of their work. */
+function oneFile(cells: readonly Cell[], left: readonly number[]): number {
+  let n = 1;
+  while (n < left.length && cells[left[n]].file === cells[left[0]].file) n++;
+  return n;
+}
+
+function print(r: Review, format: string, places: Places, prefix: string, o: DiffCommand): void {
+  // Here wrong rules run, so that their effect is seen; in other commands they do not.
+  const forceRules = r.changes.some((c) => c.kind === 'rules' && c.alarm);
+  const text =
+    format === 'json'
+      ? JSON.stringify(reviewJson(r), null, 2)
+      : format === 'markdown'
+        ? reviewMarkdown(r)
+        : reviewText(
+            r,
+            o.output === undefined ? paint : PLAIN,
+            (row) => diffOf(row, places, forceRules),
+            o.output === undefined ? tableColumns() : undefined,
+          );
+  if (o.output === undefined) out(text);
+  else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
+  if (o.annotations !== true) return;
+  const lines = annotations(r, prefix);
+  if (lines.length > 0) out(lines.join('\n'));
 }

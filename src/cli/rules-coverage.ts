@@ -5,8 +5,9 @@ import type { Program } from '../ir/program.ts';
 import { targetOf } from '../read.ts';
 import { ROOT, shownPath } from '../spec/node.ts';
 import { programFor, readText } from './input.ts';
+import { Progress } from './progress.ts';
 import { Account, bookFor, phasesOf, plural, type RuleOptions, WHY } from './rules.ts';
-import { CliExit, failWith, grouped, out, Progress, pc, table } from './ui.ts';
+import { CliExit, failWith, grouped, out, pc, table } from './ui.ts';
 
 /** PTX files of a folder of kernels and of its subfolders, those for the target where there are any. */
 function kernelFiles(dir: string, sm: string): string[] {

@@ -22,10 +22,11 @@ import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
 import { jobsOf } from './jobs.ts';
 import { paint } from './lab.ts';
+import { Progress } from './progress.ts';
 import { type EmitCommand, emitSweep } from './sweep-emit.ts';
 import { loadSweep, type SweepSetup } from './sweep-setup.ts';
 import type { SweepWorker } from './sweep-worker.ts';
-import { CliExit, duration, err, failWith, out, Progress } from './ui.ts';
+import { CliExit, duration, err, failWith, out } from './ui.ts';
 import { runWorkers } from './workers.ts';
 
 interface ReportCommand {

@@ -212,37 +212,11 @@ export const USUAL_COLUMNS = 80;
 export const columnsOf = (stream: NodeJS.WriteStream): number =>
   stream.isTTY === true ? stream.columns || USUAL_COLUMNS : Number.POSITIVE_INFINITY;
 
-/** Least time between two updates of what progress shows, in ms. */
-const PROGRESS_PAUSE = 100;
-
-/** Progress on stderr, only on a terminal; at most ten updates a second. */
-export class Progress {
-  private last = 0;
-  private shown = false;
-  private waiting: NodeJS.Timeout | undefined;
-  private readonly on = process.stderr.isTTY === true;
-
-  update(text: string): void {
-    if (!this.on) return;
-    clearTimeout(this.waiting);
-    const pause = this.last + PROGRESS_PAUSE - Date.now();
-    if (pause <= 0) this.write(text);
-    // What comes too soon is shown later, if nothing follows: it may be what takes long.
-    else this.waiting = setTimeout(() => this.write(text), pause).unref();
-  }
-
-  private write(text: string): void {
-    this.last = Date.now();
-    this.shown = true;
-    process.stderr.write(`\r\u001b[K${printableLine(text).slice(0, columnsOf(process.stderr) - 1)}`);
-  }
-
-  done(): void {
-    clearTimeout(this.waiting);
-    if (this.shown) process.stderr.write('\r\u001b[K');
-    this.shown = false;
-  }
-}
+/** Columns for which tables and texts are laid out that are no terminal's: of files, pipes and logs. */
+const LAID_OUT = 100;
+/** Columns for which tables and texts on standard output are laid out. */
+export const tableColumns = (): number =>
+  process.stdout.isTTY === true ? columnsOf(process.stdout) : LAID_OUT;
 
 const plainError = (message: string): void => err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
 

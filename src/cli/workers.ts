@@ -5,8 +5,8 @@ import { Worker } from 'node:worker_threads';
 import { type PoolOptions, runPool } from '../lab/pool.ts';
 import { ROOT } from '../spec/node-cache.ts';
 
-/** What a worker thread does: runs cells of a sweep, optimizes files, or proves rules. */
-export type WorkerRole = 'sweep' | 'opt' | 'prove';
+/** What a worker thread does: runs cells of a sweep or of a review, optimizes files, or proves rules. */
+export type WorkerRole = 'sweep' | 'opt' | 'prove' | 'review';
 
 /**
  * Runs tasks on worker threads (`src/lab/pool.ts`), each of them the script of the command line again, whose compiled

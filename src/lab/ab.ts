@@ -1,27 +1,20 @@
 import { basename } from 'node:path';
-import type { PrefixCache } from '../engine/cache.ts';
-import type { Journal } from '../engine/journal.ts';
-import { MemoryCache } from '../engine/memory-cache.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
-import type { Plan } from '../spec/plan.ts';
 import type { Arm } from './arms.ts';
 import type { DiskCache } from './disk-cache.ts';
-import { type Equality, equalityOf } from './equality.ts';
+import type { Equality } from './equality.ts';
 import { stemOf } from './files.ts';
-import { type Lowered, lowerModule, type Module, noKernel, readWhole } from './kernels.ts';
-import { compileValues, type MeasureOptions, Measurer } from './measure.ts';
+import { type Module, noKernel, readWhole } from './kernels.ts';
+import { compileValues, type MeasureOptions } from './measure.ts';
 import { improves, METRICS, type Metric, metricOf, totalOf, usualMetric, type Values } from './metrics.ts';
+import { comparedKernels, type Pair, PairBench, type PairMeasure, type Trial } from './pairs.ts';
 import { type PlanDifference, planDifferences } from './plan-differences.ts';
 import type { Plans } from './plans.ts';
 import { otherFunctions, otherVersions, parseProfile } from './profile-file.ts';
-import { functionsOf } from './statics.ts';
 import { bootstrapMean, geometricMean, median } from './statistics.ts';
-import { firstDifference, sameCode, type Why } from './why.ts';
-
-/** The same thing for A and B. */
-export type Pair<T> = readonly [a: T, b: T];
+import type { Why } from './why.ts';
 
 export type Verdict = 'helped' | 'HURT' | 'unchanged';
 
@@ -98,14 +91,6 @@ export interface AbOptions {
   readonly progress?: (text: string) => void;
 }
 
-/** A module under both arms, after all phases have run. */
-interface Trial {
-  readonly module: Module;
-  readonly plans: Pair<Plan>;
-  readonly inputs: Pair<Lowered>;
-  readonly journals: Pair<Journal>;
-}
-
 /**
  * Runs two arms over modules and compares them, kernel by kernel. Equal prefixes of phases run once.
  * @throws DiagnosticError if an arm is illegal, or if the modules have no kernel
@@ -119,7 +104,8 @@ export async function runAb(
   const trials: Trial[] = [];
   for (const m of modules) {
     opts.progress?.(`${m.file}: both arms`);
-    trials.push(await trialOf(m, arms, plans, opts));
+    const both = [await plans.plan(arms[0], m.target), await plans.plan(arms[1], m.target)] as const;
+    trials.push(new PairBench(m, opts.disk).trial(both, opts.heap));
   }
   const { differences, unread } = settings(trials);
   const head = {
@@ -147,11 +133,11 @@ export async function runAb(
       kernels: [],
       equal: true,
     };
-  const measured: Undecided[] = [];
+  const measured: PairMeasure[] = [];
   const compile: Pair<Values>[] = [];
   for (const t of trials) {
     opts.progress?.(`${t.module.file}: metrics`);
-    measured.push(...(await compareKernels(t, opts)));
+    measured.push(...(await comparedKernels(t, [opts.measure, opts.measure])));
     compile.push([compileValues(t.journals[0]), compileValues(t.journals[1])]);
   }
   if (measured.length === 0) throw noKernel();
@@ -185,22 +171,6 @@ function profileWarnings({ profile: file }: Arm, programs: readonly Program[]): 
   ];
 }
 
-async function trialOf(module: Module, arms: Pair<Arm>, plans: Plans, opts: AbOptions): Promise<Trial> {
-  const a = await plans.plan(arms[0], module.target);
-  const b = await plans.plan(arms[1], module.target);
-  const x = lowerModule(module, a);
-  const y = a.sm === b.sm && a.isa.hash === b.isa.hash ? x : lowerModule(module, b);
-  const cacheOf = (input: Lowered, plan: Plan): PrefixCache =>
-    opts.disk?.shelf(input.key, plan.isa) ?? new MemoryCache();
-  const first = cacheOf(x, a);
-  const second = x === y ? first : cacheOf(y, b);
-  const run = (input: Lowered, plan: Plan, cache: PrefixCache) =>
-    runPipeline(input.program, plan, { cache, inputKey: input.key, heap: opts.heap });
-  const journals = [run(x, a, first), run(y, b, second)] as const;
-  for (const c of [first, second]) opts.disk?.release(c);
-  return { module, plans: [a, b], inputs: [x, y], journals };
-}
-
 /** The differences of the plans over all targets, and which of the knobs nothing read. */
 function settings(trials: readonly Trial[]): { differences: PlanDifference[]; unread: string[] } {
   const found = new Map<string, PlanDifference>();
@@ -215,43 +185,6 @@ function settings(trials: readonly Trial[]): { differences: PlanDifference[]; un
   const differences = [...found.values()];
   const unread = differences.flatMap((d) => (d.kind === 'knob' && !read.has(d.name) ? [d.name] : []));
   return { differences, unread: [...new Set(unread)] };
-}
-
-/** One kernel under both arms, before it is known which metric decides. */
-type Undecided = Omit<KernelPair, 'verdict'>;
-
-async function compareKernels(t: Trial, opts: AbOptions): Promise<Undecided[]> {
-  const measurer = new Measurer(t.module, t.inputs[0], opts.measure);
-  const [a, b] = [t.journals[0].last, t.journals[1].last];
-  const before = await measurer.kernels(a, t.plans[0]);
-  const after = await measurer.kernels(b, t.plans[1]);
-  const out: Undecided[] = [];
-  for (const x of before) {
-    const y = after.find((k) => k.kernel === x.kernel);
-    if (y === undefined) continue;
-    const values: Record<string, Pair<number>> = {};
-    for (const [name, v] of Object.entries(x.values))
-      if (y.values[name] !== undefined) values[name] = [v, y.values[name]];
-    const names = namesOf(t, x.kernel);
-    const first = equalityOf(t.inputs[0].program, a, x, t.plans[0]);
-    out.push({
-      file: t.module.file,
-      kernel: x.kernel,
-      label: x.kernel,
-      values,
-      // The measurer returns the same object for equal programs.
-      equal: [first, before === after ? first : equalityOf(t.inputs[1].program, b, y, t.plans[1])],
-      why: before === after || sameCode(a, b, names) ? null : firstDifference(...t.journals, names),
-    });
-  }
-  return out;
-}
-
-/** Names of the functions of a kernel. */
-function namesOf(t: Trial, kernel: string): ReadonlySet<string> {
-  const { program } = t.inputs[0];
-  const fn = program.functions.find((f) => f.name === kernel)!;
-  return new Set(functionsOf(program, fn).map((f) => f.name));
 }
 
 /** The meaning of a change for one kernel. */

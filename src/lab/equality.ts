@@ -8,7 +8,7 @@ import type { KernelMeasure } from './measure.ts';
 /** Whether a kernel still behaves as before, and how that was determined. */
 export interface Equality {
   readonly ok: boolean;
-  readonly by: 'unchanged' | 'launch' | 'open world';
+  readonly by: 'unchanged' | 'launch' | 'open world' | 'ptxas';
   /** The difference; for an equal kernel the limits of the finding ('as far as the budget went'), or ''. */
   readonly note: string;
 }

@@ -3,7 +3,7 @@ import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts
 import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
 import type { PtxModule } from '../ptx/ast.ts';
-import { baseTarget, readOri, readPtx, targetOf } from '../read.ts';
+import { baseTarget, paramBase, readOri, readPtx, targetOf } from '../read.ts';
 import { shownPath } from '../spec/node.ts';
 import { readNamed, whyUnread } from '../spec/node-files.ts';
 import { type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
@@ -80,12 +80,16 @@ function moduleOf(file: string, launches: readonly LoadedLaunch[]): Module {
   return { file, text, target: target === null ? null : baseTarget(target), launches };
 }
 
+/** What a module lowered for a plan depends on: its text, the target, where parameters begin, and the instruction set. */
+export const loweredKey = (m: Module, plan: Plan): string =>
+  hashText(m.text, `${plan.sm}|${paramBase(plan)}|${plan.isa.hash}`);
+
 /**
  * Reads a module for the target and the instruction set of a plan.
  * @throws DiagnosticError with every problem in its text
  */
 export function lowerModule(m: Module, plan: Plan): Lowered {
-  const key = hashText(m.text, `${plan.sm}|${plan.isa.hash}`);
+  const key = loweredKey(m, plan);
   const { program, module, warnings } = (m.file.endsWith('.ori') ? readOri : readPtx)(m.text, plan, m.file);
   return { program, ptx: module, key, warnings };
 }

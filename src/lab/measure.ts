@@ -31,19 +31,20 @@ export interface PtxasUse {
   readonly instructions: number;
 }
 
-/** Assembles PTX with the real ptxas; null if it rejects the text. */
-export type Assembler = (text: string, arch: string, level: number) => readonly PtxasUse[] | null;
+/** Assembles PTX with the real ptxas; what it says if it rejects the text. */
+export type Assembler = (text: string, arch: string, level: number) => readonly PtxasUse[] | string;
 
 /** Measurements besides those of the program itself. */
 export interface MeasureOptions {
   readonly profile?: Profile;
   /** Run the launches of the module. Default: true. */
   readonly launches?: boolean;
+  /** How programs are written as PTX; absent: they are not, and ptxas is not called. */
+  readonly table?: PtxTable;
   /** Absent: ptxas is not called. */
   readonly ptxas?: {
     readonly assemble: Assembler;
     readonly version: string;
-    readonly table: PtxTable;
     readonly level: number;
   };
 }
@@ -63,6 +64,8 @@ export interface KernelMeasure {
   readonly kernel: string;
   readonly values: Values;
   readonly launches: readonly LaunchOutcome[];
+  /** What ptxas says against the PTX that is written for its module; '' if it takes it, or was not asked. */
+  readonly refused: string;
 }
 
 /** Measures programs of one module; equal programs are measured once, whichever plan made them. */
@@ -71,7 +74,7 @@ export class Measurer {
   private readonly ptx: PtxModule | null;
   private readonly opts: MeasureOptions;
   private readonly known = new Map<string, readonly KernelMeasure[]>();
-  private readonly assembled = new Map<string, readonly PtxasUse[] | null>();
+  private readonly assembled = new Map<string, readonly PtxasUse[] | string>();
 
   constructor(module: Module, input: Lowered, opts: MeasureOptions) {
     this.module = module;
@@ -81,7 +84,7 @@ export class Measurer {
 
   /** Metrics of every kernel of a program made by a plan for `plan.sm`. */
   async kernels(program: Program, plan: Plan): Promise<readonly KernelMeasure[]> {
-    const key = `${plan.backend.sm}|${hashText(printProgram(program))}`;
+    const key = `${worldOf(plan)}|${hashText(printProgram(program))}`;
     let found = this.known.get(key);
     if (found === undefined) {
       found = await this.measure(program, plan);
@@ -91,7 +94,8 @@ export class Measurer {
   }
 
   private async measure(program: Program, plan: Plan): Promise<readonly KernelMeasure[]> {
-    const uses = new Map((this.uses(program, plan) ?? []).map((u) => [u.name, u]));
+    const made = this.uses(program, plan);
+    const uses = new Map(typeof made === 'string' ? [] : made.map((u) => [u.name, u]));
     const out: KernelMeasure[] = [];
     for (const fn of program.functions) {
       if (fn.kind !== 'entry') continue;
@@ -109,16 +113,17 @@ export class Measurer {
           }),
         },
         launches: runs.map((r) => r.outcome),
+        refused: typeof made === 'string' ? made : '',
       });
     }
     return out;
   }
 
-  private uses(program: Program, plan: Plan): readonly PtxasUse[] | null {
-    const { ptxas } = this.opts;
-    if (ptxas === undefined || this.ptx === null) return null;
+  private uses(program: Program, plan: Plan): readonly PtxasUse[] | string {
+    const { ptxas, table } = this.opts;
+    if (ptxas === undefined || table === undefined || this.ptx === null) return [];
     const { text } = emitPtx(withoutSsa(program, plan.isa), {
-      table: ptxas.table,
+      table,
       paramBase: paramBase(plan),
       module: this.ptx,
       target: null,
@@ -168,6 +173,16 @@ function assembledFor({ target: [named] }: PtxModule, plan: Plan): string {
   const portable = /^sm_(\d+)$/.exec(named);
   const wanted = Number(plan.sm.slice('sm_'.length));
   return portable !== null && wanted > Number(portable[1]) ? plan.sm : named;
+}
+
+const worlds = new WeakMap<Plan, string>();
+
+/** What measurements of a program depend on besides its text: the facts of the target, and the meanings of the opcodes. */
+function worldOf(plan: Plan): string {
+  let world = worlds.get(plan);
+  if (world === undefined)
+    worlds.set(plan, (world = hashText(JSON.stringify(plan.backend.facts), `${plan.sm}|${plan.isa.hash}`)));
+  return world;
 }
 
 interface Run {

@@ -2,8 +2,9 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import { factOf } from '../spec/backend.ts';
 import { conditionsOf, conditionText } from '../spec/gates.ts';
 import { MANAGER_KNOB } from '../spec/knobs.ts';
-import { groupsOf, type Plan, type PlanPhase, type Step, stepData } from '../spec/plan.ts';
+import { flatSteps, groupsOf, type Plan, type PlanPhase, type Step, stepData } from '../spec/plan.ts';
 import { testSets } from '../spec/test-sets.ts';
+import { paramDifferences } from './step-differences.ts';
 import { knobValueText } from './why.ts';
 
 /** One difference between two plans. */
@@ -146,6 +147,8 @@ function bindingDifferences(
 
 /** Steps of two phases; of their rule groups only those that the other lacks, because most phases run a dozen. */
 function stepTexts(p: PlanPhase, q: PlanPhase): readonly [string, string] {
+  const params = paramDifferences(flatSteps(p.steps), flatSteps(q.steps));
+  if (params !== null) return params;
   const [x, y] = [p.steps.map(outline), q.steps.map(outline)];
   if (x.join('; ') !== y.join('; ')) return [x.join('; ') || 'nothing', y.join('; ') || 'nothing'];
   const only = (a: PlanPhase, b: PlanPhase) => {

@@ -131,9 +131,23 @@ export class Plans {
     // Faults of a file are reported by whoever makes the plan, together with all others.
     if (still) return faults.length > 0 ? base : specs;
     if (faults.length > 0) throw new DiagnosticError(faults);
-    return withSpec(specs, movedOrder(request.order, arm.moves), MOVED);
+    return withMoves(specs, request.order, arm.moves);
   }
 }
+
+/** Specs with the order that moves make of another. */
+const withMoves = (specs: Specs, order: string, moves: readonly Move[]): Specs =>
+  withSpec(specs, movedOrder(order, moves), MOVED);
+
+/** The specs and the request of a plan in whose order phases are moved. */
+export const movedRequest = (
+  specs: Specs,
+  request: PlanRequest,
+  moves: readonly Move[],
+): { readonly specs: Specs; readonly request: PlanRequest } =>
+  moves.length === 0
+    ? { specs, request }
+    : { specs: withMoves(specs, request.order, moves), request: { ...request, order: MOVED } };
 
 /** An order that extends another by moves. What is wrong with it is said of the words of the arm: there is no file. */
 const movedOrder = (order: string, moves: readonly Move[]): SpecFile => ({

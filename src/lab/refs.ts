@@ -54,6 +54,22 @@ export function foreignWorkingTree(): string | undefined {
   return top === null || realpathSync(top) === realpathSync(ROOT) ? undefined : top;
 }
 
+/** Folder of the code that reads and runs specs. */
+const CODE = 'src';
+
+/**
+ * Whether the code itself differs between two places of one repository; false if that is not known.
+ *
+ * @param places commits; the second undefined: the working tree
+ */
+export function codeDiffers([base, head]: readonly [string, string | undefined]): boolean {
+  const top = specRepository();
+  if (top === null || isFolder(base) || (head !== undefined && isFolder(head))) return false;
+  const commits = [base, ...(head === undefined ? [] : [head])].map((ref) => commitOf(top, ref));
+  const r = spawnSync('git', ['diff', '--quiet', ...commits, '--', CODE], { cwd: top });
+  return r.status === 1;
+}
+
 /** Hash of the commit that a ref names. */
 function commitOf(top: string, ref: string): string {
   // A ref is a name, never an option, whatever it starts with.

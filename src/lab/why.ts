@@ -4,6 +4,7 @@ import { printFn } from '../ir/text.ts';
 import { factOf } from '../spec/backend.ts';
 import { flatSteps, groupsOf, type Plan, type PlanPhase, stepData } from '../spec/plan.ts';
 import { type DiffLine, diffLines } from './lines.ts';
+import { paramDifferences } from './step-differences.ts';
 
 /** The first phase after which two runs of one module have different programs. */
 export interface Why {
@@ -146,7 +147,9 @@ function phaseReasons(p: PlanPhase, q: PlanPhase, a: Plan, b: Plan): string[] {
   for (const g of come) if (!gone.includes(g)) out.push(`rule group ${g} added`);
   const passes = (x: PlanPhase) =>
     JSON.stringify(flatSteps(x.steps).flatMap((t) => (t.kind === 'pass' ? [stepData(t)] : [])));
-  if (passes(p) !== passes(q)) out.push('other passes are bound');
+  const params = paramDifferences(flatSteps(p.steps), flatSteps(q.steps));
+  if (passes(p) !== passes(q))
+    out.push(params === null ? 'other passes are bound' : `parameters: ${params.join(' -> ')}`);
   else if (
     out.length === 0 &&
     JSON.stringify(p.steps.map(stepData)) !== JSON.stringify(q.steps.map(stepData))

@@ -1,8 +1,13 @@
 import { relative } from 'node:path';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { annotationProperty, annotationText, visible } from '../ir/quote.ts';
-import { brokenText } from './budget.ts';
-import type { Review } from './review.ts';
+import { brokenBy } from './budget.ts';
+import { oneEach } from './effect.ts';
+import { isAlarm, type Review, wrongRows } from './reviewed.ts';
+import { changeEffectText, limitsOf, wrongText } from './words.ts';
+
+/** Kernels that are named where a limit is broken. */
+const MOST_NAMED = 5;
 
 type Severity = 'error' | 'warning' | 'notice';
 const SEVERITIES: readonly Severity[] = ['error', 'warning', 'notice'];
@@ -56,26 +61,30 @@ export function annotations(r: Review, prefix: string): string[] {
     found.push({ severity, line: annotation(severity, title, place, prefix, message) });
   };
   for (const f of r.faults) add('error', 'no plan', f.place, f.text);
-  for (const k of r.kernels?.kernels ?? [])
-    if (!k.equal[1].ok)
-      add('error', 'broken kernel', '', visible(`${k.label} (${k.file}): ${k.equal[1].note}`));
-    else if (!k.equal[0].ok)
-      add(
-        'error',
-        'broken kernel',
-        '',
-        visible(`${k.label} (${k.file}), at the base already: ${k.equal[0].note}`),
-      );
-  for (const b of r.broken) add('error', 'broken limit', b.place, brokenText(b));
-  for (const c of r.changes) {
-    const severity = !c.alarm ? 'notice' : c.kind === 'rules' ? 'error' : 'warning';
+  // A line of the head that may be to blame: that of the only change that the comparison shows.
+  const blamed = (plan: string): string => {
+    const seen = r.changes.filter((c) => c.where.includes(plan));
+    return seen.length === 1 ? seen[0].place : '';
+  };
+  for (const k of oneEach(wrongRows(r)))
+    add('error', 'broken kernel', blamed(k.row.comparison.plan), visible(wrongText(k)));
+  for (const { limit, by } of limitsOf(r.broken)) {
+    const who =
+      by[0].values === null ? ['no kernel was measured by it'] : by.slice(0, MOST_NAMED).map(brokenBy);
+    const more = by.length > who.length ? [`and ${by.length - who.length} more`] : [];
+    add('error', 'broken limit', by[0].place, visible(`${limit}: ${[...who, ...more].join('; ')}`));
+  }
+  r.changes.forEach((c, i) => {
+    const e = r.effects[i];
+    const severity = !isAlarm(c, e) ? 'notice' : c.kind === 'rules' ? 'error' : 'warning';
     const message = [
       visible(`${c.name}: ${c.before} -> ${c.after}`),
       ...(c.note === '' ? [] : [c.note]),
+      ...(r.faults.length > 0 ? [] : [visible(changeEffectText(e, r.effect?.measures ?? []))]),
       // An annotation marks a line of the head, and what is gone has none there.
       ...(c.basePlace === '' ? [] : [`it was at ${c.basePlace}`]),
     ].join('\n');
     add(severity, c.kind === 'rules' ? 'rule' : c.kind, c.place, message);
-  }
+  });
   return SEVERITIES.flatMap((s) => found.filter((x) => x.severity === s).map((x) => x.line));
 }

@@ -1,8 +1,9 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
-import type { AbResult } from '../lab/ab.ts';
 import { exactMetric } from '../lab/exact-metric.ts';
 import type { Metric } from '../lab/metrics.ts';
+import type { Pair } from '../lab/pairs.ts';
 import { change, number } from '../lab/render/table.ts';
+import { canonical } from '../spec/canonical.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { covers } from '../spec/glob.ts';
 import { Issues } from '../spec/issues.ts';
@@ -12,6 +13,16 @@ import type { BudgetSpec } from '../spec/types.generated.ts';
 
 /** Name of the file, in the top folder of a repository, that sets its limits. */
 export const BUDGET_FILE = 'orrery.budget.yaml';
+/** The limits of a repository that sets none. */
+export const DEFAULT_BUDGET = 'pipelines/budget.yaml';
+
+/** How far a metric may go; of `percent` and `by` together, both must be exceeded. */
+export interface Bound {
+  readonly percent?: number;
+  readonly by?: number;
+  readonly most?: number;
+  readonly least?: number;
+}
 
 /** One checked limit. */
 export interface Limit {
@@ -19,9 +30,13 @@ export interface Limit {
   readonly of: 'each' | 'total';
   /** Pattern of kernel names. */
   readonly kernels: string;
-  readonly bound: { readonly kind: 'percent' | 'by' | 'most' | 'least'; readonly value: number };
+  /** The limit is for kernels of which this metric is not known; null: for all. */
+  readonly unless: Metric | null;
+  readonly bound: Bound;
   /** Where it is stated: `file:line`. */
   readonly place: string;
+  /** Whether the repository sets it; a limit that it does not set is left out where nothing can be measured by it. */
+  readonly own: boolean;
 }
 
 /** The limits of a repository. */
@@ -37,80 +52,151 @@ export interface BrokenLimit {
   readonly limit: string;
   /** The kernel; `total` for a sum; '' if nothing was measured. */
   readonly kernel: string;
+  /** The plan under which it was measured: `sm_90 -O3`; '' if nothing was. */
+  readonly plan: string;
   /** Base and head; null if nothing was measured. */
-  readonly values: readonly [base: number, head: number] | null;
+  readonly values: Pair<number> | null;
   readonly place: string;
+}
+
+/** What limits look at: kernels under one plan. */
+export interface LimitedKernels {
+  readonly plan: string;
+  readonly kernels: readonly {
+    readonly kernel: string;
+    readonly label: string;
+    /** Whether code and all that measurements depend on is the same, so that no value is needed. */
+    readonly same: boolean;
+    readonly values: Readonly<Record<string, Pair<number>>>;
+  }[];
 }
 
 /**
  * The limits that a budget sets.
+ *
+ * @param own whether it is that of a repository
  * @throws DiagnosticError with every unknown metric, each at its line
  */
-export async function budgetOf(spec: SpecFile): Promise<Budget> {
+export async function budgetOf(spec: SpecFile, own = true): Promise<Budget> {
   const issues = new Issues();
   const data = spec.data as unknown as BudgetSpec.Budget;
   const limits = data.limits.flatMap((l, i): Limit[] => {
-    const kind = (['percent', 'by', 'most', 'least'] as const).find((k) => l[k] !== undefined)!;
-    const at = { file: spec, path: ['limits', i, 'metric'] };
-    return exactMetric(l.metric, at, issues, 'budget-metric').map((metric) => ({
-      metric,
-      of: l.of ?? 'each',
-      kernels: l.kernels ?? '*',
-      bound: { kind, value: l[kind]! },
-      place: `${spec.file}:${placeOf(spec.text, ['limits', i]).line}`,
-    }));
+    const named = (key: 'metric' | 'unless') =>
+      l[key] === undefined
+        ? []
+        : exactMetric(l[key], { file: spec, path: ['limits', i, key] }, issues, 'budget-metric');
+    const { percent, by, most, least } = l;
+    const kinds = [percent ?? by, most, least].filter((v) => v !== undefined).length;
+    if (kinds > 1)
+      issues.error(
+        { file: spec, path: ['limits', i] },
+        'budget-bound',
+        'a limit is one of percent and by, most, least',
+      );
+    const bound = Object.fromEntries(
+      Object.entries({ percent, by, most, least }).filter(([, v]) => v !== undefined),
+    ) as Bound;
+    const place = `${spec.file}:${placeOf(spec.text, ['limits', i]).line}`;
+    const [unless = null] = named('unless');
+    const { of = 'each', kernels = '*' } = l;
+    return named('metric').map((metric) => ({ metric, of, kernels, unless, bound, place, own }));
   });
   if (issues.failed) throw new DiagnosticError(await toDiagnostics(issues.list));
   return { file: spec.file, limits };
 }
 
+/**
+ * The limits of a head together with those of its base that it does not state, so that no change is judged by limits that it has itself
+ * loosened.
+ */
+export function withLimitsOf(base: Budget | null, head: Budget | null): Budget | null {
+  if (base === null || head === null) return head ?? base;
+  const said = ({ metric, of, kernels, unless, bound }: Limit): string =>
+    canonical({ metric: metric.name, of, kernels, unless: unless?.name ?? null, bound });
+  const kept = new Set(head.limits.map(said));
+  return { ...head, limits: [...head.limits, ...base.limits.filter((l) => !kept.has(said(l)))] };
+}
+
+/** Whether a budget can be checked only if kernels that did not change are measured too. */
+export const needsAll = (budget: Budget | null): boolean =>
+  budget?.limits.some(
+    ({ of, bound }) =>
+      bound.most !== undefined || bound.least !== undefined || (of === 'total' && (bound.percent ?? 0) > 0),
+  ) === true;
+
 /** Rounding may carry a value this far beyond its bound, because the metrics are sums of doubles. */
 const ROUNDING = 1e-9;
 
-function broken({ metric, bound }: Limit, a: number, b: number): boolean {
+function breaks({ metric, bound }: Limit, [a, b]: Pair<number>): boolean {
   const worse = metric.better === 'less' ? b - a : a - b;
   const slack = ROUNDING * Math.max(Math.abs(a), Math.abs(b));
-  if (bound.kind === 'percent') return worse > (Math.abs(a) * bound.value) / 100 + slack;
-  if (bound.kind === 'by') return worse > bound.value + slack;
-  return bound.kind === 'most' ? b > bound.value : b < bound.value;
+  if (bound.most !== undefined) return b > bound.most;
+  if (bound.least !== undefined) return b < bound.least;
+  return (
+    (bound.percent === undefined || worse > (Math.abs(a) * bound.percent) / 100 + slack) &&
+    (bound.by === undefined || worse > bound.by + slack)
+  );
 }
 
 /** A limit in words. */
-function limitText({ metric, bound, of, kernels }: Limit): string {
+export function limitText({ metric, bound, of, kernels, unless }: Limit): string {
   const sign = metric.better === 'less' ? '+' : '-';
+  const allowed = [
+    ...(bound.percent === undefined ? [] : [`${sign}${bound.percent} %`]),
+    ...(bound.by === undefined ? [] : [`${sign}${number(bound.by)}`]),
+  ];
   const what =
-    bound.kind === 'percent'
-      ? bound.value === 0
-        ? 'never worse'
-        : `never beyond ${sign}${bound.value} %`
-      : bound.kind === 'by'
-        ? `never beyond ${sign}${number(bound.value)}`
-        : `at ${bound.kind} ${number(bound.value)}`;
-  return `${what}${of === 'total' ? ' in total' : ''}${kernels === '*' ? '' : ` for ${kernels}`}`;
+    bound.most !== undefined
+      ? `at most ${number(bound.most)}`
+      : bound.least !== undefined
+        ? `at least ${number(bound.least)}`
+        : allowed.some((x) => /^[+-]0( %)?$/.test(x))
+          ? 'never worse'
+          : `never beyond ${allowed.length > 1 ? 'both ' : ''}${allowed.join(' and ')}`;
+  const who = `${of === 'total' ? ' in total' : ''}${kernels === '*' ? '' : ` for ${kernels}`}`;
+  return `${what}${who}${unless === null ? '' : ` where ${unless.name} is not known`}`;
 }
 
 /**
- * The limits of a budget that the head breaks, kernel by kernel, in file order. A limit counts as broken if no kernel
- * was measured for it, because unchecked code must not pass. If no plan differs, nothing can have become worse.
+ * The limits of a budget that the head breaks, plan by plan and kernel by kernel, in file order. A limit of a repository counts as
+ * broken if nothing could be measured by it, because unchecked code must not pass.
  */
-export function brokenLimits(budget: Budget, result: AbResult): BrokenLimit[] {
-  if (result.status === 'no effect') return [];
-  return budget.limits.flatMap((l): BrokenLimit[] => {
-    const row = { metric: l.metric.name, limit: limitText(l), place: l.place };
-    const rows = result.kernels.flatMap((k) => {
-      const values = k.values[l.metric.name];
-      return values !== undefined && covers(l.kernels, k.kernel) ? [{ kernel: k.label, values }] : [];
-    });
-    if (rows.length === 0) return [{ ...row, kernel: '', values: null }];
-    const sum = (i: 0 | 1) => rows.reduce((s, r) => s + r.values[i], 0);
-    const judged = l.of === 'total' ? [{ kernel: 'total', values: [sum(0), sum(1)] as const }] : rows;
-    return judged.filter((r) => broken(l, r.values[0], r.values[1])).map((r) => ({ ...row, ...r }));
+export const brokenLimits = (budget: Budget, plans: readonly LimitedKernels[]): BrokenLimit[] =>
+  plans.length === 0
+    ? []
+    : budget.limits.flatMap((l) => {
+        const found = plans.map((p) => brokenOf(l, p));
+        return l.own && found.every((f) => f === null)
+          ? [{ ...rowOf(l), kernel: '', plan: '', values: null }]
+          : found.flatMap((f) => f ?? []);
+      });
+
+const rowOf = (l: Limit) => ({ metric: l.metric.name, limit: limitText(l), place: l.place });
+
+/** What breaks a limit under one plan; null if that was not measured. */
+function brokenOf(l: Limit, { plan, kernels }: LimitedKernels): BrokenLimit[] | null {
+  const own = kernels.filter(
+    (k) => covers(l.kernels, k.kernel) && (l.unless === null || k.values[l.unless.name] === undefined),
+  );
+  const rows = own.flatMap((k) => {
+    const values = k.values[l.metric.name];
+    return values === undefined ? [] : [{ kernel: k.label, values }];
   });
+  if (rows.length === 0) return own.some((k) => k.same) ? [] : null;
+  const sum = (i: 0 | 1) => rows.reduce((s, r) => s + r.values[i], 0);
+  const judged = l.of === 'total' ? [{ kernel: 'total', values: [sum(0), sum(1)] as const }] : rows;
+  return judged.filter((r) => breaks(l, r.values)).map((r) => ({ ...rowOf(l), plan, ...r }));
 }
 
 /** A broken limit in one line, without its place. */
 export function brokenText(b: BrokenLimit): string {
-  if (b.values === null) return `limit ${b.metric} ${b.limit}: no kernel was measured by it`;
-  const [x, y] = b.values;
-  return `limit ${b.metric} ${b.limit}: ${b.kernel} ${number(x)} -> ${number(y)} (${change(x, y)})`;
+  const limit = `limit ${b.metric} ${b.limit}`;
+  if (b.values === null) return `${limit}: no kernel was measured by it`;
+  return `${limit}: ${brokenBy(b)}`;
+}
+
+/** What breaks a limit: the kernel, its plan, and both values. */
+export function brokenBy({ kernel, plan, values }: BrokenLimit): string {
+  const [x, y] = values!;
+  return `${kernel} (${plan}) ${number(x)} -> ${number(y)} (${change(x, y)})`;
 }

@@ -1,11 +1,11 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
 import { type PlacedDifference, type PlanDifference, placedDifferences } from '../lab/plan-differences.ts';
-import type { SpecFile } from '../spec/document.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/specs.ts';
-import type { ConstraintsSpec, KnobsSpec } from '../spec/types.generated.ts';
-import { canonical, dataChanges, valueText } from './data-diff.ts';
+import type { KnobsSpec } from '../spec/types.generated.ts';
+import type { Limit } from './budget.ts';
+import { canonical } from './data-diff.ts';
 import { filesOf, Places } from './places.ts';
 
 /** Kinds of changes, in display order. */
@@ -13,11 +13,14 @@ export const KINDS = [
   'order',
   'phase',
   'knob',
+  'knob set',
   'rules',
   'recipe',
   'fact',
   'opcodes',
   'constraint',
+  'budget',
+  'spec',
   'level',
   'target',
 ] as const;
@@ -40,7 +43,28 @@ export interface Change {
   readonly where: readonly string[];
   /** Whether it may break something: a refuted rule, a removed constraint. */
   readonly alarm: boolean;
+  /** On what it can have an effect. */
+  readonly acts: Acts;
 }
+
+/** On what a change can have an effect. */
+export type Acts =
+  /** The plans of `where`. */
+  | { readonly on: 'plans' }
+  /** In the plans of `where`, kernels to which the rule is applied or that have the opcode. */
+  | { readonly on: 'rule' | 'opcode'; readonly name: string }
+  /** Orders that have `second` before `first`, which a constraint forbade. */
+  | { readonly on: 'order'; readonly first: string; readonly second: string }
+  /** What the limit of the base, which allowed less, would refuse. */
+  | { readonly on: 'limit'; readonly limit: Limit }
+  /** Nothing that can be measured. */
+  | { readonly on: 'nothing'; readonly why: string };
+
+/** That a change acts on the plans that have it. */
+export const ON_PLANS: Acts = { on: 'plans' };
+
+/** That a change cannot be measured. */
+export const onNothing = (why: string): Acts => ({ on: 'nothing', why });
 
 /** A plan of both sides, or its faults. */
 export interface PlanPair {
@@ -48,6 +72,8 @@ export interface PlanPair {
   readonly where: string;
   readonly base: Plan | null;
   readonly head: Plan | null;
+  /** Of a plan that only the head has: the head's plan without the document that it is for. */
+  readonly without: Plan | null;
   readonly faults: readonly Diagnostic[];
 }
 
@@ -97,6 +123,7 @@ export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs
     ...places.ofDifference(placed, ...plans),
     where,
     alarm: false,
+    acts: ON_PLANS,
   }));
 }
 
@@ -116,111 +143,6 @@ function knobNote(name: string, base: Specs, head: Specs): string {
 
 const phaseNote = (d: PlanDifference, plan: Plan): string =>
   plan.phases.find((p) => p.id === d.name)?.disabled?.why ?? '';
-
-/** Recipes, knob sets and orders that were added, removed or changed. */
-export function documentChanges(base: Specs, head: Specs): Change[] {
-  const out: Change[] = [];
-  const places = new Places(base, head);
-  const kinds = [
-    ['recipe', base.recipes, head.recipes],
-    ['knob set', base.knobSets, head.knobSets],
-    ['order', base.orders, head.orders],
-  ] as const;
-  for (const [what, a, b] of kinds)
-    for (const name of new Set([...a.keys(), ...b.keys()])) {
-      const [x, y] = [a.get(name), b.get(name)];
-      const row = (path: readonly string[], before: unknown, after: unknown): Change => ({
-        kind: 'recipe',
-        name: [`${what} ${name}`, ...path].join('.'),
-        before: valueText(before),
-        after: valueText(after),
-        note: '',
-        ...places.of(y && { file: y.file, path }, x && { file: x.file, path }),
-        where: [],
-        alarm: false,
-      });
-      if (x === undefined || y === undefined) {
-        out.push(row([], x === undefined ? undefined : 'there', y === undefined ? undefined : 'new'));
-        continue;
-      }
-      if (what === 'order' && x.data.phases !== undefined) continue;
-      for (const c of dataChanges(x.data, y.data))
-        if (c.path[0] !== 'title') out.push(row(c.path, c.before, c.after));
-    }
-  return out;
-}
-
-/** The parts of an opcode on which proofs of rules depend. */
-const PROVED_BY: ReadonlySet<string> = new Set(['means', 'form', 'modifiers']);
-
-/**
- * Opcodes whose form or meaning changed.
- *
- * @param provedAgain the new verdicts of the rules with an opcode, by its name
- */
-export function opcodeChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap<string, string>): Change[] {
-  const of = (s: Specs) =>
-    new Map(
-      s.isa.flatMap((f) =>
-        Object.entries(f.data.opcodes as Record<string, Record<string, unknown>>).map(
-          ([name, op]) => [name, { file: f, op }] as const,
-        ),
-      ),
-    );
-  const [a, b] = [of(base), of(head)];
-  const places = new Places(base, head);
-  return [...new Set([...a.keys(), ...b.keys()])].flatMap((name) =>
-    dataChanges(a.get(name)?.op, b.get(name)?.op, [name])
-      .filter((c) => c.path[1] !== 'title')
-      .map((c): Change => {
-        const at = (file: SpecFile | undefined) => file && { file: file.file, path: ['opcodes', ...c.path] };
-        return {
-          kind: 'opcodes',
-          name: c.path.join('.'),
-          before: valueText(c.before),
-          after: valueText(c.after),
-          note: PROVED_BY.has(c.path[1]) ? (provedAgain.get(name) ?? '') : '',
-          ...places.of(at(b.get(name)?.file), at(a.get(name)?.file)),
-          where: [],
-          alarm: false,
-        };
-      }),
-  );
-}
-
-/** Constraints that were added, removed or relaxed, with their reasons. */
-export function constraintChanges(base: Specs, head: Specs): Change[] {
-  const of = (s: Specs) =>
-    new Map(
-      (s.constraints.data.constraints as readonly ConstraintsSpec.Constraint[]).map((c, i) => [
-        `${c.before} before ${c.after}${c.orders === undefined ? '' : ` (${c.orders.join(', ')})`}`,
-        { c, i },
-      ]),
-    );
-  const [a, b] = [of(base), of(head)];
-  const force = (x: { c: ConstraintsSpec.Constraint } | undefined): string =>
-    x === undefined ? 'nothing' : (x.c.severity ?? 'error');
-  const at = (s: Specs, x: { i: number } | undefined) =>
-    x && { file: s.constraints.file, path: ['constraints', x.i] };
-  const places = new Places(base, head);
-  return [...new Set([...a.keys(), ...b.keys()])].flatMap((name) => {
-    const [x, y] = [a.get(name), b.get(name)];
-    if (force(x) === force(y)) return [];
-    const waived = force(y) !== 'error';
-    return [
-      {
-        kind: 'constraint' as const,
-        name,
-        before: force(x),
-        after: force(y),
-        note: `${waived ? 'waived; it was there because ' : ''}${(x ?? y)!.c.why}`,
-        ...places.of(at(head, y), at(base, x)),
-        where: [],
-        alarm: waived,
-      },
-    ];
-  });
-}
 
 /** Faults of the head's plans, each once. */
 export function faultsOf(pairs: readonly PlanPair[], head: Specs): Fault[] {

@@ -9,7 +9,7 @@ export interface DataChange {
 const isMap = (v: unknown): v is Readonly<Record<string, unknown>> =>
   v !== null && typeof v === 'object' && !Array.isArray(v);
 
-/** Keys that can name an element of a list; the first that all elements have is used. */
+/** Keys that can name an element of a list; the first that all elements have is used, or else the first of each. */
 const NAMES = [
   'id',
   'name',
@@ -54,18 +54,54 @@ export function dataChanges(a: unknown, b: unknown, path: readonly string[] = []
   return [{ path, before: a, after: b }];
 }
 
-/** Elements of a list by name; null if some have none, or names repeat. */
+/** Elements of a list by name; null if some have none, or names repeat. Where elements differ in the key that names them, it is part. */
 function named(list: readonly unknown[]): Map<string, unknown> | null {
-  const key = NAMES.find((n) => list.every((x) => isMap(x) && typeof x[n] === 'string'));
-  if (key === undefined) return null;
-  const out = new Map(list.map((x) => [String((x as Record<string, unknown>)[key]), x]));
+  const common = NAMES.find((n) => list.every((x) => isMap(x) && typeof x[n] === 'string'));
+  const out = new Map<string, unknown>();
+  for (const x of list) {
+    if (!isMap(x)) return null;
+    const key = common ?? NAMES.find((n) => typeof x[n] === 'string');
+    if (key === undefined) return null;
+    out.set(common === undefined ? `${key} ${String(x[key])}` : String(x[key]), x);
+  }
   return out.size === list.length ? out : null;
 }
 
+/** Characters of a value that are shown. */
+const SHOWN = 90;
+/** Characters of what two long values begin with alike that are shown before they part. */
+const LEAD = 20;
+
+const oneLine = (v: unknown): string =>
+  v === undefined ? 'nothing' : (typeof v === 'string' ? v : JSON.stringify(v)).trim().replace(/\s+/g, ' ');
+
+const clipped = (line: string): string => (line.length > SHOWN ? `${line.slice(0, SHOWN - 3)}...` : line);
+
 /** A value in a few words. */
-export function valueText(v: unknown): string {
-  if (v === undefined) return 'nothing';
-  const text = typeof v === 'string' ? v : JSON.stringify(v);
-  const line = text.trim().replace(/\s+/g, ' ');
-  return line.length > 90 ? `${line.slice(0, 87)}...` : line;
+export const valueText = (v: unknown): string => clipped(oneLine(v));
+
+/** True for a list of plain texts, such as names. */
+export const isTexts = (v: unknown): v is readonly string[] =>
+  Array.isArray(v) && v.every((x) => typeof x === 'string');
+
+/** Two values in a few words each, in which their difference shows: of lists of names, what only one of them has. */
+export function valueTexts({ before, after }: Pick<DataChange, 'before' | 'after'>): {
+  readonly before: string;
+  readonly after: string;
+} {
+  if (isTexts(before) && isTexts(after)) {
+    const only = (a: readonly string[], b: readonly string[]) => a.filter((x) => !b.includes(x)).join(', ');
+    const [gone, come] = [only(before, after), only(after, before)];
+    return {
+      before: gone === '' ? (before.length === 0 ? 'none' : `${before.length} named`) : `with ${gone}`,
+      after: come === '' ? (gone === '' ? 'in another order' : 'without') : `also ${come}`,
+    };
+  }
+  const [x, y] = [oneLine(before), oneLine(after)];
+  if (x.length <= SHOWN && y.length <= SHOWN) return { before: x, after: y };
+  let from = 0;
+  while (from < x.length && x[from] === y[from]) from++;
+  const start = from < SHOWN - LEAD ? 0 : from - LEAD;
+  const part = (s: string) => clipped(start === 0 ? s : `...${s.slice(start)}`);
+  return { before: part(x), after: part(y) };
 }

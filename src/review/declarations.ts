@@ -1,8 +1,8 @@
 import { RowTable } from '../spec/entries.ts';
 import type { Specs } from '../spec/specs.ts';
 import type { KnobsSpec } from '../spec/types.generated.ts';
-import type { Change } from './changes.ts';
-import { canonical, type DataChange, dataChanges, valueText } from './data-diff.ts';
+import { type Change, ON_PLANS, onNothing } from './changes.ts';
+import { canonical, type DataChange, dataChanges, isTexts, valueText } from './data-diff.ts';
 import { Places } from './places.ts';
 
 /*
@@ -25,9 +25,6 @@ const DECLARED = [
   'hook',
   'progress',
 ] as const;
-
-const isTexts = (v: unknown): v is readonly string[] =>
-  Array.isArray(v) && v.every((x) => typeof x === 'string');
 
 /** The elements that only one of two lists of names has. */
 function onlyText({ before = [], after = [] }: DataChange): string {
@@ -63,12 +60,20 @@ export function catalogChanges(base: Specs, head: Specs, told: ReadonlySet<strin
         ),
         where: [],
         alarm: false,
+        acts: onNothing('no plan that ships is another by it'),
       })),
   );
 }
 
-/** Changed declarations in rows of the phase table. A property that a phase no longer requires is no longer checked. */
-export function declarationChanges(base: Specs, head: Specs): Change[] {
+/** Declarations of which only checks of orders know. */
+const CHECKED: ReadonlySet<string> = new Set(['requires', 'provides', 'destroys', 'required']);
+
+/**
+ * Changed declarations in rows of the phase table. A property that a phase no longer requires is no longer checked.
+ *
+ * @param differing plans that are others than before
+ */
+export function declarationChanges(base: Specs, head: Specs, differing: readonly string[] = []): Change[] {
   const rowsOf = (s: Specs) => {
     const table = new RowTable(s.phases);
     return new Map(table.rows.map((row, i) => [table.ids[i], { row, i }] as const));
@@ -91,8 +96,11 @@ export function declarationChanges(base: Specs, head: Specs): Change[] {
             { file: head.phases.file, path: ['phases', i, ...(row[key] === undefined ? [] : [key])] },
             undefined,
           ),
-          where: [],
+          where: CHECKED.has(key) ? [] : differing,
           alarm: less,
+          acts: CHECKED.has(key)
+            ? onNothing('it says what is checked of orders, and every order that ships passes')
+            : ON_PLANS,
         };
       }),
     );
@@ -102,9 +110,15 @@ export function declarationChanges(base: Specs, head: Specs): Change[] {
 /**
  * Changes to what a group of rules states for all of its rules: condition, owners, tables.
  *
+ * @param whereOf plans in which a group is another than before
  * @param provedAgain the new verdicts of the rules with a changed table, by the name of their group
  */
-export function groupChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap<string, string>): Change[] {
+export function groupChanges(
+  base: Specs,
+  head: Specs,
+  whereOf: (group: string) => readonly string[],
+  provedAgain: ReadonlyMap<string, string>,
+): Change[] {
   const places = new Places(base, head);
   return [...(head.rules ?? [])].flatMap(([group, f]) => {
     const was = base.rules?.get(group);
@@ -118,8 +132,9 @@ export function groupChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap<
         after: valueText(c.after),
         note: c.path[0] === 'tables' ? (provedAgain.get(group) ?? '') : onlyText(c),
         ...places.of({ file: f.file, path: c.path }, undefined),
-        where: [],
+        where: whereOf(group),
         alarm: false,
+        acts: ON_PLANS,
       }));
   });
 }

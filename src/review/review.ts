@@ -1,26 +1,15 @@
-import { host } from '../engine/pipeline.ts';
-import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
-import type { AbResult } from '../lab/ab.ts';
-import { makePlan } from '../spec/node.ts';
-import { DEFAULT_ORDER, MAX_LEVEL, type PlanRequest, type Specs } from '../spec/specs.ts';
-import { targetHint, targetsOf } from '../spec/targets.ts';
-import { type BrokenLimit, type Budget, brokenLimits } from './budget.ts';
-import {
-  type Change,
-  constraintChanges,
-  documentChanges,
-  type Fault,
-  faultsOf,
-  KINDS,
-  opcodeChanges,
-  type PlanPair,
-  planChanges,
-} from './changes.ts';
+import type { Plan } from '../spec/plan.ts';
+import { DEFAULT_ORDER, type PlanRequest, type Specs } from '../spec/specs.ts';
+import { type Budgets, budgetChanges } from './budget-changes.ts';
+import { type Change, type Fault, faultsOf, KINDS, type PlanPair, planChanges } from './changes.ts';
 import { catalogChanges, declarationChanges, equalExceptTexts, groupChanges } from './declarations.ts';
+import { constraintChanges, documentChanges, opcodeChanges, otherChanges } from './documents.ts';
+import { madePlan } from './made-plans.ts';
+import { checkScope, hasAll, mainParts, type Requested, requestsOf, type Scope } from './requests.ts';
 import { type Jury, type RuleSide, ruleChanges } from './rules.ts';
 
-/** The difference between two states of the specs. */
-export interface Review {
+/** The difference between two states of the specs, before anything is measured. */
+export interface Differences {
   readonly base: string;
   readonly head: string;
   readonly changes: readonly Change[];
@@ -30,128 +19,64 @@ export interface Review {
   readonly plans: readonly string[];
   /** Whether some plan of the head means something different from the base's; null if faults of the head leave it open. */
   readonly differs: boolean | null;
-  /** Effect on kernels; null if it was not requested or nothing differs. */
-  readonly kernels: AbResult | null;
-  /** Limits of the repository that the head breaks. */
-  readonly broken: readonly BrokenLimit[];
+  /** Plans of both sides that are others than before. */
+  readonly differing: readonly string[];
+  readonly requests: readonly Requested[];
 }
-
-/** The plans to compare: every shipped target and level, and the plans that specs add to them. */
-export interface Scope {
-  /** Only this target. */
-  readonly sm: string | null;
-  readonly level: number | null;
-}
-
-const PLAIN: PlanRequest = {
-  level: null,
-  sm: '',
-  order: DEFAULT_ORDER,
-  knobSets: [],
-  set: [],
-  disable: [],
-  // A review tells of wrong rules itself.
-  wrongRules: 'run',
-};
-
-/**
- * A scope without plans would find no difference, whatever differs.
- *
- * @throws DiagnosticError if there is no such level, or neither side has the target
- */
-export function checkScope(base: Specs, head: Specs, { sm, level }: Scope): void {
-  const fault = (message: string, notes: readonly string[] = []): never => {
-    throw new DiagnosticError([fileFault('', message, notes)]);
-  };
-  if (level !== null && !(Number.isInteger(level) && level >= 0 && level <= MAX_LEVEL))
-    fault(`optimization level ${level} is not 0 to ${MAX_LEVEL}`);
-  const targets = targetsOf(base, head);
-  if (sm === null || targets.includes(sm)) return;
-  fault(`there is no back end for '${sm}'`, [targetHint(sm, targets)]);
-}
-
-/** Every plan request that follows from the specs of both sides, by name. */
-function requestsOf(base: Specs, head: Specs, scope: Scope): Map<string, PlanRequest> {
-  const out = new Map<string, PlanRequest>();
-  const targets = targetsOf(base, head).filter((sm) => scope.sm === null || sm === scope.sm);
-  const levels = Array.from({ length: MAX_LEVEL + 1 }, (_, i) => i).filter(
-    (l) => scope.level === null || l === scope.level,
-  );
-  for (const sm of targets) for (const level of levels) out.set(`${sm} -O${level}`, { ...PLAIN, sm, level });
-  const usual = targets.includes('sm_90') ? 'sm_90' : targets[0];
-  if (usual === undefined) return out;
-  for (const order of new Set([...base.orders.keys(), ...head.orders.keys()]))
-    if (order !== DEFAULT_ORDER) out.set(`order ${order}`, { ...PLAIN, sm: usual, order });
-  for (const [name, f] of new Map([...base.recipes, ...head.recipes])) {
-    const sms = (f.data.sm as readonly string[] | undefined) ?? [usual];
-    for (const sm of sms.filter((x) => targets.includes(x)).slice(0, 1))
-      out.set(`recipe ${name}`, { ...PLAIN, sm, recipes: [name] });
-  }
-  for (const name of new Set([...base.knobSets.keys(), ...head.knobSets.keys()]))
-    out.set(`knob set ${name}`, { ...PLAIN, sm: usual, knobSets: [name] });
-  return out;
-}
-
-/** Does a side have everything that a request names? */
-const has = (specs: Specs, r: PlanRequest): boolean =>
-  specs.orders.has(r.order) &&
-  (r.recipes ?? []).every((n) => specs.recipes.has(n)) &&
-  r.knobSets.every((k) => specs.knobSets.has(k)) &&
-  [...specs.backends.values()].some((f) => f.data.sm === r.sm);
 
 /**
  * Compares the meaning of two states of the specs.
  *
  * @param jury says whether rules hold
- * @param effect measures the effect on kernels; called if some plan differs and all resolve
- * @param budget limits that the head must keep, if there are any
+ * @param budgets limits, whose changes are told too
  * @param tell is told what is being done
  * @throws DiagnosticError if the scope names a target or a level that there is not
  */
-export async function review(
+export async function differences(
   names: readonly [base: string, head: string],
   base: Specs,
   head: Specs,
   scope: Scope,
   jury: Jury,
-  effect: () => Promise<AbResult | null>,
-  budget: Budget | null,
+  budgets: Budgets,
   tell: (text: string) => void = () => undefined,
-): Promise<Review> {
+): Promise<Differences> {
   checkScope(base, head, scope);
-  const pairs: PlanPair[] = [];
   const requests = requestsOf(base, head, scope);
-  for (const [where, request] of requests) {
-    tell(`plan ${pairs.length + 1} of ${requests.size}: ${where}`);
-    const side = async (specs: Specs) => (has(specs, request) ? makePlan(request, host, specs) : null);
-    const [a, b] = [await side(base), await side(head)];
-    pairs.push({
-      where,
-      base: a?.plan ?? null,
-      head: b?.plan ?? null,
-      faults: b?.diagnostics.filter((d) => d.severity === 'error') ?? [],
-    });
+  const pairs: PlanPair[] = [];
+  for (const r of requests) {
+    tell(`plan ${pairs.length + 1} of ${requests.length}: ${r.name}`);
+    pairs.push(await pairOf(r, base, head));
   }
-  const side = (of: 'base' | 'head', specs: Specs): RuleSide => ({
-    specs,
-    isa: pairs.map((p) => p[of]).find((p) => p !== null)?.isa ?? null,
-  });
+  const isaOf = (of: 'base' | 'head') => pairs.map((p) => p[of]).find((p) => p !== null)?.isa ?? null;
+  const sides: [RuleSide, RuleSide] = [
+    { specs: base, isa: isaOf('base') },
+    { specs: head, isa: isaOf('head') },
+  ];
   const faults = faultsOf(pairs, head);
+  const differing = whereBoth(pairs, (a, b) => a.hash !== b.hash);
   const inPlans = planChanges(pairs, base, head);
-  const rules = await ruleChanges(side('base', base), side('head', head), jury);
+  const whereOf = (group: string) =>
+    whereBoth(pairs, (a, b) => a.rules.get(group)?.hash !== b.rules.get(group)?.hash);
+  const rules = await ruleChanges(...sides, whereMeant(pairs, whereOf), jury);
   const changes = [
     ...inPlans,
     ...catalogChanges(base, head, new Set(inPlans.filter((c) => c.kind === 'knob').map((c) => c.name))),
-    ...declarationChanges(base, head),
-    ...groupChanges(base, head, rules.provedAgain),
+    ...declarationChanges(base, head, differing),
+    ...groupChanges(base, head, whereOf, rules.provedAgain),
     ...rules.changes,
-    ...documentChanges(base, head),
-    ...opcodeChanges(base, head, rules.provedAgain),
+    ...documentChanges(base, head, pairs, inPlans),
+    ...opcodeChanges(
+      base,
+      head,
+      whereBoth(pairs, (a, b) => a.isa.hash !== b.isa.hash),
+      rules.provedAgain,
+    ),
     ...constraintChanges(base, head),
+    ...otherChanges(base, head, inPlans, mains(pairs)),
+    ...budgetChanges(budgets),
   ].sort((x, y) => KINDS.indexOf(x.kind) - KINDS.indexOf(y.kind));
-  const other = pairs.some((p) => p.base !== null && p.head !== null && p.base.hash !== p.head.hash);
-  const moved = other && !(changes.length === 0 && equalExceptTexts(base, head));
-  const kernels = moved && faults.length === 0 ? await effect() : null;
+  const moved = differing.length > 0 && !(changes.length === 0 && equalExceptTexts(base, head));
   return {
     base: names[0],
     head: names[1],
@@ -159,7 +84,49 @@ export async function review(
     faults,
     plans: pairs.map((p) => p.where),
     differs: moved || changes.length > 0 ? true : faults.length > 0 ? null : false,
-    kernels,
-    broken: budget === null || kernels === null ? [] : brokenLimits(budget, kernels),
+    differing: moved ? differing : [],
+    requests,
   };
 }
+
+/** A plan of both sides, as far as they have what it names. */
+async function pairOf({ name, request, of }: Requested, base: Specs, head: Specs): Promise<PlanPair> {
+  const side = async (specs: Specs, r = request) => (hasAll(specs, r) ? madePlan(specs, r) : null);
+  const [a, b] = [await side(base), await side(head)];
+  const other =
+    of !== null && a === null && b?.plan != null ? withoutAdded({ name, request, of }, head) : null;
+  return {
+    where: name,
+    base: a?.plan ?? null,
+    head: b?.plan ?? null,
+    without: other === null ? null : ((await side(head, other))?.plan ?? null),
+    faults: b?.diagnostics.filter((d) => d.severity === 'error') ?? [],
+  };
+}
+
+/** The request of a plan without the document that it is for: of an order, with what it extends; null if that is no order that ships. */
+export function withoutAdded({ request, of }: Requested, specs: Specs): PlanRequest | null {
+  if (of?.what !== 'order') return { ...request, recipes: [], knobSets: [], set: [] };
+  const order = String(specs.orders.get(of.name)?.data.extends ?? DEFAULT_ORDER);
+  return specs.orders.has(order) ? { ...request, order } : null;
+}
+
+/** Names of the plans that both sides have and for which something holds. */
+const whereBoth = (pairs: readonly PlanPair[], holds: (a: Plan, b: Plan) => boolean): string[] =>
+  pairs.flatMap(({ where, base, head }) =>
+    base !== null && head !== null && holds(base, head) ? [where] : [],
+  );
+
+/** Names of the plans in which a group of rules is another than before, or has other opcodes. */
+const whereMeant =
+  (pairs: readonly PlanPair[], whereOf: (group: string) => readonly string[]) =>
+  (group: string): readonly string[] => [
+    ...new Set([
+      ...whereOf(group),
+      ...whereBoth(pairs, (a, b) => b.rules.has(group) && a.isa.hash !== b.isa.hash),
+    ]),
+  ];
+
+/** Names of the plans of targets and levels that both sides have. */
+const mains = (pairs: readonly PlanPair[]): string[] =>
+  whereBoth(pairs, () => true).filter((name) => mainParts(name) !== null);

@@ -8,7 +8,7 @@ import type { Rule } from '../rules/rule.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { placeOf } from '../spec/places.ts';
 import type { Specs } from '../spec/specs.ts';
-import type { Change } from './changes.ts';
+import { type Change, onNothing } from './changes.ts';
 import { canonical } from './data-diff.ts';
 import { type Judged, restated, reviewChanges, standing, type Trust } from './trust.ts';
 
@@ -88,8 +88,17 @@ export interface RuleReview {
   readonly provedAgain: ReadonlyMap<string, string>;
 }
 
-/** Rules that were added, removed or changed, or whose opcodes changed meaning; existing ones with their proof. */
-export async function ruleChanges(base: RuleSide, head: RuleSide, jury: Jury): Promise<RuleReview> {
+/**
+ * Rules that were added, removed or changed, or whose opcodes changed meaning; existing ones with their proof.
+ *
+ * @param whereOf plans in which a group is another than before, or is there and has other opcodes
+ */
+export async function ruleChanges(
+  base: RuleSide,
+  head: RuleSide,
+  whereOf: (group: string) => readonly string[],
+  jury: Jury,
+): Promise<RuleReview> {
   const { ask } = jury;
   const trust: Trust = { base: base.specs, head: head.specs, accepted: jury.accepted };
   const [a, b] = [rowsOf(base.specs), rowsOf(head.specs)];
@@ -120,11 +129,12 @@ export async function ruleChanges(base: RuleSide, head: RuleSide, jury: Jury): P
       note: y === undefined ? '' : note,
       place: y === undefined ? '' : placeOfRow(y),
       basePlace: x !== undefined && y === undefined ? placeOfRow(x) : '',
-      where: [],
+      where: [...new Set([x, y].flatMap((r) => (r === undefined ? [] : whereOf(r.group))))],
       alarm: y !== undefined && alarm,
+      acts: { on: 'rule', name: id },
     });
   }
-  const again = await proveAgain(base, head, b, touched, jury, trust);
+  const again = await proveAgain(base, head, b, touched, whereOf, jury, trust);
   const said = await restatedChanges(head, b, touched, jury, trust);
   return {
     changes: [...out, ...again.changes, ...said, ...reviewChanges(trust)],
@@ -141,6 +151,7 @@ async function proveAgain(
   head: RuleSide,
   rows: ReadonlyMap<string, Row>,
   touched: ReadonlySet<string>,
+  whereOf: (group: string) => readonly string[],
   { ask }: Jury,
   trust: Trust,
 ): Promise<RuleReview> {
@@ -172,8 +183,9 @@ async function proveAgain(
         note: `its text is as it was; ${changed.join(', ') || 'a table of its group'} changed\n${note}`,
         place: placeOfRow(row),
         basePlace: '',
-        where: [],
+        where: whereOf(row.group),
         alarm: true,
+        acts: { on: 'rule', name: id },
       });
   }
   return { changes, provedAgain: new Map([...verdicts].map(([name, list]) => [name, provedText(list)])) };
@@ -208,6 +220,7 @@ async function restatedChanges(
       basePlace: '',
       where: [],
       alarm,
+      acts: onNothing('the rule means what it meant'),
     });
   }
   return out;

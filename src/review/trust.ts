@@ -3,7 +3,7 @@ import type { Rule } from '../rules/rule.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { placeOf } from '../spec/places.ts';
 import type { Specs } from '../spec/specs.ts';
-import type { Change } from './changes.ts';
+import { type Change, onNothing } from './changes.ts';
 import { canonical } from './data-diff.ts';
 import { currentReview, type Review, reviewsOf } from './rule-reviews.ts';
 
@@ -82,6 +82,7 @@ export function reviewChanges({ base, head, accepted }: Trust): Change[] {
         basePlace: y === undefined ? placeOfReview(base.reviews, rule, x) : '',
         where: [],
         alarm: brought,
+        acts: onNothing('a review changes no rule'),
       },
     ];
   });

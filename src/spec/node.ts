@@ -256,11 +256,16 @@ type Load = (path: string, kind: SpecKind, by?: Naming) => Promise<SpecFile | nu
  * The full path of a file that a spec names.
  *
  * @param name relative to that spec, or a full path
+ * @param folder what it is relative to instead
  * @throws DiagnosticError at the place where it is named, if it is out of reach (`namedPath`)
  */
-export async function pathNamedBy(name: string, { spec, at }: Naming): Promise<string> {
+export async function pathNamedBy(
+  name: string,
+  { spec, at }: Naming,
+  folder = dirname(resolvePath(spec.file)),
+): Promise<string> {
   try {
-    return namedPath(name, resolvePath(spec.file));
+    return namedPath(name, join(folder, basename(spec.file)));
   } catch (e) {
     if (!(e instanceof Unreadable)) throw e;
     const message = `'${isAbsolute(name) ? shownPath(name) : name}' is not read: ${e.message}`;

@@ -233,7 +233,7 @@ title?: string
 limits: Limit[]
 }
 /**
- * A bound on a metric: one of percent, by, most, least.
+ * A bound on a metric: percent, by, or both, which are exceeded only together; or most, or least.
  */
 export interface Limit {
 /**
@@ -249,7 +249,11 @@ of?: ("each" | "total")
  */
 kernels?: string
 /**
- * Never worse than at the base by more than so many percent of it; 0: never worse.
+ * Name of another metric: the limit is for kernels of which that one is not known, so that an estimate counts only where nothing better does.
+ */
+unless?: string
+/**
+ * Never worse than at the base by more than so many percent of it; 0: never worse. With by: where it is worse by more than that, too.
  */
 percent?: number
 /**

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { assemble, ptxasVersion } from '../cli/ptxas-run.ts';
+import { assemble, ptxasVersion, refusal } from '../cli/ptxas-run.ts';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { hashText } from '../ir/hash.ts';
@@ -134,13 +134,13 @@ export async function contributions(
     version === null
       ? {}
       : {
+          table: new PtxTable(specs.ptx?.data as unknown as PtxDoc),
           ptxas: {
             assemble: (text, arch, level) => {
               const r = assemble(text, [`-arch=${arch}`, `-O${level}`]);
-              return r.ok ? r.functions : null;
+              return r.ok ? r.functions : refusal(r.said);
             },
             version,
-            table: new PtxTable(specs.ptx?.data as unknown as PtxDoc),
             level: 3,
           },
         };

@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ptxTable } from '../cli/emit.ts';
-import { assemble, ptxasVersion } from '../cli/ptxas-run.ts';
+import { assemble, ptxasVersion, refusal } from '../cli/ptxas-run.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { loadModules, lowerModule } from '../lab/kernels.ts';
 import { Measurer } from '../lab/measure.ts';
@@ -23,11 +23,10 @@ const base = { level: 3, sm, order: DEFAULT_ORDER, knobSets: [], set: [], disabl
 const plans = new Plans(base, Promise.resolve(specs));
 const ptxas = {
   version,
-  table: ptxTable(specs),
   level: 3,
   assemble: (text: string, arch: string, level: number) => {
     const r = assemble(text, [`-arch=${arch}`, `-O${level}`]);
-    return r.ok ? r.functions : null;
+    return r.ok ? r.functions : refusal(r.said);
   },
 };
 const rows: { readonly kernel: string; readonly values: Values }[] = [];
@@ -35,7 +34,7 @@ for (const m of await loadModules([`test/kernels/*/*.${sm}.ptx`], ROOT)) {
   const plan = await plans.plan({ name: 'base' }, m.target);
   const input = lowerModule(m, plan);
   const { last } = runPipeline(input.program, plan);
-  for (const k of await new Measurer(m, input, { ptxas }).kernels(last, plan))
+  for (const k of await new Measurer(m, input, { ptxas, table: ptxTable(specs) }).kernels(last, plan))
     if (k.values['ptxas.code-bytes'] > 0) rows.push(k);
 }
 

@@ -11,18 +11,13 @@ import {
   statusLine,
   valuesText,
 } from './ab-words.ts';
+import { tableRows } from './markdown.ts';
 import { change, number, percent } from './table.ts';
 
 /** Most lines shown of a diff. */
 const MOST_LINES = 60;
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string[] => [
-  `| ${head.join(' | ')} |`,
-  `|${head.map((_, i) => (i === 0 ? '---' : '---:')).join('|')}|`,
-  ...rows.map((r) => `| ${r.join(' | ')} |`),
-];
-
-/** An A/B result as Markdown: one status line, short tables, long parts folded. */
+/** An A/B result as Markdown: one status line, short tables, long parts folded, kernels from the most hurt to the most helped. */
 export function abMarkdown(r: AbResult): string {
   const out: string[] = [
     `**${markdownText(statusLine(r))}**`,
@@ -41,7 +36,7 @@ export function abMarkdown(r: AbResult): string {
   if (r.equal) out.push(`Equal: ${equalityWords(r)}.`);
   out.push(
     '',
-    ...table(
+    ...tableRows(
       ['metric', 'A', 'B', 'change', 'geometric mean', 'helped', 'HURT', 'unchanged'],
       changedMetrics(r).map((m) => [
         m.metric.name,
@@ -53,12 +48,13 @@ export function abMarkdown(r: AbResult): string {
         String(m.hurt),
         String(m.unchanged),
       ]),
+      'lrrrrrrr',
     ),
   );
   if (r.noisy.length > 0)
     out.push(
       '',
-      ...table(
+      ...tableRows(
         ['noisy metric', 'A', 'B', 'change', '95 % interval', 'significant'],
         r.noisy.map((n) => [
           `${n.metric.name}, ${n.metric.unit}`,
@@ -68,13 +64,16 @@ export function abMarkdown(r: AbResult): string {
           interval(n),
           n.significant ? 'yes' : 'no',
         ]),
+        'lrrrrr',
       ),
     );
-  const moved = sorted(r).filter((k) => k.verdict !== 'unchanged' || k.why !== null);
+  const moved = sorted(r)
+    .filter((k) => k.verdict !== 'unchanged' || k.why !== null)
+    .reverse();
   if (moved.length > 0) {
     out.push('', '<details><summary>Kernel by kernel</summary>', '');
     out.push(
-      ...table(
+      ...tableRows(
         ['kernel', r.by.name, 'change', '', 'first phase that differs'],
         moved.map((k) => [
           markdownCode(k.label),
@@ -85,6 +84,7 @@ export function abMarkdown(r: AbResult): string {
             ? ''
             : markdownText(`${k.why.phase}${k.why.because.length > 0 ? ` (${k.why.because[0]})` : ''}`),
         ]),
+        'lrrll',
       ),
       '',
       '</details>',

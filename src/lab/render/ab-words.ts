@@ -1,4 +1,5 @@
 import type { AbResult, KernelPair, MetricPair, NoisyPair } from '../ab.ts';
+import type { Equality } from '../equality.ts';
 import { decidedBy } from '../metrics.ts';
 import type { PlanDifference } from '../plan-differences.ts';
 import { number, percent, plural } from './table.ts';
@@ -66,7 +67,7 @@ export function faults(r: AbResult): { kernel: string; arm: string; by: string; 
 
 /** How equality was determined: `40 by launch, 3 in open worlds`. */
 export function equalityWords(r: AbResult): string {
-  const n = { launch: 0, 'open world': 0, unchanged: 0 };
+  const n: Record<Equality['by'], number> = { launch: 0, 'open world': 0, unchanged: 0, ptxas: 0 };
   const notes = new Map<string, number>();
   for (const k of r.kernels) {
     n[k.equal[1].by]++;

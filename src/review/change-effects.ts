@@ -1,0 +1,103 @@
+import { plural } from '../lab/render/table.ts';
+import { type BrokenLimit, brokenLimits } from './budget.ts';
+import type { Change } from './changes.ts';
+import type { Comparison } from './comparisons.ts';
+import { type Effect, kernelsOf, type Row } from './effect.ts';
+import { limitedKernels } from './limited.ts';
+import { mainParts } from './requests.ts';
+
+/** What is known of the effect of one change. */
+export type ChangeEffect =
+  | { readonly state: 'not measured'; readonly why: string }
+  | {
+      readonly state: 'measured';
+      /** What it was measured in, as it is shown. */
+      readonly by: readonly string[];
+      /** Kernels that it can act on. */
+      readonly rows: readonly Row[];
+      /** Other changes that the same comparisons show, so that an effect may be theirs. */
+      readonly together: number;
+      /** Of a loosened limit: what the limit of the base refuses. */
+      readonly refused: readonly BrokenLimit[];
+    };
+
+const unmeasured = (why: string): ChangeEffect => ({ state: 'not measured', why });
+
+/**
+ * The effect of each change.
+ *
+ * @param effect what was measured; null if nothing was
+ * @param none why nothing was
+ */
+export const changeEffects = (
+  changes: readonly Change[],
+  effect: Effect | null,
+  none: string,
+): ChangeEffect[] =>
+  changes.map((c) => {
+    if (c.acts.on === 'nothing') return unmeasured(c.acts.why);
+    if (effect === null) return unmeasured(none);
+    return effectOn(c, changes, effect);
+  });
+
+function effectOn(c: Change, changes: readonly Change[], effect: Effect): ChangeEffect {
+  const { acts } = c;
+  if (acts.on === 'limit') {
+    const own = effect.comparisons.filter((x) => x.kind === 'change');
+    if (own.length === 0) return unmeasured('no plan of a kernel differs');
+    const budget = { file: '', limits: [{ ...acts.limit, own: false }] };
+    return {
+      state: 'measured',
+      by: own.map((x) => x.name),
+      rows: [],
+      together: 0,
+      refused: brokenLimits(budget, limitedKernels(effect)),
+    };
+  }
+  const comparisons = effect.comparisons.filter((x) =>
+    acts.on === 'order' ? x.constraint === c.name : x.plan !== '' && c.where.includes(x.plan),
+  );
+  if (comparisons.length === 0) return unmeasured(whyNone(c));
+  const rows = effect.rows.filter((r) => comparisons.includes(r.comparison));
+  const acted =
+    acts.on === 'rule' || acts.on === 'opcode'
+      ? rows.filter((r) => r.effect === null || r.effect.has.includes(acts.name))
+      : rows;
+  const nobody = notApplied(comparisons, effect);
+  if (nobody !== null) return unmeasured(nobody);
+  if (acted.length === 0)
+    return unmeasured(
+      acts.on === 'rule'
+        ? `it is applied in none of the ${kernelCount(rows)} here`
+        : `none of the ${kernelCount(rows)} here has it`,
+    );
+  const others = changes.filter(
+    (x) => x !== c && x.acts.on !== 'nothing' && comparisons.some((y) => x.where.includes(y.plan)),
+  );
+  return {
+    state: 'measured',
+    by: comparisons.map((x) => x.name),
+    rows: acted,
+    together: acts.on === 'order' ? 0 : others.length,
+    refused: [],
+  };
+}
+
+const kernelCount = (rows: readonly Row[]): string => plural(kernelsOf(rows), 'kernel');
+
+/** Why a change that could act was in no comparison. */
+function whyNone({ acts, where }: Change): string {
+  if (acts.on === 'order') return 'the other constraints forbid it still, or there are no kernels for it';
+  if (where.length === 0) return 'no plan that ships has it';
+  const targets = [...new Set(where.flatMap((w) => mainParts(w)?.sm ?? []))];
+  return targets.length > 0 ? `no kernel here runs on ${targets.join(', ')}` : 'there are no kernels for it';
+}
+
+/** Why comparisons of a recipe say nothing of it: it is applied to no function; null if it is, or they are not of one. */
+function notApplied(comparisons: readonly Comparison[], effect: Effect): string | null {
+  if (!comparisons.every((c) => c.asked.recipe !== null)) return null;
+  const own = effect.results.filter(({ cell }) => comparisons.includes(effect.comparisons[cell.comparison]));
+  return own.every(({ result }) => result.applied === 0 && result.fault.every((f) => f === ''))
+    ? `it is applied to no function of the ${plural(own.length, 'file')} here (\`when\` or its mode)`
+    : null;
+}

@@ -1,0 +1,230 @@
+import { type PlanDifference, planDifferences } from '../lab/plan-differences.ts';
+import type { SpecFile } from '../spec/document.ts';
+import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
+import type { ConstraintsSpec } from '../spec/types.generated.ts';
+import { type Change, ON_PLANS, onNothing, type PlanPair } from './changes.ts';
+import { type DataChange, dataChanges, isTexts, valueTexts } from './data-diff.ts';
+import { Places } from './places.ts';
+import type { Added } from './requests.ts';
+
+/*
+ * Changes in documents: recipes, knob sets, orders, opcodes, constraints. What plans show of them is told by the plans.
+ */
+
+/** Keys that are only for readers. */
+const TEXTS: ReadonlySet<string> = new Set(['title', 'why', 'source', 'sources', 'doubts']);
+
+const isText = ({ path }: DataChange): boolean => TEXTS.has(path[0]) || TEXTS.has(path.at(-1) ?? '');
+
+/** Differences of a new plan that are named. */
+const MOST_TOLD = 8;
+
+/** Recipes, knob sets and orders that were added, removed or changed, but for what plans of them tell already. */
+export function documentChanges(
+  base: Specs,
+  head: Specs,
+  pairs: readonly PlanPair[],
+  inPlans: readonly Change[],
+): Change[] {
+  const places = new Places(base, head);
+  const kinds = [
+    ['recipe', base.recipes, head.recipes],
+    ['knob set', base.knobSets, head.knobSets],
+    ['order', base.orders, head.orders],
+  ] as const;
+  return kinds.flatMap(([kind, a, b]) =>
+    [...new Set([...a.keys(), ...b.keys()])].flatMap((name): Change[] => {
+      const [x, y] = [a.get(name), b.get(name)];
+      const row = (path: readonly string[]) => ({
+        kind,
+        name: [name, ...path].join('.'),
+        ...places.of(y && { file: y.file, path }, x && { file: x.file, path }),
+        where: [`${kind} ${name}`],
+        alarm: false,
+      });
+      if (x === undefined)
+        return [
+          {
+            ...row([]),
+            before: 'nothing',
+            after: 'new',
+            note: newNote(kind, name, y!, pairs),
+            acts: ON_PLANS,
+          },
+        ];
+      if (y === undefined)
+        return [{ ...row([]), before: 'there', after: 'nothing', note: '', acts: onNothing('it is gone') }];
+      if (kind === 'order' && x.data.phases !== undefined) return [];
+      const told = inPlans.filter((c) => c.where.includes(`${kind} ${name}`));
+      return dataChanges(x.data, y.data)
+        .filter((c) => !isText(c) && !isTold(kind, c, told))
+        .map((c) => ({
+          ...row(c.path),
+          ...valueTexts(c),
+          note: '',
+          acts: c.path[0] === 'measured' ? onNothing('it is what the recipe says of itself') : ON_PLANS,
+        }));
+    }),
+  );
+}
+
+/** Do changes of plans tell all of a change of a document? */
+function isTold(kind: Added, { path, before, after }: DataChange, told: readonly Change[]): boolean {
+  const named = (name: string) => told.some((c) => c.name === name || c.name.startsWith(`${name}#`));
+  const [first, second] = path;
+  // Edits are named by their phases, behind what they do where that is not all the same.
+  if (kind === 'order') return first === 'edits' && second !== undefined && named(second.split(' ').at(-1)!);
+  if (first === 'knobs') return second !== undefined && named(second);
+  if (first === 'hooks') return second !== undefined && named(second);
+  if (first !== 'phases') return false;
+  const lists = [before, after].map((v) => (isTexts(v) ? v : []));
+  const changed = [0, 1].flatMap((i) => lists[i].filter((p) => !lists[1 - i].includes(p)));
+  return changed.length > 0 && changed.every(named);
+}
+
+/** In what the plan of a new document differs from the plan without it. */
+function newNote(kind: Added, name: string, f: SpecFile, pairs: readonly PlanPair[]): string {
+  const found = pairs.find((p) => p.where === `${kind} ${name}`);
+  if (found?.head == null || found.without === null) return '';
+  const against = kind === 'order' ? `from ${String(f.data.extends ?? DEFAULT_ORDER)}` : '';
+  const all = planDifferences(found.without, found.head).map(differenceLine);
+  const more = all.length > MOST_TOLD ? [`and ${all.length - MOST_TOLD} more`] : [];
+  return all.length === 0
+    ? `does not differ ${against || 'from a plan without it'}`
+    : [`differs ${against}`.trim(), ...all.slice(0, MOST_TOLD), ...more].join('\n');
+}
+
+const differenceLine = (d: PlanDifference): string =>
+  `${d.kind}${d.name === '' ? '' : ` ${d.name}`}: ${d.a} -> ${d.b}`;
+
+/** The parts of an opcode on which proofs of rules depend. */
+const PROVED_BY: ReadonlySet<string> = new Set(['means', 'form', 'modifiers']);
+
+/**
+ * Opcodes whose form or meaning changed.
+ *
+ * @param where plans that have other opcodes than before
+ * @param provedAgain the new verdicts of the rules with an opcode, by its name
+ */
+export function opcodeChanges(
+  base: Specs,
+  head: Specs,
+  where: readonly string[],
+  provedAgain: ReadonlyMap<string, string>,
+): Change[] {
+  const of = (s: Specs) =>
+    new Map(
+      s.isa.flatMap((f) =>
+        Object.entries(f.data.opcodes as Record<string, Record<string, unknown>>).map(
+          ([name, op]) => [name, { file: f, op }] as const,
+        ),
+      ),
+    );
+  const [a, b] = [of(base), of(head)];
+  const places = new Places(base, head);
+  return [...new Set([...a.keys(), ...b.keys()])].flatMap((name) =>
+    dataChanges(a.get(name)?.op, b.get(name)?.op, [name])
+      .filter((c) => c.path[1] !== 'title')
+      .map((c): Change => {
+        const at = (file: SpecFile | undefined) => file && { file: file.file, path: ['opcodes', ...c.path] };
+        return {
+          kind: 'opcodes',
+          name: c.path.join('.'),
+          ...valueTexts(c),
+          note: PROVED_BY.has(c.path[1]) ? (provedAgain.get(name) ?? '') : '',
+          ...places.of(at(b.get(name)?.file), at(a.get(name)?.file)),
+          where,
+          alarm: false,
+          acts: { on: 'opcode', name },
+        };
+      }),
+  );
+}
+
+/** Constraints that were added, removed or relaxed, with their reasons. */
+export function constraintChanges(base: Specs, head: Specs): Change[] {
+  const of = (s: Specs) =>
+    new Map(
+      (s.constraints.data.constraints as readonly ConstraintsSpec.Constraint[]).map((c, i) => [
+        `${c.before} before ${c.after}${c.orders === undefined ? '' : ` (${c.orders.join(', ')})`}`,
+        { c, i },
+      ]),
+    );
+  const [a, b] = [of(base), of(head)];
+  const force = (x: { c: ConstraintsSpec.Constraint } | undefined): string =>
+    x === undefined ? 'nothing' : (x.c.severity ?? 'error');
+  const at = (s: Specs, x: { i: number } | undefined) =>
+    x && { file: s.constraints.file, path: ['constraints', x.i] };
+  const places = new Places(base, head);
+  return [...new Set([...a.keys(), ...b.keys()])].flatMap((name): Change[] => {
+    const [x, y] = [a.get(name), b.get(name)];
+    if (force(x) === force(y)) return [];
+    const waived = force(y) !== 'error';
+    const { before, after, why } = (x ?? y)!.c;
+    return [
+      {
+        kind: 'constraint',
+        name,
+        before: force(x),
+        after: force(y),
+        note: `${waived ? 'waived; it was there because ' : ''}${why}`,
+        ...places.of(at(head, y), at(base, x)),
+        where: [],
+        alarm: waived,
+        acts: waived
+          ? { on: 'order', first: before, second: after }
+          : onNothing('every order that ships keeps it'),
+      },
+    ];
+  });
+}
+
+/**
+ * Back ends and the table of PTX forms where they differ in what no plan tells: a reader must know that they do.
+ *
+ * @param inPlans what plans tell
+ * @param plans names of the plans whose results are written as PTX
+ */
+export function otherChanges(
+  base: Specs,
+  head: Specs,
+  inPlans: readonly Change[],
+  plans: readonly string[],
+): Change[] {
+  const places = new Places(base, head);
+  const row = (c: DataChange, name: string, x: SpecFile | undefined, y: SpecFile | undefined) => ({
+    kind: 'spec' as const,
+    name: [name, ...c.path].join('.'),
+    ...valueTexts(c),
+    note: '',
+    ...places.of(y && { file: y.file, path: c.path }, x && { file: x.file, path: c.path }),
+    alarm: false,
+  });
+  const forms = dataChanges(base.ptx?.data, head.ptx?.data)
+    .filter((c) => !isText(c))
+    .map((c): Change => ({ ...row(c, 'PTX forms', base.ptx, head.ptx), where: plans, acts: ON_PLANS }));
+  const names = [...new Set([...base.backends.keys(), ...head.backends.keys()])];
+  const backends = names.flatMap((name) => {
+    const [x, y] = [base.backends.get(name), head.backends.get(name)];
+    return dataChanges(x?.data, y?.data)
+      .filter((c) => !isText(c) && !isToldOfBackend(c, inPlans))
+      .map((c): Change => {
+        const isDefault = c.path[0] === 'recipe' && y?.data.sm !== undefined;
+        return {
+          ...row(c, `back end ${name}`, x, y),
+          where: isDefault ? [`default recipe ${String(y.data.sm)}`] : [],
+          acts: isDefault ? ON_PLANS : onNothing('no plan that ships has it from there'),
+        };
+      });
+  });
+  return [...forms, ...backends];
+}
+
+/** Do plans tell a change of a back end? */
+function isToldOfBackend({ path }: DataChange, inPlans: readonly Change[]): boolean {
+  const [first, second] = path;
+  if (first === 'knobs' || first === 'hooks')
+    return inPlans.some((c) => c.name === second || c.name.startsWith(`${second}#`));
+  const name = path.join('.');
+  return inPlans.some((c) => c.kind === 'fact' && (c.name === name || c.name.startsWith(`${name}.`)));
+}

@@ -1,0 +1,194 @@
+import { markdownBlock, markdownCode, markdownText, visible } from '../ir/quote.ts';
+import { tableRows } from '../lab/render/markdown.ts';
+import { plural } from '../lab/render/table.ts';
+import { brokenBy } from './budget.ts';
+import type { Change } from './changes.ts';
+import { type OneKernel, oneEach, type Row } from './effect.ts';
+import { diffLinesOf, MOST_DIFFS } from './render-text.ts';
+import { doneRows, hurtKernels, isAlarm, otherKernels, type Review, wrongRows } from './reviewed.ts';
+import { whereText } from './where.ts';
+import {
+  alsoText,
+  changeEffectTexts,
+  limitsOf,
+  readingText,
+  reviewLine,
+  rightText,
+  statedAt,
+  totalText,
+  worstText,
+  wrongText,
+} from './words.ts';
+
+/** A text; arrows as they are printed, which need no escape. */
+const text = (s: string): string => markdownText(s.replaceAll(' -> ', ' → '));
+
+/** Rows of a table before the rest is folded. */
+const MOST_ROWS = 10;
+/** Kernels that are named where a limit is broken. */
+const MOST_BROKEN = 5;
+
+/**
+ * A review as a comment on a pull request: one status line, a line for each measure, what changed, who is hurt most, whether it is still
+ * right, and what is not known; details are folded.
+ */
+export function reviewMarkdown(r: Review): string {
+  const out = [`**${text(reviewLine(r))}**`, '', `${markdownCode(r.base)} → ${markdownCode(r.head)}`];
+  for (const f of r.faults) out.push('', ...markdownBlock(f.text));
+  if (r.effect !== null && doneRows(r.effect).some((x) => x.changed)) out.push('', ...measures(r));
+  out.push(...limits(r), ...changes(r));
+  if (r.effect !== null) out.push(...hurt(r), ...right(r));
+  if (r.unknown.length > 0) out.push('', '**Not known**', '', ...r.unknown.map((u) => `- ${text(u)}`));
+  if (r.effect !== null) out.push(...diffs(r), ...others(r));
+  if (r.changes.length > 0) out.push(...reasons(r));
+  return `${out.join('\n')}\n`;
+}
+
+function measures(r: Review): string[] {
+  const { totals, measures: all } = r.effect!;
+  return tableRows(
+    ['', 'of the kernels that changed', 'HURT', 'helped', 'worst'],
+    totals.map((t) => [
+      t.measure.title,
+      text(totalText(t)),
+      t.values === null ? '' : String(t.worse),
+      t.values === null ? '' : String(t.better),
+      text(worstText(t, all)),
+    ]),
+    'llrrl',
+  );
+}
+
+function limits(r: Review): string[] {
+  if (r.broken.length === 0) return [];
+  const lines = limitsOf(r.broken).map(({ limit, by }) => {
+    const shown = by.slice(0, MOST_BROKEN);
+    const more = by.length > shown.length ? ` and ${by.length - shown.length} more` : '';
+    const who =
+      by[0].values === null ? 'no kernel was measured by it' : `${shown.map(brokenBy).join('; ')}${more}`;
+    return `- **${text(limit)}**: ${text(who)} (${text(by[0].place)})`;
+  });
+  return ['', `**${plural(lines.length, 'broken limit')}**`, '', ...lines];
+}
+
+function changes(r: Review): string[] {
+  if (r.changes.length === 0) return [];
+  const effects = changeEffectTexts(r);
+  const row = (c: Change, i: number): string[] => {
+    const e = r.effects[i];
+    return [
+      `${isAlarm(c, e) ? '**ALARM** ' : ''}${c.kind}`,
+      markdownCode(c.name),
+      text(c.before),
+      text(c.after),
+      text(whereText(c.where, r.plans)),
+      r.faults.length > 0 ? '' : text(effects[i]),
+    ];
+  };
+  return [
+    '',
+    '**What changed**',
+    '',
+    ...tableRows(['', 'what', 'before', 'after', 'where', 'effect'], r.changes.map(row), 'llllll'),
+  ];
+}
+
+function hurt(r: Review): string[] {
+  const worse = hurtKernels(r.effect!);
+  if (worse.length === 0) return [];
+  const shown = kernelTable(r, worse.slice(0, MOST_ROWS));
+  const rest = worse.slice(MOST_ROWS);
+  return [
+    '',
+    '**Worst first**',
+    '',
+    ...shown,
+    ...(rest.length === 0
+      ? []
+      : ['', ...folded(`${plural(rest.length, 'more kernel')} worse`, kernelTable(r, rest))]),
+  ];
+}
+
+/** One table of kernels over all plans: where a kernel is worse under several, the worst of them, with the names of the others. */
+function kernelTable(r: Review, kernels: readonly OneKernel[]): string[] {
+  const { measures: all } = r.effect!;
+  return tableRows(
+    ['kernel', 'plan', ...all.map((m) => m.title), 'differs first after'],
+    kernels.map(({ row, also }) => [
+      markdownCode(row.label),
+      text(`${row.comparison.name}${alsoText(also)}`),
+      ...all.map((m, i) => {
+        const reading = row.readings[i];
+        return reading === null ? '' : text(readingText(m, reading));
+      }),
+      reasonOf(row),
+    ]),
+    `ll${'r'.repeat(all.length)}l`,
+  );
+}
+
+function reasonOf({ effect }: Row): string {
+  const why = effect?.why;
+  return why == null ? '' : text(`${why.phase}${why.because.length > 0 ? ` (${why.because[0]})` : ''}`);
+}
+
+function right(r: Review): string[] {
+  const wrong = oneEach(wrongRows(r));
+  const found = rightText(r);
+  return [
+    '',
+    `**Still right?** ${wrong.length === 0 ? '' : `**${plural(wrong.length, 'kernel')} WRONG.** `}${text(found)}`,
+    ...(wrong.length === 0
+      ? []
+      : ['', ...wrong.slice(0, MOST_ROWS).map((x) => `- **WRONG** ${text(wrongText(x))}`)]),
+    ...(wrong.length > MOST_ROWS
+      ? folded(
+          `${wrong.length - MOST_ROWS} more`,
+          wrong.slice(MOST_ROWS).map((x) => `- ${text(wrongText(x))}`),
+        )
+      : []),
+  ];
+}
+
+const folded = (title: string, lines: readonly string[]): string[] => [
+  `<details><summary>${text(title)}</summary>`,
+  '',
+  ...lines,
+  '',
+  '</details>',
+];
+
+/** The code of the worst kernels; of those that are wrong first. */
+function diffs(r: Review): string[] {
+  const rows = oneEach([...wrongRows(r), ...hurtKernels(r.effect!).map((k) => k.row)]);
+  const shown = rows.flatMap(({ row }) => (row.effect?.why == null ? [] : [row])).slice(0, MOST_DIFFS);
+  return shown.flatMap((row) => {
+    const why = row.effect!.why!;
+    return [
+      '',
+      ...folded(`${row.label} (${row.comparison.name}): after ${why.phase}`, [
+        text([`base ${why.a}; head ${why.b}`, ...why.because].join('; ')),
+        '',
+        ...markdownBlock(diffLinesOf(row).map(visible).join('\n'), 'diff'),
+      ]),
+    ];
+  });
+}
+
+/** Kernels that changed and are not worse, the best first. */
+function others(r: Review): string[] {
+  const better = otherKernels(r.effect!);
+  if (better.length === 0) return [];
+  return ['', ...folded(`${plural(better.length, 'kernel')} changed and not worse`, kernelTable(r, better))];
+}
+
+/** Why changes are noted, and where; what goes over several lines, as counterexamples do, is a block. */
+function reasons(r: Review): string[] {
+  const told = r.changes.filter((c) => c.note !== '' || statedAt(c) !== '');
+  const lines = told.flatMap((c) => {
+    const [first, ...more] = c.note.split('\n');
+    const item = `- ${markdownCode(c.name)}: ${text([first, statedAt(c)].filter((x) => x !== '').join(' — '))}`;
+    return more.length === 0 ? [item] : [item, '', ...markdownBlock(more.join('\n'), 'text', '  '), ''];
+  });
+  return ['', ...folded('Reasons and places', lines)];
+}

@@ -1,0 +1,193 @@
+import { visible } from '../ir/quote.ts';
+import { diffLineText } from '../lab/lines.ts';
+import { type Cell, columns, type Paint, plural, WIDTH, wrapped } from '../lab/render/table.ts';
+import { brokenBy } from './budget.ts';
+import { mainReading, oneEach, type Row } from './effect.ts';
+import {
+  doneRows,
+  hurtKernels,
+  isAlarm,
+  isRefused,
+  otherKernels,
+  type Review,
+  wrongRows,
+} from './reviewed.ts';
+import { whereText } from './where.ts';
+import {
+  alsoText,
+  changeEffectTexts,
+  changeLine,
+  limitsOf,
+  readingText,
+  reviewLine,
+  rightText,
+  statedAt,
+  totalText,
+  worstText,
+  wrongText,
+} from './words.ts';
+
+/** Kernels that are listed before the rest is only counted. */
+const MOST_KERNELS = 10;
+/** Kernels that are named where a limit is broken. */
+const MOST_BROKEN = 3;
+/** Kernels of which it is said how to see the difference of the code. */
+export const MOST_DIFFS = 3;
+
+/**
+ * A review for a terminal: what changed, whom it hurts most and by how much, whether it is still right, and what is not known.
+ *
+ * @param again command that shows the difference of a kernel's code, or what keeps one from doing so
+ * @param width columns
+ */
+export function reviewText(r: Review, paint: Paint, again: (row: Row) => string, width = WIDTH): string {
+  const mark = isRefused(r) ? paint.bad : paint.bold;
+  const out = [
+    `${paint.bold('base')}  ${r.base}`,
+    `${paint.bold('head')}  ${r.head}`,
+    '',
+    ...wrapped(visible(reviewLine(r)), width).map(mark),
+  ];
+  for (const f of r.faults) out.push('', f.text);
+  if (r.effect !== null && doneRows(r.effect).some((x) => x.changed))
+    out.push('', ...measureLines(r, paint, width));
+  for (const { limit, by } of limitsOf(r.broken)) out.push('', ...limitLines(limit, by, paint, width));
+  const effects = changeEffectTexts(r);
+  for (const [i, c] of r.changes.entries()) {
+    const e = r.effects[i];
+    out.push(
+      '',
+      ...wrapped(visible(changeLine(c)), width - 2).map((l, n) =>
+        (isAlarm(c, e) ? paint.bad : paint.bold)(n === 0 ? l : `  ${l}`),
+      ),
+    );
+    for (const l of c.note === '' ? [] : c.note.split('\n')) out.push(...indented(l, width));
+    const at = [statedAt(c), whereText(c.where, r.plans)].filter((x) => x !== '').join(', ');
+    if (at !== '') out.push(...indented(at, width).map(paint.dim));
+    if (r.faults.length === 0) out.push(...indented(effects[i], width));
+  }
+  if (r.effect !== null)
+    out.push(
+      ...hurtLines(r, paint, again, width),
+      ...otherLines(r, paint, again, width),
+      ...rightLines(r, paint, again, width),
+    );
+  if (r.unknown.length > 0) {
+    out.push('', paint.bold('Not known'));
+    for (const u of r.unknown) out.push(...indented(u, width));
+  }
+  return out.join('\n');
+}
+
+const indented = (text: string, width: number): string[] =>
+  wrapped(visible(text), width - 4).map((l, i) => (i === 0 ? `  ${l}` : `    ${l}`));
+
+/** A line for each measure: how it changed over all kernels that changed, and who is hurt most. */
+function measureLines(r: Review, paint: Paint, width: number): string[] {
+  const { totals, measures } = r.effect!;
+  const head = ['', 'of the kernels that changed', 'HURT', 'helped', 'worst'].map((text) => ({
+    text,
+    paint: paint.bold,
+  }));
+  const rows = totals.map((t): Cell[] => [
+    t.measure.title,
+    totalText(t),
+    t.values === null ? '' : { text: String(t.worse), paint: t.worse > 0 ? paint.bad : paint.dim },
+    t.values === null ? '' : { text: String(t.better), paint: t.better > 0 ? paint.good : paint.dim },
+    visible(worstText(t, measures)),
+  ]);
+  return columns([head, ...rows], 'llrrl', width).split('\n');
+}
+
+function limitLines(limit: string, by: Review['broken'], paint: Paint, width: number): string[] {
+  const shown = by.slice(0, MOST_BROKEN);
+  const lines =
+    by[0].values === null
+      ? ['no kernel was measured by it']
+      : [
+          ...shown.map(brokenBy),
+          ...(by.length > shown.length ? [`and ${by.length - shown.length} more`] : []),
+        ];
+  return [
+    ...wrapped(visible(`broken: ${limit}`), width).map(paint.bad),
+    ...lines.flatMap((l) => indented(l, width)),
+    ...indented(by[0].place, width).map(paint.dim),
+  ];
+}
+
+/** Kernels that became worse, the worst first, each with all that changed of it. */
+function hurtLines(r: Review, paint: Paint, again: (row: Row) => string, width: number): string[] {
+  const { measures } = r.effect!;
+  const hurt = hurtKernels(r.effect!);
+  if (hurt.length === 0) return [];
+  const out = ['', paint.bold('Worst first')];
+  for (const [i, { row, also }] of hurt.slice(0, MOST_KERNELS).entries()) {
+    const main = mainReading(row, measures)!;
+    const [first, ...rest] = indented(`${row.label} (${row.comparison.name}${alsoText(also)})`, width);
+    out.push(first.replace(visible(row.label), paint.bold), ...rest);
+    const told = measures.flatMap((m, n) => {
+      const reading = row.readings[n];
+      return reading !== null && (reading.worse !== 0 || m === main.measure)
+        ? [`${m.title} ${readingText(m, reading)}`]
+        : [];
+    });
+    out.push(...indented(told.join(', '), width - 2).map((l) => `  ${l}`));
+    const why = row.effect?.why;
+    if (why != null) {
+      const because = why.because.length > 0 ? ` (${why.because[0]})` : '';
+      out.push(...indented(`differs first after ${why.phase}${because}`, width - 2).map((l) => `  ${l}`));
+    }
+    if (i < MOST_DIFFS) out.push(paint.dim(`    its diff: ${again(row)}`));
+  }
+  if (hurt.length > MOST_KERNELS) out.push(`  and ${hurt.length - MOST_KERNELS} more`);
+  return out;
+}
+
+/** Kernels that changed and are not worse, by name; and of the first how to see it, if it stands for all. */
+function otherLines(r: Review, paint: Paint, again: (row: Row) => string, width: number): string[] {
+  const kernels = otherKernels(r.effect!);
+  if (kernels.length === 0) return [];
+  const names = kernels.slice(0, MOST_KERNELS).map((k) => k.row.label);
+  const more = kernels.length > names.length ? ` and ${kernels.length - names.length} more` : '';
+  const alone = hurtKernels(r.effect!).length === 0 && kernels[0].row.effect!.why !== null;
+  return [
+    '',
+    paint.bold('Changed and not worse'),
+    ...indented(`${names.join(', ')}${more}`, width),
+    ...(alone ? [paint.dim(`    its diff: ${again(kernels[0].row)}`)] : []),
+  ];
+}
+
+function rightLines(r: Review, paint: Paint, again: (row: Row) => string, width: number): string[] {
+  const wrong = oneEach(wrongRows(r));
+  const right = rightText(r);
+  return [
+    '',
+    paint.bold('Still right?'),
+    ...(wrong.length === 0
+      ? []
+      : [
+          paint.bad(
+            `  ${plural(wrong.length, 'kernel')} WRONG: they do not do what they did before any phase`,
+          ),
+        ]),
+    ...wrong
+      .slice(0, MOST_KERNELS)
+      .flatMap((x, i) => [
+        ...indented(wrongText(x), width),
+        ...(i < MOST_DIFFS && x.row.effect?.why != null ? [paint.dim(`    its diff: ${again(x.row)}`)] : []),
+      ]),
+    ...(wrong.length > MOST_KERNELS ? [`  and ${wrong.length - MOST_KERNELS} more`] : []),
+    ...(right === '' ? [] : indented(right, width)),
+  ];
+}
+
+/** Most lines shown of a diff. */
+const MOST_LINES = 60;
+
+/** The lines of code that differ for a kernel after the first phase that differs, and how many more there are. */
+export function diffLinesOf(row: Row): readonly string[] {
+  const diff = row.effect?.why?.diff ?? [];
+  const shown = diff.slice(0, MOST_LINES).map(diffLineText);
+  return diff.length > shown.length ? [...shown, `  ... ${diff.length - shown.length} more lines`] : shown;
+}

@@ -1,0 +1,142 @@
+import { plural } from '../lab/render/table.ts';
+import { type BrokenLimit, type Budget, brokenLimits } from './budget.ts';
+import { type ChangeEffect, changeEffects } from './change-effects.ts';
+import type { Change } from './changes.ts';
+import { type Effect, type OneKernel, oneEach, type Row } from './effect.ts';
+import { limitedKernels } from './limited.ts';
+import { mainParts } from './requests.ts';
+import type { Differences } from './review.ts';
+import { restText } from './where.ts';
+
+/** A difference of two states of the specs, and all that is known of its effect. */
+export interface Review extends Differences {
+  /** By change. */
+  readonly effects: readonly ChangeEffect[];
+  /** What was found of kernels; null if none was looked at. */
+  readonly effect: Effect | null;
+  /** Limits that the head breaks. */
+  readonly broken: readonly BrokenLimit[];
+  /** What nobody found out, each in a line. */
+  readonly unknown: readonly string[];
+}
+
+/** What is known of how the effect was measured. */
+export interface Circumstances {
+  /** Why no kernel was looked at; '' if some were. */
+  readonly none: string;
+  /** Version of ptxas; null if it was not asked. */
+  readonly ptxas: string | null;
+  /** Limits of the budget that were left out. */
+  readonly leftOut: number;
+  /** What else is not known, each in a line. */
+  readonly more: readonly string[];
+}
+
+/** Puts together what was found. */
+export function reviewed(
+  found: Differences,
+  effect: Effect | null,
+  budget: Budget | null,
+  how: Circumstances,
+): Review {
+  const none = found.faults.length > 0 ? 'the head gives no plan' : how.none;
+  const effects = changeEffects(found.changes, effect, none);
+  return {
+    ...found,
+    effects,
+    effect,
+    broken: budget === null || effect === null ? [] : brokenLimits(budget, limitedKernels(effect)),
+    unknown: found.differs === false ? how.more : unknownOf(found, effects, effect, how),
+  };
+}
+
+/** Rows of what the head does, not of what it only allows. */
+export const doneRows = (effect: Effect): Row[] => effect.rows.filter((r) => r.comparison.kind !== 'allowed');
+
+/** Rows that do not do what they did before any phase. */
+export const wrongRows = (r: Review): Row[] =>
+  r.effect === null ? [] : doneRows(r.effect).filter((x) => x.wrong[1] !== '');
+
+/** Kernels that became worse by a measure that ranks, the worst first. */
+export const hurtKernels = (effect: Effect): OneKernel[] =>
+  oneEach(
+    doneRows(effect)
+      .filter((x) => x.severity > 0)
+      .sort((x, y) => (x.severity === y.severity ? 0 : y.severity - x.severity)),
+  );
+
+/** Kernels that changed and did not become worse, the best first. */
+export const otherKernels = (effect: Effect): OneKernel[] => {
+  const hurt = new Set(hurtKernels(effect).map((k) => k.row.label));
+  const least = (row: Row): number => Math.min(0, ...row.readings.map((x) => x?.worse ?? 0));
+  return oneEach(
+    doneRows(effect)
+      .filter((x) => x.changed && x.effect !== null && !hurt.has(x.label))
+      .sort((x, y) => least(x) - least(y)),
+  );
+};
+
+/** Must the change not be merged as it is? */
+export const isRefused = (r: Review): boolean =>
+  r.faults.length > 0 || wrongRows(r).length > 0 || r.broken.length > 0;
+
+/** Exit code when the two sides differ. `diff` uses 1 for that; here, as in every command, 1 is an error. */
+const DIFFERS = 2;
+
+/** The exit code of a review: 0 where nothing differs, 2 where something does, 1 for what must not be merged. */
+export const exitCode = (r: Review): number => (isRefused(r) ? 1 : r.differs === true ? DIFFERS : 0);
+
+/** Kernels that a changed opcode makes do something else, as far as a change is measured. */
+export const changedMeanings = (e: ChangeEffect): Row[] =>
+  e.state === 'measured' ? e.rows.filter((r) => (r.effect?.meaning ?? '') !== '') : [];
+
+/** Whether a change may break something. */
+export const isAlarm = (c: Change, e: ChangeEffect): boolean => c.alarm || changedMeanings(e).length > 0;
+
+function unknownOf(
+  found: Differences,
+  effects: readonly ChangeEffect[],
+  effect: Effect | null,
+  how: Circumstances,
+): string[] {
+  const reasons = new Map<string, string[]>();
+  found.changes.forEach((c, i) => {
+    const e = effects[i];
+    if (e.state === 'not measured') reasons.set(e.why, [...(reasons.get(e.why) ?? []), c.name]);
+  });
+  const out = [...reasons].map(([why, names]) => `not measured, ${why}: ${listed(names)}`);
+  if (effect === null) return [...out, ...how.more];
+  const measured = new Set(effect.comparisons.map((c) => c.plan));
+  const rest = found.differing.filter((p) => !measured.has(p));
+  const mains = rest.filter((p) => mainParts(p) !== null);
+  if (mains.length > 0)
+    out.push(`not measured: ${restText(mains, [...measured])} (--sm and -O choose a target and a level)`);
+  if (how.ptxas === null)
+    out.push(
+      'what ptxas makes of it: code size, registers and occupancy are estimates, and spills are not known',
+    );
+  if (how.leftOut > 0)
+    out.push(`${plural(how.leftOut, 'limit')} on what ptxas makes: not checked without it`);
+  const refused = effect.results.filter((x) => x.result.refused !== '');
+  if (refused.length > 0)
+    out.push(
+      `what ptxas makes of ${plural(refused.length, 'file')}: it refuses them at the base too (${refused[0].cell.file}: ${refused[0].result.refused})`,
+    );
+  const notes = new Map<string, number>();
+  for (const r of doneRows(effect)) {
+    const e = r.effect?.equal?.[1];
+    if (e?.ok === true && e.by === 'open world' && e.note !== '')
+      notes.set(e.note, (notes.get(e.note) ?? 0) + 1);
+  }
+  for (const [note, times] of notes) out.push(`${plural(times, 'kernel')} compared only ${note}`);
+  if (doneRows(effect).some((r) => r.changed)) out.push('how long kernels take on a GPU');
+  return [...out, ...how.more];
+}
+
+/** Names that are listed before the rest is only counted. */
+const MOST_NAMES = 6;
+
+const listed = (names: readonly string[]): string =>
+  names.length <= MOST_NAMES
+    ? names.join(', ')
+    : `${names.slice(0, MOST_NAMES).join(', ')} and ${names.length - MOST_NAMES} more`;

@@ -1,0 +1,213 @@
+import { change, number, plural } from '../lab/render/table.ts';
+import { type BrokenLimit, brokenBy } from './budget.ts';
+import type { ChangeEffect } from './change-effects.ts';
+import type { Change } from './changes.ts';
+import { type Effect, kernelsOf, mainReading, type OneKernel, type Row, type Total } from './effect.ts';
+import { isShare, type Measure, type Reading } from './measures.ts';
+import { changedMeanings, doneRows, isAlarm, type Review, wrongRows } from './reviewed.ts';
+
+/*
+ * What a review says, in words that terminal, comment and annotations share.
+ */
+
+/** The review in one line. */
+export function reviewLine(r: Review): string {
+  if (r.faults.length > 0) return `${plural(r.faults.length, 'error')}: the head gives no plan`;
+  if (r.differs !== true) return 'no effect: every plan is the same';
+  const alarms = r.changes.filter((c, i) => isAlarm(c, r.effects[i])).length;
+  const wrong = kernelsOf(wrongRows(r));
+  const unmeasured = r.effects.filter((e) => e.state === 'not measured').length;
+  return [
+    r.changes.length === 0 ? 'plans differ' : plural(r.changes.length, 'change'),
+    ...(alarms > 0 ? [plural(alarms, 'ALARM')] : []),
+    ...(wrong > 0 ? [`${plural(wrong, 'kernel')} WRONG`] : []),
+    ...(r.broken.length > 0 ? [`${plural(limitsOf(r.broken).length, 'LIMIT')} broken`] : []),
+    ...(r.effect === null ? [] : [effectLine(r.effect)]),
+    ...(r.effect !== null && wrong === 0 && doneRows(r.effect).length > 0 ? ['results equal'] : []),
+    ...(unmeasured > 0
+      ? [unmeasured === r.changes.length ? 'not measured' : `${unmeasured} not measured`]
+      : []),
+  ].join('; ');
+}
+
+/** How many kernels the deciding measure shows hurt and helped, and who is hurt most by anything. */
+function effectLine(effect: Effect): string {
+  const rows = doneRows(effect);
+  if (rows.length === 0) return 'no plan of a kernel differs';
+  const all = kernelsOf(rows);
+  if (!rows.some((r) => r.changed)) return `the code of all ${plural(all, 'kernel')} is the same`;
+  const [first] = effect.measures;
+  const by = (sign: 1 | -1) => kernelsOf(rows.filter((r) => sign * (r.readings[0]?.worse ?? 0) > 0));
+  const worst = worstOf(rows);
+  const estimated = rows.some((r) => r.changed && r.readings[0]?.estimate === true)
+    ? ', estimated in part'
+    : '';
+  return [
+    `of ${plural(all, 'kernel')} ${by(1)} HURT, ${by(-1)} helped by ${first.title}${estimated}`,
+    ...(worst === null ? [] : [`worst ${worst.label}: ${mainText(worst, effect.measures)}`]),
+  ].join('; ');
+}
+
+/** The row that became worse by most; null if none did. */
+const worstOf = (rows: readonly Row[]): Row | null =>
+  rows.reduce((most, r) => (r.severity > (most?.severity ?? 0) ? r : most), null as Row | null);
+
+/** By what a row became worse by most: `code size +28.00 % (sm_90 -O3)`. */
+export function mainText(row: Row, measures: readonly Measure[]): string {
+  const main = mainReading(row, measures);
+  return main === null ? '' : `${main.measure.title} ${readingChange(main.reading)} (${row.comparison.name})`;
+}
+
+/** A change of a measure: `+28.00 %`; from nothing: `+16`. */
+export const readingChange = ({ values: [a, b] }: Reading): string => change(a, b);
+
+/** A measure before and after: `1,024 -> 1,536 bytes (+50.00 %)`. */
+export const readingText = (m: Measure, r: Reading): string =>
+  r.values[0] === r.values[1]
+    ? `${number(r.values[0])}${m.unit}`
+    : `${number(r.values[0])} -> ${number(r.values[1])}${m.unit} (${readingChange(r)})${r.estimate ? ', estimated' : ''}`;
+
+/** What a measure says of all kernels that changed. */
+export function totalText(t: Total): string {
+  if (t.values === null) return t.measure.instead.length === 0 ? 'not measured: no ptxas' : 'not measured';
+  const [a, b] = t.values;
+  const unit = t.measure.unit;
+  const value = a === b ? `${number(a)}${unit}` : `${number(a)} -> ${number(b)}${unit} (${change(a, b)})`;
+  const only =
+    t.estimates === t.measured ? ', estimated' : t.estimates > 0 ? ` (${t.estimates} more estimated)` : '';
+  return `${isShare(t.measure) ? 'mean ' : ''}${value}${only}`;
+}
+
+/** The kernel that became worse by most by a measure; '' if none did. */
+export function worstText(t: Total, measures: readonly Measure[]): string {
+  if (t.worst === null) return '';
+  const reading = t.worst.readings[measures.indexOf(t.measure)]!;
+  return `${t.worst.label}, ${t.worst.comparison.name}: ${readingText(t.measure, reading)}`;
+}
+
+/** What is known of the effect of a change. */
+export function changeEffectText(e: ChangeEffect, measures: readonly Measure[]): string {
+  if (e.state === 'not measured') return `not measured: ${e.why}`;
+  const where = listOf(e.by);
+  if (e.rows.length === 0)
+    return e.refused.length === 0
+      ? `${where}: nothing breaks the limit as it was`
+      : `${where}: as it was, the limit refuses ${plural(e.refused.length, 'kernel')}, worst ${brokenBy(worstBroken(e.refused))}`;
+  const kernels = kernelsOf(e.rows);
+  const changed = e.rows.filter((r) => r.changed);
+  const parts = [
+    changed.length === 0
+      ? `the code of all ${plural(kernels, 'kernel')} is the same`
+      : `${kernelsOf(changed)} of ${plural(kernels, 'kernel')} changed`,
+    ...changeParts(e, measures),
+  ];
+  const with_ =
+    e.together > 0 && changed.length > 0 ? `, together with ${plural(e.together, 'other change')}` : '';
+  return `${where}: ${parts.join('; ')}${with_}`;
+}
+
+/** What is known of the effects of all changes; one that is told right before is not told again. */
+export const changeEffectTexts = (r: Review): string[] =>
+  r.effects.map((e, i) => {
+    const text = changeEffectText(e, r.effect?.measures ?? []);
+    const before = i === 0 ? null : changeEffectText(r.effects[i - 1], r.effect?.measures ?? []);
+    return text === before ? 'as above' : text;
+  });
+
+/** Who is wrong, hurt or helped by a change, and by how much at most. */
+function changeParts(e: ChangeEffect & { state: 'measured' }, measures: readonly Measure[]): string[] {
+  const wrong = e.rows.filter((r) => r.wrong[1] !== '');
+  const hurt = e.rows.filter((r) => (r.readings[0]?.worse ?? 0) > 0);
+  const helped = e.rows.filter((r) => (r.readings[0]?.worse ?? 0) < 0);
+  const worst = worstOf(e.rows);
+  const other = changedMeanings(e);
+  return [
+    ...(other.length > 0
+      ? [
+          `${plural(kernelsOf(other), 'kernel')} then mean something else, as ${other[0].label}: ${other[0].effect!.meaning}`,
+        ]
+      : []),
+    ...(wrong.length > 0 ? [`${kernelsOf(wrong)} WRONG, as ${wrong[0].label}: ${wrong[0].wrong[1]}`] : []),
+    ...(hurt.length > 0 || helped.length > 0 ? [`${kernelsOf(hurt)} HURT, ${kernelsOf(helped)} helped`] : []),
+    ...(worst === null ? [] : [`worst ${worst.label}: ${mainText(worst, measures)}`]),
+  ];
+}
+
+/** Comparisons in a few words: targets at one level are told together. */
+function listOf(names: readonly string[]): string {
+  const parts = names.map((n) => /^(sm_\d+) (-O\d)$/.exec(n));
+  const levels = new Set(parts.map((p) => p?.[2]));
+  return names.length > 1 && parts.every((p) => p !== null) && levels.size === 1
+    ? `${parts.map((p) => p![1]).join(', ')} ${parts[0]![2]}`
+    : names.join(', ');
+}
+
+/** Broken limits, each limit once, with what breaks it, the worst first. */
+export function limitsOf(
+  broken: readonly BrokenLimit[],
+): { readonly limit: string; readonly by: readonly BrokenLimit[] }[] {
+  const out = new Map<string, BrokenLimit[]>();
+  for (const b of broken) {
+    const key = `${b.place} ${b.metric} ${b.limit}`;
+    out.set(key, [...(out.get(key) ?? []), b]);
+  }
+  return [...out.values()].map((by) => ({
+    limit: `limit ${by[0].metric} ${by[0].limit}`,
+    by: by.every((b) => b.values !== null) ? [...by].sort((x, y) => excess(y) - excess(x)) : by,
+  }));
+}
+
+/** By how much of what it was a limit is broken. */
+const excess = ({ values }: BrokenLimit): number => {
+  const [a, b] = values!;
+  return a === 0 ? Number.POSITIVE_INFINITY : Math.abs(b - a) / Math.abs(a);
+};
+
+const worstBroken = (broken: readonly BrokenLimit[]): BrokenLimit =>
+  broken.reduce((most, b) => (excess(b) > excess(most) ? b : most));
+
+/** How it was found that results hold. */
+export function rightText(r: Review): string {
+  if (r.effect === null) return 'not known: no kernel was run';
+  const done = doneRows(r.effect);
+  if (done.length === 0) return 'no plan of a kernel differs';
+  const rows = done.filter((x) => x.effect !== null);
+  const run = rows.filter((x) => x.effect!.equal?.[1].ok === true);
+  const by = (how: string) => run.filter((x) => x.effect!.equal![1].by === how).length;
+  const still = rows.filter((x) => x.effect!.equal === null).length;
+  const mended = rows.filter((x) => x.wrong[0] !== '' && x.wrong[1] === '').length;
+  const notes = new Map<string, number>();
+  for (const x of run) {
+    const { by: how, note } = x.effect!.equal![1];
+    if (note !== '' && how === 'launch') notes.set(note, (notes.get(note) ?? 0) + 1);
+  }
+  return [
+    ...(by('launch') > 0 ? [`${by('launch')} right by launch`] : []),
+    ...(by('open world') > 0 ? [`${by('open world')} equal in open worlds`] : []),
+    ...(by('unchanged') > 0 ? [`${by('unchanged')} left as they came`] : []),
+    ...(still > 0 ? [`${still} with the same code as before, and not run`] : []),
+    ...(mended > 0 ? [`${mended} wrong at the base, and right now`] : []),
+    ...[...notes].map(([note, times]) => `${times} ${note}`),
+  ].join('; ');
+}
+
+/** A kernel that is wrong, in a line. */
+export const wrongText = ({ row, also }: OneKernel): string =>
+  `${row.label}, ${row.comparison.name}${alsoText(also)} (${row.file})${row.wrong[0] === '' ? '' : ', at the base already'}: ${row.wrong[1]}`;
+
+/** The other comparisons in which the same is found. */
+export const alsoText = (also: readonly Row[]): string =>
+  also.length === 0 ? '' : `, also ${also.map((x) => x.comparison.name).join(', ')}`;
+
+const KIND_WORD: Readonly<Partial<Record<Change['kind'], string>>> = {
+  rules: 'rule',
+  opcodes: 'opcode',
+  spec: '',
+};
+
+/** A change in a line. */
+export const changeLine = (c: Change): string =>
+  `${KIND_WORD[c.kind] ?? c.kind} ${c.name}: ${c.before} -> ${c.after}`.trim();
+
+/** Where a change is stated; what the head has no more is marked as the base's. */
+export const statedAt = (c: Change): string => (c.basePlace === '' ? c.place : `at the base: ${c.basePlace}`);
