@@ -2,7 +2,7 @@
 // Runs the built command line. V8's compiled code is kept beside the script, for this build and this V8: compiling is a
 // third of a cold start.
 // No ES module: to import Node's own modules into one reads every property of them, and with those half of Node.
-const { existsSync, readFileSync, statSync } = require('node:fs');
+const { existsSync, readdirSync, readFileSync, statSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const { join } = require('node:path');
 const { setFlagsFromString } = require('node:v8');
@@ -29,9 +29,30 @@ function there(read) {
   }
 }
 
-const build = there(() => buildOf(file));
+/** Whether a build is being made: it takes the place of the last one when it is whole (build.mjs). */
+const building = () =>
+  there(() => readdirSync(join(__dirname, '..')))?.some((name) => name.startsWith('dist.next-')) === true;
+
+/** Longest time that one build takes to give place to the next, in ms: two folders are renamed. */
+const CHANGE = 1000;
+
+/** What `read` gives as soon as one build has given place to the next; undefined if none is there then. */
+function settled(read) {
+  const until = Date.now() + CHANGE;
+  for (let changing = true; ; changing = building()) {
+    const found = there(read);
+    if (found !== undefined || !changing || Date.now() > until) return found;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+  }
+}
+
+const build = settled(() => buildOf(file));
 if (build === undefined) {
-  process.stderr.write('orrery is not built yet: run `npm install` (or `npm start`) in its folder first\n');
+  process.stderr.write(
+    building()
+      ? 'orrery is being built for the first time: run this again when that is done\n'
+      : 'orrery is not built yet: run `npm install` (or `npm start`) in its folder first\n',
+  );
   process.exit(1);
 }
 
@@ -46,7 +67,7 @@ process.on('exit', (status) => {
 
 /** Runs the command in this process. */
 function alone() {
-  const source = readFileSync(file, 'latin1');
+  const source = settled(() => readFileSync(file, 'latin1'));
   const code = `${file}.${build}`;
   const cachedData = there(() => readFileSync(code));
   const script = new Script(`(function (exports, require, module, __filename) {${source}\n})`, {

@@ -68,9 +68,15 @@ export function targetFor(specs: Specs, target: string): { sm: string; warnings:
   return { sm, warnings: [warning] };
 }
 
-/** The target that a PTX or Ori text names, null if it names none. */
-export const targetOf = (text: string): string | null =>
-  /^\s*\.target\s+(sm_\w+)/m.exec(text)?.[1] ?? /^\.program .* target (sm_\w+)/m.exec(text)?.[1] ?? null;
+/**
+ * Target that a PTX or Ori text names; null if it names none. One that PTX does not have is none either: whoever reads the text then
+ * says so, at the directive.
+ */
+export function targetOf(text: string): string | null {
+  const named = /^\s*\.target\s+(sm_\w+)/m.exec(text)?.[1];
+  if (named !== undefined) return PTX_TARGETS.has(named) ? named : null;
+  return /^\.program .* target (sm_\w+)/m.exec(text)?.[1] ?? null;
+}
 
 /** Offset of kernel parameters in constant bank 0. */
 export const paramBase = (plan: Plan): number => Number(plan.backend.facts['param-base'] ?? 0);

@@ -68,7 +68,10 @@ describe('inputs are not written over', () => {
     // A result that would take the place of another file's text.
     [['opt', 'link.ptx', 'in/b.ptx', '--emit', 'ptx', '-o', '.'], 'link.ptx: it is an input'],
     [['opt', 'in/a.ptx', '--emit', 'none', '--trace-events', 'in/a.ptx'], 'in/a.ptx: it is an input'],
-    [['opt', 'in/a.ptx', '--order', 'mine.yaml', '-o', 'mine.yaml'], 'mine.yaml: it is an input'],
+    [
+      ['opt', 'in/a.ptx', '--order', 'mine.yaml', '--emit', 'ori', '-o', 'mine.yaml'],
+      'mine.yaml: it is an input',
+    ],
     [['trace', 'in/a.ptx', '-o', 'in/a.ptx'], 'in/a.ptx: it is an input'],
     [['cfg', 'in/a.ptx', '-o', 'in/a.ptx'], 'in/a.ptx: it is an input'],
     [['reduce', 'in/a.ptx', '-o', 'in/a.ptx'], 'in/a.ptx: it is an input'],

@@ -162,15 +162,25 @@ describe('the form of a result', () => {
     expect(written('form.ptx')).toBe(ptx);
     expect(written('form.ptx', '--why', '47')).toBe(ptx);
     expect(written('form.ori')).toBe(ori);
-    expect(written('form.txt')).toBe(ori);
+    expect(written('form')).toBe(ori);
     expect(JSON.parse(written('form.json'))).toMatchObject({ order: 'binary' });
   });
+  it('is to be said where its name ends otherwise', () => {
+    const r = opt([saxpy, '-o', join(folder.path, 'form.sass')]);
+    expect([r.code, r.err]).toEqual([1, expect.stringContaining('a name that ends in .sass')]);
+    expect(r.err).toContain('`orrery ptxas FILE.ptx -o FILE.cubin`');
+    const several = opt([join(kernels, 'saxpy'), '-o', join(folder.path, 'all.ptx')]);
+    expect([several.code, several.err]).toEqual([1, expect.stringMatching(/'\S+all\.ptx' names one file/)]);
+    for (const name of ['form.sass', 'all.ptx']) expect(existsSync(join(folder.path, name))).toBe(false);
+  });
   it('is what --emit says, whatever its name', () => {
+    expect(written('ori.txt', '--emit', 'ori')).toMatch(/^\.program /m);
     expect(written('ori.ptx', '--emit', 'ori')).toMatch(/^\.program /m);
   });
   it('is not asked for by the name of a folder', () => {
-    expect(opt([join(kernels, 'saxpy'), '-o', join(folder.path, 'all.ptx'), '-q']).code).toBe(0);
-    expect(Object.keys(filesIn(join(folder.path, 'all.ptx')))).toContain('saxpy.sm_90.ori');
+    mkdirSync(join(folder.path, 'there.ptx'));
+    expect(opt([join(kernels, 'saxpy'), '-o', join(folder.path, 'there.ptx'), '-q']).code).toBe(0);
+    expect(Object.keys(filesIn(join(folder.path, 'there.ptx')))).toContain('saxpy.sm_90.ori');
   });
   it('is to be said where there are other results', () => {
     const r = opt([saxpy, '--why', '47', '-o', join(folder.path, 'form')]);

@@ -48,10 +48,13 @@ describe('what is printed has its form', () => {
     ['check', ['check', saxpy, 'pipelines/orders/seed.yaml', '--json'], 0],
     ['check', ['check', bad, '--json'], 1],
     ['trace', ['trace', saxpy, '--json'], 0],
+    ['opt', ['opt', saxpy, '--check', 'auto', '--json'], 0],
+    ['opt', ['opt', saxpy, loops, '--emit', 'none', '--json'], 0],
     ['phases', ['phases', '--json'], 0],
     ['phases', ['phases', 'GvnCse', '--json'], 0],
     ['why', ['opt', saxpy, '--why', 'saxpy.cu:6', '--json'], 0],
     ['plan', ['plan', '--json'], 0],
+    ['plan-diff', ['plan', '--order', 'late-branches', '--diff', '--json'], 0],
     ['rules-list', ['rules', 'list', '--json'], 0],
     ['rules-explain', ['rules', 'explain', saxpy, '--json'], 0],
     ['rules-coverage', ['rules', 'coverage', 'test/kernels/saxpy', '--json'], 0],
@@ -125,7 +128,8 @@ it('a key that is a list is one error, and nothing of Node is on standard error'
 
 /** Commands that take --json, and whose form has another name than they. */
 const FORMS: Readonly<Record<string, readonly string[]>> = {
-  opt: ['stat', 'ptxas', 'why'],
+  opt: ['opt', 'stat', 'ptxas', 'why'],
+  plan: ['plan', 'plan-diff'],
   merge: ['sweep'],
 };
 

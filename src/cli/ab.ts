@@ -25,7 +25,7 @@ import {
 } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
-import { CliExit, failWith, out, show } from './ui.ts';
+import { CliExit, failWith, out, show, tableColumns } from './ui.ts';
 
 interface AbCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly kernels?: readonly string[];
@@ -60,7 +60,7 @@ export async function ab(texts: readonly string[], o: AbCommand): Promise<void> 
     seed: whole(o.seed, '--seed'),
     heap,
     clock,
-    progress: (text) => progress.update(text),
+    progress: (done, all, text) => progress.of(done, all, text),
   });
   progress.done();
   show(result.warnings);
@@ -113,7 +113,12 @@ function rendered(r: AbResult, format: string, texts: readonly string[], o: AbCo
   if (format === 'json') return JSON.stringify(abJson(r), null, 2);
   if (format === 'markdown') return abMarkdown(r);
   if (format === 'html') return abHtml(r);
-  return abText(r, o.output === undefined ? paint : PLAIN, (k) => diffCommand(texts, o, k));
+  return abText(
+    r,
+    o.output === undefined ? paint : PLAIN,
+    (k) => diffCommand(texts, o, k),
+    o.output === undefined ? tableColumns() : undefined,
+  );
 }
 
 /**

@@ -11,7 +11,8 @@ import { type JudgeOptions, judgeWords } from './judges.ts';
 import { baseOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
-import { failWith, out, pc, table } from './ui.ts';
+import { table } from './table.ts';
+import { failWith, out, pc } from './ui.ts';
 
 export interface PlanPairOptions extends PlanOptions, JudgeOptions {
   readonly good?: string;

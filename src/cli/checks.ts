@@ -1,7 +1,9 @@
-import { DiagnosticError } from '../ir/diagnostic.ts';
+import { existsSync } from 'node:fs';
+import { DiagnosticError, nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import type { EffortName } from '../judge/effort.ts';
 import { type Judgement, judgeKernel } from '../judge/judge.ts';
+import { isLaunchFile } from '../lab/files.ts';
 import { mostShared, paramBase, readPtx } from '../read.ts';
 import { expectsAnything, judging, runLaunch } from '../sim/launch.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
@@ -9,6 +11,23 @@ import type { Plan } from '../spec/plan.ts';
 import { callersOf, uncalled, withCallers } from './callers.ts';
 import { Progress } from './progress.ts';
 import { failWith, grouped, pc } from './ui.ts';
+
+/** What `--check` may be beside a launch file. */
+export const CHECK_WORDS = ['auto', 'thorough'] as const;
+
+/** Ends the command where `--check` names neither of these words nor a launch file. */
+export function checkWord(how: string): void {
+  if (isCheckWord(how) || isLaunchFile(how) || existsSync(how)) return;
+  const words = [...CHECK_WORDS.map((w) => `'${w}'`), 'a launch file (.yaml)'];
+  failWith(
+    `--check ${how} is not known`,
+    `it is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
+    ...nearest(how, CHECK_WORDS).map((w) => `did you mean '${w}'?`),
+  );
+}
+
+/** Is it one of the words, and no file? */
+export const isCheckWord = (how: string): boolean => (CHECK_WORDS as readonly string[]).includes(how);
 
 /** What a check found. */
 export interface Verdict {

@@ -10,6 +10,7 @@ import {
   withProfiledPlan,
   withServer,
 } from './command-options.ts';
+import { addLabCommands } from './lab-commands.ts';
 import { addRuleCommands } from './rule-commands.ts';
 import { answerInJson, guarded, noteUsage } from './ui.ts';
 import { ORRERY_VERSION } from './version.ts';
@@ -21,7 +22,8 @@ const program = new Command('orrery')
   .version(ORRERY_VERSION)
   .showHelpAfterError('(orrery --help lists the commands)')
   .showSuggestionAfterError(true)
-  .configureHelp({ sortSubcommands: false })
+  // What a command takes is said by its own help; here it would leave no room for what it does.
+  .configureHelp({ sortSubcommands: false, subcommandTerm: (c) => c.name() })
   .configureOutput({
     outputError: (text, write) => {
       noteUsage(text);
@@ -32,13 +34,20 @@ const program = new Command('orrery')
     'after',
     `
 Examples:
-  $ orrery opt kernel.ptx -O3 --sm sm_90 --check auto    optimize, and compare both by running them
-  $ orrery opt kernel.ptx --print-changed                what each phase did
-  $ orrery phases                                        the table of all phases
-  $ orrery plan --order my-order.yaml                    what a changed order means, and what is illegal
-  $ orrery run test/kernels/saxpy/launch.yaml            run a kernel in the simulator
-  $ orrery bisect kernel.ptx --rules mine.yaml           which phase, function and rewrite make it wrong
-  $ orrery reduce kernel.ptx --rules mine.yaml           the smallest kernel for which they do`,
+  $ orrery opt kernel.ptx -O3 --sm sm_90 --check auto
+      optimize, and compare both by running them
+  $ orrery opt kernel.ptx --print-changed
+      what each phase did
+  $ orrery phases
+      the table of all phases
+  $ orrery plan --order my-order.yaml --diff
+      what a changed order means, or what is illegal
+  $ orrery run test/kernels/saxpy/launch.yaml
+      run a kernel in the simulator
+  $ orrery bisect kernel.ptx --rules mine.yaml
+      which phase, function and rewrite make it wrong
+  $ orrery reduce kernel.ptx --rules mine.yaml
+      the smallest kernel for which they do`,
   );
 
 withCache(
@@ -50,7 +59,7 @@ withCache(
     )
     .option(
       '--emit <ori|ptx|json|none>',
-      'what to write (default: what -o ends in, or else ori; nothing with --ptxas, --why or --stat --json)',
+      'what to write (default: what -o ends in, or else ori; nothing with --ptxas, --why or --json)',
     )
     .option(
       '-o, --output <file>',
@@ -96,7 +105,7 @@ withCache(
       'with --emit ptx or --ptxas: a kernel of which ptxas makes so much more code or registers than of the input, or more spills, is optimized less, or stays as it came',
     )
     .option('--stat', 'time and memory of the phases that ran, the costliest first')
-    .option('--json', 'with --ptxas, --stat or --why: for scripts')
+    .option('--json', 'a summary for scripts; with --ptxas, --stat or --why: that')
     .option(
       '--trace-events <file>',
       'write when each phase ran, for chrome://tracing or Perfetto; for several files: the folder',
@@ -108,8 +117,10 @@ withCache(
   .addHelpText(
     'after',
     `
-Two knobs print reports of ptxas on standard error: --set PhaseTiming the memory of each phase, of all and of the pool,
---set DumpIR=PHASE+PHASE each function after those phases, under a header of statistics.`,
+Two knobs print reports of ptxas on standard error:
+  --set PhaseTiming         the memory of each phase, of all and of the pool
+  --set DumpIR=PHASE+PHASE  each function after those phases, under a header of
+                            statistics`,
   )
   .action((files, o) => guarded(async () => (await import('./opt.ts')).opt(files, o)));
 
@@ -187,7 +198,7 @@ withJudge(withProfiledPlan(program.command('bisect')))
   .option('--json', 'for scripts')
   .addHelpText(
     'after',
-    '\nWrong is also what makes a pass throw, and what the verifier refuses.\nExit code: 0 where it was found, 1 for errors and where there is nothing to find.',
+    '\nWrong is also what makes a pass throw, and what the verifier refuses.\nExit code: 0 where it was found, 1 for errors and where there is nothing to\nfind.',
   )
   .action((file, o) => guarded(async () => (await import('./bisect.ts')).bisect(file, o)));
 
@@ -250,6 +261,10 @@ withPlan(
     .command('plan')
     .description('the resolved plan: order, knobs and where each value came from, and its hash')
     .option('--all', 'every knob, not only those that differ from the catalog')
+    .option(
+      '--diff [order]',
+      'only in what it differs from an order alone, by name or file (default: the one that its order extends)',
+    )
     .option('--json', 'for scripts'),
 ).action((o) => guarded(async () => (await import('./plan.ts')).plan(o)));
 
@@ -326,130 +341,14 @@ withPlan(
     .option('--json', 'for scripts'),
 ).action((file, o) => guarded(async () => (await import('./recipes.ts')).recipes(file, o)));
 
-const BY =
-  'what decides whether a kernel was helped (default: warp-instructions if every kernel has a launch, else weighted)';
-
-/** Adds the options that say what is measured. */
-const withMeasure = (c: Command): Command =>
-  withCache(withPlan(c))
-    .option('--ptxas <level>', 'level at which ptxas is asked for registers and code size (default: 3)')
-    .option('--no-ptxas', 'do not ask ptxas')
-    .option('--no-launches', 'do not run the launch files beside the kernels')
-    .option('--profile <file>', 'weigh blocks by this profile (orrery run --profile-out), not by loops');
-
-withMeasure(
-  program
-    .command('measure')
-    .description('metrics of kernels after a plan: instructions, registers, memory, launches, ptxas')
-    .argument('<kernel...>', "PTX files, folders, patterns ('k/**/*.ptx') or launch files")
-    .option('--metrics <names>', 'only these, between commas; weighted.* is a family')
-    .option('--no-opt', 'as the program was lowered')
-    .option('--json', 'for scripts'),
-).action((files, o) => guarded(async () => (await import('./measure.ts')).measure(files, o)));
-
-withMeasure(
-  program
-    .command('ab')
-    .description('compare two plans over kernels: what got better, what worse, why, and whether results hold')
-    .argument(
-      '<arm...>',
-      "A and B: base, NAME=VALUE, '--set X=1', recipe:FILE, ref:COMMIT (its specs), ...; or main..branch",
-    )
-    .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
-    .option('--by <metric>', BY)
-    .option('--repeat <n>', 'timed runs of each arm; 0: none', '5')
-    .option('--min-effect <percent>', 'smallest change of a noisy metric that counts', '2')
-    .option('--seed <n>', 'seed of the bootstrap', '1')
-    .option(
-      '--diff <kernel>',
-      'print how the code of this kernel differs, after the first phase that differs',
-    )
-    .option('--format <text|markdown|json|html>', 'output')
-    .option('--json', 'for scripts: --format json')
-    .option('-o, --output <file>', 'write there instead of standard output')
-    .allowUnknownOption(),
-).action((arms, o) => guarded(async () => (await import('./ab.ts')).ab(arms, o)));
-
-program
-  .command('diff')
-  .description('what changed between two states of the specs: plans, rules with proofs, and kernels')
-  .argument('<base>', 'a git ref, or a folder with pipelines/ and knobs/')
-  .argument('[head]', 'the same (default: the working tree)')
-  .option('-O, --level <0-5>', 'only this level (default: all)')
-  .option('--sm <sm_NN>', 'only this target (default: all)')
-  .option('--kernels <file...>', 'kernels on which the effect is shown (default: the test kernels)')
-  .option('--no-kernels', 'compare what plans mean, and run nothing')
-  .option('--by <metric>', BY)
-  .option('--ptxas <level>', 'level at which ptxas is asked, where it is on the PATH (default: 3)')
-  .option('--no-ptxas', 'do not ask ptxas, not even for limits of the budget on what it makes')
-  .option('-j, --jobs <n>', 'kernels that are measured at the same time (default: one for each core)')
-  .option('--no-prove', 'do not ask the solver about rules of which the base has no verdict')
-  .option(
-    '--accept <rule>',
-    'a person has read why this rule of the head holds, where no solver proves it: its review, or its intent (repeatable)',
-    collect,
-  )
-  .option('--solver <command>', 'a solver that reads SMT-LIB from its standard input')
-  .option('--format <text|markdown|json>', 'output')
-  .option('--json', 'for scripts: --format json')
-  .option('-o, --output <file>', 'write there instead of standard output')
-  .option(
-    '--budget <file>',
-    'limits that hold for the effect (default: orrery.budget.yaml of the head and of the base, or else pipelines/budget.yaml)',
-  )
-  .option('--annotations', 'then print each finding as an annotation of GitHub Actions: ::error file=...')
-  .addHelpText(
-    'after',
-    '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors, broken kernels and broken limits.',
-  )
-  .action((base, head, o) => guarded(async () => (await import('./review.ts')).diff(base, head, o)));
-
-withCache(withPaths(program.command('sweep')))
-  .description('run an experiment: arms over knobs, places of phases and switches, on many kernels')
-  .argument('<experiment.yaml>', 'a file of the kind experiment')
-  .option(
-    '-o, --output <file>',
-    'results as JSON lines (default: EXPERIMENT.results.jsonl); there, it is gone on with. With --emit: the job',
-  )
-  .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
-  .option('--restart', 'forget the results that are there')
-  .option('-j, --jobs <n>', 'worker threads that run cells at the same time', '1')
-  .option('--shard <i/n>', 'run only this part of the cells, for several machines; `merge` joins the results')
-  .option('--emit <slurm|k8s|github>', 'run nothing: write the job of a batch engine that runs every shard')
-  .option('--shards <n>', 'with --emit: how many (default: 8)')
-  .option('--command <words>', 'with --emit: how orrery is called there')
-  .option('--image <name>', 'with --emit k8s: image of the containers (default: orrery)')
-  .option('--claim <name>', 'with --emit k8s: claim of the volume with the files (default: orrery)')
-  .option('--format <text|markdown|json>', 'output')
-  .option('--json', 'for scripts: --format json')
-  .action((file, o) => guarded(async () => (await import('./sweep.ts')).sweep(file, o)));
-
-withPaths(program.command('merge'))
-  .description('join the results of the shards of a sweep, and report on them as if it had been run in one')
-  .argument('<experiment.yaml>', 'the experiment')
-  .argument('<results...>', 'the files that its shards wrote')
-  .option('-o, --output <file>', 'results as JSON lines (default: EXPERIMENT.results.jsonl)')
-  .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
-  .option('--format <text|markdown|json>', 'output')
-  .option('--json', 'for scripts: --format json')
-  .action((file, parts, o) => guarded(async () => (await import('./sweep.ts')).merge(file, parts, o)));
-
-withMeasure(
-  program
-    .command('evaluate')
-    .description('read arms as JSON lines, answer metrics as JSON lines: for optimizers')
-    .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
-    .option('--metrics <names>', 'exact metrics of kernels, between commas', 'weighted,pressure.R')
-    .option('--per-kernel', 'answer with the values of each kernel too')
-    .option('--json', 'if the command itself fails, say so as JSON'),
-).action((o) => guarded(async () => (await import('./evaluate.ts')).evaluate(o)));
+addLabCommands(program);
 
 program
   .command('ptxas')
   .description('optimize the PTX inputs, then run the real ptxas with the same options (a drop-in for it)')
   .argument(
     '[args...]',
-    'options and files of ptxas; and --orrery-order, -recipe, -knobs, -set, -max-loss, -strict, -verbose',
+    'options and files of ptxas, and our own, which begin with --orrery-: `orrery ptxas --help` lists both',
   )
   .allowUnknownOption();
 
@@ -520,6 +419,16 @@ program
 program.hook('preAction', (_, command) =>
   allowPaths((command.opts() as { allowPath?: readonly string[] }).allowPath ?? []),
 );
+/** Commands by what they are for, as --help lists them. */
+const JOBS: Readonly<Record<string, readonly string[]>> = {
+  'Optimize a kernel and look at it': ['opt', 'explore', 'trace', 'cfg', 'run'],
+  'Plans: phases, orders, recipes, rules': ['phases', 'plan', 'order', 'recipes', 'rules', 'check'],
+  'Measure and compare': ['measure', 'ab', 'sweep', 'merge', 'evaluate'],
+  'Review a change': ['diff'],
+  'Find what breaks a kernel': ['bisect', 'reduce', 'repro'],
+  'In a build': ['ptxas', 'toolkit'],
+  'This command itself': ['server', 'completion', 'help'],
+};
 
 const subcommandsOf = (c: Command): readonly Command[] => c.commands;
 
@@ -530,6 +439,15 @@ for (const group of [program, ...subcommandsOf(program)].filter((c) => c.command
     .description('what a command does, and its options')
     .argument('[command...]', 'its name')
     .action((words: readonly string[]) => commandOf(words, group).help());
+
+for (const [job, names] of Object.entries(JOBS))
+  for (const name of names)
+    subcommandsOf(program)
+      .find((c) => c.name() === name)
+      ?.helpGroup(`${job}:`);
+const listed = Object.values(JOBS).flat();
+// Groups stand in the order of their first command.
+(program.commands as Command[]).sort((a, b) => listed.indexOf(a.name()) - listed.indexOf(b.name()));
 
 /** The command that the first words name. One that is not there ends the process, with those that are like it. */
 function commandOf(words: readonly string[], group: Command = program): Command {

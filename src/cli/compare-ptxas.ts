@@ -1,5 +1,6 @@
 import { assemble, type FunctionUse, ptxasCommand, ptxasPresent } from './ptxas-run.ts';
-import { failWith, pc, table } from './ui.ts';
+import { table } from './table.ts';
+import { failWith, pc } from './ui.ts';
 
 /** What ptxas makes of a function before and after. */
 export interface UsePair {

@@ -1,4 +1,4 @@
-import { functionHash } from '../engine/content.ts';
+import { FunctionPlans } from '../engine/function-plans.ts';
 import { host } from '../engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
@@ -70,22 +70,49 @@ export const warnOtherVersions = (file: string, program: Program): void =>
 export const warnOtherFunctions = (file: string, functions: Iterable<string>): void =>
   show(otherFunctions(file, profileOf(file).counts, functions));
 
-/** Warns of hashes that a plan asks for and no function of the input has: what is said for these has no effect. */
-export function warnOtherHashes(file: string, plan: Plan, program: Program): void {
-  if (plan.tests.every((t) => t.hashes === null)) return;
-  const there = new Set(program.functions.map(functionHash));
-  const wanted = plan.tests.flatMap((t) => (t.hashes?.some((h) => there.has(h)) === false ? [t.text] : []));
-  if (wanted.length > 0)
-    show([
-      {
-        ...fileFault(
-          file,
-          `no function has the ${wanted.join(', nor ')}, so what is set for it has no effect`,
-          ['`orrery recipes FILE` prints the hashes of its functions, which are others for another target'],
-        ),
-        severity: 'warning',
-      },
-    ]);
+/** Warns of what a plan says for functions that the input does not have: it has no effect there. */
+export function warnOtherConditions(file: string, plan: Plan, program: Program): void {
+  if (plan.tests.length === 0 || program.functions.length === 0) return;
+  const plans = new FunctionPlans(plan, program);
+  const held = new Set(program.functions.flatMap((f) => plans.testsOf(f.name)));
+  const idle = plan.tests.filter((t, i) => (t.kernel !== null || t.hashes !== null) && !held.has(i));
+  if (idle.length === 0) return;
+  const names = program.functions.map((f) => f.name);
+  const notes = [
+    `its ${names.length === 1 ? 'function is' : 'functions are'} ${listed(names)}`,
+    ...(idle.some((t) => t.hashes !== null)
+      ? ['`orrery recipes FILE` prints their hashes, which are others for another target']
+      : []),
+  ];
+  const message = `no function matches ${idle.map((t) => t.text).join(' or ')}, so what is set for it has no effect`;
+  show([{ ...fileFault(file, message, notes), severity: 'warning' }]);
+}
+
+/** Functions that are named. */
+const MOST_NAMED = 12;
+
+const listed = (names: readonly string[]): string =>
+  names.length <= MOST_NAMED
+    ? names.join(', ')
+    : `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`;
+
+/** Warns where code for the target of a plan cannot be made of a module, because it is for a newer one. */
+export function warnNewerTarget(file: string, plan: Plan, module: PtxModule | null, retarget: boolean): void {
+  const [named] = module?.target ?? [];
+  const number = (sm: string): number => Number(/^sm_(\d+)/.exec(sm)?.[1] ?? 0);
+  if (named === undefined || retarget || number(named) <= number(plan.sm)) return;
+  show([
+    {
+      ...fileFault(file, `it is for ${named}: ptxas refuses to make code for ${plan.sm} of it`, [
+        'PTX runs on its target and newer ones: `nvcc -ptx -arch=' +
+          plan.sm +
+          '` makes PTX that runs on ' +
+          plan.sm,
+        '--retarget states the target of --sm, which holds if nothing in the file needs a newer one',
+      ]),
+      severity: 'warning',
+    },
+  ]);
 }
 
 /** What plan options ask for. */

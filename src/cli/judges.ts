@@ -12,6 +12,7 @@ import { expectsAnything, judging, runLaunch } from '../sim/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import { withoutSsa } from '../ssa/program.ts';
+import { checkWord, isCheckWord } from './checks.ts';
 import { ptxTable } from './emit.ts';
 import { assemble, ptxasCommand, ptxasPresent } from './ptxas-run.ts';
 import { failWith } from './ui.ts';
@@ -38,14 +39,12 @@ const CANNOT_TELL = 125;
 /** Seconds that a command may take. */
 const TIMEOUT = 60;
 
-/** What `--check` says instead of the path of a launch. */
-const OPEN_WORLDS: ReadonlySet<string> = new Set(['auto', 'thorough']);
-
 /** The options with `--check FILE`, as `orrery opt` takes it, for a launch. */
-export const withLaunch = <T extends JudgeOptions>(o: T): T =>
-  o.check === undefined || OPEN_WORLDS.has(o.check) || o.launch !== undefined
-    ? o
-    : { ...o, check: undefined, launch: o.check };
+export function withLaunch<T extends JudgeOptions>(o: T): T {
+  if (o.check === undefined || o.launch !== undefined) return o;
+  checkWord(o.check);
+  return isCheckWord(o.check) ? o : { ...o, check: undefined, launch: o.check };
+}
 
 /** The judge that the options ask for: open worlds by default. */
 export async function judgeOf(o: JudgeOptions): Promise<Judge> {

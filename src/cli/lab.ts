@@ -1,7 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
-import { nearest } from '../ir/diagnostic.ts';
 import type { MeasureOptions } from '../lab/measure.ts';
-import { METRICS, type Metric, metricOf } from '../lab/metrics.ts';
+import { METRICS, type Metric, metricOf, metricsLike } from '../lab/metrics.ts';
 import { type Base, Plans } from '../lab/plans.ts';
 import { parseProfile } from '../lab/profile-file.ts';
 import type { Paint } from '../lab/render/table.ts';
@@ -91,13 +90,11 @@ export function metricsOf(text: string): Metric[] {
     }
     const m = metricOf(name);
     if (m !== undefined) return [m];
-    const near = nearest(
-      name,
-      METRICS.map((x) => x.name),
-    );
+    const near = metricsLike(name).map((n) => `'${n}' (${metricOf(n)!.title})`);
     return failWith(
       `there is no metric '${name}'`,
-      near.length > 0 ? `did you mean '${near[0]}'?` : `metrics are ${METRICS.map((x) => x.name).join(', ')}`,
+      ...(near.length > 0 ? [`did you mean ${near.join(' or ')}?`] : []),
+      '`orrery measure FILE` shows the metrics of a kernel, --json all of them',
     );
   });
 }

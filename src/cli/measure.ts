@@ -8,7 +8,7 @@ import { warnOtherFunctions } from './input.ts';
 import { heap, type MeasureCliOptions, measureOptions, metricsOf, paint, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
-import { CliExit, out, show } from './ui.ts';
+import { CliExit, out, show, tableColumns } from './ui.ts';
 
 interface MeasureCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly metrics?: string;
@@ -27,7 +27,7 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
   const progress = new Progress();
   const found: ModuleMeasure[] = [];
   for (const m of modules) {
-    progress.update(m.file);
+    progress.of(found.length, modules.length, m.file);
     const plan = await plans.plan({ name: 'base' }, m.target);
     const input = lowerModule(m, plan);
     show(input.warnings);
@@ -51,6 +51,10 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
       o.profile,
       found.flatMap((m) => m.kernels.map((k) => k.kernel)),
     );
-  out(o.json === true ? JSON.stringify(measureJson(found), null, 2) : measureText(found, chosen, paint));
+  out(
+    o.json === true
+      ? JSON.stringify(measureJson(found), null, 2)
+      : measureText(found, chosen, paint, tableColumns()),
+  );
   if (found.some((m) => m.kernels.some((k) => k.launches.some((l) => !l.ok)))) throw new CliExit(1);
 }

@@ -9,10 +9,12 @@ import { printable } from './colours.ts';
 import { keepInputs, makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
 import { plansFor, warnOtherFunctions } from './input.ts';
 import { jobsOf } from './jobs.ts';
-import { ENDING, emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
+import { ENDING, type Optimized, type OptOptions } from './opt-options.ts';
+import { emitOf, optimize } from './optimize.ts';
 import { Progress } from './progress.ts';
 import { decisionsText } from './stat.ts';
-import { CliExit, captured, duration, err, failWith, grouped, type Printed, pcErr, table } from './ui.ts';
+import { table } from './table.ts';
+import { CliExit, captured, duration, err, failWith, grouped, out, type Printed, pcErr } from './ui.ts';
 import { runWorkers } from './workers.ts';
 
 /** One of several files, and where its result goes; undefined: nowhere. */
@@ -43,16 +45,23 @@ export interface OptResult extends Printed {
 export async function optMany(patterns: readonly string[], given: OptOptions): Promise<void> {
   const emit = emitOf(given, true);
   const o = { ...given, emit };
+  // What is not there is said first: it may be all that is wrong.
+  if (!patterns.includes(STANDARD_INPUT)) kernelFiles(patterns);
   if (o.ptxas === true)
     failWith('--ptxas compares one file', '`orrery measure` tells what ptxas makes of many');
   if (o.why !== undefined) failWith('--why follows a line of one file');
-  if (o.json === true)
-    failWith('--json prints one document, of one file', '`--emit json -o FOLDER` writes one for each file');
+  if (o.json === true && o.stat === true)
+    failWith('--stat --json prints one document, of one file', '--json alone tells of several');
   if (patterns.includes(STANDARD_INPUT)) failWith('standard input (-) is one file, and the only one');
   if (emit !== 'none' && (o.output === undefined || o.output === STANDARD_OUTPUT))
     failWith(
       `several files need a folder for their results${o.output === undefined ? '' : ', not standard output (-)'}`,
       'name it with -o, or write nothing with --emit none',
+    );
+  if (emit !== 'none' && namesFile(o.output!))
+    failWith(
+      `several files need a folder for their results, and '${o.output}' names one file`,
+      'name a folder with -o, or write nothing with --emit none',
     );
   const jobs = jobsOf(o.jobs, 1);
   const tasks = tasksOf(patterns, emit, o);
@@ -61,6 +70,8 @@ export async function optMany(patterns: readonly string[], given: OptOptions): P
     tasks.map((t) => t.file),
   );
   const planOf = plansFor(o);
+  // What is said of all files is one document.
+  const each = { ...o, json: undefined };
   // What is wrong with the options is said once, not for each file.
   const text = textOrFault(tasks[0].file);
   if (typeof text === 'string') await planOf(targetOf(text));
@@ -70,7 +81,7 @@ export async function optMany(patterns: readonly string[], given: OptOptions): P
   const progress = new Progress();
   const onResult = (at: number, r: OptResult): void => {
     results[at] = r;
-    progress.update(`${++done} of ${tasks.length} files: ${tasks[at].file}`);
+    progress.of(++done, tasks.length, tasks[at].file);
     // In the order of the files, whichever thread is done first.
     for (; results[shown] !== undefined; shown++) {
       if (results[shown]!.out + results[shown]!.err !== '') progress.done();
@@ -79,12 +90,12 @@ export async function optMany(patterns: readonly string[], given: OptOptions): P
     }
   };
   if (jobs === 1) {
-    const { run, close } = taskRunner(o, planOf);
+    const { run, close } = taskRunner(each, planOf);
     for (const [at, task] of tasks.entries()) onResult(at, await run(task));
     close();
   } else
     await runWorkers<OptResult, OptWorker>(
-      { role: 'opt', tasks, options: o },
+      { role: 'opt', tasks, options: each },
       { tasks: [...tasks.keys()], workers: Math.min(jobs, tasks.length), together: () => 1, onResult },
     );
   progress.done();
@@ -93,13 +104,22 @@ export async function optMany(patterns: readonly string[], given: OptOptions): P
       o.profile,
       results.flatMap((r) => r!.optimized?.functions ?? []),
     );
-  if (o.quiet !== true) {
+  if (o.json === true) {
+    const files = tasks.map((t, i) => ({ ...t, optimized: results[i]!.optimized }));
+    out(JSON.stringify((await import('./summary-json.ts')).filesJson(files), null, 2));
+  } else if (o.quiet !== true) {
     const { text, decisions } = summary(tasks, results as OptResult[]);
     err(text);
     if (o.stat === true && decisions !== '') err(`\n${decisions}`);
   }
   if (results.some((r) => r!.code !== 0 || r!.optimized?.equal === false)) throw new CliExit(1);
 }
+
+/** Does a path name a file: one that is there, or that ends as files do? */
+const namesFile = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true &&
+  (statSync(path, { throwIfNoEntry: false })?.isFile() === true ||
+    [...Object.values(ENDING), '.cubin', '.sass'].some((e) => path.endsWith(e)));
 
 /** Optimizes files one after another. */
 export interface TaskRunner {

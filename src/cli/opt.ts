@@ -3,7 +3,8 @@ import { STANDARD_INPUT } from './files.ts';
 import { warnOtherFunctions } from './input.ts';
 import { jobsOf } from './jobs.ts';
 import { optMany } from './opt-many.ts';
-import { type OptOptions, optimize } from './optimize.ts';
+import type { OptOptions } from './opt-options.ts';
+import { optimize } from './optimize.ts';
 import { CliExit } from './ui.ts';
 
 /** `orrery opt`. */

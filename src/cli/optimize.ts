@@ -4,7 +4,7 @@ import { now } from '../engine/clock.ts';
 import { timesPhases } from '../engine/dumps.ts';
 import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
 import { type PipelineOptions, runPipeline } from '../engine/pipeline.ts';
-import type { DecisionCounts, RecipeManager } from '../engine/recipe-manager.ts';
+import type { RecipeManager } from '../engine/recipe-manager.ts';
 import { summaryLines } from '../engine/report.ts';
 import type { RewriteLimit } from '../engine/rewrites.ts';
 import { type Span, traceOf } from '../engine/trace-events.ts';
@@ -12,9 +12,9 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Remark } from '../ir/pass.ts';
 import type { Program } from '../ir/program.ts';
 import { printProgram } from '../ir/text.ts';
+import { wrapped } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
-import type { CacheOptions } from './cache.ts';
 import type { Check } from './checks.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { PtxHow } from './emit.ts';
@@ -25,11 +25,12 @@ import {
   planFor,
   programFor,
   readText,
-  warnOtherHashes,
+  warnNewerTarget,
+  warnOtherConditions,
   warnOtherVersions,
 } from './input.ts';
 import { type Limited, percentOf } from './max-loss.ts';
-import type { PlanOptions } from './options.ts';
+import { ENDING, type Optimized, type OptOptions } from './opt-options.ts';
 import { changedPhases, classTable, journalJson, lineText } from './report.ts';
 import {
   columnsOf,
@@ -44,63 +45,36 @@ import {
   show,
   uncoloured,
 } from './ui.ts';
-import { placeOf, type WatchOptions, watchOf } from './watch.ts';
-
-export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
-  readonly emit?: string;
-  readonly output?: string;
-  readonly verify?: boolean;
-  readonly check?: readonly string[];
-  readonly checkLimit?: readonly string[];
-  readonly checkEach?: boolean;
-  readonly remarks?: boolean;
-  readonly startAt?: string;
-  readonly until?: string;
-  readonly rewriteLimit?: string;
-  readonly strict?: boolean;
-  readonly retarget?: boolean;
-  readonly ptxas?: boolean;
-  readonly maxLoss?: string;
-  readonly json?: boolean;
-  readonly stat?: boolean;
-  readonly why?: string;
-  readonly traceEvents?: string;
-  readonly quiet?: boolean;
-  readonly jobs?: string;
-}
-
-/** What became of one file. */
-export interface Optimized {
-  readonly before: number;
-  readonly after: number;
-  readonly ms: number;
-  /** Whether every check that was asked for found the program equal; null: none was. */
-  readonly equal: boolean | null;
-  /** Decisions about recipes. */
-  readonly decisions: DecisionCounts;
-  /** Names of its functions. */
-  readonly functions: readonly string[];
-}
-
-/** How the names of files of each form end. */
-export const ENDING: Readonly<Record<string, string>> = { ptx: '.ptx', ori: '.ori', json: '.json' };
+import { placeOf, watchOf } from './watch.ts';
 
 /** The form that the name of a result asks for. */
 const formOf = (file: string | undefined): string | undefined =>
   Object.keys(ENDING).find((form) => file?.endsWith(ENDING[form]));
+
+/** Ends the command where the name of a result ends like a file of another form. */
+function checkEnding(file: string | undefined): void {
+  const ending = /[^/.]\.(\w+)$/.exec(file ?? '')?.[1];
+  if (ending === undefined || formOf(file) !== undefined) return;
+  failWith(
+    `a name that ends in .${ending} does not say what to write to ${file}`,
+    'let it end in .ptx, .ori or .json, or say it: --emit ptx, ori or json',
+    ...(['sass', 'cubin', 'o', 'fatbin'].includes(ending)
+      ? ['machine code is what ptxas makes: `orrery ptxas FILE.ptx -o FILE.cubin`']
+      : []),
+  );
+}
 
 /**
  * What `--emit` asks for, or else `-o` by its ending.
  * @param several files are optimized: `-o` names a folder
  */
 export function emitOf(o: OptOptions, several = false): string {
-  const account = o.ptxas === true || o.why !== undefined || (o.stat === true && o.json === true);
+  const account = o.ptxas === true || o.why !== undefined || o.json === true;
+  if (!several && o.emit === undefined) checkEnding(o.output);
   const emit = o.emit ?? (several ? undefined : formOf(o.output)) ?? (account ? 'none' : 'ori');
   if (!['ori', 'ptx', 'json', 'none'].includes(emit))
     failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
   const documents = [o.ptxas === true, o.stat === true, o.why !== undefined].filter(Boolean).length;
-  if (o.json === true && documents === 0)
-    failWith('--json goes with --ptxas, --stat or --why', '`--emit json` writes the journal of phases');
   if (o.json === true && documents > 1)
     failWith('--json prints one document: that of --ptxas, of --stat or of --why');
   if (o.traceEvents === STANDARD_OUTPUT) failWith('--trace-events writes a file, not standard output (-)');
@@ -158,6 +132,7 @@ export async function optimize(
   recipes?: RecipeManager,
 ): Promise<Optimized> {
   const emit = emitOf(o);
+  for (const how of o.check ?? []) (await import('./checks.ts')).checkWord(how);
   const spans: Span[] = [];
   const text = readText(file);
   const plan = await timed(spans, 'plan', () => planOf(targetOf(text)));
@@ -172,7 +147,10 @@ export async function optimize(
   const watch = await watchOf(o, plan);
   const input = await timed(spans, 'read', () => programFor(file, text, plan, o.strict));
   if (o.profile !== undefined) warnOtherVersions(o.profile, input.program);
-  if (detailed) warnOtherHashes(file, plan, input.program);
+  if (detailed) {
+    warnOtherConditions(file, plan, input.program);
+    if (o.sm !== undefined) warnNewerTarget(file, plan, input.module, o.retarget === true);
+  }
   const memory = o.stat === true || o.traceEvents !== undefined || emit === 'json';
   const eachCheck: { record: PhaseRecord; before: Program }[] = [];
   const lines = o.why === undefined ? null : await import('./why.ts');
@@ -246,6 +224,8 @@ export async function optimize(
   if (o.traceEvents !== undefined) writeWhole(o.traceEvents, `${JSON.stringify(traceOf(journal, spans))}\n`);
   if (o.stat === true && o.json === true)
     out(JSON.stringify((await import('./stat.ts')).statJson(journal, found), null, 2));
+  if (o.json === true && o.ptxas !== true && o.stat !== true && lines === null)
+    out(JSON.stringify((await import('./summary-json.ts')).summaryJson(journal, result, found), null, 2));
   if (o.json === true && o.ptxas === true)
     out(JSON.stringify({ version: 1, functions: uses, checks: found }, null, 2));
   if (lines !== null) {
@@ -406,7 +386,14 @@ function accountOf(journal: Journal, file: string): string {
   const kept = cached > 0 ? `, ${cached} of them kept from before` : '';
   const limited = journal.records.find((r) => r.rewrites !== null);
   return [
-    `${pcErr.bold(name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}\n${ran} of ${journal.records.length} phases ran in ${duration(ms)}${kept}`,
+    `${wrapped(
+      `${name}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`,
+      columnsOf(process.stderr),
+    )
+      .join('\n  ')
+      .replace(name, () =>
+        pcErr.bold(name),
+      )}\n${ran} of ${journal.records.length} phases ran in ${duration(ms)}${kept}`,
     ...(limited?.rewrites == null
       ? []
       : [

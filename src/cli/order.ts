@@ -1,9 +1,10 @@
 import { host } from '../engine/pipeline.ts';
+import { wrapped } from '../lab/render/table.ts';
 import { lineOf } from '../spec/node.ts';
 import { type LegalRange, legalPlaces } from '../spec/suggest.ts';
 import { planFor, sourceOf } from './input.ts';
 import type { PlanOptions } from './options.ts';
-import { failWith, out, pc } from './ui.ts';
+import { failWith, out, pc, tableColumns } from './ui.ts';
 import { placeOf } from './watch.ts';
 
 /** `orrery order suggest PHASE`: where a phase may stand, and why not elsewhere. */
@@ -23,10 +24,11 @@ export async function suggest(name: string, o: PlanOptions & { json?: boolean })
   out(`${pc.bold(found.id)} stands at position ${found.position} of order '${plan.order}'. Legal places:\n`);
   for (const r of found.legal) {
     out(`  ${rangeText(r)}${r.current ? pc.green('  (it stands here)') : ''}`);
-    for (const w of r.warnings) out(pc.yellow(`    warning: ${w}`));
+    for (const w of r.warnings)
+      out(pc.yellow(`    ${wrapped(`warning: ${w}`, tableColumns() - 6).join('\n      ')}`));
   }
   if (reasons.length > 0) out('\nnowhere else:');
-  for (const r of reasons) out(`  ${r}`);
+  for (const r of reasons) out(`  ${wrapped(r, tableColumns() - 4).join('\n    ')}`);
 }
 
 function rangeText({ after, before }: LegalRange): string {

@@ -64,14 +64,16 @@ async function toldOf(plan: Plan, specs: Specs, phase: PlanPhase): Promise<Told>
 function card(plan: Plan, specs: Specs, { phase: p, row, place, constraints }: Told): string {
   const numbers = [
     `position ${p.position} of order '${plan.order}'`,
-    ...(p.index === null ? [] : [`index ${p.index}`]),
+    ...(p.index === null ? [] : [`seed number ${p.index}`]),
     ...(p.hook === null ? [] : [`hook ${p.hook}`]),
     ...(p.noOp ? ['isNoOp'] : []),
   ];
   const rows = specs.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>;
   const knob = (name: string): string => {
-    const value = plan.knobs.get(name)?.value ?? null;
-    return `${name} = ${value === null ? 'unset' : String(value)}: ${rows[name].effect}`;
+    const known = plan.knobs.get(name);
+    const value = known?.value ?? null;
+    const unread = known?.unread === true ? ' (nothing reads it yet)' : '';
+    return `${name} = ${value === null ? 'unset' : String(value)}${unread}: ${rows[name].effect}`;
   };
   const room = (process.stdout.columns || USUAL_COLUMNS) - LABEL;
   const lines = (what: string, list: readonly string[]): string[] =>
@@ -80,7 +82,9 @@ function card(plan: Plan, specs: Specs, { phase: p, row, place, constraints }: T
       .map((l, i) => `${(i === 0 ? `  ${what}` : '').padEnd(LABEL)}${l}`);
   const off = p.disabled === null ? [] : [pc.yellow(`off: ${p.disabled.why}`)];
   return [
-    `${pc.bold(p.id)}  ${numbers.join(', ')}; ${p.category}, ${p.status}`,
+    wrapped(`${p.id}  ${numbers.join(', ')}; ${p.category}, ${p.status}`, room + LABEL)
+      .replace(p.id, () => pc.bold(p.id))
+      .replaceAll('\n', `\n${' '.repeat(LABEL)}`),
     ...lines('purpose', [row.purpose]),
     ...lines('runs', p.steps.length === 0 ? ['nothing'] : p.steps.flatMap(stepLines)),
     ...lines('when', [...off, ...conditionsOf(p.gate).map(conditionText)]),

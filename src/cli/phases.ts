@@ -2,7 +2,8 @@ import { nearest } from '../ir/diagnostic.ts';
 import { conditionsOf, conditionText } from '../spec/gates.ts';
 import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
 import type { StepSpec } from '../spec/steps.ts';
-import { clipped, failWith, out, pc, table, USUAL_COLUMNS } from './ui.ts';
+import { table, tableAbove } from './table.ts';
+import { failWith, out, pc, USUAL_COLUMNS } from './ui.ts';
 
 const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
   implemented: pc.green,
@@ -19,8 +20,10 @@ export interface PhasesOptions {
   readonly wide?: boolean;
 }
 
-/** From so many columns on, categories and gates have room beside what runs. */
-const ROOMY = 120;
+/** From so many columns on, categories, gates and what runs have room beside the phase. */
+const ALL_BESIDE = 140;
+/** Columns by which what a phase runs is indented below it: those of the numbers. */
+const BELOW = 11;
 
 /** The table of `orrery phases`: every row of the plan in order, and what runs there. It is as wide as the terminal at most. */
 export function printPhases(plan: Plan, opts: PhasesOptions): void {
@@ -36,7 +39,7 @@ export function printPhases(plan: Plan, opts: PhasesOptions): void {
     return;
   }
   const width = opts.wide === true ? Number.POSITIVE_INFINITY : process.stdout.columns || USUAL_COLUMNS;
-  out(width >= ROOMY ? wholeTable(rows, width) : narrowTable(rows, width));
+  out(width >= ALL_BESIDE ? wholeTable(rows, width) : narrowTable(rows, width));
   const count = (s: PlanPhase['status']) => plan.phases.filter((p) => p.status === s).length;
   out('');
   out(
@@ -45,9 +48,13 @@ export function printPhases(plan: Plan, opts: PhasesOptions): void {
       width,
     ),
   );
-  for (const p of rows)
-    if (p.status === 'partial' && p.statusNote !== '') out(clipped(`  ${p.id}: ${p.statusNote}`, width));
-  if (opts.wide !== true) out(pc.dim('--wide: every column in full'));
+  if (opts.wide === true) {
+    for (const p of rows)
+      if (p.status === 'partial' && p.statusNote !== '') out(`  ${p.id}: ${p.statusNote}`);
+  } else if (rows.some((p) => p.status === 'partial'))
+    out(pc.dim(wrapped('`orrery phases PHASE` says what is missing in a partial one, and all else', width)));
+  out(pc.dim("pos: position in this order; seed: number of the phase in order 'seed'"));
+  if (opts.wide !== true) out(pc.dim('--wide: every column, however wide'));
 }
 
 /** Ends the command where a value is none of those that there are. */
@@ -60,10 +67,7 @@ function known(what: string, value: string | undefined, values: readonly string[
 const number = (n: number | null): string => (n === null ? '' : String(n));
 
 function wholeTable(rows: readonly PlanPhase[], width: number): string {
-  const head = ['pos', '#', 'true', 'phase', 'category', 'status', 'runs', 'gate'].map((h) => pc.bold(h));
-  const fixed = 4 + 5 + 6 + longest(rows.map((p) => p.id)) + 14 + 16 + 6;
-  // What runs has two thirds of the room that is left, its gate the rest.
-  const room = Math.max(20, width - fixed);
+  const head = ['pos', 'seed', 'true', 'phase', 'category', 'status', 'runs', 'gate'].map((h) => pc.bold(h));
   const body = rows.map((p) => [
     String(p.position),
     number(p.index),
@@ -71,36 +75,28 @@ function wholeTable(rows: readonly PlanPhase[], width: number): string {
     p.id,
     p.category,
     PAINT[p.status](p.status),
-    clipped(workOf(p), Math.floor((room * 2) / 3)) || idle(p),
-    clippedGate(p, Math.floor(room / 3)),
+    workOf(p) || idle(p),
+    gateText(p),
   ]);
-  return table([head, ...body], 'rrrlllll');
+  return table([head, ...body], 'rrrlllll', width);
 }
 
+/** What runs and why it does not stand in a line of its own, below the phase. */
 function narrowTable(rows: readonly PlanPhase[], width: number): string {
-  const head = ['pos', '#', 'phase', 'status', 'runs'].map((h) => pc.bold(h));
-  const room = Math.max(8, width - (3 + 5 + 2 + longest(rows.map((p) => p.id)) + 2 + 14 + 2));
+  const head = ['pos', 'seed', 'phase', 'status'].map((h) => pc.bold(h));
   const body = rows.map((p) => [
     String(p.position),
     number(p.index),
     p.id,
-    PAINT[p.status](p.status),
-    p.disabled === null ? clipped(workOf(p), room) || idle(p) : pc.yellow(clipped('off', room)),
+    `${PAINT[p.status](p.status)}${workOf(p) === '' ? ` ${idle(p)}` : ''}`,
   ]);
-  return table([head, ...body], 'rrlll');
+  const below = rows.map((p) => (p.disabled === null ? workOf(p) : `off: ${p.disabled.why}`));
+  return tableAbove([head, ...body], 'rrll', below, BELOW, width);
 }
 
 /** What stands for a phase that runs nothing: that it is a no-op, and of a hook its kind. */
 const idle = (p: PlanPhase): string =>
-  pc.dim([...(p.noOp ? ['isNoOp'] : []), ...(p.hook === null ? [] : [`hook ${p.hook}`])].join(' ') || '-');
-
-const longest = (texts: readonly string[]): number => Math.max(5, ...texts.map((t) => t.length));
-
-/** The gate, where it fits; the reason why a phase is off is marked. */
-function clippedGate(p: PlanPhase, columns: number): string {
-  const text = clipped(gateText(p), columns);
-  return p.disabled === null ? text : pc.yellow(text);
-}
+  pc.dim([...(p.noOp ? ['isNoOp'] : []), ...(p.hook === null ? [] : [`hook ${p.hook}`])].join(' '));
 
 /** A text in lines of so many columns, cut between words. */
 export function wrapped(text: string, columns: number): string {

@@ -1,6 +1,7 @@
 import type { Origin, Plan, Setting } from '../spec/plan.ts';
 import { stepsText } from './phases.ts';
-import { out, pc, table } from './ui.ts';
+import { table } from './table.ts';
+import { out, pc } from './ui.ts';
 
 /** What is said of a value and where. */
 type Where = (o: Origin) => Promise<string>;

@@ -1,10 +1,12 @@
+import { wrapped } from '../lab/render/table.ts';
 import { lineOf } from '../spec/node.ts';
-import type { Origin, Plan, ResolvedKnob } from '../spec/plan.ts';
+import type { Origin, Plan, PlanPhase, ResolvedKnob } from '../spec/plan.ts';
 import { planFor, sourceOf } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { type PhasesOptions, phaseJson, printPhases, workOf } from './phases.ts';
 import { printRecipes, printVariants, textOf } from './plan-recipes.ts';
-import { clipped, failWith, out, pc, table } from './ui.ts';
+import { table, tableAbove } from './table.ts';
+import { columnsOf, failWith, out, pc, tableColumns } from './ui.ts';
 
 /** `orrery phases`: the table, or all that is known of the phases named. */
 export async function phases(names: readonly string[], o: PlanOptions & PhasesOptions): Promise<void> {
@@ -27,8 +29,11 @@ async function where(o: Origin): Promise<string> {
 }
 
 /** `orrery plan`. */
-export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): Promise<void> {
+export async function plan(
+  o: PlanOptions & { json?: boolean; all?: boolean; diff?: string | true },
+): Promise<void> {
   const p = await planFor(o, null);
+  if (o.diff !== undefined) return (await import('./plan-diff.ts')).planDiff(p, o, o.diff);
   const shown = [...p.knobs.values()].filter((k) => o.all === true || k.overridden.length > 0);
   if (o.json === true) {
     out(
@@ -123,11 +128,13 @@ function valueText(k: ResolvedKnob): string {
 
 const text = (v: unknown): string => (v === null ? pc.dim('unset') : JSON.stringify(v));
 
-/** Columns for what a phase runs: `orrery phases --wide` has all of it. */
-const MOST_WORK = 40;
-
 /** Most phases that are named for one reason; `orrery phases` and --json have all. */
 const MOST_NAMED = 12;
+
+/** From so many columns on, what a phase runs and where it stands have room beside it. */
+const WIDE = 140;
+/** Columns by which they are indented below it otherwise: those of the position. */
+const BELOW = 5;
 
 const listed = (ids: readonly string[]): string =>
   ids.length <= MOST_NAMED
@@ -141,15 +148,24 @@ async function summary(p: Plan): Promise<void> {
   );
   out(`${p.phases.length} phases, ${live.length} with something bound and not switched off:\n`);
   const places = await Promise.all(live.map((x) => where(x.origin)));
-  const rows = live.map((x, i) => {
-    const levels = x.gate.levels;
-    const state = levels !== null && !levels.includes(p.level) ? pc.dim(`not at -O${p.level}`) : '';
-    return [String(x.position), x.id, clipped(workOf(x), MOST_WORK), places[i], state];
-  });
-  out(table([['pos', 'phase', 'runs', 'place', ''].map((h) => pc.bold(h)), ...rows], 'rllll'));
+  const state = (x: PlanPhase): string => {
+    const { levels } = x.gate;
+    return levels !== null && !levels.includes(p.level) ? pc.dim(`not at -O${p.level}`) : '';
+  };
+  const columns = columnsOf(process.stdout);
+  const head = (names: readonly string[]) => names.map((h) => pc.bold(h));
+  if (columns < WIDE) {
+    const rows = live.map((x) => [String(x.position), x.id, state(x)]);
+    const below = live.map((x, i) => `${workOf(x)}; ${places[i]}`);
+    out(tableAbove([head(['pos', 'phase', '']), ...rows], 'rll', below, BELOW, columns));
+  } else {
+    const rows = live.map((x, i) => [String(x.position), x.id, workOf(x), places[i], state(x)]);
+    out(table([head(['pos', 'phase', 'runs', 'place', '']), ...rows], 'rllll', columns));
+  }
   const off = p.phases.filter((x) => x.disabled !== null);
   const reasons = new Map<string, string[]>();
   for (const x of off) reasons.set(x.disabled!.why, [...(reasons.get(x.disabled!.why) ?? []), x.id]);
   if (off.length > 0) out('');
-  for (const [why, ids] of reasons) out(`switched off, ${why}: ${listed(ids)}`);
+  for (const [why, ids] of reasons)
+    out(wrapped(`switched off, ${why}: ${listed(ids)}`, tableColumns()).join('\n  '));
 }

@@ -31,9 +31,10 @@ export class Progress {
    * Says how much is done: a bar and the time that is left.
    *
    * @param text what is being done
+   * @param before how much of it was done by an earlier run, and says nothing of the pace
    */
-  of(done: number, total: number, text: string): void {
-    const left = this.left(done, total);
+  of(done: number, total: number, text: string, before = 0): void {
+    const left = this.left(done - before, total - before);
     const time = left === null ? '' : `, ${left} left`;
     const full = total === 0 ? BAR : Math.floor((BAR * done) / total);
     this.say(

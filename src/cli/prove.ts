@@ -106,7 +106,7 @@ export async function proveRules(o: ProveCommand): Promise<void> {
             ? { verdict: plain(before), here }
             : { verdict: here },
         );
-        progress.update(`${++done}/${asked.length} ${r.id}`);
+        progress.of(++done, asked.length, r.id);
         if (done % SAVE_EVERY === 0) store();
       });
     } catch (e) {

@@ -3,14 +3,15 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
+import { wrapped } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
 import { reason } from '../spec/node-files.ts';
 import { ptxOf } from './emit.ts';
 import { planFor, programFor } from './input.ts';
 import { FALLBACKS, fallbackPlan, limitLoss, percentOf, retreatText } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
-import { assemble, ptxasCommand } from './ptxas-run.ts';
-import { CliExit, err, failWith } from './ui.ts';
+import { assemble, ptxasCommand, ptxasPresent } from './ptxas-run.ts';
+import { CliExit, err, failWith, out, USUAL_COLUMNS } from './ui.ts';
 
 /** Options of ours among those of ptxas. */
 interface Ours {
@@ -24,8 +25,51 @@ interface Ours {
   readonly verbose: boolean;
 }
 
-const VALUES = ['order', 'recipe', 'knobs', 'set', 'max-loss'];
-const FLAGS = ['strict', 'verbose'];
+/** Our options that take a value, with what it is and what they do. */
+const VALUE_OPTIONS: Readonly<Record<string, readonly [value: string, does: string]>> = {
+  order: ['<name|file>', 'phase order (default: binary)'],
+  recipe: ['<name|file>', 'recipe to apply (repeatable)'],
+  knobs: ['<name|file>', 'knob set to apply (repeatable)'],
+  set: ['<NAME=VALUE>', 'set one knob (repeatable)'],
+  'max-loss': [
+    '<percent>',
+    'a kernel of which ptxas makes so much more code or registers than of the input, or more spills, is optimized less, or stays as it came',
+  ],
+};
+/** Our options without a value. */
+const FLAG_OPTIONS: Readonly<Record<string, string>> = {
+  strict: 'a failure on our side is an error; by default the input is then used as it came, with a warning',
+  verbose: 'say which plan was run, and of what',
+};
+const VALUES = Object.keys(VALUE_OPTIONS);
+const FLAGS = Object.keys(FLAG_OPTIONS);
+/** Columns of an option before what it does. */
+const OPTION = 34;
+
+/** Our own options, for `orrery ptxas --help`. */
+function help(): string {
+  const rows = [
+    ...Object.entries(VALUE_OPTIONS).map(([name, [value, does]]) => [`--orrery-${name} ${value}`, does]),
+    ...Object.entries(FLAG_OPTIONS).map(([name, does]) => [`--orrery-${name}`, does]),
+  ];
+  const width = process.stdout.columns || USUAL_COLUMNS;
+  const lines = rows.flatMap(([option, does]) =>
+    wrapped(does, width - OPTION).map((l, i) => `${(i === 0 ? `  ${option}` : '').padEnd(OPTION)}${l}`),
+  );
+  return [
+    'Usage: orrery ptxas [options] <ptx file>,...',
+    '',
+    ...wrapped(
+      'Optimizes every PTX input, then runs the real ptxas with the same options: a drop-in for it. What ORRERY_PTXAS_FLAGS holds comes before what is given here; ORRERY_PTXAS names the ptxas to run.',
+      width,
+    ),
+    '',
+    'Options of orrery:',
+    ...lines,
+    '',
+    `Options of ${ptxasCommand()}:`,
+  ].join('\n');
+}
 
 /**
  * `orrery ptxas`: optimizes every PTX input, then runs the real ptxas with the options as they were given. Where anything
@@ -36,6 +80,13 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
     ...(process.env.ORRERY_PTXAS_FLAGS ?? '').split(/\s+/).filter(Boolean),
     ...argv,
   ]);
+  if (theirs.some((a) => a === '--help' || a === '-h')) {
+    out(help());
+    // Without a ptxas, our own options are what there is to say.
+    if (ptxasPresent()) run(theirs, true);
+    else out(`  '${ptxasCommand()}' cannot be run`);
+    return;
+  }
   const dir = mkdtempSync(join(tmpdir(), 'orrery-ptxas-'));
   try {
     const args = [...theirs];

@@ -10,7 +10,8 @@ import { planFor, programFor, readText } from './input.ts';
 import { measureOptions } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
-import { CliExit, out, pc, table } from './ui.ts';
+import { table } from './table.ts';
+import { CliExit, out, pc } from './ui.ts';
 
 /** `orrery recipes`: those that ship. */
 async function list(json: boolean): Promise<void> {

@@ -4,7 +4,11 @@ import { CLASSES } from '../ir/opcode.ts';
 import { type Program, sourceOf } from '../ir/program.ts';
 import { countByClass } from '../lab/classes.ts';
 import { percent } from '../lab/render/table.ts';
-import { clipped, duration, grouped, pc, TABLE_GAP, table, tableWidth } from './ui.ts';
+import { ROOMY, table, tableAbove } from './table.ts';
+import { duration, grouped, pc } from './ui.ts';
+
+/** Columns by which what a phase did is indented below it: those of its position. */
+const BELOW = 5;
 
 /** Instructions before and after, by class; classes that occur in neither are omitted. */
 export function classTable(before: Program, after: Program): string {
@@ -30,48 +34,41 @@ function change(a: number, b: number): string {
 
 /**
  * The phases that changed something, one line each.
- * @param columns of a line: what does not fit is counted
+ * @param columns of a line: what does not fit is wrapped
  */
 export function changedPhases(journal: Journal, columns: number): string {
   const changed = journal.records.filter((r) => r.blocksChanged > 0);
   if (changed.length === 0) return pc.dim('no phase changed anything');
   const rows = [
-    ['#', 'phase', 'changed', 'instructions', 'time'].map((h) => pc.bold(h)),
+    ['pos', 'phase', 'changed', 'instructions', 'time'].map((h) => pc.bold(h)),
     ...changed.map((r) => [
-      r.phase.index === null ? '' : String(r.phase.index),
+      String(r.phase.position),
       r.phase.id,
       `${r.blocksChanged} block${r.blocksChanged === 1 ? '' : 's'}`,
       `${r.instructionsBefore} -> ${r.instructionsAfter}`,
       duration(r.ms),
     ]),
   ];
-  const room = columns - tableWidth(rows) - TABLE_GAP;
-  const what = [pc.bold('what'), ...changed.map((r) => listed(workOf(r), room))];
+  const did = changed.map(remarkSummary);
+  if (columns < ROOMY) return tableAbove(rows, 'rlrrr', did, BELOW, columns);
+  const what = [pc.bold('what'), ...did];
   return table(
     rows.map((row, i) => [...row, what[i]]),
     'rlrrrl',
+    columns,
   );
 }
 
-/** `12 dead-removed`: what the passed remarks of a record tell of, by name. */
-function workOf(r: Pick<PhaseRecord, 'remarks'>): string[] {
+/** What the passed remarks of a record tell of: how often, by name. */
+export function passedOf(r: Pick<PhaseRecord, 'remarks'>): ReadonlyMap<string, number> {
   const n = new Map<string, number>();
   for (const m of r.remarks) if (m.kind === 'passed') n.set(m.name, (n.get(m.name) ?? 0) + m.count);
-  return [...n].map(([k, v]) => `${v} ${k}`);
+  return n;
 }
 
 /** `12 dead-removed, 3 branch-folded`: what the passed remarks of a record tell of. */
-export const remarkSummary = (r: Pick<PhaseRecord, 'remarks'>): string => workOf(r).join(', ');
-
-/** Items between commas, as many as fit, with the count of the others. */
-function listed(items: readonly string[], columns: number): string {
-  for (let n = items.length; n > 0; n--) {
-    const more = n === items.length ? '' : `, ${items.length - n} more`;
-    const text = `${items.slice(0, n).join(', ')}${more}`;
-    if (text.length <= columns) return text;
-  }
-  return clipped(items.join(', '), columns);
-}
+export const remarkSummary = (r: Pick<PhaseRecord, 'remarks'>): string =>
+  [...passedOf(r)].map(([name, n]) => `${n} ${name}`).join(', ');
 
 /**
  * Where a remark applies: `line 47 (saxpy.cu:7)`, the line of the PTX and what `.loc` says of it; '' if no line is known.

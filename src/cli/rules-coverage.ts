@@ -7,7 +7,8 @@ import { ROOT, shownPath } from '../spec/node.ts';
 import { programFor, readText } from './input.ts';
 import { Progress } from './progress.ts';
 import { Account, bookFor, phasesOf, plural, type RuleOptions, WHY } from './rules.ts';
-import { CliExit, failWith, grouped, out, pc, table } from './ui.ts';
+import { table } from './table.ts';
+import { CliExit, failWith, grouped, out, pc } from './ui.ts';
 
 /** PTX files of a folder of kernels and of its subfolders, those for the target where there are any. */
 function kernelFiles(dir: string, sm: string): string[] {
@@ -55,7 +56,7 @@ export async function coverage(folder: string | undefined, o: RuleOptions): Prom
   const size = (p: Program): number =>
     p.functions.reduce((n, f) => n + f.blocks.reduce((m, b) => m + b.ins.length, 0), 0);
   for (const [i, file] of files.entries()) {
-    progress.update(`${i + 1}/${files.length} ${shownPath(file)}`);
+    progress.of(i, files.length, shownPath(file));
     const text = readText(file);
     if (targetOf(text) === null) continue;
     const { program } = programFor(shownPath(file), text, plan);

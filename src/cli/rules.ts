@@ -16,7 +16,8 @@ import type { Specs } from '../spec/resolve.ts';
 import { groupDocOf } from '../spec/rules.ts';
 import { functionsOf, planFor, programFor, readText } from './input.ts';
 import type { PlanOptions } from './options.ts';
-import { failWith, grouped, out, pc, table } from './ui.ts';
+import { table } from './table.ts';
+import { failWith, grouped, out, pc } from './ui.ts';
 import { keptText, knownVerdicts } from './verdicts.ts';
 
 export interface RuleOptions extends PlanOptions {

@@ -8,7 +8,8 @@ import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts
 import { readText, writeWhole } from './files.ts';
 import { planFor, programFor, warnOtherFunctions, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
-import { CliExit, failWith, grouped, out, pc, table } from './ui.ts';
+import { table } from './table.ts';
+import { CliExit, failWith, grouped, out, pc } from './ui.ts';
 
 /** Most bytes of local memory of a thread, its stack included (CUDA C Programming Guide, technical specifications: 512 KB). */
 const MOST_STACK = 2 ** 19;

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { jobsOf } from './jobs.ts';
 import { answers, askServer, folderOfServer, SCRIPT, writtenIn } from './server-ask.ts';
 import { type KeepOptions, keepServer } from './server-keeper.ts';
-import { failWith, grouped, out, table } from './ui.ts';
+import { table } from './table.ts';
+import { failWith, grouped, out } from './ui.ts';
 
 /** Options of a server. */
 export interface ServerOptions {

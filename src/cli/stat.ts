@@ -2,7 +2,8 @@ import type { Journal, PhaseRecord } from '../engine/journal.ts';
 import type { DecisionCounts } from '../engine/recipe-manager.ts';
 import { sizeText, timingRecords } from '../engine/report.ts';
 import type { Check } from './checks.ts';
-import { duration, grouped, pc, table } from './ui.ts';
+import { table } from './table.ts';
+import { duration, grouped, pc } from './ui.ts';
 
 const timeOf = (j: Journal): number => j.records.reduce((t, r) => t + r.ms, 0);
 

@@ -26,7 +26,7 @@ import { Progress } from './progress.ts';
 import { type EmitCommand, emitSweep } from './sweep-emit.ts';
 import { loadSweep, type SweepSetup } from './sweep-setup.ts';
 import type { SweepWorker } from './sweep-worker.ts';
-import { CliExit, duration, err, failWith, out } from './ui.ts';
+import { CliExit, err, failWith, out, tableColumns } from './ui.ts';
 import { runWorkers } from './workers.ts';
 
 interface ReportCommand {
@@ -47,8 +47,6 @@ const FOR_EMIT = ['shards', 'command', 'image', 'claim'] as const;
 const FOR_RUN = ['restart', 'shard', 'best', 'format', 'json'] as const;
 
 const FORMATS = ['text', 'markdown', 'json'];
-/** Share of the cells after which the time left is told: the first are slow, because code is still being compiled. */
-const FIRST_SHARE = 0.05;
 
 /** `orrery sweep`. */
 export async function sweep(file: string, o: SweepCommand): Promise<void> {
@@ -80,7 +78,6 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
   const progress = new Progress();
-  const start = performance.now();
   const whole = await run(missing, {
     stop: () => stopped !== null,
     onCell: (at, result) => {
@@ -88,9 +85,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
       results.add(cell);
       done.set(cellKey(cell), cell);
       finished++;
-      const left = duration(((performance.now() - start) / finished) * (missing.length - finished));
-      const known = finished >= FIRST_SHARE * missing.length ? `, ${left} left` : '';
-      progress.update(`${before + finished} of ${places.length} cells${known}: ${cell.file}`);
+      progress.of(before + finished, places.length, cell.file, before);
     },
   });
   progress.done();
@@ -174,7 +169,7 @@ async function report(
       ? JSON.stringify(sweepJson(experiment, r), null, 2)
       : format === 'markdown'
         ? sweepMarkdown(experiment, r)
-        : sweepText(experiment, r, paint),
+        : sweepText(experiment, r, paint, tableColumns()),
   );
   const note = await writeBest(setup, r, stem, o.best ?? `${stem}.best.yaml`);
   if (format === 'text') out(`\nresults: ${results}\n${note}`);

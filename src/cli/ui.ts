@@ -3,7 +3,7 @@ import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
 import { forgetInputs, MOST_BYTES, reason } from '../spec/node-files.ts';
 import { mayShow } from '../spec/node-paths.ts';
-import { pc, pcErr, printable, printableLine, uncoloured } from './colours.ts';
+import { pc, pcErr, printable, uncoloured } from './colours.ts';
 import { atEnd, beforeEachCommand, Exit, endCommand } from './command-state.ts';
 
 export { pc, pcErr, uncoloured };
@@ -158,43 +158,9 @@ export function stopOnErrors(diagnostics: readonly Diagnostic[]): void {
   if (diagnostics.some((d) => d.severity === 'error')) throw new CliExit(1);
 }
 
-/** Columns between those of a table. */
-export const TABLE_GAP = 2;
-
-const widthsOf = (rows: readonly (readonly string[])[]): number[] => {
-  const widths: number[] = [];
-  for (const row of rows)
-    for (let i = 0; i < row.length; i++) widths[i] = Math.max(widths[i] ?? 0, width(row[i]));
-  return widths;
-};
-
-/** Width of a table with these rows. */
-export const tableWidth = (rows: readonly (readonly string[])[]): number =>
-  widthsOf(rows).reduce((sum, w) => sum + TABLE_GAP + w, -TABLE_GAP);
-
-/**
- * Columns that line up. `align` has one letter a column: l or r. Colour codes do not count as width.
- */
-export function table(rows: readonly (readonly string[])[], align: string): string {
-  const widths = widthsOf(rows);
-  return rows
-    .map((row) =>
-      row
-        .map((cell, i) => {
-          const pad = ' '.repeat(widths[i] - width(cell));
-          return align[i] === 'r' ? pad + cell : i === row.length - 1 ? cell : cell + pad;
-        })
-        .join(' '.repeat(TABLE_GAP))
-        .trimEnd(),
-    )
-    .join('\n');
-}
-
 /** A text of so many columns at most. */
 export const clipped = (text: string, columns: number): string =>
   text.length <= columns ? text : `${text.slice(0, Math.max(1, columns - 1))}…`;
-
-const width = (s: string): number => [...printableLine(s)].length;
 
 /** `1,234,567`. Avoids `Intl`, whose locale data takes longer to load than a short command takes to run. */
 export const grouped = (n: number): string => String(n).replace(/\d(?=(\d{3})+$)/g, '$&,');

@@ -88,7 +88,8 @@ export interface AbOptions {
   readonly clock: () => number;
   /** Bytes of heap in use. */
   readonly heap?: () => number;
-  readonly progress?: (text: string) => void;
+  /** Told how much is done of all, and what is being done. */
+  readonly progress?: (done: number, all: number, text: string) => void;
 }
 
 /**
@@ -102,8 +103,12 @@ export async function runAb(
   opts: AbOptions,
 ): Promise<AbResult> {
   const trials: Trial[] = [];
+  let done = 0;
+  // Each module is run, then measured, then timed.
+  const steps = modules.length * (opts.repeat > 0 ? 3 : 2);
+  const step = (text: string): void => opts.progress?.(done++, steps, text);
   for (const m of modules) {
-    opts.progress?.(`${m.file}: both arms`);
+    step(`${m.file}: both arms`);
     const both = [await plans.plan(arms[0], m.target), await plans.plan(arms[1], m.target)] as const;
     trials.push(new PairBench(m, opts.disk).trial(both, opts.heap));
   }
@@ -136,14 +141,14 @@ export async function runAb(
   const measured: PairMeasure[] = [];
   const compile: Pair<Values>[] = [];
   for (const t of trials) {
-    opts.progress?.(`${t.module.file}: metrics`);
+    step(`${t.module.file}: metrics`);
     measured.push(...(await comparedKernels(t, [opts.measure, opts.measure])));
     compile.push([compileValues(t.journals[0]), compileValues(t.journals[1])]);
   }
   if (measured.length === 0) throw noKernel();
   const by = opts.by ?? usualMetric(measured.every((k) => k.values['warp-instructions'] !== undefined));
   const kernels = measured.map((k) => ({ ...k, verdict: verdictOf(by, k.values[by.name]) }));
-  const noisy = opts.repeat > 0 ? timing(trials, opts) : [];
+  const noisy = opts.repeat > 0 ? timing(trials, opts, step) : [];
   return {
     ...head,
     by,
@@ -247,11 +252,11 @@ const ENOUGH_MODULES = 5;
  * Time and memory of all phases, without a cache. Runs of both arms alternate, and so does which one is first, so
  * that other load on the machine affects both.
  */
-function timing(trials: readonly Trial[], opts: AbOptions): NoisyPair[] {
+function timing(trials: readonly Trial[], opts: AbOptions, step: (text: string) => void): NoisyPair[] {
   const names = ['compile-time', ...(opts.heap === undefined ? [] : ['compile-memory'])];
   const runs = new Map(names.map((n) => [n, [] as Pair<number>[][]]));
   for (const t of trials) {
-    opts.progress?.(`${t.module.file}: time`);
+    step(`${t.module.file}: time`);
     for (const n of names) runs.get(n)!.push([]);
     // The first pair is a warm-up, which compiles the code of both arms.
     for (let i = -1; i < opts.repeat; i++) {

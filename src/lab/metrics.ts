@@ -1,3 +1,4 @@
+import { nearest } from '../ir/diagnostic.ts';
 import { CLASSES, SPACES } from '../ir/opcode.ts';
 
 /** The meaning of a number, spelled out. */
@@ -81,6 +82,31 @@ const byName = new Map(METRICS.map((m) => [m.name, m]));
 
 /** A metric by its name; undefined if there is none. */
 export const metricOf = (name: string): Metric | undefined => byName.get(name);
+
+/** What people call what metrics measure, and the metrics that do. */
+const CALLED: Readonly<Record<string, readonly string[]>> = {
+  speed: ['warp-instructions', 'cycles', 'weighted'],
+  time: ['cycles', 'warp-instructions', 'compile-time'],
+  performance: ['warp-instructions', 'cycles', 'weighted'],
+  latency: ['cycles'],
+  throughput: ['cycles', 'warp-instructions'],
+  work: ['warp-instructions', 'weighted'],
+  size: ['ptxas.code-bytes', 'code-bytes', 'instructions'],
+  code: ['ptxas.code-bytes', 'code-bytes', 'instructions'],
+  registers: ['ptxas.registers', 'pressure.R'],
+  regs: ['ptxas.registers', 'pressure.R'],
+  spills: ['ptxas.spill-stores', 'ptxas.spill-loads'],
+  occupancy: ['ptxas.occupancy', 'occupancy'],
+  memory: ['transactions.global', 'memory.global', 'weighted.memory'],
+  divergence: ['divergent-branches', 'divergence-points'],
+};
+
+/** Metrics that may be meant by a name that is none: those like it, or those that measure what is called so. */
+export function metricsLike(name: string): readonly string[] {
+  const word = name.toLowerCase();
+  const called = CALLED[word] ?? CALLED[`${word}s`];
+  return called ?? nearest(name, byName.keys());
+}
 
 /** Is `b` better than `a`? Equal is not. */
 export const improves = (m: Metric, a: number, b: number): boolean => (m.better === 'less' ? b < a : b > a);

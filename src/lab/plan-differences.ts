@@ -108,7 +108,11 @@ function differencesOf(a: Plan, b: Plan, which: string | null = null): PlacedDif
   const here = new Set(a.phases.map((p) => p.id));
   for (const p of b.phases)
     if (!here.has(p.id))
-      say('phase', p.id, stateText(undefined), stateText(p), { about: 'state', a: undefined, b: p });
+      say('phase', p.id, stateText(undefined), `${stateText(p)}, ${placeText(b, p.id)}`, {
+        about: 'state',
+        a: undefined,
+        b: p,
+      });
   for (const id of movedPhases(a, b)) say('order', id, placeText(a, id), placeText(b, id));
   for (const g of new Set([...a.rules.keys(), ...b.rules.keys()])) {
     const [x, y] = [a.rules.get(g)?.hash, b.rules.get(g)?.hash];

@@ -34,6 +34,11 @@ export function parsePtx(text: string, name: string): { module: PtxModule; diagn
   const items: PtxItem[] = [];
   const starts = () => itemStarts(r);
   const blank = r.lx.kind === t.END;
+  const other = noPtx(text, name);
+  if (other !== null) {
+    r.reportAt(other.at, other.length, other.message, other.notes);
+    return { module: { name, text, ...head, items }, diagnostics: r.finish() };
+  }
   if (!blank && !r.isDot('version')) r.report(NO_VERSION);
   while (r.lx.kind !== t.END) {
     r.begin = r.lx.start;
@@ -53,6 +58,28 @@ export function parsePtx(text: string, name: string): { module: PtxModule; diagn
 const IN_BODIES: ReadonlySet<string> = new Set(['reg', 'sreg', 'local', 'param']);
 
 const NO_VERSION = "a PTX file begins with '.version'";
+
+/** What only a CUDA source holds: qualifiers of its language, and lines for a preprocessor, of which PTX has none but #line. */
+const CUDA =
+  /\b__(?:global|device|host|shared|constant)__\b|^[ \t]*#[ \t]*(?:include|define|ifndef|pragma once)\b/m;
+
+/** What a text is that is no PTX at all, in place of all that follows from it; null: it may be PTX. */
+function noPtx(
+  text: string,
+  name: string,
+): {
+  readonly at: number;
+  readonly length: number;
+  readonly message: string;
+  readonly notes: readonly string[];
+} | null {
+  if (text.trim() === '') return { at: 0, length: 1, message: 'the file is empty', notes: [] };
+  if (/^\s*\.version\b/m.test(text)) return null;
+  const cuda = CUDA.exec(text);
+  if (cuda === null) return null;
+  const notes = [`\`nvcc -ptx ${name.endsWith('.cu') ? name : 'FILE.cu'}\` makes PTX of it`];
+  return { at: cuda.index, length: cuda[0].length, message: 'this is CUDA C++, not PTX', notes };
+}
 
 /** What stands once in a module. */
 interface Head {

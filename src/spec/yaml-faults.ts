@@ -8,7 +8,6 @@ const MOST_FAULTS = 10;
 /** Messages for the errors of the YAML reader, by its codes (`yaml` package, ErrorCode), for the person who edits the file. */
 const WORDS: Readonly<Record<string, readonly [message: string, hint: string]>> = {
   DUPLICATE_KEY: ['this key stands twice in one map', 'join the two, or rename one'],
-  BAD_INDENT: ['the indentation does not fit', 'what belongs together starts in the same column'],
   TAB_AS_INDENT: ['a tab cannot indent', 'use spaces'],
   BLOCK_IN_FLOW: [
     'an indented block cannot stand inside { } or [ ]',
@@ -66,6 +65,7 @@ function inWords(e: YAMLError, text: string): [string, string[]] {
   if (open !== undefined)
     return [`a '${open === 'map' ? '{' : '['}' that was opened before is not closed`, []];
   if (/^Missing closing/.test(said)) return [`a text that was opened with a quote is not closed`, []];
+  if (e.code === 'BAD_INDENT') return ['the indentation does not fit', indentNotes(e, text)];
   if (e.code === 'BLOCK_AS_IMPLICIT_KEY') return [secondColon(e, text), []];
   const known = WORDS[e.code];
   if (known === undefined) return [said, []];
@@ -73,6 +73,27 @@ function inWords(e: YAMLError, text: string): [string, string[]] {
   if (e.code !== 'DUPLICATE_KEY') return [known[0], notes];
   const key = /^(["']?)([\w.# -]+)\1/.exec(text.slice(e.pos[0], e.pos[0] + 80))?.[2].trim() ?? '';
   return [key === '' ? known[0] : `the key '${key}' stands twice in one map`, notes];
+}
+
+/** How far a line may be indented: as one of the lines before it that are still open, each with what begins there. */
+function indentNotes(e: YAMLError, text: string): string[] {
+  const lines = text.slice(0, e.pos[0]).split('\n');
+  const rest = text.slice(e.pos[0]).split('\n', 1)[0];
+  const line = `${lines.pop()}${rest}`;
+  const spaces = (l: string): number => /^ */.exec(l)![0].length;
+  const open: { readonly at: number; readonly name: string }[] = [];
+  for (const l of lines.reverse()) {
+    if (/^\s*(#|$)/.test(l)) continue;
+    const at = spaces(l);
+    if (open.length > 0 && at >= open.at(-1)!.at) continue;
+    open.push({ at, name: /^ *(?:- )?["']?([\w.-]+)/.exec(l)?.[1] ?? l.trim() });
+    if (at === 0) break;
+  }
+  const places = open.map(({ at, name }) => `${at === 1 ? '1 space' : `${at} spaces`} as '${name}'`);
+  const own = spaces(line);
+  return [
+    `the line is indented by ${own === 1 ? '1 space' : `${own} spaces`}; what it belongs to begins behind ${places.join(', or ')}`,
+  ];
 }
 
 /** A map where only a scalar may be: a second colon in the line, or a line indented under a complete value. */

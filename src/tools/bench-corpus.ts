@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ptxTable } from '../cli/emit.ts';
 import { ptxasCommand, ptxasPresent } from '../cli/ptxas-run.ts';
 import { SCRIPT, type Served, type ServerState } from '../cli/server-ask.ts';
-import { table } from '../cli/ui.ts';
+import { table } from '../cli/table.ts';
 import { countInstructions } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';

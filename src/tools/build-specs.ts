@@ -12,6 +12,7 @@ import { type CachedSpec, KINDS, readSpec, type SpecFile } from '../spec/documen
 import { schemaOf, shippedFiles } from '../spec/node.ts';
 import { type BuiltSpecs, ROOT, schemasHash, schemasStamp, sha256, stampOf } from '../spec/node-cache.ts';
 import { machineFiles } from '../spec/node-machine.ts';
+import { DIST } from './dist.ts';
 
 let faults = 0;
 const say = (d: Parameters<typeof renderDiagnostic>[0], text?: string): void => {
@@ -50,7 +51,7 @@ const machine = read(machineFiles());
 if (faults > 0) process.exit(1);
 const keyed = { schemas: schemasHash(), schemasStamp: schemasStamp() };
 const write = (name: string, out: BuiltSpecs): void =>
-  writeFileSync(join(ROOT, 'dist', name), JSON.stringify(out));
+  writeFileSync(join(DIST, name), JSON.stringify(out));
 write('specs.json', { ...keyed, specs, files: stamps });
 write('machine.json', {
   ...keyed,
@@ -63,10 +64,10 @@ write('machine.json', {
 const schemas = Object.fromEntries(KINDS.map((kind) => [kind, schemaOf(kind)]));
 const shipped: ShippedSpecs = { specs: all, schemas };
 writeFileSync(
-  join(ROOT, 'dist', 'shipped.js'),
+  join(DIST, 'shipped.js'),
   `// Made by the build from pipelines/, knobs/ and schemas/.\nexport const shipped = ${JSON.stringify(shipped)};\n`,
 );
 writeFileSync(
-  join(ROOT, 'dist', 'shipped.d.ts'),
+  join(DIST, 'shipped.d.ts'),
   `import type { ShippedSpecs } from './spec/collect.js';\n\n/** All specs and schemas that ship with Orrery. */\nexport declare const shipped: ShippedSpecs;\n`,
 );

@@ -9,8 +9,9 @@ import { ORRERY_VERSION } from '../cli/version.ts';
 import type { ShippedSpecs } from '../spec/collect.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import type { EngineData } from '../web/protocol.ts';
+import { DIST } from './dist.ts';
 
-const out = join(ROOT, 'dist', 'web');
+const out = join(DIST, 'web');
 const config: InlineConfig = {
   configFile: false,
   root: join(ROOT, 'src', 'web', 'ui'),
@@ -39,7 +40,7 @@ const config: InlineConfig = {
 };
 await build(config);
 
-const { shipped } = (await import(pathToFileURL(join(ROOT, 'dist', 'shipped.js')).href)) as {
+const { shipped } = (await import(pathToFileURL(join(DIST, 'shipped.js')).href)) as {
   shipped: ShippedSpecs;
 };
 const data: EngineData = {

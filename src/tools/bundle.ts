@@ -1,15 +1,14 @@
-// Writes dist/bundle: the command line and everything that it imports as one script. Finding and loading some 140
+// Writes bundle/ of the build: the command line and everything that it imports as one script. Finding and loading some 140
 // modules takes longer than most commands do; the modules themselves are kept for library users.
-import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
-import { ROOT } from '../spec/node-cache.ts';
+import { DIST } from './dist.ts';
 
-const dir = join(ROOT, 'dist', 'bundle');
+const dir = join(DIST, 'bundle');
 rmSync(dir, { recursive: true, force: true });
 const bundle = await rolldown({
-  input: join(ROOT, 'dist', 'cli', 'main.js'),
+  input: join(DIST, 'cli', 'main.js'),
   platform: 'node',
   // Large, and needed by one command only.
   external: ['z3-solver'],
@@ -29,7 +28,3 @@ const code = readFileSync(file, 'utf8')
   .replaceAll(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const lazyModule = 'const lazyModule=(n)=>new Proxy({},{get:(_,k)=>require(n)[k]});';
 writeFileSync(file, `${lazyModule}${code}`);
-
-// The first run stores compiled code for later runs (bin/orrery.js); this one compiles what most commands need.
-const sample = join(ROOT, 'test', 'kernels', 'saxpy', 'saxpy.sm_90.ptx');
-spawnSync(process.execPath, [join(ROOT, 'bin', 'orrery.js'), 'opt', sample, '--check', 'auto', '--stat']);

@@ -19,36 +19,44 @@ const MOVERS = 12;
  * An A/B result for a terminal.
  *
  * @param again command that shows the diff of a kernel, or what keeps one from doing so
+ * @param width columns
  */
-export function abText(r: AbResult, paint: Paint, again: (k: KernelPair) => string): string {
+export function abText(r: AbResult, paint: Paint, again: (k: KernelPair) => string, width = WIDTH): string {
   const out: string[] = [
     `${paint.bold('A')}  ${r.arms[0].name}`,
     `${paint.bold('B')}  ${r.arms[1].name}`,
     '',
-    ...wrapped(statusLine(r), WIDTH).map(r.equal ? paint.bold : paint.bad),
+    ...wrapped(statusLine(r), width).map(r.equal ? paint.bold : paint.bad),
   ];
   const read = r.differences.filter((d) => !r.unread.includes(d.name));
   if (read.length > 0)
     out.push(
       '',
       paint.bold('differs in'),
-      ...read.slice(0, 20).map((d) => `  ${wrapped(differenceText(d), WIDTH - 4).join('\n    ')}`),
+      ...read.slice(0, 20).map((d) => `  ${wrapped(differenceText(d), width - 4).join('\n    ')}`),
     );
   if (read.length > 20) out.push(`  and ${read.length - 20} more`);
   for (const name of r.unread) out.push(`  knob ${name}: no phase read it`);
   if (r.status === 'no effect') return out.join('\n');
-  out.push('', totals(r, paint));
+  out.push('', totals(r, paint, width));
   const wrong = faults(r);
   if (wrong.length > 0) {
     out.push('', paint.bad('WRONG: these do not do what they did before any phase'));
     for (const w of wrong)
-      out.push(`  ${wrapped(`${w.kernel} under ${w.arm}, by ${w.by}: ${w.note}`, WIDTH - 4).join('\n    ')}`);
-  } else out.push('', `${paint.good('equal')}: ${equalityWords(r)}`);
-  out.push('', movers(r, paint, again));
+      out.push(`  ${wrapped(`${w.kernel} under ${w.arm}, by ${w.by}: ${w.note}`, width - 4).join('\n    ')}`);
+  } else {
+    const [first, ...more] = wrapped(`equal: ${equalityWords(r)}`, width - 2);
+    out.push(
+      '',
+      first.replace('equal', () => paint.good('equal')),
+      ...more.map((l) => `  ${l}`),
+    );
+  }
+  out.push('', movers(r, paint, again, width));
   return out.join('\n');
 }
 
-function totals(r: AbResult, paint: Paint): string {
+function totals(r: AbResult, paint: Paint, width: number): string {
   const head = ['metric', 'A', 'B', 'change', 'geo. mean', 'helped', 'HURT', 'same'].map((text) => ({
     text,
     paint: paint.bold,
@@ -72,10 +80,11 @@ function totals(r: AbResult, paint: Paint): string {
       `${n.metric.name}: ${number(n.total[0])} -> ${number(n.total[1])} ${n.metric.unit}, ${noisyWords(n)}` +
       (n.significant ? '' : ` (95 %: ${interval(n)}; counts from ${(100 * r.minEffect).toFixed(1)} % on)`),
   );
-  return [columns([head, ...rows], 'lrrrrrrr'), ...(noisy.length > 0 ? ['', ...noisy] : [])].join('\n');
+  const more = noisy.flatMap((n) => wrapped(n, width));
+  return [columns([head, ...rows], 'lrrrrrrr', width), ...(more.length > 0 ? ['', ...more] : [])].join('\n');
 }
 
-function movers(r: AbResult, paint: Paint, again: (k: KernelPair) => string): string {
+function movers(r: AbResult, paint: Paint, again: (k: KernelPair) => string, width: number): string {
   const moved = sorted(r).filter((k) => k.verdict !== 'unchanged');
   const other = r.kernels.filter((k) => k.verdict === 'unchanged' && k.why !== null);
   const out: string[] = [];
@@ -91,12 +100,12 @@ function movers(r: AbResult, paint: Paint, again: (k: KernelPair) => string): st
     if (helped.length > MOVERS) rows.push([`and ${helped.length - MOVERS} more helped`, '', '', '']);
     for (const k of hurt.slice(0, MOVERS)) rows.push(row(r, k, paint.bad));
     if (hurt.length > MOVERS) rows.push([`and ${hurt.length - MOVERS} more HURT`, '', '', '']);
-    out.push(columns(rows, 'lrrl'));
+    out.push(columns(rows, 'lrrl', width));
   }
   if (other.length > 0) {
     const names = other.slice(0, MOVERS).map((k) => k.label);
     if (other.length > MOVERS) names.push(`and ${other.length - MOVERS} more`);
-    out.push(...wrapped(`${plural(other.length, 'kernel')} changed otherwise: ${names.join(', ')}`, WIDTH));
+    out.push(...wrapped(`${plural(other.length, 'kernel')} changed otherwise: ${names.join(', ')}`, width));
   }
   const most = [...helped.slice(0, 1), ...hurt.slice(0, 1), ...other.slice(0, 1)].filter(
     (k) => k.why !== null,

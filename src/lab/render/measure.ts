@@ -1,7 +1,7 @@
 import type { KernelMeasure } from '../measure.ts';
 import { METRICS, type Metric, metricOf, type Values } from '../metrics.ts';
 import { metricsJson, OUTPUT_VERSION } from './json.ts';
-import { type Cell, columns, number, type Paint, plural, stacked } from './table.ts';
+import { type Cell, columns, number, type Paint, plural, stacked, WIDTH, wrapped } from './table.ts';
 
 /** A module measured after a plan has run. */
 export interface ModuleMeasure {
@@ -39,16 +39,27 @@ export function measureText(
   modules: readonly ModuleMeasure[],
   chosen: readonly Metric[] | null,
   paint: Paint,
+  width = WIDTH,
 ): string {
   const all = modules.flatMap((m) => m.kernels.map((k) => ({ m, k })));
   const out =
-    all.length === 1 ? [one(all[0].m, all[0].k, chosen, paint)] : [many(all, modules, chosen, paint)];
+    all.length === 1
+      ? [one(all[0].m, all[0].k, chosen, paint, width)]
+      : [many(all, modules, chosen, paint, width)];
+  for (const { m, k } of all)
+    if (k.refused !== '') out.push(`${paint.bad('ptxas refuses')}  ${m.file}: ${k.refused}`);
   for (const { k } of all)
     for (const l of k.launches) if (!l.ok) out.push(`${paint.bad('WRONG')}  ${l.file}: ${l.why}`);
   return out.join('\n');
 }
 
-function one(m: ModuleMeasure, k: KernelMeasure, chosen: readonly Metric[] | null, paint: Paint): string {
+function one(
+  m: ModuleMeasure,
+  k: KernelMeasure,
+  chosen: readonly Metric[] | null,
+  paint: Paint,
+  width: number,
+): string {
   const values = { ...k.values, ...m.compile };
   // Classes and spaces without any instruction are omitted.
   const shown = (chosen ?? METRICS).filter(
@@ -77,7 +88,7 @@ function one(m: ModuleMeasure, k: KernelMeasure, chosen: readonly Metric[] | nul
     `${paint.bold(k.kernel)}  ${m.file}`,
     `-O${m.level} ${m.sm}, order ${m.order}, ${ran}`,
     '',
-    columns(rows, 'lrll'),
+    columns(rows, 'lrll', width),
   ].join('\n');
 }
 
@@ -86,6 +97,7 @@ function many(
   modules: readonly ModuleMeasure[],
   chosen: readonly Metric[] | null,
   paint: Paint,
+  width: number,
 ): string {
   const wanted = chosen ?? Object.keys(SHORT).map((n) => metricOf(n)!);
   const value = ({ m, k }: (typeof all)[number], x: Metric) => k.values[x.name] ?? m.compile[x.name];
@@ -104,9 +116,12 @@ function many(
   ]);
   const launched = all.filter((r) => r.k.launches.length > 0).length;
   return [
-    stacked([head, ...rows]),
+    stacked([head, ...rows], width),
     '',
-    `${plural(all.length, 'kernel')} of ${plural(modules.length, 'file')}, ${launched} with a launch; ${columnsHint(chosen)}`,
+    ...wrapped(
+      `${plural(all.length, 'kernel')} of ${plural(modules.length, 'file')}, ${launched} with a launch; ${columnsHint(chosen)}`,
+      width,
+    ),
   ].join('\n');
 }
 

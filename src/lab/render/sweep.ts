@@ -32,14 +32,14 @@ function headline(
 const asIs = (text: string): string => text;
 
 /** What a sweep found, for a terminal. */
-export function sweepText(e: Experiment, r: SweepReport, paint: Paint): string {
+export function sweepText(e: Experiment, r: SweepReport, paint: Paint, width = WIDTH): string {
   const first = r.metrics[0];
   const refused = r.scores.filter((s) => s.refused !== '');
   const out = [
-    ...wrapped(headline(e, r, asIs, asIs), WIDTH).map(paint.bold),
+    ...wrapped(headline(e, r, asIs, asIs), width).map(paint.bold),
     '',
     paint.bold('Pareto front: no arm is better in one without being worse in another'),
-    scoreTable(r.front.slice(0, MOST), r, paint),
+    scoreTable(r.front.slice(0, MOST), r, paint, width),
     ...(r.front.length > MOST ? [`and ${r.front.length - MOST} more`] : []),
   ];
   if (r.effects.length > 0)
@@ -49,11 +49,13 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint): string {
       paint.bold(
         `Effect of each factor on ${first.name}${refused.length > 0 ? ', over all arms that have a plan' : ''}`,
       ),
-      howText(r),
-      effectTable(r.effects),
+      ...howText(r)
+        .split('\n')
+        .flatMap((l) => wrapped(l, width)),
+      effectTable(r.effects, width),
     );
   if (r.interactions.length + r.untold.length > 0)
-    out.push('', paint.bold('Interactions'), interactionText(r));
+    out.push('', paint.bold('Interactions'), interactionText(r, width));
   if (refused.length > 0) {
     out.push(
       '',
@@ -61,8 +63,8 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint): string {
     );
     for (const [why, names] of reasons(refused).slice(0, MOST))
       out.push(
-        ...wrapped(why, WIDTH),
-        `  ${wrapped(`${names[0]}${names.length > 1 ? ` and ${names.length - 1} more` : ''}`, WIDTH - 2).join('\n  ')}`,
+        ...wrapped(why, width),
+        `  ${wrapped(`${names[0]}${names.length > 1 ? ` and ${names.length - 1} more` : ''}`, width - 2).join('\n  ')}`,
       );
   }
   return out.join('\n');
@@ -75,7 +77,7 @@ function reasons(refused: readonly ArmScore[]): (readonly [string, readonly stri
   return [...by].sort((a, b) => b[1].length - a[1].length);
 }
 
-function scoreTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint): string {
+function scoreTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint, width: number): string {
   const head: Cell[] = ['arm', ...r.metrics.map((m) => m.name)].map((text) => ({ text, paint: paint.bold }));
   const rows = scores.map((s): Cell[] => [
     s.name,
@@ -85,7 +87,7 @@ function scoreTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint): 
       return { text: ratioText(v), paint: mark };
     }),
   ]);
-  return columns([head, ...rows], `l${'r'.repeat(r.metrics.length)}`);
+  return columns([head, ...rows], `l${'r'.repeat(r.metrics.length)}`, width);
 }
 
 /** How the effects follow from the arms, and how far to trust them. */
@@ -119,13 +121,14 @@ function levelsText({ levels, size }: Effect): string {
       : 'the arms do not tell it from other factors';
 }
 
-const effectTable = (effects: readonly Effect[]): string =>
+const effectTable = (effects: readonly Effect[], width: number): string =>
   columns(
     effects.map((f) => [f.factor, sizeText(f), f.size !== null && f.size < SMALL ? '' : levelsText(f)]),
     'lrl',
+    width,
   );
 
-function interactionText({ effectsBy, interactions, untold }: SweepReport): string {
+function interactionText({ effectsBy, interactions, untold }: SweepReport, width: number): string {
   const strong = interactions.filter((i) => i.size >= SMALL);
   const told =
     interactions.length === 0
@@ -133,7 +136,7 @@ function interactionText({ effectsBy, interactions, untold }: SweepReport): stri
       : [
           strong.length === 0
             ? 'none: the factors work independently'
-            : interactionTable(strong.slice(0, MOST)),
+            : interactionTable(strong.slice(0, MOST), width),
         ];
   if (untold.length === 0) return told.join('\n');
   const why = effectsBy === 'base' ? 'one factor varies at a time' : 'a grid, or more arms, would';
@@ -141,7 +144,7 @@ function interactionText({ effectsBy, interactions, untold }: SweepReport): stri
   return [...told, `the design does not tell${which}: ${why}`].join('\n');
 }
 
-const interactionTable = (list: readonly Interaction[]): string =>
+const interactionTable = (list: readonly Interaction[], width: number): string =>
   columns(
     list.map((i) => [
       i.factors.join(' and '),
@@ -149,6 +152,7 @@ const interactionTable = (list: readonly Interaction[]): string =>
       `most at ${i.levels.join(', ')}`,
     ]),
     'lrl',
+    width,
   );
 
 /** What a sweep found, as Markdown. */

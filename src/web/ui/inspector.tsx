@@ -143,7 +143,7 @@ function PhaseCard({ p }: { readonly p: PhaseRow }) {
         <dt>Place</dt>
         <dd>
           position {p.position}
-          {p.index !== null && `, number ${p.index}`} · stage {p.stage} · {p.category} · {p.status}
+          {p.index !== null && `, seed number ${p.index}`} · stage {p.stage} · {p.category} · {p.status}
           {p.required && ' · required'}
         </dd>
         {p.steps.length > 0 && (

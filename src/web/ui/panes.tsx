@@ -8,8 +8,8 @@ function options(): readonly (readonly [string, string])[] {
     ['ptx', 'PTX in'],
     ['0', 'as lowered'],
     ...phases.flatMap((p, i): [string, string][] =>
-      p.program !== null || i + 1 === left.value || i + 1 === right.value
-        ? [[String(i + 1), `${i} ${p.id}`]]
+      p.program !== null || [left.value, right.value, phases.length].includes(i + 1)
+        ? [[String(i + 1), i + 1 === phases.length ? 'result' : `${i} ${p.id}`]]
         : [],
     ),
     ...(hasOutput ? [['out', 'PTX out'] as const] : []),

@@ -1,0 +1,133 @@
+import type { Command } from 'commander';
+import { collect, withCache, withPaths, withPlan } from './command-options.ts';
+import { guarded } from './ui.ts';
+
+const BY =
+  'what decides whether a kernel was helped (default: warp-instructions if every kernel has a launch, else weighted)';
+
+/** Adds the options that say what is measured. */
+const withMeasure = (c: Command): Command =>
+  withCache(withPlan(c))
+    .option('--ptxas <level>', 'level at which ptxas is asked for registers and code size (default: 3)')
+    .option('--no-ptxas', 'do not ask ptxas')
+    .option('--no-launches', 'do not run the launch files beside the kernels')
+    .option('--profile <file>', 'weigh blocks by this profile (orrery run --profile-out), not by loops');
+
+/** Adds the commands that measure and compare, and the one that reviews. */
+export function addLabCommands(program: Command): void {
+  withMeasure(
+    program
+      .command('measure')
+      .description('metrics of kernels after a plan: instructions, registers, memory, launches, ptxas')
+      .argument('<kernel...>', "PTX files, folders, patterns ('k/**/*.ptx') or launch files")
+      .option('--metrics <names>', 'only these, between commas; weighted.* is a family')
+      .option('--no-opt', 'as the program was lowered')
+      .option('--json', 'for scripts'),
+  ).action((files, o) => guarded(async () => (await import('./measure.ts')).measure(files, o)));
+
+  withMeasure(
+    program
+      .command('ab')
+      .description(
+        'compare two plans over kernels: what got better, what worse, why, and whether results hold',
+      )
+      .argument(
+        '<arm...>',
+        "A and B: base, NAME=VALUE, '--set X=1', recipe:FILE, ref:COMMIT (its specs), ...; or main..branch",
+      )
+      .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
+      .option('--by <metric>', BY)
+      .option('--repeat <n>', 'timed runs of each arm; 0: none', '5')
+      .option('--min-effect <percent>', 'smallest change of a noisy metric that counts', '2')
+      .option('--seed <n>', 'seed of the bootstrap', '1')
+      .option(
+        '--diff <kernel>',
+        'print how the code of this kernel differs, after the first phase that differs',
+      )
+      .option('--format <text|markdown|json|html>', 'output')
+      .option('--json', 'for scripts: --format json')
+      .option('-o, --output <file>', 'write there instead of standard output')
+      .allowUnknownOption(),
+  ).action((arms, o) => guarded(async () => (await import('./ab.ts')).ab(arms, o)));
+
+  program
+    .command('diff')
+    .description('what changed between two states of the specs: plans, rules with proofs, and kernels')
+    .argument('<base>', 'a git ref, or a folder with pipelines/ and knobs/')
+    .argument('[head]', 'the same (default: the working tree)')
+    .option('-O, --level <0-5>', 'only this level (default: all)')
+    .option('--sm <sm_NN>', 'only this target (default: all)')
+    .option('--kernels <file...>', 'kernels on which the effect is shown (default: the test kernels)')
+    .option('--no-kernels', 'compare what plans mean, and run nothing')
+    .option('--by <metric>', BY)
+    .option('--ptxas <level>', 'level at which ptxas is asked, where it is on the PATH (default: 3)')
+    .option('--no-ptxas', 'do not ask ptxas, not even for limits of the budget on what it makes')
+    .option('-j, --jobs <n>', 'kernels that are measured at the same time (default: one for each core)')
+    .option('--no-prove', 'do not ask the solver about rules of which the base has no verdict')
+    .option(
+      '--accept <rule>',
+      'a person has read why this rule of the head holds, where no solver proves it: its review, or its intent (repeatable)',
+      collect,
+    )
+    .option('--solver <command>', 'a solver that reads SMT-LIB from its standard input')
+    .option('--format <text|markdown|json>', 'output')
+    .option('--json', 'for scripts: --format json')
+    .option('-o, --output <file>', 'write there instead of standard output')
+    .option(
+      '--budget <file>',
+      'limits that hold for the effect (default: orrery.budget.yaml of the head and of the base, or else pipelines/budget.yaml)',
+    )
+    .option('--annotations', 'then print each finding as an annotation of GitHub Actions: ::error file=...')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors, broken kernels and broken limits.',
+    )
+    .action((base, head, o) => guarded(async () => (await import('./review.ts')).diff(base, head, o)));
+  addSweepCommands(program);
+}
+
+/** Adds the commands that run many arms. */
+function addSweepCommands(program: Command): void {
+  withCache(withPaths(program.command('sweep')))
+    .description('run an experiment: arms over knobs, places of phases and switches, on many kernels')
+    .argument('<experiment.yaml>', 'a file of the kind experiment')
+    .option(
+      '-o, --output <file>',
+      'results as JSON lines (default: EXPERIMENT.results.jsonl); there, it is gone on with. With --emit: the job',
+    )
+    .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
+    .option('--restart', 'forget the results that are there')
+    .option('-j, --jobs <n>', 'worker threads that run cells at the same time', '1')
+    .option(
+      '--shard <i/n>',
+      'run only this part of the cells, for several machines; `merge` joins the results',
+    )
+    .option('--emit <slurm|k8s|github>', 'run nothing: write the job of a batch engine that runs every shard')
+    .option('--shards <n>', 'with --emit: how many (default: 8)')
+    .option('--command <words>', 'with --emit: how orrery is called there')
+    .option('--image <name>', 'with --emit k8s: image of the containers (default: orrery)')
+    .option('--claim <name>', 'with --emit k8s: claim of the volume with the files (default: orrery)')
+    .option('--format <text|markdown|json>', 'output')
+    .option('--json', 'for scripts: --format json')
+    .action((file, o) => guarded(async () => (await import('./sweep.ts')).sweep(file, o)));
+
+  withPaths(program.command('merge'))
+    .description('join the results of the shards of a sweep, and report on them as if it had been run in one')
+    .argument('<experiment.yaml>', 'the experiment')
+    .argument('<results...>', 'the files that its shards wrote')
+    .option('-o, --output <file>', 'results as JSON lines (default: EXPERIMENT.results.jsonl)')
+    .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
+    .option('--format <text|markdown|json>', 'output')
+    .option('--json', 'for scripts: --format json')
+    .action((file, parts, o) => guarded(async () => (await import('./sweep.ts')).merge(file, parts, o)));
+
+  withMeasure(
+    program
+      .command('evaluate')
+      .description('read arms as JSON lines, answer metrics as JSON lines: for optimizers')
+      .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
+      .option('--metrics <names>', 'exact metrics of kernels, between commas', 'weighted,pressure.R')
+      .option('--per-kernel', 'answer with the values of each kernel too')
+      .option('--json', 'if the command itself fails, say so as JSON'),
+  ).action((o) => guarded(async () => (await import('./evaluate.ts')).evaluate(o)));
+}
