@@ -80,7 +80,7 @@ export function addLabCommands(program: Command): void {
     .option('--annotations', 'then print each finding as an annotation of GitHub Actions: ::error file=...')
     .addHelpText(
       'after',
-      '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors, broken kernels and broken limits.',
+      '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors, broken\nkernels and broken limits.',
     )
     .action((base, head, o) => guarded(async () => (await import('./review.ts')).diff(base, head, o)));
   addSweepCommands(program);
@@ -96,6 +96,11 @@ function addSweepCommands(program: Command): void {
       'results as JSON lines (default: EXPERIMENT.results.jsonl); there, it is gone on with. With --emit: the job',
     )
     .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
+    .option('--csv [file]', 'write the results as a table too (default: EXPERIMENT.csv)')
+    .option(
+      '--html [file]',
+      'write the report as a page too: arms by metrics, effects of factors (default: EXPERIMENT.html)',
+    )
     .option('--restart', 'forget the results that are there')
     .option('-j, --jobs <n>', 'worker threads that run cells at the same time', '1')
     .option(
@@ -117,6 +122,11 @@ function addSweepCommands(program: Command): void {
     .argument('<results...>', 'the files that its shards wrote')
     .option('-o, --output <file>', 'results as JSON lines (default: EXPERIMENT.results.jsonl)')
     .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
+    .option('--csv [file]', 'write the results as a table too (default: EXPERIMENT.csv)')
+    .option(
+      '--html [file]',
+      'write the report as a page too: arms by metrics, effects of factors (default: EXPERIMENT.html)',
+    )
     .option('--format <text|markdown|json>', 'output')
     .option('--json', 'for scripts: --format json')
     .action((file, parts, o) => guarded(async () => (await import('./sweep.ts')).merge(file, parts, o)));

@@ -3,6 +3,8 @@ import { shellWord } from '../ir/quote.ts';
 import { stemOf } from '../lab/files.ts';
 import { recipeOf } from '../lab/recipe.ts';
 import { sweepJson, sweepMarkdown, sweepText } from '../lab/render/sweep.ts';
+import { sweepCsv } from '../lab/render/sweep-csv.ts';
+import { sweepHtml } from '../lab/render/sweep-html.ts';
 import {
   CellRunner,
   type CellWatch,
@@ -32,6 +34,9 @@ import { runWorkers } from './workers.ts';
 interface ReportCommand {
   readonly output?: string;
   readonly best?: string;
+  /** Where the results go as CSV, and the report as a page; true: beside the experiment. */
+  readonly csv?: string | true;
+  readonly html?: string | true;
   readonly format?: string;
   readonly json?: boolean;
 }
@@ -44,7 +49,7 @@ interface SweepCommand extends CacheOptions, ReportCommand, Partial<EmitCommand>
 
 /** Options that say how a sweep is written for a batch engine, and those that say how it is run here. */
 const FOR_EMIT = ['shards', 'command', 'image', 'claim'] as const;
-const FOR_RUN = ['restart', 'shard', 'best', 'format', 'json'] as const;
+const FOR_RUN = ['restart', 'shard', 'best', 'csv', 'html', 'format', 'json'] as const;
 
 const FORMATS = ['text', 'markdown', 'json'];
 
@@ -172,7 +177,21 @@ async function report(
         : sweepText(experiment, r, paint, tableColumns()),
   );
   const note = await writeBest(setup, r, stem, o.best ?? `${stem}.best.yaml`);
-  if (format === 'text') out(`\nresults: ${results}\n${note}`);
+  const files: string[] = [];
+  const also = (
+    what: string,
+    option: string | true | undefined,
+    ending: string,
+    text: () => string,
+  ): void => {
+    if (option === undefined) return;
+    const path = option === true ? `${stem}.${ending}` : option;
+    writeWhole(path, text());
+    files.push(`${what.padEnd(9)}${path}`);
+  };
+  also('table:', o.csv, 'csv', () => sweepCsv(experiment, cells, r));
+  also('page:', o.html, 'html', () => sweepHtml(experiment, r));
+  if (format === 'text') out(['', `results: ${results}`, ...files, note].join('\n'));
 }
 
 async function writeBest(setup: SweepSetup, r: SweepReport, stem: string, path: string): Promise<string> {

@@ -11,6 +11,7 @@ import {
   sorted,
   statusLine,
 } from './ab-words.ts';
+import { page } from './html.ts';
 import { change, number, percent } from './table.ts';
 
 const BAR = 16;
@@ -19,35 +20,22 @@ const HALF = 280;
 /** Relative change at which a bar reaches its full length. */
 const LONGEST = 0.5;
 
-const STYLE = `
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1c; }
-table { border-collapse: collapse; margin: 1rem 0; }
-th, td { text-align: right; padding: .15rem .7rem; border-bottom: 1px solid #ddd; font-variant-numeric: tabular-nums; }
-th:first-child, td:first-child { text-align: left; }
-.status { font-weight: 600; font-size: 1.1rem; } .bad { color: #b3261e; } .good { color: #146c2e; }
-pre { overflow-x: auto; background: #f6f6f6; padding: .7rem; font-size: 13px; }
-svg text { font: 12px system-ui, sans-serif; fill: #1c1c1c; }
-@media (prefers-color-scheme: dark) {
-  body { background: #161616; color: #e6e6e6; } svg text { fill: #e6e6e6; } pre { background: #222; }
-  .bad { color: #ff8a80; } .good { color: #7fd992; }
-}`;
-
 /** An A/B result as one self-contained page: a bar for each kernel, sorted, and its diff. */
 export function abHtml(r: AbResult): string {
   const kernels = sorted(r);
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${html(`${r.arms[0].name} against ${r.arms[1].name}`)}</title><style>${STYLE}</style></head><body>
-<p class="status ${r.equal ? '' : 'bad'}">${html(statusLine(r))}</p>
-<p>A: <code>${html(r.arms[0].name)}</code><br>B: <code>${html(r.arms[1].name)}</code></p>
-<ul>${r.differences
+  const differences = r.differences
     .map(
       (d) => `<li>${html(differenceText(d))}${r.unread.includes(d.name) ? ' (no phase read it)' : ''}</li>`,
     )
-    .join('')}</ul>
-${r.status === 'no effect' ? '' : measured(r, kernels)}
-</body></html>
-`;
+    .join('');
+  return page(
+    `${r.arms[0].name} against ${r.arms[1].name}`,
+    '',
+    `<p class="status ${r.equal ? '' : 'bad'}">${html(statusLine(r))}</p>
+<p>A: <code>${html(r.arms[0].name)}</code><br>B: <code>${html(r.arms[1].name)}</code></p>
+<ul>${differences}</ul>
+${r.status === 'no effect' ? '' : measured(r, kernels)}`,
+  );
 }
 
 function measured(r: AbResult, kernels: readonly KernelPair[]): string {
@@ -64,8 +52,8 @@ function measured(r: AbResult, kernels: readonly KernelPair[]): string {
   );
   const diffs = kernels.flatMap((k) => (k.why === null ? [] : [details(k)]));
   return `<p>${wrong === '' ? `Equal: ${html(equalityWords(r))}.` : ''}</p><ul>${wrong}</ul>
-<table><tr><th>metric</th><th>A</th><th>B</th><th>change</th><th>geometric mean</th><th>helped</th><th>HURT</th><th>unchanged</th></tr>${rows.join('')}</table>
-${noisy.length === 0 ? '' : `<table><tr><th>noisy metric</th><th>A</th><th>B</th><th>change</th><th>95 % interval</th><th>significant</th></tr>${noisy.join('')}</table>`}
+<div class="scroll"><table><tr><th>metric</th><th>A</th><th>B</th><th>change</th><th>geometric mean</th><th>helped</th><th>HURT</th><th>unchanged</th></tr>${rows.join('')}</table></div>
+${noisy.length === 0 ? '' : `<div class="scroll"><table><tr><th>noisy metric</th><th>A</th><th>B</th><th>change</th><th>95 % interval</th><th>significant</th></tr>${noisy.join('')}</table></div>`}
 <h2>${html(r.by.title)}, kernel by kernel</h2>
 ${bars(r, kernels)}
 ${diffs.length === 0 ? '' : `<h2>What differs first</h2>${diffs.join('\n')}`}`;
@@ -87,15 +75,15 @@ function bars(r: AbResult, kernels: readonly KernelPair[]): string {
     const y = i * (BAR + 4) + 5;
     const off = Math.max(-LONGEST, Math.min(LONGEST, movement(r, k) - 1));
     const w = off === 0 ? 1 : Math.max(2, (Math.abs(off) / LONGEST) * (HALF - 70));
-    const fill = off < 0 ? '#2e9e4f' : off > 0 ? '#d0453b' : '#999';
+    const fill = off < 0 ? 'var(--helped)' : off > 0 ? 'var(--hurt)' : 'var(--same)';
     const pair = k.values[r.by.name];
     const label = pair === undefined ? '' : change(...pair);
     const name = `<text x="0" y="${y + 12}"><title>${html(`${k.file}: ${k.kernel}`)}</title>${html(shortened(k.label, 38))}</text>`;
-    const bar = `<rect x="${off < 0 ? middle - w : middle}" y="${y}" width="${w.toFixed(1)}" height="${BAR}" fill="${fill}"><title>${html(pair === undefined ? k.label : `${k.label}: ${number(pair[0])} to ${number(pair[1])}`)}</title></rect>`;
+    const bar = `<rect x="${off < 0 ? middle - w : middle}" y="${y}" width="${w.toFixed(1)}" height="${BAR}" style="fill: ${fill}"><title>${html(pair === undefined ? k.label : `${k.label}: ${number(pair[0])} to ${number(pair[1])}`)}</title></rect>`;
     const text = `<text x="${off < 0 ? middle - w - 4 : middle + w + 4}" y="${y + 12}" text-anchor="${off < 0 ? 'end' : 'start'}">${label}</text>`;
     return k.why === null ? name + bar + text : `<a href="#${anchor(k)}">${name}</a>${bar}${text}`;
   });
-  return `<svg role="img" viewBox="0 0 ${NAME + 2 * HALF} ${height}" width="100%"><line x1="${middle}" y1="0" x2="${middle}" y2="${height}" stroke="#999"/>${lines.join('\n')}</svg>`;
+  return `<svg role="img" viewBox="0 0 ${NAME + 2 * HALF} ${height}" width="100%"><line x1="${middle}" y1="0" x2="${middle}" y2="${height}" stroke="var(--same)"/>${lines.join('\n')}</svg>`;
 }
 
 const anchor = (k: KernelPair): string => `diff-${k.label.replace(/[^\w-]/g, '-')}`;

@@ -11,15 +11,17 @@ const MOST = 12;
 /** A smaller change is shown as none. */
 const SMALL = 5e-6;
 
-const isSame = (r: number): boolean => Math.abs(r - 1) < SMALL;
-const ratioText = (r: number): string => (isSame(r) ? '0' : percent(r));
+/** Is a ratio too close to 1 to be shown as a change? */
+export const isSame = (r: number): boolean => Math.abs(r - 1) < SMALL;
+/** A ratio as a change: `+1.23 %`, or `0`. */
+export const ratioText = (r: number): string => (isSame(r) ? '0' : percent(r));
 
 /**
  * The result in a line.
  *
  * @param text quotes texts, and `code` names, as the medium has it
  */
-function headline(
+export function headline(
   e: Experiment,
   { metrics: [first], scores, best }: SweepReport,
   text: (s: string) => string,
@@ -71,7 +73,7 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint, width = W
 }
 
 /** Arms by the reason for which they are excluded, the most frequent first. */
-function reasons(refused: readonly ArmScore[]): (readonly [string, readonly string[]])[] {
+export function reasons(refused: readonly ArmScore[]): (readonly [string, readonly string[]])[] {
   const by = new Map<string, string[]>();
   for (const s of refused) by.set(s.refused, [...(by.get(s.refused) ?? []), s.name]);
   return [...by].sort((a, b) => b[1].length - a[1].length);
@@ -91,7 +93,7 @@ function scoreTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint, w
 }
 
 /** How the effects follow from the arms, and how far to trust them. */
-function howText({ effectsBy, deviation }: SweepReport): string {
+export function howText({ effectsBy, deviation }: SweepReport): string {
   if (effectsBy === 'base') return 'each level against the base, all else as there';
   if (effectsBy === 'means') return 'means of the arms with each level; the design is balanced';
   return [
@@ -102,11 +104,12 @@ function howText({ effectsBy, deviation }: SweepReport): string {
   ].join('\n');
 }
 
-const sizeText = ({ size }: Effect): string =>
+/** The size of an effect in words. */
+export const sizeText = ({ size }: Effect): string =>
   size === null ? 'unknown' : size < SMALL ? 'none' : percent(1 + size).slice(1);
 
 /** The levels with their ratios, or why those say nothing. */
-function levelsText({ levels, size }: Effect): string {
+export function levelsText({ levels, size }: Effect): string {
   if (size !== null)
     return levels
       .map(
