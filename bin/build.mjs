@@ -1,7 +1,7 @@
 // Builds aside, and puts the result in the place of the last build when it is whole: commands go on working while a build runs, and one
 // that fails leaves the last build as it was.
 import { spawnSync } from 'node:child_process';
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -16,6 +16,20 @@ function run(command, args) {
   if (r.status === 0) return;
   rmSync(next, { recursive: true, force: true });
   process.exit(r.status ?? 1);
+}
+
+/** Does a process with this id run? */
+function runs(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (e) {
+    return e.code === 'EPERM';
+  }
+}
+// What builds that were killed left behind.
+for (const name of readdirSync(root)) {
+  const pid = /^dist\.(?:next|old)-(\d+)$/.exec(name)?.[1];
+  if (pid !== undefined && !runs(Number(pid))) rmSync(join(root, name), { recursive: true, force: true });
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'])

@@ -6,7 +6,7 @@
 const STAYING: ReadonlySet<string> = new Set([
   ...['opt', 'run', 'check', 'cfg', 'trace', 'bisect', 'reduce'],
   ...['plan', 'phases', 'order', 'recipes', 'rules', 'completion', 'help'],
-  ...['measure', 'ab', 'diff', 'sweep', 'merge', 'evaluate'],
+  ...['measure', 'ab', 'diff', 'sweep', 'tune', 'merge', 'evaluate'],
 ]);
 
 /** What the others do. */

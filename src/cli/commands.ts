@@ -423,7 +423,7 @@ program.hook('preAction', (_, command) =>
 const JOBS: Readonly<Record<string, readonly string[]>> = {
   'Optimize a kernel and look at it': ['opt', 'explore', 'trace', 'cfg', 'run'],
   'Plans: phases, orders, recipes, rules': ['phases', 'plan', 'order', 'recipes', 'rules', 'check'],
-  'Measure and compare': ['measure', 'ab', 'sweep', 'merge', 'evaluate'],
+  'Measure and compare': ['measure', 'ab', 'tune', 'sweep', 'merge', 'evaluate'],
   'Review a change': ['diff'],
   'Find what breaks a kernel': ['bisect', 'reduce', 'repro'],
   'In a build': ['ptxas', 'toolkit'],

@@ -6,12 +6,15 @@ const BY =
   'what decides whether a kernel was helped (default: warp-instructions if every kernel has a launch, else weighted)';
 
 /** Adds the options that say what is measured. */
-const withMeasure = (c: Command): Command =>
-  withCache(withPlan(c))
+const withMeasure = (c: Command, mayLeaveOutLaunches = true): Command => {
+  const own = withCache(withPlan(c))
     .option('--ptxas <level>', 'level at which ptxas is asked for registers and code size (default: 3)')
     .option('--no-ptxas', 'do not ask ptxas')
-    .option('--no-launches', 'do not run the launch files beside the kernels')
     .option('--profile <file>', 'weigh blocks by this profile (orrery run --profile-out), not by loops');
+  return mayLeaveOutLaunches
+    ? own.option('--no-launches', 'do not run the launch files beside the kernels')
+    : own;
+};
 
 /** Adds the commands that measure and compare, and the one that reviews. */
 export function addLabCommands(program: Command): void {
@@ -115,6 +118,29 @@ function addSweepCommands(program: Command): void {
     .option('--format <text|markdown|json>', 'output')
     .option('--json', 'for scripts: --format json')
     .action((file, o) => guarded(async () => (await import('./sweep.ts')).sweep(file, o)));
+
+  withMeasure(program.command('tune'), false)
+    .description(
+      'search knobs, recipes, switches and places of phases for a goal, and write what reaches it as a recipe',
+    )
+    .argument('<kernel...>', "PTX files, folders, patterns ('k/**/*.ptx') or launch files")
+    .option(
+      '--goal <goal>',
+      'registers<=64, code<=-10% (against the base), occupancy>=50, or a metric that is to improve: registers, code, executed, cycles, ... (repeatable; the first counts most)',
+      collect,
+    )
+    .option('--only <pattern>', 'kernels with such names count alone, and the recipe is for them')
+    .option('--budget <time>', 'search for so long at most: 90s, 10m, 1h', '2m')
+    .option(
+      '-o, --output <file>',
+      'write the recipe there (default: KERNEL.tuned.yaml, in the current folder)',
+    )
+    .option('--json', 'for scripts')
+    .addHelpText(
+      'after',
+      '\nEvery arm is checked as by `orrery ab`; one that is wrong does not count.\nExit code: 0 where every bound is kept, 2 where one is not, 1 for errors.',
+    )
+    .action((files, o) => guarded(async () => (await import('./tune.ts')).tune(files, o)));
 
   withPaths(program.command('merge'))
     .description('join the results of the shards of a sweep, and report on them as if it had been run in one')

@@ -58,3 +58,12 @@ function inexactness(plan: Plan): string[] {
       : [`knob ${on.join(', ')} lets rules change results: ${[...how].join('; ')}`];
   });
 }
+
+/** Knobs that let rules change results, set or not. */
+export const inexactKnobs = (plan: Plan): ReadonlySet<string> =>
+  new Set(
+    [...plan.rules.values()].flatMap(({ data }) => {
+      const { when = '', rules } = data as unknown as RulesSpec.Rules;
+      return rules.some((r) => r.inexact !== undefined) ? [...when.matchAll(KNOB)].map((m) => m[1]) : [];
+    }),
+  );

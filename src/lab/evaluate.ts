@@ -63,10 +63,11 @@ export class Evaluator {
 
   /**
    * Runs an arm, given as data, over all kernels.
+   * @param plans of another base, if it is not to be that of all arms
    * @throws DiagnosticError if the data are not an arm, or give no plan
    */
-  async evaluate(data: unknown): Promise<Evaluation> {
-    const found = await this.run(data);
+  async evaluate(data: unknown, plans = this.plans): Promise<Evaluation> {
+    const found = await this.run(data, plans);
     const kernels = [...found].map(([key, k]) => {
       const [file] = key.split('\n');
       const values = Object.fromEntries(
@@ -97,14 +98,14 @@ export class Evaluator {
     return geometricMean(pairs) ?? 1;
   }
 
-  private async run(data: unknown): Promise<Map<string, KernelTrial>> {
+  private async run(data: unknown, plans = this.plans): Promise<Map<string, KernelTrial>> {
     const arm = armOfData(data);
     const out = new Map<string, KernelTrial>();
     for (const b of this.benches) {
-      const r = await b.run(arm, this.plans);
+      const r = await b.run(arm, plans);
       if ('illegal' in r)
         // Resolve again, to report all problems.
-        throw new DiagnosticError((await this.plans.tryPlan(arm, b.module.target)).diagnostics);
+        throw new DiagnosticError((await plans.tryPlan(arm, b.module.target)).diagnostics);
       for (const k of r.kernels) out.set(`${b.module.file}\n${k.kernel}`, k);
     }
     return out;

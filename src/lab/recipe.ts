@@ -23,6 +23,19 @@ export interface RecipeFiles {
   readonly same: boolean;
 }
 
+/** What a search adds to the recipe of an arm. */
+export interface HowFound {
+  /** The command that found it: `orrery tune`. */
+  readonly by: string;
+  /** Lines of comment: why it is as it is. */
+  readonly reasons: readonly string[];
+  /** Pattern of the functions that it is for; absent: all. */
+  readonly kernels?: string;
+  readonly measured?: RecipeSpec.Measured;
+}
+
+const BY_SWEEP: HowFound = { by: 'orrery sweep', reasons: [] };
+
 /** Origins of values that belong in a recipe; other values hold without it. */
 const OWN = new Set(['recipe', 'knob-set', 'command-line']);
 
@@ -32,6 +45,7 @@ const OWN = new Set(['recipe', 'knob-set', 'command-line']);
  * @param targets targets for which it was tried
  * @param title one line
  * @param paths future paths of the recipe and the order
+ * @param how what is said of how it was found
  */
 export async function recipeOf(
   arm: Arm,
@@ -39,6 +53,7 @@ export async function recipeOf(
   targets: readonly (string | null)[],
   title: string,
   paths: { readonly recipe: string; readonly order: string },
+  how = BY_SWEEP,
 ): Promise<RecipeFiles> {
   const tried = await Promise.all(targets.map((t) => plans.plan(arm, t)));
   const plan = tried[0];
@@ -58,6 +73,8 @@ export async function recipeOf(
     d.title = title;
     // Measurements of the base do not apply to this recipe.
     delete d.measured;
+    if (how.measured !== undefined) d.measured = how.measured;
+    if (how.kernels !== undefined) d.when = { kernel: how.kernels };
     d.sm = [...new Set(tried.map((p) => p.sm))];
     d.level = plan.level;
     const knobs = valuesOf(plan);
@@ -77,7 +94,7 @@ export async function recipeOf(
         : [`--order ${shellWord(request.order)}`]),
     ...(request.rules ?? []).map((r) => `--rules ${shellWord(r)}`),
   ];
-  const recipe = recipeText(data, title, options, schemaLine('recipe', paths.recipe));
+  const recipe = recipeText(data, title, options, schemaLine('recipe', paths.recipe), how);
   const same = await Promise.all(tried.map((p) => samePlan(p, data, arm, plans)));
   return { recipe, order, options, same: same.every(Boolean) };
 }
@@ -108,9 +125,11 @@ const recipeText = (
   title: string,
   options: readonly string[],
   head: string,
+  how: HowFound,
 ): string =>
   [
-    `${head}# ${visible(title)}. Found by \`orrery sweep\`.`,
+    `${head}# ${visible(title)}. Found by \`${visible(how.by)}\`.`,
+    ...how.reasons.map((r) => `# ${visible(r)}`),
     ...(options.length > 0 ? [`# Run it with ${visible(options.join(' '))}.`] : []),
     stringify(data, { lineWidth: 120 }),
   ].join('\n');

@@ -789,6 +789,10 @@ decoded?: boolean
  */
 ours?: boolean
 /**
+ * True where results may then differ from those of the hardware though every check here holds, so that `orrery tune` leaves it as it is. Default: false.
+ */
+inexact?: boolean
+/**
  * How sources disagree, and what was chosen.
  */
 conflict?: string

@@ -1,0 +1,124 @@
+import { shellWord } from '../../ir/quote.ts';
+import { type Metric, totalOf } from '../metrics.ts';
+import { type Goal, missing, outcomeText } from '../tune/goal.ts';
+import type { Tuned, TunedKernel } from '../tune/tune.ts';
+import { OUTPUT_VERSION } from './json.ts';
+import { change, number, type Paint, plural, stacked, WIDTH, wrapped } from './table.ts';
+
+/** What a search found, and where it was written. */
+export interface TuneReport {
+  readonly goals: readonly Goal[];
+  readonly metrics: readonly Metric[];
+  readonly found: Tuned;
+  /** The kernels as the written recipe makes them; null if there is none. */
+  readonly written: readonly TunedKernel[] | null;
+  readonly recipe: string | null;
+  /** Options that it needs beside itself. */
+  readonly options: readonly string[];
+  readonly seconds: number;
+}
+
+/** The kernels by which a report judges: as the recipe makes them, where there is one. */
+const kernelsOf = (r: TuneReport): readonly TunedKernel[] => r.written ?? r.found.kernels;
+
+/** Are all bounds kept? */
+export const isReached = (r: TuneReport): boolean =>
+  r.goals.every((g) => missing(g, kernelsOf(r)).length === 0);
+
+const ENDED: Readonly<Record<Tuned['ended'], string>> = {
+  enough: 'every goal is reached',
+  'nothing helps': 'no further change helps',
+  time: 'the time was up; --budget gives it more',
+};
+
+/** The sums of a metric over kernels, before and after; null where it is not known. */
+function totals(metric: Metric, kernels: readonly TunedKernel[]): readonly [number, number] | null {
+  const known = kernels.filter(
+    (k) => k.base[metric.name] !== undefined && k.values[metric.name] !== undefined,
+  );
+  if (known.length === 0) return null;
+  const of = (side: 'base' | 'values') =>
+    totalOf(
+      metric,
+      known.map((k) => k[side][metric.name]),
+    );
+  return [of('base'), of('values')];
+}
+
+/** What the search did, in a line. */
+const triedText = ({ found, seconds }: TuneReport): string =>
+  `${plural(found.tried, 'arm')} in ${seconds.toFixed(0)} s by combined elimination, each checked${
+    found.refused > 0 ? ` (${found.refused} of them no plan, or wrong)` : ''
+  }; ${ENDED[found.ended]}`;
+
+/** What a change does: the metrics that are other without it. */
+export function effectText(r: TuneReport, without: readonly TunedKernel[]): string {
+  if (without.length === 0) return 'the others are no plan without it';
+  const parts = r.metrics.flatMap((m) => {
+    const [w, t] = [totals(m, without), totals(m, r.found.kernels)];
+    return w === null || t === null || w[1] === t[1]
+      ? []
+      : [`${m.name} ${number(w[1])} -> ${number(t[1])} (${change(w[1], t[1])})`];
+  });
+  return parts.length === 0 ? 'nothing alone' : parts.join(', ');
+}
+
+/** The report for a terminal. */
+export function tuneText(r: TuneReport, paint: Paint, width = WIDTH): string {
+  const kernels = kernelsOf(r);
+  const out: string[] = [];
+  const line = (label: string, text: string) =>
+    out.push(`${label.padEnd(8)}${wrapped(text, width - 8).join('\n        ')}`);
+  for (const g of r.goals) {
+    const text = `${g.text}${g.name === g.metric.name ? '' : ` (by ${g.metric.name})`}: ${outcomeText(g, kernels)}`;
+    const reached = missing(g, kernels).length === 0;
+    const mark = reached ? paint.good : paint.bad;
+    line(
+      'goal',
+      text.replace(/: (NOT reached|reached)/, (_, w: string) => `: ${mark(w)}`),
+    );
+  }
+  line('kernels', `${kernels.length}, each doing what it did before any phase`);
+  line('tried', triedText(r));
+  const rows = r.metrics.flatMap((m) => {
+    const t = totals(m, kernels);
+    return t === null ? [] : [[m.name, number(t[0]), number(t[1]), change(...t)]];
+  });
+  out.push('', stacked([['metric', 'base', 'tuned', 'change'], ...rows], width));
+  if (r.found.changes.length > 0)
+    out.push('', 'what it changes, and what each change does beside the others');
+  for (const { change: c, without } of r.found.changes) {
+    out.push(`  ${paint.bold(c.name)}`);
+    out.push(...wrapped(effectText(r, without), width - 4).map((l) => `    ${l}`));
+  }
+  out.push('');
+  if (r.recipe === null) out.push('nothing was found that helps, so there is no recipe to write');
+  else {
+    const options = r.options.length === 0 ? '' : ` ${r.options.join(' ')}`;
+    out.push(`recipe: ${r.recipe}; use it: orrery opt --recipe ${shellWord(r.recipe)}${options} ...`);
+  }
+  return out.join('\n');
+}
+
+/** The report for scripts (schemas/output/tune.schema.json). */
+export function tuneJson(r: TuneReport) {
+  const kernels = kernelsOf(r);
+  return {
+    version: OUTPUT_VERSION,
+    kind: 'tune',
+    goals: r.goals.map((g) => ({
+      goal: g.text,
+      metric: g.metric.name,
+      reached: g.bound === null ? null : missing(g, kernels).length === 0,
+    })),
+    reached: isReached(r),
+    ended: r.found.ended,
+    tried: r.found.tried,
+    refused: r.found.refused,
+    arm: r.found.arm.name,
+    changes: r.found.changes.map((c) => ({ change: c.change.name, effect: effectText(r, c.without) })),
+    kernels: kernels.map(({ file, kernel, base, values }) => ({ file, kernel, base, values })),
+    recipe: r.recipe,
+    options: r.options,
+  };
+}

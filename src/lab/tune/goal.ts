@@ -1,0 +1,182 @@
+import { DiagnosticError, fileFault } from '../../ir/diagnostic.ts';
+import { type Metric, metricOf, metricsLike, type Values } from '../metrics.ts';
+import { number } from '../render/table.ts';
+import { geometricMean } from '../statistics.ts';
+
+/** How far a metric may go: a value, or a change against the base in percent. */
+interface Bound {
+  readonly value: number;
+  readonly relative: boolean;
+}
+
+/** What a search is for: a bound that every kernel must keep, or a metric that is to become as good as possible. */
+export interface Goal {
+  /** As it was asked for: `registers<=64`. */
+  readonly text: string;
+  /** The name in it. */
+  readonly name: string;
+  readonly metric: Metric;
+  readonly bound: Bound | null;
+}
+
+/** A kernel under the base and under an arm. */
+export interface KernelValues {
+  readonly kernel: string;
+  readonly base: Values;
+  readonly values: Values;
+}
+
+/** What can be measured. */
+export interface Known {
+  readonly ptxas: boolean;
+  /** Whether a launch runs every kernel. */
+  readonly launched: boolean;
+}
+
+/** Short names of goals, each with the metric that tells it best and the one that stands for it otherwise. */
+const SHORT: Readonly<Record<string, readonly [best: string, otherwise: string]>> = {
+  registers: ['ptxas.registers', 'pressure.R'],
+  code: ['ptxas.code-bytes', 'code-bytes'],
+  executed: ['warp-instructions', 'weighted'],
+  occupancy: ['ptxas.occupancy', 'occupancy'],
+};
+
+const FORMS = 'a goal is registers<=64, code<=-10%, executed, cycles, occupancy>=50, or another metric';
+
+const wrong = (message: string, ...notes: string[]): never => {
+  throw new DiagnosticError([fileFault('', message, notes)]);
+};
+
+const canMeasure = (m: Metric, known: Known): boolean =>
+  m.source === 'ptxas'
+    ? known.ptxas
+    : m.source === 'simulator' || m.name === 'cycles'
+      ? known.launched
+      : true;
+
+/** The metric that a goal names, as far as it can be measured. */
+export function goalMetric(name: string, known: Known): Metric {
+  const short = SHORT[name];
+  if (short !== undefined) {
+    const [best, otherwise] = short.map((n) => metricOf(n)!);
+    return canMeasure(best, known) ? best : otherwise;
+  }
+  const metric = metricOf(name);
+  if (metric === undefined) {
+    const near = [...metricsLike(name)];
+    return wrong(
+      `there is no metric '${name}'`,
+      ...(near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : []),
+      FORMS,
+    );
+  }
+  if (metric.noisy || metric.of === 'module') wrong(`'${name}' is no exact metric of a kernel`, FORMS);
+  if (!canMeasure(metric, known))
+    wrong(
+      `'${name}' cannot be measured`,
+      metric.source === 'ptxas'
+        ? 'it is what ptxas makes: put ptxas on the PATH, or name it in ORRERY_PTXAS'
+        : 'it needs a launch file beside every kernel: `orrery run --help` shows one',
+    );
+  return metric;
+}
+
+/**
+ * Reads a goal: a metric, by its name or one of registers, code, executed and occupancy, and possibly a bound: `<=64`, `>=50`, or in
+ * percent of the base, `<=-10%`.
+ *
+ * @throws DiagnosticError if it is none, or cannot be measured
+ */
+export function goalOf(text: string, known: Known): Goal {
+  const m = /^\s*([A-Za-z][\w.-]*?)\s*(?:(<=|>=|<|>|=)\s*([+-]?\d+(?:\.\d+)?)\s*(%?))?\s*$/.exec(text);
+  if (m === null) return wrong(`'${text}' is no goal`, FORMS);
+  const [, name, sign, value, percent] = m;
+  const metric = goalMetric(name, known);
+  if (sign === undefined) return { text: name, name, metric, bound: null };
+  const right = metric.better === 'less' ? '<=' : '>=';
+  if (sign !== right)
+    wrong(
+      `'${text}' is no goal: ${name} is better the ${metric.better}`,
+      `write ${name}${right}${value}${percent}`,
+    );
+  return {
+    text: `${name}${right}${value}${percent}`,
+    name,
+    metric,
+    bound: { value: Number(value), relative: percent !== '' },
+  };
+}
+
+/** What a kernel may reach at most, or must reach at least. */
+function limitOf({ metric, bound }: Goal & { readonly bound: Bound }, k: KernelValues): number {
+  return bound.relative ? k.base[metric.name] * (1 + bound.value / 100) : bound.value;
+}
+
+/** How far a kernel is from the bound of a goal, as a share of that; 0 where it keeps it. */
+function missOf(goal: Goal, k: KernelValues): number {
+  const v = k.values[goal.metric.name];
+  if (goal.bound === null || v === undefined) return 0;
+  const limit = limitOf({ ...goal, bound: goal.bound }, k);
+  const off = goal.metric.better === 'less' ? v - limit : limit - v;
+  return Math.max(0, off) / Math.max(1, Math.abs(limit));
+}
+
+/** The kernels that do not keep the bound of a goal, the furthest first. */
+export const missing = (goal: Goal, kernels: readonly KernelValues[]): readonly KernelValues[] =>
+  kernels.filter((k) => missOf(goal, k) > 0).sort((a, b) => missOf(goal, b) - missOf(goal, a));
+
+/** By what factor a metric changed over kernels: the geometric mean, or the ratio of the sums where all are zero; below 1 is better. */
+export function costOf(metric: Metric, kernels: readonly KernelValues[]): number {
+  const pairs = kernels.flatMap((k) => {
+    const [a, b] = [k.base[metric.name], k.values[metric.name]];
+    return a === undefined || b === undefined ? [] : [[a, b] as const];
+  });
+  const sum = (i: 0 | 1) => pairs.reduce((s, p) => s + p[i], 0);
+  const ratio = geometricMean(pairs) ?? (1 + sum(1)) / (1 + sum(0));
+  return metric.better === 'less' ? ratio : 1 / ratio;
+}
+
+/** How good an arm is, smaller being better: how far all bounds are missed, then the costs, the most important first. */
+export type Score = readonly number[];
+
+/** Judges kernels by goals; `executed` decides between arms that are equally good by them. */
+export function scoreOf(goals: readonly Goal[], executed: Metric, kernels: readonly KernelValues[]): Score {
+  const missed = goals.reduce((s, g) => s + kernels.reduce((t, k) => t + missOf(g, k), 0), 0);
+  const costs = goals.filter((g) => g.bound === null).map((g) => costOf(g.metric, kernels));
+  return [missed, ...costs, costOf(executed, kernels)];
+}
+
+/** Smaller differences are those of rounding. */
+const SMALL = 1e-9;
+
+/** Is a score better than another? */
+export function isBetter(a: Score, b: Score): boolean {
+  const at = a.findIndex((v, i) => Math.abs(v - b[i]) > SMALL);
+  return at >= 0 && a[at] < b[at];
+}
+
+/** Is a score better than another by the goals themselves? What is executed only decides between equals. */
+export const helps = (a: Score, b: Score): boolean => isBetter(a.slice(0, -1), b.slice(0, -1));
+
+/** Are all bounds kept, and is there nothing else to reach? */
+export const isEnough = (goals: readonly Goal[], score: Score): boolean =>
+  score[0] === 0 && goals.every((g) => g.bound !== null);
+
+/** What came of a goal, in words. */
+export function outcomeText(goal: Goal, kernels: readonly KernelValues[]): string {
+  if (goal.bound === null) {
+    const cost = costOf(goal.metric, kernels);
+    const ratio = goal.metric.better === 'less' ? cost : 1 / cost;
+    const off = 100 * (ratio - 1);
+    return Math.abs(off) < 0.005 ? 'unchanged' : `${off > 0 ? '+' : ''}${off.toFixed(2)} % (geometric mean)`;
+  }
+  const out = missing(goal, kernels);
+  if (out.length === 0) return 'reached';
+  const shown = out
+    .slice(0, 3)
+    .map(
+      (k) =>
+        `${k.kernel} has ${number(k.values[goal.metric.name])} (${number(k.base[goal.metric.name])} before)`,
+    );
+  return `NOT reached by ${out.length} of ${kernels.length}: ${shown.join(', ')}${out.length > 3 ? ', ...' : ''}`;
+}

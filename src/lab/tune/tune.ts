@@ -1,0 +1,164 @@
+import { DiagnosticError } from '../../ir/diagnostic.ts';
+import { covers } from '../../spec/glob.ts';
+import type { Specs } from '../../spec/specs.ts';
+import { type Arm, armText } from '../arms.ts';
+import type { DiskCache } from '../disk-cache.ts';
+import { Evaluator } from '../evaluate.ts';
+import { type Module, noKernel } from '../kernels.ts';
+import type { MeasureOptions } from '../measure.ts';
+import type { Metric, Values } from '../metrics.ts';
+import type { Plans } from '../plans.ts';
+import { armOf, type Change, Changes } from './changes.ts';
+import { type Goal, isEnough, type KernelValues, scoreOf } from './goal.ts';
+import { type Found, search } from './search.ts';
+
+/** What is tuned, for what, and how long. */
+export interface TuneRequest {
+  readonly modules: readonly Module[];
+  readonly plans: Plans;
+  readonly specs: Specs;
+  readonly measure: MeasureOptions;
+  readonly goals: readonly Goal[];
+  /** Decides between arms that are equally good by the goals. */
+  readonly executed: Metric;
+  /** Everything that is reported. */
+  readonly metrics: readonly Metric[];
+  /** Pattern of the kernels that count. */
+  readonly only: string;
+  /** Recipes of the base, which stay. */
+  readonly recipes: readonly string[];
+  /** Whether phases are moved too. */
+  readonly positions: boolean;
+  readonly disk?: DiskCache;
+  /** Whether the time is up. */
+  readonly late: () => boolean;
+  readonly tell?: (tried: number, arm: string) => void;
+}
+
+/** A kernel under the base and the best arm. */
+export interface TunedKernel extends KernelValues {
+  readonly file: string;
+}
+
+/** What was found. */
+export interface Tuned {
+  readonly arm: Arm;
+  readonly ended: Found<Change>['ended'];
+  /** Arms that were measured, and those of them that are no plan or change what a kernel does. */
+  readonly tried: number;
+  readonly refused: number;
+  readonly kernels: readonly TunedKernel[];
+  /** Each change of the arm, with the kernels as they are without it. */
+  readonly changes: readonly { readonly change: Change; readonly without: readonly TunedKernel[] }[];
+}
+
+/** Measures arms, each once. */
+export class Judge {
+  private readonly evaluator: Evaluator;
+  private readonly only: string;
+  private base: readonly TunedKernel[] = [];
+  private readonly known = new Map<string, readonly TunedKernel[] | null>();
+  refused = 0;
+
+  private constructor(evaluator: Evaluator, only: string) {
+    this.evaluator = evaluator;
+    this.only = only;
+  }
+
+  /** @throws DiagnosticError if the base is no plan, makes a kernel wrong, or no kernel counts */
+  static async start(r: TuneRequest): Promise<Judge> {
+    const evaluator = await Evaluator.start(r.modules, r.plans, r.measure, r.metrics, r.disk);
+    const judge = new Judge(evaluator, r.only);
+    const base = (await judge.of({ name: 'base' })) ?? [];
+    if (base.length === 0) throw noKernel();
+    judge.base = base;
+    judge.known.clear();
+    return judge;
+  }
+
+  get tried(): number {
+    return this.known.size;
+  }
+
+  /** The kernels that count under an arm; null if it is no plan, or a kernel does something else. */
+  async of(arm: Arm): Promise<readonly TunedKernel[] | null> {
+    const key = armText(arm);
+    let made = this.known.get(key);
+    if (made === undefined) {
+      made = await this.measured(key);
+      this.known.set(key, made);
+      if (made === null) this.refused++;
+    }
+    return made;
+  }
+
+  /** The same under plans of another base, measured anew. */
+  under(plans: Plans, arm: Arm): Promise<readonly TunedKernel[] | null> {
+    return this.measured(armText(arm), plans);
+  }
+
+  private async measured(arm: string, plans?: Plans): Promise<readonly TunedKernel[] | null> {
+    try {
+      const r = await this.evaluator.evaluate(arm, plans);
+      if (!r.ok) return null;
+      const base = new Map<string, Values>(this.base.map((k) => [`${k.file}\n${k.kernel}`, k.base]));
+      return r.kernels
+        .filter((k) => covers(this.only, k.kernel))
+        .map(({ file, kernel, values }) => ({
+          file,
+          kernel,
+          values,
+          base: base.get(`${file}\n${kernel}`) ?? values,
+        }));
+    } catch (e) {
+      // An arm that is no plan; the base is known to be one.
+      if (!(e instanceof DiagnosticError) || arm === 'base') throw e;
+      return null;
+    }
+  }
+}
+
+/** Searches for the plan that reaches goals; every arm is checked as `orrery ab` checks it. */
+export async function tune(r: TuneRequest, judge: Judge): Promise<Tuned> {
+  const offers = new Changes(r.modules, r.plans, r.specs);
+  const armFor = (changes: readonly Change[]): Arm =>
+    changes.length === 0 ? { name: 'base' } : armOf(changes, r.recipes);
+  const measure = async (changes: readonly Change[]): Promise<readonly TunedKernel[] | null> => {
+    const arm = armFor(changes);
+    const made = await judge.of(arm);
+    r.tell?.(judge.tried, arm.name);
+    return made;
+  };
+  const score = (kernels: readonly TunedKernel[]) => scoreOf(r.goals, r.executed, kernels);
+  const base = (await measure([]))!;
+  const found = await search<Change>({
+    start: score(base),
+    stages: r.positions ? 2 : 1,
+    offers: async (chosen, stage) => {
+      const taken = new Set(chosen.map((c) => c.subject));
+      const all = await offers.of(armFor(chosen), stage > 0);
+      return all.filter((c) => !taken.has(c.subject));
+    },
+    judge: async (changes) => {
+      if (new Set(changes.map((c) => c.subject)).size < changes.length) return null;
+      const made = await measure(changes);
+      return made === null ? null : score(made);
+    },
+    enough: (s) => isEnough(r.goals, s),
+    late: r.late,
+  });
+  const changes = [];
+  for (const change of found.chosen) {
+    const without = await measure(found.chosen.filter((c) => c !== change));
+    // A change that the others cannot do without has no figure of its own.
+    changes.push({ change, without: without ?? [] });
+  }
+  return {
+    arm: armFor(found.chosen),
+    ended: found.ended,
+    tried: judge.tried,
+    refused: judge.refused,
+    kernels: (await measure(found.chosen))!,
+    changes,
+  };
+}
