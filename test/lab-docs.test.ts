@@ -97,7 +97,7 @@ describe('the page of the lab', () => {
     const tight = sh(`${steps.split('\n')[2].replace(/^npx orrery/, orrery)} --budget tight.yaml`);
     expect(tight.status).toBe(1);
     expect(tight.stdout).toMatch(
-      /^limit instructions at most 10 for mandelbrot: mandelbrot \d+ -> \d+ \(.*\)\n {2}tight.yaml:3$/m,
+      /^broken: limit instructions at most 10 for mandelbrot\n {2}mandelbrot \(sm_90 -O3\) \d+ -> \d+ \(.*\)\n {2}tight.yaml:3$/m,
     );
   });
 

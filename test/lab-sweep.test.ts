@@ -396,6 +396,30 @@ describe('orrery sweep', () => {
     expect(check.errors ?? []).toEqual([]);
   });
 
+  it('the table has the numbers from which the report was made, and the page its arms', () => {
+    const [csv, html] = [join(dir, 'r.csv'), join(dir, 'r.html')];
+    const r = orrery([...args, '--csv', csv, '--html', html, '--json']);
+    expect([r.code, r.err]).toEqual([0, '']);
+    const { arms } = JSON.parse(r.out) as { arms: { name: string; ratio: Record<string, number> }[] };
+    const [head, ...rows] = readFileSync(csv, 'utf8')
+      .trimEnd()
+      .split('\r\n')
+      .map((l) => [...l.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)].map((m) => m[1].replace(/^"|"$/g, '')));
+    const at = (row: readonly string[], column: string) => row[head.indexOf(column)];
+    const of = (arm: number) => rows.filter((row) => at(row, 'arm') === String(arm));
+    for (const [i, { name, ratio }] of arms.entries()) {
+      expect(of(i).map((row) => at(row, 'name'))).toEqual(of(0).map(() => name));
+      const logs = of(i).map((row, k) =>
+        Math.log(Number(at(row, 'warp-instructions')) / Number(at(of(0)[k], 'warp-instructions'))),
+      );
+      const mean = Math.exp(logs.reduce((s, x) => s + x, 0) / logs.length);
+      expect(mean).toBeCloseTo(ratio['warp-instructions'], 9);
+    }
+    const page = readFileSync(html, 'utf8');
+    for (const { name } of arms) expect(page).toContain(name);
+    expect(page).not.toMatch(/<(script|link)|src=|url\(/);
+  });
+
   // The same arms, on less to measure.
   const light = join(dir, 'light.experiment.yaml');
   const lightResults = join(dir, 'light.jsonl');
