@@ -12,11 +12,15 @@ import {
 } from 'node:fs';
 import { get } from 'node:http';
 import { join, relative } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { beyondFolder } from '../src/cli/beyond-folder.ts';
+import { check } from '../src/cli/check.ts';
 import { serve } from '../src/cli/explore-server.ts';
 import { PAGE_POLICY, WORKER_POLICY } from '../src/cli/page.ts';
+import { type ReproOptions, repro } from '../src/cli/repro.ts';
+import { runServer } from '../src/cli/server.ts';
+import { captured } from '../src/cli/ui.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { markdownCode, markdownText } from '../src/ir/quote.ts';
 import { faultAnnotations } from '../src/review/annotations.ts';
@@ -63,16 +67,24 @@ const SOURCES = ['src', 'bin']
 const having = (pattern: RegExp): string[] =>
   SOURCES.filter((f) => pattern.test(readFileSync(join(ROOT, f), 'utf8'))).sort();
 
-/** `orrery check`, which the suite's server may run. */
-const checked = (names: readonly string[]) => orrery(['check', ...names], { ...WARM, ORRERY_SERVER: '' });
+/** What `orrery check` prints of files in `inner`. */
+const checked = (names: readonly string[]) =>
+  captured(() =>
+    check(
+      names.map((n) => join(inner, n)),
+      {},
+    ),
+  );
 
-function orrery(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const r = spawnSync(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args], {
-    cwd: inner,
-    encoding: 'utf8',
-    env: { ...process.env, NO_COLOR: '1', ORRERY_SERVER: 'off', ...env },
-  });
-  return { code: r.status, out: r.stdout, err: r.stderr };
+/** `orrery repro`, whose command is a process of its own. */
+async function reproduced(file: string, o: ReproOptions = {}) {
+  const script = process.argv[1];
+  process.argv[1] = join(ROOT, 'bin', 'orrery.js');
+  try {
+    return await captured(() => repro(file, o));
+  } finally {
+    process.argv[1] = script;
+  }
 }
 
 /**
@@ -124,6 +136,7 @@ describe('programs', () => {
     () => {
       // Whoever adds a file here adds to the sentence too.
       const starts: Readonly<Record<string, string>> = {
+        'bin/build.mjs': 'npm',
         'bin/ensure.mjs': 'npm',
         'src/cli/explore.ts': 'a browser',
         'src/cli/judges.ts': '--command',
@@ -219,11 +232,11 @@ describe('files', () => {
       expect([name, await launchOf(name)]).toEqual([name, expect.stringContaining('nor in the project')]);
   });
 
-  says('No line of a file that may not be named is printed.', () => {
+  says('No line of a file that may not be named is printed.', async () => {
     put('s.yaml', `kind: launch\nmodule: ${secret}\nkernel: k\ngrid: [1]\nblock: [1]\nparams: []\n`);
     symlinkSync(secret, join(inner, 'planted.yaml'));
     symlinkSync(secret, join(inner, 'planted.ptx'));
-    const r = checked(['s.yaml', 'planted.yaml', 'planted.ptx']);
+    const r = await checked(['s.yaml', 'planted.yaml', 'planted.ptx']);
     expect([r.code, r.out + r.err]).toEqual([1, expect.stringContaining('planted.ptx')]);
     expect(r.out + r.err).not.toMatch(/\b(?:top|secret:|text)\b/);
   });
@@ -291,7 +304,7 @@ describe('files', () => {
 describe('reproducers', () => {
   says(
     '`orrery repro FILE` runs in a new folder, which is removed afterwards, and cannot place files outside of it.',
-    () => {
+    async () => {
       const temporary = join(folder.path, 'temporary');
       mkdirSync(temporary);
       const before = readdirSync(inner);
@@ -299,30 +312,30 @@ describe('reproducers', () => {
         'r.json',
         reproducer(['opt', '../k.ptx', '-o', '../../out.ptx'], { '../k.ptx': KERNEL }),
       );
-      const r = orrery(['repro', file], { TMPDIR: temporary });
+      vi.stubEnv('TMPDIR', temporary);
+      const r = await reproduced(file);
       expect([r.code, r.out]).toEqual([2, expect.stringContaining('the command ends with exit code 0')]);
       expect(readdirSync(inner)).toEqual(before);
       expect(readdirSync(temporary)).toEqual([]);
-      const planted = orrery(['repro', folder.write('p.json', reproducer(['phases'], { '/tmp/x': '' }))], {
-        TMPDIR: temporary,
-      });
+      const planted = await reproduced(folder.write('p.json', reproducer(['phases'], { '/tmp/x': '' })));
+      vi.unstubAllEnvs();
       expect([planted.code, planted.err]).toEqual([1, expect.stringContaining('outside of its folder')]);
     },
   );
 
   says(
     'A reproducer that would start a program, or names a file outside of its folder, is shown and refused; `--allow-commands` runs it.',
-    () => {
+    async () => {
       const marker = join(folder.path, 'marker');
       const command = ['bisect', 'k.ptx', '--command', `touch ${marker}; false`];
       const file = folder.write('c.json', reproducer(command, { 'k.ptx': KERNEL }));
-      const refused = orrery(['repro', file]);
+      const refused = await reproduced(file);
       expect([refused.code, refused.err]).toEqual([
         1,
         expect.stringContaining(`it runs: orrery bisect k.ptx`),
       ]);
       expect(existsSync(marker)).toBe(false);
-      orrery(['repro', file, '--allow-commands']);
+      await reproduced(file, { allowCommands: true });
       expect(existsSync(marker)).toBe(true);
       for (const words of [
         ['opt', 'k.ptx', '-o', '/x'],
@@ -348,13 +361,13 @@ describe('reproducers', () => {
     },
   );
 
-  says('`orrery repro FILE --keep FOLDER` runs nothing.', () => {
+  says('`orrery repro FILE --keep FOLDER` runs nothing.', async () => {
     const marker = join(folder.path, 'kept-marker');
     const file = folder.write(
       'k.json',
       reproducer(['bisect', 'k.ptx', '--command', `touch ${marker}`], { 'k.ptx': KERNEL }),
     );
-    const r = orrery(['repro', file, '--keep', 'kept']);
+    const r = await reproduced(file, { keep: join(inner, 'kept') });
     expect([r.code, r.out]).toEqual([0, expect.stringContaining('read it before you run it')]);
     expect(existsSync(marker)).toBe(false);
   });
@@ -367,13 +380,13 @@ describe('text', () => {
 
   says(
     'Text of a file never acts on a terminal: control characters, marks of direction and escape sequences are shown as escapes.',
-    () => {
+    async () => {
       put('hostile.yaml', `kind: ${JSON.stringify(HOSTILE)}\n`);
       put('hostile.ptx', KERNEL.replace('ret;', `${HOSTILE.replace(/\n/g, ' ')}: ret;`));
       put('hostile-order.yaml', `kind: order\nextends: ${JSON.stringify(HOSTILE)}\nedits: []\n`);
       const name = 'a\u001b[31m\n::error::b.ptx';
       put(name, 'nonsense');
-      const r = checked(['hostile.yaml', 'hostile.ptx', 'hostile-order.yaml', name]);
+      const r = await checked(['hostile.yaml', 'hostile.ptx', 'hostile-order.yaml', name]);
       expect(r.code).toBe(1);
       expect(r.out + r.err).toContain('\\u001b[31m');
       expect(acting(r.out + r.err, true)).toEqual([]);
@@ -449,12 +462,14 @@ describe('network', () => {
     },
   );
 
-  says('The server listens on sockets in a folder that only its user may enter.', () => {
+  says('The server listens on sockets in a folder that only its user may enter.', async () => {
     const run = join(folder.path, 'run');
     const own = join(run, `orrery-${process.getuid?.() ?? 0}`);
     mkdirSync(own, { recursive: true });
     chmodSync(own, 0o777);
-    const r = orrery(['server', 'run'], { XDG_RUNTIME_DIR: run, ORRERY_SERVER: '' });
+    vi.stubEnv('XDG_RUNTIME_DIR', run);
+    const r = await captured(() => runServer({}));
+    vi.unstubAllEnvs();
     expect([r.code, r.err]).toEqual([1, expect.stringContaining('is not yours alone')]);
     expect(readdirSync(own)).toEqual([]);
   });
