@@ -645,7 +645,7 @@ it('the command line says what it cannot take, and what has no effect', () => {
   const idle = orrery('--set', `WHEN=SH=${hash};UnrollFullInstLimit=5`);
   expect([idle.status, idle.stderr]).toEqual([
     0,
-    expect.stringContaining(`no function has the hash ${hash}`),
+    expect.stringContaining(`no function matches hash ${hash}`),
   ]);
   const program = lowered(kernelText('divmod'));
   const there = orrery('--set', `WHEN=SH=${functionHash(program.functions[0])};UnrollFullInstLimit=5`);
