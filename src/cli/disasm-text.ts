@@ -12,7 +12,7 @@ import type { Listed, ListedFunction } from '../machine/listing.ts';
 import { instructionText } from '../machine/text.ts';
 import { vendorText } from '../machine/vendor.ts';
 import { wordText } from '../machine/word.ts';
-import { table } from './ui.ts';
+import { table } from './table.ts';
 
 /*
  * What `orrery disasm` prints.

@@ -50,8 +50,7 @@ for (const { file, text, kind, data } of files) {
 const machine = read(machineFiles());
 if (faults > 0) process.exit(1);
 const keyed = { schemas: schemasHash(), schemasStamp: schemasStamp() };
-const write = (name: string, out: BuiltSpecs): void =>
-  writeFileSync(join(DIST, name), JSON.stringify(out));
+const write = (name: string, out: BuiltSpecs): void => writeFileSync(join(DIST, name), JSON.stringify(out));
 write('specs.json', { ...keyed, specs, files: stamps });
 write('machine.json', {
   ...keyed,
