@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { host } from '../src/engine/pipeline.ts';
 import { rulesOfGroup } from '../src/rules/group.ts';
 import { loadShipped, makePlan } from '../src/spec/node.ts';
+import { writeChecked } from '../src/spec/node-cache.ts';
 import { checkFile } from '../src/spec/node-check.ts';
 
 /* A rule that is known to be wrong runs nowhere without being forced: by no command, no arm, no recipe and not through the library. */
@@ -98,15 +99,15 @@ describe('what values refute', () => {
 
 const SAID = { counterexample: '', why: '' };
 
+/** Stores verdicts as a command does. */
+const keep = (text: string): void =>
+  writeChecked(join(dir, 'cache', 'orrery', 'verdicts.json'), 'verdicts', text);
+
 /** Stores that a solver has refuted the rule of a file. */
 async function refute(file: string, verdict = 'refuted'): Promise<void> {
   const { plan } = await makePlan({ ...request, rules: [join(dir, file)] }, host, specs);
   const found = rulesOfGroup(plan!.rules.get(file.replace('.yaml', ''))!, plan!.isa);
-  mkdirSync(join(dir, 'cache', 'orrery'), { recursive: true });
-  writeFileSync(
-    join(dir, 'cache', 'orrery', 'verdicts.json'),
-    JSON.stringify(Object.fromEntries(found.map((r) => [r.hash, { ...SAID, verdict }]))),
-  );
+  keep(JSON.stringify(Object.fromEntries(found.map((r) => [r.hash, { ...SAID, verdict }]))));
 }
 
 describe('what a solver has refuted', () => {
@@ -132,7 +133,7 @@ describe('what a solver could not decide', () => {
   it.each(['null', '[', '7', '{ "a": null, "b": "refuted" }'])(
     'a file of verdicts that says %s says nothing',
     (text) => {
-      writeFileSync(join(dir, 'cache', 'orrery', 'verdicts.json'), text);
+      keep(text);
       const r = orrery(['check', judged]);
       expect([r.status, r.stderr]).toEqual([0, '']);
     },

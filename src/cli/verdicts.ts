@@ -43,7 +43,10 @@ const MOST_KEPT = 10_000;
 /** Verdicts of rules that do not ship; none where they cannot be read: they can be asked for again. */
 export function readForeign(): Readonly<Record<string, Kept>> {
   try {
-    return JSON.parse(readChecked(foreignFile(), ABOUT) ?? '{}') as Record<string, Kept>;
+    const kept: unknown = JSON.parse(readChecked(foreignFile(), ABOUT) ?? '{}');
+    if (typeof kept !== 'object' || kept === null || Array.isArray(kept)) return {};
+    const verdicts = Object.entries(kept).filter(([, v]) => typeof v?.verdict === 'string');
+    return Object.fromEntries(verdicts) as Record<string, Kept>;
   } catch {
     return {};
   }
