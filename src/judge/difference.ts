@@ -123,8 +123,12 @@ export function lastStores(a: Logs, b: Logs): Difference[] {
 export const storeAlike = (a: Logs, b: Logs): boolean =>
   a.every((log, t) => log.every((x, i) => i >= b[t].length || x === b[t][i]));
 
-/** Stores of a thread to one address that may be missing: a loop that takes other steps leaves out more. */
+/**
+ * Stores of a thread to one address that may be missing, and for each that is there: a loop whose rounds are unrolled leaves out all but the
+ * last one of each.
+ */
 const MOST_MISSING = 4;
+const MISSING_EACH = 7;
 
 /**
  * Does each thread store to each address what it stores in a longer run, but for a few values? An optimizer leaves out stores that
@@ -136,7 +140,9 @@ export const storeLess = (some: Logs, all: Logs): boolean =>
     return [...byAddress(log)].every(([address, values]) => {
       let at = 0;
       const last = (theirs.get(address) ?? []).findIndex((v) => v === values[at] && ++at === values.length);
-      return last >= 0 && last + 1 - values.length <= MOST_MISSING;
+      // Of what comes after the end of a log nobody knows.
+      if (last < 0 && all[t].length >= LOG) return true;
+      return last >= 0 && last + 1 - values.length <= Math.max(MOST_MISSING, MISSING_EACH * values.length);
     });
   });
 

@@ -179,13 +179,12 @@ export class Trial {
     const cut = a.status === 'budget' || b.status === 'budget';
     let budget = world.budget;
     if (found.length > 0 && cut && found[0].kind !== 'does not end' && found[0].certain !== true) {
-      const longer = this.longer(world, a, b);
-      if (longer === null) {
-        if (a.status === 'budget' && storeLess(b.logs, a.logs)) found = [];
-      } else {
-        [x, y, found] = longer;
+      const longer = this.longer(world);
+      if (longer === null) return found;
+      if (longer.found !== null) {
+        [x, y, found] = [longer.x, longer.y!, longer.found];
         budget *= FURTHER;
-      }
+      } else if (a.status === 'budget' && storeLess(b.logs, longer.x.logs)) found = [];
     }
     found = this.defined(first, x, y, found, { changing, ...(budget === world.budget ? {} : { budget }) });
     if (found.length > 0) return found;
@@ -199,15 +198,15 @@ export class Trial {
     return wrong === null ? [] : [{ kind: 'order differs', text: wrong.text, ins: wrong.ins }];
   }
 
-  /** The same with a larger budget; null if that is not enough either. */
-  private longer(world: World, _a: Run, _b: Run): [Run, Run, Difference[]] | null {
+  /** The same with a larger budget; `found` is null if that is not enough either. */
+  private longer(world: World): { x: Run; y: Run | null; found: Difference[] | null } | null {
     const { first } = this.judge.first(world);
     if (first === null) return null;
     const budget = world.budget * FURTHER;
     const x = this.run(this.judge.subject, first, { budget });
+    if (x.status === 'budget') return { x, y: null, found: null };
     const y = this.run(this.after, first, { budget });
-    if (x.status === 'budget' || y.status === 'budget') return null;
-    return [x, y, differencesOf(x, y, budget)];
+    return y.status === 'budget' ? { x, y, found: null } : { x, y, found: differencesOf(x, y, budget) };
   }
 
   // ------------------------------------------------------------------ several threads
