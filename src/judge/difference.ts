@@ -124,8 +124,8 @@ export const storeAlike = (a: Logs, b: Logs): boolean =>
   a.every((log, t) => log.every((x, i) => i >= b[t].length || x === b[t][i]));
 
 /**
- * Stores of a thread to one address that may be missing, and for each that is there: a loop whose rounds are unrolled leaves out all but the
- * last one of each.
+ * Stores of a thread to one address that may be missing; and where the program has fewer stores than before, for each that is there: a loop
+ * whose rounds are unrolled leaves out all but the last one of each.
  */
 const MOST_MISSING = 4;
 const MISSING_EACH = 7;
@@ -134,7 +134,7 @@ const MISSING_EACH = 7;
  * Does each thread store to each address what it stores in a longer run, but for a few values? An optimizer leaves out stores that
  * others overwrite.
  */
-export const storeLess = (some: Logs, all: Logs): boolean =>
+export const storeLess = (some: Logs, all: Logs, fewerStores: boolean): boolean =>
   some.every((log, t) => {
     const theirs = byAddress(all[t]);
     return [...byAddress(log)].every(([address, values]) => {
@@ -142,7 +142,10 @@ export const storeLess = (some: Logs, all: Logs): boolean =>
       const last = (theirs.get(address) ?? []).findIndex((v) => v === values[at] && ++at === values.length);
       // Of what comes after the end of a log nobody knows.
       if (last < 0 && all[t].length >= LOG) return true;
-      return last >= 0 && last + 1 - values.length <= Math.max(MOST_MISSING, MISSING_EACH * values.length);
+      return (
+        last >= 0 &&
+        last + 1 - values.length <= Math.max(MOST_MISSING, fewerStores ? MISSING_EACH * values.length : 0)
+      );
     });
   });
 

@@ -64,6 +64,7 @@ export class Trial {
   private readonly after: Subject;
   private readonly uniform: boolean;
   private readonly asks: boolean;
+  private readonly fewerStores: boolean;
   private readonly seen = new Map<Code, Uint8Array>();
   private partial = false;
   private raced = false;
@@ -76,6 +77,7 @@ export class Trial {
     this.after = after;
     this.uniform = hasUniformRegisters(after.program);
     this.asks = asksForLanes(judge.subject.program);
+    this.fewerStores = storesIn(after.program) < storesIn(judge.subject.program);
   }
 
   judgement(left: boolean): Judgement {
@@ -184,7 +186,7 @@ export class Trial {
       if (longer.found !== null) {
         [x, y, found] = [longer.x, longer.y!, longer.found];
         budget *= FURTHER;
-      } else if (a.status === 'budget' && storeLess(b.logs, longer.x.logs)) found = [];
+      } else if (a.status === 'budget' && storeLess(b.logs, longer.x.logs, this.fewerStores)) found = [];
     }
     found = this.defined(first, x, y, found, { changing, ...(budget === world.budget ? {} : { budget }) });
     if (found.length > 0) return found;
@@ -237,7 +239,7 @@ export class Trial {
         const y = this.run(this.after, first, { budget: budget * FURTHER });
         complete = x.status !== 'budget' && y.status !== 'budget';
         if (complete) found = differencesOf(x, y, budget * FURTHER);
-        else if (x.status === 'budget' && storeLess(b.logs, x.logs)) found = [];
+        else if (x.status === 'budget' && storeLess(b.logs, x.logs, this.fewerStores)) found = [];
       }
       this.partial ||= !complete && world.usual;
       const races = (how: RunOptions): boolean => {
@@ -329,6 +331,13 @@ const FURTHER = 16;
 
 const some = (p: Program, test: (x: Instr) => boolean): boolean =>
   p.functions.some((f) => f.blocks.some((b) => b.ins.some(test)));
+
+/** Instructions that store. */
+const storesIn = (p: Program): number =>
+  p.functions.reduce(
+    (n, f) => n + f.blocks.reduce((k, b) => k + b.ins.filter((x) => x.op.primitive === 'store').length, 0),
+    0,
+  );
 
 /** Does a kernel ask which lanes are with it? One after the other they get another answer, which is no race. */
 const asksForLanes = (p: Program): boolean => some(p, (x) => x.op.primitive === 'activemask');
