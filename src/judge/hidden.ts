@@ -2,6 +2,7 @@ import { hasMod } from '../ir/opcode.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { Seen } from '../sim/watch.ts';
+import { SHARED_PLACES } from './accesses.ts';
 import type { Difference } from './difference.ts';
 import { type Run, VARIABLES } from './run.ts';
 
@@ -11,7 +12,7 @@ import { type Run, VARIABLES } from './run.ts';
 export function newRace(a: Run, b: Run): Difference | null {
   const [x, y] = [a.watcher.races, b.watcher.races];
   if (x === null || y === null || x.isPartial || y.isPartial) return null;
-  const shared = (word: number): boolean => word >= 2 ** 46;
+  const shared = (word: number): boolean => word * 4 >= SHARED_PLACES;
   const raced = new Set([...x.words.keys()].map(shared));
   for (const [word, how] of y.words) {
     if (raced.has(shared(word))) continue;

@@ -8,8 +8,8 @@ import type { Contents } from '../sim/open-memory.ts';
 import { holdsFloats, pageOf } from '../sim/open-memory.ts';
 import type { AsyncCopy, Barrier, Frame, Warp } from '../sim/state.ts';
 import { Seen, type Watch } from '../sim/watch.ts';
+import { OrderLog, SHARED_PLACES, shapeOf } from './accesses.ts';
 import { isStrongAccess, semOf } from './features.ts';
-import { OrderLog, SHARED_PLACES, shapeOf } from './order.ts';
 import { Races } from './races.ts';
 import { isOneThread, type World } from './world.ts';
 
