@@ -623,6 +623,8 @@ describe('pull requests', () => {
 });
 
 it('each item of SECURITY.md has a test here, and nothing else is tested as one', () => {
-  const items = [...page.matchAll(/^- (.*)$/gm)].map((m) => m[1]).filter((s) => !/^(?:uses|run):/.test(s));
+  const items = [...page.matchAll(/^- (.*(?:\n {2}\S.*)*)$/gm)]
+    .map((m) => m[1].replace(/\n +/g, ' '))
+    .filter((s) => !/^(?:uses|run):/.test(s));
   expect([...tested].sort()).toEqual(items.sort());
 });

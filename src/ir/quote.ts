@@ -95,7 +95,8 @@ export const annotationProperty = (text: string): string =>
   annotationText(visible(text)).replaceAll(':', '%3A').replaceAll(',', '%2C');
 
 /**
- * A text as one word of a POSIX shell (POSIX.1-2017, Shell Command Language, 2.2), of bash and zsh where it holds characters that act. A tilde stays as it is only where no shell puts a home folder: behind a letter or digit.
+ * A text as one word of a POSIX shell (POSIX.1-2017, Shell Command Language, 2.2), of bash and zsh where it holds characters that act. A
+ * tilde stays as it is only where no shell puts a home folder: behind a letter or digit.
  */
 export function shellWord(word: string): string {
   if (/^(?:[\w./:=@%+,-]|(?<=\w)~)+$/.test(word)) return word;

@@ -28,7 +28,9 @@ const LIMITS: readonly bigint[] = [
   (1n << 64n) - 1n,
 ];
 
-/** Both zeros, infinities, NaNs with payloads (one signalling), subnormals, largest and smallest normal numbers, halves between integers. */
+/**
+ * Both zeros, infinities, NaNs with payloads (one signalling), subnormals, largest and smallest normal numbers, halves between integers.
+ */
 const SINGLES: readonly number[] = [
   0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7fc12345, 0xffc00001, 0x7f812345, 1, 0x80000001,
   0x007fffff, 0x00800000, 0x7f7fffff, 0xff7fffff, 0x3f800000, 0xbf800000, 0x3f000000, 0x3fc00000, 0x40200000,

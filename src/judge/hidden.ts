@@ -8,7 +8,10 @@ import { type Run, VARIABLES } from './run.ts';
 
 /* What equal memory does not show: races, broken promises, and accesses to memory that need not be there. */
 
-/** A word that threads access without order, and did not before; null if there is none. Words of one kind of memory that raced before tell nothing. */
+/**
+ * A word that threads access without order, and did not before; null if there is none. Words of one kind of memory that raced before tell
+ * nothing.
+ */
 export function newRace(a: Run, b: Run): Difference | null {
   const [x, y] = [a.watcher.races, b.watcher.races];
   if (x === null || y === null || x.isPartial || y.isPartial) return null;

@@ -32,10 +32,10 @@ export interface JudgeOptions {
 
 /**
  * Compares a kernel with other versions of it in open worlds: the same memory written and the same end of every warp, in every world, and
- * where threads tell others something the same order of it. Runs that exhaust the budget or fault are compared by what each thread stored to each
- * address, as far as both got; stores may be left out where others overwrite them. If they differ and the original kernel
- * also differs from itself when its threads take other turns, the threads race; then a single warp decides, or a single
- * thread if the lanes of that warp race too. Lanes that race although they run in step are compared one after the other.
+ * where threads tell others something the same order of it. Runs that exhaust the budget or fault are compared by what each thread stored
+ * to each address, as far as both got; stores may be left out where others overwrite them. If they differ and the original kernel also
+ * differs from itself when its threads take other turns, the threads race; then a single warp decides, or a single thread if the lanes of
+ * that warp race too. Lanes that race although they run in step are compared one after the other.
  */
 export class KernelJudge implements Original {
   private readonly before: Subject;

@@ -80,8 +80,8 @@ const mayRead = (x: Item): boolean =>
 
 /**
  * What the second of two runs of one thread lets other threads see that the first does not: a strong access that is missing, new, of
- * another size or of a narrower scope; a store that is not done where others hear that it is; a load that may find older values than what the
- * thread has heard of; a word that was only accessed strongly.
+ * another size or of a narrower scope; a store that is not done where others hear that it is; a load that may find older values than what
+ * the thread has heard of; a word that was only accessed strongly.
  *
  * An access may move down past an acquire and up past a release. A relaxed load may go, or be one with its neighbour; a relaxed store may
  * go that another one overwrites at once. More order than before is no difference.

@@ -298,8 +298,8 @@ export class OpenMemory implements Memory {
   }
 
   /**
-   * Gives memory that no access has reached yet initial bytes, which do not count as written; each place lies behind those before. Lines get them when they are reached,
-   * so that a variable costs what is used of it, however large it is.
+   * Gives memory that no access has reached yet initial bytes, which do not count as written; each place lies behind those before. Lines
+   * get them when they are reached, so that a variable costs what is used of it, however large it is.
    *
    * @param size bytes in all: zeros follow those that are given
    */

@@ -1,6 +1,7 @@
 // Writes dist/specs.json: every shipped spec, parsed and validated, by the hash of its text. A spec that is changed
 // after the build has a new hash and is read from YAML again. Rules are compiled too, so that nobody needs to check
-// them at run time. Forms of machine code, which few commands read, are in dist/machine.json. Also writes dist/shipped.js: the same specs and the schemas as a module, for hosts without files.
+// them at run time. Forms of machine code, which few commands read, are in dist/machine.json. Also writes dist/shipped.js: the same specs
+// and the schemas as a module, for hosts without files.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
