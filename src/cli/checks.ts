@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { DiagnosticError, nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
-import type { EffortName } from '../judge/effort.ts';
+import { EFFORTS, type EffortName } from '../judge/effort.ts';
 import { type Judgement, judgeKernel } from '../judge/judge.ts';
 import { isLaunchFile } from '../lab/files.ts';
 import { mostShared, paramBase, readPtx } from '../read.ts';
@@ -92,11 +92,14 @@ export function checkOpen(before: Program, after: Program, plan: Plan, limits: C
     'threads-per-sm'?: number;
   };
   const found = new Summary();
+  const instructions = kernels.reduce((n, k) => n + k.blocks.reduce((m, b) => m + b.ins.length, 0), 0);
+  const allowed = Math.max(EFFORTS[effort].module, EFFORTS[effort].perInstruction * instructions);
   for (const k of kernels) {
     const name = k.name.replace(/^call_of_/, '');
+    const isLate = found.executed > allowed;
     const r = judgeKernel(from, to, k.name, paramBase(plan), {
       threadsPerSm,
-      effort,
+      effort: isLate ? 'low' : effort,
       goOn: (world) => {
         progress.update(`checking ${name}: ${world}`);
         return (
@@ -104,7 +107,7 @@ export function checkOpen(before: Program, after: Program, plan: Plan, limits: C
         );
       },
     });
-    found.add(name, r);
+    found.add(name, isLate ? { ...r, left: true } : r);
   }
   progress.done();
   return found.verdict(kernels.length - callers.length, callers.length);
@@ -118,7 +121,7 @@ class Summary {
   private partial = 0;
   private raced = 0;
   private left = 0;
-  private executed = 0;
+  executed = 0;
   private readonly missed: string[] = [];
   private readonly reached = { blocks: 0, allBlocks: 0, ways: 0, allWays: 0 };
 
@@ -147,7 +150,7 @@ class Summary {
     const notes = [
       `${grouped(this.executed)} warp instructions`,
       ...(this.partial > 0 ? [`${this.partial} compared only as far as the budget went`] : []),
-      ...(this.left > 0 ? [`${this.left} not in all worlds: the limit came first`] : []),
+      ...(this.left > 0 ? [`${this.left} not in all worlds: a limit came first`] : []),
       ...(this.raced > 0
         ? [
             `${this.raced} compared with fewer threads or one lane at a time: what they do depends on the order of threads`,

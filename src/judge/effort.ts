@@ -8,6 +8,8 @@ export interface Effort {
    */
   readonly executed: number;
   readonly perInstruction: number;
+  /** Warp instructions that all kernels of a module may take together; those after that are compared with low effort. */
+  readonly module: number;
   /** Most warp instructions of a run of usual blocks, where the size of the kernel asks for no more. */
   readonly usual: number;
   /** Worlds of one large block, of the sizes that the kernel may be written for. */
@@ -30,6 +32,7 @@ export const EFFORTS: Readonly<Record<EffortName, Effort>> = {
     worlds: 6,
     executed: 60_000,
     perInstruction: 0,
+    module: Number.POSITIVE_INFINITY,
     usual: 20_000,
     large: 1,
     long: 0,
@@ -40,6 +43,7 @@ export const EFFORTS: Readonly<Record<EffortName, Effort>> = {
     worlds: 24,
     executed: 250_000,
     perInstruction: 200,
+    module: 1_000_000,
     usual: 60_000,
     large: 1,
     long: 40_000,
@@ -50,6 +54,7 @@ export const EFFORTS: Readonly<Record<EffortName, Effort>> = {
     worlds: 96,
     executed: 3_000_000,
     perInstruction: 2000,
+    module: Number.POSITIVE_INFINITY,
     usual: 300_000,
     large: 3,
     long: 600_000,
