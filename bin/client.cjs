@@ -65,7 +65,8 @@ const PROCESS_PATIENCE = 10_000;
 /**
  * Asks the keeper of a server for a process.
  * @param answered is called once: with undefined where there is no server, with null where none is free or the keeper does not answer,
- * else with the path of the socket of a process, the tokens, and `release`, which says that the process is not needed any more; it is ended if this process ends without that
+ * else with the path of the socket of a process, the tokens, and `release`, which says that the process is not needed any more; it is
+ * ended if this process ends without that
  */
 function reserve(folder, answered) {
   const tokens = tokensOf(folder);

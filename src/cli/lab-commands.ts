@@ -126,7 +126,8 @@ function addSweepCommands(program: Command): void {
     .argument('<kernel...>', "PTX files, folders, patterns ('k/**/*.ptx') or launch files")
     .option(
       '--goal <goal>',
-      'registers<=64, code<=-10% (against the base), occupancy>=50, or a metric that is to improve: registers, code, executed, cycles, ... (repeatable; the first counts most)',
+      'registers<=64, code<=-10% (against the base), occupancy>=50, or a metric that is to improve: registers, code, executed, ' +
+        'cycles, ... (repeatable; the first counts most)',
       collect,
     )
     .option('--only <pattern>', 'kernels with such names count alone, and the recipe is for them')

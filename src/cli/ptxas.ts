@@ -60,7 +60,8 @@ function help(): string {
     'Usage: orrery ptxas [options] <ptx file>,...',
     '',
     ...wrapped(
-      'Optimizes every PTX input, then runs the real ptxas with the same options: a drop-in for it. What ORRERY_PTXAS_FLAGS holds comes before what is given here; ORRERY_PTXAS names the ptxas to run.',
+      'Optimizes every PTX input, then runs the real ptxas with the same options: a drop-in for it. What ORRERY_PTXAS_FLAGS holds ' +
+        'comes before what is given here; ORRERY_PTXAS names the ptxas to run.',
       width,
     ),
     '',

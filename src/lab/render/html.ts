@@ -14,12 +14,14 @@ const STYLE = `
   }
 }
 * { box-sizing: border-box; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: var(--text); background: var(--page); }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { color: var(--text); background: var(--page); }
 code, p, li, h1, h2, figcaption { overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { text-align: right; padding: .15rem .7rem; border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; }
-.status { font-weight: 600; font-size: 1.1rem; overflow-wrap: anywhere; } .bad { color: var(--bad); } .good { color: var(--good); } .dim { color: var(--dim); }
+.status { font-weight: 600; font-size: 1.1rem; overflow-wrap: anywhere; }
+.bad { color: var(--bad); } .good { color: var(--good); } .dim { color: var(--dim); }
 .scroll { overflow-x: auto; }
 pre { overflow-x: auto; background: var(--panel); padding: .7rem; font-size: 13px; }
 svg text { font: 12px system-ui, sans-serif; fill: var(--text); }`;

@@ -26,14 +26,18 @@ svg { display: block; width: 100%; height: auto; }
 .dot { fill: var(--same); fill-opacity: .7; } .dot.front { fill: var(--mark); fill-opacity: 1; }
 .dot.refused { fill: none; stroke: var(--hurt); } .dot.base { fill: none; stroke: var(--text); stroke-width: 2; }
 .front-line { fill: none; stroke: var(--mark); stroke-width: 1.5; }
-.arm-line { fill: none; stroke: var(--same); stroke-opacity: .35; } .arm-line.front { stroke: var(--mark); stroke-opacity: 1; stroke-width: 2; }
-.arm-line.refused { stroke: var(--hurt); stroke-dasharray: 2 3; } .arm-line.base { stroke: var(--text); stroke-opacity: 1; stroke-dasharray: 6 3; }
+.arm-line { fill: none; stroke: var(--same); stroke-opacity: .35; }
+.arm-line.front { stroke: var(--mark); stroke-opacity: 1; stroke-width: 2; }
+.arm-line.refused { stroke: var(--hurt); stroke-dasharray: 2 3; }
+.arm-line.base { stroke: var(--text); stroke-opacity: 1; stroke-dasharray: 6 3; }
 .arm-line:hover { stroke-opacity: 1; stroke-width: 3; }
-.keys span { white-space: nowrap; margin-right: .9em; } .key { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .3em; vertical-align: -.05em; }
+.keys span { white-space: nowrap; margin-right: .9em; }
+.key { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .3em; vertical-align: -.05em; }
 .key.front { background: var(--mark); } .key.other { background: var(--same); }
 .key.base { border: 2px solid var(--text); } .key.refused { border: 2px solid var(--hurt); }
 .factor { margin: 1rem 0; } .factor h3 { font-size: 1rem; margin: 0 0 .2rem; overflow-wrap: anywhere; }
-.level { display: grid; grid-template-columns: minmax(5rem, 12rem) 1fr 6.5rem; gap: .6rem; align-items: center; font-variant-numeric: tabular-nums; }
+.level { display: grid; grid-template-columns: minmax(5rem, 12rem) 1fr 6.5rem; gap: .6rem; align-items: center; }
+.level { font-variant-numeric: tabular-nums; }
 .level > :first-child { overflow-wrap: anywhere; } .level > :last-child { text-align: right; white-space: nowrap; }
 .track { position: relative; height: .9rem; background: linear-gradient(var(--dim), var(--dim)) center / 1px 100% no-repeat; }
 .track i { position: absolute; top: .1rem; bottom: .1rem; }
