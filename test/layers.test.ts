@@ -21,6 +21,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   judge: ['ir', 'analysis', 'sim'],
   cubin: [],
   machine: ['cubin'],
+  lift: ['ir', 'isa', 'sim', 'cubin', 'machine'],
   spec: ['ir', 'isa', 'sim', 'rules', 'machine'],
   engine: ['ir', 'analysis', 'ssa', 'passes', 'rules', 'spec'],
   // Entry points of the library.

@@ -16,9 +16,13 @@ export function approximate(fn: Approximation, x: number): number {
     case 'SQRT':
       return Math.sqrt(x);
     case 'SIN':
-      return Math.abs(x) < 2 ** -126 ? x * 0 : Math.sin(x);
+      return Math.abs(x) < 2 ** -126 ? x * 0 : Math.sin(2 * Math.PI * turnsOf(x));
     case 'COS':
-      return Math.cos(x);
+      return Math.cos(2 * Math.PI * turnsOf(x));
+    case 'SIN_TURNS':
+      return Math.sin(2 * Math.PI * x);
+    case 'COS_TURNS':
+      return Math.cos(2 * Math.PI * x);
     case 'LG2':
       return Math.log2(x);
     case 'EX2':
@@ -26,6 +30,22 @@ export function approximate(fn: Approximation, x: number): number {
     case 'TANH':
       return Math.tanh(x);
   }
+}
+
+/** 1 / (2 pi) as an f32. */
+const TURN = Math.fround(0.5 / Math.PI);
+const single = new Float32Array(1);
+const singleBits = new Int32Array(single.buffer);
+
+/**
+ * An angle in turns, as ptxas 13.0.88 computes it before the unit's instruction: a product of two f32, rounded toward zero. That of
+ * doubles is exact.
+ */
+function turnsOf(x: number): number {
+  const product = x * TURN;
+  single[0] = product;
+  if (Math.abs(single[0]) > Math.abs(product)) singleBits[0]--;
+  return single[0];
 }
 
 const f64 = new Float64Array(1);

@@ -53,5 +53,16 @@ export const RELATIONS = [
 export type Relation = (typeof RELATIONS)[number];
 
 /** Approximate functions. */
-export const APPROXIMATIONS = ['RCP', 'RSQ', 'SIN', 'COS', 'LG2', 'EX2', 'SQRT', 'TANH'] as const;
+export const APPROXIMATIONS = [
+  'RCP',
+  'RSQ',
+  'SIN',
+  'COS',
+  'LG2',
+  'EX2',
+  'SQRT',
+  'TANH',
+  'SIN_TURNS',
+  'COS_TURNS',
+] as const;
 export type Approximation = (typeof APPROXIMATIONS)[number];

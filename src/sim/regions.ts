@@ -55,6 +55,32 @@ export function converge(m: Simulation, w: Warp, path: Path, d: Decoded, mask: n
   }
 }
 
+/** Lanes leave the region whose barrier is at `at`: the others no longer wait for them. */
+export function leaveRegion(w: Warp, path: Path, d: Decoded, mask: number): void {
+  const f = path.frame;
+  const at = barrierOf(path, d);
+  const { p } = f.regs;
+  for (let rest = mask; rest !== 0; ) {
+    const members = p[at + lowest(rest)];
+    let group = 0;
+    for (let r = rest; r !== 0; r &= r - 1) if (p[at + lowest(r)] === members) group |= r & -r;
+    rest &= ~group;
+    const left = members & ~group;
+    for (let r = members; r !== 0; r &= r - 1) {
+      const l = lowest(r);
+      if (p[at + l] === members) p[at + l] = ((group >>> l) & 1) === 1 ? 0 : left;
+    }
+    for (const q of w.paths)
+      if (
+        q.wait?.until === 'region' &&
+        q.frame === f &&
+        q.wait.members === members &&
+        barrierOf(q, q.wait.d) === at
+      )
+        q.wait = { ...q.wait, members: left };
+  }
+}
+
 /** Place of the barrier register of BSSY or BSYNC; lane `l`'s word is `l` behind it. */
 const barrierOf = (path: Path, d: Decoded): number => path.frame.code.operands[d.k];
 

@@ -1,12 +1,12 @@
 import { branchTable, diverge } from './branches.ts';
 import { call } from './calls.ts';
-import { meetBarrier, meetMembers, resume } from './converge.ts';
+import { completeGroups, meetBarrier, meetMembers, resume } from './converge.ts';
 import { count } from './counters.ts';
 import { OutOfBudget, SimFault } from './faults.ts';
 import { MemoryFault } from './memory.ts';
 import { passTurn } from './paths.ts';
 import { primitives } from './primitives/index.ts';
-import { converge, release } from './regions.ts';
+import { converge, leaveRegion, release } from './regions.ts';
 import type { Simulation } from './simulation.ts';
 import type { Frame, Warp } from './state.ts';
 import { shareResults } from './uniform.ts';
@@ -126,6 +126,12 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
       case 'convergence':
         if (mask === 0) path.pc++;
         else converge(m, w, path, d, mask);
+        continue;
+      case 'convergence-break':
+        path.pc++;
+        if (mask === 0) continue;
+        leaveRegion(w, path, d, mask);
+        completeGroups(m, w);
         continue;
       default: {
         if (d.members >= 0 && mask !== 0) {

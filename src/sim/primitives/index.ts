@@ -11,6 +11,7 @@ import {
   mbarrierWait,
 } from './barrier.ts';
 import { builtin, trap } from './builtin.ts';
+import { barrierWord } from './convergence.ts';
 import { copy } from './copy.ts';
 import { foreign } from './foreign.ts';
 import type { Primitive } from './primitive.ts';
@@ -38,6 +39,8 @@ export const primitives: Readonly<Record<string, Primitive>> = {
   fence: nothing,
   warpsync: nothing,
   convergence: nothing,
+  'barrier-word': barrierWord,
+  'convergence-break': nothing,
   'cluster-barrier': clusterBarrier,
   barrier,
   'async-copy': asyncCopy,

@@ -1,0 +1,193 @@
+import { SHT } from '../cubin/codes.ts';
+import type { Elf } from '../cubin/elf.ts';
+import { type CubinFunction, symbolsOf } from '../cubin/functions.ts';
+import { addr, type Operand, sym } from '../ir/operand.ts';
+import { LOCAL_WINDOW, SHARED_WINDOW } from '../sim/memory.ts';
+
+/*
+ * What stands in the constant banks of a kernel: arguments and what the driver fills in (bank 0), literals of the compiler (bank 2), the
+ * module's constants (bank 3) and addresses of variables and functions (bank 4).
+ */
+
+/** A word of a constant bank. */
+export type BankWord =
+  | { readonly kind: 'value'; readonly value: number }
+  /** Part of the arguments: an offset in constant bank 0 of Ori. */
+  | { readonly kind: 'argument'; readonly offset: number }
+  | { readonly kind: 'special'; readonly name: string }
+  /** Half of an address. */
+  | { readonly kind: 'symbol'; readonly operand: Operand; readonly high: boolean }
+  /** Part of a constant variable, which a host may change. */
+  | { readonly kind: 'variable'; readonly address: Operand }
+  | { readonly kind: 'unknown'; readonly why: string };
+
+/** A variable of the module in a bank. */
+export interface Placed {
+  readonly symbol: Operand;
+  readonly at: number;
+  readonly size: number;
+}
+
+/** What is known of the module besides its bytes. */
+export interface BankContext {
+  /** Offset of the arguments in constant bank 0 of Ori. */
+  readonly paramBase: number;
+  /** Bytes of a thread's stack. */
+  readonly stack: number;
+  /** Address of a function in the code, or of what stands for one that is not there; undefined for what is no function. */
+  functionAddress(symbol: string): number | undefined;
+}
+
+/** Name of the variable that holds the literals of a kernel in the program that its code becomes. */
+export const LITERALS = 'c[0x2]';
+
+/** Words that the driver writes before the arguments, by offset from the beginning of the bank (measured: cubins of ptxas 13.0.88). */
+const DRIVER: Readonly<Record<number, BankWord>> = {
+  0: { kind: 'special', name: 'NTID.X' },
+  4: { kind: 'special', name: 'NTID.Y' },
+  8: { kind: 'special', name: 'NTID.Z' },
+  12: { kind: 'special', name: 'NCTAID.X' },
+  16: { kind: 'special', name: 'NCTAID.Y' },
+  20: { kind: 'special', name: 'NCTAID.Z' },
+  24: { kind: 'value', value: 0 },
+  28: { kind: 'value', value: SHARED_WINDOW / 2 ** 32 },
+  32: { kind: 'value', value: 0 },
+  36: { kind: 'value', value: LOCAL_WINDOW / 2 ** 32 },
+};
+const STACK_AT = 40;
+/** Descriptors of global memory, which say nothing of values. */
+const DESCRIPTORS: readonly number[] = [0x118, 0x11c, 0x208, 0x20c];
+
+/** The constant banks of a kernel. */
+export class Banks {
+  /** Whether its code copies asynchronously, so that waiting for barrier 0 may be waiting for groups of copies. */
+  copies = false;
+  private readonly elf: Elf;
+  private readonly fn: CubinFunction;
+  private readonly context: BankContext;
+  private readonly addresses: ReadonlyMap<number, { readonly symbol: string; readonly addend: number }>;
+  /** Descriptors of functions among the literals: a pointer to a function is the offset of one. */
+  private readonly descriptors: ReadonlyMap<number, { readonly symbol: string; readonly addend: number }>;
+  private readonly objects: readonly Placed[];
+
+  constructor(elf: Elf, fn: CubinFunction, context: BankContext) {
+    this.elf = elf;
+    this.fn = fn;
+    this.context = context;
+    this.addresses = this.relocatedIn(4);
+    this.descriptors = this.relocatedIn(2);
+    this.objects = this.objectsIn(3);
+  }
+
+  private bytesOf(bank: number): Uint8Array | null {
+    const found = this.fn.constants.find((c) => c.bank === bank);
+    const content = found === undefined ? undefined : this.elf.sections[found.section].content;
+    return content?.kind === 'bytes' ? content.bytes : null;
+  }
+
+  private relocatedIn(bank: number): Map<number, { symbol: string; addend: number }> {
+    const out = new Map<number, { symbol: string; addend: number }>();
+    const section = this.fn.constants.find((c) => c.bank === bank)?.section;
+    if (section === undefined) return out;
+    const symbols = symbolsOf(this.elf);
+    const bytes = this.bytesOf(bank);
+    for (const s of this.elf.sections) {
+      if (s.content.kind !== 'relocations' || s.info !== section) continue;
+      for (const r of s.content.relocations) {
+        const inPlace =
+          bytes === null ? 0 : new DataView(bytes.buffer, bytes.byteOffset).getInt32(r.offset, true);
+        out.set(r.offset, { symbol: symbols[r.symbol]?.name ?? '', addend: r.addend ?? inPlace });
+      }
+    }
+    return out;
+  }
+
+  private objectsIn(bank: number): Placed[] {
+    const section = this.fn.constants.find((c) => c.bank === bank)?.section;
+    const OBJECT = 1;
+    return symbolsOf(this.elf)
+      .filter((s) => s.section === section && s.type === OBJECT)
+      .map((s) => ({ symbol: sym(s.name), at: s.value, size: s.size }))
+      .sort((a, b) => a.at - b.at);
+  }
+
+  /** A word of a bank, at a multiple of four bytes. */
+  word(bank: number, offset: number): BankWord {
+    switch (bank) {
+      case 0:
+        return this.ofBankZero(offset);
+      case 2: {
+        const bytes = this.literals;
+        if (bytes === null || offset < 0 || offset + 4 > bytes.length) return unknown(bank, offset);
+        return { kind: 'value', value: new DataView(bytes.buffer, bytes.byteOffset).getInt32(offset, true) };
+      }
+      case 3: {
+        const v = this.objects.find((p) => offset >= p.at && offset < p.at + Math.max(p.size, 1));
+        if (v === undefined) return unknown(bank, offset);
+        return { kind: 'variable', address: addr(-1, offset - v.at, v.symbol.sym) };
+      }
+      case 4: {
+        const start = offset - (offset % 8);
+        const r = this.addresses.get(start);
+        if (r === undefined) return unknown(bank, offset);
+        const code = this.context.functionAddress(r.symbol);
+        if (code !== undefined) return { kind: 'value', value: offset === start ? code + r.addend : 0 };
+        return { kind: 'symbol', operand: sym(r.symbol, r.addend), high: offset !== start };
+      }
+      default:
+        return unknown(bank, offset);
+    }
+  }
+
+  private ofBankZero(offset: number): BankWord {
+    const { parameterBase: base, parameterBytes: bytes } = this.fn;
+    if (base !== null && offset >= base && offset < base + (bytes ?? 0))
+      return { kind: 'argument', offset: this.argument(offset) };
+    if (offset === STACK_AT) return { kind: 'value', value: this.context.stack };
+    if (DESCRIPTORS.includes(offset)) return { kind: 'value', value: 0 };
+    return DRIVER[offset] ?? unknown(0, offset);
+  }
+
+  /** The offset in constant bank 0 of Ori of a byte of the arguments. */
+  argument(offset: number): number {
+    return offset - (this.fn.parameterBase ?? 0) + this.context.paramBase;
+  }
+
+  /** What a load with an index reads from: the arguments, constant variables, or the literals. */
+  loadsFrom(bank: number): 'arguments' | 'LDC' | 'LDG' | null {
+    return bank === 0 ? 'arguments' : bank === 3 ? 'LDC' : bank === 2 ? 'LDG' : null;
+  }
+
+  /** The variables of a bank, in their order. */
+  variables(bank: number): readonly Placed[] {
+    if (bank === 3) return this.objects;
+    const bytes = this.literals;
+    return bank === 2 && bytes !== null ? [{ symbol: sym(LITERALS), at: 0, size: bytes.length }] : [];
+  }
+
+  /** The bytes of the literals, with the addresses of functions; null without any. */
+  get literals(): Uint8Array | null {
+    const bytes = this.bytesOf(2);
+    if (bytes === null || this.descriptors.size === 0) return bytes;
+    const out = bytes.slice();
+    for (const [at, d] of this.descriptors) {
+      const code = this.context.functionAddress(d.symbol);
+      if (code !== undefined) new DataView(out.buffer).setUint32(at, code + d.addend, true);
+    }
+    return out;
+  }
+
+  /** What a pointer to a function is by a relocation: the offset of its descriptor; undefined if none says so. */
+  pointerTo(symbol: string): number | undefined {
+    for (const [at, d] of this.descriptors) if (d.symbol === symbol) return at;
+    return undefined;
+  }
+}
+
+const unknown = (bank: number, offset: number): BankWord => ({
+  kind: 'unknown',
+  why: `c[0x${bank.toString(16)}][0x${offset.toString(16)}] is not known`,
+});
+
+/** Type of sections that hold symbols. */
+export const SYMBOLS = SHT.symtab;

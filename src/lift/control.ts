@@ -1,0 +1,153 @@
+import { imm, label, NO_REG, type Operand, PT, type Reg, RZ, reg, table } from '../ir/operand.ts';
+import { WORD_BYTES } from '../machine/text.ts';
+import type { Builder } from './builder.ts';
+import { physical } from './registers.ts';
+import { meetAll } from './warp.ts';
+
+/*
+ * Control. Code addresses are values: a call puts no return address anywhere, the code itself has moved it to a register, and a return
+ * jumps to what it finds there. A jump by a register goes through a table of all places to which one may lead.
+ */
+
+/** Places in the code, as blocks. Addresses are those of the section's base and an offset together. */
+export interface Flow {
+  /** The block that begins at an address. @throws Unmeant if no code is there */
+  blockAt(address: number): number;
+  /** A table of jumps for `kind`: the first address, and its number among the tables. Steps are one instruction each. */
+  tableOf(kind: 'return' | 'branch' | 'call', at: number): { readonly first: number; readonly index: number };
+}
+
+type Meaning = (b: Builder, flow: Flow) => void;
+
+/** The place that an operand names, counted from the next instruction. */
+const targetOf = (b: Builder): number => {
+  const a = b.slot('t').atom!;
+  return b.at + WORD_BYTES + b.raw(a) * a.scale;
+};
+
+/** Jumps to a block where the guard and a predicate operand hold. */
+function jump(b: Builder, flow: Flow, extra: Operand, address: number): void {
+  const { guard, not } = b.condition(extra);
+  b.under(guard, not, 'BRA', [], [label(flow.blockAt(address))]);
+}
+
+const branch: Meaning = (b, flow) => {
+  b.without('ANY');
+  jump(b, flow, b.truthOr('p', PT), targetOf(b));
+};
+
+/**
+ * DIV: jumps where lanes of the warp are apart, to code that brings them together; CONV: where they are not. What follows needs the warp
+ * together, so here lanes wait for each other instead.
+ */
+const branchTogether: Meaning = (b, flow) => {
+  meetAll(b);
+  if (b.mod('way') === 'CONV') jump(b, flow, b.truthOr('p', PT), targetOf(b));
+};
+
+const exit: Meaning = (b) => {
+  const { guard, not } = b.condition(b.truthOr('p', PT));
+  b.under(guard, not, 'EXIT', [], []);
+};
+
+/** Jumps to the address in a register, which has an offset beside it. */
+function jumpBy(b: Builder, flow: Flow, kind: 'return' | 'branch' | 'call', base: number): void {
+  const { guard, not } = b.condition(b.truthOr('p', PT));
+  const value = b.word(b.slot('a'));
+  const { first, index } = flow.tableOf(kind, b.at);
+  const from = reg(b.pure('IADD3', [], [value, imm(base - first), RZ]));
+  const entry = reg(b.pure('SHR', ['U32'], [from, imm(Math.log2(WORD_BYTES))]));
+  b.under(guard, not, 'BRX', [], [entry, table(index)]);
+}
+
+const branchIndexed: Meaning = (b, flow) => {
+  const a = b.slot('t').atom!;
+  jumpBy(b, flow, 'branch', b.at + WORD_BYTES + b.raw(a) * a.scale);
+};
+
+const callDirect: Meaning = (b, flow) => jump(b, flow, b.truthOr('p', PT), targetOf(b));
+const callRelative: Meaning = (b, flow) => {
+  const a = b.slot('t').atom!;
+  jumpBy(b, flow, 'call', b.at + WORD_BYTES + b.raw(a) * a.scale);
+};
+const callAbsolute: Meaning = (b, flow) => {
+  const t = b.find('t');
+  jumpBy(b, flow, 'call', t === undefined ? 0 : b.raw(t.atom!) * t.atom!.scale);
+};
+
+/** Relative returns count from the beginning of the section. */
+const giveBack: Meaning = (b, flow) => {
+  const a = b.slot('t').atom!;
+  const relative = b.mod('way') === 'REL';
+  jumpBy(b, flow, 'return', relative ? b.at + WORD_BYTES + b.raw(a) * a.scale : 0);
+};
+
+const barrierOf = (b: Builder): Reg => {
+  const a = b.slot('b').atom!;
+  return physical('B', b.raw(a));
+};
+
+const needsNoPredicate = (b: Builder): void => {
+  if (b.truthOr('p', PT) !== PT) b.fail('a convergence barrier under a predicate');
+};
+
+const openRegion: Meaning = (b, flow) => {
+  needsNoPredicate(b);
+  b.write('BSSY', [], [barrierOf(b)], [label(flow.blockAt(targetOf(b)))]);
+};
+
+const meet: Meaning = (b) => {
+  needsNoPredicate(b);
+  b.write('BSYNC', [], [], [reg(barrierOf(b))]);
+};
+
+const leave: Meaning = (b) => {
+  const { guard, not } = b.condition(b.truthOr('p', PT));
+  b.under(guard, not, 'BREAK', [], [reg(barrierOf(b))]);
+};
+
+const barrierToWord: Meaning = (b) => {
+  const d = b.to('d');
+  if (d === NO_REG) return;
+  b.write('BMOV_FROM', [b.mod('CLEAR')], [d], [reg(barrierOf(b))]);
+};
+
+const wordToBarrier: Meaning = (b) => b.write('BMOV_TO', [], [barrierOf(b)], [b.plain('a')]);
+
+const trap: Meaning = (b) => {
+  const kind = b.mod('kind');
+  if (kind === 'TRAP') b.write('BPT', ['TRAP'], [], []);
+  else if (kind !== 'INT') b.fail(`.${kind} has no meaning here yet`);
+};
+
+/** The address of the next instruction, and what is added to it. */
+const programCounter: Meaning = (b) => {
+  const t = b.find('t');
+  const at = t === undefined ? b.at + WORD_BYTES : targetOf(b);
+  b.give('d', imm(at), RZ);
+};
+
+const nothing: Meaning = () => {};
+
+export const CONTROL: Readonly<Record<string, Meaning>> = {
+  NOP: nothing,
+  YIELD: nothing,
+  NANOSLEEP: nothing,
+  PREEXIT: nothing,
+  ACQBULK: nothing,
+  EXIT: exit,
+  BRA: branch,
+  'BRA.u': branchTogether,
+  BRX: branchIndexed,
+  BSSY: openRegion,
+  BSYNC: meet,
+  BREAK: leave,
+  'CALL.REL': callDirect,
+  'CALL.REL.r': callRelative,
+  'CALL.ABS': callAbsolute,
+  RET: giveBack,
+  LEPC: programCounter,
+  BPT: trap,
+  'BMOV.32': barrierToWord,
+  'BMOV.32.to': wordToBarrier,
+};

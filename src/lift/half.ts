@@ -1,0 +1,131 @@
+import { imm, Mod, NO_REG, type Operand, PT, reg, withOperandMods } from '../ir/operand.ts';
+import type { Builder } from './builder.ts';
+
+/*
+ * Pairs of halves.
+ */
+
+type Meaning = (b: Builder) => void;
+
+const formatOf = (b: Builder): string => (b.mod('type') === 'BF16_V2' ? 'BF16' : 'F16');
+const flush = (b: Builder): string => {
+  if (b.mod('denormal') === 'FMZ') b.fail('.FMZ has no meaning here yet');
+  return b.mod('denormal') || b.mod('FTZ');
+};
+
+/** A pair: a register with the halves that its suffix names, or the immediates h and l. */
+function pair(b: Builder, name: string): Operand {
+  const slot = b.find(name);
+  if (slot === undefined || name === 'h') {
+    const half = (n: string): number => b.word(b.slot(n)).lo & 0xffff;
+    return imm((half('h') << 16) | half('l'));
+  }
+  const s = b.signsOf(slot);
+  const mods = (s.negative ? Mod.Neg : 0) | (s.absolute ? Mod.Abs : 0);
+  const w = b.word(slot);
+  switch (b.suffix(slot)) {
+    case '':
+      return withOperandMods(w, mods);
+    case 'H0_H0':
+      return withOperandMods(reg(b.pure('PRMT', [], [w, imm(0x1010), w])), mods);
+    case 'H1_H1':
+      return withOperandMods(reg(b.pure('PRMT', [], [w, imm(0x3232), w])), mods);
+    default:
+      return b.fail(`a source that is .${b.suffix(slot)}`);
+  }
+}
+
+/** Sources in their order; immediates stand for the one that has no register. */
+function pairs(b: Builder, ...names: readonly string[]): Operand[] {
+  return names.map((n) => (b.find(n) === undefined ? pair(b, 'h') : pair(b, n)));
+}
+
+/** Slots of a fused operation take a minus, and no magnitude. */
+function onlyMinus(b: Builder, o: Operand): Operand {
+  if ((o.mods & Mod.Abs) === 0) return o;
+  const magnitude = b.pure('LOP3', [], [withOperandMods(o, 0), imm(0x7fff7fff), imm(0), imm(0xc0)]);
+  return reg(magnitude, o.mods & Mod.Neg);
+}
+
+/** The low halves as floats of 32 bits: with the type F32 the operation is one of those. */
+function wide(b: Builder, name: string): Operand {
+  const o = b.find(name) === undefined ? pair(b, 'h') : pair(b, name);
+  return reg(b.pure('F2F', ['dt=F32', 'st=F16'], [o]));
+}
+
+const add: Meaning = (b) => {
+  if (b.mod('type') === 'F32')
+    return b.write('FADD', ['RN', flush(b), b.mod('SAT')], [b.to('d')], [wide(b, 'a'), wide(b, 'b')]);
+  b.write('HADD2', [formatOf(b), 'RN', flush(b), b.mod('SAT')], [b.to('d')], pairs(b, 'a', 'b'));
+};
+
+const multiply: Meaning = (b) => {
+  if (b.mod('type') === 'F32')
+    return b.write('FMUL', ['RN', flush(b), b.mod('SAT')], [b.to('d')], [wide(b, 'a'), wide(b, 'b')]);
+  b.write('HMUL2', [formatOf(b), 'RN', flush(b), b.mod('SAT')], [b.to('d')], pairs(b, 'a', 'b'));
+};
+
+const fused: Meaning = (b) => {
+  if (b.mod('type') === 'F32') b.fail('.F32 has no meaning here yet');
+  const format = b.has('type') ? 'BF16' : 'F16';
+  b.write(
+    'HFMA2',
+    [format, flush(b), b.mod('SAT'), b.mod('RELU')],
+    [b.to('d')],
+    pairs(b, 'a', 'b', 'c').map((o) => onlyMinus(b, o)),
+  );
+};
+
+const minmax: Meaning = (b) => {
+  const p = b.truth('p');
+  const compute = (op: string): Operand =>
+    reg(b.pure('HMNMX2', [op, formatOf(b), b.mod('FTZ'), b.mod('NAN')], pairs(b, 'a', 'b')));
+  if (p.reg !== NO_REG) b.write('SEL', [], [b.to('d')], [compute('MIN'), compute('MAX'), p]);
+  else b.give('d', compute(p === PT ? 'MIN' : 'MAX'));
+};
+
+const BF16_OR_F16 = (b: Builder): string => (b.mod('type').startsWith('BF16') ? 'BF16' : 'F16');
+
+const set: Meaning = (b) =>
+  b.write(
+    'HSET2',
+    [b.mod('cmp'), BF16_OR_F16(b), b.mod('FTZ'), b.mod('bool'), 'PACKED', b.mod('BF')],
+    [b.to('d')],
+    [...pairs(b, 'a', 'b'), b.truth('p')],
+  );
+
+/** d and q: what holds of the low and of the high halves; with H_AND d whether both hold, and q its opposite. */
+const setPredicates: Meaning = (b) => {
+  const [lo, hi] = [b.temporary(2), b.temporary(2)];
+  const mods = [b.mod('cmp'), BF16_OR_F16(b), b.mod('FTZ'), 'PACKED'];
+  const p = b.truth('p');
+  const bool = b.mod('bool');
+  const table = imm(bool === 'AND' ? 0xc0 : bool === 'OR' ? 0xfc : 0x3c);
+  b.emit('HSETP2', mods, [lo, hi], [...pairs(b, 'a', 'b'), PT]);
+  let answers: Operand[] = [reg(lo), reg(hi)];
+  if (b.has('H_AND')) {
+    const both = b.test('PLOP3', [], [reg(lo), reg(hi), PT, imm(0xc0)]);
+    answers = [reg(both), reg(both, Mod.Not)];
+  }
+  const [first, second] = answers.map((x) => reg(b.test('PLOP3', [], [x, p, PT, table])));
+  b.giveTruth('d', first);
+  b.giveTruth('q', second);
+};
+
+export const HALF: Readonly<Record<string, Meaning>> = {
+  HADD2: add,
+  'HADD2.i': add,
+  HMUL2: multiply,
+  'HMUL2.i': multiply,
+  HFMA2: fused,
+  'HFMA2.i': fused,
+  'HFMA2.ci': fused,
+  'HFMA2.MMA': fused,
+  'HFMA2.MMA.i': fused,
+  'HFMA2.MMA.ci': fused,
+  HMNMX2: minmax,
+  HSET2: set,
+  'HSET2.i': set,
+  HSETP2: setPredicates,
+  'HSETP2.i': setPredicates,
+};

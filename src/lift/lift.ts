@@ -1,0 +1,435 @@
+import type { Elf } from '../cubin/elf.ts';
+import { type CubinFunction, symbolsOf } from '../cubin/functions.ts';
+import { describe, EIATTR } from '../cubin/info.ts';
+import type { Isa } from '../ir/opcode.ts';
+import { makeReg, NO_REG, RegFile, regIndex, sym } from '../ir/operand.ts';
+import {
+  type Block,
+  type Fn,
+  type Instr,
+  instr,
+  type Loc,
+  makeFn,
+  newShape,
+  type Program,
+  type Variable,
+} from '../ir/program.ts';
+import type { Instruction } from '../machine/decode.ts';
+import type { Machine } from '../machine/forms.ts';
+import { type Listed, listCode } from '../machine/listing.ts';
+import { instructionText, WORD_BYTES } from '../machine/text.ts';
+import { Banks, LITERALS } from './banks.ts';
+import { Builder, Unmeant } from './builder.ts';
+import { CONTROL, type Flow } from './control.ts';
+import { FLOAT } from './float.ts';
+import { HALF } from './half.ts';
+import { INTEGER } from './integer.ts';
+import { MEMORY } from './memory.ts';
+import { FIRST_TEMPORARY } from './registers.ts';
+import { WARP } from './warp.ts';
+
+/** An instruction of a lifted function. */
+export interface LiftedWord {
+  /** Function of the cubin that it stands in, and its offset there. */
+  readonly fn: string;
+  readonly offset: number;
+  readonly text: string;
+  readonly listed: Listed;
+}
+
+/** An instruction that may be reached and has no meaning. */
+export interface Gap {
+  readonly word: LiftedWord;
+  readonly why: string;
+}
+
+/** A kernel of a cubin in Ori. */
+export interface Lifted {
+  readonly program: Program;
+  readonly kernel: string;
+  /** By `Instr.loc` minus one. */
+  readonly words: readonly LiftedWord[];
+  /** Number of machine instructions of each block, by block id. */
+  readonly sizes: ReadonlyMap<number, number>;
+  readonly gaps: readonly Gap[];
+}
+
+/** Thrown where a cubin cannot be read as a kernel of a module. */
+export class LiftError extends Error {}
+
+/** Meanings that do not concern control, by the row of the form. */
+const MEANINGS = { ...INTEGER, ...FLOAT, ...HALF, ...MEMORY, ...WARP };
+
+/** Rows behind which a block ends. */
+const ENDS = new Set(['EXIT', 'BRA', 'BRA.u', 'BRX', 'CALL.REL', 'CALL.REL.r', 'CALL.ABS', 'RET']);
+/** Those whose operand `t` is a place in the code where a block begins. */
+const NAMES_A_PLACE = new Set(['BRA', 'BRA.u', 'CALL.REL', 'BSSY']);
+const CALLS = new Set(['CALL.REL', 'CALL.REL.r', 'CALL.ABS']);
+
+/** Sections of code begin at multiples of this in the address space that they share. */
+const SECTION_ALIGN = 128;
+/** Name of the variable that stands for all of a kernel's shared memory. */
+const SHARED = 'shared memory';
+/** Bytes of a thread's stack where functions call each other, which may be recursive. */
+const CALL_STACK = 1 << 15;
+/** Shared memory that belongs to the system from sm_90 on (measured). */
+const RESERVED_SHARED = 0x400;
+const FIRST_WITH_RESERVED = 90;
+
+/** Whether a row of a form has a meaning. */
+export const hasMeaning = (row: string): boolean => row in MEANINGS || row in CONTROL;
+
+/**
+ * A kernel's machine code as a function of Ori over the registers of the hardware: one function, into which the code of all that it may
+ * call goes as well, since calls and returns are jumps. Convergence barriers stay what they are.
+ *
+ * @param module the module that the code was made of: its variables, and the kernel's parameters
+ * @param paramBase offset of arguments in constant bank 0 of Ori
+ * @throws LiftError where the cubin has no such kernel
+ */
+export function liftKernel(
+  elf: Elf,
+  machine: Machine,
+  isa: Isa,
+  module: Program,
+  kernel: string,
+  paramBase: number,
+): Lifted {
+  return new Lifter(elf, machine, isa, module, kernel, paramBase).lift();
+}
+
+interface Section {
+  readonly fn: CubinFunction;
+  readonly code: readonly Listed[];
+  readonly base: number;
+}
+
+class Lifter {
+  private readonly machine: Machine;
+  private readonly isa: Isa;
+  private readonly elf: Elf;
+  private readonly module: Program;
+  private readonly kernel: string;
+  private readonly paramBase: number;
+  private readonly sections: Section[] = [];
+  private readonly functions = new Map<string, number>();
+  private readonly starts = new Map<number, number>();
+  private readonly tables: number[][] = [];
+  private readonly tablesByKey = new Map<string, { first: number; index: number }>();
+  private readonly returns: number[] = [];
+  private trapBlock = -1;
+
+  constructor(elf: Elf, machine: Machine, isa: Isa, module: Program, kernel: string, paramBase: number) {
+    this.elf = elf;
+    this.machine = machine;
+    this.isa = isa;
+    this.module = module;
+    this.kernel = kernel;
+    this.paramBase = paramBase;
+  }
+
+  lift(): Lifted {
+    this.placeSections();
+    const leaders = this.leaders();
+    let next = 0;
+    for (const a of [...leaders].sort((x, y) => x - y)) this.starts.set(a, next++);
+    this.trapBlock = next;
+    const { fn } = this.sections[0];
+    const formal = this.module.functions.find((f) => f.name === this.kernel);
+    if (formal === undefined) throw new LiftError(`${this.module.name} has no kernel '${this.kernel}'`);
+    const stack = this.stackBytes(fn);
+    const banks = new Banks(this.elf, fn, {
+      paramBase: this.paramBase,
+      stack,
+      functionAddress: (symbol) => this.functions.get(symbol),
+    });
+    banks.copies = this.sections.some((s) => s.code.some((w) => w.instruction?.form.row === 'LDGDEPBAR'));
+    const words: LiftedWord[] = [];
+    const locs: Loc[] = [{ line: 0, file: 0, srcLine: 0, srcColumn: 0 }];
+    const blocks: Block[] = [];
+    const sizes = new Map<number, number>();
+    const gaps = new Map<number, string>();
+    let registers = FIRST_TEMPORARY;
+    let current: { id: number; name: string; ins: Instr[]; count: number } | null = null;
+    const close = (): void => {
+      if (current === null) return;
+      blocks.push({ id: current.id, name: current.name, ins: current.ins });
+      sizes.set(current.id, current.count);
+      current = null;
+    };
+    for (const s of this.sections)
+      for (const w of s.code) {
+        const at = s.base + w.address;
+        const id = this.starts.get(at);
+        if (id !== undefined || current === null) {
+          close();
+          if (id === undefined) continue;
+          current = { id, name: w.address === 0 ? s.fn.name : '', ins: [], count: 0 };
+        }
+        const text = w.instruction === null ? '' : instructionText(this.machine, w.instruction, w.address);
+        const loc = words.push({ fn: s.fn.name, offset: w.address, text, listed: w });
+        locs.push({ line: w.places.ptx?.line ?? 0, file: 0, srcLine: 0, srcColumn: 0 });
+        current.count++;
+        const made = this.meaningOf(w, at, loc, banks);
+        if (typeof made === 'string') {
+          gaps.set(loc, made);
+          current.ins.push(this.trap(loc));
+        } else {
+          current.ins.push(...made.ins);
+          registers = Math.max(registers, made.registers);
+        }
+        if (w.instruction !== null && ENDS.has(w.instruction.form.row)) close();
+      }
+    close();
+    blocks.push({ id: this.trapBlock, name: '', ins: [this.trap(0)] });
+    blocks[0] = { ...blocks[0], ins: [this.mention(registers), ...blocks[0].ins] };
+    const attrs: Fn['attrs'] = { ...formal.attrs, pragmas: [], counts: [] };
+    const lifted = makeFn({
+      name: this.kernel,
+      kind: 'entry',
+      params: formal.params,
+      returns: [],
+      blocks: blocks.map((b) =>
+        b.ins.length > 0 ? b : { ...b, ins: [instr(this.isa.byName.get('NOP')!, 0, [], [])] },
+      ),
+      regCount: registers + 4,
+      blockCount: this.trapBlock + 1,
+      variables: stack > 0 ? [this.variable('stack', 'local', stack, 16, null)] : [],
+      tables: this.tables,
+      attrs,
+      shape: newShape(),
+    });
+    const reached = reachable(lifted);
+    const program: Program = {
+      ...this.module,
+      functions: [lifted],
+      variables: this.variables(fn, banks),
+      locs,
+      skipped: [],
+    };
+    return {
+      program,
+      kernel: this.kernel,
+      words,
+      sizes,
+      gaps: [...gaps].flatMap(([loc, why]) =>
+        blocks.some((b) => reached.has(b.id) && b.ins.some((x) => x.loc === loc))
+          ? [{ word: words[loc - 1], why }]
+          : [],
+      ),
+    };
+  }
+
+  /** The kernel's section first, behind it those of functions that are no kernels. */
+  private placeSections(): void {
+    const all = listCode(this.elf, this.machine);
+    const own = all.find((s) => s.fn.name === this.kernel);
+    if (own === undefined) {
+      const names = all.filter((s) => s.fn.entry).map((s) => s.fn.name);
+      throw new LiftError(`the cubin has no kernel '${this.kernel}'; it has ${names.join(', ') || 'none'}`);
+    }
+    let base = 0;
+    for (const s of [own, ...all.filter((x) => x !== own && !x.fn.entry)]) {
+      this.sections.push({ fn: s.fn, code: s.code, base });
+      for (const l of s.fn.labels) this.functions.set(l.name, base + l.offset);
+      base += Math.ceil((s.code.length * WORD_BYTES) / SECTION_ALIGN) * SECTION_ALIGN;
+    }
+  }
+
+  /** Addresses at which blocks begin. */
+  private leaders(): Set<number> {
+    const out = new Set<number>();
+    for (const s of this.sections) {
+      out.add(s.base);
+      for (const l of s.fn.labels) out.add(s.base + l.offset);
+      for (const t of branchTargets(s.fn).values()) for (const x of t) out.add(s.base + x);
+      for (const w of s.code) {
+        const row = w.instruction?.form.row ?? '';
+        if (ENDS.has(row)) out.add(s.base + w.address + WORD_BYTES);
+        if (CALLS.has(row)) this.returns.push(s.base + w.address + WORD_BYTES);
+        if (NAMES_A_PLACE.has(row)) out.add(placeOf(w.instruction!, s.base + w.address));
+      }
+    }
+    const exists = new Set(this.sections.flatMap((s) => s.code.map((w) => s.base + w.address)));
+    return new Set([...out].filter((a) => exists.has(a)));
+  }
+
+  private stackBytes(fn: CubinFunction): number {
+    let bytes = fn.frameBytes ?? 0;
+    for (const s of this.elf.sections)
+      if (s.content.kind === 'attributes')
+        for (const a of s.content.attributes) {
+          const d = describe(a);
+          if (d.code === EIATTR.leastStackBytes || d.code === EIATTR.frameBytes)
+            bytes = Math.max(bytes, d.numbers[0] ?? 0);
+        }
+    if (this.returns.length > 0) bytes = Math.max(bytes, CALL_STACK);
+    return Math.ceil(bytes / 16) * 16;
+  }
+
+  private meaningOf(
+    w: Listed,
+    at: number,
+    loc: number,
+    banks: Banks,
+  ): string | { ins: Instr[]; registers: number } {
+    if (w.instruction === null) return w.why ?? 'the word is of no form that is known';
+    if (w.relocations.length > 0) return `it refers to ${w.relocations.map((r) => r.symbol).join(', ')}`;
+    const b = new Builder(this.isa, this.machine, banks, w.instruction, at, loc);
+    const { row } = w.instruction.form;
+    try {
+      const flow: Flow = {
+        blockAt: (a) => this.starts.get(a) ?? b.fail(`no code is at ${a.toString(16)}`),
+        tableOf: (kind, from) => this.tableOf(kind, from, b),
+      };
+      if (row in MEANINGS) MEANINGS[row](b);
+      else if (row in CONTROL) CONTROL[row](b, flow);
+      else return `${w.instruction.form.name} has no meaning here yet`;
+      return { ins: b.finish(), registers: b.registers };
+    } catch (e) {
+      if (e instanceof Unmeant) return e.message;
+      throw e;
+    }
+  }
+
+  private tableOf(
+    kind: 'return' | 'branch' | 'call',
+    at: number,
+    b: Builder,
+  ): { first: number; index: number } {
+    const key = kind === 'branch' ? `branch ${at}` : kind;
+    const known = this.tablesByKey.get(key);
+    if (known !== undefined) return known;
+    const places =
+      kind === 'return' ? this.returns : kind === 'call' ? [...this.functions.values()] : this.targetsAt(at);
+    const valid = places.filter((a) => this.starts.has(a));
+    if (valid.length === 0) b.fail('nothing says where it may jump to');
+    const first = Math.min(...valid);
+    const table = new Array<number>((Math.max(...valid) - first) / WORD_BYTES + 1).fill(this.trapBlock);
+    for (const a of valid) table[(a - first) / WORD_BYTES] = this.starts.get(a)!;
+    const made = { first, index: this.tables.push(table) - 1 };
+    this.tablesByKey.set(key, made);
+    return made;
+  }
+
+  private targetsAt(at: number): number[] {
+    const s = this.sections.findLast((x) => at >= x.base)!;
+    return (branchTargets(s.fn).get(at - s.base) ?? []).map((t) => s.base + t);
+  }
+
+  private trap(loc: number): Instr {
+    const op = this.isa.byName.get('BPT')!;
+    return instr(op, op.modByName.get('TRAP')!.index << op.modByName.get('TRAP')!.group.shift, [], [], loc);
+  }
+
+  /** A launch gives shared memory to variables that are mentioned. */
+  private mention(register: number): Instr {
+    return instr(this.isa.byName.get('MOV')!, 0, [makeReg(register + 3, RegFile.R)], [sym(SHARED)]);
+  }
+
+  private variable(
+    name: string,
+    space: Variable['space'],
+    size: number,
+    align: number,
+    init: Uint8Array | null,
+  ): Variable {
+    return { name, space, type: 'b8', size, align, linkage: '', init, relocs: [], attrs: [] };
+  }
+
+  /** Those of the module, with one variable for all of shared memory, and one for the literals. */
+  private variables(fn: CubinFunction, banks: Banks): Variable[] {
+    const sm = Number(this.machine.sm.slice(3));
+    const dynamic = this.module.variables.filter((v) => v.space === 'shared' && v.linkage === 'extern');
+    const align = Math.max(16, ...dynamic.map((v) => v.align));
+    const used = Math.max(fn.sharedBytes, sm >= FIRST_WITH_RESERVED ? RESERVED_SHARED : 0);
+    const shared = Math.ceil(used / align) * align;
+    const kept = this.module.variables
+      .filter((v) => v.space !== 'shared')
+      .map((v) => this.withCode(v, banks));
+    kept.push(this.variable(SHARED, 'shared', shared, 16, null));
+    if (banks.literals !== null)
+      kept.push(this.variable(LITERALS, 'global', banks.literals.length, 16, banks.literals));
+    return kept;
+  }
+
+  /**
+   * A variable whose pointers to functions are those of the cubin: offsets among the literals, where the addresses stand, or addresses in
+   * the code.
+   */
+  private withCode(v: Variable, banks: Banks): Variable {
+    const variables = new Set(this.module.variables.map((x) => x.name));
+    const own = v.relocs.filter((r) => !variables.has(r.symbol));
+    if (own.length === 0) return v;
+    const init = new Uint8Array(Math.max(v.size, v.init?.length ?? 0));
+    if (v.init !== null) init.set(v.init);
+    const given = this.initialBytes(v.name);
+    const view = new DataView(init.buffer);
+    for (const r of own) {
+      const pointer = banks.pointerTo(r.symbol);
+      if (given !== null && r.at + r.bytes <= given.length)
+        init.set(given.subarray(r.at, r.at + r.bytes), r.at);
+      if (pointer !== undefined) view.setUint32(r.at, pointer + r.addend, true);
+    }
+    return { ...v, init, relocs: v.relocs.filter((r) => !own.includes(r)) };
+  }
+
+  /** The bytes with which the cubin initialises a variable; null if it does not. */
+  private initialBytes(name: string): Uint8Array | null {
+    const symbol = symbolsOf(this.elf).find((s) => s.name === name);
+    const content = symbol === undefined ? undefined : this.elf.sections[symbol.section]?.content;
+    return symbol === undefined || content?.kind !== 'bytes'
+      ? null
+      : content.bytes.subarray(symbol.value, symbol.value + symbol.size);
+  }
+}
+
+/** The place that a direct jump of an instruction names. */
+function placeOf(i: Instruction, at: number): number {
+  const slot = i.form.operands.find((o) => o.name === 't')!;
+  const a = slot.atom!;
+  return at + WORD_BYTES + i.values[a.field] * a.scale;
+}
+
+/** Where indirect branches of a function may lead, by offset of the branch. */
+function branchTargets(fn: CubinFunction): Map<number, number[]> {
+  const out = new Map<number, number[]>();
+  for (const a of fn.attributes) {
+    const d = describe(a);
+    if (d.code !== EIATTR.branches) continue;
+    for (let k = 0; k + 3 <= d.numbers.length; ) {
+      const [from, , count] = d.numbers.slice(k, k + 3);
+      out.set(from, d.numbers.slice(k + 3, k + 3 + count));
+      k += 3 + count;
+    }
+  }
+  return out;
+}
+
+/** Blocks to which control may come. */
+function reachable(fn: Fn): Set<number> {
+  const position = new Map(fn.blocks.map((b, k) => [b.id, k]));
+  const seen = new Set<number>();
+  const work = [fn.blocks[0].id];
+  while (work.length > 0) {
+    const id = work.pop()!;
+    if (seen.has(id)) continue;
+    seen.add(id);
+    const k = position.get(id)!;
+    const b = fn.blocks[k];
+    for (const x of b.ins)
+      for (const o of x.src) {
+        if (o.kind === 4 && x.op.name !== 'BSSY') work.push(o.lo);
+        if (o.kind === 6) work.push(...fn.tables[o.lo]);
+      }
+    const last = b.ins.at(-1);
+    const falls =
+      last === undefined || !['BRA', 'BRX', 'EXIT', 'BPT'].includes(last.op.name) || last.guard !== NO_REG;
+    if (falls && k + 1 < fn.blocks.length) work.push(fn.blocks[k + 1].id);
+  }
+  return seen;
+}
+
+/** Highest index of the registers of instructions. */
+export const highestRegister = (ins: readonly Instr[]): number =>
+  ins.reduce((n, x) => x.dst.reduce((m, d) => (d === NO_REG ? m : Math.max(m, regIndex(d))), n), 0);

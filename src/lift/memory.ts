@@ -1,0 +1,344 @@
+import {
+  addr,
+  cbank,
+  imm,
+  isZero,
+  NO_REG,
+  type Operand,
+  PT,
+  type Reg,
+  RegFile,
+  RZ,
+  reg,
+} from '../ir/operand.ts';
+import type { Builder } from './builder.ts';
+
+/*
+ * Memory: addresses are sums of a register (of 64 bits with .64), a uniform register, and an offset; a descriptor says nothing of values.
+ */
+
+type Meaning = (b: Builder) => void;
+
+/** An address operand. */
+interface Address {
+  /** What is added up, without the offset. */
+  readonly base: Reg;
+  readonly offset: number;
+}
+
+/** The sum that an address operand names, of 64 bits or of 32. */
+function address(b: Builder, name: string, bits: 32 | 64): Address {
+  const slot = b.slot(name);
+  let base: Operand = RZ;
+  let offset = 0;
+  for (const t of slot.terms ?? []) {
+    if (t.when !== undefined && !t.when(b.i.values)) continue;
+    const a = t.atom;
+    if (a.kind !== 'R' && a.kind !== 'UR') {
+      offset += b.raw(a) * a.scale;
+      continue;
+    }
+    const scale = b.suffix({ name: '', glued: false, signs: [], suffixes: a.suffixes });
+    const value = { name: '', glued: false, atom: { ...a, suffixes: [] }, signs: [], suffixes: [] };
+    let x: Operand;
+    if (bits === 64) {
+      const narrow = a.kind === 'R' && scale === 'U32';
+      const [lo, hi] = [b.word(value), narrow ? RZ : b.word(value, 1)];
+      if (isZero(lo) && isZero(hi)) continue;
+      x = reg(b.pure('PAIR', [], [lo, hi], RegFile.RD));
+    } else {
+      x = b.word(value);
+      if (isZero(x)) continue;
+      const by = ['', 'X4', 'X8', 'X16'].indexOf(scale);
+      if (by > 0) x = reg(b.pure('SHL', [], [x, imm(by + 1)]));
+    }
+    base =
+      base === RZ
+        ? x
+        : reg(
+            b.pure('IADD3', bits === 64 ? ['64'] : [], [base, x, RZ], bits === 64 ? RegFile.RD : RegFile.R),
+          );
+  }
+  if (base !== RZ && base.reg === NO_REG) {
+    // A number that is no register: an address operand of Ori has a register as its base.
+    base = reg(b.pure('MOV', bits === 64 ? ['64'] : [], [base], bits === 64 ? RegFile.RD : RegFile.R));
+  }
+  return { base: base === RZ ? NO_REG : base.reg, offset };
+}
+
+const SPACE: Readonly<Record<string, 32 | 64>> = {
+  LDG: 64,
+  STG: 64,
+  LD: 64,
+  ST: 64,
+  LDS: 32,
+  STS: 32,
+  LDL: 32,
+  STL: 32,
+};
+
+function operandOf(b: Builder, name: string, bits: 32 | 64): Operand {
+  const { base, offset } = address(b, name, bits);
+  return addr(base, offset);
+}
+
+/** Type and number of the elements of an access by its size. */
+function sizeOf(b: Builder): { type: string; count: number } {
+  const size = b.mod('size');
+  if (size === '64') return { type: 'B32', count: 2 };
+  if (size === '128') return { type: 'B32', count: 4 };
+  return { type: size || 'B32', count: 1 };
+}
+
+/** Scope by what a modifier calls it. */
+const SCOPE: Readonly<Record<string, string>> = { CTA: 'CTA', SM: 'CTA', VC: 'CTA', GPU: 'GPU', SYS: 'SYS' };
+
+/** How an access is ordered: in one modifier, or (Turing) in two. */
+function orderOf(b: Builder): string[] {
+  const order = b.mod('order');
+  const [kind, inside] = order.split('.');
+  const scope = SCOPE[inside ?? ''] ?? SCOPE[b.mod('scope')] ?? 'SYS';
+  if (kind === '' || kind === 'CONSTANT') return [];
+  return [kind === 'MMIO' ? 'MMIO' : 'RELAXED', `scope=${scope}`];
+}
+
+function nothingElse(b: Builder): void {
+  if (b.to('p') !== NO_REG) b.fail('a predicate that tells of a fault');
+  if (b.truthOr('q', PT) !== PT) b.fail('a second guard');
+}
+
+const load =
+  (name: string): Meaning =>
+  (b) => {
+    if (b.find('q') !== undefined || b.find('p') !== undefined) nothingElse(b);
+    const { type, count } = sizeOf(b);
+    const readOnly = b.mod('order').startsWith('CONSTANT') && name === 'LDG' ? ['NC'] : [];
+    const dst = Array.from({ length: count }, (_, k) => b.to('d', k));
+    const mods = name === 'LDL' ? [] : [...orderOf(b), ...readOnly];
+    b.write(name, [`type=${type}`, `vec=V${count}`, ...mods], dst, [operandOf(b, 'ad', SPACE[name])]);
+  };
+
+const store =
+  (name: string): Meaning =>
+  (b) => {
+    const { type, count } = sizeOf(b);
+    const slot = b.slot('b');
+    const values = Array.from({ length: count }, (_, k) => b.word(slot, k));
+    const unsigned = type === 'S8' ? 'U8' : type === 'S16' ? 'U16' : type;
+    const mods = name === 'STL' ? [] : orderOf(b);
+    b.write(
+      name,
+      [`type=${unsigned}`, `vec=V${count}`, ...mods],
+      [],
+      [operandOf(b, 'ad', SPACE[name]), ...values],
+    );
+  };
+
+/** A load from a constant bank, with an index or without. */
+const constant: Meaning = (b) => {
+  if (b.has('way')) b.fail(`.${b.mod('way')} has no meaning here yet`);
+  const slot = b.slot('ad');
+  const bank = b.raw(slot.prefix!.term.atom);
+  const index = slot.terms!.find((t) => t.atom.kind === 'R' || t.atom.kind === 'UR');
+  const offset = slot.terms!.find((t) => t.atom.kind !== 'R' && t.atom.kind !== 'UR')!.atom;
+  const at = b.raw(offset) * offset.scale;
+  const { type, count } = sizeOf(b);
+  const value = index && {
+    name: '',
+    glued: false,
+    atom: { ...index.atom, suffixes: [] },
+    signs: [],
+    suffixes: [],
+  };
+  const by = value === undefined ? RZ : b.word(value);
+  const dst = Array.from({ length: count }, (_, k) => b.to('d', k));
+  if (isZero(by)) {
+    if (type === 'B32') {
+      const words = dst.map((_, k) => b.bankWord(bank, at + 4 * k));
+      // A load may overwrite its own index, and words of it nothing else.
+      b.give('d', ...words);
+      return;
+    }
+    const word = b.bankWord(bank, at - (at % 4));
+    const size = /8$/.test(type) ? 8 : 16;
+    const sign = type.startsWith('S') ? 'S32' : 'U32';
+    b.write('BFE', [sign], [b.to('d')], [word, imm(8 * (at % 4)), imm(size)]);
+    return;
+  }
+  const from = b.banks.loadsFrom(bank);
+  if (from === null) return b.fail(`a load from constant bank ${bank} with an index`);
+  if (from === 'arguments')
+    return b.write('LDC', [`type=${type}`, `vec=V${count}`], dst, [cbank(0, b.banks.argument(at), by.reg)]);
+  const places = b.banks.variables(bank);
+  const whole = reg(b.pure('IADD3', [], [by, imm(at), RZ]));
+  let base: Operand | null = null;
+  for (const v of places) {
+    const start = b.pure('MOV', ['64'], [v.symbol], RegFile.RD);
+    const here = reg(b.pure('IADD3', ['64'], [reg(start), imm64(-v.at), RZ], RegFile.RD));
+    if (base === null) base = here;
+    else {
+      const behind = reg(b.test('ISETP', ['GE', 'U32'], [whole, imm(v.at), PT]));
+      base = reg(b.pure('SEL', ['64'], [here, base, behind], RegFile.RD));
+    }
+  }
+  if (base === null) b.fail(`constant bank ${bank} has no variables`);
+  const wide = reg(b.pure('PAIR', [], [whole, RZ], RegFile.RD));
+  const sum = b.pure('IADD3', ['64'], [base!, wide, RZ], RegFile.RD);
+  b.write(from, [`type=${type}`, `vec=V${count}`], dst, [addr(sum, 0)]);
+};
+
+const imm64 = (n: number): Operand => ({ ...imm(n), hi: n < 0 ? -1 : 0 });
+
+const uniformConstant: Meaning = constant;
+
+// -------------------------------------------------------------------- atomics
+
+const TYPES: Readonly<Record<string, string>> = {
+  '': 'U32',
+  S32: 'S32',
+  '64': 'U64',
+  S64: 'S64',
+  'F32.FTZ.RN': 'F32',
+  'F32.RN': 'F32',
+  'F64.RN': 'F64',
+  'F16x2.RN': 'F16X2',
+  'BF16x2.RN': 'BF16X2',
+};
+
+const atomic =
+  (name: string, bits: 32 | 64): Meaning =>
+  (b) => {
+    const type = TYPES[b.mod('type')] ?? b.fail(`the type ${b.mod('type')}`);
+    const op = b.mod('op').startsWith('CAS') ? 'CAS' : b.mod('op') || b.fail('no operation');
+    if (op === 'SAFEADD') b.fail('.SAFEADD has no meaning here yet');
+    const wide = /64$/.test(type);
+    const value = (n: string): Operand => (wide ? b.wide(n) : b.word(b.slot(n)));
+    const sources = op === 'CAS' ? [value('b'), value('c')] : [value('b'), RZ];
+    if (b.mod('op').startsWith('CAST')) return compareAndTest(b, wide, operandOf(b, 'ad', bits));
+    const scope =
+      SCOPE[b.mod('order').split('.')[1] ?? ''] ??
+      SCOPE[b.mod('scope')] ??
+      (name === 'ATOMS' ? 'CTA' : 'GPU');
+    const kept = b.find('d') !== undefined && b.to('d') !== NO_REG;
+    const d = kept ? (wide ? b.temporary(RegFile.RD) : b.to('d')) : NO_REG;
+    const place = operandOf(b, 'ad', bits);
+    b.write(
+      name,
+      [`op=${op}`, `type=${type}`, `scope=${scope}`, kept ? 'KEEP' : 'NORTN'],
+      [d],
+      [place, ...sources],
+    );
+    if (kept && wide) b.giveWide('d', reg(d));
+  };
+
+/** CAST: d is whether the value was there that was compared with, and so has been replaced. */
+function compareAndTest(b: Builder, wide: boolean, place: Operand): void {
+  const value = (n: string): Operand => (wide ? b.wide(n) : b.word(b.slot(n)));
+  const file = wide ? RegFile.RD : RegFile.R;
+  const type = wide ? 'U64' : 'U32';
+  const expected = value('b');
+  const old = b.guarded(
+    'ATOMS',
+    ['op=CAS', `type=${type}`, 'scope=CTA', 'KEEP'],
+    [place, expected, value('c')],
+    file,
+  );
+  const same = reg(b.test('ISETP', ['EQ', type], [reg(old), expected, PT]));
+  b.give('d', reg(b.pure('SEL', [], [imm(1), RZ, same])), ...(wide ? [RZ] : []));
+}
+
+/** Counts the lanes that execute it: each adds one. */
+const count: Meaning = (b) => {
+  const kept = b.to('d') !== NO_REG;
+  b.write(
+    'ATOMS',
+    ['op=ADD', 'type=U32', 'scope=CTA', kept ? 'KEEP' : 'NORTN'],
+    [b.to('d')],
+    [operandOf(b, 'ad', 32), imm(1), RZ],
+  );
+};
+
+// -------------------------------------------------------------------- copies, fences, spaces
+
+const SIZES: Readonly<Record<string, string>> = { '': 'B4', '64': 'B8', '128': 'B16' };
+
+const copy: Meaning = (b) => {
+  const q = b.truthOr('q', PT);
+  const size = SIZES[b.mod('size')];
+  const mods = [`size=${size}`, b.mod('way') === 'BYPASS' ? 'cache=CG' : 'cache=CA'];
+  const places = [operandOf(b, 'to', 32), operandOf(b, 'ad', 64)];
+  if (q === PT) return b.write('LDGSTS', mods, [], places);
+  if (b.mod('ZFILL') !== '') {
+    const n = reg(b.pure('SEL', [], [imm(Number(size.slice(1))), RZ, q]));
+    return b.write('LDGSTS', [...mods, 'ZFILL'], [], [...places, n]);
+  }
+  const { guard, not } = b.condition(q);
+  b.under(guard, not, 'LDGSTS', mods, places);
+};
+
+const fence: Meaning = (b) => {
+  const sem = b.mod('kind') === 'SC' ? 'SC' : 'ACQ_REL';
+  b.write('MEMBAR', [`sem=${sem}`, `scope=${SCOPE[b.mod('scope')] ?? 'SYS'}`], [], []);
+};
+
+const SPACES: Readonly<Record<string, string>> = { G: 'GLOBAL', L: 'LOCAL', S: 'SHARED' };
+
+const query: Meaning = (b) => {
+  if (b.to('d') !== NO_REG) b.fail('an address of the space');
+  const { base, offset } = address(b, 'ad', 64);
+  const whole = offset === 0 ? base : b.pure('IADD3', ['64'], [reg(base), imm64(offset), RZ], RegFile.RD);
+  b.giveTruth('p', reg(b.test('QSPC', [SPACES[b.mod('space')]], [reg(whole)])));
+};
+
+const nothing: Meaning = () => {};
+
+/** Waits for groups of copies; all other waiting is the control words'. */
+const wait: Meaning = (b) => {
+  if (b.raw(b.slot('b').atom!) !== 0 || !b.banks.copies) return;
+  b.write('DEPBAR', [], [], [imm(b.raw(b.slot('n').atom!))]);
+};
+
+export const MEMORY: Readonly<Record<string, Meaning>> = {
+  LDG: load('LDG'),
+  'LDG.r': load('LDG'),
+  STG: store('STG'),
+  'STG.r': store('STG'),
+  LD: load('LD'),
+  'LD.r': load('LD'),
+  ST: store('ST'),
+  'ST.r': store('ST'),
+  LDL: load('LDL'),
+  STL: store('STL'),
+  'STL.u': store('STL'),
+  LDS: load('LDS'),
+  'LDS.r': load('LDS'),
+  STS: store('STS'),
+  'STS.u': store('STS'),
+  LDC: constant,
+  ULDC: uniformConstant,
+  'ULDC.r': uniformConstant,
+  LDGSTS: copy,
+  LDGDEPBAR: (b) => b.write('LDGDEPBAR', [], [], []),
+  DEPBAR: wait,
+  ATOMG: atomic('ATOMG', 64),
+  'ATOMG.r': atomic('ATOMG', 64),
+  'ATOMG.CAS': atomic('ATOMG', 64),
+  ATOM: atomic('ATOM', 64),
+  'ATOM.r': atomic('ATOM', 64),
+  'ATOM.CAS': atomic('ATOM', 64),
+  'ATOM.float': atomic('ATOM', 64),
+  'ATOMG.float': atomic('ATOMG', 64),
+  RED: atomic('ATOMG', 64),
+  'RED.r': atomic('ATOMG', 64),
+  'REDG.float': atomic('ATOMG', 64),
+  ATOMS: atomic('ATOMS', 32),
+  'ATOMS.u': atomic('ATOMS', 32),
+  'ATOMS.CAS': atomic('ATOMS', 32),
+  'ATOMS.POPC': count,
+  QSPC: query,
+  CCTL: nothing,
+  MEMBAR: fence,
+  ERRBAR: nothing,
+  CGAERRBAR: nothing,
+  FENCE: nothing,
+};

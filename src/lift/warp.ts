@@ -1,0 +1,184 @@
+import { imm, Mod, NO_REG, type Operand, PT, RegFile, RZ, reg } from '../ir/operand.ts';
+import { LOCAL_WINDOW, SHARED_WINDOW } from '../sim/memory.ts';
+import type { Builder } from './builder.ts';
+import { REDUCED_TRUTH, REDUCED_WORD } from './registers.ts';
+
+/*
+ * What lanes do together, barriers, and special registers. Machine code names no member masks: those who execute an instruction together
+ * are its members.
+ */
+
+type Meaning = (b: Builder) => void;
+
+/** The lanes that execute an instruction together. */
+const together = (b: Builder): Operand => reg(b.guarded('ACTIVEMASK', [], []));
+
+const shuffle: Meaning = (b) => {
+  const d = b.to('d');
+  b.write('SHFL', [b.mod('op')], [d, b.to('p')], [b.plain('a'), b.plain('b'), b.plain('c'), together(b)]);
+};
+
+const vote: Meaning = (b) =>
+  b.write('VOTE', [b.mod('op')], [b.to('d'), b.to('p')], [b.truth('a'), together(b)]);
+
+const match: Meaning = (b) => {
+  const wide = b.mod('type') === 'U64';
+  const value = wide ? b.wide('a') : b.plain('a');
+  b.write('MATCH', [b.mod('op'), wide ? '64' : 'B32'], [b.to('d'), b.to('p')], [value, together(b)]);
+};
+
+const REDUCTIONS: Readonly<Record<string, string>> = {
+  '': 'AND',
+  OR: 'OR',
+  XOR: 'XOR',
+  SUM: 'ADD',
+  MIN: 'MIN',
+  MAX: 'MAX',
+};
+
+const reduce: Meaning = (b) => {
+  const type = b.mod('type') === 'S32' ? 'S32' : 'U32';
+  const d = b.pure('REDUX', [REDUCTIONS[b.mod('op')], type], [b.plain('a'), together(b)]);
+  b.give('d', reg(d));
+};
+
+const toUniform: Meaning = (b) => {
+  b.without('OR');
+  if (b.to('p') !== NO_REG) b.fail('a predicate beside a uniform register');
+  b.give('d', b.plain('a'));
+};
+
+const elect: Meaning = (b) => {
+  if (b.truth('a') !== PT) b.fail('an election among some lanes');
+  const [leader, first] = [b.temporary(), b.temporary(RegFile.P)];
+  b.write('ELECT', [], [leader, first], [together(b)]);
+  b.give('d', reg(leader));
+  b.giveTruth('p', reg(first));
+};
+
+const warpSync: Meaning = (b) =>
+  b.write('WARPSYNC', [], [], [b.find('b') === undefined ? b.plain('a') : b.plain('b')]);
+const warpSyncAll: Meaning = (b) => b.write('WARPSYNC', [], [], [imm(-1)]);
+
+// -------------------------------------------------------------------- barriers of a block
+
+/** Number and threads of a barrier: constants, or both in one register: the number in its low bits, the threads from bit 16 on. */
+function whichBarrier(b: Builder): { id: Operand; threads: Operand } {
+  const id = b.plain('b');
+  if (id.reg === NO_REG) return { id, threads: b.find('n') === undefined ? RZ : b.plain('n') };
+  const number = reg(b.pure('LOP3', [], [id, imm(15), RZ, imm(0xc0)]));
+  const n = b.slot('n').atom!;
+  if (n.kind !== 'R') return { id: number, threads: b.plain('n') };
+  return { id: number, threads: reg(b.pure('BFE', ['U32'], [b.plain('n'), imm(16), imm(12)])) };
+}
+
+const barrier: Meaning = (b) => {
+  const op = b.mod('op');
+  const { id, threads } = whichBarrier(b);
+  if (op === 'SYNC' || op === 'ARV') {
+    const mode = op === 'SYNC' ? 'SYNC' : 'ARRIVE';
+    return b.write('BAR', [mode, 'UNALIGNED'], [NO_REG, NO_REG], [id, threads, PT]);
+  }
+  if (op !== 'RED') b.fail(`.${op} has no meaning here yet`);
+  const counts = b.mod('red') === 'POPC';
+  b.write(
+    'BAR',
+    ['RED', b.mod('red'), 'UNALIGNED'],
+    [counts ? REDUCED_WORD : NO_REG, counts ? NO_REG : REDUCED_TRUTH],
+    [id, threads, b.truth('p')],
+  );
+};
+
+/** What the last barrier of the thread that reduced has given. */
+const barrierResult: Meaning = (b) => {
+  b.give('d', reg(REDUCED_WORD));
+  b.giveTruth('p', reg(REDUCED_TRUTH));
+};
+
+// -------------------------------------------------------------------- special registers
+
+const SPECIAL: Readonly<Record<string, string>> = {
+  'SR_TID.X': 'TID.X',
+  'SR_TID.Y': 'TID.Y',
+  'SR_TID.Z': 'TID.Z',
+  'SR_CTAID.X': 'CTAID.X',
+  'SR_CTAID.Y': 'CTAID.Y',
+  'SR_CTAID.Z': 'CTAID.Z',
+  SR_LANEID: 'LANEID',
+  SR_EQMASK: 'LANEMASK_EQ',
+  SR_LTMASK: 'LANEMASK_LT',
+  SR_LEMASK: 'LANEMASK_LE',
+  SR_GTMASK: 'LANEMASK_GT',
+  SR_GEMASK: 'LANEMASK_GE',
+  SR_VIRTUALSMID: 'SMID',
+  SR_CgaCtaId: 'CLUSTER_CTARANK',
+};
+const CLOCKS: Readonly<Record<string, string>> = {
+  SR_CLOCKLO: 'CLOCK',
+  SR_CLOCKHI: 'CLOCK_HI',
+  SR_GLOBALTIMERLO: 'GLOBALTIMER_LO',
+  SR_GLOBALTIMERHI: 'GLOBALTIMER_HI',
+};
+/** Words that say where the windows of shared and local memory are in the generic space. */
+const WINDOWS: Readonly<Record<string, number>> = {
+  SR_SWINHI: SHARED_WINDOW / 2 ** 32,
+  SR_SWINLO: 0,
+  SR_LWINHI: LOCAL_WINDOW / 2 ** 32,
+  SR_LWINLO: 0,
+  SRZ: 0,
+  // Where a stack may not grow beyond: nothing checks that here.
+  SR_LMEMHIOFF: 0,
+};
+
+const special: Meaning = (b) => {
+  const slot = b.slot('s');
+  const k = slot.atom!.field;
+  const name = b.i.form.fields[k].names?.[b.i.values[k]] ?? '';
+  if (WINDOWS[name] !== undefined) {
+    const wide = b.i.form.row === 'CS2R' && b.mod('size') === '';
+    return b.give('d', imm(WINDOWS[name]), ...(wide ? [RZ] : []));
+  }
+  if (CLOCKS[name] !== undefined) {
+    if (b.i.form.row === 'CS2R' && b.mod('size') === '') {
+      if (name !== 'SR_CLOCKLO') b.fail(`${name} of 64 bits has no meaning here yet`);
+      const d = b.temporary(RegFile.RD);
+      b.emit('CS2R', ['CLOCK64', '64'], [d], []);
+      return b.giveWide('d', reg(d));
+    }
+    return b.write('CS2R', [CLOCKS[name]], [b.to('d')], []);
+  }
+  if (SPECIAL[name] === undefined) b.fail(`the special register ${name} has no meaning here yet`);
+  const d = b.temporary();
+  b.emit('S2R', [SPECIAL[name]], [d], []);
+  b.give('d', reg(d));
+};
+
+/** Waits for all lanes that live, as operations of a whole warp do whose lanes may be apart. */
+export const meetAll = (b: Builder): void => b.write('WARPSYNC', [], [], [imm(-1)]);
+
+export const negated = (o: Operand): Operand => ({ ...o, mods: o.mods ^ Mod.Not });
+
+export const WARP: Readonly<Record<string, Meaning>> = {
+  SHFL: shuffle,
+  'SHFL.ci': shuffle,
+  'SHFL.bi': shuffle,
+  'SHFL.i': shuffle,
+  VOTE: vote,
+  VOTEU: vote,
+  MATCH: match,
+  REDUX: reduce,
+  R2UR: toUniform,
+  ELECT: elect,
+  WARPSYNC: warpSync,
+  'WARPSYNC.r': warpSync,
+  'WARPSYNC.ALL': warpSyncAll,
+  BAR: barrier,
+  'BAR.r': barrier,
+  'BAR.i': barrier,
+  B2R: barrierResult,
+  S2R: special,
+  S2UR: special,
+  CS2R: special,
+  UCGABAR_ARV: (b) => b.write('CGABAR', ['ARRIVE', 'UNALIGNED'], [], []),
+  UCGABAR_WAIT: (b) => b.write('CGABAR', ['WAIT', 'UNALIGNED'], [], []),
+};
