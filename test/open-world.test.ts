@@ -46,6 +46,8 @@ it('what keeps a kernel from running is told by its kind and by what it is about
         pool: poolOf([]),
         sharedAt: sharedPlaces(p),
         promises: false,
+        machine: false,
+        blank: false,
         dead: new Set(),
         frames: new FramePool(),
       },

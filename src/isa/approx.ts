@@ -16,11 +16,11 @@ export function approximate(fn: Approximation, x: number): number {
     case 'SQRT':
       return Math.sqrt(x);
     case 'SIN':
-      return Math.abs(x) < 2 ** -126 ? x * 0 : Math.sin(2 * Math.PI * turnsOf(x));
+      return approximate('SIN_TURNS', turnsOf(x));
     case 'COS':
       return Math.cos(2 * Math.PI * turnsOf(x));
     case 'SIN_TURNS':
-      return Math.sin(2 * Math.PI * x);
+      return Math.abs(x) < 2 ** -126 ? x * 0 : Math.sin(2 * Math.PI * x);
     case 'COS_TURNS':
       return Math.cos(2 * Math.PI * x);
     case 'LG2':

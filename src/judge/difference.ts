@@ -47,7 +47,7 @@ export function differencesOf(a: Run, b: Run, budget: number, other: Run | null 
     if (a.endless || !unfinished) compareLogs(a.logs, b.logs, memory);
     if (unfinished)
       compareWithEnd(a, b, (text) => void found.unshift({ kind: 'memory differs', text, certain: true }));
-  } else compareWritten(a.memory, b.memory, other?.memory ?? null, memory);
+  } else compareWritten(a.memory, b.memory, other?.memory ?? null, b.machine, memory);
   return found;
 }
 
@@ -164,16 +164,73 @@ function byteOf(memory: OpenMemory, address: number): number {
   return view.getUint8(at);
 }
 
+/** Whether a run that may differ in what nobody promises has other bytes in the word, or the pair of words, of a byte. */
+const dependsOn = (p: Piece | undefined, runs: readonly (Piece | undefined)[], i: number): boolean =>
+  runs.some((r) => {
+    for (let k = i & ~7; k < (i & ~7) + 8; k++) if (isUndefined(p, r, k)) return true;
+    return false;
+  });
+
 /** Is a byte another one, or not written, where what PTX leaves undefined is otherwise? */
 function isUndefined(p: Piece | undefined, r: Piece | undefined, i: number): boolean {
   const [wp, wr] = [p?.written[p.from + i] ?? 0, r?.written[r.from + i] ?? 0];
   return wp !== wr || (wp === 1 && p!.bytes[p!.from + i] !== r!.bytes[r!.from + i]);
 }
 
+/** The NaN that arithmetic gives, by its bytes: the first word of a single, the high one of a double. */
+const CANONICAL: readonly number[] = [0x7fffffff, 0x7ff80000, 0xfff80000];
+
+/**
+ * Whether two runs that have ended differ in memory only where results depend on approximations, and end alike.
+ * @param nudged runs of the first program in which approximations have other last bits
+ */
+export function differOnlyIn(a: Run, b: Run, nudged: readonly Run[]): boolean {
+  if (
+    nudged.some((r) => differencesOf(a, r, Number.POSITIVE_INFINITY).some((d) => d.kind !== 'memory differs'))
+  )
+    return true;
+  if (a.status !== 'done' || b.status !== 'done') return false;
+  for (const key of new Set([...a.memory.pieces.keys(), ...b.memory.pieces.keys()])) {
+    const [p, q] = [a.memory.pieces.get(key), b.memory.pieces.get(key)];
+    const others = nudged.map((r) => r.memory.pieces.get(key));
+    for (let i = 0; i < PIECE; i++) {
+      if (!isUndefined(p, q, i) || dependsOn(p, others, i)) continue;
+      if ((q?.written[q.from + i] ?? 0) === 1 && (p?.written[p.from + i] ?? 0) === 1 && bothNaN(p!, q!, i))
+        continue;
+      return false;
+    }
+  }
+  return true;
+}
+
+/** Is the byte part of a float that is NaN in both, in one of them as arithmetic gives it? */
+function bothNaN(p: Piece, q: Piece, i: number): boolean {
+  const word = (x: Piece, k: number): number => {
+    const at = x.from + k;
+    return (x.bytes[at] | (x.bytes[at + 1] << 8) | (x.bytes[at + 2] << 16) | (x.bytes[at + 3] << 24)) >>> 0;
+  };
+  const beyond = (w: number, limit: number): boolean => (w & 0x7fffffff) > limit;
+  const half = (x: Piece): number => word(x, i & ~1) & 0xffff;
+  const [h, k] = [half(p), half(q)];
+  if ((h === 0x7fff || k === 0x7fff) && [h, k].every((x) => (x & 0x7fff) > 0x7c00)) return true;
+  const single = i & ~3;
+  const pair = (i & ~7) + 4;
+  return (
+    [
+      [single, 0x7f800000],
+      [pair, 0x7ff00000],
+    ] as const
+  ).some(([k, limit]) => {
+    const [x, y] = [word(p, k), word(q, k)];
+    return beyond(x, limit) && beyond(y, limit) && (CANONICAL.includes(x) || CANONICAL.includes(y));
+  });
+}
+
 function compareWritten(
   a: OpenMemory,
   b: OpenMemory,
   other: OpenMemory | null,
+  anyNaN: boolean,
   say: (s: string) => void,
 ): void {
   for (const key of new Set([...a.pieces.keys(), ...b.pieces.keys()])) {
@@ -188,6 +245,7 @@ function compareWritten(
         if (wp === 0 && wq === 0) continue;
         if (wp === wq && p!.bytes[p!.from + i] === q!.bytes[q!.from + i]) continue;
         if (other !== null && isUndefined(p, other.pieces.get(key), i)) continue;
+        if (anyNaN && wp === wq && bothNaN(p!, q!, i)) continue;
         // Who stores what is there already need not store.
         if (wq === 0 && p!.bytes[p!.from + i] === byteOf(b, key * PIECE + i)) continue;
         const byte = `byte 0x${(key * PIECE + i).toString(16)}`;

@@ -24,6 +24,11 @@ export interface JudgeOptions {
   readonly grid?: Triple;
   /** Threads that a multiprocessor holds: `limits.threads-per-sm` of the back end. */
   readonly threadsPerSm?: number;
+  /**
+   * Whether the other version is machine code: then memory, ends and what is loaded count, and not the order of accesses, nor where
+   * variables of shared and local memory are.
+   */
+  readonly machine?: boolean;
   /** How much it may take. Default: 'medium'. */
   readonly effort?: EffortName;
   /** Called before each world; false stops, and what is left counts as not looked at. */
@@ -52,7 +57,9 @@ export class KernelJudge implements Original {
   /** @param after a version that it will be compared with: its constants count as well */
   constructor(before: Program, after: Program, kernel: string, paramBase: number, opts: JudgeOptions = {}) {
     const fn = findKernel(before, kernel);
-    const features = featuresOf(before, fn);
+    const own = featuresOf(before, fn);
+    // Machine code need not access memory in the order of its source, nor read as often what others may change.
+    const features = opts.machine === true ? { ...own, orders: false } : own;
     const other = after.functions.find((f) => f.name === kernel);
     const theirs = other === undefined ? null : featuresOf(after, other);
     this.before = {
@@ -63,6 +70,8 @@ export class KernelJudge implements Original {
       sharedAt: sharedPlaces(before),
       frames: new FramePool(),
       dead: features.orders ? deadLoads(features.functions) : new Set(),
+      machine: false,
+      blank: opts.machine === true,
       promises: theirs !== null && theirs.readOnlyLoads > features.readOnlyLoads,
     };
     this.look = {
@@ -93,7 +102,7 @@ export class KernelJudge implements Original {
       fn !== undefined && this.features.orders
         ? deadLoads(featuresOf(after, fn).functions)
         : this.before.dead;
-    const trial = new Trial(this, { ...this.before, program: after, dead });
+    const trial = new Trial(this, { ...this.before, program: after, dead, machine: this.before.blank });
     const { effort, features } = this.look;
     const most = Math.max(effort.executed, effort.perInstruction * features.instructions);
     let left = false;

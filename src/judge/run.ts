@@ -28,6 +28,8 @@ export interface Run {
   readonly watcher: Watcher;
   /** Constant bank 0, with the arguments. */
   readonly bank: DataView;
+  /** Whether machine code ran, whose NaNs may have other payloads. */
+  readonly machine: boolean;
 }
 
 /** What runs, besides the world. */
@@ -44,7 +46,17 @@ export interface Subject {
   /** Where variables of shared memory are: those of both programs at the same places. */
   readonly sharedAt: ReadonlyMap<string, number>;
   readonly frames: FramePool;
+  /**
+   * Whether it is machine code: its lanes begin together and meet where it says, it takes more instructions, and waits for memory in its
+   * own way.
+   */
+  readonly machine: boolean;
+  /** Whether memory that nobody has written is the same wherever variables of shared and local memory are. */
+  readonly blank: boolean;
 }
+
+/** How many times the instructions of a program its machine code may take: each becomes several, and ptxas -O0 has more of them. */
+const MACHINE_COST = 16;
 
 /** Room of a variable that says it is larger: no GPU has as much memory, and addresses stay exact. */
 const MOST_VARIABLE = 2 ** 38;
@@ -69,6 +81,15 @@ export interface RunOptions {
   readonly races?: boolean;
   /** What stands where PTX says nothing of a value. */
   readonly undefined?: number;
+  /** Is added to the bits of every result that is an approximation. */
+  readonly nudge?: number;
+}
+
+/** Turns of the lanes: those of machine code never begin apart, because it meets in convergence barriers alone. */
+function turnsFor(s: Subject, turns: World['turns']): World['turns'] {
+  if (!s.machine || turns.apart === undefined) return turns;
+  const { apart, ...others } = turns;
+  return others;
 }
 
 /** Runs a kernel in a world: every address exists; unwritten memory holds values made from its address. */
@@ -105,6 +126,7 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
       endless: world.endless,
       watcher,
       bank,
+      machine: s.machine,
     };
   };
   try {
@@ -118,17 +140,19 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
         ...(shape.cluster === null ? {} : { cluster: shape.cluster }),
         ...(shape.only === null ? {} : { only: shape.only }),
         dynamicShared: DYNAMIC,
-        budget: opts.budget ?? world.budget,
+        budget: (opts.budget ?? world.budget) * (s.machine ? MACHINE_COST : 1),
         counters: null,
         open: true,
         seed: world.seed,
         copies: world.copies,
         watch: watcher,
-        sharedAt: s.sharedAt,
+        ...(s.machine ? { holdsRegions: true } : { sharedAt: s.sharedAt }),
         frames: s.frames,
         contents,
+        blank: s.blank,
         undefined: opts.undefined ?? 0,
-        ...(opts.turns ?? world.turns),
+        nudge: opts.nudge ?? 0,
+        ...turnsFor(s, opts.turns ?? world.turns),
       },
       memory,
       bank,

@@ -1,9 +1,17 @@
+import { hasMod, OpFlag } from '../ir/opcode.ts';
 import { NO_REG, type Reg, RegFile, regFile } from '../ir/operand.ts';
 import type { Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import type { Code } from '../sim/decode.ts';
 import type { UsedAs } from '../sim/used-as.ts';
-import { type Difference, differencesOf, lastStores, storeAlike, storeLess } from './difference.ts';
+import {
+  type Difference,
+  differencesOf,
+  differOnlyIn,
+  lastStores,
+  storeAlike,
+  storeLess,
+} from './difference.ts';
 import type { Effort } from './effort.ts';
 import { falselyUniform, newPromise, newRace, readsElsewhere } from './hidden.ts';
 import { disorder } from './order.ts';
@@ -22,6 +30,8 @@ export interface Judgement {
   readonly left: boolean;
   /** Whether the kernel's own results depend on the order of its threads, so that it was compared with fewer of them or lane by lane. */
   readonly raced: boolean;
+  /** Whether results of machine code were let pass that differ where they depend on the last bits of approximations. */
+  readonly approximate: boolean;
   /** Differences in words, at most ten, all of one world. */
   readonly differences: readonly string[];
   /** What kind of difference the first one is, whatever the world, the addresses and the values; '' if there is none. */
@@ -66,6 +76,9 @@ export class Trial {
   private readonly asks: boolean;
   private readonly fewerStores: boolean;
   private readonly seen = new Map<Code, Uint8Array>();
+  private readonly approximates: boolean;
+  /** Whether results were left out that depend on the last bits of approximations. */
+  private approximate = false;
   private partial = false;
   private raced = false;
   executed = 0;
@@ -77,6 +90,7 @@ export class Trial {
     this.after = after;
     this.uniform = hasUniformRegisters(after.program);
     this.asks = asksForLanes(judge.subject.program);
+    this.approximates = some(judge.subject.program, isApproximation);
     this.fewerStores = storesIn(after.program) < storesIn(judge.subject.program);
   }
 
@@ -86,6 +100,7 @@ export class Trial {
       partial: this.partial,
       left,
       raced: this.raced,
+      approximate: this.approximate,
       differences: this.differences.slice(0, 10).map((d) => d.text),
       kind: this.differences[0]?.kind ?? '',
       worlds: this.worlds,
@@ -145,7 +160,17 @@ export class Trial {
     return differencesOf(a, b, budget, other);
   }
 
-  private keep(found: readonly Difference[], where: string): void {
+  /** Does machine code differ only in what depends on the last bits of approximations, which nobody promises? */
+  private isApproximate(first: First, b: Run): boolean {
+    if (!this.after.machine || !this.approximates) return false;
+    const nudged = NUDGES.map((nudge) => this.run(this.judge.subject, first, { nudge }));
+    const only = differOnlyIn(first.run, b, nudged);
+    this.approximate ||= only;
+    return only;
+  }
+
+  private keep(found: readonly Difference[], where: string, first?: First, b?: Run): void {
+    if (found.length > 0 && first !== undefined && b !== undefined && this.isApproximate(first, b)) return;
     for (const d of found) this.differences.push({ ...d, text: `${where}: ${d.text}` });
   }
 
@@ -171,7 +196,7 @@ export class Trial {
         found = again;
       }
     }
-    this.keep(found, world.name);
+    this.keep(found, world.name, first, b);
   }
 
   private compareOne(first: First, b: Run, world: World, changing = true): Difference[] {
@@ -189,7 +214,7 @@ export class Trial {
       } else if (a.status === 'budget' && storeLess(b.logs, longer.x.logs, this.fewerStores)) found = [];
     }
     found = this.defined(first, x, y, found, { changing, ...(budget === world.budget ? {} : { budget }) });
-    if (found.length > 0) return found;
+    if (found.length > 0 || this.after.machine) return found;
     const elsewhere = x.status === 'done' && x.ended.size === 0 ? readsElsewhere(x, y) : null;
     if (elsewhere !== null) return [{ kind: 'reads elsewhere', text: elsewhere }];
     if (x.watcher.order === null || y.watcher.order === null) return [];
@@ -249,13 +274,23 @@ export class Trial {
         // Where the ends are out of sight, each store of a thread tells: one program stores the same under any turns.
         return (!complete && !storeAlike(a.logs, other.logs)) || differencesOf(a, other, budget).length > 0;
       };
-      if (found.length > 0 && smaller.length > 0 && OTHER_TURNS.some((turns) => races({ turns }))) {
+      // Lanes of machine code cannot run one after the other: where those of a warp race, fewer of them decide.
+      const { machine } = this.after;
+      if (
+        found.length > 0 &&
+        smaller.length > 0 &&
+        (OTHER_TURNS.some((turns) => races({ turns })) || (machine && inTurn.some(races)))
+      ) {
         this.raced = true;
         const next = this.judge.first(smaller.shift()!);
         this.executed += next.executed;
         if (next.first === null) return;
         first = next.first;
         continue;
+      }
+      if (found.length > 0 && machine && inTurn.some(races)) {
+        this.raced = true;
+        return;
       }
       if (found.length > 0 && inTurn.some(races)) {
         // Lanes that race in step: one after the other, each runs as if alone.
@@ -265,8 +300,9 @@ export class Trial {
         found = differencesOf(x, y, inTurn[0].budget!);
         if (found.length === 0 && x.status === 'done') found = lastStores(x.logs, y.logs);
       }
-      if (!this.raced) found = this.defined(first, a, b, found);
-      this.keep(found, world.name);
+      // What nobody has written in shared memory differs in machine code, which has other addresses.
+      if (!this.raced || machine) found = this.defined(first, a, b, found);
+      this.keep(found, world.name, first, b);
       if (found.length === 0) this.together(world, first, a, b, inTurn);
       return;
     }
@@ -275,7 +311,7 @@ export class Trial {
   /** What equal memory does not show: accesses that nothing orders any more, and what only other turns show. */
   private together(world: World, first: First, a: Run, b: Run, inTurn: readonly RunOptions[]): void {
     if (a.status !== 'done' || this.raced) return;
-    const said = newRace(a, b) ?? newPromise(a, b) ?? falselyUniform(a, b);
+    const said = this.after.machine ? null : (newRace(a, b) ?? newPromise(a, b) ?? falselyUniform(a, b));
     if (said !== null) {
       this.keep([said], world.name);
       return;
@@ -344,6 +380,12 @@ const asksForLanes = (p: Program): boolean => some(p, (x) => x.op.primitive === 
 
 /** Has a warp any register once? */
 const hasUniformRegisters = (p: Program): boolean => some(p, (x) => x.dst.some(isUniformFile));
+
+/** What is added to the bits of approximations, to see what depends on them. */
+const NUDGES: readonly number[] = [1, -1, 5];
+
+const isApproximation = (x: Instr): boolean =>
+  (x.op.flags & OpFlag.Approximate) !== 0 || hasMod(x.op, x.mods, 'APPROX') || hasMod(x.op, x.mods, 'FULL');
 
 const isUniformFile = (r: Reg): boolean =>
   r !== NO_REG && (regFile(r) === RegFile.UR || regFile(r) === RegFile.URD || regFile(r) === RegFile.UP);

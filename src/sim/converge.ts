@@ -121,7 +121,12 @@ export function resume(m: Simulation, w: Warp): boolean {
     if (atBarrier !== undefined) arrive(m, w, atBarrier);
     else if (passTurn(w, true, null, m.schedule)) continue;
     // Lanes that wait only for each other's regions never go on: their regions are wrong.
-    else if (w.paths.some((p) => p.wait !== null && p.wait.until !== 'region') && release(w)) continue;
+    else if (
+      m.opts.holdsRegions !== true &&
+      w.paths.some((p) => p.wait !== null && p.wait.until !== 'region') &&
+      release(w)
+    )
+      continue;
     else if (w.paths.some((p) => p.wait?.until === 'barrier')) {
       w.state = 'barrier';
       return false;

@@ -1,7 +1,7 @@
 import { cfgOf } from '../analysis/cfg.ts';
 import { postDominatorsOf } from '../analysis/dominators.ts';
 import { copyFn } from '../ir/edit.ts';
-import { modOf, type Opcode, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
+import { hasMod, modOf, type Opcode, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Block, Fn, Instr, Param } from '../ir/program.ts';
 import { compileLane, type LaneFn } from '../isa/lanes.ts';
@@ -29,9 +29,14 @@ export interface Decoded {
   readonly members: number;
   /** Whether this is a barrier at which the whole warp arrives together. */
   readonly aligned: boolean;
+  /** Whether the result is an approximation, whose last bits nobody promises. */
+  readonly approximate: boolean;
   /** Numbers of the results that the warp has once; null if there are none. */
   readonly uniform: readonly number[] | null;
 }
+
+/** What a division that is an approximation is called (PTX ISA 9.0, div). */
+const ROUGH: readonly string[] = ['APPROX', 'FULL'];
 
 /** A place in the register image that the launch fills with a constant bank value or the address of a symbol. */
 export interface Fixup {
@@ -192,6 +197,7 @@ function build(original: Fn): Code {
         block: b.id,
         members: (op.flags & OpFlag.Convergent) === 0 ? -1 : op.srcs.findIndex((s) => s.name === 'mask'),
         aligned: op.primitive === 'barrier' && modOf(op, x.mods, 'aligned') === 'ALIGNED',
+        approximate: (op.flags & OpFlag.Approximate) !== 0 || ROUGH.some((m) => hasMod(op, x.mods, m)),
         uniform: uniformResults(x.dst),
       });
     }

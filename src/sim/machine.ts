@@ -290,7 +290,13 @@ export class Machine implements WarpHost {
   private contentsOf(which: number): Contents {
     const { seed, contents = contentsFor(seed) } = this.opts;
     const { undefined: unset = 0 } = this.opts;
-    const any = unset === 0 ? {} : { integer: (h: number) => h, float: (h: number) => h };
+    const word = unset === 0 ? 0 : BLANK;
+    const any =
+      this.opts.blank === true
+        ? { integer: () => word, float: () => word }
+        : unset === 0
+          ? {}
+          : { integer: (h: number) => h, float: (h: number) => h };
     return {
       ...contents,
       ...any,
@@ -465,6 +471,9 @@ export class Machine implements WarpHost {
     throw new MemoryFault(`address ${hex(address)} lies in no memory`);
   }
 }
+
+/** What blank memory holds where undefined values are to be others than zero: four equal bytes, wherever a variable begins. */
+const BLANK = 0x5a5a5a5a;
 
 const NO_PLACES: ReadonlySet<number> = new Set();
 const NO_WORDS: ReadonlyMap<number, number> = new Map();

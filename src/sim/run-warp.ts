@@ -1,8 +1,11 @@
+import { regWidth } from '../ir/operand.ts';
 import { branchTable, diverge } from './branches.ts';
 import { call } from './calls.ts';
 import { completeGroups, meetBarrier, meetMembers, resume } from './converge.ts';
 import { count } from './counters.ts';
+import type { Decoded } from './decode.ts';
 import { OutOfBudget, SimFault } from './faults.ts';
+import { lowest } from './masks.ts';
 import { MemoryFault } from './memory.ts';
 import { passTurn } from './paths.ts';
 import { primitives } from './primitives/index.ts';
@@ -24,12 +27,25 @@ export interface WarpHost extends Simulation {
   afterExit(w: Warp): void;
 }
 
+/** Adds to the low words of a result that is a float, but for zeros, infinities and NaN. */
+function nudged(f: Frame, d: Decoded, mask: number, by: number): void {
+  const at = f.code.operands[d.k];
+  const wide = regWidth(d.ins.dst[0]) === 64;
+  const { i32 } = f.regs;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const high = i32[wide ? at + 2 * l + 1 : at + l];
+    const exponent = wide ? (high >>> 20) & 0x7ff : (high >>> 23) & 0xff;
+    if (exponent !== 0 && exponent !== (wide ? 0x7ff : 0xff)) i32[wide ? at + 2 * l : at + l] += by;
+  }
+}
+
 /**
  * Runs a warp until it has ended, waits for other warps, or `m.executed` reaches `limit`.
  * @throws OutOfBudget at the limit of the whole run; SimFault if an instruction fails
  */
 export function runWarp(m: WarpHost, w: Warp, limit: number): void {
-  const { counters, budget, pathSlice = PATH_SLICE } = m.opts;
+  const { counters, budget, pathSlice = PATH_SLICE, nudge = 0 } = m.opts;
   const { schedule } = m;
   const { paths } = w;
   let inPath = 0;
@@ -62,7 +78,7 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
     if (++inPath > slice) {
       inPath = 0;
       if (schedule !== null) slice = schedule.turn();
-      if (!passTurn(w, true, path, schedule)) release(w);
+      if (!passTurn(w, true, path, schedule) && m.opts.holdsRegions !== true) release(w);
       continue;
     }
     m.executed++;
@@ -79,6 +95,7 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
     if (d.lane !== null) {
       if (mask !== 0) {
         d.lane(f.regs, f.code.operands, d.k, mask);
+        if (d.approximate && nudge !== 0) nudged(f, d, mask, nudge);
         if (d.uniform !== null) shareResults(f, d, mask);
       }
       path.pc++;

@@ -32,6 +32,10 @@ export interface MachineOptions {
   readonly apart?: 'first' | 'last';
   /** Seed of an adversarial schedule (`Schedule`), which takes the place of both; absent: turns as above. */
   readonly schedule?: number;
+  /** Is added to the bits of every result that is an approximation: what depends on it shows. Default: 0. */
+  readonly nudge?: number;
+  /** Whether lanes wait at a convergence barrier until the others come, whatever the turns: so does the hardware. */
+  readonly holdsRegions?: boolean;
   /** The threads that run; the others have ended before they began. Default: all. */
   readonly only?: Selection;
   /** When asynchronous copies of single threads happen. Default: not before they are waited for. */
@@ -43,6 +47,8 @@ export interface MachineOptions {
   readonly frames?: FramePool;
   /** What stands where PTX says nothing of a value: in registers, and in shared and local memory that nobody has written. */
   readonly undefined?: number;
+  /** Whether shared and local memory that nobody has written is the same everywhere, so that it does not matter where variables are. */
+  readonly blank?: boolean;
   /** Memory that nobody has written, for shared memory and local memory of an open world. */
   readonly contents?: Contents;
 }
