@@ -34,6 +34,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
     '.',
     'cubin',
     'machine',
+    'lift',
     'web',
     'lab',
     'debug',

@@ -159,6 +159,7 @@ withProfiledPlan(
       '--profile-out <file>',
       'write how often each block ran, for --profile of opt (with --no-opt) and measure',
     )
+    .option('--cubin <file>', 'run this machine code instead; the module is the PTX that it was made of')
     .option('--budget <n>', 'stop after exactly so many warp instructions (default: 200 million)')
     .option(
       '--stack <bytes>',
@@ -403,6 +404,39 @@ A word that is not known is an error with its address and the bits that no form 
   )
   .action((file, o) => guarded(async () => (await import('./disasm.ts')).disasm(file, o)));
 
+program
+  .command('verify')
+  .description('compare machine code with the PTX that it was made of: is it ptxas?')
+  .argument('<kernel.ptx>', 'the PTX')
+  .argument(
+    '[kernel.cubin]',
+    'the machine code that was made of it, alone or in a fat binary or an object of the host',
+  )
+  .option('--ptxas', 'have ptxas make the machine code now')
+  .option('-O, --level <n>', 'level of ptxas, 0 to 3 (default: 3)')
+  .option('--levels', 'all levels of ptxas')
+  .option('--with <path>', 'the ptxas to call')
+  .option('--sm <sm_NN>', 'the target: of the code in the file, or to assemble for')
+  .option('--kernel <name>', 'only this kernel')
+  .option('--thorough', 'look at more worlds, as --check thorough does')
+  .option('--launch <file>', 'write a launch file, and its data beside it, that shows the first difference')
+  .option('--json', 'for scripts')
+  .addHelpText(
+    'after',
+    `
+Both run in the same made-up worlds; what they leave in global memory, and how their threads end, has to be the same. Where a result
+depends on the last bits of an approximation, or on products that may be fused with sums, it may be as far off as those leave open. The
+order of accesses to memory is not compared. Exit code 1 if a kernel is different or was not compared.
+
+Example: the absolute value is lost on Hopper.
+  $ orrery verify test/machine/max-of-absolute.ptx --ptxas
+  test/machine/max-of-absolute.ptx and ptxas -O3 (ptxas 13.0.88), sm_90
+    DIFFERENT  k
+      seed 2: byte 0x2000000048 is 23 before and 233 after
+      PTX: thread (18, 0, 0) of block (0, 0, 0) stores 0x17 at 0x2000000048, test/machine/max-of-absolute.ptx:12`,
+  )
+  .action((file, cubin, o) => guarded(async () => (await import('./verify.ts')).verify(file, cubin, o)));
+
 withPaths(program.command('check'))
   .description('check specs, launches, PTX or Ori files; say everything that is wrong')
   .argument('<file...>', 'YAML, PTX or Ori files; a folder stands for the specs, PTX and Ori files in it')
@@ -425,7 +459,7 @@ const JOBS: Readonly<Record<string, readonly string[]>> = {
   'Plans: phases, orders, recipes, rules': ['phases', 'plan', 'order', 'recipes', 'rules', 'check'],
   'Measure and compare': ['measure', 'ab', 'tune', 'sweep', 'merge', 'evaluate'],
   'Review a change': ['diff'],
-  'Find what breaks a kernel': ['bisect', 'reduce', 'repro'],
+  'Find what breaks a kernel': ['verify', 'bisect', 'reduce', 'repro'],
   'In a build': ['ptxas', 'toolkit'],
   'This command itself': ['server', 'completion', 'help'],
 };

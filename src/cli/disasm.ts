@@ -1,15 +1,11 @@
-import { BinaryError, hex } from '../cubin/bytes.ts';
-import { type Member, membersOf } from '../cubin/containers.ts';
-import type { Elf } from '../cubin/elf.ts';
-import { targetName } from '../cubin/functions.ts';
-import { readCubin } from '../cubin/read.ts';
+import { hex } from '../cubin/bytes.ts';
+import { membersOf } from '../cubin/containers.ts';
 import { ptxLines } from '../cubin/source-lines.ts';
-import { plainTarget } from '../machine/build.ts';
 import type { Machine } from '../machine/forms.ts';
 import { hasLines, type ListedFunction, listCode } from '../machine/listing.ts';
 import { wordText } from '../machine/word.ts';
-import { namesLike, readNamed, reason, Unreadable } from '../spec/node-files.ts';
 import { loadMachine, targetsOfMachines } from '../spec/node-machine.ts';
+import { bytesOf, type Chosen, chosenOf, parsed } from './cubin-file.ts';
 import { codeJson, codeText, type Spelling, sectionsJson, sectionsText } from './disasm-text.ts';
 import { failWith, out } from './ui.ts';
 
@@ -20,14 +16,6 @@ export interface DisasmOptions {
   readonly function?: string;
   readonly sm?: string;
   readonly json?: boolean;
-}
-
-/** A cubin of the file that was chosen. */
-interface Chosen {
-  readonly member: Member;
-  readonly bytes: Uint8Array;
-  readonly elf: Elf;
-  readonly target: string;
 }
 
 /** `orrery disasm`. */
@@ -75,54 +63,6 @@ export async function disasm(file: string, o: DisasmOptions): Promise<void> {
 }
 
 const spellingOf = (machine: Machine, o: DisasmOptions): Spelling => ({ machine, vendor: o.vendor === true });
-
-function bytesOf(file: string): Uint8Array {
-  try {
-    return readNamed(file, 'input');
-  } catch (e) {
-    if (e instanceof Unreadable) failWith(`cannot read ${file}: ${e.message}`);
-    const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
-    failWith(`cannot read ${file}: ${reason(e)}`, ...(missing ? namesLike(file) : []));
-  }
-}
-
-/** What a reader of binaries gives; what it finds wrong ends the command with one error. */
-function parsed<T>(file: string, where: string, read: () => T): T {
-  try {
-    return read();
-  } catch (e) {
-    if (!(e instanceof BinaryError)) throw e;
-    const part = where === '' ? file : `${file} ${where}`;
-    failWith(
-      `cannot take ${part} apart: ${e.message}`,
-      ...(e.at > 0 ? [`at byte ${hex(e.at)}`] : []),
-      ...(/\.ptx$/.test(file)
-        ? ['PTX is text for `orrery opt`; `ptxas -arch=sm_90 k.ptx -o k.cubin` makes a cubin of it']
-        : []),
-    );
-  }
-}
-
-function chosenOf(file: string, all: readonly Member[], sm: string | undefined): Chosen[] {
-  const cubins = all
-    .filter((m) => m.kind === 'cubin')
-    .map((member): Chosen => {
-      const bytes = parsed(file, member.where, () => member.content());
-      const elf = parsed(file, member.where, () => readCubin(bytes));
-      return { member, bytes, elf, target: targetName(elf) };
-    });
-  if (cubins.length === 0) {
-    const ptx = all.filter((m) => m.kind === 'ptx').map((m) => `compute_${m.target}`);
-    failWith(
-      `${file} holds no machine code${ptx.length > 0 ? `, only PTX for ${ptx.join(', ')}` : ''}`,
-      'nvcc -gencode arch=compute_90,code=sm_90 adds code for a target',
-    );
-  }
-  const chosen = cubins.filter((c) => sm === undefined || c.target === sm || plainTarget(c.target) === sm);
-  if (chosen.length === 0)
-    failWith(`${file} has no code for ${sm}`, `it has code for ${cubins.map((c) => c.target).join(', ')}`);
-  return chosen;
-}
 
 interface ListedCubin {
   readonly machine: Machine;

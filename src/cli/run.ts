@@ -1,12 +1,14 @@
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Program } from '../ir/program.ts';
 import { profiledRun } from '../lab/profile-file.ts';
-import { mostShared, paramBase, targetOf } from '../read.ts';
+import { baseTarget, mostShared, paramBase, targetOf } from '../read.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
+import { oneCubin } from './cubin-file.ts';
 import { readText, writeWhole } from './files.ts';
 import { planFor, programFor, warnOtherFunctions, warnOtherVersions } from './input.ts';
+import { liftedOf, machineFor } from './lifted.ts';
 import type { PlanOptions } from './options.ts';
 import { table } from './table.ts';
 import { CliExit, failWith, grouped, out, pc } from './ui.ts';
@@ -17,6 +19,7 @@ const MOST_STACK = 2 ** 19;
 interface RunOptions extends PlanOptions {
   readonly opt: boolean;
   readonly module?: string;
+  readonly cubin?: string;
   readonly counters?: boolean;
   readonly profileOut?: string;
   readonly budget?: string;
@@ -50,11 +53,20 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
     const launch = await loadLaunch(file, o.module === undefined);
     const module = o.module ?? launch.modulePath;
     const text = readText(module);
-    const plan = await planFor(o, targetOf(text), specs);
+    const code = o.cubin === undefined ? null : oneCubin(o.cubin, o.sm);
+    const plan = await planFor(
+      code === null ? o : { ...o, sm: baseTarget(code.target) },
+      code?.target ?? targetOf(text),
+      specs,
+    );
     let { program } = programFor(module, text, plan);
     if (o.profile !== undefined) warnOtherVersions(o.profile, program);
     await fitLaunch(launch, program, mostShared(plan));
-    if (o.opt) program = runPipeline(program, plan).last;
+    if (code !== null) {
+      const lifted = liftedOf(code, await machineFor(code.target), plan, program, launch.kernel);
+      if (typeof lifted === 'string') failWith(`${o.cubin}: '${launch.kernel}' cannot be run: ${lifted}`);
+      program = lifted.program;
+    } else if (o.opt) program = runPipeline(program, plan).last;
     const result = runLaunch(program, plan.isa, launch, paramBase(plan), {
       counters: o.counters === true || o.profileOut !== undefined,
       budget,

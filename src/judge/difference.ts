@@ -1,4 +1,5 @@
 import type { Instr } from '../ir/program.ts';
+import { halfToNumber } from '../isa/floats.ts';
 import { LINE, type OpenMemory, PIECE, type Piece } from '../sim/open-memory.ts';
 import { LOG } from '../sim/primitives/log.ts';
 import type { Run } from './run.ts';
@@ -8,6 +9,8 @@ export interface Difference {
   /** What kind it is, whatever the world, the addresses and the values. */
   readonly kind: string;
   readonly text: string;
+  /** The byte of memory that differs, where one does. */
+  readonly address?: number;
   /** The instruction of the second program that shows it, where one does. */
   readonly ins?: Instr | null;
   /** Whether a longer run cannot make up for it. */
@@ -41,7 +44,8 @@ export function differencesOf(a: Run, b: Run, budget: number, other: Run | null 
     }
     compareEnds(a, b, (text) => say('threads end otherwise', text));
   }
-  const memory = (text: string) => say('memory differs', text);
+  const memory = (text: string, address?: number) =>
+    void found.push({ kind: 'memory differs', text, ...(address === undefined ? {} : { address }) });
   // A warp's work before a fault may be reordered; a trap keeps its place.
   if (unfinished || [...a.ended.values()].some((kind) => kind !== 'trap')) {
     if (a.endless || !unfinished) compareLogs(a.logs, b.logs, memory);
@@ -164,13 +168,6 @@ function byteOf(memory: OpenMemory, address: number): number {
   return view.getUint8(at);
 }
 
-/** Whether a run that may differ in what nobody promises has other bytes in the word, or the pair of words, of a byte. */
-const dependsOn = (p: Piece | undefined, runs: readonly (Piece | undefined)[], i: number): boolean =>
-  runs.some((r) => {
-    for (let k = i & ~7; k < (i & ~7) + 8; k++) if (isUndefined(p, r, k)) return true;
-    return false;
-  });
-
 /** Is a byte another one, or not written, where what PTX leaves undefined is otherwise? */
 function isUndefined(p: Piece | undefined, r: Piece | undefined, i: number): boolean {
   const [wp, wr] = [p?.written[p.from + i] ?? 0, r?.written[r.from + i] ?? 0];
@@ -180,8 +177,28 @@ function isUndefined(p: Piece | undefined, r: Piece | undefined, i: number): boo
 /** The NaN that arithmetic gives, by its bytes: the first word of a single, the high one of a double. */
 const CANONICAL: readonly number[] = [0x7fffffff, 0x7ff80000, 0xfff80000];
 
+/** How far a result may be off, in multiples of what it moves when the last bits of approximations do. */
+const TOLERANCE = 16;
+
+/** The numbers that eight bytes may be: how many, and how they are read. */
+const READINGS: readonly ((v: DataView) => number[])[] = [
+  (v) => [v.getFloat32(0, true), v.getFloat32(4, true)],
+  (v) => [v.getFloat64(0, true)],
+  (v) => [0, 2, 4, 6].map((k) => halfToNumber(v.getUint16(k, true), 'f16')),
+  (v) => [0, 2, 4, 6].map((k) => halfToNumber(v.getUint16(k, true), 'bf16')),
+  (v) => [v.getInt32(0, true), v.getInt32(4, true)],
+];
+
+/** Is a number as near to another one as approximations leave open? */
+function isNear(a: number, b: number, nudged: readonly number[]): boolean {
+  if (a === b || (a !== a && b !== b)) return true;
+  if (nudged.some((n) => n !== a && !(Number.isFinite(n) && Number.isFinite(a)))) return true;
+  const moved = nudged.reduce((most, n) => Math.max(most, Math.abs(n - a)), 0);
+  return moved > 0 && Math.abs(b - a) <= TOLERANCE * moved;
+}
+
 /**
- * Whether two runs that have ended differ in memory only where results depend on approximations, and end alike.
+ * Whether two runs that have ended differ in memory only as far as results depend on the last bits of approximations, and end alike.
  * @param nudged runs of the first program in which approximations have other last bits
  */
 export function differOnlyIn(a: Run, b: Run, nudged: readonly Run[]): boolean {
@@ -193,11 +210,25 @@ export function differOnlyIn(a: Run, b: Run, nudged: readonly Run[]): boolean {
   for (const key of new Set([...a.memory.pieces.keys(), ...b.memory.pieces.keys()])) {
     const [p, q] = [a.memory.pieces.get(key), b.memory.pieces.get(key)];
     const others = nudged.map((r) => r.memory.pieces.get(key));
-    for (let i = 0; i < PIECE; i++) {
-      if (!isUndefined(p, q, i) || dependsOn(p, others, i)) continue;
-      if ((q?.written[q.from + i] ?? 0) === 1 && (p?.written[p.from + i] ?? 0) === 1 && bothNaN(p!, q!, i))
-        continue;
-      return false;
+    for (let i = 0; i < PIECE; i += 8) {
+      if (![0, 1, 2, 3, 4, 5, 6, 7].some((k) => isUndefined(p, q, i + k))) continue;
+      // What one of them has not written, or no nudge has, is another place.
+      if ([p, q, ...others].some((x) => x === undefined)) return false;
+      const values = [p, q, ...others].map(
+        (x) => new DataView(x!.bytes.buffer, x!.bytes.byteOffset + x!.from + i, 8),
+      );
+      const near = READINGS.some((read) => {
+        const [x, y, ...rest] = values.map(read);
+        return x.every((n, k) =>
+          isNear(
+            n,
+            y[k],
+            rest.map((r) => r[k]),
+          ),
+        );
+      });
+      if (!near && ![0, 2, 4, 6].every((k) => !isUndefined(p, q, i + k) || bothNaN(p!, q!, i + k)))
+        return false;
     }
   }
   return true;
@@ -231,7 +262,7 @@ function compareWritten(
   b: OpenMemory,
   other: OpenMemory | null,
   anyNaN: boolean,
-  say: (s: string) => void,
+  say: (s: string, address: number) => void,
 ): void {
   for (const key of new Set([...a.pieces.keys(), ...b.pieces.keys()])) {
     const p = a.pieces.get(key);
@@ -248,9 +279,13 @@ function compareWritten(
         if (anyNaN && wp === wq && bothNaN(p!, q!, i)) continue;
         // Who stores what is there already need not store.
         if (wq === 0 && p!.bytes[p!.from + i] === byteOf(b, key * PIECE + i)) continue;
-        const byte = `byte 0x${(key * PIECE + i).toString(16)}`;
-        if (wp === wq) say(`${byte} is ${p!.bytes[p!.from + i]} before and ${q!.bytes[q!.from + i]} after`);
-        else say(`${byte} is written only ${wp === 1 ? 'before' : 'after'}`);
+        const address = key * PIECE + i;
+        const byte = `byte 0x${address.toString(16)}`;
+        const what =
+          wp === wq
+            ? `is ${p!.bytes[p!.from + i]} before and ${q!.bytes[q!.from + i]} after`
+            : `is written only ${wp === 1 ? 'before' : 'after'}`;
+        say(`${byte} ${what}`, address);
         return;
       }
     }

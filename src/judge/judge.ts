@@ -102,7 +102,7 @@ export class KernelJudge implements Original {
       fn !== undefined && this.features.orders
         ? deadLoads(featuresOf(after, fn).functions)
         : this.before.dead;
-    const trial = new Trial(this, { ...this.before, program: after, dead, machine: this.before.blank });
+    const trial = new Trial(this, { ...this.subjectOf(after), dead });
     const { effort, features } = this.look;
     const most = Math.max(effort.executed, effort.perInstruction * features.instructions);
     let left = false;
@@ -136,6 +136,11 @@ export class KernelJudge implements Original {
   private long(thousand: number): readonly World[] {
     this.longOnes ??= this.ofThreads!.long(thousand);
     return this.longOnes;
+  }
+
+  /** The other version, as a trial runs it. */
+  subjectOf(after: Program): Subject {
+    return { ...this.before, program: after, machine: this.before.blank };
   }
 
   // ------------------------------------------------------------------ what a trial asks

@@ -8,7 +8,7 @@ import { Symbols } from '../sim/symbols.ts';
 import type { UsedAs } from '../sim/used-as.ts';
 import type { Pool } from './constants.ts';
 import { bankOf, contentsOf } from './contents.ts';
-import { type Probe, Watcher } from './watcher.ts';
+import { type Probe, type Traced, Watcher } from './watcher.ts';
 import type { World } from './world.ts';
 
 /** The result of one run in an open world. */
@@ -77,6 +77,7 @@ export interface RunOptions {
   readonly turns?: World['turns'];
   readonly budget?: number;
   readonly probe?: Probe;
+  readonly traced?: Traced;
   /** Whether accesses are looked at that nothing orders, whatever the world says. */
   readonly races?: boolean;
   /** What stands where PTX says nothing of a value. */
@@ -106,6 +107,7 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
     blocks,
     perBlock: Math.ceil(perBlock / 32) * 32,
     probe: opts.probe ?? null,
+    traced: opts.traced ?? null,
     races: opts.races ?? world.races,
     promises: s.promises,
     dead: s.dead,

@@ -1,8 +1,7 @@
-import { hasMod, OpFlag } from '../ir/opcode.ts';
 import { NO_REG, type Reg, RegFile, regFile } from '../ir/operand.ts';
 import type { Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import type { Code } from '../sim/decode.ts';
+import { type Code, isRough } from '../sim/decode.ts';
 import type { UsedAs } from '../sim/used-as.ts';
 import {
   type Difference,
@@ -34,6 +33,8 @@ export interface Judgement {
   readonly approximate: boolean;
   /** Differences in words, at most ten, all of one world. */
   readonly differences: readonly string[];
+  /** A run of the first version in the world that shows the first difference, and the byte of memory that differs there, if one does. */
+  readonly witness: { readonly first: First; readonly address: number | null } | null;
   /** What kind of difference the first one is, whatever the world, the addresses and the values; '' if there is none. */
   readonly kind: string;
   /** Worlds in which both were run. */
@@ -79,6 +80,7 @@ export class Trial {
   private readonly approximates: boolean;
   /** Whether results were left out that depend on the last bits of approximations. */
   private approximate = false;
+  private witness: Judgement['witness'] = null;
   private partial = false;
   private raced = false;
   executed = 0;
@@ -90,7 +92,7 @@ export class Trial {
     this.after = after;
     this.uniform = hasUniformRegisters(after.program);
     this.asks = asksForLanes(judge.subject.program);
-    this.approximates = some(judge.subject.program, isApproximation);
+    this.approximates = some(judge.subject.program, isRough);
     this.fewerStores = storesIn(after.program) < storesIn(judge.subject.program);
   }
 
@@ -101,6 +103,7 @@ export class Trial {
       left,
       raced: this.raced,
       approximate: this.approximate,
+      witness: this.witness,
       differences: this.differences.slice(0, 10).map((d) => d.text),
       kind: this.differences[0]?.kind ?? '',
       worlds: this.worlds,
@@ -171,6 +174,8 @@ export class Trial {
 
   private keep(found: readonly Difference[], where: string, first?: First, b?: Run): void {
     if (found.length > 0 && first !== undefined && b !== undefined && this.isApproximate(first, b)) return;
+    if (found.length > 0 && first !== undefined)
+      this.witness ??= { first, address: found[0].address ?? null };
     for (const d of found) this.differences.push({ ...d, text: `${where}: ${d.text}` });
   }
 
@@ -383,9 +388,6 @@ const hasUniformRegisters = (p: Program): boolean => some(p, (x) => x.dst.some(i
 
 /** What is added to the bits of approximations, to see what depends on them. */
 const NUDGES: readonly number[] = [1, -1, 5];
-
-const isApproximation = (x: Instr): boolean =>
-  (x.op.flags & OpFlag.Approximate) !== 0 || hasMod(x.op, x.mods, 'APPROX') || hasMod(x.op, x.mods, 'FULL');
 
 const isUniformFile = (r: Reg): boolean =>
   r !== NO_REG && (regFile(r) === RegFile.UR || regFile(r) === RegFile.URD || regFile(r) === RegFile.UP);

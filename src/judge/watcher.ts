@@ -64,12 +64,26 @@ export interface Looks {
   readonly blocks: number;
   readonly perBlock: number;
   readonly probe: Probe | null;
+  /** Is told of every access to global memory; null if nobody asks. */
+  readonly traced: Traced | null;
   readonly races: boolean;
   /** Whether it is noted what is read as if nothing could write it, and what is written. */
   readonly promises: boolean;
   /** Loads of which nobody uses the result. */
   readonly dead: ReadonlySet<Instr>;
 }
+
+/** A thread accesses global memory by an instruction: it loads, or it has stored what is at the place. */
+export type Traced = (
+  access: {
+    readonly w: Warp;
+    readonly d: Decoded;
+    readonly lane: number;
+    readonly address: number;
+    readonly bytes: number;
+  },
+  stores: boolean,
+) => void;
 
 /** Words of which others write half at each acquisition. */
 const OFTEN = 1;
@@ -96,6 +110,7 @@ export class Watcher implements Watch {
   private readonly promises: boolean;
   /** Loads of which nobody uses the result. */
   private readonly dead: ReadonlySet<Instr>;
+  private readonly traced: Traced | null;
   /** Whether one thread runs. */
   private readonly one: boolean;
   /** Whether strong reads find other values each time. */
@@ -103,8 +118,9 @@ export class Watcher implements Watch {
   private clocks = 0;
   private readonly scratch: Location = { view: new DataView(new ArrayBuffer(32)), at: 0 };
 
-  constructor({ world, contents, changing, blocks, perBlock, probe, races, promises, dead }: Looks) {
+  constructor({ world, contents, changing, blocks, perBlock, probe, traced, races, promises, dead }: Looks) {
     this.probe = probe;
+    this.traced = traced;
     this.contents = contents;
     this.promises = promises || world.apart !== null;
     this.dead = dead;
@@ -127,7 +143,10 @@ export class Watcher implements Watch {
   load(w: Warp, d: Decoded, lane: number, address: number, bytes: number, from: Location): Location {
     const space = spaceOf(d, address);
     if (space === 'own') return from;
-    if (space === 'global') this.probe?.loaded(address, bytes, from);
+    if (space === 'global') {
+      this.probe?.loaded(address, bytes, from);
+      this.traced?.({ w, d, lane, address, bytes }, false);
+    }
     if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, false);
     if (space === 'global' && (this.promises || this.one)) {
       const nc = d.ins.op.groupByName.has('nc') && modOf(d.ins.op, d.ins.mods, 'nc') === 'NC';
@@ -146,6 +165,7 @@ export class Watcher implements Watch {
   store(w: Warp, d: Decoded, lane: number, address: number, bytes: number, at: Location): void {
     const space = spaceOf(d, address);
     if (space === 'own') return;
+    if (space === 'global') this.traced?.({ w, d, lane, address, bytes }, true);
     if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, true);
     if (space === 'global' && this.promises) note(this.written, address, bytes);
     if (this.order === null) return;
@@ -158,6 +178,7 @@ export class Watcher implements Watch {
   atomic(w: Warp, d: Decoded, lane: number, address: number, bytes: number, at: Location): void {
     const space = spaceOf(d, address);
     if (space === 'own') return;
+    if (space === 'global') this.traced?.({ w, d, lane, address, bytes }, true);
     if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, true);
     if (space === 'global' && this.promises) note(this.written, address, bytes);
     if (this.order === null) return;

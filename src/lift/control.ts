@@ -2,7 +2,7 @@ import { imm, label, NO_REG, type Operand, PT, type Reg, RZ, reg, table } from '
 import { WORD_BYTES } from '../machine/text.ts';
 import type { Builder } from './builder.ts';
 import { physical } from './registers.ts';
-import { meetAll } from './warp.ts';
+import { meet } from './warp.ts';
 
 /*
  * Control. Code addresses are values: a call puts no return address anywhere, the code itself has moved it to a register, and a return
@@ -37,11 +37,11 @@ const branch: Meaning = (b, flow) => {
 };
 
 /**
- * DIV: jumps where lanes of the warp are apart, to code that brings them together; CONV: where they are not. What follows needs the warp
- * together, so here lanes wait for each other instead.
+ * DIV: jumps where lanes of a mask are apart, to code that brings them together; CONV: where they are not. What follows needs them
+ * together, so here they wait for each other instead.
  */
 const branchTogether: Meaning = (b, flow) => {
-  meetAll(b);
+  meet(b, b.integer('u'));
   if (b.mod('way') === 'CONV') jump(b, flow, b.truthOr('p', PT), targetOf(b));
 };
 
@@ -96,7 +96,7 @@ const openRegion: Meaning = (b, flow) => {
   b.write('BSSY', [], [barrierOf(b)], [label(flow.blockAt(targetOf(b)))]);
 };
 
-const meet: Meaning = (b) => {
+const meetRegion: Meaning = (b) => {
   needsNoPredicate(b);
   b.write('BSYNC', [], [], [reg(barrierOf(b))]);
 };
@@ -140,7 +140,7 @@ export const CONTROL: Readonly<Record<string, Meaning>> = {
   'BRA.u': branchTogether,
   BRX: branchIndexed,
   BSSY: openRegion,
-  BSYNC: meet,
+  BSYNC: meetRegion,
   BREAK: leave,
   'CALL.REL': callDirect,
   'CALL.REL.r': callRelative,

@@ -1,16 +1,4 @@
-import {
-  imm,
-  isZero,
-  Mod,
-  NO_REG,
-  type Operand,
-  PF,
-  PT,
-  RegFile,
-  RZ,
-  reg,
-  withOperandMods,
-} from '../ir/operand.ts';
+import { imm, Mod, NO_REG, type Operand, PF, PT, RegFile, RZ, reg, withOperandMods } from '../ir/operand.ts';
 import type { Builder } from './builder.ts';
 
 /*
@@ -259,12 +247,11 @@ const difference: Meaning = (b) => {
   b.write('IADD3', [], [b.to('d')], [reg(hi), reg(lo, Mod.Neg), b.plain('c')]);
 };
 
-/** The differences of four bytes, each in its place, or with ACC their sum and c. */
+/** The differences of four bytes, each in its place (whatever c is), or with ACC their sum and c. */
 const differences: Meaning = (b) => {
   if (b.to('p') !== NO_REG) b.fail('a carry');
   const sums = b.has('ACC');
   const c = b.plain('c');
-  if (!sums && !isZero(c)) b.fail('differences with a third source');
   const [x, y] = [b.plain('a'), b.plain('b')];
   const type = b.mod('type') === 'U8' ? 'U32' : 'S32';
   let all = sums ? c : RZ;

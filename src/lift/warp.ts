@@ -153,8 +153,8 @@ const special: Meaning = (b) => {
   b.give('d', reg(d));
 };
 
-/** Waits for all lanes that live, as operations of a whole warp do whose lanes may be apart. */
-export const meetAll = (b: Builder): void => b.write('WARPSYNC', [], [], [imm(-1)]);
+/** Waits for the lanes of a mask that live. */
+export const meet = (b: Builder, members: Operand): void => b.write('WARPSYNC', [], [], [members]);
 
 export const negated = (o: Operand): Operand => ({ ...o, mods: o.mods ^ Mod.Not });
 
@@ -172,6 +172,10 @@ export const WARP: Readonly<Record<string, Meaning>> = {
   WARPSYNC: warpSync,
   'WARPSYNC.r': warpSync,
   'WARPSYNC.ALL': warpSyncAll,
+  // What stands between these two is executed by all lanes of the mask together.
+  'WARPSYNC.COLLECTIVE': warpSync,
+  'WARPSYNC.COLLECTIVE.ALL': warpSyncAll,
+  ENDCOLLECTIVE: () => {},
   BAR: barrier,
   'BAR.r': barrier,
   'BAR.i': barrier,

@@ -38,6 +38,15 @@ export interface Decoded {
 /** What a division that is an approximation is called (PTX ISA 9.0, div). */
 const ROUGH: readonly string[] = ['APPROX', 'FULL'];
 
+/**
+ * Whether nobody promises the last bits of a result: it is an approximation, or a product that may be fused with the sum that it goes into
+ * (PTX ISA 9.0, mul and add without a rounding).
+ */
+export const isRough = ({ op, mods }: Instr): boolean =>
+  (op.flags & OpFlag.Approximate) !== 0 ||
+  ROUGH.some((m) => hasMod(op, mods, m)) ||
+  (hasMod(op, mods, 'CONTRACT') && /\bfmul\(/.test(op.means ?? ''));
+
 /** A place in the register image that the launch fills with a constant bank value or the address of a symbol. */
 export interface Fixup {
   readonly at: number;
@@ -197,7 +206,7 @@ function build(original: Fn): Code {
         block: b.id,
         members: (op.flags & OpFlag.Convergent) === 0 ? -1 : op.srcs.findIndex((s) => s.name === 'mask'),
         aligned: op.primitive === 'barrier' && modOf(op, x.mods, 'aligned') === 'ALIGNED',
-        approximate: (op.flags & OpFlag.Approximate) !== 0 || ROUGH.some((m) => hasMod(op, x.mods, m)),
+        approximate: isRough(x),
         uniform: uniformResults(x.dst),
       });
     }

@@ -1,3 +1,4 @@
+import { chosen } from '../ir/opcode.ts';
 import { regWidth } from '../ir/operand.ts';
 import { branchTable, diverge } from './branches.ts';
 import { call } from './calls.ts';
@@ -27,16 +28,22 @@ export interface WarpHost extends Simulation {
   afterExit(w: Warp): void;
 }
 
-/** Adds to the low words of a result that is a float, but for zeros, infinities and NaN. */
+/** Adds to the last bits of a result that is a float, or a pair of halves, but for zeros, infinities and NaN. */
 function nudged(f: Frame, d: Decoded, mask: number, by: number): void {
   const at = f.code.operands[d.k];
   const wide = regWidth(d.ins.dst[0]) === 64;
+  const halves = d.ins.op.groups.some((g) => /x2$/.test(chosen(g, d.ins.mods).type ?? ''));
   const { i32 } = f.regs;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
+    if (halves) {
+      for (const shift of [0, 16]) if (((i32[at + l] >>> shift) & 0x7c00) !== 0) i32[at + l] += by << shift;
+      continue;
+    }
     const high = i32[wide ? at + 2 * l + 1 : at + l];
     const exponent = wide ? (high >>> 20) & 0x7ff : (high >>> 23) & 0xff;
-    if (exponent !== 0 && exponent !== (wide ? 0x7ff : 0xff)) i32[wide ? at + 2 * l : at + l] += by;
+    const zero = ((high & 0x7fffffff) | (wide ? i32[at + 2 * l] : 0)) === 0;
+    if (!zero && exponent !== (wide ? 0x7ff : 0xff)) i32[wide ? at + 2 * l : at + l] += by;
   }
 }
 
