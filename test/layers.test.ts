@@ -18,7 +18,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   ssa: ['ir', 'analysis'],
   passes: ['ir', 'isa', 'analysis', 'rules', 'ssa'],
   sim: ['ir', 'isa', 'analysis'],
-  judge: ['ir', 'analysis', 'sim'],
+  judge: ['ir', 'isa', 'analysis', 'sim'],
   cubin: [],
   machine: ['cubin'],
   lift: ['ir', 'isa', 'sim', 'cubin', 'machine'],

@@ -36,6 +36,7 @@ function faults(schema: string, text: string) {
 
 const saxpy = 'test/kernels/saxpy/saxpy.sm_90.ptx';
 const bad = join(dir, 'bad.ptx');
+const wrong = 'test/machine-code/max-of-absolute.sm_90.O3.cubin';
 const loops = 'test/kernels/nested-conditions/nested-conditions.sm_90.ptx';
 /** What passes for a CUDA toolkit. */
 const cuda = join(dir, 'cuda');
@@ -70,6 +71,7 @@ describe('what is printed has its form', () => {
     ['cfg', ['cfg', saxpy, '--changes', '--function', 'saxpy', '--format', 'json'], 0],
     ['disasm', ['disasm', 'test/cubins/scale.sm_80.cubin', '--lines', '--json'], 0],
     ['disasm', ['disasm', 'test/cubins/scale.zstd.fatbin', '--sections', '--json'], 0],
+    ['verify', ['verify', 'test/machine-code/max-of-absolute.ptx', wrong, '--json'], 1],
     ['toolkit', ['toolkit', join(dir, 'toolkit'), '--from', cuda, '--json'], 0],
     ['run', ['run', 'test/kernels/saxpy/launch.yaml', '--counters', '--json'], 0],
   ])('%s: %s', (schema, args, code) => {

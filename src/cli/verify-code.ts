@@ -9,7 +9,7 @@ import { reason } from '../spec/node-files.ts';
 import { ptxasNeeded } from './compare-ptxas.ts';
 import { ptxasCommand, refusal } from './ptxas-run.ts';
 import { failWith } from './ui.ts';
-import type { VerifyOptions } from './verify.ts';
+import type { VerifyOptions } from './verify-finding.ts';
 
 /** Machine code that is compared, and what it is called. */
 export interface Code {

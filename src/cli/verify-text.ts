@@ -4,7 +4,7 @@ import { Document, isCollection, isSeq } from 'yaml';
 import { keepInputs, writeWhole } from './files.ts';
 import { ptxasVersion } from './ptxas-run.ts';
 import { out, pc } from './ui.ts';
-import type { Finding, StoredText } from './verify.ts';
+import type { Finding, StoredText } from './verify-finding.ts';
 
 /** Writes the launch of the first difference that has one. @returns its file */
 export function writeLaunch(path: string, ptx: string, found: readonly Finding[]): string | null {

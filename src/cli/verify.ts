@@ -1,57 +1,16 @@
 import { targetName } from '../cubin/functions.ts';
-import type { Fn, Program } from '../ir/program.ts';
-import { KernelJudge } from '../judge/judge.ts';
-import type { Judgement } from '../judge/trial.ts';
-import { lastStoreTo, launchFrom, type Stored } from '../judge/witness.ts';
-import type { Lifted } from '../lift/lift.ts';
-import { hexText } from '../machine/text.ts';
-import { baseTarget, paramBase } from '../read.ts';
-import { type Launch, runLaunch } from '../sim/launch.ts';
+import type { Fn } from '../ir/program.ts';
+import { baseTarget } from '../read.ts';
 import { loadShipped } from '../spec/node.ts';
-import type { Plan } from '../spec/plan.ts';
 import { oneCubin } from './cubin-file.ts';
 import { readText } from './files.ts';
 import { planFor, programFor } from './input.ts';
 import { liftedOf, machineFor } from './lifted.ts';
 import { Progress } from './progress.ts';
-import { CliExit, failWith, grouped, out } from './ui.ts';
-import { type Code, levelsOf, madeBy } from './verify-code.ts';
+import { CliExit, failWith, out } from './ui.ts';
+import { levelsOf, madeBy } from './verify-code.ts';
+import { type Finding, findingOf, type VerifyOptions } from './verify-finding.ts';
 import { report, writeLaunch } from './verify-text.ts';
-
-export interface VerifyOptions {
-  readonly ptxas?: boolean;
-  readonly level?: string;
-  readonly with?: string;
-  readonly sm?: string;
-  readonly kernel?: string;
-  readonly levels?: boolean;
-  readonly thorough?: boolean;
-  readonly launch?: string;
-  readonly json?: boolean;
-}
-
-/** What was found of a kernel. */
-export interface Finding {
-  readonly code: string;
-  readonly kernel: string;
-  readonly verdict: 'equal' | 'different' | 'not compared';
-  readonly notes: readonly string[];
-  readonly why?: string;
-  readonly world?: string;
-  readonly stores?: { readonly ptx: StoredText | null; readonly machine: StoredText | null };
-  /** A launch that gives another result with this code than with the PTX; it has been run with both. */
-  readonly launch?: { readonly launch: Launch; readonly expect: readonly (Uint8Array | null)[] };
-}
-
-/** A store in words. */
-export interface StoredText {
-  readonly block: readonly number[];
-  readonly thread: readonly number[];
-  readonly address: string;
-  readonly value: string;
-  readonly instruction: string;
-  readonly line: number;
-}
 
 /** `orrery verify`. */
 export async function verify(file: string, cubin: string | undefined, o: VerifyOptions): Promise<void> {
@@ -83,7 +42,7 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
       found.push(
         typeof lifted === 'string'
           ? { code: code.name, kernel: kernel.name, verdict: 'not compared', notes: [], why: lifted }
-          : findingOf(code, lifted, kernel, program, plan, o, (world) =>
+          : findingOf(code.name, lifted, kernel, program, plan, o, (world) =>
               progress.update(`${code.name}: ${kernel.name}: ${world}`),
             ),
       );
@@ -93,7 +52,13 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
   if (o.json === true)
     out(
       JSON.stringify(
-        { version: 1, file, target, launch, findings: found.map(({ launch: _, ...f }) => f) },
+        {
+          version: 1,
+          file,
+          target,
+          launch,
+          findings: found.map(({ launch: shows, ...f }) => ({ ...f, confirmed: shows !== undefined })),
+        },
         null,
         2,
       ),
@@ -104,82 +69,3 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
 
 const callsByPointer = (kernel: Fn): boolean =>
   kernel.blocks.some((b) => b.ins.some((x) => x.op.name === 'CALL' && x.src[0].sym === ''));
-
-function findingOf(
-  code: Code,
-  lifted: Lifted,
-  kernel: Fn,
-  program: Program,
-  plan: Plan,
-  o: VerifyOptions,
-  tell: (world: string) => void,
-): Finding {
-  const base = paramBase(plan);
-  const judge = new KernelJudge(program, lifted.program, kernel.name, base, {
-    machine: true,
-    effort: o.thorough === true ? 'high' : 'medium',
-    goOn: (world) => {
-      tell(world);
-      return true;
-    },
-  });
-  const r = judge.against(lifted.program);
-  const common = { code: code.name, kernel: kernel.name, notes: notesOf(r) };
-  if (r.same) return { ...common, verdict: 'equal' };
-  const { witness } = r;
-  const different = { ...common, verdict: 'different' as const, why: r.differences[0] };
-  if (witness === null) return different;
-  const { first, address } = witness;
-  const launch = launchFrom(judge.subject, kernel, first);
-  const shown = launch === null ? null : confirmed(launch, lifted, program, plan);
-  if (address === null)
-    return { ...different, world: first.world.name, ...(shown !== null && { launch: shown }) };
-  const machine = lastStoreTo(judge.subjectOf(lifted.program), first, address);
-  const ptx = lastStoreTo(judge.subject, first, address);
-  const [bx, by] = first.world.shape.block;
-  const words = (s: Stored, instruction: string, line: number): StoredText => ({
-    block: s.block,
-    thread: [s.thread % bx, Math.floor(s.thread / bx) % by, Math.floor(s.thread / (bx * by))],
-    address: hexText(s.address),
-    value: `0x${s.value.toString(16)}`,
-    instruction,
-    line,
-  });
-  const inMachine = (s: Stored): StoredText => {
-    const w = lifted.words[s.ins.loc - 1];
-    return words(s, `${w.offset.toString(16).padStart(4, '0')}  ${w.text}`, w.listed.places.ptx?.line ?? 0);
-  };
-  const inPtx = (s: Stored): StoredText => {
-    const line = program.locs[s.ins.loc]?.line ?? 0;
-    return words(s, '', line);
-  };
-  return {
-    ...different,
-    world: first.world.name,
-    stores: { ptx: ptx && inPtx(ptx), machine: machine && inMachine(machine) },
-    ...(shown !== null && { launch: shown }),
-  };
-}
-
-const notesOf = (r: Judgement): string[] => [
-  `${grouped(r.executed)} warp instructions`,
-  ...(r.reached.blocks < r.reached.allBlocks
-    ? [`${r.reached.blocks} of ${r.reached.allBlocks} blocks of the PTX ran`]
-    : []),
-  ...(r.partial ? ['compared only as far as the budget went'] : []),
-  ...(r.left ? ['not in all worlds: a limit came first'] : []),
-  ...(r.raced ? ['compared with fewer threads: what it does depends on their order'] : []),
-  ...(r.approximate ? ['some results within the tolerance of approximations and of fused products'] : []),
-];
-
-/** The launch with what the PTX gives, if the machine code gives something else. */
-function confirmed(launch: Launch, lifted: Lifted, program: Program, plan: Plan): Finding['launch'] | null {
-  const base = paramBase(plan);
-  const before = runLaunch(program, plan.isa, launch, base);
-  if (before.status !== 'ok') return null;
-  const params = launch.params.map((p, k) =>
-    p.kind === 'buffer' ? { ...p, expect: before.buffers[k] ?? null } : p,
-  );
-  const after = runLaunch(lifted.program, plan.isa, { ...launch, params }, base);
-  return after.status === 'ok' ? null : { launch, expect: before.buffers };
-}

@@ -1,4 +1,3 @@
-import { SHT } from '../cubin/codes.ts';
 import type { Elf } from '../cubin/elf.ts';
 import { type CubinFunction, symbolsOf } from '../cubin/functions.ts';
 import { addr, type Operand, sym } from '../ir/operand.ts';
@@ -32,6 +31,8 @@ export interface Placed {
 export interface BankContext {
   /** Offset of the arguments in constant bank 0 of Ori. */
   readonly paramBase: number;
+  /** What the driver writes before the arguments: name -> offset. */
+  readonly driver: ReadonlyMap<string, number>;
   /** Bytes of a thread's stack. */
   readonly stack: number;
   /** Address of a function in the code, or of what stands for one that is not there; undefined for what is no function. */
@@ -41,22 +42,14 @@ export interface BankContext {
 /** Name of the variable that holds the literals of a kernel in the program that its code becomes. */
 export const LITERALS = 'c[0x2]';
 
-/** Words that the driver writes before the arguments, by offset from the beginning of the bank (measured: cubins of ptxas 13.0.88). */
-const DRIVER: Readonly<Record<number, BankWord>> = {
-  0: { kind: 'special', name: 'NTID.X' },
-  4: { kind: 'special', name: 'NTID.Y' },
-  8: { kind: 'special', name: 'NTID.Z' },
-  12: { kind: 'special', name: 'NCTAID.X' },
-  16: { kind: 'special', name: 'NCTAID.Y' },
-  20: { kind: 'special', name: 'NCTAID.Z' },
-  24: { kind: 'value', value: 0 },
-  28: { kind: 'value', value: SHARED_WINDOW / 2 ** 32 },
-  32: { kind: 'value', value: 0 },
-  36: { kind: 'value', value: LOCAL_WINDOW / 2 ** 32 },
+/** What the words are that the driver writes, by the names that pipelines/machine has for them. */
+const DRIVER: Readonly<Record<string, readonly BankWord[]>> = {
+  ntid: ['NTID.X', 'NTID.Y', 'NTID.Z'].map((name) => ({ kind: 'special', name })),
+  nctaid: ['NCTAID.X', 'NCTAID.Y', 'NCTAID.Z'].map((name) => ({ kind: 'special', name })),
+  'shared-window': [0, SHARED_WINDOW / 2 ** 32].map((value) => ({ kind: 'value', value })),
+  'local-window': [0, LOCAL_WINDOW / 2 ** 32].map((value) => ({ kind: 'value', value })),
+  descriptor: [0, 0].map((value) => ({ kind: 'value', value })),
 };
-const STACK_AT = 40;
-/** Descriptors of global memory, which say nothing of values. */
-const DESCRIPTORS: readonly number[] = [0x118, 0x11c, 0x208, 0x20c];
 
 /** The constant banks of a kernel. */
 export class Banks {
@@ -143,9 +136,12 @@ export class Banks {
     const { parameterBase: base, parameterBytes: bytes } = this.fn;
     if (base !== null && offset >= base && offset < base + (bytes ?? 0))
       return { kind: 'argument', offset: this.argument(offset) };
-    if (offset === STACK_AT) return { kind: 'value', value: this.context.stack };
-    if (DESCRIPTORS.includes(offset)) return { kind: 'value', value: 0 };
-    return DRIVER[offset] ?? unknown(0, offset);
+    for (const [name, at] of this.context.driver) {
+      if (name === 'stack' && offset === at) return { kind: 'value', value: this.context.stack };
+      const word = DRIVER[name]?.[(offset - at) / 4];
+      if (word !== undefined) return word;
+    }
+    return unknown(0, offset);
   }
 
   /** The offset in constant bank 0 of Ori of a byte of the arguments. */
@@ -188,6 +184,3 @@ const unknown = (bank: number, offset: number): BankWord => ({
   kind: 'unknown',
   why: `c[0x${bank.toString(16)}][0x${offset.toString(16)}] is not known`,
 });
-
-/** Type of sections that hold symbols. */
-export const SYMBOLS = SHT.symtab;

@@ -14,7 +14,6 @@ import {
   RegFile,
   RZ,
   reg,
-  regIndex,
   withOperandMods,
 } from '../ir/operand.ts';
 import { type Instr, instr } from '../ir/program.ts';
@@ -177,6 +176,7 @@ export class Builder {
         return imm(n);
       case 'u':
       case 's':
+        if (k === 1 && a.high !== undefined) return imm(this.i.values[a.high]);
         return imm(k === 0 ? n * a.scale : n < 0 ? -1 : 0);
       default:
         return this.fail(`an operand of the kind ${a.kind}`);
@@ -403,11 +403,3 @@ export class Builder {
     this.out.push(instr(op, withMods(op, 0, ...mods), dst, src, this.loc, guard, not));
   }
 }
-
-/** Whether an operand is a register of 64 bits or a constant that stands for one. */
-export const isWide = (o: Operand): boolean =>
-  o.kind === Kind.Reg && ((o.reg & 7) === RegFile.RD || (o.reg & 7) === RegFile.URD);
-
-/** Highest index in use. */
-export const highest = (ins: readonly Instr[]): number =>
-  ins.reduce((n, x) => x.dst.reduce((m, d) => (d === NO_REG ? m : Math.max(m, regIndex(d))), n), 0);

@@ -45,6 +45,15 @@ const branchTogether: Meaning = (b, flow) => {
   if (b.mod('way') === 'CONV') jump(b, flow, b.truthOr('p', PT), targetOf(b));
 };
 
+/** Where a uniform predicate holds too. */
+const branchUniform: Meaning = (b, flow) => {
+  b.without('ANY');
+  const p = b.truthOr('p', PT);
+  const u = b.truth('u');
+  const both = p === PT ? u : u === PT ? p : reg(b.test('PLOP3', [], [p, u, PT, imm(0xc0)]));
+  jump(b, flow, both, targetOf(b));
+};
+
 const exit: Meaning = (b) => {
   const { guard, not } = b.condition(b.truthOr('p', PT));
   b.under(guard, not, 'EXIT', [], []);
@@ -138,6 +147,7 @@ export const CONTROL: Readonly<Record<string, Meaning>> = {
   EXIT: exit,
   BRA: branch,
   'BRA.u': branchTogether,
+  'BRA.up': branchUniform,
   BRX: branchIndexed,
   BSSY: openRegion,
   BSYNC: meetRegion,

@@ -38,6 +38,22 @@ const minmax: Meaning = (b) => {
   else b.give('d', compute(p === PT ? 'MIN' : 'MAX'));
 };
 
+/** Of three. */
+const minmax3: Meaning = (b) => {
+  const mods = [b.mod('FTZ'), b.mod('NAN')];
+  const p = b.truth('p');
+  const compute = (op: string): Operand =>
+    reg(
+      b.pure(
+        'FMNMX3',
+        [op, ...mods],
+        ['a', 'b', 'c'].map((n) => b.float(n)),
+      ),
+    );
+  if (p.reg !== NO_REG) b.write('SEL', [], [b.to('d')], [compute('MIN'), compute('MAX'), p]);
+  else b.give('d', compute(p === PT ? 'MIN' : 'MAX'));
+};
+
 const select: Meaning = (b) => {
   b.without('FTZ');
   const bits = (name: string): Operand => {
@@ -194,6 +210,16 @@ export const FLOAT: Readonly<Record<string, Meaning>> = {
   FMUL: two('FMUL'),
   FFMA: fused,
   FMNMX: minmax,
+  FMNMX3: minmax3,
+  UFADD: two('FADD'),
+  UFMUL: two('FMUL'),
+  UFFMA: fused,
+  UFSEL: select,
+  UFSETP: setPredicate,
+  UFRND: round,
+  UF2I: floatToInteger,
+  UI2F: integerToFloat,
+  UI2FP: integerToFloat,
   FSEL: select,
   FSET: setOne,
   FSETP: setPredicate,

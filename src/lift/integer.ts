@@ -8,7 +8,10 @@ import type { Builder } from './builder.ts';
 type Meaning = (b: Builder) => void;
 
 /** `U32` or the signed type that a missing name stands for. */
-const typeOf = (b: Builder): 'U32' | 'S32' => (b.mod('type') === 'U32' ? 'U32' : 'S32');
+const typeOf = (b: Builder): 'U32' | 'S32' | 'U64' | 'S64' => {
+  const type = b.mod('type');
+  return type === 'U32' || type === 'U64' || type === 'S64' ? type : 'S32';
+};
 
 /** An addend with the carry that its minus brings: a - b is a + ~b + 1. Under X a minus is a complement, and the carry an operand. */
 function addend(b: Builder, name: string): { value: Operand; one: boolean } {
@@ -87,11 +90,50 @@ const multiplyHigh: Meaning = (b) => {
   if (carry !== null) b.giveTruth('p', carry);
 };
 
+/** a + b with a carry in and out, of 32 bits or of 64. */
+const addWide: Meaning = (b) => {
+  const wide = b.mod('type') === '64' || b.i.form.row === 'UIADD3.64';
+  const part = (name: string): { value: Operand; one: boolean } => {
+    const s = b.signsOf(b.slot(name));
+    const x = wide ? b.wide(name) : b.word(b.slot(name));
+    if (!s.negative && !s.complement) return { value: x, one: false };
+    const not = b.pure('LOP3', wide ? ['64'] : [], [x, RZ, RZ, imm(0x0f)], wide ? RegFile.RD : RegFile.R);
+    return { value: reg(not), one: s.negative };
+  };
+  const parts = ['a', 'b', ...(b.find('c') === undefined ? [] : ['c'])].map(part);
+  const size = wide ? ['64'] : [];
+  const file = wide ? RegFile.RD : RegFile.R;
+  const ones = parts.filter((x) => x.one).length;
+  const [x, y, z] = parts.map((v) => v.value);
+  const carries = [
+    b.has('X') ? b.truth('ci') : ones > 0 ? PT : PF,
+    b.has('X') && b.find('di') !== undefined ? b.truth('di') : ones > 1 ? PT : PF,
+  ];
+  const [first, carry] = [b.temporary(file), b.temporary(RegFile.P)];
+  b.emit('IADDX', size, [first, carry], [x, y, carries[0]]);
+  let [sum, out] = [first, reg(carry)];
+  if (z !== undefined || carries[1] !== PF) {
+    const [again, other] = [b.temporary(file), b.temporary(RegFile.P)];
+    b.emit('IADDX', size, [again, other], [reg(first), z ?? RZ, carries[1]]);
+    const both = reg(b.test('PLOP3', [], [reg(carry), reg(other), PT, imm(0xc0)]));
+    if (b.find('q') !== undefined) b.giveTruth('q', both);
+    out = reg(b.test('PLOP3', [], [reg(carry), reg(other), PT, imm(0xfc)]));
+    sum = again;
+  } else if (b.find('q') !== undefined && b.to('q') !== NO_REG) b.giveTruth('q', PF);
+  if (wide) b.giveWide('d', reg(sum));
+  else b.give('d', reg(sum));
+  b.giveTruth('p', out);
+};
+
 const absolute: Meaning = (b) => b.write('IABS', [], [b.to('d')], [b.plain('b')]);
 
 /** Both ways of a minimum or maximum, chosen by a predicate: true is the minimum. */
 function eitherWay(b: Builder, compute: (op: 'MIN' | 'MAX') => Operand): void {
-  const p = b.truth('p');
+  // From sm_100 on there are two predicate results, and the choice is called r.
+  const isLater = b.find('r') !== undefined;
+  if (isLater && (b.to('p') !== NO_REG || b.to('q') !== NO_REG)) b.fail('a predicate result of a minimum');
+  if (b.truthOr('x', PF) !== PF) b.fail('a fourth predicate');
+  const p = b.truth(isLater ? 'r' : 'p');
   if (p.kind !== PT.kind || p.reg !== NO_REG) {
     const [least, most] = [compute('MIN'), compute('MAX')];
     b.write('SEL', [], [b.to('d')], [least, most, p]);
@@ -99,15 +141,29 @@ function eitherWay(b: Builder, compute: (op: 'MIN' | 'MAX') => Operand): void {
 }
 
 /** Names of the types of minima by what the form calls them. */
-const MINMAX: Readonly<Record<string, string>> = { '': 'S32', U32: 'U32', U16x2: 'U16X2', S16x2: 'S16X2' };
+const MINMAX: Readonly<Record<string, string>> = {
+  '': 'S32',
+  S32: 'S32',
+  U32: 'U32',
+  U16x2: 'U16X2',
+  S16x2: 'S16X2',
+};
 
 function least(b: Builder, op: 'MIN' | 'MAX', x: Operand, y: Operand): Operand {
   const type = MINMAX[b.mod('type')];
+  if (type === undefined) b.fail(`the type ${b.mod('type')}`);
   if (type === 'U32' || (type === 'S32' && !b.has('RELU'))) return reg(b.pure('IMNMX', [op, type], [x, y]));
   return reg(b.pure('VIMNMX', [op, type, b.mod('RELU')], [x, y]));
 }
 
-const minmax: Meaning = (b) => eitherWay(b, (op) => least(b, op, b.plain('a'), b.integer('b')));
+const minmax: Meaning = (b) => {
+  const type = b.mod('type');
+  if (!/64$/.test(type)) return eitherWay(b, (op) => least(b, op, b.plain('a'), b.integer('b')));
+  const p = b.truth('r');
+  if (p.reg !== NO_REG || b.to('p') !== NO_REG || b.to('q') !== NO_REG) b.fail('a predicate of a minimum');
+  const d = b.pure('IMNMX', [p === PT ? 'MIN' : 'MAX', type], [b.wide('a'), b.wide('b')], RegFile.RD);
+  b.giveWide('d', reg(d));
+};
 
 /** Minimum or maximum of three. */
 const minmax3: Meaning = (b) => {
@@ -125,15 +181,20 @@ const addMinmax: Meaning = (b) => {
 };
 
 const add2: Meaning = (b) => {
-  if (b.mod('type') === '16x2') return b.write('VIADD2', [], [b.to('d')], [b.plain('a'), b.integer('b')]);
-  b.write('IADD3', [], [b.to('d')], [b.plain('a'), b.integer('b', true), RZ]);
+  b.without('ISAT');
+  const type = b.mod('type');
+  if (!['', '32', '16x2', 'S32', 'S16x2'].includes(type)) b.fail(`the type ${type}`);
+  if (/16x2$/.test(type)) return b.write('VIADD2', [], [b.to('d')], [b.integer('a'), b.integer('b')]);
+  b.write('IADD3', [], [b.to('d')], [b.integer('a', true), b.integer('b', true), RZ]);
 };
 
 /** A comparison; under EX that of the high words, where x is the answer of the low ones. */
 const compare: Meaning = (b) => {
   const [cmp, bool, type] = [b.mod('cmp'), b.mod('bool'), typeOf(b)];
   const [d, q] = [b.to('d'), b.to('q')];
-  const [x, y, p] = [b.plain('a'), b.plain('b'), b.truth('p')];
+  const p = b.truth('p');
+  if (/64$/.test(type)) return compareWide(b, cmp, type, bool, p);
+  const [x, y] = [b.plain('a'), b.plain('b')];
   if (cmp === 'F' || cmp === 'T') return constantAnswer(b, cmp === 'T', bool, p);
   if (!b.has('EX')) return b.write('ISETP', [cmp, type, bool], [d, q], [x, y, p]);
   const own = b.test('ISETP', [cmp, type], [x, y, PT]);
@@ -141,6 +202,13 @@ const compare: Meaning = (b) => {
   const answer = reg(b.test('PLOP3', [], [reg(same), b.truth('x'), reg(own), imm(0xca)]));
   combine(b, answer, bool, p);
 };
+
+/** A comparison of 64 bits. */
+function compareWide(b: Builder, cmp: string, type: string, bool: string, p: Operand): void {
+  if (cmp === 'F' || cmp === 'T') return constantAnswer(b, cmp === 'T', bool, p);
+  b.without('EX');
+  b.write('ISETP', [cmp, type, bool], [b.to('d'), b.to('q')], [b.wide('a'), b.wide('b'), p]);
+}
 
 /** d = answer BOOL p, and q = !answer BOOL p. */
 export function combine(b: Builder, answer: Operand, bool: string, p: Operand): void {
@@ -236,7 +304,16 @@ const mask: Meaning = (b) => b.write('BMSK', [b.mod('W')], [b.to('d')], [b.plain
 
 const move: Meaning = (b) => {
   if (b.find('m') !== undefined && b.raw(b.slot('m').atom!) !== 15) b.fail('a move of some bytes');
+  if (b.mod('type') === '64' || /64$/.test(b.i.form.name)) {
+    const slot = b.slot('b');
+    return b.give('d', b.word(slot), b.word(slot, 1));
+  }
   b.give('d', b.plain('b'));
+};
+
+const selectWide: Meaning = (b) => {
+  const d = b.pure('SEL', ['64'], [b.wide('a'), b.wide('b'), b.truth('p')], RegFile.RD);
+  b.giveWide('d', reg(d));
 };
 
 /** |a - b| + c. */
@@ -361,6 +438,15 @@ export const INTEGER: Readonly<Record<string, Meaning>> = {
   MOV: move,
   UMOV: move,
   'UMOV.r': move,
+  'MOV.64': move,
+  'UMOV.64': move,
+  'SEL.64': selectWide,
+  'SEL.64.i': selectWide,
+  'SEL.64.u': selectWide,
+  'USEL.64': selectWide,
+  'USEL.64.i': selectWide,
+  IADD: addWide,
+  'UIADD3.64': addWide,
   VABSDIFF: difference,
   VABSDIFF4: differences,
   FLO: leading,

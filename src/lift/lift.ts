@@ -2,7 +2,7 @@ import type { Elf } from '../cubin/elf.ts';
 import { type CubinFunction, symbolsOf } from '../cubin/functions.ts';
 import { describe, EIATTR } from '../cubin/info.ts';
 import type { Isa } from '../ir/opcode.ts';
-import { makeReg, NO_REG, RegFile, regIndex, sym } from '../ir/operand.ts';
+import { makeReg, NO_REG, RegFile, sym } from '../ir/operand.ts';
 import {
   type Block,
   type Fn,
@@ -61,9 +61,9 @@ export class LiftError extends Error {}
 const MEANINGS = { ...INTEGER, ...FLOAT, ...HALF, ...MEMORY, ...WARP };
 
 /** Rows behind which a block ends. */
-const ENDS = new Set(['EXIT', 'BRA', 'BRA.u', 'BRX', 'CALL.REL', 'CALL.REL.r', 'CALL.ABS', 'RET']);
+const ENDS = new Set(['EXIT', 'BRA', 'BRA.u', 'BRA.up', 'BRX', 'CALL.REL', 'CALL.REL.r', 'CALL.ABS', 'RET']);
 /** Those whose operand `t` is a place in the code where a block begins. */
-const NAMES_A_PLACE = new Set(['BRA', 'BRA.u', 'CALL.REL', 'BSSY']);
+const NAMES_A_PLACE = new Set(['BRA', 'BRA.u', 'BRA.up', 'CALL.REL', 'BSSY']);
 const CALLS = new Set(['CALL.REL', 'CALL.REL.r', 'CALL.ABS']);
 
 /** Sections of code begin at multiples of this in the address space that they share. */
@@ -140,6 +140,7 @@ class Lifter {
     const stack = this.stackBytes(fn);
     const banks = new Banks(this.elf, fn, {
       paramBase: this.paramBase,
+      driver: this.machine.driver,
       stack,
       functionAddress: (symbol) => this.functions.get(symbol),
     });
@@ -429,7 +430,3 @@ function reachable(fn: Fn): Set<number> {
   }
   return seen;
 }
-
-/** Highest index of the registers of instructions. */
-export const highestRegister = (ins: readonly Instr[]): number =>
-  ins.reduce((n, x) => x.dst.reduce((m, d) => (d === NO_REG ? m : Math.max(m, regIndex(d))), n), 0);

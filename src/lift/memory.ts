@@ -136,6 +136,7 @@ const store =
 
 /** A load from a constant bank, with an index or without. */
 const constant: Meaning = (b) => {
+  b.without('TEXUNPACK');
   if (b.has('way')) b.fail(`.${b.mod('way')} has no meaning here yet`);
   const slot = b.slot('ad');
   const bank = b.raw(slot.prefix!.term.atom);
@@ -209,12 +210,16 @@ const atomic =
   (name: string, bits: 32 | 64): Meaning =>
   (b) => {
     const type = TYPES[b.mod('type')] ?? b.fail(`the type ${b.mod('type')}`);
-    const op = b.mod('op').startsWith('CAS') ? 'CAS' : b.mod('op') || b.fail('no operation');
+    const op =
+      b.mod('op').startsWith('CAS') || b.i.form.row === 'ATOMS.CAST'
+        ? 'CAS'
+        : b.mod('op') || b.fail('no operation');
     if (op === 'SAFEADD') b.fail('.SAFEADD has no meaning here yet');
     const wide = /64$/.test(type);
     const value = (n: string): Operand => (wide ? b.wide(n) : b.word(b.slot(n)));
     const sources = op === 'CAS' ? [value('b'), value('c')] : [value('b'), RZ];
-    if (b.mod('op').startsWith('CAST')) return compareAndTest(b, wide, operandOf(b, 'ad', bits));
+    if (b.mod('op').startsWith('CAST') || b.i.form.row === 'ATOMS.CAST')
+      return compareAndTest(b, wide, operandOf(b, 'ad', bits));
     const scope =
       SCOPE[b.mod('order').split('.')[1] ?? ''] ??
       SCOPE[b.mod('scope')] ??
@@ -244,6 +249,7 @@ function compareAndTest(b: Builder, wide: boolean, place: Operand): void {
     file,
   );
   const same = reg(b.test('ISETP', ['EQ', type], [reg(old), expected, PT]));
+  if (b.find('d') === undefined) return b.giveTruth('p', same);
   b.give('d', reg(b.pure('SEL', [], [imm(1), RZ, same])), ...(wide ? [RZ] : []));
 }
 
@@ -317,6 +323,7 @@ export const MEMORY: Readonly<Record<string, Meaning>> = {
   LDC: constant,
   ULDC: uniformConstant,
   'ULDC.r': uniformConstant,
+  LDCU: uniformConstant,
   LDGSTS: copy,
   LDGDEPBAR: (b) => b.write('LDGDEPBAR', [], [], []),
   DEPBAR: wait,
@@ -334,6 +341,7 @@ export const MEMORY: Readonly<Record<string, Meaning>> = {
   ATOMS: atomic('ATOMS', 32),
   'ATOMS.u': atomic('ATOMS', 32),
   'ATOMS.CAS': atomic('ATOMS', 32),
+  'ATOMS.CAST': atomic('ATOMS', 32),
   'ATOMS.POPC': count,
   QSPC: query,
   CCTL: nothing,

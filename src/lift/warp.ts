@@ -42,6 +42,19 @@ const reduce: Meaning = (b) => {
   b.give('d', reg(d));
 };
 
+/** Minimum or maximum over the lanes, of integers or floats. */
+const extreme: Meaning = (b) => {
+  const [op, type] = [b.mod('op'), b.mod('type')];
+  const abs = op.endsWith('ABS');
+  const which = op.slice(0, 3);
+  const d =
+    type === 'F32'
+      ? b.pure('REDUX_F32', [which, abs ? 'ABS' : '', b.mod('NAN')], [b.plain('a'), together(b)])
+      : b.pure('REDUX', [which, type === 'S32' ? 'S32' : 'U32'], [b.plain('a'), together(b)]);
+  if (abs && type !== 'F32') b.fail(`.${op} of integers`);
+  b.give('d', reg(d));
+};
+
 const toUniform: Meaning = (b) => {
   b.without('OR');
   if (b.to('p') !== NO_REG) b.fail('a predicate beside a uniform register');
@@ -167,6 +180,7 @@ export const WARP: Readonly<Record<string, Meaning>> = {
   VOTEU: vote,
   MATCH: match,
   REDUX: reduce,
+  CREDUX: extreme,
   R2UR: toUniform,
   ELECT: elect,
   WARPSYNC: warpSync,

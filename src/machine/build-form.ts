@@ -147,7 +147,7 @@ function namesFor(name: string, m: ModifierText, c: Context): readonly (string |
 function operandsOf(row: FormRow, layout: LayoutRow | undefined, c: Context): OperandText[] {
   const bits = (file: string): number | undefined => c.registers.get(file)?.bits;
   return parseOperands(row.operands ?? '', bits).map((o) => {
-    if (o.slot === undefined) return o;
+    if (o.slot === undefined) return { ...o, reuse: row.reuse?.[o.name] };
     const text = layout?.slots[o.slot];
     if (text === undefined)
       throw new FormError(`the operand '${o.slot}' has no place: no layout gives it one`);

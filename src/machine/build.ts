@@ -16,6 +16,7 @@ interface Whole {
   readonly registers: Record<string, FileRow>;
   readonly values: Record<string, string | Readonly<Record<string, string>>>;
   readonly layouts: Record<string, LayoutRow>;
+  readonly driver: Record<string, number>;
   /** Rows, and the family that each is written in. */
   readonly forms: Map<string, { readonly row: FormRow; readonly family: string }>;
   hides: readonly string[];
@@ -66,6 +67,7 @@ export function buildMachine(
     family: family.name,
     sm,
     registers,
+    driver: new Map(Object.entries(whole.driver)),
     forms,
     byOpcode: group(forms, (f) => f.opcode),
     byName: group(
@@ -87,11 +89,12 @@ function wholeFamily(
     throw new FormError(`${family.name} extends ${family.extends}, which is no family`);
   const whole: Whole =
     base === undefined
-      ? { registers: {}, values: {}, layouts: {}, forms: new Map(), hides: [] }
+      ? { registers: {}, values: {}, layouts: {}, driver: {}, forms: new Map(), hides: [] }
       : wholeFamily(families, base, new Set([...above, family.name]));
   Object.assign(whole.registers, family.registers);
   Object.assign(whole.values, family.values);
   Object.assign(whole.layouts, family.layouts);
+  Object.assign(whole.driver, family.driver);
   whole.hides = family.hides ?? whole.hides;
   for (const [name, row] of Object.entries(family.forms)) {
     const before = whole.forms.get(name)?.row;

@@ -116,6 +116,8 @@ export interface Machine {
   readonly family: string;
   readonly sm: string;
   readonly registers: ReadonlyMap<string, RegisterFile>;
+  /** What the driver writes into constant bank 0 before the arguments of a kernel: name -> offset in bytes. */
+  readonly driver: ReadonlyMap<string, number>;
   readonly forms: readonly Form[];
   /** By the low 12 bits of a word. */
   readonly byOpcode: ReadonlyMap<number, readonly Form[]>;

@@ -34,6 +34,8 @@ export interface FormRow {
   readonly inner?: Readonly<Record<string, string | number>>;
   /** Bits that are not zero: place -> value. */
   readonly set?: Readonly<Record<string, number>>;
+  /** Bits of the reuse mask that belong to registers of operands that no layout places, where they do not follow from their places. */
+  readonly reuse?: Readonly<Record<string, number>>;
   readonly guard?: 'P' | 'UP';
   /** Names that the vendor's text inserts, the first that fits: `MOV in RRR RRI when a=RZ & !X`. */
   readonly aliases?: readonly string[];
@@ -47,6 +49,8 @@ export interface FamilyRow {
   readonly extends?: string;
   readonly sms: readonly string[];
   readonly registers?: Readonly<Record<string, FileRow>>;
+  /** What the driver writes into constant bank 0 before the arguments: name -> offset. */
+  readonly driver?: Readonly<Record<string, number>>;
   /** Lists of names by value: words in order, or value -> name. */
   readonly values?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
   readonly layouts?: Readonly<Record<string, LayoutRow>>;

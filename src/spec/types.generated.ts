@@ -956,6 +956,35 @@ letter?: ("Z" | "T")
 }
 }
 /**
+ * What the driver writes into constant bank 0 before the arguments of a kernel: name -> offset in bytes. A name that an extended family has too replaces its offset.
+ */
+driver?: {
+/**
+ * Three words: the size of a block along x, y and z.
+ */
+ntid?: number
+/**
+ * Three words: the blocks of the grid along x, y and z.
+ */
+nctaid?: number
+/**
+ * Two words: where shared memory begins in the generic space.
+ */
+"shared-window"?: number
+/**
+ * Two words: where local memory begins in the generic space.
+ */
+"local-window"?: number
+/**
+ * A word: where the stack of a thread begins, in local memory.
+ */
+stack?: number
+/**
+ * Two words: a descriptor of global memory, which says nothing of values.
+ */
+descriptor?: number
+}
+/**
  * Lists of names by value: words in their order ('_' has no name, '-' is reserved), or value -> name; 'otherwise' is what the others are called, before their number.
  */
 values?: {

@@ -1,0 +1,183 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Elf } from '../src/cubin/elf.ts';
+import { targetName } from '../src/cubin/functions.ts';
+import { readCubin } from '../src/cubin/read.ts';
+import type { Program } from '../src/ir/program.ts';
+import { KernelJudge } from '../src/judge/judge.ts';
+import { type Lifted, liftKernel } from '../src/lift/lift.ts';
+import { decode, type Instruction } from '../src/machine/decode.ts';
+import { encode } from '../src/machine/encode.ts';
+import type { Machine } from '../src/machine/forms.ts';
+import { instructionText } from '../src/machine/text.ts';
+import { baseTarget, mostShared, paramBase, readPtx } from '../src/read.ts';
+import { runLaunch } from '../src/sim/launch.ts';
+import { makePlan } from '../src/spec/node.ts';
+import { ROOT } from '../src/spec/node-cache.ts';
+import { fitLaunch, loadLaunch } from '../src/spec/node-launch.ts';
+import { loadMachine } from '../src/spec/node-machine.ts';
+import type { Plan } from '../src/spec/plan.ts';
+import { passNames, plain, shipped } from './support/specs.ts';
+
+/*
+ * Machine code in Ori. The cubins are ptxas' (test/machine-code/build.sh); what launches expect is what the same sources gave on the host.
+ */
+
+const CODE = join(ROOT, 'test', 'machine-code');
+const KERNELS = join(ROOT, 'test', 'kernels');
+
+interface Subject {
+  readonly name: string;
+  readonly elf: Elf;
+  readonly machine: Machine;
+  readonly plan: Plan;
+  readonly program: Program;
+}
+
+/** A cubin of test/machine-code with the PTX that it was made of. */
+async function subjectOf(file: string): Promise<Subject> {
+  const name = file.split('.')[0];
+  const elf = readCubin(new Uint8Array(readFileSync(join(CODE, file))));
+  const target = targetName(elf);
+  const { plan } = await makePlan({ ...plain, sm: baseTarget(target) }, passNames, shipped);
+  const machine = await loadMachine(target);
+  if (plan === null || machine === null) throw new Error(`no plan or no machine code for ${target}`);
+  const own = readdirSync(CODE).includes(`${name}.ptx`) ? join(CODE, `${name}.ptx`) : null;
+  const sm = target === 'sm_100' || target === 'sm_120' ? 'sm_90' : target;
+  const ptx = own ?? join(KERNELS, name, `${name}.${sm}.ptx`);
+  return { name, elf, machine, plan, program: readPtx(readFileSync(ptx, 'utf8'), plan, ptx).program };
+}
+
+const lift = (s: Subject, kernel: string, elf = s.elf): Lifted =>
+  liftKernel(elf, s.machine, s.plan.isa, s.program, kernel, paramBase(s.plan));
+
+const cubins = readdirSync(CODE).filter((f) => f.endsWith('.cubin'));
+
+describe('launches give what they expect from machine code', () => {
+  const ofKernels = cubins.filter((f) => readdirSync(KERNELS).includes(f.split('.')[0]));
+  test('there is code of every family, and of more than one level', () => {
+    expect(new Set(ofKernels.map((f) => f.split('.')[1]))).toEqual(
+      new Set(['sm_75', 'sm_80', 'sm_90', 'sm_100', 'sm_120']),
+    );
+    expect(new Set(ofKernels.map((f) => f.split('.')[2]))).toEqual(new Set(['O0', 'O3']));
+  });
+  test.each(ofKernels)('%s', async (file) => {
+    const s = await subjectOf(file);
+    const launches = readdirSync(join(KERNELS, s.name)).filter((f) => /^launch.*\.yaml$/.test(f));
+    expect(launches.length).toBeGreaterThan(0);
+    for (const name of launches) {
+      const launch = await loadLaunch(join(KERNELS, s.name, name));
+      await fitLaunch(launch, s.program, mostShared(s.plan));
+      const lifted = lift(s, launch.kernel);
+      expect(lifted.gaps).toEqual([]);
+      const r = runLaunch(lifted.program, s.plan.isa, launch, paramBase(s.plan));
+      expect({ name, status: r.status, error: r.error, mismatches: r.mismatches }).toEqual({
+        name,
+        status: 'ok',
+        error: null,
+        mismatches: [],
+      });
+    }
+  });
+});
+
+const judge = (s: Subject, kernel: string, elf = s.elf) => {
+  const lifted = lift(s, kernel, elf);
+  expect(lifted.gaps).toEqual([]);
+  return new KernelJudge(s.program, lifted.program, kernel, paramBase(s.plan), { machine: true }).against(
+    lifted.program,
+  );
+};
+
+/** A cubin with one instruction changed: the first of a kernel whose text fits. */
+function changed(s: Subject, kernel: string, text: RegExp, change: (i: Instruction) => Instruction): Elf {
+  let isDone = false;
+  const sections = s.elf.sections.map((section) => {
+    if (section.name !== `.text.${kernel}` || section.content.kind !== 'code') return section;
+    const words = section.content.words.slice();
+    for (let k = 0; k < words.length && !isDone; k += 4) {
+      const i = decode(s.machine, [words[k], words[k + 1], words[k + 2], words[k + 3]]);
+      if (i === null || !text.test(instructionText(s.machine, i, 4 * k))) continue;
+      words.set(encode(change(i)), k);
+      isDone = true;
+    }
+    return { ...section, content: { kind: 'code' as const, words } };
+  });
+  expect(isDone, `${kernel} has an instruction like ${text}`).toBe(true);
+  return { ...s.elf, sections };
+}
+
+/** The same instruction with another value of a field: of the modifier with a name, or of what begins at a bit. */
+function having(field: string | number, value: string | number): (i: Instruction) => Instruction {
+  return (i) => {
+    const k = i.form.fields.findIndex((f) =>
+      typeof field === 'string' ? f.name === field : f.place[0].at === field,
+    );
+    const bits = typeof value === 'number' ? value : (i.form.fields[k]?.names?.indexOf(value) ?? -1);
+    if (k < 0 || bits < 0) throw new Error(`${i.form.name} has no ${field} ${value}`);
+    return { ...i, values: i.values.with(k, bits) };
+  };
+}
+
+const guarded =
+  (not: boolean) =>
+  (i: Instruction): Instruction => ({ ...i, guardNot: not });
+
+describe('the judge compares PTX and machine code', () => {
+  test.each([
+    ['max-of-absolute.sm_90.O0.cubin', 'maxOfAbsolute'],
+    ['carry-chain.sm_80.O3.cubin', 'add256'],
+    ['warp-redux.sm_80.O3.cubin', 'redux'],
+    ['reduce-shared.sm_90.O3.cubin', 'reduceSum'],
+    ['double-math.sm_100.O3.cubin', 'doubleMath'],
+    ['half2-math.sm_120.O3.cubin', 'halfScalar'],
+    ['atomics-int.sm_75.O3.cubin', 'atomicsShared'],
+  ])('%s: %s is equal', async (file, kernel) => {
+    expect(judge(await subjectOf(file), kernel)).toMatchObject({ same: true, differences: [] });
+  });
+
+  // What ptxas 13.0.88 gets wrong; the right values follow from the PTX ISA alone: max(max(x, -x), y), and a difference of shifts.
+  test.each([
+    ['max-of-absolute.sm_90.O3.cubin', 'maxOfAbsolute'],
+    ['shift-difference.sm_80.O3.cubin', 'shiftDifference'],
+  ])('%s: %s is different', async (file, kernel) => {
+    const r = judge(await subjectOf(file), kernel);
+    expect(r.same).toBe(false);
+    expect(r.witness?.address).toBeGreaterThan(0);
+  });
+
+  // One bit or a few of right code, as a faulty code generator would set them.
+  test.each<[string, string, string, RegExp, (i: Instruction) => Instruction]>([
+    ['a carry is lost', 'carry-chain.sm_80.O3.cubin', 'add256', /^IADD3\.X/, having(87, 7)],
+    ['a sum is a difference', 'carry-chain.sm_80.O3.cubin', 'add256', /^IADD3 R15, P1/, having(63, 1)],
+    ['another comparison', 'divmod.sm_90.O3.cubin', 'divVariable', /^ISETP\.NE/, having('cmp', 'EQ')],
+    ['signed for unsigned', 'divmod.sm_90.O3.cubin', 'divVariable', /^ISETP\.GT\.U32/, having('type', '')],
+    ['a guard the other way round', 'divmod.sm_90.O3.cubin', 'divVariable', /^@!P3 IADD3/, guarded(false)],
+    ['another reduction', 'warp-redux.sm_80.O3.cubin', 'redux', /REDUX\.SUM/, having('op', 'XOR')],
+    ['a store of half a word', 'warp-redux.sm_80.O3.cubin', 'redux', /STG\.E desc/, having('size', 'U16')],
+    ['the wrong offset', 'reduce-shared.sm_90.O3.cubin', 'reduceSum', /LDS R2/, having(40, 4)],
+    [
+      'the wrong rounding',
+      'double-math.sm_100.O3.cubin',
+      'doubleMath',
+      /^DADD R10, \|R14\|/,
+      having('round', 'RP'),
+    ],
+  ])('%s', async (_, file, kernel, text, change) => {
+    const s = await subjectOf(file);
+    expect(judge(s, kernel, changed(s, kernel, text, change)).same).toBe(false);
+  });
+});
+
+test('an instruction without a meaning is a gap, with its place', async () => {
+  const s = await subjectOf('warp-redux.sm_80.O3.cubin');
+  const elf = changed(s, 'redux', /^S2R/, (i) => ({
+    ...i,
+    values: i.values.map((v, k) => (i.form.fields[k].names ? 96 : v)),
+  }));
+  const { gaps } = lift(s, 'redux', elf);
+  expect(gaps).toHaveLength(1);
+  expect(gaps[0].why).toMatch(/special register SR_HWTASKID/);
+  expect(gaps[0].word.text).toMatch(/^S2R R\d+, SR_HWTASKID$/);
+});

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Makes the cubins here: machine code of test kernels, and of the two kernels here that ptxas 13.0.88 gets wrong. Needs ptxas 13.0.
+set -euo pipefail
+cd "$(dirname "$0")"
+make_cubin() { # PTX target level
+  ptxas -arch="$2" -O"$3" "$1" -o "$(basename "$1" | cut -d. -f1).$2.O$3.cubin"
+}
+make_cubin max-of-absolute.ptx sm_90 3
+make_cubin max-of-absolute.ptx sm_90 0
+make_cubin shift-difference.ptx sm_80 3
+kernel() { # name, sm of its PTX, target, level
+  grep -vE '^[[:space:]]*\.(loc|file)[[:space:]]' "../kernels/$1/$1.$2.ptx" |
+    sed '/^[[:space:]]*\.section[[:space:]]*\.debug/,/^}/d' > "/tmp/$1.ptx"
+  make_cubin "/tmp/$1.ptx" "$3" "$4"
+  rm "/tmp/$1.ptx"
+}
+kernel carry-chain sm_80 sm_80 3
+kernel warp-redux sm_80 sm_80 3
+kernel function-pointers sm_80 sm_80 3
+kernel divmod sm_90 sm_90 3
+kernel jump-table sm_90 sm_90 0
+kernel atomics-int sm_75 sm_75 3
+kernel double-math sm_90 sm_100 3
+kernel half2-math sm_90 sm_120 3
+kernel reduce-shared sm_90 sm_90 3

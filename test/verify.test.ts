@@ -1,0 +1,103 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ptxasVersion } from '../src/cli/ptxas-run.ts';
+import { ROOT } from '../src/spec/node-cache.ts';
+import { command } from './support/commands.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'orrery-verify-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const orreryIn = (cwd: string, ...args: string[]) =>
+  command(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args], {
+    cwd,
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+const verify = (...args: string[]) => orreryIn(ROOT, 'verify', ...args);
+const code = (name: string): string => `test/machine-code/${name}`;
+const version = ptxasVersion();
+const hasPtxas = version?.startsWith('13.0.88') === true;
+
+describe.concurrent('orrery verify', () => {
+  test('prints what its help shows', async () => {
+    const help = (await verify('--help')).out;
+    const example = help.slice(help.indexOf('Example:'));
+    const [, args] = /\$ orrery verify (.*)/.exec(example)!;
+    const shown = example.split('\n').filter((l) => /^ {4}/.test(l));
+    expect(shown.length).toBe(4);
+    const { code: status, out } = await verify(...args.split(' '));
+    expect(status).toBe(1);
+    for (const line of shown) expect(out.split('\n')).toContain(line);
+    expect(out).toMatch(/DIFFERENT {2}maxOfAbsolute/);
+  });
+
+  test('equal code ends well', async () => {
+    const { code: status, out } = await verify(
+      code('max-of-absolute.ptx'),
+      code('max-of-absolute.sm_90.O0.cubin'),
+    );
+    expect(status).toBe(0);
+    expect(out).toMatch(/equal {2}maxOfAbsolute \([\d,]+ warp instructions\)/);
+  });
+
+  test('the launch that it writes shows the difference', async () => {
+    const ptx = 'shift-difference.ptx';
+    const cubin = 'shift-difference.sm_80.O3.cubin';
+    const folder = mkdtempSync(join(dir, 'launch-'));
+    for (const f of [ptx, cubin]) copyFileSync(join(ROOT, code(f)), join(folder, f));
+    const { code: status, out } = await orreryIn(folder, 'verify', ptx, cubin, '--launch', 'shows.yaml');
+    expect(status).toBe(1);
+    expect(out).toMatch(/written: shows\.yaml, a launch that shows it: orrery run shows\.yaml --cubin FILE/);
+    const right = await orreryIn(folder, 'run', 'shows.yaml');
+    expect(right.out).toMatch(/^ok {2}shows\.yaml/);
+    const wrong = await orreryIn(folder, 'run', 'shows.yaml', '--cubin', cubin);
+    expect(wrong.code).toBe(1);
+    const [, at, got, expected] = /parameter 1\[(\d+)\]: got (\d+), expected (\d+)/.exec(wrong.out)!;
+    // The value that the launch expects is (x << 7) - (x >> 57) of its input, by exact arithmetic.
+    const x = readFileSync(join(folder, 'shows.0.bin')).readBigUInt64LE(8 * Math.floor(Number(at) / 2));
+    const value = BigInt.asUintN(64, (x << 7n) - (x >> 57n));
+    const word = (v: bigint): bigint => BigInt.asUintN(32, Number(at) % 2 === 0 ? v : v >> 32n);
+    expect(BigInt(expected)).toBe(word(value));
+    expect(BigInt(got)).toBe(word(BigInt.asUintN(64, (x << 7n) | (x >> 57n))));
+  });
+
+  test.each([
+    [['test/kernels/saxpy/saxpy.sm_80.ptx'], /the machine code is missing[\s\S]*--ptxas/],
+    [
+      [code('max-of-absolute.ptx'), code('max-of-absolute.sm_90.O0.cubin'), '--ptxas'],
+      /--ptxas is for code that ptxas makes now/,
+    ],
+    [[code('max-of-absolute.ptx'), 'test/cubins/scale.lz4.fatbin'], /holds no machine code/],
+    [[code('max-of-absolute.ptx'), code('max-of-absolute.ptx')], /cannot take .* apart/],
+    [[code('max-of-absolute.ptx'), code('nothing.cubin')], /cannot read .*nothing\.cubin/],
+    [
+      [code('max-of-absolute.ptx'), code('max-of-absolute.sm_90.O0.cubin'), '--kernel', 'k'],
+      /has no kernel 'k'[\s\S]*maxOfAbsolute/,
+    ],
+    [
+      ['test/kernels/saxpy/saxpy.sm_90.ptx', code('max-of-absolute.sm_90.O0.cubin')],
+      /not compared {2}saxpy: the machine code does not have it/,
+    ],
+    [[code('max-of-absolute.ptx'), '--ptxas', '-O', '7'], /-O 7 is no level of ptxas/],
+    [[code('max-of-absolute.ptx'), '--with', '/no/ptxas'], /'\/no\/ptxas' cannot be run/],
+  ])('%j', async (args, said) => {
+    const r = await verify(...args);
+    expect(r.code).toBe(1);
+    expect(r.said).toMatch(said);
+    expect(r.said).not.toMatch(/at .*\.js:\d+/);
+  });
+
+  test.skipIf(!hasPtxas)('calls ptxas at each level', async () => {
+    const { code: status, out } = await verify(code('max-of-absolute.ptx'), '--levels');
+    expect(status).toBe(1);
+    const verdicts = [...out.matchAll(/ptxas -O(\d) .*\n {2}(\w+)/g)].map((m) => [m[1], m[2]]);
+    expect(verdicts).toEqual([
+      ['0', 'equal'],
+      ['1', 'DIFFERENT'],
+      ['2', 'DIFFERENT'],
+      ['3', 'DIFFERENT'],
+    ]);
+    const other = await verify(code('max-of-absolute.ptx'), '--ptxas', '--sm', 'sm_120');
+    expect(other.out).toMatch(/sm_120\n {2}equal/);
+  });
+});
