@@ -32,6 +32,7 @@ const READMES = [
   'src/engine/fidelity/README.md',
   'src/judge/README.md',
   'src/lab/README.md',
+  'src/lift/README.md',
   'src/ptx/emit/README.md',
   'src/web/README.md',
   'test/bench/gpu/README.md',

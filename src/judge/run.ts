@@ -28,6 +28,8 @@ export interface Run {
   readonly watcher: Watcher;
   /** Constant bank 0, with the arguments. */
   readonly bank: DataView;
+  /** Whether part of a warp came to a barrier for whole warps. */
+  readonly partedBarrier: boolean;
   /** Whether machine code ran, whose NaNs may have other payloads. */
   readonly machine: boolean;
 }
@@ -82,7 +84,7 @@ export interface RunOptions {
   readonly races?: boolean;
   /** What stands where PTX says nothing of a value. */
   readonly undefined?: number;
-  /** Is added to the bits of every result that is an approximation. */
+  /** Seed of what is added to the last bits of approximations. */
   readonly nudge?: number;
 }
 
@@ -128,6 +130,7 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
       endless: world.endless,
       watcher,
       bank,
+      partedBarrier: m?.partedBarrier ?? false,
       machine: s.machine,
     };
   };

@@ -118,8 +118,10 @@ export function resume(m: Simulation, w: Warp): boolean {
     if (last === undefined || last.wait === null) return true;
     if (completeGroups(m, w) || passTurn(w, false, null, m.schedule)) continue;
     const atBarrier = w.paths.find((p) => p.wait?.until === 'warp');
-    if (atBarrier !== undefined) arrive(m, w, atBarrier);
-    else if (passTurn(w, true, null, m.schedule)) continue;
+    if (atBarrier !== undefined) {
+      m.partedBarrier = true;
+      arrive(m, w, atBarrier);
+    } else if (passTurn(w, true, null, m.schedule)) continue;
     // Lanes that wait only for each other's regions never go on: their regions are wrong.
     else if (
       m.opts.holdsRegions !== true &&

@@ -7,7 +7,7 @@ import { count } from './counters.ts';
 import type { Decoded } from './decode.ts';
 import { OutOfBudget, SimFault } from './faults.ts';
 import { lowest } from './masks.ts';
-import { MemoryFault } from './memory.ts';
+import { MemoryFault, mix } from './memory.ts';
 import { passTurn } from './paths.ts';
 import { primitives } from './primitives/index.ts';
 import { converge, leaveRegion, release } from './regions.ts';
@@ -27,6 +27,9 @@ export interface WarpHost extends Simulation {
   /** Must be called when lanes have ended: whatever waited for them may continue. */
   afterExit(w: Warp): void;
 }
+
+/** What is added to approximations, by instruction: of two that are subtracted, equal changes would not show. */
+const NUDGES: readonly number[] = [1, -1, 3, -3];
 
 /** Adds to the last bits of a result that is a float, or a pair of halves, but for zeros, infinities and NaN. */
 function nudged(f: Frame, d: Decoded, mask: number, by: number): void {
@@ -102,7 +105,7 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
     if (d.lane !== null) {
       if (mask !== 0) {
         d.lane(f.regs, f.code.operands, d.k, mask);
-        if (d.approximate && nudge !== 0) nudged(f, d, mask, nudge);
+        if (d.approximate && nudge !== 0) nudged(f, d, mask, NUDGES[(mix(d.k, nudge) >>> 0) % NUDGES.length]);
         if (d.uniform !== null) shareResults(f, d, mask);
       }
       path.pc++;

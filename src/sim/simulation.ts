@@ -32,7 +32,7 @@ export interface MachineOptions {
   readonly apart?: 'first' | 'last';
   /** Seed of an adversarial schedule (`Schedule`), which takes the place of both; absent: turns as above. */
   readonly schedule?: number;
-  /** Is added to the bits of every result that is an approximation: what depends on it shows. Default: 0. */
+  /** Seed of what is added to the last bits of results that are approximations, so that what depends on them shows. Default: 0, nothing. */
   readonly nudge?: number;
   /** Whether lanes wait at a convergence barrier until the others come, whatever the turns: so does the hardware. */
   readonly holdsRegions?: boolean;
@@ -97,6 +97,8 @@ export interface Simulation {
   arriving: Path | null;
   /** Set by a primitive if every lane has to wait for other threads, so that its warp gives up its turn. */
   yieldTurn: boolean;
+  /** Set where part of a warp came to a barrier that the whole warp has to execute together (PTX ISA 9.0, bar.sync): what then is, is undefined. */
+  partedBarrier: boolean;
   /** Address of a symbol in its own space (shared: an offset; functions: a unique number). */
   symbolAddress(name: string, code: Code): number;
   /** Total bytes of stack for a thread's calls. */
