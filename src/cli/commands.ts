@@ -431,9 +431,9 @@ order of accesses to memory is not compared. Exit code 1 if a kernel is differen
 Example: of max(max(x, -x), y) ptxas 13.0.88 loses the minus for sm_90. Its code is test/machine-code/max-of-absolute.sm_90.O3.cubin:
   $ orrery verify test/machine-code/max-of-absolute.ptx test/machine-code/max-of-absolute.sm_90.O3.cubin
 prints the first difference, whose bytes follow from the memory of the world that it names:
-    seed 2: byte 0x2000000024 is 23 before and 233 after
-    PTX: thread (9, 0, 0) of block (1, 0, 0) stores 0x3ff2b417 at 0x2000000024, test/machine-code/max-of-absolute.ptx:20
-    machine code: thread (9, 0, 0) of block (1, 0, 0) stores 0xc00d4be9 at 0x2000000024
+    seed 2: byte 0x2000000034 is 23 before and 233 after
+    PTX: thread (5, 0, 0) of block (1, 0, 0) stores 0x3ff2b417 at 0x2000000034, test/machine-code/max-of-absolute.ptx:20
+    machine code: thread (5, 0, 0) of block (1, 0, 0) stores 0xc00d4be9 at 0x2000000034
       0090  STG.E desc[UR4][R4.64+0x0], R7
 With -O 0 they are equal.`,
   )

@@ -173,7 +173,9 @@ export class KernelJudge implements Original {
     let executed = 0;
     let first: First | null = null;
     // Accesses of more than their elements say what pointers are multiples of.
-    for (let alignment = world.alignment; alignment <= MOST_ALIGNMENT; alignment *= 2) {
+    // What accesses at no multiples of their size do is undefined (PTX ISA 9.0, 6.4.1): to machine code it may be anything.
+    const least = this.before.blank ? MOST_ALIGNMENT : 0;
+    for (let alignment = world.alignment || least; alignment <= MOST_ALIGNMENT; alignment *= 2) {
       const found = runFollowing(this.before, this.uses, { ...world, alignment }, opts);
       executed += found.executed;
       if (alignment === 0 || ![...found.run.ended.values()].includes('access')) {

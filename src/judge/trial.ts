@@ -154,7 +154,7 @@ export class Trial {
   private defined(first: First, a: Run, b: Run, found: Difference[], opts: RunOptions = {}): Difference[] {
     if (found.length === 0 || found[0].kind === 'order differs' || found[0].kind === 'does not end')
       return found;
-    const zeros = new Zeros();
+    const zeros = new Zeros(this.after.machine);
     const other = this.run(this.judge.subject, first, { ...opts, undefined: UNDEFINED, probe: zeros });
     if (zeros.found) return [];
     const budget = opts.budget ?? first.world.budget;
@@ -330,12 +330,10 @@ export class Trial {
         ? [world.seed, 77]
         : [];
     for (const schedule of schedules) {
-      const found = differencesOf(
-        a,
-        this.run(this.after, first, { turns: { schedule } }),
-        first.world.budget,
-      );
-      if (found.length === 0) continue;
+      const b = this.run(this.after, first, { turns: { schedule } });
+      let found = differencesOf(a, b, first.world.budget);
+      if (this.after.machine) found = this.defined(first, a, b, found);
+      if (found.length === 0 || this.isUnpromised(first, b)) continue;
       const others = [...[schedule, ...SCHEDULES].map((schedule) => ({ turns: { schedule } })), ...inTurn];
       // Who races need not do the same under the turns that are tried here.
       const watched = this.run(this.judge.subject, first, { races: true }).watcher.races!;

@@ -1,5 +1,5 @@
 import { slotWidth, srcSlot } from '../ir/opcode.ts';
-import type { Code } from '../sim/decode.ts';
+import type { Code, Decoded } from '../sim/decode.ts';
 import { lowest } from '../sim/masks.ts';
 import type { Frame } from '../sim/state.ts';
 import type { Probe } from './watcher.ts';
@@ -7,16 +7,26 @@ import type { Probe } from './watcher.ts';
 /** What stands in place of undefined values, the second time. */
 export const UNDEFINED = 0x5e1f3a7b;
 
-/** Looks for integer divisions by zero, of which PTX leaves the result undefined (PTX ISA 9.0, div). */
+/**
+ * Looks for integer divisions by zero, of which PTX leaves the result undefined (PTX ISA 9.0, div); and where asked for, fields of bits
+ * that begin or are longer than 255 (bfe, bfi: both are restricted to 0 to 255), which Orrery and ptxas take in their own ways.
+ */
 export class Zeros implements Probe {
   found = false;
+  private readonly fields: boolean;
+
+  constructor(fields = false) {
+    this.fields = fields;
+  }
 
   *wants(code: Code): Iterable<number> {
-    for (const [pc, d] of code.ins.entries()) if (DIVIDES.test(d.ins.op.name)) yield pc;
+    for (const [pc, d] of code.ins.entries())
+      if (DIVIDES.test(d.ins.op.name) || (this.fields && FIELDS.test(d.ins.op.name))) yield pc;
   }
 
   asked(f: Frame, pc: number, lanes: number): void {
     const d = f.code.ins[pc];
+    if (FIELDS.test(d.ins.op.name)) return this.field(f, d, lanes);
     const at = f.code.operands[d.k + d.ins.dst.length + 1];
     const slot = srcSlot(d.ins.op, 1);
     if (at < 0 || slot === undefined) {
@@ -31,8 +41,18 @@ export class Zeros implements Probe {
     }
   }
 
+  private field(f: Frame, d: Decoded, lanes: number): void {
+    d.ins.op.srcs.forEach((s, k) => {
+      if (s.name !== 'pos' && s.name !== 'len') return;
+      const at = f.code.operands[d.k + d.ins.dst.length + k];
+      for (let r = lanes; r !== 0; r &= r - 1) if (f.regs.i32[at + lowest(r)] >>> 0 > 255) this.found = true;
+    });
+  }
+
   loaded(): void {}
 }
 
+/** Opcodes of fields of bits. */
+const FIELDS = /^BF[EI]$/;
 /** Opcodes of integer quotients and remainders. */
 const DIVIDES = /^I(DIV|REM)$/;

@@ -98,7 +98,8 @@ const special: Meaning = (b) => {
   }
   if (op.endsWith('.F16')) b.fail(`.${op} has no meaning here yet`);
   if (op === 'SIN' || op === 'COS') return b.write('MUFU_TURNS', [`${op}_TURNS`], [d], [b.float('b')]);
-  b.write('MUFU', [op], [d], [b.float('b')]);
+  // All but TANH take subnormals as zeros and give none: where PTX has them, ptxas scales before and after.
+  b.write('MUFU', [op, op === 'TANH' ? '' : 'FTZ'], [d], [b.float('b')]);
 };
 
 const two64 =

@@ -39,13 +39,13 @@ export interface Decoded {
 const ROUGH: readonly string[] = ['APPROX', 'FULL'];
 
 /**
- * Whether nobody promises the last bits of a result: it is an approximation, or a product that may be fused with the sum that it goes into
- * (PTX ISA 9.0, mul and add without a rounding).
+ * Whether nobody promises the last bits of a result: it is an approximation, or a product or sum that may be fused with another one (PTX
+ * ISA 9.0, mul and add without a rounding).
  */
 export const isRough = ({ op, mods }: Instr): boolean =>
   (op.flags & OpFlag.Approximate) !== 0 ||
   ROUGH.some((m) => hasMod(op, mods, m)) ||
-  (hasMod(op, mods, 'CONTRACT') && /\bfmul\(/.test(op.means ?? ''));
+  hasMod(op, mods, 'CONTRACT');
 
 /** A place in the register image that the launch fills with a constant bank value or the address of a symbol. */
 export interface Fixup {
