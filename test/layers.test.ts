@@ -55,6 +55,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
     '.',
     'cubin',
     'machine',
+    'lift',
     'web',
     'ir',
     'isa',

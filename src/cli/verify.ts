@@ -1,5 +1,5 @@
 import { targetName } from '../cubin/functions.ts';
-import type { Fn } from '../ir/program.ts';
+import type { Fn, Program } from '../ir/program.ts';
 import { baseTarget } from '../read.ts';
 import { loadShipped } from '../spec/node.ts';
 import { oneCubin } from './cubin-file.ts';
@@ -36,9 +36,7 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
   for (const code of codes)
     for (const kernel of kernels) {
       progress.update(`${code.name}: ${kernel.name}`);
-      const lifted = callsByPointer(kernel)
-        ? 'it calls functions by pointers, which made-up memory does not hold'
-        : liftedOf(code, machine, plan, program, kernel.name);
+      const lifted = whyNot(program, kernel) ?? liftedOf(code, machine, plan, program, kernel.name);
       found.push(
         typeof lifted === 'string'
           ? { code: code.name, kernel: kernel.name, verdict: 'not compared', notes: [], why: lifted }
@@ -67,5 +65,16 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
   if (found.some((f) => f.verdict !== 'equal')) throw new CliExit(1);
 }
 
-const callsByPointer = (kernel: Fn): boolean =>
-  kernel.blocks.some((b) => b.ins.some((x) => x.op.name === 'CALL' && x.src[0].sym === ''));
+/** Why a kernel cannot be compared in made-up memory; null if it can. */
+function whyNot(program: Program, kernel: Fn): string | null {
+  for (const fn of [kernel, ...program.functions.filter((f) => f.kind === 'func')])
+    for (const b of fn.blocks)
+      for (const x of b.ins) {
+        const at = `line ${program.locs[x.loc]?.line ?? 0}`;
+        if (x.op.name === 'CALL' && x.src[0].sym === '')
+          return `it calls a function by a pointer, which made-up memory does not hold (${at})`;
+        if (x.op.name.startsWith('FOREIGN'))
+          return `an instruction is carried without a meaning: ${x.src[0].sym} (${at})`;
+      }
+  return null;
+}

@@ -1,0 +1,140 @@
+// `node dist/tools/machine-launches.js [sm] [--write]`: every launch of the test kernels, run from what ptxas makes at -O0 to -O3, and from what it
+// makes at -O3 of our output: whether each gives what it expects, and the machine instructions that its warps execute. With --write the table
+// goes into src/lift/LAUNCHES.md behind its mark.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { ptxasCommand, ptxasPresent, refusal } from '../cli/ptxas-run.ts';
+import type { Elf } from '../cubin/elf.ts';
+import { readCubin } from '../cubin/read.ts';
+import { runPipeline } from '../engine/pipeline.ts';
+import { loadModules, lowerModule } from '../lab/kernels.ts';
+import { type Lifted, liftKernel } from '../lift/lift.ts';
+import { emitPtx } from '../ptx/emit/index.ts';
+import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
+import { mostShared, paramBase } from '../read.ts';
+import { runLaunch } from '../sim/launch.ts';
+import { loadShipped, ROOT } from '../spec/node.ts';
+import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
+import { loadMachine } from '../spec/node-machine.ts';
+import { shippedPlan } from './shipped-plan.ts';
+
+/** What is run: a name, whether it is of our output, and the level of ptxas. */
+export const COLUMNS = [
+  { name: '-O0', ours: false, level: 0 },
+  { name: '-O1', ours: false, level: 1 },
+  { name: '-O3', ours: false, level: 3 },
+  { name: 'ours, -O3', ours: true, level: 3 },
+] as const;
+
+/** A kernel: machine instructions that the warps of its launches execute, by column; null where one has a gap. */
+export interface LaunchRow {
+  readonly kernel: string;
+  readonly executed: readonly (number | null)[];
+}
+
+const MARK = '<!-- table -->';
+
+/** The table, with the geometric mean over the column of -O3 below each head. */
+export function launchTable(rows: readonly LaunchRow[]): string {
+  const base = COLUMNS.findIndex((c) => !c.ours && c.level === 3);
+  const means = COLUMNS.map((_, k) => {
+    const logs = rows.flatMap((r) => {
+      const [x, y] = [r.executed[k], r.executed[base]];
+      return x === null || y === null || y === 0 ? [] : [Math.log(x / y)];
+    });
+    return logs.length === 0
+      ? ''
+      : `**${Math.exp(logs.reduce((a, b) => a + b, 0) / logs.length).toFixed(3)}** of ${logs.length}`;
+  });
+  return [
+    `| kernel | ${COLUMNS.map((c) => c.name).join(' | ')} |`,
+    `|---|${COLUMNS.map(() => '---:|').join('')}`,
+    `| geometric mean over -O3 | ${means.join(' | ')} |`,
+    ...rows.map(
+      (r) => `| ${[r.kernel, ...r.executed.map((n) => (n === null ? '' : String(n)))].join(' | ')} |`,
+    ),
+  ].join('\n');
+}
+
+function cubinOf(text: string, sm: string, level: number): Elf {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-launches-'));
+  try {
+    const [input, output] = [join(dir, 'in.ptx'), join(dir, 'out.cubin')];
+    writeFileSync(input, text);
+    const r = spawnSync(ptxasCommand(), [`-arch=${sm}`, `-O${level}`, input, '-o', output], {
+      encoding: 'utf8',
+    });
+    if (r.status !== 0) throw new Error(refusal(`${r.stdout}${r.stderr}`));
+    return readCubin(new Uint8Array(readFileSync(output)));
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** Machine instructions that warps executed, by how often each block ran. */
+const executedIn = (l: Lifted, blocks: Readonly<Record<number, number>>): number =>
+  Object.entries(blocks).reduce((n, [id, count]) => n + count * (l.sizes.get(Number(id)) ?? 0), 0);
+
+async function measured(sm: string): Promise<{ rows: LaunchRow[]; wrong: string[] }> {
+  const specs = await loadShipped();
+  const plan = await shippedPlan(specs, sm);
+  const machine = await loadMachine(sm);
+  if (machine === null) throw new Error(`the machine code of ${sm} is not known`);
+  const table = new PtxTable(specs.ptx?.data as unknown as PtxDoc);
+  const base = paramBase(plan);
+  const rows: LaunchRow[] = [];
+  const wrong: string[] = [];
+  for (const m of await loadModules([`test/kernels/*/*.${sm}.ptx`], ROOT)) {
+    const input = lowerModule(m, plan);
+    const { last } = runPipeline(input.program, plan, { snapshots: 'ends' });
+    const ours = emitPtx(last, { table, paramBase: base, module: input.ptx! }).text;
+    const folder = join(ROOT, dirname(m.file));
+    const launches = await Promise.all(
+      readdirSync(folder)
+        .filter((f) => /^launch.*\.yaml$/.test(f))
+        .map((f) => loadLaunch(join(folder, f))),
+    );
+    const codes = COLUMNS.map((c) => cubinOf(c.ours ? ours : m.text, sm, c.level));
+    for (const kernel of new Set(launches.map((l) => l.kernel))) {
+      const own = launches.filter((l) => l.kernel === kernel);
+      const executed: (number | null)[] = [];
+      for (const [k, elf] of codes.entries()) {
+        const lifted = liftKernel(elf, machine, plan.isa, input.program, kernel, base);
+        let sum: number | null = lifted.gaps.length > 0 ? null : 0;
+        for (const launch of sum === null ? [] : own) {
+          await fitLaunch(launch, input.program, mostShared(plan));
+          const r = runLaunch(lifted.program, plan.isa, launch, base, { counters: true });
+          if (r.status !== 'ok')
+            wrong.push(
+              `${basename(launch.file)} of ${kernel}, ${COLUMNS[k].name}: ${r.status} ${r.error ?? ''}`,
+            );
+          sum! += executedIn(lifted, r.counters?.blocks[kernel] ?? {});
+        }
+        executed.push(sum);
+      }
+      rows.push({ kernel: `${basename(m.file).split('.')[0]}: ${kernel}`, executed });
+    }
+  }
+  return { rows, wrong };
+}
+
+if (process.argv[1]?.endsWith('machine-launches.js') === true) {
+  if (!ptxasPresent()) throw new Error('there is no ptxas on PATH');
+  const args = process.argv.slice(2);
+  const sm = args.find((a) => a.startsWith('sm_')) ?? 'sm_80';
+  const { rows, wrong } = await measured(sm);
+  for (const w of wrong) console.log(w);
+  const text = launchTable(rows);
+  if (args.includes('--write')) {
+    const page = join(ROOT, 'src', 'lift', 'LAUNCHES.md');
+    const before = readFileSync(page, 'utf8');
+    const at = before.indexOf(MARK);
+    if (at < 0) throw new Error(`${page} has lost its mark`);
+    writeFileSync(page, `${before.slice(0, at + MARK.length)}\n\nTarget ${sm}.\n\n${text}\n`);
+  } else console.log(text.split('\n').slice(0, 3).join('\n'));
+  console.log(`${rows.length} kernels, ${wrong.length} launches wrong`);
+  if (wrong.length > 0) process.exitCode = 1;
+}
