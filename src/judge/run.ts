@@ -57,6 +57,9 @@ export interface Subject {
   readonly blank: boolean;
 }
 
+/** What a clock shows more each time that it is read. */
+const TICK = 1000;
+
 /** How many times the instructions of a program its machine code may take: each becomes several, and ptxas -O0 has more of them. */
 const MACHINE_COST = 16;
 
@@ -113,6 +116,7 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
     races: opts.races ?? world.races,
     promises: s.promises,
     dead: s.dead,
+    tick: TICK * (1 + TICK * (opts.nudge ?? 0)),
   });
   const entry = s.program.functions.find((f) => f.name === s.kernel);
   const bank =

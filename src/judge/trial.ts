@@ -1,3 +1,4 @@
+import { hasMod, modOf } from '../ir/opcode.ts';
 import { NO_REG, type Reg, RegFile, regFile } from '../ir/operand.ts';
 import type { Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
@@ -78,6 +79,7 @@ export class Trial {
   private readonly fewerStores: boolean;
   private readonly seen = new Map<Code, Uint8Array>();
   private readonly approximates: boolean;
+  private readonly sumsFloats: boolean;
   /** Whether results were left out that depend on the last bits of approximations. */
   private approximate = false;
   private witness: Judgement['witness'] = null;
@@ -92,7 +94,8 @@ export class Trial {
     this.after = after;
     this.uniform = hasUniformRegisters(after.program);
     this.asks = asksForLanes(judge.subject.program);
-    this.approximates = some(judge.subject.program, isRough);
+    this.sumsFloats = some(judge.subject.program, sumsFloats);
+    this.approximates = some(judge.subject.program, (x) => isRough(x) || readsClock(x));
     this.fewerStores = storesIn(after.program) < storesIn(judge.subject.program);
   }
 
@@ -168,8 +171,14 @@ export class Trial {
     if (!this.after.machine) return false;
     if (first.run.partedBarrier) return true;
     if (!this.approximates) return false;
-    const nudged = NUDGES.map((nudge) => this.run(this.judge.subject, first, { nudge }));
-    const only = differOnlyIn(first.run, b, nudged);
+    // Runs that were cut off are compared where both have ended.
+    const cut = first.run.status === 'budget' || b.status === 'budget';
+    const how: RunOptions = cut ? { budget: first.world.budget * FURTHER } : {};
+    const [x, y] = cut
+      ? [this.run(this.judge.subject, first, how), this.run(this.after, first, how)]
+      : [first.run, b];
+    const nudged = NUDGES.map((nudge) => this.run(this.judge.subject, first, { ...how, nudge }));
+    const only = differOnlyIn(x, y, nudged);
     this.approximate ||= only;
     return only;
   }
@@ -318,6 +327,8 @@ export class Trial {
   /** What equal memory does not show: accesses that nothing orders any more, and what only other turns show. */
   private together(world: World, first: First, a: Run, b: Run, inTurn: readonly RunOptions[]): void {
     if (a.status !== 'done' || this.raced) return;
+    // Machine code adds floats in loops that compare and swap, in which the lanes of a warp take other turns.
+    if (this.after.machine && this.sumsFloats) return;
     const said = this.after.machine ? null : (newRace(a, b) ?? newPromise(a, b) ?? falselyUniform(a, b));
     if (said !== null) {
       this.keep([said], world.name);
@@ -385,6 +396,13 @@ const asksForLanes = (p: Program): boolean => some(p, (x) => x.op.primitive === 
 
 /** Has a warp any register once? */
 const hasUniformRegisters = (p: Program): boolean => some(p, (x) => x.dst.some(isUniformFile));
+
+/** Does an atomic operation add floats, whose sum depends on the order? */
+const sumsFloats = (x: Instr): boolean =>
+  x.op.primitive === 'atomic' && /F/.test(modOf(x.op, x.mods, 'type')) && hasMod(x.op, x.mods, 'ADD');
+
+const readsClock = (x: Instr): boolean =>
+  x.op.primitive === 'special' && /CLOCK|GLOBALTIMER/.test(modOf(x.op, x.mods, 'sr'));
 
 /** Seeds of what is added to the last bits of approximations, to see what depends on them. */
 const NUDGES: readonly number[] = [1, 2, 3, 4];

@@ -71,6 +71,8 @@ export interface Looks {
   readonly promises: boolean;
   /** Loads of which nobody uses the result. */
   readonly dead: ReadonlySet<Instr>;
+  /** What a clock shows more each time that it is read. */
+  readonly tick: number;
 }
 
 /** A thread accesses global memory by an instruction: it loads, or it has stored what is at the place. */
@@ -116,11 +118,25 @@ export class Watcher implements Watch {
   /** Whether strong reads find other values each time. */
   private readonly changing: boolean;
   private clocks = 0;
+  private readonly tick: number;
   private readonly scratch: Location = { view: new DataView(new ArrayBuffer(32)), at: 0 };
 
-  constructor({ world, contents, changing, blocks, perBlock, probe, traced, races, promises, dead }: Looks) {
+  constructor({
+    world,
+    contents,
+    changing,
+    blocks,
+    perBlock,
+    probe,
+    traced,
+    races,
+    promises,
+    dead,
+    tick,
+  }: Looks) {
     this.probe = probe;
     this.traced = traced;
+    this.tick = tick;
     this.contents = contents;
     this.promises = promises || world.apart !== null;
     this.dead = dead;
@@ -235,7 +251,7 @@ export class Watcher implements Watch {
   }
 
   clock(): number {
-    return ++this.clocks * 1000;
+    return ++this.clocks * this.tick;
   }
 
   // ------------------------------------------------------------------ order

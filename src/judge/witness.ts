@@ -19,10 +19,14 @@ export interface Stored {
   readonly value: bigint;
 }
 
+/** How many times the budget of a world a run may take that looks for a store: differences may show only beyond it. */
+const LONGER = 16;
+
 /** The last store to a byte of memory in the world that shows a difference; null if nobody stores there. */
 export function lastStoreTo(s: Subject, first: First, byte: number, opts: RunOptions = {}): Stored | null {
   let last: Omit<Stored, 'value'> | null = null;
   const run = runIn(s, first.world, first.used, {
+    budget: first.world.budget * LONGER,
     ...opts,
     traced: ({ w, d, lane, address, bytes }, stores) => {
       if (!stores || byte < address || byte >= address + bytes) return;
