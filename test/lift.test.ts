@@ -85,9 +85,10 @@ describe('launches give what they expect from machine code', () => {
 const judge = (s: Subject, kernel: string, elf = s.elf) => {
   const lifted = lift(s, kernel, elf);
   expect(lifted.gaps).toEqual([]);
-  return new KernelJudge(s.program, lifted.program, kernel, paramBase(s.plan), { machine: true }).against(
-    lifted.program,
-  );
+  return new KernelJudge(s.program, lifted.program, kernel, paramBase(s.plan), {
+    machine: true,
+    constantsAt: lifted.constantsAt,
+  }).against(lifted.program);
 };
 
 /** A cubin with one instruction changed: the first of a kernel whose text fits. */

@@ -57,6 +57,7 @@ export function findingOf(
   const base = paramBase(plan);
   const judge = new KernelJudge(program, lifted.program, kernel.name, base, {
     machine: true,
+    constantsAt: lifted.constantsAt,
     effort: o.thorough === true ? 'high' : 'medium',
     goOn: (world) => {
       tell(world);

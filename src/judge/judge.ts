@@ -29,6 +29,8 @@ export interface JudgeOptions {
    * variables of shared and local memory are.
    */
   readonly machine?: boolean;
+  /** Where machine code has constant variables, from the beginning of their bank: what lies behind one is then the same for both. */
+  readonly constantsAt?: ReadonlyMap<string, number>;
   /** How much it may take. Default: 'medium'. */
   readonly effort?: EffortName;
   /** Called before each world; false stops, and what is left counts as not looked at. */
@@ -69,6 +71,7 @@ export class KernelJudge implements Original {
       pool: poolOf([...features.functions, ...(theirs?.functions ?? [])]),
       sharedAt: sharedPlaces(before),
       frames: new FramePool(),
+      ...(opts.constantsAt !== undefined && { constantsAt: opts.constantsAt }),
       dead: features.orders ? deadLoads(features.functions) : new Set(),
       machine: false,
       blank: opts.machine === true,

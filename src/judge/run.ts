@@ -47,6 +47,8 @@ export interface Subject {
   readonly dead: ReadonlySet<Instr>;
   /** Where variables of shared memory are: those of both programs at the same places. */
   readonly sharedAt: ReadonlyMap<string, number>;
+  /** Where constant variables are, from the beginning of their bank; absent: each is far from the others. */
+  readonly constantsAt?: ReadonlyMap<string, number>;
   readonly frames: FramePool;
   /**
    * Whether it is machine code: its lanes begin together and meet where it says, it takes more instructions, and waits for memory in its
@@ -67,6 +69,8 @@ const MACHINE_COST = 16;
 const MOST_VARIABLE = 2 ** 38;
 /** Where the variables of a module begin, above all that pointers lead to. */
 export const VARIABLES = 2 ** 42;
+/** Where a constant bank begins whose variables have their places, above all other variables. */
+const BANK = VARIABLES + 2 ** 41;
 /** Bytes of dynamic shared memory. */
 const DYNAMIC = 4096;
 
@@ -171,7 +175,8 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
     // The host may have written to variables that it can name.
     const rewritten = world.profile === 'extreme' || world.profile === 'near';
     placeVariables(m, s.program, (v) => {
-      const at = next;
+      const given = v.space === 'const' ? s.constantsAt?.get(v.name) : undefined;
+      const at = given === undefined ? next : BANK + given;
       const size = Math.min(Math.max(v.size, 1), MOST_VARIABLE);
       next += Math.ceil((size + 4096) / 4096) * 4096;
       const kept = !rewritten || v.linkage === '' || v.relocs.length > 0;

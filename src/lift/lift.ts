@@ -47,6 +47,8 @@ export interface Gap {
 export interface Lifted {
   readonly program: Program;
   readonly kernel: string;
+  /** Constant variables of the module, by name: where they are in their bank. */
+  readonly constantsAt: ReadonlyMap<string, number>;
   /** By `Instr.loc` minus one. */
   readonly words: readonly LiftedWord[];
   /** Number of machine instructions of each block, by block id. */
@@ -211,6 +213,7 @@ class Lifter {
     return {
       program,
       kernel: this.kernel,
+      constantsAt: new Map(banks.variables(3).map((v) => [v.symbol.sym, v.at])),
       words,
       sizes,
       gaps: [...gaps].flatMap(([loc, why]) =>
