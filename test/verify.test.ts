@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -99,5 +99,24 @@ describe.concurrent('orrery verify', () => {
     ]);
     const other = await verify(code('max-of-absolute.ptx'), '--ptxas', '--sm', 'sm_120');
     expect(other.out).toMatch(/sm_120\n {2}equal/);
+  });
+
+  test.skipIf(!hasPtxas)('--reduce keeps the lines that ptxas gets wrong', async () => {
+    const out = join(dir, 'small.ptx');
+    const padded = join(dir, 'padded.ptx');
+    // Between the lines of the fault stands what has nothing to do with it.
+    const noise = 'mad.lo.s32 %r1, %r1, 3, 1;\n  xor.b32 %r1, %r1, 5;\n  ';
+    const text = readFileSync(join(ROOT, code('max-of-absolute.ptx')), 'utf8');
+    writeFileSync(
+      padded,
+      text.replace('neg.s32', `${noise}neg.s32`).replace('st.global', `${noise}st.global`),
+    );
+    const r = await verify(padded, '--ptxas', '--reduce', out);
+    expect(r.code).toBe(1);
+    expect(r.out).toMatch(/written: .*small\.ptx, the lines that ptxas still gets wrong/);
+    const small = readFileSync(out, 'utf8');
+    for (const kept of ['neg.s32', 'max.s32 %r5', 'max.s32 %r6', 'st.global']) expect(small).toContain(kept);
+    for (const gone of ['mad.lo', 'xor', '//']) expect(small).not.toContain(gone);
+    expect((await verify(out, '--ptxas')).out).toMatch(/DIFFERENT/);
   });
 });

@@ -419,6 +419,10 @@ program
   .option('--sm <sm_NN>', 'the target: of the code in the file, or to assemble for')
   .option('--kernel <name>', 'only this kernel')
   .option('--thorough', 'look at more worlds, as --check thorough does')
+  .option(
+    '--reduce <file>',
+    'of the first kernel that ptxas gets wrong, write the lines that it still gets wrong',
+  )
   .option('--launch <file>', 'write a launch file, and its data beside it, that shows the first difference')
   .option('--json', 'for scripts')
   .addHelpText(

@@ -28,6 +28,8 @@ export function levelsOf(cubin: string | undefined, o: VerifyOptions): readonly 
     o.with !== undefined && '--with',
     o.level !== undefined && '-O',
   ];
+  if (cubin !== undefined && o.reduce !== undefined)
+    failWith('--reduce has ptxas make code again and again, so it needs --ptxas instead of a cubin');
   const named = own.filter((x): x is string => typeof x === 'string');
   if (cubin !== undefined && named.length > 0)
     failWith(
@@ -44,26 +46,40 @@ export function levelsOf(cubin: string | undefined, o: VerifyOptions): readonly 
   return o.levels === true ? LEVELS : [o.level ?? '3'];
 }
 
-/** What ptxas makes of the PTX now, at each level. */
-export function madeBy(file: string, text: string, levels: readonly string[], o: VerifyOptions): Code[] {
-  if (o.with === undefined) ptxasNeeded();
+/** What ptxas makes of a text at a level; a text says why it refuses, or what kept it from running. */
+function assembled(text: string, level: string, arch: string, o: VerifyOptions): Elf | string {
   const command = o.with ?? ptxasCommand();
-  const arch = o.sm ?? targetOf(text);
-  if (arch === null) return failWith(`${file} names no target`, '--sm says for which to assemble it');
   const dir = mkdtempSync(join(tmpdir(), 'orrery-verify-'));
   try {
-    const input = join(dir, 'in.ptx');
+    const [input, output] = [join(dir, 'in.ptx'), join(dir, 'out.cubin')];
     writeFileSync(input, text);
-    return levels.map((level) => {
-      const output = join(dir, `O${level}.cubin`);
-      const r = spawnSync(command, [`-arch=${arch}`, `-O${level}`, '-lineinfo', input, '-o', output], {
-        encoding: 'utf8',
-      });
-      if (r.error !== undefined) return failWith(`'${command}' cannot be run: ${reason(r.error)}`);
-      if (r.status !== 0) return failWith(`ptxas refuses ${file}: ${refusal(`${r.stdout}${r.stderr}`)}`);
-      return { name: `ptxas -O${level}`, elf: readCubin(new Uint8Array(readFileSync(output))) };
+    const r = spawnSync(command, [`-arch=${arch}`, `-O${level}`, '-lineinfo', input, '-o', output], {
+      encoding: 'utf8',
     });
+    if (r.error !== undefined) return `'${command}' cannot be run: ${reason(r.error)}`;
+    if (r.status !== 0) return `ptxas refuses it: ${refusal(`${r.stdout}${r.stderr}`)}`;
+    return readCubin(new Uint8Array(readFileSync(output)));
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+/** What ptxas makes of a text at a level; null if it refuses it. */
+export function cubinMadeOf(text: string, level: string, o: VerifyOptions): Elf | null {
+  const arch = o.sm ?? targetOf(text);
+  if (arch === null) return null;
+  const made = assembled(text, level, arch, o);
+  return typeof made === 'string' ? null : made;
+}
+
+/** What ptxas makes of the PTX now, at each level; that it refuses it ends the command. */
+export function madeBy(file: string, text: string, levels: readonly string[], o: VerifyOptions): Code[] {
+  if (o.with === undefined) ptxasNeeded();
+  const arch = o.sm ?? targetOf(text);
+  if (arch === null) return failWith(`${file} names no target`, '--sm says for which to assemble it');
+  return levels.map((level) => {
+    const elf = assembled(text, level, arch, o);
+    if (typeof elf === 'string') return failWith(`${file}: ${elf}`);
+    return { name: `ptxas -O${level}`, elf };
+  });
 }

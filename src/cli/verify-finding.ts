@@ -18,6 +18,7 @@ export interface VerifyOptions {
   readonly levels?: boolean;
   readonly thorough?: boolean;
   readonly launch?: string;
+  readonly reduce?: string;
   readonly json?: boolean;
 }
 
@@ -123,4 +124,18 @@ function confirmed(launch: Launch, lifted: Lifted, program: Program, plan: Plan)
   );
   const after = runLaunch(lifted.program, plan.isa, { ...launch, params }, base);
   return after.status === 'ok' ? null : { launch, expect: before.buffers };
+}
+
+/** Why a kernel cannot be compared in made-up memory; null if it can. */
+export function whyNot(program: Program, kernel: Fn): string | null {
+  for (const fn of [kernel, ...program.functions.filter((f) => f.kind === 'func')])
+    for (const b of fn.blocks)
+      for (const x of b.ins) {
+        const at = `line ${program.locs[x.loc]?.line ?? 0}`;
+        if (x.op.name === 'CALL' && x.src[0].sym === '')
+          return `it calls a function by a pointer, which made-up memory does not hold (${at})`;
+        if (x.op.name.startsWith('FOREIGN'))
+          return `an instruction is carried without a meaning: ${x.src[0].sym} (${at})`;
+      }
+  return null;
 }

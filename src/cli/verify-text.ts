@@ -61,7 +61,13 @@ function inRows(data: Readonly<Record<string, unknown>>): string {
 }
 
 /** What was found, for people. */
-export function report(file: string, target: string, found: readonly Finding[], launch: string | null): void {
+export function report(
+  file: string,
+  target: string,
+  found: readonly Finding[],
+  launch: string | null,
+  reduced: string | null,
+): void {
   const version = ptxasVersion();
   for (const code of new Set(found.map((f) => f.code))) {
     const own = found.filter((f) => f.code === code);
@@ -78,6 +84,7 @@ export function report(file: string, target: string, found: readonly Finding[], 
       if (f.verdict === 'different') for (const line of differenceText(file, f)) out(`    ${line}`);
     }
   }
+  if (reduced !== null) out(`written: ${reduced}, the lines that ptxas still gets wrong`);
   if (launch !== null) out(`written: ${launch}, a launch that shows it: orrery run ${launch} --cubin FILE`);
 }
 

@@ -1,15 +1,15 @@
 import { targetName } from '../cubin/functions.ts';
-import type { Fn, Program } from '../ir/program.ts';
 import { baseTarget } from '../read.ts';
 import { loadShipped } from '../spec/node.ts';
 import { oneCubin } from './cubin-file.ts';
-import { readText } from './files.ts';
+import { keepInputs, readText, writeWhole } from './files.ts';
 import { planFor, programFor } from './input.ts';
 import { liftedOf, machineFor } from './lifted.ts';
 import { Progress } from './progress.ts';
 import { CliExit, failWith, out } from './ui.ts';
 import { levelsOf, madeBy } from './verify-code.ts';
-import { type Finding, findingOf, type VerifyOptions } from './verify-finding.ts';
+import { type Finding, findingOf, type VerifyOptions, whyNot } from './verify-finding.ts';
+import { reduceWrong } from './verify-reduce.ts';
 import { report, writeLaunch } from './verify-text.ts';
 
 /** `orrery verify`. */
@@ -46,6 +46,15 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
       );
     }
   progress.done();
+  const wrong = found.find((f) => f.verdict === 'different');
+  let reduced: string | null = null;
+  if (o.reduce !== undefined && wrong !== undefined && cubin === undefined) {
+    keepInputs([file], [o.reduce]);
+    const level = /-O(\d)$/.exec(wrong.code)?.[1] ?? '3';
+    const small = await reduceWrong(text, plan, level, o);
+    writeWhole(o.reduce, small.text);
+    reduced = o.reduce;
+  }
   const launch = o.launch === undefined ? null : writeLaunch(o.launch, file, found);
   if (o.json === true)
     out(
@@ -61,20 +70,6 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
         2,
       ),
     );
-  else report(file, target, found, launch);
+  else report(file, target, found, launch, reduced);
   if (found.some((f) => f.verdict !== 'equal')) throw new CliExit(1);
-}
-
-/** Why a kernel cannot be compared in made-up memory; null if it can. */
-function whyNot(program: Program, kernel: Fn): string | null {
-  for (const fn of [kernel, ...program.functions.filter((f) => f.kind === 'func')])
-    for (const b of fn.blocks)
-      for (const x of b.ins) {
-        const at = `line ${program.locs[x.loc]?.line ?? 0}`;
-        if (x.op.name === 'CALL' && x.src[0].sym === '')
-          return `it calls a function by a pointer, which made-up memory does not hold (${at})`;
-        if (x.op.name.startsWith('FOREIGN'))
-          return `an instruction is carried without a meaning: ${x.src[0].sym} (${at})`;
-      }
-  return null;
 }
