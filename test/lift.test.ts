@@ -153,7 +153,7 @@ describe('the judge compares PTX and machine code', () => {
     ['a carry is lost', 'carry-chain.sm_80.O3.cubin', 'add256', /^IADD3\.X/, having(87, 7)],
     ['a sum is a difference', 'carry-chain.sm_80.O3.cubin', 'add256', /^IADD3 R15, P1/, having(63, 1)],
     ['another comparison', 'divmod.sm_90.O3.cubin', 'divVariable', /^ISETP\.NE/, having('cmp', 'EQ')],
-    ['signed for unsigned', 'divmod.sm_90.O3.cubin', 'divVariable', /^ISETP\.GT\.U32/, having('type', '')],
+    ['signed for unsigned', 'divmod.sm_90.O3.cubin', 'divVariable', /^ISETP\.GE\.U32\.AND P5, PT, R18/, having('type', '')],
     ['a guard the other way round', 'divmod.sm_90.O3.cubin', 'divVariable', /^@!P3 IADD3/, guarded(false)],
     ['another reduction', 'warp-redux.sm_80.O3.cubin', 'redux', /REDUX\.SUM/, having('op', 'XOR')],
     ['a store of half a word', 'warp-redux.sm_80.O3.cubin', 'redux', /STG\.E desc/, having('size', 'U16')],
