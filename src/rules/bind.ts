@@ -140,6 +140,10 @@ class Binder {
       },
       isRegister: (x) => operands[x]?.kind === Kind.Reg,
       isPlain: (x) => operands[x]?.mods === 0,
+      isSecond: (x) => {
+        const reader = rule.match.findIndex((l) => l.src.some((r) => r.k === 'var' && r.v === x));
+        return reader >= 0 && d.at(places[reader]).src[1].reg === operands[x]?.reg;
+      },
       sameBlock: (x) => d.block(line(x)) === d.block(root),
       isLocal: () => d.at(root).op.space === 'local',
       depth: (x) => where.depthOf(d.block(line(x))),

@@ -26,6 +26,8 @@ export interface Situation extends Setting {
   isRegister(v: number): boolean;
   /** Whether the operand carries no negation, complement or absolute value. */
   isPlain(v: number): boolean;
+  /** Whether the variable's register is the second source of the line that reads it, of the two that may be exchanged. */
+  isSecond(v: number): boolean;
   /** Whether the line that defines the variable is in the root's block. */
   sameBlock(v: number): boolean;
   /** Whether the root accesses local memory. */
@@ -40,6 +42,7 @@ const FUNCTIONS: Readonly<Record<string, readonly ('variable' | 'knob')[]>> = {
   intables: ['variable'],
   isreg: ['variable'],
   plain: ['variable'],
+  second: ['variable'],
   sameblock: ['variable'],
   depth: ['variable'],
   rootdepth: [],
@@ -171,6 +174,8 @@ function value(e: Expr, vars: ReadonlyMap<string, number>, s: Situation): number
           return Number(s.isRegister(v));
         case 'plain':
           return Number(s.isPlain(v));
+        case 'second':
+          return Number(s.isSecond(v));
         case 'sameblock':
           return Number(s.sameBlock(v));
         case 'depth':
