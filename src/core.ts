@@ -11,6 +11,7 @@ import { type Diagnostic, DiagnosticError } from './ir/diagnostic.ts';
 import type { Program } from './ir/program.ts';
 import type { EffortName } from './judge/effort.ts';
 import { type Judgement, judgeKernel } from './judge/judge.ts';
+import { avoidFaults, avoidsFaults, faultWarnings, KnownFaults } from './known-faults.ts';
 import type { PtxModule } from './ptx/ast.ts';
 import { emitPtx } from './ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from './ptx/emit/table.ts';
@@ -147,8 +148,9 @@ export interface WriteOptions {
 }
 
 /**
- * PTX text of a program; functions that a run left in SSA are taken out of SSA first. `warnings` name what could not
- * be written and was kept unchanged.
+ * PTX text of a program; functions that a run left in SSA are taken out of SSA first. It holds no shape of which ptxas is known to make
+ * wrong code for the plan's target, unless knob KeepPtxasFaults is set. `warnings` name what could not be written and was kept
+ * unchanged, and the shapes that are left.
  *
  * @throws DiagnosticError if something can be neither written nor kept
  * @throws Error if the specs have no document of the kind `ptx`
@@ -169,5 +171,9 @@ export function writePtx(
     target,
   });
   refuseErrors(diagnostics);
-  return { text, warnings: diagnostics };
+  const faults = KnownFaults.of(specs, plan.isa, plan.sm, plan.level);
+  if (faults === null) return { text, warnings: diagnostics };
+  const how = { isa: plan.isa, table, paramBase: paramBase(plan), sm: plan.sm };
+  const safe = avoidFaults(text, faults, how, avoidsFaults(plan));
+  return { text: safe.text, warnings: [...diagnostics, ...faultWarnings(safe.left, '', safe.text)] };
 }

@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { barrierFaults } from '../analysis/barrier-use.ts';
 import { planOf } from '../core.ts';
 import { host } from '../engine/pipeline.ts';
@@ -9,6 +10,7 @@ import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
+import { faultWarnings, KnownFaults, sitesInPtx } from '../known-faults.ts';
 import { loadExperiment } from '../lab/experiment.ts';
 import { filesBelow, seeFound } from '../lab/files.ts';
 import { Plans } from '../lab/plans.ts';
@@ -16,7 +18,7 @@ import { checkPtx } from '../ptx/check.ts';
 import { checkPtxTable, type PtxDoc } from '../ptx/emit/table.ts';
 import { readForm } from '../ptx/forms.ts';
 import { parsePtx } from '../ptx/parse.ts';
-import { mostShared, readOri, readPtx, targetFor, targetOf } from '../read.ts';
+import { mostShared, paramBase, readOri, readPtx, targetFor, targetOf } from '../read.ts';
 import { budgetOf } from '../review/budget.ts';
 import { reviewFaults } from '../review/rule-reviews.ts';
 import { rulesOfDoc } from '../rules/group.ts';
@@ -24,9 +26,10 @@ import { REFUTED } from '../rules/prove/refute.ts';
 import { KINDS, type SpecFile, specError } from '../spec/document.ts';
 import { isaDocs } from '../spec/frame.ts';
 import { issueDiagnostics } from '../spec/issue-diagnostics.ts';
-import { loadShipped, loadSpec } from '../spec/node.ts';
+import { loadShipped, loadSpec, ROOT } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
+import { PTXAS_LEVEL, ptxasFaultIssues, ptxasFaults } from '../spec/ptxas-faults.ts';
 import { textOrFault } from './files.ts';
 import { plural } from './rules.ts';
 import { CliExit, err, grouped, out, pc, show } from './ui.ts';
@@ -103,7 +106,8 @@ export async function checkOne(file: string): Promise<Diagnostic[]> {
   if (typeof text !== 'string') return [plain('', text.fault, text.notes)];
   if (file.endsWith('.ptx')) {
     const { module, diagnostics } = parsePtx(text, file);
-    return [...diagnostics, ...checkPtx(module)];
+    const found = [...diagnostics, ...checkPtx(module)];
+    return found.some((d) => d.severity === 'error') ? found : [...found, ...(await shapesOf(text, file))];
   }
   if (file.endsWith('.ori')) {
     const isa = await shippedIsa();
@@ -115,6 +119,18 @@ export async function checkOne(file: string): Promise<Diagnostic[]> {
         );
   }
   return [plain(file, 'unknown kind of file', ['it ends in .yaml, .ptx or .ori'])];
+}
+
+/** Warnings of shapes of which ptxas makes wrong code, for the target that the PTX names. */
+async function shapesOf(text: string, file: string): Promise<Diagnostic[]> {
+  const specs = await loadShipped();
+  const target = targetOf(text);
+  if (target === null) return [];
+  const plan = planOf(specs, { sm: targetFor(specs, target).sm });
+  const faults = KnownFaults.of(specs, plan.isa, target, PTXAS_LEVEL);
+  if (faults === null) return [];
+  const sites = sitesInPtx(text, faults, { isa: plan.isa, paramBase: paramBase(plan), sm: plan.sm });
+  return faultWarnings(sites, file, text, ['`orrery opt --emit ptx` writes it so that ptxas gets it right']);
 }
 
 async function shippedIsa(): Promise<Isa> {
@@ -187,6 +203,16 @@ async function reviewIssues(spec: SpecFile): Promise<Diagnostic[]> {
   return issueDiagnostics(reviewFaults(spec, rules, readVerdicts()));
 }
 
+/** What faults of ptxas say must be there: rules and targets in the shipped specs, and inputs in the repository. */
+async function faultFaults(spec: SpecFile): Promise<Diagnostic[]> {
+  const missing = ptxasFaults(spec).flatMap((f, at) =>
+    existsSync(join(ROOT, f.input))
+      ? []
+      : [specError(spec, ['faults', at, 'input'], 'fault-input', `there is no file ${f.input}`)],
+  );
+  return [...issueDiagnostics(ptxasFaultIssues(spec, await loadShipped())), ...missing];
+}
+
 /** What verdicts add to the rules that values refute. */
 async function verdictsBeside(errors: readonly Diagnostic[], spec: SpecFile): Promise<Diagnostic[]> {
   const known = verdictFaults(spec, await shippedIsa());
@@ -208,6 +234,7 @@ async function checkSpec(file: string): Promise<Diagnostic[]> {
     return [...found, ...(await labFaults(file, spec))];
   if (spec.kind === 'launch') return [...found, ...(await launchFaults(file))];
   if (spec.kind === 'reviews') return [...found, ...(await reviewIssues(spec))];
+  if (spec.kind === 'ptxas-faults') return [...found, ...(await faultFaults(spec))];
   if (spec.kind === 'ptx') return [...found, ...(await ptxFaults(spec))];
   if (spec.kind === 'ptx-syntax') return [...found, ...syntaxFaults(spec)];
   if (spec.kind !== 'isa') return found;

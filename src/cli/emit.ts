@@ -1,14 +1,16 @@
 import type { Program } from '../ir/program.ts';
+import { type Avoided, avoidFaults, avoidsFaults, faultWarnings, KnownFaults } from '../known-faults.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { paramBase } from '../read.ts';
 import { loadShipped } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
+import { KEEP_FAULTS } from '../spec/ptxas-faults.ts';
 import type { Specs } from '../spec/resolve.ts';
 import { withoutSsa } from '../ssa/program.ts';
 
-import { CliExit, failWith, show } from './ui.ts';
+import { CliExit, failWith, rememberText, show } from './ui.ts';
 
 /** The table that says how opcodes are written in PTX. */
 export function ptxTable(specs: Specs): PtxTable {
@@ -30,6 +32,10 @@ export interface PtxHow {
   readonly keep?: ReadonlySet<string>;
   /** Nothing is said of what could not be written. */
   readonly quiet?: boolean;
+  /** The file that is written, for warnings. */
+  readonly file?: string;
+  /** Told which shapes that ptxas gets wrong were written otherwise, and which are left. */
+  readonly onFaults?: (a: Avoided) => void;
 }
 
 /** PTX text of a program; warns about what could not be written. */
@@ -37,7 +43,7 @@ export async function ptxOf(
   program: Program,
   module: PtxModule | null,
   plan: Plan,
-  { retarget = null, strict = false, keep, quiet = false }: PtxHow = {},
+  { retarget = null, strict = false, keep, quiet = false, file = '<ptx>', onFaults }: PtxHow = {},
 ): Promise<string> {
   const specs = await loadShipped();
   let table = tables.get(specs);
@@ -49,8 +55,20 @@ export async function ptxOf(
     target: retarget,
     keep,
   });
-  if (quiet) return text;
+  const safe = withoutFaults(text, plan, specs, table);
+  onFaults?.(safe);
+  if (quiet) return safe.text;
   show(strict ? diagnostics.map((d) => ({ ...d, severity: 'error' as const })) : diagnostics);
   if (diagnostics.some((d) => strict || d.severity === 'error')) throw new CliExit(1);
-  return text;
+  if (safe.left.length > 0) rememberText(file, safe.text);
+  show(faultWarnings(safe.left, file, safe.text, avoidsFaults(plan) ? [] : [`knob ${KEEP_FAULTS} keeps it`]));
+  return safe.text;
+}
+
+/** The text without shapes of which ptxas makes wrong code for the plan's target and level. */
+function withoutFaults(text: string, plan: Plan, specs: Specs, table: PtxTable): Avoided {
+  const faults = KnownFaults.of(specs, plan.isa, plan.sm, plan.level);
+  if (faults === null) return { text, found: [], left: [] };
+  const how = { isa: plan.isa, table, paramBase: paramBase(plan), sm: plan.sm };
+  return avoidFaults(text, faults, how, avoidsFaults(plan));
 }

@@ -12,6 +12,7 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Remark } from '../ir/pass.ts';
 import type { Program } from '../ir/program.ts';
 import { printProgram } from '../ir/text.ts';
+import type { Avoided } from '../known-faults.ts';
 import { wrapped } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
@@ -187,10 +188,20 @@ export async function optimize(
       ? null
       : await timed(spans, 'max-loss', () => limitedLoss(text, input, journal.last, plan, o, part));
   const result = limited?.program ?? journal.last;
-  const ptx =
-    emit === 'ptx' || o.ptxas === true
-      ? await timed(spans, 'write PTX', () => ptxText(result, input, plan, o, { keep: limited?.keep }))
-      : '';
+  let faults: Avoided | null = null;
+  const onFaults = (a: Avoided): void => void (faults = a);
+  const writes = emit === 'ptx' || o.ptxas === true;
+  const ptx = writes
+    ? await timed(spans, 'write PTX', () =>
+        ptxText(result, input, plan, o, { keep: limited?.keep, file: o.output, onFaults }),
+      )
+    : '';
+  const { shapesOf } = await import('./fault-shapes.ts');
+  const shapes = await shapesOf(file, text, input, plan, faults);
+  if (o.quiet !== true) {
+    show(shapes.warnings);
+    for (const note of shapes.notes) err(note);
+  }
   const checks: Check[] = [];
   for (const how of o.check ?? []) {
     const { checkResult, limitsOf } = await import('./checks.ts');
@@ -225,7 +236,13 @@ export async function optimize(
   if (o.stat === true && o.json === true)
     out(JSON.stringify((await import('./stat.ts')).statJson(journal, found), null, 2));
   if (o.json === true && o.ptxas !== true && o.stat !== true && lines === null)
-    out(JSON.stringify((await import('./summary-json.ts')).summaryJson(journal, result, found), null, 2));
+    out(
+      JSON.stringify(
+        (await import('./summary-json.ts')).summaryJson(journal, result, found, shapes.rows),
+        null,
+        2,
+      ),
+    );
   if (o.json === true && o.ptxas === true)
     out(JSON.stringify({ version: 1, functions: uses, checks: found }, null, 2));
   if (lines !== null) {

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
+import type { Avoided } from '../known-faults.ts';
 import { wrapped } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
 import { reason } from '../spec/node-files.ts';
@@ -222,8 +223,8 @@ async function optimized(
     const journal = runPipeline(program, plan);
     if (ours.verbose)
       err(`orrery: ${file}: -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
-    const { strict } = ours;
-    if (ours.maxLoss === null || trial === null) return await ptxOf(journal.last, module, plan, { strict });
+    const how = { strict: ours.strict, file, onFaults: ours.verbose ? sayAvoided(file) : undefined };
+    if (ours.maxLoss === null || trial === null) return await ptxOf(journal.last, module, plan, how);
     const {
       program: made,
       keep,
@@ -240,7 +241,7 @@ async function optimized(
       percent: ours.maxLoss,
     });
     if (ours.verbose) for (const r of retreats) err(`orrery: ${file}: ${retreatText(r)}`);
-    return await ptxOf(made, module, plan, { strict, keep });
+    return await ptxOf(made, module, plan, { ...how, keep });
   } catch (e) {
     if (ours.strict) throw e;
     const why =
@@ -249,6 +250,13 @@ async function optimized(
     return null;
   }
 }
+
+/** Says which faults of ptxas are avoided. */
+const sayAvoided =
+  (file: string) =>
+  ({ found }: Avoided): void => {
+    for (const name of new Set(found.map((s) => s.fault.name))) err(`orrery: ${file}: avoids ${name}`);
+  };
 
 /** Runs the real ptxas; with `show`, what it prints is printed, whether it succeeds or not. */
 function run(args: readonly string[], show: boolean): { status: number; said: string } {

@@ -9,8 +9,23 @@ import { passedOf } from './report.ts';
 /** Raised when the form of a summary changes incompatibly. */
 const VERSION = 1;
 
+/** A shape of which ptxas makes wrong code: of the PTX that was written, or else of the PTX that was read. */
+export interface FaultRow {
+  /** Of the fault. */
+  readonly name: string;
+  readonly function: string;
+  /** Null where it is written otherwise; 0: unknown. */
+  readonly line: number | null;
+  readonly avoided: boolean;
+}
+
 /** What `orrery opt` says of one file, as plain data (schemas/output/opt.schema.json). */
-export function summaryJson(j: Journal, result: Program, checks: readonly Check[]) {
+export function summaryJson(
+  j: Journal,
+  result: Program,
+  checks: readonly Check[],
+  ptxasFaults: readonly FaultRow[],
+) {
   const [before, after] = [countByClass(j.input), countByClass(result)];
   return {
     version: VERSION,
@@ -45,6 +60,7 @@ export function summaryJson(j: Journal, result: Program, checks: readonly Check[
         did: Object.fromEntries(passedOf(r)),
       })),
     checks,
+    ptxasFaults,
   };
 }
 

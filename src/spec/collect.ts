@@ -42,6 +42,7 @@ export function specsOf(files: readonly SpecFile[]): Specs {
     knobSets: by('knob-set'),
     rules: by('rules'),
     reviews: files.find((f) => f.kind === 'reviews'),
+    ptxasFaults: files.find((f) => f.kind === 'ptxas-faults'),
   };
 }
 
@@ -58,12 +59,14 @@ type Changeable = {
 
 /**
  * Specs with a document added. An order, a recipe or a knob set is looked up by the path given here. A rule group or a back end
- * replaces the shipped one of its name, and a table of phases, constraints, knobs, PTX forms or reviews the only one of its kind.
+ * replaces the shipped one of its name, and a table of phases, constraints, knobs, PTX forms, reviews or faults of ptxas the only one of its
+ * kind.
  */
 export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
   produce(specs, (draft: Changeable) => {
     match(f.kind)
       .with('phases', 'constraints', 'knobs', 'ptx', 'reviews', (kind) => void (draft[kind] = f))
+      .with('ptxas-faults', () => void (draft.ptxasFaults = f))
       .with('isa', () => void (draft.isa = [...specs.isa.filter((x) => stem(x.file) !== stem(f.file)), f]))
       .with('backend', () => void draft.backends.set(specName(f), f))
       .with('order', () => void draft.orders.set(path, f))

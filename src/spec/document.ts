@@ -27,6 +27,7 @@ export const KINDS = [
   'budget',
   'reviews',
   'machine',
+  'ptxas-faults',
 ] as const;
 export type SpecKind = (typeof KINDS)[number];
 

@@ -231,8 +231,8 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     )
     .with('rules', () => [{ ...one, rules: [specName(spec)] }])
     .with('isa', () => [one])
-    // No plan has them: PTX is checked against the one when it is read, and rules are not changed by the other.
-    .with('ptx-syntax', 'reviews', 'machine', () => [])
+    // No plan has them: PTX is checked against the first when it is read, and what rules do is not changed by the others.
+    .with('ptx-syntax', 'reviews', 'machine', 'ptxas-faults', () => [])
     // There is one file of each of these kinds, which it replaces.
     .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', 'budget', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),

@@ -17,6 +17,8 @@ export interface Specs {
   readonly rules?: ReadonlyMap<string, SpecFile>;
   /** Why rules hold that no solver proves in full; no plan reads it. */
   readonly reviews?: SpecFile;
+  /** What ptxas is known to do wrong; absent: nothing is. No plan reads it. */
+  readonly ptxasFaults?: SpecFile;
 }
 
 /** What the user asks for. */

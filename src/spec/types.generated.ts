@@ -1610,6 +1610,93 @@ none?: string
 }
 }
 
+export namespace PtxasFaultsSpec {
+/**
+ * Known faults of ptxas: shapes of which it makes wrong code, on which targets and at which levels, and rules that rewrite them.
+ */
+export interface PtxasFaults {
+/**
+ * Names this schema.
+ */
+kind: "ptxas-faults"
+/**
+ * One line for readers.
+ */
+title?: string
+/**
+ * One for each thing that ptxas does wrong.
+ */
+faults: Fault[]
+}
+/**
+ * One fault: what ptxas makes wrong, where, since when, and what avoids it.
+ */
+export interface Fault {
+/**
+ * What warnings call it.
+ */
+name: string
+/**
+ * What is lost or added, in one line.
+ */
+title: string
+ptxas: Ptxas
+/**
+ * Targets whose code was read and is wrong; their variants with a and f have it too. 'all': every target that ptxas 13.0 has.
+ */
+targets: ("all" | string[])
+/**
+ * Values of -O of ptxas at which it happens.
+ * 
+ * Items: Value of -O.
+ */
+levels: number[]
+/**
+ * What the code does instead, in words that end a sentence which begins with the name.
+ */
+wrong: string
+/**
+ * What the author of the code can write.
+ */
+instead: string
+/**
+ * Rules of group ptxas-faults: each finds a shape, by its match, and avoids it.
+ * 
+ * Items: Id of a rule.
+ */
+rules: string[]
+/**
+ * A launch of a small module that shows it, with the right values; the path is one of this repository.
+ */
+input: string
+/**
+ * Expression for what stands in the machine code of the input, for sm_90 or the first of the targets at -O3, where it is wrong.
+ */
+machine: string
+/**
+ * Public report, or who saw it.
+ */
+source: string
+}
+/**
+ * Versions that have the fault.
+ */
+export interface Ptxas {
+/**
+ * Versions whose code was read and is wrong.
+ * 
+ * Items: As ptxas --version names it.
+ */
+seen: string[]
+/**
+ * Versions of which others report it.
+ * 
+ * Items: As the report names it.
+ */
+reported?: string[]
+}
+}
+
 export namespace RecipeSpec {
 /**
  * What one target, or one kind of kernel, does differently: level, knobs, hooks, phases. The command line wins over it.

@@ -3,10 +3,11 @@ import type { Issues, Spot } from './issues.ts';
 import { type KnobTable, MANAGER_KNOB } from './knobs.ts';
 import { hasWork, neverRuns } from './phases.ts';
 import type { Backend, PlanPhase } from './plan.ts';
+import { KEEP_FAULTS } from './ptxas-faults.ts';
 import { REPORT_KNOBS } from './report-knobs.ts';
 
 /** Knobs that the resolver and the dispatcher read. */
-const READ_HERE = ['DisablePhases', 'NamedPhases', MANAGER_KNOB, ...REPORT_KNOBS];
+const READ_HERE = ['DisablePhases', 'NamedPhases', MANAGER_KNOB, ...REPORT_KNOBS, KEEP_FAULTS];
 
 /** Knobs that the resolver, or a phase that runs, may read. */
 export function knobsReadBy(

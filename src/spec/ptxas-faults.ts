@@ -1,0 +1,86 @@
+/** Known faults of ptxas, as `pipelines/ptxas-faults.yaml` lists them: which rules find and avoid them, and for which code. */
+import { nearest } from '../ir/diagnostic.ts';
+import type { SpecFile } from './document.ts';
+import type { SpecIssue } from './issues.ts';
+import type { Specs } from './specs.ts';
+import { targetsOf } from './targets.ts';
+import type { PtxasFaultsSpec, RulesSpec } from './types.generated.ts';
+
+export type PtxasFault = PtxasFaultsSpec.Fault;
+
+/** The knob that leaves PTX as it is written, faults of ptxas or not. */
+export const KEEP_FAULTS = 'KeepPtxasFaults';
+/** The group of the rules that find and avoid faults. */
+export const FAULT_RULES = 'ptxas-faults';
+/** Levels of ptxas at which a fault is asked about where nothing says how ptxas will be run: its default (ptxas 13.0.88, --help). */
+export const PTXAS_LEVEL = 3;
+
+/** The faults of a document, in its order; none where there is no document. */
+export const ptxasFaults = (spec: SpecFile | undefined): readonly PtxasFault[] =>
+  (spec?.data as unknown as PtxasFaultsSpec.PtxasFaults | undefined)?.faults ?? [];
+
+/**
+ * Whether ptxas makes the fault for a target at a level.
+ * @param sm as `sm_90` or `sm_90a`: the variants of a target have its faults
+ */
+export const hasFault = (f: PtxasFault, sm: string, level: number): boolean =>
+  f.levels.includes(level) && (f.targets === 'all' || f.targets.includes(sm.replace(/[af]$/, '')));
+
+/**
+ * What is wrong with faults beside the rest of the specs: names and rules that occur twice, rules that are not there, targets without a
+ * back end, an expression that is none, and rules of the group that no fault names.
+ */
+export function ptxasFaultIssues(spec: SpecFile, specs: Specs): SpecIssue[] {
+  const group = specs.rules?.get(FAULT_RULES);
+  const ids = ((group?.data as unknown as RulesSpec.Rules | undefined)?.rules ?? []).map((r) => r.id);
+  const targets = targetsOf(specs);
+  const names = new Set<string>();
+  const owners = new Map<string, string>();
+  const issues: SpecIssue[] = [];
+  const say = (
+    path: SpecIssue['path'],
+    code: string,
+    message: string,
+    notes: readonly string[] = [],
+  ): void => {
+    issues.push({ severity: 'error', code, file: spec, path: ['faults', ...path], message, notes });
+  };
+  const near = (word: string, all: Iterable<string>): string[] => {
+    const found = nearest(word, all);
+    return found.length > 0 ? [`did you mean ${found.map((n) => `'${n}'`).join(' or ')}?`] : [];
+  };
+  ptxasFaults(spec).forEach((f, at) => {
+    if (names.has(f.name)) say([at, 'name'], 'fault-twice', `there is a fault '${f.name}' above`);
+    names.add(f.name);
+    f.rules.forEach((id, n) => {
+      const owner = owners.get(id);
+      if (!ids.includes(id))
+        say([at, 'rules', n], 'fault-rule', `group '${FAULT_RULES}' has no rule '${id}'`, near(id, ids));
+      else if (owner !== undefined)
+        say([at, 'rules', n], 'fault-rule', `rule '${id}' is of fault '${owner}' already`);
+      owners.set(id, owner ?? f.name);
+    });
+    if (f.targets !== 'all')
+      f.targets.forEach((t, n) => {
+        if (!targets.includes(t))
+          say([at, 'targets', n], 'fault-target', `there is no back end for '${t}'`, near(t, targets));
+      });
+    try {
+      new RegExp(f.machine, 'm');
+    } catch (e) {
+      say([at, 'machine'], 'fault-machine', (e as Error).message);
+    }
+  });
+  const idle = ids.filter((id) => !owners.has(id));
+  if (idle.length > 0)
+    issues.push({
+      severity: 'error',
+      code: 'fault-rule',
+      file: spec,
+      path: ['faults'],
+      key: true,
+      message: `no fault names ${idle.length === 1 ? 'rule' : 'rules'} ${idle.map((id) => `'${id}'`).join(', ')} of group '${FAULT_RULES}'`,
+      notes: ['such a rule would do nothing'],
+    });
+  return issues;
+}
