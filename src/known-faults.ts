@@ -22,6 +22,8 @@ import type { Specs } from './spec/specs.ts';
 /** A shape of a program that ptxas gets wrong. */
 export interface FaultSite {
   readonly fault: PtxasFault;
+  /** Id of the rule that finds it. */
+  readonly rule: string;
   readonly fn: string;
   /** Of the PTX that the program was read from; 0: unknown. */
   readonly line: number;
@@ -66,7 +68,12 @@ export class KnownFaults {
       const sites = new Map<Instr, FaultSite>();
       this.apply(fn, (id, ins) => {
         if (!sites.has(ins))
-          sites.set(ins, { fault: this.ofRule.get(id)!, fn: fn.name, line: program.locs[ins.loc]?.line ?? 0 });
+          sites.set(ins, {
+            fault: this.ofRule.get(id)!,
+            rule: id,
+            fn: fn.name,
+            line: program.locs[ins.loc]?.line ?? 0,
+          });
         return false;
       });
       return [...sites.values()].sort((a, b) => a.line - b.line);

@@ -51,6 +51,7 @@ describe('what is printed has its form', () => {
     ['trace', ['trace', saxpy, '--json'], 0],
     ['opt', ['opt', saxpy, '--check', 'auto', '--json'], 0],
     ['opt', ['opt', saxpy, loops, '--emit', 'none', '--json'], 0],
+    ['faults', ['faults', '--json'], 0],
     ['phases', ['phases', '--json'], 0],
     ['phases', ['phases', 'GvnCse', '--json'], 0],
     ['why', ['opt', saxpy, '--why', 'saxpy.cu:6', '--json'], 0],
@@ -179,6 +180,9 @@ describe('a document tells itself that something is wrong', () => {
     const checks = checksOf('why', '--why', 'saxpy.cu:6', '--check-each');
     expect(checks.at(-1)).toMatchObject({ check: 'each', ok: false });
     expect(checks.slice(0, -1).map((c) => [/^after \w+/.test(c.check), c.ok])).toEqual([[true, false]]);
+  });
+  it.skipIf(!ptxasPresent())('faults --ptxas', () => {
+    expect(faults('faults', orrery('faults', '--ptxas', '--json').out)).toEqual([]);
   });
   it.skipIf(!ptxasPresent())('opt --ptxas', () => {
     expect(checksOf('ptxas', '--ptxas', '--check', 'auto')).toMatchObject([{ check: 'auto', ok: false }]);

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { allowPaths } from '../spec/node-paths.ts';
+import { addBuildCommands } from './build-commands.ts';
 import { printable } from './colours.ts';
 import {
   collect,
@@ -344,22 +345,7 @@ withPlan(
 
 addLabCommands(program);
 
-program
-  .command('ptxas')
-  .description('optimize the PTX inputs, then run the real ptxas with the same options (a drop-in for it)')
-  .argument(
-    '[args...]',
-    'options and files of ptxas, and our own, which begin with --orrery-: `orrery ptxas --help` lists both',
-  )
-  .allowUnknownOption();
-
-program
-  .command('toolkit')
-  .description('make a CUDA toolkit of links whose ptxas is `orrery ptxas`; print its nvcc')
-  .argument('<folder>', 'where to make it')
-  .option('--from <toolkit>', 'the CUDA toolkit to link to (default: that of the nvcc on PATH)')
-  .option('--json', 'for scripts')
-  .action((folder, o) => guarded(async () => (await import('./toolkit.ts')).toolkit(folder, o)));
+addBuildCommands(program);
 
 withProfiledPlan(
   program
@@ -466,7 +452,7 @@ const JOBS: Readonly<Record<string, readonly string[]>> = {
   'Measure and compare': ['measure', 'ab', 'tune', 'sweep', 'merge', 'evaluate'],
   'Review a change': ['diff'],
   'Find what breaks a kernel': ['verify', 'bisect', 'reduce', 'repro'],
-  'In a build': ['ptxas', 'toolkit'],
+  'In a build': ['ptxas', 'toolkit', 'faults'],
   'This command itself': ['server', 'completion', 'help'],
 };
 
