@@ -12,6 +12,7 @@ import type { Rule } from '../rules/rule.ts';
 import { loadShipped, shownPath } from '../spec/node.ts';
 import { neverRuns } from '../spec/phases.ts';
 import { groupsOf, type Plan } from '../spec/plan.ts';
+import { FAULT_RULES } from '../spec/ptxas-faults.ts';
 import type { Specs } from '../spec/resolve.ts';
 import { groupDocOf } from '../spec/rules.ts';
 import { functionsOf, planFor, programFor, readText } from './input.ts';
@@ -100,7 +101,12 @@ export async function list(o: RuleOptions): Promise<void> {
     const own = shown.filter((r) => r.group === g);
     if (own.length === 0) continue;
     const where = phasesOf(plan, g);
-    const at = where.length > 0 ? `runs in ${shortList(where)}` : 'no phase of the plan runs it';
+    const at =
+      where.length > 0
+        ? `runs in ${shortList(where)}`
+        : g === FAULT_RULES
+          ? 'runs over PTX that was written'
+          : 'no phase of the plan runs it';
     const when = switches.get(g);
     out(`\n${pc.bold(g)}  ${pc.dim(`${at}${when === undefined ? '' : `, if ${when}`}`)}`);
     out(

@@ -6,6 +6,7 @@ import { readVerdicts } from '../cli/verdicts.ts';
 import { verdictText } from '../rules/prove/verdict.ts';
 import { ROOT } from '../spec/node.ts';
 import { groupsOf } from '../spec/plan.ts';
+import { FAULT_RULES } from '../spec/ptxas-faults.ts';
 
 const { plan, specs, rules } = await bookFor({ sm: 'sm_80' });
 const verdicts = readVerdicts();
@@ -25,7 +26,7 @@ for (const [group, file] of specs.rules!) {
   out.push(
     `## ${group}`,
     '',
-    `${title}. ${where.length > 0 ? `Runs in ${where.join(', ')}.` : 'No phase runs it unless asked.'}`,
+    `${title}. ${where.length > 0 ? `Runs in ${where.join(', ')}.` : group === FAULT_RULES ? 'Runs over PTX that was written.' : 'No phase runs it unless asked.'}`,
     '',
   );
   out.push('| rule | | match | when | rewrite | verdict |', '|---|---|---|---|---|---|');
