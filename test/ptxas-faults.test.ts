@@ -304,7 +304,7 @@ describe('the file', () => {
     [
       'an unknown rule',
       (t: string) => t.replace('[signed-minimum-of-', '[signed-minimun-of-'),
-      /no rule 'signed-minimun-of-unsigned-maximum'[\s\S]*faults\.yaml:\d+:\d+[\s\S]*\^[\s\S]*did you mean 'signed-minimum-of-unsigned-maximum'/,
+      /no rule 'signed-minimun-of-unsigned-maximum'[\s\S]*faults\.yaml:\d+:\d+[\s\S]*\^[\s\S]*did you mean 'signed-minimum-of-/,
     ],
     [
       'a rule that no fault names',

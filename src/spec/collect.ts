@@ -59,8 +59,8 @@ type Changeable = {
 
 /**
  * Specs with a document added. An order, a recipe or a knob set is looked up by the path given here. A rule group or a back end
- * replaces the shipped one of its name, and a table of phases, constraints, knobs, PTX forms, reviews or faults of ptxas the only one of its
- * kind.
+ * replaces the shipped one of its name, and a table of phases, constraints, knobs, PTX forms, reviews or faults of ptxas the only
+ * one of its kind.
  */
 export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
   produce(specs, (draft: Changeable) => {

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { targetsText } from '../cli/faults.ts';
+import { wrapped } from '../lab/render/table.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
 import { loadLaunch } from '../spec/node-launch.ts';
 import { FAULT_RULES, type PtxasFault, ptxasFaults } from '../spec/ptxas-faults.ts';
@@ -10,6 +11,10 @@ import type { RulesSpec } from '../spec/types.generated.ts';
 
 /** Path of the page in the repository. */
 export const PAGE = 'pipelines/PTXAS-FAULTS.md';
+
+/** Columns of the page. */
+const COLUMNS = 140;
+const para = (text: string): string => wrapped(text, COLUMNS).join('\n');
 
 /** What an input holds between its loads and its store. */
 const shapeOf = (ptx: string): string =>
@@ -26,8 +31,10 @@ async function section(f: PtxasFault, rules: readonly RulesSpec.Rule[]): Promise
   return [
     `## ${f.name}`,
     '',
-    `${sentence(f.title)} Targets: ${targetsText(f)}, at ${f.levels.map((l) => `-O${l}`).join(', ')}. ` +
-      `Seen in ptxas ${f.ptxas.seen.join(', ')}${reported}.`,
+    para(
+      `${sentence(f.title)} Targets: ${targetsText(f)}, at ${f.levels.map((l) => `-O${l}`).join(', ')}. ` +
+        `Seen in ptxas ${f.ptxas.seen.join(', ')}${reported}.`,
+    ),
     '',
     '```',
     shapeOf(ptx),
@@ -35,9 +42,9 @@ async function section(f: PtxasFault, rules: readonly RulesSpec.Rule[]): Promise
     '',
     `${/^\/\/ (.*)$/m.exec(ptx)?.[1] ?? ''}`,
     '',
-    `What goes wrong: ${f.wrong}.`,
+    para(`What goes wrong: ${f.wrong}.`),
     '',
-    `Instead: ${f.instead}.`,
+    para(`Instead: ${f.instead}.`),
     '',
     `Source: ${f.source}.`,
     '',
@@ -61,10 +68,13 @@ export async function faultsPage(specs: Specs): Promise<string> {
     '',
     'Made by `node dist/tools/ptxas-faults-page.js` from `ptxas-faults.yaml`; a test holds it current.',
     '',
-    'Each is valid PTX of which ptxas makes code that computes something else. `orrery faults` lists them, and `orrery faults --ptxas` says',
-    'which of them the ptxas that is installed has. `orrery check FILE.ptx` warns where a file holds a shape, for the target that it names.',
-    'What `orrery opt --emit ptx`, `--ptxas` and `orrery ptxas` write is read back and holds none: functions that do are written anew with the',
-    'rewrites of group `ptxas-faults` (`rules/ptxas-faults.yaml`), which are proved like all rules. `--set KeepPtxasFaults` leaves PTX as it is.',
+    para(
+      'Each is valid PTX of which ptxas makes code that computes something else. `orrery faults` lists them, and ' +
+        '`orrery faults --ptxas` says which of them the ptxas that is installed has. `orrery check FILE.ptx` warns where a file ' +
+        'holds a shape, for the target that it names. What `orrery opt --emit ptx`, `--ptxas` and `orrery ptxas` write is read ' +
+        'back and holds none that is known: functions that do are written anew with the rewrites of group `ptxas-faults` ' +
+        '(`rules/ptxas-faults.yaml`), which are proved like all rules. `--set KeepPtxasFaults` leaves PTX as it is.',
+    ),
     '',
     'A shape is found where definitions are certain, in the form in which the PTX states it. ptxas may meet the same shape after its own',
     'simplifications, in other forms, and through other functions: that no warning is given is no proof that its code is right.',

@@ -23,12 +23,9 @@ for (const [group, file] of specs.rules!) {
   const own = rules.filter((r) => r.group === group);
   const where = plan.phases.filter((p) => groupsOf(p).includes(group)).map((p) => p.id);
   const title = String((file.data as { title?: string }).title ?? '');
-  out.push(
-    `## ${group}`,
-    '',
-    `${title}. ${where.length > 0 ? `Runs in ${where.join(', ')}.` : group === FAULT_RULES ? 'Runs over PTX that was written.' : 'No phase runs it unless asked.'}`,
-    '',
-  );
+  const unbound =
+    group === FAULT_RULES ? 'Runs over PTX that was written.' : 'No phase runs it unless asked.';
+  out.push(`## ${group}`, '', `${title}. ${where.length > 0 ? `Runs in ${where.join(', ')}.` : unbound}`, '');
   out.push('| rule | | match | when | rewrite | verdict |', '|---|---|---|---|---|---|');
   for (const r of own) {
     const v = verdicts[r.id];
