@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
 import { Document, isCollection, isSeq } from 'yaml';
+import type { FaultSite } from '../known-faults.ts';
 import { keepInputs, writeWhole } from './files.ts';
 import { ptxasVersion } from './ptxas-run.ts';
 import { out, pc } from './ui.ts';
@@ -65,6 +66,7 @@ export function report(
   file: string,
   target: string,
   found: readonly Finding[],
+  known: readonly FaultSite[],
   launch: string | null,
   reduced: string | null,
 ): void {
@@ -81,11 +83,24 @@ export function report(
       }[f.verdict];
       const notes = f.notes.length > 0 && f.verdict === 'equal' ? ` (${f.notes.join('; ')})` : '';
       out(`  ${word}  ${f.kernel}${f.verdict === 'not compared' ? `: ${f.why}` : notes}`);
-      if (f.verdict === 'different') for (const line of differenceText(file, f)) out(`    ${line}`);
+      if (f.verdict !== 'different') continue;
+      for (const line of [...differenceText(file, f), ...faultText(file, f, known)]) out(`    ${line}`);
     }
   }
   if (reduced !== null) out(`written: ${reduced}, the lines that ptxas still gets wrong`);
   if (launch !== null) out(`written: ${launch}, a launch that shows it: orrery run ${launch} --cubin FILE`);
+}
+
+/** Known faults of ptxas whose shapes the kernel has, and what to do about each. */
+function faultText(file: string, f: Finding, known: readonly FaultSite[]): string[] {
+  const own = known.filter((k) => k.fn === f.kernel);
+  const lines = [...new Set(own.map((k) => k.fault))].flatMap(({ name, title, instead }) => {
+    const at = own.find((k) => k.fault.name === name)!.line;
+    return [`a known fault of ptxas (${name}): ${title}, ${file}:${at}`, `  instead: ${instead.trim()}`];
+  });
+  return lines.length === 0
+    ? []
+    : [...lines, '  or have `orrery opt --emit ptx` write PTX without the shape'];
 }
 
 function differenceText(file: string, f: Finding): string[] {

@@ -1,4 +1,5 @@
 import { targetName } from '../cubin/functions.ts';
+import { type FaultSite, KnownFaults } from '../known-faults.ts';
 import { baseTarget } from '../read.ts';
 import { loadShipped } from '../spec/node.ts';
 import { oneCubin } from './cubin-file.ts';
@@ -46,6 +47,9 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
       );
     }
   progress.done();
+  const known = found.some((f) => f.verdict === 'different')
+    ? (KnownFaults.of(specs, plan.isa, baseTarget(target), Number(levels.at(-1)))?.sitesIn(program) ?? [])
+    : [];
   const wrong = found.find((f) => f.verdict === 'different');
   let reduced: string | null = null;
   if (o.reduce !== undefined && wrong !== undefined && cubin === undefined) {
@@ -64,12 +68,25 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
           file,
           target,
           launch,
-          findings: found.map(({ launch: shows, ...f }) => ({ ...f, confirmed: shows !== undefined })),
+          reduced,
+          findings: found.map(({ launch: shows, ...f }) => ({
+            ...f,
+            confirmed: shows !== undefined,
+            faults: f.verdict === 'different' ? faultsOf(known, f.kernel) : [],
+          })),
         },
         null,
         2,
       ),
     );
-  else report(file, target, found, launch, reduced);
+  else report(file, target, found, known, launch, reduced);
   if (found.some((f) => f.verdict !== 'equal')) throw new CliExit(1);
 }
+
+/** Known faults of ptxas whose shapes a kernel has, each once. */
+const faultsOf = (known: readonly FaultSite[], kernel: string): { name: string; line: number }[] =>
+  known
+    .filter(
+      (k, at) => k.fn === kernel && known.findIndex((x) => x.fn === kernel && x.fault === k.fault) === at,
+    )
+    .map((k) => ({ name: k.fault.name, line: k.line }));
