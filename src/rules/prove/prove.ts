@@ -1,7 +1,7 @@
 import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
-import { type Cases, casesOf, type KnownChoices } from './cases.ts';
+import { type Cases, casesOf, type KnownChoices, specialised } from './cases.ts';
 import { counterexampleText } from './counterexample.ts';
 import { tryOut } from './draw.ts';
 import { type Goal, goalOf } from './goal.ts';
@@ -9,6 +9,7 @@ import { integerQuestion } from './integers.ts';
 import { lawful } from './laws.ts';
 import { opaque } from './opaque.ts';
 import { type Bound, boundText, possible, type Question, questionOf } from './question.ts';
+import { constantsGoal, differsAt, differsAtArms, operandChoices, rareConstants } from './rare.ts';
 import { same, simplified } from './simplify.ts';
 import { oneBit } from './slices.ts';
 import { smaller } from './smaller.ts';
@@ -24,7 +25,7 @@ export interface Limits {
   readonly question: number;
   /**
    * Steps lost on questions of one rule without an answer; once they are spent, no further question at full width is
-   * asked. The same number is there once more for questions within bounds and for cases.
+   * asked. The same number is there once more for questions within bounds and for cases, and once more for rare constants.
    */
   readonly rule: number;
   /** The same for a rule that states why it holds: what the solver proves of it is only an addition. */
@@ -61,6 +62,8 @@ const BOUNDS: readonly Bound[] = [
 const BOUND_SHARE = 3;
 /** Steps to look for a counterexample with small numbers. */
 const SMALL_WORK = 2_000_000;
+/** Steps for a question about one choice of rare constants, or about all constants for one choice of operands. */
+const RARE_WORK = 3_000_000;
 
 const HARD_IN_BITS: ReadonlySet<string> = new Set(['mul', 'umulh', 'smulh', 'udiv', 'sdiv', 'urem', 'srem']);
 
@@ -125,6 +128,21 @@ const SPENT: Answer = { k: 'unknown', why: 'no answer within the steps for one r
 
 const PROVED: Answer = { k: 'unsat', spent: 0 };
 
+/** Steps left for questions without an answer. */
+interface Purse {
+  left: number;
+  readonly most: number;
+}
+
+/** What was found at rare constants beside the cases tried anyway. */
+interface AtRare {
+  /** Choices for which all operands were proved, and those for which a few were tried. */
+  readonly proved: number;
+  readonly sampled: number;
+  /** As of `Rare`. */
+  readonly open: number;
+}
+
 /** The verdict on a rule that was not refuted: its weakest instance decides. */
 function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdict {
   const instances = found.length;
@@ -152,12 +170,10 @@ function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdic
 class Prover {
   private readonly rule: Rule;
   private readonly solver: Solver;
-  /** Steps for one question at full width, and for one of those that are tried beside it. */
-  private readonly most: number;
-  private readonly mostBeside: number;
-  /** Steps left for questions at full width, and for those beside it. */
-  private left: number;
-  private leftBeside: number;
+  /** For questions at full width, for those that are tried beside it, and for those at rare constants. */
+  private readonly whole: Purse;
+  private readonly besides: Purse;
+  private readonly rarely: Purse;
   private integers = false;
   private readonly choices: KnownChoices = new Map();
   /** What a question that the clock ended said; null if none was. */
@@ -166,24 +182,27 @@ class Prover {
   constructor(rule: Rule, solver: Solver, limits: Limits) {
     this.rule = rule;
     this.solver = solver;
-    this.left = this.leftBeside = rule.holds === null ? limits.rule : limits.argued;
-    this.most = Math.min(limits.question, this.left);
-    this.mostBeside = this.most / BOUND_SHARE;
+    const left = rule.holds === null ? limits.rule : limits.argued;
+    const most = Math.min(limits.question, left);
+    this.whole = { left, most };
+    this.besides = { left, most: most / BOUND_SHARE };
+    this.rarely = { left, most: Math.min(RARE_WORK, most / BOUND_SHARE) };
   }
 
   /** Asks at full width, while there are steps left. */
-  private async full(goal: Goal): Promise<Answer> {
-    if (this.left <= 0) return SPENT;
-    const a = this.seen(await ask(this.solver, questionOf(goal), Math.min(this.most, this.left)));
-    if (a.k === 'unknown') this.left -= a.spent;
-    return a;
+  private full(goal: Goal): Promise<Answer> {
+    return this.paid(questionOf(goal), this.whole);
   }
 
   /** Asks something else that may decide the goal or a part of it, while there are steps left. */
-  private async beside(q: Question): Promise<Answer> {
-    if (this.leftBeside <= 0) return SPENT;
-    const a = this.seen(await ask(this.solver, q, Math.min(this.mostBeside, this.leftBeside)));
-    if (a.k === 'unknown') this.leftBeside -= a.spent;
+  private beside(q: Question): Promise<Answer> {
+    return this.paid(q, this.besides);
+  }
+
+  private async paid(q: Question, from: Purse): Promise<Answer> {
+    if (from.left <= 0) return SPENT;
+    const a = this.seen(await ask(this.solver, q, Math.min(from.most, from.left)));
+    if (a.k === 'unknown') from.left -= a.spent;
     return a;
   }
 
@@ -198,7 +217,16 @@ class Prover {
       goal = goalOf(this.rule, instance);
     } catch (e) {
       if (!(e instanceof MeaningError)) throw e;
-      return { k: 'outside', say: `a constant has to be known: ${e.message}` };
+      const { choices } = await rareConstants(
+        constantsGoal(this.rule, instance),
+        this.rule,
+        instance,
+        this.solver,
+      );
+      const by = differsAt(this.rule, instance, choices);
+      return by === null
+        ? { k: 'outside', say: `a constant has to be known: ${e.message}` }
+        : { k: 'wrong', by };
     }
     const { text } = questionOf(goal);
     const before = known.get(text);
@@ -217,6 +245,8 @@ class Prover {
       return { k: 'proved', say: 'by equal operands of the same operations' };
     const few = await this.casesByLaws(goal, instance);
     if (few !== null) return few;
+    const early = differsAtArms(this.rule, instance);
+    if (early !== null) return { k: 'wrong', by: early };
     const whole = goal.nodes.some((n) => HARD_IN_BITS.has(n.op)) ? integerQuestion(goal) : null;
     if (whole !== null) {
       const i = await this.beside(whole);
@@ -242,10 +272,10 @@ class Prover {
   }
 
   /** Is a goal that implies the one in question proved? */
-  private async holds(goal: Goal | null): Promise<boolean> {
+  private async holds(goal: Goal | null, purse: Purse = this.besides): Promise<boolean> {
     if (goal === null) return false;
     if (same(goal)) return true;
-    const a = await this.beside(questionOf(goal));
+    const a = await this.paid(questionOf(goal), purse);
     return a.k === 'unsat';
   }
 
@@ -258,31 +288,79 @@ class Prover {
       const laws = lawful(simplified(c));
       return laws !== null && same(laws);
     };
-    return cases.goals.every(decided) ? casesFound(cases) : null;
+    return cases.goals.every(decided) ? casesFound(cases, null) : null;
   }
 
-  /** Splits the question by the values of the constants. */
+  /** Splits the question by the values of the constants: all of them, or some and those at the arms of what is computed of them. */
   private async cases(goal: Goal, instance: Instance): Promise<Found | null> {
     const cases = await casesOf(goal, this.rule, instance, this.solver, this.choices);
-    if (cases === null) return null;
-    for (const [i, c] of cases.goals.entries()) {
-      const laws = lawful(simplified(c));
-      const a = laws !== null && (await this.holds(laws)) ? PROVED : await this.askBothForms(c);
-      if (a.k === 'sat') return this.confirm(c, instance, a, cases.values[i]);
-      if (a.k === 'unknown') return null;
+    let left = cases?.goals.length ?? 0;
+    for (const [i, c] of cases?.goals.entries() ?? []) {
+      const a = await this.case(c, this.besides);
+      if (a.k === 'sat') return this.confirm(c, instance, a, cases!.values[i]);
+      if (a.k === 'unknown') break;
+      left--;
     }
-    return casesFound(cases);
+    const decided = cases !== null && left === 0;
+    if (decided && cases.complete) return casesFound(cases, null);
+    const rare = await this.atRare(goal, instance, cases?.values ?? []);
+    if ('k' in rare) return rare;
+    return decided ? casesFound(cases, rare) : null;
+  }
+
+  /** Decides the goal for one choice of constants. */
+  private async case(goal: Goal, purse: Purse): Promise<Answer> {
+    const laws = lawful(simplified(goal));
+    if (laws !== null && (await this.holds(laws, purse))) return PROVED;
+    return this.askBothForms(goal, purse);
+  }
+
+  /** Looks for constants at which the rule is wrong, beside those tried already. */
+  private async atRare(
+    goal: Goal,
+    instance: Instance,
+    tried: readonly ReadonlyMap<number, bigint>[],
+  ): Promise<AtRare | (Found & { readonly k: 'wrong' })> {
+    const { choices, open } = await rareConstants(goal, this.rule, instance, this.solver);
+    const by = differsAt(this.rule, instance, choices);
+    if (by !== null) return { k: 'wrong', by };
+    const wrongBy = async (fixed: ReadonlyMap<number, bigint>): Promise<boolean | Found> => {
+      const c = specialised(goal, fixed);
+      const a = await this.case(c, this.rarely);
+      return a.k === 'sat' ? this.confirm(c, instance, a, fixed) : a.k === 'unsat';
+    };
+    // Operands are fixed and constants open: what few constants do shows wherever operands let it through.
+    for (const operands of operandChoices(goal, this.rule, instance)) {
+      const found = await wrongBy(operands);
+      if (typeof found === 'object' && found.k === 'wrong') return found;
+    }
+    const key = (c: ReadonlyMap<number, bigint>): string =>
+      [...c]
+        .map((x) => x.join())
+        .sort()
+        .join(' ');
+    const before = new Set(tried.map(key));
+    let proved = 0;
+    let sampled = 0;
+    for (const choice of choices) {
+      if (before.has(key(choice))) continue;
+      const found = await wrongBy(choice);
+      if (typeof found === 'object' && found.k === 'wrong') return found;
+      if (found === true) proved++;
+      else sampled++;
+    }
+    return { proved, sampled, open };
   }
 
   /** Asks in bits and in integers; the form that got the last answer goes first. */
-  private async askBothForms(goal: Goal): Promise<Answer> {
+  private async askBothForms(goal: Goal, purse: Purse): Promise<Answer> {
     let last: Answer = SPENT;
     // With a product or quotient, integers are the better form.
     const first = this.integers || goal.nodes.some((n) => HARD_IN_BITS.has(n.op));
     for (const integers of [first, !first]) {
       const q = integers ? integerQuestion(goal) : questionOf(goal);
       if (q === null) continue;
-      last = await this.beside(q);
+      last = await this.paid(q, purse);
       if (last.k === 'unknown') continue;
       this.integers = integers;
       return last;
@@ -345,7 +423,10 @@ function undecided(goal: Goal, why: string): Found {
   return { k: 'outside', say };
 }
 
-const casesFound = (c: Cases): Found =>
-  c.complete
-    ? { k: 'proved', say: `by cases of the constants, at most ${c.goals.length}` }
-    : { k: 'part', say: `${c.goals.length} choices of the constants, all operands` };
+function casesFound({ goals, complete }: Cases, rare: AtRare | null): Found {
+  if (complete) return { k: 'proved', say: `by cases of the constants, at most ${goals.length}` };
+  const { proved, sampled, open } = rare ?? { proved: 0, sampled: 0, open: 0 };
+  const more = sampled === 0 ? '' : ` (samples at ${sampled} more)`;
+  const left = open === 0 ? '' : `, none found for ${open} side${open === 1 ? '' : 's'} of its conditions`;
+  return { k: 'part', say: `${goals.length + proved} choices of the constants${more}${left}, all operands` };
+}

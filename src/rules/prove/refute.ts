@@ -2,6 +2,7 @@
 import type { Instance, Rule } from '../rule.ts';
 import { counterexampleText } from './counterexample.ts';
 import { tryOut } from './draw.ts';
+import { differsAtArms } from './rare.ts';
 import { smaller } from './smaller.ts';
 
 /** Modifier choices tried for one rule, spread over all of them. */
@@ -23,7 +24,7 @@ const PAIRS = 512;
 export function refutation(rule: Rule): string | null {
   if (rule.inexact !== null) return null;
   for (const [at, instance] of spread(rule.instances, MOST_INSTANCES).entries()) {
-    const { differs } = tryOut(rule, instance, SAMPLES, PAIRS, at);
+    const differs = tryOut(rule, instance, SAMPLES, PAIRS, at).differs ?? differsAtArms(rule, instance);
     if (differs !== null) return counterexampleText(rule, instance, smaller(rule, instance, differs));
   }
   return null;

@@ -181,6 +181,13 @@ interface Part {
   readonly choices: readonly (readonly bigint[])[];
 }
 
+/** The special values of each variable of a rule, by variable; of those that follow from others too. */
+export function specialsByVariable(rule: Rule, instance: Instance): readonly (readonly bigint[])[] {
+  const read = readings(rule, instance);
+  const said = numbersOf(rule, instance);
+  return rule.vars.map((_, i) => specialsOf(instance.widths[i] || 32, read.get(i), said));
+}
+
 /** Choices of constants that meet a condition, of which one is combined with the values of each operand. */
 const MOST_CONSTANTS = 24;
 

@@ -1,0 +1,235 @@
+/** Constants at which few rules are tried otherwise: for each arm of what a rule computes of its constants, constants that take it. */
+import { evalGraph } from '../../isa/lang/evaluate.ts';
+import { MeaningError } from '../../isa/lang/parse.ts';
+import type { Instance, Rule } from '../rule.ts';
+import { type Sample, sample } from '../sample.ts';
+import { constantsFor } from '../witness.ts';
+import { type Arms, armsOf } from './arms.ts';
+import { Draw } from './draw.ts';
+import { type Goal, goalOf, prune } from './goal.ts';
+import { inverted } from './invert.ts';
+import { possible } from './question.ts';
+import { ask, type Solver } from './solver.ts';
+import { specialsByVariable } from './specials.ts';
+
+/** Constants of a pattern, by variable. */
+export type Choice = ReadonlyMap<number, bigint>;
+
+/** What was found for the arms of one instance. */
+export interface Rare {
+  readonly choices: readonly Choice[];
+  /** Sides of conditions for which there may be constants, though none were found. */
+  readonly open: number;
+}
+
+/** Attempts to find constants for one arm without a solver. */
+const ATTEMPTS = 6;
+/** Choices at most; those of sides come first. */
+const MOST_CHOICES = 160;
+/** Steps of the solver for one arm, and for all of one instance. */
+const ARM_LIMIT = 2_000_000;
+const ARMS_LIMIT = 20_000_000;
+/** Pairs of sides asked for at most. */
+const MOST_PAIRS = 64;
+
+/** Constants known to meet a condition from which the search starts. */
+const BASES = 4;
+
+class Search {
+  private readonly arms: Arms;
+  private readonly draw: Draw;
+  private readonly bases: readonly (readonly bigint[])[];
+  /** Values of the inputs. */
+  readonly found: bigint[][] = [];
+  private readonly known = new Set<string>();
+  /** For each choice found, whether it takes each arm. */
+  private readonly taken: boolean[][] = [];
+
+  constructor(arms: Arms, rule: Rule, instance: Instance) {
+    this.arms = arms;
+    this.draw = new Draw(`${rule.id} arms`);
+    const bases: bigint[][] = [];
+    for (let k = 0; k < BASES; k++) {
+      const values = constantsFor(rule, instance, k);
+      if (values === null) break;
+      bases.push(arms.inputs.map((x) => values[x.v]));
+    }
+    this.bases = bases;
+  }
+
+  private base(k: number): readonly bigint[] {
+    return k < this.bases.length
+      ? this.bases[k]
+      : this.arms.inputs.map((x) => this.draw.value(x.width, true));
+  }
+
+  add(values: bigint[]): void {
+    const key = values.join();
+    if (this.known.has(key)) return;
+    this.known.add(key);
+    const { nodes, arms } = this.arms;
+    this.found.push(values);
+    this.taken.push(
+      evalGraph({ nodes, dsts: arms.map((a) => a.node), srcWidths: [] }, values).map((x) => x === 1n),
+    );
+  }
+
+  /** Whether some choice takes all these arms. */
+  covers(...which: readonly number[]): boolean {
+    return this.taken.some((t) => which.every((i) => t[i]));
+  }
+
+  /** By inversion: constants for each arm that none takes yet, and for sides one more. */
+  invert(sidesOnly: boolean): void {
+    for (const [i, arm] of this.arms.arms.entries()) {
+      if (this.found.length >= MOST_CHOICES || (sidesOnly && !arm.side)) return;
+      if (!arm.side && this.covers(i)) continue;
+      for (let k = 0, got = 0; k < ATTEMPTS && got < (arm.side ? 2 : 1); k++) {
+        const values = inverted(this.arms, arm.node, this.base(k), this.draw);
+        if (values === null) continue;
+        got++;
+        this.add(values);
+      }
+    }
+  }
+
+  /** By the solver: the arms left, then pairs of sides. @returns how many sides it leaves open */
+  async solve(solver: Solver): Promise<number> {
+    const { nodes, inputs, given, arms } = this.arms;
+    let left = ARMS_LIMIT;
+    let open = 0;
+    const asked = async (...which: readonly number[]): Promise<'found' | 'none' | 'open'> => {
+      if (left <= 0) return 'open';
+      const part = prune(nodes, inputs, [...given, ...which.map((i) => arms[i].node)], []);
+      const a = await ask(solver, possible(part, null), Math.min(ARM_LIMIT, left));
+      left -= Math.max(a.spent, 1);
+      if (a.k !== 'sat') return a.k === 'unsat' ? 'none' : 'open';
+      const base = this.base(0);
+      this.add(
+        inputs.map((x, i) => {
+          const at = part.inputs.findIndex((y) => y.v === x.v);
+          return at < 0 ? base[i] : (a.model.get(`v${at}`) ?? 0n);
+        }),
+      );
+      return 'found';
+    };
+    const never = new Set<number>();
+    for (const [i, arm] of arms.entries()) {
+      if (this.found.length >= MOST_CHOICES) break;
+      if (this.covers(i)) continue;
+      const answer = await asked(i);
+      if (answer === 'none') never.add(i);
+      if (answer === 'open' && arm.side) open++;
+    }
+    const sides = arms.flatMap((a, i) => (a.side && !never.has(i) ? [i] : []));
+    let pairs = 0;
+    for (const [k, i] of sides.entries())
+      for (const j of sides.slice(k + 1)) {
+        if (pairs >= MOST_PAIRS || this.found.length >= MOST_CHOICES) return open;
+        if (this.covers(i, j)) continue;
+        pairs++;
+        await asked(i, j);
+      }
+    return open;
+  }
+
+  choices(): Choice[] {
+    return this.found.map((values) => new Map(this.arms.inputs.map((x, i) => [x.v, values[i]])));
+  }
+}
+
+/** Constants for every arm of a goal. */
+export async function rareConstants(
+  goal: Goal,
+  rule: Rule,
+  instance: Instance,
+  solver: Solver,
+): Promise<Rare> {
+  const arms = armsOf(goal);
+  if (arms === null) return { choices: [], open: 0 };
+  const search = new Search(arms, rule, instance);
+  search.invert(false);
+  const open = await search.solve(solver);
+  return { choices: search.choices(), open };
+}
+
+/** What a rule computes of constants, as a goal without instructions: for a rule of which no whole goal can be made. */
+export function constantsGoal(rule: Rule, instance: Instance): Goal {
+  const { nodes, dsts } = instance.constants;
+  const inputs = rule.vars.map((x, v) => ({
+    name: x.name,
+    width: instance.widths[v] || 32,
+    v,
+    unasked: -1,
+    constant: x.kind === 'const',
+  }));
+  const results = dsts.slice(1).map((d) => ({ v: -1, left: d, right: d }));
+  return prune(nodes, inputs, dsts.slice(0, 1), results);
+}
+
+/** Choices of operands for which all constants are asked about. */
+const OPERAND_CHOICES = 8;
+/** Of the special values of an operand, those that are chosen from. */
+const TELLING = 10;
+
+/** Some choices of a goal's operands: special values by variable. None where nothing but constants, or no constant, is read. */
+export function operandChoices(goal: Goal, rule: Rule, instance: Instance): readonly Choice[] {
+  const operands = goal.inputs.filter((x) => !x.constant && x.v >= 0);
+  if (operands.length === 0 || operands.length === goal.inputs.length) return [];
+  const draw = new Draw(`${rule.id} operands`);
+  const specials = specialsByVariable(rule, instance);
+  return Array.from(
+    { length: OPERAND_CHOICES },
+    () => new Map(operands.map((x) => [x.v, specials[x.v][draw.next() % TELLING]])),
+  );
+}
+
+/** Operands tried with each choice of constants. */
+const TRIED = 96;
+/** The same where a rule is loaded. */
+const TRIED_AT_LOAD = 16;
+
+/** Evaluates both sides exactly at given constants: special and drawn operands. */
+export function differsAt(
+  rule: Rule,
+  instance: Instance,
+  choices: readonly Choice[],
+  tries: number = TRIED,
+): Sample | null {
+  const draw = new Draw(`${rule.id} at`);
+  const specials = specialsByVariable(rule, instance);
+  for (const choice of choices) {
+    // A quotient by a constant changes at its multiples, a comparison beside it.
+    const near = [...choice.values()].flatMap((c) => [c, c - 1n, c + 1n, 2n * c, -c, ~c]);
+    for (let n = 0; n < tries; n++) {
+      const values = rule.vars.map((v, i) => {
+        const fixed = choice.get(i);
+        if (fixed !== undefined) return fixed;
+        const list = n % 3 === 0 && near.length > 0 ? near : specials[i];
+        // Those that stand first tell most.
+        return v.kind === 'const' || draw.next() % 4 === 0
+          ? draw.value(instance.widths[i] || 32, v.kind === 'const')
+          : list[Math.min(draw.next() % list.length, draw.next() % list.length)];
+      });
+      const s = sample(rule, instance, values);
+      if (s.applies && s.results.some((r) => r.left !== r.right)) return s;
+    }
+  }
+  return null;
+}
+
+/** A difference at an arm that is found without a solver, as when a rule is loaded. */
+export function differsAtArms(rule: Rule, instance: Instance): Sample | null {
+  if (!rule.vars.some((v) => v.kind === 'const')) return null;
+  let arms: Arms | null;
+  try {
+    arms = armsOf(goalOf(rule, instance));
+  } catch (e) {
+    if (!(e instanceof MeaningError)) throw e;
+    arms = armsOf(constantsGoal(rule, instance));
+  }
+  if (arms === null || !arms.arms.some((a) => a.side)) return null;
+  const search = new Search(arms, rule, instance);
+  search.invert(true);
+  return differsAt(rule, instance, search.choices(), TRIED_AT_LOAD);
+}
