@@ -1,7 +1,7 @@
 import { textInPlace } from '../lab/refs.ts';
 import type { Jury } from '../review/rules.ts';
 import { prove, quicklyRefuted } from '../rules/prove/prove.ts';
-import { isVerdict, type Verdict, type Verdicts } from '../rules/prove/verdict.ts';
+import { isVerdict, stillCounts, type Verdict, type Verdicts } from '../rules/prove/verdict.ts';
 import { ROOT } from '../spec/node.ts';
 import { openSolver, packagedSolver } from './solver.ts';
 import { keepForeign, readForeign, VERDICTS_FILE } from './verdicts.ts';
@@ -14,7 +14,8 @@ export interface JuryOptions {
 }
 
 /**
- * Judges of the rules of the head of a review: values that refute one; the verdict that the base has stored for exactly what it means;
+ * Judges of the rules of the head of a review: values that refute one; the verdict that the base has stored for exactly what it means, if it
+ * still counts;
  * what a solver has said of that on this machine, or says now. What the head stores is no more than a claim.
  *
  * @param base a commit or a folder
@@ -28,7 +29,9 @@ export function juryFor(
   tell: (text: string) => void,
 ): Jury & { close: () => void } {
   const stored = [verdictsAt(base), verdictsAt(head ?? ROOT)] as const;
-  const ofBase = new Map(Object.values(stored[0]).map((v) => [v.hash, v]));
+  const ofBase = new Map(
+    Object.values(stored[0]).flatMap((v) => (stillCounts(v) ? [[v.hash, v] as const] : [])),
+  );
   const kept = readForeign();
   const asked = new Map<string, Verdict>();
   let solver: ReturnType<typeof openSolver> | null = null;
@@ -49,7 +52,7 @@ export function juryFor(
       const verdict = await prove(rule, solver.solve);
       asked.set(rule.hash, verdict);
       // A solver that somebody names may say anything.
-      if (o.solver === undefined) keepForeign(new Map([[rule, verdict]]), false);
+      if (o.solver === undefined) keepForeign(new Map([[rule, verdict]]));
       return { verdict };
     },
     close: () => solver?.close(),

@@ -6,6 +6,8 @@ import {
   needsReview,
   outweighs,
   printVerdicts,
+  settles,
+  stillCounts,
   type Verdict,
   type Verdicts,
   verdictText,
@@ -20,7 +22,7 @@ import type { Proved, ProveWorker } from './prove-worker.ts';
 import { bookFor, plural, reviewText } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { CliExit, duration, failWith, out, pc } from './ui.ts';
-import { isOpen, keepForeign, knownVerdicts, readVerdicts, VERDICTS } from './verdicts.ts';
+import { isOpen, type Known, keepForeign, knownVerdicts, readVerdicts, VERDICTS } from './verdicts.ts';
 import { runWorkers } from './workers.ts';
 
 interface ProveCommand extends PlanOptions {
@@ -28,7 +30,8 @@ interface ProveCommand extends PlanOptions {
   readonly group?: string;
   readonly solver?: string;
   readonly all?: boolean;
-  readonly accept?: boolean;
+  /** Ids of rules, or true: all. */
+  readonly accept?: true | readonly string[];
   readonly jobs?: string;
   readonly effort?: string;
   readonly json?: boolean;
@@ -47,6 +50,7 @@ const SAVE_EVERY = 16;
 /**
  * `orrery rules prove`: asks a solver about every rule whose verdict is missing or about another text; of those that --rules names, if it
  * does and nothing else chooses. With --accept it stores what is found of shipped rules. What is found of others is kept in the cache folder.
+ * It ends with exit code 1 if a rule is refuted, or is neither proved nor accepted by a person.
  */
 export async function proveRules(o: ProveCommand): Promise<void> {
   const jobs = jobsOf(o.jobs, coreJobs());
@@ -72,14 +76,16 @@ export async function proveRules(o: ProveCommand): Promise<void> {
       near.length > 0 ? `did you mean '${near[0]}'?` : '`orrery rules list` names them',
     );
   }
+  const accepts = acceptsOf(o.accept, wanted);
   const stored = readVerdicts();
   // By rule, not by id: a rule of a file may have the id of a shipped one.
   const found = new Map<Rule, Finding>();
   const known = knownVerdicts(stored);
-  const isCurrent = (r: Rule): boolean =>
-    shipped.has(r.group)
-      ? stored[r.id]?.hash === r.hash
-      : (known(r.hash)?.verdict ?? 'unknown') !== 'unknown';
+  const isCurrent = (r: Rule): boolean => {
+    if (shipped.has(r.group)) return stored[r.id]?.hash === r.hash && stillCounts(stored[r.id]);
+    const v = known(r.hash);
+    return v !== undefined && (v.verdict !== 'unknown' || v.accepted === true);
+  };
   const asked = wanted.filter((r) => o.all === true || o.rule !== undefined || !isCurrent(r));
   for (const r of wanted)
     if (!asked.includes(r))
@@ -87,14 +93,21 @@ export async function proveRules(o: ProveCommand): Promise<void> {
   const keep = (): string | null =>
     keepForeign(
       new Map([...found].flatMap(([r, f]) => (shipped.has(r.group) ? [] : [[r, f.verdict]]))),
-      o.accept === true,
+      accepts,
     );
   let ownFile: string | null = null;
   const began = performance.now();
   if (asked.length > 0) {
     const progress = new Progress();
     const store = (): void => {
-      if (o.accept === true) save(rules, shipped, stored, found, kept);
+      if (o.accept !== undefined)
+        save(
+          rules.filter((r) => shipped.has(r.group)),
+          accepts,
+          stored,
+          found,
+          kept,
+        );
     };
     try {
       let done = 0;
@@ -123,7 +136,67 @@ export async function proveRules(o: ProveCommand): Promise<void> {
   } else ownFile = keep();
   const reviews = reviewsOf(specs.reviews?.data);
   report(wanted, found, asked.length, performance.now() - began, { stored, shipped, reviews, ownFile }, o);
+  const open = openRules(wanted, found, (r) => shipped.has(r.group), {
+    accepts,
+    reviews,
+    known: knownVerdicts(stored),
+  });
+  if (open.length > 0) failUnproved(open, o);
   if ([...found.values()].some((f) => f.verdict.verdict === 'refuted')) throw new CliExit(1);
+}
+
+/**
+ * Which rules a person accepts.
+ * @param wanted those that this run is about
+ */
+function acceptsOf(accept: ProveCommand['accept'], wanted: readonly Rule[]): (r: Rule) => boolean {
+  if (accept === undefined) return () => false;
+  if (accept === true) return () => true;
+  const ids = wanted.map((r) => r.id);
+  for (const id of accept)
+    if (!ids.includes(id)) {
+      const near = nearest(id, ids);
+      failWith(
+        `--accept ${id}: this run is about no such rule`,
+        near.length > 0 ? `did you mean '${near[0]}'?` : 'ids of rules, separated by blanks, or none for all',
+      );
+    }
+  return (r) => accept.includes(r.id);
+}
+
+/** Who may say that a rule holds which nothing proves. */
+interface Witnesses {
+  readonly accepts: (r: Rule) => boolean;
+  readonly reviews: ReadonlyMap<string, Review>;
+  readonly known: Known;
+}
+
+/** The rules that are neither proved nor refuted, and that nobody has accepted: shipped ones by a review, others by `--accept`. */
+const openRules = (
+  wanted: readonly Rule[],
+  found: ReadonlyMap<Rule, Finding>,
+  ships: (r: Rule) => boolean,
+  { accepts, reviews, known }: Witnesses,
+): Rule[] =>
+  wanted.filter((r) => {
+    const v = found.get(r)!.verdict;
+    if (settles(v) || accepts(r)) return false;
+    return ships(r) ? !needsReview(v) || currentReview(reviews, r) === null : isOpen(known(r.hash));
+  });
+
+/** Rules named in an error; of more, the number is told. */
+const MOST_NAMED = 6;
+
+/** Ends the command, with what to do about rules that are not proved. */
+function failUnproved(open: readonly Rule[], o: ProveCommand): never {
+  const named = open.slice(0, MOST_NAMED).map((r) => `'${r.id}'`);
+  const more = open.length > named.length ? ` and ${open.length - named.length} more` : '';
+  const files = (o.rules ?? []).map((f) => ` --rules ${f}`).join('');
+  failWith(
+    `${open.length === 1 ? 'rule' : `${open.length} rules:`} ${named.join(', ')}${more} ${open.length === 1 ? 'is' : 'are'} not proved`,
+    `\`orrery rules prove${files} --rule ${open[0].id} --effort 4\` lets the solver take longer`,
+    `\`orrery rules prove${files} --accept ${open[0].id}\` accepts it, by who has read why it holds`,
+  );
 }
 
 /** How many times the usual limits a question may take. */
@@ -186,20 +259,19 @@ async function proveAll(
   });
 }
 
-/** Writes the verdicts of shipped rules; rules that are gone go with it. Nothing is written where nothing changed. */
+/** Writes the verdicts of shipped rules that a person accepts; rules that are gone go with it. Nothing is written where nothing changed. */
 function save(
   rules: readonly Rule[],
-  shipped: ReadonlySet<string>,
+  accepts: (r: Rule) => boolean,
   stored: Verdicts,
   found: ReadonlyMap<Rule, Finding>,
   kept: Verdicts,
 ): void {
   const next: Record<string, Verdict & { hash: string }> = { ...kept };
   for (const r of rules) {
-    if (!shipped.has(r.group)) continue;
     const f = found.get(r);
     const old = stored[r.id];
-    if (f !== undefined) next[r.id] = { ...f.verdict, hash: r.hash };
+    if (f !== undefined && accepts(r)) next[r.id] = { ...f.verdict, hash: r.hash };
     else if (old !== undefined) next[r.id] = old;
   }
   const text = printVerdicts(next);
@@ -277,18 +349,10 @@ function report(
   );
   const where = files.length === 0 ? '' : `, verdicts in ${files.join(' and ')}`;
   out(`${plural(wanted.length, 'rule')}: ${total}; ${asked} asked in ${duration(ms)}${where}`);
-  if (o.accept === true) return;
+  if (o.accept !== undefined) return;
   const other = ships.filter(
     (r) => JSON.stringify({ ...found.get(r)?.verdict, hash: r.hash }) !== JSON.stringify(stored[r.id]),
   );
   if (other.length > 0)
     out(`${other.length} of them differ from what is stored there; --accept stores what was found`);
-  const known = knownVerdicts(stored);
-  const own = wanted.filter(
-    (r) => !shipped.has(r.group) && needsReview(found.get(r)!.verdict) && isOpen(known(r.hash)),
-  );
-  if (own.length > 0)
-    out(
-      `${own.map((r) => r.id).join(', ')} rest${own.length === 1 ? 's' : ''} on more than a proof and count${own.length === 1 ? 's' : ''} as open; --accept takes that as enough`,
-    );
 }

@@ -25,7 +25,8 @@ export function addRuleCommands(program: Command): void {
     rules
       .command('prove')
       .description(
-        'prove rules by a solver: with --rules, those of these files; one with a verdict is asked again only when its text or a meaning changed',
+        'prove rules by a solver: with --rules, those of these files; one with a verdict is asked again only when its text or a meaning changed. ' +
+          'Exit code 1 where a rule is refuted, or is not proved and nobody has accepted it',
       )
       .option('--rule <id>', 'only this rule, in full')
       .option('--group <name>', 'only this group')
@@ -35,8 +36,9 @@ export function addRuleCommands(program: Command): void {
       )
       .option('--all', 'also rules whose verdict is current')
       .option(
-        '--accept',
-        'store the verdicts of shipped rules; of own ones, let bounds and stated reasons count as proofs',
+        '--accept [rules...]',
+        'say that you have read why these rules hold (without ids: all that are asked about), so that less than a proof is enough: ' +
+          'stores the verdicts of shipped rules, and keeps own ones as accepted; never what is refuted',
       )
       .option('-j, --jobs <n>', 'workers that prove at the same time (default: one for each core)')
       .option(

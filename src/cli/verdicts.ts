@@ -4,7 +4,14 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { rulesOfDoc, rulesOfGroup } from '../rules/group.ts';
 import { REFUTED } from '../rules/prove/refute.ts';
-import { needsReview, type Verdict, type Verdicts, verdictText } from '../rules/prove/verdict.ts';
+import {
+  isVerdict,
+  settles,
+  stillCounts,
+  type Verdict,
+  type Verdicts,
+  verdictText,
+} from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
 import { type SpecFile, specError } from '../spec/document.ts';
 import { ROOT } from '../spec/node.ts';
@@ -32,7 +39,7 @@ function foreignFile(): string {
   return join(folder, 'verdicts.json');
 }
 
-/** What is kept of a rule that does not ship, and whether `--accept` takes bounds or a stated reason as enough. */
+/** What is kept of a rule that does not ship, and whether a person has taken with `--accept` what is less than a proof as enough. */
 type Kept = Verdict & { readonly accepted?: true };
 
 /** What the file is about, in its checksum: of another form, another word. */
@@ -40,12 +47,12 @@ const ABOUT = 'verdicts';
 /** Most verdicts that are kept. */
 const MOST_KEPT = 10_000;
 
-/** Verdicts of rules that do not ship; none where they cannot be read: they can be asked for again. */
+/** Verdicts of rules that do not ship, as far as they still count; none where they cannot be read: they can be asked for again. */
 export function readForeign(): Readonly<Record<string, Kept>> {
   try {
     const kept: unknown = JSON.parse(readChecked(foreignFile(), ABOUT) ?? '{}');
     if (typeof kept !== 'object' || kept === null || Array.isArray(kept)) return {};
-    const verdicts = Object.entries(kept).filter(([, v]) => typeof v?.verdict === 'string');
+    const verdicts = Object.entries(kept).filter(([, v]) => isVerdict(v) && stillCounts(v));
     return Object.fromEntries(verdicts) as Record<string, Kept>;
   } catch {
     return {};
@@ -55,37 +62,44 @@ export function readForeign(): Readonly<Record<string, Kept>> {
 /** What is known of a rule with a hash. The hash is of all that the rule means, so ids and groups do not matter. */
 export type Known = (hash: string) => Kept | undefined;
 
-/** The verdicts of shipped rules, and of those that were proved here; a shipped proof stands if this machine found none. */
+/**
+ * The verdicts of shipped rules, and of those that were proved here, as far as they still count; a shipped proof stands if this machine
+ * found none.
+ */
 export function knownVerdicts(stored: Verdicts = readVerdicts()): Known {
   const shipped = new Map(
-    Object.values(stored).map(({ hash, ...v }): [string, Kept] => [
-      hash,
-      { ...(v as Verdict), accepted: true },
-    ]),
+    Object.values(stored)
+      .filter(stillCounts)
+      .map(({ hash, ...v }): [string, Kept] => [hash, { ...(v as Verdict), accepted: true }]),
   );
   const here = readForeign();
   return (hash) => (here[hash]?.verdict === 'refuted' ? here[hash] : (shipped.get(hash) ?? here[hash]));
 }
 
-/** Whether a rule is open: nobody has asked a solver, it did not decide, or nobody has accepted what the verdict rests on. */
+/** Whether a rule is open: nobody has asked a solver, or it found no proof and nobody has accepted the rule all the same. */
 export const isOpen = (v: Kept | undefined): boolean =>
-  v === undefined || v.verdict === 'unknown' || (needsReview(v) && v.accepted !== true);
+  v === undefined || (!settles(v) && v.accepted !== true);
 
 /** What is known of a rule, for people. */
 export const keptText = (v: Kept): string =>
-  `${verdictText(v)}${needsReview(v) && isOpen(v) ? '; counts as open until it is proved with --accept' : ''}`;
+  `${verdictText(v)}${isOpen(v) ? '; counts as open until it is accepted with --accept' : ''}`;
 
 /**
  * Keeps what was found of rules that do not ship, and warns where it cannot.
- * @param accept whether a verdict that rests on bounds or on a stated reason counts as a proof; else it leaves the rule open
+ * @param accepts whether a person takes a rule without a proof all the same; else the verdict leaves it open
  * @returns the file that has them; null if there is none
  */
-export function keepForeign(found: ReadonlyMap<Rule, Verdict>, accept: boolean): string | null {
+export function keepForeign(
+  found: ReadonlyMap<Rule, Verdict>,
+  accepts: (rule: Rule) => boolean = () => false,
+): string | null {
   if (found.size === 0) return null;
   const next: Record<string, Kept> = { ...readForeign() };
-  for (const [{ hash }, v] of found) {
+  for (const [rule, v] of found) {
+    const { hash } = rule;
+    const before = next[hash];
     const taken =
-      needsReview(v) && (accept || (next[hash]?.accepted === true && next[hash].verdict === v.verdict));
+      !settles(v) && (accepts(rule) || (before?.accepted === true && before.verdict === v.verdict));
     next[hash] = taken ? { ...v, accepted: true } : v;
   }
   try {
@@ -105,7 +119,12 @@ export function keepForeign(found: ReadonlyMap<Rule, Verdict>, accept: boolean):
 const told = new Set<string>();
 beforeEachCommand(() => told.clear());
 
-const fault = (severity: 'error' | 'warning', file: string, message: string, note: string): Diagnostic => ({
+const fault = (
+  severity: 'error' | 'warning',
+  file: string,
+  message: string,
+  ...notes: readonly string[]
+): Diagnostic => ({
   severity,
   code: 'rules-unproved',
   message,
@@ -113,7 +132,7 @@ const fault = (severity: 'error' | 'warning', file: string, message: string, not
   line: 0,
   column: 0,
   length: 0,
-  notes: [note],
+  notes,
 });
 
 const judged = (
@@ -124,18 +143,25 @@ const judged = (
   open: rules.filter((r) => isOpen(known(r.hash))),
 });
 
-const unproved = (file: string, open: readonly Rule[]): Diagnostic =>
-  fault(
-    'warning',
-    file,
-    `nobody has proved ${open.length === 1 ? `rule '${open[0].id}'` : `${open.length} rules`} of ${file}`,
-    `\`orrery rules prove --rules ${file}\` asks a solver`,
-  );
+/** A warning of rules that nobody has proved, with what a solver found of the first of which one was asked. */
+function unproved(file: string, open: readonly Rule[], known: Known): Diagnostic {
+  const message = `nobody has proved ${open.length === 1 ? `rule '${open[0].id}'` : `${open.length} rules`} of ${file}`;
+  const asked = open.find((r) => known(r.hash) !== undefined);
+  const notes =
+    asked === undefined
+      ? [`\`orrery rules prove --rules ${file}\` asks a solver`]
+      : [
+          `a solver says of '${asked.id}': ${verdictText(known(asked.hash)!)}`,
+          `\`orrery rules prove --rules ${file} --accept ${asked.id}\` accepts it, by who has read why it holds`,
+        ];
+  return fault('warning', file, message, ...notes);
+}
 
 /** What is known of the rules of a file: an error at each that a solver has refuted, or a warning if nobody has proved some. */
 export function verdictFaults(spec: SpecFile, isa: Isa): Diagnostic[] {
-  const { refuted, open } = judged(rulesOfDoc(spec.data, isa).rules, knownVerdicts());
-  if (refuted.length === 0) return open.length > 0 ? [unproved(spec.file, open)] : [];
+  const known = knownVerdicts();
+  const { refuted, open } = judged(rulesOfDoc(spec.data, isa).rules, known);
+  if (refuted.length === 0) return open.length > 0 ? [unproved(spec.file, open, known)] : [];
   return refuted.map(({ id, place }) => ({
     ...specError(
       spec,
@@ -171,7 +197,7 @@ export function foreignFaults(plan: Plan, o: Pick<PlanOptions, 'forceRules'> = {
           '--force-rules runs rules all the same',
         ),
       );
-    else if (open.length > 0) out.push(unproved(doc.file, open));
+    else if (open.length > 0) out.push(unproved(doc.file, open, known));
   }
   return out;
 }

@@ -14,7 +14,7 @@ import { same, simplified } from './simplify.ts';
 import { oneBit } from './slices.ts';
 import { smaller } from './smaller.ts';
 import { type Answer, ask, type Solver } from './solver.ts';
-import type { Verdict } from './verdict.ts';
+import { THOROUGHNESS, type Verdict } from './verdict.ts';
 
 /**
  * Limits of a proof. Those of questions are steps of the solver and not times, so that a rule gets the same verdict on
@@ -106,7 +106,11 @@ export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS)
   }
   const verdict = verdictOf(rule, found, samples);
   if (verdict.verdict === 'verified' || prover.late === null) return verdict;
-  return { verdict: 'unknown', why: `${prover.late}: this says nothing about the rule` };
+  return {
+    verdict: 'unknown',
+    why: `${prover.late}: this says nothing about the rule`,
+    prover: THOROUGHNESS,
+  };
 }
 
 /** Values tried for each choice of modifiers before a solver is asked. */
@@ -160,11 +164,13 @@ function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdic
   const open = found.some((f) => f.k === 'open');
   const outside = found.some((f) => f.k === 'outside');
   const part = `${proved > 0 && said('part') !== '' ? `${proved} of ${instances} choices of modifiers, and ` : ''}${said('part')}`;
+  const prover = THOROUGHNESS;
   if (rule.holds !== null)
-    return { verdict: 'by argument', instances, samples, ...(part === '' ? {} : { to: part }) };
-  if (!open && !outside) return { verdict: 'bounded', instances, to: `${some}${said('part')}; ${agree}` };
-  if (outside) return { verdict: 'out of scope', why: `${some}${said('outside')}; ${agree}` };
-  return { verdict: 'unknown', why: `${some}${said('open')}; ${agree}` };
+    return { verdict: 'by argument', instances, samples, ...(part === '' ? {} : { to: part }), prover };
+  if (!open && !outside)
+    return { verdict: 'bounded', instances, to: `${some}${said('part')}; ${agree}`, prover };
+  if (outside) return { verdict: 'out of scope', why: `${some}${said('outside')}; ${agree}`, prover };
+  return { verdict: 'unknown', why: `${some}${said('open')}; ${agree}`, prover };
 }
 
 class Prover {

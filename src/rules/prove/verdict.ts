@@ -1,19 +1,30 @@
+/**
+ * What a prover has looked at where it found no full proof; raised when it looks at more. 2: constants on every arm of conditions and
+ * computed constants.
+ */
+export const THOROUGHNESS = 2;
+
+/** What a verdict that is not a full proof says of the prover that found it; without it, one from before it was counted. */
+interface Looked {
+  readonly prover?: number;
+}
+
 /** What is known about a rule. */
 export type Verdict =
   /** Holds for all values, under every choice of modifiers; `how` names the method if it was not a single question. */
   | { readonly verdict: 'verified'; readonly instances: number; readonly how?: string }
   /** Holds within bounds: `to` names them, for the choices that could not be decided in full. */
-  | { readonly verdict: 'bounded'; readonly instances: number; readonly to: string }
+  | ({ readonly verdict: 'bounded'; readonly instances: number; readonly to: string } & Looked)
   /** No solver decides all of it. The rule says why it holds, exact samples agree, and `to` says what was proved. */
-  | {
+  | ({
       readonly verdict: 'by argument';
       readonly instances: number;
       readonly samples: number;
       readonly to?: string;
-    }
-  | { readonly verdict: 'unknown'; readonly why: string }
+    } & Looked)
+  | ({ readonly verdict: 'unknown'; readonly why: string } & Looked)
   /** No theory states what the rule depends on. */
-  | { readonly verdict: 'out of scope'; readonly why: string }
+  | ({ readonly verdict: 'out of scope'; readonly why: string } & Looked)
   /** Not meant to be exact: `why` says what it changes. */
   | { readonly verdict: 'inexact'; readonly why: string }
   | { readonly verdict: 'refuted'; readonly counterexample: string };
@@ -65,6 +76,14 @@ export function outweighs(a: Verdict, b: Verdict): boolean {
 /** An argued rule of which a part was proved is one step stronger. */
 const strength = (v: Verdict): number =>
   (STRENGTH[v.verdict] ?? 0) + (v.verdict === 'by argument' && v.to !== undefined ? 1 : 0);
+
+/** Whether a verdict needs nobody's word: a proof, a refutation, or a change of results that the rule itself declares. */
+export const settles = (v: Verdict): boolean =>
+  v.verdict === 'verified' || v.verdict === 'inexact' || v.verdict === 'refuted';
+
+/** Whether a stored verdict still counts. What is proved stays so; what only was not refuted may be refuted by a prover that looks at more. */
+export const stillCounts = (v: Verdict): boolean =>
+  v.verdict === 'verified' || v.verdict === 'inexact' || v.verdict === 'refuted' || v.prover === THOROUGHNESS;
 
 /** Whether a verdict rests on more than exact evaluation and proof: on bounds, or on a reason that a person gave. */
 export const needsReview = (v: Verdict): boolean => v.verdict === 'bounded' || v.verdict === 'by argument';
