@@ -29,6 +29,7 @@ const CHOICES_LIMIT = 10 * CHOICE_LIMIT;
 /**
  * All choices of constants for which the rule applies if they are few, otherwise some.
  * Null if the rule has no constants, or if none of those tried meets its condition.
+ * @param most more choices than this are not enumerated
  */
 export async function casesOf(
   goal: Goal,
@@ -36,10 +37,12 @@ export async function casesOf(
   instance: Instance,
   solver: Solver,
   known: KnownChoices,
+  most: number = MOST_CASES,
 ): Promise<Cases | null> {
   const constants = goal.inputs.filter((x) => x.constant);
   if (constants.length === 0) return null;
-  const all = instance.always ? null : await enumerate(goal, rule, instance, solver, known);
+  const free = goal.given.every((g) => goal.nodes[g].op === 'const');
+  const all = free ? null : await enumerate(goal, rule, instance, { solver, known, most });
   const values = all ?? some(goal, rule, instance);
   if (values.length === 0) return null;
   return { goals: values.map((v) => specialised(goal, v)), values, complete: all !== null };
@@ -65,23 +68,31 @@ function many({ nodes, inputs, given }: Goal, rule: Rule, instance: Instance): b
 /** What has been found of conditions, by their questions: instances of a rule mostly share one. */
 export type KnownChoices = Map<string, readonly ReadonlyMap<number, bigint>[] | null>;
 
+/** How choices are enumerated. */
+interface Way {
+  readonly solver: Solver;
+  readonly known: KnownChoices;
+  /** Of more choices none are given. */
+  readonly most: number;
+}
+
 /** All choices of constants; null if they are too many or too hard to find. */
 async function enumerate(
   goal: Goal,
   rule: Rule,
   instance: Instance,
-  solver: Solver,
-  known: KnownChoices,
+  { solver, known, most }: Way,
 ): Promise<readonly ReadonlyMap<number, bigint>[] | null> {
   const condition = prune(goal.nodes, goal.inputs, goal.given, []);
   const { text } = possible(condition, null);
   const { inputs } = condition;
   const unbound = goal.inputs.some((x) => x.constant && !inputs.some((y) => y.v === x.v));
   if (unbound || inputs.some((x) => !x.constant)) return null;
-  let found = known.get(text);
+  const key = `${most} ${text}`;
+  let found = known.get(key);
   if (found === undefined) {
-    found = many(condition, rule, instance) ? null : await asked(text, inputs, solver);
-    known.set(text, found);
+    found = many(condition, rule, instance) ? null : await asked(text, inputs, solver, most);
+    known.set(key, found);
   }
   return found;
 }
@@ -91,12 +102,13 @@ async function asked(
   text: string,
   inputs: readonly Input[],
   solver: Solver,
+  most: number,
 ): Promise<Map<number, bigint>[] | null> {
   const out: Map<number, bigint>[] = [];
   const names = inputs.map((_, i) => `v${i}`);
   let blocked = '';
   let left = CHOICES_LIMIT;
-  while (out.length <= MOST_CASES && left > 0) {
+  while (out.length <= most && left > 0) {
     const a = await ask(solver, { text: text + blocked, names }, Math.min(CHOICE_LIMIT, left));
     left -= a.spent;
     if (a.k === 'unknown') return null;

@@ -1,10 +1,12 @@
 import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
-import { type Cases, casesOf, type KnownChoices, specialised } from './cases.ts';
+import { choiceOf, underArm } from './arm-goals.ts';
+import { casesOf, type KnownChoices, specialised } from './cases.ts';
 import { counterexampleText } from './counterexample.ts';
 import { tryOut } from './draw.ts';
-import { type Goal, goalOf } from './goal.ts';
+import { type AtRare, casesFound, type Found, undecided, verdictOf } from './found.ts';
+import { type Goal, goalOf, prune } from './goal.ts';
 import { integerQuestion } from './integers.ts';
 import { lawful } from './laws.ts';
 import { opaque } from './opaque.ts';
@@ -62,18 +64,14 @@ const BOUNDS: readonly Bound[] = [
 const BOUND_SHARE = 3;
 /** Steps to look for a counterexample with small numbers. */
 const SMALL_WORK = 2_000_000;
+/** Parts into which the choices among constants may divide a goal. */
+const MOST_PARTS = 24;
+/** Choices of constants that are enumerated in one part. */
+const MOST_IN_PART = 32;
 /** Steps for a question about one choice of rare constants, or about all constants for one choice of operands. */
 const RARE_WORK = 3_000_000;
 
 const HARD_IN_BITS: ReadonlySet<string> = new Set(['mul', 'umulh', 'smulh', 'udiv', 'sdiv', 'urem', 'srem']);
-
-/** The result for one question, the strongest first. */
-type Found =
-  | { readonly k: 'proved'; readonly say: string | null }
-  | { readonly k: 'part'; readonly say: string }
-  | { readonly k: 'open'; readonly say: string }
-  | { readonly k: 'outside'; readonly say: string }
-  | { readonly k: 'wrong'; readonly by: Sample };
 
 /**
  * Tries to prove a rule. Each choice of modifiers is one question over symbolic bit vectors; equal questions are
@@ -136,41 +134,6 @@ const PROVED: Answer = { k: 'unsat', spent: 0 };
 interface Purse {
   left: number;
   readonly most: number;
-}
-
-/** What was found at rare constants beside the cases tried anyway. */
-interface AtRare {
-  /** Choices for which all operands were proved, and those for which a few were tried. */
-  readonly proved: number;
-  readonly sampled: number;
-  /** As of `Rare`. */
-  readonly open: number;
-}
-
-/** The verdict on a rule that was not refuted: its weakest instance decides. */
-function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdict {
-  const instances = found.length;
-  const said = (k: Found['k']): string =>
-    [...new Set(found.flatMap((f) => (f.k === k && f.k !== 'wrong' && f.say !== null ? [f.say] : [])))]
-      .sort()
-      .join('; ');
-  const proved = found.filter((f) => f.k === 'proved').length;
-  const agree = `${samples} exact samples agree`;
-  const some = proved > 0 ? `${proved} of ${instances} choices of modifiers are verified; the others: ` : '';
-  if (proved === instances) {
-    const how = said('proved');
-    return { verdict: 'verified', instances, ...(how === '' ? {} : { how }) };
-  }
-  const open = found.some((f) => f.k === 'open');
-  const outside = found.some((f) => f.k === 'outside');
-  const part = `${proved > 0 && said('part') !== '' ? `${proved} of ${instances} choices of modifiers, and ` : ''}${said('part')}`;
-  const prover = THOROUGHNESS;
-  if (rule.holds !== null)
-    return { verdict: 'by argument', instances, samples, ...(part === '' ? {} : { to: part }), prover };
-  if (!open && !outside)
-    return { verdict: 'bounded', instances, to: `${some}${said('part')}; ${agree}`, prover };
-  if (outside) return { verdict: 'out of scope', why: `${some}${said('outside')}; ${agree}`, prover };
-  return { verdict: 'unknown', why: `${some}${said('open')}; ${agree}`, prover };
 }
 
 class Prover {
@@ -251,6 +214,8 @@ class Prover {
       return { k: 'proved', say: 'by equal operands of the same operations' };
     const few = await this.casesByLaws(goal, instance);
     if (few !== null) return few;
+    const parts = choiceOf(goal) < 0 ? 0 : await this.byArms(goal, instance, { left: MOST_PARTS });
+    if (parts > 0) return { k: 'proved', say: `by cases of the choices among constants, at most ${parts}` };
     const early = differsAtArms(this.rule, instance);
     if (early !== null) return { k: 'wrong', by: early };
     const whole = goal.nodes.some((n) => HARD_IN_BITS.has(n.op)) ? integerQuestion(goal) : null;
@@ -283,6 +248,44 @@ class Prover {
     if (same(goal)) return true;
     const a = await this.paid(questionOf(goal), purse);
     return a.k === 'unsat';
+  }
+
+  /**
+   * Splits a goal by its choices among constants, and proves each part as far as that takes no question at full width.
+   * @param budget parts left
+   * @returns the number of parts, or 0 if one is not proved
+   */
+  private async byArms(goal: Goal, instance: Instance, budget: { left: number }): Promise<number> {
+    const choice = choiceOf(goal);
+    if (choice < 0) return (await this.easy(goal, instance)) ? 1 : 0;
+    let parts = 0;
+    for (const holds of [true, false]) {
+      if (--budget.left < 0) return 0;
+      const part = underArm(goal, choice, holds);
+      const path = prune(part.nodes, part.inputs, part.given, []);
+      const a = await this.paid(possible(path, null), this.rarely);
+      if (a.k === 'unsat') continue;
+      const found = a.k === 'sat' ? await this.byArms(part, instance, budget) : 0;
+      if (found === 0) return 0;
+      parts += found;
+    }
+    return parts;
+  }
+
+  /** Whether laws, equal operands, or the few constants that are left prove a goal. */
+  private async easy(goal: Goal, instance: Instance): Promise<boolean> {
+    const simple = simplified(goal);
+    const small = this.rarely;
+    if (
+      same(simple) ||
+      (await this.holds(lawful(simple), small)) ||
+      (await this.holds(opaque(simple), small))
+    )
+      return true;
+    const cases = await casesOf(goal, this.rule, instance, this.solver, this.choices, MOST_IN_PART);
+    if (cases === null || !cases.complete) return false;
+    for (const c of cases.goals) if ((await this.case(c, small)).k !== 'unsat') return false;
+    return true;
   }
 
   /** Splits a goal about floats by the values of its constants, if they are few and laws decide each. */
@@ -419,20 +422,4 @@ class Prover {
     });
     return sample(this.rule, instance, values, unasked);
   }
-}
-
-/** To a solver, approximate functions are unknown functions, so it may find differences that do not exist. */
-function undecided(goal: Goal, why: string): Found {
-  const approximate = goal.nodes.find((n) => n.op === 'approx');
-  if (approximate === undefined) return { k: 'open', say: why };
-  const say = `it speaks of what the approximate function ${approximate.aux} gives, which no theory states`;
-  return { k: 'outside', say };
-}
-
-function casesFound({ goals, complete }: Cases, rare: AtRare | null): Found {
-  if (complete) return { k: 'proved', say: `by cases of the constants, at most ${goals.length}` };
-  const { proved, sampled, open } = rare ?? { proved: 0, sampled: 0, open: 0 };
-  const more = sampled === 0 ? '' : ` (samples at ${sampled} more)`;
-  const left = open === 0 ? '' : `, none found for ${open} side${open === 1 ? '' : 's'} of its conditions`;
-  return { k: 'part', say: `${goals.length + proved} choices of the constants${more}${left}, all operands` };
 }
