@@ -21,6 +21,19 @@ const orrery = (...args: readonly string[]) => {
 };
 const prove = (...args: readonly string[]) => orrery('rules', 'prove', ...args);
 
+/** A copy of the installation, in which a test may change what ships while others read it. */
+function copied(name: string): string {
+  const copy = join(dir, name);
+  for (const part of ['bin', 'pipelines', 'schemas', 'knobs', 'package.json'])
+    cpSync(join(root, part), join(copy, part), { recursive: true });
+  cpSync(join(root, 'dist'), join(copy, 'dist'), {
+    recursive: true,
+    filter: (path) => !/\.map$|[\\/](?:site|tools)$/.test(path),
+  });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
 describe('options of `rules prove`', () => {
   it.each(['0', '-1', '1.5', 'many', String(MOST_JOBS + 1)])('--jobs %s is no number of workers', (n) => {
     const r = prove('--jobs', n);
@@ -64,15 +77,7 @@ describe.skipIf(!packagedSolver())('with a solver', () => {
   }, 60_000);
 
   it('a verdict of a shipped rule is stored with --accept alone', () => {
-    // In a copy, since other tests read the file meanwhile.
-    const copy = join(dir, 'copy');
-    for (const part of ['bin', 'pipelines', 'schemas', 'knobs', 'package.json'])
-      cpSync(join(root, part), join(copy, part), { recursive: true });
-    cpSync(join(root, 'dist'), join(copy, 'dist'), {
-      recursive: true,
-      filter: (path) => !/\.map$|[\\/](?:site|tools)$/.test(path),
-    });
-    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    const copy = copied('stored');
     const all = JSON.parse(before);
     const { 'add-of-nothing': _, ...rest } = all;
     const without = JSON.stringify(rest);
@@ -92,12 +97,16 @@ describe.skipIf(!packagedSolver())('with a solver', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(all);
   }, 60_000);
 
-  it('a rule of a file that is not fully proved counts as open until it is accepted', () => {
-    const file = join(dir, 'mine.yaml');
+  describe.each([
+    ['by argument', '    holds: as of single-sum-of-doubles\n'],
+    ['unknown', ''],
+  ])('a rule of a file that is %s', (verdict, holds) => {
+    const group = `mine-${holds.length}`;
+    const file = join(dir, `${group}.yaml`);
     writeFileSync(
       file,
       `kind: rules
-group: mine
+group: ${group}
 rules:
   - id: mine
     title: t
@@ -107,20 +116,85 @@ rules:
       DADD.RN $t, $x, $y
       F2F.F32.F64 $d, $t
     rewrite: FADD.RN $d, $a, $b
-    holds: as of single-sum-of-doubles
-    source: s
+${holds}    source: s
+  - { id: proved, title: t, match: 'IADD3 $d, 5, -5, $a', rewrite: 'MOV $d, $a', source: s }
 `,
     );
-    const few = ['--rules', file, '--group', 'mine', '--effort', '0.002'];
-    const open = prove(...few);
-    expect([open.code, open.out]).toEqual([
-      0,
-      expect.stringMatching(/by argument[\s\S]*mine rests on more than a proof and counts as open; --accept/),
+    const few = ['--rules', file, '--effort', '0.002'];
+    it('fails, and says what comes next, until a person accepts it', () => {
+      for (const more of [[], ['--json'], ['--accept', 'proved']]) {
+        const open = prove(...few, ...more);
+        expect([open.code, open.out, open.err], more.join()).toEqual([
+          1,
+          expect.stringContaining(verdict),
+          expect.stringMatching(
+            /^error: rule 'mine' is not proved\n.*--rule mine --effort 4` .*\n.*prove --rules .*yaml --accept mine` /,
+          ),
+        ]);
+      }
+      const checked = orrery('check', file).err;
+      expect(checked).toContain("nobody has proved rule 'mine'");
+      expect(checked).toMatch(/a solver says of 'mine': .*\n.*--accept mine`/);
+      expect(prove(...few, '--accept', 'mine').code).toBe(0);
+      // From then on it passes without being named.
+      expect(prove(...few)).toMatchObject({ code: 0, err: '' });
+      expect(orrery('check', file).err).toBe('');
+    }, 120_000);
+    it('is accepted with all others where none is named, and by no name that is not its own', () => {
+      const away = join(dir, `other-${group}`);
+      const other = (...args: readonly string[]) =>
+        spawnSync('node', [join(root, 'bin/orrery.js'), 'rules', 'prove', ...few, ...args], {
+          encoding: 'utf8',
+          cwd: dir,
+          env: { ...process.env, XDG_CACHE_HOME: away },
+        });
+      const near = other('--accept', 'mime');
+      expect([near.status, near.stderr]).toEqual([
+        1,
+        "error: --accept mime: this run is about no such rule\n  did you mean 'mine'?\n",
+      ]);
+      expect(other('--accept').status).toBe(0);
+      expect(other().status).toBe(0);
+    }, 120_000);
+  });
+
+  it('a refuted rule is not accepted', () => {
+    const file = join(dir, 'wrong.yaml');
+    writeFileSync(
+      file,
+      `kind: rules
+group: wrong
+rules:
+  - { id: wrong, title: t, match: 'IADD3 $d, $a, #k, 0', rewrite: 'MOV $d, $a', source: s }
+`,
+    );
+    expect(prove('--rules', file, '--accept', 'wrong')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('refuted'),
+    });
+    expect(orrery('check', file).code).toBe(1);
+  }, 60_000);
+
+  it('a shipped rule passes by its review, and fails without', () => {
+    const copy = copied('reviewed');
+    const run = () =>
+      spawnSync(
+        'node',
+        [join(copy, 'bin/orrery.js'), 'rules', 'prove', '--rule', 'divide-twice', '--effort', '0.001'],
+        { encoding: 'utf8' },
+      );
+    expect(run()).toMatchObject({ status: 0, stderr: '' });
+    const reviews = join(copy, 'pipelines/rules/reviews.yaml');
+    const text = readFileSync(reviews, 'utf8');
+    const stale = text.replace(/(rule: divide-twice\n {4}hash: )'\w+'/, "$1'0123456789abcdef'");
+    expect(stale).not.toBe(text);
+    writeFileSync(reviews, stale);
+    const r = run();
+    expect([r.status, r.stderr]).toEqual([
+      1,
+      expect.stringContaining("error: rule 'divide-twice' is not proved"),
     ]);
-    expect(orrery('check', file).err).toContain("nobody has proved rule 'mine'");
-    expect(prove(...few, '--accept').out).not.toMatch(/counts as open/);
-    expect(orrery('check', file).err).not.toContain('nobody has proved');
-  }, 120_000);
+  }, 60_000);
 });
 
 describe('reviews', () => {

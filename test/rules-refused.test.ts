@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { host } from '../src/engine/pipeline.ts';
 import { rulesOfGroup } from '../src/rules/group.ts';
+import { THOROUGHNESS } from '../src/rules/prove/verdict.ts';
 import { loadShipped, makePlan } from '../src/spec/node.ts';
 import { writeChecked } from '../src/spec/node-cache.ts';
 import { checkFile } from '../src/spec/node-check.ts';
@@ -103,11 +104,11 @@ const SAID = { counterexample: '', why: '' };
 const keep = (text: string): void =>
   writeChecked(join(dir, 'cache', 'orrery', 'verdicts.json'), 'verdicts', text);
 
-/** Stores that a solver has refuted the rule of a file. */
-async function refute(file: string, verdict = 'refuted'): Promise<void> {
+/** Stores what a solver has said of the rule of a file. */
+async function refute(file: string, verdict = 'refuted', more: object = {}): Promise<void> {
   const { plan } = await makePlan({ ...request, rules: [join(dir, file)] }, host, specs);
   const found = rulesOfGroup(plan!.rules.get(file.replace('.yaml', ''))!, plan!.isa);
-  keep(JSON.stringify(Object.fromEntries(found.map((r) => [r.hash, { ...SAID, verdict }]))));
+  keep(JSON.stringify(Object.fromEntries(found.map((r) => [r.hash, { ...SAID, verdict, ...more }]))));
 }
 
 describe('what a solver has refuted', () => {
@@ -138,6 +139,76 @@ describe('what a solver could not decide', () => {
       expect([r.status, r.stderr]).toEqual([0, '']);
     },
   );
+});
+
+describe('what an older prover left open', () => {
+  const said = () => {
+    const r = orrery(['check', undecided]);
+    return [r.status, r.stderr];
+  };
+  const asked = [0, expect.stringContaining(`\`orrery rules prove --rules ${undecided}\` asks a solver`)];
+  const bounded = { instances: 1, to: '24 choices of the constants, all operands' };
+
+  it('counts as not asked, even where it was accepted', async () => {
+    await refute(undecided, 'bounded', { ...bounded, accepted: true, prover: THOROUGHNESS });
+    expect(said()).toEqual([0, '']);
+    for (const prover of [undefined, THOROUGHNESS - 1]) {
+      await refute(undecided, 'bounded', { ...bounded, accepted: true, prover });
+      expect(said()).toEqual(asked);
+    }
+  });
+
+  it('but a proof stays one, and a refutation too', async () => {
+    await refute(undecided, 'verified', { instances: 1 });
+    expect(said()).toEqual([0, '']);
+    await refute(undecided, 'refuted');
+    expect(said()[0]).toBe(1);
+  });
+
+  it('and one that this prover left open is told with what it found, wherever the rule would run', async () => {
+    await refute(undecided, 'bounded', { ...bounded, prover: THOROUGHNESS });
+    const r = orrery(['opt', kernel, '--emit', 'none', '--rules', undecided]);
+    expect([r.status, r.stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /warning: nobody has proved rule 'undecided'[\s\S]*a solver says of 'undecided': bounded: 24 choices/,
+      ),
+    ]);
+  });
+});
+
+describe('what is wrong for one constant in 2^32', () => {
+  const one = write(
+    'one.yaml',
+    `kind: rules
+group: one
+rules:
+  - id: sign-into-constant-but-one
+    title: (-a) * k + c, the sign into the constant, wrong for one k
+    match: |
+      FMUL.RN $t, -$a, #k
+      FADD.RN $d, $t, $c
+    when: isreg(a) && plain(a) && uses(t) == 1
+    rewrite: |
+      FMUL.RN $t2, $a, #((k * 0x9e3779b1) == 0x51ab3c77 ? k ^ 0x80400000 : k ^ 0x80000000)
+      FADD.RN $d, $t2, $c
+    source: s
+`,
+  );
+  it.each([
+    ['check', one],
+    ['opt', kernel, '--emit', 'none', '--rules', one, '--check', 'auto'],
+  ])('%s refuses it, with the constant', (...args) => {
+    const r = orrery(args);
+    expect([r.status, r.stderr]).toEqual([
+      1,
+      expect.stringContaining("rule 'sign-into-constant-but-one' is wrong: its sides differ"),
+    ]);
+    const k = BigInt(/#k +=\s(0x\w+) /.exec(r.stderr)![1]);
+    expect(BigInt.asUintN(32, k * 0x9e3779b1n)).toBe(0x51ab3c77n);
+    // The inverse of the factor gives the only one: 0x9e3779b1 is odd.
+    expect(k).toBe(0x9de4faa7n);
+  });
 });
 
 describe('check', () => {
