@@ -37,11 +37,13 @@ const u64 = (x: bigint): bigint => BigInt.asUintN(64, x);
 const ones = (x: bigint): number => x.toString(2).replaceAll('0', '').length;
 const single = (x: bigint): number => new Float32Array(new Uint32Array([Number(x)]).buffer)[0];
 
-/** The sign of a product goes into its constant; the other replacement loses a bit of the significand where `arm` holds. */
-const product = (arm: string): readonly [string, string] => [
+/** The sign of a product goes into its constant, which the replacement computes so. */
+const into = (constant: string): readonly [string, string] => [
   'FMUL.RN $t, -$a, #k\nFADD.RN $d, $t, $c',
-  `FMUL.RN $t2, $a, #(${arm} ? k ^ 0x80400000 : k ^ 0x80000000)\nFADD.RN $d, $t2, $c`,
+  `FMUL.RN $t2, $a, #(${constant})\nFADD.RN $d, $t2, $c`,
 ];
+/** The same, but where `arm` holds it loses a bit of the significand. */
+const product = (arm: string): readonly [string, string] => into(`${arm} ? k ^ 0x80400000 : k ^ 0x80000000`);
 const quotient = (arm: string): readonly [string, string] => [
   'IDIV.U32 $t, $a, #k\nIDIV.U32 $d, $b, $t',
   `IDIV.U32 $t2, $a, #(${arm} ? k + 1 : k)\nIDIV.U32 $d, $b, $t2`,
@@ -51,6 +53,10 @@ const high = (arm: string): readonly [string, string] => [
   `IMAD.HI.U32 $t2, #(${arm} ? k ^ 1 : k), $a, 0\nIMAD.HI.U32 $d, $b, $t2, $a`,
 ];
 const HASH = 'k * 0x9e3779b1';
+const SIGN = 'k ^ 0x80000000';
+/** A constant is a power of two from 1 up to one whose biased exponent is below `end`. */
+const power = (x: string, end: string): string =>
+  `(${x} & 0x7fffff) == 0 && ult(0x7e, lshr(${x}, 23) & 0xff) && ult(lshr(${x}, 23) & 0xff, ${end})`;
 
 interface Planted {
   readonly name: string;
@@ -115,19 +121,13 @@ const PLANTED: readonly Planted[] = [
   },
   {
     name: 'an inner choice',
-    texts: [
-      product('')[0],
-      'FMUL.RN $t2, $a, #(ult(k, 0x40000000) ? ((k ^ 0x2345) * 3 == 0x33333333 ? k ^ 0x80400000 : k ^ 0x80000000) : k ^ 0x80000000)\nFADD.RN $d, $t2, $c',
-    ],
+    texts: into(`ult(k, 0x40000000) ? ((k ^ 0x2345) * 3 == 0x33333333 ? k ^ 0x80400000 : ${SIGN}) : ${SIGN}`),
     wrongAt: (k) => k < 0x40000000n && u32((k ^ 0x2345n) * 3n) === 0x33333333n,
   },
   {
     name: 'a bit that no comparison makes',
     atLoad: false,
-    texts: [
-      product('')[0],
-      'FMUL.RN $t2, $a, #(k ^ 0x80000000 ^ shl(lshr(~((k - 0x3c0ffee1) | (0x3c0ffee1 - k)), 31), 22))\nFADD.RN $d, $t2, $c',
-    ],
+    texts: into(`${SIGN} ^ shl(lshr(~((k - 0x3c0ffee1) | (0x3c0ffee1 - k)), 31), 22)`),
     wrongAt: (k) => k === 0x3c0ffee1n,
   },
   {
@@ -142,10 +142,7 @@ const PLANTED: readonly Planted[] = [
   {
     name: 'two choices that are harmless alone',
     atLoad: false,
-    texts: [
-      product('')[0],
-      `FMUL.RN $t2, $a, #(k ^ 0x80000000 ^ shl(((k & 0xffff) == 0x1234 ? 1 : 0) & (lshr(k, 16) == 0x3f9d ? 1 : 2), 22))\nFADD.RN $d, $t2, $c`,
-    ],
+    texts: into(`${SIGN} ^ shl(((k & 0xffff) == 0x1234 ? 1 : 0) & (lshr(k, 16) == 0x3f9d ? 1 : 2), 22)`),
     wrongAt: (k) => k === 0x3f9d1234n,
   },
   {
@@ -162,7 +159,7 @@ const PLANTED: readonly Planted[] = [
       'FMUL.RN $t, $a, #j\nFMUL.RN $d, $t, #k',
       'FMUL.RN $d, $a, #fmul(float(j, F32), float(k, F32), RN)',
     ],
-    when: '(j & 0x7fffff) == 0 && (k & 0x7fffff) == 0 && ult(0x7e, lshr(j, 23) & 0xff) && ult(lshr(j, 23) & 0xff, 0xbf) && ult(0x7e, lshr(k, 23) & 0xff) && ult(lshr(k, 23) & 0xff, 0xc1)',
+    when: `${power('j', '0xbf')} && ${power('k', '0xc1')}`,
     wrongAt: (k, j) => Math.abs(single(j) * single(k)) >= 2 ** 128,
   },
   {
@@ -174,7 +171,7 @@ const PLANTED: readonly Planted[] = [
     name: 'a hash of 64 bits',
     texts: [
       'DMUL.RN $t, -$a, #k\nDADD.RN $d, $t, $c',
-      'DMUL.RN $t2, $a, #((k * 0x9e3779b97f4a7c15) == 0x3243f6a8885a308d ? k ^ 0x8008000000000000 : k ^ 0x8000000000000000)\nDADD.RN $d, $t2, $c',
+      'DMUL.RN $t2, $a, #((k * 0x9e3779b97f4a7c15) == 0x3243f6a8885a308d ? k ^ 0x8000000000000 : k)\nDADD.RN $d, -$t2, $c',
     ],
     wrongAt: (k) => u64(k * 0x9e3779b97f4a7c15n) === 0x3243f6a8885a308dn,
   },
@@ -213,11 +210,6 @@ describe('a rule that is wrong for few constants is refuted with one of them', (
   });
 });
 
-const into = (constant: string): readonly [string, string] => [
-  'FMUL.RN $t, -$a, #k\nFADD.RN $d, $t, $c',
-  `FMUL.RN $t2, $a, #(${constant})\nFADD.RN $d, $t2, $c`,
-];
-const SIGN = 'k ^ 0x80000000';
 /** With the same arms, on which the same result is made otherwise. */
 const RIGHT: readonly {
   readonly name: string;

@@ -14,8 +14,8 @@ export interface JuryOptions {
 }
 
 /**
- * Judges of the rules of the head of a review: values that refute one; the verdict that the base has stored for exactly what it means, if it
- * still counts;
+ * Judges of the rules of the head of a review: values that refute one; the verdict that the base has stored for exactly what it means,
+ * if it still counts;
  * what a solver has said of that on this machine, or says now. What the head stores is no more than a claim.
  *
  * @param base a commit or a folder

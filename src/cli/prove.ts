@@ -48,9 +48,10 @@ interface Finding {
 const SAVE_EVERY = 16;
 
 /**
- * `orrery rules prove`: asks a solver about every rule whose verdict is missing or about another text; of those that --rules names, if it
- * does and nothing else chooses. With --accept it stores what is found of shipped rules. What is found of others is kept in the cache folder.
- * It ends with exit code 1 if a rule is refuted, or is neither proved nor accepted by a person.
+ * `orrery rules prove`: asks a solver about every rule whose verdict is missing, about another text or of a lesser prover; of those that
+ * --rules names, if it does and nothing else chooses. With --accept it stores what is found of shipped rules. What is found of others is
+ * kept in the cache folder. It ends with exit code 1 if a rule is refuted, or is neither proved nor accepted by a
+ * person.
  */
 export async function proveRules(o: ProveCommand): Promise<void> {
   const jobs = jobsOf(o.jobs, coreJobs());

@@ -25,7 +25,8 @@ export function addRuleCommands(program: Command): void {
     rules
       .command('prove')
       .description(
-        'prove rules by a solver: with --rules, those of these files; one with a verdict is asked again only when its text or a meaning changed. ' +
+        'prove rules by a solver: with --rules, those of these files; one with a verdict is asked again only when its text or a ' +
+          'meaning changed. ' +
           'Exit code 1 where a rule is refuted, or is not proved and nobody has accepted it',
       )
       .option('--rule <id>', 'only this rule, in full')

@@ -81,9 +81,11 @@ const strength = (v: Verdict): number =>
 export const settles = (v: Verdict): boolean =>
   v.verdict === 'verified' || v.verdict === 'inexact' || v.verdict === 'refuted';
 
-/** Whether a stored verdict still counts. What is proved stays so; what only was not refuted may be refuted by a prover that looks at more. */
-export const stillCounts = (v: Verdict): boolean =>
-  v.verdict === 'verified' || v.verdict === 'inexact' || v.verdict === 'refuted' || v.prover === THOROUGHNESS;
+/**
+ * Whether a stored verdict still counts. What is proved stays so; what only was not refuted may be refuted by a prover that looks at
+ * more.
+ */
+export const stillCounts = (v: Verdict): boolean => settles(v) || (v as Looked).prover === THOROUGHNESS;
 
 /** Whether a verdict rests on more than exact evaluation and proof: on bounds, or on a reason that a person gave. */
 export const needsReview = (v: Verdict): boolean => v.verdict === 'bounded' || v.verdict === 'by argument';
