@@ -5,7 +5,7 @@ import type { Arms } from './arms.ts';
 import type { Draw } from './draw.ts';
 
 /** Repairs of one attempt: a condition that is met may break another. */
-const REPAIRS = 8;
+const REPAIRS = 24;
 /** Operations undone in one attempt. */
 const MOST_STEPS = 400;
 

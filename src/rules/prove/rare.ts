@@ -28,7 +28,7 @@ const ATTEMPTS = 6;
 const MOST_CHOICES = 160;
 /** Steps of the solver for one arm, and for all of one instance. */
 const ARM_LIMIT = 2_000_000;
-const ARMS_LIMIT = 20_000_000;
+const ARMS_LIMIT = 10_000_000;
 /** Pairs of sides asked for at most. */
 const MOST_PAIRS = 64;
 
@@ -97,11 +97,10 @@ class Search {
   async solve(solver: Solver): Promise<number> {
     const { nodes, inputs, given, arms } = this.arms;
     let left = ARMS_LIMIT;
-    let open = 0;
-    const asked = async (...which: readonly number[]): Promise<'found' | 'none' | 'open'> => {
+    const asked = async (limit: number, ...which: readonly number[]): Promise<'found' | 'none' | 'open'> => {
       if (left <= 0) return 'open';
       const part = prune(nodes, inputs, [...given, ...which.map((i) => arms[i].node)], []);
-      const a = await ask(solver, possible(part, null), Math.min(ARM_LIMIT, left));
+      const a = await ask(solver, possible(part, null), Math.min(limit, left));
       left -= Math.max(a.spent, 1);
       if (a.k !== 'sat') return a.k === 'unsat' ? 'none' : 'open';
       const base = this.base(0);
@@ -114,23 +113,29 @@ class Search {
       return 'found';
     };
     const never = new Set<number>();
-    for (const [i, arm] of arms.entries()) {
-      if (this.found.length >= MOST_CHOICES) break;
-      if (this.covers(i)) continue;
-      const answer = await asked(i);
-      if (answer === 'none') never.add(i);
-      if (answer === 'open' && arm.side) open++;
+    // Hard ones wait until all others have had their turn.
+    let open: number[] = arms.map((_, i) => i);
+    for (const limit of [ARM_LIMIT / 10, ARM_LIMIT]) {
+      const next: number[] = [];
+      for (const i of open) {
+        if (this.found.length >= MOST_CHOICES || this.covers(i)) continue;
+        const answer = await asked(limit, i);
+        if (answer === 'none') never.add(i);
+        else if (answer === 'open') next.push(i);
+      }
+      open = next;
     }
+    const unmet = open.filter((i) => arms[i].side && !this.covers(i)).length;
     const sides = arms.flatMap((a, i) => (a.side && !never.has(i) ? [i] : []));
     let pairs = 0;
     for (const [k, i] of sides.entries())
       for (const j of sides.slice(k + 1)) {
-        if (pairs >= MOST_PAIRS || this.found.length >= MOST_CHOICES) return open;
+        if (pairs >= MOST_PAIRS || this.found.length >= MOST_CHOICES) return unmet;
         if (this.covers(i, j)) continue;
         pairs++;
-        await asked(i, j);
+        await asked(ARM_LIMIT / 10, i, j);
       }
-    return open;
+    return unmet;
   }
 
   choices(): Choice[] {
