@@ -125,7 +125,7 @@ class Search {
       }
       open = next;
     }
-    const unmet = open.filter((i) => arms[i].side && !this.covers(i)).length;
+    const unmet = arms.filter((arm, i) => arm.side && !never.has(i) && !this.covers(i)).length;
     const sides = arms.flatMap((a, i) => (a.side && !never.has(i) ? [i] : []));
     let pairs = 0;
     for (const [k, i] of sides.entries())
