@@ -189,7 +189,7 @@ describe('a rule that is wrong for few constants is refuted with one of them', (
       const { k, j, before, after } = numbers(v.counterexample);
       expect([wrongAt(k, j), before === after]).toEqual([true, false]);
     },
-    120_000,
+    240_000,
   );
 
   it.each(PLANTED.filter((p) => p.atLoad !== false))(
@@ -263,7 +263,7 @@ describe.skipIf(solver === null)('a rule that is right on the same arms is not r
       const v = await prove(rule, solver!.solve, FEW);
       expect(v.verdict).toBe(part === true ? 'bounded' : 'verified');
     },
-    120_000,
+    240_000,
   );
 
   it('a proof by cases says so, and one of which a case is wrong is none', async () => {
