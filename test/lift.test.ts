@@ -138,10 +138,13 @@ describe('the judge compares PTX and machine code', () => {
     expect(judge(await subjectOf(file), kernel)).toMatchObject({ same: true, differences: [] });
   });
 
-  // What ptxas 13.0.88 gets wrong; the right values follow from the PTX ISA alone: max(max(x, -x), y), and a difference of shifts.
+  // What ptxas 13.0.88 gets wrong; the right values follow from the PTX ISA alone: max(max(x, -x), y), a difference of shifts, a shift
+  // of 16 bits by 65536, and an instruction that does not run.
   test.each([
     ['max-of-absolute.sm_90.O3.cubin', 'maxOfAbsolute'],
     ['shift-difference.sm_80.O3.cubin', 'shiftDifference'],
+    ['narrow-shift.sm_80.O0.cubin', 'narrowShift'],
+    ['guarded-set.sm_90.O0.cubin', 'guardedSet'],
   ])('%s: %s is different', async (file, kernel) => {
     const r = judge(await subjectOf(file), kernel);
     expect(r.same).toBe(false);

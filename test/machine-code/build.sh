@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the cubins here: machine code of test kernels, and of the two kernels here that ptxas 13.0.88 gets wrong. Needs ptxas 13.0.
+# Makes the cubins here: machine code of test kernels, and of the kernels here that ptxas 13.0.88 gets wrong. Needs ptxas 13.0.
 set -euo pipefail
 cd "$(dirname "$0")"
 make_cubin() { # PTX target level
@@ -8,6 +8,8 @@ make_cubin() { # PTX target level
 make_cubin max-of-absolute.ptx sm_90 3
 make_cubin max-of-absolute.ptx sm_90 0
 make_cubin shift-difference.ptx sm_80 3
+make_cubin narrow-shift.ptx sm_80 0
+make_cubin guarded-set.ptx sm_90 0
 kernel() { # name, sm of its PTX, target, level
   grep -vE '^[[:space:]]*\.(loc|file)[[:space:]]' "../kernels/$1/$1.$2.ptx" |
     sed '/^[[:space:]]*\.section[[:space:]]*\.debug/,/^}/d' > "/tmp/$1.ptx"
