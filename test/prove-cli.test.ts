@@ -128,7 +128,7 @@ ${holds}    source: s
           1,
           expect.stringContaining(verdict),
           expect.stringMatching(
-            /^error: rule 'mine' is not proved\n.*--rule mine --effort 4` .*\n.*prove --rules .*yaml --accept mine` /,
+            /^error: rule 'mine' is not proved\n.*--rule mine --effort 4` .*\n.*prove --rules .*yaml --accept mine` /m,
           ),
         ]);
       }
