@@ -67,6 +67,12 @@ export function findingOf(
   });
   const r = judge.against(lifted.program);
   const common = { code, kernel: kernel.name, notes: notesOf(r) };
+  if (r.same && r.undefinedIn >= r.worlds)
+    return {
+      ...common,
+      verdict: 'not compared',
+      why: 'in every world that was tried it does what PTX leaves undefined, its lanes race, or it accesses no multiples of sizes',
+    };
   if (r.same) return { ...common, verdict: 'equal' };
   const { witness } = r;
   const different = { ...common, verdict: 'different' as const, why: r.differences[0] };
@@ -111,6 +117,9 @@ const notesOf = (r: Judgement): string[] => [
   ...(r.partial ? ['compared only as far as the budget went'] : []),
   ...(r.left ? ['not in all worlds: a limit came first'] : []),
   ...(r.raced ? ['compared with fewer threads: what it does depends on their order'] : []),
+  ...(r.undefinedIn > 0
+    ? [`${r.undefinedIn} of ${r.worlds} worlds tell nothing: what it does there is undefined, or lanes race`]
+    : []),
   ...(r.approximate ? ['some results within the tolerance of approximations and of fused products'] : []),
 ];
 

@@ -51,7 +51,7 @@ export function differencesOf(a: Run, b: Run, budget: number, other: Run | null 
     if (a.endless || !unfinished) compareLogs(a.logs, b.logs, memory);
     if (unfinished)
       compareWithEnd(a, b, (text) => void found.unshift({ kind: 'memory differs', text, certain: true }));
-  } else compareWritten(a.memory, b.memory, other?.memory ?? null, b.machine, memory);
+  } else compareWritten(a.memory, b.memory, other?.memory ?? null, b.machine ? a.floats : null, memory);
   return found;
 }
 
@@ -180,21 +180,48 @@ const CANONICAL: readonly number[] = [0x7fffffff, 0x7ff80000, 0xfff80000];
 /** How far a result may be off, in multiples of what it moves when the last bits of approximations do. */
 const TOLERANCE = 16;
 
-/** The numbers that eight bytes may be: how many, and how they are read. */
-const READINGS: readonly ((v: DataView) => number[])[] = [
-  (v) => [v.getFloat32(0, true), v.getFloat32(4, true)],
-  (v) => [v.getFloat64(0, true)],
-  (v) => [0, 2, 4, 6].map((k) => halfToNumber(v.getUint16(k, true), 'f16')),
-  (v) => [0, 2, 4, 6].map((k) => halfToNumber(v.getUint16(k, true), 'bf16')),
-  (v) => [v.getInt32(0, true), v.getInt32(4, true)],
+/** Integers count as such where they move by no more: else a nudge has changed what they mean. */
+const MOST_STEPS = 64;
+
+/** What eight bytes may be: the bytes of each number, and how one is read. */
+const READINGS: readonly {
+  readonly bytes: number;
+  readonly integer: boolean;
+  read(v: DataView, at: number): number;
+}[] = [
+  { bytes: 4, integer: false, read: (v, at) => v.getFloat32(at, true) },
+  { bytes: 8, integer: false, read: (v) => v.getFloat64(0, true) },
+  { bytes: 2, integer: false, read: (v, at) => halfToNumber(v.getUint16(at, true), 'f16') },
+  { bytes: 2, integer: false, read: (v, at) => halfToNumber(v.getUint16(at, true), 'bf16') },
+  { bytes: 4, integer: true, read: (v, at) => v.getInt32(at, true) },
 ];
 
-/** Is a number as near to another one as approximations leave open? */
-function isNear(a: number, b: number, nudged: readonly number[]): boolean {
-  if (a === b || (a !== a && b !== b)) return true;
-  if (nudged.some((n) => n !== a && !(Number.isFinite(n) && Number.isFinite(a)))) return true;
-  const moved = nudged.reduce((most, n) => Math.max(most, Math.abs(n - a)), 0);
-  return moved > 0 && Math.abs(b - a) <= TOLERANCE * moved;
+/** Is each number of eight bytes as near to that of others as approximations leave open? The first two are compared, the rest nudged. */
+function areNear(values: readonly DataView[]): boolean {
+  const same = (x: DataView, y: DataView, at: number, bytes: number): boolean => {
+    for (let k = at; k < at + bytes; k++) if (x.getUint8(k) !== y.getUint8(k)) return false;
+    return true;
+  };
+  const [p, q, ...nudged] = values;
+  return READINGS.some(({ bytes, integer, read }) => {
+    for (let at = 0; at < 8; at += bytes) {
+      if (same(p, q, at, bytes)) continue;
+      // PTX leaves the sign of a zero open that an approximation gives in place of what is too small.
+      if (!integer && read(p, at) === 0 && read(q, at) === 0) continue;
+      const moving = nudged.filter((n) => !same(p, n, at, bytes));
+      if (moving.length === 0) return false;
+      if (moving.some((n) => same(q, n, at, bytes))) continue;
+      const [a, b, others] = [read(p, at), read(q, at), moving.map((n) => read(n, at))];
+      const moved = others.reduce((most, n) => Math.max(most, Math.abs(n - a)), 0);
+      if (!Number.isFinite(a) || !Number.isFinite(b) || !Number.isFinite(moved)) {
+        // What is infinite or NaN may be that for one of them and not for the other, if a nudge does that, too.
+        if (integer || others.every((n) => Number.isFinite(n) === Number.isFinite(a))) return false;
+        continue;
+      }
+      if ((integer && moved > MOST_STEPS) || Math.abs(b - a) > TOLERANCE * moved) return false;
+    }
+    return true;
+  });
 }
 
 /**
@@ -202,40 +229,43 @@ function isNear(a: number, b: number, nudged: readonly number[]): boolean {
  * @param nudged runs of the first program in which approximations have other last bits
  */
 export function differOnlyIn(a: Run, b: Run, nudged: readonly Run[]): boolean {
-  if (
-    nudged.some((r) => differencesOf(a, r, Number.POSITIVE_INFINITY).some((d) => d.kind !== 'memory differs'))
-  )
-    return true;
+  const endsLike = (r: Run): boolean =>
+    differencesOf(a, r, Number.POSITIVE_INFINITY).every((d) => d.kind === 'memory differs');
+  const alike = nudged.filter(endsLike);
+  // Where the end itself depends on approximations, another one tells nothing.
+  if (!endsLike(b) || alike.length === 0) return alike.length < nudged.length;
   if (a.status !== 'done' || b.status !== 'done') return false;
   for (const key of new Set([...a.memory.pieces.keys(), ...b.memory.pieces.keys()])) {
     const [p, q] = [a.memory.pieces.get(key), b.memory.pieces.get(key)];
-    const others = nudged.map((r) => r.memory.pieces.get(key));
+    const others = alike.map((r) => r.memory.pieces.get(key));
     for (let i = 0; i < PIECE; i += 8) {
-      if (![0, 1, 2, 3, 4, 5, 6, 7].some((k) => isUndefined(p, q, i + k))) continue;
-      // What one of them has not written, or no nudge has, is another place.
-      if ([p, q, ...others].some((x) => x === undefined)) return false;
+      const bytes = [0, 1, 2, 3, 4, 5, 6, 7].map((k) => i + k);
+      if (!bytes.some((k) => isUndefined(p, q, k))) continue;
+      const writes = (x: Piece | undefined, k: number): number => x?.written[x.from + k] ?? 0;
+      const elsewhere = bytes.some(
+        (k) =>
+          writes(p, k) !== writes(q, k) &&
+          !(writes(p, k) === 0 && q!.bytes[q!.from + k] === byteOf(a.memory, key * PIECE + k)) &&
+          others.every((r) => writes(r, k) === writes(p, k)),
+      );
+      if (elsewhere) return false;
+      // What one of them has not touched is as it was.
+      if ([p, q, ...others].some((x) => x === undefined)) continue;
       const values = [p, q, ...others].map(
         (x) => new DataView(x!.bytes.buffer, x!.bytes.byteOffset + x!.from + i, 8),
       );
-      const near = READINGS.some((read) => {
-        const [x, y, ...rest] = values.map(read);
-        return x.every((n, k) =>
-          isNear(
-            n,
-            y[k],
-            rest.map((r) => r[k]),
-          ),
-        );
-      });
-      if (!near && ![0, 2, 4, 6].every((k) => !isUndefined(p, q, i + k) || bothNaN(p!, q!, i + k)))
+      if (!areNear(values) && !bytes.every((k) => !isUndefined(p, q, k) || bothNaN(p!, q!, k, a.floats)))
         return false;
     }
   }
   return true;
 }
 
-/** Is the byte part of a float that is NaN in both, in one of them as arithmetic gives it? */
-function bothNaN(p: Piece, q: Piece, i: number): boolean {
+/**
+ * Is the byte part of a float that is NaN in both, in one of them as arithmetic gives it?
+ * @param floats widths of floats that the program has; an integer is no NaN
+ */
+function bothNaN(p: Piece, q: Piece, i: number, floats: ReadonlySet<number>): boolean {
   const word = (x: Piece, k: number): number => {
     const at = x.from + k;
     return (x.bytes[at] | (x.bytes[at + 1] << 8) | (x.bytes[at + 2] << 16) | (x.bytes[at + 3] << 24)) >>> 0;
@@ -243,15 +273,17 @@ function bothNaN(p: Piece, q: Piece, i: number): boolean {
   const beyond = (w: number, limit: number): boolean => (w & 0x7fffffff) > limit;
   const half = (x: Piece): number => word(x, i & ~1) & 0xffff;
   const [h, k] = [half(p), half(q)];
-  if ((h === 0x7fff || k === 0x7fff) && [h, k].every((x) => (x & 0x7fff) > 0x7c00)) return true;
+  if (floats.has(16) && (h === 0x7fff || k === 0x7fff) && [h, k].every((x) => (x & 0x7fff) > 0x7c00))
+    return true;
   const single = i & ~3;
   const pair = (i & ~7) + 4;
   return (
     [
-      [single, 0x7f800000],
-      [pair, 0x7ff00000],
+      [single, 0x7f800000, 32],
+      [pair, 0x7ff00000, 64],
     ] as const
-  ).some(([k, limit]) => {
+  ).some(([k, limit, bits]) => {
+    if (!floats.has(bits)) return false;
     const [x, y] = [word(p, k), word(q, k)];
     return beyond(x, limit) && beyond(y, limit) && (CANONICAL.includes(x) || CANONICAL.includes(y));
   });
@@ -261,7 +293,7 @@ function compareWritten(
   a: OpenMemory,
   b: OpenMemory,
   other: OpenMemory | null,
-  machine: boolean,
+  floats: ReadonlySet<number> | null,
   say: (s: string, address: number) => void,
 ): void {
   for (const key of new Set([...a.pieces.keys(), ...b.pieces.keys()])) {
@@ -280,13 +312,13 @@ function compareWritten(
           if (isUndefined(p, r, i)) continue;
           // Of a word that is undefined some bytes may be the same by chance; machine code gives others.
           const word = i & ~3;
-          if (machine && [0, 1, 2, 3].some((k) => isUndefined(p, r, word + k))) continue;
+          if (floats !== null && [0, 1, 2, 3].some((k) => isUndefined(p, r, word + k))) continue;
         }
-        if (machine && wp === wq && bothNaN(p!, q!, i)) continue;
+        if (floats !== null && wp === wq && bothNaN(p!, q!, i, floats)) continue;
         // Who stores what is there already need not store.
         if (wq === 0 && p!.bytes[p!.from + i] === byteOf(b, key * PIECE + i)) continue;
         // Machine code may store a whole word to change a half of it: what was there stays.
-        if (machine && wp === 0 && q!.bytes[q!.from + i] === byteOf(a, key * PIECE + i)) continue;
+        if (floats !== null && wp === 0 && q!.bytes[q!.from + i] === byteOf(a, key * PIECE + i)) continue;
         const address = key * PIECE + i;
         const byte = `byte 0x${address.toString(16)}`;
         const what =

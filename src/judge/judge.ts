@@ -1,4 +1,5 @@
-import type { Program } from '../ir/program.ts';
+import { chosen } from '../ir/opcode.ts';
+import type { Fn, Program } from '../ir/program.ts';
 import type { Code } from '../sim/decode.ts';
 import { FramePool } from '../sim/frames.ts';
 import { findKernel } from '../sim/launch.ts';
@@ -75,6 +76,7 @@ export class KernelJudge implements Original {
       dead: features.orders ? deadLoads(features.functions) : new Set(),
       machine: false,
       blank: opts.machine === true,
+      ...(opts.machine === true && { floats: floatsOf(features.functions) }),
       promises: theirs !== null && theirs.readOnlyLoads > features.readOnlyLoads,
     };
     this.look = {
@@ -107,7 +109,9 @@ export class KernelJudge implements Original {
         : this.before.dead;
     const trial = new Trial(this, { ...this.subjectOf(after), dead });
     const { effort, features } = this.look;
-    const most = Math.max(effort.executed, effort.perInstruction * features.instructions);
+    const most =
+      Math.max(effort.executed, effort.perInstruction * features.instructions) *
+      (this.before.blank ? MACHINE_EFFORT : 1);
     let left = false;
     const spent = { blocks: 0, threads: 0 };
     for (const world of this.worlds()) {
@@ -200,6 +204,28 @@ export class KernelJudge implements Original {
     return this.seen;
   }
 }
+
+/** Widths in bits of the floats that functions compute with. */
+function floatsOf(functions: readonly Fn[]): Set<number> {
+  const widths = new Set<number>();
+  for (const fn of functions)
+    for (const b of fn.blocks)
+      for (const { op, mods } of b.ins) {
+        if (op.class !== 'float' && op.class !== 'convert') continue;
+        for (const g of op.groups) {
+          const type = chosen(g, mods).type ?? '';
+          const bits = /^b?f(16|32|64)/.exec(type)?.[1];
+          if (bits !== undefined) widths.add(Number(bits));
+        }
+        for (const s of [...op.dsts, ...op.srcs])
+          if (op.class === 'float' && (s.width === 32 || s.width === 64))
+            widths.add(op.unit === 'fp16' ? 16 : s.width);
+      }
+  return widths;
+}
+
+/** How many times the effort of a comparison that of machine code is, of which each instruction becomes several. */
+const MACHINE_EFFORT = 8;
 
 const THOUSAND = 1000n;
 

@@ -30,6 +30,8 @@ export interface Run {
   readonly bank: DataView;
   /** Whether part of a warp came to a barrier for whole warps. */
   readonly partedBarrier: boolean;
+  /** Widths in bits of the floats that the program computes with, where it is compared with machine code. */
+  readonly floats: ReadonlySet<number>;
   /** Whether machine code ran, whose NaNs may have other payloads. */
   readonly machine: boolean;
 }
@@ -47,6 +49,8 @@ export interface Subject {
   readonly dead: ReadonlySet<Instr>;
   /** Where variables of shared memory are: those of both programs at the same places. */
   readonly sharedAt: ReadonlyMap<string, number>;
+  /** Widths in bits of the floats that it computes with; absent: nobody asks. */
+  readonly floats?: ReadonlySet<number>;
   /** Where constant variables are, from the beginning of their bank; absent: each is far from the others. */
   readonly constantsAt?: ReadonlyMap<string, number>;
   readonly frames: FramePool;
@@ -58,6 +62,8 @@ export interface Subject {
   /** Whether memory that nobody has written is the same wherever variables of shared and local memory are. */
   readonly blank: boolean;
 }
+
+const NO_FLOATS: ReadonlySet<number> = new Set();
 
 /** What a clock shows more each time that it is read. */
 const TICK = 1000;
@@ -139,6 +145,7 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
       watcher,
       bank,
       partedBarrier: m?.partedBarrier ?? false,
+      floats: s.floats ?? NO_FLOATS,
       machine: s.machine,
     };
   };

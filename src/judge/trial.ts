@@ -30,7 +30,9 @@ export interface Judgement {
   readonly left: boolean;
   /** Whether the kernel's own results depend on the order of its threads, so that it was compared with fewer of them or lane by lane. */
   readonly raced: boolean;
-  /** Whether results of machine code were let pass that differ where they depend on the last bits of approximations. */
+  /** Worlds in which both ran, and differences tell nothing: quotients by zero, barriers for part of a warp, lanes that race. */
+  readonly undefinedIn: number;
+  /** Whether results of machine code were accepted that differ as far as they depend on the last bits of approximations. */
   readonly approximate: boolean;
   /** Differences in words, at most ten, all of one world. */
   readonly differences: readonly string[];
@@ -80,8 +82,11 @@ export class Trial {
   private readonly seen = new Map<Code, Uint8Array>();
   private readonly approximates: boolean;
   private readonly sumsFloats: boolean;
+  private readonly meets: boolean;
   /** Whether results were left out that depend on the last bits of approximations. */
   private approximate = false;
+  /** Worlds that tell nothing: what is done there is undefined, or lanes race. */
+  private undefinedIn = 0;
   private witness: Judgement['witness'] = null;
   private partial = false;
   private raced = false;
@@ -94,6 +99,7 @@ export class Trial {
     this.after = after;
     this.uniform = hasUniformRegisters(after.program);
     this.asks = asksForLanes(judge.subject.program);
+    this.meets = some(judge.subject.program, (x) => x.op.primitive === 'barrier');
     this.sumsFloats = some(judge.subject.program, sumsFloats);
     this.approximates = some(judge.subject.program, (x) => isRough(x) || readsClock(x));
     this.fewerStores = storesIn(after.program) < storesIn(judge.subject.program);
@@ -106,6 +112,7 @@ export class Trial {
       left,
       raced: this.raced,
       approximate: this.approximate,
+      undefinedIn: this.undefinedIn,
       witness: this.witness,
       differences: this.differences.slice(0, 10).map((d) => d.text),
       kind: this.differences[0]?.kind ?? '',
@@ -159,7 +166,10 @@ export class Trial {
       return found;
     const zeros = new Zeros(this.after.machine);
     const other = this.run(this.judge.subject, first, { ...opts, undefined: UNDEFINED, probe: zeros });
-    if (zeros.found) return [];
+    if (zeros.found) {
+      this.undefinedIn++;
+      return [];
+    }
     const budget = opts.budget ?? first.world.budget;
     if (a.status !== 'done' || other.status !== 'done' || found[0].kind !== 'memory differs')
       return differencesOf(a, other, budget).length > 0 ? [] : found;
@@ -169,7 +179,10 @@ export class Trial {
   /** Does machine code differ only in what nobody promises: what depends on the last bits of approximations, or on a barrier for part of a warp? */
   private isUnpromised(first: First, b: Run): boolean {
     if (!this.after.machine) return false;
-    if (first.run.partedBarrier) return true;
+    if (first.run.partedBarrier) {
+      this.undefinedIn++;
+      return true;
+    }
     if (!this.approximates) return false;
     // Runs that were cut off are compared where both have ended.
     const cut = first.run.status === 'budget' || b.status === 'budget';
@@ -256,9 +269,11 @@ export class Trial {
 
   private threads(world: World, whole: First): void {
     const { shape } = world;
-    const inTurn: RunOptions[] = this.asks
-      ? []
-      : APART.map((turns) => ({ turns, budget: 32 * world.budget }));
+    // Lanes that begin apart come to barriers for whole warps one by one, which open too early for them.
+    const inTurn: RunOptions[] =
+      this.asks || (this.after.machine && this.meets)
+        ? []
+        : APART.map((turns) => ({ turns, budget: 32 * world.budget }));
     const fewer = (lanes: number): World => ({
       ...world,
       shape: {
@@ -306,6 +321,7 @@ export class Trial {
       }
       if (found.length > 0 && machine && inTurn.some(races)) {
         this.raced = true;
+        this.undefinedIn++;
         return;
       }
       if (found.length > 0 && inTurn.some(races)) {
@@ -329,21 +345,24 @@ export class Trial {
     if (a.status !== 'done' || this.raced) return;
     // Machine code adds floats in loops that compare and swap, in which the lanes of a warp take other turns.
     if (this.after.machine && this.sumsFloats) return;
-    const said = this.after.machine ? null : (newRace(a, b) ?? newPromise(a, b) ?? falselyUniform(a, b));
+    const said = newRace(a, b) ?? (this.after.machine ? null : (newPromise(a, b) ?? falselyUniform(a, b)));
     if (said !== null) {
       this.keep([said], world.name);
       return;
     }
     // Which lanes are active together is for the schedule to say: whoever asks gets another answer each time.
-    const schedules = this.uniform
-      ? [world.seed]
-      : this.judge.communicates && !this.asks
-        ? [world.seed, 77]
-        : [];
+    // ptxas has the mask of a BRA.DIV in a uniform register also where a warp has diverged: its paths take no turns there.
+    const { machine } = this.after;
+    const schedules =
+      this.uniform && !machine
+        ? [world.seed]
+        : this.judge.communicates && !this.asks && !this.uniform
+          ? [world.seed, 77]
+          : [];
     for (const schedule of schedules) {
       const b = this.run(this.after, first, { turns: { schedule } });
       let found = differencesOf(a, b, first.world.budget);
-      if (this.after.machine) found = this.defined(first, a, b, found);
+      if (machine) found = this.defined(first, a, b, found);
       if (found.length === 0 || this.isUnpromised(first, b)) continue;
       const others = [...[schedule, ...SCHEDULES].map((schedule) => ({ turns: { schedule } })), ...inTurn];
       // Who races need not do the same under the turns that are tried here.

@@ -300,10 +300,18 @@ export class Builder {
     return op;
   }
 
+  /** The modifiers of an opcode; '' is none. @throws Unmeant for one that it does not have */
+  private modsOf(op: Opcode, names: readonly string[]): number {
+    const own = names.filter((m) => m !== '');
+    const missing = own.find((m) => !op.modByName.has(m));
+    if (missing !== undefined) this.fail(`.${missing.replace(/^.*=/, '')} has no meaning here yet`);
+    return withMods(op, 0, ...own);
+  }
+
   /** An instruction that is always executed. */
   emit(name: string, mods: readonly string[], dst: readonly Reg[], src: readonly Operand[]): void {
     const op = this.op(name);
-    this.out.push(instr(op, withMods(op, 0, ...mods.filter((m) => m !== '')), dst, src, this.loc));
+    this.out.push(instr(op, this.modsOf(op, mods), dst, src, this.loc));
   }
 
   /** A temporary with the result of a pure instruction. */
@@ -330,17 +338,7 @@ export class Builder {
   /** An instruction under the guard: what it writes keeps its value where the guard is false. */
   write(name: string, mods: readonly string[], dst: readonly Reg[], src: readonly Operand[]): void {
     const op = this.op(name);
-    this.out.push(
-      instr(
-        op,
-        withMods(op, 0, ...mods.filter((m) => m !== '')),
-        dst,
-        src,
-        this.loc,
-        this.guard,
-        this.guardNot,
-      ),
-    );
+    this.out.push(instr(op, this.modsOf(op, mods), dst, src, this.loc, this.guard, this.guardNot));
   }
 
   /** Copies of temporaries into the destination's words, under the guard. */
@@ -368,7 +366,7 @@ export class Builder {
    */
   finish(): Instr[] {
     const guarded = this.out.filter((x) => x.guard !== NO_REG);
-    const clobbers = guarded.slice(0, -1).some((x) => x.dst.includes(this.guard));
+    const clobbers = this.isGuarded && guarded.slice(0, -1).some((x) => x.dst.includes(this.guard));
     if (!clobbers) return this.out;
     const copy = this.temporary(RegFile.P);
     const op = this.op('PLOP3');
@@ -400,6 +398,6 @@ export class Builder {
     dst: readonly Reg[] = [],
   ): void {
     const op = this.op(name);
-    this.out.push(instr(op, withMods(op, 0, ...mods), dst, src, this.loc, guard, not));
+    this.out.push(instr(op, this.modsOf(op, mods), dst, src, this.loc, guard, not));
   }
 }

@@ -33,7 +33,10 @@ function jump(b: Builder, flow: Flow, extra: Operand, address: number): void {
 
 const branch: Meaning = (b, flow) => {
   b.without('ANY');
-  jump(b, flow, b.truthOr('p', PT), targetOf(b));
+  const way = b.mod('way');
+  // On sm_75 these name no mask.
+  if (way === 'DIV' || way === 'CONV') meet(b, imm(-1));
+  if (way !== 'DIV') jump(b, flow, b.truthOr('p', PT), targetOf(b));
 };
 
 /**
@@ -117,8 +120,7 @@ const leave: Meaning = (b) => {
 
 const barrierToWord: Meaning = (b) => {
   const d = b.to('d');
-  if (d === NO_REG) return;
-  b.write('BMOV_FROM', [b.mod('CLEAR')], [d], [reg(barrierOf(b))]);
+  b.write('BMOV_FROM', [b.mod('CLEAR')], [d === NO_REG ? b.temporary() : d], [reg(barrierOf(b))]);
 };
 
 const wordToBarrier: Meaning = (b) => b.write('BMOV_TO', [], [barrierOf(b)], [b.plain('a')]);
@@ -138,6 +140,7 @@ const programCounter: Meaning = (b) => {
 
 const nothing: Meaning = () => {};
 
+/** Meanings by the row of the form. */
 export const CONTROL: Readonly<Record<string, Meaning>> = {
   NOP: nothing,
   YIELD: nothing,

@@ -206,6 +206,7 @@ const pack: Meaning = (b) => {
   b.write('F2FP', [type, roundOf(b), b.mod('RELU')], [b.to('d')], [b.float('a'), b.float('b')]);
 };
 
+/** Meanings by the row of the form. */
 export const FLOAT: Readonly<Record<string, Meaning>> = {
   FADD: two('FADD'),
   FMUL: two('FMUL'),

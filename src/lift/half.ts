@@ -77,6 +77,7 @@ const fused: Meaning = (b) => {
 };
 
 const minmax: Meaning = (b) => {
+  if (b.mod('type') === 'F32') b.fail('.F32 has no meaning here yet');
   const p = b.truth('p');
   const compute = (op: string): Operand =>
     reg(b.pure('HMNMX2', [op, formatOf(b), b.mod('FTZ'), b.mod('NAN')], pairs(b, 'a', 'b')));
@@ -112,6 +113,7 @@ const setPredicates: Meaning = (b) => {
   b.giveTruth('q', second);
 };
 
+/** Meanings by the row of the form. */
 export const HALF: Readonly<Record<string, Meaning>> = {
   HADD2: add,
   'HADD2.i': add,

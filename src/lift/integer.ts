@@ -174,16 +174,27 @@ const minmax3: Meaning = (b) => {
 /** Minimum or maximum of a + b and c. */
 const addMinmax: Meaning = (b) => {
   const type = b.mod('type');
+  noMinusOfPairs(b, type);
   const [x, y] = [b.plain('a'), b.integer('b')];
   const sum = /16x2$/.test(type) ? reg(b.pure('VIADD2', [], [x, y])) : reg(b.pure('IADD3', [], [x, y, RZ]));
   const c = b.integer('c');
   eitherWay(b, (op) => least(b, op, sum, c));
 };
 
+/** A minus of a pair acts on both halves, which nothing here does. */
+function noMinusOfPairs(b: Builder, type: string): void {
+  if (
+    /16x2$/.test(type) &&
+    ['a', 'b', 'c'].some((n) => b.find(n) !== undefined && b.signsOf(b.slot(n)).negative)
+  )
+    b.fail('a minus of a pair');
+}
+
 const add2: Meaning = (b) => {
   b.without('ISAT');
   const type = b.mod('type');
   if (!['', '32', '16x2', 'S32', 'S16x2'].includes(type)) b.fail(`the type ${type}`);
+  noMinusOfPairs(b, type);
   if (/16x2$/.test(type)) return b.write('VIADD2', [], [b.to('d')], [b.integer('a'), b.integer('b')]);
   b.write('IADD3', [], [b.to('d')], [b.integer('a', true), b.integer('b', true), RZ]);
 };
@@ -220,6 +231,7 @@ export function combine(b: Builder, answer: Operand, bool: string, p: Operand): 
   b.giveTruth('q', second);
 }
 
+/** The same of a comparison that is always true, or never. */
 export const constantAnswer = (b: Builder, answer: boolean, bool: string, p: Operand): void =>
   combine(b, answer ? PT : PF, bool, p);
 
@@ -397,6 +409,7 @@ const saturate: Meaning = (b) => {
   b.write('I2I', [`dt=${to}`, 'st=S32', 'SAT'], [b.to('d')], [b.plain('b')]);
 };
 
+/** Meanings by the row of the form. */
 export const INTEGER: Readonly<Record<string, Meaning>> = {
   IADD3: add3,
   UIADD3: add3,

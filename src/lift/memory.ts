@@ -304,6 +304,7 @@ const wait: Meaning = (b) => {
   b.write('DEPBAR', [], [], [imm(b.raw(b.slot('n').atom!))]);
 };
 
+/** Meanings by the row of the form. */
 export const MEMORY: Readonly<Record<string, Meaning>> = {
   LDG: load('LDG'),
   'LDG.r': load('LDG'),

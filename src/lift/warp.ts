@@ -1,4 +1,4 @@
-import { imm, Mod, NO_REG, type Operand, PT, RegFile, RZ, reg } from '../ir/operand.ts';
+import { imm, NO_REG, type Operand, PT, RegFile, RZ, reg } from '../ir/operand.ts';
 import { LOCAL_WINDOW, SHARED_WINDOW } from '../sim/memory.ts';
 import type { Builder } from './builder.ts';
 import { REDUCED_TRUTH, REDUCED_WORD } from './registers.ts';
@@ -38,7 +38,7 @@ const REDUCTIONS: Readonly<Record<string, string>> = {
 
 const reduce: Meaning = (b) => {
   const type = b.mod('type') === 'S32' ? 'S32' : 'U32';
-  const d = b.pure('REDUX', [REDUCTIONS[b.mod('op')], type], [b.plain('a'), together(b)]);
+  const d = b.guarded('REDUX', [REDUCTIONS[b.mod('op')], type], [b.plain('a'), together(b)]);
   b.give('d', reg(d));
 };
 
@@ -49,8 +49,8 @@ const extreme: Meaning = (b) => {
   const which = op.slice(0, 3);
   const d =
     type === 'F32'
-      ? b.pure('REDUX_F32', [which, abs ? 'ABS' : '', b.mod('NAN')], [b.plain('a'), together(b)])
-      : b.pure('REDUX', [which, type === 'S32' ? 'S32' : 'U32'], [b.plain('a'), together(b)]);
+      ? b.guarded('REDUX_F32', [which, abs ? 'ABS' : '', b.mod('NAN')], [b.plain('a'), together(b)])
+      : b.guarded('REDUX', [which, type === 'S32' ? 'S32' : 'U32'], [b.plain('a'), together(b)]);
   if (abs && type !== 'F32') b.fail(`.${op} of integers`);
   b.give('d', reg(d));
 };
@@ -78,11 +78,12 @@ const warpSyncAll: Meaning = (b) => b.write('WARPSYNC', [], [], [imm(-1)]);
 /** Number and threads of a barrier: constants, or both in one register: the number in its low bits, the threads from bit 16 on. */
 function whichBarrier(b: Builder): { id: Operand; threads: Operand } {
   const id = b.plain('b');
-  if (id.reg === NO_REG) return { id, threads: b.find('n') === undefined ? RZ : b.plain('n') };
-  const number = reg(b.pure('LOP3', [], [id, imm(15), RZ, imm(0xc0)]));
-  const n = b.slot('n').atom!;
-  if (n.kind !== 'R') return { id: number, threads: b.plain('n') };
-  return { id: number, threads: reg(b.pure('BFE', ['U32'], [b.plain('n'), imm(16), imm(12)])) };
+  const number = id.reg === NO_REG ? id : reg(b.pure('LOP3', [], [id, imm(15), RZ, imm(0xc0)]));
+  const n = b.find('n')?.atom;
+  if (n === undefined) return { id: number, threads: RZ };
+  const threads = b.plain('n');
+  if (n.kind !== 'R' || threads.reg === NO_REG) return { id: number, threads };
+  return { id: number, threads: reg(b.pure('BFE', ['U32'], [threads, imm(16), imm(12)])) };
 }
 
 const barrier: Meaning = (b) => {
@@ -161,6 +162,7 @@ const special: Meaning = (b) => {
     return b.write('CS2R', [CLOCKS[name]], [b.to('d')], []);
   }
   if (SPECIAL[name] === undefined) b.fail(`the special register ${name} has no meaning here yet`);
+  if (b.i.form.row === 'CS2R' && b.mod('size') === '') b.fail(`${name} of 64 bits has no meaning here yet`);
   const d = b.temporary();
   b.emit('S2R', [SPECIAL[name]], [d], []);
   b.give('d', reg(d));
@@ -169,8 +171,7 @@ const special: Meaning = (b) => {
 /** Waits for the lanes of a mask that live. */
 export const meet = (b: Builder, members: Operand): void => b.write('WARPSYNC', [], [], [members]);
 
-export const negated = (o: Operand): Operand => ({ ...o, mods: o.mods ^ Mod.Not });
-
+/** Meanings by the row of the form. */
 export const WARP: Readonly<Record<string, Meaning>> = {
   SHFL: shuffle,
   'SHFL.ci': shuffle,
