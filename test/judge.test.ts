@@ -3,7 +3,15 @@ import { compare, planOf, readPtx, simulate } from '../src/core.ts';
 import { hashText } from '../src/ir/hash.ts';
 import type { Program } from '../src/ir/program.ts';
 import type { Plan } from '../src/spec/plan.ts';
-import { launchOfPair, type Pair, pairsIn, SIDES, type Side } from './support/judge-pairs.ts';
+import {
+  launchOfPair,
+  type Pair,
+  pairsIn,
+  SIDES,
+  type Side,
+  table,
+  type Verdict,
+} from './support/judge-pairs.ts';
 import { askAll, hasPtxas, ptxas } from './support/ptxas.ts';
 import { runs } from './support/size.ts';
 import { shipped } from './support/specs.ts';
@@ -94,13 +102,6 @@ describe('pairs of kernels', () => {
   });
 });
 
-interface Verdict {
-  readonly pair: Pair;
-  readonly same: boolean;
-  /** The first difference, '' if there is none. */
-  readonly difference: string;
-}
-
 function judged(pair: Pair): Verdict {
   const [before, after] = SIDES.map((side) => programOf(pair, side));
   const differences = entriesOf(before).flatMap((kernel) => {
@@ -108,24 +109,6 @@ function judged(pair: Pair): Verdict {
     return r.same ? [] : [r.differences[0] ?? ''];
   });
   return { pair, same: differences.length === 0, difference: differences[0] ?? '' };
-}
-
-/** What the judge made of each kind of pair, and every pair that it got wrong. */
-function table(verdicts: readonly Verdict[]): string {
-  const rows = [...new Set(verdicts.map((v) => v.pair.kind))].sort().map((kind) => {
-    const of = verdicts.filter((v) => v.pair.kind === kind);
-    const [wrong, right] = [true, false].map((w) => of.filter((v) => v.pair.wrong === w));
-    const seen = wrong.filter((v) => !v.same).length;
-    const passed = right.filter((v) => v.same).length;
-    return `${kind.padEnd(14)} wrong: ${seen} of ${wrong.length} seen, right: ${passed} of ${right.length} passed`;
-  });
-  const misses = verdicts.filter((v) => v.pair.wrong && v.same);
-  const alarms = verdicts.filter((v) => !v.pair.wrong && !v.same);
-  return [
-    ...rows,
-    ...misses.map((v) => `missed (${v.pair.kind}) ${v.pair.id}: ${v.pair.shows}`),
-    ...alarms.map((v) => `false alarm (${v.pair.kind}) ${v.pair.id}: ${v.difference}`),
-  ].join('\n');
 }
 
 it('compare sees wrong kernels, and lets right ones pass', () => {

@@ -10,7 +10,7 @@ import { type Run, VARIABLES } from './run.ts';
 
 /**
  * A word that threads access without order, and did not before; null if there is none. Words of one kind of memory that raced before tell
- * nothing.
+ * nothing, and nor do the lanes of a warp in machine code: where it has not diverged, ptxas needs no instruction for bar.warp.sync.
  */
 export function newRace(a: Run, b: Run): Difference | null {
   const [x, y] = [a.watcher.races, b.watcher.races];
@@ -18,7 +18,7 @@ export function newRace(a: Run, b: Run): Difference | null {
   const shared = (word: number): boolean => word * 4 >= SHARED_PLACES;
   const raced = new Set([...x.words.keys()].map(shared));
   for (const [word, how] of y.words) {
-    if (raced.has(shared(word))) continue;
+    if (raced.has(shared(word)) || (b.machine && !y.ofWarps.has(word))) continue;
     const where = shared(word)
       ? `shared memory at 0x${((word * 4) % 2 ** 26).toString(16)}`
       : `0x${(word * 4).toString(16)}`;

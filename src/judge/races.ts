@@ -40,6 +40,8 @@ export class Races {
   private work = 0;
   /** Words with a race, and one that says who. */
   readonly words = new Map<number, string>();
+  /** Those of them for which threads of different warps race. */
+  readonly ofWarps = new Set<number>();
 
   /** @param blocks blocks that run, of so many threads each */
   constructor(blocks: number, perBlock: number) {
@@ -74,10 +76,10 @@ export class Races {
       let c = this.cells.get(word);
       if (c === undefined) this.cells.set(word, (c = { writer: -1, writtenAt: 0, reads: new Map() }));
       if (c.writer >= 0 && c.writer !== t && c.writtenAt > mine[c.writer])
-        this.found(word, `${write ? 'two threads write' : 'one thread writes and another reads'}`);
+        this.found(word, write ? 'two threads write' : 'one thread writes and another reads', t, c.writer);
       if (write) {
         for (const [r, at] of c.reads)
-          if (r !== t && at > mine[r]) this.found(word, 'one thread writes and another reads');
+          if (r !== t && at > mine[r]) this.found(word, 'one thread writes and another reads', t, r);
         c.reads.clear();
         c.writer = t;
         c.writtenAt = mine[t];
@@ -85,8 +87,10 @@ export class Races {
     }
   }
 
-  private found(word: number, how: string): void {
-    if (this.words.size < 4096 && !this.words.has(word)) this.words.set(word, how);
+  private found(word: number, how: string, t: number, other: number): void {
+    if (this.words.size >= 4096) return;
+    if (!this.words.has(word)) this.words.set(word, how);
+    if (t >> 5 !== other >> 5) this.ofWarps.add(word);
   }
 
   /** Lanes make known at a place, or to those who will hear there, what they have done so far. */

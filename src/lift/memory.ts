@@ -227,12 +227,18 @@ const atomic =
     const kept = b.find('d') !== undefined && b.to('d') !== NO_REG;
     const d = kept ? (wide ? b.temporary(RegFile.RD) : b.to('d')) : NO_REG;
     const place = operandOf(b, 'ad', bits);
-    b.write(
-      name,
-      [`op=${op}`, `type=${type}`, `scope=${scope}`, kept ? 'KEEP' : 'NORTN'],
-      [d],
-      [place, ...sources],
-    );
+    const mods = [`op=${op}`, `type=${type}`, `scope=${scope}`, kept ? 'KEEP' : 'NORTN'];
+    const asks = b.find('p') !== undefined && b.to('p') !== NO_REG;
+    if (asks) {
+      // p says whether it was done: ptxas' code goes on to do it by other means in shared and local memory (seen in its code for sm_80).
+      const whole = wholeAddress(b);
+      const within = (space: string): Operand => reg(b.test('QSPC', [space], [whole]));
+      const elsewhere = [within('SHARED'), within('LOCAL'), PT];
+      const done = reg(b.test('PLOP3', [], [...elsewhere, imm(0x03)]));
+      const { guard, not } = b.condition(done);
+      b.under(guard, not, name, mods, [place, ...sources], [d]);
+      b.giveTruth('p', done);
+    } else b.write(name, mods, [d], [place, ...sources]);
     if (kept && wide) b.giveWide('d', reg(d));
   };
 
@@ -289,11 +295,14 @@ const fence: Meaning = (b) => {
 
 const SPACES: Readonly<Record<string, string>> = { G: 'GLOBAL', L: 'LOCAL', S: 'SHARED' };
 
+function wholeAddress(b: Builder): Operand {
+  const { base, offset } = address(b, 'ad', 64);
+  return reg(offset === 0 ? base : b.pure('IADD3', ['64'], [reg(base), imm64(offset), RZ], RegFile.RD));
+}
+
 const query: Meaning = (b) => {
   if (b.to('d') !== NO_REG) b.fail('an address of the space');
-  const { base, offset } = address(b, 'ad', 64);
-  const whole = offset === 0 ? base : b.pure('IADD3', ['64'], [reg(base), imm64(offset), RZ], RegFile.RD);
-  b.giveTruth('p', reg(b.test('QSPC', [SPACES[b.mod('space')]], [reg(whole)])));
+  b.giveTruth('p', reg(b.test('QSPC', [SPACES[b.mod('space')]], [wholeAddress(b)])));
 };
 
 const nothing: Meaning = () => {};

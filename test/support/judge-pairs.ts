@@ -179,3 +179,29 @@ export function launchOfPair(launch: PairLaunch, kernel: string, side: Side): La
     params,
   };
 }
+
+/** What a judge said of a pair. */
+export interface Verdict {
+  readonly pair: Pair;
+  readonly same: boolean;
+  /** The first difference, '' if there is none. */
+  readonly difference: string;
+}
+
+/** What a judge made of each kind of pair, and every pair that it got wrong. */
+export function table(verdicts: readonly Verdict[]): string {
+  const rows = [...new Set(verdicts.map((v) => v.pair.kind))].sort().map((kind) => {
+    const of = verdicts.filter((v) => v.pair.kind === kind);
+    const [wrong, right] = [true, false].map((w) => of.filter((v) => v.pair.wrong === w));
+    const seen = wrong.filter((v) => !v.same).length;
+    const passed = right.filter((v) => v.same).length;
+    return `${kind.padEnd(14)} wrong: ${seen} of ${wrong.length} seen, right: ${passed} of ${right.length} passed`;
+  });
+  const misses = verdicts.filter((v) => v.pair.wrong && v.same);
+  const alarms = verdicts.filter((v) => !v.pair.wrong && !v.same);
+  return [
+    ...rows,
+    ...misses.map((v) => `missed (${v.pair.kind}) ${v.pair.id}: ${v.pair.shows}`),
+    ...alarms.map((v) => `false alarm (${v.pair.kind}) ${v.pair.id}: ${v.difference}`),
+  ].join('\n');
+}
