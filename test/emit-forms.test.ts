@@ -53,6 +53,12 @@ const NOT_ALONE: Readonly<Record<string, string>> = {
   CGABAR: 'a barrier of a cluster',
   CS2R: 'its result changes with time',
   S2R: "its result is this machine's",
+  ...Object.fromEntries(
+    ['IADD3_CARRY', 'SHF_WIDE', 'FCHK', 'MUFU_TURNS', 'BMOV_FROM', 'BMOV_TO', 'BREAK'].map((name) => [
+      name,
+      'only code that was made of machine code has it',
+    ]),
+  ),
 };
 
 /** Opcodes that only another target has (PTX ISA 9.0), and the version that knows it. */

@@ -132,13 +132,14 @@ const reproducer = (command: readonly string[], files: Readonly<Record<string, s
 
 describe('programs', () => {
   says(
-    'The only programs that Orrery starts are `git`, `ptxas`, `nvcc`, a browser (`explore --open`), `npm`, itself, and what `--command` and `--solver` name.',
+    'The only programs that Orrery starts are `git`, `ptxas`, `nvcc`, a browser (`explore --open`), `npm`, itself, and what `--command`, `--solver` and `--with` name.',
     () => {
       // Whoever adds a file here adds to the sentence too.
       const starts: Readonly<Record<string, string>> = {
         'bin/build.mjs': 'npm',
         'bin/ensure.mjs': 'npm',
         'src/cli/explore.ts': 'a browser',
+        'src/cli/faults.ts': 'ptxas',
         'src/cli/judges.ts': '--command',
         'src/cli/ptxas-run.ts': 'ptxas',
         'src/cli/ptxas.ts': 'ptxas',
@@ -147,6 +148,7 @@ describe('programs', () => {
         'src/cli/server.ts': 'itself',
         'src/cli/solver.ts': '--solver',
         'src/cli/toolkit.ts': 'nvcc',
+        'src/cli/verify-code.ts': '--with',
         'src/lab/refs.ts': 'git',
       };
       expect(having(/child_process/)).toEqual(Object.keys(starts).sort());

@@ -1070,6 +1070,12 @@ modifiers?: Modifiers
 inner?: Modifiers
 set?: Set
 /**
+ * Bits of the reuse mask that belong to registers of operands that no layout places, where they do not follow from their places.
+ */
+reuse?: {
+[k: string]: number
+}
+/**
  * File of the predicate register that guards it; without it, P.
  */
 guard?: ("P" | "UP")
@@ -1612,7 +1618,7 @@ none?: string
 
 export namespace PtxasFaultsSpec {
 /**
- * Known faults of ptxas: shapes of which it makes wrong code, on which targets and at which levels, and rules that rewrite them.
+ * Known faults of ptxas: shapes of which it makes wrong code, for which targets, and rules that rewrite them.
  */
 export interface PtxasFaults {
 /**
@@ -1642,7 +1648,7 @@ name: string
 title: string
 ptxas: Ptxas
 /**
- * Targets whose code was read and is wrong; their variants with a and f have it too. 'all': every target that ptxas 13.0 has.
+ * Targets whose code is wrong, and their variants with a and f. 'all': every target that ptxas 13.0 has.
  */
 targets: ("all" | string[])
 /**
@@ -1670,7 +1676,7 @@ rules: string[]
  */
 input: string
 /**
- * Expression for what stands in the machine code of the input, for sm_90 or the first of the targets at -O3, where it is wrong.
+ * Expression for what stands in the code of the input where it is wrong (sm_90 or the first target, -O3).
  */
 machine: string
 /**
