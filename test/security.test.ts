@@ -132,7 +132,8 @@ const reproducer = (command: readonly string[], files: Readonly<Record<string, s
 
 describe('programs', () => {
   says(
-    'The only programs that Orrery starts are `git`, `ptxas`, `nvcc`, a browser (`explore --open`), `npm`, itself, and what `--command`, `--solver` and `--with` name.',
+    'The only programs that Orrery starts are `git`, `ptxas`, `nvcc`, a browser (`explore --open`), `npm`, itself, ' +
+      'and what `--command`, `--solver` and `--with` name.',
     () => {
       // Whoever adds a file here adds to the sentence too.
       const starts: Readonly<Record<string, string>> = {

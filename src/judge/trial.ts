@@ -176,7 +176,7 @@ export class Trial {
     return differencesOf(a, b, budget, other);
   }
 
-  /** Does machine code differ only in what nobody promises: what depends on the last bits of approximations, or on a barrier for part of a warp? */
+  /** Does machine code differ only in what nobody promises: the last bits of approximations, or a barrier for part of a warp? */
   private isUnpromised(first: First, b: Run): boolean {
     if (!this.after.machine) return false;
     if (first.run.partedBarrier) {

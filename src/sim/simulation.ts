@@ -97,7 +97,7 @@ export interface Simulation {
   arriving: Path | null;
   /** Set by a primitive if every lane has to wait for other threads, so that its warp gives up its turn. */
   yieldTurn: boolean;
-  /** Set where part of a warp came to a barrier that the whole warp has to execute together (PTX ISA 9.0, bar.sync): what then is, is undefined. */
+  /** Set where part of a warp came to a barrier that all of it has to execute together (PTX ISA 9.0, bar.sync): the rest is undefined. */
   partedBarrier: boolean;
   /** Address of a symbol in its own space (shared: an offset; functions: a unique number). */
   symbolAddress(name: string, code: Code): number;

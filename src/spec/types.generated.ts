@@ -956,7 +956,7 @@ letter?: ("Z" | "T")
 }
 }
 /**
- * What the driver writes into constant bank 0 before the arguments of a kernel: name -> offset in bytes. A name that an extended family has too replaces its offset.
+ * Offsets in bytes of what the driver writes into constant bank 0, by name, before the arguments.
  */
 driver?: {
 /**
@@ -1070,7 +1070,7 @@ modifiers?: Modifiers
 inner?: Modifiers
 set?: Set
 /**
- * Bits of the reuse mask that belong to registers of operands that no layout places, where they do not follow from their places.
+ * Bits of the reuse mask for registers that no layout places, where they do not follow from their places.
  */
 reuse?: {
 [k: string]: number

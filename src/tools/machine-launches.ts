@@ -1,6 +1,6 @@
-// `node dist/tools/machine-launches.js [sm] [--write]`: every launch of the test kernels, run from what ptxas makes at -O0 to -O3, and from what it
-// makes at -O3 of our output: whether each gives what it expects, and the machine instructions that its warps execute. With --write the table
-// goes into src/lift/LAUNCHES.md behind its mark.
+// `node dist/tools/machine-launches.js [sm] [--write]`: every launch of the test kernels, run from what ptxas makes at -O0 to -O3, and from
+// what it makes at -O3 of our output: whether each gives what it expects, and the machine instructions that its warps execute. With --write
+// the table goes into src/lift/LAUNCHES.md behind its mark.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
