@@ -206,8 +206,6 @@ function areNear(values: readonly DataView[]): boolean {
   return READINGS.some(({ bytes, integer, read }) => {
     for (let at = 0; at < 8; at += bytes) {
       if (same(p, q, at, bytes)) continue;
-      // PTX leaves the sign of a zero open that an approximation gives in place of what is too small.
-      if (!integer && read(p, at) === 0 && read(q, at) === 0) continue;
       const moving = nudged.filter((n) => !same(p, n, at, bytes));
       if (moving.length === 0) return false;
       if (moving.some((n) => same(q, n, at, bytes))) continue;
@@ -287,6 +285,21 @@ function bothNaN(p: Piece, q: Piece, i: number, floats: ReadonlySet<number>): bo
     const [x, y] = [word(p, k), word(q, k)];
     return beyond(x, limit) && beyond(y, limit) && (CANONICAL.includes(x) || CANONICAL.includes(y));
   });
+}
+
+/** Have two runs stored to the same bytes, and ended alike? */
+export function writesAlike(a: Run, b: Run): boolean {
+  if (
+    a.status !== b.status ||
+    differencesOf(a, b, Number.POSITIVE_INFINITY).some((d) => d.kind !== 'memory differs')
+  )
+    return false;
+  for (const key of new Set([...a.memory.pieces.keys(), ...b.memory.pieces.keys()])) {
+    const [p, q] = [a.memory.pieces.get(key), b.memory.pieces.get(key)];
+    for (let i = 0; i < PIECE; i++)
+      if ((p?.written[p.from + i] ?? 0) !== (q?.written[q.from + i] ?? 0)) return false;
+  }
+  return true;
 }
 
 function compareWritten(

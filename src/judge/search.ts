@@ -384,17 +384,18 @@ class Look implements Probe {
     return code === this.goal.code ? this.goal.comparisons : [];
   }
 
-  asked(f: Frame, pc: number, lanes: number): void {
-    if (this.compared.some((c) => c.pc === pc)) return;
+  asked(f: Frame, pc: number, lanes: number): number {
+    if (this.compared.some((c) => c.pc === pc)) return 0;
     const d = f.code.ins[pc];
     const l = lowest(lanes);
     if (this.goal.entry >= 0) {
       const a = operandOf(f, d, 0, l);
       if (a !== null) this.compared.push({ pc, bits: a.bits, a: a.v, b: BigInt(this.goal.entry) });
-      return;
+      return 0;
     }
     const [a, b] = [operandOf(f, d, 0, l), operandOf(f, d, 1, l)];
     if (a !== null && b !== null) this.compared.push({ pc, a: a.v, b: b.v, bits: Math.max(a.bits, b.bits) });
+    return 0;
   }
 
   loaded(address: number, bytes: number, from: Location): void {

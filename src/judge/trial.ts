@@ -11,6 +11,7 @@ import {
   lastStores,
   storeAlike,
   storeLess,
+  writesAlike,
 } from './difference.ts';
 import type { Effort } from './effort.ts';
 import { falselyUniform, newPromise, newRace, readsElsewhere } from './hidden.ts';
@@ -165,12 +166,24 @@ export class Trial {
     if (found.length === 0 || found[0].kind === 'order differs' || found[0].kind === 'does not end')
       return found;
     const zeros = new Zeros(this.after.machine);
-    const other = this.run(this.judge.subject, first, { ...opts, undefined: UNDEFINED, probe: zeros });
-    if (zeros.found) {
-      this.undefinedIn++;
-      return [];
-    }
+    const again = (value: number): Run =>
+      this.run(this.judge.subject, first, { ...opts, undefined: value, probe: zeros });
+    const other = again(UNDEFINED);
     const budget = opts.budget ?? first.world.budget;
+    if (zeros.found) {
+      // What a quotient by zero decides or addresses may be anything; what it is stored in may differ, and the rest must not.
+      const third = again(0);
+      const decides = [other, third].some((r) => r.status !== 'done' || !writesAlike(a, r));
+      const left =
+        decides || a.status !== 'done' || found[0].kind !== 'memory differs'
+          ? []
+          : differencesOf(a, b, budget, third);
+      const both = left.length === 0 ? [] : differencesOf(a, b, budget, other);
+      const said = new Set(left.map((d) => d.text));
+      const kept = both.filter((d) => said.has(d.text));
+      if (kept.length === 0) this.undefinedIn++;
+      return kept;
+    }
     if (a.status !== 'done' || other.status !== 'done' || found[0].kind !== 'memory differs')
       return differencesOf(a, other, budget).length > 0 ? [] : found;
     return differencesOf(a, b, budget, other);

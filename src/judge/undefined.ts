@@ -8,8 +8,8 @@ import type { Probe } from './watcher.ts';
 export const UNDEFINED = 0x5e1f3a7b;
 
 /**
- * Looks for integer divisions by zero, of which PTX leaves the result undefined (PTX ISA 9.0, div); and where asked for, fields of bits
- * that begin or are longer than 255 (bfe, bfi: both are restricted to 0 to 255), which Orrery and ptxas take in their own ways.
+ * Gives another value to what PTX leaves undefined: quotients and remainders by zero (PTX ISA 9.0, div); and where asked for, fields of
+ * bits that begin or are longer than 255 (bfe, bfi: both are restricted to 0 to 255), which Orrery and ptxas take in their own ways.
  */
 export class Zeros implements Probe {
   found = false;
@@ -24,32 +24,40 @@ export class Zeros implements Probe {
       if (DIVIDES.test(d.ins.op.name) || (this.fields && FIELDS.test(d.ins.op.name))) yield pc;
   }
 
-  asked(f: Frame, pc: number, lanes: number): void {
+  asked(f: Frame, pc: number, lanes: number): number {
     const d = f.code.ins[pc];
-    if (FIELDS.test(d.ins.op.name)) return this.field(f, d, lanes);
-    const at = f.code.operands[d.k + d.ins.dst.length + 1];
-    const slot = srcSlot(d.ins.op, 1);
-    if (at < 0 || slot === undefined) {
-      this.found = true;
-      return;
-    }
-    const wide = slotWidth(d.ins.op, d.ins.mods, slot) === 64;
-    const i = f.regs.i32;
-    for (let r = lanes; r !== 0; r &= r - 1) {
-      const l = lowest(r);
-      if (wide ? (i[at + 2 * l] | i[at + 2 * l + 1]) === 0 : i[at + l] === 0) this.found = true;
-    }
-  }
-
-  private field(f: Frame, d: Decoded, lanes: number): void {
-    d.ins.op.srcs.forEach((s, k) => {
-      if (s.name !== 'pos' && s.name !== 'len') return;
-      const at = f.code.operands[d.k + d.ins.dst.length + k];
-      for (let r = lanes; r !== 0; r &= r - 1) if (f.regs.i32[at + lowest(r)] >>> 0 > 255) this.found = true;
-    });
+    const open = FIELDS.test(d.ins.op.name) ? longFields(f, d, lanes) : byZero(f, d, lanes);
+    this.found ||= open !== 0;
+    return open;
   }
 
   loaded(): void {}
+}
+
+/** Lanes that divide by zero. */
+function byZero(f: Frame, d: Decoded, lanes: number): number {
+  const at = f.code.operands[d.k + d.ins.dst.length + 1];
+  const slot = srcSlot(d.ins.op, 1);
+  if (at < 0 || slot === undefined) return lanes;
+  const wide = slotWidth(d.ins.op, d.ins.mods, slot) === 64;
+  const i = f.regs.i32;
+  let found = 0;
+  for (let r = lanes; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    if (wide ? (i[at + 2 * l] | i[at + 2 * l + 1]) === 0 : i[at + l] === 0) found |= r & -r;
+  }
+  return found;
+}
+
+/** Lanes whose field of bits begins or is longer than 255. */
+function longFields(f: Frame, d: Decoded, lanes: number): number {
+  let found = 0;
+  d.ins.op.srcs.forEach((s, k) => {
+    if (s.name !== 'pos' && s.name !== 'len') return;
+    const at = f.code.operands[d.k + d.ins.dst.length + k];
+    for (let r = lanes; r !== 0; r &= r - 1) if (f.regs.i32[at + lowest(r)] >>> 0 > 255) found |= r & -r;
+  });
+  return found;
 }
 
 /** Opcodes of fields of bits. */

@@ -49,7 +49,8 @@ class Others {
 export interface Probe {
   /** Which instructions of a function. */
   wants(code: Code): Iterable<number>;
-  asked(f: Frame, pc: number, lanes: number): void;
+  /** @returns the lanes to which the instruction gives an undefined value instead of its result */
+  asked(f: Frame, pc: number, lanes: number): number;
   /** A thread loads bytes of global memory. */
   loaded(address: number, bytes: number, from: Location): void;
 }
@@ -246,8 +247,8 @@ export class Watcher implements Watch {
     this.races?.open(bar);
   }
 
-  asked(f: Frame, pc: number, lanes: number): void {
-    this.probe?.asked(f, pc, lanes);
+  asked(f: Frame, pc: number, lanes: number): number {
+    return this.probe?.asked(f, pc, lanes) ?? 0;
   }
 
   clock(): number {

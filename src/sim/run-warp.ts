@@ -50,6 +50,18 @@ function nudged(f: Frame, d: Decoded, mask: number, by: number): void {
   }
 }
 
+/** Gives the result of an instruction another value. */
+function replace(f: Frame, d: Decoded, lanes: number, value: number): void {
+  const at = f.code.operands[d.k];
+  const wide = regWidth(d.ins.dst[0]) === 64;
+  const { i32 } = f.regs;
+  for (let r = lanes; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    if (wide) i32[at + 2 * l] = i32[at + 2 * l + 1] = value;
+    else i32[at + l] = value;
+  }
+}
+
 /**
  * Runs a warp until it has ended, waits for other warps, or `m.executed` reaches `limit`.
  * @throws OutOfBudget at the limit of the whole run; SimFault if an instruction fails
@@ -97,14 +109,16 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
       const g = f.regs.p[d.guard];
       mask &= d.guardNot ? ~g : g;
     }
+    let open = 0;
     if (f.seen !== null) {
       f.seen[path.pc] |= Seen.Ran | (mask === 0 ? 0 : Seen.True) | (mask === active ? 0 : Seen.False);
-      if (mask !== 0 && (f.seen[path.pc] & Seen.Asked) !== 0) m.watch!.asked(f, path.pc, mask);
+      if (mask !== 0 && (f.seen[path.pc] & Seen.Asked) !== 0) open = m.watch!.asked(f, path.pc, mask);
     }
     if (counters !== null) count(counters, d, f, mask, path);
     if (d.lane !== null) {
       if (mask !== 0) {
         d.lane(f.regs, f.code.operands, d.k, mask);
+        if (open !== 0) replace(f, d, open, m.opts.undefined ?? 0);
         if (d.approximate && nudge !== 0) nudged(f, d, mask, NUDGES[(mix(d.k, nudge) >>> 0) % NUDGES.length]);
         if (d.uniform !== null) shareResults(f, d, mask);
       }

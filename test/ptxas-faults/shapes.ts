@@ -79,6 +79,26 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     ...minMax(
+      'both negated, relu outside',
+      neg,
+      'neg.s32 %t3, %c;',
+      'max.s32 %t2, %t3, %t1;',
+      'max.s32.relu %d, %t2, %b;',
+    ),
+    machine: 'VIMNMX3\\.RELU R\\d+, R\\d+, R(8|10), R9',
+  },
+  {
+    ...minMax(
+      'a negation and a product',
+      neg,
+      'mul.lo.s32 %t3, %c, -1;',
+      'max.s32 %t2, %t3, %t1;',
+      'max.s32 %d, %t2, %b;',
+    ),
+    machine: 'VIMNMX3 R\\d+, R\\d+, R(8|10), R9',
+  },
+  {
+    ...minMax(
       'of 16 bits',
       'cvt.u16.u32 %h1, %a; cvt.u16.u32 %h2, %b; cvt.u16.u32 %h3, %c;',
       'neg.s16 %h4, %h1; max.s16 %h5, %h2, %h4;',
