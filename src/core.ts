@@ -22,6 +22,7 @@ import { readSpec } from './spec/document.ts';
 import { issueDiagnostics } from './spec/issue-diagnostics.ts';
 import { launchOf, type ReadData } from './spec/launch-data.ts';
 import type { Plan } from './spec/plan.ts';
+import { PTXAS_LEVEL } from './spec/ptxas-faults.ts';
 import { resolve } from './spec/resolve.ts';
 import type { PlanRequest, Specs } from './spec/specs.ts';
 import { withoutSsa } from './ssa/program.ts';
@@ -171,7 +172,7 @@ export function writePtx(
     target,
   });
   refuseErrors(diagnostics);
-  const faults = KnownFaults.of(specs, plan.isa, plan.sm, plan.level);
+  const faults = KnownFaults.of(specs, plan.isa, plan.sm, PTXAS_LEVEL);
   if (faults === null) return { text, warnings: diagnostics };
   const how = { isa: plan.isa, table, paramBase: paramBase(plan), sm: plan.sm };
   const safe = avoidFaults(text, faults, how, avoidsFaults(plan));

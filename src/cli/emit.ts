@@ -6,7 +6,7 @@ import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { paramBase } from '../read.ts';
 import { loadShipped } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
-import { KEEP_FAULTS } from '../spec/ptxas-faults.ts';
+import { KEEP_FAULTS, PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import type { Specs } from '../spec/resolve.ts';
 import { withoutSsa } from '../ssa/program.ts';
 
@@ -65,9 +65,9 @@ export async function ptxOf(
   return safe.text;
 }
 
-/** The text without shapes of which ptxas makes wrong code for the plan's target and level. */
+/** The text without shapes of which ptxas makes wrong code for the plan's target, at the level that it has if nothing says another. */
 function withoutFaults(text: string, plan: Plan, specs: Specs, table: PtxTable): Avoided {
-  const faults = KnownFaults.of(specs, plan.isa, plan.sm, plan.level);
+  const faults = KnownFaults.of(specs, plan.isa, plan.sm, PTXAS_LEVEL);
   if (faults === null) return { text, found: [], left: [] };
   const how = { isa: plan.isa, table, paramBase: paramBase(plan), sm: plan.sm };
   return avoidFaults(text, faults, how, avoidsFaults(plan));

@@ -2,6 +2,7 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import { type Avoided, type FaultSite, faultWarnings, KnownFaults } from '../known-faults.ts';
 import { loadShipped } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
+import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import type { Input } from './input.ts';
 import type { FaultRow } from './summary-json.ts';
 
@@ -18,7 +19,7 @@ export async function shapesOf(
   readonly notes: readonly string[];
 }> {
   if (written !== null) return writtenShapes(written);
-  const known = KnownFaults.of(await loadShipped(), plan.isa, plan.sm, plan.level);
+  const known = KnownFaults.of(await loadShipped(), plan.isa, plan.sm, PTXAS_LEVEL);
   const sites = input.module === null ? [] : (known?.sitesIn(input.program) ?? []);
   return {
     rows: sites.map((s) => ({ name: s.fault.name, function: s.fn, line: s.line, avoided: false })),
