@@ -42,10 +42,11 @@ export { type Diagnostic, DiagnosticError, renderDiagnostic } from './ir/diagnos
 export type { Isa, Opcode } from './ir/opcode.ts';
 export type { Operand, Reg } from './ir/operand.ts';
 export type { Block, Fn, Instr, Program } from './ir/program.ts';
+export { baseTarget } from './ir/target.ts';
 export { printFn, printInstr, printProgram } from './ir/text.ts';
 export type { Judgement } from './judge/judge.ts';
 export type { PtxModule } from './ptx/ast.ts';
-export { baseTarget, paramBase, type Read, readOri, readPtx, targetOf } from './read.ts';
+export { paramBase, type Read, readOri, readPtx, targetOf } from './read.ts';
 export type { Launch, LaunchOptions, LaunchParam, LaunchResult } from './sim/launch.ts';
 export type { ShippedSpecs } from './spec/collect.ts';
 export { phaseIndex } from './spec/phase-names.ts';

@@ -10,7 +10,7 @@ import { emitPtx } from './ptx/emit/index.ts';
 import type { PtxTable } from './ptx/emit/table.ts';
 import { lowerPtx } from './ptx/lower/index.ts';
 import { parsePtx } from './ptx/parse.ts';
-import { applyRules } from './rules/driver.ts';
+import { applyRules, RulesDiverge } from './rules/driver.ts';
 import { byPrecedence } from './rules/engine.ts';
 import { indexOfDoc, rulesOfDoc } from './rules/group.ts';
 import { Matcher } from './rules/matcher.ts';
@@ -138,12 +138,22 @@ export function avoidFaults(text: string, faults: KnownFaults, how: TextHow, avo
   const found = faults.sitesIn(program);
   if (found.length === 0 || !avoid) return { text, found, left: found };
   const concerned = new Set(found.map((s) => s.fn));
-  const functions = program.functions.map((fn) => (concerned.has(fn.name) ? faults.without(fn) : fn));
+  const functions = program.functions.map((fn) => (concerned.has(fn.name) ? withoutOrSame(fn, faults) : fn));
   const keep = new Set(functions.flatMap((fn) => (concerned.has(fn.name) ? [] : [fn.name])));
   const { table, paramBase } = how;
   const made = emitPtx(withFunctions(program, functions), { table, paramBase, module, keep });
   if (made.diagnostics.some((d) => d.severity === 'error')) return { text, found, left: found };
   return { text: made.text, found, left: sitesInPtx(made.text, faults, how) };
+}
+
+/** A function without the shapes, or as it is where the rules reach their bound: what they leave is found and said. */
+function withoutOrSame(fn: Fn, faults: KnownFaults): Fn {
+  try {
+    return faults.without(fn);
+  } catch (e) {
+    if (e instanceof RulesDiverge) return fn;
+    throw e;
+  }
 }
 
 function lowered(text: string, { isa, paramBase, sm }: Omit<TextHow, 'table'>) {

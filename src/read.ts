@@ -1,6 +1,7 @@
 /** Reads programs from text for a plan; shared by the library and the command line. */
 import { type Diagnostic, DiagnosticError } from './ir/diagnostic.ts';
 import type { Program } from './ir/program.ts';
+import { baseTarget } from './ir/target.ts';
 import { parseProgram } from './ir/text.ts';
 import { verifyMessage, verifyProgram } from './ir/verify.ts';
 import type { PtxModule } from './ptx/ast.ts';
@@ -16,9 +17,6 @@ import { targetsOf } from './spec/targets.ts';
 export function refuseErrors(diagnostics: readonly Diagnostic[]): void {
   if (diagnostics.some((d) => d.severity === 'error')) throw new DiagnosticError(diagnostics);
 }
-
-/** `sm_90` for `sm_90a`: the name of the back end. */
-export const baseTarget = (target: string): string => target.replace(/[af]$/, '');
 
 const numberOf = (sm: string): number => Number(sm.slice(3));
 

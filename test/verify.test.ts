@@ -1,9 +1,11 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ptxasVersion } from '../src/cli/ptxas-run.ts';
+import { writeLaunch } from '../src/cli/verify-text.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
+import { loadLaunch } from '../src/spec/node-launch.ts';
 import { command } from './support/commands.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-verify-'));
@@ -38,6 +40,79 @@ describe.concurrent('orrery verify', () => {
     );
     expect(status).toBe(0);
     expect(out).toMatch(/equal {2}maxOfAbsolute \([\d,]+ warp instructions\)/);
+  });
+
+  test('a launch that is not written is said to be missing, and why', async () => {
+    const { code: status, out } = await verify(
+      code('max-of-absolute.ptx'),
+      code('max-of-absolute.sm_90.O0.cubin'),
+      '--launch',
+      join(dir, 'none.yaml'),
+    );
+    expect(status).toBe(0);
+    expect(out).toContain(`no launch is written to ${join(dir, 'none.yaml')}: no difference was found`);
+    expect(existsSync(join(dir, 'none.yaml'))).toBe(false);
+  });
+
+  test.each([
+    ['nothing', 'exit 0', /made no cubin/],
+    [
+      'something else',
+      'for a; do last="$a"; done; echo hello > "$last"',
+      /cannot be taken apart: it is no ELF file/,
+    ],
+    ['a death', 'kill -9 $$', /was ended by SIGKILL/],
+  ])('an assembler that makes %s is one error', async (_, script, said) => {
+    const fake = join(mkdtempSync(join(dir, 'with-')), 'assembler');
+    writeFileSync(fake, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    const r = await verify(code('max-of-absolute.ptx'), '--with', fake);
+    expect([r.code, r.out]).toEqual([1, '']);
+    expect(r.err).toMatch(said);
+    expect(r.err).not.toMatch(/\n {4}at /);
+  });
+
+  test('a launch that is written holds every number, and expects what stays as it is', async () => {
+    const scalar = (type: string, value: number | bigint) => ({ kind: 'scalar', type, value }) as const;
+    const params = [
+      scalar('u64', 0xfedc_ba98_7654_3211n),
+      scalar('s64', -9_007_199_254_740_993n),
+      scalar('u32', 7),
+      scalar('f32', Number.NaN),
+      scalar('f64', Number.NEGATIVE_INFINITY),
+      scalar('f64', -0),
+      {
+        kind: 'buffer',
+        type: 'u32',
+        length: 2,
+        bytes: new Uint8Array(8).fill(3),
+        expect: null,
+        tolerance: 0,
+      } as const,
+    ];
+    const launch = {
+      name: 'k',
+      kernel: 'k',
+      grid: [1, 1, 1],
+      block: [1, 1, 1],
+      dynamicShared: 0,
+      params,
+    } as const;
+    const expect6 = [...Array<null>(6).fill(null), new Uint8Array(8).fill(3)];
+    const ptx = join(dir, 'k.ptx');
+    writeFileSync(ptx, '');
+    const file = writeLaunch(join(dir, 'numbers.yaml'), ptx, [
+      {
+        code: 'x',
+        level: null,
+        kernel: 'k',
+        verdict: 'different',
+        notes: [],
+        launch: { launch, expect: expect6 },
+      },
+    ]);
+    const again = await loadLaunch(file!);
+    expect(again.params.slice(0, 6)).toEqual(params.slice(0, 6));
+    expect(again.params[6]).toMatchObject({ bytes: expect6[6], expect: expect6[6] });
   });
 
   test('the launch that it writes shows the difference', async () => {

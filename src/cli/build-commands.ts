@@ -27,7 +27,10 @@ export function addBuildCommands(program: Command): void {
     )
     .argument('[name]', 'one of them, in full')
     .option('--sm <target>', 'only those of this target')
-    .option('--ptxas', 'ask the ptxas that is installed: assemble the input of each, and read the code')
+    .option(
+      '--ptxas',
+      'ask the ptxas that is installed: assemble the input of each, and run the code in its launch',
+    )
     .option('--json', 'for scripts')
     .addHelpText(
       'after',

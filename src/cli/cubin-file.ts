@@ -3,7 +3,7 @@ import { type Member, membersOf } from '../cubin/containers.ts';
 import type { Elf } from '../cubin/elf.ts';
 import { targetName } from '../cubin/functions.ts';
 import { readCubin } from '../cubin/read.ts';
-import { plainTarget } from '../machine/build.ts';
+import { baseTarget } from '../ir/target.ts';
 import { namesLike, readNamed, reason, Unreadable } from '../spec/node-files.ts';
 import { failWith } from './ui.ts';
 
@@ -59,7 +59,7 @@ export function chosenOf(file: string, all: readonly Member[], sm: string | unde
       'nvcc -gencode arch=compute_90,code=sm_90 adds code for a target',
     );
   }
-  const chosen = cubins.filter((c) => sm === undefined || c.target === sm || plainTarget(c.target) === sm);
+  const chosen = cubins.filter((c) => sm === undefined || c.target === sm || baseTarget(c.target) === sm);
   if (chosen.length === 0)
     failWith(`${file} has no code for ${sm}`, `it has code for ${cubins.map((c) => c.target).join(', ')}`);
   return chosen;

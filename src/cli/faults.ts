@@ -1,17 +1,18 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readCubin } from '../cubin/read.ts';
-import { nearest } from '../ir/diagnostic.ts';
-import { type Listed, listCode } from '../machine/listing.ts';
-import { instructionText } from '../machine/text.ts';
+import { didYouMean } from '../ir/diagnostic.ts';
+import { baseTarget } from '../ir/target.ts';
+import { ARCHITECTURE_NAMES } from '../ptx/targets.ts';
+import { paramBase, readPtx } from '../read.ts';
+import { type Launch, runLaunch } from '../sim/launch.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
 import { loadLaunch } from '../spec/node-launch.ts';
-import { loadMachine } from '../spec/node-machine.ts';
 import { hasFault, PTXAS_LEVEL, type PtxasFault, ptxasFaults } from '../spec/ptxas-faults.ts';
+import { targetHint } from '../spec/targets.ts';
 import { ptxasNeeded } from './compare-ptxas.ts';
-import { ptxasCommand, ptxasVersion } from './ptxas-run.ts';
+import { planFor } from './input.ts';
+import { liftedOf, machineFor } from './lifted.ts';
+import { cubinOf, ptxasVersion } from './ptxas-run.ts';
 import { table } from './table.ts';
 import { failWith, out, pc } from './ui.ts';
 
@@ -28,17 +29,14 @@ interface FaultsOptions {
 export async function faults(name: string | undefined, o: FaultsOptions): Promise<void> {
   const all = ptxasFaults((await loadShipped()).ptxasFaults);
   if (name !== undefined && !all.some((f) => f.name === name)) {
-    const near = nearest(
+    const near = didYouMean(
       name,
       all.map((f) => f.name),
     );
-    failWith(
-      `there is no fault '${name}'`,
-      near.length > 0
-        ? `did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`
-        : '`orrery faults` lists all',
-    );
+    failWith(`there is no fault '${name}'`, near[0] ?? '`orrery faults` lists all');
   }
+  if (o.sm !== undefined && !ARCHITECTURE_NAMES.includes(o.sm))
+    failWith(`--sm ${o.sm} is no target`, targetHint(o.sm, ARCHITECTURE_NAMES));
   const chosen = all.filter(
     (f) => (name === undefined || f.name === name) && (o.sm === undefined || hasFault(f, o.sm, PTXAS_LEVEL)),
   );
@@ -111,37 +109,25 @@ function inFull(f: PtxasFault, shows: boolean | undefined): string {
 }
 
 /**
- * Whether the code that ptxas makes of a fault's input is wrong as the fault says.
+ * Whether the code that ptxas makes of a fault's input gives wrong results in the launch of the input.
+ *
  * @param sm target; undefined: sm_90, or the first that has the fault
  */
 async function showsIn(f: PtxasFault, sm?: string): Promise<boolean> {
   const target = sm ?? (f.targets === 'all' || f.targets.includes(USUAL_SM) ? USUAL_SM : f.targets[0]);
   const launch = await loadLaunch(join(ROOT, f.input));
-  const listings = await listingsOf(readFileSync(launch.modulePath, 'utf8'), target);
-  return matchesMachine(f, listings.get(launch.kernel) ?? '');
+  const shows = await wrongIn(launch, readFileSync(launch.modulePath, 'utf8'), target);
+  return typeof shows === 'string' ? failWith(`${f.input}: ${shows}`) : shows;
 }
 
-/** Whether a listing holds what stands where the code is wrong. */
-export const matchesMachine = (f: PtxasFault, listing: string): boolean =>
-  new RegExp(f.machine, 'm').test(listing);
-
-/** The instructions that ptxas makes of each function of PTX at -O3, one a line, by its name. Ends the command where ptxas refuses it. */
-export async function listingsOf(ptx: string, sm: string): Promise<ReadonlyMap<string, string>> {
-  const dir = mkdtempSync(join(tmpdir(), 'orrery-faults-'));
-  try {
-    const [input, cubin] = [join(dir, 'in.ptx'), join(dir, 'out.cubin')];
-    writeFileSync(input, ptx);
-    const options = [`-arch=${sm}`, `-O${PTXAS_LEVEL}`, input, '-o', cubin];
-    const r = spawnSync(ptxasCommand(), options, { encoding: 'utf8' });
-    if (r.status !== 0) failWith(`ptxas refuses the input for ${sm}`, r.stderr.trim());
-    const machine = await loadMachine(sm);
-    if (machine === null) return failWith(`code of ${sm} cannot be read`);
-    const text = (w: Listed): string =>
-      w.instruction === null ? 'unknown' : instructionText(machine, w.instruction, w.address);
-    return new Map(
-      listCode(readCubin(readFileSync(cubin)), machine).map((f) => [f.fn.name, f.code.map(text).join('\n')]),
-    );
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+/** Whether the code that ptxas makes of a text fails a launch; a text says why that cannot be told. */
+export async function wrongIn(launch: Launch, text: string, sm: string): Promise<boolean | string> {
+  const elf = cubinOf(text, [`-arch=${sm}`, `-O${PTXAS_LEVEL}`]);
+  if (typeof elf === 'string') return elf;
+  const plan = await planFor({ sm: baseTarget(sm) }, sm, await loadShipped());
+  const { program } = readPtx(text, plan);
+  const lifted = liftedOf({ elf }, await machineFor(sm), plan, program, launch.kernel);
+  if (typeof lifted === 'string') return lifted;
+  const { status, error } = runLaunch(lifted.program, plan.isa, launch, paramBase(plan));
+  return status === 'ok' ? false : status === 'mismatch' ? true : (error ?? 'it reaches the budget');
 }

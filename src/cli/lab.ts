@@ -1,10 +1,11 @@
 import { getHeapStatistics } from 'node:v8';
+import { baseTarget } from '../ir/target.ts';
 import type { MeasureOptions } from '../lab/measure.ts';
 import { METRICS, type Metric, metricOf, metricsLike } from '../lab/metrics.ts';
 import { type Base, Plans } from '../lab/plans.ts';
 import { parseProfile } from '../lab/profile-file.ts';
 import type { Paint } from '../lab/render/table.ts';
-import { baseTarget } from '../read.ts';
+
 import type { Specs } from '../spec/specs.ts';
 import { ptxTable } from './emit.ts';
 import { readText } from './files.ts';

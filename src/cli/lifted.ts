@@ -1,3 +1,4 @@
+import { BinaryError } from '../cubin/bytes.ts';
 import { functionsOf } from '../cubin/functions.ts';
 import type { Program } from '../ir/program.ts';
 import { LiftError, type Lifted, liftKernel } from '../lift/lift.ts';
@@ -36,7 +37,7 @@ export function liftedOf(
     const more = lifted.gaps.length > 1 ? `, and ${lifted.gaps.length - 1} more` : '';
     return `${hexText(word.offset)} ${word.text || 'an unknown word'}: ${why}${more}`;
   } catch (e) {
-    if (e instanceof LiftError) return e.message;
+    if (e instanceof LiftError || e instanceof BinaryError) return e.message;
     throw e;
   }
 }

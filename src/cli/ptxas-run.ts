@@ -1,8 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BinaryError } from '../cubin/bytes.ts';
 import { instructionCount, sectionBytes } from '../cubin/code-size.ts';
+import type { Elf } from '../cubin/elf.ts';
+import { readCubin } from '../cubin/read.ts';
+import { reason } from '../spec/node-files.ts';
 
 /** What ptxas says of one function. */
 export interface FunctionUse {
@@ -41,32 +45,84 @@ export function ptxasVersion(): string | null {
 /** True if ptxas can be run. */
 export const ptxasPresent = (): boolean => ptxasVersion() !== null;
 
+/** What a run of ptxas gave. */
+export interface PtxasRun {
+  /** What it printed; where it cannot be run or was ended, that. */
+  readonly said: string;
+  /** What it made; null where it refuses the text, or failed. */
+  readonly cubin: Uint8Array | null;
+  /** Why it made nothing, in one line; null where it did. */
+  readonly why: string | null;
+}
+
+/** Most milliseconds that ptxas may take for one text. */
+const LONGEST_MS = 600_000;
+
+/**
+ * Has ptxas assemble a text.
+ *
+ * @param options beside the files, as ['-arch=sm_90', '-O3']
+ * @param command the program; the real ptxas where absent
+ */
+export function runPtxas(text: string, options: readonly string[], command = ptxasCommand()): PtxasRun {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-ptxas-'));
+  try {
+    const [input, output] = [join(dir, 'in.ptx'), join(dir, 'out.cubin')];
+    writeFileSync(input, text);
+    const r = spawnSync(command, [...options, input, '-o', output], {
+      encoding: 'utf8',
+      maxBuffer: 1 << 28,
+      timeout: LONGEST_MS,
+    });
+    if (r.error !== undefined) {
+      const late = (r.error as NodeJS.ErrnoException).code === 'ETIMEDOUT';
+      const why = late
+        ? `'${command}' took more than ${LONGEST_MS / 60_000} minutes`
+        : `'${command}' cannot be run: ${reason(r.error)}`;
+      return { said: why, cubin: null, why };
+    }
+    const died = r.signal === null ? '' : `${command} was ended by ${r.signal}: a fault of ptxas itself\n`;
+    const said = `${r.stdout}${r.stderr}${died}`;
+    if (r.status !== 0) {
+      const why = died === '' ? `ptxas refuses it: ${refusal(said)}` : died.trim();
+      return { said, cubin: null, why };
+    }
+    if (!existsSync(output)) return { said, cubin: null, why: `'${command}' made no cubin` };
+    return { said, cubin: new Uint8Array(readFileSync(output)), why: null };
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/**
+ * What ptxas makes of a text, taken apart; a text says why there is nothing.
+ *
+ * @param options beside the files, as ['-arch=sm_90', '-O3']
+ * @param command the program; the real ptxas where absent
+ */
+export function cubinOf(text: string, options: readonly string[], command = ptxasCommand()): Elf | string {
+  const { cubin, why } = runPtxas(text, options, command);
+  if (cubin === null) return why!;
+  try {
+    return readCubin(cubin);
+  } catch (e) {
+    if (!(e instanceof BinaryError)) throw e;
+    return `what '${command}' made cannot be taken apart: ${e.message}`;
+  }
+}
+
 /**
  * Assembles PTX and reads what ptxas says of it.
  *
  * @param options for ptxas beside `-v` and the files, as ['-arch=sm_90', '-O3']
  */
 export function assemble(text: string, options: readonly string[]): Assembled {
-  const dir = mkdtempSync(join(tmpdir(), 'orrery-ptxas-'));
-  try {
-    const [input, output] = [join(dir, 'in.ptx'), join(dir, 'out.cubin')];
-    writeFileSync(input, text);
-    const r = spawnSync(ptxasCommand(), [...options, '-v', input, '-o', output], {
-      encoding: 'utf8',
-      maxBuffer: 1 << 28,
-    });
-    const died =
-      r.signal === null ? '' : `${ptxasCommand()} was ended by ${r.signal}: a fault of ptxas itself\n`;
-    const said = `${r.stdout ?? ''}${r.stderr ?? ''}${died}`;
-    if (r.status !== 0) return { ok: false, said: r.error?.message ?? said, functions: [] };
-    const cubin = readFileSync(output);
-    const code = [...sectionBytes(cubin, '.text.')];
-    const sizes = new Map(code.map(([name, bytes]) => [name, bytes.length]));
-    const counts = new Map(code.map(([name, bytes]) => [name, instructionCount(bytes)]));
-    return { ok: true, said, functions: functionUses(said, sizes, counts) };
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+  const { said, cubin } = runPtxas(text, [...options, '-v']);
+  if (cubin === null) return { ok: false, said, functions: [] };
+  const code = [...sectionBytes(cubin, '.text.')];
+  const sizes = new Map(code.map(([name, bytes]) => [name, bytes.length]));
+  const counts = new Map(code.map(([name, bytes]) => [name, instructionCount(bytes)]));
+  return { ok: true, said, functions: functionUses(said, sizes, counts) };
 }
 
 /** The first thing that ptxas says against a text, without the name of the temporary file. */

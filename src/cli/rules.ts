@@ -1,6 +1,6 @@
 import { resolve as resolvePath } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
-import { nearest } from '../ir/diagnostic.ts';
+import { didYouMean } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
@@ -161,16 +161,11 @@ export async function showRule(id: string, o: RuleOptions): Promise<void> {
   const { plan, rules, switches, specs } = await bookFor(o);
   const r = rules.find((x) => x.id === id);
   if (r === undefined) {
-    const near = nearest(
+    const near = didYouMean(
       id,
       rules.map((x) => x.id),
     );
-    failWith(
-      `there is no rule '${id}'`,
-      near.length > 0
-        ? `did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`
-        : '`orrery rules list` names them',
-    );
+    failWith(`there is no rule '${id}'`, near[0] ?? '`orrery rules list` names them');
   }
   if (o.json === true) {
     const review = reviewOf(r.id, rules, specs);

@@ -1,7 +1,8 @@
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Program } from '../ir/program.ts';
+import { baseTarget } from '../ir/target.ts';
 import { profiledRun } from '../lab/profile-file.ts';
-import { baseTarget, mostShared, paramBase, targetOf } from '../read.ts';
+import { mostShared, paramBase, targetOf } from '../read.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';

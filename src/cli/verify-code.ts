@@ -1,13 +1,7 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Elf } from '../cubin/elf.ts';
-import { readCubin } from '../cubin/read.ts';
 import { targetOf } from '../read.ts';
-import { reason } from '../spec/node-files.ts';
 import { ptxasNeeded } from './compare-ptxas.ts';
-import { ptxasCommand, refusal } from './ptxas-run.ts';
+import { cubinOf } from './ptxas-run.ts';
 import { failWith } from './ui.ts';
 import type { VerifyOptions } from './verify-finding.ts';
 
@@ -15,6 +9,8 @@ import type { VerifyOptions } from './verify-finding.ts';
 export interface Code {
   readonly name: string;
   readonly elf: Elf;
+  /** Level of ptxas that made it; null where that is not known. */
+  readonly level: string | null;
 }
 
 /** Levels of ptxas. */
@@ -47,22 +43,8 @@ export function levelsOf(cubin: string | undefined, o: VerifyOptions): readonly 
 }
 
 /** What ptxas makes of a text at a level; a text says why it refuses, or what kept it from running. */
-function assembled(text: string, level: string, arch: string, o: VerifyOptions): Elf | string {
-  const command = o.with ?? ptxasCommand();
-  const dir = mkdtempSync(join(tmpdir(), 'orrery-verify-'));
-  try {
-    const [input, output] = [join(dir, 'in.ptx'), join(dir, 'out.cubin')];
-    writeFileSync(input, text);
-    const r = spawnSync(command, [`-arch=${arch}`, `-O${level}`, '-lineinfo', input, '-o', output], {
-      encoding: 'utf8',
-    });
-    if (r.error !== undefined) return `'${command}' cannot be run: ${reason(r.error)}`;
-    if (r.status !== 0) return `ptxas refuses it: ${refusal(`${r.stdout}${r.stderr}`)}`;
-    return readCubin(new Uint8Array(readFileSync(output)));
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
-}
+const assembled = (text: string, level: string, arch: string, o: VerifyOptions): Elf | string =>
+  cubinOf(text, [`-arch=${arch}`, `-O${level}`, '-lineinfo'], o.with);
 
 /** What ptxas makes of a text at a level; null if it refuses it. */
 export function cubinMadeOf(text: string, level: string, o: VerifyOptions): Elf | null {
@@ -80,6 +62,6 @@ export function madeBy(file: string, text: string, levels: readonly string[], o:
   return levels.map((level) => {
     const elf = assembled(text, level, arch, o);
     if (typeof elf === 'string') return failWith(`${file}: ${elf}`);
-    return { name: `ptxas -O${level}`, elf };
+    return { name: `ptxas -O${level}`, elf, level };
   });
 }

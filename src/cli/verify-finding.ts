@@ -8,6 +8,7 @@ import { paramBase } from '../read.ts';
 import { type Launch, runLaunch } from '../sim/launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import { grouped } from './ui.ts';
+import type { Code } from './verify-code.ts';
 
 export interface VerifyOptions {
   readonly ptxas?: boolean;
@@ -22,9 +23,14 @@ export interface VerifyOptions {
   readonly json?: boolean;
 }
 
+/** How hard kernels are compared. */
+export const effortOf = (o: VerifyOptions): 'medium' | 'high' => (o.thorough === true ? 'high' : 'medium');
+
 /** What was found of a kernel. */
 export interface Finding {
   readonly code: string;
+  /** Level of ptxas that made the code; null where that is not known. */
+  readonly level: string | null;
   readonly kernel: string;
   readonly verdict: 'equal' | 'different' | 'not compared';
   readonly notes: readonly string[];
@@ -47,7 +53,7 @@ export interface StoredText {
 
 /** What comparing a kernel with its machine code finds. `tell` is called with each world. */
 export function findingOf(
-  code: string,
+  code: Pick<Code, 'name' | 'level'>,
   lifted: Lifted,
   kernel: Fn,
   program: Program,
@@ -59,14 +65,14 @@ export function findingOf(
   const judge = new KernelJudge(program, lifted.program, kernel.name, base, {
     machine: true,
     constantsAt: lifted.constantsAt,
-    effort: o.thorough === true ? 'high' : 'medium',
+    effort: effortOf(o),
     goOn: (world) => {
       tell(world);
       return true;
     },
   });
   const r = judge.against(lifted.program);
-  const common = { code, kernel: kernel.name, notes: notesOf(r) };
+  const common = { code: code.name, level: code.level, kernel: kernel.name, notes: notesOf(r) };
   if (r.same && r.undefinedIn >= r.worlds)
     return {
       ...common,

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { BinaryError } from '../cubin/bytes.ts';
 import { targetName } from '../cubin/functions.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { KernelJudge } from '../judge/judge.ts';
@@ -6,27 +7,28 @@ import type { Machine } from '../machine/forms.ts';
 import { paramBase, readPtx } from '../read.ts';
 import { loadMachine } from '../spec/node-machine.ts';
 import type { Plan } from '../spec/plan.ts';
+import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import { liftedOf } from './lifted.ts';
 import { Progress } from './progress.ts';
 import { cubinMadeOf } from './verify-code.ts';
-import { type VerifyOptions, whyNot } from './verify-finding.ts';
+import { effortOf, type Finding, type VerifyOptions, whyNot } from './verify-finding.ts';
 
 /** Programs that are tried at most: each is assembled and compared, some ten a second. */
 const TESTS = 3000;
 
 /**
- * The smallest part of a PTX text, line by line, that ptxas still gets wrong (ddmin: Zeller and Hildebrandt, Simplifying and Isolating
- * Failure-Inducing Input, 2002).
+ * The smallest part of a PTX text, line by line, of whose kernel ptxas still makes other code than the text says (ddmin: Zeller and
+ * Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002).
  *
- * @param level of ptxas
- * @returns the text, which is the same if nothing can be left out
+ * @param wrong what was found of the whole text
+ * @returns null if the difference does not show without comments and line numbers
  */
 export async function reduceWrong(
   text: string,
   plan: Plan,
-  level: string,
+  { kernel, level }: Pick<Finding, 'kernel' | 'level'>,
   o: VerifyOptions,
-): Promise<{ text: string; tests: number }> {
+): Promise<string | null> {
   const progress = new Progress();
   let lines = text.split('\n').filter((l) => l.trim() !== '' && !/^\s*(\/\/|\.loc\b|\.file\b)/.test(l));
   const all = lines.length;
@@ -35,7 +37,7 @@ export async function reduceWrong(
   const isWrong = async (some: readonly string[]): Promise<boolean> => {
     tests++;
     await turn();
-    const elf = cubinMadeOf(some.join('\n'), level, o);
+    const elf = cubinMadeOf(some.join('\n'), level ?? String(PTXAS_LEVEL), o);
     if (elf === null) return false;
     const target = targetName(elf);
     if (!machines.has(target)) machines.set(target, await loadMachine(target));
@@ -44,20 +46,23 @@ export async function reduceWrong(
     try {
       const { program } = readPtx(some.join('\n'), plan, 'reduced');
       return program.functions.some((k) => {
-        if (k.kind !== 'entry' || whyNot(program, k) !== null) return false;
+        if (k.name !== kernel || whyNot(program, k) !== null) return false;
         const lifted = liftedOf({ elf }, machine, plan, program, k.name);
         if (typeof lifted === 'string') return false;
-        const options = { machine: true, constantsAt: lifted.constantsAt, effort: 'low' } as const;
+        const options = { machine: true, constantsAt: lifted.constantsAt, effort: effortOf(o) };
         return !new KernelJudge(program, lifted.program, k.name, paramBase(plan), options).against(
           lifted.program,
         ).same;
       });
     } catch (e) {
-      if (e instanceof DiagnosticError) return false;
+      if (e instanceof DiagnosticError || e instanceof BinaryError) return false;
       throw e;
     }
   };
-  if (!(await isWrong(lines))) return { text, tests };
+  if (!(await isWrong(lines))) {
+    progress.done();
+    return null;
+  }
   for (let size = lines.length >> 1, again = false; size >= 1 && tests < TESTS; ) {
     again = false;
     for (let k = 0; k < lines.length && tests < TESTS; ) {
@@ -72,5 +77,5 @@ export async function reduceWrong(
     size = Math.max(1, size >> 1);
   }
   progress.done();
-  return { text: `${lines.join('\n')}\n`, tests };
+  return `${lines.join('\n')}\n`;
 }

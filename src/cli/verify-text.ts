@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
 import { Document, isCollection, isSeq } from 'yaml';
 import type { FaultSite } from '../known-faults.ts';
+import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import { keepInputs, writeWhole } from './files.ts';
 import { ptxasVersion } from './ptxas-run.ts';
 import { out, pc } from './ui.ts';
@@ -17,19 +18,15 @@ export function writeLaunch(path: string, ptx: string, found: readonly Finding[]
   const data = new Map<string, Uint8Array>();
   const name = (k: number, what: string): string => `${basename(stem)}.${k}${what}.bin`;
   const params = launch.params.map((p, k) => {
-    if (p.kind === 'scalar')
-      return { scalar: p.type, value: typeof p.value === 'bigint' ? Number(p.value) : p.value };
+    if (p.kind === 'scalar') return { scalar: p.type, value: scalarText(p.value) };
     data.set(name(k, ''), p.bytes);
     if (p.kind === 'bytes') return { bytes: p.bytes.length, data: name(k, '') };
     const e = expect[k];
     const changed = e?.some((x, i) => x !== p.bytes[i]) === true;
-    if (e !== null && changed) data.set(name(k, '.out'), e);
-    return {
-      buffer: p.type,
-      length: p.length,
-      data: name(k, ''),
-      ...(changed && { expect: name(k, '.out') }),
-    };
+    if (e != null && changed) data.set(name(k, '.out'), e);
+    // What the PTX leaves as it is must stay so: wrong code may store there.
+    const expected = e == null ? {} : { expect: name(k, changed ? '.out' : '') };
+    return { buffer: p.type, length: p.length, data: name(k, ''), ...expected };
   });
   const folder = path.slice(0, path.length - basename(path).length);
   keepInputs([ptx], [file, ...[...data.keys()].map((n) => `${folder}${n}`)]);
@@ -49,6 +46,14 @@ export function writeLaunch(path: string, ptx: string, found: readonly Finding[]
   return file;
 }
 
+/** A number as a launch file has it: as text where YAML's numbers do not hold it. */
+function scalarText(value: number | bigint): number | string {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (Object.is(value, -0)) return '-0';
+  if (Number.isFinite(value)) return value;
+  return Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf';
+}
+
 /** YAML with the shape of the launch and each of its parameters in a line. */
 function inRows(data: Readonly<Record<string, unknown>>): string {
   const doc = new Document(data);
@@ -66,9 +71,8 @@ export function report(
   file: string,
   target: string,
   found: readonly Finding[],
-  known: readonly FaultSite[],
-  launch: string | null,
-  reduced: string | null,
+  known: (f: Finding) => readonly FaultSite[],
+  written: readonly string[],
 ): void {
   const version = ptxasVersion();
   for (const code of new Set(found.map((f) => f.code))) {
@@ -84,19 +88,21 @@ export function report(
       const notes = f.notes.length > 0 && f.verdict === 'equal' ? ` (${f.notes.join('; ')})` : '';
       out(`  ${word}  ${f.kernel}${f.verdict === 'not compared' ? `: ${f.why}` : notes}`);
       if (f.verdict !== 'different') continue;
-      for (const line of [...differenceText(file, f), ...faultText(file, f, known)]) out(`    ${line}`);
+      for (const line of [...differenceText(file, f), ...faultText(file, f, known(f))]) out(`    ${line}`);
     }
   }
-  if (reduced !== null) out(`written: ${reduced}, the lines that ptxas still gets wrong`);
-  if (launch !== null) out(`written: ${launch}, a launch that shows it: orrery run ${launch} --cubin FILE`);
+  for (const line of written) out(line);
 }
 
 /** Known faults of ptxas whose shapes the kernel has, and what to do about each. */
 function faultText(file: string, f: Finding, known: readonly FaultSite[]): string[] {
-  const own = known.filter((k) => k.fn === f.kernel);
-  const lines = [...new Set(own.map((k) => k.fault))].flatMap(({ name, title, instead }) => {
-    const at = own.find((k) => k.fault.name === name)!.line;
-    return [`a known fault of ptxas (${name}): ${title}, ${file}:${at}`, `  instead: ${instead.trim()}`];
+  const what =
+    f.level === null
+      ? `perhaps a known fault of ptxas, if it made the code at -O${PTXAS_LEVEL}`
+      : 'a known fault of ptxas';
+  const lines = [...new Set(known.map((k) => k.fault))].flatMap(({ name, title, instead }) => {
+    const at = known.find((k) => k.fault.name === name)!.line;
+    return [`${what} (${name}): ${title}, ${file}:${at}`, `  instead: ${instead.trim()}`];
   });
   return lines.length === 0
     ? []

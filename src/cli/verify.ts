@@ -1,7 +1,9 @@
 import { targetName } from '../cubin/functions.ts';
+import { baseTarget } from '../ir/target.ts';
 import { type FaultSite, KnownFaults } from '../known-faults.ts';
-import { baseTarget } from '../read.ts';
+
 import { loadShipped } from '../spec/node.ts';
+import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import { oneCubin } from './cubin-file.ts';
 import { keepInputs, readText, writeWhole } from './files.ts';
 import { planFor, programFor } from './input.ts';
@@ -19,7 +21,9 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
   const specs = await loadShipped();
   const text = readText(file);
   const codes =
-    cubin === undefined ? madeBy(file, text, levels, o) : [{ name: cubin, elf: oneCubin(cubin, o.sm).elf }];
+    cubin === undefined
+      ? madeBy(file, text, levels, o)
+      : [{ name: cubin, elf: oneCubin(cubin, o.sm).elf, level: null }];
   const target = targetName(codes[0].elf);
   const plan = await planFor({ sm: baseTarget(target) }, target, specs);
   const { program } = programFor(file, text, plan);
@@ -40,26 +44,52 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
       const lifted = whyNot(program, kernel) ?? liftedOf(code, machine, plan, program, kernel.name);
       found.push(
         typeof lifted === 'string'
-          ? { code: code.name, kernel: kernel.name, verdict: 'not compared', notes: [], why: lifted }
-          : findingOf(code.name, lifted, kernel, program, plan, o, (world) =>
+          ? {
+              code: code.name,
+              level: code.level,
+              kernel: kernel.name,
+              verdict: 'not compared',
+              notes: [],
+              why: lifted,
+            }
+          : findingOf(code, lifted, kernel, program, plan, o, (world) =>
               progress.update(`${code.name}: ${kernel.name}: ${world}`),
             ),
       );
     }
   progress.done();
-  const known = found.some((f) => f.verdict === 'different')
-    ? (KnownFaults.of(specs, plan.isa, baseTarget(target), Number(levels.at(-1)))?.sitesIn(program) ?? [])
-    : [];
+  const sitesAt = new Map<number, readonly FaultSite[]>();
+  const known = (f: Finding): readonly FaultSite[] => {
+    const level = Number(f.level ?? PTXAS_LEVEL);
+    if (!sitesAt.has(level)) {
+      const faults = KnownFaults.of(specs, plan.isa, baseTarget(target), level);
+      sitesAt.set(level, faults?.sitesIn(program) ?? []);
+    }
+    return sitesAt.get(level)!.filter((s) => s.fn === f.kernel);
+  };
   const wrong = found.find((f) => f.verdict === 'different');
+  const written: string[] = [];
   let reduced: string | null = null;
   if (o.reduce !== undefined && wrong !== undefined && cubin === undefined) {
     keepInputs([file], [o.reduce]);
-    const level = /-O(\d)$/.exec(wrong.code)?.[1] ?? '3';
-    const small = await reduceWrong(text, plan, level, o);
-    writeWhole(o.reduce, small.text);
-    reduced = o.reduce;
+    const small = await reduceWrong(text, plan, wrong, o);
+    if (small === null)
+      written.push('not reduced: without comments and line numbers the difference does not show');
+    else {
+      writeWhole(o.reduce, small);
+      reduced = o.reduce;
+      written.push(`written: ${reduced}, the lines that ptxas still gets wrong`);
+    }
   }
   const launch = o.launch === undefined ? null : writeLaunch(o.launch, file, found);
+  if (launch !== null)
+    written.push(`written: ${launch}, a launch that shows it: orrery run ${launch} --cubin FILE`);
+  else if (o.launch !== undefined)
+    written.push(
+      wrong === undefined
+        ? `no launch is written to ${o.launch}: no difference was found`
+        : `no launch is written to ${o.launch}: the world that shows the difference is none that a launch can set up`,
+    );
   if (o.json === true)
     out(
       JSON.stringify(
@@ -72,21 +102,19 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
           findings: found.map(({ launch: shows, ...f }) => ({
             ...f,
             confirmed: shows !== undefined,
-            faults: f.verdict === 'different' ? faultsOf(known, f.kernel) : [],
+            faults: f.verdict === 'different' ? faultsOf(known(f)) : [],
           })),
         },
         null,
         2,
       ),
     );
-  else report(file, target, found, known, launch, reduced);
+  else report(file, target, found, known, written);
   if (found.some((f) => f.verdict !== 'equal')) throw new CliExit(1);
 }
 
-/** Known faults of ptxas whose shapes a kernel has, each once. */
-const faultsOf = (known: readonly FaultSite[], kernel: string): { name: string; line: number }[] =>
+/** Known faults of ptxas, each once. */
+const faultsOf = (known: readonly FaultSite[]): { name: string; line: number }[] =>
   known
-    .filter(
-      (k, at) => k.fn === kernel && known.findIndex((x) => x.fn === kernel && x.fault === k.fault) === at,
-    )
+    .filter((k, at) => known.findIndex((x) => x.fault === k.fault) === at)
     .map((k) => ({ name: k.fault.name, line: k.line }));

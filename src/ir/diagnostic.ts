@@ -112,6 +112,14 @@ export function nearest(word: string, candidates: Iterable<string>, most = 3): s
   return found.slice(0, most).map((s) => s.c);
 }
 
+/** A note that suggests the names closest to a misspelt word, `most` at most; none if no name is close. */
+export const didYouMean = (word: string, candidates: Iterable<string>, most = 3): string[] =>
+  meantNote(nearest(word, candidates, most));
+
+/** A note that suggests names; none if there are none. */
+export const meantNote = (names: readonly string[]): string[] =>
+  names.length > 0 ? [`did you mean ${names.map((n) => `'${n}'`).join(' or ')}?`] : [];
+
 /** Shorter parts are in too many names. */
 const SHORTEST_PART = 4;
 

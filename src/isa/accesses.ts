@@ -1,6 +1,7 @@
+import { didYouMean } from '../ir/diagnostic.ts';
 import { type Access, type KindSet, type ModGroup, OpFlag, type Slot, type Space } from '../ir/opcode.ts';
 import { Kind } from '../ir/operand.ts';
-import { didYouMean, type Report } from './build-report.ts';
+import type { Report } from './build-report.ts';
 import { TYPE_BITS } from './scalar-types.ts';
 
 const ADDRESS: KindSet = 1 << Kind.Addr;

@@ -1,3 +1,4 @@
+import { didYouMean } from '../ir/diagnostic.ts';
 import {
   type LaneRule,
   Lanes,
@@ -6,7 +7,7 @@ import {
   type Slot,
   type SpecialRegister,
 } from '../ir/opcode.ts';
-import { didYouMean, type Report } from './build-report.ts';
+import type { Report } from './build-report.ts';
 
 /** One row of `special`, already checked against the schema. */
 export interface SpecialSpec {

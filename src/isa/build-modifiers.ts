@@ -1,5 +1,6 @@
+import { didYouMean } from '../ir/diagnostic.ts';
 import type { ModGroup, ModValue, Opcode } from '../ir/opcode.ts';
-import { didYouMean, type Report } from './build-report.ts';
+import type { Report } from './build-report.ts';
 import { TYPE_BITS } from './scalar-types.ts';
 
 /** Modifier groups as a document writes them: an optional word, a list of values, or values with their types. */

@@ -1,6 +1,7 @@
+import { didYouMean } from '../ir/diagnostic.ts';
 import { type KindSet, Mod, type ModGroup, type Slot } from '../ir/opcode.ts';
 import { imm, immOf, Kind, type Operand, PF, PT } from '../ir/operand.ts';
-import { didYouMean, type Report } from './build-report.ts';
+import type { Report } from './build-report.ts';
 
 const bit = (kind: number): KindSet => 1 << kind;
 

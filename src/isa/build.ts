@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
+import { didYouMean } from '../ir/diagnostic.ts';
 import { dataHash, hashText } from '../ir/hash.ts';
 import {
   type ForeignForm,
@@ -14,7 +15,7 @@ import { type AccessSpec, buildAccesses } from './accesses.ts';
 import { buildForeign, type ForeignSpec } from './build-foreign.ts';
 import { buildLanes, buildSpecial, type SpecialSpec } from './build-lanes.ts';
 import { buildGroups, indexValues, type ModifierSpec } from './build-modifiers.ts';
-import { didYouMean, type Report } from './build-report.ts';
+import type { Report } from './build-report.ts';
 import { buildSlot, splitOperands } from './build-slot.ts';
 import { buildSpelling } from './build-spelling.ts';
 

@@ -149,11 +149,12 @@ const MINMAX: Readonly<Record<string, string>> = {
   S16x2: 'S16X2',
 };
 
-function least(b: Builder, op: 'MIN' | 'MAX', x: Operand, y: Operand): Operand {
+/** @param relu no less than zero */
+function least(b: Builder, op: 'MIN' | 'MAX', x: Operand, y: Operand, relu = b.has('RELU')): Operand {
   const type = MINMAX[b.mod('type')];
   if (type === undefined) b.fail(`the type ${b.mod('type')}`);
-  if (type === 'U32' || (type === 'S32' && !b.has('RELU'))) return reg(b.pure('IMNMX', [op, type], [x, y]));
-  return reg(b.pure('VIMNMX', [op, type, b.mod('RELU')], [x, y]));
+  if (type === 'U32' || (type === 'S32' && !relu)) return reg(b.pure('IMNMX', [op, type], [x, y]));
+  return reg(b.pure('VIMNMX', [op, type, relu ? 'RELU' : ''], [x, y]));
 }
 
 const minmax: Meaning = (b) => {
@@ -165,11 +166,9 @@ const minmax: Meaning = (b) => {
   b.giveWide('d', reg(d));
 };
 
-/** Minimum or maximum of three. */
-const minmax3: Meaning = (b) => {
-  b.without('RELU');
-  eitherWay(b, (op) => least(b, op, least(b, op, b.plain('a'), b.plain('b')), b.plain('c')));
-};
+/** Minimum or maximum of three; RELU is of the result. */
+const minmax3: Meaning = (b) =>
+  eitherWay(b, (op) => least(b, op, least(b, op, b.plain('a'), b.plain('b'), false), b.plain('c')));
 
 /** Minimum or maximum of a + b and c. */
 const addMinmax: Meaning = (b) => {

@@ -1,3 +1,4 @@
+import { baseTarget } from '../ir/target.ts';
 import { buildForm, type Context } from './build-form.ts';
 import type { Form, Machine, RegisterFile } from './forms.ts';
 import { FormError, namesOf } from './language.ts';
@@ -22,9 +23,6 @@ interface Whole {
   hides: readonly string[];
 }
 
-/** The target without the letter of its features: `sm_90` for `sm_90a`. Their words are the same. */
-export const plainTarget = (sm: string): string => sm.replace(/[af]$/, '');
-
 /** Targets of all families, in the order of their numbers. */
 export const machineTargets = (families: ReadonlyMap<string, FamilyRow>): string[] =>
   [...families.values()].flatMap((f) => f.sms).sort((a, b) => Number(a.slice(3)) - Number(b.slice(3)));
@@ -40,7 +38,7 @@ export function buildMachine(
   families: ReadonlyMap<string, FamilyRow>,
   sm: string,
 ): { machine: Machine; faults: FormFault[] } {
-  const family = [...families.values()].find((f) => f.sms.includes(plainTarget(sm)));
+  const family = [...families.values()].find((f) => f.sms.includes(baseTarget(sm)));
   if (family === undefined) throw new FormError(`no family of pipelines/machine has the target ${sm}`);
   const whole = wholeFamily(families, family, new Set());
   const faults: FormFault[] = [];

@@ -1,8 +1,9 @@
 /** Names in a function's body: scopes, registers declared by count, labels and what uses them (PTX ISA 9.0, 5.4 and 6). */
+import { didYouMean } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxInstr, PtxOperand, PtxStatement, Span, VarDecl } from './ast.ts';
 import { type Callee, checkCall } from './check-call.ts';
 import { InstructionChecker } from './check-instruction.ts';
-import { type CheckReport, didYouMean, type Global } from './check-report.ts';
+import type { CheckReport, Global } from './check-report.ts';
 import { directiveFault, type Home } from './check-spelling.ts';
 import { checkVariable } from './check-variable.ts';
 import { type Declared, declaredAs, type Named } from './declared.ts';

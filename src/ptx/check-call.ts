@@ -1,6 +1,7 @@
 /** Calls against what they call: a function or a prototype (PTX ISA 9.0, 9.7.12.5). */
+
+import { didYouMean } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxInstr, PtxOperand, VarDecl } from './ast.ts';
-import { didYouMean } from './check-report.ts';
 import type { Fault } from './check-spelling.ts';
 import type { Named } from './declared.ts';
 import { bitsOf } from './forms.ts';

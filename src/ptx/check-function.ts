@@ -1,6 +1,7 @@
 /** Headers of functions, and their other names (PTX ISA 9.0, 5.4.2, 7.1 and 11.4). */
+import { didYouMean } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxItem } from './ast.ts';
-import { type CheckReport, didYouMean, type Global } from './check-report.ts';
+import type { CheckReport, Global } from './check-report.ts';
 import { directiveFault, type Home, wordFault } from './check-spelling.ts';
 import { bitsOf, versionNumber } from './forms.ts';
 

@@ -1,5 +1,4 @@
 /** What the checks share: how they tell of a fault, and what names are at module level. */
-import { nearest } from '../ir/diagnostic.ts';
 import type { PtxFunction, Span, VarDecl } from './ast.ts';
 
 /** Tells of a fault; `notes` is asked only if the fault is not one too many. */
@@ -14,9 +13,4 @@ export type CheckReport = (
 export interface Global {
   readonly kind: 'variable' | 'function';
   readonly declaration: VarDecl | PtxFunction;
-}
-
-/** Notes with the nearest names. */
-export function didYouMean(name: string, candidates: Iterable<string>): string[] {
-  return nearest(name, candidates, 1).map((n) => `did you mean '${n}'?`);
 }

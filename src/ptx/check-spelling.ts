@@ -1,6 +1,7 @@
 /** Which forms an instruction's opcode and modifiers have, in the version and for the target of its module. */
+
+import { didYouMean } from '../ir/diagnostic.ts';
 import type { PtxInstr } from './ast.ts';
-import { didYouMean } from './check-report.ts';
 import {
   formsOf,
   type Group,

@@ -1,6 +1,7 @@
 /** Shapes of variables and their initialisers (PTX ISA 9.0, 5.4). */
+import { didYouMean } from '../ir/diagnostic.ts';
 import type { Init, VarDecl } from './ast.ts';
-import { type CheckReport, didYouMean, type Global } from './check-report.ts';
+import type { CheckReport, Global } from './check-report.ts';
 import { type Home, wordFault } from './check-spelling.ts';
 import { bitsOf, versionNumber } from './forms.ts';
 

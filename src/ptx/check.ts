@@ -1,8 +1,8 @@
-import type { Diagnostic } from '../ir/diagnostic.ts';
+import { type Diagnostic, didYouMean } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxModule, Span, VarDecl } from './ast.ts';
 import { checkBody } from './check-body.ts';
 import { checkAlias, checkHeader } from './check-function.ts';
-import { type CheckReport, didYouMean, type Global } from './check-report.ts';
+import type { CheckReport, Global } from './check-report.ts';
 import { checkShared } from './check-shared.ts';
 import type { Home } from './check-spelling.ts';
 import { checkConstants, checkVariable } from './check-variable.ts';

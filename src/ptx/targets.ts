@@ -33,6 +33,9 @@ const FIRST: ReadonlyMap<string, string> = new Map(
   ),
 );
 
+/** Names of GPU architectures, as `sm_90a`. */
+export const ARCHITECTURE_NAMES: readonly string[] = [...FIRST.keys()];
+
 /** Names after `.target`. */
 export const PTX_TARGETS: ReadonlySet<string> = new Set([
   ...FIRST.keys(),

@@ -1,5 +1,5 @@
 /** Reviews of rules that no solver proves in full: who says for which text of a rule why it holds. */
-import { nearest } from '../ir/diagnostic.ts';
+import { didYouMean } from '../ir/diagnostic.ts';
 import { needsReview, type Verdicts } from '../rules/prove/verdict.ts';
 import type { SpecFile } from '../spec/document.ts';
 import type { SpecIssue } from '../spec/issues.ts';
@@ -44,13 +44,12 @@ export function reviewFaults(spec: SpecFile, rules: readonly Reviewed[], verdict
     ): SpecIssue[] => [{ severity, code, file: spec, path: ['reviews', at, field], message, notes }];
     const rule = byId.get(review.rule);
     if (rule === undefined) {
-      const near = nearest(review.rule, [...byId.keys()]);
       return issue(
         'error',
         'review-unknown',
         'rule',
         `there is no rule '${review.rule}'`,
-        near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : [],
+        didYouMean(review.rule, byId.keys()),
       );
     }
     if (seen.has(rule.id))

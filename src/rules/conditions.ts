@@ -1,5 +1,5 @@
 import { match, P } from 'ts-pattern';
-import { nearest } from '../ir/diagnostic.ts';
+import { didYouMean } from '../ir/diagnostic.ts';
 import type { KnobValue } from '../ir/pass.ts';
 import { type Expr, parseExpression } from '../isa/lang/parse.ts';
 
@@ -120,13 +120,13 @@ export function structuralFault(
     .with({ k: 'call' }, ({ fn, args }) => {
       const takes = FUNCTIONS[fn];
       if (takes === undefined)
-        return { message: `unknown function '${fn}'`, notes: near(fn, Object.keys(FUNCTIONS)) };
+        return { message: `unknown function '${fn}'`, notes: didYouMean(fn, Object.keys(FUNCTIONS)) };
       if (takes.length !== args.length)
         return { message: `${fn} takes ${takes.length} argument${takes.length === 1 ? '' : 's'}`, notes: [] };
       const arg = args[0];
       if (arg === undefined || (arg.k === 'name' && (takes[0] === 'knob' || vars.has(arg.name)))) return null;
       const word = arg.k === 'name' ? arg.name : 'this';
-      return { message: `'${word}' is not a variable of the match`, notes: near(word, vars.keys()) };
+      return { message: `'${word}' is not a variable of the match`, notes: didYouMean(word, vars.keys()) };
     })
     .with({ k: P.union('unary', 'binary', 'cond') }, (x) => {
       for (const part of inside(x)) {
@@ -137,11 +137,6 @@ export function structuralFault(
     })
     .exhaustive();
 }
-
-const near = (word: string, all: Iterable<string>): string[] => {
-  const n = nearest(word, all);
-  return n.length > 0 ? [`did you mean ${n.map((x) => `'${x}'`).join(' or ')}?`] : [];
-};
 
 /** Knobs that a condition reads. */
 export const knobsOf = (e: Expr): string[] =>

@@ -1,5 +1,5 @@
 import { match } from 'ts-pattern';
-import { nearest } from '../ir/diagnostic.ts';
+import { meantNote, nearest } from '../ir/diagnostic.ts';
 import { type Isa, OpFlag, type Slot } from '../ir/opcode.ts';
 import { Kind } from '../ir/operand.ts';
 import { defaultOperand } from '../ir/text.ts';
@@ -9,7 +9,7 @@ import type { LineDraft } from './instances.ts';
 import { readModifiers } from './modifiers.ts';
 import type { Source, Variable } from './rule.ts';
 import type { LineText, OperandText } from './syntax.ts';
-import { didYouMean, type LineField, type TextFaults } from './text-faults.ts';
+import type { LineField, TextFaults } from './text-faults.ts';
 
 /** A variable while lines are being read. */
 export interface VariableDraft {
@@ -42,7 +42,7 @@ export class LineReader {
     const op = this.isa.byName.get(l.opcode);
     if (op === undefined) {
       const near = nearest(l.opcode, this.isa.byName.keys());
-      this.faults.stopAt(field, l, l.at, 'rule-opcode', `unknown opcode '${l.opcode}'`, didYouMean(near));
+      this.faults.stopAt(field, l, l.at, 'rule-opcode', `unknown opcode '${l.opcode}'`, meantNote(near));
     }
     if (op.means === null || (op.flags & OpFlag.Pure) === 0)
       this.faults.stopAt(
@@ -200,7 +200,7 @@ export class LineReader {
       at,
       'rule-variable',
       `'${name}' is not defined by the match`,
-      didYouMean(near),
+      meantNote(near),
     );
   }
 }

@@ -1,9 +1,9 @@
-import { nearest } from '../ir/diagnostic.ts';
+import { meantNote, nearest } from '../ir/diagnostic.ts';
 import type { Opcode } from '../ir/opcode.ts';
 import type { RulesDoc } from './document.ts';
 import type { ModDraft } from './instances.ts';
 import type { LineText, ModText } from './syntax.ts';
-import { didYouMean, type LineField, type TextFaults } from './text-faults.ts';
+import type { LineField, TextFaults } from './text-faults.ts';
 
 /** How each modifier group of a line is chosen: written, a variable, from a table, or open. @throws Stop */
 export function readModifiers(
@@ -49,7 +49,7 @@ export function readModifiers(
           m.at,
           'rule-table',
           `there is no table '${m.table}' in this file`,
-          didYouMean(near),
+          meantNote(near),
         );
       }
       out[g] = { k: 'map', table: m.table, name: m.name };

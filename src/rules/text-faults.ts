@@ -47,7 +47,3 @@ export class TextFaults {
     return this.stop(field, code, message, [`  ${line.text}`, `  ${' '.repeat(at)}^`, ...notes]);
   }
 }
-
-/** A note that suggests the closest names. */
-export const didYouMean = (near: readonly string[]): string[] =>
-  near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : [];

@@ -1,4 +1,4 @@
-import { nearest } from '../ir/diagnostic.ts';
+import { meantNote, nearest } from '../ir/diagnostic.ts';
 import type { SpecFile } from './document.ts';
 
 export type SpecPath = readonly (string | number)[];
@@ -69,8 +69,7 @@ export class Issues {
   ): void {
     const near = this.suggests ? nearest(word, known) : [];
     this.suggestions++;
-    const hint =
-      near.length > 0 ? `did you mean ${near.map((n) => `'${n}'`).join(' or ')}?` : otherwise || null;
+    const hint = meantNote(near)[0] ?? (otherwise || null);
     this.error(at, code, message, {
       ...more,
       notes: [...(hint === null ? [] : [hint]), ...(more.notes ?? [])],

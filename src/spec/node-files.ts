@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
-import { nearest } from '../ir/diagnostic.ts';
+import { didYouMean } from '../ir/diagnostic.ts';
 
 /*
  * The files that a command reads, directly or through a file that names them: what reproducing it elsewhere needs.
@@ -86,8 +86,7 @@ export const reason = (e: unknown): string => {
 /** A note with names of a missing file's folder that are like it; none if there are none. */
 export function namesLike(file: string): string[] {
   try {
-    const near = nearest(basename(file), readdirSync(dirname(file)));
-    return near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : [];
+    return didYouMean(basename(file), readdirSync(dirname(file)));
   } catch {
     return [];
   }

@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
-import { buildMachine, type FormFault, machineTargets, plainTarget } from '../machine/build.ts';
+import { baseTarget } from '../ir/target.ts';
+import { buildMachine, type FormFault, machineTargets } from '../machine/build.ts';
 import type { Machine } from '../machine/forms.ts';
 import { FormError } from '../machine/language.ts';
 import type { FamilyRow } from '../machine/rows.ts';
@@ -48,7 +49,7 @@ const machines = new Map<string, Machine>();
  * @throws DiagnosticError where the families are faulty
  */
 export async function loadMachine(sm: string): Promise<Machine | null> {
-  const target = plainTarget(sm);
+  const target = baseTarget(sm);
   const known = machines.get(target);
   if (known !== undefined) return known;
   const all = await families();

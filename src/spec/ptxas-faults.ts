@@ -1,5 +1,7 @@
 /** Known faults of ptxas, as `pipelines/ptxas-faults.yaml` lists them: which rules find and avoid them, and for which code. */
-import { nearest } from '../ir/diagnostic.ts';
+
+import { didYouMean } from '../ir/diagnostic.ts';
+import { baseTarget } from '../ir/target.ts';
 import type { SpecFile } from './document.ts';
 import type { SpecIssue } from './issues.ts';
 import type { Specs } from './specs.ts';
@@ -24,7 +26,7 @@ export const ptxasFaults = (spec: SpecFile | undefined): readonly PtxasFault[] =
  * @param sm as `sm_90` or `sm_90a`: the variants of a target have its faults
  */
 export const hasFault = (f: PtxasFault, sm: string, level: number): boolean =>
-  f.levels.includes(level) && (f.targets === 'all' || f.targets.includes(sm.replace(/[af]$/, '')));
+  f.levels.includes(level) && (f.targets === 'all' || f.targets.includes(baseTarget(sm)));
 
 /**
  * What is wrong with faults beside the rest of the specs: names and rules that occur twice, rules that are not there, targets without a
@@ -45,17 +47,18 @@ export function ptxasFaultIssues(spec: SpecFile, specs: Specs): SpecIssue[] {
   ): void => {
     issues.push({ severity: 'error', code, file: spec, path: ['faults', ...path], message, notes });
   };
-  const near = (word: string, all: Iterable<string>): string[] => {
-    const found = nearest(word, all);
-    return found.length > 0 ? [`did you mean ${found.map((n) => `'${n}'`).join(' or ')}?`] : [];
-  };
   ptxasFaults(spec).forEach((f, at) => {
     if (names.has(f.name)) say([at, 'name'], 'fault-twice', `there is a fault '${f.name}' above`);
     names.add(f.name);
     f.rules.forEach((id, n) => {
       const owner = owners.get(id);
       if (!ids.includes(id))
-        say([at, 'rules', n], 'fault-rule', `group '${FAULT_RULES}' has no rule '${id}'`, near(id, ids));
+        say(
+          [at, 'rules', n],
+          'fault-rule',
+          `group '${FAULT_RULES}' has no rule '${id}'`,
+          didYouMean(id, ids),
+        );
       else if (owner !== undefined)
         say([at, 'rules', n], 'fault-rule', `rule '${id}' is of fault '${owner}' already`);
       owners.set(id, owner ?? f.name);
@@ -63,13 +66,8 @@ export function ptxasFaultIssues(spec: SpecFile, specs: Specs): SpecIssue[] {
     if (f.targets !== 'all')
       f.targets.forEach((t, n) => {
         if (!targets.includes(t))
-          say([at, 'targets', n], 'fault-target', `there is no back end for '${t}'`, near(t, targets));
+          say([at, 'targets', n], 'fault-target', `there is no back end for '${t}'`, didYouMean(t, targets));
       });
-    try {
-      new RegExp(f.machine, 'm');
-    } catch (e) {
-      say([at, 'machine'], 'fault-machine', (e as Error).message);
-    }
   });
   const idle = ids.filter((id) => !owners.has(id));
   if (idle.length > 0)

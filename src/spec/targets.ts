@@ -1,4 +1,4 @@
-import { nearest } from '../ir/diagnostic.ts';
+import { meantNote, nearest } from '../ir/diagnostic.ts';
 import type { Specs } from './specs.ts';
 
 const numberOf = (sm: string): number => Number(sm.slice(3));
@@ -13,8 +13,7 @@ export const targetsOf = (...specs: readonly Specs[]): string[] =>
 export function targetHint(name: string, targets: readonly string[]): string {
   const number = /^(?:sm|compute)?_?(\d+)[af]?$/i.exec(name)?.[1];
   const meant = targets.filter((sm) => sm === `sm_${number}`);
-  const near = meant.length > 0 ? meant : nearest(name, targets);
-  return near.length > 0
-    ? `did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`
-    : `targets are ${targets.join(', ')}`;
+  return (
+    meantNote(meant.length > 0 ? meant : nearest(name, targets))[0] ?? `targets are ${targets.join(', ')}`
+  );
 }

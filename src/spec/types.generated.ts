@@ -1676,10 +1676,6 @@ rules: string[]
  */
 input: string
 /**
- * Expression for what stands in the code of the input where it is wrong (sm_90 or the first target, -O3).
- */
-machine: string
-/**
  * Public report, or who saw it.
  */
 source: string

@@ -1,14 +1,7 @@
-// `node dist/tools/machine-launches.js [sm] [--write]`: every launch of the test kernels, run from what ptxas makes at -O0 to -O3, and from
-// what it makes at -O3 of our output: whether each gives what it expects, and the machine instructions that its warps execute. With --write
-// the table goes into src/lift/LAUNCHES.md behind its mark.
-
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { ptxasCommand, ptxasPresent, refusal } from '../cli/ptxas-run.ts';
+import { cubinOf, ptxasPresent } from '../cli/ptxas-run.ts';
 import type { Elf } from '../cubin/elf.ts';
-import { readCubin } from '../cubin/read.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { loadModules, lowerModule } from '../lab/kernels.ts';
 import { type Lifted, liftKernel } from '../lift/lift.ts';
@@ -59,19 +52,10 @@ export function launchTable(rows: readonly LaunchRow[]): string {
   ].join('\n');
 }
 
-function cubinOf(text: string, sm: string, level: number): Elf {
-  const dir = mkdtempSync(join(tmpdir(), 'orrery-launches-'));
-  try {
-    const [input, output] = [join(dir, 'in.ptx'), join(dir, 'out.cubin')];
-    writeFileSync(input, text);
-    const r = spawnSync(ptxasCommand(), [`-arch=${sm}`, `-O${level}`, input, '-o', output], {
-      encoding: 'utf8',
-    });
-    if (r.status !== 0) throw new Error(refusal(`${r.stdout}${r.stderr}`));
-    return readCubin(new Uint8Array(readFileSync(output)));
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+function madeOf(text: string, sm: string, level: number): Elf {
+  const made = cubinOf(text, [`-arch=${sm}`, `-O${level}`]);
+  if (typeof made === 'string') throw new Error(made);
+  return made;
 }
 
 /** Machine instructions that warps executed, by how often each block ran. */
@@ -97,7 +81,7 @@ async function measured(sm: string): Promise<{ rows: LaunchRow[]; wrong: string[
         .filter((f) => /^launch.*\.yaml$/.test(f))
         .map((f) => loadLaunch(join(folder, f))),
     );
-    const codes = COLUMNS.map((c) => cubinOf(c.ours ? ours : m.text, sm, c.level));
+    const codes = COLUMNS.map((c) => madeOf(c.ours ? ours : m.text, sm, c.level));
     for (const kernel of new Set(launches.map((l) => l.kernel))) {
       const own = launches.filter((l) => l.kernel === kernel);
       const executed: (number | null)[] = [];

@@ -10,47 +10,38 @@ export interface Shape {
   readonly w?: 32 | 64;
   /** Lines of the body behind the one that is warned of; 0 where absent. */
   readonly line?: number;
-  /** What stands in the machine code where it is wrong. */
-  readonly machine: string;
 }
 
 const MIN_MAX = 'negation-lost-in-min-max';
-/** Three registers as they were loaded: the negation is gone. */
-const THREE = 'VIMNMX3(\\.RELU|\\.S16x2)? R\\d+, R(8|10|0), R8, R(9|10|0), !?PT';
 const ROTATION = 'difference-made-rotation';
-const ROTATES = 'SHF\\.L\\.W|LOP3.*\\n.*LOP3.*\\n.*LOP3';
 const PERMUTATION = 'permutation-loses-first-source';
 const SHIFT = 'negative-shift-taken-for-positive';
 const PRODUCT = 'product-bit-wraps';
 const MINIMUM = 'signed-minimum-taken-for-zero';
 
-const minMax = (name: string, ...body: string[]): Shape => ({ fault: MIN_MAX, name, body, machine: THREE });
+const minMax = (name: string, ...body: string[]): Shape => ({ fault: MIN_MAX, name, body });
 const rotation = (name: string, ...body: string[]): Shape => ({
   fault: ROTATION,
   name,
   body,
   w: 64,
-  machine: ROTATES,
 });
 const permutation = (name: string, ...body: string[]): Shape => ({
   fault: PERMUTATION,
   name,
   body,
-  machine: 'PRMT R\\d+, RZ, 0x',
 });
-const shift = (name: string, machine: string, ...body: string[]): Shape => ({
+const shift = (name: string, ...body: string[]): Shape => ({
   fault: SHIFT,
   name,
   body,
   line: 1,
-  machine,
 });
-const product = (name: string, machine: string, ...body: string[]): Shape => ({
+const product = (name: string, ...body: string[]): Shape => ({
   fault: PRODUCT,
   name,
   body,
   line: 1,
-  machine,
 });
 
 const neg = 'neg.s32 %t1, %a;';
@@ -74,8 +65,6 @@ export const SHAPES: readonly Shape[] = [
   ),
   {
     ...minMax('both negated', neg, 'neg.s32 %t3, %c;', 'max.s32 %t2, %t3, %t1;', 'max.s32 %d, %t2, %b;'),
-    // One negation is left, of the first.
-    machine: 'VIMNMX3 R\\d+, R\\d+, R(8|10), R9',
   },
   {
     ...minMax(
@@ -85,7 +74,6 @@ export const SHAPES: readonly Shape[] = [
       'max.s32 %t2, %t3, %t1;',
       'max.s32.relu %d, %t2, %b;',
     ),
-    machine: 'VIMNMX3\\.RELU R\\d+, R\\d+, R(8|10), R9',
   },
   {
     ...minMax(
@@ -95,7 +83,6 @@ export const SHAPES: readonly Shape[] = [
       'max.s32 %t2, %t3, %t1;',
       'max.s32 %d, %t2, %b;',
     ),
-    machine: 'VIMNMX3 R\\d+, R\\d+, R(8|10), R9',
   },
   {
     ...minMax(
@@ -106,7 +93,6 @@ export const SHAPES: readonly Shape[] = [
       'cvt.s32.s16 %d, %h6;',
     ),
     line: 1,
-    machine: 'VIMNMX3\\.S16x2 R\\d+, R0, R8, R10, !PT',
   },
   rotation('difference', 'shl.b64 %l1, %a, 8; shr.u64 %l2, %a, 56;', 'sub.s64 %d, %l1, %l2;'),
   rotation('by 40', 'shl.b64 %l1, %a, 40; shr.u64 %l2, %a, 24;', 'sub.s64 %d, %l1, %l2;'),
@@ -135,27 +121,9 @@ export const SHAPES: readonly Shape[] = [
   permutation('first and last', 'prmt.b32 %t1, %a, %b, 0x4a98;', 'and.b32 %d, %t1, 0xff0000ff;'),
   permutation('converted', 'prmt.b32 %t1, %a, %b, 0xba98;', 'cvt.u32.u8 %d, %t1;'),
   permutation('half', 'prmt.b32 %t1, %a, %b, 0x88b9;', 'cvt.s32.u16 %d, %t1;'),
-  shift(
-    'shifted down',
-    'STG.*, RZ',
-    'or.b32 %t1, %a, 0x80000000;',
-    'shr.s32 %t2, %t1, 3;',
-    'shr.u32 %d, %t2, 29;',
-  ),
-  shift(
-    'one more bit',
-    'STG.*, RZ',
-    'or.b32 %t1, %a, 0xc0000000;',
-    'shr.s32 %t2, %t1, 2;',
-    'shr.u32 %d, %t2, 31;',
-  ),
-  shift(
-    'masked',
-    'STG.*, RZ',
-    'or.b32 %t1, %a, 0xbfffffff;',
-    'shr.s32 %t2, %t1, 3;',
-    'and.b32 %d, %t2, 0x80000000;',
-  ),
+  shift('shifted down', 'or.b32 %t1, %a, 0x80000000;', 'shr.s32 %t2, %t1, 3;', 'shr.u32 %d, %t2, 29;'),
+  shift('one more bit', 'or.b32 %t1, %a, 0xc0000000;', 'shr.s32 %t2, %t1, 2;', 'shr.u32 %d, %t2, 31;'),
+  shift('masked', 'or.b32 %t1, %a, 0xbfffffff;', 'shr.s32 %t2, %t1, 3;', 'and.b32 %d, %t2, 0x80000000;'),
   {
     ...shift('compared', 'HFMA2.*1\\.19', 'or.b32 %t1, %a, 0x88888888;', 'shr.s32 %t2, %t1, 1;'),
     body: [
@@ -166,28 +134,24 @@ export const SHAPES: readonly Shape[] = [
   },
   product(
     'square',
-    'STG.*, R\\d',
     'or.b32 %t1, %a, 1; shl.b32 %t2, %t1, 17;',
     'mul.lo.u32 %t3, %t2, %t2;',
     'and.b32 %d, %t3, 4;',
   ),
   product(
     'just beyond',
-    'STG.*, R\\d',
     'or.b32 %t1, %a, 7; shl.b32 %t2, %t1, 16;',
     'mul.lo.u32 %t3, %t2, %t2;',
     'and.b32 %d, %t3, 1;',
   ),
   product(
     'of a sum',
-    'STG.*, R\\d',
     'shl.b32 %t1, %a, 18; xor.b32 %t2, %t1, 0x20000;',
     'mul.lo.u32 %t3, %t2, %t2;',
     'and.b32 %d, %t3, 4;',
   ),
   product(
     'of two',
-    'STG.*, R\\d',
     'or.b32 %t1, %a, 1; shl.b32 %t2, %t1, 10; or.b32 %t4, %b, 1; shl.b32 %t5, %t4, 23;',
     'mul.lo.u32 %t3, %t2, %t5;',
     'and.b32 %d, %t3, 2;',
@@ -196,13 +160,11 @@ export const SHAPES: readonly Shape[] = [
     fault: MINIMUM,
     name: 'plain',
     body: ['max.u32 %t1, %a, 0;', 'min.s32 %d, %t1, 0;'],
-    machine: 'STG.*, RZ',
   },
   {
     fault: MINIMUM,
     name: 'the other way',
     body: ['max.u32 %t1, 0, %a;', 'min.s32 %d, 0, %t1;'],
-    machine: 'STG.*, RZ',
   },
 ];
 
@@ -214,7 +176,6 @@ export const NEAR_MISSES: readonly Shape[] = [
   minMax('difference', 'sub.s32 %t1, %e, %a;', 'max.s32 %t2, %c, %t1;', 'max.s32 %d, %t2, %b;'),
   {
     ...minMax('complement', 'not.b32 %t1, %a;', 'max.s32 %t2, %c, %t1;', 'max.s32 %d, %t2, %b;'),
-    machine: '(?<![^])(?![^]*LOP3)[^]*VIMNMX3',
   },
   minMax('absolute value', 'abs.s32 %t1, %a;', 'max.s32 %t2, %c, %t1;', 'max.s32 %d, %t2, %b;'),
   minMax('with a constant', neg, 'max.s32 %t2, %c, %t1;', 'max.s32 %d, %t2, 5;'),
@@ -243,38 +204,23 @@ export const NEAR_MISSES: readonly Shape[] = [
   permutation('whole', 'prmt.b32 %t1, %a, %b, 0xba98;', 'add.s32 %d, %t1, 0xff;'),
   permutation('of a constant', 'prmt.b32 %t1, %a, 0, 0xba98;', 'and.b32 %d, %t1, 0xff;'),
   permutation('signed half', 'prmt.b32 %t1, %a, %b, 0x1198;', 'cvt.s32.s16 %d, %t1;'),
-  shift('by 4', 'STG.*, RZ', 'or.b32 %t1, %a, 0x80000000;', 'shr.s32 %t2, %t1, 4;', 'shr.u32 %d, %t2, 31;'),
-  shift(
-    'known at its place',
-    'STG.*, RZ',
-    'or.b32 %t1, %a, 0x90000000;',
-    'shr.s32 %t2, %t1, 1;',
-    'shr.u32 %d, %t2, 31;',
-  ),
-  shift(
-    'unknown sign',
-    'STG.*, RZ',
-    'or.b32 %t1, %a, 0x10000000;',
-    'shr.s32 %t2, %t1, 1;',
-    'shr.u32 %d, %t2, 31;',
-  ),
+  shift('by 4', 'or.b32 %t1, %a, 0x80000000;', 'shr.s32 %t2, %t1, 4;', 'shr.u32 %d, %t2, 31;'),
+  shift('known at its place', 'or.b32 %t1, %a, 0x90000000;', 'shr.s32 %t2, %t1, 1;', 'shr.u32 %d, %t2, 31;'),
+  shift('unknown sign', 'or.b32 %t1, %a, 0x10000000;', 'shr.s32 %t2, %t1, 1;', 'shr.u32 %d, %t2, 31;'),
   product(
     'even',
-    '(?<![^])(?![^]*LOP3)[^]*STG.*, R\\d',
     'or.b32 %t1, %a, 2; shl.b32 %t2, %t1, 17;',
     'mul.lo.u32 %t3, %t2, %t2;',
     'and.b32 %d, %t3, 4;',
   ),
   product(
     'within the word',
-    'STG.*, RZ',
     'or.b32 %t1, %a, 1; shl.b32 %t2, %t1, 15;',
     'mul.lo.u32 %t3, %t2, %t2;',
     'and.b32 %d, %t3, 0x40000000;',
   ),
   product(
     'the sign alone',
-    'STG.*, R\\d',
     'or.b32 %t1, %a, 1; shl.b32 %t2, %t1, 31;',
     'mul.lo.u32 %t3, %t2, %t2;',
     'and.b32 %d, %t3, 0x40000000;',
@@ -283,12 +229,10 @@ export const NEAR_MISSES: readonly Shape[] = [
     fault: MINIMUM,
     name: 'with 5',
     body: ['max.u32 %t1, %a, 0;', 'min.s32 %d, %t1, 5;'],
-    machine: 'STG.*, RZ',
   },
   {
     fault: MINIMUM,
     name: 'unsigned',
     body: ['max.s32 %t1, %a, 0;', 'min.s32 %d, %t1, %b;'],
-    machine: 'STG.*, RZ',
   },
 ];

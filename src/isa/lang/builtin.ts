@@ -1,6 +1,7 @@
+import { didYouMean } from '../../ir/diagnostic.ts';
 import { FORMATS, type FormatName, PACKED, ROUNDINGS, type Rounding } from '../formats.ts';
 import { type Expr, MeaningError } from './parse.ts';
-import { type FloatType, near, type Scope, type Value } from './values.ts';
+import type { FloatType, Scope, Value } from './values.ts';
 
 /** A function of the meaning language. */
 export interface Builtin {
@@ -37,7 +38,7 @@ export function word(s: Scope, e: Expr, allowed: readonly string[]): string {
     throw new MeaningError(
       e.at,
       `expected one of ${allowed.join(', ')}`,
-      v.k === 'name' ? near(v.name, allowed) : [],
+      v.k === 'name' ? didYouMean(v.name, allowed) : [],
     );
   return v.name;
 }
@@ -65,7 +66,7 @@ export function floatType(s: Scope, e: Expr): FloatType {
   throw new MeaningError(
     e.at,
     `'${t}' is not a float type`,
-    near(t, [...Object.keys(FORMATS), ...Object.keys(PACKED)]),
+    didYouMean(t, [...Object.keys(FORMATS), ...Object.keys(PACKED)]),
   );
 }
 

@@ -1,3 +1,4 @@
+import { didYouMean } from '../../ir/diagnostic.ts';
 import { Mod, type ModGroup, type ModValue, type Opcode, type Slot, slotWidth } from '../../ir/opcode.ts';
 import { Kind } from '../../ir/operand.ts';
 import { FORMATS, PACKED } from '../formats.ts';
@@ -5,7 +6,7 @@ import { BUILTINS } from './builtins.ts';
 import { evalNode } from './evaluate.ts';
 import { type Graph, GraphBuilder } from './graph.ts';
 import { type Assign, type Expr, MeaningError } from './parse.ts';
-import { bitsOf, near, type Scope, type Value } from './values.ts';
+import { bitsOf, type Scope, type Value } from './values.ts';
 
 /** The modifiers and constants for which a meaning is specialised. */
 export interface Specialisation {
@@ -82,7 +83,7 @@ class Elaborator implements Scope {
       case 'call': {
         const f = BUILTINS.get(e.fn);
         if (f === undefined)
-          throw new MeaningError(e.at, `unknown function '${e.fn}'`, near(e.fn, BUILTINS.keys()));
+          throw new MeaningError(e.at, `unknown function '${e.fn}'`, didYouMean(e.fn, BUILTINS.keys()));
         if (e.args.length < f.least || e.args.length > f.names.length)
           throw new MeaningError(e.at, `${e.fn}(${f.names.join(', ')}) got ${e.args.length} arguments`);
         return f.make(this, e.args, want, e.at);
@@ -103,7 +104,7 @@ class Elaborator implements Scope {
     }
     if (name === 'true' || name === 'false') return { k: 'bool', value: name === 'true' };
     if (isBareName(op, name)) return { k: 'name', name, type: null, group: null };
-    throw new MeaningError(at, `unknown name '${name}'`, near(name, this.names()));
+    throw new MeaningError(at, `unknown name '${name}'`, didYouMean(name, this.names()));
   }
 
   private names(): string[] {

@@ -1,4 +1,3 @@
-import { nearest } from '../../ir/diagnostic.ts';
 import type { ModGroup } from '../../ir/opcode.ts';
 import type { FormatName } from '../formats.ts';
 import type { GraphBuilder } from './graph.ts';
@@ -45,9 +44,3 @@ export interface Scope {
 }
 
 export const bitsOf = (id: number, float: FloatType | null = null): Value => ({ k: 'bits', id, float });
-
-/** Notes that suggest names close to a misspelt word. */
-export function near(word: string, all: Iterable<string>): string[] {
-  const n = nearest(word, all);
-  return n.length > 0 ? [`did you mean ${n.map((x) => `'${x}'`).join(' or ')}?`] : [];
-}

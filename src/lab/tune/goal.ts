@@ -1,4 +1,4 @@
-import { DiagnosticError, fileFault } from '../../ir/diagnostic.ts';
+import { DiagnosticError, fileFault, meantNote } from '../../ir/diagnostic.ts';
 import { type Metric, metricOf, metricsLike, type Values } from '../metrics.ts';
 import { number } from '../render/table.ts';
 import { geometricMean } from '../statistics.ts';
@@ -63,12 +63,7 @@ export function goalMetric(name: string, known: Known): Metric {
   }
   const metric = metricOf(name);
   if (metric === undefined) {
-    const near = [...metricsLike(name)];
-    return wrong(
-      `there is no metric '${name}'`,
-      ...(near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : []),
-      FORMS,
-    );
+    return wrong(`there is no metric '${name}'`, ...meantNote([...metricsLike(name)]), FORMS);
   }
   if (metric.noisy || metric.of === 'module') wrong(`'${name}' is no exact metric of a kernel`, FORMS);
   if (!canMeasure(metric, known))

@@ -23,9 +23,11 @@ export interface Arms {
   readonly given: readonly number[];
   /** The more telling first. */
   readonly arms: readonly Arm[];
+  /** Sides of conditions that are left out because there are too many. */
+  readonly cut: number;
 }
 
-/** More arms than this of one goal are left out. */
+/** Arms of one goal at most. */
 const MOST_ARMS = 600;
 
 /** Operations whose result depends on how a number rounds. */
@@ -80,6 +82,7 @@ class ArmFinder {
       nodes: p.nodes,
       inputs: p.inputs,
       given: p.given.slice(0, given.length),
+      cut: all.slice(MOST_ARMS).filter((a) => a.side).length,
       arms: kept.map((a, i) => ({ ...a, node: p.given[given.length + i] })),
     };
   }

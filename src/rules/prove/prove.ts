@@ -11,7 +11,7 @@ import { integerQuestion } from './integers.ts';
 import { lawful } from './laws.ts';
 import { opaque } from './opaque.ts';
 import { type Bound, boundText, possible, type Question, questionOf } from './question.ts';
-import { constantsGoal, differsAt, differsAtArms, operandChoices, rareConstants } from './rare.ts';
+import { type Asks, constantsGoal, differsAt, differsAtArms, operandChoices, rareConstants } from './rare.ts';
 import { same, simplified } from './simplify.ts';
 import { oneBit } from './slices.ts';
 import { smaller } from './smaller.ts';
@@ -180,6 +180,9 @@ class Prover {
     return a;
   }
 
+  /** Asks for constants at which a rule is tried: that costs what the search allows, and nothing of the purses. */
+  private readonly asks: Asks = async (q, limit) => this.seen(await ask(this.solver, q, limit));
+
   async instance(instance: Instance, known: Map<string, Found>): Promise<Found> {
     let goal: Goal;
     try {
@@ -190,7 +193,7 @@ class Prover {
         constantsGoal(this.rule, instance),
         this.rule,
         instance,
-        this.solver,
+        this.asks,
       );
       const by = differsAt(this.rule, instance, choices);
       return by === null
@@ -330,7 +333,7 @@ class Prover {
     instance: Instance,
     tried: readonly ReadonlyMap<number, bigint>[],
   ): Promise<AtRare | (Found & { readonly k: 'wrong' })> {
-    const { choices, open } = await rareConstants(goal, this.rule, instance, this.solver);
+    const { choices, open } = await rareConstants(goal, this.rule, instance, this.asks);
     const by = differsAt(this.rule, instance, choices);
     if (by !== null) return { k: 'wrong', by };
     const wrongBy = async (fixed: ReadonlyMap<number, bigint>): Promise<boolean | Found> => {

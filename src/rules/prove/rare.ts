@@ -8,12 +8,15 @@ import { type Arms, armsOf } from './arms.ts';
 import { Draw } from './draw.ts';
 import { type Goal, goalOf, prune } from './goal.ts';
 import { inverted } from './invert.ts';
-import { possible } from './question.ts';
-import { ask, type Solver } from './solver.ts';
+import { possible, type Question } from './question.ts';
+import type { Answer } from './solver.ts';
 import { specialsByVariable } from './specials.ts';
 
 /** Constants of a pattern, by variable. */
 export type Choice = ReadonlyMap<number, bigint>;
+
+/** Asks a solver one question with a limit of steps. */
+export type Asks = (q: Question, limit: number) => Promise<Answer>;
 
 /** What was found for the arms of one instance. */
 export interface Rare {
@@ -94,13 +97,13 @@ class Search {
   }
 
   /** By the solver: the arms left, then pairs of sides. @returns how many sides it leaves open */
-  async solve(solver: Solver): Promise<number> {
+  async solve(asks: Asks): Promise<number> {
     const { nodes, inputs, given, arms } = this.arms;
     let left = ARMS_LIMIT;
     const asked = async (limit: number, ...which: readonly number[]): Promise<'found' | 'none' | 'open'> => {
       if (left <= 0) return 'open';
       const part = prune(nodes, inputs, [...given, ...which.map((i) => arms[i].node)], []);
-      const a = await ask(solver, possible(part, null), Math.min(limit, left));
+      const a = await asks(possible(part, null), Math.min(limit, left));
       left -= Math.max(a.spent, 1);
       if (a.k !== 'sat') return a.k === 'unsat' ? 'none' : 'open';
       const base = this.base(0);
@@ -143,18 +146,17 @@ class Search {
   }
 }
 
-/** Constants for every arm of a goal. */
-export async function rareConstants(
-  goal: Goal,
-  rule: Rule,
-  instance: Instance,
-  solver: Solver,
-): Promise<Rare> {
+/**
+ * Constants for the arms of a goal, as far as the bounds above let it go.
+ *
+ * @param asks asks a solver, with at most so many steps
+ */
+export async function rareConstants(goal: Goal, rule: Rule, instance: Instance, asks: Asks): Promise<Rare> {
   const arms = armsOf(goal);
   if (arms === null) return { choices: [], open: 0 };
   const search = new Search(arms, rule, instance);
   search.invert(false);
-  const open = await search.solve(solver);
+  const open = arms.cut + (await search.solve(asks));
   return { choices: search.choices(), open };
 }
 

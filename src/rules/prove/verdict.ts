@@ -1,6 +1,6 @@
 /**
- * What a prover has looked at where it found no full proof; raised when it looks at more. 2: constants on every arm of conditions and
- * computed constants.
+ * What a prover has looked at where it found no full proof; raised when it looks at more. 2: constants on the arms of conditions and of
+ * computed constants, as many as `arms.ts` and `rare.ts` allow; sides of conditions beyond that count as open.
  */
 export const THOROUGHNESS = 2;
 
