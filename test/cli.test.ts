@@ -47,7 +47,7 @@ describe('commands', () => {
       '--check-each',
       '--check',
       join(kernels, 'interpreter', 'launch.yaml'),
-      '--verify',
+      '--verify-each',
       '-o',
       o,
     );

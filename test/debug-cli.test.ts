@@ -264,7 +264,7 @@ describe('orrery reduce', () => {
     const program = valid('reduce', orrery([...base, '--no-plan', '--tests', '20']).out);
     expect(program).toMatchObject({ stopped: 'tests', tests: 20, order: null, phases: null });
     expect(program.command).toBe(
-      'orrery opt small.ptx --rules wrong.yaml --force-rules --verify --check auto --emit none',
+      'orrery opt small.ptx --rules wrong.yaml --force-rules --verify-each --check auto --emit none',
     );
     expect(orrery(program.command.split(' ').slice(1)).code).toBe(1);
   });
@@ -373,7 +373,11 @@ describe('orrery repro', () => {
     const invalid = breaking('hoist-invariants', 'return { ...fn, blocks: fn.blocks.slice(0, -1) };');
     const env = { ORRERY_REPRO: join(dir, 'repros') };
     const text = readFileSync(blocks, 'utf8');
-    const piped = orrery(['opt', '-', '--verify', '--emit', 'none'], { preload: invalid, env, input: text });
+    const piped = orrery(['opt', '-', '--verify-each', '--emit', 'none'], {
+      preload: invalid,
+      env,
+      input: text,
+    });
     expect([piped.code, piped.err]).toEqual([1, expect.stringContaining('orrery repro')]);
     const [first] = readdirSync(env.ORRERY_REPRO);
     const file = join(env.ORRERY_REPRO, first);

@@ -126,7 +126,7 @@ describe.skipIf(windows)('the server', () => {
   writeFileSync(join(dir, 'refuses'), '#!/bin/sh\necho no; echo never >&2; exit 7\n', { mode: 0o755 });
   const commands: readonly (readonly [readonly string[], How])[] = [
     [['opt', kernel, '--emit', 'ptx'], {}],
-    [['opt', kernel, '--emit', 'ptx', '--order', 'mine.yaml', '--verify', '--remarks'], {}],
+    [['opt', kernel, '--emit', 'ptx', '--order', 'mine.yaml', '--verify-each', '--remarks'], {}],
     [['opt', kernel, '-q', '-o', '-'], {}],
     // What an earlier command was told is not kept.
     [['opt', kernel, '--emit', 'none', '--sm', 'sm_62'], {}],

@@ -17,6 +17,10 @@ const orreryIn = (cwd: string, ...args: string[]) =>
   });
 const verify = (...args: string[]) => orreryIn(ROOT, 'verify', ...args);
 const code = (name: string): string => `test/machine-code/${name}`;
+const like = <T extends { text: RegExp }>(row: T) => ({
+  ...row,
+  text: expect.stringMatching(row.text) as string,
+});
 const version = ptxasVersion();
 const hasPtxas = version?.startsWith('13.0.88') === true;
 
@@ -69,6 +73,65 @@ describe.concurrent('orrery verify', () => {
     expect([r.code, r.out]).toEqual([1, '']);
     expect(r.err).toMatch(said);
     expect(r.err).not.toMatch(/\n {4}at /);
+  });
+
+  /** An assembler that writes a cubin that is there, whatever it is given. */
+  const writerOf = (cubin: string): string => {
+    const fake = join(mkdtempSync(join(dir, 'fake-')), 'ptxas');
+    const copies = `for a; do [ "$last" = -o ] && cp ${join(ROOT, code(cubin))} "$a"; last="$a"; done`;
+    const version = `[ "$1" = --version ] && { echo 'Cuda compilation tools, release 13.0, V13.0.88'; exit 0; }`;
+    writeFileSync(fake, `#!/bin/sh\n${version}\n${copies}\n`, { mode: 0o755 });
+    return fake;
+  };
+  const wrongCode = 'max-of-absolute.sm_90.O3.cubin';
+  const rightCode = 'max-of-absolute.sm_90.O0.cubin';
+  const withFake = (cubin: string, ...args: string[]) =>
+    command(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args], {
+      cwd: ROOT,
+      env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: writerOf(cubin), ORRERY_SERVER: 'off' },
+    });
+
+  test('opt --check machine compares the input with what ptxas makes of the output', async () => {
+    const opt = (cubin: string) =>
+      withFake(cubin, 'opt', code('max-of-absolute.ptx'), '--check', 'machine', '--json', '--emit', 'none');
+    const checks = (out: string) =>
+      (JSON.parse(out) as { checks: { check: string; ok: boolean; text: string }[] }).checks;
+    const right = await opt(rightCode);
+    expect(right.code).toBe(0);
+    expect(checks(right.out)).toMatchObject(
+      [{ check: 'machine', ok: true, text: /1 of 1 kernels$/ }].map(like),
+    );
+    const wrong = await opt(wrongCode);
+    expect(wrong.code).toBe(1);
+    expect(checks(wrong.out)).toMatchObject(
+      [
+        { check: 'machine', ok: false, text: /ptxas makes other code than the PTX that it is given says/ },
+      ].map(like),
+    );
+  });
+
+  test('the drop-in removes machine code that does something else, and says so', async () => {
+    const made = join(dir, 'made.cubin');
+    const ptxas = (cubin: string, ...more: string[]) =>
+      withFake(
+        cubin,
+        'ptxas',
+        '--orrery-verify',
+        ...more,
+        '-arch=sm_90',
+        code('max-of-absolute.ptx'),
+        '-o',
+        made,
+      );
+    expect(await ptxas(rightCode)).toMatchObject({ code: 0, err: '' });
+    expect(existsSync(made)).toBe(true);
+    for (const more of [[], ['--orrery-strict']]) {
+      const wrong = await ptxas(wrongCode, ...more);
+      expect(wrong.code).toBe(1);
+      expect(wrong.err).toContain("the machine code of 'maxOfAbsolute' does something else");
+      expect(wrong.err).toContain('made.cubin is removed');
+      expect(existsSync(made)).toBe(false);
+    }
   });
 
   test('a launch that is written holds every number, and expects what stays as it is', async () => {

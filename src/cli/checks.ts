@@ -13,7 +13,7 @@ import { Progress } from './progress.ts';
 import { failWith, grouped, pc } from './ui.ts';
 
 /** What `--check` may be beside a launch file. */
-export const CHECK_WORDS = ['auto', 'thorough'] as const;
+export const CHECK_WORDS = ['auto', 'thorough', 'machine'] as const;
 
 /** Ends the command where `--check` names neither of these words nor a launch file. */
 export function checkWord(how: string): void {

@@ -67,10 +67,10 @@ withCache(
       'write there instead of standard output (-); for several files: the folder',
     )
     .option('-j, --jobs <n>', 'of several files, so many at the same time (default: 1)')
-    .option('--verify', 'check every changed snapshot with the verifier and a print-parse round trip')
+    .option('--verify-each', 'check every changed snapshot with the verifier and a print-parse round trip')
     .option(
-      '--check <auto|thorough|launch.yaml>',
-      'run before and after in the simulator and compare; with --emit ptx or --ptxas, after is the PTX that is written',
+      '--check <auto|thorough|machine|launch.yaml>',
+      'run before and after in the simulator and compare; with --emit ptx or --ptxas, after is the PTX that is written; machine: after is the code that ptxas makes of it',
       collect,
     )
     .option(

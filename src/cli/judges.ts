@@ -11,10 +11,13 @@ import { mostShared, paramBase } from '../read.ts';
 import { expectsAnything, judging, runLaunch } from '../sim/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
+import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import { withoutSsa } from '../ssa/program.ts';
 import { checkWord, isCheckWord } from './checks.ts';
+import { ptxasNeeded } from './compare-ptxas.ts';
 import { ptxTable } from './emit.ts';
-import { assemble, ptxasCommand, ptxasPresent } from './ptxas-run.ts';
+import { machineFindings } from './machine-findings.ts';
+import { assemble, cubinOf } from './ptxas-run.ts';
 import { failWith } from './ui.ts';
 
 /** Options that say who judges; at most one of them is given. */
@@ -59,6 +62,7 @@ export async function judgeOf(o: JudgeOptions): Promise<Judge> {
   if (o.launch !== undefined) return launchJudge(o.launch);
   if (o.command !== undefined) return commandJudge(o.command, secondsOf(o.timeout));
   if (o.ptxas === true) return ptxasJudge();
+  if (o.check === 'machine') return machineJudge();
   return openWorlds;
 }
 
@@ -131,20 +135,46 @@ async function commandJudge(command: string, seconds: number): Promise<Judge> {
   };
 }
 
+/** The target for which ptxas assembles. */
+const archOf = (subject: Subject): string => subject.module?.target[0] ?? subject.plan.sm;
+
+async function machineJudge(): Promise<Judge> {
+  ptxasNeeded();
+  const write = await writer();
+  return {
+    what: 'the machine code of ptxas beside the input',
+    comparesInput: true,
+    async judge(subject, after) {
+      const text = write(subject, after);
+      if (typeof text !== 'string') return text;
+      const level = Math.min(subject.plan.level, PTXAS_LEVEL);
+      const elf = cubinOf(text, [`-arch=${archOf(subject)}`, `-O${level}`]);
+      const found = await machineFindings(elf, 'ptxas', subject.program, subject.plan);
+      const wrong = found.find((f) => f.verdict === 'different');
+      if (wrong !== undefined)
+        return {
+          state: 'bad',
+          kind: 'the machine code does something else',
+          text: `${wrong.kernel}: ${wrong.why}`,
+        };
+      const left = found.find((f) => f.verdict === 'not compared');
+      return left === undefined ? GOOD : { state: 'unclear', kind: '', text: `${left.kernel}: ${left.why}` };
+    },
+  };
+}
+
 async function ptxasJudge(): Promise<Judge> {
-  if (!ptxasPresent())
-    failWith(
-      `'${ptxasCommand()}' cannot be run`,
-      'put the ptxas of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
-    );
+  ptxasNeeded();
   const write = await writer();
   return {
     what: 'ptxas',
     judge(subject, after) {
       const text = write(subject, after);
       if (typeof text !== 'string') return text;
-      const arch = subject.module?.target[0] ?? subject.plan.sm;
-      const { ok, said } = assemble(text, [`-arch=${arch}`, `-O${Math.min(subject.plan.level, 4)}`]);
+      const { ok, said } = assemble(text, [
+        `-arch=${archOf(subject)}`,
+        `-O${Math.min(subject.plan.level, 4)}`,
+      ]);
       if (ok) return GOOD;
       const line = said.split('\n').find((l) => /error|fatal|ended by/.test(l)) ?? said;
       // The place in a file that nobody sees says nothing.

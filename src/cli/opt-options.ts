@@ -7,7 +7,7 @@ import type { WatchOptions } from './watch.ts';
 export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
   readonly emit?: string;
   readonly output?: string;
-  readonly verify?: boolean;
+  readonly verifyEach?: boolean;
   readonly check?: readonly string[];
   readonly checkLimit?: readonly string[];
   readonly checkEach?: boolean;

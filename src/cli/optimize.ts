@@ -16,7 +16,8 @@ import type { Avoided } from '../known-faults.ts';
 import { wrapped } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
-import type { Check } from './checks.ts';
+import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
+import type { Check, Verdict } from './checks.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { PtxHow } from './emit.ts';
 import { keepInputs, STANDARD_INPUT, STANDARD_OUTPUT, writeWhole } from './files.ts';
@@ -168,7 +169,7 @@ export async function optimize(
     cache: history !== null ? undefined : disk?.shelf(input.key, plan.isa),
     inputKey: disk && input.key,
     recipes,
-    verify: o.verify,
+    verify: o.verifyEach,
     ...part,
     heap: memory || timesPhases(plan) ? () => getHeapStatistics().used_heap_size : undefined,
     memory,
@@ -190,7 +191,8 @@ export async function optimize(
   const result = limited?.program ?? journal.last;
   let faults: Avoided | null = null;
   const onFaults = (a: Avoided): void => void (faults = a);
-  const writes = emit === 'ptx' || o.ptxas === true;
+  const byMachine = o.check?.includes('machine') === true;
+  const writes = emit === 'ptx' || o.ptxas === true || byMachine;
   const ptx = writes
     ? await timed(spans, 'write PTX', () =>
         ptxText(result, input, plan, o, { keep: limited?.keep, file: o.output, onFaults }),
@@ -206,7 +208,9 @@ export async function optimize(
   for (const how of o.check ?? []) {
     const { checkResult, limitsOf } = await import('./checks.ts');
     const verdict = await timed(spans, `check ${how}`, () =>
-      checkResult(how, input.program, result, ptx, plan, limitsOf(o.checkLimit)),
+      how === 'machine'
+        ? machineVerdict(ptx, input, plan, o)
+        : checkResult(how, input.program, result, ptx, plan, limitsOf(o.checkLimit)),
     );
     checks.push({ check: how, ...verdict });
   }
@@ -303,7 +307,7 @@ async function limitedLoss(
     made,
     makeWith: async (recipe) => {
       const less = await fallbackPlan(o, recipe, text);
-      return runPipeline(input.program, less, { ...part, verify: o.verify, snapshots: 'ends' }).last;
+      return runPipeline(input.program, less, { ...part, verify: o.verifyEach, snapshots: 'ends' }).last;
     },
     fallbacks: FALLBACKS,
     write: (program, keep) => ptxText(program, input, plan, o, { keep, quiet: true }),
@@ -317,6 +321,15 @@ async function limitedLoss(
 /** The target for which ptxas assembles. */
 const archOf = (input: Input, plan: Plan, o: OptOptions): string =>
   o.sm ?? input.module?.target[0] ?? plan.sm;
+
+/** Compares the input with what ptxas makes of the output. */
+async function machineVerdict(ptx: string, input: Input, plan: Plan, o: OptOptions): Promise<Verdict> {
+  if (input.module === null)
+    failWith('--check machine needs PTX', 'the input is Ori text; write it with --emit ptx first');
+  (await import('./compare-ptxas.ts')).ptxasNeeded();
+  const { checkMachine } = await import('./machine-findings.ts');
+  return checkMachine(input.program, ptx, archOf(input, plan, o), Math.min(plan.level, PTXAS_LEVEL), plan);
+}
 
 /** What ptxas needs for each function before and after, for the target asked for or named by the file. */
 async function usesOf(

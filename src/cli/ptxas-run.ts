@@ -102,12 +102,16 @@ export function runPtxas(text: string, options: readonly string[], command = ptx
  */
 export function cubinOf(text: string, options: readonly string[], command = ptxasCommand()): Elf | string {
   const { cubin, why } = runPtxas(text, options, command);
-  if (cubin === null) return why!;
+  return cubin === null ? why! : takenApart(cubin, `what '${command}' made`);
+}
+
+/** A cubin taken apart; a text says why it cannot be. */
+export function takenApart(cubin: Uint8Array, what: string): Elf | string {
   try {
-    return readCubin(cubin);
+    return readCubin(new Uint8Array(cubin));
   } catch (e) {
     if (!(e instanceof BinaryError)) throw e;
-    return `what '${command}' made cannot be taken apart: ${e.message}`;
+    return `${what} cannot be taken apart: ${e.message}`;
   }
 }
 

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { targetName } from '../cubin/functions.ts';
 import { runPipeline } from '../engine/pipeline.ts';
+import { baseTarget } from '../ir/target.ts';
 import type { Avoided } from '../known-faults.ts';
 import { wrapped } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
@@ -11,7 +13,7 @@ import { ptxOf } from './emit.ts';
 import { planFor, programFor } from './input.ts';
 import { FALLBACKS, fallbackPlan, limitLoss, percentOf, retreatText } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
-import { assemble, ptxasCommand, ptxasPresent } from './ptxas-run.ts';
+import { assemble, ptxasCommand, ptxasPresent, takenApart } from './ptxas-run.ts';
 import { CliExit, err, failWith, out, USUAL_COLUMNS } from './ui.ts';
 
 /** Options of ours among those of ptxas. */
@@ -24,6 +26,7 @@ interface Ours {
   readonly maxLoss: number | null;
   readonly strict: boolean;
   readonly verbose: boolean;
+  readonly verify: boolean;
 }
 
 /** Our options that take a value, with what it is and what they do. */
@@ -41,6 +44,8 @@ const VALUE_OPTIONS: Readonly<Record<string, readonly [value: string, does: stri
 const FLAG_OPTIONS: Readonly<Record<string, string>> = {
   strict: 'a failure on our side is an error; by default the input is then used as it came, with a warning',
   verbose: 'say which plan was run, and of what',
+  verify:
+    'compare the machine code with the input as it came; code that does something else is removed, and the exit code is 1',
 };
 const VALUES = Object.keys(VALUE_OPTIONS);
 const FLAGS = Object.keys(FLAG_OPTIONS);
@@ -104,12 +109,24 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
       args[k] = at;
       changed++;
     }
-    if (changed === 0) return end(run(theirs, true));
+    const verified = async (r: { status: number }, last: boolean): Promise<boolean> =>
+      r.status !== 0 || !ours.verify || (await rightCode(theirs, files, last));
+    if (changed === 0) {
+      const r = run(theirs, true);
+      await verified(r, true);
+      return end(r);
+    }
     const r = run(args, ours.strict);
-    if (r.status === 0 || ours.strict) return end(r);
+    if (r.status === 0 && (await verified(r, ours.strict))) return end(r);
+    if (ours.strict) return end(r);
     const again = run(theirs, true);
     if (again.status === 0)
-      warn(`ptxas refuses the optimized input, the unmodified one was used:\n${r.said.trimEnd()}`);
+      warn(
+        r.status === 0
+          ? 'the machine code of the optimized input does something else, the unmodified one was used'
+          : `ptxas refuses the optimized input, the unmodified one was used:\n${r.said.trimEnd()}`,
+      );
+    await verified(again, true);
     end(again);
   } finally {
     rmSync(dir, { recursive: true, force: true });
@@ -117,6 +134,45 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
 }
 
 const warn = (message: string): void => err(`orrery: warning: ${message}`);
+
+/** What ptxas writes where nothing says another name (13.0.88, --help). */
+const USUAL_OUTPUT = 'elf.o';
+
+/**
+ * Whether the machine code does what the inputs say, as they came; what cannot be compared is warned about.
+ *
+ * @param last code that does something else is removed, and ends the command
+ */
+async function rightCode(
+  args: readonly string[],
+  files: readonly [number, string][],
+  last: boolean,
+): Promise<boolean> {
+  const output = optionValue(args, ['-o', '--output-file']) ?? USUAL_OUTPUT;
+  const { machineFindings } = await import('./machine-findings.ts');
+  const elf = existsSync(output)
+    ? takenApart(readFileSync(output), output)
+    : `there is no ${output}, so nothing is compared`;
+  for (const [, file] of files) {
+    const text = readFileSync(file, 'utf8');
+    const sm = typeof elf === 'string' ? undefined : baseTarget(targetName(elf));
+    const plan = await planFor({ sm }, targetOf(text));
+    const found = await machineFindings(elf, output, programFor(file, text, plan).program, plan);
+    const wrong = found.find((f) => f.verdict === 'different');
+    if (wrong !== undefined) {
+      if (!last) return false;
+      rmSync(output, { force: true });
+      failWith(
+        `${file}: the machine code of '${wrong.kernel}' does something else: ${wrong.why}`,
+        `${output} is removed`,
+        `\`orrery verify ${file} --ptxas\` says where, and what to do`,
+      );
+    }
+    for (const f of found.filter((x) => x.verdict === 'not compared'))
+      warn(`${file}: '${f.kernel}' is not compared: ${f.why}`);
+  }
+  return true;
+}
 
 /** Separates `--orrery-NAME[=VALUE]` from the options for ptxas. */
 function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[] } {
@@ -128,6 +184,7 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
     'max-loss': [],
     strict: [],
     verbose: [],
+    verify: [],
   };
   const theirs: string[] = [];
   for (let k = 0; k < argv.length; k++) {
@@ -155,6 +212,7 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
     maxLoss: loss === undefined ? null : percentOf(loss, '--orrery-max-loss'),
     strict: given.strict.length > 0,
     verbose: given.verbose.length > 0,
+    verify: given.verify.length > 0,
   };
   return { ours, theirs };
 }

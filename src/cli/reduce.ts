@@ -174,7 +174,7 @@ function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string
 function commandFor(output: string, options: PlanOptions, o: ReduceOptions, plan: Plan): string {
   const words = [shellWord(output), ...planWords(options, runsForeign(plan))];
   if (o.launch === undefined && o.command === undefined && o.ptxas !== true)
-    return `orrery opt ${words.join(' ')} --verify --check auto --emit none`;
+    return `orrery opt ${words.join(' ')} --verify-each --check auto --emit none`;
   return `orrery bisect ${[...words, ...judgeWords(o)].join(' ')}`;
 }
 

@@ -24,7 +24,8 @@ export interface VerifyOptions {
 }
 
 /** How hard kernels are compared. */
-export const effortOf = (o: VerifyOptions): 'medium' | 'high' => (o.thorough === true ? 'high' : 'medium');
+export const effortOf = (o: Pick<VerifyOptions, 'thorough'>): 'medium' | 'high' =>
+  o.thorough === true ? 'high' : 'medium';
 
 /** What was found of a kernel. */
 export interface Finding {
@@ -58,7 +59,7 @@ export function findingOf(
   kernel: Fn,
   program: Program,
   plan: Plan,
-  o: VerifyOptions,
+  o: Pick<VerifyOptions, 'thorough'>,
   tell: (world: string) => void,
 ): Finding {
   const base = paramBase(plan);

@@ -7,11 +7,11 @@ import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import { oneCubin } from './cubin-file.ts';
 import { keepInputs, readText, writeWhole } from './files.ts';
 import { planFor, programFor } from './input.ts';
-import { liftedOf, machineFor } from './lifted.ts';
-import { Progress } from './progress.ts';
+import { machineFor } from './lifted.ts';
+import { findingsOf, kernelsOf } from './machine-findings.ts';
 import { CliExit, failWith, out } from './ui.ts';
 import { levelsOf, madeBy } from './verify-code.ts';
-import { type Finding, findingOf, type VerifyOptions, whyNot } from './verify-finding.ts';
+import type { Finding, VerifyOptions } from './verify-finding.ts';
 import { reduceWrong } from './verify-reduce.ts';
 import { report, writeLaunch } from './verify-text.ts';
 
@@ -28,36 +28,13 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
   const plan = await planFor({ sm: baseTarget(target) }, target, specs);
   const { program } = programFor(file, text, plan);
   const machine = await machineFor(target);
-  const kernels = program.functions.filter(
-    (f) => f.kind === 'entry' && (o.kernel === undefined || f.name === o.kernel),
-  );
+  const kernels = kernelsOf(program).filter((f) => o.kernel === undefined || f.name === o.kernel);
   if (kernels.length === 0)
     failWith(
       o.kernel === undefined ? `${file} has no kernel` : `${file} has no kernel '${o.kernel}'`,
-      ...program.functions.filter((f) => f.kind === 'entry').map((f) => `it has ${f.name}`),
+      ...kernelsOf(program).map((f) => `it has ${f.name}`),
     );
-  const progress = new Progress();
-  const found: Finding[] = [];
-  for (const code of codes)
-    for (const kernel of kernels) {
-      progress.update(`${code.name}: ${kernel.name}`);
-      const lifted = whyNot(program, kernel) ?? liftedOf(code, machine, plan, program, kernel.name);
-      found.push(
-        typeof lifted === 'string'
-          ? {
-              code: code.name,
-              level: code.level,
-              kernel: kernel.name,
-              verdict: 'not compared',
-              notes: [],
-              why: lifted,
-            }
-          : findingOf(code, lifted, kernel, program, plan, o, (world) =>
-              progress.update(`${code.name}: ${kernel.name}: ${world}`),
-            ),
-      );
-    }
-  progress.done();
+  const found = findingsOf(codes, kernels, program, machine, plan, o);
   const sitesAt = new Map<number, readonly FaultSite[]>();
   const known = (f: Finding): readonly FaultSite[] => {
     const level = Number(f.level ?? PTXAS_LEVEL);

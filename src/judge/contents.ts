@@ -30,19 +30,24 @@ function extremeFloat(h: number, pool: Pool): number {
   return someFloat(mix(h, 3), false);
 }
 
+/** Whether memory holds floats in places where nobody asks for them. */
+export const isMixed = (world: World): boolean => world.profile !== 'ascending';
+
 /** What memory holds in a world before anybody has written to it. */
 export function contentsOf(world: World, used: UsedAs, pool: Pool): Contents {
   const { profile, seed, apart, alignment, scalars } = world;
   const plain = profile === 'plain';
   const extreme = profile === 'extreme';
-  const integer = (h: number): number => {
+  const integer = (h: number, index: number): number => {
     if (profile === 'near') return nearInteger(h);
+    if (profile === 'ascending') return index >> 1;
     // Now and then what an argument is.
     if (scalars !== null && h >>> 30 === 0) return low(scalars);
     return extreme ? extremeInteger(h, pool) : someInteger(h, plain);
   };
   return {
     seed,
+    mixed: isMixed(world),
     integer,
     float: extreme ? (h) => extremeFloat(h, pool) : (h) => someFloat(h, plain),
     pointers: used.words,

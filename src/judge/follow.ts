@@ -2,6 +2,7 @@ import { NO_REG, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { holdsFloats, pageOf } from '../sim/open-memory.ts';
 import { floatLoads, floatOffsets, pointerLoads, pointerOffsets, type UsedAs } from '../sim/used-as.ts';
+import { isMixed } from './contents.ts';
 import { type Run, type RunOptions, runIn, type Subject } from './run.ts';
 import type { World } from './world.ts';
 
@@ -58,7 +59,7 @@ export function runFollowing(
       const page = pageOf(address);
       if (world.profile === 'extreme' && ins.dst.some((r) => r !== NO_REG && regWidth(r) === 64))
         doubles.add(page);
-      else if (!holdsFloats(page, world.seed)) floats.add(page);
+      else if (!holdsFloats(page, { seed: world.seed, mixed: isMixed(world) })) floats.add(page);
     };
     const followed = uses.toWords.size + toFloats.size === 0 ? null : { note };
     const run = runIn(s, world, used, { ...opts, followed });

@@ -51,6 +51,7 @@ export class KernelJudge implements Original {
   private readonly uses: Uses;
   private readonly goOn: (world: string) => boolean;
   private readonly firsts = new Map<World, First | null>();
+  private readonly shorts = new Map<World, World>();
   private readonly blocks: readonly World[];
   private readonly threads: readonly World[];
   private readonly ofThreads: ThreadWorlds | null;
@@ -131,13 +132,29 @@ export class KernelJudge implements Original {
   }
 
   private *worlds(): Generator<World> {
-    yield* this.blocks;
+    let endless = false;
+    for (const world of this.blocks) {
+      const taken: World = endless ? this.shortOf(world) : world;
+      yield taken;
+      // What does not end in one usual world rarely does in another; what is left is for worlds where loops are short.
+      endless ||= taken.usual && this.firsts.get(taken)?.run.status === 'budget';
+    }
     for (const world of this.threads) {
       yield world;
       const first = this.firsts.get(world);
       if (world.scalars === THOUSAND && this.features.loops && first?.run.status === 'done')
         yield* this.long(first.run.executed);
     }
+  }
+
+  /** A world with a smaller budget. */
+  private shortOf(world: World): World {
+    let short = this.shorts.get(world);
+    if (short === undefined) {
+      short = { ...world, budget: Math.min(world.budget, this.look.effort.usual / SHORTER) };
+      this.shorts.set(world, short);
+    }
+    return short;
   }
 
   private long(thousand: number): readonly World[] {
@@ -204,6 +221,9 @@ export class KernelJudge implements Original {
     return this.seen;
   }
 }
+
+/** What part of the usual budget a block gets after one that did not end. */
+const SHORTER = 3;
 
 /** Widths in bits of the floats that functions compute with. */
 function floatsOf(functions: readonly Fn[]): Set<number> {

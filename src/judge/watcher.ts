@@ -314,8 +314,8 @@ export class Watcher implements Watch {
     const value = (n: number): number => {
       const h = mix(mix(word | 0, n), this.contents.seed ^ 0x0751);
       const floats =
-        this.contents.floats.has(pageOf(word * 4)) || holdsFloats(pageOf(word * 4), this.contents.seed);
-      return floats ? this.contents.float(h) : always ? (h >>> 5) % 3 : this.contents.integer(h);
+        this.contents.floats.has(pageOf(word * 4)) || holdsFloats(pageOf(word * 4), this.contents);
+      return floats ? this.contents.float(h) : always ? (h >>> 5) % 3 : this.contents.integer(h, word & 1023);
     };
     if (always && own === undefined) {
       const n = others.reads.get(word) ?? 0;

@@ -14,9 +14,10 @@ export interface Shape {
 /**
  * What values are like. `plain`: small integers, and floats whose products are exact, so that loops end as they do for simple data.
  * `rough`: larger ones, and floats in which every rounding shows. `near`: integers below six, so that many are equal or neighbours.
- * `extreme`: also limits, special numbers, the constants of the programs and their neighbours.
+ * `extreme`: also limits, special numbers, the constants of the programs and their neighbours. `ascending`: integers in memory ascend as
+ * offsets of rows do, every other one by 1, so that a loop from one offset to the next has no round or one.
  */
-export type Profile = 'plain' | 'rough' | 'near' | 'extreme';
+export type Profile = 'plain' | 'rough' | 'near' | 'extreme' | 'ascending';
 
 export type Turns = Pick<MachineOptions, 'slice' | 'pathSlice' | 'schedule' | 'apart'>;
 

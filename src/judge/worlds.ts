@@ -126,6 +126,14 @@ export function blockWorlds(look: Look): World[] {
     );
   out.push(
     worldOf({
+      name: 'a block of ascending values',
+      seed: 504,
+      profile: 'ascending',
+      scalars: 64n,
+      shape: shape(one, block),
+      budget: budget(block, blocks),
+    }),
+    worldOf({
       name: 'blocks along y and z',
       seed: 6,
       shape: shape(
@@ -173,6 +181,9 @@ export function blockWorlds(look: Look): World[] {
 /** Warp instructions that all worlds of one kind may take together, so that small kernels are looked at in more of them. */
 const SHARE = 24_000;
 const FEWEST = 8;
+
+/** Instructions of kernels that cost so little that arguments get twice as many of the limits and constants. */
+const SHORT = 64;
 
 /** A grid with more blocks than 16 bits hold. */
 const LARGE: Triple = [70_000, 5, 3];
@@ -282,7 +293,9 @@ export class ThreadWorlds {
   }
 
   private extreme(): World[] {
-    return Array.from({ length: this.share }, (_, k) =>
+    const { loops, instructions } = this.look.features;
+    const often = loops || instructions > SHORT ? 1 : 2;
+    return Array.from({ length: often * this.share }, (_, k) =>
       this.one({
         name: `extreme values ${k + 1}`,
         seed: 100 + 2 * k,

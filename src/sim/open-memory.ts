@@ -59,13 +59,16 @@ export const pageOf = (address: number): number => Math.floor(address / PAGE);
 const pageHash = (page: number, seed: number): number => mix(page | 0, seed ^ Math.floor(page / 4294967296));
 
 /** Whether an unwritten page of open memory holds floats, whatever a program uses them as. */
-export const holdsFloats = (page: number, seed: number): boolean => (pageHash(page, seed) & 1) === 1;
+export const holdsFloats = (page: number, { seed, mixed }: Pick<Contents, 'seed' | 'mixed'>): boolean =>
+  mixed && (pageHash(page, seed) & 1) === 1;
 
 /** What the words of memory that nobody has written are. */
 export interface Contents {
   readonly seed: number;
-  /** A word made from a hash. */
-  integer(hash: number): number;
+  /** Whether half of the pages hold floats, whatever a program uses them as. */
+  readonly mixed: boolean;
+  /** A word made from a hash; `index` is its place among the words of its page. */
+  integer(hash: number, index: number): number;
   /** The bits of a float made from a hash. */
   float(hash: number): number;
   /** Addresses of 8-byte words that hold pointers. */
@@ -99,6 +102,7 @@ export function someFloat(h: number, plain: boolean): number {
 /** Contents for a seed: plain ones if it is odd. */
 export const contentsFor = (seed: number): Contents => ({
   seed,
+  mixed: true,
   integer: (h) => someInteger(h, (seed & 1) === 1),
   float: (h) => someFloat(h, (seed & 1) === 1),
   pointers: new Set(),
@@ -197,13 +201,13 @@ export class OpenMemory implements Memory {
     // Where byte 0 of the page would be in the room.
     const zero = p.from - inPage;
     const k = pageHash(key, contents.seed);
-    const floats = contents.floats.has(key) || (k & 1) === 1;
+    const floats = contents.floats.has(key) || holdsFloats(key, contents);
     if (contents.doubles.has(key))
       for (let w = start; w < end; w += 8) view.setBigUint64(zero + w, contents.double(mix(w, k)), true);
     else
       for (let w = start; w < end; w += 4) {
         const h = mix(w, k);
-        view.setUint32(zero + w, floats ? contents.float(h) : contents.integer(h), true);
+        view.setUint32(zero + w, floats ? contents.float(h) : contents.integer(h, w >> 2), true);
       }
     const address = key * PAGE;
     if (contents.pointers.size > 0)

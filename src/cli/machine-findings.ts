@@ -1,0 +1,126 @@
+import { targetName } from '../cubin/functions.ts';
+import type { Fn, Program } from '../ir/program.ts';
+import type { Machine } from '../machine/forms.ts';
+import { readPtx } from '../read.ts';
+import { loadMachine } from '../spec/node-machine.ts';
+import type { Plan } from '../spec/plan.ts';
+import type { Verdict } from './checks.ts';
+import { liftedOf } from './lifted.ts';
+import { Progress } from './progress.ts';
+import { cubinOf } from './ptxas-run.ts';
+import { grouped, pc } from './ui.ts';
+import type { Code } from './verify-code.ts';
+import { type Finding, findingOf, type VerifyOptions, whyNot } from './verify-finding.ts';
+
+/** What comparing kernels with machine code finds, code by code. */
+export function findingsOf(
+  codes: readonly Code[],
+  kernels: readonly Fn[],
+  program: Program,
+  machine: Machine,
+  plan: Plan,
+  o: Pick<VerifyOptions, 'thorough'>,
+): Finding[] {
+  const progress = new Progress();
+  const found: Finding[] = [];
+  for (const code of codes)
+    for (const kernel of kernels) {
+      progress.update(`${code.name}: ${kernel.name}`);
+      const lifted = whyNot(program, kernel) ?? liftedOf(code, machine, plan, program, kernel.name);
+      found.push(
+        typeof lifted === 'string'
+          ? {
+              code: code.name,
+              level: code.level,
+              kernel: kernel.name,
+              verdict: 'not compared',
+              notes: [],
+              why: lifted,
+            }
+          : findingOf(code, lifted, kernel, program, plan, o, (world) =>
+              progress.update(`${code.name}: ${kernel.name}: ${world}`),
+            ),
+      );
+    }
+  progress.done();
+  return found;
+}
+
+/** Kernels of a program. */
+export const kernelsOf = (program: Program): Fn[] => program.functions.filter((f) => f.kind === 'entry');
+
+/**
+ * What comparing all kernels of a program with machine code finds.
+ *
+ * @param elf the machine code; a text says why there is none
+ */
+export async function machineFindings(
+  elf: Code['elf'] | string,
+  name: string,
+  program: Program,
+  plan: Plan,
+  thorough = false,
+): Promise<Finding[]> {
+  const kernels = kernelsOf(program);
+  const code = { name, level: null };
+  const notCompared = (why: string): Finding[] =>
+    kernels.map((k) => ({
+      code: name,
+      level: null,
+      kernel: k.name,
+      verdict: 'not compared',
+      notes: [],
+      why,
+    }));
+  if (typeof elf === 'string') return notCompared(elf);
+  const target = targetName(elf);
+  const machine = await loadMachine(target);
+  if (machine === null) return notCompared(`the machine code of ${target} is not known`);
+  return findingsOf([{ ...code, elf }], kernels, program, machine, plan, { thorough });
+}
+
+/**
+ * `--check machine`: compares the input with the machine code that ptxas makes of the PTX that is written for it.
+ *
+ * @param before the input
+ * @param ptx what is written
+ * @param arch target of ptxas
+ */
+export async function checkMachine(
+  before: Program,
+  ptx: string,
+  arch: string,
+  level: number,
+  plan: Plan,
+): Promise<Verdict> {
+  const elf = cubinOf(ptx, [`-arch=${arch}`, `-O${level}`]);
+  if (typeof elf === 'string') return { ok: false, text: `${pc.red('not checked')}: ${elf}` };
+  const name = `ptxas -O${level}`;
+  const found = await machineFindings(elf, name, before, plan);
+  const wrong = found.filter((f) => f.verdict === 'different');
+  if (wrong.length === 0) return rightText(found, name);
+  // Whose fault it is: that of ptxas, or ours.
+  const written = await machineFindings(elf, name, readPtx(ptx, plan, before.name).program, plan);
+  const byPtxas = (f: Finding): boolean =>
+    written.some((w) => w.kernel === f.kernel && w.verdict === 'different');
+  return {
+    ok: false,
+    text: [
+      `${pc.red('DIFFERENT')}: the machine code of ${name} does something else than the input`,
+      ...wrong.map(
+        (f) =>
+          `  ${f.kernel}: ${f.why} (${byPtxas(f) ? 'ptxas makes other code than the PTX that it is given says' : 'the PTX that is written differs'})`,
+      ),
+    ].join('\n'),
+  };
+}
+
+function rightText(found: readonly Finding[], name: string): Verdict {
+  const equal = found.filter((f) => f.verdict === 'equal').length;
+  const left = found.filter((f) => f.verdict === 'not compared');
+  const head =
+    equal === 0
+      ? `${pc.yellow('not checked')}: no kernel could be compared with the machine code of ${name}`
+      : `${pc.green('equal')}: the machine code of ${name} does what the input says, ${grouped(equal)} of ${found.length} kernels`;
+  return { ok: true, text: [head, ...left.map((f) => `  ${f.kernel}: not compared: ${f.why}`)].join('\n') };
+}
