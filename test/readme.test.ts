@@ -34,6 +34,7 @@ const READMES = [
   'src/lab/README.md',
   'src/lift/README.md',
   'src/ptx/emit/README.md',
+  'src/timing/README.md',
   'src/web/README.md',
   'test/bench/gpu/README.md',
   'test/foreign/README.md',

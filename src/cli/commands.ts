@@ -369,6 +369,10 @@ program
   .argument('<file>', 'what ptxas or nvcc wrote')
   .option('--lines', 'show the lines of the source and of the PTX that instructions come from')
   .option('--sections', 'show sections, attributes, parameters and constant banks instead of code')
+  .option(
+    '--hazards',
+    'what reads or writes a register too early, instead of code; exit code 1 if anything does',
+  )
   .option('--function <name>', 'only this function')
   .option('--sm <sm_NN>', 'only code for this target')
   .option('--vendor', "in the vendor's spelling: rounded constants, and operands left out that say nothing")

@@ -12,6 +12,7 @@ import { failWith, out } from './ui.ts';
 export interface DisasmOptions {
   readonly sections?: boolean;
   readonly lines?: boolean;
+  readonly hazards?: boolean;
   readonly vendor?: boolean;
   readonly function?: string;
   readonly sm?: string;
@@ -22,8 +23,15 @@ export interface DisasmOptions {
 export async function disasm(file: string, o: DisasmOptions): Promise<void> {
   if (o.sections === true && o.lines === true)
     failWith('--sections shows no code, so --lines has nothing to say', 'take one of the two');
+  const other = o.sections === true ? '--sections' : o.lines === true ? '--lines' : null;
+  if (o.hazards === true && other !== null)
+    failWith(`--hazards shows no code, so ${other} has nothing to say`, 'take one of the two');
   const all = parsed(file, '', () => membersOf(bytesOf(file)));
   const cubins = chosenOf(file, all, o.sm);
+  if (o.hazards === true) {
+    if (o.function !== undefined) mustName(file, o.function, cubins);
+    return (await import('./hazards.ts')).hazards(file, cubins, o);
+  }
   if (o.lines === true && !cubins.some((c) => parsed(file, c.member.where, () => hasLines(c.elf))))
     failWith(
       `${file} has no tables of lines`,

@@ -1,10 +1,15 @@
+import type { Elf } from '../cubin/elf.ts';
 import { targetName } from '../cubin/functions.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import type { Machine } from '../machine/forms.ts';
+import { type ListedFunction, listCode } from '../machine/listing.ts';
 import { readPtx } from '../read.ts';
 import { loadMachine } from '../spec/node-machine.ts';
 import type { Plan } from '../spec/plan.ts';
+import { hazardsOf } from '../timing/check.ts';
+import { accessesIn } from '../timing/code.ts';
 import type { Verdict } from './checks.ts';
+import { hazardText } from './hazards.ts';
 import { liftedOf } from './lifted.ts';
 import { Progress } from './progress.ts';
 import { cubinOf } from './ptxas-run.ts';
@@ -23,7 +28,8 @@ export function findingsOf(
 ): Finding[] {
   const progress = new Progress();
   const found: Finding[] = [];
-  for (const code of codes)
+  for (const code of codes) {
+    const listed = listCode(code.elf, machine);
     for (const kernel of kernels) {
       progress.update(`${code.name}: ${kernel.name}`);
       const lifted = whyNot(program, kernel) ?? liftedOf(code, machine, plan, program, kernel.name);
@@ -37,13 +43,29 @@ export function findingsOf(
               notes: [],
               why: lifted,
             }
-          : findingOf(code, lifted, kernel, program, plan, o, (world) =>
-              progress.update(`${code.name}: ${kernel.name}: ${world}`),
+          : inTime(
+              findingOf(code, lifted, kernel, program, plan, o, (world) =>
+                progress.update(`${code.name}: ${kernel.name}: ${world}`),
+              ),
+              listed.find((f) => f.fn.name === kernel.name)!,
+              code.elf,
+              machine,
+              plan,
             ),
       );
     }
+  }
   progress.done();
   return found;
+}
+
+/** A finding, which is a difference where the code computes the same but reads or writes registers too early. */
+function inTime(f: Finding, listed: ListedFunction, elf: Elf, machine: Machine, plan: Plan): Finding {
+  if (f.verdict !== 'equal') return f;
+  const [first] = hazardsOf(listed.fn, listed.code, accessesIn(listed, elf, machine, plan.isa), machine);
+  if (first === undefined) return f;
+  const [what, a, b] = hazardText(first, listed, machine).map((l) => l.trim());
+  return { ...f, verdict: 'different', why: `it computes the same, but ${what}: ${a}, ${b}` };
 }
 
 /** Kernels of a program. */

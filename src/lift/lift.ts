@@ -81,6 +81,31 @@ const FIRST_WITH_RESERVED = 90;
 /** Whether a row of a form has a meaning. */
 export const hasMeaning = (row: string): boolean => row in MEANINGS || row in CONTROL;
 
+const NOWHERE: Flow = { blockAt: () => 0, tableOf: () => ({ first: 0, index: 0 }) };
+
+/**
+ * What one instruction means, wherever it jumps to; null if that is not known.
+ *
+ * @param banks the constant banks of its function
+ */
+export function meaningOf(isa: Isa, machine: Machine, banks: Banks, i: Instruction): Instr[] | null {
+  const b = new Builder(isa, machine, banks, i, 0, 0);
+  const { row } = i.form;
+  try {
+    if (row in MEANINGS) MEANINGS[row](b);
+    else if (row in CONTROL) CONTROL[row](b, NOWHERE);
+    else return null;
+    return b.finish();
+  } catch (e) {
+    if (e instanceof Unmeant) return null;
+    throw e;
+  }
+}
+
+/** Constant banks of a function where nothing is known of the module that it was made of. */
+export const plainBanks = (elf: Elf, fn: CubinFunction, machine: Machine): Banks =>
+  new Banks(elf, fn, { paramBase: 0, driver: machine.driver, stack: 0, functionAddress: () => 0 });
+
 /**
  * A kernel's machine code as a function of Ori over the registers of the hardware: one function, into which the code of all that it may
  * call goes as well, since calls and returns are jumps. Convergence barriers stay what they are.

@@ -7,7 +7,8 @@ import { makeReg, type Reg, RegFile } from '../ir/operand.ts';
 const FIRST_UNIFORM = 256;
 const FIRST_PREDICATE = 512;
 const FIRST_UNIFORM_PREDICATE = 520;
-const FIRST_BARRIER = 528;
+/** Barriers of convergence begin here. */
+export const FIRST_BARRIER = 528;
 /** Where the result of a barrier that reduces stands until B2R reads it. */
 const REDUCED = 544;
 /** Registers from here on hold what an instruction computes on the way to its results. */
@@ -27,6 +28,21 @@ export function physical(file: string, n: number): Reg {
     default:
       return makeReg(FIRST_BARRIER + n, RegFile.B);
   }
+}
+
+/** Where each file begins, the last one first. */
+const STARTS: readonly (readonly [file: string, first: number])[] = [
+  ['B', FIRST_BARRIER],
+  ['UP', FIRST_UNIFORM_PREDICATE],
+  ['P', FIRST_PREDICATE],
+  ['UR', FIRST_UNIFORM],
+  ['R', 0],
+];
+
+/** What forms of machine code call a register: its file, and its number there. */
+export function hardwareName(index: number): { file: string; number: number } {
+  const [file, first] = STARTS.find(([, start]) => index >= start)!;
+  return { file, number: index - first };
 }
 
 export const REDUCED_WORD: Reg = makeReg(REDUCED, RegFile.R);

@@ -2,7 +2,8 @@ import { baseTarget } from '../ir/target.ts';
 import { buildForm, type Context } from './build-form.ts';
 import type { Form, Machine, RegisterFile } from './forms.ts';
 import { FormError, namesOf } from './language.ts';
-import type { FamilyRow, FileRow, FormRow, LayoutRow } from './rows.ts';
+import type { FamilyRow, FileRow, FormRow, LayoutRow, TimingRow } from './rows.ts';
+import { timingOf } from './timing.ts';
 
 /** A mistake in a row, with the family and the row that it is in. */
 export interface FormFault {
@@ -21,6 +22,7 @@ interface Whole {
   /** Rows, and the family that each is written in. */
   readonly forms: Map<string, { readonly row: FormRow; readonly family: string }>;
   hides: readonly string[];
+  timing: TimingRow;
 }
 
 /** Targets of all families, in the order of their numbers. */
@@ -62,6 +64,7 @@ export function buildMachine(
       }
   faults.push(...ambiguities(forms).map((f) => ({ ...f, family: family.name })));
   const machine: Machine = {
+    timing: timingOf(whole.timing),
     family: family.name,
     sm,
     registers,
@@ -87,13 +90,14 @@ function wholeFamily(
     throw new FormError(`${family.name} extends ${family.extends}, which is no family`);
   const whole: Whole =
     base === undefined
-      ? { registers: {}, values: {}, layouts: {}, driver: {}, forms: new Map(), hides: [] }
+      ? { registers: {}, values: {}, layouts: {}, driver: {}, forms: new Map(), hides: [], timing: {} }
       : wholeFamily(families, base, new Set([...above, family.name]));
   Object.assign(whole.registers, family.registers);
   Object.assign(whole.values, family.values);
   Object.assign(whole.layouts, family.layouts);
   Object.assign(whole.driver, family.driver);
   whole.hides = family.hides ?? whole.hides;
+  whole.timing = { ...whole.timing, ...family.timing };
   for (const [name, row] of Object.entries(family.forms)) {
     const before = whole.forms.get(name)?.row;
     if (row === null) whole.forms.delete(name);

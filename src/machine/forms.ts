@@ -111,6 +111,22 @@ export interface RegisterFile {
   readonly letter: string;
 }
 
+/** When the results of instructions can be read, as far as it is known. */
+export interface Timing {
+  /** Whether its results come at no fixed time: a barrier tells that they are there. */
+  late(f: Form): boolean;
+  /** What it goes through in order with others: the results of one are there when those of a later one are. */
+  queue(f: Form): string;
+  /** What it is timed like. */
+  class(f: Form): string;
+  /**
+   * Cycles from the issue of an instruction to that of one that reads its result, by their classes; null where nothing is known.
+   *
+   * @param result class and file of the result, as `alu.R`
+   */
+  distance(result: string, reader: string): number | null;
+}
+
 /** All that is known of the words of a target. */
 export interface Machine {
   readonly family: string;
@@ -119,6 +135,7 @@ export interface Machine {
   /** What the driver writes into constant bank 0 before the arguments of a kernel: name -> offset in bytes. */
   readonly driver: ReadonlyMap<string, number>;
   readonly forms: readonly Form[];
+  readonly timing: Timing;
   /** By the low 12 bits of a word. */
   readonly byOpcode: ReadonlyMap<number, readonly Form[]>;
   /** By the first word of the name, the longest names first. */

@@ -58,4 +58,17 @@ export interface FamilyRow {
   readonly hides?: readonly string[];
   /** null takes a row of the family that is extended away. */
   readonly forms: Readonly<Record<string, FormRow | null>>;
+  readonly timing?: TimingRow;
+}
+
+/** When results can be read. Lists are words: pipes, rows, or the first words of rows, as `LDG`. */
+export interface TimingRow {
+  /** What gives its results at no fixed time. */
+  readonly late?: string;
+  /** Queue -> what goes through it in order; what is in none goes through that of its pipe. */
+  readonly queues?: Readonly<Record<string, string>>;
+  /** Class -> what is timed otherwise than the rest of its pipe. */
+  readonly classes?: Readonly<Record<string, string>>;
+  /** `alu.R` -> class of a reader -> `4 of 20710`: cycles, and the pairs in ptxas' code. */
+  readonly distances?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }

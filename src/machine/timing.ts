@@ -1,0 +1,29 @@
+import type { Form, Timing } from './forms.ts';
+import type { TimingRow } from './rows.ts';
+
+const wordsOf = (list: string | undefined): string[] => list?.trim().split(/\s+/) ?? [];
+
+/** Which of some lists names a form: by its row, by the first word of its row, or by its pipe. */
+function finder(lists: Readonly<Record<string, string>>): (f: Form) => string | null {
+  const of = new Map(Object.entries(lists).flatMap(([name, list]) => wordsOf(list).map((w) => [w, name])));
+  return (f) => of.get(f.row) ?? of.get(f.row.split('.')[0]) ?? of.get(f.pipe) ?? null;
+}
+
+/** The rows about timing of a family as questions that they answer. */
+export function timingOf(row: TimingRow): Timing {
+  const late = finder({ late: row.late ?? '' });
+  const queue = finder(row.queues ?? {});
+  const group = finder(row.classes ?? {});
+  const distances = new Map(
+    Object.entries(row.distances ?? {}).map(([result, readers]) => [
+      result,
+      new Map(Object.entries(readers).map(([reader, text]) => [reader, Number.parseInt(text, 10)])),
+    ]),
+  );
+  return {
+    late: (f) => late(f) !== null,
+    queue: (f) => queue(f) ?? f.pipe,
+    class: (f) => group(f) ?? f.pipe,
+    distance: (result, reader) => distances.get(result)?.get(reader) ?? null,
+  };
+}

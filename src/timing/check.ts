@@ -1,0 +1,335 @@
+import type { CubinFunction } from '../cubin/functions.ts';
+import { hardwareName } from '../lift/registers.ts';
+import { NO_BARRIER } from '../machine/control.ts';
+import type { Form, Machine } from '../machine/forms.ts';
+import type { Listed } from '../machine/listing.ts';
+import { WORD_BYTES } from '../machine/text.ts';
+import type { Accesses } from './accesses.ts';
+
+/*
+ * Whether machine code waits long enough: for each instruction what it may still be too early for, along all paths that lead to it.
+ *
+ * A result that comes after a fixed time may be read so many cycles after the instruction as the table of the family says. One that comes
+ * at no fixed time may be read, or written over, once a barrier has been waited for that its instruction raises, or one behind it in the
+ * same queue, since results of a queue come in order. The registers that an instruction of a queue reads may be written over once such a
+ * barrier says so, or by what goes through the same queue behind it. Uniform registers and predicates are read when an instruction is issued.
+ */
+
+/** What is too early. */
+export interface Hazard {
+  readonly kind:
+    | 'read before the result is there'
+    | 'written before the result is there'
+    | 'written before it is read';
+  /** Index of the register in Ori (`physical`). */
+  readonly register: number;
+  /** Places in the code of the two instructions. */
+  readonly first: number;
+  readonly second: number;
+  /** Cycles between their issue, and how many there have to be; null where a barrier has to be waited for. */
+  readonly cycles: number;
+  readonly needed: number | null;
+  /** Barriers that would tell, a bit each. */
+  readonly barriers: number;
+}
+
+/** What an instruction accesses, and how it is timed. */
+interface Step extends Accesses {
+  readonly form: Form;
+  readonly late: boolean;
+  readonly queue: string;
+  readonly class: string;
+  readonly listed: Listed;
+  readonly guardNot: boolean;
+}
+
+/** A register that is not ready, and since when. */
+interface Entry {
+  readonly register: number;
+  /** Place of the instruction. */
+  readonly at: number;
+  /** Cycles since it was issued, at least. */
+  age: number;
+  /** Barriers that tell, on all paths. */
+  mask: number;
+  /** The guard of the instruction while its predicate is what it was; -1 for none. */
+  guard: number;
+}
+
+type Waiting = Map<number, Entry>;
+
+/** What waits at a place: results, by register and instruction, and registers that are still to be read. */
+interface State {
+  readonly results: Waiting;
+  readonly reads: Waiting;
+}
+
+/** Cycles after which every result of a fixed time is there. */
+const LONGEST = 64;
+/** Registers per instruction in the keys of what waits. */
+const KEYS = 1024;
+/** How often a block is looked at, at most: what waits there can only grow so often. */
+const MOST_VISITS = 200;
+
+const copyOf = (w: Waiting): Waiting => new Map([...w].map(([k, e]) => [k, { ...e }]));
+
+/** Adds what waits on another path. @returns whether that changes anything */
+function merge(into: Waiting, from: Waiting): boolean {
+  let changed = false;
+  for (const [key, e] of from) {
+    const own = into.get(key);
+    if (own === undefined) {
+      into.set(key, { ...e });
+      changed = true;
+      continue;
+    }
+    const [age, mask] = [Math.min(own.age, e.age), own.mask & e.mask];
+    const guard = own.guard === e.guard ? own.guard : -1;
+    if (age === own.age && mask === own.mask && guard === own.guard) continue;
+    Object.assign(own, { age, mask, guard });
+    changed = true;
+  }
+  return changed;
+}
+
+/** Rows that end a path, those behind which another begins, and those whose operand `t` is where one goes on. */
+const ENDS: ReadonlySet<string> = new Set([
+  'EXIT',
+  'BRX',
+  'RET',
+  'BRA',
+  'BRA.u',
+  'BRA.up',
+  'JMP',
+  'BPT',
+  'KILL',
+]);
+const CALLS: ReadonlySet<string> = new Set(['CALL.REL', 'CALL.REL.r', 'CALL.ABS']);
+const JUMPS: ReadonlySet<string> = new Set(['BRA', 'BRA.u', 'BRA.up', 'JMP']);
+
+/**
+ * What is too early in the code of a function, each pair of instructions once.
+ *
+ * @param accesses of each word; null for one that is not known, behind which nothing is known
+ */
+export function hazardsOf(
+  fn: CubinFunction,
+  code: readonly Listed[],
+  accesses: readonly (Accesses | null)[],
+  machine: Machine,
+): Hazard[] {
+  return new Check(fn, code, accesses, machine).all();
+}
+
+class Check {
+  private readonly steps: readonly (Step | null)[];
+  private readonly machine: Machine;
+  private readonly starts: ReadonlySet<number>;
+  private readonly before = new Map<number, State>();
+  private readonly found = new Map<string, Hazard>();
+  private telling = false;
+
+  constructor(
+    fn: CubinFunction,
+    code: readonly Listed[],
+    accesses: readonly (Accesses | null)[],
+    machine: Machine,
+  ) {
+    this.machine = machine;
+    const { timing } = machine;
+    this.steps = code.map((listed, k): Step | null => {
+      const [i, own] = [listed.instruction, accesses[k]];
+      if (i === null || own === null) return null;
+      const { form } = i;
+      return {
+        ...own,
+        form,
+        late: timing.late(form),
+        queue: timing.queue(form),
+        class: timing.class(form),
+        listed,
+        guardNot: i.guardNot,
+      };
+    });
+    const starts = new Set([0, ...fn.labels.map((l) => l.offset / WORD_BYTES)]);
+    this.steps.forEach((s, k) => {
+      if (s === null) return;
+      const to = this.target(k);
+      if (to !== null) starts.add(to);
+      if (ENDS.has(s.form.row) || CALLS.has(s.form.row)) starts.add(k + 1);
+    });
+    this.starts = new Set([...starts].filter((k) => Number.isInteger(k) && k < this.steps.length));
+  }
+
+  /** Where the operand `t` of an instruction points; null if it has none. */
+  private target(k: number): number | null {
+    const i = this.steps[k]!.listed.instruction!;
+    const atom = i.form.operands.find((o) => o.name === 't')?.atom;
+    if (atom === undefined) return null;
+    const to = k + 1 + (i.values[atom.field] * atom.scale) / WORD_BYTES;
+    return to >= 0 && to < this.steps.length ? to : null;
+  }
+
+  all(): Hazard[] {
+    const visits = new Map<number, number>();
+    const work = [...this.starts];
+    for (const s of work) this.before.set(s, { results: new Map(), reads: new Map() });
+    for (let at = work.pop(); at !== undefined; at = work.pop()) {
+      const n = (visits.get(at) ?? 0) + 1;
+      visits.set(at, n);
+      if (n > MOST_VISITS) continue;
+      for (const [to, state] of this.through(at)) {
+        const own = this.before.get(to);
+        if (own === undefined) continue;
+        const changed = [merge(own.results, state.results), merge(own.reads, state.reads)];
+        if (changed.includes(true) && !work.includes(to)) work.push(to);
+      }
+    }
+    this.telling = true;
+    for (const at of [...this.starts].sort((a, b) => a - b)) this.through(at);
+    return [...this.found.values()].sort((a, b) => a.second - b.second || a.first - b.first);
+  }
+
+  /** Goes through a block. @returns where it leads, and with what */
+  private through(start: number): [number, State][] {
+    const out: [number, State][] = [];
+    const from = this.before.get(start);
+    if (from === undefined) return out;
+    const state: State = { results: copyOf(from.results), reads: copyOf(from.reads) };
+    const copy = (): State => ({ results: copyOf(state.results), reads: copyOf(state.reads) });
+    for (let k = start; k < this.steps.length; k++) {
+      if (k > start && this.starts.has(k)) {
+        out.push([k, state]);
+        return out;
+      }
+      const s = this.steps[k];
+      if (s === null) {
+        state.results.clear();
+        state.reads.clear();
+        continue;
+      }
+      this.step(state, s, k);
+      const to = JUMPS.has(s.form.row) ? this.target(k) : null;
+      if (to !== null) out.push([to, copy()]);
+      // What is called is another's code: nothing is known behind it.
+      if (CALLS.has(s.form.row)) return out;
+      if (ENDS.has(s.form.row)) {
+        if (this.mayPass(s)) out.push([k + 1, state]);
+        return out;
+      }
+    }
+    return out;
+  }
+
+  /** Whether what ends a path may not do so: it has a guard, or another predicate. */
+  private mayPass(s: Step): boolean {
+    return s.guard >= 0 || [...s.reads].some((r) => hardwareName(r).file.endsWith('P'));
+  }
+
+  private step({ results, reads }: State, s: Step, k: number): void {
+    const { wait, write, read, stall } = s.listed.control;
+    const drop = (w: Waiting): void => {
+      for (const [key, e] of w) if ((e.mask & wait) !== 0) w.delete(key);
+    };
+    drop(results);
+    drop(reads);
+    // What a block has stored before a barrier, it has read.
+    if (s.form.row === 'BAR')
+      for (const [key, e] of reads) if (this.of(e).form.pipe === 'lsu') reads.delete(key);
+    // It waits for a count of what a barrier still stands for: not looked at in detail.
+    if (s.form.row.startsWith('DEPBAR')) results.clear();
+    for (const e of results.values()) if (s.reads.has(e.register)) this.look(e, s, k);
+    for (const e of results.values()) if (s.writes.has(e.register)) this.overwrite(e, s, k);
+    for (const e of reads.values())
+      if (s.writes.has(e.register) && !this.readsBehind(e, s) && !this.exclude(e, s))
+        this.tell('written before it is read', e, k, null);
+    const replace = (w: Waiting): void => {
+      for (const [key, e] of w)
+        if (s.writes.has(e.register) && s.guard < 0) w.delete(key);
+        else if (s.writes.has(e.guard)) e.guard = -1;
+    };
+    replace(results);
+    replace(reads);
+    const bit = (b: number): number => (b === NO_BARRIER ? 0 : 1 << b);
+    const [there, taken] = [bit(write), bit(write) | bit(read)];
+    if (there !== 0) for (const e of results.values()) if (this.isBehind(e, s)) e.mask |= there;
+    if (taken !== 0) for (const e of reads.values()) if (this.readsBehind(e, s)) e.mask |= taken;
+    const entry = (register: number, mask: number): Entry => ({
+      register,
+      at: k,
+      age: 0,
+      mask,
+      guard: s.writes.has(s.guard) ? -1 : s.guard,
+    });
+    for (const r of s.writes) {
+      // Whether an atomic operation on generic memory was done is known when it has taken its operands (ptxas 13.0.88, sm_90).
+      const early = write === NO_BARRIER && hardwareName(r).file === 'P';
+      results.set(k * KEYS + r, entry(r, bit(early ? read : write)));
+    }
+    if (s.late)
+      for (const r of s.reads)
+        if (hardwareName(r).file === 'R') reads.set(k * KEYS + r, entry(r, bit(write) | bit(read)));
+    for (const w of [results, reads])
+      for (const [key, e] of w) {
+        e.age = Math.min(e.age + Math.max(stall, 1), LONGEST);
+        if (e.age === LONGEST && w === results && !this.isLate(e)) w.delete(key);
+      }
+  }
+
+  private of(e: Entry): Step {
+    return this.steps[e.at]!;
+  }
+
+  /** Whether its result comes at no fixed time. */
+  private isLate(e: Entry): boolean {
+    return this.of(e).late;
+  }
+
+  /** Whether an instruction goes through the queue of another, behind it. */
+  private isBehind(e: Entry, s: Step): boolean {
+    const first = this.of(e);
+    return first.late && s.late && first.queue === s.queue;
+  }
+
+  /** Whether an instruction takes its operands behind another: those of a pipe take them in order. */
+  private readsBehind(e: Entry, s: Step): boolean {
+    const first = this.of(e);
+    return first.late && s.late && first.form.pipe === s.form.pipe;
+  }
+
+  /** Whether the two are never executed both: the same predicate guards them, one way and the other. */
+  private exclude(e: Entry, s: Step): boolean {
+    return e.guard >= 0 && e.guard === s.guard && this.of(e).guardNot !== s.guardNot;
+  }
+
+  /** A result is read. */
+  private look(e: Entry, s: Step, k: number): void {
+    if (this.exclude(e, s)) return;
+    if (this.isLate(e)) return this.tell('read before the result is there', e, k, null);
+    const first = this.of(e);
+    const reader = e.register === s.guard ? 'guard' : s.class;
+    const needed = this.machine.timing.distance(`${first.class}.${hardwareName(e.register).file}`, reader);
+    if (needed !== null && e.age < needed) this.tell('read before the result is there', e, k, needed);
+  }
+
+  /** A result is written over: one that comes at no fixed time may come behind the new one, unless both go through one queue. */
+  private overwrite(e: Entry, s: Step, k: number): void {
+    if (!this.isLate(e) || this.isBehind(e, s) || this.exclude(e, s)) return;
+    this.tell('written before the result is there', e, k, null);
+  }
+
+  private tell(kind: Hazard['kind'], e: Entry, second: number, needed: number | null): void {
+    if (!this.telling) return;
+    const key = `${kind} ${e.at} ${second}`;
+    if (this.found.has(key)) return;
+    this.found.set(key, {
+      kind,
+      register: e.register,
+      first: e.at,
+      second,
+      cycles: e.age,
+      needed,
+      barriers: e.mask,
+    });
+  }
+}
