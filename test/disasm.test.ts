@@ -24,6 +24,22 @@ function changed(name: string, change: (bytes: Buffer) => Buffer): string {
 }
 
 describe.concurrent('orrery disasm', () => {
+  test('counts how often warps execute each instruction of a launch', async () => {
+    const file = 'test/machine-code/warp-redux.sm_80.O3.cubin';
+    const r = await disasm(file, '--profile', 'test/kernels/warp-redux/launch.yaml', '--json');
+    expect(r.code).toBe(0);
+    const { members } = JSON.parse(r.out) as {
+      members: { functions: { instructions: { text: string; executions: number }[] }[] }[];
+    };
+    const { instructions } = members[0].functions[0];
+    // Two warps: each begins once and ends once, and none executes the padding.
+    const of = (text: string) => instructions.filter((i) => i.text.startsWith(text)).map((i) => i.executions);
+    expect([instructions[0].executions, of('EXIT'), new Set(of('NOP'))]).toEqual([2, [2], new Set([0])]);
+    const sum = instructions.reduce((n, i) => n + i.executions, 0);
+    expect(r.err).toContain(`warps executed ${sum} machine instructions of 'redux'`);
+    const both = await disasm(file, '--profile', 'test/kernels/saxpy/launch.yaml');
+    expect([both.code, both.err]).toEqual([1, expect.stringContaining("'saxpy' cannot be run: the machine code does not have it")]);
+  });
   test('prints what its help shows', async () => {
     const help = (await disasm('--help')).out;
     const shown = help.split('\n').filter((l) => /^ {2}(\/\/|[0-9a-f]{4} )/.test(l));

@@ -369,6 +369,7 @@ program
   .argument('<file>', 'what ptxas or nvcc wrote')
   .option('--lines', 'show the lines of the source and of the PTX that instructions come from')
   .option('--sections', 'show sections, attributes, parameters and constant banks instead of code')
+  .option('--profile <launch.yaml>', 'run a launch with this code: how often warps execute each instruction')
   .option(
     '--hazards',
     'what reads or writes a register too early, instead of code; exit code 1 if anything does',

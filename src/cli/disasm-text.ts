@@ -13,6 +13,7 @@ import { instructionText } from '../machine/text.ts';
 import { vendorText } from '../machine/vendor.ts';
 import { wordText } from '../machine/word.ts';
 import { table } from './table.ts';
+import { grouped } from './ui.ts';
 
 /*
  * What `orrery disasm` prints.
@@ -23,6 +24,9 @@ export interface Spelling {
   readonly machine: Machine;
   readonly vendor: boolean;
 }
+
+/** How often warps executed instructions, by function and address. */
+export type Executions = ReadonlyMap<string, ReadonlyMap<number, number>>;
 
 const UNKNOWN = 'unknown';
 const ADDRESS_DIGITS = 4;
@@ -74,12 +78,20 @@ function placeLines(i: Listed, before: Listed | undefined, ptx: readonly string[
  * Functions with an instruction a line.
  *
  * @param ptx the lines of the PTX, where places are to be shown; else null
+ * @param executions how often warps executed instructions, by function and address; null: that is not asked
  */
 export function codeText(
   functions: readonly ListedFunction[],
   spelling: Spelling,
   ptx: readonly string[] | null,
+  executions: Executions | null = null,
 ): string {
+  const width = Math.max(
+    0,
+    ...[...(executions?.values() ?? [])].flatMap((m) => [...m.values()].map((n) => grouped(n).length)),
+  );
+  const often = (fn: string, address: number): string =>
+    executions === null ? '' : `  ${grouped(executions.get(fn)?.get(address) ?? 0).padStart(width)}`;
   return functions
     .map(({ fn, code }) => {
       const names = new Map<number, string[]>();
@@ -88,7 +100,7 @@ export function codeText(
       const lines = code.flatMap((i, k) => [
         ...(names.get(i.address) ?? []).map((n) => `${n}:`),
         ...(ptx === null ? [] : placeLines(i, code[k - 1], ptx)),
-        `  ${i.address.toString(16).padStart(ADDRESS_DIGITS, '0')}  ${controlText(i.control)}  ${textOf(i, spelling)}${relocated(i)}`,
+        `${often(fn.name, i.address)}  ${i.address.toString(16).padStart(ADDRESS_DIGITS, '0')}  ${controlText(i.control)}  ${textOf(i, spelling)}${relocated(i)}`,
       ]);
       return `\n${fn.name}: ${summary(fn)}\n${lines.join('\n')}`;
     })
@@ -107,6 +119,7 @@ export const codeJson = (
   functions: readonly ListedFunction[],
   spelling: Spelling,
   lines: boolean,
+  executions: Executions | null = null,
 ): object[] =>
   functions.map(({ fn, code }) => ({
     ...functionJson(elf, fn),
@@ -117,6 +130,7 @@ export const codeJson = (
       ...(i.why !== undefined && { why: i.why }),
       ...(i.instruction !== null && { form: i.instruction.form.row, pipe: i.instruction.form.pipe }),
       control: i.control,
+      ...(executions !== null && { executions: executions.get(fn.name)?.get(i.address) ?? 0 }),
       ...(i.relocations.length > 0 && { relocations: i.relocations }),
       ...(lines && { places: i.places }),
     })),

@@ -13,6 +13,7 @@ export interface DisasmOptions {
   readonly sections?: boolean;
   readonly lines?: boolean;
   readonly hazards?: boolean;
+  readonly profile?: string;
   readonly vendor?: boolean;
   readonly function?: string;
   readonly sm?: string;
@@ -37,8 +38,19 @@ export async function disasm(file: string, o: DisasmOptions): Promise<void> {
       `${file} has no tables of lines`,
       'nvcc and ptxas write them with -lineinfo (ptxas takes those of the source from PTX that was made with it)',
     );
+  if (o.profile !== undefined && o.sections === true)
+    failWith('--sections shows no code, so --profile has nothing to say', 'take one of the two');
+  if (o.profile !== undefined && cubins.length > 1)
+    failWith(`${file} holds ${cubins.length} cubins, and a launch runs one of them`, '--sm chooses');
+  const executions =
+    o.profile === undefined
+      ? null
+      : await (await import('./executions.ts')).executionsIn(file, cubins[0], o.profile);
+  const isShown = (f: ListedFunction): boolean =>
+    (o.function === undefined || f.fn.name === o.function) &&
+    (executions === null || o.function !== undefined || executions.has(f.fn.name));
   const listed =
-    o.sections === true ? null : await Promise.all(cubins.map((c) => listedOf(file, c, o.function)));
+    o.sections === true ? null : await Promise.all(cubins.map((c) => listedOf(file, c, isShown)));
   if (o.function !== undefined) mustName(file, o.function, cubins);
   if (o.json === true) {
     const members = cubins.map((c, k) => ({
@@ -52,6 +64,7 @@ export async function disasm(file: string, o: DisasmOptions): Promise<void> {
               listed[k].functions,
               spellingOf(listed[k].machine, o),
               o.lines === true,
+              executions,
             ),
           }),
     }));
@@ -65,7 +78,7 @@ export async function disasm(file: string, o: DisasmOptions): Promise<void> {
       out(`${k > 0 ? '\n' : ''}${file}${place}: cubin for ${c.target}`);
       if (listed === null) return out(sectionsText(c.elf, c.bytes));
       const ptx = o.lines === true ? ptxLines(c.elf) : null;
-      out(codeText(listed[k].functions, spellingOf(listed[k].machine, o), ptx));
+      out(codeText(listed[k].functions, spellingOf(listed[k].machine, o), ptx, executions));
     });
   refuseUnknown(file, cubins, listed ?? []);
 }
@@ -77,7 +90,11 @@ interface ListedCubin {
   readonly functions: readonly ListedFunction[];
 }
 
-async function listedOf(file: string, c: Chosen, name: string | undefined): Promise<ListedCubin> {
+async function listedOf(
+  file: string,
+  c: Chosen,
+  isShown: (f: ListedFunction) => boolean,
+): Promise<ListedCubin> {
   const machine = await loadMachine(c.target);
   if (machine === null)
     failWith(
@@ -86,7 +103,7 @@ async function listedOf(file: string, c: Chosen, name: string | undefined): Prom
       '--sections shows what the file holds without reading its code',
     );
   const functions = parsed(file, c.member.where, () => listCode(c.elf, machine));
-  return { machine, functions: functions.filter((f) => name === undefined || f.fn.name === name) };
+  return { machine, functions: functions.filter(isShown) };
 }
 
 function mustName(file: string, name: string, cubins: readonly Chosen[]): void {

@@ -35,6 +35,8 @@ export interface LiftedWord {
   readonly offset: number;
   readonly text: string;
   readonly listed: Listed;
+  /** Id of the block that it is in. */
+  readonly block: number;
 }
 
 /** An instruction that may be reached and has no meaning. */
@@ -195,7 +197,13 @@ class Lifter {
           current = { id, name: w.address === 0 ? s.fn.name : '', ins: [], count: 0 };
         }
         const text = w.instruction === null ? '' : instructionText(this.machine, w.instruction, w.address);
-        const loc = words.push({ fn: s.fn.name, offset: w.address, text, listed: w });
+        const loc = words.push({
+          fn: s.fn.name,
+          offset: w.address,
+          text,
+          listed: w,
+          block: current.id,
+        });
         locs.push({ line: w.places.ptx?.line ?? 0, file: 0, srcLine: 0, srcColumn: 0 });
         current.count++;
         const made = this.meaningOf(w, at, loc, banks);
