@@ -162,6 +162,20 @@ describe('dominators', () => {
     );
   });
 
+  it('where a loop is left under a guard alone, its paths meet as they do if it never ends', () => {
+    const text = (leave: string) =>
+      `BB0:\nBRA BB1\nBB1:\nBAR.SYNC RZ\n${leave}\nBB2:\n@P1 BRA BB1\nBB3:\nIADD3 R1, R1, 1, RZ\nBRA BB1`;
+    const meeting = (leave: string) => {
+      const fn = parseFn(text(leave), isa);
+      const position = (id: number) => fn.blocks.findIndex((b) => b.id === id);
+      return [postDominatorsOf(fn).idom[position(2)], position(1)];
+    };
+    for (const leave of ['@P2 EXIT', '@!P2 RET']) {
+      const [at, loop] = meeting(leave);
+      expect([leave, at]).toEqual([leave, loop]);
+    }
+  });
+
   it('a join of a long chain of side exits costs one climb', () => {
     // Were each exit to climb anew, this would not end within the time of a test.
     const n = 200_000;

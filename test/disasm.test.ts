@@ -38,7 +38,10 @@ describe.concurrent('orrery disasm', () => {
     const sum = instructions.reduce((n, i) => n + i.executions, 0);
     expect(r.err).toContain(`warps executed ${sum} machine instructions of 'redux'`);
     const both = await disasm(file, '--profile', 'test/kernels/saxpy/launch.yaml');
-    expect([both.code, both.err]).toEqual([1, expect.stringContaining("'saxpy' cannot be run: the machine code does not have it")]);
+    expect([both.code, both.err]).toEqual([
+      1,
+      expect.stringContaining("'saxpy' cannot be run: the machine code does not have it"),
+    ]);
   });
   test('prints what its help shows', async () => {
     const help = (await disasm('--help')).out;

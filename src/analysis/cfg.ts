@@ -1,6 +1,6 @@
 import { endsFlow, isControl } from '../ir/flow.ts';
 import { OpFlag } from '../ir/opcode.ts';
-import { Kind } from '../ir/operand.ts';
+import { Kind, NO_REG } from '../ir/operand.ts';
 import type { Block, Fn, Instr, Shape } from '../ir/program.ts';
 
 /**
@@ -26,6 +26,8 @@ export interface Cfg {
   readonly rpo: Int32Array;
   /** Position -> place in `rpo`; -1 for unreachable blocks. */
   readonly rpoNumber: Int32Array;
+  /** Positions of blocks in which a thread may end, or a function return, under a guard. */
+  readonly mayEnd: readonly number[];
   /** Some block has a control operation before its last instruction (legal until phase 6). */
   readonly midBlockControl: boolean;
 }
@@ -79,6 +81,12 @@ export function cfgIsCurrent(fn: Fn): boolean {
   );
 }
 
+/** Primitives that end a thread, or return. */
+const ENDINGS: ReadonlySet<string | null> = new Set(['exit', 'return']);
+
+/** Does it end a thread, or return, under a guard? */
+export const endsUnderGuard = (ins: Instr): boolean => ENDINGS.has(ins.op.primitive) && ins.guard !== NO_REG;
+
 function build(fn: Fn): Cfg {
   const { blocks } = fn;
   const count = blocks.length;
@@ -89,6 +97,7 @@ function build(fn: Fn): Cfg {
   const edges: number[] = [];
   const seenBy = new Int32Array(count).fill(-1);
   let midBlockControl = false;
+  const mayEnd: number[] = [];
   for (let b = 0; b < count; b++) {
     const add = (p: number): void => {
       if (p < 0 || p >= count || seenBy[p] === b) return;
@@ -102,12 +111,13 @@ function build(fn: Fn): Cfg {
       if (i + 1 < ins.length) midBlockControl = true;
       targets(fn, ins[i], (id) => add(id < positionOf.length ? positionOf[id] : -1));
       open = !endsFlow(ins[i]);
+      if (endsUnderGuard(ins[i]) && mayEnd.at(-1) !== b) mayEnd.push(b);
     }
     if (open) add(b + 1);
     succStart[b + 1] = edges.length;
   }
   const succ = Int32Array.from(edges);
-  return completeCfg(count, positionOf, succStart, succ, midBlockControl);
+  return completeCfg(count, positionOf, succStart, succ, midBlockControl, 0, mayEnd);
 }
 
 /** Completes a graph from its successors: adds predecessors and orders. */
@@ -118,12 +128,13 @@ export function completeCfg(
   succ: Int32Array,
   midBlockControl: boolean,
   entry = 0,
+  mayEnd: readonly number[] = [],
 ): Cfg {
   const { start: predStart, items: pred } = invert(count, succStart, succ);
   const rpo = reversePostOrder(count, succStart, succ, entry);
   const rpoNumber = new Int32Array(count).fill(-1);
   for (let i = 0; i < rpo.length; i++) rpoNumber[rpo[i]] = i;
-  return { count, positionOf, succStart, succ, predStart, pred, rpo, rpoNumber, midBlockControl };
+  return { count, positionOf, succStart, succ, predStart, pred, rpo, rpoNumber, mayEnd, midBlockControl };
 }
 
 /** Transposes a graph in compressed rows; the rows of the result are ascending. */

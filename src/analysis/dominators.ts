@@ -35,8 +35,8 @@ export const dominators: (g: Cfg) => DominatorTree = memo((g) =>
 
 /**
  * Post-dominators of the reachable blocks. Position `count` is the virtual exit after every block that leaves the
- * function. If the exit cannot be reached (an endless loop), the last block of the region in reverse post-order
- * counts as leaving, so that every reachable block is in the tree.
+ * function. From where none of them can be reached (an endless loop), the blocks that are left under a guard alone count as leaving, and where
+ * there are none, the last block of the region in reverse post-order, so that every reachable block is in the tree.
  */
 export const postDominatorsOf = (fn: Fn): DominatorTree => postDominators(cfgOf(fn));
 
@@ -75,6 +75,7 @@ function reverseWithExit(g: Cfg): {
     }
   };
   for (const b of g.rpo) if (g.succStart[b] === g.succStart[b + 1]) flood(b);
+  for (const b of g.mayEnd) if (reaches[b] === 0 && g.rpoNumber[b] >= 0) flood(b);
   for (let i = g.rpo.length - 1; i >= 0; i--) if (reaches[g.rpo[i]] === 0) flood(g.rpo[i]);
 
   const start = new Int32Array(exit + 2);

@@ -1,5 +1,5 @@
 import type { Draft } from '../ir/draft/index.ts';
-import { type Cfg, cfgOf, completeCfg, isControl } from './cfg.ts';
+import { type Cfg, cfgOf, completeCfg, endsUnderGuard, isControl } from './cfg.ts';
 
 const known = new WeakMap<Draft, { readonly version: number; readonly cfg: Cfg }>();
 
@@ -16,12 +16,16 @@ export function draftCfg(d: Draft): Cfg {
   const succStart = new Int32Array(count + 1);
   const succ: number[] = [];
   let midBlockControl = false;
+  const mayEnd: number[] = [];
   for (let b = 0; b < count; b++) {
     if (d.isAlive(b)) {
       positionOf[d.id(b)] = b;
       for (const s of d.successors(b)) succ.push(s);
       for (let n = d.first(b); n >= 0; n = d.next(n))
-        if (isControl(d.at(n)) && d.next(n) >= 0) midBlockControl = true;
+        if (isControl(d.at(n))) {
+          if (d.next(n) >= 0) midBlockControl = true;
+          if (endsUnderGuard(d.at(n)) && mayEnd.at(-1) !== b) mayEnd.push(b);
+        }
     }
     succStart[b + 1] = succ.length;
   }
@@ -32,6 +36,7 @@ export function draftCfg(d: Draft): Cfg {
     Int32Array.from(succ),
     midBlockControl,
     Math.max(d.entryBlock, 0),
+    mayEnd,
   );
   known.set(d, { version: d.shapeVersion, cfg });
   return cfg;
