@@ -35,6 +35,8 @@ $L: ret;
 
 /** Lines that ptxas refuses, in PTX 9.0 for sm_90 or what stands beside them, and what is said of each. */
 const WRONG: readonly (readonly [line: string, said: string, version?: string, target?: string])[] = [
+  ['.loc 1 4294967296 1', 'a line is a number of at most 32 bits'],
+  ['.target sm_801', "unknown target 'sm_801'; did you mean 'sm_101' or 'sm_80' or 'sm_10'?"],
   ['add.s32 %r1, -%r3, %r2;', "'add' negates no operand; negate it with 'neg' before"],
   ['ld.global.v4.u32 {%r1,%r2}, [%rd1];', "'ld.global.v4.u32' takes a vector of 4, found 2 in braces"],
   ['ld.global.v2.u32 %r1, [%rd1];', "'ld.global.v2.u32' takes a vector of 2 there, not '%r1'"],
@@ -100,6 +102,12 @@ describe('PTX that ptxas refuses is refused', () => {
     it(line, () => {
       expect(faults(body(line, version, target))).toEqual([said]);
     });
+  it('but a target in a body, which does nothing, is taken', async (context) => {
+    const text = body('.target sm_80');
+    expect(faults(text)).toEqual([]);
+    if (spawnSync('ptxas', ['--version']).status !== 0) context.skip();
+    expect(await taken('target-in-body', text)).toBe(true);
+  });
   it('directives of later versions', () => {
     const text =
       '.version 7.0\n.target sm_80\n.func f() .noreturn { exit; }\n.visible .entry k() .maxclusterrank 4 { ret; }\n';

@@ -10,6 +10,7 @@ import {
   names,
   recover,
   strings,
+  targetInBody,
   unknownDirective,
 } from './directives.ts';
 import { PTX_OPCODES } from './opcodes.ts';
@@ -122,7 +123,7 @@ function statementStarts(r: Reader): boolean {
 /** The directive at the current token belongs to the module: the body before it was not closed. */
 function endsBody(r: Reader): boolean {
   const { lx } = r;
-  if (!itemStarts(r) || lx.value === 'pragma') return false;
+  if (!itemStarts(r) || lx.value === 'pragma' || lx.value === 'target') return false;
   if (!LINKAGE.has(lx.value)) return true;
   return /^\.\w+\s+\.(entry|func)\b/.test(r.text.slice(lx.start, lx.start + 80));
 }
@@ -220,6 +221,10 @@ function directive(r: Reader, list: PtxStatement[]): void {
   const { lx } = r;
   if (lx.value === 'loc') {
     list.push(loc(r));
+    return;
+  }
+  if (lx.value === 'target') {
+    targetInBody(r);
     return;
   }
   const span = r.here();

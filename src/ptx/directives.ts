@@ -1,7 +1,9 @@
 /** Directives that are no declarations (PTX ISA 9.0, chapter 11). */
+import { didYouMean } from '../ir/diagnostic.ts';
 import type { PtxItem, PtxStatement } from './ast.ts';
 import { SPACES } from './declarations.ts';
 import { BAIL, type Reader } from './reader.ts';
+import { PTX_TARGETS } from './targets.ts';
 import * as t from './tokens.ts';
 
 export const LINKAGE: ReadonlySet<string> = new Set(['extern', 'visible', 'weak', 'common']);
@@ -153,18 +155,40 @@ export function loc(r: Reader): PtxStatement {
   const { lx } = r;
   const span = r.here();
   lx.next();
-  const file = Number(r.int('a file number'));
-  const line = Number(r.int('a line'));
-  const column = Number(r.int('a column'));
+  const file = r.word('a file number');
+  const line = r.word('a line');
+  const column = r.word('a column');
   if (lx.kind !== t.COMMA) return { kind: 'loc', file, line, column, rest: '', span: r.upTo(span) };
   const start = lx.start;
   attribute(r, 'function_name');
   r.ident('a label');
   offset(r);
   attribute(r, 'inlined_at');
-  for (const what of ['a file number', 'a line', 'a column']) r.int(what);
+  for (const what of ['a file number', 'a line', 'a column']) r.word(what);
   const rest = r.text.slice(start, lx.last).replace(/\s+/g, ' ');
   return { kind: 'loc', file, line, column, rest, span: r.upTo(span) };
+}
+
+/** `.target sm_80, debug`: a second one must name what the first does, since a module is for one machine. */
+export function target(r: Reader): readonly string[] {
+  const { lx } = r;
+  const at = lx.start;
+  lx.next();
+  const found = targets(r);
+  if (r.target.length > 0 && found.join() !== r.target.join())
+    r.reportAt(at, lx.last - at, "a second '.target' names something else");
+  r.target = found;
+  return found;
+}
+
+/** `.target` in a body, where ptxas 13.0.88 takes any that it knows and does nothing with it. */
+export function targetInBody(r: Reader): void {
+  const { lx } = r;
+  lx.next();
+  const at = lx.start;
+  for (const name of targets(r))
+    if (!PTX_TARGETS.has(name))
+      r.reportAt(at, lx.last - at, `unknown target '${name}'`, didYouMean(name, PTX_TARGETS));
 }
 
 /** `.file 1 "a.cu", time, size` */
@@ -172,7 +196,7 @@ export function file(r: Reader): PtxItem {
   const { lx } = r;
   const span = r.here();
   lx.next();
-  const index = Number(r.int('a file number'));
+  const index = r.word('a file number');
   const name = r.string('a quoted file name');
   while (lx.kind === t.COMMA) {
     lx.next();
@@ -285,7 +309,7 @@ export function dwarfLine(r: Reader): PtxItem {
 }
 
 /** `sm_90a, debug` */
-export function targets(r: Reader): string[] {
+function targets(r: Reader): string[] {
   const { lx } = r;
   const out = [r.ident('a target such as sm_90')];
   while (lx.kind === t.COMMA) {

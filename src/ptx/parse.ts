@@ -13,7 +13,7 @@ import {
   pragma,
   recover,
   section,
-  targets,
+  target,
   unknownDirective,
 } from './directives.ts';
 import { Reader } from './reader.ts';
@@ -106,7 +106,7 @@ function item(r: Reader, head: Head, items: PtxItem[]): void {
       return;
     case 'target':
       if (items.length > 0) r.report("'.target' stands before all else in a module but '.version'");
-      target(r, head);
+      head.target = target(r);
       return;
     case 'address_size':
       if (head.target.length === 0 || items.some((x) => !['verbatim', 'alias', 'file'].includes(x.kind)))
@@ -154,17 +154,6 @@ function version(r: Reader, head: Head): void {
     r.fail(`'.version ${text}' is not of the form major.minor`);
   }
   lx.next();
-}
-
-/** A second `.target` must name what the first does: a module is for one machine. */
-function target(r: Reader, head: Head): void {
-  const { lx } = r;
-  const at = lx.start;
-  lx.next();
-  const found = targets(r);
-  if (head.target.length > 0 && found.join() !== head.target.join())
-    r.reportAt(at, lx.last - at, "a second '.target' names something else");
-  head.target = found;
 }
 
 function addressSize(r: Reader, head: Head): void {

@@ -31,6 +31,8 @@ export class Reader {
   /** Form of an instruction by the number of its spelling in the lexer's names. */
   readonly forms: (Form | undefined)[] = [];
   readonly shared = new Shared();
+  /** What `.target` names. */
+  target: readonly string[] = [];
   /** The file is of a version that nobody here knows: an instruction without a name here may be one of its. */
   newer = false;
   private readonly file: string;
@@ -125,6 +127,15 @@ export class Reader {
     const v = lx.int;
     lx.next();
     return v;
+  }
+
+  /** An unsigned number that fits 32 bits, as ptxas 13.0.88 asks of files, lines and columns. */
+  word(what: string): number {
+    const { lx } = this;
+    const { start, end } = lx;
+    const v = this.int(what);
+    if (v > 0xffff_ffffn) this.reportAt(start, end - start, `${what} is a number of at most 32 bits`);
+    return Number(v);
   }
 
   string(what: string): string {
