@@ -152,7 +152,7 @@ describe('one opcode', () => {
     [{ form: 'd:r32 = a:q32' }, "operand a has unknown type 'q32' | did you mean"],
     [{ form: 'd:r(size) = a:r32' }, "takes its width from 'size', which is not a modifier group"],
     [{ form: 'd r32' }, "operand 'd r32' is not of the form name:type"],
-    [{ props: ['comutative'] }, "unknown property 'comutative' | did you mean commutative?"],
+    [{ props: ['comutative'] }, "unknown property 'comutative' | did you mean 'commutative'?"],
     [{ modifiers: { t: { A: 's33' } } }, "unknown type 's33' of modifier A | did you mean"],
     [
       {
@@ -205,11 +205,11 @@ describe('rows about lanes', () => {
       faults({ ONE: 'warp(mask)', 'd TWO': 'varying', '*': 'operands' }, { ONE: { lanes: 'block' } }),
     ).toEqual([]);
     expect(faults({ OEN: 'warp' })).toEqual([
-      "X: lanes: 'OEN' is neither a result nor a modifier | did you mean ONE?",
+      "X: lanes: 'OEN' is neither a result nor a modifier | did you mean 'ONE'?",
     ]);
-    expect(faults('warp(maks)')).toEqual(["X: lanes: there is no source 'maks' | did you mean mask?"]);
+    expect(faults('warp(maks)')).toEqual(["X: lanes: there is no source 'maks' | did you mean 'mask'?"]);
     expect(faults('warp', { TOW: { lanes: 'block' } })).toEqual([
-      "X: special: there is no register 'TOW' | did you mean TWO?",
+      "X: special: there is no register 'TOW' | did you mean 'TWO'?",
     ]);
   });
 

@@ -72,6 +72,18 @@ describe('what is printed has its form', () => {
     ['cfg', ['cfg', saxpy, '--changes', '--function', 'saxpy', '--format', 'json'], 0],
     ['disasm', ['disasm', 'test/cubins/scale.sm_80.cubin', '--lines', '--json'], 0],
     ['disasm', ['disasm', 'test/cubins/scale.zstd.fatbin', '--sections', '--json'], 0],
+    [
+      'disasm',
+      [
+        'disasm',
+        'test/machine-code/warp-redux.sm_80.O3.cubin',
+        '--profile',
+        'test/kernels/warp-redux/launch.yaml',
+        '--json',
+      ],
+      0,
+    ],
+    ['hazards', ['disasm', 'test/cubins/scale.zstd.fatbin', '--hazards', '--json'], 0],
     ['verify', ['verify', 'test/machine-code/max-of-absolute.ptx', wrong, '--json'], 1],
     ['toolkit', ['toolkit', join(dir, 'toolkit'), '--from', cuda, '--json'], 0],
     ['run', ['run', 'test/kernels/saxpy/launch.yaml', '--counters', '--json'], 0],

@@ -140,16 +140,14 @@ describe('programs', () => {
         'bin/build.mjs': 'npm',
         'bin/ensure.mjs': 'npm',
         'src/cli/explore.ts': 'a browser',
-        'src/cli/faults.ts': 'ptxas',
         'src/cli/judges.ts': '--command',
-        'src/cli/ptxas-run.ts': 'ptxas',
+        'src/cli/ptxas-run.ts': '--with',
         'src/cli/ptxas.ts': 'ptxas',
         'src/cli/repro.ts': 'itself',
         'src/cli/server-keeper.ts': 'itself',
         'src/cli/server.ts': 'itself',
         'src/cli/solver.ts': '--solver',
         'src/cli/toolkit.ts': 'nvcc',
-        'src/cli/verify-code.ts': '--with',
         'src/lab/refs.ts': 'git',
       };
       expect(having(/child_process/)).toEqual(Object.keys(starts).sort());

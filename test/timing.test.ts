@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { cubinOf, ptxasVersion } from '../src/cli/ptxas-run.ts';
 import { membersOf } from '../src/cubin/containers.ts';
@@ -262,7 +263,12 @@ describe('orrery disasm --hazards', () => {
     const r = await orrery('disasm', file, '--hazards');
     expect(r.code).toBe(1);
     expect(r.out).toMatch(/R\d+ is read before the result is there: \d+ cycles after it, and \d+ are needed/);
-    const json = JSON.parse((await orrery('disasm', file, '--hazards', '--json')).out) as {
+    const schema = JSON.parse(
+      readFileSync(join(ROOT, 'schemas/output/hazards.schema.json'), 'utf8'),
+    ) as object;
+    const printed: unknown = JSON.parse((await orrery('disasm', file, '--hazards', '--json')).out);
+    expect(new Ajv().validate(schema, printed)).toBe(true);
+    const json = printed as {
       members: { functions: { hazards: { kind: string; needed: number; cycles: number }[] }[] }[];
     };
     const [hazard] = json.members[0].functions[0].hazards;

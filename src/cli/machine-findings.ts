@@ -14,8 +14,7 @@ import { liftedOf } from './lifted.ts';
 import { Progress } from './progress.ts';
 import { cubinOf } from './ptxas-run.ts';
 import { grouped, pc } from './ui.ts';
-import type { Code } from './verify-code.ts';
-import { type Finding, findingOf, type VerifyOptions, whyNot } from './verify-finding.ts';
+import { type Code, type Finding, findingOf, type VerifyOptions, whyNot } from './verify-finding.ts';
 
 /** What comparing kernels with machine code finds, code by code. */
 export function findingsOf(

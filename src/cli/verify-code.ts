@@ -3,15 +3,7 @@ import { targetOf } from '../read.ts';
 import { ptxasNeeded } from './compare-ptxas.ts';
 import { cubinOf } from './ptxas-run.ts';
 import { failWith } from './ui.ts';
-import type { VerifyOptions } from './verify-finding.ts';
-
-/** Machine code that is compared, and what it is called. */
-export interface Code {
-  readonly name: string;
-  readonly elf: Elf;
-  /** Level of ptxas that made it; null where that is not known. */
-  readonly level: string | null;
-}
+import type { Code, VerifyOptions } from './verify-finding.ts';
 
 /** Levels of ptxas. */
 const LEVELS: readonly string[] = ['0', '1', '2', '3'];

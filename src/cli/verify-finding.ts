@@ -1,3 +1,4 @@
+import type { Elf } from '../cubin/elf.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { KernelJudge } from '../judge/judge.ts';
 import type { Judgement } from '../judge/trial.ts';
@@ -8,7 +9,14 @@ import { paramBase } from '../read.ts';
 import { type Launch, runLaunch } from '../sim/launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import { grouped } from './ui.ts';
-import type { Code } from './verify-code.ts';
+
+/** Machine code that is compared, and what it is called. */
+export interface Code {
+  readonly name: string;
+  readonly elf: Elf;
+  /** Level of ptxas that made it; null where that is not known. */
+  readonly level: string | null;
+}
 
 export interface VerifyOptions {
   readonly ptxas?: boolean;

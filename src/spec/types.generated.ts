@@ -1026,6 +1026,7 @@ hides?: string[]
 forms: {
 [k: string]: null | Form
 }
+timing?: Timing
 }
 /**
  * Bits that are not zero in every word: place -> value.
@@ -1093,6 +1094,35 @@ pipe?: ("alu" | "control" | "fma" | "fp64" | "lsu" | "mufu" | "tensor" | "tex" |
  */
 export interface Modifiers {
 [k: string]: number | string
+}
+/**
+ * When results can be read. Lists are words: pipes, rows, or the first words of rows.
+ */
+export interface Timing {
+/**
+ * What gives its results at no fixed time: a barrier tells that they are there.
+ */
+late?: string
+/**
+ * Queue -> what goes through it in order; what is in none goes through that of its pipe.
+ */
+queues?: {
+[k: string]: string
+}
+/**
+ * Class -> what is timed otherwise than the rest of its pipe.
+ */
+classes?: {
+[k: string]: string
+}
+/**
+ * Class and file of a result -> class of a reader -> cycles between their issue, and the number of pairs in ptxas' code of which that is the least.
+ */
+distances?: {
+[k: string]: {
+[k: string]: string
+}
+}
 }
 }
 
