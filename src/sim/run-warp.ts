@@ -1,4 +1,4 @@
-import { chosen } from '../ir/opcode.ts';
+import { chosen, OpFlag } from '../ir/opcode.ts';
 import { regWidth } from '../ir/operand.ts';
 import { branchTable, diverge } from './branches.ts';
 import { call } from './calls.ts';
@@ -31,22 +31,75 @@ export interface WarpHost extends Simulation {
 /** What is added to approximations, by instruction: of two that are subtracted, equal changes would not show. */
 const NUDGES: readonly number[] = [1, -1, 3, -3];
 
-/** Adds to the last bits of a result that is a float, or a pair of halves, but for zeros, infinities and NaN. */
-function nudged(f: Frame, d: Decoded, mask: number, by: number): void {
+const isWide = (d: Decoded): boolean => regWidth(d.ins.dst[0]) === 64;
+const hasHalves = (d: Decoded): boolean =>
+  d.ins.op.groups.some((g) => /x2$/.test(chosen(g, d.ins.mods).type ?? ''));
+
+const NONE: readonly number[] = [];
+/** Bits of the magnitude of each half. */
+const HALVES: readonly number[] = [0x7fff, 0x7fff0000];
+
+/**
+ * Lanes in which a zero is exact: a factor is zero, or what it is made of is no product.
+ *
+ * @param half bits of the magnitude of the half that is asked about
+ */
+function exactZeros(f: Frame, d: Decoded, mask: number, half: number): number {
+  const { op, dst, src } = d.ins;
+  if ((op.flags & OpFlag.Approximate) === 0 && !/MUL/.test(op.name)) return mask;
+  const { i32 } = f.regs;
+  const wide = isWide(d);
+  let lanes = 0;
+  for (let k = 0; k < Math.min(2, src.length); k++) {
+    const at = f.code.operands[d.k + dst.length + k];
+    for (let r = mask; r !== 0; r &= r - 1) {
+      const l = lowest(r);
+      const high = i32[wide ? at + 2 * l + 1 : at + l];
+      if (((high & half) | (wide ? i32[at + 2 * l] : 0)) === 0) lanes |= 1 << l;
+    }
+  }
+  return lanes;
+}
+
+/** A number whose magnitude has other last bits; through zero it changes its sign. */
+function moved(bits: number, by: number, sign: number): number {
+  const magnitude = (bits & (sign - 1)) + by;
+  return magnitude < 0 ? ((bits & sign) ^ sign) | -magnitude : (bits & sign) | magnitude;
+}
+
+/**
+ * Adds to the last bits of a result that is a float, or a pair of halves, but for infinities, NaN and zeros that are exact: a product that
+ * is too small for its format may be a zero of either sign, or none.
+ *
+ * @param exact lanes in which a zero is exact, of each half
+ */
+function nudged(f: Frame, d: Decoded, mask: number, by: number, exact: readonly number[]): void {
   const at = f.code.operands[d.k];
-  const wide = regWidth(d.ins.dst[0]) === 64;
-  const halves = d.ins.op.groups.some((g) => /x2$/.test(chosen(g, d.ins.mods).type ?? ''));
+  const wide = isWide(d);
+  const halves = hasHalves(d);
   const { i32 } = f.regs;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
+    const isExact = (k: number): boolean => (exact[k] & (1 << l)) !== 0;
     if (halves) {
-      for (const shift of [0, 16]) if (((i32[at + l] >>> shift) & 0x7c00) !== 0) i32[at + l] += by << shift;
+      for (const [k, shift] of [0, 16].entries()) {
+        const half = (i32[at + l] >>> shift) & 0xffff;
+        if ((half & 0x7c00) === 0x7c00 || (isExact(k) && (half & 0x7fff) === 0)) continue;
+        i32[at + l] = (i32[at + l] & ~(0xffff << shift)) | (moved(half, by, 0x8000) << shift);
+      }
       continue;
     }
     const high = i32[wide ? at + 2 * l + 1 : at + l];
     const exponent = wide ? (high >>> 20) & 0x7ff : (high >>> 23) & 0xff;
-    const zero = ((high & 0x7fffffff) | (wide ? i32[at + 2 * l] : 0)) === 0;
-    if (!zero && exponent !== (wide ? 0x7ff : 0xff)) i32[wide ? at + 2 * l : at + l] += by;
+    if (exponent === (wide ? 0x7ff : 0xff)) continue;
+    const low = wide ? i32[at + 2 * l] : 0;
+    const zero = ((high & 0x7fffffff) | low) === 0;
+    if (zero && isExact(0)) continue;
+    if (!wide) i32[at + l] = moved(high >>> 0, by, 0x80000000);
+    else if (zero) {
+      i32[at + 2 * l] = Math.abs(by);
+      i32[at + 2 * l + 1] = by < 0 ? high ^ (1 << 31) : high;
+    } else i32[at + 2 * l] = low + by;
   }
 }
 
@@ -117,9 +170,13 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
     if (counters !== null) count(counters, d, f, mask, path);
     if (d.lane !== null) {
       if (mask !== 0) {
+        const nudges = nudge !== 0 && d.approximate;
+        const exact = nudges
+          ? (hasHalves(d) ? HALVES : [0x7fffffff]).map((half) => exactZeros(f, d, mask, half))
+          : NONE;
         d.lane(f.regs, f.code.operands, d.k, mask);
         if (open !== 0) replace(f, d, open, m.opts.undefined ?? 0);
-        if (d.approximate && nudge !== 0) nudged(f, d, mask, NUDGES[(mix(d.k, nudge) >>> 0) % NUDGES.length]);
+        if (nudges) nudged(f, d, mask, NUDGES[(mix(d.k, nudge) >>> 0) % NUDGES.length], exact);
         if (d.uniform !== null) shareResults(f, d, mask);
       }
       path.pc++;
