@@ -10,8 +10,8 @@ import { liftedOf, machineFor } from './lifted.ts';
 import { err, failWith, grouped } from './ui.ts';
 
 /**
- * Runs a launch with the machine code of a cubin, and says how often warps executed each instruction. That the launch does not end, or gives
- * other results than it expects, is said on standard error.
+ * Runs a launch with the machine code of a cubin, and says how often warps executed each instruction. That the launch does not end, or
+ * gives other results than it expects, is said on standard error.
  */
 export async function executionsIn(file: string, cubin: Chosen, launchFile: string): Promise<Executions> {
   const launch = await loadLaunch(launchFile);

@@ -12,7 +12,8 @@ import type { Accesses } from './accesses.ts';
  * A result that comes after a fixed time may be read so many cycles after the instruction as the table of the family says. One that comes
  * at no fixed time may be read, or written over, once a barrier has been waited for that its instruction raises, or one behind it in the
  * same queue, since results of a queue come in order. The registers that an instruction of a queue reads may be written over once such a
- * barrier says so, or by what goes through the same queue behind it. Uniform registers and predicates are read when an instruction is issued.
+ * barrier says so, or by what goes through the same queue behind it. Uniform registers and predicates are read when an instruction is
+ * issued.
  */
 
 /** What is too early. */
