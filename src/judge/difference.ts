@@ -48,7 +48,7 @@ export function differencesOf(a: Run, b: Run, budget: number, other: Run | null 
     void found.push({ kind: 'memory differs', text, ...(address === undefined ? {} : { address }) });
   // A warp's work before a fault may be reordered; a trap keeps its place.
   if (unfinished || [...a.ended.values()].some((kind) => kind !== 'trap')) {
-    if (a.endless || !unfinished) compareLogs(a.logs, b.logs, memory);
+    if (a.endless || !unfinished) compareLogs(a.logs, b.logs, b.machine ? a.floats : null, memory);
     if (unfinished)
       compareWithEnd(a, b, (text) => void found.unshift({ kind: 'memory differs', text, certain: true }));
   } else compareWritten(a.memory, b.memory, other?.memory ?? null, b.machine ? a.floats : null, memory);
@@ -64,15 +64,19 @@ function compareEnds(a: Run, b: Run, say: (s: string) => void): void {
 
 type Logs = Run['logs'];
 
-/** Compares what each thread stored to each address, in order, as far as both runs got. */
-function compareLogs(a: Logs, b: Logs, say: (s: string) => void): void {
+/**
+ * Compares what each thread stored to each address, in order, as far as both runs got.
+ *
+ * @param floats of machine code, the widths of floats that the program has: a NaN may be another one
+ */
+function compareLogs(a: Logs, b: Logs, floats: ReadonlySet<number> | null, say: (s: string) => void): void {
   if (storeAlike(a, b) && a.every((log, t) => (log.length === 0) === (b[t].length === 0))) return;
   for (let t = 0; t < Math.min(a.length, b.length); t++) {
     const [p, q] = [byAddress(a[t]), byAddress(b[t])];
     for (const [address, values] of p) {
       const others = q.get(address) ?? [];
       for (let i = 0; i < Math.min(values.length, others.length); i++)
-        if (values[i] !== others[i]) {
+        if (values[i] !== others[i] && (floats === null || !bothNaNs(values[i], others[i], floats))) {
           say(`store ${i} of thread ${t} to 0x${Math.floor(address).toString(16)} differs`);
           return;
         }
@@ -83,6 +87,33 @@ function compareLogs(a: Logs, b: Logs, say: (s: string) => void): void {
       return;
     }
   }
+}
+
+/** Threads and addresses of stores in which two runs of machine code and its source differ, as far as both got. */
+export function storesApart(a: Run, b: Run): Set<string> {
+  const out = new Set<string>();
+  for (let t = 0; t < Math.min(a.logs.length, b.logs.length); t++) {
+    const [p, q] = [byAddress(a.logs[t]), byAddress(b.logs[t])];
+    for (const [address, values] of p) {
+      const others = q.get(address) ?? [];
+      const both = Math.min(values.length, others.length);
+      if (values.slice(0, both).some((v, i) => v !== others[i] && !bothNaNs(v, others[i], a.floats)))
+        out.add(`${t} ${address}`);
+    }
+  }
+  return out;
+}
+
+/** Are the parts in which two words differ NaNs in both, one of them as arithmetic gives it? */
+function bothNaNs(x: number, y: number, floats: ReadonlySet<number>): boolean {
+  const [single, other] = [x & 0x7fffffff, y & 0x7fffffff];
+  if (floats.has(32) && single > 0x7f800000 && other > 0x7f800000)
+    return CANONICAL.includes(x >>> 0) || CANONICAL.includes(y >>> 0);
+  if (!floats.has(16)) return false;
+  return [0, 16].every((shift) => {
+    const [h, k] = [(x >>> shift) & 0xffff, (y >>> shift) & 0xffff];
+    return h === k || ((h === 0x7fff || k === 0x7fff) && (h & 0x7fff) > 0x7c00 && (k & 0x7fff) > 0x7c00);
+  });
 }
 
 /** Where one run has ended and the other has not, and has written what the one that has ended never wrote. */

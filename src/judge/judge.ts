@@ -136,8 +136,9 @@ export class KernelJudge implements Original {
     for (const world of this.blocks) {
       const taken: World = endless ? this.shortOf(world) : world;
       yield taken;
-      // What does not end in one usual world rarely does in another; what is left is for worlds where loops are short.
-      endless ||= taken.usual && this.firsts.get(taken)?.run.status === 'budget';
+      // What does not end in one usual world rarely does in another; what is left is for worlds where loops are short. Machine code may
+      // round otherwise, which shows in each store of runs that are cut off, so those are not made shorter.
+      endless ||= !this.before.blank && taken.usual && this.firsts.get(taken)?.run.status === 'budget';
     }
     for (const world of this.threads) {
       yield world;

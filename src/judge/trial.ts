@@ -11,6 +11,7 @@ import {
   lastStores,
   storeAlike,
   storeLess,
+  storesApart,
   writesAlike,
 } from './difference.ts';
 import type { Effort } from './effort.ts';
@@ -204,6 +205,14 @@ export class Trial {
       ? [this.run(this.judge.subject, first, how), this.run(this.after, first, how)]
       : [first.run, b];
     const nudged = NUDGES.map((nudge) => this.run(this.judge.subject, first, { ...how, nudge }));
+    if (x.status === 'budget' || y.status === 'budget') {
+      // Without an end, stores tell: do all that differ move when last bits do?
+      const moving = new Set(nudged.flatMap((n) => [...storesApart(x, n)]));
+      if ([...storesApart(x, y)].every((s) => moving.has(s))) {
+        this.undefinedIn++;
+        return true;
+      }
+    }
     const only = differOnlyIn(x, y, nudged);
     this.approximate ||= only;
     return only;
