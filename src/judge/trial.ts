@@ -15,6 +15,7 @@ import {
   writesAlike,
 } from './difference.ts';
 import type { Effort } from './effort.ts';
+import { semOf } from './features.ts';
 import { falselyUniform, newPromise, newRace, readsElsewhere } from './hidden.ts';
 import { disorder } from './order.ts';
 import { addSeen, type Reached } from './reached.ts';
@@ -85,6 +86,7 @@ export class Trial {
   private readonly approximates: boolean;
   private readonly sumsFloats: boolean;
   private readonly meets: boolean;
+  private readonly hasVolatile: boolean;
   /** Whether results were left out that depend on the last bits of approximations. */
   private approximate = false;
   /** Worlds that tell nothing: what is done there is undefined, or lanes race. */
@@ -102,6 +104,7 @@ export class Trial {
     this.uniform = hasUniformRegisters(after.program);
     this.asks = asksForLanes(judge.subject.program);
     this.meets = some(judge.subject.program, (x) => x.op.primitive === 'barrier');
+    this.hasVolatile = some(judge.subject.program, (x) => semOf(x) === 'VOLATILE');
     this.sumsFloats = some(judge.subject.program, sumsFloats);
     this.approximates = some(judge.subject.program, (x) => isRough(x) || readsClock(x));
     this.fewerStores = storesIn(after.program) < storesIn(judge.subject.program);
@@ -367,7 +370,9 @@ export class Trial {
     if (a.status !== 'done' || this.raced) return;
     // Machine code adds floats in loops that compare and swap, in which the lanes of a warp take other turns.
     if (this.after.machine && this.sumsFloats) return;
-    const said = newRace(a, b) ?? (this.after.machine ? null : (newPromise(a, b) ?? falselyUniform(a, b)));
+    // Machine code does not say which accesses are volatile, and those do not race.
+    const race = this.after.machine && this.hasVolatile ? null : newRace(a, b);
+    const said = race ?? (this.after.machine ? null : (newPromise(a, b) ?? falselyUniform(a, b)));
     if (said !== null) {
       this.keep([said], world.name);
       return;
