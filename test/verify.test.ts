@@ -75,6 +75,27 @@ describe.concurrent('orrery verify', () => {
     expect(r.err).not.toMatch(/\n {4}at /);
   });
 
+  test.skipIf(!hasPtxas)('parameters are found where ptxas aligns them', async () => {
+    const ptx = join(dir, 'aligned.ptx');
+    writeFileSync(
+      ptx,
+      `.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry aligned(.param .u64 a, .param .align 64 .b8 b[64], .param .u64 c)
+{
+  .reg .b64 %rd<4>; .reg .b32 %r<4>;
+  ld.param.u64 %rd1, [c]; ld.param.u32 %r1, [b+12]; mov.u32 %r2, %tid.x;
+  mul.wide.u32 %rd2, %r2, 4; add.s64 %rd1, %rd1, %rd2;
+  add.s32 %r1, %r1, %r2; st.global.u32 [%rd1], %r1;
+  ret;
+}
+`,
+    );
+    const r = await verify(ptx, '--ptxas');
+    expect([r.code, r.out]).toEqual([0, expect.stringMatching(/equal {2}aligned/)]);
+  });
+
   /** An assembler that writes a cubin that is there, whatever it is given. */
   const writerOf = (cubin: string): string => {
     const fake = join(mkdtempSync(join(dir, 'fake-')), 'ptxas');

@@ -31,6 +31,8 @@ export interface Placed {
 export interface BankContext {
   /** Offset of the arguments in constant bank 0 of Ori. */
   readonly paramBase: number;
+  /** Offsets of the parameters from there, by ordinal; empty where they are not known. */
+  readonly params: readonly { readonly offset: number }[];
   /** What the driver writes before the arguments: name -> offset. */
   readonly driver: ReadonlyMap<string, number>;
   /** Bytes of a thread's stack. */
@@ -144,9 +146,18 @@ export class Banks {
     return unknown(0, offset);
   }
 
-  /** The offset in constant bank 0 of Ori of a byte of the arguments. */
+  /**
+   * The offset in constant bank 0 of Ori of a byte of the arguments. ptxas aligns parameters as the whole bank has them, so that those of
+   * more than 32 bytes may be elsewhere.
+   */
   argument(offset: number): number {
-    return offset - (this.fn.parameterBase ?? 0) + this.context.paramBase;
+    const at = offset - (this.fn.parameterBase ?? 0);
+    const own = this.fn.parameters.find((p) => at >= p.offset && at < p.offset + p.bytes);
+    const param = own === undefined ? undefined : this.context.params[own.ordinal];
+    return (
+      this.context.paramBase +
+      (own === undefined || param === undefined ? at : param.offset + at - own.offset)
+    );
   }
 
   /** What a load with an index reads from: the arguments, constant variables, or the literals. */

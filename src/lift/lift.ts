@@ -106,7 +106,13 @@ export function meaningOf(isa: Isa, machine: Machine, banks: Banks, i: Instructi
 
 /** Constant banks of a function where nothing is known of the module that it was made of. */
 export const plainBanks = (elf: Elf, fn: CubinFunction, machine: Machine): Banks =>
-  new Banks(elf, fn, { paramBase: 0, driver: machine.driver, stack: 0, functionAddress: () => 0 });
+  new Banks(elf, fn, {
+    paramBase: 0,
+    params: [],
+    driver: machine.driver,
+    stack: 0,
+    functionAddress: () => 0,
+  });
 
 /**
  * A kernel's machine code as a function of Ori over the registers of the hardware: one function, into which the code of all that it may
@@ -169,6 +175,7 @@ class Lifter {
     const stack = this.stackBytes(fn);
     const banks = new Banks(this.elf, fn, {
       paramBase: this.paramBase,
+      params: formal.params,
       driver: this.machine.driver,
       stack,
       functionAddress: (symbol) => this.functions.get(symbol),
