@@ -396,12 +396,8 @@ describe.skipIf(windows).concurrent('another server', () => {
     const first = (await status(other))!.processes[0];
     await until(async () => (await status(other))!.processes[0].warm);
     const { seconds } = (await status(other))!.processes[0];
-    expect([first.warm, seconds > first.seconds, seconds > 2, seconds < 6]).toEqual([
-      false,
-      true,
-      true,
-      true,
-    ]);
+    // On a busy machine it may have got warm before it was asked.
+    expect([first.warm || seconds > first.seconds, seconds > 2, seconds < 6]).toEqual([true, true, true]);
     await later(['server', 'stop'], { runtime: other });
   });
 
