@@ -35,8 +35,8 @@ export const dominators: (g: Cfg) => DominatorTree = memo((g) =>
 
 /**
  * Post-dominators of the reachable blocks. Position `count` is the virtual exit after every block that leaves the
- * function. From where none of them can be reached (an endless loop), the blocks that are left under a guard alone count as leaving, and where
- * there are none, the last block of the region in reverse post-order, so that every reachable block is in the tree.
+ * function. From where none of them can be reached (an endless loop), the blocks that are left under a guard alone count as leaving, and
+ * where there are none, the last block of the region in reverse post-order, so that every reachable block is in the tree.
  */
 export const postDominatorsOf = (fn: Fn): DominatorTree => postDominators(cfgOf(fn));
 

@@ -12,6 +12,7 @@ import {
   withServer,
 } from './command-options.ts';
 import { addLabCommands } from './lab-commands.ts';
+import { addMachineCommands } from './machine-commands.ts';
 import { addRuleCommands } from './rule-commands.ts';
 import { answerInJson, guarded, noteUsage } from './ui.ts';
 import { ORRERY_VERSION } from './version.ts';
@@ -70,7 +71,8 @@ withCache(
     .option('--verify-each', 'check every changed snapshot with the verifier and a print-parse round trip')
     .option(
       '--check <auto|thorough|machine|launch.yaml>',
-      'run before and after in the simulator and compare; with --emit ptx or --ptxas, after is the PTX that is written; machine: after is the code that ptxas makes of it',
+      'run before and after in the simulator and compare; with --emit ptx or --ptxas, after is the PTX that is ' +
+        'written; machine: after is the code that ptxas makes of it',
       collect,
     )
     .option(
@@ -361,78 +363,7 @@ withProfiledPlan(
     .option('-o, --output <file>', 'write there instead of standard output'),
 ).action((file, o) => guarded(async () => (await import('./cfg.ts')).cfg(file, o)));
 
-program
-  .command('disasm')
-  .description(
-    'print the machine code of a cubin, a fat binary, or an object, library or program of the host',
-  )
-  .argument('<file>', 'what ptxas or nvcc wrote')
-  .option('--lines', 'show the lines of the source and of the PTX that instructions come from')
-  .option('--sections', 'show sections, attributes, parameters and constant banks instead of code')
-  .option('--profile <launch.yaml>', 'run a launch with this code: how often warps execute each instruction')
-  .option(
-    '--hazards',
-    'what reads or writes a register too early, instead of code; exit code 1 if anything does',
-  )
-  .option('--function <name>', 'only this function')
-  .option('--sm <sm_NN>', 'only code for this target')
-  .option('--vendor', "in the vendor's spelling: rounded constants, and operands left out that say nothing")
-  .option('--json', 'for scripts')
-  .addHelpText(
-    'after',
-    `
-Example:
-  $ orrery disasm test/cubins/scale.sm_80.cubin --function scale --lines
-prints each instruction with its address and its control word, below the line that it comes from:
-  // PTX line 37: mad.lo.s32 %r1, %r4, %r5, %r6;
-  0030  [B0-----:R-:W-:-:S05]  IMAD R2, R2, c[0x0][0x0], R3
-  // scale.cu:8
-  // PTX line 39: setp.ge.s32 %p1, %r1, %r3;
-  0040  [B------:R-:W-:-:S13]  ISETP.GE.AND P0, PT, R2, c[0x0][0x160], PT
-[B0-----:R-:W-:-:S05]: it waits for barrier 0 (B), raises no barrier when its operands are read (R) or its result is there (W), and the
-next instruction is issued five cycles later (S05); Y before S is a bit whose sense is not known. Each text stands for exactly one word.
-A word that is not known is an error with its address and the bits that no form explains.`,
-  )
-  .action((file, o) => guarded(async () => (await import('./disasm.ts')).disasm(file, o)));
-
-program
-  .command('verify')
-  .description('compare machine code with the PTX that it was made of: is it ptxas?')
-  .argument('<kernel.ptx>', 'the PTX')
-  .argument(
-    '[kernel.cubin]',
-    'the machine code that was made of it, alone or in a fat binary or an object of the host',
-  )
-  .option('--ptxas', 'have ptxas make the machine code now')
-  .option('-O, --level <n>', 'level of ptxas, 0 to 3 (default: 3)')
-  .option('--levels', 'all levels of ptxas')
-  .option('--with <path>', 'the ptxas to call')
-  .option('--sm <sm_NN>', 'the target: of the code in the file, or to assemble for')
-  .option('--kernel <name>', 'only this kernel')
-  .option('--thorough', 'look at more worlds, as --check thorough does')
-  .option(
-    '--reduce <file>',
-    'of the first kernel that ptxas gets wrong, write the lines that it still gets wrong',
-  )
-  .option('--launch <file>', 'write a launch file, and its data beside it, that shows the first difference')
-  .option('--json', 'for scripts')
-  .addHelpText(
-    'after',
-    `
-Both run in the same made-up worlds; what they leave in global memory, and how their threads end, has to be the same. Where a result
-depends on the last bits of an approximation, or on products that may be fused with sums, it may be as far off as those leave open. The
-order of accesses to memory is not compared. Exit code 1 if a kernel is different or was not compared.
-
-Example: of max(max(x, -x), y) ptxas 13.0.88 loses the minus for sm_90. Its code is test/machine-code/max-of-absolute.sm_90.O3.cubin:
-  $ orrery verify test/machine-code/max-of-absolute.ptx test/machine-code/max-of-absolute.sm_90.O3.cubin
-prints the first difference, whose bytes follow from the memory of the world that it names:
-    seed 2: byte 0x2000000034 is 23 before and 233 after
-    PTX: thread (5, 0, 0) of block (1, 0, 0) stores 0x3ff2b417 at 0x2000000034, test/machine-code/max-of-absolute.ptx:20
-    machine code: thread (5, 0, 0) of block (1, 0, 0) stores 0xc00d4be9 at 0x2000000034
-      0090  STG.E desc[UR4][R4.64+0x0], R7
-With -O 0 they are equal.`,
-  )
-  .action((file, cubin, o) => guarded(async () => (await import('./verify.ts')).verify(file, cubin, o)));
+addMachineCommands(program);
 
 withPaths(program.command('check'))
   .description('check specs, launches, PTX or Ori files; say everything that is wrong')
@@ -452,7 +383,7 @@ program.hook('preAction', (_, command) =>
 );
 /** Commands by what they are for, as --help lists them. */
 const JOBS: Readonly<Record<string, readonly string[]>> = {
-  'Optimize a kernel and look at it': ['opt', 'explore', 'trace', 'cfg', 'run'],
+  'Optimize a kernel and look at it': ['opt', 'explore', 'trace', 'cfg', 'run', 'disasm'],
   'Plans: phases, orders, recipes, rules': ['phases', 'plan', 'order', 'recipes', 'rules', 'check'],
   'Measure and compare': ['measure', 'ab', 'tune', 'sweep', 'merge', 'evaluate'],
   'Review a change': ['diff'],

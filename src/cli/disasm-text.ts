@@ -100,11 +100,17 @@ export function codeText(
       const lines = code.flatMap((i, k) => [
         ...(names.get(i.address) ?? []).map((n) => `${n}:`),
         ...(ptx === null ? [] : placeLines(i, code[k - 1], ptx)),
-        `${often(fn.name, i.address)}  ${i.address.toString(16).padStart(ADDRESS_DIGITS, '0')}  ${controlText(i.control)}  ${textOf(i, spelling)}${relocated(i)}`,
+        often(fn.name, i.address) + lineOf(i, spelling),
       ]);
       return `\n${fn.name}: ${summary(fn)}\n${lines.join('\n')}`;
     })
     .join('\n');
+}
+
+/** `  0030  [B0-----:R-:W-:-:S05]  IMAD R2, R2, c[0x0][0x0], R3` */
+function lineOf(i: Listed, spelling: Spelling): string {
+  const address = i.address.toString(16).padStart(ADDRESS_DIGITS, '0');
+  return `  ${address}  ${controlText(i.control)}  ${textOf(i, spelling)}${relocated(i)}`;
 }
 
 /** What a linker or the driver puts there. */

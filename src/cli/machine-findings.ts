@@ -122,16 +122,15 @@ export async function checkMachine(
   if (wrong.length === 0) return rightText(found, name);
   // Whose fault it is: that of ptxas, or ours.
   const written = await machineFindings(elf, name, readPtx(ptx, plan, before.name).program, plan);
-  const byPtxas = (f: Finding): boolean =>
-    written.some((w) => w.kernel === f.kernel && w.verdict === 'different');
+  const culprit = (f: Finding): string =>
+    written.some((w) => w.kernel === f.kernel && w.verdict === 'different')
+      ? 'ptxas makes other code than the PTX that it is given says'
+      : 'the PTX that is written differs';
   return {
     ok: false,
     text: [
       `${pc.red('DIFFERENT')}: the machine code of ${name} does something else than the input`,
-      ...wrong.map(
-        (f) =>
-          `  ${f.kernel}: ${f.why} (${byPtxas(f) ? 'ptxas makes other code than the PTX that it is given says' : 'the PTX that is written differs'})`,
-      ),
+      ...wrong.map((f) => `  ${f.kernel}: ${f.why} (${culprit(f)})`),
     ].join('\n'),
   };
 }

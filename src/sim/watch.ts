@@ -30,7 +30,11 @@ export interface Watch {
   arrive(w: Warp, bar: Barrier, lanes: number): void;
   /** A barrier of the block opens for the lanes that wait. */
   open(bar: Barrier): void;
-  /** Lanes are about to execute an instruction that the observer has asked for. @returns those to which it gives `undefined` of the launch */
+  /**
+   * Lanes are about to execute an instruction that the observer has asked for.
+   *
+   * @returns those whose result becomes `undefined` of the run's options
+   */
   asked(f: Frame, pc: number, lanes: number): number;
   /** What a clock shows a thread. */
   clock(w: Warp, lane: number): number;

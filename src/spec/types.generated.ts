@@ -1116,7 +1116,7 @@ classes?: {
 [k: string]: string
 }
 /**
- * Class and file of a result -> class of a reader -> cycles between their issue, and the number of pairs in ptxas' code of which that is the least.
+ * Class and file of a result -> class of a reader -> the least cycles between their issue in ptxas' code, and in how many pairs.
  */
 distances?: {
 [k: string]: {

@@ -114,8 +114,8 @@ None of it in this repository; the first two on 2026-11-24, the others on 2026-1
 - Run tests of ZLUDA: 185 of 189 pass. ptxas refuses 3 of the others as well, and 1 reads out of bounds.
 - Unit tests of gpuocelot: 418 of 433 pass. ptxas refuses 8 of the others as well, 1 needs the device runtime, and the references of 6
   ignore \`.rz\`.
-- CUDA samples and ccminer, compiled for sm_80, 184 files: all compare equal under \`--check auto --verify-each\`, at -O3, at -O5 in the order seed, for
-  sm_90 and with the recipes inline and whole-loops, and ptxas takes all that is written.
+- CUDA samples and ccminer, compiled for sm_80, 184 files: all compare equal under \`--check auto --verify-each\`, at -O3, at -O5 in the
+  order seed, for sm_90 and with the recipes inline and whole-loops, and ptxas takes all that is written.
 - Examples of CUTLASS, compiled: 00, 14 and 15 for sm_80, 58 (8-bit floats) for sm_89, 48 for sm_90a, 70 for sm_100a and 79a (nvfp4) for
   sm_120a: no function is left out, all 18 kernels compare equal (three of them as far as the budget of the check goes), and ptxas takes all that is
   written.
