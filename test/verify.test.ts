@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ptxasVersion } from '../src/cli/ptxas-run.ts';
+import { ptxasVersion, runPtxas } from '../src/cli/ptxas-run.ts';
 import { writeLaunch } from '../src/cli/verify-text.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
@@ -96,12 +96,42 @@ describe.concurrent('orrery verify', () => {
     expect([r.code, r.out]).toEqual([0, expect.stringMatching(/equal {2}aligned/)]);
   });
 
+  test.skipIf(!hasPtxas)('machine code that does not end is different, approximations or not', async () => {
+    const kernel = (more: string) => `.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+  .reg .b64 %rd<4>; .reg .b32 %r<3>; .reg .f32 %f<3>; .reg .pred %p<2>;
+  ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2;
+  ld.global.f32 %f1, [%rd1]; sin.approx.f32 %f2, %f1; st.global.f32 [%rd1+4096], %f2;
+  ${more}
+  ret;
+}
+`;
+    const ends = join(dir, 'ends.ptx');
+    writeFileSync(ends, kernel(''));
+    const cubin = join(dir, 'endless.cubin');
+    const endless =
+      'setp.gt.f32 %p1, %f1, 0f40A00000; @!%p1 bra E; L: st.volatile.global.f32 [%rd1+4096], %f2; bra L; E:';
+    const made = runPtxas(kernel(endless), ['-arch=sm_90']);
+    writeFileSync(cubin, made.cubin!);
+    const r = await verify(ends, cubin);
+    expect([r.code, r.out]).toEqual([1, expect.stringMatching(/DIFFERENT {2}k\n.*ends before/)]);
+  });
+
   /** An assembler that writes a cubin that is there, whatever it is given. */
   const writerOf = (cubin: string): string => {
     const fake = join(mkdtempSync(join(dir, 'fake-')), 'ptxas');
     const copies = `for a; do [ "$last" = -o ] && cp ${join(ROOT, code(cubin))} "$a"; last="$a"; done`;
     const version = `[ "$1" = --version ] && { echo 'Cuda compilation tools, release 13.0, V13.0.88'; exit 0; }`;
     writeFileSync(fake, `#!/bin/sh\n${version}\n${copies}\n`, { mode: 0o755 });
+    return fake;
+  };
+  /** The same, which writes made.cubin. */
+  const optionWriter = (cubin: string): string => {
+    const fake = join(mkdtempSync(join(dir, 'fake-')), 'ptxas');
+    writeFileSync(fake, `#!/bin/sh\ncp ${join(ROOT, code(cubin))} made.cubin\n`, { mode: 0o755 });
     return fake;
   };
   const wrongCode = 'max-of-absolute.sm_90.O3.cubin';
@@ -121,6 +151,17 @@ describe.concurrent('orrery verify', () => {
     expect(right.code).toBe(0);
     expect(checks(right.out)).toMatchObject(
       [{ check: 'machine', ok: true, text: /1 of 1 kernels$/ }].map(like),
+    );
+    const other = await opt('narrow-shift.sm_80.O0.cubin');
+    expect(other.code).toBe(1);
+    expect(checks(other.out)).toMatchObject(
+      [
+        {
+          check: 'machine',
+          ok: false,
+          text: /no kernel could be compared[\s\S]*the machine code does not have it/,
+        },
+      ].map(like),
     );
     const wrong = await opt(wrongCode);
     expect(wrong.code).toBe(1);
@@ -153,6 +194,42 @@ describe.concurrent('orrery verify', () => {
       expect(wrong.err).toContain('made.cubin is removed');
       expect(existsSync(made)).toBe(false);
     }
+  });
+
+  test('the drop-in judges what it has written, and nothing else', async () => {
+    const folder = mkdtempSync(join(dir, 'drop-in-'));
+    const at = (name: string) => join(folder, name);
+    // What stands there under the usual name is of another kernel, and stays.
+    copyFileSync(join(ROOT, code(wrongCode)), at('elf.o'));
+    const orrery = (cubin: string) =>
+      command(
+        process.execPath,
+        [
+          join(ROOT, 'bin', 'orrery.js'),
+          'ptxas',
+          '--orrery-verify',
+          '-optf',
+          'options',
+          join(ROOT, code('max-of-absolute.ptx')),
+        ],
+        {
+          cwd: folder,
+          env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: optionWriter(cubin), ORRERY_SERVER: 'off' },
+        },
+      );
+    writeFileSync(at('options'), '-arch=sm_90 -o made.cubin\n');
+    expect((await orrery(rightCode)).code).toBe(0);
+    expect([existsSync(at('made.cubin')), existsSync(at('elf.o'))]).toEqual([true, true]);
+    const wrong = await orrery(wrongCode);
+    expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('made.cubin is removed')]);
+    expect([existsSync(at('made.cubin')), existsSync(at('elf.o'))]).toEqual([false, true]);
+    // What was not written by this run is not judged.
+    writeFileSync(at('options'), '-arch=sm_90 -o elsewhere.cubin\n');
+    const none = await orrery(wrongCode);
+    expect([none.code, none.err]).toEqual([
+      0,
+      expect.stringContaining('ptxas has not written elsewhere.cubin, so nothing is compared'),
+    ]);
   });
 
   test('a launch that is written holds every number, and expects what stays as it is', async () => {

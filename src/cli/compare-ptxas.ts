@@ -1,4 +1,4 @@
-import { assemble, type FunctionUse, ptxasCommand, ptxasPresent } from './ptxas-run.ts';
+import { assemble, type FunctionUse, ptxasCommand, ptxasLevel, ptxasPresent } from './ptxas-run.ts';
 import { table } from './table.ts';
 import { failWith, pc } from './ui.ts';
 
@@ -26,7 +26,7 @@ export function ptxasNeeded(): void {
  */
 export function comparePtxas(before: string, after: string, arch: string, level: number): UsePair[] {
   ptxasNeeded();
-  const options = [`-arch=${arch}`, `-O${Math.min(level, 4)}`];
+  const options = [`-arch=${arch}`, `-O${ptxasLevel({ level })}`];
   const [a, b] = [before, after].map((text) => assemble(text, options));
   for (const [r, what] of [
     [a, 'the input'],

@@ -24,9 +24,9 @@ export interface DisasmOptions {
 export async function disasm(file: string, o: DisasmOptions): Promise<void> {
   if (o.sections === true && o.lines === true)
     failWith('--sections shows no code, so --lines has nothing to say', 'take one of the two');
-  const other = o.sections === true ? '--sections' : o.lines === true ? '--lines' : null;
-  if (o.hazards === true && other !== null)
-    failWith(`--hazards shows no code, so ${other} has nothing to say`, 'take one of the two');
+  const other = (['sections', 'lines', 'vendor', 'profile'] as const).find((k) => o[k] !== undefined);
+  if (o.hazards === true && other !== undefined)
+    failWith(`--hazards shows no code, so --${other} has nothing to say`, 'take one of the two');
   const all = parsed(file, '', () => membersOf(bytesOf(file)));
   const cubins = chosenOf(file, all, o.sm);
   if (o.hazards === true) {

@@ -11,13 +11,12 @@ import { mostShared, paramBase } from '../read.ts';
 import { expectsAnything, judging, runLaunch } from '../sim/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
-import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import { withoutSsa } from '../ssa/program.ts';
 import { checkWord, isCheckWord } from './checks.ts';
 import { ptxasNeeded } from './compare-ptxas.ts';
 import { ptxTable } from './emit.ts';
-import { machineFindings } from './machine-findings.ts';
-import { assemble, cubinOf } from './ptxas-run.ts';
+import { differenceText, machineFindings } from './machine-findings.ts';
+import { assemble, cubinOf, ptxasLevel } from './ptxas-run.ts';
 import { failWith } from './ui.ts';
 
 /** Options that say who judges; at most one of them is given. */
@@ -147,14 +146,13 @@ async function machineJudge(): Promise<Judge> {
     async judge(subject, after) {
       const text = write(subject, after);
       if (typeof text !== 'string') return text;
-      const level = Math.min(subject.plan.level, PTXAS_LEVEL);
-      const elf = cubinOf(text, [`-arch=${archOf(subject)}`, `-O${level}`]);
+      const elf = cubinOf(text, [`-arch=${archOf(subject)}`, `-O${ptxasLevel(subject.plan)}`]);
       const found = await machineFindings(elf, 'ptxas', subject.program, subject.plan);
       const wrong = found.find((f) => f.verdict === 'different');
       if (wrong !== undefined)
         return {
           state: 'bad',
-          kind: 'the machine code does something else',
+          kind: `the machine code ${differenceText(wrong)}`,
           text: `${wrong.kernel}: ${wrong.why}`,
         };
       const left = found.find((f) => f.verdict === 'not compared');
@@ -171,10 +169,7 @@ async function ptxasJudge(): Promise<Judge> {
     judge(subject, after) {
       const text = write(subject, after);
       if (typeof text !== 'string') return text;
-      const { ok, said } = assemble(text, [
-        `-arch=${archOf(subject)}`,
-        `-O${Math.min(subject.plan.level, 4)}`,
-      ]);
+      const { ok, said } = assemble(text, [`-arch=${archOf(subject)}`, `-O${ptxasLevel(subject.plan)}`]);
       if (ok) return GOOD;
       const line = said.split('\n').find((l) => /error|fatal|ended by/.test(l)) ?? said;
       // The place in a file that nobody sees says nothing.

@@ -16,7 +16,6 @@ import type { Avoided } from '../known-faults.ts';
 import { wrapped } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
-import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import type { Check, Verdict } from './checks.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { PtxHow } from './emit.ts';
@@ -295,12 +294,12 @@ async function limitedLoss(
   part: Pick<PipelineOptions, 'startAt' | 'until' | 'rewriteLimit'>,
 ): Promise<Limited> {
   const { FALLBACKS, fallbackPlan, limitLoss, retreatText } = await import('./max-loss.ts');
-  const { assemble } = await import('./ptxas-run.ts');
+  const { assemble, ptxasLevel } = await import('./ptxas-run.ts');
   const { ptxasNeeded } = await import('./compare-ptxas.ts');
   if (input.module === null)
     failWith('--max-loss compares PTX with PTX', 'the input is Ori text; write it with --emit ptx first');
   ptxasNeeded();
-  const options = [`-arch=${archOf(input, plan, o)}`, `-O${Math.min(plan.level, 4)}`];
+  const options = [`-arch=${archOf(input, plan, o)}`, `-O${ptxasLevel(plan)}`];
   const limited = await limitLoss({
     text: o.retarget === true ? text.replace(/^(\s*\.target\s+)sm_\w+/m, `$1${plan.sm}`) : text,
     input: input.program,
@@ -328,7 +327,7 @@ async function machineVerdict(ptx: string, input: Input, plan: Plan, o: OptOptio
     failWith('--check machine needs PTX', 'the input is Ori text; write it with --emit ptx first');
   (await import('./compare-ptxas.ts')).ptxasNeeded();
   const { checkMachine } = await import('./machine-findings.ts');
-  return checkMachine(input.program, ptx, archOf(input, plan, o), Math.min(plan.level, PTXAS_LEVEL), plan);
+  return checkMachine(input.program, ptx, archOf(input, plan, o), plan);
 }
 
 /** What ptxas needs for each function before and after, for the target asked for or named by the file. */

@@ -7,6 +7,7 @@ import { instructionCount, sectionBytes } from '../cubin/code-size.ts';
 import type { Elf } from '../cubin/elf.ts';
 import { readCubin } from '../cubin/read.ts';
 import { reason } from '../spec/node-files.ts';
+import type { Plan } from '../spec/plan.ts';
 
 /** What ptxas says of one function. */
 export interface FunctionUse {
@@ -33,6 +34,12 @@ export interface Assembled {
 
 /** The real ptxas: `ORRERY_PTXAS`, or the first on PATH that is not `own` (a link to us of that name). */
 export const ptxasCommand = (): string => process.env.ORRERY_PTXAS ?? 'ptxas';
+
+/** Levels of ptxas from here on are the same (13.0.88). */
+const HIGHEST_LEVEL = 4;
+
+/** The level of ptxas for what a plan makes. */
+export const ptxasLevel = ({ level }: Pick<Plan, 'level'>): number => Math.min(level, HIGHEST_LEVEL);
 
 /** Version and build of ptxas, as `13.0.88 cuda_13.0.r13.0/compiler.36424714_0`; null where it cannot be run. */
 export function ptxasVersion(): string | null {

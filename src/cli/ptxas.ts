@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { targetName } from '../cubin/functions.ts';
@@ -9,6 +9,7 @@ import type { Avoided } from '../known-faults.ts';
 import { wrapped } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
 import { reason } from '../spec/node-files.ts';
+import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import { ptxOf } from './emit.ts';
 import { planFor, programFor } from './input.ts';
 import { FALLBACKS, fallbackPlan, limitLoss, percentOf, retreatText } from './max-loss.ts';
@@ -109,8 +110,9 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
       args[k] = at;
       changed++;
     }
+    const before = ours.verify ? writtenAt(outputOf(theirs)) : null;
     const verified = async (r: { status: number }, last: boolean): Promise<boolean> =>
-      r.status !== 0 || !ours.verify || (await rightCode(theirs, files, last));
+      r.status !== 0 || !ours.verify || (await rightCode(theirs, files, before, last));
     if (changed === 0) {
       const r = run(theirs, true);
       await verified(r, true);
@@ -138,34 +140,56 @@ const warn = (message: string): void => err(`orrery: warning: ${message}`);
 /** What ptxas writes where nothing says another name (13.0.88, --help). */
 const USUAL_OUTPUT = 'elf.o';
 
+/** The level that ptxas is given, or its usual one. */
+const levelOf = (args: readonly string[]): string =>
+  optionValue(args, ['-O', '--opt-level']) ?? String(PTXAS_LEVEL);
+
+/** Where ptxas writes: what its options say, those in option files (`-optf`) too. */
+function outputOf(args: readonly string[]): string {
+  const files = optionValue(args, ['-optf', '--options-file'])?.split(',') ?? [];
+  const within = files.flatMap((f) => (existsSync(f) ? readFileSync(f, 'utf8').trim().split(/\s+/) : []));
+  return optionValue([...within, ...args], ['-o', '--output-file']) ?? USUAL_OUTPUT;
+}
+
+/** When a file was written, to the nanosecond, and which it is; null if there is none. */
+function writtenAt(file: string): string | null {
+  const s = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return s === undefined ? null : `${s.ino} ${s.mtimeNs}`;
+}
+
 /**
  * Whether the machine code does what the inputs say, as they came; what cannot be compared is warned about.
  *
+ * @param before when the output had been written before ptxas ran
  * @param last code that does something else is removed, and ends the command
  */
 async function rightCode(
   args: readonly string[],
   files: readonly [number, string][],
+  before: string | null,
   last: boolean,
 ): Promise<boolean> {
-  const output = optionValue(args, ['-o', '--output-file']) ?? USUAL_OUTPUT;
-  const { machineFindings } = await import('./machine-findings.ts');
-  const elf = existsSync(output)
-    ? takenApart(readFileSync(output), output)
-    : `there is no ${output}, so nothing is compared`;
+  const output = outputOf(args);
+  const after = writtenAt(output);
+  if (after === null || after === before) {
+    warn(`ptxas has not written ${output}, so nothing is compared`);
+    return true;
+  }
+  const { differenceText, machineFindings } = await import('./machine-findings.ts');
+  const elf = takenApart(readFileSync(output), output);
+  const target = typeof elf === 'string' ? null : targetName(elf);
   for (const [, file] of files) {
     const text = readFileSync(file, 'utf8');
-    const sm = typeof elf === 'string' ? undefined : baseTarget(targetName(elf));
-    const plan = await planFor({ sm }, targetOf(text));
+    const plan = await planFor({ sm: target === null ? undefined : baseTarget(target) }, targetOf(text));
     const found = await machineFindings(elf, output, programFor(file, text, plan).program, plan);
     const wrong = found.find((f) => f.verdict === 'different');
     if (wrong !== undefined) {
       if (!last) return false;
       rmSync(output, { force: true });
       failWith(
-        `${file}: the machine code of '${wrong.kernel}' does something else: ${wrong.why}`,
+        `${file}: the machine code of '${wrong.kernel}' ${differenceText(wrong)}: ${wrong.why}`,
         `${output} is removed`,
-        `\`orrery verify ${file} --ptxas\` says where, and what to do`,
+        `\`orrery verify ${file} --ptxas -O ${levelOf(args)} --sm ${target}\` says whether ptxas does so of the input as it came`,
       );
     }
     for (const f of found.filter((x) => x.verdict === 'not compared'))
@@ -217,12 +241,25 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
   return { ours, theirs };
 }
 
+/** The file that an argument names; undefined for none, and for what can be no name of a file. */
+function fileOf(argument: string): Stats | undefined {
+  try {
+    return statSync(argument, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
 /** Positions of the arguments that are PTX files: readable, not the value of an option, and containing `.version`. */
 function inputs(args: readonly string[]): [number, string][] {
   const out: [number, string][] = [];
   for (const [k, a] of args.entries()) {
-    if (a.startsWith('-') || /^(-o|--output-file|-optf|--options-file)$/.test(args[k - 1] ?? '')) continue;
-    const seen = statSync(a, { throwIfNoEntry: false });
+    if (
+      a.startsWith('-') ||
+      /^(-o|--output-file|-optf|--options-file|-ias|--input-as-string)$/.test(args[k - 1] ?? '')
+    )
+      continue;
+    const seen = fileOf(a);
     if (seen?.isFIFO()) warn(`${a} is a pipe, which can be read once, so it is not optimized`);
     else if (seen?.isFile() && /^\s*\.version\s/m.test(readFileSync(a, 'latin1'))) out.push([k, a]);
   }
@@ -231,7 +268,7 @@ function inputs(args: readonly string[]): [number, string][] {
 
 /** Options for a trial of one file: without what ptxas reads and writes. Null where it also reads a pipe, which a trial would empty. */
 function trialOptions(args: readonly string[], files: readonly [number, string][]): string[] | null {
-  if (args.some((a) => statSync(a, { throwIfNoEntry: false })?.isFIFO())) return null;
+  if (args.some((a) => fileOf(a)?.isFIFO())) return null;
   const read = new Set(files.map(([k]) => k));
   return args.filter(
     (a, k) =>
@@ -269,7 +306,7 @@ async function optimized(
     const text = readFileSync(file, 'utf8');
     const arch = /sm_\d+/.exec(optionValue(args, ['-arch', '--gpu-name']) ?? '')?.[0];
     const options: PlanOptions = {
-      level: optionValue(args, ['-O', '--opt-level']) ?? '3',
+      level: levelOf(args),
       order: ours.order,
       recipe: ours.recipe,
       knobs: ours.knobs,

@@ -44,6 +44,8 @@ export interface Finding {
   readonly verdict: 'equal' | 'different' | 'not compared';
   readonly notes: readonly string[];
   readonly why?: string;
+  /** What differs: results, or only that registers are read or written too early. */
+  readonly difference?: 'results' | 'timing';
   readonly world?: string;
   readonly stores?: { readonly ptx: StoredText | null; readonly machine: StoredText | null };
   /** A launch that gives another result with this code than with the PTX; it has been run with both. */
@@ -90,7 +92,12 @@ export function findingOf(
     };
   if (r.same) return { ...common, verdict: 'equal' };
   const { witness } = r;
-  const different = { ...common, verdict: 'different' as const, why: r.differences[0] };
+  const different = {
+    ...common,
+    verdict: 'different' as const,
+    difference: 'results' as const,
+    why: r.differences[0],
+  };
   if (witness === null) return different;
   const { first, address } = witness;
   const launch = launchFrom(judge.subject, kernel, first);

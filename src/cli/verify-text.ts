@@ -110,7 +110,7 @@ function faultText(file: string, f: Finding, known: readonly FaultSite[]): strin
 }
 
 function differenceText(file: string, f: Finding): string[] {
-  const lines = [f.why ?? ''];
+  const lines = [f.difference === 'timing' ? `it computes the same, but ${f.why}` : (f.why ?? '')];
   const at = (s: StoredText): string => `thread (${s.thread.join(', ')}) of block (${s.block.join(', ')})`;
   const { ptx, machine } = f.stores ?? { ptx: null, machine: null };
   if (ptx !== null) lines.push(`PTX: ${at(ptx)} stores ${ptx.value} at ${ptx.address}, ${file}:${ptx.line}`);

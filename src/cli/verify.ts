@@ -47,7 +47,9 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
   const wrong = found.find((f) => f.verdict === 'different');
   const written: string[] = [];
   let reduced: string | null = null;
-  if (o.reduce !== undefined && wrong !== undefined && cubin === undefined) {
+  const inTimeOnly = wrong?.difference === 'timing';
+  if (o.reduce !== undefined && inTimeOnly) written.push('not reduced: only results that differ are');
+  else if (o.reduce !== undefined && wrong !== undefined && cubin === undefined) {
     keepInputs([file], [o.reduce]);
     const small = await reduceWrong(text, plan, wrong, o);
     if (small === null)
@@ -63,9 +65,13 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
     written.push(`written: ${launch}, a launch that shows it: orrery run ${launch} --cubin FILE`);
   else if (o.launch !== undefined)
     written.push(
-      wrong === undefined
-        ? `no launch is written to ${o.launch}: no difference was found`
-        : `no launch is written to ${o.launch}: the world that shows the difference is none that a launch can set up`,
+      `no launch is written to ${o.launch}: ${
+        wrong === undefined
+          ? 'no difference was found'
+          : inTimeOnly
+            ? 'the results are the same, and a launch shows results'
+            : 'the world that shows the difference is none that a launch can set up'
+      }`,
     );
   if (o.json === true)
     out(

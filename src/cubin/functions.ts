@@ -135,3 +135,18 @@ function perFunction(attributes: readonly Attribute[]): (code: number, symbol: n
   }
   return (code, symbol) => known.get(`${code} ${symbol}`) ?? null;
 }
+
+/** Where indirect branches of a function may lead, by offset of the branch. */
+export function branchTargets(fn: CubinFunction): Map<number, number[]> {
+  const out = new Map<number, number[]>();
+  for (const a of fn.attributes) {
+    const d = describe(a);
+    if (d.code !== EIATTR.branches) continue;
+    for (let k = 0; k + 3 <= d.numbers.length; ) {
+      const [from, , count] = d.numbers.slice(k, k + 3);
+      out.set(from, d.numbers.slice(k + 3, k + 3 + count));
+      k += 3 + count;
+    }
+  }
+  return out;
+}

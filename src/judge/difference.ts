@@ -73,13 +73,9 @@ function compareLogs(a: Logs, b: Logs, floats: ReadonlySet<number> | null, say: 
   if (storeAlike(a, b) && a.every((log, t) => (log.length === 0) === (b[t].length === 0))) return;
   for (let t = 0; t < Math.min(a.length, b.length); t++) {
     const [p, q] = [byAddress(a[t]), byAddress(b[t])];
-    for (const [address, values] of p) {
-      const others = q.get(address) ?? [];
-      for (let i = 0; i < Math.min(values.length, others.length); i++)
-        if (values[i] !== others[i] && (floats === null || !bothNaNs(values[i], others[i], floats))) {
-          say(`store ${i} of thread ${t} to 0x${Math.floor(address).toString(16)} differs`);
-          return;
-        }
+    for (const [address, i] of unlikeStores(p, q, floats)) {
+      say(`store ${i} of thread ${t} to 0x${Math.floor(address).toString(16)} differs`);
+      return;
     }
     // If a long-running thread stores only to addresses that the other run never wrote, that is a difference too.
     if (p.size > 0 && q.size > 0 && ![...p.keys()].some((x) => q.has(x))) {
@@ -89,31 +85,28 @@ function compareLogs(a: Logs, b: Logs, floats: ReadonlySet<number> | null, say: 
   }
 }
 
+/** Addresses to which a thread stores another value in two runs, as far as both got, each with the number of the first such store. */
+function* unlikeStores(
+  p: ReadonlyMap<number, readonly number[]>,
+  q: ReadonlyMap<number, readonly number[]>,
+  floats: ReadonlySet<number> | null,
+): Generator<readonly [address: number, store: number]> {
+  for (const [address, values] of p) {
+    const others = q.get(address) ?? [];
+    const at = values.findIndex(
+      (v, i) => i < others.length && v !== others[i] && (floats === null || !bothNaN(v, others[i], floats)),
+    );
+    if (at >= 0) yield [address, at];
+  }
+}
+
 /** Threads and addresses of stores in which two runs of machine code and its source differ, as far as both got. */
 export function storesApart(a: Run, b: Run): Set<string> {
   const out = new Set<string>();
-  for (let t = 0; t < Math.min(a.logs.length, b.logs.length); t++) {
-    const [p, q] = [byAddress(a.logs[t]), byAddress(b.logs[t])];
-    for (const [address, values] of p) {
-      const others = q.get(address) ?? [];
-      const both = Math.min(values.length, others.length);
-      if (values.slice(0, both).some((v, i) => v !== others[i] && !bothNaNs(v, others[i], a.floats)))
-        out.add(`${t} ${address}`);
-    }
-  }
+  for (let t = 0; t < Math.min(a.logs.length, b.logs.length); t++)
+    for (const [address] of unlikeStores(byAddress(a.logs[t]), byAddress(b.logs[t]), a.floats))
+      out.add(`${t} ${address}`);
   return out;
-}
-
-/** Are the parts in which two words differ NaNs in both, one of them as arithmetic gives it? */
-function bothNaNs(x: number, y: number, floats: ReadonlySet<number>): boolean {
-  const [single, other] = [x & 0x7fffffff, y & 0x7fffffff];
-  if (floats.has(32) && single > 0x7f800000 && other > 0x7f800000)
-    return CANONICAL.includes(x >>> 0) || CANONICAL.includes(y >>> 0);
-  if (!floats.has(16)) return false;
-  return [0, 16].every((shift) => {
-    const [h, k] = [(x >>> shift) & 0xffff, (y >>> shift) & 0xffff];
-    return h === k || ((h === 0x7fff || k === 0x7fff) && (h & 0x7fff) > 0x7c00 && (k & 0x7fff) > 0x7c00);
-  });
 }
 
 /** Where one run has ended and the other has not, and has written what the one that has ended never wrote. */
@@ -283,39 +276,61 @@ export function differOnlyIn(a: Run, b: Run, nudged: readonly Run[]): boolean {
       const values = [p, q, ...others].map(
         (x) => new DataView(x!.bytes.buffer, x!.bytes.byteOffset + x!.from + i, 8),
       );
-      if (!areNear(values) && !bytes.every((k) => !isUndefined(p, q, k) || bothNaN(p!, q!, k, a.floats)))
+      if (
+        !areNear(values) &&
+        !bytes.every((k) => !isUndefined(p, q, k) || byteOfBothNaN(p!, q!, k, a.floats))
+      )
         return false;
     }
   }
   return true;
 }
 
+/** Are two patterns NaNs, one of them as arithmetic gives it? The sign stands above `magnitude`. */
+const areNaNs = (
+  x: number,
+  y: number,
+  magnitude: number,
+  infinity: number,
+  canonical: readonly number[],
+): boolean =>
+  (x & magnitude) > infinity &&
+  (y & magnitude) > infinity &&
+  (canonical.includes(x >>> 0) || canonical.includes(y >>> 0));
+
+const HALF_NAN: readonly number[] = [0x7fff];
+const halvesAreNaNs = (x: number, y: number): boolean => areNaNs(x, y, 0x7fff, 0x7c00, HALF_NAN);
+const wordsAreNaNs = (x: number, y: number, infinity: number): boolean =>
+  areNaNs(x, y, 0x7fffffff, infinity, CANONICAL);
+
 /**
- * Is the byte part of a float that is NaN in both, in one of them as arithmetic gives it?
+ * Are the parts in which two words differ NaNs in both, in one of them as arithmetic gives it?
+ *
  * @param floats widths of floats that the program has; an integer is no NaN
  */
-function bothNaN(p: Piece, q: Piece, i: number, floats: ReadonlySet<number>): boolean {
+function bothNaN(x: number, y: number, floats: ReadonlySet<number>): boolean {
+  if (floats.has(32) && wordsAreNaNs(x, y, 0x7f800000)) return true;
+  return (
+    floats.has(16) &&
+    [0, 16].every((shift) => {
+      const [h, k] = [(x >>> shift) & 0xffff, (y >>> shift) & 0xffff];
+      return h === k || halvesAreNaNs(h, k);
+    })
+  );
+}
+
+/** The same of a byte of memory, which may be part of a double as well. */
+function byteOfBothNaN(p: Piece, q: Piece, i: number, floats: ReadonlySet<number>): boolean {
   const word = (x: Piece, k: number): number => {
     const at = x.from + k;
-    return (x.bytes[at] | (x.bytes[at + 1] << 8) | (x.bytes[at + 2] << 16) | (x.bytes[at + 3] << 24)) >>> 0;
+    return x.bytes[at] | (x.bytes[at + 1] << 8) | (x.bytes[at + 2] << 16) | (x.bytes[at + 3] << 24);
   };
-  const beyond = (w: number, limit: number): boolean => (w & 0x7fffffff) > limit;
-  const half = (x: Piece): number => word(x, i & ~1) & 0xffff;
-  const [h, k] = [half(p), half(q)];
-  if (floats.has(16) && (h === 0x7fff || k === 0x7fff) && [h, k].every((x) => (x & 0x7fff) > 0x7c00))
-    return true;
-  const single = i & ~3;
-  const pair = (i & ~7) + 4;
+  const [single, half, pair] = [i & ~3, i & ~1, (i & ~7) + 4];
   return (
-    [
-      [single, 0x7f800000, 32],
-      [pair, 0x7ff00000, 64],
-    ] as const
-  ).some(([k, limit, bits]) => {
-    if (!floats.has(bits)) return false;
-    const [x, y] = [word(p, k), word(q, k)];
-    return beyond(x, limit) && beyond(y, limit) && (CANONICAL.includes(x) || CANONICAL.includes(y));
-  });
+    (floats.has(16) && halvesAreNaNs(word(p, half) & 0xffff, word(q, half) & 0xffff)) ||
+    (floats.has(32) && wordsAreNaNs(word(p, single), word(q, single), 0x7f800000)) ||
+    (floats.has(64) && wordsAreNaNs(word(p, pair), word(q, pair), 0x7ff00000))
+  );
 }
 
 /** Have two runs stored to the same bytes, and ended alike? */
@@ -358,7 +373,7 @@ function compareWritten(
           const word = i & ~3;
           if (floats !== null && [0, 1, 2, 3].some((k) => isUndefined(p, r, word + k))) continue;
         }
-        if (floats !== null && wp === wq && bothNaN(p!, q!, i, floats)) continue;
+        if (floats !== null && wp === wq && byteOfBothNaN(p!, q!, i, floats)) continue;
         // Who stores what is there already need not store.
         if (wq === 0 && p!.bytes[p!.from + i] === byteOf(b, key * PIECE + i)) continue;
         // Machine code may store a whole word to change a half of it: what was there stays.

@@ -174,6 +174,10 @@ export class KernelJudge implements Original {
     return this.before;
   }
 
+  get functions(): readonly Fn[] {
+    return this.features.functions;
+  }
+
   get worldsOfOneThread(): readonly World[] {
     return this.threads;
   }

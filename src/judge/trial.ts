@@ -1,6 +1,6 @@
 import { hasMod, modOf } from '../ir/opcode.ts';
 import { NO_REG, type Reg, RegFile, regFile } from '../ir/operand.ts';
-import type { Instr, Program } from '../ir/program.ts';
+import type { Fn, Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { type Code, isRough } from '../sim/decode.ts';
 import type { UsedAs } from '../sim/used-as.ts';
@@ -62,6 +62,8 @@ export interface First {
 /** The first version of a kernel, as a trial of another one asks about it. */
 export interface Original {
   readonly subject: Subject;
+  /** The functions that the kernel may call, itself first. */
+  readonly functions: readonly Fn[];
   readonly effort: Effort;
   /** Whether it has accesses of more than one element. */
   readonly isWide: boolean;
@@ -104,7 +106,9 @@ export class Trial {
     this.uniform = hasUniformRegisters(after.program);
     this.asks = asksForLanes(judge.subject.program);
     this.meets = some(judge.subject.program, (x) => x.op.primitive === 'barrier');
-    this.hasVolatile = some(judge.subject.program, (x) => semOf(x) === 'VOLATILE');
+    this.hasVolatile = judge.functions.some((f) =>
+      f.blocks.some((b) => b.ins.some((x) => semOf(x) === 'VOLATILE')),
+    );
     this.sumsFloats = some(judge.subject.program, sumsFloats);
     this.approximates = some(judge.subject.program, (x) => isRough(x) || readsClock(x));
     this.fewerStores = storesIn(after.program) < storesIn(judge.subject.program);
@@ -208,13 +212,13 @@ export class Trial {
       ? [this.run(this.judge.subject, first, how), this.run(this.after, first, how)]
       : [first.run, b];
     const nudged = NUDGES.map((nudge) => this.run(this.judge.subject, first, { ...how, nudge }));
-    if (x.status === 'budget' || y.status === 'budget') {
+    if (x.status === 'budget' && y.status === 'budget') {
       // Without an end, stores tell: do all that differ move when last bits do?
       const moving = new Set(nudged.flatMap((n) => [...storesApart(x, n)]));
-      if ([...storesApart(x, y)].every((s) => moving.has(s))) {
-        this.undefinedIn++;
-        return true;
-      }
+      const apart = [...storesApart(x, y)];
+      if (apart.length === 0 || !apart.every((s) => moving.has(s))) return false;
+      this.undefinedIn++;
+      return true;
     }
     const only = differOnlyIn(x, y, nudged);
     this.approximate ||= only;

@@ -1,5 +1,5 @@
 import type { Elf } from '../cubin/elf.ts';
-import { type CubinFunction, symbolsOf } from '../cubin/functions.ts';
+import { branchTargets, type CubinFunction, symbolsOf } from '../cubin/functions.ts';
 import { describe, EIATTR } from '../cubin/info.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { makeReg, NO_REG, RegFile, sym } from '../ir/operand.ts';
@@ -433,21 +433,6 @@ function placeOf(i: Instruction, at: number): number {
   const slot = i.form.operands.find((o) => o.name === 't')!;
   const a = slot.atom!;
   return at + WORD_BYTES + i.values[a.field] * a.scale;
-}
-
-/** Where indirect branches of a function may lead, by offset of the branch. */
-function branchTargets(fn: CubinFunction): Map<number, number[]> {
-  const out = new Map<number, number[]>();
-  for (const a of fn.attributes) {
-    const d = describe(a);
-    if (d.code !== EIATTR.branches) continue;
-    for (let k = 0; k + 3 <= d.numbers.length; ) {
-      const [from, , count] = d.numbers.slice(k, k + 3);
-      out.set(from, d.numbers.slice(k + 3, k + 3 + count));
-      k += 3 + count;
-    }
-  }
-  return out;
 }
 
 /** Blocks to which control may come. */

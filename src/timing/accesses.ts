@@ -37,7 +37,8 @@ export function accessesOf(i: Instruction, machine: Machine, meaning: readonly I
     for (const o of i.form.operands) {
       if (o.atom === undefined || !present(o.when, i)) continue;
       const file = o.atom.kind as string;
-      const value = i.values[o.atom.field];
+      const raw = i.values[o.atom.field];
+      const value = o.atom.inverted ? 2 ** i.form.fields[o.atom.field].bits - 1 - raw : raw;
       if (!machine.registers.has(file) || value === machine.registers.get(file)!.constant) continue;
       note(RESULTS.has(o.name) ? writes : reads, physical(file, value));
     }

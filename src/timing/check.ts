@@ -1,4 +1,4 @@
-import type { CubinFunction } from '../cubin/functions.ts';
+import { branchTargets, type CubinFunction } from '../cubin/functions.ts';
 import { hardwareName } from '../lift/registers.ts';
 import { NO_BARRIER } from '../machine/control.ts';
 import type { Form, Machine } from '../machine/forms.ts';
@@ -69,8 +69,6 @@ interface State {
 const LONGEST = 64;
 /** Registers per instruction in the keys of what waits. */
 const KEYS = 1024;
-/** How often a block is looked at, at most: what waits there can only grow so often. */
-const MOST_VISITS = 200;
 
 const copyOf = (w: Waiting): Waiting => new Map([...w].map(([k, e]) => [k, { ...e }]));
 
@@ -126,6 +124,8 @@ class Check {
   private readonly steps: readonly (Step | null)[];
   private readonly machine: Machine;
   private readonly starts: ReadonlySet<number>;
+  /** Where indirect branches may lead, by address. */
+  private readonly tables: ReadonlyMap<number, readonly number[]>;
   private readonly before = new Map<number, State>();
   private readonly found = new Map<string, Hazard>();
   private telling = false;
@@ -152,7 +152,9 @@ class Check {
         guardNot: i.guardNot,
       };
     });
-    const starts = new Set([0, ...fn.labels.map((l) => l.offset / WORD_BYTES)]);
+    this.tables = branchTargets(fn);
+    const starts = new Set([0, ...[...this.tables.values()].flat().map((t) => t / WORD_BYTES)]);
+    for (const l of fn.labels) starts.add(l.offset / WORD_BYTES);
     this.steps.forEach((s, k) => {
       if (s === null) return;
       const to = this.target(k);
@@ -171,14 +173,21 @@ class Check {
     return to >= 0 && to < this.steps.length ? to : null;
   }
 
+  /** Barriers that an instruction waits for by its operands, a bit each: one of which it allows a count, and a set. */
+  private countedBy(s: Step): number {
+    if (s.form.row !== 'DEPBAR') return 0;
+    const value = (name: string): number => {
+      const atom = s.form.operands.find((o) => o.name === name)?.atom;
+      return atom === undefined ? 0 : s.listed.instruction!.values[atom.field];
+    };
+    return (1 << value('b')) | value('m');
+  }
+
   all(): Hazard[] {
-    const visits = new Map<number, number>();
     const work = [...this.starts];
     for (const s of work) this.before.set(s, { results: new Map(), reads: new Map() });
+    // It ends: what waits at a block is of so many instructions, and ages, masks and guards of each can only become less.
     for (let at = work.pop(); at !== undefined; at = work.pop()) {
-      const n = (visits.get(at) ?? 0) + 1;
-      visits.set(at, n);
-      if (n > MOST_VISITS) continue;
       for (const [to, state] of this.through(at)) {
         const own = this.before.get(to);
         if (own === undefined) continue;
@@ -212,6 +221,7 @@ class Check {
       this.step(state, s, k);
       const to = JUMPS.has(s.form.row) ? this.target(k) : null;
       if (to !== null) out.push([to, copy()]);
+      for (const t of this.tables.get(k * WORD_BYTES) ?? []) out.push([t / WORD_BYTES, copy()]);
       // What is called is another's code: nothing is known behind it.
       if (CALLS.has(s.form.row)) return out;
       if (ENDS.has(s.form.row)) {
@@ -229,16 +239,16 @@ class Check {
 
   private step({ results, reads }: State, s: Step, k: number): void {
     const { wait, write, read, stall } = s.listed.control;
-    const drop = (w: Waiting): void => {
-      for (const [key, e] of w) if ((e.mask & wait) !== 0) w.delete(key);
+    const drop = (w: Waiting, barriers: number): void => {
+      for (const [key, e] of w) if ((e.mask & barriers) !== 0) w.delete(key);
     };
-    drop(results);
-    drop(reads);
+    drop(results, wait);
+    drop(reads, wait);
+    // It waits for a count of what a barrier stands for, and here for all of it.
+    drop(results, this.countedBy(s));
     // What a block has stored before a barrier, it has read.
     if (s.form.row === 'BAR')
       for (const [key, e] of reads) if (this.of(e).form.pipe === 'lsu') reads.delete(key);
-    // It waits for a count of what a barrier still stands for: not looked at in detail.
-    if (s.form.row.startsWith('DEPBAR')) results.clear();
     for (const e of results.values()) if (s.reads.has(e.register)) this.look(e, s, k);
     for (const e of results.values()) if (s.writes.has(e.register)) this.overwrite(e, s, k);
     for (const e of reads.values())
