@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { branchyKernel, loopyKernel, straightKernel } from './bench/generate.ts';
+import { branchyKernel, loopyKernel, straightKernel } from '../src/tools/kernel-shapes.ts';
 
 const kinds = { straightKernel, branchyKernel, loopyKernel };
 const isInstruction = (line: string): boolean =>

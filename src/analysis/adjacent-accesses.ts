@@ -66,9 +66,9 @@ export interface Wanted {
 export function runsOf(fn: Fn, { wanted, least, paramBase }: Wanted): Run[] {
   const out: Run[] = [];
   let n = 0;
-  let open = new Map<string, Run>();
-  const close = (r: Run): void => {
-    if (r.members.length > 1 && hasNeighbours(r)) out.push(r);
+  let open = new Map<string, Open>();
+  const close = ({ run }: Open): void => {
+    if (run.members.length > 1 && hasNeighbours(run)) out.push(run);
   };
   const closeAll = (): void => {
     if (open.size === 0) return;
@@ -86,17 +86,39 @@ export function runsOf(fn: Fn, { wanted, least, paramBase }: Wanted): Run[] {
       const offset = param === null ? o.lo : o.lo - paramBase - param.offset;
       const member = { n: at, at: offset, bytes: accessBytes(x.op.accesses[0], x.mods) };
       const key = `${x.op.id} ${withoutCount(x)} ${x.guard} ${x.guardNot} ${o.reg} ${param?.offset ?? ''} ${o.sym}`;
-      const run = open.get(key);
-      if (run !== undefined && !run.members.some((m) => overlap(m, member))) run.members.push(member);
-      else {
-        if (run !== undefined) close(run);
-        const element = elementBytes(x.op.accesses[0], x.mods);
-        open.set(key, { block, members: [member], element, param });
-      }
+      const had = open.get(key);
+      if (had?.join(member) === true) continue;
+      if (had !== undefined) close(had);
+      const element = elementBytes(x.op.accesses[0], x.mods);
+      open.set(key, new Open({ block, members: [], element, param }, member));
     }
     closeAll();
   }
   return out;
+}
+
+/** A run that may still grow. */
+class Open {
+  readonly run: Run;
+  /** Its members, by the piece of `WIDEST` bytes in which they begin: what overlaps begins in the same or a neighbouring one. */
+  private readonly pieces = new Map<number, Member[]>();
+
+  constructor(run: Run, first: Member) {
+    this.run = run;
+    this.join(first);
+  }
+
+  /** Adds the member unless it overlaps another one. */
+  join(m: Member): boolean {
+    const piece = Math.floor(m.at / WIDEST);
+    for (let p = piece - 1; p <= piece + 1; p++)
+      if (this.pieces.get(p)?.some((other) => overlap(other, m)) === true) return false;
+    this.run.members.push(m);
+    const others = this.pieces.get(piece);
+    if (others === undefined) this.pieces.set(piece, [m]);
+    else others.push(m);
+    return true;
+  }
 }
 
 const overlap = (a: Member, b: Member): boolean => a.at < b.at + b.bytes && b.at < a.at + a.bytes;

@@ -1,11 +1,10 @@
 import { isPhi } from '../ir/flow.ts';
-import { NO_REG, regIndex } from '../ir/operand.ts';
+import { NO_REG, type Operand, regIndex } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { cfgOf } from './cfg.ts';
 import { defUseOf } from './defuse.ts';
 import { dominates, dominators } from './dominators.ts';
 import { flowNodesOf, lastNode } from './flow-nodes.ts';
-
 import { memo } from './memo.ts';
 
 /**
@@ -30,22 +29,23 @@ export const singleValuesOf: (fn: Fn) => Uint8Array = memo((fn) => {
     let all = du.returned[r] === 0 || returnsBehind(home);
     for (let u = du.useStart[r]; all && u < du.useStart[r + 1]; u++) {
       const use = du.uses[u];
-      if (isPhi(du.ins[use])) all = reachesPhi(use, r, home);
-      else all = nodeAt[use] === home ? use > def : dominates(dom, home, nodeAt[use]);
+      if (!isPhi(du.ins[use])) all = nodeAt[use] === home ? use > def : dominates(dom, home, nodeAt[use]);
     }
     if (all) single[r] = 1;
   }
+  // By phis and not by registers: a phi may have thousands of operands.
+  for (const x of du.ins) if (isPhi(x)) leaveReached(x.src);
   return single;
 
-  /** A phi operand counts as a use at the end of the predecessor. */
-  function reachesPhi(use: number, r: number, home: number): boolean {
-    const { src } = du.ins[use];
+  /** Registers whose definition does not reach the edge by which a phi takes them are not single: that is where they are used. */
+  function leaveReached(src: readonly Operand[]): void {
     for (let k = 0; k + 1 < src.length; k += 2) {
-      if (src[k + 1].reg === NO_REG || regIndex(src[k + 1].reg) !== r) continue;
+      const { reg } = src[k + 1];
+      if (reg === NO_REG || single[regIndex(reg)] === 0) continue;
       const from = positionOf[src[k].lo];
-      if (from < 0 || !dominates(dom, home, lastNode(nodes, from))) return false;
+      const home = nodeAt[du.defs[du.defStart[regIndex(reg)]]];
+      if (from < 0 || !dominates(dom, home, lastNode(nodes, from))) single[regIndex(reg)] = 0;
     }
-    return true;
   }
 
   /** Does the node dominate every place where the function returns? */

@@ -1,4 +1,5 @@
 import { mustStay } from '../analysis/effects.ts';
+import { memo } from '../analysis/memo.ts';
 import { isReadOnlyLoad } from '../analysis/memory-ops.ts';
 import { modOf, type Opcode, OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, regIndex } from '../ir/operand.ts';
@@ -29,13 +30,19 @@ export interface Features {
   readonly sizes: readonly number[];
 }
 
-/** The functions that a kernel may call, itself first; all of the program if it calls one by address. */
-export function functionsOf(program: Program, kernel: Fn): Fn[] {
+/** Functions of a module by their names and aliases, and whether a variable holds the address of one. */
+const functionNames = memo((program: Program) => {
   const byName = new Map(program.functions.map((f) => [f.name, f]));
   for (const a of program.aliases) {
     const f = byName.get(a.of);
     if (f !== undefined) byName.set(a.name, f);
   }
+  return { byName, inVariables: program.variables.some((v) => v.relocs.some((r) => byName.has(r.symbol))) };
+});
+
+/** The functions that a kernel may call, itself first; all of the program if it calls one by address. */
+export function functionsOf(program: Program, kernel: Fn): Fn[] {
+  const { byName } = functionNames(program);
   const out = new Set([kernel]);
   for (const f of out)
     for (const b of f.blocks)
@@ -48,6 +55,24 @@ export function functionsOf(program: Program, kernel: Fn): Fn[] {
         }
       }
   return [...out];
+}
+
+/**
+ * The program without the functions that a kernel cannot call, so that a run costs nothing for them; the program itself where some
+ * function is called or known by its address, which its place in the module decides.
+ */
+export function programOf(program: Program, kernel: string): Program {
+  const { byName, inVariables } = functionNames(program);
+  const entry = byName.get(kernel);
+  if (entry === undefined || inVariables || program.functions.length === 1) return program;
+  const called = new Set(functionsOf(program, entry));
+  if (called.size === program.functions.length) return program;
+  for (const f of called)
+    for (const b of f.blocks)
+      for (const x of b.ins)
+        if (x.src.some((o, k) => byName.has(o.sym) && (k > 0 || x.op.primitive !== 'call'))) return program;
+  const functions = called.size === 1 ? [entry] : program.functions.filter((f) => called.has(f));
+  return { ...program, functions };
 }
 
 /** The `sem` of an access or a fence: how it orders others; '' for those that have none. */

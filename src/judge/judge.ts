@@ -5,7 +5,7 @@ import { FramePool } from '../sim/frames.ts';
 import { findKernel } from '../sim/launch.ts';
 import { poolOf } from './constants.ts';
 import { EFFORTS, type Effort, type EffortName } from './effort.ts';
-import { deadLoads, type Features, featuresOf } from './features.ts';
+import { deadLoads, type Features, featuresOf, programOf } from './features.ts';
 import { runFollowing, type Uses, usesOf } from './follow.ts';
 import { addSeen, type Reached, reachedIn } from './reached.ts';
 import { type RunOptions, type Subject, sharedPlaces } from './run.ts';
@@ -59,7 +59,8 @@ export class KernelJudge implements Original {
   private readonly seen = new Map<Code, Uint8Array>();
 
   /** @param after a version that it will be compared with: its constants count as well */
-  constructor(before: Program, after: Program, kernel: string, paramBase: number, opts: JudgeOptions = {}) {
+  constructor(original: Program, after: Program, kernel: string, paramBase: number, opts: JudgeOptions = {}) {
+    const before = programOf(original, kernel);
     const fn = findKernel(before, kernel);
     const own = featuresOf(before, fn);
     // Machine code need not access memory in the order of its source, nor read as often what others may change.
@@ -102,7 +103,8 @@ export class KernelJudge implements Original {
   }
 
   /** Compares with another version of the kernel. */
-  against(after: Program): Judgement {
+  against(version: Program): Judgement {
+    const after = programOf(version, this.before.kernel);
     const fn = after.functions.find((f) => f.name === this.before.kernel);
     const dead =
       fn !== undefined && this.features.orders

@@ -42,6 +42,9 @@ export interface Effects {
   readonly untold: readonly (readonly [string, string])[];
 }
 
+/** Most columns of a fit, whose time grows with their cube: with so many it takes a second. Beyond, effects are not told. */
+const MOST_COLUMNS = 1000;
+
 /** Number of groups if a factor has too many distinct levels. */
 const GROUPS = 4;
 
@@ -95,17 +98,24 @@ export function effectsOf(experiment: Experiment, logs: readonly (number | null)
     all.map((x) => present(x, arms)),
     arms,
   );
-  const model = design.fitted([]);
   const balanced = design.balanced();
-  const left = arms.length - model.rank;
+  const fit = balanced || design.columns > MOST_COLUMNS ? null : design.fitted([]);
+  const model = balanced ? design.ofMeans() : fit;
   const told = design.interactions();
   return {
     effectsBy: balanced ? 'means' : 'least squares',
-    deviation: left <= 0 ? null : Math.expm1(Math.sqrt(model.residual / left)),
-    effects: sorted(all.map((_, i) => (balanced ? design.byMeans(i) : design.byFit(i, model)))),
+    deviation: model === null ? null : deviationOf(model, arms.length),
+    effects: sorted(all.map((_, i) => (balanced ? design.byMeans(i) : design.byFit(i, fit)))),
     interactions: told.sort((x, y) => y.size - x.size),
     untold: pairs.filter(([x, y]) => !told.some((t) => t.factors[0] === x && t.factors[1] === y)),
   };
+}
+
+function deviationOf(
+  { rank, residual }: Pick<LinearModel, 'rank' | 'residual'>,
+  arms: number,
+): number | null {
+  return arms <= rank ? null : Math.expm1(Math.sqrt(residual / (arms - rank)));
 }
 
 const sorted = (effects: readonly Effect[]): Effect[] =>
@@ -149,7 +159,7 @@ class Design {
   private readonly at: readonly (readonly number[])[];
   /** First column of each factor in a model; the one before is the constant. */
   private readonly first: readonly number[];
-  private readonly columns: number;
+  readonly columns: number;
 
   constructor(all: readonly Levelled[], arms: readonly { readonly arm: number; readonly log: number }[]) {
     this.all = all;
@@ -172,6 +182,22 @@ class Design {
       ...(further[n] ?? []),
     ]);
     return new LinearModel(rows, this.columns + more, this.logs);
+  }
+
+  /**
+   * Rank and residual of the model of all single effects where levels meet alike: then each effect is the distance of the mean of a level
+   * from that of all arms.
+   */
+  ofMeans(): Pick<LinearModel, 'rank' | 'residual'> {
+    const all = mean(this.logs);
+    const off = this.all.map((x, f) => x.levels.map((_, l) => mean(this.logsWith(f, l)) - all));
+    return {
+      rank: 1 + this.all.reduce((n, x) => n + x.levels.length - 1, 0),
+      residual: this.at.reduce(
+        (sum, levels, n) => sum + (this.logs[n] - all - levels.reduce((t, l, f) => t + off[f][l], 0)) ** 2,
+        0,
+      ),
+    };
   }
 
   /** Do the levels of each two factors meet in the same proportions? Then means of arms are free of other single effects. */
@@ -205,8 +231,15 @@ class Design {
     return { factor: x.factor, levels, size: sizeOf(levels.map((l) => l.ratio)) };
   }
 
-  byFit(f: number, model: LinearModel): Effect {
+  /** @param model null if there are too many columns to fit: then nothing is told but the number of arms */
+  byFit(f: number, model: LinearModel | null): Effect {
     const x = this.all[f];
+    if (model === null)
+      return {
+        factor: x.factor,
+        levels: x.levels.map((name, l) => ({ name, ratio: null, arms: this.logsWith(f, l).length })),
+        size: null,
+      };
     const all = x.levels.map((_, l) => l);
     const against = (l: number, other: number) =>
       l === other
@@ -238,7 +271,7 @@ class Design {
 
   /**
    * Interactions of all pairs of factors, fitted jointly, since one that is left out would show in others; those of which the design does
-   * not tell are left out.
+   * not tell, and those that would take too many columns, are left out.
    */
   interactions(): Interaction[] {
     const counts = this.all.map((x) => x.levels.length);
@@ -250,7 +283,7 @@ class Design {
         next += Math.max(0, counts[f] - 1) * Math.max(0, counts[g] - 1);
       }
     const needed = 1 + counts.reduce((s, c) => s + Math.max(0, c - 1), 0) + next - this.columns;
-    if (needed > this.at.length) return [];
+    if (needed > Math.min(this.at.length, MOST_COLUMNS)) return [];
     // The first level of each factor is what the others are compared with, so that no column is there twice.
     const column = ({ g, first }: (typeof blocks)[number], x: number, y: number) =>
       x === 0 || y === 0 ? null : first + (x - 1) * (counts[g] - 1) + (y - 1);

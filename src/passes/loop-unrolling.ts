@@ -23,6 +23,11 @@ const MOST_ROUNDS = 16;
 const MOST_FULL = 200;
 const FACTOR = 4;
 const PART_BUDGET = 140;
+/**
+ * Instructions beyond which a function does not grow by unrolling in full, unless `full-size` says otherwise: at 450,000 a run takes
+ * 1.2 GB (`npm run bench -- --scale`). The original's own limit is not known.
+ */
+const FULL_SIZE = 400_000;
 /** Knob 429 forces at most 2 to this power: 1,024 iterations at once. */
 const MOST_FORCED = 10;
 
@@ -44,7 +49,7 @@ const MOST_FORCED = 10;
  *                                          EXIT
  *
  * 1. In full (`unrollFully`): a loop with a known trip count, if all its iterations together have at most
- *    `UnrollFullInstLimit` instructions. Inner loops come first: without them the surrounding loop may be small enough too.
+ *    `UnrollFullInstLimit` instructions, and the function stays below `full-size`. Inner loops come first: without them the surrounding loop may be small enough too.
  *    Tests that are no longer read are left to dead-code elimination.
  * 2. In part (`unrollPartly`): a loop that counts towards a bound, by the factor `part-factor` of the binding, halved until
  *    the copies have at most `part-budget` instructions, and may be live at once in the registers that the SM gives a thread, less
@@ -91,6 +96,8 @@ export const loopUnrolling: Pass = (fn, ctx) => {
   return out;
 };
 
+const instructionsOf = (fn: Fn): number => fn.blocks.reduce((sum, b) => sum + b.ins.length, 0);
+
 const isOn = (ctx: PassContext, knob: string): boolean => {
   const v = ctx.knob(knob);
   return v !== false && v !== 0;
@@ -127,15 +134,22 @@ class Unroller {
 
   inFull(): Fn {
     const most = Number(this.ctx.knob('UnrollFullInstLimit') ?? MOST_FULL);
+    let room = Number(this.ctx.params['full-size'] ?? FULL_SIZE) - instructionsOf(this.fn);
     return this.each(true, 'unrolled', (loop) => {
       const again = this.tripCount(loop);
       if (again === null) return null;
       const rounds = `${again + 1n} ${again === 0n ? 'iteration' : 'iterations'} of ${loop.size} instructions`;
       if (again > 0n && (again + 1n) * BigInt(loop.size) > BigInt(most))
         return { name: 'size', why: `${rounds} are more than ${most}` };
+      const copied = Number(again) * loop.size;
+      if (copied > 0 && copied > room)
+        return { name: 'function-size', why: `with ${rounds} the function would be too large` };
       return {
         what: again === 0n ? rounds : `${rounds}, one after the other`,
-        apply: (d) => unrollFully(d, loop, Number(again)),
+        apply: (d) => {
+          room -= copied;
+          unrollFully(d, loop, Number(again));
+        },
       };
     });
   }

@@ -26,6 +26,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     partial: flag,
     'part-factor': count,
     'part-budget': count,
+    'full-size': count,
     'max-pressure': count,
     slack: count,
   },

@@ -66,18 +66,31 @@ function sink(d: Draft, ctx: PassContext): void {
 const maySink = (x: Instr, returned: ReadonlySet<Reg>): boolean =>
   isValue(x) && !isPhi(x) && allInSsa(x) && !x.dst.some((r) => returned.has(r)) && !isUniform(x);
 
+const NOWHERE: readonly BlockNo[] = [];
+
 /** Finds the blocks in which values are computed best. */
 class SinkPlaces {
   private readonly d: Draft;
   private readonly tree: DominatorTree;
   private readonly forest: Forest;
   private readonly often: ArrayLike<number>;
+  /** Ends of the edges along which phis take a register: its uses by phis. */
+  private readonly toPhis = new Map<Reg, BlockNo[]>();
 
   constructor(d: Draft) {
     this.d = d;
     this.tree = dominatorsOf(d.fn);
     this.forest = loopsOf(d.fn);
     this.often = frequencyOf(d.fn).block;
+    for (const b of d.fn.blocks)
+      for (const { src } of b.ins.filter(isPhi))
+        for (let k = 0; k + 1 < src.length; k += 2) {
+          const { reg } = src[k + 1];
+          const from = d.blockById(src[k].lo);
+          const blocks = this.toPhis.get(reg);
+          if (blocks === undefined) this.toPhis.set(reg, [from]);
+          else if (blocks.at(-1) !== from) blocks.push(from);
+        }
   }
 
   /** The block that runs least among those between the definition in `own` and the block nearest above all uses. */
@@ -96,13 +109,10 @@ class SinkPlaces {
     for (const r of d.at(n).dst) {
       if (r === NO_REG) continue;
       for (let u = d.firstUse(r); u >= 0; u = d.nextUse(u)) {
-        const x = d.at(d.userAt(u));
-        if (!isPhi(x)) target = this.common(target, d.block(d.userAt(u)));
-        // What a phi takes is used where it comes from.
-        else
-          for (let k = 0; k + 1 < x.src.length; k += 2)
-            if (x.src[k + 1].reg === r) target = this.common(target, d.blockById(x.src[k].lo));
+        const user = d.userAt(u);
+        if (!isPhi(d.at(user))) target = this.common(target, d.block(user));
       }
+      for (const b of this.toPhis.get(r) ?? NOWHERE) target = this.common(target, b);
     }
     return target;
   }

@@ -57,7 +57,7 @@ export class Symbols {
     const param = code.params.get(name);
     if (param !== undefined) return param;
     const proto = this.program.prototypes.findIndex((p) => p.name === name);
-    if (proto >= 0) return FUNCTION_WINDOW + 16 * (4096 + proto);
+    if (proto >= 0) return FUNCTION_WINDOW + 16 * (this.program.functions.length + proto);
     throw new SimFault(`symbol '${name}' is not defined in this module`, 'symbol', name);
   }
 }

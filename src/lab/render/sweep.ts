@@ -110,19 +110,30 @@ export const sizeText = ({ size }: Effect): string =>
 
 /** The levels with their ratios, or why those say nothing. */
 export function levelsText({ levels, size }: Effect): string {
-  if (size !== null)
-    return levels
-      .map(
-        ({ name, ratio }) =>
-          `${name}: ${ratio === null ? 'unknown' : isSame(ratio) ? '0 %' : percent(ratio)}`,
-      )
-      .join(', ');
+  if (size !== null) return inRuns(levels).join(', ');
   return levels.length === 0
     ? 'no arm with another level has a plan'
     : levels.length === 1
       ? `only arms with ${levels[0].name} have a plan`
       : 'the arms do not tell it from other factors';
 }
+
+/** Levels in their order; three and more neighbours with the same ratio stand as the first and the last of them. */
+function inRuns(levels: Effect['levels']): string[] {
+  const runs: { said: string; names: string[] }[] = [];
+  for (const { name, ratio } of levels) {
+    const said = ratio === null ? 'unknown' : isSame(ratio) ? '0 %' : percent(ratio);
+    const last = runs.at(-1);
+    if (last?.said === said) last.names.push(name);
+    else runs.push({ said, names: [name] });
+  }
+  return runs.flatMap(({ said, names }) =>
+    names.length < FEW ? names.map((n) => `${n}: ${said}`) : [`${names[0]} ... ${names.at(-1)}: ${said}`],
+  );
+}
+
+/** Neighbours that stand alone. */
+const FEW = 3;
 
 const effectTable = (effects: readonly Effect[], width: number): string =>
   columns(

@@ -209,3 +209,105 @@ export function loopyKernel(n: number): string {
   }
   return [...lines, ...tail()].join('\n');
 }
+
+/**
+ * A kernel of one nest of loops, `depth` deep, two rounds each at the innermost three and one elsewhere.
+ *
+ * @returns PTX text with the entry `nest(u64 out, u32 seed)`; thread t writes word t of `out`
+ */
+export function nestKernel(depth: number): string {
+  const pick = generator(depth + 3);
+  const lines = head('nest');
+  const counters = `\t.reg .b32 \t%c<${depth}>;`;
+  lines.splice(lines.indexOf('{') + 1, 0, counters);
+  for (let d = 0; d < depth; d++) lines.push(`\tmov.u32 \t%c${d}, 0;`, `$N${d}:`, operation(pick));
+  for (let d = depth - 1; d >= 0; d--) {
+    lines.push(operation(pick), `\tadd.s32 \t%c${d}, %c${d}, 1;`);
+    lines.push(`\tsetp.lt.u32 \t%p0, %c${d}, ${d >= depth - 3 ? 2 : 1};`, `\t@%p0 bra \t$N${d};`);
+  }
+  return [...lines, ...tail()].join('\n');
+}
+
+/**
+ * A kernel of a switch: a jump table where `dense`, else a test for equality by case.
+ *
+ * @returns PTX text with the entry `cases(u64 out, u32 seed)`; thread t writes word t of `out`
+ */
+export function switchKernel(cases: number, dense: boolean): string {
+  const pick = generator(cases + 4);
+  const lines = head('cases');
+  const labels = Array.from({ length: cases }, (_, k) => `$C${k}`);
+  if (dense) {
+    lines.push(`\tsetp.ge.u32 \t%p0, %r0, ${cases};`, '\t@%p0 bra \t$END;');
+    lines.push(`$TABLE: .branchtargets ${labels.join(', ')};`, '\tbrx.idx \t%r0, $TABLE;');
+  } else {
+    for (const [k, label] of labels.entries())
+      lines.push(`\tsetp.eq.s32 \t%p0, %r0, ${k};`, `\t@%p0 bra \t${label};`);
+    lines.push('\tbra.uni \t$END;');
+  }
+  for (const label of labels) lines.push(`${label}:`, operation(pick), operation(pick), '\tbra.uni \t$END;');
+  return [...lines, '$END:', ...tail()].join('\n');
+}
+
+/**
+ * A kernel in whose middle `n` registers are live: as many words are loaded, and then added up from the last to the first.
+ *
+ * @returns PTX text with the entry `live(u64 out, u32 seed)`; thread t writes word t of `out`, of which `n` words are read behind it
+ */
+export function liveKernel(n: number): string {
+  const lines = head('live');
+  lines.splice(lines.indexOf('{') + 1, 0, `\t.reg .b32 \t%v<${n}>;`);
+  for (let k = 0; k < n; k++) lines.push(`\tld.global.u32 \t%v${k}, [%rd4+${4 * k}];`);
+  for (let k = n - 1; k >= 0; k--) lines.push(`\tmul.lo.s32 \t%r1, %r1, 5;`, `\txor.b32 \t%r1, %r1, %v${k};`);
+  return [...lines, ...tail()].join('\n');
+}
+
+/** A module of `n` small kernels, `k0` to `k<n-1>`. */
+export function manyKernels(n: number): string {
+  const header = '.version 8.0\n.target sm_75\n.address_size 64\n';
+  const one = (k: number) => `
+.visible .entry k${k}(.param .u64 p, .param .u32 n)
+{
+	.reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<4>;
+	ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [n];
+	mov.u32 %r2, %tid.x; setp.ge.u32 %p1, %r2, %r1;
+	@%p1 bra $E;
+	mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2;
+	ld.global.u32 %r3, [%rd3]; mad.lo.s32 %r3, %r3, ${k + 2}, %r2; st.global.u32 [%rd3], %r3;
+$E:
+	ret;
+}
+`;
+  return header + Array.from({ length: n }, (_, k) => one(k)).join('');
+}
+
+/** A module of a kernel `chain(u64 out)` and `n` functions, each of which calls the next. */
+export function callChain(n: number): string {
+  const one = (k: number) => {
+    const last = k === 0;
+    const call = last
+      ? '\tmul.lo.s32 %r2, %r1, 7;'
+      : `\t{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), f${k - 1}, (a); ld.param.b32 %r2, [b]; }`;
+    return `
+.func (.param .b32 out) f${k}(.param .b32 in)
+{
+	.reg .b32 %r<4>;
+	ld.param.b32 %r1, [in]; add.s32 %r1, %r1, ${k};
+${call}
+	xor.b32 %r3, %r2, ${k + 1}; st.param.b32 [out], %r3;
+	ret;
+}
+`;
+  };
+  const kernel = `
+.visible .entry chain(.param .u64 p)
+{
+	.reg .b32 %r<4>; .reg .b64 %rd<4>;
+	ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x;
+	{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), f${n - 1}, (a); ld.param.b32 %r2, [b]; }
+	mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2;
+	ret;
+}
+`;
+  return `.version 8.0\n.target sm_75\n.address_size 64\n${Array.from({ length: n }, (_, k) => one(k)).join('')}${kernel}`;
+}

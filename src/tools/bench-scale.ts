@@ -1,0 +1,215 @@
+// How cost grows: `npm run bench -- --scale`. Each command runs in its own process, at a size and at half of it.
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SCRIPT } from '../cli/server-ask.ts';
+import { table } from '../cli/table.ts';
+import { ROOT } from '../spec/node-cache.ts';
+import {
+  branchyKernel,
+  callChain,
+  liveKernel,
+  loopyKernel,
+  manyKernels,
+  nestKernel,
+  straightKernel,
+  switchKernel,
+} from './kernel-shapes.ts';
+
+/** What one command took: seconds of processor time, and MB at the most. */
+interface Cost {
+  readonly seconds: number;
+  readonly megabytes: number;
+}
+
+/** One thing to measure: puts its input into an empty folder, and names the command. */
+interface Shape {
+  readonly name: string;
+  readonly size: number;
+  readonly make: (folder: string, size: number) => readonly string[];
+}
+
+/** A command that optimizes one file. */
+const module = (name: string, size: number, text: (n: number) => string, ...more: string[]): Shape => ({
+  name,
+  size,
+  make: (folder, n) => {
+    writeFileSync(join(folder, 'k.ptx'), text(n));
+    return ['opt', 'k.ptx', '-o', 'out.ptx', ...more];
+  },
+});
+
+/** So many files of one small kernel, each of another name. */
+function filesInto(folder: string, n: number): void {
+  const text = readFileSync(join(ROOT, 'test', 'kernels', 'saxpy', 'saxpy.sm_80.ptx'), 'utf8');
+  mkdirSync(join(folder, 'in'));
+  for (let k = 0; k < n; k++)
+    writeFileSync(join(folder, 'in', `k${k}.ptx`), text.replaceAll('saxpy', `k${k}`));
+}
+
+const SHAPES: readonly Shape[] = [
+  module('straight', 300_000, straightKernel),
+  module('branchy', 300_000, branchyKernel),
+  module('loops', 300_000, loopyKernel),
+  module('nest, loops deep', 500, nestKernel),
+  module('switch, jump table, cases', 20_000, (n) => switchKernel(n, true)),
+  module('switch, tests, cases', 20_000, (n) => switchKernel(n, false)),
+  module('live registers', 30_000, liveKernel),
+  module('kernels in a file', 5000, manyKernels),
+  module('chain of calls', 2000, callChain),
+  module('straight, --check auto', 100_000, straightKernel, '--check', 'auto'),
+  module('branchy, --check auto', 100_000, branchyKernel, '--check', 'auto'),
+  module('kernels in a file, --check auto', 2000, manyKernels, '--check', 'auto'),
+  module('chain of calls, --check auto', 2000, callChain, '--check', 'auto'),
+  {
+    name: "trace (the explorer's run), branchy",
+    size: 100_000,
+    make: (folder, n) => {
+      writeFileSync(join(folder, 'k.ptx'), branchyKernel(n));
+      return ['trace', 'k.ptx', '-o', 'k.html'];
+    },
+  },
+  {
+    name: 'files in a folder',
+    size: 10_000,
+    make: (folder, n) => {
+      filesInto(folder, n);
+      return ['opt', 'in', '-o', 'out'];
+    },
+  },
+  {
+    name: 'ab, kernels',
+    size: 500,
+    make: (folder, n) => {
+      filesInto(folder, n);
+      return ['ab', 'base', 'ContractProducts=true', '--kernels', 'in'];
+    },
+  },
+  {
+    name: 'sweep, arms',
+    size: 5000,
+    make: (folder, n) => {
+      filesInto(folder, 1);
+      const values = Array.from({ length: n - 1 }, (_, k) => k);
+      const knob = `  knobs: { GeneralOptimizationBudget: [default, ${values.join(', ')}] }`;
+      writeFileSync(
+        join(folder, 'x.yaml'),
+        `kind: experiment\ntitle: many arms\nfactors:\n${knob}\nkernels: [in]\nmetrics: [pressure.R]\n`,
+      );
+      return ['sweep', 'x.yaml'];
+    },
+  },
+];
+
+/** Ratio to half the size above which a row is marked, and MB. */
+const MOST = { ratio: 2.3, megabytes: 2000 };
+
+/** Writes what a process took to the file that BENCH_COST names, when it ends. */
+const PRELOAD = `data:text/javascript,${encodeURIComponent(`import { writeFileSync } from 'node:fs';
+process.on('exit', () => {
+  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+  const cost = { seconds: (userCPUTime + systemCPUTime) / 1e6, megabytes: maxRSS / 1024 };
+  writeFileSync(process.env.BENCH_COST, JSON.stringify(cost));
+});`)}`;
+
+/** @returns what the command took, or what it said last if it failed */
+function costOf(args: readonly string[], folder: string): Cost | string {
+  const cost = join(folder, 'cost.json');
+  const r = spawnSync(process.execPath, ['--import', PRELOAD, SCRIPT, ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+    env: { ...process.env, ORRERY_SERVER: 'off', BENCH_COST: cost },
+  });
+  if (r.status !== 0) return `exit code ${r.status ?? r.signal}: ${r.stderr.trim().split('\n').at(-1)}`;
+  return JSON.parse(readFileSync(cost, 'utf8')) as Cost;
+}
+
+function inFolder<T>(use: (folder: string) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), 'orrery-scale-'));
+  try {
+    return use(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const costAt = (shape: Shape, size: number): Cost | string =>
+  inFolder((folder) => costOf(shape.make(folder, size), folder));
+
+/** Measures every shape at its size and at half of it. */
+export async function benchScale(only: string | true, say: (line: string) => void): Promise<void> {
+  const rows: string[][] = [['shape', 'size', 'CPU', 'MB', 'to half']];
+  for (const shape of SHAPES) {
+    if (only !== true && !shape.name.includes(only)) continue;
+    const [half, whole] = [shape.size / 2, shape.size].map((n) => costAt(shape, n));
+    if (typeof whole === 'string' || typeof half === 'string') {
+      rows.push([shape.name, String(shape.size), String(typeof whole === 'string' ? whole : half), '', '']);
+      continue;
+    }
+    const ratio = whole.seconds / half.seconds;
+    const over = ratio > MOST.ratio || whole.megabytes > MOST.megabytes ? ' !' : '';
+    rows.push([
+      shape.name,
+      shape.size.toLocaleString('en'),
+      `${whole.seconds.toFixed(1)} s`,
+      whole.megabytes.toFixed(0),
+      `${ratio.toFixed(2)}${over}`,
+    ]);
+    process.stderr.write(`${rows.at(-1)!.join('  ')}\n`);
+  }
+  if (rows.length > 1) say(table(rows, 'lrrrr'));
+  say(`'!': more than ${MOST.ratio} times the half, or more than ${MOST.megabytes} MB`);
+  if (only === true || 'server'.includes(only)) await benchServer(say);
+}
+
+const CLIENTS = 50;
+const REQUESTS = 2000;
+
+/** Many clients of one server at once; the answers must be those of a process alone. */
+async function benchServer(say: (line: string) => void): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'orrery-scale-'));
+  const env = { ...process.env, XDG_RUNTIME_DIR: folder, ORRERY_SERVER: 'on' };
+  const kernels = join(ROOT, 'test', 'kernels');
+  const files = readdirSync(kernels)
+    .map((k) => join(kernels, k, `${k}.sm_80.ptx`))
+    .filter((f) => spawnSync('test', ['-f', f]).status === 0)
+    .slice(0, 20);
+  const run = (file: string): Promise<string> =>
+    new Promise((done) => {
+      const child = spawn(process.execPath, [SCRIPT, 'opt', file, '-o', '-'], { env });
+      let out = '';
+      child.stdout.on('data', (d: Buffer) => {
+        out += d.toString();
+      });
+      child.on('close', (code) => done(code === 0 ? out : `exit code ${code}`));
+    });
+  try {
+    const alone = new Map<string, string>();
+    for (const f of files)
+      alone.set(
+        f,
+        spawnSync(process.execPath, [SCRIPT, 'opt', f, '-o', '-'], {
+          encoding: 'utf8',
+          env: { ...env, ORRERY_SERVER: 'off' },
+        }).stdout,
+      );
+    const began = performance.now();
+    let [next, wrong] = [0, 0];
+    const client = async (): Promise<void> => {
+      while (next < REQUESTS) {
+        const file = files[next++ % files.length];
+        if ((await run(file)) !== alone.get(file)) wrong++;
+      }
+    };
+    await Promise.all(Array.from({ length: CLIENTS }, client));
+    const seconds = (performance.now() - began) / 1000;
+    say(
+      `server                ${REQUESTS} requests of ${CLIENTS} clients at once: ${seconds.toFixed(1)} s, ${wrong} other answers than alone`,
+    );
+  } finally {
+    spawnSync(process.execPath, [SCRIPT, 'server', 'stop'], { env });
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
