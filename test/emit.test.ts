@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { usesTable } from '../src/cli/compare-ptxas.ts';
+import { unrolledLoops } from '../src/cli/ptxas-loops.ts';
 import { assemble, functionUses } from '../src/cli/ptxas-run.ts';
 import { host, runPipeline } from '../src/engine/pipeline.ts';
 import type { Program } from '../src/ir/program.ts';
@@ -398,14 +399,51 @@ ptxas info    : Used 40 registers, used 1 barriers`;
       { name: 'called', ...use, registers: 0, code: 0 },
     ];
     const pairs = [
-      { name: 'k', before: kernel, after: { ...kernel, registers: 20 } },
-      { name: 'called', before: called, after: called },
+      {
+        name: 'k',
+        before: kernel,
+        after: { ...kernel, registers: 20 },
+        unrolled: { before: [], after: ['$L1', '$L2'] },
+      },
+      { name: 'called', before: called, after: called, unrolled: { before: ['$L'], after: ['BB7'] } },
     ];
     expect(usesTable(pairs).split('\n')).toEqual([
-      'by ptxas  registers  spill stores [B]  spill loads [B]  stack [B]    code [B]',
-      'k          21 -> 20            0 -> 0           0 -> 0     8 -> 8  256 -> 256',
-      'called            -            0 -> 0           0 -> 0     8 -> 8           -',
+      'by ptxas  registers  spill stores [B]  spill loads [B]  stack [B]    code [B]  unrolled loops',
+      'k          21 -> 20            0 -> 0           0 -> 0     8 -> 8  256 -> 256          0 -> 2',
+      'called            -            0 -> 0           0 -> 0     8 -> 8           -          1 -> 1',
+      'k: loops that ptxas unrolls: none -> $L1, $L2',
     ]);
+  });
+
+  it.skipIf(!ptxas)('names the loops that ptxas unrolls, and none whose rounds or pragma forbid it', () => {
+    const loop = (label: string, rounds: string, pragma = '') => `
+      mov.u32 %r1, 0;
+${label}: ${pragma}
+      mad.lo.s32 %r2, %r2, %r2, %r1;
+      xor.b32 %r2, %r2, 5;
+      add.s32 %r1, %r1, 1;
+      setp.lt.u32 %p1, %r1, ${rounds};
+      @%p1 bra ${label};`;
+    const text = `.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+  .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p]; ld.global.u32 %r2, [%rd1];
+  ${loop('FOUR', '4')}${loop('STAYS', '4', '.pragma "nounroll";')}${loop('MANY', '100000')}
+  st.global.u32 [%rd1], %r2; ret;
+}
+`;
+    const options = ['-arch=sm_80', '-O3'];
+    const found = unrolledLoops(text, assemble(text, options).functions, options);
+    // ptxas 13.0.88 unrolls a loop of many rounds by four.
+    expect([...found]).toEqual([['k', ['FOUR', 'MANY']]]);
+    const none = unrolledLoops(text, assemble(text, ['-arch=sm_80', '-O0']).functions, [
+      '-arch=sm_80',
+      '-O0',
+    ]);
+    expect([...none]).toEqual([]);
   });
 
   it.skipIf(!nvcc)('is what nvcc calls in a toolkit of links', () => {

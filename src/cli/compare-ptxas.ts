@@ -1,3 +1,4 @@
+import { unrolledLoops } from './ptxas-loops.ts';
 import { assemble, type FunctionUse, ptxasCommand, ptxasLevel, ptxasPresent } from './ptxas-run.ts';
 import { table } from './table.ts';
 import { failWith, pc } from './ui.ts';
@@ -7,6 +8,8 @@ export interface UsePair {
   readonly name: string;
   readonly before: FunctionUse;
   readonly after: FunctionUse;
+  /** Labels of the loops that ptxas unrolls. */
+  readonly unrolled: { readonly before: readonly string[]; readonly after: readonly string[] };
 }
 
 /** Ends the command where ptxas cannot be run. */
@@ -35,9 +38,12 @@ export function comparePtxas(before: string, after: string, arch: string, level:
     if (!r.ok) failWith(`ptxas refuses ${what}`, ...r.said.trimEnd().split('\n'));
   }
   const afters = new Map(b.functions.map((f) => [f.name, f]));
+  const loops = [unrolledLoops(before, a.functions, options), unrolledLoops(after, b.functions, options)];
   return a.functions.flatMap((f) => {
     const other = afters.get(f.name);
-    return other === undefined ? [] : [{ name: f.name, before: f, after: other }];
+    if (other === undefined) return [];
+    const [was, is] = loops.map((l) => l.get(f.name) ?? []);
+    return [{ name: f.name, before: f, after: other, unrolled: { before: was, after: is } }];
   });
 }
 
@@ -50,12 +56,23 @@ const COLUMNS: readonly (readonly [string, (u: FunctionUse) => number | null])[]
   ['code [B]', (u) => u.code || null],
 ];
 
-/** A table of `before -> after` for every function. */
+/** A table of `before -> after` for every function, and by name the loops that ptxas unrolls of only one of both. */
 export function usesTable(pairs: readonly UsePair[]): string {
   const cell = (a: number | null, b: number | null): string => {
     if (a === null || b === null) return '-';
     return `${a} -> ${b > a ? pc.red(String(b)) : b < a ? pc.green(String(b)) : b}`;
   };
-  const rows = pairs.map((p) => [p.name, ...COLUMNS.map(([, of]) => cell(of(p.before), of(p.after)))]);
-  return table([['by ptxas', ...COLUMNS.map(([name]) => name)], ...rows], 'lrrrrr');
+  const rows = pairs.map((p) => [
+    p.name,
+    ...COLUMNS.map(([, of]) => cell(of(p.before), of(p.after))),
+    `${p.unrolled.before.length} -> ${p.unrolled.after.length}`,
+  ]);
+  const list = (labels: readonly string[]): string => (labels.length === 0 ? 'none' : labels.join(', '));
+  const loops = pairs
+    .filter(({ unrolled }) => unrolled.before.length !== unrolled.after.length)
+    .map(
+      ({ name, unrolled: u }) => `${name}: loops that ptxas unrolls: ${list(u.before)} -> ${list(u.after)}`,
+    );
+  const head = ['by ptxas', ...COLUMNS.map(([name]) => name), 'unrolled loops'];
+  return [table([head, ...rows], 'lrrrrrr'), ...loops].join('\n');
 }
