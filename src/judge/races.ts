@@ -16,12 +16,16 @@ interface Cell {
 
 /** What has been made known at a barrier or place. */
 interface Known {
-  readonly clock: Int32Array;
+  /** By thread: how far it is known to have come. While one thread alone has told, it is the thread's own, without its entry for itself. */
+  clock: Int32Array;
+  /** The thread whose clock it is, and how far it had come; -1 if it is the place's own. */
+  owner: number;
+  at: number;
   /** How often something was added. */
   version: number;
   /** By thread: the version that it has heard, and its own state when it last told. */
-  readonly heard: Int32Array;
-  readonly told: Int32Array;
+  readonly heard: Map<number, number>;
+  readonly told: Map<number, number>;
 }
 
 /** Entries of clocks that are looked at in one run: what comes later counts as unknown. */
@@ -30,7 +34,11 @@ const MOST_WORK = 30_000_000;
 export class Races {
   private readonly threads: number;
   private readonly perBlock: number;
+  /** By thread: how far it knows each other one to have come. Its entry for itself is in `own`. */
   private readonly clocks: Int32Array[];
+  private readonly own: Int32Array;
+  /** By thread: whether its clock is also that of a place, so that it is copied before it changes. */
+  private readonly shared: Uint8Array;
   private readonly blocks = new Map<number, number>();
   private readonly cells = new Map<number, Cell>();
   /** What waits at each barrier or place knows. */
@@ -47,11 +55,9 @@ export class Races {
   constructor(blocks: number, perBlock: number) {
     this.perBlock = perBlock;
     this.threads = blocks * perBlock;
-    this.clocks = Array.from({ length: this.threads }, (_, t) => {
-      const c = new Int32Array(this.threads);
-      c[t] = 1;
-      return c;
-    });
+    this.clocks = Array.from({ length: this.threads }, () => new Int32Array(this.threads));
+    this.own = new Int32Array(this.threads).fill(1);
+    this.shared = new Uint8Array(this.threads);
     this.states = new Int32Array(this.threads).fill(1);
   }
 
@@ -82,8 +88,8 @@ export class Races {
           if (r !== t && at > mine[r]) this.found(word, 'one thread writes and another reads', t, r);
         c.reads.clear();
         c.writer = t;
-        c.writtenAt = mine[t];
-      } else c.reads.set(t, mine[t]);
+        c.writtenAt = this.own[t];
+      } else c.reads.set(t, this.own[t]);
     }
   }
 
@@ -96,19 +102,37 @@ export class Races {
   /** Lanes make known at a place, or to those who will hear there, what they have done so far. */
   release(w: Warp, lanes: number, where: unknown): void {
     let known = this.known.get(where);
-    if (known === undefined) {
-      const zeros = (): Int32Array => new Int32Array(this.threads);
-      this.known.set(where, (known = { clock: zeros(), version: 0, heard: zeros(), told: zeros() }));
-    }
     for (let r = lanes; r !== 0; r &= r - 1) {
       const t = this.threadOf(w, lowest(r));
       // Threads that spin tell the same again and again.
-      if (known.told[t] === this.states[t] || this.isPartial) continue;
-      known.told[t] = this.states[t];
+      if (known?.told.get(t) === this.states[t] || this.isPartial) continue;
+      const clock = this.clocks[t];
+      if (known === undefined) {
+        known = { clock, owner: t, at: 0, version: 0, heard: new Map(), told: new Map() };
+        this.known.set(where, known);
+      }
+      if (known.owner === t && known.clock === clock) {
+        known.at = this.own[t];
+        this.shared[t] = 1;
+      } else {
+        this.makeOwn(known);
+        this.work += this.threads;
+        join(known.clock, clock);
+        known.clock[t] = Math.max(known.clock[t], this.own[t]);
+      }
+      known.told.set(t, this.states[t]);
       known.version++;
-      this.join(known.clock, this.clocks[t]);
-      this.clocks[t][t]++;
+      this.own[t]++;
     }
+  }
+
+  /** Gives a place a clock of its own. */
+  private makeOwn(known: Known): void {
+    if (known.owner < 0) return;
+    this.work += this.threads;
+    known.clock = known.clock.slice();
+    known.clock[known.owner] = known.at;
+    known.owner = -1;
   }
 
   /** Lanes hear what has been made known at a place. */
@@ -117,22 +141,28 @@ export class Races {
     if (known === undefined) return;
     for (let r = lanes; r !== 0; r &= r - 1) {
       const t = this.threadOf(w, lowest(r));
-      if (known.heard[t] === known.version || this.isPartial) continue;
-      known.heard[t] = known.version;
-      if (this.join(this.clocks[t], known.clock)) this.states[t]++;
+      if (known.heard.get(t) === known.version || this.isPartial) continue;
+      known.heard.set(t, known.version);
+      if (this.hears(t, known)) this.states[t]++;
     }
   }
 
-  /** Adds what one clock knows to another. @returns whether it was new */
-  private join(to: Int32Array, from: Int32Array): boolean {
-    this.work += to.length;
-    let more = false;
-    for (let k = 0; k < to.length; k++)
-      if (from[k] > to[k]) {
-        to[k] = from[k];
-        more = true;
-      }
-    return more;
+  /** A thread hears what a place knows. @returns whether it was new */
+  private hears(t: number, { clock, owner, at }: Known): boolean {
+    const mine = this.clocks[t];
+    if (clock === mine) return false;
+    const later = owner >= 0 && owner !== t && at > mine[owner];
+    this.work += this.threads;
+    let more = later;
+    for (let k = 0; k < clock.length && !more; k++) more = clock[k] > mine[k] && k !== t;
+    if (!more) return false;
+    const to = this.shared[t] === 1 ? mine.slice() : mine;
+    join(to, clock);
+    to[t] = 0;
+    if (later) to[owner] = at;
+    this.clocks[t] = to;
+    this.shared[t] = 0;
+    return true;
   }
 
   /** A barrier opens: who waits there hears of all who have arrived. */
@@ -148,4 +178,9 @@ export class Races {
     this.acquire(w, lanes, here);
     this.known.delete(here);
   }
+}
+
+/** Adds what one clock knows to another. */
+function join(to: Int32Array, from: Int32Array): void {
+  for (let k = 0; k < to.length; k++) if (from[k] > to[k]) to[k] = from[k];
 }
