@@ -142,8 +142,8 @@ describe('orrery bisect', () => {
     expect(orrery(see).err).toMatch(/IADD3 \S+, \S+, 2/);
   });
 
-  it('shows what the README shows', () => {
-    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  it('shows what the page of jobs shows', () => {
+    const readme = readFileSync(join(root, 'docs', 'jobs.md'), 'utf8');
     const [, rules] = /`wrong\.yaml`:\n\n```yaml\n([\s\S]*?)```/.exec(readme)!;
     const cwd = join(dir, 'readme');
     mkdirSync(cwd);

@@ -115,11 +115,13 @@ describe('the package', () => {
   });
 });
 
-/** Code blocks of the front page that begin with the name of a file. */
+/** Code blocks of docs/library.md that begin with the name of a file. */
 const examples = new Map(
-  [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/^```js\n\/\/ (\S+)\n([\s\S]*?)^```/gm)].map(
-    (m) => [m[1], m[2]],
-  ),
+  [
+    ...readFileSync(join(ROOT, 'docs', 'library.md'), 'utf8').matchAll(
+      /^```js\n\/\/ (\S+)\n([\s\S]*?)^```/gm,
+    ),
+  ].map((m) => [m[1], m[2]]),
 );
 const example = async (file: string) => {
   writeFileSync(join(app, file), examples.get(file)!);

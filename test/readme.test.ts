@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../src/spec/node-cache.ts';
 import { command, type Outcome } from './support/commands.ts';
@@ -22,6 +22,11 @@ import { WARM } from './support/warm.ts';
 
 const READMES = [
   'README.md',
+  'docs/commands.md',
+  'docs/jobs.md',
+  'docs/library.md',
+  'docs/sources.md',
+  'docs/words.md',
   'pipelines/isa/README.md',
   'pipelines/machine/README.md',
   'pipelines/recipes/README.md',
@@ -42,6 +47,11 @@ const READMES = [
   'test/kernels/README.md',
   'test/support/ptx-text/README.md',
 ];
+
+/** Pages of docs/ that contributing.test.ts follows. */
+const TRIED = new Set(
+  readdirSync(join(ROOT, 'docs')).filter((f) => f.startsWith('add-') || f === 'ori-tests.md'),
+);
 
 const present = (command: string): boolean => spawnSync(command, ['--version']).status === 0;
 const hasPtxas = present('ptxas');
@@ -155,11 +165,43 @@ describe.concurrent('commands of', () => {
   });
 
   test('every README is looked at', () => {
-    const all = ['.', 'bin', 'knobs', 'pipelines', 'schemas', 'src', 'test'].flatMap((folder) =>
+    const all = ['.', 'bin', 'docs', 'knobs', 'pipelines', 'schemas', 'src', 'test'].flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: folder !== '.', encoding: 'utf8' })
-        .filter((f) => f.endsWith('README.md'))
+        .filter((f) => f.endsWith('README.md') || (folder === 'docs' && f.endsWith('.md') && !TRIED.has(f)))
         .map((f) => join(folder, f).replaceAll('\\', '/')),
     );
     expect(all.sort()).toEqual([...READMES].sort());
   });
+});
+
+/** Anchors of the headings of a page, as GitHub makes them. */
+const anchorsOf = (page: string): Set<string> =>
+  new Set(
+    [...page.matchAll(/^#+ (.*)$/gm)].map((m) =>
+      m[1]
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+
+test('links of all pages lead somewhere', () => {
+  const pages = ['.', '.github', 'docs', 'knobs', 'pipelines', 'schemas', 'src', 'test'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: folder !== '.', encoding: 'utf8' })
+      .filter((f) => f.endsWith('.md'))
+      .map((f) => join(folder, f)),
+  );
+  expect(pages.length).toBeGreaterThan(30);
+  const broken = pages.flatMap((page) => {
+    const text = readFileSync(join(ROOT, page), 'utf8').replace(/^```[\s\S]*?^```/gm, '');
+    return [...text.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link]) => {
+      if (/^[a-z]+:/.test(link)) return [];
+      const [file, anchor] = link.split('#');
+      const to = file === '' ? join(ROOT, page) : join(ROOT, dirname(page), file);
+      if (!existsSync(to)) return [`${page}: ${link}`];
+      const known = anchor === undefined || anchorsOf(readFileSync(to, 'utf8')).has(anchor);
+      return known ? [] : [`${page}: ${link}`];
+    });
+  });
+  expect(broken).toEqual([]);
 });
