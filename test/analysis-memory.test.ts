@@ -311,6 +311,14 @@ describe('joins and loops', () => {
     expect(version(halves, 0).v).toBe(0);
   });
 
+  it('the first block may be a loop: what it defines is another value in each turn', () => {
+    const r = version(
+      'LDG R2, [RD1]\nLDS R4, [R2]\nSTS [R2+4], R9\nISETP.LT P1, R4, 99\n@P1 BRA BB0\nBB1:',
+      1,
+    );
+    expect([r.a.du.ins[r.n].op.name, r.v > 0, r.m.blockOf(r.v)]).toEqual(['LDS', true, 0]);
+  });
+
   it('one definition is not one value where a use comes before it', () => {
     const around = (next: string): number =>
       version(

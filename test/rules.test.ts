@@ -367,6 +367,26 @@ describe('the driver', () => {
     ]);
     expect(below('@P6', 'P6, P7')[0]).toBe('@P6 ISETP.LT.U32 P6, P7, R3, RZ, PT');
   });
+  it('results of a pattern without operands are treated as those of others', () => {
+    const parts = rulesOf(['UNPAIR $l, $h, 0x100000002', 'MOV $l, 2\nMOV $h, 1']);
+    const unpair = (results: string) =>
+      run(parts, `BB0:\n  UNPAIR ${results}, 0x100000002\n  STG [RD4], R7\n  RET`).slice(1, -2);
+    expect(unpair('R6, R7')).toEqual(['MOV R6, 2', 'MOV R7, 1']);
+    expect(unpair('_, R7')).toEqual(['MOV R7, 1']);
+    const start = 'BB0:\n  ISETP.EQ P6, R0, R1\n';
+    const seven = rulesOf(['MOV $d, 7', 'IADD3 $d, 3, 4, 0']);
+    expect(run(seven, `${start}  @P6 MOV R6 else R2, 7\n  STG [RD4], R6\n  RET`)[2]).toBe(
+      '@P6 IADD3 R6 else R2, 3, 4',
+    );
+    const never = rulesOf([
+      'ISETP.LT.U32 $p, $q, 5, 0, PT',
+      'PLOP3 $p, !PT, PT, PT, 0xf0\nPLOP3 $q, PT, PT, PT, 0xf0',
+    ]);
+    const compare = (results: string) =>
+      run(never, `${start}  @P6 ISETP.LT.U32 ${results}, 5, 0, PT\n  @P6 STG [RD4], R0\n  RET`)[2];
+    expect(compare('P6, P7')).toMatch(/^@P6 ISETP/);
+    expect(compare('P7, P6')).toMatch(/^@P6 PLOP3 P7/);
+  });
   it('approximate functions fold only when asked', () => {
     const text = 'BB0:\n  MUFU.RCP R6, 0x40000000\n  STG [RD4], R6\n  RET';
     expect(run(none, text, { clean: true })).toHaveLength(4);
