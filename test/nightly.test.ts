@@ -18,6 +18,7 @@ echo "$ORRERY_TEST_SIZE $ORRERY_TEST_PART\${ORRERY_FUZZ_SEED:+seed $ORRERY_FUZZ_
 `,
 );
 chmodSync(npx, 0o755);
+chmodSync(folder.write('node', `#!/usr/bin/env bash\necho "node $*" >> '${calls}'\n`), 0o755);
 
 /** Runs the script, and takes what it asked for. */
 function nightly(args: readonly string[], fails = '-') {
@@ -33,12 +34,13 @@ function nightly(args: readonly string[], fails = '-') {
 
 it('runs each search in its parts', () => {
   const r = nightly(['--logs', 'all']);
-  expect([r.code, r.asked.length]).toEqual([0, 122]);
+  expect([r.code, r.asked.length]).toEqual([0, 132]);
   expect(r.asked[0]).toBe('75 1/40 vitest run test/mutation-fuzz.test.ts');
   expect(r.asked[47]).toBe('200 8/8 vitest run test/fuzz.test.ts -t shuffles');
   expect(r.asked[97]).toBe('100 10/10 vitest run test/c-programs.test.ts');
   expect(r.asked[117]).toBe('200 20/20 vitest run test/oracle.test.ts');
   expect(r.asked[121]).toBe('500 4/4 vitest run test/hostile-fuzz.test.ts');
+  expect(r.asked[131]).toBe('node dist/tools/mutate.js --sample 300 --part 10/10');
   expect(r.asked[87]).toBe('5 seed 40 vitest run test/fuzz-programs.test.ts');
 });
 
@@ -66,7 +68,7 @@ it.each([
   [['--size', 'many'], 2, /--size is a number above 0, not 'many'/],
   [['--size', '0.0'], 2, /--size is a number above 0, not '0\.0'/],
   [['--parts', '0'], 2, /--parts is a number from 1 on, not '0'/],
-  [['--only', 'all'], 2, /--only is mutants, shuffles, programs, c, oracle or hostile, not 'all'/],
+  [['--only', 'all'], 2, /--only is mutants, shuffles, programs, c, oracle, hostile or own, not 'all'/],
 ])('%j', (args, code, says) => {
   const r = nightly(args);
   expect([r.code, r.asked]).toEqual([code, []]);
