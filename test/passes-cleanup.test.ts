@@ -58,18 +58,22 @@ function checkPass(name: string, fn: Fn, controlLast: boolean): Fn {
   return out;
 }
 
+/** A value of a head: a flag, a number, or a word. */
+const parsedValue = (text: string): boolean | number | string =>
+  text === 'true' ? true : text === 'false' ? false : Number.isNaN(Number(text)) ? text : Number(text);
+
 describe('IR text tests', () => {
   const dir = new URL('./ori/', import.meta.url);
   const files = readdirSync(dir).filter((f) => f.endsWith('.ori'));
   it('are there', () => expect(files.length).toBeGreaterThan(10));
   for (const file of files) {
     const text = readFileSync(new URL(file, dir), 'utf8');
-    // `# pass NAME [KNOB=N]`, `# params NAME=N ...`, `# target SM` for its facts, `# before`, `# after`, and `# remarks` where they matter.
-    const head = /^# pass (\S+)(?: (\w+)=(\d+))?$/m.exec(text);
+    // `# pass NAME [KNOB=VALUE]`, `# params NAME=N ...`, `# target SM` for its facts, `# before`, `# after`, and `# remarks` where they matter.
+    const head = /^# pass (\S+)(?: (\w+)=(\S+))?$/m.exec(text);
     const params = Object.fromEntries(
       [...(/^# params (.*)$/m.exec(text)?.[1] ?? '').matchAll(/(\S+)=(\S+)/g)].map((m) => [
         m[1],
-        m[2] === 'true' ? true : Number.isNaN(Number(m[2])) ? m[2] : Number(m[2]),
+        parsedValue(m[2]),
       ]),
     );
     const section = (name: string): string | null => {
@@ -80,7 +84,7 @@ describe('IR text tests', () => {
     it(`${file}: ${/^# why (.*)$/m.exec(text)?.[1] ?? ''}`, async () => {
       const fn = parseFn(section('before')!, isa);
       expectNone(verifyFn(fn));
-      const knobs = head![2] === undefined ? {} : { [head![2]]: Number(head![3]) };
+      const knobs = head![2] === undefined ? {} : { [head![2]]: parsedValue(head![3]) };
       const backend = sm === undefined ? undefined : (await planWith({ sm })).plan!.backend;
       const ctx = testContext(fn, { knobs, params, backend });
       const out = runPass(head![1], fn, ctx);

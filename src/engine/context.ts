@@ -14,7 +14,8 @@ import type { RewriteCounter } from './rewrites.ts';
 export class UndeclaredRead extends Error {
   constructor(phase: string, what: string, name: string) {
     super(
-      `phase ${phase} read the ${what} '${name}' without declaring it: add it to '${what}s' of that row in pipelines/phases.yaml`,
+      `phase ${phase} read the ${what} '${name}' without declaring it: add it to '${what}s' of that row in ` +
+        'pipelines/phases.yaml, or of the pass in src/passes/registry.ts',
     );
     this.name = 'UndeclaredRead';
   }

@@ -27,9 +27,15 @@ const read = (paths: readonly string[]): SpecFile[] =>
     for (const d of diagnostics) say(d, text);
     return spec === null ? [] : [spec];
   });
+// What follows from a fault is not worth a word.
+const stopAtFaults = (): void => {
+  if (faults > 0) process.exit(1);
+};
 const files = read(shippedFiles());
+stopAtFaults();
 const { isa, diagnostics } = buildIsa(['isa', 'ptx'].flatMap((kind) => files.filter((f) => f.kind === kind)));
 for (const d of diagnostics) say({ ...d, severity: 'error', line: 0, column: 0, length: 0 });
+stopAtFaults();
 const specs: Record<string, CachedSpec> = {};
 const stamps: Record<string, BuiltSpecs['files'][string]> = {};
 const all: ShippedSpecs['specs'][number][] = [];
@@ -49,7 +55,7 @@ for (const { file, text, kind, data } of files) {
   all.push({ file, kind, data, hash, rules });
 }
 const machine = read(machineFiles());
-if (faults > 0) process.exit(1);
+stopAtFaults();
 const keyed = { schemas: schemasHash(), schemasStamp: schemasStamp() };
 const write = (name: string, out: BuiltSpecs): void => writeFileSync(join(DIST, name), JSON.stringify(out));
 write('specs.json', { ...keyed, specs, files: stamps });
