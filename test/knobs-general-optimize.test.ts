@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LineHistory } from '../src/debug/line-history.ts';
 import type { Journal } from '../src/engine/journal.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
-import { roundCost } from '../src/engine/rounds.ts';
+import { roundCost } from '../src/engine/round-cost.ts';
 import { Draft } from '../src/ir/draft/index.ts';
 import type { Program } from '../src/ir/program.ts';
 import { parseFn, printProgram } from '../src/ir/text.ts';

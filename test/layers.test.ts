@@ -81,7 +81,7 @@ const LAB_ANYWHERE: ReadonlySet<string> = new Set(
     'classes',
     'lines',
     'metrics',
-    'occupancy',
+    'backend-occupancy',
     'parting',
     'plan-differences',
     'statics',

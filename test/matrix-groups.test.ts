@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { host, runPipeline } from '../src/engine/pipeline.ts';
 import { printProgram } from '../src/ir/text.ts';
-import { flightFault } from '../src/ptx/flight.ts';
+import { flightFault } from '../src/ptx/async-fault.ts';
 import { readPtx } from '../src/read.ts';
 import { loadShipped, makePlan } from '../src/spec/node.ts';
 import { hasPtxas } from './support/ptxas.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { endsFlow, isControl, targets } from '../src/analysis/cfg.ts';
 import { mustStay } from '../src/analysis/effects.ts';
-import { neededOf } from '../src/analysis/needed.ts';
+import { neededOf } from '../src/analysis/faint-variables.ts';
 import { isPhi } from '../src/ir/flow.ts';
 import { NO_REG, type Reg } from '../src/ir/operand.ts';
 import type { Fn, Instr } from '../src/ir/program.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { functionTime, type Target } from '../src/analysis/estimates.ts';
 import { frequencyOf } from '../src/analysis/frequency.ts';
-import { blockStatistics, loopStatistics, statistics } from '../src/analysis/statistics.ts';
+import { blockStatistics, loopStatistics, statistics } from '../src/analysis/listing-statistics.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';

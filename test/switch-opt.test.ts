@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type IntervalSet, meet, union, without } from '../src/analysis/interval-sets.ts';
 import { MOST_TESTS, type Switch, Switches } from '../src/analysis/switches.ts';
-import { meet, union, type ValueSet, without } from '../src/analysis/value-sets.ts';
 import { edit } from '../src/ir/draft/index.ts';
 import { regOf } from '../src/ir/operand.ts';
 import type { Fn } from '../src/ir/program.ts';
@@ -113,9 +113,9 @@ it('the difference of two sets of values is what the complement says', () => {
   const set = fc
     .array(fc.tuple(fc.bigInt(0n, 255n), fc.bigInt(0n, 20n)), { maxLength: 9 })
     .map(
-      (all): ValueSet => union(...all.map(([low, n]) => [{ low, high: low + n > 255n ? 255n : low + n }])),
+      (all): IntervalSet => union(...all.map(([low, n]) => [{ low, high: low + n > 255n ? 255n : low + n }])),
     );
-  const values = (s: ValueSet): number[] =>
+  const values = (s: IntervalSet): number[] =>
     s.flatMap(({ low, high }) => Array.from({ length: Number(high - low) + 1 }, (_, k) => Number(low) + k));
   fc.assert(
     fc.property(set, set, (a, b) => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Pool } from '../src/analysis/liveness.ts';
 import { pressureOf } from '../src/analysis/pressure.ts';
-import { togetherOf } from '../src/analysis/together.ts';
+import { convergenceOf } from '../src/analysis/warp-convergence.ts';
 import { readPtx, writePtx } from '../src/core.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import type { Fn } from '../src/ir/program.ts';
@@ -111,7 +111,7 @@ describe('the check in open worlds', () => {
 });
 
 describe('where lanes are together', () => {
-  const starts = (t: string): number[] => [...togetherOf(parseFn(t, isa)).atStart];
+  const starts = (t: string): number[] => [...convergenceOf(parseFn(t, isa)).atStart];
 
   it('ends at a branch that may part them, or a call; lanes that end leave the others together', () => {
     const branch = (p: string, first: string): string =>

@@ -6,7 +6,7 @@ import {
   isMatrixGroupProduct,
   OLDEST,
   youngestEnded,
-} from '../ir/flights.ts';
+} from '../ir/async-registers.ts';
 import { endsFlow, isControl } from '../ir/flow.ts';
 import { flightOf } from '../ir/foreign-text.ts';
 import { hasMod, Lanes } from '../ir/opcode.ts';

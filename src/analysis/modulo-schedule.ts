@@ -2,7 +2,7 @@ import { NO_REG, type Reg } from '../ir/operand.ts';
 import { latency, type Times } from './block-time.ts';
 import { instrCost } from './costs.ts';
 import { Pool, poolOf, reads, unitsIn } from './liveness.ts';
-import type { Dependence, RoundBody } from './round-dependences.ts';
+import type { Dependence, LoopBody } from './loop-dependences.ts';
 
 /** The next interval is longer by a sixteenth, or by one cycle. */
 const STEP = 16;
@@ -45,7 +45,7 @@ export function roundOrder(s: ModuloSchedule): number[] {
  * @returns null if no interval up to `most` does
  */
 export function moduloSchedule(
-  body: RoundBody,
+  body: LoopBody,
   times: Times,
   limits: ScheduleLimits,
   isLate: (i: number) => boolean,
@@ -80,7 +80,7 @@ export function moduloSchedule(
 }
 
 /** Cycles for which an iteration occupies the busiest unit, or issues: no interval is shorter (ResMII). */
-function resourceInterval(body: RoundBody, times: Times): number {
+function resourceInterval(body: LoopBody, times: Times): number {
   const units = new Map<string, number>();
   let issued = 1; // the branch
   for (const x of body.instructions) {
@@ -92,11 +92,11 @@ function resourceInterval(body: RoundBody, times: Times): number {
 }
 
 /** Cycles from the test of an iteration to its branch. */
-const testTime = (body: RoundBody, times: Times): number =>
+const testTime = (body: LoopBody, times: Times): number =>
   Math.max(1, latency(body.instructions[body.test], times));
 
 /** Adds to the dependences that a result of `isLate` is read before the same register is written again, `copies` rounds on. */
-function withOverwrites(body: RoundBody, copies: number, isLate: (i: number) => boolean): Dependence[] {
+function withOverwrites(body: LoopBody, copies: number, isLate: (i: number) => boolean): Dependence[] {
   const out = [...body.dependences];
   for (const { from, to, distance, value } of body.dependences)
     if (value && isLate(from) && distance <= copies)
@@ -109,7 +109,7 @@ function withOverwrites(body: RoundBody, copies: number, isLate: (i: number) => 
  * without end around a cycle. Longer intervals are possible whenever shorter ones are.
  */
 function recurrenceInterval(
-  body: RoundBody,
+  body: LoopBody,
   edges: readonly Dependence[],
   least: number,
   most: number,
@@ -150,7 +150,7 @@ function earliest(
 /** Gives every instruction a time for one interval. */
 class Placement {
   private readonly n: number;
-  private readonly body: RoundBody;
+  private readonly body: LoopBody;
   private readonly times: Times;
   private readonly interval: number;
   private readonly stages: number;
@@ -162,7 +162,7 @@ class Placement {
   private readonly issue: Uint8Array;
   private readonly units = new Map<string, Uint8Array>();
 
-  constructor(body: RoundBody, edges: readonly Dependence[], times: Times, interval: number, stages: number) {
+  constructor(body: LoopBody, edges: readonly Dependence[], times: Times, interval: number, stages: number) {
     this.n = body.instructions.length;
     this.body = body;
     this.edges = edges;
@@ -280,7 +280,7 @@ class Placement {
  * simulated, the first of which fill the loop. Round k runs an instruction of stage s for iteration k - s; the test is in stage 0.
  */
 export function roundTime(
-  body: RoundBody,
+  body: LoopBody,
   times: Times,
   order: readonly number[],
   stage: (i: number) => number,
@@ -315,7 +315,7 @@ export function roundTime(
 }
 
 /** Most 32-bit registers that values of the body take at once under a schedule, in all iterations under way. */
-export function registersOf(body: RoundBody, s: ModuloSchedule): number {
+export function registersOf(body: LoopBody, s: ModuloSchedule): number {
   const units = new Int32Array(s.interval);
   const defined = new Map<Reg, number>();
   const until = new Map<Reg, number>();

@@ -1,7 +1,7 @@
 import type { Fn } from '../ir/program.ts';
 import type { Target } from './estimates.ts';
+import { loopStatistics } from './listing-statistics.ts';
 import { registerStatistics } from './register-statistics.ts';
-import { loopStatistics } from './statistics.ts';
 
 /** Lines that the report of a pass, and the listing (knob DumpIR) after its phase, have between the header and the text. */
 export const REPORT_LINES: ReadonlyMap<string, (fn: Fn, target: Target) => readonly string[]> = new Map([

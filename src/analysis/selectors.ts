@@ -5,17 +5,17 @@ import type { Instr } from '../ir/program.ts';
 import type { Graph } from '../isa/lang/graph.ts';
 import { type Condition, conditionOf, conditionOfNode } from './condition.ts';
 import { isValue } from './effects.ts';
-import { formOfNode, instructionGraph, type LinearForm, linearForm } from './linear.ts';
 import {
   circular,
   complement,
   everything,
+  type IntervalSet,
   meet,
   NOTHING,
   shifted,
   union,
-  type ValueSet,
-} from './value-sets.ts';
+} from './interval-sets.ts';
+import { formOfNode, instructionGraph, type LinearForm, linearForm } from './linear.ts';
 
 /** A register as another one plus a constant. */
 export interface Offset {
@@ -30,14 +30,14 @@ export interface Offset {
 /** A predicate that is true exactly if a register holds certain values. */
 export interface Truth extends Pick<Offset, 'base' | 'root'> {
   readonly width: number;
-  readonly values: ValueSet;
+  readonly values: IntervalSet;
 }
 
 /** A table index as a function of a register: in pieces, each a sum or a constant. */
 export interface Index extends Pick<Offset, 'base' | 'root'> {
   readonly width: number;
   readonly pieces: readonly {
-    readonly values: ValueSet;
+    readonly values: IntervalSet;
     /** The register plus this, or just this. */
     readonly plus: bigint;
     readonly alone: boolean;
@@ -232,7 +232,7 @@ export function plainSum(f: LinearForm | null, width: number): { reg: Reg; const
 }
 
 /** Values v with `v test k`, or with `k test v`. */
-function satisfying(test: 'eq' | 'ult' | 'slt', k: bigint, onLeft: boolean, width: number): ValueSet {
+function satisfying(test: 'eq' | 'ult' | 'slt', k: bigint, onLeft: boolean, width: number): IntervalSet {
   if (test === 'eq') return [{ low: k, high: k }];
   const least = test === 'ult' ? 0n : -(1n << BigInt(width - 1));
   const most = least + (1n << BigInt(width)) - 1n;

@@ -4,15 +4,15 @@ import { valueOfEntry } from '../ir/jump-table.ts';
 import { Kind, NO_REG, type Operand, type Reg } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
+import { everything, type IntervalSet, meet, NOTHING, union, without } from './interval-sets.ts';
 import { Selectors } from './selectors.ts';
-import { everything, meet, NOTHING, union, type ValueSet, without } from './value-sets.ts';
 
 /** Where some values of a selector lead: a block, and the operands of its phis on that edge. */
 export interface Leaf {
   readonly block: BlockNo;
   /** By phi of the block; registers that hold the same value count as one. */
   readonly args: readonly Operand[];
-  readonly values: ValueSet;
+  readonly values: IntervalSet;
   /** Source line of a branch that leads there. */
   readonly loc: number;
 }
@@ -23,7 +23,7 @@ export interface Test {
   /** Tests that only this one leads to. */
   readonly next: readonly BlockNo[];
   /** Values on its other ways, by way: to leaves, or to tests that others lead to as well. */
-  readonly apart: readonly ValueSet[];
+  readonly apart: readonly IntervalSet[];
 }
 
 /**
@@ -95,15 +95,17 @@ export class Switches {
     const inside = new Set<BlockNo>([head]);
     const stops: Switch['stops'][number][] = [];
     /** By block outside the switch: the edges that lead there. */
-    const open = new Map<BlockNo, { from: BlockNo; values: ValueSet }[]>();
+    const open = new Map<BlockNo, { from: BlockNo; values: IntervalSet }[]>();
     const full = new Set<BlockNo>();
-    const work: { block: BlockNo; values: ValueSet | null }[] = [{ block: head, values: everything(width) }];
+    const work: { block: BlockNo; values: IntervalSet | null }[] = [
+      { block: head, values: everything(width) },
+    ];
     for (let k = 0; k < work.length; k++) {
       const t = { block: work[k].block, values: work[k].values! };
       // Sets of a long chain are large together.
       work[k].values = null;
       const next: BlockNo[] = [];
-      const apart: ValueSet[] = [];
+      const apart: IntervalSet[] = [];
       tests.push({ block: t.block, next, apart });
       for (const [to, values] of this.waysOf(t.block, t.values)) {
         let ways = open.get(to);
@@ -153,10 +155,10 @@ export class Switches {
   }
 
   /** Where values go at the end of a block that decides on the register, or does not branch. */
-  private waysOf(b: BlockNo, values: ValueSet): Map<BlockNo, ValueSet> {
+  private waysOf(b: BlockNo, values: IntervalSet): Map<BlockNo, IntervalSet> {
     const { d, selectors } = this;
-    const out = new Map<BlockNo, ValueSet>();
-    const add = (to: BlockNo, v: ValueSet): void => {
+    const out = new Map<BlockNo, IntervalSet>();
+    const add = (to: BlockNo, v: IntervalSet): void => {
       const known = out.get(to);
       out.set(to, known === undefined ? v : union(known, v));
     };
@@ -175,10 +177,10 @@ export class Switches {
     return out;
   }
 
-  private tableWays(x: Instr, values: ValueSet, out: Map<BlockNo, ValueSet>): void {
+  private tableWays(x: Instr, values: IntervalSet, out: Map<BlockNo, IntervalSet>): void {
     const { d } = this;
     const { pieces, width } = this.selectors.indexOf(x.src[0].reg)!;
-    const places = new Map<BlockNo, ValueSet[]>();
+    const places = new Map<BlockNo, IntervalSet[]>();
     d.tables()[x.src[1].lo].forEach((id, k) => {
       const to = d.blockById(id);
       let list = places.get(to);
@@ -262,7 +264,7 @@ export class Switches {
   }
 
   /** Edges that leave the switch; those to one block with equal phi operands are merged. */
-  private leavesOf(open: ReadonlyMap<BlockNo, readonly { from: BlockNo; values: ValueSet }[]>): Leaf[] {
+  private leavesOf(open: ReadonlyMap<BlockNo, readonly { from: BlockNo; values: IntervalSet }[]>): Leaf[] {
     const { d } = this;
     const out: Leaf[] = [];
     for (const [block, ways] of open) {
@@ -272,7 +274,7 @@ export class Switches {
         for (let k = 0; k + 1 < src.length; k += 2) byLabel.set(src[k].lo, src[k + 1]);
         return byLabel;
       });
-      const same = new Map<string, { args: Operand[]; sets: ValueSet[]; loc: number }>();
+      const same = new Map<string, { args: Operand[]; sets: IntervalSet[]; loc: number }>();
       for (const { from, values } of ways) {
         if (values.length === 0) continue;
         const args = phis.map((p) => p.get(d.id(from))!);

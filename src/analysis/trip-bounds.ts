@@ -1,6 +1,6 @@
 import { Kind, regWidth } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
-import type { SymbolicCount } from './first-time.ts';
+import type { SymbolicCount } from './exit-iteration.ts';
 import { addScaled, constantOf } from './form-arithmetic.ts';
 import type { LinearForm, LinearTerm } from './linear.ts';
 import { loopsOf } from './loops.ts';

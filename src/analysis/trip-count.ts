@@ -6,7 +6,7 @@ import { type Cfg, cfgOf, leavesFunction, targets, terminator } from './cfg.ts';
 import { type Condition, conditionOf, negated } from './condition.ts';
 import { singleDef } from './defuse.ts';
 import { type DominatorTree, dominates, dominatorsOf } from './dominators.ts';
-import { firstTime, NOTHING_KNOWN, type SymbolicCount, type When } from './first-time.ts';
+import { exitIteration, NOTHING_KNOWN, type SymbolicCount, type When } from './exit-iteration.ts';
 import { addScaled, constantOf, sameForm } from './form-arithmetic.ts';
 import { type Forest, inLoop } from './loops.ts';
 import { memo } from './memo.ts';
@@ -93,7 +93,8 @@ class Counts {
       const leaves = this.leaving(loop, b);
       if (leaves === undefined) continue;
       const everyTime = this.everyTime(loop, b);
-      const when = everyTime && leaves !== null ? firstTime(this.evolutions, loop, leaves) : NOTHING_KNOWN;
+      const when =
+        everyTime && leaves !== null ? exitIteration(this.evolutions, loop, leaves) : NOTHING_KNOWN;
       exits.push({ block: b, everyTime, at: when.at, most: when.most, symbolic: when.symbolic });
     }
     let most: bigint | null = null;

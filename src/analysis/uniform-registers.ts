@@ -5,7 +5,7 @@ import { divergenceOf } from './divergence.ts';
 import { memo } from './memo.ts';
 import { nestingOf } from './nesting.ts';
 import { singleValuesOf } from './single-values.ts';
-import { togetherOf } from './together.ts';
+import { convergenceOf } from './warp-convergence.ts';
 
 /** Why every reader of a register finds its own value in it if the warp has the register once. */
 export const Once = {
@@ -23,7 +23,7 @@ export const Once = {
  * That its lanes hold equal values is not enough: lanes that run apart write and read one copy at different times. A
  * loop counter with the same trip count for all lanes is such a value. If the body parts the lanes, one that lags
  * behind in it would read what others, which are in a later iteration, made of the counter. So a register is either
- * steady, or every definition of it stands where all lanes are together (`togetherOf`): then no lane lags behind while
+ * steady, or every definition of it stands where all lanes are together (`convergenceOf`): then no lane lags behind while
  * it changes, and between its changes every lane may read it wherever it is.
  *
  * Requires: control-last and no phi moves.
@@ -34,7 +34,7 @@ export const onceOf: (fn: Fn) => Uint8Array = memo((fn) => {
   const du = defUseOf(fn);
   const { value } = divergenceOf(fn);
   const single = singleValuesOf(fn);
-  const { at } = togetherOf(fn);
+  const { at } = convergenceOf(fn);
   const { innermost } = nestingOf(fn);
   for (let r = 0; r < fn.regCount; r++) {
     const [from, to] = [du.defStart[r], du.defStart[r + 1]];

@@ -1,7 +1,7 @@
 import { targetBy } from '../analysis/estimates.ts';
+import { blockStatistics, statistics } from '../analysis/listing-statistics.ts';
 import { renderCfgText } from '../analysis/render/cfg-text.ts';
 import { REPORT_LINES } from '../analysis/report-lines.ts';
-import { blockStatistics, statistics } from '../analysis/statistics.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
 import { factOf } from '../spec/backend.ts';

@@ -10,7 +10,7 @@ import type { EditRunner, EditStep, Stretch } from './edits.ts';
 import type { GateAnswer } from './gate.ts';
 import { differing } from './journal.ts';
 import { runProgramPass } from './program-pass.ts';
-import { roundCost, tellRounds } from './rounds.ts';
+import { roundCost, tellRounds } from './round-cost.ts';
 import { within } from './where.ts';
 
 /** What can be run. */

@@ -14,10 +14,10 @@ import { fitLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Profile } from '../spec/profile.ts';
 import { withoutSsa } from '../ssa/program.ts';
+import { occupancyOf } from './backend-occupancy.ts';
 import { estimateCycles, timingOf } from './estimate.ts';
 import type { Lowered, Module } from './kernels.ts';
 import { MEMORY, type Values } from './metrics.ts';
-import { occupancyOf } from './occupancy.ts';
 import { blockUse, functionsOf, type LaunchShape, residentPercent, staticValues } from './statics.ts';
 
 /** What ptxas reports for a function. */

@@ -10,8 +10,8 @@ import type { Fn, Program } from '../ir/program.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
 import type { Profile } from '../spec/profile.ts';
+import { type BlockUse, occupancyOf } from './backend-occupancy.ts';
 import { MEMORY, type Values } from './metrics.ts';
-import { type BlockUse, occupancyOf } from './occupancy.ts';
 import { partingOf } from './parting.ts';
 import { blockWeights } from './weights.ts';
 

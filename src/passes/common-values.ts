@@ -1,6 +1,6 @@
 import { isPlainLoad } from '../analysis/effects.ts';
+import { LiveRangeExtension, type PoolLimits } from '../analysis/live-range-extension.ts';
 import { LiveClass, liveClassOf, Pool } from '../analysis/liveness.ts';
-import { LongerLives, type PoolLimits } from '../analysis/longer-lives.ts';
 import { pressureOf } from '../analysis/pressure.ts';
 import { Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { isPhi } from '../ir/flow.ts';
@@ -83,7 +83,7 @@ export function commonValues(
 function tooDear(d: Draft, found: readonly Repetition[], most: PoolLimits): ReadonlySet<Ins> {
   const dear = new Set<Ins>();
   if (!isShort(d, found, most)) return dear;
-  const lives = new LongerLives(d, most);
+  const lives = new LiveRangeExtension(d, most);
   const gone = new Set(found.map((x) => x.n));
   for (let i = found.length - 1; i >= 0; i--) {
     const { n, first } = found[i];

@@ -1,4 +1,4 @@
-import { mayBeDecided } from '../analysis/decidable.ts';
+import { mayBeDecided } from '../analysis/decidable-conditions.ts';
 import { isValue } from '../analysis/effects.ts';
 import { boundsAt, constantOf, type Ranges, rangeAt, rangeOf, rangesOf } from '../analysis/ranges.ts';
 import { type BlockNo, type Draft, edit, type Ins, removeUnreachable } from '../ir/draft/index.ts';

@@ -1,8 +1,8 @@
 import { type DefUse, defUseOf } from '../analysis/defuse.ts';
 import { LiveWalker, livenessOf, Pool, poolOf, reads, unitsIn } from '../analysis/liveness.ts';
 import { pressureOf } from '../analysis/pressure.ts';
-import { togetherOf } from '../analysis/together.ts';
 import { Once, onceOf } from '../analysis/uniform-registers.ts';
+import { convergenceOf } from '../analysis/warp-convergence.ts';
 import { copyFn, mapIns, renamedBy, toOperands } from '../ir/edit.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { Kind, makeReg, NO_REG, type Reg, reg, regFile, regIndex, regName, withReg } from '../ir/operand.ts';
@@ -86,7 +86,7 @@ class Choice {
     this.chosen = new Uint8Array(fn.regCount);
     const { du, chosen } = this;
     const once = onceOf(fn);
-    const { at } = togetherOf(fn);
+    const { at } = convergenceOf(fn);
     const noWrites = isSet(ctx.knob('DisableConvergentWriteUR'));
     const noParting = isSet(ctx.knob('DisableURLiveAcrossConvBound'));
     for (const x of du.ins)

@@ -1,8 +1,8 @@
 import { cfgOf, controlIsLast } from '../analysis/cfg.ts';
+import { meetingsOf } from '../analysis/convergent-operations.ts';
 import { divergenceOf } from '../analysis/divergence.ts';
 import { type Known, walkConditions } from '../analysis/edge-conditions.ts';
 import { inLoop, loopsOf } from '../analysis/loops.ts';
-import { meetingsOf } from '../analysis/meetings.ts';
 import { mayWaitInLoops } from '../analysis/waiting-loops.ts';
 import {
   type BlockNo,

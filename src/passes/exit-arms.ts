@@ -1,4 +1,4 @@
-import { predicateOf, twoWaysOf } from '../analysis/two-ways.ts';
+import { predicateOf, twoWayBranchOf } from '../analysis/two-way-branch.ts';
 import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
 import { withGuard, withLoc } from '../ir/edit.ts';
 import type { Moves } from '../ir/moves.ts';
@@ -37,7 +37,7 @@ const ENDS: ReadonlySet<string | null> = new Set(['exit', 'return']);
  * @param isPinned whether something other than control flow names the block
  */
 export function exitArmOf(d: Draft, header: BlockNo, isPinned: (b: BlockNo) => boolean): ExitArm | null {
-  const ways = twoWaysOf(d, header);
+  const ways = twoWayBranchOf(d, header);
   if (ways === null) return null;
   const { taken: last, fall: rest } = ways;
   const n = d.terminator(last);

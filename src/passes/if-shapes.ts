@@ -1,4 +1,4 @@
-import { predicateOf, type TwoWays, twoWaysOf } from '../analysis/two-ways.ts';
+import { predicateOf, type TwoWayBranch, twoWayBranchOf } from '../analysis/two-way-branch.ts';
 import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
 import type { Operand } from '../ir/operand.ts';
 
@@ -29,7 +29,7 @@ export interface Arm {
  */
 export interface IfShape {
   readonly header: BlockNo;
-  readonly ways: TwoWays;
+  readonly ways: TwoWayBranch;
   /** One or two, in layout order. */
   readonly arms: readonly Arm[];
   readonly meeting: BlockNo;
@@ -42,7 +42,7 @@ export interface IfShape {
  * @param isPinned whether something other than control flow names the block
  */
 export function ifShapeOf(d: Draft, header: BlockNo, isPinned: (b: BlockNo) => boolean): IfShape | null {
-  const ways = twoWaysOf(d, header);
+  const ways = twoWayBranchOf(d, header);
   if (ways === null || ways.taken === header || ways.fall === header) return null;
   const taken = chain(d, ways.taken, isPinned);
   const fall = chain(d, ways.fall, isPinned);

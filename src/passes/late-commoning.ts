@@ -1,4 +1,4 @@
-import { poolLimits } from '../analysis/longer-lives.ts';
+import { poolLimits } from '../analysis/live-range-extension.ts';
 import { commonValues } from './common-values.ts';
 import type { Pass } from './pass.ts';
 

@@ -1,6 +1,6 @@
+import { metByAll } from '../analysis/convergent-operations.ts';
 import { mustStay } from '../analysis/effects.ts';
-import { metByAll } from '../analysis/meetings.ts';
-import { neededOf } from '../analysis/needed.ts';
+import { neededOf } from '../analysis/faint-variables.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import type { Pass, PassContext } from './pass.ts';
 import { withoutUnnamed } from './unnamed-variables.ts';

@@ -1,5 +1,5 @@
+import { meetingsOf } from '../analysis/convergent-operations.ts';
 import { inLoop, type LoopForest } from '../analysis/loops.ts';
-import { meetingsOf } from '../analysis/meetings.ts';
 import { mayWaitInLoops } from '../analysis/waiting-loops.ts';
 import {
   type BlockNo,

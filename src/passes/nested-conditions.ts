@@ -1,6 +1,6 @@
 import { isValue } from '../analysis/effects.ts';
 import { partsLanes } from '../analysis/lane-agreement.ts';
-import { twoWaysOf } from '../analysis/two-ways.ts';
+import { twoWayBranchOf } from '../analysis/two-way-branch.ts';
 import { type BlockNo, type Draft, edit, type Ins, pinnedBlocks } from '../ir/draft/index.ts';
 import { withGuard } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
@@ -158,7 +158,7 @@ class NestedConditions {
 
   /** How a block ends, looking through blocks that only jump on; null unless a predicate decides between two blocks. */
   private decisionOf(b: BlockNo): Decision | null {
-    const w = twoWaysOf(this.d, b);
+    const w = twoWayBranchOf(this.d, b);
     if (w === null) return null;
     const taken = this.wayTo(w.taken, b);
     const fall = this.wayTo(w.fall, b);

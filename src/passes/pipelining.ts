@@ -4,6 +4,7 @@ import { divergenceOf } from '../analysis/divergence.ts';
 import { isPlainLoad, isValue } from '../analysis/effects.ts';
 import { liveInOf, livenessOf, Pool, poolOf, reads, unitsIn } from '../analysis/liveness.ts';
 import { storedElements } from '../analysis/loads-stores.ts';
+import { type LoopBody, loopBodyOf } from '../analysis/loop-dependences.ts';
 import { loopsOf } from '../analysis/loops.ts';
 import { isBarrier, isStrong } from '../analysis/memory-ops.ts';
 import {
@@ -14,7 +15,6 @@ import {
   roundTime,
   stageOf,
 } from '../analysis/modulo-schedule.ts';
-import { type RoundBody, roundBodyOf } from '../analysis/round-dependences.ts';
 import { mostRounds } from '../analysis/trip-bounds.ts';
 import { tripCountsOf } from '../analysis/trip-count.ts';
 import { type BlockNo, edit, pinnedBlocks } from '../ir/draft/index.ts';
@@ -104,7 +104,7 @@ interface Refusal {
   readonly why: string;
 }
 interface Found {
-  readonly body: RoundBody;
+  readonly body: LoopBody;
   readonly schedule: ModuloSchedule;
   readonly what: string;
 }
@@ -197,7 +197,7 @@ class Candidate {
       latencies: (ctx.fact('latencies') ?? {}) as Readonly<Record<string, number>>,
     };
     const stages = this.number('stages', 2);
-    const body = roundBodyOf(fn, ctx.program.variables, this.loop, times, stages);
+    const body = loopBodyOf(fn, ctx.program.variables, this.loop, times, stages);
     const isLoad = (i: number): boolean => isPlainLoad(body.instructions[i]);
     const carried = new Set(body.carried.map((c) => c.next.reg));
     if (!body.instructions.some((_, i) => isLoad(i))) return no('loads', 'it loads nothing');

@@ -1,5 +1,5 @@
 import { cfgOf } from '../analysis/cfg.ts';
-import { poolLimits } from '../analysis/longer-lives.ts';
+import { poolLimits } from '../analysis/live-range-extension.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { Mod } from '../ir/opcode.ts';
 import {

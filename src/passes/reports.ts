@@ -1,6 +1,6 @@
 import { targetBy } from '../analysis/estimates.ts';
+import { statistics } from '../analysis/listing-statistics.ts';
 import { REPORT_LINES } from '../analysis/report-lines.ts';
-import { statistics } from '../analysis/statistics.ts';
 import { printFn } from '../ir/text.ts';
 import type { Pass } from './pass.ts';
 

@@ -1,5 +1,5 @@
+import { type Interval, type IntervalSet, meet, shifted } from '../analysis/interval-sets.ts';
 import type { Leaf, Switch } from '../analysis/switches.ts';
-import { type Interval, meet, shifted, type ValueSet } from '../analysis/value-sets.ts';
 
 /** Consecutive values with one target, and the fraction of all executions that they account for. */
 export interface Case extends Interval {
@@ -64,7 +64,11 @@ export class SwitchMap {
    * @param share fraction of executions with a leaf's values; null: unknown
    * @returns null if no value is possible
    */
-  static of(s: Switch, possible: ValueSet, share: ((leaf: Leaf) => number) | null = null): SwitchMap | null {
+  static of(
+    s: Switch,
+    possible: IntervalSet,
+    share: ((leaf: Leaf) => number) | null = null,
+  ): SwitchMap | null {
     const half = 1n << BigInt(s.width - 1);
     const sets = s.leaves.map((leaf) => ({ leaf, values: meet(leaf.values, possible) }));
     const unsigned = runsOf(sets);
@@ -90,12 +94,12 @@ export class SwitchMap {
   }
 
   /** Positions of values; values that are adjacent across the end of the order become two intervals. */
-  placesOf(values: ValueSet): ValueSet {
+  placesOf(values: IntervalSet): IntervalSet {
     return shifted(values, this.bias, this.width);
   }
 
   /** Weight of some values. */
-  weightOf(values: ValueSet): number {
+  weightOf(values: IntervalSet): number {
     let sum = 0;
     for (const { low, high } of this.placesOf(values))
       sum += this.weightBelow(high + 1n) - this.weightBelow(low);
@@ -148,7 +152,7 @@ interface Run extends Interval {
 }
 
 /** Merges adjacent values of one leaf; impossible values join the longer of the adjacent runs. */
-function runsOf(sets: readonly { readonly leaf: Leaf; readonly values: ValueSet }[]): Run[] {
+function runsOf(sets: readonly { readonly leaf: Leaf; readonly values: IntervalSet }[]): Run[] {
   const all = sets
     .flatMap(({ leaf, values }) => values.map(({ low, high }) => ({ low, high, leaf })))
     .sort((a, b) => (a.low < b.low ? -1 : 1));

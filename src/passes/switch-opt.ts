@@ -2,6 +2,7 @@ import { cfgOf, controlIsLast } from '../analysis/cfg.ts';
 import { divergenceOf, lanesAt } from '../analysis/divergence.ts';
 import { isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
+import { circular, complement, type IntervalSet, meet, union } from '../analysis/interval-sets.ts';
 import { Pool } from '../analysis/liveness.ts';
 import {
   freeRegisters,
@@ -15,7 +16,6 @@ import { rangeAt, rangesOf } from '../analysis/ranges.ts';
 import { sharedBytes } from '../analysis/shared-layout.ts';
 import { edgeFrequency } from '../analysis/static-frequency.ts';
 import { type Between, type Leaf, type Switch, Switches } from '../analysis/switches.ts';
-import { circular, complement, meet, union, type ValueSet } from '../analysis/value-sets.ts';
 import { type BlockNo, type Draft, edit, removeUnreachable } from '../ir/draft/index.ts';
 import { Lanes } from '../ir/opcode.ts';
 import { NO_REG, type Reg } from '../ir/operand.ts';
@@ -282,7 +282,7 @@ class Rewriter {
   private planOf(
     s: Switch,
     map: SwitchMap,
-    possible: ValueSet,
+    possible: IntervalSet,
     limits: PlanLimits,
     share: ((leaf: Leaf) => number) | null,
   ): Priced & { readonly map: SwitchMap } {
@@ -321,7 +321,7 @@ class Rewriter {
   }
 
   /** Possible values of the selector where the switch begins. */
-  private possible(s: Switch): ValueSet {
+  private possible(s: Switch): IntervalSet {
     const k = rangeAt(rangesOf(this.fn), s.selector, s.head);
     const top = (1n << BigInt(s.width)) - 1n;
     const most = BigInt(k.most);

@@ -1,8 +1,8 @@
 import { controlIsLast } from '../analysis/cfg.ts';
+import { type Meetings, meetingsOf } from '../analysis/convergent-operations.ts';
 import { divergenceOf } from '../analysis/divergence.ts';
 import { type End, EqualTails } from '../analysis/equal-tails.ts';
 import { livenessOf } from '../analysis/liveness.ts';
-import { type Meetings, meetingsOf } from '../analysis/meetings.ts';
 import { mayWaitInLoops } from '../analysis/waiting-loops.ts';
 import { type BlockNo, type Draft, edit, type Ins, pinnedBlocks } from '../ir/draft/index.ts';
 import { withSource } from '../ir/edit.ts';

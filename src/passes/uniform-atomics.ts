@@ -1,5 +1,5 @@
+import { enteredByWholeWarps } from '../analysis/convergent-operations.ts';
 import { divergenceOf, lanesAt } from '../analysis/divergence.ts';
-import { enteredByWholeWarps } from '../analysis/meetings.ts';
 import { Once, onceOf } from '../analysis/uniform-registers.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { toRegs, withGuard } from '../ir/edit.ts';

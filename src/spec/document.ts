@@ -3,7 +3,7 @@ import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
 import type { Automaton } from '../rules/automaton.ts';
 import { schemaFaults } from './faults.ts';
 import { parseYaml, placeAt, specError } from './places.ts';
-import { type Parts, type Pruned, salvage } from './salvage.ts';
+import { type Parts, type Pruned, prune } from './prune.ts';
 import { textFaults } from './texts.ts';
 import { yamlFaults } from './yaml-faults.ts';
 
@@ -116,7 +116,7 @@ export function readSpec(
   const diagnostics = schemaFaults(f, errors);
   if (diagnostics.length === 0) return { spec: { file, text, kind, data: map }, diagnostics };
   const parts = PARTS[kind] ?? { elements: false };
-  const rest = salvage(map, (d) => validate(kind, d, schemaOf), parts);
+  const rest = prune(map, (d) => validate(kind, d, schemaOf), parts);
   return { spec: null, diagnostics, ...(rest !== null && { rest: { file, text, kind, ...rest } }) };
 }
 

@@ -5,7 +5,7 @@ import { type Entry, freshId, LISTS_PHASES, notAtLevel, type RowTable } from './
 import type { Host } from './host.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import { checkParams, unknownPass } from './params.ts';
-import { partlyRepeated, roundsOf, tearing, withReplaced, withRounds } from './rounds.ts';
+import { partlyRepeated, repeatsOf, tearing, withReplaced, withRounds } from './repeats.ts';
 
 export interface EditContext {
   readonly at: Spot & { readonly file: SpecFile };
@@ -59,7 +59,7 @@ export function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
     .with({ drop: P.string }, ({ drop, why, levels }) => {
       const at = findEntry(list, drop, 'drop', cx);
       if (at < 0) return;
-      const rounds = roundsOf(list, at);
+      const rounds = repeatsOf(list, at);
       if (
         warnDropped(
           rounds.map((i) => list[i]),

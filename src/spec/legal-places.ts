@@ -2,7 +2,7 @@ import { BROKEN_PAIR, type Breach, breachIssue, findBreaches, firstPlaces } from
 import type { Entry } from './entries.ts';
 import type { Issues, SpecIssue } from './issues.ts';
 import { findLacks, type Lack, lackIssue, sameSpot } from './properties.ts';
-import { tearing } from './rounds.ts';
+import { tearing } from './repeats.ts';
 import { type OrderWalk, withMove } from './walk.ts';
 
 /*

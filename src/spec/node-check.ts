@@ -12,8 +12,8 @@ import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withFiles, withRest }
 import { loadLaunch } from './node-launch.ts';
 import { machineFaults } from './node-machine.ts';
 import { groupsOf } from './plan.ts';
+import { checkReferences } from './references.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
-import { checkSense } from './sense.ts';
 import { DEFAULT_LEVEL, DEFAULT_ORDER, MAX_LEVEL } from './specs.ts';
 import type { RecipeSpec, RulesSpec } from './types.generated.ts';
 
@@ -83,7 +83,7 @@ async function faultsOf(
   const full = resolvePath(path);
   const used = [...(await toDiagnostics(trials(spec, full, await around(spec, full, shipped), host)))];
   const sense = new Issues();
-  checkSense(spec, shipped, sense);
+  checkReferences(spec, shipped, sense);
   used.push(...(await toDiagnostics(sense.list)));
   if (spec.kind === 'rules') used.push(...(await toDiagnostics(ruleFaults(spec, shipped, host))));
   return [...used, ...(spec.kind === 'isa' ? await meanings(spec) : [])];

@@ -4,9 +4,9 @@ import type { SpecFile } from './document.ts';
 import type { Entry, Row } from './entries.ts';
 import type { HookFilling } from './hooks.ts';
 import type { Issues } from './issues.ts';
+import type { PhaseToggles } from './phase-toggles.ts';
 import { type Backend, flatSteps, type Gate, type PlanPhase, type Step } from './plan.ts';
 import { eachStep, stepsOf, withGroups } from './steps.ts';
-import type { Switches } from './switches.ts';
 
 /** A row for an inserted pass or rule group, which has none in the phase table. */
 const insertedRow = (x: Entry): Row => ({
@@ -83,7 +83,7 @@ export function planPhases(
     readonly extra: (row: Row, runsRules: boolean) => readonly string[];
   },
   hooks: ReadonlyMap<string, HookFilling>,
-  switches: Pick<Switches, 'off' | 'enabled'>,
+  switches: Pick<PhaseToggles, 'off' | 'enabled'>,
   issues: Issues,
   /** Why the order needs a row, by its index. */
   whyNeeded: (row: number) => readonly string[],
@@ -237,7 +237,7 @@ function offOf(
   x: Entry,
   row: Row,
   enabled: boolean,
-  switches: Pick<Switches, 'off' | 'enabled'>,
+  switches: Pick<PhaseToggles, 'off' | 'enabled'>,
   issues: Issues,
   whyNeeded: (row: number) => readonly string[],
 ): PlanPhase['disabled'] {

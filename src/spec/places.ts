@@ -11,7 +11,7 @@ import {
   YAMLParseError,
 } from 'yaml';
 import type { Diagnostic } from '../ir/diagnostic.ts';
-import type { Pruned } from './salvage.ts';
+import type { Pruned } from './prune.ts';
 import { isTooDeep } from './yaml-depth.ts';
 
 /** A place in a document: line and column from 1, and the length of the text there. */

@@ -3,13 +3,13 @@ import { hashText } from '../ir/hash.ts';
 import { type ResolvedBackend, resolveBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
 import { Tests } from './conditions.ts';
-import { frameOf, planHash } from './frame.ts';
 import type { Host } from './host.ts';
 import { COMMAND_LINE, Issues, type SpecIssue, type Spot } from './issues.ts';
 import { knobLayers, MANAGER_KNOB, resolveKnobs } from './knobs.ts';
 import { holding, inLayer, type Layer, originIn } from './layers.ts';
 import { APPLY_PHASE, type Managed, manage, managerKnob, unapplied } from './manager.ts';
 import type { Plan, PlanPhase, Setting } from './plan.ts';
+import { planHash, skeletonOf } from './plan-skeleton.ts';
 import { NO_RECIPES, type RecipeStack, recipeStack } from './recipes.ts';
 import { checkReportKnobs } from './report-knobs.ts';
 import { warnRulesOff } from './rules.ts';
@@ -170,16 +170,16 @@ function resolveFor(c: Common, held: readonly number[], base: Plan | null, issue
     issues.error(COMMAND_LINE, 'level', `optimization level ${level} is not 0 to ${MAX_LEVEL}`);
   const table = resolveKnobs(specs, request, found, layers, tests.list, issues);
   const own = layers.filter((l) => l.source === 'recipe');
-  const frame = frameOf({ specs, request, host, layers: own, level, found, table, issues });
-  issues.add(frame.issues);
-  const walks = frame.walk === null ? [] : [frame.walk];
-  if (frame.unordered) return { plan: null, issues: issues.list, walks };
+  const skeleton = skeletonOf({ specs, request, host, layers: own, level, found, table, issues });
+  issues.add(skeleton.issues);
+  const walks = skeleton.walk === null ? [] : [skeleton.walk];
+  if (skeleton.unordered) return { plan: null, issues: issues.list, walks };
   warnRulesOff(specs, request, table.knobs, issues);
   if (found === null) return { plan: null, issues: issues.list, walks };
-  issues.add(frame.issuesOfTarget);
-  warnUnread(frame.phases, frame.read, table, issues);
-  checkReportKnobs(frame.phases, table, issues);
-  const { isa, hash, phases, rules } = frame;
+  issues.add(skeleton.issuesOfTarget);
+  warnUnread(skeleton.phases, skeleton.read, table, issues);
+  checkReportKnobs(skeleton.phases, table, issues);
+  const { isa, hash, phases, rules } = skeleton;
   if (base !== null) checkSameOrder(specs, base, phases, levelOf(c, layers), issues);
   if (issues.failed || isa === null || hash === null) return { plan: null, issues: issues.list, walks };
   const why =
@@ -198,7 +198,7 @@ function resolveFor(c: Common, held: readonly number[], base: Plan | null, issue
     recipe: stack.names.join('+') || null,
     recipes: stack.layers.map((l) => ({ name: l.name, origin: originIn(l), tests: l.tests })),
     nvopt: stack.nvopt?.level ?? null,
-    settings: [...levelSettings(c, layers), ...frame.settings],
+    settings: [...levelSettings(c, layers), ...skeleton.settings],
     tests: tests.list,
     cases: [],
     knobSet: request.knobSets.join('+') || null,

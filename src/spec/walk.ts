@@ -1,8 +1,8 @@
 import type { SpecFile } from './document.ts';
 import type { Entry } from './entries.ts';
 import type { HookFilling } from './hooks.ts';
+import type { Off } from './phase-toggles.ts';
 import type { PlanPhase } from './plan.ts';
-import type { Off } from './switches.ts';
 import type { PhasesSpec } from './types.generated.ts';
 
 /** Two phases of which the one must stand before the other. */

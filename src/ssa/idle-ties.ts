@@ -1,5 +1,5 @@
+import { flyingIn, OLDEST, youngestEnded } from '../ir/async-registers.ts';
 import { mapBlocks, mapIns, toRegs, withDst, withSrc } from '../ir/edit.ts';
-import { flyingIn, OLDEST, youngestEnded } from '../ir/flights.ts';
 import { isPhi } from '../ir/flow.ts';
 import { flightOf, placeText, type Tie, tiesOf, UNWRITTEN, writtenPart } from '../ir/foreign-text.ts';
 import { Kind, NO_REG, type Operand, type Reg, reg, regIndex, regWidth, text } from '../ir/operand.ts';

@@ -2,6 +2,7 @@ import { accessesOf } from '../analysis/address.ts';
 import { branchProbabilitiesOf } from '../analysis/branch-probability.ts';
 import { cfgOf } from '../analysis/cfg.ts';
 import { analyzeControlFlow } from '../analysis/control-flow.ts';
+import { meetingsOf } from '../analysis/convergent-operations.ts';
 import { defUseOf } from '../analysis/defuse.ts';
 import { divergenceOf } from '../analysis/divergence.ts';
 import { dominatorsOf, postDominatorsOf } from '../analysis/dominators.ts';
@@ -9,7 +10,6 @@ import { frequencyOf } from '../analysis/frequency.ts';
 import { partsLanes } from '../analysis/lane-agreement.ts';
 import { livenessOf } from '../analysis/liveness.ts';
 import { loopsOf } from '../analysis/loops.ts';
-import { meetingsOf } from '../analysis/meetings.ts';
 import { mayBeCommon } from '../analysis/memory-ops.ts';
 import { memorySsaOf } from '../analysis/memory-ssa.ts';
 import { effectsOf } from '../analysis/mod-ref.ts';
@@ -18,8 +18,8 @@ import { pressureOf } from '../analysis/pressure.ts';
 import { rangesOf } from '../analysis/ranges.ts';
 import { segmentsOf } from '../analysis/segments.ts';
 import { singleValuesOf } from '../analysis/single-values.ts';
-import { togetherOf } from '../analysis/together.ts';
 import { tripCountsOf } from '../analysis/trip-count.ts';
+import { convergenceOf } from '../analysis/warp-convergence.ts';
 import { warpFrequencyOf } from '../analysis/warp-frequency.ts';
 import { copyFn } from '../ir/edit.ts';
 import type { Isa } from '../ir/opcode.ts';
@@ -139,7 +139,7 @@ const ANALYSES: readonly Measured[] = [
   { name: 'frequency of warps', run: warpFrequencyOf, asks: [frequencyOf, divergenceOf] },
   { name: 'branch probabilities', run: branchProbabilitiesOf, asks: [allTrips, postDominatorsOf] },
   { name: 'agreement of lanes', run: allAgreements, asks: [divergenceOf] },
-  { name: 'lanes together', run: togetherOf, asks: [divergenceOf, postDominatorsOf] },
+  { name: 'lanes together', run: convergenceOf, asks: [divergenceOf, postDominatorsOf] },
   { name: 'meetings of paths', run: meetingsOf, asks: [cfgOf, postDominatorsOf] },
   { name: 'annotations of blocks', run: (fn) => analyzeControlFlow(fn), asks: [loopsOf, dominatorsOf] },
   { name: 'call graph, effects', run: (_, program) => effectsOf({ ...program }), asks: [] },

@@ -6,8 +6,8 @@ import type { ForeignForm, Isa, Opcode } from '../ir/opcode.ts';
 import { buildIsa, PROPS } from '../isa/build.ts';
 import { hasOpcodes } from '../ptx/lower/index.ts';
 import { PTX_OPCODES } from '../ptx/opcodes.ts';
-import { isaDocs } from '../spec/frame.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
+import { isaDocs } from '../spec/plan-skeleton.ts';
 
 /** Path of the page in the repository. */
 export const PAGE = 'pipelines/isa/FOREIGN.md';
@@ -105,7 +105,7 @@ It also runs \`mapa\`, \`getctarank\`, loads, stores and atomic operations on th
 \`src/sim/clusters.ts\`. A copy is done at once: PTX allows that, and a wait that is missing does not show. Fences and hints do
 nothing. \`alloca\`, \`stacksave\` and \`stackrestore\` have their meaning in open worlds too (\`stack.ts\`). At any other a launch stops with a message that names the instruction.
 
-Opcodes marked \`both\` in \`ptx.yaml\` are lowered by the row that writes them (\`src/ptx/lower/spelled.ts\`).
+Opcodes marked \`both\` in \`ptx.yaml\` are lowered by the row that writes them (\`src/ptx/lower/table-rows.ts\`).
 
 ## Measured on the tests and the code of others
 

@@ -13,7 +13,6 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -163,8 +162,8 @@ function passes(
   });
 }
 
-/** What the copy takes from the clone as it is. */
-const LINKED = ['node_modules', 'dist'];
+/** What git does not bring. */
+const BESIDE = ['node_modules', 'dist'];
 
 function copyOfClone(): string {
   const copy = mkdtempSync(join(tmpdir(), 'orrery-mutate-'));
@@ -176,11 +175,11 @@ function copyOfClone(): string {
   git('clone', '--quiet', '--shared', '.', copy);
   // What is not committed yet counts too.
   const changed = git('ls-files', '-z', '--modified', '--others', '--exclude-standard').split('\0');
-  for (const f of changed.filter((f) => f !== '' && !LINKED.includes(f) && existsSync(join(ROOT, f)))) {
+  for (const f of changed.filter((f) => f !== '' && !BESIDE.includes(f) && existsSync(join(ROOT, f)))) {
     mkdirSync(join(copy, dirname(f)), { recursive: true });
     cpSync(join(ROOT, f), join(copy, f));
   }
-  for (const f of LINKED) symlinkSync(join(ROOT, f), join(copy, f), 'junction');
+  for (const f of BESIDE) cpSync(join(ROOT, f), join(copy, f), { recursive: true });
   return copy;
 }
 

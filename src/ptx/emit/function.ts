@@ -3,7 +3,7 @@ import { Kind, label, NO_REG, type Reg, RegFile, RZ, regIndex, regWidth } from '
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import { UniqueNames } from '../../ir/unique-names.ts';
 import type { PtxFunction } from '../ast.ts';
-import { flightFault } from '../flight.ts';
+import { flightFault } from '../async-fault.ts';
 import { scalars } from '../lower/vectors.ts';
 import { printPtxHeader } from '../print.ts';
 import { shiftedWords, writeBytes } from './bytes.ts';

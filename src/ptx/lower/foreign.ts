@@ -4,7 +4,7 @@ import { type ForeignForm, foreignForm, withMods } from '../../ir/opcode.ts';
 import { type Operand, type Reg, reg, regWidth, sym, text } from '../../ir/operand.ts';
 import { type Instr, instr } from '../../ir/program.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
-import { flightFault } from '../flight.ts';
+import { flightFault } from '../async-fault.ts';
 import { printPtxOperand } from '../print.ts';
 import { type FnLower, NoForm } from './function.ts';
 

@@ -27,7 +27,7 @@ import { groundLoads, lowerForeign, nameFlights } from './foreign.ts';
 import { FnLower, type ModuleScope, NoForm } from './function.ts';
 import { memoryHandlers } from './memory.ts';
 import { addressTaken, copyIn } from './params.ts';
-import { isSpelled, lowerSpelled } from './spelled.ts';
+import { hasRow, lowerByRow } from './table-rows.ts';
 import { lastType } from './types.ts';
 import { layout, makePrototype, makeVariable } from './variables.ts';
 import { scalars, withParts } from './vectors.ts';
@@ -222,7 +222,7 @@ const formOf = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
 
 /** Whether at least some forms of the PTX opcode have Ori opcodes of their own. */
 export const hasOpcodes = (opcode: string, isa: Isa): boolean =>
-  handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined || isSpelled(isa.spelling, opcode);
+  handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined || hasRow(isa.spelling, opcode);
 
 /** Handler of an instruction, chosen by opcode and by whether its type is an integer. */
 function handlerOf(i: PtxInstr): Handler | undefined {
@@ -391,7 +391,7 @@ function lowerFunction(
         });
         if (why !== null) {
           f.takeBack(before);
-          if (isNew || attempt(() => lowerSpelled(f, withSelectors(f, i))) !== null) {
+          if (isNew || attempt(() => lowerByRow(f, withSelectors(f, i))) !== null) {
             f.takeBack(before);
             const whyForeign = attempt(() => {
               if (lowerForeign(f, i, isNew).unknown) unknown.add(formOf(s), s.span, '');

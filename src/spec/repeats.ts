@@ -7,7 +7,7 @@ import type { Spot } from './issues.ts';
  */
 
 /** Entries that an edit of one of them means: it, and where it is of a first round, those of the later ones. */
-export const roundsOf = (list: readonly Entry[], at: number): number[] =>
+export const repeatsOf = (list: readonly Entry[], at: number): number[] =>
   list.flatMap((x, i) => (i === at || x.firstRound === list[at].id ? [i] : []));
 
 /**
@@ -76,7 +76,7 @@ export function withRounds(
 
 /** A list in which an entry is another, in every round of it. */
 export function withReplaced(list: readonly Entry[], at: number, entry: Entry): Entry[] {
-  const places = roundsOf(list, at);
+  const places = repeatsOf(list, at);
   const out = [...list];
   const ids = new Map<string, string>();
   for (const i of places) {

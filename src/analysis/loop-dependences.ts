@@ -29,7 +29,7 @@ export interface Carried {
 }
 
 /** A loop of one block, without its phis and its branch, and what keeps its instructions in order. */
-export interface RoundBody {
+export interface LoopBody {
   /** Position of the block. */
   readonly block: number;
   /** Number of the first instruction of the body, as in `DefUse`; the others follow. */
@@ -49,13 +49,13 @@ export interface RoundBody {
  *
  * @param reach most iterations that are ever out of order: memory is not compared over more
  */
-export function roundBodyOf(
+export function loopBodyOf(
   fn: Fn,
   variables: readonly Variable[],
   loop: number,
   times: Times,
   reach: number,
-): RoundBody {
+): LoopBody {
   const block = loopsOf(fn).loops[loop].header;
   const { ins } = fn.blocks[block];
   let phis = 0;

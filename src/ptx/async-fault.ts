@@ -1,4 +1,4 @@
-import { BEGUN, committedOnce, flyingIn, flyingRegisters, youngestEnded } from '../ir/flights.ts';
+import { BEGUN, committedOnce, flyingIn, flyingRegisters, youngestEnded } from '../ir/async-registers.ts';
 import { endsFlow, isControl } from '../ir/flow.ts';
 import { flightOf, tiesOf, vectorSources } from '../ir/foreign-text.ts';
 import { Kind, NO_REG, type Reg, regName } from '../ir/operand.ts';

@@ -43,14 +43,14 @@ const indexes = new WeakMap<Spelling, Index>();
 const MOST_CHOICES = 20_000;
 
 /** Whether the table reads at least some forms of a PTX opcode. */
-export const isSpelled = (spelling: Spelling, opcode: string): boolean => indexOf(spelling).rows.has(opcode);
+export const hasRow = (spelling: Spelling, opcode: string): boolean => indexOf(spelling).rows.has(opcode);
 
 /**
  * Lowers an instruction by the row that writes it.
  *
  * @throws NoForm if no row does, or Ori cannot name one of its operands
  */
-export function lowerSpelled(f: FnLower, i: PtxInstr): void {
+export function lowerByRow(f: FnLower, i: PtxInstr): void {
   const reading = readingOf(f.module.isa.spelling, i);
   if (reading === undefined) throw new NoForm();
   const { row, places, implied } = reading;

@@ -3,7 +3,7 @@ import { Mod } from '../ir/opcode.ts';
 import { NO_REG, type Operand, type Reg, reg } from '../ir/operand.ts';
 
 /** The end of a block at which a predicate decides between two successors. */
-export interface TwoWays {
+export interface TwoWayBranch {
   readonly guard: Reg;
   readonly guardNot: boolean;
   /** Where control goes when the branch is taken. */
@@ -13,7 +13,7 @@ export interface TwoWays {
 }
 
 /** How a block ends, if a guarded branch decides between two different blocks; else null. */
-export function twoWaysOf(d: Draft, b: BlockNo): TwoWays | null {
+export function twoWayBranchOf(d: Draft, b: BlockNo): TwoWayBranch | null {
   const n = d.terminator(b);
   if (n < 0) return null;
   const x = d.at(n);
@@ -26,5 +26,5 @@ export function twoWaysOf(d: Draft, b: BlockNo): TwoWays | null {
 }
 
 /** The predicate operand that is true if control goes to `to`. */
-export const predicateOf = (w: TwoWays, to: BlockNo): Operand =>
+export const predicateOf = (w: TwoWayBranch, to: BlockNo): Operand =>
   reg(w.guard, w.guardNot === (to === w.taken) ? Mod.Not : 0);

@@ -12,7 +12,7 @@ export interface Off {
   readonly at: Spot;
 }
 
-export interface Switches {
+export interface PhaseToggles {
   /** By id. */
   readonly off: ReadonlyMap<string, Off>;
   /** Ids that run at every level, whatever the order or the level test of the gate says, and who says so. */
@@ -28,14 +28,14 @@ const MOST_NAMED = 256;
  * Which phases are switched off or on: by the knobs DisablePhases and NamedPhases, by recipes, by the command line. The
  * last that speaks is kept as the reason.
  */
-export function resolveSwitches(
+export function resolvePhaseToggles(
   entries: readonly Entry[],
   rows: readonly Row[],
   request: PlanRequest,
   layers: readonly Layer[],
   table: KnobTable,
   issues: Issues,
-): Switches {
+): PhaseToggles {
   const off = new Map<string, Off>();
   const enabled = new Map<string, Spot>();
   const settings = new Map<string, Setting>();

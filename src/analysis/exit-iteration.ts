@@ -37,18 +37,18 @@ const NEVER: When = { at: 'never', most: null, symbolic: null };
 const inRun = (k: bigint): When => ({ at: k, most: k, symbolic: null });
 
 /** The first iteration of a loop in which a condition holds, given that every iteration evaluates it. */
-export function firstTime(evolutions: Evolutions, loop: number, c: Condition, wanted = true): When {
+export function exitIteration(evolutions: Evolutions, loop: number, c: Condition, wanted = true): When {
   switch (c.kind) {
     case 'known':
       return c.value === wanted ? inRun(0n) : NEVER;
     case 'predicate':
       return NOTHING_KNOWN;
     case 'not':
-      return firstTime(evolutions, loop, c.of, !wanted);
+      return exitIteration(evolutions, loop, c.of, !wanted);
     case 'and':
     case 'or': {
-      const a = firstTime(evolutions, loop, c.a, wanted);
-      const b = firstTime(evolutions, loop, c.b, wanted);
+      const a = exitIteration(evolutions, loop, c.a, wanted);
+      const b = exitIteration(evolutions, loop, c.b, wanted);
       return (c.kind === 'or') === wanted ? earlier(a, b) : together(a, b);
     }
     case 'compare': {

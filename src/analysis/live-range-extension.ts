@@ -25,7 +25,7 @@ export const poolLimits = (registers: unknown, predicates: unknown): PoolLimits 
  * still be live. Answers of yes are booked, so that many small prolongations count together. Only live ranges that grow are counted, not
  * those that may shrink in return.
  */
-export class LongerLives {
+export class LiveRangeExtension {
   private readonly d: Draft;
   private readonly live: Liveness;
   private readonly pressure: Pressure;

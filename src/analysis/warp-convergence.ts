@@ -16,7 +16,7 @@ import { memo } from './memo.ts';
  * the block, at which the whole warp arrives at once (PTX ISA 9.0, 9.7.13.1). No reconvergence at post-dominators is
  * assumed. A branch parts nobody if every way but one ends the lanes at once, since ended lanes do nothing any more.
  */
-export interface Together {
+export interface WarpConvergence {
   /** By block position: 1 if they are together where the block begins. */
   readonly atStart: Uint8Array;
   /** By instruction, as `defUseOf` numbers them: 1 if they are together there. */
@@ -27,7 +27,7 @@ export interface Together {
  * Where lanes are together: a forward data-flow problem, whose solution is the greatest fixed point; a block falls at
  * most once. Requires that control operations are last in their blocks.
  */
-export const togetherOf: (fn: Fn) => Together = memo((fn) => {
+export const convergenceOf: (fn: Fn) => WarpConvergence = memo((fn) => {
   const cfg = cfgOf(fn);
   const { branch } = divergenceOf(fn);
   const { succStart, succ } = cfg;

@@ -33,7 +33,7 @@ const GONE = Symbol('gone');
  * @param validate errors of a spec; none if it is valid
  * @returns null if the fault is in the spec as a whole
  */
-export function salvage(
+export function prune(
   data: Readonly<Record<string, unknown>>,
   validate: (data: unknown) => readonly ErrorObject[],
   parts: Parts,

@@ -5,18 +5,18 @@ export interface Interval {
 }
 
 /** A set of unsigned values of some width: intervals in ascending order that neither touch nor overlap. */
-export type ValueSet = readonly Interval[];
+export type IntervalSet = readonly Interval[];
 
-export const NOTHING: ValueSet = [];
+export const NOTHING: IntervalSet = [];
 
 /** All values of a width. */
-export const everything = (width: number): ValueSet => [{ low: 0n, high: (1n << BigInt(width)) - 1n }];
+export const everything = (width: number): IntervalSet => [{ low: 0n, high: (1n << BigInt(width)) - 1n }];
 
 /**
  * The values from `low` up to `high` modulo 2^width; the range may wrap. All values if `high` comes just before
  * `low`.
  */
-export function circular(low: bigint, high: bigint, width: number): ValueSet {
+export function circular(low: bigint, high: bigint, width: number): IntervalSet {
   const a = BigInt.asUintN(width, low);
   const b = BigInt.asUintN(width, high);
   if (a <= b) return [{ low: a, high: b }];
@@ -30,7 +30,7 @@ export function circular(low: bigint, high: bigint, width: number): ValueSet {
 }
 
 /** Index of the first interval that ends at or above a value. */
-function firstUpTo(a: ValueSet, value: bigint): number {
+function firstUpTo(a: IntervalSet, value: bigint): number {
   let low = 0;
   let high = a.length;
   while (low < high) {
@@ -42,7 +42,7 @@ function firstUpTo(a: ValueSet, value: bigint): number {
 }
 
 /** The intersection. Besides the size of the result, it costs the part of the larger set that the smaller one spans. */
-export function meet(a: ValueSet, b: ValueSet): ValueSet {
+export function meet(a: IntervalSet, b: IntervalSet): IntervalSet {
   if (a.length === 0 || b.length === 0) return NOTHING;
   const out: Interval[] = [];
   for (let i = firstUpTo(a, b[0].low), k = firstUpTo(b, a[0].low); i < a.length && k < b.length; ) {
@@ -56,7 +56,7 @@ export function meet(a: ValueSet, b: ValueSet): ValueSet {
 }
 
 /** The values of `a` that are not in `b`: a copy of `a`, apart from what `b` spans. */
-export function without(a: ValueSet, b: ValueSet): ValueSet {
+export function without(a: IntervalSet, b: IntervalSet): IntervalSet {
   if (a.length === 0 || b.length === 0) return a;
   const first = firstUpTo(a, b[0].low);
   const out = a.slice(0, first);
@@ -82,7 +82,7 @@ export function without(a: ValueSet, b: ValueSet): ValueSet {
 }
 
 /** The complement. */
-export function complement(a: ValueSet, width: number): ValueSet {
+export function complement(a: IntervalSet, width: number): IntervalSet {
   const out: Interval[] = [];
   let from = 0n;
   for (const { low, high } of a) {
@@ -95,7 +95,7 @@ export function complement(a: ValueSet, width: number): ValueSet {
 }
 
 /** The union. */
-export function union(...sets: readonly ValueSet[]): ValueSet {
+export function union(...sets: readonly IntervalSet[]): IntervalSet {
   const filled = sets.filter((s) => s.length > 0);
   if (filled.length <= 1) return filled[0] ?? NOTHING;
   const all = filled.flat().sort((x, y) => (x.low < y.low ? -1 : x.low > y.low ? 1 : 0));
@@ -110,10 +110,10 @@ export function union(...sets: readonly ValueSet[]): ValueSet {
 }
 
 /** Each value plus `by`, modulo 2^width. */
-export const shifted = (a: ValueSet, by: bigint, width: number): ValueSet =>
+export const shifted = (a: IntervalSet, by: bigint, width: number): IntervalSet =>
   BigInt.asUintN(width, by) === 0n
     ? a
     : union(...a.map(({ low, high }) => circular(low + by, high + by, width)));
 
 /** Number of values. */
-export const sizeOf = (a: ValueSet): bigint => a.reduce((n, { low, high }) => n + high - low + 1n, 0n);
+export const sizeOf = (a: IntervalSet): bigint => a.reduce((n, { low, high }) => n + high - low + 1n, 0n);

@@ -1,6 +1,6 @@
 /**
- * Names that tables give each other: what a phase, a constraint, the catalog or a back end names has to be there. Plans find out
- * what they use; this looks at every row, used or not.
+ * Cross-reference check: every name used in phases, constraints, the knob catalog and back ends must be defined. Plans find undefined names
+ * that they use; this looks at every row.
  */
 import { match } from 'ts-pattern';
 import { type Isa, SPACES } from '../ir/opcode.ts';
@@ -8,8 +8,8 @@ import { buildIsa } from '../isa/build.ts';
 import { isFact } from './backend.ts';
 import type { SpecFile } from './document.ts';
 import { LISTS_PHASES } from './entries.ts';
-import { isaDocs } from './frame.ts';
 import type { Issues, SpecPath, Spot } from './issues.ts';
+import { isaDocs } from './plan-skeleton.ts';
 import type { Specs } from './specs.ts';
 
 type Data = Readonly<Record<string, unknown>>;
@@ -18,8 +18,8 @@ const isMap = (v: unknown): v is Data => v !== null && typeof v === 'object' && 
 const listOf = (v: unknown): readonly unknown[] => (Array.isArray(v) ? v : []);
 const mapOf = (v: unknown): Data => (isMap(v) ? v : {});
 
-/** Everything in a table that names nothing, or names something twice. */
-export function checkSense(spec: SpecFile, shipped: Specs, issues: Issues): void {
+/** Reports each name in a spec that is not defined, and each that is defined twice. */
+export function checkReferences(spec: SpecFile, shipped: Specs, issues: Issues): void {
   match(spec.kind)
     .with('phases', () => checkPhases(spec, shipped, issues))
     .with('constraints', () => checkConstraints(spec, shipped, issues))

@@ -15,20 +15,20 @@ import type { Layer } from './layers.ts';
 import { reportBreaches, reportLacks } from './legal-places.ts';
 import { buildOrder, orderChain } from './order.ts';
 import { checkRows } from './params.ts';
+import { resolvePhaseToggles, switchKnobs } from './phase-toggles.ts';
 import { planPhases } from './phases.ts';
 import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob, type Setting, stepData } from './plan.ts';
 import type { Profile } from './profile.ts';
 import { shutOf } from './properties.ts';
+import { ofRounds } from './repeats.ts';
 import { whyRequired } from './required.ts';
-import { ofRounds } from './rounds.ts';
 import { checkForeignRules, checkRules, rulesFor, rulesOf } from './rules.ts';
 import type { PlanRequest, Specs } from './specs.ts';
-import { resolveSwitches, switchKnobs } from './switches.ts';
 import type { OrderWalk } from './walk.ts';
 import { knobsReadBy, warnIdleHooks, warnIdleSwitches } from './warnings.ts';
 
 /** Everything in a plan except knob values, so plans that differ only in those can share it. */
-export interface Frame {
+export interface PlanSkeleton {
   /** Null where there is an error. */
   readonly isa: Isa | null;
   readonly phases: readonly PlanPhase[];
@@ -49,8 +49,8 @@ export interface Frame {
   readonly issuesOfTarget: readonly SpecIssue[];
 }
 
-/** What a frame is made from. */
-export interface FrameInput {
+/** What a skeleton is made from. */
+export interface SkeletonInput {
   readonly specs: Specs;
   readonly request: PlanRequest;
   readonly host: Host;
@@ -64,10 +64,10 @@ export interface FrameInput {
   readonly issues: Issues;
 }
 
-/** Most frames kept for one phase table; the oldest is dropped first. */
+/** Most skeletons kept for one phase table; the oldest is dropped first. */
 const MOST_FRAMES = 32;
 
-const frames = new WeakMap<SpecFile, Map<string, Frame>>();
+const skeletons = new WeakMap<SpecFile, Map<string, PlanSkeleton>>();
 
 const numbers = new WeakMap<object, number>();
 let lastNumber = 0;
@@ -81,31 +81,40 @@ function numberOf(x: object | null | undefined): number {
 }
 
 /**
- * The frame of a request. It is reused for requests that differ only in knob values, provided that the documents are the same, nothing
+ * The skeleton of a request. It is reused for requests that differ only in knob values, provided that the documents are the same, nothing
  * is wrong with them, and no knob switches phases.
  */
-export function frameOf(x: FrameInput): Frame {
+export function skeletonOf(x: SkeletonInput): PlanSkeleton {
   const { specs, request } = x;
-  if (x.issues.failed || x.found === null || switchKnobs(x.table)) return makeFrame(x);
+  if (x.issues.failed || x.found === null || switchKnobs(x.table)) return makeSkeleton(x);
   const parts = [specs.constraints, specs.knobs, specs.isa, specs.orders, specs.rules, x.found, x.host];
   const { order, disable, rules = [], wrongRules, sm } = request;
   // What else a recipe says is in the level and in the values of knobs.
   const own = x.layers.filter((l) => l.data.hooks !== undefined || l.data.phases !== undefined);
   const layers = own.map((l) => [numberOf(l.at.file), l.at.path, l.name]);
   const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, layers, disable, rules, wrongRules]);
-  let kept = frames.get(specs.phases);
-  if (kept === undefined) frames.set(specs.phases, (kept = new Map()));
-  let frame = kept.get(key);
-  if (frame === undefined) {
-    frame = makeFrame(x);
-    if (frame.hash === null) return frame;
+  let kept = skeletons.get(specs.phases);
+  if (kept === undefined) skeletons.set(specs.phases, (kept = new Map()));
+  let skeleton = kept.get(key);
+  if (skeleton === undefined) {
+    skeleton = makeSkeleton(x);
+    if (skeleton.hash === null) return skeleton;
     if (kept.size >= MOST_FRAMES) kept.delete(kept.keys().next().value!);
-    kept.set(key, frame);
+    kept.set(key, skeleton);
   }
-  return frame;
+  return skeleton;
 }
 
-function makeFrame({ specs, request, host, layers, level, found, table, issues: before }: FrameInput): Frame {
+function makeSkeleton({
+  specs,
+  request,
+  host,
+  layers,
+  level,
+  found,
+  table,
+  issues: before,
+}: SkeletonInput): PlanSkeleton {
   // The steps below behave differently if anything was wrong so far.
   const issues = new Issues(before.list);
   const from = issues.list.length;
@@ -149,7 +158,7 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     passParams: host.passParams,
   };
   const { hooks: filled, settings } = resolveHooks(layers, found, names, issues);
-  const switched = resolveSwitches(entries, rows, request, layers, table, issues);
+  const switched = resolvePhaseToggles(entries, rows, request, layers, table, issues);
   const hooks = ofRounds(filled, entries);
   const own = (id: string): boolean => switched.off.has(id) || switched.enabled.has(id);
   const switches = {
@@ -269,7 +278,7 @@ function hashParts(
   isa: Isa,
   phases: readonly PlanPhase[],
   rules: Plan['rules'],
-): Frame['hash'] {
+): PlanSkeleton['hash'] {
   const running = phases
     .filter((p) => p.disabled === null)
     .map((p) => {
@@ -295,9 +304,9 @@ function textOfSteps({ steps, gate }: PlanPhase): string {
   return text;
 }
 
-/** Hash of a plan: its frame, its knob values and its profile. */
+/** Hash of a plan: its skeleton, its knob values and its profile. */
 export function planHash(
-  { before, after }: NonNullable<Frame['hash']>,
+  { before, after }: NonNullable<PlanSkeleton['hash']>,
   knobs: ReadonlyMap<string, ResolvedKnob>,
   profile: Profile | null,
 ): string {
