@@ -232,4 +232,14 @@ describe('layers', () => {
     const used = new Set([...texts.values()].flatMap(importsOf));
     expect(Object.keys(dependencies).filter((d) => !used.has(d))).toEqual([]);
   });
+
+  test('comments end within 140 columns', () => {
+    const isLong = (l: string): boolean => l.length > 140 && /^\s*(\/?\*|\/\/)/.test(l);
+    const long = [...texts].flatMap(([file, text]) =>
+      file.includes('.generated.')
+        ? []
+        : text.split('\n').flatMap((l, k) => (isLong(l) ? [`${file}:${k + 1}`] : [])),
+    );
+    expect(long).toEqual([]);
+  });
 });

@@ -168,7 +168,10 @@ function hardQuotient(next: () => number): [number, number] {
   return [Number(a) * down, Number(b) * (down === 1 ? 1 : 2 ** (next() % 60))];
 }
 
-/** A number whose root is as near as can be to the middle between two doubles: 2^52 a = t (t + 1) - c or 2^53 a, by lifting t from its lowest bit. */
+/**
+ * A number whose root is as near as can be to the middle between two doubles: 2^52 a = t (t + 1) - c or 2^53 a, by lifting t from its
+ * lowest bit.
+ */
 function hardRoot(next: () => number): number {
   const c = BigInt(2 * ((next() % 512) - 256));
   let t = BigInt(next() & 1);

@@ -137,8 +137,8 @@ function places(fn: Fn, mutation: Mutation, rnd: Random): (() => Fn)[] {
 
 describe('wrong optimizations are detected without a launch file', () => {
   /**
-   * Least share of mutants that must be found, a little under what is found now of the usual number and of three times as many. The rest compute the same, or change code
-   * that 128 threads on made-up data do not reach.
+   * Least share of mutants that must be found, a little under what is found now of the usual number and of three times as many. The rest
+   * compute the same, or change code that 128 threads on made-up data do not reach.
    */
   const SHARE: Readonly<Record<string, number>> = {
     'a constant changed': 0.6,

@@ -68,7 +68,8 @@ describe('IR text tests', () => {
   it('are there', () => expect(files.length).toBeGreaterThan(10));
   for (const file of files) {
     const text = readFileSync(new URL(file, dir), 'utf8');
-    // `# pass NAME [KNOB=VALUE]`, `# params NAME=N ...`, `# target SM` for its facts, `# before`, `# after`, and `# remarks` where they matter.
+    // `# pass NAME [KNOB=VALUE]`, `# params NAME=N ...`, `# target SM` for its facts, `# before`, `# after`, and `# remarks` where they
+    // matter.
     const head = /^# pass (\S+)(?: (\w+)=(\S+))?$/m.exec(text);
     const params = Object.fromEntries(
       [...(/^# params (.*)$/m.exec(text)?.[1] ?? '').matchAll(/(\S+)=(\S+)/g)].map((m) => [

@@ -14,8 +14,8 @@ const KEPT = ACTS | OpFlag.Convergent;
  * control flow, volatile results, and loads that order memory or must be observable (any `sem` but WEAK).
  *
  * Operations between lanes (SHFL, VOTE, MATCH, REDUX, ELECT) stay too: other lanes may wait at another one for those that are here, and
- * take their values (PTX ISA 9.0, shfl.sync and vote.sync: a lane waits until all lanes of the mask have executed the operation, wherever they do).
- * See `metByAll` for those that may go.
+ * take their values (PTX ISA 9.0, shfl.sync and vote.sync: a lane waits until all lanes of the mask have executed the operation, wherever
+ * they do). See `metByAll` for those that may go.
  */
 export function mustStay(ins: Instr): boolean {
   const { op } = ins;

@@ -83,7 +83,9 @@ export function freeRegisters(limits: Limits, use: Omit<BlockUse, 'registers'>):
   return registers;
 }
 
-/** Most registers of a thread that the directives `.maxnreg` and `.minnctapersm` of a kernel allow. Infinite where the limits do not say. */
+/**
+ * Most registers of a thread that the directives `.maxnreg` and `.minnctapersm` of a kernel allow. Infinite where the limits do not say.
+ */
 export function registersAllowed(limits: Limits, kernel: Fn): number {
   const all = Number(limits['max-registers'] ?? Number.POSITIVE_INFINITY);
   let most = Math.min(all, dimensions(kernel, '.maxnreg')?.[0] ?? all);

@@ -154,7 +154,10 @@ export class RematWays {
     return list;
   }
 
-  /** Ways to divide the uses: each in its block, each at the cheapest place above it, and the latter where it is not dearer than the definition. */
+  /**
+   * Ways to divide the uses: each in its block, each at the cheapest place above it, and the latter where it is not dearer than the
+   * definition.
+   */
   private choices(
     def: Ins,
     uses: readonly Use[],

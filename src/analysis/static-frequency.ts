@@ -75,7 +75,10 @@ class FrequencySolver {
   /** By position: the last `spread` that visited it. */
   private readonly stamp: Int32Array;
   private epoch = 0;
-  /** By loop with more than `MOST_LEVELS` inside: its blocks that are in no inner loop, and the headers of inner loops, in reverse post-order. */
+  /**
+   * By loop with more than `MOST_LEVELS` inside: its blocks that are in no inner loop, and the headers of inner loops, in reverse
+   * post-order.
+   */
   private readonly direct: (number[] | null)[];
   /** By loop: the one around it, or itself, per entry of which the amounts of its blocks are kept when loops around it are solved. */
   private readonly base: Int32Array;

@@ -28,8 +28,8 @@ export const dumpsAnything = (plans: FunctionPlans, program: Program): boolean =
 
 /**
  * The dump after a phase: the `#` header and the text of each function for which knob DumpIR names the phase; after a
- * reporting phase also the lines of its report; with knob DumpPerfMetricsForBlock also a line for each block, with DumpCFG also the control flow. A phase is named by
- * its name, which covers all its places, or by the id of one place (`OriBranchOpt#2`).
+ * reporting phase also the lines of its report; with knob DumpPerfMetricsForBlock also a line for each block, with DumpCFG also the control
+ * flow. A phase is named by its name, which covers all its places, or by the id of one place (`OriBranchOpt#2`).
  *
  * @param why why the phase did not run, or ''
  * @param allocated whether registers are physical

@@ -16,11 +16,11 @@ const isSet = (v: KnobValue): boolean => v !== null && v !== false && v !== 0;
 /** A gate's answer for one function. */
 export interface GateAnswer {
   readonly open: boolean;
-  /** Why it is shut; '' if it is open. */
+  /** Why it is closed; '' if it is open. */
   readonly why: string;
   /** Effective level. */
   readonly level: number;
-  /** Whether it is shut by a knob that somebody has set, so that this is worth a remark. */
+  /** True if a knob that the user set closed the gate; such closures are reported. */
   readonly byKnob?: boolean;
 }
 
@@ -30,9 +30,9 @@ export interface GateResult {
   readonly answers: readonly GateAnswer[];
   /** Whether it is open for any function. */
   readonly open: boolean;
-  /** Why it is shut for all; '' if it is open for any. */
+  /** Why it is closed for all; '' if it is open for any. */
   readonly why: string;
-  /** The level for the first function for which it is open; if it is shut, for the first function. */
+  /** The level for the first function for which it is open; if it is closed, for the first function. */
   readonly level: number;
   /** If it is open for some functions: the others, and why. */
   readonly shutFor: readonly { readonly fn: string; readonly why: string }[];

@@ -214,7 +214,9 @@ export const makeFn = (f: Fn): Fn => ({
   shape: f.shape,
 });
 
-/** Creates an instruction. `src` and `dst` are kept, not copied, and must not change after that; an empty `src` is replaced by a shared one. */
+/**
+ * Creates an instruction. `src` and `dst` are kept, not copied, and must not change after that; an empty `src` is replaced by a shared one.
+ */
 export const instr = (
   op: Opcode,
   mods: number,

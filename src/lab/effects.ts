@@ -26,8 +26,8 @@ export interface Interaction {
 /**
  * How effects follow from the arms.
  * - `base`: each arm differs from the base in one factor.
- * - `means`: every level meets those of the other factors alike, so that the means of its arms tell.
- * - `least squares`: it does not, so that all effects are fitted jointly.
+ * - `means`: the design is balanced, so marginal means estimate the effects.
+ * - `least squares`: it is not balanced, so all effects are fitted jointly.
  */
 export type EffectsBy = 'base' | 'means' | 'least squares';
 
@@ -200,7 +200,7 @@ class Design {
     };
   }
 
-  /** Do the levels of each two factors meet in the same proportions? Then means of arms are free of other single effects. */
+  /** True if every two levels of different factors occur together in proportion to how often each occurs. */
   balanced(): boolean {
     const n = this.at.length;
     return this.all.every((x, f) =>

@@ -58,7 +58,9 @@ export function placedDifferences(a: Plan, b: Plan): PlacedDifference[] {
   return out;
 }
 
-/** Tests that functions may pass together, as texts: each case of either plan, and with what goes along, where the order of recipes shows. */
+/**
+ * Tests that functions may pass together, as texts: each case of either plan, and with what goes along, where the order of recipes shows.
+ */
 function casesOf(a: Plan, b: Plan): readonly (readonly string[])[] {
   const tests = [...new Map([...a.tests, ...b.tests].map((t) => [t.text, t])).values()];
   const place = new Map(tests.map((t, i) => [t.text, i]));

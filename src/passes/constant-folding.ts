@@ -18,8 +18,8 @@ import type { EditPass } from './pass.ts';
  *
  * Operands are constants, or registers that surely hold one, so that a chain folds in one walk. Values are evaluated
  * exactly by the opcode's meaning. Approximate functions fold only if the knob FoldApproximate is set, floats unless
- * FPFoldDisable is, or LimitFoldFp at level 1. Along the way constants are canonicalized: their modifiers are applied, and where operands may be
- * exchanged, constants come last.
+ * FPFoldDisable is, or LimitFoldFp at level 1. Along the way constants are canonicalized: their modifiers are applied, and where operands
+ * may be exchanged, constants come last.
  *
  * Parameter `level`, of the three at which seed 001 sees constants: 1, up to the peephole, and 2, the peephole. The third is
  * the parser. Without it, 1.

@@ -23,8 +23,8 @@ import { Places } from './places.ts';
  * if their address does not escape, and nobody sees a shared variable that the kernel never reads. Strong stores stay.
  * See `DeadStores`.
  *
- * Candidates are found by their text: stores to local memory and to shared variables of the function, and stores with the same base as another one further
- * down in the layout, at possibly the same bytes.
+ * Candidates are found by their text: stores to local memory and to shared variables of the function, and stores with the same base as
+ * another one further down in the layout, at possibly the same bytes.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing: a store
  * found to be needed is needed by something that stays, or the search exceeded its bound.

@@ -18,6 +18,7 @@ import { dropFrom, hasRegions } from './region-removal.ts';
  * A region between BSSY and its BSYNC in which no branch parts the lanes of a warp needs no meeting point: who is there came together.
  *
  * Requires: control-last. Guarantees: the same blocks and edges; equivalence. A second application changes nothing.
- * Bound: each region once, and each block as often as regions contain it, of which at most `MOST_BLOCKS` (`region-removal.ts`) are looked at.
+ * Bound: each region once, and each block as often as regions contain it, of which at most `MOST_BLOCKS` (`region-removal.ts`) are looked
+ * at.
  */
 export const dropRegions: Pass = (fn, ctx) => (hasRegions(fn) ? edit(fn, (d) => dropFrom(d, fn, ctx)) : fn);

@@ -24,10 +24,10 @@ import type { Pass } from './pass.ts';
  *                                                IADD3 R13, R3, R12
  *                                                SEL R14, R13, R3, P1
  *
- * Before the step for 2^k, each lane has the result of those lanes of its aligned group of 2^k that are there; it takes that of the other half of
- * the group of 2^(k+1) from any lane of it. All operations are commutative and associative, so that the order does not matter. An exchange with
- * the lane whose number differs in bit k (SHFL.BFLY) would do if all 32 lanes were there, but REDUX is of those that have not exited, and
- * the value of another lane is undefined (PTX ISA 9.0, redux.sync and shfl.sync).
+ * Before the step for 2^k, each lane has the result of those lanes of its aligned group of 2^k that are there; it takes that of the other
+ * half of the group of 2^(k+1) from any lane of it. All operations are commutative and associative, so that the order does not matter. An
+ * exchange with the lane whose number differs in bit k (SHFL.BFLY) would do if all 32 lanes were there, but REDUX is of those that have not
+ * exited, and the value of another lane is undefined (PTX ISA 9.0, redux.sync and shfl.sync).
  *
  * Only for a mask that is surely all ones; FinalInspectionPass refuses others.
  *

@@ -16,9 +16,9 @@ import type { Pass } from './pass.ts';
  *           BRX R2, T0                          SHL R3, R2, 2
  *                                               BRX.OFFSET R3, T0
  *
- * Entries are signed words, and the base of the table is in the jump, so there is nothing to add. The table stands in the code, behind its jump; what is not known
- * before code is laid out is reported as it would be now. A constant bank as the place of the table is the other way of the original: it
- * shifts by the same.
+ * Entries are signed words, and the base of the table is in the jump, so there is nothing to add. The table stands in the code, behind its
+ * jump; what is not known before code is laid out is reported as it would be now. A constant bank as the place of the table is the other
+ * way of the original: it shifts by the same.
  *
  * Until here the index is left alone, so that value numbering and ranges see the number that the program computes (seed 003). One that
  * has become a constant makes a branch of the jump, and what only the table led to goes.

@@ -7,12 +7,12 @@ const MODE = 'EnableGvnCseMode';
 const OFF = 0;
 const ONE_BLOCK = 1;
 const WHOLE = 2;
-/** Why the wider modes act as mode 2 (reference passes-b). */
+/** Why the wider modes act as mode 2 (reference passes-b; the flags: bit 6 of +1106 of the target, bit 0 of +1416 of the function). */
 const WIDER: Readonly<Record<number, string>> = {
-  3: 'it is for targets with bit 6 of +1106, in functions with bit 0 of +1416; none is known to have them',
+  3: 'ptxas enables it only when two undocumented flags are set, and no source says which targets and functions set them',
   4: 'the original falls back to that too',
-  5: 'it is for targets with bit 6 of +1106, and none is known to have it',
-  6: 'it is for targets with bit 6 of +1106, and none is known to have it',
+  5: 'ptxas enables it only when an undocumented flag is set, and no source says which targets set it',
+  6: 'ptxas enables it only when an undocumented flag is set, and no source says which targets set it',
 };
 
 /**

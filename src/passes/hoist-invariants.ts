@@ -36,7 +36,8 @@ import type { Pass, PassContext } from './pass.ts';
  * later, those with one definition above all uses). A load also needs the version of memory that it sees to begin
  * outside the loop. An instruction may be hoisted if running it when it would not have run is harmless: always for a
  * value, and for a load from a fixed place of a constant bank (`isSafeLoad`, what phase 27 reports); for any other load only from a
- * block that runs whenever the loop is entered, because its address may be invalid otherwise. Hoisting pays if the instruction ran more often than the preheader does, by static frequency.
+ * block that runs whenever the loop is entered, because its address may be invalid otherwise. Hoisting pays if the instruction ran more
+ * often than the preheader does, by static frequency.
  *
  * Registers: a hoisted value is live through the whole loop. Hoisting into a preheader stops when the loop's pressure
  * plus the hoisted values would exceed `max-pressure` of the binding, in 32-bit units (absent: no limit). Copies and

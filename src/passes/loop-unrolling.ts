@@ -49,7 +49,8 @@ const MOST_FORCED = 10;
  *                                          EXIT
  *
  * 1. In full (`unrollFully`): a loop with a known trip count, if all its iterations together have at most
- *    `UnrollFullInstLimit` instructions, and the function stays below `full-size`. Inner loops come first: without them the surrounding loop may be small enough too.
+ *    `UnrollFullInstLimit` instructions, and the function stays below `full-size`. Inner loops come first: without them the surrounding
+ *    loop may be small enough too.
  *    Tests that are no longer read are left to dead-code elimination.
  * 2. In part (`unrollPartly`): a loop that counts towards a bound, by the factor `part-factor` of the binding, halved until
  *    the copies have at most `part-budget` instructions, and may be live at once in the registers that the SM gives a thread, less

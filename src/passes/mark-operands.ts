@@ -32,8 +32,8 @@ const LIMIT = 'LimitFoldFp';
  *
  * Parameters, all numbers of seed 001: `propagated`, `deferred`, `under-guard`, the bits of marks; `tier`, and `limited-tier` in
  * its place where knob LimitFoldFp is set; `tier-mask` and `scan-mask`, what of it makes the walk conservative, and what makes it scan;
- * `short-codes`, the greatest code of a target for which the bits of `constraints` do not matter; `wide-bit`, `sign-bit`, `bank-bit`, which of them a
- * constant has. Each rewrite takes a unit of the budget of the phase, if it has one.
+ * `short-codes`, the greatest code of a target for which the bits of `constraints` do not matter; `wide-bit`, `sign-bit`, `bank-bit`, which
+ * of them a constant has. Each rewrite takes a unit of the budget of the phase, if it has one.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application finds nothing new.
  * Bound: `operandMarks`; then, only if something can be done, one look at each instruction.

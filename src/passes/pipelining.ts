@@ -54,11 +54,11 @@ import type { Pass, PassContext } from './pass.ts';
  * and without an access that would not have run. A register that a load writes gets no copy, because a copy would wait for the
  * load: it is read before the next load writes it, or the loop gets up to `copies` bodies that take turns.
  *
- * A loop is left alone, with a remark that says why, if it has several blocks (as one that calls, or that has several exits), synchronizes, or accesses
- * memory in another way than by plain loads and stores; if lanes may leave it at different times; if its test is not of a value that
- * counts, or it surely runs fewer than `least-rounds` times; if a round takes no less time by at least `least-gain`, or no load comes earlier; if its values
- * would take more than `max-pressure` registers; or if it is longer than `max-instructions`. ptxas unrolls loops itself, which
- * brings loads of several iterations together too, so by default only those are taken that it must not unroll any more
+ * A loop is left alone, with a remark that says why, if it has several blocks (as one that calls, or that has several exits), synchronizes,
+ * or accesses memory in another way than by plain loads and stores; if lanes may leave it at different times; if its test is not of a value
+ * that counts, or it surely runs fewer than `least-rounds` times; if a round takes no less time by at least `least-gain`, or no load comes
+ * earlier; if its values would take more than `max-pressure` registers; or if it is longer than `max-instructions`. ptxas unrolls loops
+ * itself, which brings loads of several iterations together too, so by default only those are taken that it must not unroll any more
  * (`nounroll`, which phase 22 also puts at loops that it has unrolled); OkToPipelineNoUnroll takes all.
  *
  * Requires: control-last, ssa. Guarantees: control-last, ssa. A second application changes nothing: a loop that loads for its next

@@ -31,15 +31,15 @@ import type { Pass } from './pass.ts';
  *                                               FADD.RN R6, R4, R5
  *                                               F2F.F16.F32 R3, R6
  *
- * Each result is rounded to a half again, so a register holds what it held before; of a pair both halves are computed, unless the high one is
- * surely zero. Rounding twice gives what rounding once does:
+ * Each result is rounded to a half again, so a register holds what it held before; of a pair both halves are computed, unless the high one
+ * is surely zero. Rounding twice gives what rounding once does:
  * - a product of halves has 22 bits and is exact in f32;
  * - a sum is, or 24 bits are enough: twice the 11 of a half and two more (Figueroa, "When is Double Rounding Innocuous?", 1995);
  * - a fused product and sum is not, so the sum is rounded to odd first: cut off, and its last bit set if anything was lost (Boldo and
  *   Melquiond, "Emulation of a FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd", 2008: two bits more are enough).
  *
- * What the target lacks is data (`operations` of the back end). Not promoted: bfloat16, whose range is that of f32; FTZ, as no subnormal half
- * is one in f32; RELU, NAN and XORSIGN, which f32 has on no target that lacks halves.
+ * What the target lacks is data (`operations` of the back end). Not promoted: bfloat16, whose range is that of f32; FTZ, as no subnormal
+ * half is one in f32; RELU, NAN and XORSIGN, which f32 has on no target that lacks halves.
  *
  * Requires: nothing. Guarantees: the same blocks and edges; equal results in every bit. A second application changes nothing.
  * Bound: one look at each instruction; up to 21 instructions for one.

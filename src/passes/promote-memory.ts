@@ -29,8 +29,8 @@ import { chosen, limitsOf, type Promoted } from './promotion-choice.ts';
  * combine and extract it. A path without a store reads from memory as before: one load at the entry, which is removed
  * if there is no such path. A guarded store is a guarded definition.
  *
- * Which of these variables are promoted is chosen by number and kind of their accesses (`chosen`, with its knobs). Parameters: `full-weight`, what
- * an access costs that is no plain copy, and `many-uses`: what is read more often than that has it too.
+ * Which of these variables are promoted is chosen by number and kind of their accesses (`chosen`, with its knobs). Parameters:
+ * `full-weight`, what an access costs that is no plain copy, and `many-uses`: what is read more often than that has it too.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay, except that an entry which is a loop header
  * gets a block in front. A second application changes nothing: promoted variables are no longer in memory, except for

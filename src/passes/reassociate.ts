@@ -49,8 +49,8 @@ const MOST_LEAVES = 64;
  * together); constants come last, combined into one. The tree is rebuilt as a chain that leans to the left, with
  * three operands at a time if the opcode takes three (reference passes-b: the order, and the shape).
  *
- * A tree keeps its shape if the chain has as many operations and no order makes parts of it common: if it has no constants, and fewer than `least-shared` leaves that others
- * read too, and as few that come from other blocks (absent: every tree is ordered).
+ * A tree keeps its shape if the chain has as many operations and no order makes parts of it common: if it has no constants, and fewer than
+ * `least-shared` leaves that others read too, and as few that come from other blocks (absent: every tree is ordered).
  *
  * A chain never has more operations than the tree had. Floats are excluded, because their sums depend on the order.
  *

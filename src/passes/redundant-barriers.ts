@@ -29,7 +29,8 @@ const OFF = 0;
  * A barrier over the block must be one for all of its threads, without a count, and all threads must come to the same barriers in the
  * same order. Warps meet by arrival, wherever they wait: if some waited once more in a loop, the second of two barriers behind it would
  * be where others meet the first. So a kernel keeps its barriers if any of them stands where some threads come without the others
- * (divergence analysis) or under a guard, if one has a number that is computed or is only arrived at, or if a function that is called might have more. Fences are a thread's own.
+ * (divergence analysis) or under a guard, if one has a number that is computed or is only arrived at, or if a function that is called might
+ * have more. Fences are a thread's own.
  *
  * Knob 358: 0 is off; 1 to 3 do the same, since nothing is known of what the wider modes of the original remove.
  *

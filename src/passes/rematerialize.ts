@@ -148,7 +148,10 @@ const numberOf = (ctx: PassContext, knob: string | undefined, otherwise: number)
   return v === null ? otherwise : Number(v);
 };
 
-/** Most registers that should be live at one point: of a function, those that every caller can spare are not known, so only kernels have one. */
+/**
+ * Most registers that should be live at one point: of a function, those that every caller can spare are not known, so only kernels have
+ * one.
+ */
 function targetOf(fn: Fn, ctx: PassContext, { target }: Names, pool: number): number {
   if (pool === Pool.P) return Number(ctx.params['max-predicates'] ?? Number.POSITIVE_INFINITY);
   const limits = (ctx.fact('limits') ?? {}) as Limits;

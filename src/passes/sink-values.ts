@@ -28,7 +28,8 @@ import type { Pass, PassContext } from './pass.ts';
  * instructions are taken from the last to the first, so that what only a sunk value needs sinks behind it (Click, "Global Code Motion,
  * Global Value Numbering", 1995: the late schedule, for values alone).
  *
- * What a function returns stays where it is, and so does what is in uniform registers. Only values move, because they give the same wherever they run; a load would move nearer to the use that has to wait for it. Registers: an operand that would otherwise have died
+ * What a function returns stays where it is, and so does what is in uniform registers. Only values move, because they give the same
+ * wherever they run; a load would move nearer to the use that has to wait for it. Registers: an operand that would otherwise have died
  * lives longer; all such may take no more room than the result did.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application may find that an operand

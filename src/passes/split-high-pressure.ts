@@ -46,10 +46,9 @@ const MOST_LOOKS = 64;
  * How this differs from phase 69: that works in SSA, towards more warps and below the limit, recomputes from other registers too, and
  * stops at a share of what the function executes.
  *
- * Requires: control-last; not SSA. Guarantees: blocks and edges stay; no point has more registers live than before. Device functions are left
- * alone: what their callers can spare is not known. A second application goes on where the rounds of the first ended; else it changes
- * nothing.
- * Bound: four rounds of one look at each instruction, and 64 at values that may be live at full points for each.
+ * Requires: control-last; not SSA. Guarantees: blocks and edges stay; no point has more registers live than before. Device functions are
+ * left alone: what their callers can spare is not known. A second application goes on where the rounds of the first ended; else it changes
+ * nothing. Bound: four rounds of one look at each instruction, and 64 at values that may be live at full points for each.
  */
 export const splitHighPressure: Pass = (fn, ctx) => {
   if (fn.kind !== 'entry') return fn;

@@ -11,8 +11,8 @@ import type { Path, Warp } from './state.ts';
  * Each lane has its own copy of a barrier register, with the lanes of its region, so that lanes which are apart may use one register for
  * different regions. 0: no region.
  *
- * So that lanes which wait for each other by other means (a lock, a barrier of the block) make progress, as the hardware promises from sm_70
- * on, lanes at a BSYNC stop waiting when the others use up their turn or are stuck elsewhere (`release`): those are taken to yield.
+ * So that lanes which wait for each other by other means (a lock, a barrier of the block) make progress, as the hardware promises from
+ * sm_70 on, lanes at a BSYNC stop waiting when the others use up their turn or are stuck elsewhere (`release`): those are taken to yield.
  */
 
 /** Lanes `mask` of the running path execute BSSY or BSYNC. */

@@ -44,7 +44,9 @@ export function schemaFaults(f: Text, errors: readonly ErrorObject[]): Diagnosti
 
 const isChoice = (e: ErrorObject): boolean => e.keyword === 'oneOf' || e.keyword === 'anyOf';
 
-/** Whether an error was found while trying one alternative of a choice. Those of an alternative that is referred to have paths of their own. */
+/**
+ * Whether an error was found while trying one alternative of a choice. Those of an alternative that is referred to have paths of their own.
+ */
 const isInside = (e: ErrorObject, choice: ErrorObject): boolean => {
   if (e.instancePath !== choice.instancePath && !e.instancePath.startsWith(`${choice.instancePath}/`))
     return false;

@@ -82,7 +82,10 @@ export function findLacks(walk: OrderWalk): Lack[] {
   return lacks;
 }
 
-/** What caused it: what fills the phase, a hook; the edit that placed it, or what destroys, or a provider; a provider's switch; else its line. */
+/**
+ * What caused it: what fills the phase, a hook; the edit that placed it, or what destroys, or a provider; a provider's switch; else its
+ * line.
+ */
 function blame(
   property: string,
   needy: number,

@@ -13,8 +13,8 @@ const MOST = 50;
 /**
  * Checks that a function is in SSA form: every register has one definition, which dominates its uses (a phi reads at
  * the end of the predecessor); phis are at the top of their block and have a value for exactly the predecessors; a
- * guarded definition may name the value under a false guard; a return names every returned value. A register without a definition is undefined or a
- * parameter, and may be read anywhere. In unreachable blocks only the number of definitions is checked.
+ * guarded definition may name the value under a false guard; a return names every returned value. A register without a definition is
+ * undefined or a parameter, and may be read anywhere. In unreachable blocks only the number of definitions is checked.
  */
 export function verifySsa(fn: Fn): VerifyError[] {
   const errors: VerifyError[] = [];

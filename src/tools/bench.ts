@@ -4,7 +4,7 @@
 //     npm run bench -- --corpus FOLDER... [--ptxas]    whole files: ours against ptxas, by file and in one process
 //     npm run bench -- --phases [--write]              each phase, in nanoseconds an instruction; --write renews src/passes/COST.md
 //     npm run bench -- --scale [SHAPE]                 how cost grows: modules, folders, sweeps and clients of many sizes
-//     npm run bench -- --contribution [--ptxas] [--write]    what kernels lose without each phase; --write renews src/passes/CONTRIBUTION.md
+//     npm run bench -- --contribution [--ptxas] [--write]    what kernels lose without each phase; --write renews CONTRIBUTION.md
 
 import { join } from 'node:path';
 import { Command } from 'commander';

@@ -1,9 +1,9 @@
 // `node dist/tools/mutate.js`: how many small faults in our own code the tests find. Needs a clone, since it runs its tests.
 //
-// A fault is one change of an operator, a constant or a statement, of those that mutation testing knows (DeMillo, Lipton and Sayward, "Hints
-// on Test Data Selection: Help for the Practicing Programmer", 1978). Each is put into a copy of the clone, whose tests run without those
-// that start processes, for they run what is built: first those nearest to the changed file, until one fails. A run that takes three times
-// as long as without the fault counts as found. Exit code 1 if fewer than 95 % are found.
+// A fault is one change of an operator, a constant or a statement, of those that mutation testing knows (DeMillo, Lipton and Sayward,
+// "Hints on Test Data Selection: Help for the Practicing Programmer", 1978). Each is put into a copy of the clone, whose tests run without
+// those that start processes, for they run what is built: first those nearest to the changed file, until one fails. A run that takes three
+// times as long as without the fault counts as found. Exit code 1 if fewer than 95 % are found.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,

@@ -1,5 +1,5 @@
-// `node dist/tools/ptxas-levels.js [sm]`: the original and ours side by side, kernel by kernel: instructions of Ori, warp instructions that the
-// launches execute, and what ptxas makes of both at -O0, -O1 and -O3. Rewrites src/ptx/emit/LEVELS.md behind its mark.
+// `node dist/tools/ptxas-levels.js [sm]`: the original and ours side by side, kernel by kernel: instructions of Ori, warp instructions that
+// the launches execute, and what ptxas makes of both at -O0, -O1 and -O3. Rewrites src/ptx/emit/LEVELS.md behind its mark.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { assemble, ptxasPresent } from '../cli/ptxas-run.ts';

@@ -161,7 +161,9 @@ export interface RunRow {
 
 /** How control goes through a version of a function. Blocks by position. */
 export interface FlowRow {
-  /** Position of the block where an edge begins, and where it ends; `back`: against the flow; `kind`: of two ways, the taken or the other. */
+  /**
+   * Position of the block where an edge begins, and where it ends; `back`: against the flow; `kind`: of two ways, the taken or the other.
+   */
   readonly edges: readonly {
     readonly from: number;
     readonly to: number;

@@ -17,8 +17,8 @@ const TEMP: Readonly<Record<string, readonly [letter: string, type: string]>> = 
 const isNarrow = (size: string): boolean => size === '8' || size === '16';
 
 /**
- * Writes an instruction that Ori carried unchanged. PTX has separate registers for halves and bytes, so these are moved there and back; so is
- * an operand that is both read and written, if Ori now has two registers for it.
+ * Writes an instruction that Ori carried unchanged. PTX has separate registers for halves and bytes, so these are moved there and back; so
+ * is an operand that is both read and written, if Ori now has two registers for it.
  */
 export function writeForeign(w: Writer, i: Instr): void {
   const [how, ...src] = i.src;

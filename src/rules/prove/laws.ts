@@ -14,8 +14,8 @@ import { NodeTable } from './nodes.ts';
  *   towards zero, the size of the result does not depend on that sign;
  * - x * 1, and x + -0 unless rounded down, are x; so is x + +0 but for x = -0 unless rounded down; rounded down, zeros
  *   of the other sign; x * 2 is x + x;
- * - fused, x * y + c is a sum where x * y is a constant that needs no rounding, x * 1 + c is x + c, x * -1 + c is -x + c, and x * y + -0 is x * y unless rounded down; so is x * y + +0 where
- *   the product is never negative;
+ * - fused, x * y + c is a sum where x * y is a constant that needs no rounding, x * 1 + c is x + c, x * -1 + c is -x + c, and x * y + -0 is
+ *   x * y unless rounded down; so is x * y + +0 where the product is never negative;
  * - approximate functions, conversions and comparisons do not depend on which NaN it is, nor comparisons and conversions to
  *   integers on the sign of zero;
  * - a float rounded to an integer is not changed by another such rounding, and converted to an integer it is the same as

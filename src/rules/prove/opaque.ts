@@ -1,6 +1,6 @@
 /**
- * The goal with products and quotients of integers, and operations on floats, replaced by unknowns, of which only this is kept: equal operands
- * give equal results. A proof of this goal is a proof; failure to prove it says nothing.
+ * The goal with products and quotients of integers, and operations on floats, replaced by unknowns, of which only this is kept: equal
+ * operands give equal results. A proof of this goal is a proof; failure to prove it says nothing.
  */
 import type { CoreOp } from '../../isa/lang/graph.ts';
 import { type Goal, type Input, prune } from './goal.ts';

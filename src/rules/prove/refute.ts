@@ -11,8 +11,8 @@ const MOST_INSTANCES = 8;
 export const REFUTED = 'rule-refuted';
 
 /**
- * Values drawn for each choice, and pairs of special values, which differ from choice to choice. A rule wrong for one value in fifty is nearly always found, one wrong for one in 2^32
- * is not.
+ * Values drawn for each choice, and pairs of special values, which differ from choice to choice. A rule wrong for one value in fifty is
+ * nearly always found, one wrong for one in 2^32 is not.
  */
 const SAMPLES = 64;
 const PAIRS = 512;

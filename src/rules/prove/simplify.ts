@@ -1,8 +1,7 @@
 /**
- * An equal goal whose sides look alike where they are: bits are taken from where they come from, tables of logic become
- * the operation that they are, choices move outwards and signs of products out of them, and remainders and signed
- * quotients are written with unsigned quotients. What another module can then see by comparing operands needs no
- * multiplication by a solver.
+ * Rewrites a proof goal so that equal sides become syntactically equal: extracts are pushed to their source, LOP3 tables become plain
+ * logic, selects and signs of products are hoisted, and remainders and signed quotients are written with unsigned quotients. Sides that
+ * are then equal operand by operand need no multiplication by the solver.
  *
  * Every step replaces a node by one that has the same value for all values of its operands.
  */

@@ -49,8 +49,8 @@ export function integerSpecials(width: number, said: readonly bigint[] = []): re
 }
 
 /**
- * Values of a format, the more telling first and all numbers with both signs: zeros, the ends of subnormal and normal numbers, infinities, NaNs of either
- * kind with and without a payload, one and its neighbours, numbers halfway between two others of this format or of a
+ * Values of a format, the more telling first and all numbers with both signs: zeros, the ends of subnormal and normal numbers, infinities,
+ * NaNs of either kind with and without a payload, one and its neighbours, numbers halfway between two others of this format or of a
  * narrower one, those whose product is halfway, tiny ones that turn such a tie, and the ends of integers.
  */
 export function floatSpecials(fmt: FormatName): readonly bigint[] {

@@ -54,9 +54,9 @@ const wordsIn = memoByText((text): Words => {
 
 /**
  * PTX that Ori carries unchanged. A launch runs warp-matrix operations, accesses to a cluster's shared memory, copies in bulk,
- * barrier objects, and accesses of 128 bits and vectors. In an open world the effect of the instruction is unknown. Its results and what it writes are made up from its text, its operands and the
- * memory at its addresses; its execution and operands are recorded. So an optimizer that drops one, moves one across
- * an access to the same place, or passes it other operands is caught.
+ * barrier objects, and accesses of 128 bits and vectors. In an open world the effect of the instruction is unknown. Its results and what it
+ * writes are made up from its text, its operands and the memory at its addresses; its execution and operands are recorded. So an optimizer
+ * that drops one, moves one across an access to the same place, or passes it other operands is caught.
  */
 export const foreign: Primitive = (m, w, f, d, mask) => {
   const { ins } = d;
