@@ -247,7 +247,7 @@ export async function optimize(
       ),
     );
   if (o.json === true && o.ptxas === true)
-    out(JSON.stringify({ version: 1, functions: uses, checks: found }, null, 2));
+    out(JSON.stringify({ version: 1, functions: uses, checks: found, ptxasFaults: shapes.rows }, null, 2));
   if (lines !== null) {
     const { functions } = history!;
     out(
