@@ -25,6 +25,7 @@ const READMES = [
   'docs/commands.md',
   'docs/jobs.md',
   'docs/library.md',
+  'docs/scale.md',
   'docs/sources.md',
   'docs/words.md',
   'pipelines/isa/README.md',
