@@ -267,7 +267,7 @@ describe('what a sweep shows', () => {
       for (const f of ['A', 'D']) expect(from(f)).toEqual(from(f).toSorted((a, b) => a - b));
       // Sixteen cells for each pair of ranges are more than the arms can tell apart.
       expect([r.interactions, r.untold.length]).toEqual([[], 6]);
-      expect(text).toMatch(/^Interactions\nthe design does not tell: a grid, or more arms, would$/m);
+      expect(text).toMatch(/^Interactions\nthe design does not tell: a grid, more arms, or fewer levels would$/m);
     },
   );
 
@@ -283,6 +283,43 @@ describe('what a sweep shows', () => {
     expect(r.interactions[0].size).toBeCloseTo(Math.exp(-Math.log(0.8) / 4) - 1);
     expect(r.interactions[1].size).toBeCloseTo(0);
     expect(r.untold).toEqual([['A', 'C']]);
+  });
+
+  it('a balanced grid departs from its means as from the fit of least squares', () => {
+    const factors = [knob('A', 0, 1, 2), knob('B', 0, 1), knob('C', 0, 1)];
+    const values = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8].map((v) => 100 + v);
+    const choices = choicesOf('grid', factors, 0, 1);
+    let n = 0;
+    const { r } = made('grid', factors, choices, () => values[n++]);
+    expect(r.effectsBy).toBe('means');
+    const columns = choices.map((c) => [
+      0,
+      1 + Number(c.get('A')!.name),
+      4 + Number(c.get('B')!.name),
+      6 + Number(c.get('C')!.name),
+    ]);
+    const fit = new LinearModel(
+      columns,
+      8,
+      values.map((v) => Math.log(v / 1000)),
+    );
+    expect(fit.rank).toBe(5);
+    expect(r.deviation).toBeCloseTo(Math.expm1(Math.sqrt(fit.residual / (12 - 5))), 9);
+  });
+
+  it('more levels than can be fitted are told of only in a balanced design', () => {
+    const factors = [knob('A', ...Array.from({ length: 1100 }, (_, i) => i)), knob('B', 0, 1)];
+    const choices = choicesOf('grid', factors, 0, 1);
+    const worth = (l: (f: string) => string | undefined) => (Number(l('A')) < 10 ? 1100 : 1000);
+    const grid = made('grid', factors, choices, worth);
+    expect([grid.r.effectsBy, grid.r.interactions]).toEqual(['means', []]);
+    // Neighbours that do the same stand together.
+    expect(grid.text).toMatch(/^A +10\.00 % +0 \.\.\. 9: \+10\.00 %, 10 \.\.\. 1099: 0 %$/m);
+    const lacking = made('grid', factors, choices, (l) =>
+      l('A') === '5' && l('B') === '1' ? null : worth(l),
+    );
+    expect([lacking.r.effectsBy, lacking.r.effects, lacking.r.untold]).toEqual(['nothing', [], [['A', 'B']]]);
+    expect(lacking.text).toContain('not told: the design is not balanced, and has more than 1000 levels');
   });
 
   it('one level that has a plan tells nothing, unless the base is the other', () => {

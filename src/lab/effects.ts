@@ -28,8 +28,9 @@ export interface Interaction {
  * - `base`: each arm differs from the base in one factor.
  * - `means`: the design is balanced, so marginal means estimate the effects.
  * - `least squares`: it is not balanced, so all effects are fitted jointly.
+ * - `nothing`: it is not balanced, and has more levels than are fitted.
  */
-export type EffectsBy = 'base' | 'means' | 'least squares';
+export type EffectsBy = 'base' | 'means' | 'least squares' | 'nothing';
 
 export interface Effects {
   readonly effectsBy: EffectsBy;
@@ -42,8 +43,8 @@ export interface Effects {
   readonly untold: readonly (readonly [string, string])[];
 }
 
-/** Most columns of a fit, whose time grows with their cube: with so many it takes a second. Beyond, effects are not told. */
-const MOST_COLUMNS = 1000;
+/** Most columns of a fit, whose time grows with their cube: with so many it takes a second. */
+export const MOST_COLUMNS = 1000;
 
 /** Number of groups if a factor has too many distinct levels. */
 const GROUPS = 4;
@@ -99,13 +100,15 @@ export function effectsOf(experiment: Experiment, logs: readonly (number | null)
     arms,
   );
   const balanced = design.balanced();
-  const fit = balanced || design.columns > MOST_COLUMNS ? null : design.fitted([]);
-  const model = balanced ? design.ofMeans() : fit;
+  if (!balanced && design.columns > MOST_COLUMNS)
+    return { effectsBy: 'nothing', deviation: null, effects: [], interactions: [], untold: pairs };
+  const fit = balanced ? null : design.fitted([]);
+  const model = fit ?? design.ofMeans();
   const told = design.interactions();
   return {
     effectsBy: balanced ? 'means' : 'least squares',
-    deviation: model === null ? null : deviationOf(model, arms.length),
-    effects: sorted(all.map((_, i) => (balanced ? design.byMeans(i) : design.byFit(i, fit)))),
+    deviation: deviationOf(model, arms.length),
+    effects: sorted(all.map((_, i) => (fit === null ? design.byMeans(i) : design.byFit(i, fit)))),
     interactions: told.sort((x, y) => y.size - x.size),
     untold: pairs.filter(([x, y]) => !told.some((t) => t.factors[0] === x && t.factors[1] === y)),
   };
@@ -231,15 +234,8 @@ class Design {
     return { factor: x.factor, levels, size: sizeOf(levels.map((l) => l.ratio)) };
   }
 
-  /** @param model null if there are too many columns to fit: then nothing is told but the number of arms */
-  byFit(f: number, model: LinearModel | null): Effect {
+  byFit(f: number, model: LinearModel): Effect {
     const x = this.all[f];
-    if (model === null)
-      return {
-        factor: x.factor,
-        levels: x.levels.map((name, l) => ({ name, ratio: null, arms: this.logsWith(f, l).length })),
-        size: null,
-      };
     const all = x.levels.map((_, l) => l);
     const against = (l: number, other: number) =>
       l === other

@@ -1,5 +1,5 @@
 import { markdownCode, markdownText } from '../../ir/quote.ts';
-import type { Effect, Interaction } from '../effects.ts';
+import { type Effect, type Interaction, MOST_COLUMNS } from '../effects.ts';
 import type { Experiment } from '../experiment.ts';
 import { decidedBy } from '../metrics.ts';
 import type { ArmScore, SweepReport } from '../sweep-report.ts';
@@ -95,6 +95,8 @@ function scoreTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint, w
 /** How the effects follow from the arms, and how far to trust them. */
 export function howText({ effectsBy, deviation }: SweepReport): string {
   if (effectsBy === 'base') return 'each level against the base, all else as there';
+  if (effectsBy === 'nothing')
+    return `not told: the design is not balanced, and has more than ${MOST_COLUMNS} levels to fit jointly`;
   if (effectsBy === 'means') return 'means of the arms with each level; the design is balanced';
   return [
     'fitted jointly by least squares, as the design is not balanced;',
@@ -153,7 +155,7 @@ function interactionText({ effectsBy, interactions, untold }: SweepReport, width
             : interactionTable(strong.slice(0, MOST), width),
         ];
   if (untold.length === 0) return told.join('\n');
-  const why = effectsBy === 'base' ? 'one factor varies at a time' : 'a grid, or more arms, would';
+  const why = effectsBy === 'base' ? 'one factor varies at a time' : 'a grid, more arms, or fewer levels would';
   const which = interactions.length === 0 ? '' : ` of ${plural(untold.length, 'other pair')}`;
   return [...told, `the design does not tell${which}: ${why}`].join('\n');
 }
