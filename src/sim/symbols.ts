@@ -3,6 +3,9 @@ import type { Code } from './decode.ts';
 import { SimFault } from './faults.ts';
 import { FUNCTION_WINDOW } from './memory.ts';
 
+/** Number of the first prototype: behind all functions, and the same in every version of a program, whatever was inlined in it. */
+const PROTOTYPES = 2 ** 24;
+
 /** Addresses of a program's symbols. */
 export class Symbols {
   /** Addresses of variables in global memory, which the launch fills in. */
@@ -57,7 +60,7 @@ export class Symbols {
     const param = code.params.get(name);
     if (param !== undefined) return param;
     const proto = this.program.prototypes.findIndex((p) => p.name === name);
-    if (proto >= 0) return FUNCTION_WINDOW + 16 * (this.program.functions.length + proto);
+    if (proto >= 0) return FUNCTION_WINDOW + 16 * (PROTOTYPES + proto);
     throw new SimFault(`symbol '${name}' is not defined in this module`, 'symbol', name);
   }
 }
