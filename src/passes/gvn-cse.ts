@@ -9,10 +9,10 @@ const ONE_BLOCK = 1;
 const WHOLE = 2;
 /** Why the wider modes act as mode 2 (reference passes-b; the flags: bit 6 of +1106 of the target, bit 0 of +1416 of the function). */
 const WIDER: Readonly<Record<number, string>> = {
-  3: 'ptxas enables it only when two undocumented flags are set, and no source says which targets and functions set them',
+  3: 'two undocumented flags enable it in ptxas, and no source says who sets them',
   4: 'the original falls back to that too',
-  5: 'ptxas enables it only when an undocumented flag is set, and no source says which targets set it',
-  6: 'ptxas enables it only when an undocumented flag is set, and no source says which targets set it',
+  5: 'an undocumented flag enables it in ptxas, and no source says who sets it',
+  6: 'an undocumented flag enables it in ptxas, and no source says who sets it',
 };
 
 /**
