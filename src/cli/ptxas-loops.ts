@@ -1,8 +1,9 @@
 import type { PtxFunction, PtxStatement } from '../ptx/ast.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { assemble, type FunctionUse } from './ptxas-run.ts';
+import { err } from './ui.ts';
 
-/** Most loops of a module that are asked about one by one, each with a run of ptxas. */
+/** Each is a run of ptxas, of some 20 ms for a small module. */
 const MOST_LOOPS = 32;
 
 /** What forbids to unroll a loop, at its header (PTX ISA 9.0, 11.4, Pragma Strings: "nounroll"). */
@@ -16,8 +17,8 @@ interface Loop {
 }
 
 /**
- * The loops that ptxas unrolls, by function: those without which its code is shorter if the pragma `nounroll` is put at their header. Loops
- * that have the pragma already are not among them. Of more than 32 loops that count in a module, the first 32 are looked at.
+ * The loops that ptxas unrolls, by function. Each is found by forbidding it: with the pragma `nounroll` at its header, ptxas' code is
+ * shorter. Loops that have the pragma already are not among them. `most` loops are tried one by one, and a note tells of the others.
  *
  * @param plain what ptxas makes of the text as it is
  * @returns labels of headers, in their order
@@ -26,6 +27,7 @@ export function unrolledLoops(
   text: string,
   plain: readonly FunctionUse[],
   options: readonly string[],
+  most = MOST_LOOPS,
 ): ReadonlyMap<string, readonly string[]> {
   const { module } = parsePtx(text, '');
   const loops = module.items.flatMap((f) => (f.kind === 'function' ? loopsIn(f) : []));
@@ -37,7 +39,10 @@ export function unrolledLoops(
     return new Set(functions.filter((f) => f.instructions < (before.get(f.name) ?? 0)).map((f) => f.name));
   };
   const unrolled = shorter(loops);
-  for (const loop of loops.filter((l) => unrolled.has(l.fn)).slice(0, MOST_LOOPS))
+  const asked = loops.filter((l) => unrolled.has(l.fn));
+  if (asked.length > most)
+    err(`note: ptxas unrolls some of ${asked.length} loops; only the first ${most} are tried one by one`);
+  for (const loop of asked.slice(0, most))
     if (shorter([loop]).has(loop.fn)) {
       const labels = found.get(loop.fn);
       if (labels === undefined) found.set(loop.fn, [loop.label]);
