@@ -4,7 +4,16 @@ import type { Experiment } from '../experiment.ts';
 import type { Metric } from '../metrics.ts';
 import type { ArmScore, SweepReport } from '../sweep-report.ts';
 import { page } from './html.ts';
-import { headline, howText, isSame, levelsText, ratioText, reasons, sizeText } from './sweep.ts';
+import {
+  headline,
+  howText,
+  isSame,
+  levelsText,
+  ratioText,
+  reasons,
+  sizeText,
+  tellsOfEffects,
+} from './sweep.ts';
 import { parallel, scatter } from './sweep-plots.ts';
 import { plural } from './table.ts';
 
@@ -61,7 +70,7 @@ export function sweepHtml(e: Experiment, r: SweepReport): string {
       '<p>No arm is better in one metric without being worse in another.</p>',
       armTable(r.front, r.metrics),
       ...(others.length === 0 ? [] : [plots(r, others)]),
-      ...(r.effects.length === 0
+      ...(!tellsOfEffects(r)
         ? []
         : [
             `<h2>Effect of each factor on ${html(r.metrics[0].name)}</h2>`,

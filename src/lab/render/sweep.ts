@@ -44,7 +44,7 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint, width = W
     scoreTable(r.front.slice(0, MOST), r, paint, width),
     ...(r.front.length > MOST ? [`and ${r.front.length - MOST} more`] : []),
   ];
-  if (r.effects.length > 0)
+  if (tellsOfEffects(r))
     out.push(
       '',
       // The rest of a design would no longer tell factors apart.
@@ -91,6 +91,10 @@ function scoreTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint, w
   ]);
   return columns([head, ...rows], `l${'r'.repeat(r.metrics.length)}`, width);
 }
+
+/** Whether there are effects to show, or a reason why there are none. */
+export const tellsOfEffects = ({ effects, effectsBy }: SweepReport): boolean =>
+  effects.length > 0 || effectsBy === 'nothing';
 
 /** How the effects follow from the arms, and how far to trust them. */
 export function howText({ effectsBy, deviation }: SweepReport): string {
@@ -155,7 +159,8 @@ function interactionText({ effectsBy, interactions, untold }: SweepReport, width
             : interactionTable(strong.slice(0, MOST), width),
         ];
   if (untold.length === 0) return told.join('\n');
-  const why = effectsBy === 'base' ? 'one factor varies at a time' : 'a grid, more arms, or fewer levels would';
+  const why =
+    effectsBy === 'base' ? 'one factor varies at a time' : 'a grid, more arms, or fewer levels would';
   const which = interactions.length === 0 ? '' : ` of ${plural(untold.length, 'other pair')}`;
   return [...told, `the design does not tell${which}: ${why}`].join('\n');
 }
@@ -185,7 +190,7 @@ export function sweepMarkdown(e: Experiment, r: SweepReport): string {
     row(['factor', `effect on ${first.name}`, 'levels']),
     '|---|---:|---|',
     ...r.effects.map((f) => row([f.factor, sizeText(f), levelsText(f)].map(markdownText))),
-    ...(r.effects.length === 0 ? [] : ['', `Effects: ${howText(r).replaceAll('\n', ' ')}.`]),
+    ...(!tellsOfEffects(r) ? [] : ['', `Effects: ${howText(r).replaceAll('\n', ' ')}.`]),
   ];
   const refused = r.scores.filter((s) => s.refused !== '');
   if (refused.length > 0)
