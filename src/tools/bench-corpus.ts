@@ -112,7 +112,7 @@ function sayRatios(costs: readonly Cost[], how: 'alone' | 'served', say: (line: 
 }
 
 /** What the one process of a server says of itself. */
-function stateOf(environment: NodeJS.ProcessEnv): Served | undefined {
+export function stateOf(environment: NodeJS.ProcessEnv): Served | undefined {
   const r = spawnSync(process.execPath, [SCRIPT, 'server', 'status', '--json'], {
     encoding: 'utf8',
     env: environment,
@@ -121,7 +121,7 @@ function stateOf(environment: NodeJS.ProcessEnv): Served | undefined {
 }
 
 /** Starts a server and waits until it is warm. @returns whether there is one */
-async function startServer(environment: NodeJS.ProcessEnv): Promise<boolean> {
+export async function startServer(environment: NodeJS.ProcessEnv): Promise<boolean> {
   if (cpuOf(process.execPath, [SCRIPT, 'server', 'start'], environment) === null) return false;
   for (let n = 0; n < 300 && stateOf(environment)?.warm !== true; n++) await sleep(100);
   return true;

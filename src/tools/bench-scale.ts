@@ -1,11 +1,20 @@
 // How cost grows: `npm run bench -- --scale`. Each command runs in its own process, at a size and at half of it.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SCRIPT } from '../cli/server-ask.ts';
 import { table } from '../cli/table.ts';
 import { ROOT } from '../spec/node-cache.ts';
+import { startServer, stateOf } from './bench-corpus.ts';
 import {
   branchyKernel,
   callChain,
@@ -167,14 +176,14 @@ export async function benchScale(only: string | true, say: (line: string) => voi
 const CLIENTS = 50;
 const REQUESTS = 2000;
 
-/** Many clients of one server at once; the answers must be those of a process alone. */
+/** Many clients of one server at once, which run by themselves where it is busy; the answers must be those of a process alone. */
 async function benchServer(say: (line: string) => void): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'orrery-scale-'));
-  const env = { ...process.env, XDG_RUNTIME_DIR: folder, ORRERY_SERVER: 'on' };
+  const env = { ...process.env, XDG_RUNTIME_DIR: folder };
   const kernels = join(ROOT, 'test', 'kernels');
   const files = readdirSync(kernels)
     .map((k) => join(kernels, k, `${k}.sm_80.ptx`))
-    .filter((f) => spawnSync('test', ['-f', f]).status === 0)
+    .filter((f) => existsSync(f))
     .slice(0, 20);
   const run = (file: string): Promise<string> =>
     new Promise((done) => {
@@ -195,6 +204,7 @@ async function benchServer(say: (line: string) => void): Promise<void> {
           env: { ...env, ORRERY_SERVER: 'off' },
         }).stdout,
       );
+    if (!(await startServer(env))) return say('server                cannot be started');
     const began = performance.now();
     let [next, wrong] = [0, 0];
     const client = async (): Promise<void> => {
@@ -205,9 +215,9 @@ async function benchServer(say: (line: string) => void): Promise<void> {
     };
     await Promise.all(Array.from({ length: CLIENTS }, client));
     const seconds = (performance.now() - began) / 1000;
-    say(
-      `server                ${REQUESTS} requests of ${CLIENTS} clients at once: ${seconds.toFixed(1)} s, ${wrong} other answers than alone`,
-    );
+    const served = stateOf(env)?.commands ?? 0;
+    say(`server                ${REQUESTS} requests of ${CLIENTS} clients at once: ${seconds.toFixed(1)} s`);
+    say(`                      ${served} answered by the server, ${wrong} other answers than alone`);
   } finally {
     spawnSync(process.execPath, [SCRIPT, 'server', 'stop'], { env });
     rmSync(folder, { recursive: true, force: true });
