@@ -267,7 +267,9 @@ describe('what a sweep shows', () => {
       for (const f of ['A', 'D']) expect(from(f)).toEqual(from(f).toSorted((a, b) => a - b));
       // Sixteen cells for each pair of ranges are more than the arms can tell apart.
       expect([r.interactions, r.untold.length]).toEqual([[], 6]);
-      expect(text).toMatch(/^Interactions\nthe design does not tell: a grid, more arms, or fewer levels would$/m);
+      expect(text).toMatch(
+        /^Interactions\nthe design does not tell: a grid, more arms, or fewer levels would$/m,
+      );
     },
   );
 
