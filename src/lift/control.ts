@@ -152,6 +152,7 @@ export const CONTROL: Readonly<Record<string, Meaning>> = {
   'BRA.u': branchTogether,
   'BRA.up': branchUniform,
   BRX: branchIndexed,
+  BRXU: branchIndexed,
   BSSY: openRegion,
   BSYNC: meetRegion,
   BREAK: leave,

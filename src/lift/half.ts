@@ -30,6 +30,12 @@ function pair(b: Builder, name: string): Operand {
       return withOperandMods(reg(b.pure('PRMT', [], [w, imm(0x1010), w])), mods);
     case 'H1_H1':
       return withOperandMods(reg(b.pure('PRMT', [], [w, imm(0x3232), w])), mods);
+    case 'H0_NH1': {
+      // The other sign is that of the upper half as the signs of the operand leave it.
+      const magnitude = s.absolute ? reg(b.pure('LOP3', [], [w, imm(0x7fff7fff), imm(0), imm(0xc0)])) : w;
+      const turned = b.pure('LOP3', [], [magnitude, imm(0x80000000), imm(0), imm(0x3c)]);
+      return reg(turned, s.negative ? Mod.Neg : 0);
+    }
     default:
       return b.fail(`a source that is .${b.suffix(slot)}`);
   }
@@ -76,11 +82,22 @@ const fused: Meaning = (b) => {
   );
 };
 
+/** Minimum or maximum of two, or of three; of XORSIGN see that of 32 bits. */
 const minmax: Meaning = (b) => {
   if (b.mod('type') === 'F32') b.fail('.F32 has no meaning here yet');
   const p = b.truth('p');
-  const compute = (op: string): Operand =>
-    reg(b.pure('HMNMX2', [op, formatOf(b), b.mod('FTZ'), b.mod('NAN')], pairs(b, 'a', 'b')));
+  const mods = [formatOf(b), b.mod('FTZ'), b.mod('NAN'), b.mod('XORSIGN')];
+  const source = (o: Operand): Operand => {
+    if (!b.has('XORSIGN')) return o;
+    if ((o.mods & Mod.Neg) !== 0) b.fail('a minus under .XORSIGN');
+    return withOperandMods(o, 0);
+  };
+  const compute = (op: string): Operand => {
+    const [first, ...others] = pairs(b, ...(b.find('c') === undefined ? ['a', 'b'] : ['a', 'b', 'c'])).map(
+      source,
+    );
+    return others.reduce((x, y) => reg(b.pure('HMNMX2', [op, ...mods], [x, y])), first);
+  };
   if (p.reg !== NO_REG) b.write('SEL', [], [b.to('d')], [compute('MIN'), compute('MAX'), p]);
   else b.give('d', compute(p === PT ? 'MIN' : 'MAX'));
 };
@@ -126,6 +143,8 @@ export const HALF: Readonly<Record<string, Meaning>> = {
   'HFMA2.MMA.i': fused,
   'HFMA2.MMA.ci': fused,
   HMNMX2: minmax,
+  'HMNMX2.i': minmax,
+  VHMNMX: minmax,
   HSET2: set,
   'HSET2.i': set,
   HSETP2: setPredicates,

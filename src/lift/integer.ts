@@ -408,6 +408,14 @@ const saturate: Meaning = (b) => {
   b.write('I2I', [`dt=${to}`, 'st=S32', 'SAT'], [b.to('d')], [b.plain('b')]);
 };
 
+/** Two signed words clamped to few bits: those of b, above them those of a, above them the low bits of c. */
+const pack: Meaning = (b) => {
+  const [to, , saturated] = `${b.mod('to')}.${b.mod('sat')}`.split('.');
+  if (saturated !== 'SAT') b.fail(`.${saturated || to} without .SAT has no meaning here yet`);
+  if (b.suffix(b.slot('c')) === 'H1') b.fail('an upper half has no meaning here yet');
+  b.write('I2IP', [`dt=${to}`], [b.to('d')], [b.plain('a'), b.plain('b'), b.word(b.slot('c'))]);
+};
+
 /** Meanings by the row of the form. */
 export const INTEGER: Readonly<Record<string, Meaning>> = {
   IADD3: add3,
@@ -432,6 +440,11 @@ export const INTEGER: Readonly<Record<string, Meaning>> = {
   'IDP.4A': dot(() => '4A'),
   'IDP.2A': dot((b) => (b.mod('half') === 'HI' ? '2A_HI' : '2A_LO')),
   I2I: saturate,
+  UI2I: saturate,
+  I2IP: pack,
+  'I2IP.small': pack,
+  UI2IP: pack,
+  'UI2IP.small': pack,
   LEA: shiftAdd,
   ULEA: shiftAdd,
   SHF: shift,
@@ -441,12 +454,15 @@ export const INTEGER: Readonly<Record<string, Meaning>> = {
   PLOP3: predicates,
   UPLOP3: predicates,
   'PLOP3.sign': signs,
+  'UPLOP3.sign': signs,
   PRMT: permute,
   UPRMT: permute,
   SEL: select,
   USEL: select,
   SGXT: extend,
+  USGXT: extend,
   BMSK: mask,
+  UBMSK: mask,
   MOV: move,
   UMOV: move,
   'UMOV.r': move,
