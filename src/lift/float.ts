@@ -157,8 +157,12 @@ const WHOLE: Readonly<Record<string, string>> = { '': 'RN', FLOOR: 'RM', CEIL: '
 /** A source of a conversion by its type: of 64 bits, or the half that its suffix names. */
 function source(b: Builder, type: string): Operand {
   if (type === 'F64') return b.float('b', true);
-  if (type === 'U64' || type === 'S64') return b.wide('b');
   const slot = b.slot('b');
+  if (type === 'U64' || type === 'S64') {
+    // An immediate is the upper word, as it is of a double (an H200 gives such results).
+    const isNumber = slot.atom?.kind === 'u' || slot.atom?.kind === 's';
+    return isNumber ? reg(b.pure('PAIR', [], [RZ, b.word(slot)], RegFile.RD)) : b.wide('b');
+  }
   const part = b.suffix(slot);
   const s = b.signsOf(slot);
   const mods = (s.negative ? Mod.Neg : 0) | (s.absolute ? Mod.Abs : 0);

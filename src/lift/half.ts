@@ -1,4 +1,4 @@
-import { imm, Mod, NO_REG, type Operand, PT, reg, withOperandMods } from '../ir/operand.ts';
+import { imm, isZero, Mod, NO_REG, type Operand, PT, reg, withOperandMods } from '../ir/operand.ts';
 import type { Builder } from './builder.ts';
 
 /*
@@ -59,7 +59,21 @@ function wide(b: Builder, name: string): Operand {
   return reg(b.pure('F2F', ['dt=F32', 'st=F16'], [o]));
 }
 
+/** A sum of which one source is a float of 32 bits: with a zero it is a conversion, for which ptxas uses it on sm_75. */
+function narrowed(b: Builder): boolean {
+  const isFloat = (n: string): boolean => b.find(n) !== undefined && b.suffix(b.slot(n)) === 'F32';
+  const name = ['a', 'b'].find(isFloat);
+  if (name === undefined) return false;
+  const other = name === 'a' ? 'b' : 'a';
+  if (b.find(other) === undefined || !isZero(b.word(b.slot(other)))) b.fail('a sum of a float and a half');
+  const x = b.float(name);
+  const both = reg(b.pure('F2FP', ['F16', 'RN'], [x, x]));
+  b.write('HADD2', ['F16', 'RN', flush(b), b.mod('SAT')], [b.to('d')], [both, pair(b, other)]);
+  return true;
+}
+
 const add: Meaning = (b) => {
+  if (narrowed(b)) return;
   if (b.mod('type') === 'F32')
     return b.write('FADD', ['RN', flush(b), b.mod('SAT')], [b.to('d')], [wide(b, 'a'), wide(b, 'b')]);
   b.write('HADD2', [formatOf(b), 'RN', flush(b), b.mod('SAT')], [b.to('d')], pairs(b, 'a', 'b'));

@@ -190,8 +190,11 @@ function noMinusOfPairs(b: Builder, type: string): void {
 }
 
 const add2: Meaning = (b) => {
-  b.without('ISAT');
   const type = b.mod('type');
+  if (b.has('ISAT')) {
+    if (type !== 'S32') b.fail(`.ISAT of ${type} has no meaning here yet`);
+    return b.write('IADD_SAT', ['ADD'], [b.to('d')], [b.integer('a'), b.integer('b')]);
+  }
   if (!['', '32', '16x2', 'S32', 'S16x2'].includes(type)) b.fail(`the type ${type}`);
   noMinusOfPairs(b, type);
   if (/16x2$/.test(type)) return b.write('VIADD2', [], [b.to('d')], [b.integer('a'), b.integer('b')]);
@@ -412,8 +415,9 @@ const saturate: Meaning = (b) => {
 const pack: Meaning = (b) => {
   const [to, , saturated] = `${b.mod('to')}.${b.mod('sat')}`.split('.');
   if (saturated !== 'SAT') b.fail(`.${saturated || to} without .SAT has no meaning here yet`);
-  if (b.suffix(b.slot('c')) === 'H1') b.fail('an upper half has no meaning here yet');
-  b.write('I2IP', [`dt=${to}`], [b.to('d')], [b.plain('a'), b.plain('b'), b.word(b.slot('c'))]);
+  const word = b.word(b.slot('c'));
+  const c = b.suffix(b.slot('c')) === 'H1' ? reg(b.pure('SHR', ['U32'], [word, imm(16)])) : word;
+  b.write('I2IP', [`dt=${to}`], [b.to('d')], [b.plain('a'), b.plain('b'), c]);
 };
 
 /** Meanings by the row of the form. */

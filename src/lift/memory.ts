@@ -280,15 +280,17 @@ const copy: Meaning = (b) => {
   const q = b.truthOr('q', PT);
   const size = SIZES[b.mod('size')];
   const mods = [`size=${size}`, b.mod('way') === 'BYPASS' ? 'cache=CG' : 'cache=CA'];
-  if (b.mod('ZFILL') !== '') return copyPart(b, Number(size.slice(1)), mods, q);
+  const bytes = Number(size.slice(1));
+  if (b.mod('ZFILL') !== '') return copyPart(b, bytes, mods, q);
   const places = [operandOf(b, 'to', 32), operandOf(b, 'ad', 64)];
   if (q === PT) return b.write('LDGSTS', mods, [], places);
-  const { guard, not } = b.condition(q);
-  b.under(guard, not, 'LDGSTS', mods, places);
+  // Where q is false zeros are written (an H200 does).
+  const n = reg(b.pure('SEL', [], [imm(bytes), RZ, q]));
+  b.write('LDGSTS', [...mods, 'ZFILL'], [], [...places, n]);
 };
 
 /**
- * A copy with zeros for bytes that are left out: for all of them where q is false. The low bits of the address, which would have to be
+ * A copy with zeros for the bytes that are left out, all of them where q is false. The low bits of the address, which would have to be
  * zeros, say how many are left out at the end (so ptxas' code gives the size of `cp.async`, seen for sm_80 and sm_90).
  */
 function copyPart(b: Builder, bytes: number, mods: readonly string[], q: Operand): void {
@@ -347,6 +349,28 @@ const arrive: Meaning = (b) => {
   const phase = b.temporary();
   b.emit('UNPAIR', [], [phase, NO_REG], [reg(state)]);
   b.give('d', RZ, reg(b.pure('SHL', [], [reg(phase), imm(31)])));
+};
+
+/**
+ * Before sm_90 a memory barrier object for n arrivals is a plain word of 64 bits: 2^30 - n below, and above it the phase in bit 31 and
+ * 2^31 - n, which counts up (so ptxas' code begins one and asks for its phase). One arrival adds one; the last of a phase carries into
+ * the phase, and starts the count again.
+ */
+const arriveInMemory: Meaning = (b) => {
+  const place = operandOf(b, 'ad', 32);
+  const add = (n: Operand, kept: boolean): Reg => {
+    const d = kept ? b.temporary(RegFile.RD) : NO_REG;
+    b.write('ATOMS', ['op=ADD', 'type=U64', 'scope=CTA', kept ? 'KEEP' : 'NORTN'], [d], [place, n, RZ]);
+    return d;
+  };
+  const [lo, hi] = [b.temporary(), b.temporary()];
+  b.emit('UNPAIR', [], [lo, hi], [reg(add(reg(b.pure('PAIR', [], [RZ, imm(1)], RegFile.RD)), true))]);
+  const left = reg(b.pure('LOP3', [], [reg(hi), imm(0x7fffffff), RZ, imm(0xc0)]));
+  const last = reg(b.test('ISETP', ['EQ', 'U32'], [left, imm(0x7fffffff), PT]));
+  const again = reg(b.pure('IADD3', [], [reg(lo), imm(0x40000000), RZ]));
+  const more = reg(b.pure('SEL', [], [again, RZ, last]));
+  add(reg(b.pure('PAIR', [], [RZ, more], RegFile.RD)), false);
+  b.give('d', reg(lo), reg(hi));
 };
 
 /** Whether the phase is over whose number is odd or even as the highest bit of b says. */
@@ -415,6 +439,7 @@ export const MEMORY: Readonly<Record<string, Meaning>> = {
   'ATOMS.CAS': atomic('ATOMS', 32),
   'ATOMS.CAST': atomic('ATOMS', 32),
   'ATOMS.POPC': count,
+  'ATOMS.ARRIVE': arriveInMemory,
   QSPC: query,
   'QSPC.u': query,
   'SYNCS.EXCH': beginBarrier,
