@@ -11,7 +11,7 @@ import { REDUCED_TRUTH, REDUCED_WORD } from './registers.ts';
 type Meaning = (b: Builder) => void;
 
 /** The lanes that execute an instruction together. */
-const together = (b: Builder): Operand => reg(b.guarded('ACTIVEMASK', [], []));
+export const together = (b: Builder): Operand => reg(b.guarded('ACTIVEMASK', [], []));
 
 const shuffle: Meaning = (b) => {
   const d = b.to('d');
