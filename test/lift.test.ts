@@ -137,6 +137,7 @@ describe('the judge compares PTX and machine code', () => {
     ['atomics-int.sm_75.O3.cubin', 'atomicsShared'],
     ['unusual-conversions.sm_90.O3.cubin', 'unusualConversions'],
     ['unusual-conversions.sm_100.O3.cubin', 'unusualConversions'],
+    ['unusual-conversions.sm_120.O3.cubin', 'unusualConversions'],
     ['arrivals.sm_80.O3.cubin', 'arrivals'],
     ['arrivals.sm_90.O3.cubin', 'arrivals'],
   ])('%s: %s is equal', async (file, kernel) => {
@@ -183,7 +184,7 @@ describe('the judge compares PTX and machine code', () => {
       'another format',
       'unusual-conversions.sm_90.O3.cubin',
       'unusualConversions',
-      /^F2FP.*E4M3/,
+      /^F2FP\.SATFINITE\.E4M3/,
       having(76, 0),
     ],
     ['another reduction', 'warp-redux.sm_80.O3.cubin', 'redux', /REDUX\.SUM/, having('op', 'XOR')],

@@ -193,7 +193,12 @@ const add2: Meaning = (b) => {
   const type = b.mod('type');
   if (b.has('ISAT')) {
     if (type !== 'S32') b.fail(`.ISAT of ${type} has no meaning here yet`);
-    return b.write('IADD_SAT', ['ADD'], [b.to('d')], [b.integer('a'), b.integer('b')]);
+    const [x, y] = ['a', 'b'].map((n) => ({ minus: b.signsOf(b.slot(n)).negative, word: b.word(b.slot(n)) }));
+    if (x.minus && y.minus) b.fail('a saturating sum of two operands with a minus');
+    // A minus of its own would not be clamped.
+    const [first, second] = x.minus ? [y, x] : [x, y];
+    const op = x.minus || y.minus ? 'SUB' : 'ADD';
+    return b.write('IADD_SAT', [op], [b.to('d')], [first.word, second.word]);
   }
   if (!['', '32', '16x2', 'S32', 'S16x2'].includes(type)) b.fail(`the type ${type}`);
   noMinusOfPairs(b, type);

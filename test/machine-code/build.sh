@@ -12,6 +12,7 @@ make_cubin narrow-shift.ptx sm_80 0
 make_cubin guarded-set.ptx sm_90 0
 make_cubin unusual-conversions.ptx sm_90 3
 make_cubin unusual-conversions.ptx sm_100 3
+make_cubin unusual-conversions.ptx sm_120 3
 make_cubin arrivals.ptx sm_80 3
 make_cubin arrivals.ptx sm_90 3
 kernel() { # name, sm of its PTX, target, level
