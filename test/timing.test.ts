@@ -251,6 +251,20 @@ describe('machine code by hand', () => {
     expect(await early('sm_90', ...store('0', '------'))).toEqual([['written before it is read', 0, 1]]);
     expect(await early('sm_90', ...store('-', '0-----'))).toEqual([['written before it is read', 0, 1]]);
   });
+  it('takes the answer of a generic atomic operation when its operands are read, its result later', async () => {
+    const answered = (wait: string, reader: string) => [
+      '[B------:R0:W5:Y:S01]  ATOM.E.MAX.S64.STRONG.GPU P0, R6, desc[UR8][R4.64+0x8], R8',
+      `[B${wait}:R-:W-:-:S05]  ${reader}`,
+      EXIT,
+    ];
+    const [guarded, sum] = ['@P0 IADD3 R2, PT, PT, R3, RZ, RZ', 'IADD3 R2, PT, PT, R6, RZ, RZ'];
+    expect(await early('sm_90', ...answered('0-----', guarded))).toEqual([]);
+    expect(await early('sm_90', ...answered('-----5', guarded))).toEqual([]);
+    expect(await early('sm_90', ...answered('------', guarded))).toEqual([
+      ['read before the result is there', 0, 1],
+    ]);
+    expect(await early('sm_90', ...answered('0-----', sum))).toEqual([['read before the result is there', 0, 1]]);
+  });
   it('counts cycles: a guard needs more than an operand', async () => {
     // Of alu to alu 4, as others have measured (Jia et al., Dissecting the NVIDIA Volta GPU Architecture, 2018); to a guard 13, mined.
     const cycles = (stall: string, second: string) => [

@@ -274,8 +274,8 @@ class Check {
     });
     for (const r of s.writes) {
       // Whether an atomic operation on generic memory was done is known when it has taken its operands (ptxas 13.0.88, sm_90).
-      const early = write === NO_BARRIER && hardwareName(r).file === 'P';
-      results.set(k * KEYS + r, entry(r, bit(early ? read : write)));
+      const early = s.form.row.split('.')[0] === 'ATOM' && hardwareName(r).file === 'P';
+      results.set(k * KEYS + r, entry(r, bit(write) | (early ? bit(read) : 0)));
     }
     if (s.late)
       for (const r of s.reads)
