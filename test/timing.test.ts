@@ -263,7 +263,9 @@ describe('machine code by hand', () => {
     expect(await early('sm_90', ...answered('------', guarded))).toEqual([
       ['read before the result is there', 0, 1],
     ]);
-    expect(await early('sm_90', ...answered('0-----', sum))).toEqual([['read before the result is there', 0, 1]]);
+    expect(await early('sm_90', ...answered('0-----', sum))).toEqual([
+      ['read before the result is there', 0, 1],
+    ]);
   });
   it('counts cycles: a guard needs more than an operand', async () => {
     // Of alu to alu 4, as others have measured (Jia et al., Dissecting the NVIDIA Volta GPU Architecture, 2018); to a guard 13, mined.
