@@ -30,7 +30,7 @@ const ROW = 8 * Object.values(COUNTS).reduce((a, b) => a + b, 0);
 const MOST_THREADS = 64;
 const TABLE_BYTES = 64;
 /** A lane's address in local and shared memory is at least this far from the first: beyond the shared variables that have names. */
-const HIGH = 2048;
+const HIGH = 3072;
 
 const kinds = Object.keys(COUNTS) as Kind[];
 interface Slot {
@@ -178,14 +178,18 @@ export function randomKernel(seed: number): Kernel {
 /** How many instructions of a sweep stand in one kernel. */
 const SWEEP = 12;
 
-/** Every instruction in all its spellings, in an order and with operands by a seed, a dozen in each kernel. */
+/** Every instruction in all its spellings, in an order and with operands by a seed, some in each kernel. */
 export interface Sweep {
   readonly kernels: number;
   readonly kernel: (k: number) => Kernel;
 }
 
-/** The sweep of a seed over the instructions of a target. */
-export function sweepOf(seed: number, sm: number): Sweep {
+/**
+ * The sweep of a seed over the instructions of a target.
+ *
+ * @param size instructions of a kernel
+ */
+export function sweepOf(seed: number, sm: number, size = SWEEP): Sweep {
   const random = new Random(seed);
   const all = [...everyInstruction(random, sm), ...everyConversion(random, sm)];
   for (let k = all.length - 1; k > 0; k--) {
@@ -198,11 +202,11 @@ export function sweepOf(seed: number, sm: number): Sweep {
     const guarded = (text: string): string =>
       own.chance(0.25) ? `@${own.chance(0.4) ? '!' : ''}%p${own.below(COUNTS.p)} ${text};` : `${text};`;
     const parts = all
-      .slice(k * SWEEP, (k + 1) * SWEEP)
+      .slice(k * size, (k + 1) * size)
       .map((text) => lines(...observed(context, guarded(text))));
     return around(own, sm, [], parts);
   };
-  return { kernels: Math.ceil(all.length / SWEEP), kernel };
+  return { kernels: Math.ceil(all.length / size), kernel };
 }
 
 /** Bytes of the output buffer: a row and a log a lane. */
