@@ -253,15 +253,15 @@ rules:
     );
     expect(await check('n.yaml', shipped.knobs.text)).toBe('');
     const backend = 'kind: backend\nname: sm_90\nsm: sm_90\nextends: hopper\nknobs: { OptBuget: 1 }\n';
-    expect(await check('b.yaml', backend)).toMatchInlineSnapshot(`
+    expect(await check('sm_90.yaml', backend)).toMatchInlineSnapshot(`
       "error: there is no knob 'OptBuget'
-        --> b.yaml:5:10
+        --> sm_90.yaml:5:10
           5 | knobs: { OptBuget: 1 }
             |          ^^^^^^^^
         did you mean 'OptBudget'?
         \`orrery plan --all\` prints every knob
       error: the back end of 'sm_90' has no 'code'
-        --> b.yaml:3:5
+        --> sm_90.yaml:3:5
           3 | sm: sm_90
             |     ^^^^^
         give it here, or in what it extends"
