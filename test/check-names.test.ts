@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { checkOne } from '../src/cli/check.ts';
 import { host } from '../src/engine/pipeline.ts';
 import type { PassNeeds } from '../src/ir/pass.ts';
 import { withSpec } from '../src/spec/collect.ts';
@@ -290,6 +291,18 @@ it('a back end that ships does not vouch for its own capabilities', async () => 
   expect(found.map((d) => [d.severity, d.line, d.message, d.notes?.[0]])).toEqual([
     ['error', 6, "no phase knows 'capabilities.dp4'", "did you mean 'dp4a'?"],
   ]);
+});
+
+it('a recipe that names a metric which nothing measures, or which is another in every run', async () => {
+  const kernel = '{ file: k.ptx, kernel: k, values: { instructionss: [3, 4], compile-time: [1, 2] } }';
+  const text = `kind: recipe\ntitle: t\nknobs: { OptBudget: 3 }\nmeasured:\n  kernels:\n    - ${kernel}\n`;
+  writeFileSync(join(dir, 'measured.yaml'), text);
+  const found = await checkOne(join(dir, 'measured.yaml'));
+  expect(found.map((d) => [d.severity, d.line, d.message])).toEqual([
+    ['error', 6, "there is no metric 'instructionss'"],
+    ['error', 6, "'compile-time' is another number in every run: nobody could repeat it"],
+  ]);
+  expect(found[0].notes?.[0]).toContain("did you mean 'instructions'");
 });
 
 describe('what a pass needs', () => {

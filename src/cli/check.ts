@@ -11,6 +11,7 @@ import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
 import { faultWarnings, KnownFaults, sitesInPtx } from '../known-faults.ts';
+import { checkMeasured } from '../lab/exact-metric.ts';
 import { loadExperiment } from '../lab/experiment.ts';
 import { filesBelow, seeFound } from '../lab/files.ts';
 import { Plans } from '../lab/plans.ts';
@@ -26,6 +27,7 @@ import { rulesOfDoc } from '../rules/group.ts';
 import { REFUTED } from '../rules/prove/refute.ts';
 import { KINDS, type SpecFile, specError } from '../spec/document.ts';
 import { issueDiagnostics } from '../spec/issue-diagnostics.ts';
+import { Issues } from '../spec/issues.ts';
 import { loadShipped, loadSpec, ROOT } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
@@ -247,6 +249,11 @@ async function checkSpec(file: string): Promise<Diagnostic[]> {
   if (errors.length > 0) return found;
   if (spec.kind === 'experiment' || spec.kind === 'budget')
     return [...found, ...(await labFaults(file, spec))];
+  if (spec.kind === 'recipe') {
+    const issues = new Issues();
+    checkMeasured(spec, issues);
+    return [...found, ...issueDiagnostics(issues.list)];
+  }
   if (spec.kind === 'launch') return [...found, ...(await launchFaults(file))];
   if (spec.kind === 'reviews') return [...found, ...(await reviewIssues(spec))];
   if (spec.kind === 'ptxas-faults') return [...found, ...(await faultFaults(spec))];
