@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
+import { visible } from '../ir/quote.ts';
 import { forgetInputs, MOST_BYTES, reason } from '../spec/node-files.ts';
 import { mayShow } from '../spec/node-paths.ts';
 import { pc, pcErr, printable, uncoloured } from './colours.ts';
@@ -184,7 +185,8 @@ const LAID_OUT = 100;
 export const tableColumns = (): number =>
   process.stdout.isTTY === true ? columnsOf(process.stdout) : LAID_OUT;
 
-const plainError = (message: string): void => err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
+/** One line, whatever path or text the message quotes. */
+const plainError = (message: string): void => err(`${pcErr.red(pcErr.bold('error'))}: ${visible(message)}`);
 
 /**
  * Ends the command with one error where something fails that nobody waits for: Node would print what it runs. After another error it
