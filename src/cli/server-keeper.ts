@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { discard } from '../spec/node-discard.ts';
@@ -10,6 +10,7 @@ import {
   BUNDLE,
   buildOf,
   KEEPER,
+  refuseForeign,
   SCRIPT,
   type Served,
   type ServerState,
@@ -35,9 +36,7 @@ const LONGEST_QUESTION = 1000;
 /** A folder that nobody else may write to; another ends the command. */
 function makePrivate(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { uid, mode } = lstatSync(folder);
-  if (uid !== process.getuid!() || (mode & 0o077) !== 0)
-    failWith(`${folder} is not yours alone`, 'it must have your user as its owner, and mode 700: remove it');
+  refuseForeign(folder);
 }
 
 /** A name beside a folder that nobody can foresee, short enough for a socket in it. */
