@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -127,6 +128,23 @@ describe('the cache', () => {
     expect([path, left].filter((f) => existsSync(f))).toEqual([]);
     for (let i = 0; i < 500; i++) rmSync(join(kept, name(i)), { force: true });
   });
+
+  it.skipIf(!existsSync('/proc/self'))(
+    'ends where the system takes no folder, and takes full paths alone',
+    () => {
+      const file = write('nowhere.yaml', set(6));
+      for (const XDG_CACHE_HOME of ['/proc', 'no-full-path']) {
+        const r = spawnSync(process.execPath, [join(ROOT, 'bin', 'orrery.js'), 'check', file], {
+          cwd: dir,
+          encoding: 'utf8',
+          timeout: 20_000,
+          env: { ...process.env, ORRERY_SERVER: 'off', HOME: join(dir, 'home'), XDG_CACHE_HOME },
+        });
+        expect([XDG_CACHE_HOME, r.status, r.stderr]).toEqual([XDG_CACHE_HOME, 0, '']);
+      }
+      expect(existsSync(join(dir, 'no-full-path'))).toBe(false);
+    },
+  );
 
   it('that cannot be written only costs time', async () => {
     const home = process.env.XDG_CACHE_HOME;

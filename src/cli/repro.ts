@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { shellWord, visible } from '../ir/quote.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import { ALLOWED, isWithin } from '../spec/node-paths.ts';
-import { writeNew } from '../spec/node-write.ts';
+import { makeFolders, writeNew } from '../spec/node-write.ts';
 import { beyondFolder, climbs } from './beyond-folder.ts';
 import { readText } from './files.ts';
 import type { Reproducer } from './reproducer.ts';
@@ -136,14 +136,14 @@ function unpack(r: Reproducer, dir: string): string {
   const depth = Math.max(0, ...r.files.map((f) => climbs(f.path)), ...r.command.map(climbs));
   if (depth > MOST_ABOVE) failWith(`the reproducer names what is ${depth} folders above its own`);
   const cwd = resolve(dir, ...Array.from({ length: depth }, (_, i) => `above-${i}`), 'here');
-  mkdirSync(cwd, { recursive: true });
+  makeFolders(cwd);
   for (const f of r.files) {
     const path = resolve(cwd, f.path);
     if (!isWithin(resolve(dir), path) || path === cwd)
       failWith(`the reproducer holds a file outside of its folder: ${f.path}`);
     if (isOdd(f.path)) failWith(`the reproducer holds a file that is called '${f.path}'`);
     try {
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolders(dirname(path));
       writeNew(path, Buffer.from(f.content, f.encoding));
     } catch (e) {
       failWith(`'${f.path}' of the reproducer cannot be written: ${(e as NodeJS.ErrnoException).code}`);

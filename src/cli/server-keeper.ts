@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { discard } from '../spec/node-discard.ts';
-import { PRIVATE, writeReplacing } from '../spec/node-write.ts';
+import { makeFolders, PRIVATE, writeReplacing } from '../spec/node-write.ts';
 import {
   answers,
   BUNDLE,
@@ -35,7 +35,7 @@ const LONGEST_QUESTION = 1000;
 
 /** A folder that nobody else may write to; another ends the command. */
 function makePrivate(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   refuseForeign(folder);
 }
 
