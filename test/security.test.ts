@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -152,6 +153,56 @@ describe('programs', () => {
       };
       expect(having(/child_process/)).toEqual(Object.keys(starts).sort());
       for (const program of Object.values(starts)) expect(page).toContain(program);
+    },
+  );
+
+  says(
+    'The configuration of a repository starts nothing: git fetches nothing for Orrery, asks no monitor, and takes no bare repository.',
+    () => {
+      const theirs = join(folder.path, 'theirs');
+      const marker = join(folder.path, 'git-ran');
+      for (const f of ['pipelines', 'knobs']) cpSync(join(ROOT, f), join(theirs, f), { recursive: true });
+      const git = (...args: string[]) => {
+        const r = spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+          cwd: theirs,
+          encoding: 'utf8',
+        });
+        expect([args, r.status]).toEqual([args, 0]);
+        return r.stdout.trim();
+      };
+      git('init', '-q', '-b', 'main');
+      git('add', '-A');
+      git('-c', 'commit.gpgsign=false', 'commit', '-qm', 'specs');
+      const object = git('rev-parse', 'HEAD:pipelines/phases.yaml');
+      for (const [key, value] of [
+        ['core.fsmonitor', `touch ${marker}; false`],
+        // A blob that is not there is fetched, by a command of the other side.
+        ['extensions.partialClone', 'origin'],
+        ['remote.origin.promisor', 'true'],
+        ['remote.origin.url', theirs],
+        ['remote.origin.uploadpack', `touch ${marker}; false`],
+      ])
+        git('config', key, value);
+      rmSync(join(theirs, '.git', 'objects', object.slice(0, 2), object.slice(2)));
+      const diff = (cwd: string) =>
+        spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'diff', 'main', 'main', '--no-kernels'], {
+          cwd,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM, GIT_CEILING_DIRECTORIES: folder.path },
+        });
+      const r = diff(theirs);
+      expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('nothing is fetched here')]);
+      // The same where a folder is a repository by the files in it, which an archive or a reproducer can hold.
+      const bare = join(folder.path, 'bare');
+      cpSync(join(theirs, '.git'), bare, { recursive: true });
+      for (const f of ['pipelines', 'knobs']) cpSync(join(ROOT, f), join(bare, f), { recursive: true });
+      for (const [key, value] of [
+        ['core.bare', 'false'],
+        ['core.worktree', '.'],
+      ])
+        expect(spawnSync('git', ['config', '--file', 'config', key, value], { cwd: bare }).status).toBe(0);
+      expect(diff(bare).stderr).not.toContain('nothing is fetched here');
+      expect(existsSync(marker)).toBe(false);
     },
   );
 
