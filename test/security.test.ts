@@ -375,6 +375,25 @@ describe('reproducers', () => {
     },
   );
 
+  says('Its command is ended after ten minutes, or after what `--timeout` says.', async () => {
+    const file = folder.write(
+      'endless.json',
+      reproducer(['ab', 'base', 'OptBudget=1', '--kernels', 'k.ptx', '--repeat', '99999999', '--no-ptxas'], {
+        'k.ptx': KERNEL,
+      }),
+    );
+    const r = await reproduced(file, { timeout: '2' });
+    expect([r.code, r.err]).toEqual([
+      1,
+      expect.stringMatching(/^error: the command of .* was ended after 2 seconds\n/),
+    ]);
+    for (const timeout of ['0', '-1', 'x', '', '1e99'])
+      expect((await reproduced(file, { timeout })).err).toContain('is not a valid time');
+    expect(readFileSync(join(ROOT, 'src/cli/commands.ts'), 'utf8')).toMatch(
+      /'--timeout <seconds>',.*'600'\)/,
+    );
+  });
+
   says(
     'A reproducer that would start a program, or names a file outside of its folder, is shown and refused; `--allow-commands` runs it.',
     async () => {

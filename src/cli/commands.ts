@@ -247,6 +247,7 @@ program
     '--allow-commands',
     'run it although it starts other programs, or names what is outside of its folder: read it first',
   )
+  .option('--timeout <seconds>', 'end its command after so long', '600')
   .option('--json', 'for scripts')
   .addHelpText(
     'after',
