@@ -283,10 +283,10 @@ describe('machine code by hand', () => {
     expect(await early90('06', double, 'I2F.F64.S64 R8, R2')).toBe(0);
     // The low register of an addend is read with the factors, the high one two cycles later.
     const word = 'IMAD R2, R4, R5, R6';
-    expect(await early90('03', word, 'IMAD.WIDE PT, R8, R10, R11, R2')).toBe(1);
-    expect(await early90('02', word, 'IMAD.WIDE PT, R8, R10, R11, R1')).toBe(0);
+    expect(await early90('03', word, 'IMAD.WIDE R8, PT, R10, R11, R2')).toBe(1);
+    expect(await early90('02', word, 'IMAD.WIDE R8, PT, R10, R11, R1')).toBe(0);
     // So of a result: the low register may be read three cycles behind, the high one five.
-    const wide = 'IMAD.WIDE PT, R2, R4, R5, R6';
+    const wide = 'IMAD.WIDE R2, PT, R4, R5, R6';
     expect(await early90('03', wide, 'IADD3 R8, PT, PT, R2, RZ, RZ')).toBe(0);
     expect(await early90('04', wide, 'IADD3 R8, PT, PT, R3, RZ, RZ')).toBe(1);
   });
