@@ -265,7 +265,8 @@ function inputs(args: readonly string[]): [number, string][] {
       continue;
     const seen = fileOf(a);
     if (seen?.isFIFO()) warn(`${a} is a pipe, which can be read once, so it is not optimized`);
-    else if (seen?.isFile() && /^\s*\.version\s/m.test(readFileSync(a, 'latin1'))) out.push([k, a]);
+    else if (seen?.isFile() && /^[^\S\n\r\u2028\u2029]*\.version\s/m.test(readFileSync(a, 'latin1')))
+      out.push([k, a]);
   }
   return out;
 }
