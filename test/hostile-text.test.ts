@@ -215,6 +215,20 @@ describe('long runs of one character', () => {
     expect(readSpec('r.yaml', text, schemaOf).diagnostics).toMatchObject([{ code: 'spec-text' }]);
   });
 
+  it('aliases of a spec, each of which is looked for among those before it', () => {
+    const text = `kind: recipe\ntitle: [&a x${', *a'.repeat(LONG / 10)}]\n`;
+    expect(readSpec('r.yaml', text, schemaOf).diagnostics).toMatchObject([
+      { code: 'yaml', message: 'more than 1000 aliases are not read' },
+    ]);
+  });
+
+  it('a spec of nothing but commas, each of which would be an error of a kilobyte', () => {
+    const text = `kind: recipe\ntitle: [${','.repeat(1_100_000)}]\n`;
+    expect(readSpec('r.yaml', text, schemaOf).diagnostics).toMatchObject([
+      { code: 'yaml', message: 'the text cannot be read: it has too many parts' },
+    ]);
+  });
+
   it('no pattern that is tried at each line takes line breaks with it', () => {
     // `^\s*` takes a run of empty lines from each of them.
     const patterns = ['src', 'bin'].flatMap((top) =>
