@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderDiagnostic } from '../src/ir/diagnostic.ts';
@@ -15,7 +15,9 @@ import {
   visible,
   yamlScalar,
 } from '../src/ir/quote.ts';
+import { checkPtx } from '../src/ptx/check.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
+import { targetOf } from '../src/read.ts';
 import { faultAnnotations } from '../src/review/annotations.ts';
 import { KINDS, readSpec } from '../src/spec/document.ts';
 import { ROOT, schemaOf } from '../src/spec/node.ts';
@@ -190,5 +192,52 @@ describe('commands', () => {
     });
     expect([r.status, r.stdout]).toEqual([0, expect.stringContaining('real')]);
     expect(existsSync(join(folder.path, 'ran')) ? readdirSync(folder.path) : []).toEqual([]);
+  });
+});
+
+/** Long enough that work which grows with its square takes minutes, short enough that other work takes no second. */
+const LONG = 300_000;
+
+describe('long runs of one character', () => {
+  const kernel = '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n  ret;\n}\n';
+
+  it.each(['\n', '\r', '\r\n'])('%j before and behind a kernel', (run) => {
+    for (const text of [`${run.repeat(LONG)}${kernel}`, `${kernel}${run.repeat(LONG)}`]) {
+      const { module, diagnostics } = parsePtx(text, 'k.ptx');
+      expect([diagnostics, targetOf(text)]).toEqual([[], 'sm_90']);
+      expect(checkPtx(module)).toEqual([]);
+    }
+    expect(parsePtx(run.repeat(LONG), 'k.ptx').diagnostics).toHaveLength(1);
+  });
+
+  it('line breaks in a text of a spec', () => {
+    const text = `kind: recipe\ntitle: "${'\\n'.repeat(LONG)}x"\n`;
+    expect(readSpec('r.yaml', text, schemaOf).diagnostics).toMatchObject([{ code: 'spec-text' }]);
+  });
+
+  it('aliases of a spec, each of which is looked for among those before it', () => {
+    const text = `kind: recipe\ntitle: [&a x${', *a'.repeat(LONG / 10)}]\n`;
+    expect(readSpec('r.yaml', text, schemaOf).diagnostics).toMatchObject([
+      { code: 'yaml', message: 'more than 1000 aliases are not read' },
+    ]);
+  });
+
+  it('a spec of nothing but commas, each of which would be an error of a kilobyte', () => {
+    const text = `kind: recipe\ntitle: [${','.repeat(1_100_000)}]\n`;
+    expect(readSpec('r.yaml', text, schemaOf).diagnostics).toMatchObject([
+      { code: 'yaml', message: 'the text cannot be read: it has too many parts' },
+    ]);
+  });
+
+  it('no pattern that is tried at each line takes line breaks with it', () => {
+    // `^\s*` takes a run of empty lines from each of them.
+    const patterns = ['src', 'bin'].flatMap((top) =>
+      readdirSync(join(ROOT, top), { recursive: true, encoding: 'utf8' })
+        .filter((f) => /\.(?:tsx?|[cm]?js)$/.test(f) && !f.startsWith('tools'))
+        .filter((f) =>
+          /\/\^\(?\\s[*+](?:\\.|[^/\n])*\/[a-z]*m/.test(readFileSync(join(ROOT, top, f), 'utf8')),
+        ),
+    );
+    expect(patterns).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { targetName } from '../cubin/functions.ts';
@@ -10,7 +10,7 @@ import { baseTarget } from '../ir/target.ts';
 import type { Avoided } from '../known-faults.ts';
 import { wrapped } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
-import { reason } from '../spec/node-files.ts';
+import { MOST_BYTES, reason } from '../spec/node-files.ts';
 import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import { ptxOf } from './emit.ts';
 import { planFor, programFor } from './input.ts';
@@ -151,7 +151,9 @@ const levelOf = (args: readonly string[]): string =>
 /** Where ptxas writes: what its options say, those in option files (`-optf`) too. */
 function outputOf(args: readonly string[]): string {
   const files = optionValue(args, ['-optf', '--options-file'])?.split(',') ?? [];
-  const within = files.flatMap((f) => (existsSync(f) ? readFileSync(f, 'utf8').trim().split(/\s+/) : []));
+  const within = files.flatMap((f) =>
+    isReadable(fileOf(f)) ? readFileSync(f, 'utf8').trim().split(/\s+/) : [],
+  );
   return optionValue([...within, ...args], ['-o', '--output-file']) ?? USUAL_OUTPUT;
 }
 
@@ -254,6 +256,10 @@ function fileOf(argument: string): Stats | undefined {
   }
 }
 
+/** Whether we read a file too: a regular one, of no more than an input may have. Folders, devices and more are for ptxas alone. */
+const isReadable = (seen: Stats | undefined): boolean =>
+  seen?.isFile() === true && seen.size <= MOST_BYTES.input;
+
 /** Positions of the arguments that are PTX files: readable, not the value of an option, and containing `.version`. */
 function inputs(args: readonly string[]): [number, string][] {
   const out: [number, string][] = [];
@@ -265,7 +271,8 @@ function inputs(args: readonly string[]): [number, string][] {
       continue;
     const seen = fileOf(a);
     if (seen?.isFIFO()) warn(`${a} is a pipe, which can be read once, so it is not optimized`);
-    else if (seen?.isFile() && /^\s*\.version\s/m.test(readFileSync(a, 'latin1'))) out.push([k, a]);
+    else if (isReadable(seen) && /^[^\S\n\r\u2028\u2029]*\.version\s/m.test(readFileSync(a, 'latin1')))
+      out.push([k, a]);
   }
   return out;
 }

@@ -113,7 +113,7 @@ const reached = new Set<string>();
 export const noteReached = (path: string): void => void reached.add(path);
 
 /** What a module, a program, a spec or a profile has somewhere. */
-const EXPECTED = /^\s*\.(?:version|program)\b|\b(?:kind|kernel)["']?\s*:/m;
+const EXPECTED = /^[^\S\n\r\u2028\u2029]*\.(?:version|program)\b|\b(?:kind|kernel)["']?\s*:/m;
 
 /** Begins another task, which does not need the inputs of earlier ones. */
 export function forgetInputs(): void {
