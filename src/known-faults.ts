@@ -1,11 +1,12 @@
 /**
  * Known faults of ptxas in programs and in PTX text: where their shapes stand, and the text without them. The rules of group
- * `ptxas-faults` find a shape by their match and avoid it by their rewrite; `pipelines/ptxas-faults.yaml` says which code has which fault.
+ * `ptxas-faults` find a shape by their match and avoid it by their rewrite; forms are instructions that the PTX writer never uses; `pipelines/ptxas-faults.yaml` says which code has which fault.
  */
 import type { Diagnostic } from './ir/diagnostic.ts';
 import { withFunctions } from './ir/edit.ts';
 import type { Isa } from './ir/opcode.ts';
 import type { Fn, Instr, Program } from './ir/program.ts';
+import type { PtxModule, PtxStatement } from './ptx/ast.ts';
 import { emitPtx } from './ptx/emit/index.ts';
 import type { PtxTable } from './ptx/emit/table.ts';
 import { lowerPtx } from './ptx/lower/index.ts';
@@ -16,27 +17,48 @@ import { indexOfDoc, rulesOfDoc } from './rules/group.ts';
 import { Matcher } from './rules/matcher.ts';
 import type { SpecFile } from './spec/document.ts';
 import type { Plan } from './spec/plan.ts';
-import { FAULT_RULES, hasFault, KEEP_FAULTS, type PtxasFault, ptxasFaults } from './spec/ptxas-faults.ts';
+import {
+  FAULT_RULES,
+  formMatcher,
+  hasFault,
+  KEEP_FAULTS,
+  type PtxasFault,
+  ptxasFaults,
+  type Spelled,
+} from './spec/ptxas-faults.ts';
 import type { Specs } from './spec/specs.ts';
 
 /** A shape of a program that ptxas gets wrong. */
 export interface FaultSite {
   readonly fault: PtxasFault;
-  /** Id of the rule that finds it. */
+  /** What finds it: the id of a rule, or a form. */
   readonly rule: string;
   readonly fn: string;
   /** Of the PTX that the program was read from; 0: unknown. */
   readonly line: number;
 }
 
+/** Instructions of which a fault makes wrong code wherever they stand. */
+interface FaultForm {
+  readonly fault: PtxasFault;
+  readonly form: string;
+  readonly matches: (i: Spelled) => boolean;
+}
+
 /** Faults of ptxas for one target and level, ready to be looked for. */
 export class KnownFaults {
   private readonly matcher: Matcher;
   private readonly ofRule: ReadonlyMap<string, PtxasFault>;
+  private readonly forms: readonly FaultForm[];
 
-  private constructor(matcher: Matcher, ofRule: ReadonlyMap<string, PtxasFault>) {
+  private constructor(
+    matcher: Matcher,
+    ofRule: ReadonlyMap<string, PtxasFault>,
+    forms: readonly FaultForm[],
+  ) {
     this.matcher = matcher;
     this.ofRule = ofRule;
+    this.forms = forms;
   }
 
   /**
@@ -47,22 +69,47 @@ export class KnownFaults {
    */
   static of(specs: Specs, isa: Isa, sm: string, level: number): KnownFaults | null {
     const group = specs.rules?.get(FAULT_RULES);
-    const ofRule = new Map(
-      ptxasFaults(specs.ptxasFaults)
-        .filter((f) => hasFault(f, sm, level))
-        .flatMap((f) => f.rules.map((id) => [id, f] as const)),
+    const faults = ptxasFaults(specs.ptxasFaults).filter((f) => hasFault(f, sm, level));
+    const ofRule = new Map(faults.flatMap((f) => (f.rules ?? []).map((id) => [id, f] as const)));
+    const forms = faults.flatMap((fault) =>
+      (fault.forms ?? []).map((form) => ({ fault, form, matches: formMatcher(form) })),
     );
-    if (group === undefined || ofRule.size === 0) return null;
+    if (group === undefined || faults.length === 0) return null;
     const { data } = group;
     const rules = rulesOfDoc(data, isa, 'none').rules.filter((r) => ofRule.has(r.id));
     return new KnownFaults(
       new Matcher(byPrecedence(rules), [indexOfDoc(data, isa, 'none', automatonOf(group, isa))]),
       ofRule,
+      forms,
     );
   }
 
-  /** Where shapes stand, in the order of the program. */
-  sitesIn(program: Program): FaultSite[] {
+  /**
+   * Where shapes stand: those of the functions that have an Ori form, then the instructions of the PTX.
+   *
+   * @param module what the program was read from; null if it was not PTX
+   */
+  sitesIn(program: Program, module: PtxModule | null): FaultSite[] {
+    return [...this.shapesIn(program), ...(module === null ? [] : this.formsIn(module))];
+  }
+
+  private formsIn(module: PtxModule): FaultSite[] {
+    const sites: FaultSite[] = [];
+    const visit = (fn: string, body: readonly PtxStatement[]): void => {
+      for (const s of body) {
+        if (s.kind === 'scope') visit(fn, s.body);
+        if (s.kind !== 'instr') continue;
+        const spelled = { text: [s.opcode, ...s.mods].join('.'), guarded: s.guard !== null };
+        const found = this.forms.find((f) => f.matches(spelled));
+        if (found === undefined) continue;
+        sites.push({ fault: found.fault, rule: found.form, fn, line: s.span.line });
+      }
+    };
+    for (const item of module.items) if (item.kind === 'function') visit(item.name, item.body ?? []);
+    return sites;
+  }
+
+  private shapesIn(program: Program): FaultSite[] {
     return program.functions.flatMap((fn) => {
       // Several rules of a fault, and several orders of operands, may fit one instruction.
       const sites = new Map<Instr, FaultSite>();
@@ -125,9 +172,12 @@ export interface TextHow {
   readonly sm: string;
 }
 
+const inLowered = ({ program, module }: ReturnType<typeof lowered>, faults: KnownFaults): FaultSite[] =>
+  faults.sitesIn(program, module);
+
 /** Where shapes stand in PTX; nothing where the text cannot be read. */
 export const sitesInPtx = (text: string, faults: KnownFaults, how: Omit<TextHow, 'table'>): FaultSite[] =>
-  faults.sitesIn(lowered(text, how).program);
+  inLowered(lowered(text, how), faults);
 
 /**
  * PTX of the same meaning without the shapes. Only functions that hold one are written anew, the others are copied.
@@ -135,7 +185,7 @@ export const sitesInPtx = (text: string, faults: KnownFaults, how: Omit<TextHow,
  */
 export function avoidFaults(text: string, faults: KnownFaults, how: TextHow, avoid = true): Avoided {
   const { module, program } = lowered(text, how);
-  const found = faults.sitesIn(program);
+  const found = faults.sitesIn(program, module);
   if (found.length === 0 || !avoid) return { text, found, left: found };
   const concerned = new Set(found.map((s) => s.fn));
   const functions = program.functions.map((fn) => (concerned.has(fn.name) ? withoutOrSame(fn, faults) : fn));

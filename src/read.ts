@@ -71,7 +71,7 @@ export function targetFor(specs: Specs, target: string): { sm: string; warnings:
  * says so, at the directive.
  */
 export function targetOf(text: string): string | null {
-  const named = /^\s*\.target\s+(sm_\w+)/m.exec(text)?.[1];
+  const named = /^[^\S\n\r\u2028\u2029]*\.target\s+(sm_\w+)/m.exec(text)?.[1];
   if (named !== undefined) return PTX_TARGETS.has(named) ? named : null;
   return /^\.program .* target (sm_\w+)/m.exec(text)?.[1] ?? null;
 }

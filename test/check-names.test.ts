@@ -1,10 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { checkOne } from '../src/cli/check.ts';
 import { host } from '../src/engine/pipeline.ts';
-import { loadShipped } from '../src/spec/node.ts';
+import type { PassNeeds } from '../src/ir/pass.ts';
+import { withSpec } from '../src/spec/collect.ts';
+import type { Host } from '../src/spec/host.ts';
+import { loadShipped, loadSpec } from '../src/spec/node.ts';
 import { checkFile } from '../src/spec/node-check.ts';
 
 /*
@@ -16,10 +20,14 @@ const dir = mkdtempSync(join(tmpdir(), 'orrery-names-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const specs = await loadShipped();
 
-async function errorsOf(text: string | Buffer): Promise<{ line: number; said: string }[]> {
-  const file = join(dir, 'mine.yaml');
+async function errorsOf(
+  text: string | Buffer,
+  name = 'mine.yaml',
+  by: Host = host,
+): Promise<{ line: number; said: string }[]> {
+  const file = join(dir, name);
   writeFileSync(file, text);
-  const found = await checkFile(file, host, specs);
+  const found = await checkFile(file, by, specs);
   return found
     .filter((d) => d.severity === 'error')
     .map((d) => ({ line: d.line, said: [d.message, d.notes?.[0] ?? ''].join('; ') }));
@@ -120,6 +128,13 @@ const CASES: readonly (readonly [what: string, file: string, from: string, to: s
     'fp8: true',
     'fp88: true',
     "no phase knows 'capabilities.fp88'; did you mean 'fp8'?",
+  ],
+  [
+    'a back end that is called otherwise than its file',
+    HOPPER,
+    'name: hopper',
+    'name: hoper',
+    "back end 'hoper' stands in 'hopper.yaml'; call the file hoper.yaml, or the back end hopper",
   ],
   [
     'a list for a limit',
@@ -248,7 +263,7 @@ describe('check says where a table names what is not there', () => {
       const text = readFileSync(join(root, file), 'utf8');
       expect(text).toContain(from);
       const mine = text.replace(from, () => to);
-      const errors = await errorsOf(mine);
+      const errors = await errorsOf(mine, basename(file));
       expect(errors.map((e) => e.said)).toContainEqual(expect.stringContaining(said));
       const line = mine.slice(0, mine.indexOf(to)).split('\n').length;
       const at = errors.find((e) => e.said.includes(said))!.line;
@@ -264,7 +279,72 @@ describe('check says where a table names what is not there', () => {
       'pipelines/constraints.yaml',
       ...['sm_75', 'sm_90', 'common'].map((n) => `pipelines/backends/${n}.yaml`),
     ])
-      expect([file, await errorsOf(readFileSync(join(root, file)))]).toEqual([file, []]);
+      expect([file, await errorsOf(readFileSync(join(root, file)), basename(file))]).toEqual([file, []]);
+  });
+});
+
+it('a back end that ships does not vouch for its own capabilities', async () => {
+  const text = `kind: backend\nname: sm_72\nextends: volta\nsm: sm_72\ncode: 24578\ncapabilities: { dp4: true }\n`;
+  writeFileSync(join(dir, 'sm_72.yaml'), text);
+  const own = await loadSpec(join(dir, 'sm_72.yaml'));
+  const found = await checkFile(join(dir, 'sm_72.yaml'), host, withSpec(specs, own));
+  expect(found.map((d) => [d.severity, d.line, d.message, d.notes?.[0]])).toEqual([
+    ['error', 6, "no phase knows 'capabilities.dp4'", "did you mean 'dp4a'?"],
+  ]);
+});
+
+it('a recipe that names a metric which nothing measures, or which is another in every run', async () => {
+  const kernel = '{ file: k.ptx, kernel: k, values: { instructionss: [3, 4], compile-time: [1, 2] } }';
+  const text = `kind: recipe\ntitle: t\nknobs: { OptBudget: 3 }\nmeasured:\n  kernels:\n    - ${kernel}\n`;
+  writeFileSync(join(dir, 'measured.yaml'), text);
+  const found = await checkOne(join(dir, 'measured.yaml'));
+  expect(found.map((d) => [d.severity, d.line, d.message])).toEqual([
+    ['error', 6, "there is no metric 'instructionss'"],
+    ['error', 6, "'compile-time' is another number in every run: nobody could repeat it"],
+  ]);
+  expect(found[0].notes?.[0]).toContain("did you mean 'instructions'");
+});
+
+describe('what a pass needs', () => {
+  /** The engine, with one pass that needs what is not there. */
+  const needing = (needs: PassNeeds): Host => ({
+    ...host,
+    passNeeds: (pass) => (pass === 'late-commoning' ? needs : host.passNeeds!(pass)),
+  });
+  const recipe = 'kind: recipe\ntitle: t\nhooks:\n  AdvancedPhasePreSched: [{ pass: late-commoning }]\n';
+  const CASES: readonly (readonly [PassNeeds, string])[] = [
+    [
+      { knobs: ['OptBudgt'] },
+      "pass 'late-commoning' needs the knob 'OptBudgt', which does not exist; did you mean 'OptBudget'?",
+    ],
+    [
+      { facts: ['capabilities.reduxx'] },
+      "pass 'late-commoning' needs the fact 'capabilities.reduxx', which does not exist; did you mean 'capabilities.redux'",
+    ],
+    [
+      { requires: ['saa'] },
+      "pass 'late-commoning' needs the IR property 'saa', which does not exist; did you mean 'ssa'?",
+    ],
+  ];
+  for (const [needs, said] of CASES) {
+    it(`is told of in a hook: ${Object.keys(needs)[0]}`, async () => {
+      const found = await errorsOf(recipe, 'mine.yaml', needing(needs));
+      expect(found).toContainEqual({ line: 4, said: expect.stringContaining(said) });
+    });
+    it(`is told of in an inserted step: ${Object.keys(needs)[0]}`, async () => {
+      const order =
+        'kind: order\ntitle: t\nextends: seed\nedits:\n  - { insertPass: late-commoning, before: SinkRemat }\n';
+      expect(await errorsOf(order, 'mine.yaml', needing(needs))).toContainEqual({
+        line: 5,
+        said: expect.stringContaining(said),
+      });
+    });
+  }
+  it('exists for every pass that there is', async () => {
+    for (const pass of host.passes) {
+      const found = await errorsOf(recipe.replace('late-commoning', pass));
+      expect([pass, found.filter((e) => e.said.startsWith('pass '))]).toEqual([pass, []]);
+    }
   });
 });
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Progress } from '../src/cli/progress.ts';
+import { captured } from '../src/cli/ui.ts';
 
 describe('progress', () => {
   const { isTTY, columns } = process.stderr;
@@ -35,5 +36,28 @@ describe('progress', () => {
     p.done();
     vi.advanceTimersByTime(200);
     expect(shown()).toEqual(['quick', 'slow', 'next', '']);
+  });
+});
+
+describe('what the system refuses', () => {
+  const failing = (more: object) =>
+    captured(async () => {
+      throw Object.assign(new Error('x\n::error::y'), { syscall: 'write', ...more });
+    });
+
+  it('is one line, and no mistake of ours, where a disk is full', async () => {
+    const r = await failing({ code: 'ENOSPC' });
+    expect([r.code, r.err]).toEqual([
+      1,
+      expect.stringMatching(/^error: a temporary file cannot be written: the disk is full; TMPDIR .*\n$/),
+    ]);
+  });
+
+  it('is one line, whatever the path is called, and so is a fault', async () => {
+    const r = await failing({ code: 'EACCES', path: 'a\n::error::b' });
+    expect(r.err).toBe('error: cannot open a\\n::error::b: permission denied\n');
+    vi.stubEnv('ORRERY_REPRO', '/dev/null/none');
+    expect((await failing({})).err).toMatch(/^error: internal fault: x\\n::error::y\n {2}This/);
+    vi.unstubAllEnvs();
   });
 });

@@ -295,3 +295,34 @@ describe('cubins of ptxas', () => {
     expect(Buffer.compare(writeElf(elf), cubin!)).toBe(0);
   });
 });
+
+describe('what a fat binary claims to unpack to', () => {
+  const ZSTD = 0x8000;
+  /** A fat binary with members of no content, each of which claims a size. */
+  function claiming(sizes: readonly number[]): Uint8Array {
+    const bytes = new Uint8Array(16 + 64 * sizes.length);
+    const view = new DataView(bytes.buffer);
+    view.setUint32(0, 0xba55ed50, true);
+    view.setUint16(4, 1, true);
+    view.setUint16(6, 16, true);
+    view.setBigUint64(8, BigInt(64 * sizes.length), true);
+    sizes.forEach((size, k) => {
+      const at = 16 + 64 * k;
+      view.setUint16(at, 2, true);
+      view.setUint32(at + 4, 64, true);
+      view.setUint32(at + 28, 80, true);
+      view.setBigUint64(at + 40, BigInt(ZSTD), true);
+      view.setBigUint64(at + 56, BigInt(size), true);
+    });
+    return bytes;
+  }
+  test('is within the size of a file for each member, and has a limit for all together', () => {
+    const [most, together] = [2 ** 28, 2 ** 30];
+    const [large] = membersOf(claiming([most + 1]));
+    expect(() => large.content()).toThrow('claims to have 0x10000001 bytes');
+    expect(membersOf(claiming(Array(4).fill(most)))).toHaveLength(4);
+    expect(() => membersOf(claiming([...Array(4).fill(most), 1]))).toThrow(
+      `claim to have 0x${(together + 1).toString(16)} bytes together`,
+    );
+  });
+});

@@ -2,18 +2,21 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { checkOne } from '../src/cli/check.ts';
 import { assemble } from '../src/cli/ptxas-run.ts';
 import { Mod, type Opcode, OpFlag, withMods } from '../src/ir/opcode.ts';
 import { cbank, imm, makeReg, type Operand, RegFile, reg } from '../src/ir/operand.ts';
 import { type Instr, instr, type Program } from '../src/ir/program.ts';
 import { printInstr } from '../src/ir/text.ts';
 import { verifyMessage, verifyProgram } from '../src/ir/verify.ts';
+import { buildSpelling } from '../src/isa/build-spelling.ts';
 import { NO_CARRY, rowOf } from '../src/ptx/emit/expand.ts';
 import { isHalf } from '../src/ptx/emit/halves.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { checkPtxTable, type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
 import { NoPtx } from '../src/ptx/emit/writer.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { shadowedRows } from '../src/ptx/lower/shadowed.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { runLaunch } from '../src/sim/launch.ts';
 import { AREA, BATCH, drawn, INPUTS, kernelOf, Numbers } from './support/forms.ts';
@@ -21,6 +24,7 @@ import { testIsa } from './support/isa.ts';
 import { modChoices } from './support/meaning.ts';
 import { askAll } from './support/ptxas.ts';
 import { runs as times } from './support/size.ts';
+import { testFolder } from './support/specs.ts';
 
 /*
  * Every opcode with every choice of modifiers, on registers, constants and modified operands: what is written in PTX does
@@ -147,6 +151,24 @@ afterAll(() => {
 describe('forms of PTX', () => {
   it('names only what there is, and every opcode', () => {
     expect(checkPtxTable(doc, isa)).toEqual([]);
+  });
+
+  it('reads no form that a handler takes first', () => {
+    expect(shadowedRows(isa)).toEqual([]);
+    const rows = { ...doc.opcodes, IADD3: [{ both: true, ptx: 'add.u32 $d, $a, $b' }] } as PtxDoc['opcodes'];
+    const spelling = buildSpelling({ ...doc, opcodes: rows }, isa.byName);
+    const found = shadowedRows({ ...isa, spelling });
+    expect(found.map(({ row, form }) => [row.op.name, form])).toEqual([['IADD3', 'add.u32']]);
+  });
+
+  it('of which a handler takes one is an error of `check`, at its line', async () => {
+    const text = readFileSync(new URL('../pipelines/isa/ptx.yaml', import.meta.url), 'utf8');
+    const mine = text.replace(/^ {2}IADD3:$/m, "$&\n    - { both: true, ptx: 'add.u32 $$d, $$a, $$b' }");
+    const line = 1 + mine.split('\n').findIndex((l) => l.includes("'add.u32 $d, $a, $b'"));
+    const found = await checkOne(testFolder().write('ptx.yaml', mine));
+    expect(found.map((d) => [d.line, d.message])).toEqual([
+      [line, "IADD3 is never made of 'add.u32': a handler in src/ptx/lower takes that first"],
+    ]);
   });
 
   it('says which names of halves are none', () => {

@@ -329,6 +329,25 @@ rules:
     [['ab', 'base', 'disable:OriBranchOpt', '--kernel', files[1]], /unknown option '--kernel'/],
     [['ab', 'base', 'level:1', '--kernels', files[1], '--by', 'compile-time'], /decides nothing/],
     [
+      [
+        'ab',
+        'base',
+        'level:1',
+        '--kernels',
+        files[1],
+        '--by',
+        'ptxas.registers',
+        '--no-ptxas',
+        '--repeat',
+        '0',
+      ],
+      /no kernel has a value of 'ptxas.registers'\n {2}ptxas was not asked/,
+    ],
+    [
+      ['measure', files[1], '--metrics', 'ptxas.registers', '--no-ptxas'],
+      /no kernel has a value of 'ptxas.registers'\n {2}ptxas was not asked/,
+    ],
+    [
       ['ab', 'base', 'move:OriBranchOpt@before:SetControlFlowOpLastInBB', '--kernels', files[1]],
       /stands before .*\n {2}--> move:OriBranchOpt@before:SetControlFlowOpLastInBB\n[\s\S]*nearest legal place/,
     ],

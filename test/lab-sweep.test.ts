@@ -508,6 +508,38 @@ describe('orrery sweep', () => {
     expect(orrery(['sweep', light, '-o', other]).err).toMatch(/this is not a results file/);
   });
 
+  it('a line of another form is told of at its place, whatever it is', () => {
+    const other = join(dir, 'forms.jsonl');
+    const [head, first, ...more] = whole().split('\n');
+    const cell = JSON.parse(first) as { result: { kernels: { values: object; equal: object }[] } };
+    const [kernel] = cell.result.kernels;
+    for (const odd of [
+      5,
+      {},
+      { ...cell, arm: '0' },
+      { ...cell, file: null },
+      { ...cell, result: null },
+      { ...cell, result: { illegal: 5 } },
+      { ...cell, result: { kernels: 'x' } },
+      { ...cell, result: { kernels: [null] } },
+      { ...cell, result: { kernels: [{ ...kernel, values: { weighted: 'x' } }] } },
+      { ...cell, result: { kernels: [{ ...kernel, equal: undefined }] } },
+    ]) {
+      writeFileSync(other, [head, JSON.stringify(odd), ...more].join('\n'));
+      const r = orrery(['merge', light, other]);
+      expect([odd, r.code, r.err]).toEqual([
+        odd,
+        1,
+        expect.stringMatching(/^error: this line is no result of a sweep: .*\n {2}--> .*forms\.jsonl:2\n/),
+      ]);
+    }
+    writeFileSync(
+      other,
+      whole().replace(/"identity":"\w+","makers":\{[^}]*\}/, '"identity":"0","makers":null'),
+    );
+    expect(orrery(['merge', light, other]).err).toMatch(/^error: these are results of another experiment/);
+  });
+
   it('that names no metrics is decided by launches, if all kernels have some, else by an estimate', () => {
     const unnamed = join(dir, 'unnamed.experiment.yaml');
     for (const [kernel, by] of [

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ptxTable } from '../src/cli/emit.ts';
 import { classTable } from '../src/cli/report.ts';
+import { runPipeline } from '../src/engine/pipeline.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, parseProgram } from '../src/ir/text.ts';
 import { noisyPair } from '../src/lab/ab.ts';
@@ -10,7 +11,7 @@ import { armOfData, armsOfRange, armText, parseArm } from '../src/lab/arms.ts';
 import { occupancyOf } from '../src/lab/backend-occupancy.ts';
 import { estimateCycles } from '../src/lab/estimate.ts';
 import { loadModules, lowerModule } from '../src/lab/kernels.ts';
-import { Measurer } from '../src/lab/measure.ts';
+import { compileValues, Measurer } from '../src/lab/measure.ts';
 import { METRICS, metricOf, totalOf } from '../src/lab/metrics.ts';
 import { partingOf } from '../src/lab/parting.ts';
 import { Plans } from '../src/lab/plans.ts';
@@ -34,6 +35,27 @@ const plans = new Plans({
   knobSets: [],
   set: [],
   disable: [],
+});
+
+it('has a value of every metric that there is', async () => {
+  const [module] = await loadModules([join(ROOT, 'test/kernels/saxpy/saxpy.sm_80.ptx')]);
+  const plan = await plans.plan({ name: 'base' }, module.target);
+  const input = lowerModule(module, plan);
+  // What ptxas says of a kernel, without ptxas.
+  const use = { registers: 8, spillStores: 0, spillLoads: 0, stack: 0, code: 128, instructions: 8 };
+  const measurer = new Measurer(module, input, {
+    table: ptxTable(shipped),
+    ptxas: {
+      version: 'none',
+      level: 3,
+      assemble: () => input.program.functions.map((f) => ({ name: f.name, ...use })),
+    },
+  });
+  const journal = runPipeline(input.program, plan, { heap: () => 0 });
+  const [kernel] = await measurer.kernels(journal.last, plan);
+  const values = { ...compileValues(journal), ...kernel.values };
+  expect(METRICS.map((m) => m.name).filter((name) => values[name] === undefined)).toEqual([]);
+  expect(Object.keys(values).filter((name) => metricOf(name) === undefined)).toEqual([]);
 });
 
 describe('arms', () => {

@@ -11,6 +11,7 @@ import { worldOf } from '../src/judge/world.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { FramePool } from '../src/sim/frames.ts';
+import { type Launch, runLaunch } from '../src/sim/launch.ts';
 import { contentsFor, OpenMemory } from '../src/sim/open-memory.ts';
 import { pointerLoads } from '../src/sim/used-as.ts';
 import { testIsa } from './support/isa.ts';
@@ -394,6 +395,28 @@ describe('odd kernels', () => {
     expect(same(k, of(body(6, 1))).differences[0]).toMatch(
       /lane 0\.0\.6 end by trap before and by exit after/,
     );
+  });
+
+  it('that print without end: long texts are worth many instructions, and a launch keeps so many characters', () => {
+    const format = [...'%4096d'.repeat(600)].map((c) => c.charCodeAt(0)).join();
+    const call =
+      '{ .param .b64 f; .param .b64 v; .param .b32 n; st.param.b64 [f], %rd5; st.param.b64 [v], %rd5; call (n), vprintf, (f, v); }';
+    const k = of(
+      `mov.u64 %rd4, s;\ncvta.global.u64 %rd5, %rd4;\nmov.u32 %r3, 2000;\nL:\n${call}\nadd.s32 %r3, %r3, -1;\nsetp.ne.s32 %p1, %r3, 0;\n@%p1 bra L;`,
+      `.global .b8 s[3601] = {${format},0};`,
+    );
+    // Hours, where a round counts as the few instructions that it is.
+    expect(same(k, k).same).toBe(true);
+    const launch: Launch = {
+      ...{ name: 't', kernel: 'k', grid: [1, 1, 1], block: [32, 1, 1], dynamicShared: 0 },
+      params: [
+        { kind: 'buffer', type: 's32', length: 32, bytes: new Uint8Array(128), expect: null, tolerance: 0 },
+        { kind: 'scalar', type: 'u32', value: 0 },
+      ],
+    };
+    const r = runLaunch(k, isa, launch, BASE, {});
+    expect(r.output.length).toBeGreaterThan(16 << 20);
+    expect(r.output.length).toBeLessThan(17 << 20);
   });
 
   it('that print: what they print counts', () => {

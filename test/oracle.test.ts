@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ptxasPresent, runPtxas } from '../src/cli/ptxas-run.ts';
 import type { PlanChoice } from './support/oracle.ts';
 import { disagreement, kernelDisagreement, report } from './support/oracle-compare.ts';
 import { judge, kernelLaunches } from './support/oracle-kernels.ts';
@@ -46,6 +47,18 @@ function agree(n: number, kernel: Kernel): void {
   const d = kernelDisagreement(kernel, plans);
   if (d !== null) expect.fail(report(n, kernel, plans, d));
 }
+
+it.skipIf(!ptxasPresent())(
+  'ptxas takes the kernels that are made up',
+  () => {
+    for (const seed of seeds(USUAL)) {
+      const k = randomKernel(seed);
+      const { why } = runPtxas(textOf(k), [`-arch=sm_${k.sm}`]);
+      expect([seed, why]).toEqual([seed, null]);
+    }
+  },
+  600_000,
+);
 
 describe('Orrery does what the PTX ISA says', () => {
   it('of kernels that were made up', () => {

@@ -7,6 +7,7 @@ import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { otherFunctions, otherVersions, parseProfile, profiledRun } from '../src/lab/profile-file.ts';
 import { newCounters } from '../src/sim/counters.ts';
+import { countsIn } from '../src/spec/profile.ts';
 import { programOf, testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { runPass } from './support/run-pass.ts';
@@ -182,5 +183,16 @@ describe('profile files', () => {
     ],
   ])('%s is refused', (text, says) => {
     expect(() => parseProfile(text, 'p.json')).toThrow(says);
+  });
+
+  it('a function called __proto__ is one like any other, and nothing else is written to', () => {
+    const text = '[{ "blocks": { "__proto__": { "7": 5 } }, "versions": { "__proto__": "v" } }]';
+    const { counts } = parseProfile(text, 'p.json');
+    expect(({} as Record<string, unknown>)[7]).toBeUndefined();
+    expect([...(countsIn(counts, '__proto__') ?? [])]).toEqual([[7, 5]]);
+    const fn = parse('.entry __proto__\n{\nBB0:\n  EXIT\n}');
+    const again = parseProfile(JSON.stringify([run(fn, { 0: 3 })]), 'p.json');
+    expect([...(countsIn(again.counts, '__proto__') ?? [])]).toEqual([[0, 3]]);
+    expect(again.versions.has('__proto__')).toBe(true);
   });
 });

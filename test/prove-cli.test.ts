@@ -206,6 +206,26 @@ describe('reviews', () => {
     ])
       expect(orrery('rules', ...args).out, args[0]).toMatch(/reviewed by [\s\S]*0 <= r < j/);
   }, 60_000);
+  it('of many rules are one line each, and printed in full where that is asked for', () => {
+    const args = ['rules', 'prove', '--group', 'division'];
+    const short = orrery(...args);
+    const full = orrery(...args, '--reviews');
+    expect([short.code, full.code]).toEqual([0, 0]);
+    const reviews = (text: string) => text.match(/^ {2}reviewed by .*$/gm) ?? [];
+    expect(reviews(short.out).length).toBeGreaterThan(0);
+    expect(reviews(full.out)).toEqual(reviews(short.out).map((l) => `${l}:`));
+    const { review } = (
+      JSON.parse(orrery(...args, '--json').out) as { review?: { argument: string } }[]
+    ).find((r) => r.review !== undefined)!;
+    const words = (text: string) =>
+      text
+        .split(/\s+/)
+        .filter((w) => w !== '')
+        .join(' ');
+    expect(words(full.out)).toContain(words(review!.argument));
+    expect(words(short.out)).not.toContain(words(review!.argument).slice(0, 40));
+    expect(short.out).toContain('--reviews prints why');
+  }, 60_000);
   it('of a rule that has changed, or is none, are errors of `check` at their lines', () => {
     const text = readFileSync(join(root, 'pipelines/rules/reviews.yaml'), 'utf8');
     const file = join(dir, 'reviews.yaml');

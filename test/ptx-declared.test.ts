@@ -90,6 +90,8 @@ const RIGHT: readonly string[] = [
   '.section .debug_str { a: .b8 1 b: .b8 -128, 255 .b32 a+4 .b64 b-a .b32 .debug_abbrev .b32 .debug_loc+4 c: }',
   '.section .debug_str { a: .b8 1 } .visible .entry k() { .loc 1 1 1 .loc 1 2 3, function_name a+1, inlined_at 1 1 1 ret; }',
   '.visible .entry k() { .reg .u32 %r<4>; %r3: mov.u32 %r3, 1; %r4: ret; }',
+  '.visible .entry k() { .reg .u32 %r<4>; .reg .pred %p; setp.eq.u32 %p, %r1, 3; @%p bra %q; mov.u32 %r2, 4; %q: ret; }',
+  '.visible .entry k() { .target sm_90 ret; }',
   '.version 1.4\n.target sm_13\n.tex .u32 t;\n.entry k() { .reg .f32 f<5>; mov.f32 f0, 0f3f800000; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f0,f0}]; exit; }\n',
   '.version 1.4\n.target sm_13\n.visible .tex .u64 t, u;\n.entry k() { .reg .f32 f<5>; mov.f32 f0, 0f3f800000; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f0,f0}]; exit; }\n',
   '.version 3.0\n.target sm_20\n.global .texref t;\n.entry k() { .reg .f32 f<5>; mov.f32 f0, 0f3f800000; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f0,f0}]; exit; }\n',
@@ -110,6 +112,8 @@ const RIGHT: readonly string[] = [
 ];
 
 const WRONG: readonly (readonly [text: string, said: string])[] = [
+  ['.visible .entry k() { .reg .u32 %r<4>; %r3: bra %r3; }', "'bra' takes a label"],
+  ['.visible .entry k() { .reg .pred %p<2>; %q: bra !%q; }', "'bra' takes a label"],
   [
     '.func f(.param .b32 a) { ret; } .func g(.param .b64 b) { ret; } .visible .entry k() { .reg .u64 %rd<3>; .param .b32 x; t: .calltargets f, g; mov.u64 %rd1, f; call %rd1, (x), t; ret; }',
     "argument 1 of 'g' has 8 bytes, but 'x' has 4",

@@ -92,7 +92,7 @@ describe.each(rows.map((f) => [f.name, f] as const))('%s', (_, f) => {
   });
   it('is not warned of for targets and levels without it', () => {
     expect(sites(ptx, own).map((s) => s.fault.name)).toEqual([f.name]);
-    expect(sites(ptx, own, 0)).toEqual([]);
+    expect(sites(ptx, own, 0).length).toBe(f.levels.includes(0) ? 1 : 0);
     for (const sm of plans.keys())
       expect([sm, sites(ptx, sm).length]).toEqual([
         sm,
@@ -129,7 +129,7 @@ describe('shapes', () => {
     const group = shipped.rules!.get(FAULT_RULES)!.data as unknown as RulesSpec.Rules;
     const fired = new Set(SHAPES.flatMap((s) => sites(kernel(s)).map((x) => x.rule)));
     expect(group.rules.map((r) => r.id).filter((id) => !fired.has(id))).toEqual([]);
-    expect(rows.flatMap((f) => f.rules).sort()).toEqual(group.rules.map((r) => r.id).sort());
+    expect(rows.flatMap((f) => f.rules ?? []).sort()).toEqual(group.rules.map((r) => r.id).sort());
   });
   it.each(NEAR_MISSES.map((s) => [s.fault, s.name, s] as const))(
     'like %s, but right: %s',

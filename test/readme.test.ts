@@ -23,6 +23,7 @@ import { WARM } from './support/warm.ts';
 const READMES = [
   'README.md',
   'docs/commands.md',
+  'docs/gpu.md',
   'docs/jobs.md',
   'docs/library.md',
   'docs/scale.md',

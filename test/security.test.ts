@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -155,6 +156,56 @@ describe('programs', () => {
     },
   );
 
+  says(
+    'The configuration of a repository starts nothing: git fetches nothing for Orrery, asks no monitor, and takes no bare repository.',
+    () => {
+      const theirs = join(folder.path, 'theirs');
+      const marker = join(folder.path, 'git-ran');
+      for (const f of ['pipelines', 'knobs']) cpSync(join(ROOT, f), join(theirs, f), { recursive: true });
+      const git = (...args: string[]) => {
+        const r = spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+          cwd: theirs,
+          encoding: 'utf8',
+        });
+        expect([args, r.status]).toEqual([args, 0]);
+        return r.stdout.trim();
+      };
+      git('init', '-q', '-b', 'main');
+      git('add', '-A');
+      git('-c', 'commit.gpgsign=false', 'commit', '-qm', 'specs');
+      const object = git('rev-parse', 'HEAD:pipelines/phases.yaml');
+      for (const [key, value] of [
+        ['core.fsmonitor', `touch ${marker}; false`],
+        // A blob that is not there is fetched, by a command of the other side.
+        ['extensions.partialClone', 'origin'],
+        ['remote.origin.promisor', 'true'],
+        ['remote.origin.url', theirs],
+        ['remote.origin.uploadpack', `touch ${marker}; false`],
+      ])
+        git('config', key, value);
+      rmSync(join(theirs, '.git', 'objects', object.slice(0, 2), object.slice(2)));
+      const diff = (cwd: string) =>
+        spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'diff', 'main', 'main', '--no-kernels'], {
+          cwd,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM, GIT_CEILING_DIRECTORIES: folder.path },
+        });
+      const r = diff(theirs);
+      expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('nothing is fetched here')]);
+      // The same where a folder is a repository by the files in it, which an archive or a reproducer can hold.
+      const bare = join(folder.path, 'bare');
+      cpSync(join(theirs, '.git'), bare, { recursive: true });
+      for (const f of ['pipelines', 'knobs']) cpSync(join(ROOT, f), join(bare, f), { recursive: true });
+      for (const [key, value] of [
+        ['core.bare', 'false'],
+        ['core.worktree', '.'],
+      ])
+        expect(spawnSync('git', ['config', '--file', 'config', key, value], { cwd: bare }).status).toBe(0);
+      expect(diff(bare).stderr).not.toContain('nothing is fetched here');
+      expect(existsSync(marker)).toBe(false);
+    },
+  );
+
   says('No spec, launch or experiment has a property that names a program or a command.', () => {
     const names = new Set<string>();
     const walk = (schema: unknown): void => {
@@ -275,18 +326,18 @@ describe('files', () => {
   );
 
   says(
-    'A spec of more than 16 MiB is not read, and no other file of more than 256 MiB; pipes and devices are not read.',
+    'A spec of more than 4 MiB is not read, and no other file of more than 256 MiB; pipes and devices are not read.',
     () => {
       const file = put('large', '');
       for (const [use, most] of [
-        ['spec', 16 * 2 ** 20],
+        ['spec', 4 * 2 ** 20],
         ['input', 256 * 2 ** 20],
       ] as const) {
         truncateSync(file, most + 1);
         expect(() => readNamed(file, use)).toThrow(`more than the ${most} that are read`);
       }
-      truncateSync(file, 16 * 2 ** 20);
-      expect(readNamed(file, 'spec').length).toBe(16 * 2 ** 20);
+      truncateSync(file, 4 * 2 ** 20);
+      expect(readNamed(file, 'spec').length).toBe(4 * 2 ** 20);
       for (const device of ['/dev/zero', '/dev/tty'].filter((d) => existsSync(d)))
         expect(() => readNamed(device, 'input')).toThrow('it is no regular file');
     },
@@ -323,6 +374,25 @@ describe('reproducers', () => {
       expect([planted.code, planted.err]).toEqual([1, expect.stringContaining('outside of its folder')]);
     },
   );
+
+  says('Its command is ended after ten minutes, or after what `--timeout` says.', async () => {
+    const file = folder.write(
+      'endless.json',
+      reproducer(['ab', 'base', 'OptBudget=1', '--kernels', 'k.ptx', '--repeat', '99999999', '--no-ptxas'], {
+        'k.ptx': KERNEL,
+      }),
+    );
+    const r = await reproduced(file, { timeout: '2' });
+    expect([r.code, r.err]).toEqual([
+      1,
+      expect.stringMatching(/^error: the command of .* was ended after 2 seconds\n/),
+    ]);
+    for (const timeout of ['0', '-1', 'x', '', '1e99'])
+      expect((await reproduced(file, { timeout })).err).toContain('is not a valid time');
+    expect(readFileSync(join(ROOT, 'src/cli/commands.ts'), 'utf8')).toMatch(
+      /'--timeout <seconds>',.*'600'\)/,
+    );
+  });
 
   says(
     'A reproducer that would start a program, or names a file outside of its folder, is shown and refused; `--allow-commands` runs it.',

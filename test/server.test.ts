@@ -315,6 +315,13 @@ describe.skipIf(windows)('the server', () => {
     const folder = folderIn(runtime);
     chmodSync(folder, 0o777);
     expect(orrery(['opt', kernel, '-q']).code).toBe(0);
+    // Nor is what it says of a server believed.
+    for (const command of ['status', 'stop', 'start'])
+      expect(orrery(['server', command])).toMatchObject({
+        code: 1,
+        out: '',
+        err: expect.stringContaining('is not yours alone'),
+      });
     chmodSync(folder, 0o700);
     await sleep(200);
     expect(await commandsRun()).toBe(before);

@@ -297,6 +297,10 @@ it('printf as C has it at its ends: large values, many digits, widths beyond all
   expect(one('%.110e', 0.5)).toBe(`5.${'0'.repeat(110)}e-01`);
   expect([one('%.5d', -5), one('%08.5d', -5), one('%.4x', 255)]).toEqual(['-00005', '  -00005', '00ff']);
   expect(one('%2000000000d', 1)).toHaveLength(4096);
+  // Seconds for one text, where each of its zeros may be a flag or a part of the width.
+  const zeros = `%${'0'.repeat(100_000)}!`;
+  expect(one(zeros, 1)).toBe(zeros);
+  expect(one('%4096d'.repeat(600), 1).length).toBeLessThan(80_000);
   expect(one('%.2000000000f', 1)).toHaveLength(4098);
 });
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -128,6 +129,23 @@ describe('the cache', () => {
     for (let i = 0; i < 500; i++) rmSync(join(kept, name(i)), { force: true });
   });
 
+  it.skipIf(!existsSync('/proc/self'))(
+    'ends where the system takes no folder, and takes full paths alone',
+    () => {
+      const file = write('nowhere.yaml', set(6));
+      for (const XDG_CACHE_HOME of ['/proc', 'no-full-path']) {
+        const r = spawnSync(process.execPath, [join(ROOT, 'bin', 'orrery.js'), 'check', file], {
+          cwd: dir,
+          encoding: 'utf8',
+          timeout: 20_000,
+          env: { ...process.env, ORRERY_SERVER: 'off', HOME: join(dir, 'home'), XDG_CACHE_HOME },
+        });
+        expect([XDG_CACHE_HOME, r.status, r.stderr]).toEqual([XDG_CACHE_HOME, 0, '']);
+      }
+      expect(existsSync(join(dir, 'no-full-path'))).toBe(false);
+    },
+  );
+
   it('that cannot be written only costs time', async () => {
     const home = process.env.XDG_CACHE_HOME;
     const blocked = write('blocked', 'a file where a folder should be');
@@ -253,15 +271,15 @@ rules:
     );
     expect(await check('n.yaml', shipped.knobs.text)).toBe('');
     const backend = 'kind: backend\nname: sm_90\nsm: sm_90\nextends: hopper\nknobs: { OptBuget: 1 }\n';
-    expect(await check('b.yaml', backend)).toMatchInlineSnapshot(`
+    expect(await check('sm_90.yaml', backend)).toMatchInlineSnapshot(`
       "error: there is no knob 'OptBuget'
-        --> b.yaml:5:10
+        --> sm_90.yaml:5:10
           5 | knobs: { OptBuget: 1 }
             |          ^^^^^^^^
         did you mean 'OptBudget'?
         \`orrery plan --all\` prints every knob
       error: the back end of 'sm_90' has no 'code'
-        --> b.yaml:3:5
+        --> sm_90.yaml:3:5
           3 | sm: sm_90
             |     ^^^^^
         give it here, or in what it extends"

@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -230,6 +239,17 @@ describe.concurrent('orrery verify', () => {
       0,
       expect.stringContaining('ptxas has not written elsewhere.cubin, so nothing is compared'),
     ]);
+    // What is no regular file, or too large for one, is for ptxas alone.
+    rmSync(at('options'));
+    mkdirSync(at('options'));
+    writeFileSync(at('large.ptx'), '');
+    truncateSync(at('large.ptx'), 600_000_000);
+    const odd = await command(
+      process.execPath,
+      [join(ROOT, 'bin', 'orrery.js'), 'ptxas', '--orrery-verify', '-optf', 'options', 'large.ptx'],
+      { cwd: folder, env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: 'true', ORRERY_SERVER: 'off' } },
+    );
+    expect([odd.code, odd.err]).toEqual([0, expect.stringContaining('ptxas has not written elf.o')]);
   });
 
   test('a launch that is written holds every number, and expects what stays as it is', async () => {

@@ -22,6 +22,7 @@ import {
   measureOptions,
   paint,
   plansOf,
+  tellMissing,
 } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
@@ -68,6 +69,11 @@ export async function ab(texts: readonly string[], o: AbCommand): Promise<void> 
     warnOtherFunctions(
       o.profile,
       result.kernels.map((k) => k.kernel),
+    );
+  if (o.by !== undefined && result.status === 'measured')
+    tellMissing(
+      o.by,
+      result.kernels.map((k) => Object.fromEntries(Object.entries(k.values).map(([name, [a]]) => [name, a]))),
     );
   const text =
     o.diff === undefined

@@ -11,12 +11,14 @@ import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
 import { faultWarnings, KnownFaults, sitesInPtx } from '../known-faults.ts';
+import { checkMeasured } from '../lab/exact-metric.ts';
 import { loadExperiment } from '../lab/experiment.ts';
 import { filesBelow, seeFound } from '../lab/files.ts';
 import { Plans } from '../lab/plans.ts';
 import { checkPtx } from '../ptx/check.ts';
 import { checkPtxTable, type PtxDoc } from '../ptx/emit/table.ts';
 import { readForm } from '../ptx/forms.ts';
+import { shadowedRows } from '../ptx/lower/shadowed.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { mostShared, paramBase, readOri, readPtx, targetFor, targetOf } from '../read.ts';
 import { budgetOf } from '../review/budget.ts';
@@ -25,6 +27,7 @@ import { rulesOfDoc } from '../rules/group.ts';
 import { REFUTED } from '../rules/prove/refute.ts';
 import { KINDS, type SpecFile, specError } from '../spec/document.ts';
 import { issueDiagnostics } from '../spec/issue-diagnostics.ts';
+import { Issues } from '../spec/issues.ts';
 import { loadShipped, loadSpec, ROOT } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
@@ -137,9 +140,23 @@ async function shippedIsa(): Promise<Isa> {
   return buildIsa(isaDocs(await loadShipped())).isa;
 }
 
-/** A table of PTX forms is checked against the shipped instruction set. */
+/** A table of PTX forms is checked against the shipped instruction set, and against what lowering does by handlers. */
 async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
-  return checkPtxTable(spec.data as unknown as PtxDoc, await shippedIsa()).map((m) => plain(spec.file, m));
+  const doc = spec.data as unknown as PtxDoc;
+  const faults = checkPtxTable(doc, await shippedIsa());
+  if (faults.length > 0) return faults.map((m) => plain(spec.file, m));
+  const { isa } = buildIsa(isaDocs({ ...(await loadShipped()), ptx: spec }));
+  return shadowedRows(isa).map(({ row, form }) => {
+    const rows = doc.opcodes[row.op.name];
+    const place = rows.findIndex((r) => r.both === true && r.ptx === row.ptx && r.src === row.src);
+    return specError(
+      spec,
+      ['opcodes', row.op.name, Math.max(0, place), 'both'],
+      'ptx-shadowed',
+      `${row.op.name} is never made of '${form}': a handler in src/ptx/lower takes that first`,
+      { notes: ['the handler throws NoForm for what the row reads, or the row has no `both`'] },
+    );
+  });
 }
 
 /** Forms of PTX instructions that cannot be read, each at its line. */
@@ -232,6 +249,11 @@ async function checkSpec(file: string): Promise<Diagnostic[]> {
   if (errors.length > 0) return found;
   if (spec.kind === 'experiment' || spec.kind === 'budget')
     return [...found, ...(await labFaults(file, spec))];
+  if (spec.kind === 'recipe') {
+    const issues = new Issues();
+    checkMeasured(spec, issues);
+    return [...found, ...issueDiagnostics(issues.list)];
+  }
   if (spec.kind === 'launch') return [...found, ...(await launchFaults(file))];
   if (spec.kind === 'reviews') return [...found, ...(await reviewIssues(spec))];
   if (spec.kind === 'ptxas-faults') return [...found, ...(await faultFaults(spec))];

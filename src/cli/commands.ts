@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { visible } from '../ir/quote.ts';
 import { allowPaths } from '../spec/node-paths.ts';
 import { addBuildCommands } from './build-commands.ts';
 import { printable } from './colours.ts';
@@ -17,6 +18,12 @@ import { addRuleCommands } from './rule-commands.ts';
 import { answerInJson, guarded, noteUsage } from './ui.ts';
 import { ORRERY_VERSION } from './version.ts';
 
+/** A message of Commander with each word of the command line that it quotes in its place: a name that a pattern found may have lines. */
+function quotedWords(text: string): string {
+  const words = process.argv.slice(2).flatMap((word) => [word, ...word.split('=')]);
+  return words.reduce((t, word) => (visible(word) === word ? t : t.replaceAll(word, visible(word))), text);
+}
+
 const program = new Command('orrery')
   .description(
     'An open, data-driven GPU optimizing assembler pipeline: PTX in, 159 phases, checked by running it.',
@@ -28,8 +35,9 @@ const program = new Command('orrery')
   .configureHelp({ sortSubcommands: false, subcommandTerm: (c) => c.name() })
   .configureOutput({
     outputError: (text, write) => {
-      noteUsage(text);
-      write(printable(text));
+      const said = quotedWords(text);
+      noteUsage(said);
+      write(printable(said));
     },
   })
   .addHelpText(
@@ -239,6 +247,7 @@ program
     '--allow-commands',
     'run it although it starts other programs, or names what is outside of its folder: read it first',
   )
+  .option('--timeout <seconds>', 'end its command after so long', '600')
   .option('--json', 'for scripts')
   .addHelpText(
     'after',

@@ -20,7 +20,7 @@ export async function shapesOf(
 }> {
   if (written !== null) return writtenShapes(written);
   const known = KnownFaults.of(await loadShipped(), plan.isa, plan.sm, PTXAS_LEVEL);
-  const sites = input.module === null ? [] : (known?.sitesIn(input.program) ?? []);
+  const sites = input.module === null ? [] : (known?.sitesIn(input.program, input.module) ?? []);
   return {
     rows: sites.map((s) => ({ name: s.fault.name, function: s.fn, line: s.line, avoided: false })),
     warnings: faultWarnings(sites, file, text, ['--emit ptx writes it so that ptxas gets it right']),

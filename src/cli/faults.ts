@@ -77,7 +77,8 @@ const rowOf = (f: PtxasFault) => ({
   levels: f.levels,
   wrong: f.wrong,
   instead: f.instead,
-  rules: f.rules,
+  rules: f.rules ?? [],
+  forms: f.forms ?? [],
   input: f.input,
   source: f.source,
 });
@@ -98,7 +99,8 @@ function inFull(f: PtxasFault, shows: boolean | undefined): string {
       `seen in ${f.ptxas.seen.join(', ')}${f.ptxas.reported ? `, reported of ${f.ptxas.reported.join(', ')}` : ''}`,
     ],
     ...(shows === undefined ? [] : [['here', `${shows ? 'yes' : 'no'}, by ptxas ${ptxasVersion()}`]]),
-    ['rules', f.rules.join(', ')],
+    ...(f.rules === undefined ? [] : [['rules', f.rules.join(', ')]]),
+    ...(f.forms === undefined ? [] : [['forms', f.forms.join(', ')]]),
     ['input', f.input],
     ['source', f.source],
   ];

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { shellWord } from '../ir/quote.ts';
 import { shownPath } from '../spec/node.ts';
@@ -12,7 +12,7 @@ import {
   Unreadable,
 } from '../spec/node-files.ts';
 import { isDevice, writtenPath } from '../spec/node-paths.ts';
-import { replaceWhole, writeNew } from '../spec/node-write.ts';
+import { makeFolders, replaceWhole, writeNew } from '../spec/node-write.ts';
 import { situation } from './situation.ts';
 import { failWith, rememberText } from './ui.ts';
 
@@ -64,22 +64,9 @@ export function readText(file: string): string {
 /** Makes the folder of a file that a command will write. What cannot be made ends the command with one error. */
 export function makeFolderOf(file: string): void {
   try {
-    makeFolder(dirname(resolve(file)));
+    makeFolders(dirname(resolve(file)));
   } catch (e) {
     failWith(`cannot write ${file}: ${refusal(e)}`);
-  }
-}
-
-/** Makes a folder and its parents. Node's own `recursive` never returns where a file system refuses without a reason. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  const above = dirname(folder);
-  if (above !== folder) makeFolder(above);
-  try {
-    mkdirSync(folder);
-  } catch (e) {
-    // Another thread or process has just made it.
-    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw e;
   }
 }
 
@@ -95,7 +82,7 @@ export function makeWhole(path: string, make: (aside: string) => void): void {
   try {
     // A link stays a link; what it leads to is replaced.
     const target = writtenPath(path);
-    makeFolder(dirname(target));
+    makeFolders(dirname(target));
     replaceWhole(target, make);
   } catch (e) {
     refuseToWrite(path, e);

@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import { baseTarget } from '../ir/target.ts';
 import type { MeasureOptions } from '../lab/measure.ts';
-import { METRICS, type Metric, metricOf, metricsLike } from '../lab/metrics.ts';
+import { METRICS, type Metric, metricOf, metricsLike, type Values } from '../lab/metrics.ts';
 import { type Base, Plans } from '../lab/plans.ts';
 import { parseProfile } from '../lab/profile-file.ts';
 import type { Paint } from '../lab/render/table.ts';
@@ -11,7 +11,7 @@ import { ptxTable } from './emit.ts';
 import { readText } from './files.ts';
 import { type PlanOptions, requestedSpecs } from './options.ts';
 import { assemble, ptxasVersion, refusal } from './ptxas-run.ts';
-import { failWith, pc } from './ui.ts';
+import { err, failWith, pc, pcErr } from './ui.ts';
 import { foreignFaults } from './verdicts.ts';
 
 /** Options that say what is measured. */
@@ -98,6 +98,31 @@ export function metricsOf(text: string): Metric[] {
       '`orrery measure FILE` shows the metrics of a kernel, --json all of them',
     );
   });
+}
+
+/** Why no kernel may have a value of a metric. */
+const WHY_NONE: Readonly<Record<Metric['source'], string>> = {
+  program: 'nothing computes it',
+  model: 'the target has no facts for it, or no kernel has a launch beside it',
+  simulator: 'no kernel has a launch beside it, or --no-launches leaves them out',
+  engine: 'no phase has run, or its results came from a cache',
+  ptxas: 'ptxas was not asked, or has refused every module',
+};
+
+/**
+ * Warns of metrics that were asked for by their own names and that no kernel has. Where it has none of them all, the command ends.
+ *
+ * @param text what was asked for, as `metricsOf` takes it
+ */
+export function tellMissing(text: string, found: readonly Values[]): void {
+  const asked = metricsOf(text);
+  const missing = asked.filter((m) => found.every((v) => v[m.name] === undefined));
+  const said = ({ name }: Metric) => `no kernel has a value of '${name}'`;
+  if (missing.length === asked.length)
+    failWith(said(asked[0]), WHY_NONE[asked[0].source], '`orrery measure FILE` shows what it has');
+  const names = new Set(text.split(',').map((name) => name.trim()));
+  for (const m of missing)
+    if (names.has(m.name)) err(`${pcErr.yellow('warning')}: ${said(m)}\n  ${WHY_NONE[m.source]}`);
 }
 
 /** What `--by` names; undefined where it is not given. */

@@ -5,7 +5,15 @@ import { type ModuleMeasure, measureJson, measureText } from '../lab/render/meas
 import { loadShipped } from '../spec/node.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { warnOtherFunctions } from './input.ts';
-import { heap, type MeasureCliOptions, measureOptions, metricsOf, paint, plansOf } from './lab.ts';
+import {
+  heap,
+  type MeasureCliOptions,
+  measureOptions,
+  metricsOf,
+  paint,
+  plansOf,
+  tellMissing,
+} from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
 import { CliExit, out, show, tableColumns } from './ui.ts';
@@ -50,6 +58,11 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
     warnOtherFunctions(
       o.profile,
       found.flatMap((m) => m.kernels.map((k) => k.kernel)),
+    );
+  if (o.metrics !== undefined && o.json !== true)
+    tellMissing(
+      o.metrics,
+      found.flatMap((m) => m.kernels.map((k) => ({ ...m.compile, ...k.values }))),
     );
   out(
     o.json === true

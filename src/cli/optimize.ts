@@ -301,7 +301,10 @@ async function limitedLoss(
   ptxasNeeded();
   const options = [`-arch=${archOf(input, plan, o)}`, `-O${ptxasLevel(plan)}`];
   const limited = await limitLoss({
-    text: o.retarget === true ? text.replace(/^(\s*\.target\s+)sm_\w+/m, `$1${plan.sm}`) : text,
+    text:
+      o.retarget === true
+        ? text.replace(/^([^\S\n\r\u2028\u2029]*\.target\s+)sm_\w+/m, `$1${plan.sm}`)
+        : text,
     input: input.program,
     made,
     makeWith: async (recipe) => {

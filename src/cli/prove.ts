@@ -19,7 +19,7 @@ import { coreJobs, jobsOf } from './jobs.ts';
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
 import type { Proved, ProveWorker } from './prove-worker.ts';
-import { bookFor, plural, reviewText } from './rules.ts';
+import { bookFor, plural, reviewedBy, reviewText } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { CliExit, duration, failWith, out, pc } from './ui.ts';
 import { isOpen, type Known, keepForeign, knownVerdicts, readVerdicts, VERDICTS } from './verdicts.ts';
@@ -34,6 +34,8 @@ interface ProveCommand extends PlanOptions {
   readonly accept?: true | readonly string[];
   readonly jobs?: string;
   readonly effort?: string;
+  /** Print reviews in full. */
+  readonly reviews?: boolean;
   readonly json?: boolean;
 }
 
@@ -315,12 +317,22 @@ function report(
         ...(f?.here === undefined ? {} : { stays: stays(f.here) }),
         ...(review === null
           ? {}
-          : { review: { by: review.by, date: review.date, argument: review.argument } }),
+          : {
+              review: {
+                by: review.by,
+                date: review.date,
+                argument: review.argument,
+                ...(review.checked === undefined ? {} : { checked: review.checked }),
+              },
+            }),
       };
     });
     out(JSON.stringify(data, null, 2));
     return;
   }
+  // Those of the shipped rules are 240 lines, among which a new verdict is easily overlooked.
+  const inFull = o.reviews === true || o.rule !== undefined;
+  let short = 0;
   const counts = new Map<string, number>();
   for (const { verdict: v } of found.values()) counts.set(v.verdict, (counts.get(v.verdict) ?? 0) + 1);
   for (const r of wanted) {
@@ -332,7 +344,8 @@ function report(
     out(`${pc.bold(r.id)}  ${r.title}\n  ${paint(verdictText(v))}`);
     if (f.here !== undefined) out(`  ${stays(f.here)}`);
     const review = reviewOf(r);
-    if (review !== null) out(reviewText(review, '  '));
+    if (review !== null && !inFull) short++;
+    if (review !== null) out(inFull ? reviewText(review, '  ') : `  ${reviewedBy(review)}`);
     else if (needsReview(v) && shipped.has(r.group))
       out('  nobody has reviewed why it holds as it stands: pipelines/rules/reviews.yaml');
     if (v.verdict === 'refuted')
@@ -349,6 +362,8 @@ function report(
     shownPath,
   );
   const where = files.length === 0 ? '' : `, verdicts in ${files.join(' and ')}`;
+  if (short > 0)
+    out(`--reviews prints why ${short === 1 ? 'it holds' : 'they hold'}, in the words of the reviews`);
   out(`${plural(wanted.length, 'rule')}: ${total}; ${asked} asked in ${duration(ms)}${where}`);
   if (o.accept !== undefined) return;
   const other = ships.filter(

@@ -1,21 +1,23 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { targetName } from '../cubin/functions.ts';
 import { runPipeline } from '../engine/pipeline.ts';
+import { DiagnosticError } from '../ir/diagnostic.ts';
+import { visible } from '../ir/quote.ts';
 import { baseTarget } from '../ir/target.ts';
 import type { Avoided } from '../known-faults.ts';
 import { wrapped } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
-import { reason } from '../spec/node-files.ts';
+import { MOST_BYTES, reason } from '../spec/node-files.ts';
 import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import { ptxOf } from './emit.ts';
 import { planFor, programFor } from './input.ts';
 import { FALLBACKS, fallbackPlan, limitLoss, percentOf, retreatText } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
 import { assemble, ptxasCommand, ptxasPresent, takenApart } from './ptxas-run.ts';
-import { CliExit, err, failWith, out, USUAL_COLUMNS } from './ui.ts';
+import { CliExit, err, failWith, out, outExactly, USUAL_COLUMNS } from './ui.ts';
 
 /** Options of ours among those of ptxas. */
 interface Ours {
@@ -122,12 +124,12 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
     if (r.status === 0 && (await verified(r, ours.strict))) return end(r);
     if (ours.strict) return end(r);
     const again = run(theirs, true);
-    if (again.status === 0)
-      warn(
-        r.status === 0
-          ? 'the machine code of the optimized input does something else, the unmodified one was used'
-          : `ptxas refuses the optimized input, the unmodified one was used:\n${r.said.trimEnd()}`,
-      );
+    if (again.status === 0 && r.status === 0)
+      warn('the machine code of the optimized input does something else, the unmodified one was used');
+    else if (again.status === 0) {
+      warn('ptxas refuses the optimized input, the unmodified one was used:');
+      err(r.said);
+    }
     await verified(again, true);
     end(again);
   } finally {
@@ -135,7 +137,9 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
   }
 }
 
-const warn = (message: string): void => err(`orrery: warning: ${message}`);
+/** A message in one line beside those of ptxas, whatever names it quotes. */
+const say = (message: string): void => err(`orrery: ${visible(message)}`);
+const warn = (message: string): void => say(`warning: ${message}`);
 
 /** What ptxas writes where nothing says another name (13.0.88, --help). */
 const USUAL_OUTPUT = 'elf.o';
@@ -147,7 +151,9 @@ const levelOf = (args: readonly string[]): string =>
 /** Where ptxas writes: what its options say, those in option files (`-optf`) too. */
 function outputOf(args: readonly string[]): string {
   const files = optionValue(args, ['-optf', '--options-file'])?.split(',') ?? [];
-  const within = files.flatMap((f) => (existsSync(f) ? readFileSync(f, 'utf8').trim().split(/\s+/) : []));
+  const within = files.flatMap((f) =>
+    isReadable(fileOf(f)) ? readFileSync(f, 'utf8').trim().split(/\s+/) : [],
+  );
   return optionValue([...within, ...args], ['-o', '--output-file']) ?? USUAL_OUTPUT;
 }
 
@@ -250,6 +256,10 @@ function fileOf(argument: string): Stats | undefined {
   }
 }
 
+/** Whether we read a file too: a regular one, of no more than an input may have. Folders, devices and more are for ptxas alone. */
+const isReadable = (seen: Stats | undefined): boolean =>
+  seen?.isFile() === true && seen.size <= MOST_BYTES.input;
+
 /** Positions of the arguments that are PTX files: readable, not the value of an option, and containing `.version`. */
 function inputs(args: readonly string[]): [number, string][] {
   const out: [number, string][] = [];
@@ -261,7 +271,8 @@ function inputs(args: readonly string[]): [number, string][] {
       continue;
     const seen = fileOf(a);
     if (seen?.isFIFO()) warn(`${a} is a pipe, which can be read once, so it is not optimized`);
-    else if (seen?.isFile() && /^\s*\.version\s/m.test(readFileSync(a, 'latin1'))) out.push([k, a]);
+    else if (isReadable(seen) && /^[^\S\n\r\u2028\u2029]*\.version\s/m.test(readFileSync(a, 'latin1')))
+      out.push([k, a]);
   }
   return out;
 }
@@ -316,8 +327,7 @@ async function optimized(
     const plan = await planFor(options, targetOf(text));
     const { program, module } = programFor(file, text, plan, ours.strict);
     const journal = runPipeline(program, plan);
-    if (ours.verbose)
-      err(`orrery: ${file}: -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
+    if (ours.verbose) say(`${file}: -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
     const how = { strict: ours.strict, file, onFaults: ours.verbose ? sayAvoided(file) : undefined };
     if (ours.maxLoss === null || trial === null) return await ptxOf(journal.last, module, plan, how);
     const {
@@ -335,12 +345,18 @@ async function optimized(
       assemble: (t) => assemble(t, trial),
       percent: ours.maxLoss,
     });
-    if (ours.verbose) for (const r of retreats) err(`orrery: ${file}: ${retreatText(r)}`);
+    if (ours.verbose) for (const r of retreats) say(`${file}: ${retreatText(r)}`);
     return await ptxOf(made, module, plan, { ...how, keep });
   } catch (e) {
     if (ours.strict) throw e;
     const why =
-      e instanceof CliExit ? 'see above' : e instanceof Error ? e.message.split('\n')[0] : String(e);
+      e instanceof CliExit
+        ? 'see above'
+        : e instanceof DiagnosticError
+          ? `line ${e.diagnostics[0].line}: ${e.diagnostics[0].message}`
+          : e instanceof Error
+            ? e.message
+            : String(e);
     warn(`${file} is used unmodified: ${why}`);
     return null;
   }
@@ -350,7 +366,7 @@ async function optimized(
 const sayAvoided =
   (file: string) =>
   ({ found }: Avoided): void => {
-    for (const name of new Set(found.map((s) => s.fault.name))) err(`orrery: ${file}: avoids ${name}`);
+    for (const name of new Set(found.map((s) => s.fault.name))) say(`${file}: avoids ${name}`);
   };
 
 /** Runs the real ptxas; with `show`, what it prints is printed, whether it succeeds or not. */
@@ -367,8 +383,9 @@ function run(args: readonly string[], show: boolean): { status: number; said: st
     );
   const status = r.status ?? 1;
   if (show || status === 0) {
-    process.stdout.write(r.stdout);
-    process.stderr.write(r.stderr);
+    // It quotes names of files and of PTX as they are.
+    if (r.stdout !== '') outExactly(r.stdout);
+    if (r.stderr !== '') err(r.stderr);
   }
   return { status, said: show ? '' : `${r.stdout}${r.stderr}` };
 }

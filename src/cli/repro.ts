@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { shellWord, visible } from '../ir/quote.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import { ALLOWED, isWithin } from '../spec/node-paths.ts';
-import { writeNew } from '../spec/node-write.ts';
+import { makeFolders, writeNew } from '../spec/node-write.ts';
 import { beyondFolder, climbs } from './beyond-folder.ts';
 import { readText } from './files.ts';
 import type { Reproducer } from './reproducer.ts';
@@ -15,18 +15,28 @@ import { ORRERY_VERSION } from './version.ts';
 
 /** Exit code where the failure does not happen any more. */
 const GONE = 2;
+/** Seconds that a command may take where nothing else is said, and most that can be: timers count milliseconds in 31 bits. */
+const [USUAL_SECONDS, MOST_SECONDS] = [600, 2_000_000];
 /** Folders above that of the command which a reproducer may name: more is a mistake, or an attack. */
 const MOST_ABOVE = 64;
 
 export interface ReproOptions {
   readonly keep?: string;
   readonly allowCommands?: boolean;
+  /** Seconds. */
+  readonly timeout?: string;
   readonly json?: boolean;
 }
 
 /** `orrery repro`: runs the command of a reproducer again, in a folder of its own. */
 export async function repro(file: string, o: ReproOptions): Promise<void> {
   const r = reproducerOf(file, readText(file));
+  const seconds = Number(o.timeout ?? USUAL_SECONDS);
+  if (!(seconds > 0 && seconds <= MOST_SECONDS))
+    failWith(
+      `--timeout ${o.timeout} is not a valid time`,
+      `it is a number of seconds, up to ${MOST_SECONDS}`,
+    );
   const beyond = beyondFolder(r.command, r.stdin ?? '');
   const typed = `orrery ${r.command.map(shellWord).join(' ')}`;
   if (o.keep !== undefined) {
@@ -48,7 +58,13 @@ export async function repro(file: string, o: ReproOptions): Promise<void> {
   // No file of it can be put there.
   const again = mkdtempSync(join(tmpdir(), 'orrery-repro-'));
   try {
-    const status = await runIn(unpack(r, dir), r, again, o.allowCommands === true);
+    const status = await runIn(unpack(r, dir), r, again, o.allowCommands === true, seconds);
+    if (status === 'late')
+      failWith(
+        `the command of ${file} was ended after ${seconds} seconds`,
+        `it ran: ${typed}`,
+        '--timeout allows it more',
+      );
     const [written] = readdirSync(again).filter((f) => f.endsWith('.json'));
     const now =
       written === undefined ? null : reproducerOf(written, readFileSync(join(again, written), 'utf8'));
@@ -63,9 +79,16 @@ export async function repro(file: string, o: ReproOptions): Promise<void> {
  *
  * @param again folder for the reproducer of its failure
  * @param anything whether it may start other programs, and read and keep what the user has
+ * @param seconds after which it is ended
  * @returns its exit code; null where a signal ended it
  */
-function runIn(cwd: string, r: Reproducer, again: string, anything: boolean): Promise<number | null> {
+function runIn(
+  cwd: string,
+  r: Reproducer,
+  again: string,
+  anything: boolean,
+  seconds: number,
+): Promise<number | null | 'late'> {
   const nothing = join(cwd, '.nothing');
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1], ...r.command], {
     cwd,
@@ -78,6 +101,11 @@ function runIn(cwd: string, r: Reproducer, again: string, anything: boolean): Pr
       ...(!anything && { ORRERY_PTXAS: nothing, XDG_CACHE_HOME: nothing, [ALLOWED]: '' }),
     },
   });
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    child.kill('SIGKILL');
+  }, seconds * 1000);
   const stop = (signal: NodeJS.Signals): void => void child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, stop);
@@ -87,8 +115,9 @@ function runIn(cwd: string, r: Reproducer, again: string, anything: boolean): Pr
   return new Promise((done, fail) => {
     child.on('error', fail);
     child.on('close', (status) => {
+      clearTimeout(timer);
       for (const signal of signals) process.off(signal, stop);
-      done(status);
+      done(late ? 'late' : status);
     });
   });
 }
@@ -136,14 +165,14 @@ function unpack(r: Reproducer, dir: string): string {
   const depth = Math.max(0, ...r.files.map((f) => climbs(f.path)), ...r.command.map(climbs));
   if (depth > MOST_ABOVE) failWith(`the reproducer names what is ${depth} folders above its own`);
   const cwd = resolve(dir, ...Array.from({ length: depth }, (_, i) => `above-${i}`), 'here');
-  mkdirSync(cwd, { recursive: true });
+  makeFolders(cwd);
   for (const f of r.files) {
     const path = resolve(cwd, f.path);
     if (!isWithin(resolve(dir), path) || path === cwd)
       failWith(`the reproducer holds a file outside of its folder: ${f.path}`);
     if (isOdd(f.path)) failWith(`the reproducer holds a file that is called '${f.path}'`);
     try {
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolders(dirname(path));
       writeNew(path, Buffer.from(f.content, f.encoding));
     } catch (e) {
       failWith(`'${f.path}' of the reproducer cannot be written: ${(e as NodeJS.ErrnoException).code}`);

@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { faultOf } from '../debug/attempt.ts';
 import { whereOf } from '../engine/where.ts';
 import { hashText } from '../ir/hash.ts';
 import { namedFiles } from '../spec/node-files.ts';
-import { writeReplacing } from '../spec/node-write.ts';
+import { makeFolders, writeReplacing } from '../spec/node-write.ts';
 import { situation } from './situation.ts';
 import { ORRERY_VERSION } from './version.ts';
 
@@ -141,7 +141,7 @@ export function writeReproducer(e: unknown): string | null {
   for (const folder of asked === undefined ? ['.', tmpdir()] : [asked]) {
     const path = join(folder, name);
     try {
-      mkdirSync(folder, { recursive: true });
+      makeFolders(folder);
       writeReplacing(path, text);
       return path;
     } catch {

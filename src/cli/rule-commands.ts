@@ -46,7 +46,8 @@ export function addRuleCommands(program: Command): void {
         '--effort <factor>',
         "times the usual limits; these are steps of the solver, so that a verdict is every machine's (default: 1)",
       )
-      .option('--json', 'for scripts'),
+      .option('--reviews', 'print reviews in full, as with --rule')
+      .option('--json', 'for scripts, with reviews in full'),
   ).action((o) => guarded(async () => (await import('./prove.ts')).proveRules(o)));
   withPlan(
     rules

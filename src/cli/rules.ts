@@ -138,9 +138,12 @@ const reviewOf = (id: string, rules: readonly Rule[], specs: Specs): Review | nu
   return rule === undefined ? null : currentReview(reviewsOf(specs.reviews?.data), rule);
 };
 
+/** Who has reviewed a rule, and when. */
+export const reviewedBy = (r: Review): string => `reviewed by ${r.by}, ${r.date}`;
+
 /** A review of a rule for people, in lines of at most `REVIEW_WIDTH` characters. */
 export function reviewText(r: Review, indent: string): string {
-  const lines = [`reviewed by ${r.by}, ${r.date}:`];
+  const lines = [`${reviewedBy(r)}:`];
   const words = [r.argument, ...(r.checked === undefined ? [] : [`Checked: ${r.checked}`])]
     .join(' ')
     .split(/\s+/);

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ROOT } from '../spec/node-cache.ts';
+import { failWith } from './ui.ts';
 
 /*
  * What is known of the server of this build from outside. A server is there as long as somebody listens on its socket, which the system
@@ -55,6 +56,18 @@ export interface Tokens {
   readonly server: string;
 }
 
+/** Whether a folder is the user's own, and nobody else may enter it: others could put a socket there that answers as they like. */
+export function isPrivate(folder: string): boolean {
+  const { uid, mode } = lstatSync(folder);
+  return uid === process.getuid!() && (mode & 0o077) === 0;
+}
+
+/** Ends the command where a folder is not the user's own. */
+export function refuseForeign(folder: string): void {
+  if (!isPrivate(folder))
+    failWith(`${folder} is not yours alone`, 'it must have your user as its owner, and mode 700: remove it');
+}
+
 /** What a server has written into its folder; null where there is nothing. */
 export function writtenIn(folder: string): { readonly pid: number; readonly tokens: Tokens } | null {
   try {
@@ -90,6 +103,7 @@ export async function askServer(
   what: 'status' | 'stop',
 ): Promise<ServerState | 'silent' | null> {
   if (!(await answers(folder))) return null;
+  for (const own of [dirname(folder), folder]) refuseForeign(own);
   const known = writtenIn(folder);
   if (known === null) return 'silent';
   return new Promise((done) => {

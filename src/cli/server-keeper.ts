@@ -1,15 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { discard } from '../spec/node-discard.ts';
-import { PRIVATE, writeReplacing } from '../spec/node-write.ts';
+import { makeFolders, PRIVATE, writeReplacing } from '../spec/node-write.ts';
 import {
   answers,
   BUNDLE,
   buildOf,
   KEEPER,
+  refuseForeign,
   SCRIPT,
   type Served,
   type ServerState,
@@ -34,10 +35,8 @@ const LONGEST_QUESTION = 1000;
 
 /** A folder that nobody else may write to; another ends the command. */
 function makePrivate(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { uid, mode } = lstatSync(folder);
-  if (uid !== process.getuid!() || (mode & 0o077) !== 0)
-    failWith(`${folder} is not yours alone`, 'it must have your user as its owner, and mode 700: remove it');
+  makeFolders(folder, 0o700);
+  refuseForeign(folder);
 }
 
 /** A name beside a folder that nobody can foresee, short enough for a socket in it. */

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
+import { visible } from '../ir/quote.ts';
 import { ROOT } from '../spec/node.ts';
 import { makeWhole } from './files.ts';
 import { failWith, out } from './ui.ts';
@@ -41,13 +42,13 @@ export function toolkit(folder: string, o: { readonly from?: string; readonly js
     const ours = join(aside, 'bin', 'ptxas');
     writeFileSync(
       ours,
-      `#!/bin/sh\n: "\${ORRERY_PTXAS:=${real.replaceAll('"', '\\"')}}"\nexport ORRERY_PTXAS\nexec ${quoted(process.execPath)} ${quoted(join(ROOT, 'bin', 'orrery.js'))} ptxas "$@"\n`,
+      `#!/bin/sh\n[ -n "$ORRERY_PTXAS" ] || ORRERY_PTXAS=${quoted(real)}\nexport ORRERY_PTXAS\nexec ${quoted(process.execPath)} ${quoted(join(ROOT, 'bin', 'orrery.js'))} ptxas "$@"\n`,
     );
     chmodSync(ours, 0o755);
   });
   const [nvcc, ptxas] = ['nvcc', 'ptxas'].map((name) => join(to, 'bin', name));
   if (o.json === true) return out(JSON.stringify({ version: 1, folder: to, from, nvcc, ptxas }, null, 2));
-  out(`${nvcc}\n`);
+  out(visible(nvcc));
 }
 
 /** The toolkit of the nvcc on PATH: what it says of itself, since that may be a script that calls the real one. */

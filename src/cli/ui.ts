@@ -1,6 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
+import { visible } from '../ir/quote.ts';
 import { forgetInputs, MOST_BYTES, reason } from '../spec/node-files.ts';
 import { mayShow } from '../spec/node-paths.ts';
 import { pc, pcErr, printable, uncoloured } from './colours.ts';
@@ -184,7 +186,8 @@ const LAID_OUT = 100;
 export const tableColumns = (): number =>
   process.stdout.isTTY === true ? columnsOf(process.stdout) : LAID_OUT;
 
-const plainError = (message: string): void => err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
+/** One line, whatever path or text the message quotes. */
+const plainError = (message: string): void => err(`${pcErr.red(pcErr.bold('error'))}: ${visible(message)}`);
 
 /**
  * Ends the command with one error where something fails that nobody waits for: Node would print what it runs. After another error it
@@ -244,8 +247,16 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
 /** What the system says no to, in words; null for an error of another kind. */
 function systemFault(e: NodeJS.ErrnoException): string | null {
   if (e.syscall === 'uv_cwd') return 'the folder that this command runs in is gone';
-  return typeof e.code === 'string' && e.path !== undefined ? `cannot open ${e.path}: ${reason(e)}` : null;
+  if (typeof e.code !== 'string') return null;
+  if (e.path !== undefined) return `cannot open ${e.path}: ${reason(e)}`;
+  // What a command was asked to write says its name itself.
+  return NO_ROOM.has(e.code)
+    ? `a temporary file cannot be written: ${reason(e)}; TMPDIR can name another folder than ${tmpdir()}`
+    : null;
 }
+
+/** Why the system takes no more of a file that is open already. */
+const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']);
 
 /** Writes what it takes to run this again, and says where that is. */
 async function reproducerNotes(e: unknown): Promise<readonly string[]> {

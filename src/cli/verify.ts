@@ -26,7 +26,7 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
       : [{ name: cubin, elf: oneCubin(cubin, o.sm).elf, level: null }];
   const target = targetName(codes[0].elf);
   const plan = await planFor({ sm: baseTarget(target) }, target, specs);
-  const { program } = programFor(file, text, plan);
+  const { program, module } = programFor(file, text, plan);
   const machine = await machineFor(target);
   const kernels = kernelsOf(program).filter((f) => o.kernel === undefined || f.name === o.kernel);
   if (kernels.length === 0)
@@ -40,7 +40,7 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
     const level = Number(f.level ?? PTXAS_LEVEL);
     if (!sitesAt.has(level)) {
       const faults = KnownFaults.of(specs, plan.isa, baseTarget(target), level);
-      sitesAt.set(level, faults?.sitesIn(program) ?? []);
+      sitesAt.set(level, faults?.sitesIn(program, module) ?? []);
     }
     return sitesAt.get(level)!.filter((s) => s.fn === f.kernel);
   };

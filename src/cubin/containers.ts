@@ -1,6 +1,6 @@
 import { BinaryError, hex } from './bytes.ts';
 import { EM_CUDA } from './codes.ts';
-import { contentOf, type FatEntry, isFatbin, readFatbins } from './fatbin.ts';
+import { contentOf, type FatEntry, isFatbin, MOST_TOGETHER, readFatbins } from './fatbin.ts';
 import { isElf, readRawElf } from './read.ts';
 
 /*
@@ -31,7 +31,7 @@ export interface Member {
 export function membersOf(file: Uint8Array): Member[] {
   // Views into Node's buffers have a `slice` that does not copy.
   const bytes = new Uint8Array(file.buffer, file.byteOffset, file.byteLength);
-  if (isFatbin(bytes)) return readFatbins(bytes).map((e) => memberOf(e, ''));
+  if (isFatbin(bytes)) return withinLimits(readFatbins(bytes).map((e) => memberOf(e, '')));
   if (!isElf(bytes))
     throw new BinaryError('it is neither a cubin, nor a fat binary, nor an ELF object or program', 0);
   const { header, sections } = readRawElf(bytes);
@@ -45,7 +45,18 @@ export function membersOf(file: Uint8Array): Member[] {
       `it is an ELF file of the host without device code: it has no section ${[...FATBIN_SECTIONS].join(' or ')}`,
       0,
     );
-  return holders.flatMap((s) => readFatbins(s.bytes, s.offset).map((e) => memberOf(e, s.name)));
+  return withinLimits(holders.flatMap((s) => readFatbins(s.bytes, s.offset).map((e) => memberOf(e, s.name))));
+}
+
+/** Members that do not claim more bytes together than a machine should give for a file. @throws BinaryError */
+function withinLimits(members: Member[]): Member[] {
+  const sum = members.reduce((n, m) => n + m.size, 0);
+  if (sum > MOST_TOGETHER)
+    throw new BinaryError(
+      `its members claim to have ${hex(sum)} bytes together, of which ${hex(MOST_TOGETHER)} are read`,
+      0,
+    );
+  return members;
 }
 
 const memberOf = (e: FatEntry, section: string): Member => ({

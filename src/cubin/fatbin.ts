@@ -15,8 +15,10 @@ const HEADER_BYTES = 16;
 const ENTRY_BYTES = 64;
 /** Bits of an entry's flags. */
 const PACKED = { lz4: 0x2000, zstd: 0x8000 } as const;
-/** More than any cubin or PTX has; a size beyond it is a mistake or an attack. */
-const MOST_CONTENT = 2 ** 30;
+/** As large as a file may be that is read; more in a member is a mistake or an attack: zstd packs 2 MB of zeros into four bytes. */
+const MOST_CONTENT = 2 ** 28;
+/** The members of one file together, which may all be unpacked at the same time. */
+export const MOST_TOGETHER = 2 ** 30;
 
 /** One member of a fat binary. */
 export interface FatEntry {

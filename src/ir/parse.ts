@@ -295,7 +295,7 @@ export function parseProgram(
 
 /** Reads the text of one function (a program that contains just it). Throws on any error. For tests and rules. */
 export function parseFn(text: string, isa: Isa): Fn {
-  const src = /^\s*\.(entry|func)\b/m.test(text) ? text : `.entry test\n{\n${text}\n}`;
+  const src = /^[^\S\n\r\u2028\u2029]*\.(entry|func)\b/m.test(text) ? text : `.entry test\n{\n${text}\n}`;
   const { program, diagnostics } = parseProgram(src, isa);
   if (diagnostics.length > 0)
     throw new Error(diagnostics.map((d) => `${d.line}:${d.column}: ${d.message}`).join('\n'));

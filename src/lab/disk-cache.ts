@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CacheEntry, PrefixCache, ReadLists } from '../engine/cache.ts';
 import { MemoryCache } from '../engine/memory-cache.ts';
@@ -8,7 +8,7 @@ import { hashText } from '../ir/hash.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { evict, namesIn, tried, used } from '../spec/node-evict.ts';
 import { reason } from '../spec/node-files.ts';
-import { writeReplacing } from '../spec/node-write.ts';
+import { makeFolders, writeReplacing } from '../spec/node-write.ts';
 import { packBatch, unpackBatch } from './cache-batch.ts';
 import { codeHash } from './code-hash.ts';
 
@@ -50,7 +50,7 @@ export class DiskCache {
     this.folder = folder;
     this.limit = limit;
     try {
-      mkdirSync(join(folder, codeHash()), { recursive: true });
+      makeFolders(join(folder, codeHash()));
     } catch (e) {
       throw new DiagnosticError([
         fileFault(folder, `cannot keep results there: ${reason(e)}`, [
@@ -178,7 +178,7 @@ export class Shelf implements PrefixCache {
   private write(entries: ReadonlyMap<string, CacheEntry>): true {
     const bytes = packBatch(entries, this.isa);
     const path = join(this.folder, `${randomBytes(8).toString('hex')}.orc`);
-    mkdirSync(this.folder, { recursive: true });
+    makeFolders(this.folder);
     writeReplacing(path, bytes);
     return true;
   }

@@ -1,5 +1,38 @@
+import type { SpecFile } from '../spec/document.ts';
 import type { Issues, Spot } from '../spec/issues.ts';
+import type { RecipeSpec } from '../spec/types.generated.ts';
 import { METRICS, type Metric, metricOf } from './metrics.ts';
+
+/** Reports metrics under `measured` of a recipe that do not exist, or that are other numbers in every run. */
+export function checkMeasured(spec: SpecFile, issues: Issues): void {
+  const { measured } = spec.data as Partial<RecipeSpec.Recipe>;
+  measured?.kernels.forEach(({ values }, i) => {
+    for (const name of Object.keys(values)) {
+      const at = { file: spec, path: ['measured', 'kernels', i, 'values', name] };
+      const m = namedMetric(name, at, issues, true);
+      if (m?.noisy === true)
+        issues.error(at, 'metric-noisy', `'${name}' is another number in every run: nobody could repeat it`, {
+          key: true,
+        });
+    }
+  });
+}
+
+/** A metric that a spec names; undefined, and an issue, where there is none. */
+function namedMetric(name: string, at: Spot, issues: Issues, key = false): Metric | undefined {
+  const m = metricOf(name);
+  if (m === undefined)
+    issues.unknown(
+      at,
+      'unknown-metric',
+      `there is no metric '${name}'`,
+      name,
+      METRICS.map((x) => x.name),
+      '`orrery measure --json` has all',
+      { key },
+    );
+  return m;
+}
 
 /**
  * The exact kernel metric that a spec names.
@@ -8,13 +41,8 @@ import { METRICS, type Metric, metricOf } from './metrics.ts';
  * @returns one metric, or none and an issue
  */
 export function exactMetric(name: string, at: Spot, issues: Issues, code: string): Metric[] {
-  const m = metricOf(name);
-  if (m === undefined) {
-    const names = METRICS.map((x) => x.name);
-    const message = `there is no metric '${name}'`;
-    issues.unknown(at, 'unknown-metric', message, name, names, '`orrery measure --json` has all');
-    return [];
-  }
+  const m = namedMetric(name, at, issues);
+  if (m === undefined) return [];
   if (m.noisy || m.of === 'module') {
     issues.error(at, code, `'${name}' decides nothing here: it is not an exact metric of a kernel`);
     return [];

@@ -26,6 +26,9 @@ export interface ProfileFile {
 
 const versionOf = (fn: Fn): string => hashText(printFn(fn, { locs: false }));
 
+/** A table by names of functions, which may be `__proto__`: without a prototype, which would be written to under that name. */
+const byName = <T>(): Record<string, T> => Object.create(null) as Record<string, T>;
+
 /** The counts of one launch that are kept. */
 export function profiledRun(
   launch: string,
@@ -33,8 +36,8 @@ export function profiledRun(
   program: Program,
   counters: Counters,
 ): ProfiledRun {
-  const blocks: Record<string, Record<number, number>> = {};
-  const versions: Record<string, string> = {};
+  const blocks = byName<Record<number, number>>();
+  const versions = byName<string>();
   for (const fn of program.functions) {
     if (!Object.hasOwn(counters.blocks, fn.name)) continue;
     const counted = counters.blocks[fn.name];
@@ -57,7 +60,7 @@ const isCounts = (v: unknown): v is Readonly<Record<string, number>> =>
  * @throws DiagnosticError if the text is not a profile
  */
 export function parseProfile(text: string, file: string): ProfileFile {
-  const counts: Record<string, Record<string, number>> = {};
+  const counts = byName<Record<string, number>>();
   const versions = new Map<string, string>();
   let runs: unknown;
   try {

@@ -15,8 +15,20 @@ const fail = (message: string, notes: readonly string[] = []): never => {
 
 const noGit = (): never => fail('git cannot be run', ['a ref needs git on PATH']);
 
+/**
+ * Runs git on a repository that may come from somebody else, whose configuration says how to reach others and what to run then: nothing
+ * is fetched, and what looks like a repository without a working tree (files called HEAD and config) is none.
+ */
+const runGit = (folder: string, args: readonly string[], input?: string) =>
+  spawnSync('git', ['-c', 'core.fsmonitor=false', '-c', 'safe.bareRepository=explicit', ...args], {
+    cwd: folder,
+    input,
+    maxBuffer: MOST_BYTES,
+    env: { ...process.env, GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1', GIT_OPTIONAL_LOCKS: '0' },
+  });
+
 function git(folder: string, args: readonly string[], input?: string): Buffer | null {
-  const r = spawnSync('git', args, { cwd: folder, input, maxBuffer: MOST_BYTES });
+  const r = runGit(folder, args, input);
   if (r.error !== undefined) return noGit();
   return r.status === 0 ? r.stdout : null;
 }
@@ -29,8 +41,8 @@ const hasSpecs = (folder: string): boolean => existsSync(join(folder, 'pipelines
  */
 function specRepository(): string | null {
   for (const folder of [process.cwd(), ROOT]) {
-    const r = spawnSync('git', ['rev-parse', '--show-toplevel'], { cwd: folder, encoding: 'utf8' });
-    const top = r.status === 0 ? r.stdout.trim() : '';
+    const r = runGit(folder, ['rev-parse', '--show-toplevel']);
+    const top = r.status === 0 ? r.stdout.toString().trim() : '';
     if (top !== '' && hasSpecs(top)) return top;
   }
   return null;
@@ -66,7 +78,7 @@ export function codeDiffers([base, head]: readonly [string, string | undefined])
   const top = specRepository();
   if (top === null || isFolder(base) || (head !== undefined && isFolder(head))) return false;
   const commits = [base, ...(head === undefined ? [] : [head])].map((ref) => commitOf(top, ref));
-  const r = spawnSync('git', ['diff', '--quiet', ...commits, '--', CODE], { cwd: top });
+  const r = runGit(top, ['diff', '--quiet', '--no-ext-diff', '--no-textconv', ...commits, '--', CODE]);
   return r.status === 1;
 }
 
@@ -97,7 +109,12 @@ export async function specsAt(ref: string): Promise<Specs> {
   let at = 0;
   for (const path of paths) {
     const end = blobs.indexOf(10, at);
-    const size = Number(blobs.toString('utf8', at, end).split(' ')[2]);
+    const [, type, bytes] = blobs.toString('utf8', at, end).split(' ');
+    if (type !== 'blob')
+      return fail(`'${path}' of commit '${ref}' is not in ${shownPath(top)}`, [
+        'a partial clone has not fetched it, and nothing is fetched here: `git fetch --refetch --no-filter` does',
+      ]);
+    const size = Number(bytes);
     files.push({ file: `${ref}:${path}`, text: blobs.toString('utf8', end + 1, end + 1 + size) });
     at = end + 1 + size + 1;
   }

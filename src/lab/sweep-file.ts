@@ -141,16 +141,46 @@ function cellsIn(
   if (found.version !== OUTPUT_VERSION || found.identity !== identity.hash)
     throw new DiagnosticError([fileFault(path, otherMakers(found.makers, identity.makers), otherwise)]);
   const cells = new Map<string, FinishedCell>();
-  for (const line of lines.slice(1)) {
-    const c = parsed(line) as FinishedCell | null;
-    if (c !== null) cells.set(cellKey(c), c);
+  for (const [k, line] of lines.entries()) {
+    if (k === 0) continue;
+    const c = parsed(line);
+    // A line that a kill has cut short, with the next one behind it, is done again.
+    if (c === null) continue;
+    if (!isCell(c))
+      throw new DiagnosticError([
+        fileFault(`${path}:${k + 1}`, 'this line is no result of a sweep: it has another form', otherwise),
+      ]);
+    cells.set(cellKey(c), c);
   }
   return [...cells.values()];
 }
 
+const isMap = (x: unknown): x is Readonly<Record<string, unknown>> =>
+  x !== null && typeof x === 'object' && !Array.isArray(x);
+
+/** Whether a line of a file, which anybody may have written, has the form of a finished cell. */
+function isCell(x: unknown): x is FinishedCell {
+  if (!isMap(x) || !Number.isSafeInteger(x.arm) || typeof x.file !== 'string' || !isMap(x.result))
+    return false;
+  const { illegal, kernels } = x.result;
+  if (illegal !== undefined) return typeof illegal === 'string';
+  return Array.isArray(kernels) && kernels.every(isKernel);
+}
+
+const isKernel = (x: unknown): boolean =>
+  isMap(x) &&
+  typeof x.kernel === 'string' &&
+  isMap(x.values) &&
+  Object.values(x.values).every((n) => typeof n === 'number') &&
+  isMap(x.equal) &&
+  typeof x.equal.ok === 'boolean' &&
+  typeof x.equal.by === 'string' &&
+  typeof x.equal.note === 'string';
+
 /** Why the identities of results differ. */
-function otherMakers(there: Makers | undefined, here: Makers): string {
-  const ptxas = (m: Makers): string => (m.ptxas === undefined ? 'no ptxas' : `ptxas ${m.ptxas}`);
+function otherMakers(said: unknown, here: Makers): string {
+  const ptxas = (m: Partial<Makers>): string => (m.ptxas === undefined ? 'no ptxas' : `ptxas ${m.ptxas}`);
+  const there: Partial<Makers> | undefined = isMap(said) ? said : undefined;
   if (there !== undefined && there.ptxas !== here.ptxas)
     return `${ptxas(there)} made these results, and ${ptxas(here)} is here`;
   if (there !== undefined && there.orrery !== here.orrery)

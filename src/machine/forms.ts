@@ -120,9 +120,22 @@ export interface Timing {
   /** What it is timed like. */
   class(f: Form): string;
   /**
-   * Cycles from the issue of an instruction to that of one that reads its result, by their classes; null where nothing is known.
+   * What a result is timed like.
    *
-   * @param result class and file of the result, as `alu.R`
+   * @param second whether it is the second register of a pair, which some classes give later: `wide.hi`
+   */
+  result(f: Form, second: boolean): string;
+  /**
+   * What a reader of a result is timed like.
+   *
+   * @param second whether it reads it as the second register of its addend alone, which some classes do later: `wide.hi`
+   */
+  reader(f: Form, second: boolean): string;
+  /**
+   * Cycles from the issue of an instruction to that of one that reads its result; null where nothing is known.
+   *
+   * @param result `result` of the one that writes it, and the file, as `alu.R`
+   * @param reader `reader` of the one that reads it, or `guard`
    */
   distance(result: string, reader: string): number | null;
 }

@@ -69,6 +69,8 @@ export interface TimingRow {
   readonly queues?: Readonly<Record<string, string>>;
   /** Class -> what is timed otherwise than the rest of its pipe. */
   readonly classes?: Readonly<Record<string, string>>;
-  /** `alu.R` -> class of a reader -> `4 of 20710`: cycles, and the pairs in ptxas' code. */
+  /** Classes that take two steps: the second register of a result is there later than the first, and that of an addend is read later. */
+  readonly halves?: string;
+  /** `alu.R`, `wide.hi.R` for a second register -> class of a reader, `wide.hi` for a second register -> `4 of 20710`: cycles, and the pairs in ptxas' code. */
   readonly distances?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }

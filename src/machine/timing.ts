@@ -14,6 +14,10 @@ export function timingOf(row: TimingRow): Timing {
   const late = finder({ late: row.late ?? '' });
   const queue = finder(row.queues ?? {});
   const group = finder(row.classes ?? {});
+  const halves = new Set(wordsOf(row.halves));
+  const classOf = (f: Form): string => group(f) ?? f.pipe;
+  const halfOf = (f: Form, second: boolean): string =>
+    `${classOf(f)}${second && halves.has(classOf(f)) ? '.hi' : ''}`;
   const distances = new Map(
     Object.entries(row.distances ?? {}).map(([result, readers]) => [
       result,
@@ -23,7 +27,9 @@ export function timingOf(row: TimingRow): Timing {
   return {
     late: (f) => late(f) !== null,
     queue: (f) => queue(f) ?? f.pipe,
-    class: (f) => group(f) ?? f.pipe,
+    class: classOf,
+    result: halfOf,
+    reader: halfOf,
     distance: (result, reader) => distances.get(result)?.get(reader) ?? null,
   };
 }

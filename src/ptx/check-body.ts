@@ -206,7 +206,7 @@ class BodyChecker {
     if (s.opcode === 'bra') {
       this.instructions.check(s, declared);
       for (const o of operands)
-        if (o.kind === 'sym' && o.offset === 0n) this.expectLabel(o.name, s.span);
+        if ((o.kind === 'sym' && o.offset === 0n) || this.isLabel(o)) this.expectLabel(o.name, s.span);
         else this.report(s.span, 'ptx-label', "'bra' takes a label");
       return;
     }
@@ -214,6 +214,11 @@ class BodyChecker {
     if (s.opcode === 'call') this.call(s);
     else this.instructions.check(s, declared);
     if (s.opcode === 'brx' && operands.length > 1) this.targets(operands[1], s.span);
+  }
+
+  /** Whether an operand that is written like a register is a label: those may begin with a % too. */
+  private isLabel(o: PtxOperand): o is Extract<PtxOperand, { kind: 'reg' }> {
+    return o.kind === 'reg' && !o.neg && !o.not && o.part === '' && this.find(o.name) === 'label';
   }
 
   private functionNamed(name: string): PtxFunction | undefined {

@@ -84,7 +84,7 @@ function checkHead(module: PtxModule, report: CheckReport): void {
     report(directiveSpan(module, 'target'), 'ptx-target', "'.target' names no architecture", () => [
       "write '.target sm_80', say",
     ]);
-  if ((module.text.match(/^\s*\.address_size\b/gm) ?? []).length > 1)
+  if ((module.text.match(/^[^\S\n\r\u2028\u2029]*\.address_size\b/gm) ?? []).length > 1)
     report(directiveSpan(module, 'address_size'), 'ptx-target', "'.address_size' stands twice");
   for (const name of target)
     if (!PTX_TARGETS.has(name))
@@ -105,7 +105,7 @@ export function homeOf({ version, target, addressSize, text }: PtxModule): Home 
     version: version === '' || isNewer(version) ? Number.POSITIVE_INFINITY : versionNumber(version),
     sm: sm === undefined ? Number.POSITIVE_INFINITY : Number(/\d+/.exec(sm)![0]),
     suffix: sm === undefined || /[af]$/.test(sm),
-    addressSize: /^\s*\.address_size\b/m.test(text) ? addressSize : 0,
+    addressSize: /^[^\S\n\r\u2028\u2029]*\.address_size\b/m.test(text) ? addressSize : 0,
   };
 }
 

@@ -229,6 +229,7 @@ const NAMED: Readonly<Record<string, Partial<OperandForm>>> = {
   b16: { type: 'b16' },
   b32: { type: 'b32' },
   'u32+': { type: 'u32', larger: true },
+  'b32+': { type: 'b32', larger: true },
   u16: { type: 'u16' },
   f16x2: { type: 'f16x2' },
   bf16x2: { type: 'bf16x2' },

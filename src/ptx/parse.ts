@@ -74,7 +74,7 @@ function noPtx(
   readonly notes: readonly string[];
 } | null {
   if (text.trim() === '') return { at: 0, length: 1, message: 'the file is empty', notes: [] };
-  if (/^\s*\.version\b/m.test(text)) return null;
+  if (/^[^\S\n\r\u2028\u2029]*\.version\b/m.test(text)) return null;
   const cuda = CUDA.exec(text);
   if (cuda === null) return null;
   const notes = [`\`nvcc -ptx ${name.endsWith('.cu') ? name : 'FILE.cu'}\` makes PTX of it`];

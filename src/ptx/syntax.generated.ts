@@ -411,8 +411,8 @@ export const PTX_SYNTAX: {
    "rn [relu] <f16x2> <e2m1x2> : =b32 x ; 8.6 sm_100a",
    "rn <bf16x2> <ue8m0x2> : =b32 b16 ; 8.6 sm_100a",
    "^pack sat <u16/s16> <s32> : =u32+ u32+ u32+ ; 6.5 sm_72",
-   "^pack sat <u8/s8> <s32> <b32> : =u32+ u32+ u32+ u32+ ; 6.5 sm_72",
-   "^pack sat <u2/s2/u4/s4> <s32> <b32> : =u32+ u32+ u32+ u32+ ; 6.5 sm_75"
+   "^pack sat <u8/s8> <s32> <b32> : =u32+ u32+ u32+ b32+ ; 6.5 sm_72",
+   "^pack sat <u2/s2/u4/s4> <s32> <b32> : =u32+ u32+ u32+ b32+ ; 6.5 sm_75"
   ],
   "cvta": [
    "[^to] global/local/const/shared/shared::cta/shared::cluster <u32/u64> : =t address ; 2.0 sm_20",

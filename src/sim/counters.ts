@@ -25,7 +25,8 @@ export const newCounters = (): Counters => ({
   deepestStack: 0,
   transactions: {},
   barrierWaits: 0,
-  blocks: {},
+  // Without a prototype: a function may be called `__proto__`.
+  blocks: Object.create(null),
 });
 
 /** Counts one instruction that the lanes `mask` of a path execute. */

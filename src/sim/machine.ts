@@ -87,6 +87,8 @@ export class Machine implements WarpHost {
   executed = 0;
   changes = 0;
   readonly output: string[] = [];
+  /** Characters of `output`. */
+  printed = 0;
   readonly heap: { next: number };
   /** Warps of the whole grid. */
   readonly warps: number;

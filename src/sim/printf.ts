@@ -17,8 +17,10 @@ export function formatPrintf(
     offset += size;
     return v;
   };
+  let made = 0;
   return format.replace(
-    /%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t)?([diouxXcspfFeEgGaA%])/g,
+    // A width has no zero in front, which is a flag: a long run of zeros could be parted in as many ways otherwise.
+    /%([-+ #0]*)(\*|[1-9]\d*)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t)?([diouxXcspfFeEgGaA%])/g,
     (
       _all,
       flags: string,
@@ -28,6 +30,7 @@ export function formatPrintf(
       conv: string,
     ) => {
       if (conv === '%') return '%';
+      if (made > LONGEST) return '';
       const int = () => take(4).getInt32(0, true);
       const w = Math.min(width === '*' ? int() : Number(width ?? 0), WIDEST);
       const p = Math.min(
@@ -70,6 +73,7 @@ export function formatPrintf(
         s = s.replace(/[0-9a-fA-F]+$/, (digits) => digits.padStart(p, '0'));
       if ('dif'.includes(conv) && !s.startsWith('-'))
         s = (flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '') + s;
+      made += Math.max(s.length, w);
       if (s.length >= w) return s;
       if (flags.includes('-')) return s.padEnd(w);
       if (flags.includes('0') && !'scp'.includes(conv) && (p < 0 || !'diouxX'.includes(conv))) {
@@ -83,6 +87,8 @@ export function formatPrintf(
 
 /** Most characters that a width or precision may request; a larger number is a mistake and must not exhaust memory. */
 const WIDEST = 4096;
+/** Characters of a text behind which no conversion gives any more: a format has room for 2,000 conversions of 4,096 characters each. */
+const LONGEST = 65_536;
 /** Most digits that JavaScript prints; further ones are zero here. */
 const MOST_DIGITS = 100;
 

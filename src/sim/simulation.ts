@@ -79,11 +79,13 @@ export interface Simulation {
   /** Bytes of shared memory of a block. */
   readonly sharedBytes: number;
   /** Warp instructions so far. */
-  readonly executed: number;
+  executed: number;
   /** Counts events that other threads can see: memory that changed, arrivals at barriers, threads that ended. */
   changes: number;
   /** What the kernel printed. */
   readonly output: string[];
+  /** Characters of `output`. */
+  printed: number;
   /** Address of the next `malloc` in an open world. */
   readonly heap: { next: number };
   /** Observer of the run, or null. */

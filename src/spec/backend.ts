@@ -104,7 +104,7 @@ function mergeInto(
 }
 
 /** The fact at a path such as 'limits.max-registers'; undefined if there is none. */
-export function factOf(backend: Backend, path: string): unknown {
+export function factOf(backend: Pick<Backend, 'facts'>, path: string): unknown {
   let v: unknown = backend.facts;
   for (const part of path.split('.')) {
     if (!isMap(v)) return undefined;

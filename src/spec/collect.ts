@@ -12,15 +12,15 @@ export interface ShippedSpecs {
 }
 
 /** The name of a spec by its path: `mine` for `orders/mine.yaml`. */
-const stem = (file: string): string => file.slice(file.lastIndexOf('/') + 1).replace(/\.ya?ml$/, '');
+export const stemOf = (file: string): string =>
+  file
+    .replaceAll('\\', '/')
+    .replace(/^.*\//s, '')
+    .replace(/\.ya?ml$/, '');
 
 /** The name under which a spec is looked up: its own `name`, or its file's. */
 export const specName = (f: SpecFile): string =>
-  f.kind === 'backend'
-    ? String(f.data.name)
-    : f.kind === 'rules'
-      ? String(f.data.group)
-      : stem(f.file.replaceAll('\\', '/'));
+  f.kind === 'backend' ? String(f.data.name) : f.kind === 'rules' ? String(f.data.group) : stemOf(f.file);
 
 /** Hash of the data of a spec; the build made it where nothing has changed since. */
 export const hashOfSpec = ({ data, built }: Pick<SpecFile, 'data' | 'built'>): string =>
@@ -67,7 +67,10 @@ export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
     match(f.kind)
       .with('phases', 'constraints', 'knobs', 'ptx', 'reviews', (kind) => void (draft[kind] = f))
       .with('ptxas-faults', () => void (draft.ptxasFaults = f))
-      .with('isa', () => void (draft.isa = [...specs.isa.filter((x) => stem(x.file) !== stem(f.file)), f]))
+      .with(
+        'isa',
+        () => void (draft.isa = [...specs.isa.filter((x) => stemOf(x.file) !== stemOf(f.file)), f]),
+      )
       .with('backend', () => void draft.backends.set(specName(f), f))
       .with('order', () => void draft.orders.set(path, f))
       .with('recipe', () => void draft.recipes.set(path, f))

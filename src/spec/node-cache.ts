@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CachedSpec } from './document.ts';
 import { discard } from './node-discard.ts';
 import { evict, type Limits, namesIn, tried, used } from './node-evict.ts';
-import { PRIVATE, writeReplacing } from './node-write.ts';
+import { makeFolders, PRIVATE, writeReplacing } from './node-write.ts';
 
 /** Root folder of the project: two folders up, from the sources and from the build alike. */
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -101,7 +101,8 @@ export function untouched(path: string): CachedSpec | undefined {
 /** Folder of the user's cache; null where the system names none. */
 export function cacheFolder(): string | null {
   const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
-  if (XDG_CACHE_HOME !== undefined && XDG_CACHE_HOME !== '') return join(XDG_CACHE_HOME, 'orrery');
+  // What is no full path counts as none (XDG Base Directory Specification).
+  if (XDG_CACHE_HOME !== undefined && isAbsolute(XDG_CACHE_HOME)) return join(XDG_CACHE_HOME, 'orrery');
   if (process.platform === 'win32' && LOCALAPPDATA !== undefined)
     return join(LOCALAPPDATA, 'orrery', 'Cache');
   try {
@@ -144,7 +145,7 @@ export function readChecked(file: string, about: string): string | undefined {
 /** Keeps a text in a folder of the user's own, which is made if it is not there. @throws Error, where it cannot be kept */
 export function writeChecked(file: string, about: string, text: string): void {
   const folder = dirname(file);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   if (!isOwn(folder)) throw new Error(`others can write into ${folder}`);
   writeReplacing(file, `${sha256(`${about}\n${text}`)}\n${text}`, PRIVATE);
 }

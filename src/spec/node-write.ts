@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, fchmodSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { discard } from './node-discard.ts';
 
@@ -11,6 +21,24 @@ import { discard } from './node-discard.ts';
 /** Where something that is to have a path is made: beside it, under a name that nobody can foresee. */
 export const asideOf = (path: string): string =>
   join(dirname(path), `.${basename(path).slice(0, 200)}.${randomBytes(8).toString('hex')}.part`);
+
+/**
+ * Makes a folder, and those above it that are not there. `mkdirSync` with `recursive` never ends where the system takes no folder and
+ * says that the one above is missing, as in /proc (Node 20).
+ *
+ * @param mode permissions of each that is made; absent: the usual ones
+ */
+export function makeFolders(path: string, mode?: number): void {
+  if (existsSync(path)) return;
+  const above = dirname(path);
+  if (above !== path) makeFolders(above, mode);
+  try {
+    mkdirSync(path, mode === undefined ? {} : { mode });
+  } catch (e) {
+    // Another thread or process has just made it.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw e;
+  }
+}
 
 /** Permissions of a file that only its user may read. */
 export const PRIVATE = 0o600;

@@ -12,7 +12,7 @@ import {
 } from 'yaml';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Pruned } from './prune.ts';
-import { isTooDeep } from './yaml-depth.ts';
+import { isTooDeep, isTooLong } from './yaml-depth.ts';
 
 /** A place in a document: line and column from 1, and the length of the text there. */
 export interface SpecPlace {
@@ -32,12 +32,13 @@ const MOST_KEPT = 64;
 
 /**
  * The document of a YAML text. Faults of the text are in its `errors`.
- * @throws RangeError for a text that is nested too deeply
+ * @throws RangeError for a text that is nested too deeply, Error for one of too many parts
  */
 export function parseYaml(text: string): ParsedYaml {
   let p = parsedTexts.get(text);
   if (p === undefined) {
     if (isTooDeep(text)) throw new RangeError('the text is nested too deeply');
+    if (isTooLong(text)) throw new Error('it has too many parts');
     const lines = new LineCounter();
     // By itself, the package warns through Node of keys that are no texts, which a check of names finds anyway.
     const options = {
@@ -54,6 +55,9 @@ export function parseYaml(text: string): ParsedYaml {
   return p;
 }
 
+/** Errors of a text behind which keys that stand twice are no more; few of them are shown. */
+const MOST_ERRORS = 1000;
+
 /** Keys that a map has twice are errors. The package's own check compares each key with each other. */
 function refuseTwins(doc: Document.Parsed): void {
   visit(doc, {
@@ -62,7 +66,8 @@ function refuseTwins(doc: Document.Parsed): void {
       for (const { key } of items) {
         if (!isScalar(key)) continue;
         const [from, to] = key.range!;
-        if (seen.has(key.value))
+        // An error holds where it was made: a million of them would take a gigabyte.
+        if (seen.has(key.value) && doc.errors.length < MOST_ERRORS)
           doc.errors.push(new YAMLParseError([from, to], 'DUPLICATE_KEY', 'Map keys must be unique'));
         seen.add(key.value);
       }

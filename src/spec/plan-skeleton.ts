@@ -13,6 +13,7 @@ import { Issues, type SpecIssue } from './issues.ts';
 import { type KnobTable, MANAGER_KNOB } from './knobs.ts';
 import type { Layer } from './layers.ts';
 import { reportBreaches, reportLacks } from './legal-places.ts';
+import { checkNeeds } from './needs.ts';
 import { buildOrder, orderChain } from './order.ts';
 import { checkRows } from './params.ts';
 import { resolvePhaseToggles, switchKnobs } from './phase-toggles.ts';
@@ -175,6 +176,8 @@ function makeSkeleton({
     issues,
     (row) => why(row, entries),
   );
+  const givers = [...layers.map((l) => l.at), ...(found?.hooks ?? []), ...entries.map((e) => e.origin)];
+  checkNeeds(specs, phases, [...new Set(givers.map((x) => x.file))], host, issues);
   const walk: OrderWalk = {
     phases,
     entries,

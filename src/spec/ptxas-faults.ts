@@ -28,6 +28,27 @@ export const ptxasFaults = (spec: SpecFile | undefined): readonly PtxasFault[] =
 export const hasFault = (f: PtxasFault, sm: string, level: number): boolean =>
   f.levels.includes(level) && (f.targets === 'all' || f.targets.includes(baseTarget(sm)));
 
+/** An instruction of PTX, as forms see it. */
+export interface Spelled {
+  /** Opcode with its modifiers, as `set.lt.f32.f32`. */
+  readonly text: string;
+  readonly guarded: boolean;
+}
+
+/**
+ * What tells whether an instruction has a form of a fault.
+ *
+ * @param form as `@ set.*.{u32|s32}.u16`: with a guard, any text for a star, one of the words in braces
+ */
+export function formMatcher(form: string): (i: Spelled) => boolean {
+  const guarded = form.startsWith('@ ');
+  const text = form
+    .slice(guarded ? 2 : 0)
+    .replace(/[.{|}*]/g, (c) => ({ '.': '\\.', '{': '(?:', '|': '|', '}': ')', '*': '.*' })[c]!);
+  const pattern = new RegExp(`^${text}$`);
+  return (i) => (i.guarded || !guarded) && pattern.test(i.text);
+}
+
 /**
  * What is wrong with faults beside the rest of the specs: names and rules that occur twice, rules that are not there, targets without a
  * back end, an expression that is none, and rules of the group that no fault names.
@@ -50,7 +71,7 @@ export function ptxasFaultIssues(spec: SpecFile, specs: Specs): SpecIssue[] {
   ptxasFaults(spec).forEach((f, at) => {
     if (names.has(f.name)) say([at, 'name'], 'fault-twice', `there is a fault '${f.name}' above`);
     names.add(f.name);
-    f.rules.forEach((id, n) => {
+    (f.rules ?? []).forEach((id, n) => {
       const owner = owners.get(id);
       if (!ids.includes(id))
         say(

@@ -6,6 +6,7 @@ import { match } from 'ts-pattern';
 import { type Isa, SPACES } from '../ir/opcode.ts';
 import { buildIsa } from '../isa/build.ts';
 import { isFact } from './backend.ts';
+import { stemOf } from './collect.ts';
 import type { SpecFile } from './document.ts';
 import { LISTS_PHASES } from './entries.ts';
 import type { Issues, SpecPath, Spot } from './issues.ts';
@@ -262,10 +263,12 @@ function checkCatalog(spec: SpecFile, shipped: Specs, issues: Issues): void {
 const MAPS = ['slots', 'capabilities', 'limits', 'encoding'];
 
 function checkBackend(spec: SpecFile, shipped: Specs, issues: Issues): void {
+  checkBackendName(spec, issues);
   const others = [...shipped.backends.values()];
+  const declaring = declarersFor(spec, shipped);
   for (const part of MAPS) {
     const known = new Map<string, unknown>();
-    for (const f of others)
+    for (const f of declaring)
       for (const [k, v] of Object.entries(mapOf(f.data[part]))) known.set(k, known.get(k) ?? v);
     for (const [key, value] of Object.entries(mapOf(spec.data[part]))) {
       const at = { file: spec, path: [part, key] };
@@ -327,6 +330,33 @@ function checkBackend(spec: SpecFile, shipped: Specs, issues: Issues): void {
           notes: [`give it here, or in what it extends`],
         },
       );
+}
+
+/**
+ * The back ends whose keys another may have. Its own count only where it is what all targets start from, and so says which there are: one
+ * that ships is checked too, and would else vouch for itself.
+ */
+function declarersFor(spec: SpecFile, shipped: Specs): SpecFile[] {
+  const all = [...shipped.backends.values()];
+  const isIt = (f: SpecFile): boolean => f.file === spec.file || f.data.name === spec.data.name;
+  const targets = all.filter((f) => f.data.sm !== undefined && !isIt(f));
+  if (targets.every((f) => familyOf(f, shipped).some(isIt))) return [...all, spec];
+  return all.filter((f) => !isIt(f));
+}
+
+/** A back end is found by its name, and people look for its file by that. */
+function checkBackendName(spec: SpecFile, issues: Issues): void {
+  const stem = stemOf(spec.file);
+  const { name } = spec.data;
+  if (name !== stem)
+    issues.error(
+      { file: spec, path: ['name'] },
+      'backend-name',
+      `back end '${name}' stands in '${stem}.yaml'`,
+      {
+        notes: [`call the file ${name}.yaml, or the back end ${stem}`],
+      },
+    );
 }
 
 /** What a back end says of opcodes, units and spaces: those are of the instruction set, and what expands an operation is a phase. */

@@ -20,6 +20,13 @@ const MOST_ELEMENTS = 5000;
 /** Most faults of one text: who wrote one such text by accident wrote more. */
 const MOST_FAULTS = 10;
 
+/** A text without the line breaks at its end. A regular expression would try each break of a long run again from there. */
+function withoutEnd(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '\n') end--;
+  return text.slice(0, end);
+}
+
 /** Names of the properties of a schema that hold several lines. */
 function severalLines(schema: unknown, out = new Set<string>()): ReadonlySet<string> {
   if (schema === null || typeof schema !== 'object') return out;
@@ -48,7 +55,7 @@ export function textFaults(
   const see = (text: string, path: Path, key: boolean): void => {
     const [step] = path.slice(-1);
     const inLines = !key && typeof step === 'string' && lines.has(step);
-    const at = (inLines ? ACTING_IN_LINES : ACTING).exec(inLines || key ? text : text.replace(/\n+$/, ''));
+    const at = (inLines ? ACTING_IN_LINES : ACTING).exec(inLines || key ? text : withoutEnd(text));
     if (at === null) return;
     if (at[0] === '\n')
       fault(path, 'this text has a line break', ["'>-' folds the lines of a text into one"], key);

@@ -1120,7 +1120,11 @@ classes?: {
 [k: string]: string
 }
 /**
- * Class and file of a result -> class of a reader -> the least cycles between their issue in ptxas' code, and in how many pairs.
+ * Classes whose results' second register is there later than the first; of operand c it is read later.
+ */
+halves?: string
+/**
+ * Result (alu.R, or wide.hi.R: its second register) -> reader -> least cycles in ptxas' code, of how many pairs.
  */
 distances?: {
 [k: string]: {
@@ -1704,7 +1708,13 @@ instead: string
  * 
  * Items: Id of a rule.
  */
-rules: string[]
+rules?: string[]
+/**
+ * Instructions that are wrong wherever they stand, of which Orrery writes none. @ is a guard, * any text, {a|b} one of two.
+ * 
+ * Items: Opcode with its modifiers, behind @ where it needs a guard.
+ */
+forms?: string[]
 /**
  * A launch of a small module that shows it, with the right values; the path is one of this repository.
  */

@@ -6,6 +6,20 @@ import { Lexer } from 'yaml';
  */
 const MOST_NESTED = 500;
 
+/**
+ * Most tokens of a YAML text that is read; the largest spec has some 30,000. The reader makes an error of a kilobyte of each that is out of
+ * place: of 4 MB of commas, 4 GB.
+ */
+const MOST_TOKENS = 1_000_000;
+
+/** Whether a text has more tokens than are read. */
+export function isTooLong(text: string): boolean {
+  if (text.length <= MOST_TOKENS) return false;
+  let tokens = 0;
+  for (const _ of new Lexer().lex(text)) if (++tokens > MOST_TOKENS) return true;
+  return false;
+}
+
 /** Marks the text of a scalar, which is the next token (`yaml` package, Lexer). */
 const SCALAR = '\u001f';
 

@@ -1,9 +1,12 @@
-import { visit, type YAMLError } from 'yaml';
+import { isAlias, type Node, visit, type YAMLError } from 'yaml';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { type ParsedYaml, placeAt } from './places.ts';
 
 /** Most faults of one text: what follows is nearly always a consequence. */
 const MOST_FAULTS = 10;
+
+/** Most aliases of one text: the reader looks for what one names among all anchors and aliases before it. */
+const MOST_ALIASES = 1000;
 
 /** Messages for the errors of the YAML reader, by its codes (`yaml` package, ErrorCode), for the person who edits the file. */
 const WORDS: Readonly<Record<string, readonly [message: string, hint: string]>> = {
@@ -28,31 +31,43 @@ export function yamlFaults(file: string, text: string, { doc, lines }: ParsedYam
   const errors = [...doc.errors, ...doc.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
   const out: Diagnostic[] = [];
   for (const e of errors) {
+    // Thousands may stand in one long line, to whose end the whole place is looked for.
+    const line = Math.max(1, lines.linePos(e.pos[0]).line);
+    if (out.some((d) => d.line === line)) continue;
     const place = placeAt(text, lines, e.pos[0], e.pos[1]);
-    if (out.some((d) => d.line === place.line)) continue;
     const [message, notes] = inWords(e, text);
     out.push({ severity: 'error', code: 'yaml', message, file, ...place, notes });
     if (out.length === MOST_FAULTS) break;
   }
-  return out.length > 0 ? out : circles(file, text, { doc, lines });
+  return out.length > 0 ? out : faultyAliases(file, text, { doc, lines });
 }
 
-/** Aliases that stand in what they name: a document that has one never ends. */
-function circles(file: string, text: string, { doc, lines }: ParsedYaml): Diagnostic[] {
+/** Aliases that stand in what they name, since a document that has one never ends, and the first that is too many. */
+function faultyAliases(file: string, text: string, { doc, lines }: ParsedYaml): Diagnostic[] {
   const out: Diagnostic[] = [];
+  let aliases = 0;
+  // The last node of each anchor so far, which is what an alias names. The package looks for it from the beginning, for each alias.
+  const named = new Map<string, Node>();
   visit(doc, {
-    Alias: (_, alias, above) => {
-      const named = alias.resolve(doc);
-      if (named === undefined || !above.includes(named)) return undefined;
-      const [from, to] = alias.range!;
+    Node: (_, node, above) => {
+      if (!isAlias(node)) {
+        if (node.anchor !== undefined) named.set(node.anchor, node);
+        return undefined;
+      }
+      const tooMany = ++aliases > MOST_ALIASES;
+      const at = named.get(node.source);
+      if (!tooMany && (at === undefined || !above.includes(at))) return undefined;
+      const [from, to] = node.range!;
       out.push({
         severity: 'error',
         code: 'yaml',
-        message: `the alias '*${alias.source}' stands in what it names`,
+        message: tooMany
+          ? `more than ${MOST_ALIASES} aliases are not read`
+          : `the alias '*${node.source}' stands in what it names`,
         file,
         ...placeAt(text, lines, from, to),
       });
-      return out.length === MOST_FAULTS ? visit.BREAK : undefined;
+      return tooMany || out.length === MOST_FAULTS ? visit.BREAK : undefined;
     },
   });
   return out;

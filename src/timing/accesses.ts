@@ -13,6 +13,8 @@ import { present } from '../machine/text.ts';
 export interface Accesses {
   readonly reads: ReadonlySet<number>;
   readonly writes: ReadonlySet<number>;
+  /** Those of the registers that it reads which are the second of the pair in operand c, the addend, and nothing else. */
+  readonly seconds: ReadonlySet<number>;
   /** The predicate that guards it or decides a jump; -1 for none. */
   readonly guard: number;
 }
@@ -48,5 +50,20 @@ export function accessesOf(i: Instruction, machine: Machine, meaning: readonly I
       for (const r of x.dst) note(writes, r);
       note(reads, x.guard);
     }
-  return { reads, writes, guard };
+  return { reads, writes, guard, seconds: secondsOf(i, machine, reads) };
+}
+
+/** The registers among those that an instruction reads which stand only as the second of a pair in operand c. */
+function secondsOf(i: Instruction, machine: Machine, reads: ReadonlySet<number>): Set<number> {
+  const [seconds, others] = [new Set<number>(), new Set<number>()];
+  for (const o of i.form.operands) {
+    if (o.atom === undefined || RESULTS.has(o.name) || !present(o.when, i)) continue;
+    const file = o.atom.kind as string;
+    const value = i.values[o.atom.field];
+    if (!machine.registers.has(file) || value === machine.registers.get(file)!.constant) continue;
+    const first = regIndex(physical(file, value));
+    others.add(first);
+    if (o.name === 'c' && reads.has(first + 1)) seconds.add(first + 1);
+  }
+  return new Set([...seconds].filter((r) => !others.has(r)));
 }

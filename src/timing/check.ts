@@ -39,7 +39,8 @@ interface Step extends Accesses {
   readonly form: Form;
   readonly late: boolean;
   readonly queue: string;
-  readonly class: string;
+  /** What it is timed like as a reader: of the second register of its addend, and of others. */
+  readonly reader: { readonly second: string; readonly other: string };
   readonly listed: Listed;
   readonly guardNot: boolean;
 }
@@ -147,7 +148,7 @@ class Check {
         form,
         late: timing.late(form),
         queue: timing.queue(form),
-        class: timing.class(form),
+        reader: { second: timing.reader(form, true), other: timing.reader(form, false) },
         listed,
         guardNot: i.guardNot,
       };
@@ -274,8 +275,8 @@ class Check {
     });
     for (const r of s.writes) {
       // Whether an atomic operation on generic memory was done is known when it has taken its operands (ptxas 13.0.88, sm_90).
-      const early = write === NO_BARRIER && hardwareName(r).file === 'P';
-      results.set(k * KEYS + r, entry(r, bit(early ? read : write)));
+      const early = s.form.row.split('.')[0] === 'ATOM' && hardwareName(r).file === 'P';
+      results.set(k * KEYS + r, entry(r, bit(write) | (early ? bit(read) : 0)));
     }
     if (s.late)
       for (const r of s.reads)
@@ -318,8 +319,10 @@ class Check {
     if (this.exclude(e, s)) return;
     if (this.isLate(e)) return this.tell('read before the result is there', e, k, null);
     const first = this.of(e);
-    const reader = e.register === s.guard ? 'guard' : s.class;
-    const needed = this.machine.timing.distance(`${first.class}.${hardwareName(e.register).file}`, reader);
+    const operand = s.seconds.has(e.register) ? s.reader.second : s.reader.other;
+    const reader = e.register === s.guard ? 'guard' : operand;
+    const result = this.machine.timing.result(first.form, first.writes.has(e.register - 1));
+    const needed = this.machine.timing.distance(`${result}.${hardwareName(e.register).file}`, reader);
     if (needed !== null && e.age < needed) this.tell('read before the result is there', e, k, needed);
   }
 

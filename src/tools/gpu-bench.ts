@@ -1,93 +1,150 @@
-// `node dist/tools/gpu-bench.js ./gpu-bench [kernel...]`: runs every launch of the test kernels on the local GPU, as
-// compiled originally and as written by Orrery (test/bench/gpu/README.md).
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// `node dist/tools/gpu-bench.js ./gpu-bench [kernel...]`: runs every launch of the test kernels on the local GPU, as compiled originally
+// and as written by Orrery; or other launch files. `--write FOLDER` and `--read FOLDER` do the parts before and after the GPU
+// (test/bench/gpu/README.md).
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ptxOf } from '../cli/emit.ts';
 import { runPipeline } from '../engine/pipeline.ts';
-import { emitPtx } from '../ptx/emit/index.ts';
-import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
-import { lowerPtx } from '../ptx/lower/index.ts';
-import { parsePtx } from '../ptx/parse.ts';
-import { ELEMENT_BYTES, type Launch, type LaunchParam } from '../sim/launch.ts';
+import { baseTarget } from '../ir/target.ts';
+import { readPtx, targetOf } from '../read.ts';
+import { compareBuffers, ELEMENT_BYTES, type Launch, type LaunchParam } from '../sim/launch.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
 import { loadLaunch } from '../spec/node-launch.ts';
+import { type GpuArgument, type GpuJob, readResults, runJobs, writeJobs } from './gpu-jobs.ts';
 import { shippedPlan } from './shipped-plan.ts';
 
 const REPEATS = 50;
-const [program, ...wanted] = process.argv.slice(2);
-if (program === undefined || !existsSync(program))
-  throw new Error('give the compiled gpu-bench as the first argument (test/bench/gpu/README.md)');
+const KERNELS = join(ROOT, 'test', 'kernels');
+/** PTX of which target the test kernels are run with: newer GPUs run it too. */
+const TARGET = 'sm_80';
 
-const specs = await loadShipped();
-const plan = await shippedPlan(specs, 'sm_80');
-const { isa, sm } = plan;
-const table = new PtxTable(specs.ptx?.data as unknown as PtxDoc);
-const paramBase = Number(plan.backend.facts['param-base']);
-
-/** Bytes of a parameter in kernel layout. */
-function bytesOf(p: LaunchParam): Uint8Array {
-  if (p.kind !== 'scalar') return p.bytes;
+/** A parameter in kernel layout. */
+function argument(p: LaunchParam): GpuArgument {
+  if (p.kind === 'buffer') return { kind: 'buffer', bytes: p.bytes };
+  if (p.kind === 'bytes') return { kind: 'value', bytes: p.bytes };
   const view = new DataView(new ArrayBuffer(8));
   if (p.type === 'f32') view.setFloat32(0, Number(p.value), true);
   else if (p.type === 'f64') view.setFloat64(0, Number(p.value), true);
   else view.setBigUint64(0, BigInt.asUintN(64, BigInt(p.value)), true);
-  return new Uint8Array(view.buffer, 0, ELEMENT_BYTES[p.type]);
+  return { kind: 'value', bytes: new Uint8Array(view.buffer, 0, ELEMENT_BYTES[p.type]) };
 }
 
-function launchText(l: Launch, dir: string): string {
-  const lines = [
-    `kernel ${l.kernel}`,
-    `grid ${l.grid.join(' ')}`,
-    `block ${l.block.join(' ')}`,
-    `shared ${l.dynamicShared}`,
-  ];
-  for (const [k, p] of l.params.entries()) {
-    const bytes = bytesOf(p);
-    if (p.kind === 'buffer') {
-      const file = join(dir, `${k}.bin`);
-      writeFileSync(file, bytes);
-      lines.push(`buffer ${file}`);
-    } else lines.push(`scalar ${Buffer.from(bytes).toString('hex')}`);
-  }
-  return `${lines.join('\n')}\n`;
+/** A launch file, and the PTX file that it runs. */
+interface Named {
+  readonly name: string;
+  readonly file: string;
+  readonly source: string;
 }
 
-const kernels = join(ROOT, 'test', 'kernels');
-const ratios: number[] = [];
-for (const name of readdirSync(kernels).sort()) {
-  const source = join(kernels, name, `${name}.${sm}.ptx`);
-  if (!existsSync(source) || (wanted.length > 0 && !wanted.includes(name))) continue;
-  const text = readFileSync(source, 'utf8');
-  const { module } = parsePtx(text, source);
-  const lowered = lowerPtx(module, { isa, paramBase, sm }).program;
-  const ours = emitPtx(runPipeline(lowered, plan).last, { table, paramBase, module }).text;
-  for (const file of readdirSync(join(kernels, name)).filter((f) => /^launch.*\.yaml$/.test(f))) {
-    const dir = mkdtempSync(join(tmpdir(), 'orrery-gpu-'));
-    try {
-      const launch = await loadLaunch(join(kernels, name, file));
-      const [out, how] = [join(dir, 'ours.ptx'), join(dir, 'launch')];
-      writeFileSync(out, ours);
-      writeFileSync(how, launchText(launch, dir));
-      const r = spawnSync(program, [source, out, how, String(REPEATS)], { encoding: 'utf8' });
-      if (r.status !== 0 && r.status !== 2) {
-        process.stdout.write(`${name}/${file}: ${r.stderr.trim() || 'did not run'}\n`);
-        continue;
-      }
-      const said = JSON.parse(r.stdout) as { equal: boolean; original_us: number; ours_us: number };
-      const ratio = said.ours_us / said.original_us;
-      ratios.push(ratio);
-      process.stdout.write(
-        `${name}/${file}: ${said.equal ? 'equal' : `DIFFERENT ${r.stdout.trim()}`}  ${said.original_us.toFixed(1)} -> ${said.ours_us.toFixed(1)} us  ${ratio.toFixed(3)}\n`,
-      );
-    } finally {
-      rmSync(dir, { recursive: true, force: true });
+/** The launch files of the test kernels of these names, or of all if none is given. */
+const ofTestKernels = (names: readonly string[]): Named[] =>
+  readdirSync(KERNELS)
+    .sort()
+    .filter((n) => names.length === 0 || names.includes(n))
+    .map((n) => ({ n, source: join(KERNELS, n, `${n}.${TARGET}.ptx`) }))
+    .filter(({ source }) => existsSync(source))
+    .flatMap(({ n, source }) =>
+      readdirSync(join(KERNELS, n))
+        .filter((f) => /^launch.*\.yaml$/.test(f))
+        .map((f) => ({ name: `${n}/${f}`, file: join(KERNELS, n, f), source })),
+    );
+
+/** The launches that the arguments name, launch files and test kernels, with what each expects. */
+async function launches(wanted: readonly string[]): Promise<{ job: GpuJob; launch: Launch }[]> {
+  const specs = await loadShipped();
+  const out: { job: GpuJob; launch: Launch }[] = [];
+  const files: Named[] = [];
+  for (const file of wanted.filter((w) => w.endsWith('.yaml')))
+    files.push({ name: file, file, source: (await loadLaunch(file)).modulePath });
+  const names = wanted.filter((w) => !w.endsWith('.yaml'));
+  if (names.length > 0 || files.length === 0) files.push(...ofTestKernels(names));
+  const written = new Map<string, { original: string; ours: string }>();
+  for (const { name, file, source } of files) {
+    let arms = written.get(source);
+    if (arms === undefined) {
+      const text = readFileSync(source, 'utf8');
+      const plan = await shippedPlan(specs, baseTarget(targetOf(text) ?? TARGET));
+      const input = readPtx(text, plan, source);
+      const last = runPipeline(input.program, plan).last;
+      const ours = await ptxOf(last, input.module, plan, { quiet: true });
+      arms = { original: text, ours };
+      written.set(source, arms);
     }
+    const launch = await loadLaunch(file);
+    const { kernel, grid, block, cluster, dynamicShared } = launch;
+    const args = launch.params.map(argument);
+    out.push({ launch, job: { name, kernel, grid, block, cluster, dynamicShared, args, arms } });
+  }
+  return out;
+}
+
+/** What a run on the GPU left that the launch does not expect; null if nothing. */
+function unexpected(launch: Launch, buffers: readonly (Uint8Array | null)[]): string | null {
+  for (const [k, p] of launch.params.entries()) {
+    if (p.kind !== 'buffer' || p.expect === null) continue;
+    const { count, first } = compareBuffers(k, p.type, p.expect, buffers[k]!, p.tolerance);
+    if (count > 0) return `parameter ${k}, element ${first[0].index}`;
+  }
+  return null;
+}
+
+function report(folder: string, all: readonly { job: GpuJob; launch: Launch }[]): void {
+  const results = readResults(
+    folder,
+    all.map((l) => l.job),
+  );
+  const ratios: number[] = [];
+  for (const { job, launch } of all) {
+    const arms = results.get(job.name);
+    const [a, b] = [arms?.get('original'), arms?.get('ours')];
+    if (a === undefined || b === undefined || a.why !== null || b.why !== null) {
+      process.stdout.write(`${job.name}: did not run: ${a?.why ?? b?.why ?? 'no result'}\n`);
+      continue;
+    }
+    const differing = a.buffers.findIndex((x, k) => x !== null && Buffer.compare(x, b.buffers[k]!) !== 0);
+    const said = [
+      differing < 0 ? 'equal' : `DIFFERENT in parameter ${differing}`,
+      ...Object.entries({ original: a, ours: b }).flatMap(([arm, { buffers }]) => {
+        const wrong = unexpected(launch, buffers);
+        return wrong === null ? [] : [`${arm} gives another result than expected in ${wrong}`];
+      }),
+    ].join('; ');
+    let times = '';
+    if (a.us !== null && b.us !== null) {
+      ratios.push(b.us / a.us);
+      times = `  ${a.us.toFixed(1)} -> ${b.us.toFixed(1)} us  ${(b.us / a.us).toFixed(3)}`;
+    }
+    process.stdout.write(`${job.name}: ${said}${times}\n`);
+  }
+  if (ratios.length > 0) {
+    const mean = Math.exp(ratios.reduce((s, r) => s + Math.log(r), 0) / ratios.length);
+    process.stdout.write(
+      `${ratios.length} launches, geometric mean of ours over the original: ${mean.toFixed(4)}\n`,
+    );
   }
 }
-if (ratios.length > 0) {
-  const mean = Math.exp(ratios.reduce((s, r) => s + Math.log(r), 0) / ratios.length);
-  process.stdout.write(
-    `${ratios.length} launches, geometric mean of ours over the original: ${mean.toFixed(4)}\n`,
+
+const [first, ...rest] = process.argv.slice(2);
+if (first === '--write')
+  writeJobs(
+    rest[0],
+    (await launches(rest.slice(1))).map((l) => l.job),
   );
+else if (first === '--read') report(rest[0], await launches(rest.slice(1)));
+else {
+  if (first === undefined || !existsSync(first))
+    throw new Error('give the compiled gpu-bench as the first argument (test/bench/gpu/README.md)');
+  const folder = mkdtempSync(join(tmpdir(), 'orrery-gpu-'));
+  try {
+    const all = await launches(rest);
+    writeJobs(
+      folder,
+      all.map((l) => l.job),
+    );
+    runJobs(first, folder, REPEATS);
+    report(folder, all);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

@@ -20,8 +20,9 @@ const para = (text: string): string => wrapped(text, COLUMNS).join('\n');
 const shapeOf = (ptx: string): string =>
   ptx
     .split('\n')
+    .filter((l) => /^ *[a-z].*%t\d/.test(l) || l.endsWith('// wrong'))
     .map((l) => l.trim().replace(/ *\/\/.*/, ''))
-    .filter((l) => /^[a-z].*%t\d/.test(l) && !/^(st|ld)\./.test(l))
+    .filter((l) => !/^(st|ld)\./.test(l))
     .join('\n');
 
 async function section(f: PtxasFault, rules: readonly RulesSpec.Rule[]): Promise<string[]> {
@@ -48,9 +49,14 @@ async function section(f: PtxasFault, rules: readonly RulesSpec.Rule[]): Promise
     '',
     `Source: ${f.source}.`,
     '',
-    'Shapes, and what is written for them:',
-    '',
-    ...f.rules.map((id) => `- ${rules.find((r) => r.id === id)?.title ?? id} (\`${id}\`)`),
+    ...(f.forms === undefined
+      ? ['Shapes, and what is written for them:', '']
+      : [
+          'Forms, which stand for any modifiers at a star and are written as other instructions (@: with a guard):',
+          '',
+        ]),
+    ...(f.rules ?? []).map((id) => `- ${rules.find((r) => r.id === id)?.title ?? id} (\`${id}\`)`),
+    ...(f.forms ?? []).map((form) => `- \`${form}\``),
     '',
   ];
 }

@@ -65,5 +65,7 @@ export const texturesFor = (version: string, lines: readonly string[]): readonly
 /** Every mnemonic at the start of a line, after its guard if there is one. */
 const mnemonics = (text: readonly string[]): Set<string> =>
   new Set(
-    text.flatMap((t) => [...t.matchAll(/^\s*(?:@!?\S+ )?([a-z]\w*(?:\.[\w:]+)*)\s/gm)].map((m) => m[1])),
+    text.flatMap((t) =>
+      [...t.matchAll(/^[^\S\n\r\u2028\u2029]*(?:@!?\S+ )?([a-z]\w*(?:\.[\w:]+)*)\s/gm)].map((m) => m[1]),
+    ),
   );

@@ -11,7 +11,7 @@ const uniform = (i: PtxInstr): string[] => (has(i, 'uni') ? ['U'] : []);
 
 const bra: Handler = (f, i) => {
   const to = i.operands[0];
-  if (to?.kind !== 'sym') throw new NoForm('it has no label');
+  if (to?.kind !== 'sym' && to?.kind !== 'reg') throw new NoForm('it has no label');
   f.emit('BRA', uniform(i), [], [label(f.labelBlock(to.name))]);
 };
 

@@ -224,8 +224,8 @@ const formOf = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
 export const hasOpcodes = (opcode: string, isa: Isa): boolean =>
   handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined || hasRow(isa.spelling, opcode);
 
-/** Handler of an instruction, chosen by opcode and by whether its type is an integer. */
-function handlerOf(i: PtxInstr): Handler | undefined {
+/** Handler of an instruction, chosen by opcode and by whether its type is an integer; undefined where the table alone has it. */
+export function handlerOf(i: PtxInstr): Handler | undefined {
   const h = convertHandlers[i.opcode] ?? memoryHandlers[i.opcode] ?? controlHandlers[i.opcode];
   if (h !== undefined) return h;
   const fl = floatHandlers[i.opcode];

@@ -24,6 +24,8 @@ interface OperandPlace {
 /** A row for one choice of modifiers. */
 interface Reading {
   readonly row: SpelledRow;
+  /** The PTX instruction with its modifiers. */
+  readonly name: string;
   readonly mods: number;
   readonly places: readonly OperandPlace[];
   /** Operand modifiers that the PTX name stands for: `sub` negates its second source. */
@@ -87,11 +89,35 @@ function indexOf(spelling: Spelling): Index {
   return index;
 }
 
-function readingOf(spelling: Spelling, i: PtxInstr): Reading | undefined {
+/** A form of a PTX instruction that a row reads. */
+export interface ReadForm {
+  readonly row: SpelledRow;
+  readonly opcode: string;
+  readonly mods: readonly string[];
+  /** Its operands, destinations first: the width of each, 1 for a predicate, and what stands behind its name. */
+  readonly operands: readonly { readonly width: number; readonly part: string }[];
+}
+
+/** All forms of a PTX opcode that the table reads. */
+export const formsRead = (spelling: Spelling, opcode: string): ReadForm[] =>
+  [...(readingsOf(spelling, opcode)?.values() ?? [])].map(({ row, name, places }) => ({
+    row,
+    opcode,
+    mods: name.split('.').slice(1),
+    operands: places.map(({ source, at, width, part }) => ({
+      width: (source ? row.op.srcs : row.op.dsts)[at].bank === 'p' ? 1 : width,
+      part,
+    })),
+  }));
+
+/** The PTX opcodes of which the table reads at least some forms. */
+export const opcodesRead = (spelling: Spelling): string[] => [...indexOf(spelling).rows.keys()];
+
+function readingsOf(spelling: Spelling, opcode: string): ReadonlyMap<string, Reading> | undefined {
   const index = indexOf(spelling);
-  const rows = index.rows.get(i.opcode);
+  const rows = index.rows.get(opcode);
   if (rows === undefined) return undefined;
-  let readings = index.read.get(i.opcode);
+  let readings = index.read.get(opcode);
   if (readings === undefined) {
     const all = new Map<string, Reading>();
     for (const row of rows)
@@ -104,12 +130,18 @@ function readingOf(spelling: Spelling, i: PtxInstr): Reading | undefined {
                 reading.name,
                 reading.places.map((p) => p.part),
               );
-        if (reading !== null && reading.name.split('.', 1)[0] === i.opcode && !all.has(key))
+        if (reading !== null && reading.name.split('.', 1)[0] === opcode && !all.has(key))
           all.set(key, reading);
       }
     readings = all;
-    index.read.set(i.opcode, readings);
+    index.read.set(opcode, readings);
   }
+  return readings;
+}
+
+function readingOf(spelling: Spelling, i: PtxInstr): Reading | undefined {
+  const readings = readingsOf(spelling, i.opcode);
+  if (readings === undefined) return undefined;
   const parts = i.operands.map((o) => (o.kind === 'reg' ? o.part : ''));
   return readings.get(keyOf([i.opcode, ...i.mods].join('.'), parts));
 }
@@ -174,11 +206,7 @@ const nameOf = (line: Line): string => (line.pieces[0] as string).split(' ', 1)[
 
 const isOperand = (p: Piece): p is Exclude<Piece, string> => typeof p !== 'string';
 
-function readingFor(
-  spelling: Spelling,
-  row: SpelledRow,
-  mods: number,
-): (Reading & { readonly name: string }) | null {
+function readingFor(spelling: Spelling, row: SpelledRow, mods: number): Reading | null {
   const [line] = specialise(mainLine(row), row.op, mods, spelling.words);
   const places: OperandPlace[] = [];
   for (const [k, p] of line.pieces.entries()) {

@@ -22,6 +22,15 @@ const BREAKPOINT = 0x6b7270;
 /** Most bytes of one malloc; a larger request gives a null pointer, as an exhausted heap does (8 MB by default). */
 const MOST_HEAP = 8 << 20;
 
+/** Characters of a text that costs no more than the instruction that prints it. */
+const USUAL_TEXT = 256;
+/** Further characters that are read, made or compared in the time of one instruction, as a power of two. */
+const CHARACTERS_LOG2 = 5;
+
+/** Messages of a launch that are kept, and characters of them all, behind which no other is begun. */
+const MOST_MESSAGES = 10_000;
+const MOST_PRINTED = 16 << 20;
+
 /** Functions that the driver provides: vprintf, __assertfail, malloc, free. Any other ends the run with an error. */
 export const builtin: Primitive = (m, w, f, d, mask) => {
   const name = d.ins.src[0].sym;
@@ -50,6 +59,10 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
       if (hi !== -1) f.paramView.setInt32(at + 4, hi, true);
     }
   };
+  // An open world has no other limit than its instructions, and a loop may print in each of its rounds.
+  const work = (s: string): void => {
+    if (m.opts.open && s.length > USUAL_TEXT) m.executed += (s.length - USUAL_TEXT) >> CHARACTERS_LOG2;
+  };
   const text = (l: number, address: number): string => {
     let s = '';
     for (let k = 0; k < 4096; k++) {
@@ -58,6 +71,7 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
       if (c === 0) break;
       s += String.fromCharCode(c);
     }
+    work(s);
     return s;
   };
   for (let r = mask; r !== 0; r &= r - 1) {
@@ -65,15 +79,19 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
     m.lane = l;
     switch (name) {
       case 'vprintf': {
-        if (m.opts.open || m.output.length < 10_000) {
+        if (m.opts.open || (m.output.length < MOST_MESSAGES && m.printed < MOST_PRINTED)) {
           const args = param(1, l, 8);
           const at = (offset: number, size: 4 | 8): DataView => {
             const p = m.generic(w, l, args + offset, size, false);
             return new DataView(p.view.buffer, p.view.byteOffset + p.at, size);
           };
           const said = formatPrintf(text(l, param(0, l, 8)), at, (a) => text(l, a));
+          work(said);
           if (m.opts.open) m.show(w, l, hashOf(said));
-          else m.output.push(said);
+          else {
+            m.output.push(said);
+            m.printed += said.length;
+          }
         }
         give(2, l, 0, -1);
         break;

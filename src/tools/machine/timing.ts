@@ -34,7 +34,7 @@ function mine(path: string, machine: Machine, isa: Isa, table: Table): void {
       if (t !== undefined) targets.add(address + WORD_BYTES + i!.values[t.field] * t.scale);
     }
     let now = 0;
-    let writers = new Map<number, { at: number; class: string }>();
+    let writers = new Map<number, { at: number; result: string }>();
     f.code.forEach(({ instruction: i, control, address }, k) => {
       if (targets.has(address)) writers = new Map();
       const own = accesses[k];
@@ -42,20 +42,19 @@ function mine(path: string, machine: Machine, isa: Isa, table: Table): void {
         writers = new Map();
         return;
       }
-      const reader = machine.timing.class(i.form);
       for (const r of own.reads) {
         const w = writers.get(r);
         if (w === undefined) continue;
-        const result = `${w.class}.${hardwareName(r).file}`;
+        const result = `${w.result}.${hardwareName(r).file}`;
         const readers = table.get(result) ?? new Map<string, Pair>();
         table.set(result, readers);
-        const to = r === own.guard ? 'guard' : reader;
+        const to = r === own.guard ? 'guard' : machine.timing.reader(i.form, own.seconds.has(r));
         const pair = readers.get(to) ?? { cycles: Number.POSITIVE_INFINITY, count: 0 };
         readers.set(to, { cycles: Math.min(pair.cycles, now - w.at), count: pair.count + 1 });
       }
       const fixed = !machine.timing.late(i.form) && control.write === NO_BARRIER;
       for (const r of own.writes)
-        if (fixed) writers.set(r, { at: now, class: reader });
+        if (fixed) writers.set(r, { at: now, result: machine.timing.result(i.form, own.writes.has(r - 1)) });
         else writers.delete(r);
       now += Math.max(control.stall, 1);
       if (i.form.pipe === 'control') writers = new Map();

@@ -40,7 +40,7 @@ rules:
 
 /** A new spec of a kind, under a name that no other has. */
 export function specTemplate(kind: SpecKind, s: Source): { readonly file: string; readonly text: string } {
-  const sm = s.request.sm ?? /^\s*\.target\s+(sm_\d+)/m.exec(s.text)?.[1] ?? 'sm_90';
+  const sm = s.request.sm ?? /^[^\S\n\r\u2028\u2029]*\.target\s+(sm_\d+)/m.exec(s.text)?.[1] ?? 'sm_90';
   const names = new Set(Object.keys(s.documents));
   let n = 1;
   const nameOf = (): string => `my-${kind}${n === 1 ? '' : `-${n}`}.yaml`;

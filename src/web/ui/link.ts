@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals';
-import type { Source } from '../recording.ts';
+import { type Linked, linkedIn } from './linked.ts';
 import { galleryEntry, takeLaunches } from './open.ts';
 import { pack, unpack } from './pack.ts';
 import {
@@ -10,25 +10,13 @@ import {
   newSource,
   note,
   open,
-  type Pane,
   phase,
   right,
   run,
   select,
   source,
-  type View,
   view,
 } from './store.ts';
-
-/** What a link carries. */
-interface Linked {
-  readonly source?: Source;
-  readonly view?: View;
-  /** Id of the selected phase. */
-  readonly phase?: string;
-  readonly fn?: string;
-  readonly panes?: readonly [Pane, Pane];
-}
 
 /** Time without a change after which the address is written, in milliseconds. */
 const SETTLED = 400;
@@ -66,7 +54,7 @@ export async function readLink(): Promise<Linked | null> {
   if (word === '') return null;
   let linked: Linked;
   try {
-    linked = (await unpack(word)) as Linked;
+    linked = linkedIn(await unpack(word));
   } catch {
     note.value = 'The link is cut short or was changed: what it held cannot be shown.';
     return null;

@@ -1,14 +1,40 @@
 /** Texts as part of an address: compressed, in letters that an address may hold. */
 
-const stream = async (bytes: Uint8Array, through: GenericTransformStream): Promise<Uint8Array> =>
-  new Uint8Array(
-    await new Response(new Blob([bytes as BlobPart]).stream().pipeThrough(through)).arrayBuffer(),
-  );
+/** Bytes after they have gone through a stream. @throws Error where they become more than `most` */
+async function through(
+  bytes: Uint8Array,
+  by: CompressionStream | DecompressionStream,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  // The types of browsers and of Node disagree about streams of bytes.
+  const out: ReadableStream<Uint8Array> = new Blob([bytes as never]).stream().pipeThrough(by as never);
+  const reader = out.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.length;
+    if (length > most) {
+      // What was unpacked so far is dropped, and nothing more is.
+      await reader.cancel();
+      throw new Error('the link holds too much');
+    }
+    parts.push(value);
+  }
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
 
 /** A value as a word for an address. */
 export async function pack(value: unknown): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
-  const packed = await stream(bytes, new CompressionStream('deflate-raw'));
+  const packed = await through(bytes, new CompressionStream('deflate-raw'));
   let text = '';
   for (const b of packed) text += String.fromCharCode(b);
   return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
@@ -23,7 +49,6 @@ const MOST_BYTES = 16 << 20;
  */
 export async function unpack(word: string): Promise<unknown> {
   const bytes = Uint8Array.from(atob(word.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));
-  const plain = await stream(bytes, new DecompressionStream('deflate-raw'));
-  if (plain.length > MOST_BYTES) throw new Error('the link holds too much');
+  const plain = await through(bytes, new DecompressionStream('deflate-raw'), MOST_BYTES);
   return JSON.parse(new TextDecoder().decode(plain));
 }

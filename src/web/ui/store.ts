@@ -5,11 +5,9 @@ import { fnIn, snapshotsOf, Tables } from '../model/tables.ts';
 import type { About, Edit, GalleryRow, OpenedFile } from '../protocol.ts';
 import { DEFAULT_REQUEST, type FlowRow, type Recording, type RunRow, type Source } from '../recording.ts';
 import { Cancelled, Engine, EngineFault } from './engine.ts';
+import type { Pane, View } from './linked.ts';
 
-export type View = 'code' | 'graph' | 'compare' | 'run' | 'source' | 'specs';
-
-/** What stands in a pane: PTX as it came in, PTX as it comes out, or a snapshot by number. */
-export type Pane = 'ptx' | 'out' | number;
+export type { Pane, View };
 
 /** What is looked at in a listing. */
 export interface Picked {

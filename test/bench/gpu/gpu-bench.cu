@@ -1,6 +1,4 @@
-// gpu-bench ORIGINAL.ptx OURS.ptx LAUNCH REPEATS: see README.md. A launch file is lines of words:
-//   kernel NAME / grid X Y Z / block X Y Z / shared BYTES / scalar HEX / buffer FILE
-// Prints one JSON line: {"equal":true,"original_us":1.5,"ours_us":1.4,"differs":[]}
+// gpu-bench FOLDER [REPEATS [FIRST]]: runs the jobs of FOLDER/jobs, from the FIRST on (0); README.md has the form of the files.
 #include <cuda.h>
 
 #include <algorithm>
@@ -8,7 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <sstream>
 #include <string>
@@ -16,21 +13,24 @@
 
 using Bytes = std::vector<unsigned char>;
 
-static void check(CUresult r, const char *what) {
-  if (r == CUDA_SUCCESS) return;
+// After most faults of a kernel nothing runs in the process any more: whoever started it goes on with the next job.
+static const int FAULT = 3;
+
+static std::string why;
+
+static bool good(CUresult r, const char *what) {
+  if (r == CUDA_SUCCESS) return true;
   const char *said = nullptr;
   cuGetErrorString(r, &said);
-  std::fprintf(stderr, "%s: %s\n", what, said == nullptr ? "unknown error" : said);
-  std::exit(1);
+  why = std::string(what) + ": " + (said == nullptr ? "unknown error" : said);
+  return false;
 }
 
-static Bytes read(const std::string &path) {
+static bool read(const std::string &path, Bytes &bytes) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    std::fprintf(stderr, "cannot read %s\n", path.c_str());
-    std::exit(1);
-  }
-  return Bytes(std::istreambuf_iterator<char>(in), {});
+  if (!in) return false;
+  bytes.assign(std::istreambuf_iterator<char>(in), {});
+  return true;
 }
 
 struct Param {
@@ -38,122 +38,190 @@ struct Param {
   bool buffer;
 };
 
-struct Launch {
-  std::string kernel;
-  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, shared = 0;
+struct Job {
+  std::string name, kernel;
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {0, 0, 0}, shared = 0;
+  std::vector<std::pair<std::string, std::string>> arms;
   std::vector<Param> params;
 };
 
-static Launch parse(const std::string &path) {
-  std::ifstream in(path);
-  Launch l;
+static std::vector<Job> parse(const std::string &folder) {
+  Bytes data;
+  read(folder + "/data.bin", data);
+  std::ifstream in(folder + "/jobs");
+  std::vector<Job> jobs;
   std::string line, word, value;
   while (std::getline(in, line)) {
     std::istringstream s(line);
-    s >> word;
-    if (word == "kernel") s >> l.kernel;
-    else if (word == "grid") s >> l.grid[0] >> l.grid[1] >> l.grid[2];
-    else if (word == "block") s >> l.block[0] >> l.block[1] >> l.block[2];
-    else if (word == "shared") s >> l.shared;
-    else if (word == "buffer") {
-      s >> value;
-      l.params.push_back({read(value), true});
+    if (!(s >> word)) continue;
+    if (word == "job") {
+      jobs.emplace_back();
+      s >> jobs.back().name;
+      continue;
+    }
+    if (jobs.empty()) continue;
+    Job &j = jobs.back();
+    if (word == "kernel") s >> j.kernel;
+    else if (word == "grid") s >> j.grid[0] >> j.grid[1] >> j.grid[2];
+    else if (word == "block") s >> j.block[0] >> j.block[1] >> j.block[2];
+    else if (word == "cluster") s >> j.cluster[0] >> j.cluster[1] >> j.cluster[2];
+    else if (word == "shared") s >> j.shared;
+    else if (word == "arm") {
+      std::string arm;
+      s >> arm >> value;
+      j.arms.push_back({arm, folder + "/" + value});
+    } else if (word == "buffer") {
+      size_t at = 0, length = 0;
+      s >> at >> length;
+      if (at + length > data.size()) {
+        std::fprintf(stderr, "%s/data.bin ends before a buffer of %s\n", folder.c_str(), j.name.c_str());
+        std::exit(1);
+      }
+      j.params.push_back({Bytes(data.begin() + at, data.begin() + at + length), true});
     } else if (word == "scalar") {
       s >> value;
       Bytes b;
       for (size_t k = 0; k + 1 < value.size(); k += 2) b.push_back((unsigned char)std::stoul(value.substr(k, 2), nullptr, 16));
-      l.params.push_back({b, false});
+      j.params.push_back({b, false});
     }
   }
-  return l;
+  return jobs;
 }
 
 // One module on buffers of its own.
 struct Side {
-  CUmodule module;
-  CUfunction kernel;
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
   std::vector<CUdeviceptr> memory;
   std::vector<void *> args;
+  std::vector<float> times;
+  bool runs = false;
 
-  Side(const std::string &ptx, Launch &l) {
-    Bytes text = read(ptx);
-    text.push_back(0);
-    check(cuModuleLoadData(&module, text.data()), ptx.c_str());
-    check(cuModuleGetFunction(&kernel, module, l.kernel.c_str()), l.kernel.c_str());
-    if (l.shared > 48 * 1024)
-      check(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)l.shared), "shared memory");
-    memory.resize(l.params.size());
-    for (size_t k = 0; k < l.params.size(); k++) {
-      if (!l.params[k].buffer) {
-        args.push_back(l.params[k].data.data());
+  bool load(const std::string &file, Job &j) {
+    Bytes code;
+    const size_t dot = file.rfind(".ptx");
+    if (!(dot != std::string::npos && read(file.substr(0, dot) + ".cubin", code)) && !read(file, code)) {
+      why = "cannot read " + file;
+      return false;
+    }
+    code.push_back(0);
+    if (!good(cuModuleLoadData(&module, code.data()), "load")) return false;
+    if (!good(cuModuleGetFunction(&kernel, module, j.kernel.c_str()), "kernel")) return false;
+    if (j.shared > 48 * 1024 &&
+        !good(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)j.shared), "shared memory"))
+      return false;
+    memory.assign(j.params.size(), 0);
+    for (size_t k = 0; k < j.params.size(); k++) {
+      if (!j.params[k].buffer) {
+        args.push_back(j.params[k].data.data());
         continue;
       }
-      check(cuMemAlloc(&memory[k], std::max<size_t>(l.params[k].data.size(), 16)), "memory");
+      if (!good(cuMemAlloc(&memory[k], std::max<size_t>(j.params[k].data.size(), 16)), "memory")) return false;
       args.push_back(&memory[k]);
     }
-    fill(l);
+    return true;
   }
 
-  void fill(const Launch &l) {
-    for (size_t k = 0; k < l.params.size(); k++)
-      if (l.params[k].buffer) check(cuMemcpyHtoD(memory[k], l.params[k].data.data(), l.params[k].data.size()), "copy");
+  bool fill(const Job &j) {
+    for (size_t k = 0; k < j.params.size(); k++)
+      if (j.params[k].buffer && !j.params[k].data.empty() &&
+          !good(cuMemcpyHtoD(memory[k], j.params[k].data.data(), j.params[k].data.size()), "copy"))
+        return false;
+    return true;
   }
 
-  void run(const Launch &l) {
-    check(cuLaunchKernel(kernel, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.shared, nullptr,
-                         args.data(), nullptr),
-          "launch");
+  bool run(const Job &j) {
+    CUlaunchConfig c = {};
+    c.gridDimX = j.grid[0], c.gridDimY = j.grid[1], c.gridDimZ = j.grid[2];
+    c.blockDimX = j.block[0], c.blockDimY = j.block[1], c.blockDimZ = j.block[2];
+    c.sharedMemBytes = j.shared;
+    CUlaunchAttribute a = {};
+    if (j.cluster[0] > 0) {
+      a.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+      a.value.clusterDim.x = j.cluster[0], a.value.clusterDim.y = j.cluster[1], a.value.clusterDim.z = j.cluster[2];
+      c.attrs = &a, c.numAttrs = 1;
+    }
+    return good(cuLaunchKernelEx(&c, kernel, args.data(), nullptr), "launch");
+  }
+
+  ~Side() {
+    for (CUdeviceptr m : memory)
+      if (m != 0) cuMemFree(m);
+    if (module != nullptr) cuModuleUnload(module);
   }
 };
 
 int main(int argc, char **argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "gpu-bench ORIGINAL.ptx OURS.ptx LAUNCH REPEATS\n");
+  if (argc < 2 || argc > 4) {
+    std::fprintf(stderr, "gpu-bench FOLDER [REPEATS [FIRST]]\n");
     return 1;
   }
-  check(cuInit(0), "driver");
+  const std::string folder = argv[1];
+  const int repeats = argc > 2 ? std::atoi(argv[2]) : 0;
+  const size_t first = argc > 3 ? (size_t)std::atoll(argv[3]) : 0;
   CUdevice device;
   CUcontext context;
-  check(cuDeviceGet(&device, 0), "device");
-  check(cuDevicePrimaryCtxRetain(&context, device), "context");
-  check(cuCtxSetCurrent(context), "context");
-  Launch l = parse(argv[3]);
-  Side a(argv[1], l), b(argv[2], l);
-  a.run(l);
-  b.run(l);
-  check(cuCtxSynchronize(), "run");
-  std::string differs;
-  for (size_t k = 0; k < l.params.size(); k++) {
-    if (!l.params[k].buffer) continue;
-    Bytes x(l.params[k].data.size()), y(x.size());
-    check(cuMemcpyDtoH(x.data(), a.memory[k], x.size()), "copy");
-    check(cuMemcpyDtoH(y.data(), b.memory[k], y.size()), "copy");
-    for (size_t n = 0; n < x.size(); n++)
-      if (x[n] != y[n]) {
-        differs += (differs.empty() ? "" : ",") + std::string("{\"param\":") + std::to_string(k) + ",\"byte\":" + std::to_string(n) + "}";
-        break;
-      }
+  if (!good(cuInit(0), "driver") || !good(cuDeviceGet(&device, 0), "device") ||
+      !good(cuDevicePrimaryCtxRetain(&context, device), "context") || !good(cuCtxSetCurrent(context), "context")) {
+    std::fprintf(stderr, "%s\n", why.c_str());
+    return 1;
   }
   CUevent from, to;
-  check(cuEventCreate(&from, CU_EVENT_DEFAULT), "event");
-  check(cuEventCreate(&to, CU_EVENT_DEFAULT), "event");
-  std::vector<float> times[2];
-  for (int n = 0; n < std::atoi(argv[4]); n++)
-    for (int side = 0; side < 2; side++) {
-      // Each run starts from the same memory, and the order alternates.
-      Side &s = (side + n) % 2 == 0 ? a : b;
-      s.fill(l);
-      check(cuEventRecord(from, nullptr), "event");
-      s.run(l);
-      check(cuEventRecord(to, nullptr), "event");
-      check(cuEventSynchronize(to), "run");
-      float ms = 0;
-      check(cuEventElapsedTime(&ms, from, to), "event");
-      times[&s == &b].push_back(ms * 1000);
+  cuEventCreate(&from, CU_EVENT_DEFAULT);
+  cuEventCreate(&to, CU_EVENT_DEFAULT);
+  std::vector<Job> jobs = parse(folder);
+  FILE *said = std::fopen((folder + "/results").c_str(), first > 0 ? "a" : "w");
+  FILE *bytes = std::fopen((folder + "/results.bin").c_str(), first > 0 ? "ab" : "wb");
+  if (said == nullptr || bytes == nullptr) {
+    std::fprintf(stderr, "cannot write to %s\n", folder.c_str());
+    return 1;
+  }
+  for (size_t n = first; n < jobs.size(); n++) {
+    Job &j = jobs[n];
+    std::vector<Side> sides(j.arms.size());
+    bool fault = false;
+    for (size_t a = 0; a < sides.size() && !fault; a++) {
+      Side &s = sides[a];
+      if (s.load(j.arms[a].second, j) && s.fill(j) && s.run(j)) {
+        fault = !good(cuCtxSynchronize(), "run");
+        s.runs = !fault;
+      }
+      if (!s.runs) {
+        std::fprintf(said, "%zu %s %s fails %s\n", n, j.name.c_str(), j.arms[a].first.c_str(), why.c_str());
+        continue;
+      }
+      std::fseek(bytes, 0, SEEK_END);
+      std::fprintf(said, "%zu %s %s ran %ld\n", n, j.name.c_str(), j.arms[a].first.c_str(), std::ftell(bytes));
+      for (size_t k = 0; k < j.params.size(); k++) {
+        if (!j.params[k].buffer || j.params[k].data.empty()) continue;
+        Bytes x(j.params[k].data.size());
+        if (!good(cuMemcpyDtoH(x.data(), s.memory[k], x.size()), "copy")) fault = true;
+        std::fwrite(x.data(), 1, x.size(), bytes);
+      }
     }
-  for (auto &t : times) std::sort(t.begin(), t.end());
-  auto median = [](const std::vector<float> &t) { return t.empty() ? 0.0f : t[t.size() / 2]; };
-  std::printf("{\"equal\":%s,\"original_us\":%.3f,\"ours_us\":%.3f,\"differs\":[%s]}\n", differs.empty() ? "true" : "false",
-              median(times[0]), median(times[1]), differs.c_str());
-  return differs.empty() ? 0 : 2;
+    for (int r = 0; r < repeats && !fault; r++)
+      for (size_t a = 0; a < sides.size() && !fault; a++) {
+        // Each run starts from the same memory, and the order of the arms moves on by one.
+        Side &s = sides[(a + (size_t)r) % sides.size()];
+        if (!s.runs) continue;
+        float ms = 0;
+        s.fill(j);
+        cuEventRecord(from, nullptr);
+        s.run(j);
+        cuEventRecord(to, nullptr);
+        fault = !good(cuEventSynchronize(to), "run");
+        cuEventElapsedTime(&ms, from, to);
+        s.times.push_back(ms * 1000);
+      }
+    for (size_t a = 0; a < sides.size(); a++) {
+      std::vector<float> &t = sides[a].times;
+      if (t.empty()) continue;
+      std::sort(t.begin(), t.end());
+      std::fprintf(said, "%zu %s %s us %.3f\n", n, j.name.c_str(), j.arms[a].first.c_str(), t[t.size() / 2]);
+    }
+    std::fflush(said);
+    std::fflush(bytes);
+    if (fault) return n + 1 < jobs.size() ? FAULT : 0;
+  }
+  return 0;
 }

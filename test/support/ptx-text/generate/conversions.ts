@@ -28,18 +28,22 @@ const SAT = ['', '.sat'];
 function modifiers(d: Type, a: Type): string[] {
   const ftz = d.name === 'f32' || a.name === 'f32' ? ['', '.ftz'] : [''];
   if (!isFloat(d) && !isFloat(a)) return mayOverflow(d, a) ? SAT : [''];
-  if (!isFloat(d)) return combined(INTEGER_ROUNDING, ftz, SAT);
-  const sat = d.name === 'bf16' ? [''] : SAT;
+  const sat = d.name === 'bf16' || a.name === 'bf16' ? [''] : SAT;
+  if (!isFloat(d)) return combined(INTEGER_ROUNDING, ftz, sat);
   if (!isFloat(a)) return combined(FLOAT_ROUNDING, sat);
   if (d === a) return combined(INTEGER_ROUNDING, ftz, sat);
   return combined(widens(d, a) ? [''] : FLOAT_ROUNDING, ftz, sat);
 }
 
-/** bf16 beside anything but f32 needs sm_90, and f32 to bf16 rounds to nearest or toward zero. */
+/**
+ * bf16 beside anything but f32 needs sm_90, and f32 to bf16 rounds to nearest or toward zero; ptxas 13.0.88 takes no bytes beside it, and no
+ * .sat.
+ */
 const fits = (d: Type, a: Type, sm: number): boolean => {
   if (d.name !== 'bf16' && a.name !== 'bf16') return true;
   if (sm < 80 || d === a) return sm >= 90;
   const other = d.name === 'bf16' ? a : d;
+  if (other.width === 8) return false;
   return other.name === 'f32' ? d.name === 'f32' || sm >= 90 : sm >= 90;
 };
 
@@ -53,8 +57,10 @@ const pairs = (sm: number): (readonly [Type, Type])[] => {
 
 /** A conversion between two numbers, by its types and modifiers. */
 function between(random: Random, d: Type, a: Type, words: string): string {
-  const to = isFloat(d) ? register(random, d) : wideRegister(random, d);
-  const from = isFloat(a) ? register(random, a) : wideRegister(random, a);
+  // Wider registers hold integers, but not beside bf16 (ptxas 13.0.88).
+  const exact = d.name === 'bf16' || a.name === 'bf16';
+  const holder = (t: Type): string => (exact || isFloat(t) ? register(random, t) : wideRegister(random, t));
+  const [to, from] = [holder(d), holder(a)];
   return `cvt${words}.${d.name}.${a.name} ${to}, ${from}`;
 }
 

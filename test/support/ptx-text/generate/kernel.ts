@@ -30,7 +30,7 @@ const ROW = 8 * Object.values(COUNTS).reduce((a, b) => a + b, 0);
 const MOST_THREADS = 64;
 const TABLE_BYTES = 64;
 /** A lane's address in local and shared memory is at least this far from the first: beyond the shared variables that have names. */
-const HIGH = 2048;
+const HIGH = 3072;
 
 const kinds = Object.keys(COUNTS) as Kind[];
 interface Slot {
@@ -75,11 +75,11 @@ function firstValue(random: Random, { kind, k }: Slot, at: number, numbers: numb
   if (random.chance(numbers)) return number(random, kind, name);
   if (kind === 'p') {
     if (random.chance(0.2))
-      return `setp.${random.pick(['lt', 'ge'])}.u32 ${name}, %tid, ${random.below(33)};`;
+      return `setp.${random.pick(['lt', 'ge'])}.u32 ${name}, %thread, ${random.below(33)};`;
     return `ld.global.u32 %t0, [%in+${at}]; setp.ne.u32 ${name}, %t0, 0;`;
   }
   if (kind === 'r' && random.chance(0.1))
-    return `mov.u32 ${name}, ${random.pick(['%tid', '%lane', '%lanemask_lt', '%ntid.x'])};`;
+    return `mov.u32 ${name}, ${random.pick(['%thread', '%lane', '%lanemask_lt', '%ntid.x'])};`;
   // The same for all lanes.
   if (random.chance(0.2)) {
     const [space, variable] = random.pick([
@@ -139,7 +139,7 @@ function around(random: Random, sm: number, functions: readonly string[], parts:
   const memory = lines(
     'ld.global.v2.b64 {%u0, %u1}, [%in];',
     'st.local.v2.b64 [%x], {%u0, %u1};',
-    'st.shared.v2.b64 [%x], {%u1, %u0};',
+    'st.shared.v2.b64 [%y], {%u1, %u0};',
     'st.shared.v2.b64 [%sh], {%u1, %u1};',
   );
   const stores = used.map(({ s, k }) => lines(lastStore(s, 8 * k)));
@@ -178,14 +178,18 @@ export function randomKernel(seed: number): Kernel {
 /** How many instructions of a sweep stand in one kernel. */
 const SWEEP = 12;
 
-/** Every instruction in all its spellings, in an order and with operands by a seed, a dozen in each kernel. */
+/** Every instruction in all its spellings, in an order and with operands by a seed, some in each kernel. */
 export interface Sweep {
   readonly kernels: number;
   readonly kernel: (k: number) => Kernel;
 }
 
-/** The sweep of a seed over the instructions of a target. */
-export function sweepOf(seed: number, sm: number): Sweep {
+/**
+ * The sweep of a seed over the instructions of a target.
+ *
+ * @param size instructions of a kernel
+ */
+export function sweepOf(seed: number, sm: number, size = SWEEP): Sweep {
   const random = new Random(seed);
   const all = [...everyInstruction(random, sm), ...everyConversion(random, sm)];
   for (let k = all.length - 1; k > 0; k--) {
@@ -198,11 +202,11 @@ export function sweepOf(seed: number, sm: number): Sweep {
     const guarded = (text: string): string =>
       own.chance(0.25) ? `@${own.chance(0.4) ? '!' : ''}%p${own.below(COUNTS.p)} ${text};` : `${text};`;
     const parts = all
-      .slice(k * SWEEP, (k + 1) * SWEEP)
+      .slice(k * size, (k + 1) * size)
       .map((text) => lines(...observed(context, guarded(text))));
     return around(own, sm, [], parts);
   };
-  return { kernels: Math.ceil(all.length / SWEEP), kernel };
+  return { kernels: Math.ceil(all.length / size), kernel };
 }
 
 /** Bytes of the output buffer: a row and a log a lane. */
@@ -232,23 +236,24 @@ ${BY_REGISTER}
 .shared .align 8 .b64 mb;
 ${declared}
 ${OTHERS}
-mov.u32 %tid, %tid.x;
+mov.u32 %thread, %tid.x;
 mov.u32 %lane, %laneid;
 ld.param.u64 %in, [pin];
 ld.param.u64 %out, [pout];
 ld.param.u64 %scratch, [pscratch];
 ld.param.u64 %common, [pcommon];
-mad.wide.u32 %in, %tid, ${ROW}, %in;
-mad.wide.u32 %log, %tid, ${8 * LOG_SLOTS}, %out;
+mad.wide.u32 %in, %thread, ${ROW}, %in;
+mad.wide.u32 %log, %thread, ${8 * LOG_SLOTS}, %out;
 add.u64 %log, %log, ${MOST_THREADS * ROW};
-mad.wide.u32 %out, %tid, ${ROW}, %out;
-mad.wide.u32 %scratch, %tid, ${LANE_BYTES}, %scratch;
+mad.wide.u32 %out, %thread, ${ROW}, %out;
+mad.wide.u32 %scratch, %thread, ${LANE_BYTES}, %scratch;
 mov.u32 %sh, sv;
-mad.lo.u32 %sh, %tid, ${LANE_BYTES}, %sh;
+mad.lo.u32 %sh, %thread, ${LANE_BYTES}, %sh;
 mov.u32 %x, lv;
-mad.lo.u32 %x, %tid, ${LANE_BYTES}, %x;
+mad.lo.u32 %x, %thread, ${LANE_BYTES}, %x;
 add.u32 %x, %x, ${HIGH};
-cvt.u64.u32 %gs, %x;
+mad.lo.u32 %y, %thread, ${LANE_BYTES}, ${HIGH};
+cvt.u64.u32 %gs, %y;
 cvta.shared.u64 %gs, %gs;
 cvt.u64.u32 %gl, %x;
 cvta.local.u64 %gl, %gl;

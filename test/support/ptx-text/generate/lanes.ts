@@ -82,11 +82,11 @@ const exchange: Maker = {
     const space = c.random.chance(0.7) ? '.shared' : '.volatile.shared';
     const to = c.random.pick([1, 2, 4, 8, 16]);
     return lines(
-      `st${space}.b32 [%x], ${reg(c, 'r')};`,
+      `st${space}.b32 [%y], ${reg(c, 'r')};`,
       barrier,
       `xor.b32 %t0, %lane, ${to};`,
       'sub.u32 %t0, %t0, %lane;',
-      'mad.lo.u32 %t0, %t0, 16, %x;',
+      'mad.lo.u32 %t0, %t0, 16, %y;',
       `${guard(c)}ld${space}.b32 ${reg(c, 'r')}, [%t0];`,
       barrier,
     );

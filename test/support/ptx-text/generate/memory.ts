@@ -5,7 +5,8 @@ import { edgeLiteral } from './random.ts';
 import { COUNTS, type Kind, register, wideRegister } from './registers.ts';
 
 /*
- * Loads, stores and atomics. Every lane has 16 bytes in each space: %x is an address of local and, as the same number, of shared memory.
+ * Loads, stores and atomics. Every lane has 16 bytes in each space: %x is an address of local memory and %y one of shared
+ * memory, which are the same number where local memory begins at 0 (as in Ori; a GPU's begins elsewhere).
  */
 
 /** Bytes that belong to a lane, in each space. */
@@ -14,7 +15,7 @@ export const LANE_BYTES = 16;
 /** Where a lane's bytes are: space in the opcode, and the register that points there. */
 const PLACES: readonly { readonly space: string; readonly base: string; readonly writes: boolean }[] = [
   { space: '.local', base: '%x', writes: true },
-  { space: '.shared', base: '%x', writes: true },
+  { space: '.shared', base: '%y', writes: true },
   { space: '.shared', base: '%sh', writes: true },
   { space: '', base: '%gs', writes: true },
   { space: '', base: '%gl', writes: true },
@@ -73,8 +74,8 @@ const address = (a: Access): string => `[${a.base}${a.offset === 0 ? '' : `+${a.
 
 /** Words between the opcode and the space. */
 function manner(c: Context, a: Access, store: boolean): string {
-  if (a.space === '.const' || !c.random.chance(0.15)) return '';
-  const ordered = a.space !== '.local' && a.base !== '%gl';
+  if (a.space === '.const' || a.space === '.local' || !c.random.chance(0.15)) return '';
+  const ordered = a.base !== '%gl';
   if (ordered && c.random.chance(0.5))
     return store ? '.relaxed.gpu' : c.random.pick(['.relaxed.gpu', '.acquire.cta']);
   return '.volatile';
@@ -143,8 +144,11 @@ const dynamic: Maker = {
     const r = c.random.register(COUNTS.r);
     const width = c.random.pick([8, 16, 32]);
     const word = typeWord(c, width);
-    const space = c.random.pick(['.local', '.shared']);
-    const first = [`and.b32 %t0, %r${r}, ${LANE_BYTES - width / 8};`, 'add.u32 %t0, %t0, %x;'];
+    const [space, base] = c.random.pick([
+      ['.local', '%x'],
+      ['.shared', '%y'],
+    ]);
+    const first = [`and.b32 %t0, %r${r}, ${LANE_BYTES - width / 8};`, `add.u32 %t0, %t0, ${base};`];
     const last = c.random.chance(0.5)
       ? `${guard(c)}ld${space}.${word} ${data(c, word)}, [%t0];`
       : `${guard(c)}st${space}.${word} [%t0], ${data(c, word)};`;
@@ -185,7 +189,7 @@ const ownAtomic: Maker = {
     const [space, base] = c.random.pick([
       ['.global', '%scratch'],
       ['', '%scratch'],
-      ['.shared', '%x'],
+      ['.shared', '%y'],
       ['', '%gs'],
     ]);
     const cas = c.random.chance(0.2);
@@ -218,7 +222,7 @@ const floatAtomic: Maker = {
     const [op, kind] = c.random.pick(FLOAT_ADDS.filter(([, , sm]) => sm <= c.sm));
     const [space, base] = c.random.pick([
       ['.global', '%scratch'],
-      ['.shared', '%x'],
+      ['.shared', '%y'],
     ]);
     const reg = (): string => `%${kind}${c.random.register(COUNTS[kind])}`;
     return lines(`${guard(c)}atom${space}.${op} ${reg()}, [${base}], ${reg()};`);
@@ -262,10 +266,10 @@ const asyncCopy: Maker = {
     const extra = c.random.chance(0.3) ? `, ${c.random.below(size + 1)}` : '';
     const level = size === 16 && c.random.chance(0.5) ? 'cg' : 'ca';
     return lines(
-      `cp.async.${level}.shared.global [%x], [%scratch], ${size}${extra};`,
+      `cp.async.${level}.shared.global [%y], [%scratch], ${size}${extra};`,
       'cp.async.commit_group;',
       'cp.async.wait_group 0;',
-      `ld.shared.b32 %r${c.random.register(COUNTS.r)}, [%x];`,
+      `ld.shared.b32 %r${c.random.register(COUNTS.r)}, [%y];`,
     );
   },
 };

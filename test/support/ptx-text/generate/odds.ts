@@ -31,9 +31,9 @@ const scope: Maker = {
 const spaces: Maker = {
   weight: 0.7,
   make: (c) => {
-    const [space, pointer] = c.random.pick([
-      ['shared', '%gs'],
-      ['local', '%gl'],
+    const [space, pointer, base] = c.random.pick([
+      ['shared', '%gs', '%y'],
+      ['local', '%gl', '%x'],
     ]);
     if (c.random.chance(0.4))
       return lines(
@@ -43,7 +43,7 @@ const spaces: Maker = {
       `add.u64 %u2, ${pointer}, 4;`,
       `cvta.to.${space}.u64 %u2, %u2;`,
       'cvt.u32.u64 %t1, %u2;',
-      'sub.u32 %t1, %t1, %x;',
+      `sub.u32 %t1, %t1, ${base};`,
       `${guard(c)}xor.b32 ${reg(c, 'r')}, ${reg(c, 'r')}, %t1;`,
       `${guard(c)}ld.${space}.b32 ${reg(c, 'r')}, [%u2];`,
     );
@@ -61,12 +61,13 @@ const eitherSpace: Maker = {
       ['%scratch', '%gl'],
     ]);
     const at = 4 * c.random.below(4);
+    const read = c.random.chance(0.5) ? ['shared', '%y'] : ['local', '%x'];
     return lines(
       `selp.b64 %u3, ${a}, ${b}, ${p};`,
       c.random.chance(0.5)
         ? `${guard(c)}st.u32 [%u3+${at}], ${reg(c, 'r')};`
         : `${guard(c)}ld.u32 ${reg(c, 'r')}, [%u3+${at}];`,
-      `ld.${c.random.chance(0.5) ? 'shared' : 'local'}.b32 ${reg(c, 'r')}, [%x+${at}];`,
+      `ld.${read[0]}.b32 ${reg(c, 'r')}, [${read[1]}+${at}];`,
     );
   },
 };
@@ -84,18 +85,18 @@ const barrierInMemory: Maker = {
     const [skip, wait] = [label(c), label(c)];
     return lines(
       '{ .reg .pred first, done; .reg .b64 state; .reg .b32 n;',
-      'setp.ne.u32 first, %tid, 0;',
+      'setp.ne.u32 first, %thread, 0;',
       'mov.u32 n, %ntid.x;',
       `@first bra ${skip};`,
       'mbarrier.init.shared.b64 [mb], n;',
       `${skip}: bar.sync 0;`,
-      `st.shared.b32 [%x], ${reg(c, 'r')};`,
+      `st.shared.b32 [%y], ${reg(c, 'r')};`,
       'mbarrier.arrive.shared.b64 state, [mb];',
       `${wait}: mbarrier.test_wait.shared.b64 done, [mb], state;`,
       `@!done bra ${wait};`,
       'xor.b32 n, %lane, 1;',
       'sub.u32 n, n, %lane;',
-      'mad.lo.u32 n, n, 16, %x;',
+      'mad.lo.u32 n, n, 16, %y;',
       `ld.shared.b32 ${reg(c, 'r')}, [n];`,
       'bar.sync 0;',
       '@!first mbarrier.inval.shared.b64 [mb];',

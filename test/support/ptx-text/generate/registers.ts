@@ -47,6 +47,6 @@ export function wideRegister(random: Random, t: Type): string {
 
 /** Registers beside those that are drawn: addresses, temporaries, masks, counters. */
 export const OTHERS = `.reg .b64 %in, %out, %log, %scratch, %common, %gs, %gl, %gc, %u<4>;
-.reg .b32 %tid, %lane, %x, %sh, %t<6>, %m<12>, %i<6>, %n<6>;
+.reg .b32 %thread, %lane, %x, %y, %sh, %t<6>, %m<12>, %i<6>, %n<6>;
 .reg .b16 %v<2>;
 .reg .pred %q<12>, %c<6>;`;

@@ -67,7 +67,7 @@ export const TEXT_FAULTS: readonly TextFault[] = [
   {
     name: 'an argument is another',
     line: /^st\.param\.b32 \[a1\+8\], %r\d;$/m,
-    instead: 'st.param.b32 [a1+8], %tid;',
+    instead: 'st.param.b32 [a1+8], %thread;',
   },
   {
     name: 'a jump table is in another order',

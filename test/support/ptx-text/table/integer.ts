@@ -69,6 +69,9 @@ function highestBit(t: Type, x: bigint): number {
   return -1;
 }
 
+/** Places and lengths of bit fields are 0 to 255; what others do is not specified (PTX ISA 9.0, 9.7.1.20, bfe). */
+const isByte = (...numbers: readonly bigint[]): boolean => numbers.every((n) => n <= 255n);
+
 /** The position of the n-th set bit of a word, counted from `base` up or, for a negative number, down; all ones if there is none. */
 function nthSet(mask: bigint, base: number, offset: bigint): bigint {
   if (offset === 0n) return bit(mask, base) === 1n ? BigInt(base) : -1n;
@@ -183,14 +186,14 @@ export const integer: Table = {
   },
   bfe: (m) => {
     const t = m.type();
-    return computes([t], [t, U32, U32], ([a, start, length]) =>
-      extract(t, a, Number(start & 0xffn), Number(length & 0xffn)),
+    return computes([t], [t, U32, U32], ([a, start, length], open) =>
+      isByte(start, length) ? extract(t, a, Number(start), Number(length)) : open.unspecified(t),
     );
   },
   bfi: (m) => {
     const t = m.type();
-    return computes([t], [t, t, U32, U32], ([field, into, start, length]) =>
-      insert(t, field, into, Number(start & 0xffn), Number(length & 0xffn)),
+    return computes([t], [t, t, U32, U32], ([field, into, start, length], open) =>
+      isByte(start, length) ? insert(t, field, into, Number(start), Number(length)) : open.unspecified(t),
     );
   },
   szext: (m) => {

@@ -1,0 +1,83 @@
+import type { Isa, SpelledRow } from '../../ir/opcode.ts';
+import type { PtxInstr, Span, VarDecl } from '../ast.ts';
+import { FnLower, type ModuleScope, NoForm } from './function.ts';
+import { handlerOf } from './index.ts';
+import { formsRead, opcodesRead, type ReadForm } from './table-rows.ts';
+
+/** A row of the table that does not read a form which it writes, because a handler takes that first. */
+export interface ShadowedRow {
+  readonly row: SpelledRow;
+  /** The form, without operands. */
+  readonly form: string;
+}
+
+/**
+ * Rows with `both` of which a handler takes a form. Handlers come before the table, so that nothing would be lowered to the opcode of the
+ * row, without a word. One form is told for each row.
+ */
+export function shadowedRows(isa: Isa): ShadowedRow[] {
+  const found = new Map<SpelledRow, ShadowedRow>();
+  for (const opcode of opcodesRead(isa.spelling))
+    for (const form of formsRead(isa.spelling, opcode))
+      if (!found.has(form.row) && takenByHandler(form, isa))
+        found.set(form.row, { row: form.row, form: [opcode, ...form.mods].join('.') });
+  return [...found.values()];
+}
+
+function takenByHandler({ opcode, mods, operands }: ReadForm, isa: Isa): boolean {
+  const i: PtxInstr = {
+    kind: 'instr',
+    span: NOWHERE,
+    opcode,
+    mods,
+    guard: null,
+    operands: operands.map(({ part }, k) => ({ kind: 'reg', name: `%x${k}`, neg: false, not: false, part })),
+  };
+  const handler = handlerOf(i);
+  if (handler === undefined) return false;
+  const f = new FnLower({ ...EMPTY_MODULE, isa, locs: [] }, true);
+  f.push();
+  for (const [k, { width }] of operands.entries())
+    f.declareRegs({ ...REGISTER, type: width === 1 ? 'pred' : `b${width}`, name: `%x${k}` });
+  f.begin(i, 0);
+  try {
+    handler(f, i);
+    return true;
+  } catch (e) {
+    if (!(e instanceof NoForm)) throw e;
+    return false;
+  }
+}
+
+const NOWHERE: Span = { line: 0, column: 0, start: 0, end: 0 };
+
+const REGISTER: Omit<VarDecl, 'type' | 'name'> = {
+  kind: 'variable',
+  span: NOWHERE,
+  linkage: '',
+  space: 'reg',
+  vector: 1,
+  align: 0,
+  dims: [],
+  init: null,
+  attributes: [],
+  ptr: null,
+  count: 0,
+};
+
+/** A module with nothing in it, of the newest version and target. */
+const EMPTY_MODULE: Omit<ModuleScope, 'isa' | 'locs'> = {
+  paramBase: 0,
+  variables: new Map(),
+  functions: new Map(),
+  handles: new Set(),
+  thread: [],
+  home: {
+    version: Number.POSITIVE_INFINITY,
+    newer: false,
+    sm: Number.POSITIVE_INFINITY,
+    suffix: true,
+    addressSize: 64,
+  },
+  flush: null,
+};

@@ -1,0 +1,70 @@
+import type { Source } from '../recording.ts';
+
+export type View = 'code' | 'graph' | 'compare' | 'run' | 'source' | 'specs';
+
+/** What stands in a pane: PTX as it came in, PTX as it comes out, or a snapshot by number. */
+export type Pane = 'ptx' | 'out' | number;
+
+/** What a link carries. */
+export interface Linked {
+  readonly source?: Source;
+  readonly view?: View;
+  /** Id of the selected phase. */
+  readonly phase?: string;
+  readonly fn?: string;
+  readonly panes?: readonly [Pane, Pane];
+}
+
+type Data = Readonly<Record<string, unknown>>;
+type Test = (x: unknown) => boolean;
+
+const isMap = (x: unknown): x is Data => x !== null && typeof x === 'object' && !Array.isArray(x);
+const isText: Test = (x) => typeof x === 'string';
+const areTexts: Test = (x) => Array.isArray(x) && x.every(isText);
+const isWhole: Test = (x) => Number.isSafeInteger(x) && (x as number) >= 0;
+const orNone =
+  (test: Test): Test =>
+  (x) =>
+    x === null || test(x);
+const maybe =
+  (test: Test): Test =>
+  (x) =>
+    x === undefined || test(x);
+const having =
+  (parts: Readonly<Record<string, Test>>): Test =>
+  (x) =>
+    isMap(x) && Object.entries(parts).every(([key, test]) => test(x[key]));
+
+const VIEWS: readonly View[] = ['code', 'graph', 'compare', 'run', 'source', 'specs'];
+const isPane: Test = (x) => x === 'ptx' || x === 'out' || isWhole(x);
+
+const isLinked = having({
+  source: maybe(
+    having({
+      file: isText,
+      text: isText,
+      documents: (x) => isMap(x) && Object.values(x).every(isText),
+      request: having({
+        level: orNone(isWhole),
+        sm: orNone(isText),
+        order: isText,
+        recipes: areTexts,
+        knobSets: areTexts,
+        set: areTexts,
+        disable: areTexts,
+        rules: areTexts,
+        nvopt: maybe(isWhole),
+      }),
+    }),
+  ),
+  view: maybe((x) => VIEWS.includes(x as View)),
+  phase: maybe(isText),
+  fn: maybe(isText),
+  panes: maybe((x) => Array.isArray(x) && x.length === 2 && x.every(isPane)),
+});
+
+/** What the word of a link holds, which anybody may have written. @throws Error if that is no link */
+export function linkedIn(value: unknown): Linked {
+  if (!isLinked(value)) throw new Error('this is no link of the explorer');
+  return value as Linked;
+}
