@@ -135,6 +135,12 @@ describe('the judge compares PTX and machine code', () => {
     ['double-math.sm_100.O3.cubin', 'doubleMath'],
     ['half2-math.sm_120.O3.cubin', 'halfScalar'],
     ['atomics-int.sm_75.O3.cubin', 'atomicsShared'],
+    ['unusual-conversions.sm_90.O3.cubin', 'unusualConversions'],
+    ['unusual-conversions.sm_100.O3.cubin', 'unusualConversions'],
+    ['unusual-conversions.sm_120.O3.cubin', 'unusualConversions'],
+    ['arrivals.sm_80.O3.cubin', 'arrivals'],
+    ['arrivals.sm_90.O3.cubin', 'arrivals'],
+    ['parted-lanes.sm_75.O3.cubin', 'partedLanes'],
   ])('%s: %s is equal', async (file, kernel) => {
     expect(judge(await subjectOf(file), kernel)).toMatchObject({ same: true, differences: [] });
   });
@@ -165,6 +171,23 @@ describe('the judge compares PTX and machine code', () => {
       having('type', ''),
     ],
     ['a guard the other way round', 'divmod.sm_90.O3.cubin', 'divVariable', /^@!P3 IADD3/, guarded(false)],
+    ['bytes for zeros', 'arrivals.sm_80.O3.cubin', 'arrivals', /^LDGSTS\.E\.128 .*!PT$/, having(90, 0)],
+    ['a byte more', 'arrivals.sm_90.O3.cubin', 'arrivals', /^LDGSTS\.E\.64\.ZFILL/, having(32, 4)],
+    [
+      'another sign',
+      'unusual-conversions.sm_90.O3.cubin',
+      'unusualConversions',
+      /^FMNMX.*XORSIGN/,
+      having(82, 0),
+    ],
+    ['another clamp', 'unusual-conversions.sm_90.O3.cubin', 'unusualConversions', /^I2IP\.S8/, having(76, 0)],
+    [
+      'another format',
+      'unusual-conversions.sm_90.O3.cubin',
+      'unusualConversions',
+      /^F2FP\.SATFINITE\.E4M3/,
+      having(76, 0),
+    ],
     ['another reduction', 'warp-redux.sm_80.O3.cubin', 'redux', /REDUX\.SUM/, having('op', 'XOR')],
     ['a store of half a word', 'warp-redux.sm_80.O3.cubin', 'redux', /STG\.E desc/, having('size', 'U16')],
     ['the wrong offset', 'reduce-shared.sm_90.O3.cubin', 'reduceSum', /LDS R2/, having(40, 4)],

@@ -15,7 +15,8 @@ import { loadMachine, machineFiles, targetsOfMachines } from '../src/spec/node-m
 /*
  * Words of public kernels as ptxas 13.0.88 wrote them at -O0 and -O3, and what NVIDIA's disassembler (13.1) prints of each:
  * `WORD ADDRESS TEXT`. They show the forms of their cubins and then values of modifiers, the most frequent first, up to the length that
- * `machine-forms.js sample` was given (pipelines/machine/README.md).
+ * `machine-forms.js sample` was given (pipelines/machine/README.md). Behind them, with addresses from 0 again, stand words of made-up
+ * kernels of unusual PTX, in forms and with modifiers that the public ones do not have.
  */
 
 interface Sample {

@@ -140,6 +140,12 @@ export class Banks {
       return { kind: 'argument', offset: this.argument(offset) };
     for (const [name, at] of this.context.driver) {
       if (name === 'stack' && offset === at) return { kind: 'value', value: this.context.stack };
+      if (name === 'constant-window' && (offset === at || offset === at + 4)) {
+        // Variables of Ori lie apart from each other: a bank of one variable alone has a beginning.
+        const [first, ...others] = this.objects;
+        if (first === undefined || first.at !== 0 || others.length > 0) continue;
+        return { kind: 'symbol', operand: first.symbol, high: offset !== at };
+      }
       const word = DRIVER[name]?.[(offset - at) / 4];
       if (word !== undefined) return word;
     }

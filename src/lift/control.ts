@@ -2,7 +2,7 @@ import { imm, label, NO_REG, type Operand, PT, type Reg, RZ, reg, table } from '
 import { WORD_BYTES } from '../machine/text.ts';
 import type { Builder } from './builder.ts';
 import { physical } from './registers.ts';
-import { meet } from './warp.ts';
+import { meet, together } from './warp.ts';
 
 /*
  * Control. Code addresses are values: a call puts no return address anywhere, the code itself has moved it to a register, and a return
@@ -34,9 +34,13 @@ function jump(b: Builder, flow: Flow, extra: Operand, address: number): void {
 const branch: Meaning = (b, flow) => {
   b.without('ANY');
   const way = b.mod('way');
-  // On sm_75 these name no mask.
-  if (way === 'DIV' || way === 'CONV') meet(b, imm(-1));
-  if (way !== 'DIV') jump(b, flow, b.truthOr('p', PT), targetOf(b));
+  // On sm_75 these name no mask, and lanes that have gone elsewhere may be waited for in vain: less than a whole warp counts as apart.
+  if (way === 'DIV' || way === 'CONV') {
+    if (b.truthOr('p', PT) !== PT) b.fail(`.${way} under a predicate`);
+    const cmp = way === 'DIV' ? 'NE' : 'EQ';
+    return jump(b, flow, reg(b.test('ISETP', [cmp, 'U32'], [together(b), imm(-1), PT])), targetOf(b));
+  }
+  jump(b, flow, b.truthOr('p', PT), targetOf(b));
 };
 
 /**
@@ -152,6 +156,7 @@ export const CONTROL: Readonly<Record<string, Meaning>> = {
   'BRA.u': branchTogether,
   'BRA.up': branchUniform,
   BRX: branchIndexed,
+  BRXU: branchIndexed,
   BSSY: openRegion,
   BSYNC: meetRegion,
   BREAK: leave,

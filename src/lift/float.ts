@@ -29,11 +29,19 @@ const fused: Meaning = (b) =>
     ['a', 'b', 'c'].map((n) => b.float(n, false, false)),
   );
 
-/** Minimum where p is true, else maximum. */
+/**
+ * Minimum where p is true, else maximum. XORSIGN: of magnitudes, and the sign is that of the product, for which the bars around the
+ * sources do not count.
+ */
 const minmax: Meaning = (b) => {
   const p = b.truth('p');
-  const compute = (op: string): Operand =>
-    reg(b.pure('FMNMX', [op, b.mod('FTZ'), b.mod('NAN')], [b.float('a'), b.float('b')]));
+  const source = (name: string): Operand => {
+    if (!b.has('XORSIGN')) return b.float(name);
+    if (b.signsOf(b.slot(name)).negative) b.fail('a minus under .XORSIGN');
+    return b.word(b.slot(name));
+  };
+  const mods = [b.mod('FTZ'), b.mod('NAN'), b.mod('XORSIGN')];
+  const compute = (op: string): Operand => reg(b.pure('FMNMX', [op, ...mods], [source('a'), source('b')]));
   if (p.reg !== NO_REG) b.write('SEL', [], [b.to('d')], [compute('MIN'), compute('MAX'), p]);
   else b.give('d', compute(p === PT ? 'MIN' : 'MAX'));
 };
@@ -149,8 +157,12 @@ const WHOLE: Readonly<Record<string, string>> = { '': 'RN', FLOOR: 'RM', CEIL: '
 /** A source of a conversion by its type: of 64 bits, or the half that its suffix names. */
 function source(b: Builder, type: string): Operand {
   if (type === 'F64') return b.float('b', true);
-  if (type === 'U64' || type === 'S64') return b.wide('b');
   const slot = b.slot('b');
+  if (type === 'U64' || type === 'S64') {
+    // An immediate is the upper word, as it is of a double (an H200 gives such results).
+    const isNumber = slot.atom?.kind === 'u' || slot.atom?.kind === 's';
+    return isNumber ? reg(b.pure('PAIR', [], [RZ, b.word(slot)], RegFile.RD)) : b.wide('b');
+  }
   const part = b.suffix(slot);
   const s = b.signsOf(slot);
   const mods = (s.negative ? Mod.Neg : 0) | (s.absolute ? Mod.Abs : 0);
@@ -198,12 +210,58 @@ const wideFloat: Meaning = (b) => {
   floatToFloat(b, to, from);
 };
 
-/** Two floats to a pair of halves. */
+/** The largest finite number of a format of 16 bits, in both halves. */
+const LARGEST: Readonly<Record<string, number>> = { F16: 0x7bff7bff, BF16: 0x7f7f7f7f };
+
+/** Two floats to a pair of halves, or one to the lower half beside a half of c. */
 const pack: Meaning = (b) => {
-  if (b.mod('pack') !== 'PACK_AB') b.fail(`.${b.mod('pack')} has no meaning here yet`);
-  b.without('SATFINITE');
   const type = b.mod('type').startsWith('BF16') ? 'BF16' : 'F16';
-  b.write('F2FP', [type, roundOf(b), b.mod('RELU')], [b.to('d')], [b.float('a'), b.float('b')]);
+  const alone = b.mod('pack') === 'MERGE_C';
+  const sources = [alone ? RZ : b.float('a'), b.float('b')];
+  let both = reg(b.pure('F2FP', [type, roundOf(b)], sources));
+  // Infinities become the largest finite number with their sign, and NaN stays.
+  if (b.has('SATFINITE')) {
+    const least = reg(b.pure('HMNMX2', ['MIN', type, 'NAN'], [both, imm(LARGEST[type])]));
+    both = reg(b.pure('HMNMX2', ['MAX', type, 'NAN'], [least, imm(LARGEST[type] | 0x80008000)]));
+  }
+  if (b.has('RELU')) both = reg(b.pure('HMNMX2', ['MAX', type, 'NAN'], [both, RZ]));
+  b.give('d', alone ? above(b, both) : both);
+};
+
+/** The lower half of a word, and above it the half of c that its suffix names. */
+function above(b: Builder, low: Operand): Operand {
+  const c = b.slot('c');
+  const table = b.suffix(c) === 'H1' ? 0x7610 : 0x5410;
+  return reg(b.pure('PRMT', [], [low, imm(table), b.word(c)]));
+}
+
+/** Two floats, or a pair of halves, to two floats of 8 bits in the lower half, beside a half of c. */
+const to8: Meaning = (b) => {
+  // Without it a number that is too large would become an infinity.
+  if (!b.has('SATFINITE')) b.fail('floats of 8 bits without .SATFINITE have no meaning here yet');
+  const mods = [b.mod('type'), b.mod('RELU')];
+  const low = b.mod('pack').startsWith('F16')
+    ? b.pure('F2FP_PACK8_F16', mods, [b.float('b')])
+    : b.pure('F2FP_PACK8', mods, [b.float('a'), b.float('b')]);
+  b.give('d', above(b, reg(low)));
+};
+
+/** Two floats of 8 bits to a pair of halves. */
+const from8: Meaning = (b) => {
+  if (b.mod('type') !== 'F16') b.fail(`floats of 8 bits to ${b.mod('type')} have no meaning here yet`);
+  const slot = b.slot('b');
+  const word = b.word(slot);
+  const x = b.suffix(slot) === 'H1' ? reg(b.pure('SHR', ['U32'], [word, imm(16)])) : word;
+  b.write('F2FP_UNPACK8', [b.mod('from').split('.')[0], b.mod('RELU')], [b.to('d')], [x]);
+};
+
+/** Two floats to bytes, the second the lowest, and above them the half of c that its suffix names. */
+const packBytes: Meaning = (b) => {
+  const to = b.mod('to').split('.')[0];
+  const mods = [`dt=${to}`, 'st=F32', b.mod('round') === 'TRUNC' ? 'RZ' : 'RN'];
+  b.without('RELU');
+  const [high, low] = ['a', 'b'].map((n) => reg(b.pure('F2I', mods, [b.float(n)])));
+  b.give('d', above(b, reg(b.pure('PRMT', [], [low, imm(0x0040), high]))));
 };
 
 /** Meanings by the row of the form. */
@@ -219,9 +277,23 @@ export const FLOAT: Readonly<Record<string, Meaning>> = {
   UFSEL: select,
   UFSETP: setPredicate,
   UFRND: round,
+  'UFRND.half.i': round,
+  UF2F: narrow,
+  'UF2F.i': narrow,
   UF2I: floatToInteger,
+  'UF2I.i': floatToInteger,
+  'UF2I.half.i': floatToInteger,
   UI2F: integerToFloat,
+  'UI2F.i': integerToFloat,
+  'UI2F.ui': integerToFloat,
+  'UI2F.half': integerToFloat,
+  'UI2F.byte': integerToFloat,
   UI2FP: integerToFloat,
+  'UI2FP.i': integerToFloat,
+  'UI2FP.ui': integerToFloat,
+  'UF2FP.to8': to8,
+  UF2IP: packBytes,
+  UFSET: setOne,
   FSEL: select,
   FSET: setOne,
   FSETP: setPredicate,
@@ -233,17 +305,35 @@ export const FLOAT: Readonly<Record<string, Meaning>> = {
   DFMA: fused64,
   DSETP: setPredicate64,
   F2I: floatToInteger,
+  'F2I.i': floatToInteger,
+  'F2I.half.i': floatToInteger,
   'F2I.wide': floatToInteger,
+  'F2I.wide.i': floatToInteger,
+  'F2I.wide.half.i': floatToInteger,
   I2F: integerToFloat,
+  'I2F.i': integerToFloat,
+  'I2F.ui': integerToFloat,
   I2FP: integerToFloat,
+  'I2FP.i': integerToFloat,
+  'I2FP.ui': integerToFloat,
   'I2F.half': integerToFloat,
   'I2F.byte': integerToFloat,
   'I2F.wide': integerToFloat,
+  'I2F.wide.i': integerToFloat,
+  'I2F.wide.ui': integerToFloat,
   'I2F.wide.half': integerToFloat,
   'I2F.wide.byte': integerToFloat,
   FRND: round,
+  'FRND.i': round,
+  'FRND.half.i': round,
   'FRND.wide': round,
   F2F: narrow,
+  'F2F.i': narrow,
+  'F2F.half.i': narrow,
   'F2F.wide': wideFloat,
+  'F2F.wide.i': narrow,
   F2FP: pack,
+  'F2FP.to8': to8,
+  'F2FP.from8': from8,
+  F2IP: packBytes,
 };

@@ -1,4 +1,4 @@
-import { imm, Mod, NO_REG, type Operand, PT, reg, withOperandMods } from '../ir/operand.ts';
+import { imm, isZero, Mod, NO_REG, type Operand, PT, reg, withOperandMods } from '../ir/operand.ts';
 import type { Builder } from './builder.ts';
 
 /*
@@ -30,6 +30,12 @@ function pair(b: Builder, name: string): Operand {
       return withOperandMods(reg(b.pure('PRMT', [], [w, imm(0x1010), w])), mods);
     case 'H1_H1':
       return withOperandMods(reg(b.pure('PRMT', [], [w, imm(0x3232), w])), mods);
+    case 'H0_NH1': {
+      // The other sign is that of the upper half as the signs of the operand leave it.
+      const magnitude = s.absolute ? reg(b.pure('LOP3', [], [w, imm(0x7fff7fff), imm(0), imm(0xc0)])) : w;
+      const turned = b.pure('LOP3', [], [magnitude, imm(0x80000000), imm(0), imm(0x3c)]);
+      return reg(turned, s.negative ? Mod.Neg : 0);
+    }
     default:
       return b.fail(`a source that is .${b.suffix(slot)}`);
   }
@@ -53,7 +59,21 @@ function wide(b: Builder, name: string): Operand {
   return reg(b.pure('F2F', ['dt=F32', 'st=F16'], [o]));
 }
 
+/** A sum of which one source is a float of 32 bits: with a zero it is a conversion, for which ptxas uses it on sm_75. */
+function narrowed(b: Builder): boolean {
+  const isFloat = (n: string): boolean => b.find(n) !== undefined && b.suffix(b.slot(n)) === 'F32';
+  const name = ['a', 'b'].find(isFloat);
+  if (name === undefined) return false;
+  const other = name === 'a' ? 'b' : 'a';
+  if (b.find(other) === undefined || !isZero(b.word(b.slot(other)))) b.fail('a sum of a float and a half');
+  const x = b.float(name);
+  const both = reg(b.pure('F2FP', ['F16', 'RN'], [x, x]));
+  b.write('HADD2', ['F16', 'RN', flush(b), b.mod('SAT')], [b.to('d')], [both, pair(b, other)]);
+  return true;
+}
+
 const add: Meaning = (b) => {
+  if (narrowed(b)) return;
   if (b.mod('type') === 'F32')
     return b.write('FADD', ['RN', flush(b), b.mod('SAT')], [b.to('d')], [wide(b, 'a'), wide(b, 'b')]);
   b.write('HADD2', [formatOf(b), 'RN', flush(b), b.mod('SAT')], [b.to('d')], pairs(b, 'a', 'b'));
@@ -76,11 +96,22 @@ const fused: Meaning = (b) => {
   );
 };
 
+/** Minimum or maximum of two, or of three; of XORSIGN see that of 32 bits. */
 const minmax: Meaning = (b) => {
   if (b.mod('type') === 'F32') b.fail('.F32 has no meaning here yet');
   const p = b.truth('p');
-  const compute = (op: string): Operand =>
-    reg(b.pure('HMNMX2', [op, formatOf(b), b.mod('FTZ'), b.mod('NAN')], pairs(b, 'a', 'b')));
+  const mods = [formatOf(b), b.mod('FTZ'), b.mod('NAN'), b.mod('XORSIGN')];
+  const source = (o: Operand): Operand => {
+    if (!b.has('XORSIGN')) return o;
+    if ((o.mods & Mod.Neg) !== 0) b.fail('a minus under .XORSIGN');
+    return withOperandMods(o, 0);
+  };
+  const compute = (op: string): Operand => {
+    const [first, ...others] = pairs(b, ...(b.find('c') === undefined ? ['a', 'b'] : ['a', 'b', 'c'])).map(
+      source,
+    );
+    return others.reduce((x, y) => reg(b.pure('HMNMX2', [op, ...mods], [x, y])), first);
+  };
   if (p.reg !== NO_REG) b.write('SEL', [], [b.to('d')], [compute('MIN'), compute('MAX'), p]);
   else b.give('d', compute(p === PT ? 'MIN' : 'MAX'));
 };
@@ -126,6 +157,8 @@ export const HALF: Readonly<Record<string, Meaning>> = {
   'HFMA2.MMA.i': fused,
   'HFMA2.MMA.ci': fused,
   HMNMX2: minmax,
+  'HMNMX2.i': minmax,
+  VHMNMX: minmax,
   HSET2: set,
   'HSET2.i': set,
   HSETP2: setPredicates,

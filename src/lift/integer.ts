@@ -190,8 +190,16 @@ function noMinusOfPairs(b: Builder, type: string): void {
 }
 
 const add2: Meaning = (b) => {
-  b.without('ISAT');
   const type = b.mod('type');
+  if (b.has('ISAT')) {
+    if (type !== 'S32') b.fail(`.ISAT of ${type} has no meaning here yet`);
+    const [x, y] = ['a', 'b'].map((n) => ({ minus: b.signsOf(b.slot(n)).negative, word: b.word(b.slot(n)) }));
+    if (x.minus && y.minus) b.fail('a saturating sum of two operands with a minus');
+    // A minus of its own would not be clamped.
+    const [first, second] = x.minus ? [y, x] : [x, y];
+    const op = x.minus || y.minus ? 'SUB' : 'ADD';
+    return b.write('IADD_SAT', [op], [b.to('d')], [first.word, second.word]);
+  }
   if (!['', '32', '16x2', 'S32', 'S16x2'].includes(type)) b.fail(`the type ${type}`);
   noMinusOfPairs(b, type);
   if (/16x2$/.test(type)) return b.write('VIADD2', [], [b.to('d')], [b.integer('a'), b.integer('b')]);
@@ -408,6 +416,15 @@ const saturate: Meaning = (b) => {
   b.write('I2I', [`dt=${to}`, 'st=S32', 'SAT'], [b.to('d')], [b.plain('b')]);
 };
 
+/** Two signed words clamped to few bits: those of b, above them those of a, above them the low bits of c. */
+const pack: Meaning = (b) => {
+  const [to, , saturated] = `${b.mod('to')}.${b.mod('sat')}`.split('.');
+  if (saturated !== 'SAT') b.fail(`.${saturated || to} without .SAT has no meaning here yet`);
+  const word = b.word(b.slot('c'));
+  const c = b.suffix(b.slot('c')) === 'H1' ? reg(b.pure('SHR', ['U32'], [word, imm(16)])) : word;
+  b.write('I2IP', [`dt=${to}`], [b.to('d')], [b.plain('a'), b.plain('b'), c]);
+};
+
 /** Meanings by the row of the form. */
 export const INTEGER: Readonly<Record<string, Meaning>> = {
   IADD3: add3,
@@ -432,6 +449,11 @@ export const INTEGER: Readonly<Record<string, Meaning>> = {
   'IDP.4A': dot(() => '4A'),
   'IDP.2A': dot((b) => (b.mod('half') === 'HI' ? '2A_HI' : '2A_LO')),
   I2I: saturate,
+  UI2I: saturate,
+  I2IP: pack,
+  'I2IP.small': pack,
+  UI2IP: pack,
+  'UI2IP.small': pack,
   LEA: shiftAdd,
   ULEA: shiftAdd,
   SHF: shift,
@@ -441,12 +463,15 @@ export const INTEGER: Readonly<Record<string, Meaning>> = {
   PLOP3: predicates,
   UPLOP3: predicates,
   'PLOP3.sign': signs,
+  'UPLOP3.sign': signs,
   PRMT: permute,
   UPRMT: permute,
   SEL: select,
   USEL: select,
   SGXT: extend,
+  USGXT: extend,
   BMSK: mask,
+  UBMSK: mask,
   MOV: move,
   UMOV: move,
   'UMOV.r': move,

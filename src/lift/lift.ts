@@ -65,7 +65,18 @@ export class LiftError extends Error {}
 const MEANINGS = { ...INTEGER, ...FLOAT, ...HALF, ...MEMORY, ...WARP };
 
 /** Rows behind which a block ends. */
-const ENDS = new Set(['EXIT', 'BRA', 'BRA.u', 'BRA.up', 'BRX', 'CALL.REL', 'CALL.REL.r', 'CALL.ABS', 'RET']);
+const ENDS = new Set([
+  'EXIT',
+  'BRA',
+  'BRA.u',
+  'BRA.up',
+  'BRX',
+  'BRXU',
+  'CALL.REL',
+  'CALL.REL.r',
+  'CALL.ABS',
+  'RET',
+]);
 /** Those whose operand `t` is a place in the code where a block begins. */
 const NAMES_A_PLACE = new Set(['BRA', 'BRA.u', 'BRA.up', 'CALL.REL', 'BSSY']);
 const CALLS = new Set(['CALL.REL', 'CALL.REL.r', 'CALL.ABS']);

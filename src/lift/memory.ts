@@ -3,6 +3,7 @@ import {
   cbank,
   imm,
   isZero,
+  Mod,
   NO_REG,
   type Operand,
   PT,
@@ -10,6 +11,7 @@ import {
   RegFile,
   RZ,
   reg,
+  withOperandMods,
 } from '../ir/operand.ts';
 import type { Builder } from './builder.ts';
 
@@ -278,15 +280,30 @@ const copy: Meaning = (b) => {
   const q = b.truthOr('q', PT);
   const size = SIZES[b.mod('size')];
   const mods = [`size=${size}`, b.mod('way') === 'BYPASS' ? 'cache=CG' : 'cache=CA'];
+  const bytes = Number(size.slice(1));
+  if (b.mod('ZFILL') !== '') return copyPart(b, bytes, mods, q);
   const places = [operandOf(b, 'to', 32), operandOf(b, 'ad', 64)];
   if (q === PT) return b.write('LDGSTS', mods, [], places);
-  if (b.mod('ZFILL') !== '') {
-    const n = reg(b.pure('SEL', [], [imm(Number(size.slice(1))), RZ, q]));
-    return b.write('LDGSTS', [...mods, 'ZFILL'], [], [...places, n]);
-  }
-  const { guard, not } = b.condition(q);
-  b.under(guard, not, 'LDGSTS', mods, places);
+  // Where q is false zeros are written (an H200 does).
+  const n = reg(b.pure('SEL', [], [imm(bytes), RZ, q]));
+  b.write('LDGSTS', [...mods, 'ZFILL'], [], [...places, n]);
 };
+
+/**
+ * A copy with zeros for the bytes that are left out, all of them where q is false. The low bits of the address, which would have to be
+ * zeros, say how many are left out at the end (so ptxas' code gives the size of `cp.async`, seen for sm_80 and sm_90).
+ */
+function copyPart(b: Builder, bytes: number, mods: readonly string[], q: Operand): void {
+  const whole = wholeAddress(b);
+  const [lo, hi] = [b.temporary(), b.temporary()];
+  b.emit('UNPAIR', [], [lo, hi], [whole]);
+  const missing = reg(b.pure('LOP3', [], [reg(lo), imm(bytes - 1), RZ, imm(0xc0)]));
+  const start = reg(b.pure('LOP3', [], [reg(lo), imm(-bytes), RZ, imm(0xc0)]));
+  const from = b.pure('PAIR', [], [start, reg(hi)], RegFile.RD);
+  const some = reg(b.pure('IADD3', [], [imm(bytes), withOperandMods(missing, Mod.Neg), RZ]));
+  const n = q === PT ? some : reg(b.pure('SEL', [], [some, RZ, q]));
+  b.write('LDGSTS', [...mods, 'ZFILL'], [], [operandOf(b, 'to', 32), addr(from, 0), n]);
+}
 
 const fence: Meaning = (b) => {
   const sem = b.mod('kind') === 'SC' ? 'SC' : 'ACQ_REL';
@@ -303,6 +320,75 @@ function wholeAddress(b: Builder): Operand {
 const query: Meaning = (b) => {
   if (b.to('d') !== NO_REG) b.fail('an address of the space');
   b.giveTruth('p', reg(b.test('QSPC', [SPACES[b.mod('space')]], [wholeAddress(b)])));
+};
+
+// -------------------------------------------------------------------- memory barrier objects
+
+/** Arrivals that a memory barrier object counts up to: it holds what is missing. */
+const MOST_ARRIVALS = 0x100000;
+
+/**
+ * A memory barrier object is written as a word of 64 bits. ptxas' code does this to begin one for n arrivals: bits 1 to 20 and bits 43 to
+ * 62 are then MOST_ARRIVALS - n.
+ */
+const beginBarrier: Meaning = (b) => {
+  if (b.to('d') !== NO_REG) b.fail('a memory barrier object that is read');
+  const less = reg(b.pure('SHR', ['U32'], [b.plain('b'), imm(1)]));
+  const n = reg(b.pure('IADD3', [], [imm(MOST_ARRIVALS), withOperandMods(less, Mod.Neg), RZ]));
+  b.write('MBAR_INIT', [], [], [operandOf(b, 'ad', 32), n]);
+};
+
+/** One arrival. Of the state before, d has the phase alone, in its highest bit. */
+const arrive: Meaning = (b) => {
+  b.without('way', 'OPTOUT');
+  if (b.mod('count') !== 'A1T0' || b.plain('b') !== RZ) b.fail('an arrival that counts otherwise');
+  const kept = b.to('d') !== NO_REG;
+  const state = kept ? b.temporary(RegFile.RD) : NO_REG;
+  b.write('MBAR_ARRIVE', ['ARRIVE'], [state], [operandOf(b, 'ad', 32), imm(1)]);
+  if (!kept) return;
+  const phase = b.temporary();
+  b.emit('UNPAIR', [], [phase, NO_REG], [reg(state)]);
+  b.give('d', RZ, reg(b.pure('SHL', [], [reg(phase), imm(31)])));
+};
+
+/**
+ * Before sm_90 a memory barrier object for n arrivals is a plain word of 64 bits: 2^30 - n below, and above it the phase in bit 31 and
+ * 2^31 - n, which counts up (so ptxas' code begins one and asks for its phase). One arrival adds one; the last of a phase carries into
+ * the phase, and starts the count again.
+ */
+const arriveInMemory: Meaning = (b) => {
+  const place = operandOf(b, 'ad', 32);
+  const add = (n: Operand, kept: boolean): Reg => {
+    const d = kept ? b.temporary(RegFile.RD) : NO_REG;
+    b.write('ATOMS', ['op=ADD', 'type=U64', 'scope=CTA', kept ? 'KEEP' : 'NORTN'], [d], [place, n, RZ]);
+    return d;
+  };
+  const [lo, hi] = [b.temporary(), b.temporary()];
+  b.emit('UNPAIR', [], [lo, hi], [reg(add(reg(b.pure('PAIR', [], [RZ, imm(1)], RegFile.RD)), true))]);
+  const left = reg(b.pure('LOP3', [], [reg(hi), imm(0x7fffffff), RZ, imm(0xc0)]));
+  const last = reg(b.test('ISETP', ['EQ', 'U32'], [left, imm(0x7fffffff), PT]));
+  const again = reg(b.pure('IADD3', [], [reg(lo), imm(0x40000000), RZ]));
+  const more = reg(b.pure('SEL', [], [again, RZ, last]));
+  add(reg(b.pure('PAIR', [], [RZ, more], RegFile.RD)), false);
+  b.give('d', reg(lo), reg(hi));
+};
+
+/** Whether the phase is over whose number is odd or even as the highest bit of b says. */
+const phaseIsOver: Meaning = (b) => {
+  const parity = reg(b.pure('SHR', ['U32'], [b.plain('b'), imm(31)]));
+  const mods = [b.has('TRYWAIT') ? 'TRY' : 'TEST', 'PARITY'];
+  const d = b.to('p');
+  b.write(
+    'MBAR_WAIT',
+    mods,
+    [d === NO_REG ? b.temporary(RegFile.P) : d],
+    [operandOf(b, 'ad', 32), parity, RZ],
+  );
+};
+
+const endBarrier: Meaning = (b) => {
+  if (b.mod('op') !== 'IV') b.fail(`.${b.mod('op')} has no meaning here yet`);
+  b.write('MBAR_INVAL', [], [], [operandOf(b, 'ad', 32)]);
 };
 
 const nothing: Meaning = () => {};
@@ -353,7 +439,13 @@ export const MEMORY: Readonly<Record<string, Meaning>> = {
   'ATOMS.CAS': atomic('ATOMS', 32),
   'ATOMS.CAST': atomic('ATOMS', 32),
   'ATOMS.POPC': count,
+  'ATOMS.ARRIVE': arriveInMemory,
   QSPC: query,
+  'QSPC.u': query,
+  'SYNCS.EXCH': beginBarrier,
+  'SYNCS.ARRIVE': arrive,
+  'SYNCS.PHASECHK': phaseIsOver,
+  'SYNCS.CCTL': endBarrier,
   CCTL: nothing,
   MEMBAR: fence,
   ERRBAR: nothing,

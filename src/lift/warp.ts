@@ -1,4 +1,4 @@
-import { imm, NO_REG, type Operand, PT, RegFile, RZ, reg } from '../ir/operand.ts';
+import { imm, NO_REG, type Operand, PF, PT, RegFile, RZ, reg } from '../ir/operand.ts';
 import { LOCAL_WINDOW, SHARED_WINDOW } from '../sim/memory.ts';
 import type { Builder } from './builder.ts';
 import { REDUCED_TRUTH, REDUCED_WORD } from './registers.ts';
@@ -11,7 +11,7 @@ import { REDUCED_TRUTH, REDUCED_WORD } from './registers.ts';
 type Meaning = (b: Builder) => void;
 
 /** The lanes that execute an instruction together. */
-const together = (b: Builder): Operand => reg(b.guarded('ACTIVEMASK', [], []));
+export const together = (b: Builder): Operand => reg(b.guarded('ACTIVEMASK', [], []));
 
 const shuffle: Meaning = (b) => {
   const d = b.to('d');
@@ -55,9 +55,13 @@ const extreme: Meaning = (b) => {
   b.give('d', reg(d));
 };
 
+/**
+ * To a uniform register. ptxas' code asks by p whether a jump for lanes that are apart may be left out (`@!p BRA.DIV`); here the answer is
+ * always no, so that lanes wait for each other there.
+ */
 const toUniform: Meaning = (b) => {
   b.without('OR');
-  if (b.to('p') !== NO_REG) b.fail('a predicate beside a uniform register');
+  b.giveTruth('p', PF);
   b.give('d', b.plain('a'));
 };
 

@@ -976,6 +976,10 @@ nctaid?: number
  */
 "local-window"?: number
 /**
+ * Two words: where constant bank 3, the module's constants, begins in the generic space.
+ */
+"constant-window"?: number
+/**
  * A word: where the stack of a thread begins, in local memory.
  */
 stack?: number

@@ -88,12 +88,16 @@ const source = (f: Frame, d: Decoded, k: number, lane: number): number =>
 
 /** The bytes that a phase has waited for, as the block shows them: whoever said so, and in how many operations. */
 export function showPhase(m: Simulation, w: Warp, at: number, b: MBarrier): void {
+  if (isElsewhere(m)) return;
   m.showOnce(w.block, mix(at, b.phase), b.said);
   b.said = 0;
 }
 
 /** What a thread shows, with place and count, that initialises a memory barrier in an open world. */
 const INITIALISED = 0x696e6974;
+
+/** Whether a memory barrier object may be at another place in what this is compared with: machine code, which may even have none. */
+const isElsewhere = (m: Simulation): boolean => m.opts.blank === true;
 
 /** Initialises a memory barrier of shared memory (PTX ISA 9.0, mbarrier.init). */
 export const mbarrierInit: Primitive = (m, w, f, d, mask) => {
@@ -102,7 +106,7 @@ export const mbarrierInit: Primitive = (m, w, f, d, mask) => {
     const l = lowest(r);
     const { block, at } = placeOf(m, w, f, d, l);
     const count = source(f, d, 1, l);
-    if (m.opts.open) m.show(w, l, mix(mix(at, count), INITIALISED));
+    if (m.opts.open && !isElsewhere(m)) m.show(w, l, mix(mix(at, count), INITIALISED));
     block.mbarriers.set(at, newMBarrier(count));
   }
 };
