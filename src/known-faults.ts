@@ -1,6 +1,7 @@
 /**
  * Known faults of ptxas in programs and in PTX text: where their shapes stand, and the text without them. The rules of group
- * `ptxas-faults` find a shape by their match and avoid it by their rewrite; forms are instructions that the PTX writer never uses; `pipelines/ptxas-faults.yaml` says which code has which fault.
+ * `ptxas-faults` find a shape by their match and avoid it by their rewrite; forms are instructions that the PTX writer never uses.
+ * `pipelines/ptxas-faults.yaml` says which code has which fault.
  */
 import type { Diagnostic } from './ir/diagnostic.ts';
 import { withFunctions } from './ir/edit.ts';

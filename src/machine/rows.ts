@@ -71,6 +71,9 @@ export interface TimingRow {
   readonly classes?: Readonly<Record<string, string>>;
   /** Classes that take two steps: the second register of a result is there later than the first, and that of an addend is read later. */
   readonly halves?: string;
-  /** `alu.R`, `wide.hi.R` for a second register -> class of a reader, `wide.hi` for a second register -> `4 of 20710`: cycles, and the pairs in ptxas' code. */
+  /**
+   * `alu.R`, `wide.hi.R` for a second register -> class of a reader, `wide.hi` for a second register -> `4 of 20710`: cycles, and the
+   * pairs in ptxas' code.
+   */
   readonly distances?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }

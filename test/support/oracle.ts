@@ -88,6 +88,21 @@ export function written({ program, module }: ReadModule, plan: Plan): string {
   return emitPtx(last, { table, paramBase: base(plan), module }).text;
 }
 
+/** A launch of the interpreter for Orrery's simulator. */
+export const simLaunch = (launch: Launch): SimLaunch => ({
+  name: launch.kernel,
+  kernel: launch.kernel,
+  grid: launch.grid,
+  block: launch.block,
+  ...(launch.cluster === undefined ? {} : { cluster: launch.cluster }),
+  dynamicShared: launch.dynamicShared,
+  params: launch.args.map((a) =>
+    a.kind === 'buffer'
+      ? { kind: 'buffer', type: 'u8', length: a.bytes.length, bytes: a.bytes, expect: null, tolerance: 0 }
+      : { kind: 'bytes', bytes: a.bytes },
+  ),
+});
+
 /** Orrery's simulator on a launch of the interpreter: the buffers afterwards, or why it stopped. */
 export function simulated(
   { program }: ReadModule,
@@ -95,19 +110,6 @@ export function simulated(
   launch: Launch,
   budget: number,
 ): { readonly buffers: readonly (Uint8Array | null)[]; readonly why: string | null } {
-  const sim: SimLaunch = {
-    name: launch.kernel,
-    kernel: launch.kernel,
-    grid: launch.grid,
-    block: launch.block,
-    ...(launch.cluster === undefined ? {} : { cluster: launch.cluster }),
-    dynamicShared: launch.dynamicShared,
-    params: launch.args.map((a) =>
-      a.kind === 'buffer'
-        ? { kind: 'buffer', type: 'u8', length: a.bytes.length, bytes: a.bytes, expect: null, tolerance: 0 }
-        : { kind: 'bytes', bytes: a.bytes },
-    ),
-  };
-  const r = runLaunch(program, plan.isa, sim, base(plan), { budget });
+  const r = runLaunch(program, plan.isa, simLaunch(launch), base(plan), { budget });
   return { buffers: r.buffers, why: r.error };
 }
