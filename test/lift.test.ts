@@ -141,6 +141,7 @@ describe('the judge compares PTX and machine code', () => {
     ['arrivals.sm_80.O3.cubin', 'arrivals'],
     ['arrivals.sm_90.O3.cubin', 'arrivals'],
     ['parted-lanes.sm_75.O3.cubin', 'partedLanes'],
+    ['half-constants.sm_90.O3.cubin', 'halfConstants'],
   ])('%s: %s is equal', async (file, kernel) => {
     expect(judge(await subjectOf(file), kernel)).toMatchObject({ same: true, differences: [] });
   });

@@ -31,9 +31,11 @@ function pair(b: Builder, name: string): Operand {
     case 'H1_H1':
       return withOperandMods(reg(b.pure('PRMT', [], [w, imm(0x3232), w])), mods);
     case 'H0_NH1': {
-      // The other sign is that of the upper half as the signs of the operand leave it.
+      // Named from the upper half down: that is the lower one, and below it stands the upper one with its sign changed. So ptxas 13.0.88
+      // makes 0x58158000 of 0x5815. The sign is that which the signs of the operand leave.
       const magnitude = s.absolute ? reg(b.pure('LOP3', [], [w, imm(0x7fff7fff), imm(0), imm(0xc0)])) : w;
-      const turned = b.pure('LOP3', [], [magnitude, imm(0x80000000), imm(0), imm(0x3c)]);
+      const swapped = reg(b.pure('PRMT', [], [magnitude, imm(0x1032), magnitude]));
+      const turned = b.pure('LOP3', [], [swapped, imm(0x8000), imm(0), imm(0x3c)]);
       return reg(turned, s.negative ? Mod.Neg : 0);
     }
     default:

@@ -183,8 +183,8 @@ const VIDEO_FORMS: readonly Form[] = [
 ];
 
 const WIDE_FORMS: readonly Form[] = [
-  { text: `{add|sub|mul}${ROUNDED}{|.ftz}.f32x2 <d:b64>, <r:b64>, <r:b64>`, sm: 100 },
-  { text: `fma${ROUNDED}{|.ftz}.f32x2 <d:b64>, <r:b64>, <r:b64>, <r:b64>`, sm: 100 },
+  { text: `{add|sub|mul}${ROUNDED}{|.ftz}.f32x2 <d:u64>, <r:u64>, <r:u64>`, sm: 100 },
+  { text: `fma${ROUNDED}{|.ftz}.f32x2 <d:u64>, <r:u64>, <r:u64>, <r:u64>`, sm: 100 },
   { text: '{min|max}{|.ftz}{|.NaN}{|.abs}.f32 <d:f32>, <s:f32>, <s:f32>, <s:f32>', sm: 100 },
   { text: `{add|sub}${ROUNDED}{|.sat}.f32.{f16|bf16} <d:f32>, <r:b16>, <s:f32>`, sm: 100 },
   { text: `fma${ROUNDED}{|.sat}.f32.{f16|bf16} <d:f32>, <r:b16>, <r:b16>, <s:f32>`, sm: 100 },
