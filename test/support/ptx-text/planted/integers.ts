@@ -116,9 +116,9 @@ export const INTEGER_FAULTS: readonly Fault[] = [
     ),
   },
   {
-    name: 'bfi takes a length beyond the word for none',
+    name: 'bfi takes at most 32 bits of its field',
     key: 'bfi',
-    change: operands(([a, b, start, n]) => [a, b, start, n > 64n && n < 256n ? 0n : n]),
+    change: operands(([a, b, start, n]) => [a, b, start, n > 32n ? 32n : n]),
   },
   { name: 'szext clamps where it wraps', key: 'szext', change: instead('wrap', 'clamp') },
   { name: 'bmsk wraps where it clamps', key: 'bmsk', change: instead('clamp', 'wrap') },
