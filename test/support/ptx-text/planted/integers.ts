@@ -116,9 +116,9 @@ export const INTEGER_FAULTS: readonly Fault[] = [
     ),
   },
   {
-    name: 'bfi takes at most 32 bits of its field',
+    name: 'bfi takes a bit less than its length',
     key: 'bfi',
-    change: operands(([a, b, start, n]) => [a, b, start, n > 32n ? 32n : n]),
+    change: operands(([a, b, start, n]) => [a, b, start, n > 1n ? n - 1n : n]),
   },
   { name: 'szext clamps where it wraps', key: 'szext', change: instead('wrap', 'clamp') },
   { name: 'bmsk wraps where it clamps', key: 'bmsk', change: instead('clamp', 'wrap') },

@@ -14,7 +14,11 @@ export const TEXT_FAULTS: readonly TextFault[] = [
   { name: 'a guard is negated', line: /^@(%p\d (?!bra|bar|exit).*)$/m, instead: '@!$1' },
   { name: 'a store goes to another space', line: /^(@\S+ )?st\.local\.(.*)$/m, instead: '$1st.shared.$2' },
   { name: 'a load comes from another space', line: /^(@\S+ )?ld\.shared\.(.*)$/m, instead: '$1ld.local.$2' },
-  { name: 'a store is lost', line: /^(@\S+ )?st\.(shared|local)\.[bsu](8|16|32|64) \[%[xy].*$/m, instead: '' },
+  {
+    name: 'a store is lost',
+    line: /^(@\S+ )?st\.(shared|local)\.[bsu](8|16|32|64) \[%[xy].*$/m,
+    instead: '',
+  },
   { name: 'a store is at another place', line: /^(.*st\.\S*[bsuf]32 \[%\w+)\+4\](.*)$/m, instead: '$1+8]$2' },
   {
     name: 'elements of a vector change places',
