@@ -13,7 +13,7 @@ import { shipped } from './support/specs.ts';
 
 /*
  * The code that ptxas makes of made-up kernels, in the simulator of machine code, against an interpreter of PTX text: what decodes, lifts
- * and runs machine code shares nothing with it. The nightly size is 200 times the usual one (.ci/nightly --only machine).
+ * and runs machine code shares nothing with it. The nightly size is 250 times the usual one (.ci/nightly --only machine).
  */
 
 /** Kernels of a usual run. */
