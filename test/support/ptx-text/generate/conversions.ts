@@ -25,8 +25,10 @@ const combined = (...lists: readonly (readonly string[])[]): string[] =>
 const SAT = ['', '.sat'];
 
 /** The modifiers that a conversion may have. */
-function modifiers(d: Type, a: Type): string[] {
-  const ftz = d.name === 'f32' || a.name === 'f32' ? ['', '.ftz'] : [''];
+function modifiers(d: Type, a: Type, sm: number): string[] {
+  // From bf16 to f32, ptxas 13.0.88 takes .ftz for sm_90 and later.
+  const flushes = d.name === 'f32' ? a.name !== 'bf16' || sm >= 90 : a.name === 'f32';
+  const ftz = flushes ? ['', '.ftz'] : [''];
   if (!isFloat(d) && !isFloat(a)) return mayOverflow(d, a) ? SAT : [''];
   const sat = d.name === 'bf16' || a.name === 'bf16' ? [''] : SAT;
   if (!isFloat(d)) return combined(INTEGER_ROUNDING, ftz, sat);
@@ -66,7 +68,7 @@ function between(random: Random, d: Type, a: Type, words: string): string {
 
 function simple(random: Random, sm: number): string {
   const [d, a] = random.pick(pairs(sm));
-  return between(random, d, a, random.pick(modifiers(d, a)));
+  return between(random, d, a, random.pick(modifiers(d, a, sm)));
 }
 
 const PACKED: readonly {
@@ -103,6 +105,6 @@ export function conversion(random: Random, sm: number): string {
 
 /** Every conversion of a target, with each of its modifiers. */
 export const everyConversion = (random: Random, sm: number): string[] => [
-  ...pairs(sm).flatMap(([d, a]) => modifiers(d, a).map((words) => between(random, d, a, words))),
+  ...pairs(sm).flatMap(([d, a]) => modifiers(d, a, sm).map((words) => between(random, d, a, words))),
   ...PACKED.filter((f) => f.sm <= sm).map((f) => packed(random, f)),
 ];
