@@ -89,7 +89,7 @@ const WORDS: readonly (readonly [string, number])[] = [
   ['bfe.s32 %r0, 0xf0, 4, 4;', 0xffffffff],
   ['bfe.s32 %r0, 0x80000000, 40, 3;', 0xffffffff],
   ['bfe.s32 %r0, 0x80000000, 3, 0;', 0],
-  ['bfe.u32 %r0, 0x12345678, 8, 300;', 0x00123456],
+  ['bfe.u32 %r0, 0x12345678, 8, 44;', 0x00123456],
   ['bfi.b32 %r0, 0xff, 0, 28, 8;', 0xf0000000],
   ['bfi.b32 %r0, 0xff, 0x77, 32, 8;', 0x77],
   ['szext.clamp.s32 %r0, 0x80, 8;', 0xffffff80],
