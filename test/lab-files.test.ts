@@ -1,8 +1,13 @@
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { kernelAndLaunchFiles, kernelFiles } from '../src/lab/files.ts';
 import { loadModules } from '../src/lab/kernels.ts';
+import { textInPlace } from '../src/lab/refs.ts';
 
 const kernels = fileURLToPath(new URL('./kernels/', import.meta.url));
 const below = (name: string, files: readonly string[]) =>
@@ -52,5 +57,25 @@ describe('files of kernels', () => {
         'a pattern knows *, ? and **; brackets and braces stand for themselves',
       );
     }
+  });
+});
+
+describe('files of a folder that a review compares', () => {
+  it('are regular ones of that folder', () => {
+    const place = mkdtempSync(join(tmpdir(), 'orrery-place-'));
+    const other = join(mkdtempSync(join(tmpdir(), 'orrery-other-')), 'verdicts.json');
+    writeFileSync(other, '{"secret":1}');
+    const at = (name: string): string => join(place, name);
+    writeFileSync(at('plain'), '{}');
+    mkdirSync(at('folder'));
+    symlinkSync(other, at('link'));
+    symlinkSync('/dev/zero', at('device'));
+    expect([textInPlace(place, 'plain'), textInPlace(place, 'none')]).toEqual(['{}', null]);
+    for (const name of ['folder', 'link', 'device'])
+      expect(() => textInPlace(place, name), name).toThrow(DiagnosticError);
+    // It would be waited for.
+    expect(spawnSync('mkfifo', [at('pipe')]).status).toBe(0);
+    expect(() => textInPlace(place, 'pipe')).toThrow(DiagnosticError);
+    for (const f of [place, dirname(other)]) rmSync(f, { recursive: true });
   });
 });

@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { visible } from '../ir/quote.ts';
 import type { SpecFile, SpecKind } from '../spec/document.ts';
 import { isShipped, loadShipped, loadSpec, ROOT, shownPath, specOf, specsFromTexts } from '../spec/node.ts';
+import { readRegular, whyUnread } from '../spec/node-files.ts';
+import { foundIn } from '../spec/node-paths.ts';
 import type { Specs } from '../spec/resolve.ts';
 
 const MOST_BYTES = 1 << 28;
@@ -125,11 +127,18 @@ export async function specsAt(ref: string): Promise<Specs> {
  * The text of a file at a place; null if there is none.
  *
  * @param place folder or commit, as for `specsOfPlace`
+ * @throws DiagnosticError where it is there and is not read: the folder may be that of somebody else
  */
 export function textInPlace(place: string, name: string): string | null {
   if (isFolder(place)) {
     const path = join(place, name);
-    return existsSync(path) ? readFileSync(path, 'utf8') : null;
+    if (!existsSync(path)) return null;
+    try {
+      foundIn(place, path);
+      return readRegular(path, 'input').toString();
+    } catch (e) {
+      throw new DiagnosticError([fileFault(path, whyUnread(e))]);
+    }
   }
   const top = repository();
   return git(top, ['cat-file', 'blob', `${commitOf(top, place)}:${name}`])?.toString() ?? null;
