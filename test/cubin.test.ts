@@ -1,17 +1,21 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { codeText } from '../src/cli/disasm-text.ts';
 import { BinaryError } from '../src/cubin/bytes.ts';
 import { SHT } from '../src/cubin/codes.ts';
 import { membersOf } from '../src/cubin/containers.ts';
 import type { Elf } from '../src/cubin/elf.ts';
 import { functionsOf, symbolsOf, targetName } from '../src/cubin/functions.ts';
 import { attributeText } from '../src/cubin/info.ts';
+import type { LineOp } from '../src/cubin/lines.ts';
 import { readCubin } from '../src/cubin/read.ts';
-import { placeAt, ptxLines, sourceLines } from '../src/cubin/source-lines.ts';
+import { placeAt, ptxLines, type SourcePlace, sourceLines } from '../src/cubin/source-lines.ts';
 import { writeElf } from '../src/cubin/write.ts';
 import { unpackZstd } from '../src/cubin/zstd.ts';
+import { listCode } from '../src/machine/listing.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
+import { loadMachine } from '../src/spec/node-machine.ts';
 import { hasPtxas, ptxas } from './support/ptxas.ts';
 import { runs } from './support/size.ts';
 
@@ -20,6 +24,19 @@ const bytesOf = (name: string): Uint8Array => new Uint8Array(readFileSync(join(f
 const CUBINS = readdirSync(folder).filter((f) => f.endsWith('.cubin'));
 const targetOf = (file: string): string => file.split('.')[1];
 const cubins = new Map(CUBINS.map((f) => [targetOf(f), readCubin(bytesOf(f))]));
+
+/** A cubin whose table of lines has other operations, between those that begin and end the sequence of a function. */
+function withLines(ops: readonly LineOp[]): Elf {
+  const { sections, ...rest } = cubins.get('sm_90a')!;
+  const changed = sections.map((s) => {
+    if (s.name !== '.debug_line' || s.content.kind !== 'lines') return s;
+    const [unit] = s.content.units;
+    const begin = unit.ops.find((o) => o.addressAt !== undefined)!;
+    const end = { opcode: 0, extended: Uint8Array.of(1) };
+    return { ...s, content: { ...s.content, units: [{ ...unit, ops: [begin, ...ops, end] }] } };
+  });
+  return { ...rest, sections: changed };
+}
 
 /** Whatever the writer cannot derive. */
 const exceptions = (e: Elf): string[] => [
@@ -30,6 +47,54 @@ const exceptions = (e: Elf): string[] => [
 ];
 
 describe('cubins', () => {
+  test('of which the lines were inlined in a circle cost memory in proportion', () => {
+    const rows = 5000;
+    const copies = Array.from({ length: rows }, () => ({ opcode: 1, operands: [] }));
+    // All were inlined at the first row, and it at itself.
+    const elf = readCubin(
+      writeElf(withLines([{ opcode: 0, extended: Uint8Array.of(0x90, 1, 0) }, ...copies])),
+    );
+    const places = new Set<SourcePlace>();
+    let deepest = 0;
+    for (const list of sourceLines(elf, 'source').values())
+      for (const { place } of list) {
+        let depth = 0;
+        for (let p = place ?? undefined; p !== undefined; p = p.inlined?.at) {
+          places.add(p);
+          depth++;
+        }
+        deepest = Math.max(deepest, depth);
+      }
+    expect(places.size).toBeGreaterThan(rows / 2);
+    expect(places.size).toBeLessThan(2 * rows);
+    expect(deepest).toBeLessThan(200);
+  });
+
+  test('of which the listing is too long are not listed', async () => {
+    const elf = cubins.get('sm_90a')!;
+    const section = functionsOf(elf)[0].section;
+    // Three hundred names of a slow path, each of a megabyte, which the file holds once.
+    const name = 'x'.repeat(2 ** 20);
+    const label = { name, bind: 1, type: 2, other: 0, section, value: 0, size: 0 };
+    const sections = elf.sections.map((s) =>
+      s.content.kind === 'symbols'
+        ? {
+            ...s,
+            content: { ...s.content, symbols: [...s.content.symbols, ...new Array(300).fill(label)] },
+          }
+        : s,
+    );
+    const machine = (await loadMachine('sm_90a'))!;
+    const listed = listCode({ ...elf, sections }, machine);
+    expect(() => codeText(listed, { machine, vendor: false }, null)).toThrow(/^its listing has more than/);
+  });
+
+  test('of too many parts are not read', () => {
+    const copy = { opcode: 1, operands: [] };
+    const bytes = writeElf(withLines(Array.from({ length: 2 ** 22 }, () => copy)));
+    expect(() => readCubin(bytes)).toThrow('it has more than the 4194304 parts that are read');
+  }, 20_000);
+
   test('are written back byte for byte, from parts that are derived', () => {
     expect([...cubins.keys()].sort()).toEqual(['sm_120', 'sm_75', 'sm_80', 'sm_90a']);
     for (const f of CUBINS) {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   mkdirSync,
@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -14,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { CachedPhase } from '../src/engine/cache.ts';
 import type { Journal } from '../src/engine/journal.ts';
 import { MemoryCache } from '../src/engine/memory-cache.ts';
@@ -22,7 +23,7 @@ import { runPipeline } from '../src/engine/pipeline.ts';
 import { printProgram } from '../src/ir/text.ts';
 import type { Arm } from '../src/lab/arms.ts';
 import { unpackBatch } from '../src/lab/cache-batch.ts';
-import { DiskCache } from '../src/lab/disk-cache.ts';
+import { DiskCache, readBatch } from '../src/lab/disk-cache.ts';
 import { loadModules, lowerModule } from '../src/lab/kernels.ts';
 import { Plans } from '../src/lab/plans.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
@@ -157,6 +158,41 @@ describe('results on disk', () => {
     expect(outcome(run())).toEqual(want);
   });
 
+  it('of somebody else are no results, whatever stands in their places', () => {
+    const input = lowerModule(modules[0], plain);
+    const run = (folder: string) => {
+      const disk = new DiskCache(folder);
+      const j = runPipeline(input.program, plain, {
+        cache: disk.shelf(input.key, plain.isa),
+        inputKey: input.key,
+      });
+      disk.close();
+      return j.records.filter((r) => r.cached).length;
+    };
+    const folder = newFolder();
+    // Written with another secret: to a checksum alone, these are results.
+    vi.stubEnv('XDG_CACHE_HOME', newFolder());
+    run(folder);
+    expect(run(folder)).toBeGreaterThan(0);
+    const [batch] = batchesBelow(folder);
+    vi.stubEnv('XDG_CACHE_HOME', newFolder());
+    expect(run(folder)).toBe(0);
+    expect(run(folder)).toBeGreaterThan(0);
+    // A pipe, which would be waited for, and a device, which never ends.
+    const shelf = dirname(batch);
+    for (const f of batchesBelow(folder)) rmSync(f);
+    expect(spawnSync('mkfifo', [join(shelf, '0123456789abcdef.orc')]).status).toBe(0);
+    symlinkSync('/dev/zero', join(shelf, '0123456789abcde0.orc'));
+    expect(run(folder)).toBe(0);
+    // A link in the place of a folder leads nowhere.
+    const elsewhere = newFolder();
+    mkdirSync(elsewhere);
+    rmSync(shelf, { recursive: true });
+    symlinkSync(elsewhere, shelf);
+    expect([run(folder), readdirSync(elsewhere)]).toEqual([0, []]);
+    vi.unstubAllEnvs();
+  }, 20_000);
+
   it('keep to the limit: what was not used for the longest goes, other files stay', async () => {
     const folder = newFolder();
     mkdirSync(folder);
@@ -281,10 +317,10 @@ describe('processes that share a cache', () => {
       });
       await Promise.all(both);
     }
-    for (const f of batchesBelow(folder)) expect(unpackBatch(readFileSync(f), plain.isa), f).not.toBeNull();
+    for (const f of batchesBelow(folder)) expect(unpackBatch(readBatch(f)!, plain.isa), f).not.toBeNull();
     const want = printProgram(lowerModule(modules[0], plain).program);
     // The children ran the built code, whose results stand apart from those of the sources.
-    const batches = batchesBelow(folder).flatMap((f) => unpackBatch(readFileSync(f), plain.isa)!);
+    const batches = batchesBelow(folder).flatMap((f) => unpackBatch(readBatch(f)!, plain.isa)!);
     const entries = new Map(batches.map(([k, e]) => [k, e]));
     let found = 0;
     for (const [name, n] of said)

@@ -286,6 +286,18 @@ rules:
     }
   });
 
+  it('a line that is nested too deeply for evaluate is answered with its error', () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const kernel = join(root, 'test/kernels/saxpy/saxpy.sm_80.ptx');
+    const r = spawnSync(
+      process.execPath,
+      [join(root, 'bin/orrery.js'), 'evaluate', '--kernels', kernel, '--no-ptxas'],
+      { encoding: 'utf8', input: `{"set":${deep}}\n{"id":${deep}}\n` },
+    );
+    const answer = '{"version":1,"id":null,"ok":false,"error":"this line is nested too deeply"}\n';
+    expect([r.stderr, r.stdout]).toEqual(['', answer.repeat(2)]);
+  });
+
   it('an arm that changes what a kernel does is found out', () => {
     // Fused products round once, which the exact results of this launch do not allow.
     const r = orrery(

@@ -31,6 +31,7 @@ import { checkFile } from '../src/spec/node-check.ts';
 import { readNamed } from '../src/spec/node-files.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
 import { writtenPath } from '../src/spec/node-paths.ts';
+import { sealed, unsealed } from '../src/spec/node-seal.ts';
 import { writeReplacing } from '../src/spec/node-write.ts';
 import { rendered, shipped, testFolder } from './support/specs.ts';
 import { WARM } from './support/warm.ts';
@@ -343,13 +344,21 @@ describe('files', () => {
     },
   );
 
-  says('An entry of a cache counts only with the checksum of its content.', () => {
+  const SEALED =
+    'An entry of a cache counts only with the checksum of its content, and one of `--cache` only with the seal of the user who wrote it.';
+  says(SEALED, () => {
     const file = join(inner, 'entry');
     writeChecked(file, 'about', '{"a":1}');
     expect(readChecked(file, 'about')).toBe('{"a":1}');
     expect(readChecked(file, 'another')).toBe(undefined);
     writeFileSync(file, readFileSync(file, 'utf8').replace('1}', '2}'));
     expect(readChecked(file, 'about')).toBe(undefined);
+    const mine = sealed(Buffer.from('content'), 'about');
+    expect(unsealed(mine, 'about')?.toString()).toBe('content');
+    expect([unsealed(mine, 'another'), unsealed(mine.subarray(1), 'about')]).toEqual([undefined, undefined]);
+    vi.stubEnv('XDG_CACHE_HOME', join(folder.path, 'of-another-user'));
+    expect(unsealed(mine, 'about')).toBe(undefined);
+    vi.unstubAllEnvs();
   });
 });
 

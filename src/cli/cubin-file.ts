@@ -26,13 +26,17 @@ export function bytesOf(file: string): Uint8Array {
   }
 }
 
+/** Whether a text has become longer than V8 takes: an attribute, or a line, may name others so often. */
+const isTooLong = (e: unknown): boolean => e instanceof RangeError && e.message === 'Invalid string length';
+
 /** What a reader of binaries gives; what it finds wrong ends the command with one error. */
 export function parsed<T>(file: string, where: string, read: () => T): T {
   try {
     return read();
   } catch (e) {
-    if (!(e instanceof BinaryError)) throw e;
     const part = where === '' ? file : `${file} ${where}`;
+    if (isTooLong(e)) failWith(`cannot print what is in ${part}: it is longer than a text can be`);
+    if (!(e instanceof BinaryError)) throw e;
     failWith(
       `cannot take ${part} apart: ${e.message}`,
       ...(e.at > 0 ? [`at byte ${hex(e.at)}`] : []),

@@ -1,4 +1,4 @@
-import { hex } from '../cubin/bytes.ts';
+import { BinaryError, hex } from '../cubin/bytes.ts';
 import { SHF, SHT } from '../cubin/codes.ts';
 import type { Content, ElfSymbol } from '../cubin/contents.ts';
 import type { Elf, Section } from '../cubin/elf.ts';
@@ -58,12 +58,26 @@ function placeText(p: SourcePlace): string {
   return p.inlined === undefined ? own : `${own} in ${p.inlined.name}, inlined at ${placeText(p.inlined.at)}`;
 }
 
+/** Most characters of what is printed of a cubin: names of a megabyte may stand in every line. */
+const MOST_CHARACTERS = 2 ** 28;
+
+/** Passes lines on as long as they are not too many together. */
+function roomForLines(): (lines: string[]) => string[] {
+  let left = MOST_CHARACTERS;
+  return (lines) => {
+    for (const l of lines) left -= l.length + 1;
+    if (left < 0) throw new BinaryError(`its listing has more than ${MOST_CHARACTERS} characters`, 0);
+    return lines;
+  };
+}
+
 /** Lines before an instruction that comes from another place than the one before it. */
 function placeLines(i: Listed, before: Listed | undefined, ptx: readonly string[]): string[] {
   const { source, ptx: own } = i.places;
   const out: string[] = [];
   if (
     source !== undefined &&
+    source !== before?.places.source &&
     (before?.places.source === undefined || placeText(before.places.source) !== placeText(source))
   )
     out.push(`  // ${placeText(source)}`);
@@ -79,6 +93,7 @@ function placeLines(i: Listed, before: Listed | undefined, ptx: readonly string[
  *
  * @param ptx the lines of the PTX, where places are to be shown; else null
  * @param executions how often warps executed instructions, by function and address; null: that is not asked
+ * @throws BinaryError where they are too long
  */
 export function codeText(
   functions: readonly ListedFunction[],
@@ -92,16 +107,23 @@ export function codeText(
   );
   const often = (fn: string, address: number): string =>
     executions === null ? '' : `  ${grouped(executions.get(fn)?.get(address) ?? 0).padStart(width)}`;
+  const room = roomForLines();
   return functions
     .map(({ fn, code }) => {
       const names = new Map<number, string[]>();
-      for (const l of fn.labels)
-        if (l.name !== fn.name) names.set(l.offset, [...(names.get(l.offset) ?? []), l.name]);
-      const lines = code.flatMap((i, k) => [
-        ...(names.get(i.address) ?? []).map((n) => `${n}:`),
-        ...(ptx === null ? [] : placeLines(i, code[k - 1], ptx)),
-        often(fn.name, i.address) + lineOf(i, spelling),
-      ]);
+      for (const l of fn.labels) {
+        if (l.name === fn.name) continue;
+        const own = names.get(l.offset) ?? [];
+        own.push(l.name);
+        names.set(l.offset, own);
+      }
+      const lines = code.flatMap((i, k) =>
+        room([
+          ...(names.get(i.address) ?? []).map((n) => `${n}:`),
+          ...(ptx === null ? [] : placeLines(i, code[k - 1], ptx)),
+          often(fn.name, i.address) + lineOf(i, spelling),
+        ]),
+      );
       return `\n${fn.name}: ${summary(fn)}\n${lines.join('\n')}`;
     })
     .join('\n');
@@ -202,18 +224,25 @@ const flagsText = (flags: number): string =>
     .join('');
 
 /** Attributes in words. Those of `.nv.compat` have codes of their own, whose names are not known. */
-const attributeTexts = (s: Section, symbols: readonly ElfSymbol[]): string[] =>
+const attributeTexts = (
+  s: Section,
+  symbols: readonly ElfSymbol[],
+  room: (lines: string[]) => string[],
+): string[] =>
   s.content.kind !== 'attributes'
     ? []
-    : s.content.attributes.map((a) =>
-        s.type === SHT.compat && a.bytes === undefined
-          ? `${hex(a.code)} ${a.value}`
-          : attributeText(a, (k) => symbols[k]?.name ?? hex(k)),
+    : s.content.attributes.flatMap((a) =>
+        room([
+          s.type === SHT.compat && a.bytes === undefined
+            ? `${hex(a.code)} ${a.value}`
+            : attributeText(a, (k) => symbols[k]?.name ?? hex(k)),
+        ]),
       );
 
-/** The table of sections, and what the attributes of the file and of each function say. */
+/** The table of sections, and what the attributes of the file and of each function say. @throws BinaryError where that is too long */
 export function sectionsText(elf: Elf, bytes: Uint8Array): string {
   const symbols = symbolsOf(elf);
+  const room = roomForLines();
   const rows = readRawElf(bytes).sections.map((s, k) => [
     String(k),
     s.name,
@@ -229,7 +258,7 @@ export function sectionsText(elf: Elf, bytes: Uint8Array): string {
     const fact = facts.get(s.name);
     return [
       `\n${s.name}${fact === undefined ? '' : `: ${fact}`}`,
-      ...attributeTexts(s, symbols).map((t) => `  ${t}`),
+      ...attributeTexts(s, symbols, room).map((t) => `  ${t}`),
     ];
   });
   return [
@@ -241,6 +270,7 @@ export function sectionsText(elf: Elf, bytes: Uint8Array): string {
 /** The same for scripts. */
 export function sectionsJson(elf: Elf, bytes: Uint8Array): object {
   const symbols = symbolsOf(elf);
+  const room = roomForLines();
   return {
     sections: readRawElf(bytes).sections.map((s, index) => {
       const { content } = elf.sections[index];
@@ -256,7 +286,7 @@ export function sectionsJson(elf: Elf, bytes: Uint8Array): object {
         info: s.info,
         holds: content.kind,
         ...(content.kind === 'attributes' && {
-          attributes: attributeTexts(elf.sections[index], symbols),
+          attributes: attributeTexts(elf.sections[index], symbols, room),
         }),
       };
     }),

@@ -53,7 +53,7 @@ export async function disasm(file: string, o: DisasmOptions): Promise<void> {
     o.sections === true ? null : await Promise.all(cubins.map((c) => listedOf(file, c, isShown)));
   if (o.function !== undefined) mustName(file, o.function, cubins);
   if (o.json === true) {
-    const members = cubins.map((c, k) => ({
+    const member = (c: Chosen, k: number): object => ({
       where: c.member.where,
       target: c.target,
       ...(listed === null
@@ -67,18 +67,25 @@ export async function disasm(file: string, o: DisasmOptions): Promise<void> {
               executions,
             ),
           }),
-    }));
+    });
     const others = all
       .filter((m) => m.kind !== 'cubin')
       .map((m) => ({ where: m.where, kind: m.kind, target: m.target, bytes: m.size }));
-    out(JSON.stringify({ version: 1, file, members, others }, null, 2));
+    out(
+      parsed(file, '', () =>
+        JSON.stringify({ version: 1, file, members: cubins.map(member), others }, null, 2),
+      ),
+    );
   } else
     cubins.forEach((c, k) => {
       const place = c.member.where === '' ? '' : ` ${c.member.where}`;
       out(`${k > 0 ? '\n' : ''}${file}${place}: cubin for ${c.target}`);
-      if (listed === null) return out(sectionsText(c.elf, c.bytes));
-      const ptx = o.lines === true ? ptxLines(c.elf) : null;
-      out(codeText(listed[k].functions, spellingOf(listed[k].machine, o), ptx, executions));
+      const text = (): string => {
+        if (listed === null) return sectionsText(c.elf, c.bytes);
+        const ptx = o.lines === true ? ptxLines(c.elf) : null;
+        return codeText(listed[k].functions, spellingOf(listed[k].machine, o), ptx, executions);
+      };
+      out(parsed(file, c.member.where, text));
     });
   refuseUnknown(file, cubins, listed ?? []);
 }

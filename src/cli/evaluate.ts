@@ -3,6 +3,7 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import { Evaluator } from '../lab/evaluate.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { loadShipped } from '../spec/node.ts';
+import { isTooDeep } from '../spec/yaml-depth.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { type MeasureCliOptions, measureOptions, metricsOf, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
@@ -41,6 +42,8 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
 
 /** A faulty line is answered with its error, so that the optimizer at the other end can go on. */
 async function answerTo(line: string, evaluator: Evaluator, perKernel: boolean): Promise<object> {
+  // What reads and prints arms calls itself for every level.
+  if (isTooDeep(line)) return { version: 1, id: null, ok: false, error: 'this line is nested too deeply' };
   let request: unknown;
   try {
     request = JSON.parse(line);

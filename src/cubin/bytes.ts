@@ -8,6 +8,27 @@ export class BinaryError extends Error {
   }
 }
 
+/** Most parts of a cubin: each takes some hundred bytes of memory, and some sections have one in each of their bytes. */
+const MOST_PARTS = 2 ** 22;
+
+/** Counts the parts of one cubin. */
+export class Parts {
+  private left = MOST_PARTS;
+
+  /** Notes that there are `n` more. @throws TooManyParts */
+  add(n: number): void {
+    this.left -= n;
+    if (this.left < 0) throw new TooManyParts();
+  }
+}
+
+/** Thrown where a cubin has more parts than are read. */
+export class TooManyParts extends BinaryError {
+  constructor() {
+    super(`it has more than the ${MOST_PARTS} parts that are read`, 0);
+  }
+}
+
 /** `0x1f`, as offsets and codes are shown. */
 export const hex = (n: number): string => `0x${n.toString(16)}`;
 

@@ -1,4 +1,4 @@
-import { BinaryError, Bytes, ByteWriter, sameBytes } from './bytes.ts';
+import { BinaryError, Bytes, ByteWriter, type Parts, sameBytes, TooManyParts } from './bytes.ts';
 import { SHT } from './codes.ts';
 import { encodeLines, type LineUnit, parseLines } from './lines.ts';
 import type { NameTable, NameTables } from './names.ts';
@@ -69,56 +69,70 @@ export interface SectionKind {
   readonly link: number;
 }
 
-/** Takes the bytes of a section apart. */
-export function parseContent(s: SectionKind, bytes: Uint8Array, names: NameTables): Content {
+/**
+ * Takes the bytes of a section apart.
+ *
+ * @param parts counts what it consists of
+ * @throws TooManyParts
+ */
+export function parseContent(s: SectionKind, bytes: Uint8Array, names: NameTables, parts: Parts): Content {
   try {
-    const content = attempt(s, bytes, names);
+    const content = attempt(s, bytes, names, parts);
     if (content !== null && sameBytes(encodeContent(content, s.link, names), bytes)) return content;
   } catch (e) {
-    if (!(e instanceof BinaryError)) throw e;
+    if (!(e instanceof BinaryError) || e instanceof TooManyParts) throw e;
   }
   return { kind: 'bytes', bytes };
 }
 
-function attempt(s: SectionKind, bytes: Uint8Array, names: NameTables): Content | null {
+/** Of an instruction: what is listed of it takes that many times the memory of other parts. */
+const PARTS_OF_INSTRUCTION = 4;
+
+function attempt(s: SectionKind, bytes: Uint8Array, names: NameTables, parts: Parts): Content | null {
   switch (s.type) {
     case SHT.strtab:
-      return parseStrings(bytes);
+      return parseStrings(bytes, parts);
     case SHT.symtab:
     case SHT.laterSymtab:
-      return { kind: 'symbols', symbols: parseSymbols(bytes, names(s.link)) };
+      return { kind: 'symbols', symbols: parseSymbols(bytes, names(s.link), parts) };
     case SHT.info:
     case SHT.laterInfo:
     case SHT.compat:
-      return { kind: 'attributes', attributes: parseAttributes(bytes) };
+      return { kind: 'attributes', attributes: parseAttributes(bytes, parts) };
     case SHT.rel:
     case SHT.rela:
     case SHT.laterRela:
-      return { kind: 'relocations', relocations: parseRelocations(bytes, s.type !== SHT.rel) };
+      return { kind: 'relocations', relocations: parseRelocations(bytes, s.type !== SHT.rel, parts) };
     case SHT.callGraph:
-      return { kind: 'calls', calls: parseCalls(bytes) };
+      return { kind: 'calls', calls: parseCalls(bytes, parts) };
     case SHT.note:
-      return { kind: 'notes', notes: parseNotes(bytes) };
+      return { kind: 'notes', notes: parseNotes(bytes, parts) };
     case SHT.progbits:
-      if (s.name.startsWith('.text.') && bytes.length % 16 === 0)
+      if (s.name.startsWith('.text.') && bytes.length % 16 === 0) {
+        parts.add((bytes.length / 16) * PARTS_OF_INSTRUCTION);
         return { kind: 'code', words: new Uint32Array(Uint8Array.from(bytes).buffer) };
+      }
       if (/^\.(nv\.merc\.)?(debug_line|nv_debug_line_sass)$/.test(s.name))
-        return { kind: 'lines', units: parseLines(bytes) };
+        return { kind: 'lines', units: parseLines(bytes, parts) };
   }
   return null;
 }
 
-function parseStrings(bytes: Uint8Array): Content | null {
+function parseStrings(bytes: Uint8Array, parts: Parts): Content | null {
   if (bytes.length === 0 || bytes[0] !== 0 || bytes.at(-1) !== 0) return null;
   const b = new Bytes(bytes);
   b.u8();
   const strings: string[] = [];
-  while (b.left > 0) strings.push(b.cstring());
+  while (b.left > 0) {
+    parts.add(1);
+    strings.push(b.cstring());
+  }
   return { kind: 'strings', strings };
 }
 
-function parseSymbols(bytes: Uint8Array, names: NameTable): ElfSymbol[] {
+function parseSymbols(bytes: Uint8Array, names: NameTable, parts: Parts): ElfSymbol[] {
   if (bytes.length % SYMBOL_BYTES !== 0) throw new BinaryError('a symbol is cut off', 0);
+  parts.add(bytes.length / SYMBOL_BYTES);
   const b = new Bytes(bytes);
   const symbols: ElfSymbol[] = [];
   while (b.left > 0) {
@@ -139,10 +153,11 @@ function parseSymbols(bytes: Uint8Array, names: NameTable): ElfSymbol[] {
   return symbols;
 }
 
-function parseAttributes(bytes: Uint8Array): Attribute[] {
+function parseAttributes(bytes: Uint8Array, parts: Parts): Attribute[] {
   const b = new Bytes(bytes);
   const attributes: Attribute[] = [];
   while (b.left > 0) {
+    parts.add(1);
     const [format, code, value] = [b.u8(), b.u8(), b.u16()];
     attributes.push(
       format === 4 ? { format, code, value: 0, bytes: b.some(value) } : { format, code, value },
@@ -151,26 +166,28 @@ function parseAttributes(bytes: Uint8Array): Attribute[] {
   return attributes;
 }
 
-function parseRelocations(bytes: Uint8Array, addends: boolean): Relocation[] {
+function parseRelocations(bytes: Uint8Array, addends: boolean, parts: Parts): Relocation[] {
   if (bytes.length % (addends ? 24 : 16) !== 0) throw new BinaryError('a relocation is cut off', 0);
   const b = new Bytes(bytes);
   const relocations: Relocation[] = [];
   while (b.left > 0) {
     const offset = b.u64();
+    parts.add(1);
     const [type, symbol] = [b.u32(), b.u32()];
     relocations.push({ offset, symbol, type, ...(addends && { addend: b.i64() }) });
   }
   return relocations;
 }
 
-function parseCalls(bytes: Uint8Array): [number, number][] {
+function parseCalls(bytes: Uint8Array, parts: Parts): [number, number][] {
   const b = new Bytes(bytes);
   const calls: [number, number][] = [];
+  parts.add(Math.floor(bytes.length / 8));
   while (b.left > 0) calls.push([b.u32(), b.u32()]);
   return calls;
 }
 
-function parseNotes(bytes: Uint8Array): Note[] {
+function parseNotes(bytes: Uint8Array, parts: Parts): Note[] {
   const b = new Bytes(bytes);
   const notes: Note[] = [];
   const padded = (n: number): Uint8Array => {
@@ -179,6 +196,7 @@ function parseNotes(bytes: Uint8Array): Note[] {
     return part;
   };
   while (b.left > 0) {
+    parts.add(1);
     const [nameBytes, dataBytes, type] = [b.u32(), b.u32(), b.u32()];
     const name = new Bytes(padded(nameBytes)).cstring();
     notes.push({ name, type, bytes: padded(dataBytes) });

@@ -1,4 +1,4 @@
-import { BinaryError, Bytes, ByteWriter, hex, sameBytes } from './bytes.ts';
+import { BinaryError, Bytes, ByteWriter, hex, type Parts, sameBytes } from './bytes.ts';
 
 /*
  * Tables of lines: DWARF 2's line number program (DWARF 2.0, section 6.2). `.debug_line` leads from instructions to lines of the
@@ -56,18 +56,20 @@ export interface LineUnit {
 /**
  * Takes the bytes of a section of lines apart.
  *
+ * @param parts counts directories, files and operations
  * @throws BinaryError where they are no such tables, or would be written in another way
  */
-export function parseLines(bytes: Uint8Array): LineUnit[] {
+export function parseLines(bytes: Uint8Array, parts: Parts): LineUnit[] {
   const b = new Bytes(bytes);
   const units: LineUnit[] = [];
-  while (b.left > 0) units.push(parseUnit(b));
+  while (b.left > 0) units.push(parseUnit(b, parts));
   if (!sameBytes(encodeLines(units), bytes))
     throw new BinaryError('the tables of lines are not in their shortest form', 0);
   return units;
 }
 
-function parseUnit(b: Bytes): LineUnit {
+function parseUnit(b: Bytes, parts: Parts): LineUnit {
+  parts.add(1);
   const length = b.u32();
   const end = b.at + length;
   if (length > b.left) throw new BinaryError('a table of lines is longer than its section', b.at);
@@ -78,15 +80,24 @@ function parseUnit(b: Bytes): LineUnit {
   if (lineRange === 0) throw new BinaryError('a table of lines whose special opcodes have no range', b.at);
   const operandCounts = [...b.some(Math.max(0, b.u8() - 1))];
   const directories: string[] = [];
-  for (let d = b.cstring(); d !== ''; d = b.cstring()) directories.push(d);
+  for (let d = b.cstring(); d !== ''; d = b.cstring()) {
+    parts.add(1);
+    directories.push(d);
+  }
   const files: LineFile[] = [];
-  for (let name = b.cstring(); name !== ''; name = b.cstring())
+  for (let name = b.cstring(); name !== ''; name = b.cstring()) {
+    parts.add(1);
     files.push({ name, directory: b.uleb(), time: b.uleb(), bytes: b.uleb() });
+  }
   const padding = program - b.at;
   if (padding < 0 || b.some(padding).some((x) => x !== 0))
     throw new BinaryError('a table of lines has a header of another length', b.at);
   const ops: LineOp[] = [];
-  while (b.at < end) ops.push(parseOp(b, operandCounts));
+  while (b.at < end) {
+    const op = parseOp(b, operandCounts);
+    parts.add(1 + (op.operands?.length ?? 0));
+    ops.push(op);
+  }
   if (b.at !== end) throw new BinaryError('a table of lines ends within an operation', b.at);
   return {
     version,

@@ -1,4 +1,4 @@
-import { aligned, BinaryError, Bytes, hex } from './bytes.ts';
+import { aligned, BinaryError, Bytes, hex, Parts } from './bytes.ts';
 import { ELF_HEADER_BYTES, EM_CUDA, SECTION_HEADER_BYTES, SEGMENT_BYTES, SHF, SHT } from './codes.ts';
 import { type Content, parseContent } from './contents.ts';
 import type { Elf, Section, Segment } from './elf.ts';
@@ -136,9 +136,11 @@ function contentsOf(raw: RawElf): Section[] {
           : { kind: 'bytes', bytes };
     return { ...s, content };
   });
+  const parts = new Parts();
   const parse = (k: number, names: ReturnType<typeof nameTables>): void => {
     const s = sections[k];
-    if (s.content.kind === 'bytes') sections[k] = { ...s, content: parseContent(s, s.content.bytes, names) };
+    if (s.content.kind === 'bytes')
+      sections[k] = { ...s, content: parseContent(s, s.content.bytes, names, parts) };
   };
   sections.forEach((s, k) => void (s.type === SHT.strtab && parse(k, nameTables([]))));
   const names = nameTables(sections);

@@ -47,13 +47,14 @@ export function sourceLines(elf: Elf, table: LineTable): Map<number, readonly Li
   const names = stringsOf(elf.sections.find((s) => s.name === '.debug_str'));
   for (const unit of content.units) {
     const rows = lineRows(unit);
-    for (const row of rows) {
+    const places = placesOf(unit, rows, names);
+    for (const [k, row] of rows.entries()) {
       const code = codeOf(row.addressAt);
       if (code === null) continue;
       const list = out.get(code.section) ?? [];
       list.push({
         offset: row.address + code.offset,
-        place: row.end ? null : placeOf(unit, rows, row, names, 0),
+        place: row.end ? null : places(k),
       });
       out.set(code.section, list);
     }
@@ -80,23 +81,38 @@ export function ptxLines(elf: Elf): string[] {
   return c?.kind === 'bytes' ? utf8(c.bytes).split('\0') : [];
 }
 
-function placeOf(
-  unit: LineUnit,
-  rows: readonly LineRow[],
-  row: LineRow,
-  names: NameTable,
-  depth: number,
-): SourcePlace {
-  const file = unit.files[row.file - 1];
-  const folder = file === undefined || file.directory === 0 ? '' : unit.directories[file.directory - 1];
-  const place = {
-    file: file === undefined ? '' : folder ? `${folder}/${file.name}` : file.name,
-    line: row.line,
+/** The places of the rows of a unit, each made once: thousands of rows may have been inlined at one. */
+function placesOf(unit: LineUnit, rows: readonly LineRow[], names: NameTable): (row: number) => SourcePlace {
+  const known = new Map<number, { readonly at: SourcePlace; readonly depth: number }>();
+  const plain = (k: number): SourcePlace => {
+    const row = rows[k];
+    const file = unit.files[row.file - 1];
+    const folder = file === undefined || file.directory === 0 ? '' : unit.directories[file.directory - 1];
+    return {
+      file: file === undefined ? '' : folder ? `${folder}/${file.name}` : file.name,
+      line: row.line,
+    };
   };
-  const call = rows[row.inlinedAt];
-  if (call === undefined || depth >= MOST_INLINED) return place;
-  const inlined = { name: names.at(row.functionName), at: placeOf(unit, rows, call, names, depth + 1) };
-  return { ...place, inlined };
+  return (row) => {
+    // From the row to a call whose place is known, or that was inlined nowhere; the places are made on the way back.
+    const way: number[] = [];
+    let k = row;
+    while (!known.has(k) && rows[k].inlinedAt in rows && way.length < MOST_INLINED) {
+      way.push(k);
+      k = rows[k].inlinedAt;
+    }
+    let last = known.get(k) ?? { at: plain(k), depth: 0 };
+    known.set(k, last);
+    for (const inner of way.reverse()) {
+      const inlined = { name: names.at(rows[inner].functionName), at: last.at };
+      last =
+        last.depth < MOST_INLINED
+          ? { at: { ...plain(inner), inlined }, depth: last.depth + 1 }
+          : { at: plain(inner), depth: 0 };
+      known.set(inner, last);
+    }
+    return last.at;
+  };
 }
 
 /** Which code an address operand stands for: a relocation of the section of lines names a symbol of it. */

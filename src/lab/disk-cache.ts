@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { lstatSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { CacheEntry, PrefixCache, ReadLists } from '../engine/cache.ts';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { evict, namesIn, tried, used } from '../spec/node-evict.ts';
-import { reason } from '../spec/node-files.ts';
+import { MOST_BYTES, reason } from '../spec/node-files.ts';
+import { sealed, unsealed } from '../spec/node-seal.ts';
 import { makeFolders, writeReplacing } from '../spec/node-write.ts';
 import { packBatch, unpackBatch } from './cache-batch.ts';
 import { codeHash } from './code-hash.ts';
@@ -19,7 +20,8 @@ import { codeHash } from './code-hash.ts';
  *
  * A batch is written under a temporary name and renamed, so it appears whole or not at all, and it is never modified. A killed
  * process loses what it had not written yet, and concurrent processes at worst write the same result twice. A failure to read
- * or write costs only time.
+ * or write costs only time. A batch counts only with the seal of this user (node-seal.ts): results become code, and a folder may come
+ * from somebody else. Nothing in it is followed that is a link, nor read that is no regular file.
  */
 
 /** Default limit in bytes. */
@@ -103,13 +105,29 @@ export class DiskCache {
   }
 }
 
+/** Whether something is a folder, and no link to one. */
+const isFolder = (path: string): boolean => tried(() => lstatSync(path))?.isDirectory() === true;
+
+/** What the seal of a batch is about: the code and the input whose results it holds. */
+const aboutOf = (folder: string): string => `${basename(dirname(folder))}/${basename(folder)}`;
+
+/** The content of a batch; undefined where this user has not written it. */
+export function readBatch(path: string): Uint8Array | undefined {
+  return tried(() => {
+    // Opening a pipe would wait for its writer.
+    const seen = lstatSync(path);
+    if (!seen.isFile() || seen.size > MOST_BYTES.input) return undefined;
+    return unsealed(readFileSync(path), aboutOf(dirname(path)));
+  });
+}
+
 /** Batches of all inputs, and leftovers of unfinished ones. Other files are ignored. */
 function filesBelow(folder: string): string[] {
   return namesIn(folder)
-    .filter((c) => FOLDER.test(c))
+    .filter((c) => FOLDER.test(c) && isFolder(join(folder, c)))
     .flatMap((c) =>
       namesIn(join(folder, c))
-        .filter((i) => FOLDER.test(i))
+        .filter((i) => FOLDER.test(i) && isFolder(join(folder, c, i)))
         .flatMap((i) =>
           namesIn(join(folder, c, i))
             .filter((f) => BATCH_FILE.test(f) || PART_FILE.test(f))
@@ -154,11 +172,12 @@ export class Shelf implements PrefixCache {
 
   private load(): void {
     this.loaded = true;
+    if (!this.isThere()) return;
     const names = namesIn(this.folder).filter((f) => BATCH_FILE.test(f));
     const all = new Map<string, CacheEntry>();
     const read: string[] = [];
     for (const path of names.map((f) => join(this.folder, f))) {
-      const bytes = tried(() => readFileSync(path));
+      const bytes = readBatch(path);
       const batch = bytes === undefined ? null : unpackBatch(bytes, this.isa);
       if (batch === null) continue;
       read.push(path);
@@ -175,10 +194,16 @@ export class Shelf implements PrefixCache {
     for (const path of read) used(path);
   }
 
-  private write(entries: ReadonlyMap<string, CacheEntry>): true {
-    const bytes = packBatch(entries, this.isa);
+  /** Whether its folder is where it seems to be, and not elsewhere by a link. */
+  private isThere(): boolean {
+    return isFolder(dirname(this.folder)) && isFolder(this.folder);
+  }
+
+  private write(entries: ReadonlyMap<string, CacheEntry>): true | undefined {
+    const bytes = sealed(packBatch(entries, this.isa), aboutOf(this.folder));
     const path = join(this.folder, `${randomBytes(8).toString('hex')}.orc`);
     makeFolders(this.folder);
+    if (!this.isThere()) return undefined;
     writeReplacing(path, bytes);
     return true;
   }

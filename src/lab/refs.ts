@@ -1,17 +1,26 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { visible } from '../ir/quote.ts';
 import type { SpecFile, SpecKind } from '../spec/document.ts';
 import { isShipped, loadShipped, loadSpec, ROOT, shownPath, specOf, specsFromTexts } from '../spec/node.ts';
+import { MOST_BYTES, readRegular, whyUnread } from '../spec/node-files.ts';
+import { foundIn } from '../spec/node-paths.ts';
 import type { Specs } from '../spec/resolve.ts';
 
-const MOST_BYTES = 1 << 28;
+/** Most bytes of what git says. */
+const MOST_SAID = 1 << 28;
 
 const fail = (message: string, notes: readonly string[] = []): never => {
   throw new DiagnosticError([fileFault('', message, notes)]);
 };
+
+/** What git says, as long as that is; a repository of somebody else may hold more. */
+const tooMuch = (): never =>
+  fail(`git gives more than the ${MOST_SAID} bytes that are read`, [
+    'the commit holds files that are too large',
+  ]);
 
 const noGit = (): never => fail('git cannot be run', ['a ref needs git on PATH']);
 
@@ -23,13 +32,14 @@ const runGit = (folder: string, args: readonly string[], input?: string) =>
   spawnSync('git', ['-c', 'core.fsmonitor=false', '-c', 'safe.bareRepository=explicit', ...args], {
     cwd: folder,
     input,
-    maxBuffer: MOST_BYTES,
+    maxBuffer: MOST_SAID,
     env: { ...process.env, GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1', GIT_OPTIONAL_LOCKS: '0' },
   });
 
 function git(folder: string, args: readonly string[], input?: string): Buffer | null {
   const r = runGit(folder, args, input);
-  if (r.error !== undefined) return noGit();
+  if (r.error !== undefined)
+    return (r.error as NodeJS.ErrnoException).code === 'ENOBUFS' ? tooMuch() : noGit();
   return r.status === 0 ? r.stdout : null;
 }
 
@@ -115,6 +125,10 @@ export async function specsAt(ref: string): Promise<Specs> {
         'a partial clone has not fetched it, and nothing is fetched here: `git fetch --refetch --no-filter` does',
       ]);
     const size = Number(bytes);
+    if (size > MOST_BYTES.spec)
+      return fail(
+        `'${path}' of commit '${ref}' has ${size} bytes, more than the ${MOST_BYTES.spec} that are read`,
+      );
     files.push({ file: `${ref}:${path}`, text: blobs.toString('utf8', end + 1, end + 1 + size) });
     at = end + 1 + size + 1;
   }
@@ -125,11 +139,18 @@ export async function specsAt(ref: string): Promise<Specs> {
  * The text of a file at a place; null if there is none.
  *
  * @param place folder or commit, as for `specsOfPlace`
+ * @throws DiagnosticError where it is there and is not read: the folder may be that of somebody else
  */
 export function textInPlace(place: string, name: string): string | null {
   if (isFolder(place)) {
     const path = join(place, name);
-    return existsSync(path) ? readFileSync(path, 'utf8') : null;
+    if (!existsSync(path)) return null;
+    try {
+      foundIn(place, path);
+      return readRegular(path, 'input').toString();
+    } catch (e) {
+      throw new DiagnosticError([fileFault(path, whyUnread(e))]);
+    }
   }
   const top = repository();
   return git(top, ['cat-file', 'blob', `${commitOf(top, place)}:${name}`])?.toString() ?? null;

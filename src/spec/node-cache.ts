@@ -116,7 +116,7 @@ export function cacheFolder(): string | null {
 }
 
 /** Whether a folder is the user's own: what others could write into it would be believed. */
-function isOwn(folder: string): boolean {
+export function isOwn(folder: string): boolean {
   const seen = tried(() => lstatSync(folder));
   if (seen?.isDirectory() !== true) return false;
   return process.getuid === undefined || (seen.uid === process.getuid() && (seen.mode & 0o022) === 0);

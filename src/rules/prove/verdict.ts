@@ -40,11 +40,12 @@ const PARTS: Readonly<Record<Verdict['verdict'], Readonly<Record<string, 'number
   refuted: { counterexample: 'string' },
 };
 
-/** Whether data from a file are a verdict. */
+/** Whether data from a file are a verdict: all that it says is texts, numbers and flags, and nothing in it has parts. */
 export function isVerdict(data: unknown): data is Verdict & { readonly hash?: unknown } {
   const v = data as Readonly<Record<string, unknown>> | null;
   if (v === null || typeof v !== 'object' || typeof v.verdict !== 'string') return false;
   if (!Object.hasOwn(PARTS, v.verdict)) return false;
+  if (Object.values(v).some((x) => typeof x === 'object')) return false;
   const parts = Object.entries(PARTS[v.verdict as Verdict['verdict']]);
   return (
     parts.every(([key, type]) => typeof v[key] === type) &&
