@@ -18,6 +18,7 @@ const PERMUTATION = 'permutation-loses-first-source';
 const SHIFT = 'negative-shift-taken-for-positive';
 const PRODUCT = 'product-bit-wraps';
 const MINIMUM = 'signed-minimum-taken-for-zero';
+const FIELD = 'signed-field-beyond-the-word';
 
 const minMax = (name: string, ...body: string[]): Shape => ({ fault: MIN_MAX, name, body });
 const rotation = (name: string, ...body: string[]): Shape => ({
@@ -166,6 +167,8 @@ export const SHAPES: readonly Shape[] = [
     name: 'the other way',
     body: ['max.u32 %t1, 0, %a;', 'min.s32 %d, 0, %t1;'],
   },
+  { fault: FIELD, name: 'constants', body: ['bfe.s32 %d, %a, 32, 1;'] },
+  { fault: FIELD, name: 'far beyond', body: ['bfe.s32 %d, %a, 255, 255;'] },
 ];
 
 export const NEAR_MISSES: readonly Shape[] = [
@@ -235,4 +238,13 @@ export const NEAR_MISSES: readonly Shape[] = [
     name: 'unsigned',
     body: ['max.s32 %t1, %a, 0;', 'min.s32 %d, %t1, %b;'],
   },
+  { fault: FIELD, name: 'at the last bit', body: ['bfe.s32 %d, %a, 31, 8;'] },
+  { fault: FIELD, name: 'of no bits', body: ['bfe.s32 %d, %a, 40, 0;'] },
+  { fault: FIELD, name: 'unsigned', body: ['bfe.u32 %d, %a, 40, 8;'] },
+  {
+    fault: FIELD,
+    name: 'of a length that is no constant',
+    body: ['and.b32 %t1, %b, 255;', 'bfe.s32 %d, %a, 40, %t1;'],
+  },
+  { fault: FIELD, name: 'of 64 bits', body: ['bfe.s64 %d, %a, 70, 8;'], w: 64 },
 ];
