@@ -43,6 +43,9 @@ const OTHERWISE = new RegExp(
 /** What sm_100 and later have forms for that are not known yet: arithmetic of pairs of f32, and of halves with f32. */
 const UNKNOWN = /\.f32x2\b|\b(add|sub|fma)\.\S*f32\.b?f16\b/;
 
+/** Kernels whose memory was compared. */
+let compared = 0;
+
 /** What ptxas' code of a kernel does otherwise than specified; null if nothing, or if that is known; a gap of ours is said as such. */
 async function deviation(k: Kernel): Promise<string | null> {
   const [text, launch, sm] = [textOf(k), launchOf(k), `sm_${k.sm}`];
@@ -62,6 +65,7 @@ async function deviation(k: Kernel): Promise<string | null> {
   const lifted = liftedOf({ elf }, await machineFor(sm), plan, program, launch.kernel);
   if (typeof lifted === 'string') return `gap: ${lifted}`;
   const r = runLaunch(lifted.program, plan.isa, simLaunch(launch), paramBase(plan), { budget: BUDGET });
+  compared++;
   const what = r.error ?? differs(right, r.buffers);
   if (what === null) return null;
   // What two runs agree in may still be open.
@@ -89,10 +93,14 @@ describe.skipIf(!oracle)('the code of ptxas 13.0.88 does what the PTX ISA says (
         kernel: () => sweep.kernel(n + k * STEP),
       }));
     });
-    for (const { name, kernel } of partOf(all)) {
+    compared = 0;
+    const own = partOf(all);
+    for (const { name, kernel } of own) {
       const what = await deviation(kernel());
       if (what !== null) found.push(`${name}: ${what}`);
     }
     expect(found).toEqual([]);
+    // What is known to be otherwise, and what the PTX ISA leaves open, is the smaller part.
+    expect(compared).toBeGreaterThan(own.length / 2);
   }, 3_600_000);
 });

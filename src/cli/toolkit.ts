@@ -42,7 +42,13 @@ export function toolkit(folder: string, o: { readonly from?: string; readonly js
     const ours = join(aside, 'bin', 'ptxas');
     writeFileSync(
       ours,
-      `#!/bin/sh\n[ -n "$ORRERY_PTXAS" ] || ORRERY_PTXAS=${quoted(real)}\nexport ORRERY_PTXAS\nexec ${quoted(process.execPath)} ${quoted(join(ROOT, 'bin', 'orrery.js'))} ptxas "$@"\n`,
+      [
+        '#!/bin/sh',
+        `[ -n "$ORRERY_PTXAS" ] || ORRERY_PTXAS=${quoted(real)}`,
+        'export ORRERY_PTXAS',
+        `exec ${quoted(process.execPath)} ${quoted(join(ROOT, 'bin', 'orrery.js'))} ptxas "$@"`,
+        '',
+      ].join('\n'),
     );
     chmodSync(ours, 0o755);
   });

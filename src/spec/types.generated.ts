@@ -1710,7 +1710,7 @@ instead: string
  */
 rules?: string[]
 /**
- * Instructions that are wrong wherever they stand, of which Orrery writes none. @ is a guard, * any text, {a|b} one of two.
+ * Instructions that are always wrong, of which Orrery writes none. @: a guard; * any text; {a|b} one of two.
  * 
  * Items: Opcode with its modifiers, behind @ where it needs a guard.
  */

@@ -38,8 +38,8 @@ function modifiers(d: Type, a: Type, sm: number): string[] {
 }
 
 /**
- * bf16 beside anything but f32 needs sm_90, and f32 to bf16 rounds to nearest or toward zero; ptxas 13.0.88 takes no bytes beside it, and no
- * .sat.
+ * bf16 beside anything but f32 needs sm_90, and f32 to bf16 rounds to nearest or toward zero; ptxas 13.0.88 takes neither bytes nor .sat
+ * beside it.
  */
 const fits = (d: Type, a: Type, sm: number): boolean => {
   if (d.name !== 'bf16' && a.name !== 'bf16') return true;
