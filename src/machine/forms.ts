@@ -117,8 +117,6 @@ export interface Timing {
   late(f: Form): boolean;
   /** What it goes through in order with others: the results of one are there when those of a later one are. */
   queue(f: Form): string;
-  /** What it is timed like. */
-  class(f: Form): string;
   /**
    * What a result is timed like.
    *

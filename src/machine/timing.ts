@@ -27,7 +27,6 @@ export function timingOf(row: TimingRow): Timing {
   return {
     late: (f) => late(f) !== null,
     queue: (f) => queue(f) ?? f.pipe,
-    class: classOf,
     result: halfOf,
     reader: halfOf,
     distance: (result, reader) => distances.get(result)?.get(reader) ?? null,
