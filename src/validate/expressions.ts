@@ -1,0 +1,81 @@
+import type { Node } from '../isa/lang/graph.ts';
+import type { Values } from './values.ts';
+
+/** A value at a cut, told by what does not change while the function runs and by other registers there. */
+export type Expression =
+  | { readonly k: 'leaf'; readonly key: string; readonly width: number }
+  | { readonly k: 'register'; readonly item: string }
+  | { readonly k: 'node'; readonly node: Node; readonly args: readonly Expression[] };
+
+/** Nodes of an expression. */
+const MOST = 300;
+
+/**
+ * The expression of a value; null if there is none.
+ * @param registers what registers hold, by node: what an expression may be made of
+ */
+export function expressionOf(
+  values: Values,
+  x: number,
+  registers: ReadonlyMap<number, string>,
+): Expression | null {
+  const known = new Map<number, Expression | null>();
+  const visit = (n: number, root: boolean): Expression | null => {
+    const seen = known.get(n);
+    if (seen !== undefined) return seen;
+    if (known.size >= MOST) return null;
+    const item = root ? undefined : registers.get(n);
+    let out: Expression | null = null;
+    const node = values.at(n);
+    if (item !== undefined) out = { k: 'register', item };
+    else if (node.op === 'src') {
+      const { key, width, fixed } = values.leafKeys[node.n];
+      out = fixed ? { k: 'leaf', key, width } : null;
+    } else {
+      const args: Expression[] = [];
+      for (const a of node.args) {
+        const e = visit(a, false);
+        if (e === null) break;
+        args.push(e);
+      }
+      if (args.length === node.args.length) out = { k: 'node', node, args };
+    }
+    known.set(n, out);
+    return out;
+  };
+  return visit(x, true);
+}
+
+/** The value of an expression among other values; null if a register of it has none there. */
+export function valueOf(
+  e: Expression,
+  values: Values,
+  register: (item: string) => number | null,
+): number | null {
+  const known = new Map<Expression, number | null>();
+  const visit = (x: Expression): number | null => {
+    const seen = known.get(x);
+    if (seen !== undefined) return seen;
+    let out: number | null = null;
+    if (x.k === 'leaf') out = values.atom(x.key, x.width);
+    else if (x.k === 'register') out = register(x.item);
+    else {
+      const args: number[] = [];
+      for (const a of x.args) {
+        const v = visit(a);
+        if (v === null) break;
+        args.push(v);
+      }
+      if (args.length === x.args.length) out = remade(values, x.node, args);
+    }
+    known.set(x, out);
+    return out;
+  };
+  return visit(e);
+}
+
+/** The node over other arguments. A decision about one bit has the bit itself, and not a diagram, as its first argument. */
+function remade(values: Values, node: Node, args: readonly number[]): number {
+  if (node.op === 'ite') return values.select(args[0], args[1], args[2]);
+  return values.make(node, args);
+}

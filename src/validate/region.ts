@@ -1,0 +1,596 @@
+import { cfgOf, isControl } from '../analysis/cfg.ts';
+import { isFixedRegister, isValue } from '../analysis/effects.ts';
+import { isLiveIn, isReturn, livenessOf, returnedRegs } from '../analysis/liveness.ts';
+import { isBarrier, isCall, isOrdering, isStrong, MEMORY_OF, Mem, VISIBLE } from '../analysis/memory-ops.ts';
+import { isPhi } from '../ir/flow.ts';
+import { hasMod, modOf, OpFlag, type Slot, slotWidth, srcSlot } from '../ir/opcode.ts';
+import {
+  immValue,
+  Kind,
+  Mod,
+  NO_REG,
+  type Operand,
+  type Reg,
+  RegFile,
+  regFile,
+  regName,
+  regWidth,
+} from '../ir/operand.ts';
+import type { Fn, Instr, Program, Variable } from '../ir/program.ts';
+import { accessBytes, elementBytes } from '../isa/accesses.ts';
+import { graphOf, isConstantSlot } from '../isa/meaning.ts';
+import { defaultValue } from '../isa/reference.ts';
+import { ORDER, type Place, Trace } from './trace.ts';
+import type { Values } from './values.ts';
+
+/** What a region cannot be told about: it is not proved. */
+export class Unsupported extends Error {}
+
+/** Where control leaves a region: the id of a block, or the end of the thread or function. */
+export type Target = number | 'exit' | 'return';
+
+/** A way out of a region: under which condition, and with which values in the registers that are read later. */
+export interface Way {
+  readonly target: Target;
+  readonly condition: number;
+  readonly registers: ReadonlyMap<Reg, number>;
+}
+
+/** What a region does, for all values of what it finds in registers and memory. */
+export interface Run {
+  readonly ways: readonly Way[];
+  readonly trace: Trace;
+  /** Ids of its blocks, in the order in which they were looked at. */
+  readonly blocks: readonly number[];
+}
+
+/** One version of a function and where its regions are cut. */
+export interface Version {
+  readonly program: Program;
+  readonly fn: Fn;
+  /** Positions of the blocks at which regions begin and end. */
+  readonly cuts: ReadonlySet<number>;
+}
+
+interface Edge {
+  readonly condition: number;
+  readonly registers: Map<Reg, number>;
+}
+
+/** Primitives that say where paths meet again, and change nothing that a thread can see; nor does YIELD. */
+const CONVERGENCE: ReadonlySet<string> = new Set(['convergence', 'convergence-break']);
+
+/** Bits of memory whose addresses are 32 bits wide. */
+const NARROW = Mem.Shared | Mem.Local | Mem.Param;
+
+/** The registers that a block reads from before, and those that its phis give a value. */
+export function liveAt(fn: Fn, position: number): Reg[] {
+  const l = livenessOf(fn);
+  const out = [...l.globals.names].filter((r) => r !== NO_REG && isLiveIn(l, r, position));
+  for (const ins of fn.blocks[position].ins) {
+    if (!isPhi(ins)) break;
+    out.push(ins.dst[0]);
+  }
+  return [...new Set(out)];
+}
+
+/**
+ * Runs all paths of a region at once: blocks in topological order, every effect under the condition of the path to it, and at joins the
+ * values of registers chosen by the conditions of the ways in (as if every branch had been converted to predicates).
+ *
+ * @param symbols shared by both versions: filled with the leaves that stand for addresses of variables
+ * @throws Unsupported, TooLarge, TooManyEffects
+ */
+export function runRegion(
+  { program, fn, cuts }: Version,
+  start: number,
+  registers: ReadonlyMap<Reg, number>,
+  values: Values,
+  symbols: Set<number>,
+): Run {
+  return new Region(program, fn, cuts, values, symbols).run(start, registers);
+}
+
+class Region {
+  private readonly program: Program;
+  private readonly fn: Fn;
+  private readonly cuts: ReadonlySet<number>;
+  private readonly v: Values;
+  private readonly symbols: Set<number>;
+  private readonly trace: Trace;
+  private readonly variables = new Map<string, Variable>();
+  private readonly into = new Map<number, Edge[]>();
+  private readonly out: Way[] = [];
+  private readonly live = new Map<number, readonly Reg[]>();
+  private registers = new Map<Reg, number>();
+  private path = 0;
+
+  constructor(program: Program, fn: Fn, cuts: ReadonlySet<number>, values: Values, symbols: Set<number>) {
+    this.program = program;
+    this.fn = fn;
+    this.cuts = cuts;
+    this.v = values;
+    this.symbols = symbols;
+    this.trace = new Trace(values, symbols);
+    for (const x of [...program.variables, ...fn.variables]) this.variables.set(x.name, x);
+  }
+
+  run(start: number, registers: ReadonlyMap<Reg, number>): Run {
+    const order = this.order(start);
+    this.into.set(start, [{ condition: this.v.yes, registers: new Map(registers) }]);
+    for (const at of order) {
+      const edges = this.into.get(at);
+      if (edges === undefined) continue;
+      this.enter(at, edges);
+      if (this.path !== this.v.no) this.block(at);
+    }
+    return { ways: this.joined(), trace: this.trace, blocks: order.map((at) => this.fn.blocks[at].id) };
+  }
+
+  /** Positions of the region's blocks in topological order. */
+  private order(start: number): number[] {
+    const { succStart, succ } = cfgOf(this.fn);
+    const out: number[] = [];
+    const state = new Map<number, 'open' | 'done'>([[start, 'open']]);
+    const stack = [{ at: start, next: succStart[start] }];
+    while (stack.length > 0) {
+      const top = stack[stack.length - 1];
+      if (top.next === succStart[top.at + 1]) {
+        state.set(top.at, 'done');
+        out.push(top.at);
+        stack.pop();
+        continue;
+      }
+      const to = succ[top.next++];
+      if (this.cuts.has(to)) continue;
+      const seen = state.get(to);
+      if (seen === 'open') throw new Unsupported('a loop without a cut');
+      if (seen === 'done') continue;
+      state.set(to, 'open');
+      stack.push({ at: to, next: succStart[to] });
+    }
+    return out.reverse();
+  }
+
+  private liveIn(at: number): readonly Reg[] {
+    let list = this.live.get(at);
+    if (list === undefined) this.live.set(at, (list = liveAt(this.fn, at)));
+    return list;
+  }
+
+  // ------------------------------------------------------------------ flow
+
+  private enter(at: number, edges: readonly Edge[]): void {
+    this.path = edges.reduce((c, e) => this.v.either(c, e.condition), this.v.no);
+    this.registers = edges.length === 1 ? new Map(edges[0].registers) : this.join(this.liveIn(at), edges);
+  }
+
+  /** The values of registers where several ways meet. */
+  private join(live: readonly Reg[], edges: readonly Edge[]): Map<Reg, number> {
+    const { v } = this;
+    const all = edges.reduce((c, e) => v.either(c, e.condition), v.no);
+    const out = new Map<Reg, number>();
+    for (const r of live) {
+      const ways = new Map<number, number>();
+      for (const e of edges) {
+        const x = e.registers.get(r) ?? this.unset(r);
+        ways.set(x, v.either(ways.get(x) ?? v.no, e.condition));
+      }
+      const list = [...ways].sort((a, b) => a[0] - b[0]);
+      let rest = all;
+      const parts: [number, number][] = [];
+      for (const [x, c] of list) {
+        parts.push([v.under(c, rest), x]);
+        rest = v.both(rest, v.negation(c));
+      }
+      let value = parts[parts.length - 1][1];
+      for (const [c, x] of parts.slice(0, -1).reverse()) value = v.select(c, x, value);
+      out.set(r, regWidth(r) === 1 ? v.under(value, all) : value);
+    }
+    return out;
+  }
+
+  /** Ways out of the region, one for each target. */
+  private joined(): Way[] {
+    const by = new Map<Target, Way[]>();
+    for (const w of this.out) {
+      const list = by.get(w.target);
+      if (list === undefined) by.set(w.target, [w]);
+      else list.push(w);
+    }
+    return [...by].map(([target, ways]) => {
+      const condition = ways.reduce((c, w) => this.v.either(c, w.condition), this.v.no);
+      const live =
+        typeof target === 'number'
+          ? this.liveIn(cfgOf(this.fn).positionOf[target])
+          : [...new Set(ways.flatMap((w) => [...w.registers.keys()]))];
+      const edges = ways.map((w) => ({ condition: w.condition, registers: new Map(w.registers) }));
+      const registers = this.join(live, edges);
+      for (const [r, x] of registers) registers.set(r, this.v.given(x, condition));
+      return { target, condition, registers };
+    });
+  }
+
+  private go(from: number, to: number, condition: number): void {
+    if (condition === this.v.no) return;
+    const registers = this.withPhis(from, to, condition);
+    if (this.cuts.has(to)) {
+      this.out.push({ target: this.fn.blocks[to].id, condition, registers });
+      return;
+    }
+    const edges = this.into.get(to);
+    if (edges === undefined) this.into.set(to, [{ condition, registers }]);
+    else edges.push({ condition, registers });
+  }
+
+  /** Registers on the way into a block, with the values that its phis take. */
+  private withPhis(from: number, to: number, condition: number): Map<Reg, number> {
+    const { ins } = this.fn.blocks[to];
+    const out = new Map(this.registers);
+    for (let i = 0; i < ins.length && isPhi(ins[i]); i++) {
+      const { src, dst } = ins[i];
+      const k = src.findIndex(
+        (o, n) => n % 2 === 0 && o.kind === Kind.Label && o.lo === this.fn.blocks[from].id,
+      );
+      if (k < 0) throw new Unsupported('a phi without a value for a predecessor');
+      const value = this.operand(src[k + 1], regWidth(dst[0]), condition);
+      out.set(dst[0], this.modified(src[k + 1], value));
+    }
+    return out;
+  }
+
+  /** Operand modifiers of a phi; the others are part of meanings. */
+  private modified(o: Operand, value: number): number {
+    if (o.mods === 0) return value;
+    if (o.mods === Mod.Not && this.v.at(value).width === 1) return this.v.negation(value);
+    throw new Unsupported('a modifier of a phi');
+  }
+
+  private end(target: 'exit' | 'return', ins: Instr, condition: number): void {
+    const registers = new Map<Reg, number>();
+    if (target === 'return' && this.fn.kind === 'func') {
+      const returned = returnedRegs(this.fn);
+      returned.forEach((r, k) => {
+        const value =
+          ins.src.length > 0
+            ? this.modified(ins.src[k], this.operand(ins.src[k], regWidth(r), condition))
+            : (this.registers.get(r) ?? this.unset(r));
+        registers.set(r, value);
+      });
+    }
+    // A return from a kernel ends the thread.
+    const how = this.fn.kind === 'entry' ? 'exit' : target;
+    if (condition !== this.v.no) this.out.push({ target: how, condition, registers });
+  }
+
+  private block(at: number): void {
+    const { positionOf } = cfgOf(this.fn);
+    for (const ins of this.fn.blocks[at].ins) {
+      if (isPhi(ins)) continue;
+      const guard = this.guardOf(ins);
+      const taken = this.v.both(this.path, guard);
+      if (isControl(ins) && !isCall(ins)) {
+        this.control(at, ins, taken, positionOf);
+        this.path = this.v.both(this.path, this.v.negation(guard));
+      } else if (taken !== this.v.no) this.instruction(ins, taken, guard);
+      if (this.path === this.v.no) return;
+    }
+    if (at + 1 < this.fn.blocks.length) this.go(at, at + 1, this.path);
+    else this.end('return', this.fn.blocks[at].ins[0], this.path);
+  }
+
+  private control(at: number, ins: Instr, taken: number, positionOf: Int32Array): void {
+    switch (ins.op.primitive) {
+      case 'exit':
+        this.end('exit', ins, taken);
+        return;
+      case 'return':
+        this.end(isReturn(ins) ? 'return' : 'exit', ins, taken);
+        return;
+      case 'branch': {
+        const to = ins.src.find((o) => o.kind === Kind.Label);
+        if (to === undefined) throw new Unsupported('a branch without a label');
+        this.go(at, positionOf[to.lo], taken);
+        return;
+      }
+      case 'branch-table': {
+        if (hasMod(ins.op, ins.mods, 'OFFSET')) throw new Unsupported('a table that is indexed by bytes');
+        const index = this.operand(ins.src[0], 32, taken);
+        const table = this.fn.tables[ins.src[1].lo] ?? [];
+        const by = new Map<number, number>();
+        table.forEach((id, k) => {
+          const is = this.v.node('eq', 1, [index, this.v.constant(BigInt(k), 32)]);
+          by.set(id, this.v.either(by.get(id) ?? this.v.no, is));
+        });
+        for (const [id, c] of by) this.go(at, positionOf[id], this.v.both(taken, c));
+        return;
+      }
+      default:
+        throw new Unsupported(`${ins.op.name}, which may go anywhere`);
+    }
+  }
+
+  // ------------------------------------------------------------------ values
+
+  private guardOf(ins: Instr): number {
+    if (ins.guard === NO_REG) return this.v.yes;
+    const g = this.v.under(this.registers.get(ins.guard) ?? this.unset(ins.guard), this.path);
+    return ins.guardNot ? this.v.negation(g) : g;
+  }
+
+  /** What a register holds that nothing has written. */
+  private unset(r: Reg): number {
+    return this.v.atom(`unset ${regName(r)}`, regWidth(r));
+  }
+
+  private symbol(name: string): number {
+    const x = this.variables.get(name);
+    const narrow = x !== undefined && (MEMORY_OF[x.space] & ~NARROW) === 0;
+    const leaf = this.v.atom(`address of ${name}`, narrow ? 32 : 64);
+    // Unsized arrays in shared memory begin at the same place.
+    if (x !== undefined && x.size > 0) this.symbols.add(leaf);
+    return narrow ? this.v.node('zext', 64, [leaf]) : leaf;
+  }
+
+  /** The value of an operand before its modifiers. */
+  private operand(o: Operand, width: number, c: number): number {
+    const { v } = this;
+    switch (o.kind) {
+      case Kind.Reg: {
+        const x = v.given(this.registers.get(o.reg) ?? this.unset(o.reg), c);
+        if (v.at(x).width !== width) throw new Unsupported(`${regName(o.reg)} is read as ${width} bits`);
+        return x;
+      }
+      case Kind.Imm:
+        return v.constant(immValue(o, width), width);
+      case Kind.CBank:
+        return this.constantBank(o, width, c);
+      case Kind.Sym: {
+        const sum = v.node('add', 64, [this.symbol(o.sym), v.constant(BigInt(o.lo), 64)]);
+        return width === 64 ? sum : v.node('extract', width, [sum], { n: 0 });
+      }
+      default:
+        throw new Unsupported('an operand without a value');
+    }
+  }
+
+  private constantBank(o: Operand, width: number, c: number): number {
+    if (width === 64)
+      return this.v.node('concat', 64, [this.inBank(o, 4, 32, c), this.inBank(o, 0, 32, c)], { n: 32 });
+    if (width > 64) throw new Unsupported(`a constant of ${width} bits`);
+    return this.inBank(o, 0, width, c);
+  }
+
+  /** At most 32 bits, so many bytes behind what an operand names in a constant bank. */
+  private inBank(o: Operand, behind: number, width: number, c: number): number {
+    const { v } = this;
+    const at = o.lo + behind;
+    if (o.reg !== NO_REG) {
+      const index = v.given(this.registers.get(o.reg) ?? this.unset(o.reg), c);
+      const place = v.node('add', v.at(index).width, [index, v.constant(BigInt(at), v.at(index).width)]);
+      return v.leaf(`c[${o.hi}] at ${place}`, width);
+    }
+    const low = 8 * (at & 3);
+    if (low + width > 32) throw new Unsupported('a constant that is not aligned');
+    return v.node('extract', width, [v.atom(`c[${o.hi}][${at & ~3}]`, 32)], { n: low });
+  }
+
+  private write(ins: Instr, k: number, value: number, guard: number): void {
+    const r = ins.dst[k];
+    if (r === NO_REG) return;
+    if (this.v.at(value).width !== regWidth(r)) throw new Unsupported(`${regName(r)} gets another width`);
+    if (guard === this.v.yes) {
+      this.registers.set(r, value);
+      return;
+    }
+    const other = ins.otherwise.length > 0 ? (ins.otherwise[k] ?? NO_REG) : r;
+    if (other === NO_REG) {
+      this.registers.set(r, value);
+      return;
+    }
+    const old = this.registers.get(other) ?? this.unset(other);
+    const chosen = this.v.select(guard, value, old);
+    this.registers.set(r, this.v.at(chosen).width === 1 ? this.v.under(chosen, this.path) : chosen);
+  }
+
+  private instruction(ins: Instr, taken: number, guard: number): void {
+    const { op } = ins;
+    if (op.means !== null) this.pure(ins, taken, guard);
+    else if (CONVERGENCE.has(op.primitive ?? '') || op.name === 'YIELD') return;
+    else if (isValue(ins) || isFixedRegister(ins)) this.unknown(ins, taken, guard);
+    else if (op.primitive === 'load' && !isStrong(ins)) this.load(ins, taken, guard);
+    else if (op.primitive === 'store' && !isStrong(ins)) this.store(ins, taken);
+    else this.event(ins, taken, guard);
+  }
+
+  private pure(ins: Instr, taken: number, guard: number): void {
+    const { op, mods, src } = ins;
+    const widths = op.srcs.map((s) => slotWidth(op, mods, s));
+    const consts = op.srcs.map((s, i) => {
+      if (!isConstantSlot(s)) return null;
+      return src[i] === undefined ? Number(BigInt.asIntN(32, defaultValue(s, widths[i]))) : src[i].lo;
+    });
+    const graph = graphOf({ op, mods, srcMods: src.map((o) => o.mods), consts });
+    const given = op.srcs.map((s, i) =>
+      src[i] === undefined
+        ? this.v.constant(defaultValue(s, widths[i]), widths[i])
+        : this.operand(src[i], widths[i], taken),
+    );
+    const at: number[] = [];
+    for (const n of graph.nodes)
+      at.push(
+        n.op === 'src'
+          ? given[n.n]
+          : this.v.make(
+              n,
+              n.args.map((a) => at[a]),
+            ),
+      );
+    const results = graph.dsts.map((d) => at[d]);
+    results.forEach((x, k) => {
+      this.write(ins, k, x, guard);
+    });
+  }
+
+  /** Text that is equal for equal operations on equal operands. */
+  private operation(ins: Instr, taken: number): { kind: string; key: string; operands: number[] } {
+    const operands: number[] = [];
+    const fixed: string[] = [];
+    const said = (text: string): string => {
+      fixed.push(text);
+      return text;
+    };
+    const parts = ins.src.map((o, i) => {
+      if (o.kind === Kind.Text || o.kind === Kind.Label || o.kind === Kind.Table)
+        return said(`${o.kind}:${o.sym}:${o.lo}`);
+      if (o.kind === Kind.Addr) {
+        const x = this.address(o, 0, taken);
+        operands.push(x);
+        fixed.push('[]');
+        return `[${x}]`;
+      }
+      // The called function, or a prototype.
+      if (o.kind === Kind.Sym && !this.variables.has(o.sym)) return said(`sym ${o.sym}+${o.lo}`);
+      const slot = srcSlot(ins.op, i);
+      const width = o.reg === NO_REG ? (slot === undefined ? 32 : slotOr32(ins, slot)) : regWidth(o.reg);
+      const x = this.operand(o, width, taken);
+      operands.push(x);
+      fixed.push(`/${o.mods}`);
+      return `${x}/${o.mods}`;
+    });
+    const name = `${ins.op.name} ${ins.mods}`;
+    return { kind: `${name} ${fixed.join(' ')}`, key: `${name} ${parts.join(' ')}`, operands };
+  }
+
+  /** A result that depends on the operands alone, in a way that no meaning tells. */
+  private unknown(ins: Instr, taken: number, guard: number): void {
+    const { key, operands } = this.operation(ins, taken);
+    ins.dst.forEach((r, k) => {
+      if (r === NO_REG) return;
+      this.write(ins, k, this.v.leaf(`${key} #${k}`, regWidth(r), operands.length === 0), guard);
+    });
+  }
+
+  // ------------------------------------------------------------------ memory
+
+  /** An address: 32 bits for memory that has no more, else 64. */
+  private address(o: Operand, bits: number, c: number): number {
+    const { v } = this;
+    let sum = v.constant(BigInt(o.lo), 64);
+    if (o.reg !== NO_REG) {
+      const x = v.given(this.registers.get(o.reg) ?? this.unset(o.reg), c);
+      if (v.at(x).width === 64) sum = v.node('add', 64, [x, sum]);
+      else if (v.at(x).width === 32)
+        sum = v.node('zext', 64, [v.node('add', 32, [x, v.constant(BigInt(o.lo), 32)])]);
+      else throw new Unsupported('an address of another width');
+    }
+    if (o.sym !== '') sum = v.node('add', 64, [this.symbol(o.sym), sum]);
+    return bits !== 0 && (bits & ~NARROW) === 0 ? v.node('extract', 32, [sum], { n: 0 }) : sum;
+  }
+
+  /** The parts of an access: of each element, or of its words if it is wider, its place, the element, and its lowest bit there. */
+  private places(ins: Instr, c: number): { place: Place; element: number; low: number }[] {
+    const [a] = ins.op.accesses;
+    const bits = hasMod(ins.op, ins.mods, 'NC') ? Mem.Const : MEMORY_OF[a.space];
+    const base = this.address(ins.src[a.src], bits, c);
+    const width = this.v.at(base).width;
+    return this.parts(ins).map(({ at, bytes, element, low }) => ({
+      place: { bits, address: this.v.node('add', width, [base, this.v.constant(BigInt(at), width)]), bytes },
+      element,
+      low,
+    }));
+  }
+
+  private parts(ins: Instr): { at: number; bytes: number; element: number; low: number }[] {
+    const [a] = ins.op.accesses;
+    const size = elementBytes(a, ins.mods);
+    const total = accessBytes(a, ins.mods);
+    if (size === 0) throw new Unsupported('an access of unknown size');
+    const bytes = Math.min(size, 4);
+    return Array.from({ length: total / bytes }, (_, i) => {
+      const at = i * bytes;
+      return { at, bytes, element: Math.floor(at / size), low: 8 * (at % size) };
+    });
+  }
+
+  /** What each part of a load finds. */
+  private loaded(ins: Instr, c: number): { x: number; bytes: number; element: number; low: number }[] {
+    const o = ins.src[ins.op.accesses[0].src];
+    if (o.kind === Kind.CBank)
+      return this.parts(ins).map((p) => ({ ...p, x: this.inBank(o, p.at, 8 * p.bytes, c) }));
+    return this.places(ins, c).map((p) => ({
+      x: this.trace.load(p.place, c),
+      bytes: p.place.bytes,
+      element: p.element,
+      low: p.low,
+    }));
+  }
+
+  private load(ins: Instr, taken: number, guard: number): void {
+    const { v } = this;
+    const elements: number[] = [];
+    for (const { x, bytes, element, low } of this.loaded(ins, taken))
+      elements[element] =
+        low === 0 ? x : v.node('concat', low + 8 * bytes, [x, elements[element]], { n: low });
+    const signed = /^S\d/.test(modOf(ins.op, ins.mods, 'type'));
+    elements.forEach((x, k) => {
+      const r = ins.dst[k];
+      if (r === undefined || r === NO_REG) return;
+      const from = v.at(x).width;
+      const wide = regWidth(r);
+      const value = from >= wide ? x : v.node(signed ? 'sext' : 'zext', wide, [x], { n: signed ? from : 0 });
+      this.write(ins, k, value, guard);
+    });
+  }
+
+  private store(ins: Instr, taken: number): void {
+    const { v } = this;
+    const [a] = ins.op.accesses;
+    for (const { place, element, low } of this.places(ins, taken)) {
+      const o = ins.src[a.src + 1 + element];
+      const width = o.reg === NO_REG ? 8 * elementBytes(a, ins.mods) : regWidth(o.reg);
+      const x = this.operand(o, Math.max(width, 8 * place.bytes), taken);
+      const value = v.node('extract', 8 * place.bytes, [x], { n: low });
+      this.trace.add({
+        kind: `store ${place.bits} ${place.bytes}`,
+        key: `store ${place.bits} ${place.bytes} ${place.address} ${value}`,
+        bits: place.bits,
+        guard: taken,
+        operands: [place.address, value],
+        store: { address: place.address, bytes: place.bytes, value },
+      });
+    }
+  }
+
+  /** What an instruction that is no plain access touches, or keeps its place in. */
+  private touched(ins: Instr): number {
+    const { flags } = ins.op;
+    if (isCall(ins)) return VISIBLE | Mem.Local | Mem.Const | Mem.Param | ORDER;
+    let bits = 0;
+    for (const a of ins.op.accesses) bits |= MEMORY_OF[a.space];
+    if (ins.op.accesses.length === 0 && (flags & (OpFlag.ReadsMemory | OpFlag.WritesMemory)) !== 0)
+      bits |= MEMORY_OF[ins.op.space ?? 'generic'];
+    if (isBarrier(ins) || isOrdering(ins)) bits |= VISIBLE;
+    const placed = OpFlag.Convergent | OpFlag.Barrier | OpFlag.Volatile;
+    if ((flags & placed) !== 0 || isStrong(ins) || bits === 0) bits |= ORDER;
+    return bits;
+  }
+
+  private event(ins: Instr, taken: number, guard: number): void {
+    const { kind, key, operands } = this.operation(ins, taken);
+    const bits = this.touched(ins);
+    const tied = ins.dst.map((r) => (r === NO_REG ? '' : (this.registers.get(r) ?? '')));
+    const foreign = ins.op.primitive === 'foreign' ? ` ${tied.join()}` : '';
+    const state = this.trace.stateKey({ bits }, taken);
+    const name = `${key}${foreign} after ${state}`;
+    this.trace.add({ kind, key: `${key}${foreign}`, bits, guard: taken, operands, store: null });
+    ins.dst.forEach((r, k) => {
+      if (r === NO_REG) return;
+      if (regFile(r) === RegFile.B) return;
+      this.write(ins, k, this.v.leaf(`${name} #${k}`, regWidth(r)), guard);
+    });
+  }
+}
+
+/** Width of a slot; where the slot leaves it open, 32 bits. */
+const slotOr32 = (ins: Instr, slot: Slot): number => slotWidth(ins.op, ins.mods, slot) || 32;

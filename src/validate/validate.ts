@@ -1,0 +1,342 @@
+import { cfgOf } from '../analysis/cfg.ts';
+import { type Reg, regName, regWidth } from '../ir/operand.ts';
+import type { Fn, Program } from '../ir/program.ts';
+import { TooLarge } from '../rules/prove/normal.ts';
+import { type Cuts, cutsOf } from './cuts.ts';
+import { type Expression, expressionOf, valueOf } from './expressions.ts';
+import { liveAt, type Run, runRegion, type Target, Unsupported, type Version, type Way } from './region.ts';
+import { TooManyEffects } from './trace.ts';
+import { Values } from './values.ts';
+
+/** A region between two cuts, and whether both versions do the same in it. */
+export interface RegionVerdict {
+  /** Id and label of the block with which it begins in the version before. */
+  readonly block: number;
+  readonly name: string;
+  /** Whether its instructions differ between the versions. */
+  readonly changed: boolean;
+  /** Why it is not proved, or ''. */
+  readonly why: string;
+}
+
+/**
+ * Are two values equal wherever `given` holds? False also where that is not known.
+ * @param limit steps that a solver may take
+ */
+export type Decide = (values: Values, given: number, left: number, right: number) => Promise<boolean>;
+
+/** Visits of a pair of cuts until its equalities must have settled. */
+const MOST_VISITS = 40;
+/** Pairs of cuts for each cut of the longer list. */
+const MOST_PAIRS = 4;
+
+/**
+ * Shows for two versions of a function that they do the same: the same stores and other effects in an order that threads cannot tell
+ * apart, under the same conditions, and the same ends. Translation validation (Pnueli, Siegel and Singerman, 1998; Necula, "Translation
+ * Validation for an Optimizing Compiler", 2000) by cut points: the function is cut at loops, and for each pair of cuts that both versions
+ * reach together, equal registers are found as the greatest set of equalities that every way into the pair keeps (as value numbering by
+ * partition does: Alpern, Wegman and Zadeck, "Detecting Equality of Variables in Programs", 1988). Then every region is run once for all
+ * inputs, in both versions over the same unknown values.
+ *
+ * @param decide asked where the normal forms of two values differ
+ */
+export async function validate(
+  before: { readonly program: Program; readonly fn: Fn },
+  after: { readonly program: Program; readonly fn: Fn },
+  decide: Decide | null,
+): Promise<readonly RegionVerdict[]> {
+  let best: readonly RegionVerdict[] | null = null;
+  for (const ask of decide === null ? [null] : [null, decide])
+    for (const lead of ['after', 'before'] as const) {
+      const cuts = cutsOf(before.fn, after.fn, lead);
+      const found = await new Product(before, after, cuts, ask).run();
+      if (found.every((r) => r.why === '')) return found;
+      if (best === null || failures(found) < failures(best)) best = found;
+      if (before.fn.shape === after.fn.shape) break;
+    }
+  return best ?? [];
+}
+
+const failures = (list: readonly RegionVerdict[]): number => list.filter((r) => r.why !== '').length;
+
+/** A register of one of the versions, as a key. */
+type Item = string;
+
+interface Pair {
+  readonly before: number;
+  readonly after: number;
+  readonly items: readonly { readonly key: Item; readonly reg: Reg; readonly side: 0 | 1 }[];
+  /** The set of equal registers to which each belongs; null: not reached yet. */
+  classes: Map<Item, number> | null;
+  /** What the registers of a set hold, where that is known. */
+  known: Map<number, Expression>;
+  visits: number;
+}
+
+interface Both {
+  readonly values: Values;
+  readonly runs: readonly [Run, Run];
+}
+
+class Product {
+  private readonly versions: readonly [Version, Version];
+  private readonly decide: Decide | null;
+  private readonly pairs = new Map<string, Pair>();
+  private readonly queue: Pair[] = [];
+
+  constructor(
+    before: { readonly program: Program; readonly fn: Fn },
+    after: { readonly program: Program; readonly fn: Fn },
+    cuts: Cuts,
+    decide: Decide | null,
+  ) {
+    this.versions = [
+      { ...before, cuts: cuts.before },
+      { ...after, cuts: cuts.after },
+    ];
+    this.decide = decide;
+  }
+
+  async run(): Promise<readonly RegionVerdict[]> {
+    const entry = this.pairOf('entry', 0, 0);
+    this.settleEntry(entry);
+    this.queue.push(entry);
+    const failed = new Map<Pair, string>();
+    const most = MOST_PAIRS * (2 + Math.max(this.versions[0].cuts.size, this.versions[1].cuts.size));
+    while (this.queue.length > 0) {
+      const pair = this.queue.shift()!;
+      if (this.pairs.size > most) return this.verdictOfAll('loops of the two versions do not go together');
+      if (pair.visits++ > MOST_VISITS) return this.verdictOfAll('equalities do not settle');
+      try {
+        await this.flow(this.both(pair));
+        failed.delete(pair);
+      } catch (e) {
+        failed.set(pair, whyOf(e));
+      }
+    }
+    const out = new Map<number, RegionVerdict>();
+    for (const pair of this.reached(entry, failed)) {
+      let why = failed.get(pair) ?? '';
+      let changed = true;
+      if (why === '')
+        try {
+          const both = this.both(pair);
+          changed = this.differs(both.runs);
+          why = await this.check(both);
+        } catch (e) {
+          why = whyOf(e);
+        }
+      const other = out.get(pair.before);
+      if (other === undefined || why !== '')
+        out.set(pair.before, this.verdict(pair.before, changed || other?.changed === true, why));
+    }
+    return [...out.values()];
+  }
+
+  /** Pairs that are reached now: while equalities were assumed that did not hold, control may have seemed to go elsewhere. */
+  private reached(entry: Pair, failed: ReadonlyMap<Pair, string>): ReadonlySet<Pair> {
+    const seen = new Set([entry]);
+    for (const pair of seen) {
+      if (failed.has(pair)) continue;
+      const { values, runs } = this.both(pair);
+      for (const [a, b] of together(values, runs))
+        if (typeof a.target === 'number' && typeof b.target === 'number')
+          seen.add(this.pairOf('cut', this.position(0, a.target), this.position(1, b.target)));
+    }
+    return seen;
+  }
+
+  private verdict(at: number, changed: boolean, why: string): RegionVerdict {
+    const b = this.versions[0].fn.blocks[at];
+    return { block: b.id, name: b.name, changed, why };
+  }
+
+  private verdictOfAll(why: string): RegionVerdict[] {
+    return [0, ...this.versions[0].cuts].map((at) => this.verdict(at, true, why));
+  }
+
+  // ------------------------------------------------------------------ equalities
+
+  private pairOf(kind: string, before: number, after: number): Pair {
+    const key = `${kind} ${before} ${after}`;
+    let pair = this.pairs.get(key);
+    if (pair === undefined) {
+      const items = ([before, after] as const).flatMap((at, side) =>
+        liveAt(this.versions[side].fn, at).map((reg) => ({
+          key: `${side} ${reg}`,
+          reg,
+          side: side as 0 | 1,
+        })),
+      );
+      pair = { before, after, items, classes: null, known: new Map(), visits: 0 };
+      this.pairs.set(key, pair);
+    }
+    return pair;
+  }
+
+  /** On entry the same register holds the same in both versions: an argument, or whatever was there. */
+  private settleEntry(entry: Pair): void {
+    entry.classes = new Map(entry.items.map((x) => [x.key, x.reg]));
+  }
+
+  /** Runs both versions from a pair of cuts on. */
+  private both(pair: Pair): Both {
+    const values = new Values();
+    const registers: [Map<Reg, number>, Map<Reg, number>] = [new Map(), new Map()];
+    const held = new Map<number, number>();
+    const widths = new Map(pair.items.map((x) => [pair.classes!.get(x.key)!, regWidth(x.reg)]));
+    const valueAt = (of: number): number => {
+      const seen = held.get(of);
+      if (seen !== undefined) return seen;
+      const e = pair.known.get(of);
+      const width = widths.get(of)!;
+      const known = e === undefined ? null : valueOf(e, values, (item) => valueAt(pair.classes!.get(item)!));
+      const x = known ?? values.leaf(`held ${of}`, width);
+      held.set(of, x);
+      return x;
+    };
+    for (const { key, reg, side } of pair.items) registers[side].set(reg, valueAt(pair.classes!.get(key)!));
+    const symbols = new Set<number>();
+    return {
+      values,
+      runs: [
+        runRegion(this.versions[0], pair.before, registers[0], values, symbols),
+        runRegion(this.versions[1], pair.after, registers[1], values, symbols),
+      ],
+    };
+  }
+
+  /** Brings what holds at the ends of a region to the pairs of cuts that follow it. */
+  private async flow({ values, runs }: Both): Promise<void> {
+    for (const [a, b, c] of together(values, runs)) {
+      if (typeof a.target !== 'number' || typeof b.target !== 'number') continue;
+      const pair = this.pairOf('cut', this.position(0, a.target), this.position(1, b.target));
+      if (await this.arrive(pair, values, c, [a, b])) this.queue.push(pair);
+    }
+  }
+
+  private position(side: 0 | 1, id: number): number {
+    return cfgOf(this.versions[side].fn).positionOf[id];
+  }
+
+  /** @returns whether fewer registers are equal than before */
+  private async arrive(pair: Pair, values: Values, c: number, ways: readonly [Way, Way]): Promise<boolean> {
+    const found = new Map<Item, number>();
+    for (const { key, reg, side } of pair.items) {
+      const x = ways[side].registers.get(reg) ?? values.atom(`unset ${regName(reg)}`, regWidth(reg));
+      found.set(key, values.given(x, c));
+    }
+    if (this.decide !== null) await this.unite(pair, found, values, c);
+    const numbers = new Map<string, number>();
+    const classes = new Map<Item, number>();
+    const known = new Map<number, Expression>();
+    const was = pair.classes;
+    const holders = new Map<number, Item>();
+    for (const { key } of pair.items) if (!holders.has(found.get(key)!)) holders.set(found.get(key)!, key);
+    for (const { key, reg } of pair.items) {
+      const x = found.get(key)!;
+      const old = was?.get(key);
+      const name = `${old ?? ''} ${x} ${regWidth(reg)}`;
+      let n = numbers.get(name);
+      if (n === undefined) {
+        numbers.set(name, (n = numbers.size));
+        const e = old === undefined ? this.candidate(values, x, holders) : pair.known.get(old);
+        if (e != null && valueOf(e, values, (item) => found.get(item) ?? null) === x) known.set(n, e);
+      }
+      classes.set(key, n);
+    }
+    const sizes = (m: ReadonlyMap<Item, number>): number => new Set(m.values()).size;
+    const changed = was === null || sizes(was) !== sizes(classes) || pair.known.size > known.size;
+    if (!changed) return false;
+    pair.classes = classes;
+    pair.known = known;
+    return true;
+  }
+
+  /** What a register may hold whenever control comes to the cut, told by fixed values, else by what other registers hold. */
+  private candidate(values: Values, x: number, holders: ReadonlyMap<number, Item>): Expression | null {
+    return expressionOf(values, x, new Map()) ?? expressionOf(values, x, holders);
+  }
+
+  /** Gives one value to a register of both versions if a solver says that it is equal. */
+  private async unite(pair: Pair, found: Map<Item, number>, values: Values, c: number): Promise<void> {
+    for (const { key, reg, side } of pair.items) {
+      if (side === 0) continue;
+      const other = `0 ${reg}`;
+      const [x, y] = [found.get(other), found.get(key)!];
+      if (x === undefined || x === y) continue;
+      if (pair.classes !== null && pair.classes.get(other) !== pair.classes.get(key)) continue;
+      if (await this.decide!(values, c, x, y)) found.set(key, x);
+    }
+  }
+
+  // ------------------------------------------------------------------ verdicts
+
+  /** Whether a block of the region has other instructions than before. */
+  private differs(runs: readonly [Run, Run]): boolean {
+    const [a, b] = runs;
+    if (a.blocks.length !== b.blocks.length) return true;
+    return a.blocks.some((id, i) => {
+      if (b.blocks[i] !== id) return true;
+      const x = this.versions[0].fn.blocks[this.position(0, id)].ins;
+      const y = this.versions[1].fn.blocks[this.position(1, id)].ins;
+      return x !== y && (x.length !== y.length || x.some((ins, k) => ins !== y[k]));
+    });
+  }
+
+  /** Why both versions of a region may do different things; '' if they do not. */
+  private async check({ values, runs }: Both): Promise<string> {
+    const equal = async (given: number, x: number, y: number): Promise<boolean> =>
+      x === y || (this.decide !== null && (await this.decide(values, given, x, y)));
+    let ends = values.no;
+    for (const [a, b, c] of together(values, runs)) {
+      if (typeof a.target === 'number' && typeof b.target === 'number') continue;
+      if (a.target !== b.target) {
+        if (await equal(values.yes, c, values.no)) continue;
+        return `it goes on to ${this.nameOf(0, a.target)} before, and to ${this.nameOf(1, b.target)} after`;
+      }
+      ends = values.either(ends, c);
+      for (const [r, x] of a.registers) {
+        const y = b.registers.get(r) ?? values.atom(`unset ${regName(r)}`, regWidth(r));
+        if (!(await equal(c, values.given(x, c), values.given(y, c))))
+          return `it returns another value in ${regName(r)}`;
+      }
+    }
+    const [x, y] = runs.map((r) => r.trace.canonical(ends));
+    for (let i = 0; i < Math.max(x.length, y.length); i++) {
+      if (i >= x.length || i >= y.length)
+        return `${x.length} effects before, ${y.length} after: ${(x[i] ?? y[i]).kind}`;
+      if (x[i].key === y[i].key && x[i].guard === y[i].guard) continue;
+      const what = `effect ${i + 1} of ${x.length}`;
+      if (x[i].kind !== y[i].kind || x[i].bits !== y[i].bits)
+        return `${what} is ${x[i].kind} before, and ${y[i].kind} after`;
+      if (!(await equal(values.yes, x[i].guard, y[i].guard))) return `${what} has another condition`;
+      for (const [k, p] of x[i].operands.entries())
+        if (!(await equal(x[i].guard, p, y[i].operands[k]))) return `${what} has another operand`;
+    }
+    return '';
+  }
+
+  private nameOf(side: 0 | 1, t: Target): string {
+    if (typeof t !== 'number') return `the ${t}`;
+    const b = this.versions[side].fn.blocks[this.position(side, t)];
+    return b.name === '' ? `block ${t}` : b.name;
+  }
+}
+
+/** Ways out that both versions may take for the same inputs, with the condition under which they do. */
+function together(values: Values, [before, after]: readonly [Run, Run]): [Way, Way, number][] {
+  return before.ways.flatMap((a) =>
+    after.ways.flatMap((b): [Way, Way, number][] => {
+      const c = values.both(a.condition, b.condition);
+      return c === values.no ? [] : [[a, b, c]];
+    }),
+  );
+}
+
+function whyOf(e: unknown): string {
+  if (e instanceof Unsupported) return e.message;
+  if (e instanceof TooLarge || e instanceof TooManyEffects) return 'it is too large';
+  if (e instanceof RangeError) return 'it is nested too deeply';
+  throw e;
+}
