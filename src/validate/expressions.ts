@@ -47,7 +47,7 @@ export function expressionOf(
 }
 
 /** The value of an expression among other values; null if a register of it has none there. */
-export function valueOf(
+export function valueAt(
   e: Expression,
   values: Values,
   register: (item: string) => number | null,

@@ -3,7 +3,7 @@ import { isFixedRegister, isValue } from '../analysis/effects.ts';
 import { isLiveIn, isReturn, livenessOf, returnedRegs } from '../analysis/liveness.ts';
 import { isBarrier, isCall, isOrdering, isStrong, MEMORY_OF, Mem, VISIBLE } from '../analysis/memory-ops.ts';
 import { isPhi } from '../ir/flow.ts';
-import { hasMod, modOf, OpFlag, type Slot, slotWidth, srcSlot } from '../ir/opcode.ts';
+import { hasMod, Lanes, modOf, OpFlag, type Slot, slotWidth, srcSlot } from '../ir/opcode.ts';
 import {
   immValue,
   Kind,
@@ -36,10 +36,35 @@ export interface Way {
   readonly registers: ReadonlyMap<Reg, number>;
 }
 
+/** An access as the hardware checks it: a fault if the address is invalid, or no multiple of `align`. */
+export interface Access {
+  readonly address: number;
+  readonly bits: number;
+  readonly bytes: number;
+  readonly align: number;
+  readonly guard: number;
+}
+
+/** A value that all lanes which come here must have in common, for it is held or decided once for the warp. */
+export interface Claim {
+  readonly value: number;
+  /** Condition under which control comes here. */
+  readonly path: number;
+  /**
+   * What all lanes must have in common too: a condition under which the register is overwritten, for a lane that is elsewhere would lose
+   * what it held.
+   */
+  readonly also: number;
+}
+
 /** What a region does, for all values of what it finds in registers and memory. */
 export interface Run {
   readonly ways: readonly Way[];
   readonly trace: Trace;
+  readonly accesses: readonly Access[];
+  readonly claims: readonly Claim[];
+  /** Alignment of leaves that are addresses, in bytes. */
+  readonly alignment: ReadonlyMap<number, number>;
   /** Ids of its blocks, in the order in which they were looked at. */
   readonly blocks: readonly number[];
 }
@@ -92,24 +117,28 @@ export function runRegion(
 }
 
 class Region {
-  private readonly program: Program;
   private readonly fn: Fn;
   private readonly cuts: ReadonlySet<number>;
   private readonly v: Values;
   private readonly symbols: Set<number>;
   private readonly trace: Trace;
+  private readonly accesses: Access[] = [];
+  private readonly claims: Claim[] = [];
+  private readonly alignment = new Map<number, number>();
   private readonly variables = new Map<string, Variable>();
   private readonly into = new Map<number, Edge[]>();
   private readonly out: Way[] = [];
   private readonly live = new Map<number, readonly Reg[]>();
   private registers = new Map<Reg, number>();
   private path = 0;
+  /** Condition under which the thread has ended already. */
+  private ended = 0;
 
   constructor(program: Program, fn: Fn, cuts: ReadonlySet<number>, values: Values, symbols: Set<number>) {
-    this.program = program;
     this.fn = fn;
     this.cuts = cuts;
     this.v = values;
+    this.ended = values.no;
     this.symbols = symbols;
     this.trace = new Trace(values, symbols);
     for (const x of [...program.variables, ...fn.variables]) this.variables.set(x.name, x);
@@ -124,7 +153,9 @@ class Region {
       this.enter(at, edges);
       if (this.path !== this.v.no) this.block(at);
     }
-    return { ways: this.joined(), trace: this.trace, blocks: order.map((at) => this.fn.blocks[at].id) };
+    const { trace, accesses, claims, alignment } = this;
+    const blocks = order.map((at) => this.fn.blocks[at].id);
+    return { ways: this.joined(), trace, accesses, claims, alignment, blocks };
   }
 
   /** Positions of the region's blocks in topological order. */
@@ -185,6 +216,7 @@ class Region {
       }
       let value = parts[parts.length - 1][1];
       for (const [c, x] of parts.slice(0, -1).reverse()) value = v.select(c, x, value);
+      if (list.length > 1 && isUniformFile(r)) this.claims.push({ value, path: all, also: v.yes });
       out.set(r, regWidth(r) === 1 ? v.under(value, all) : value);
     }
     return out;
@@ -260,6 +292,7 @@ class Region {
     }
     // A return from a kernel ends the thread.
     const how = this.fn.kind === 'entry' ? 'exit' : target;
+    this.ended = this.v.either(this.ended, condition);
     if (condition !== this.v.no) this.out.push({ target: how, condition, registers });
   }
 
@@ -270,7 +303,7 @@ class Region {
       const guard = this.guardOf(ins);
       const taken = this.v.both(this.path, guard);
       if (isControl(ins) && !isCall(ins)) {
-        this.control(at, ins, taken, positionOf);
+        this.control(at, ins, taken, guard, positionOf);
         this.path = this.v.both(this.path, this.v.negation(guard));
       } else if (taken !== this.v.no) this.instruction(ins, taken, guard);
       if (this.path === this.v.no) return;
@@ -279,7 +312,7 @@ class Region {
     else this.end('return', this.fn.blocks[at].ins[0], this.path);
   }
 
-  private control(at: number, ins: Instr, taken: number, positionOf: Int32Array): void {
+  private control(at: number, ins: Instr, taken: number, guard: number, positionOf: Int32Array): void {
     switch (ins.op.primitive) {
       case 'exit':
         this.end('exit', ins, taken);
@@ -290,12 +323,15 @@ class Region {
       case 'branch': {
         const to = ins.src.find((o) => o.kind === Kind.Label);
         if (to === undefined) throw new Unsupported('a branch without a label');
+        if (hasMod(ins.op, ins.mods, 'U'))
+          this.claims.push({ value: guard, path: this.path, also: this.v.yes });
         this.go(at, positionOf[to.lo], taken);
         return;
       }
       case 'branch-table': {
         if (hasMod(ins.op, ins.mods, 'OFFSET')) throw new Unsupported('a table that is indexed by bytes');
         const index = this.operand(ins.src[0], 32, taken);
+        if (hasMod(ins.op, ins.mods, 'U')) this.claims.push({ value: index, path: taken, also: this.v.yes });
         const table = this.fn.tables[ins.src[1].lo] ?? [];
         const by = new Map<number, number>();
         table.forEach((id, k) => {
@@ -327,6 +363,8 @@ class Region {
     const x = this.variables.get(name);
     const narrow = x !== undefined && (MEMORY_OF[x.space] & ~NARROW) === 0;
     const leaf = this.v.atom(`address of ${name}`, narrow ? 32 : 64);
+    this.v.markUniform(leaf);
+    if (x !== undefined) this.alignment.set(leaf, x.align);
     // Unsized arrays in shared memory begin at the same place.
     if (x !== undefined && x.size > 0) this.symbols.add(leaf);
     return narrow ? this.v.node('zext', 64, [leaf]) : leaf;
@@ -368,17 +406,23 @@ class Region {
     if (o.reg !== NO_REG) {
       const index = v.given(this.registers.get(o.reg) ?? this.unset(o.reg), c);
       const place = v.node('add', v.at(index).width, [index, v.constant(BigInt(at), v.at(index).width)]);
-      return v.leaf(`c[${o.hi}] at ${place}`, width);
+      const found = v.leaf(`c[${o.hi}] at ${place}`, width);
+      return v.isUniform(place) ? v.markUniform(found) : found;
     }
     const low = 8 * (at & 3);
     if (low + width > 32) throw new Unsupported('a constant that is not aligned');
-    return v.node('extract', width, [v.atom(`c[${o.hi}][${at & ~3}]`, 32)], { n: low });
+    return v.node('extract', width, [v.markUniform(v.atom(`c[${o.hi}][${at & ~3}]`, 32))], { n: low });
   }
 
   private write(ins: Instr, k: number, value: number, guard: number): void {
     const r = ins.dst[k];
     if (r === NO_REG) return;
     if (this.v.at(value).width !== regWidth(r)) throw new Unsupported(`${regName(r)} gets another width`);
+    if (isUniformFile(r)) {
+      const path = this.v.both(this.path, guard);
+      const also = this.registers.has(r) ? this.v.under(path, this.v.negation(this.ended)) : this.v.yes;
+      this.claims.push({ value, path, also });
+    }
     if (guard === this.v.yes) {
       this.registers.set(r, value);
       return;
@@ -467,8 +511,26 @@ class Region {
     const { key, operands } = this.operation(ins, taken);
     ins.dst.forEach((r, k) => {
       if (r === NO_REG) return;
-      this.write(ins, k, this.v.leaf(`${key} #${k}`, regWidth(r), operands.length === 0), guard);
+      const x = this.v.leaf(`${key} #${k}`, regWidth(r), operands.length === 0);
+      if (this.agrees(ins, k, operands)) this.v.markUniform(x);
+      this.write(ins, k, x, guard);
     });
+  }
+
+  /** Do all lanes of a warp get the same result? Told by the instruction set's table, and by operands that are the same for all. */
+  private agrees({ op, mods }: Instr, k: number, operands: readonly number[]): boolean {
+    if (op.special.length > 0) {
+      const { shift, mask } = op.groups[0];
+      return (op.special[(mods >>> shift) & mask]?.level ?? Lanes.Varying) <= Lanes.Warp;
+    }
+    const rule = op.lanes.find(
+      ({ dst, group, index }) =>
+        (dst < 0 || dst === k) && (group === null || ((mods >>> group.shift) & group.mask) === index),
+    );
+    if (rule === undefined)
+      return (op.flags & OpFlag.Pure) !== 0 && operands.every((x) => this.v.isUniform(x));
+    if (rule.level > Lanes.Warp || rule.from === 'memory') return false;
+    return operands.every((x) => this.v.isUniform(x) || rule.from !== 'operands');
   }
 
   // ------------------------------------------------------------------ memory
@@ -494,6 +556,8 @@ class Region {
     const bits = hasMod(ins.op, ins.mods, 'NC') ? Mem.Const : MEMORY_OF[a.space];
     const base = this.address(ins.src[a.src], bits, c);
     const width = this.v.at(base).width;
+    const total = accessBytes(a, ins.mods);
+    this.accesses.push({ address: base, bits, bytes: total, align: total, guard: c });
     return this.parts(ins).map(({ at, bytes, element, low }) => ({
       place: { bits, address: this.v.node('add', width, [base, this.v.constant(BigInt(at), width)]), bytes },
       element,
@@ -587,10 +651,18 @@ class Region {
     ins.dst.forEach((r, k) => {
       if (r === NO_REG) return;
       if (regFile(r) === RegFile.B) return;
-      this.write(ins, k, this.v.leaf(`${name} #${k}`, regWidth(r)), guard);
+      const x = this.v.leaf(`${name} #${k}`, regWidth(r));
+      if (this.agrees(ins, k, operands)) this.v.markUniform(x);
+      this.write(ins, k, x, guard);
     });
   }
 }
+
+/** Does a warp have one such register, and not one for each lane? */
+export const isUniformFile = (r: Reg): boolean => {
+  const file = regFile(r);
+  return file === RegFile.UR || file === RegFile.URD || file === RegFile.UP;
+};
 
 /** Width of a slot; where the slot leaves it open, 32 bits. */
 const slotOr32 = (ins: Instr, slot: Slot): number => slotWidth(ins.op, ins.mods, slot) || 32;

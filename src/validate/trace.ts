@@ -178,7 +178,8 @@ export class Trace {
     const { values, effects } = this;
     return effects.filter((e, i) => {
       if (e.store === null) return true;
-      if (e.bits === Mem.Local && values.implies(e.guard, ends)) return false;
+      const read = effects.slice(i + 1).some((f) => f.store === null && (f.bits & Mem.Local) !== 0);
+      if (e.bits === Mem.Local && !read && values.implies(e.guard, ends)) return false;
       for (let j = i + 1; j < effects.length; j++) {
         const f = effects[j];
         if ((f.bits & e.bits) === 0 || values.exclude(e.guard, f.guard)) continue;

@@ -1,10 +1,22 @@
 import { cfgOf } from '../analysis/cfg.ts';
+import { MUTABLE } from '../analysis/memory-ops.ts';
 import { type Reg, regName, regWidth } from '../ir/operand.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { TooLarge } from '../rules/prove/normal.ts';
 import { type Cuts, cutsOf } from './cuts.ts';
-import { type Expression, expressionOf, valueOf } from './expressions.ts';
-import { liveAt, type Run, runRegion, type Target, Unsupported, type Version, type Way } from './region.ts';
+import { type Expression, expressionOf, valueAt } from './expressions.ts';
+import {
+  type Access,
+  type Claim,
+  isUniformFile,
+  liveAt,
+  type Run,
+  runRegion,
+  type Target,
+  Unsupported,
+  type Version,
+  type Way,
+} from './region.ts';
 import { TooManyEffects } from './trace.ts';
 import { Values } from './values.ts';
 
@@ -70,6 +82,8 @@ interface Pair {
   classes: Map<Item, number> | null;
   /** What the registers of a set hold, where that is known. */
   known: Map<number, Expression>;
+  /** Sets whose value all lanes of a warp have in common. */
+  uniform: Set<number>;
   visits: number;
 }
 
@@ -168,7 +182,7 @@ class Product {
           side: side as 0 | 1,
         })),
       );
-      pair = { before, after, items, classes: null, known: new Map(), visits: 0 };
+      pair = { before, after, items, classes: null, known: new Map(), uniform: new Set(), visits: 0 };
       this.pairs.set(key, pair);
     }
     return pair;
@@ -185,17 +199,18 @@ class Product {
     const registers: [Map<Reg, number>, Map<Reg, number>] = [new Map(), new Map()];
     const held = new Map<number, number>();
     const widths = new Map(pair.items.map((x) => [pair.classes!.get(x.key)!, regWidth(x.reg)]));
-    const valueAt = (of: number): number => {
+    const heldIn = (of: number): number => {
       const seen = held.get(of);
       if (seen !== undefined) return seen;
       const e = pair.known.get(of);
       const width = widths.get(of)!;
-      const known = e === undefined ? null : valueOf(e, values, (item) => valueAt(pair.classes!.get(item)!));
+      const known = e === undefined ? null : valueAt(e, values, (item) => heldIn(pair.classes!.get(item)!));
       const x = known ?? values.leaf(`held ${of}`, width);
+      if (known === null && pair.uniform.has(of)) values.markUniform(x);
       held.set(of, x);
       return x;
     };
-    for (const { key, reg, side } of pair.items) registers[side].set(reg, valueAt(pair.classes!.get(key)!));
+    for (const { key, reg, side } of pair.items) registers[side].set(reg, heldIn(pair.classes!.get(key)!));
     const symbols = new Set<number>();
     return {
       values,
@@ -233,6 +248,10 @@ class Product {
     const was = pair.classes;
     const holders = new Map<number, Item>();
     for (const { key } of pair.items) if (!holders.has(found.get(key)!)) holders.set(found.get(key)!, key);
+    const before = new Set(
+      pair.items.filter((x) => x.side === 0 && isUniformFile(x.reg)).map((x) => found.get(x.key)!),
+    );
+    const agreed = new Set<number>();
     for (const { key, reg } of pair.items) {
       const x = found.get(key)!;
       const old = was?.get(key);
@@ -241,15 +260,23 @@ class Product {
       if (n === undefined) {
         numbers.set(name, (n = numbers.size));
         const e = old === undefined ? this.candidate(values, x, holders) : pair.known.get(old);
-        if (e != null && valueOf(e, values, (item) => found.get(item) ?? null) === x) known.set(n, e);
+        // A register that the version before holds once for a warp is the same for its lanes.
+        const uniform = before.has(x) || ((was === null || pair.uniform.has(old!)) && values.isUniform(x));
+        if (uniform) agreed.add(n);
+        if (e != null && valueAt(e, values, (item) => found.get(item) ?? null) === x) known.set(n, e);
       }
       classes.set(key, n);
     }
     const sizes = (m: ReadonlyMap<Item, number>): number => new Set(m.values()).size;
-    const changed = was === null || sizes(was) !== sizes(classes) || pair.known.size > known.size;
+    const changed =
+      was === null ||
+      sizes(was) !== sizes(classes) ||
+      pair.known.size > known.size ||
+      pair.uniform.size > agreed.size;
     if (!changed) return false;
     pair.classes = classes;
     pair.known = known;
+    pair.uniform = agreed;
     return true;
   }
 
@@ -302,6 +329,8 @@ class Product {
           return `it returns another value in ${regName(r)}`;
       }
     }
+    const unsafe = newFault(values, runs) || newClaim(values, runs);
+    if (unsafe !== '') return unsafe;
     const [x, y] = runs.map((r) => r.trace.canonical(ends));
     for (let i = 0; i < Math.max(x.length, y.length); i++) {
       if (i >= x.length || i >= y.length)
@@ -311,8 +340,11 @@ class Product {
       if (x[i].kind !== y[i].kind || x[i].bits !== y[i].bits)
         return `${what} is ${x[i].kind} before, and ${y[i].kind} after`;
       if (!(await equal(values.yes, x[i].guard, y[i].guard))) return `${what} has another condition`;
-      for (const [k, p] of x[i].operands.entries())
-        if (!(await equal(x[i].guard, p, y[i].operands[k]))) return `${what} has another operand`;
+      for (const [k, p] of x[i].operands.entries()) {
+        const q = y[i].operands[k];
+        if (!(await equal(x[i].guard, values.given(p, x[i].guard), values.given(q, x[i].guard))))
+          return `${what} has another operand: ${values.textOf(p)} before, ${values.textOf(q)} after`;
+      }
     }
     return '';
   }
@@ -332,6 +364,48 @@ function together(values: Values, [before, after]: readonly [Run, Run]): [Way, W
       return c === values.no ? [] : [[a, b, c]];
     }),
   );
+}
+
+/** An access of the version after that may fault where the version before accesses nothing of the kind; '' if there is none. */
+function newFault(values: Values, [before, after]: readonly [Run, Run]): string {
+  const by = new Map<number, Access[]>();
+  for (const a of before.accesses) {
+    const list = by.get(a.address);
+    if (list === undefined) by.set(a.address, [a]);
+    else list.push(a);
+  }
+  for (const a of after.accesses) {
+    const own = by.get(a.address) ?? [];
+    if (own.some((b) => b.bytes >= a.bytes && b.bits === a.bits && values.implies(a.guard, b.guard)))
+      continue;
+    if ((a.bits & MUTABLE) === 0 && own.length > 0) continue;
+    let aligned = values.isAligned(a.address, BigInt(a.align), after.alignment);
+    // Where bytes of the access are accessed before, and so exist.
+    const reached = new Array<number>(a.bytes).fill(values.no);
+    for (const b of before.accesses) {
+      if ((b.bits & a.bits) === 0) continue;
+      const by = values.distance(a.address, b.address);
+      if (by === null || by >= BigInt(a.bytes) || by <= BigInt(-b.bytes)) continue;
+      const at = Number(by);
+      for (let i = Math.max(0, at); i < Math.min(a.bytes, at + b.bytes); i++)
+        reached[i] = values.either(reached[i], b.guard);
+      if (at % a.align === 0 && b.align >= a.align && values.implies(a.guard, b.guard)) aligned = true;
+    }
+    if (!aligned) return 'an access may not be aligned';
+    if (!reached.every((c) => values.implies(a.guard, c)))
+      return 'an access may fault that was not there before';
+  }
+  return '';
+}
+
+/** A value that the version after supposes to be the same for a warp, and that may not be; '' if there is none. */
+function newClaim(values: Values, [before, after]: readonly [Run, Run]): string {
+  const known = new Map<number, number>();
+  for (const c of before.claims) known.set(c.value, values.either(known.get(c.value) ?? values.no, c.path));
+  const fits = ({ value, path, also }: Claim): boolean =>
+    values.implies(path, known.get(value) ?? values.no) ||
+    (values.isUniform(value) && values.isUniform(also));
+  return after.claims.every(fits) ? '' : 'a value may differ between the lanes of a warp';
 }
 
 function whyOf(e: unknown): string {

@@ -32,6 +32,8 @@ export class Values extends Normal {
     readonly width: number;
     readonly node: number;
     readonly fixed: boolean;
+    /** Whether all lanes of a warp have the same. */
+    uniform: boolean;
   }[] = [];
   private readonly made = new Map<string, number>();
   private readonly sums = new Map<number, Sum>();
@@ -54,7 +56,7 @@ export class Values extends Normal {
     if (known !== undefined) return known;
     const raw = this.table.node('src', width, [], { n: this.leafKeys.length });
     const node = width === 1 ? this.bit(raw) : raw;
-    this.leafKeys.push({ key, width, node: raw, fixed });
+    this.leafKeys.push({ key, width, node: raw, fixed, uniform: false });
     this.leaves.set(key, node);
     return node;
   }
@@ -62,6 +64,43 @@ export class Values extends Normal {
   /** A leaf that is fixed. */
   atom(key: string, width: number): number {
     return this.leaf(key, width, true);
+  }
+
+  /** Says that all lanes of a warp find the same in a leaf. */
+  markUniform(leaf: number): number {
+    const n = this.at(leaf);
+    const raw = n.op === 'ite' ? this.at(n.args[0]) : n;
+    this.leafKeys[raw.n].uniform = true;
+    return leaf;
+  }
+
+  /** Have all lanes of a warp that come here the same value, since all that it is computed from is the same for them? */
+  isUniform(x: number): boolean {
+    const seen = new Set([x]);
+    for (const y of seen) {
+      const n = this.at(y);
+      if (n.op === 'src' && !this.leafKeys[n.n].uniform) return false;
+      for (const a of n.args) seen.add(a);
+    }
+    return true;
+  }
+
+  /**
+   * Is an address a multiple of a power of two?
+   * @param alignment what is known of leaves, in bytes
+   */
+  isAligned(x: number, to: bigint, alignment: ReadonlyMap<number, number>): boolean {
+    const { terms, constant } = this.sumOf(x);
+    if (constant % to !== 0n) return false;
+    return [...terms].every(([t, k]) => {
+      const n = this.at(t);
+      const known = BigInt(alignment.get(t) ?? 1);
+      if ((k * known) % to === 0n) return true;
+      // Low bits of what is extended, or taken from a wider value, are its own.
+      if (n.op === 'zext' || n.op === 'sext')
+        return k % 2n === 1n && this.isAligned(n.args[0], to, alignment);
+      return false;
+    });
   }
 
   /** @throws TooLarge if there was too much to do */
@@ -483,6 +522,19 @@ export class Values extends Normal {
     if (w !== this.at(b).width) return null;
     const { terms, constant } = this.plus(this.sumOf(b), this.sumOf(a), -1n, w);
     return terms.size === 0 ? BigInt.asIntN(w, constant) : null;
+  }
+
+  /** A value for people, down to a depth. */
+  textOf(x: number, depth = 4): string {
+    const n = this.at(x);
+    if (n.op === 'const') return n.value < 10n ? String(n.value) : `0x${n.value.toString(16)}`;
+    if (n.op === 'src') return this.leafKeys[n.n].key.split(' ').slice(0, 2).join(' ');
+    if (n.op === 'ite' && n.width === 1 && n.args[1] === this.yes && n.args[2] === this.no)
+      return this.textOf(n.args[0], depth);
+    if (depth === 0) return '...';
+    const more =
+      n.op === 'extract' ? `.${n.n}` : n.op === 'lop3' ? `.${n.n}` : n.aux === '' ? '' : `.${n.aux}`;
+    return `${n.op}${more}${n.width === 32 ? '' : `.${n.width}`}(${n.args.map((a) => this.textOf(a, depth - 1)).join(', ')})`;
   }
 
   opOf(x: number): CoreOp {

@@ -1,0 +1,77 @@
+import { evalNode } from '../isa/lang/evaluate.ts';
+import { type Goal, type Input, prune } from '../rules/prove/goal.ts';
+import { lawful } from '../rules/prove/laws.ts';
+import { type Question, questionOf } from '../rules/prove/question.ts';
+import { same, simplified } from '../rules/prove/simplify.ts';
+import { ask, type Solver } from '../rules/prove/solver.ts';
+import type { Decide } from './validate.ts';
+
+/** Steps of the solver for one question. */
+const WORK = 2_000_000;
+/** Random inputs that are tried before a solver is asked. */
+const SAMPLES = 40;
+/** Nodes of a question that a solver is asked. */
+const MOST_NODES = 1_500;
+
+/** Asks a solver whether two values are equal, after a few inputs that could tell them apart. */
+export function decideBy(solver: Solver): Decide {
+  const known = new Map<string, boolean>();
+  return async (values, given, left, right) => {
+    const inputs = values.leafKeys.map(
+      ({ key, width }): Input => ({ name: key, width, v: -1, unasked: -1, constant: false }),
+    );
+    const goal = prune(values.table.nodes, inputs, [given], [{ v: 0, left, right }]);
+    if (goal.nodes.length > MOST_NODES) return false;
+    const key = JSON.stringify(goal, (_, x: unknown) => (typeof x === 'bigint' ? String(x) : x));
+    const old = known.get(key);
+    if (old !== undefined) return old;
+    const equal = !differsSomewhere(goal) && (await proved(goal, solver));
+    known.set(key, equal);
+    return equal;
+  };
+}
+
+async function proved(goal: Goal, solver: Solver): Promise<boolean> {
+  const simple = simplified(goal);
+  if (same(simple)) return true;
+  const laws = lawful(simple);
+  if (laws !== null && same(laws)) return true;
+  // Floats only by the laws that they obey: a solver would multiply significands bit by bit.
+  const asked: Question = questionOf(laws ?? simple);
+  return (await ask(solver, asked, WORK)).k === 'unsat';
+}
+
+/** Is there an input, among a few, for which the values differ although what is given holds? */
+function differsSomewhere(goal: Goal): boolean {
+  let state = 1;
+  const draw = (): number => {
+    // xorshift32 (Marsaglia, "Xorshift RNGs", 2003).
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state >>> 0;
+  };
+  const drawn = (width: number): bigint => {
+    const wide = (BigInt(draw()) << 96n) | (BigInt(draw()) << 64n) | (BigInt(draw()) << 32n) | BigInt(draw());
+    const kind = draw() % 4;
+    const value =
+      kind === 0 ? wide : kind === 1 ? wide & 31n : kind === 2 ? -(wide & 7n) : wide >> BigInt(draw() % 120);
+    return BigInt.asUintN(width, value);
+  };
+  for (let i = 0; i < SAMPLES; i++) {
+    const inputs = goal.inputs.map((x) => drawn(x.width));
+    const at: bigint[] = [];
+    for (const n of goal.nodes)
+      at.push(
+        n.op === 'src'
+          ? inputs[n.n]
+          : evalNode(
+              n,
+              n.args.map((a) => at[a]),
+            ),
+      );
+    if (goal.given.every((g) => at[g] === 1n) && goal.results.some((r) => at[r.left] !== at[r.right]))
+      return true;
+  }
+  return false;
+}
