@@ -10,10 +10,11 @@ import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import { callersOf, uncalled, withCallers } from './callers.ts';
 import { Progress } from './progress.ts';
+import type { Proof } from './proof.ts';
 import { failWith, grouped, pc } from './ui.ts';
 
 /** What `--check` may be beside a launch file. */
-export const CHECK_WORDS = ['auto', 'thorough', 'machine'] as const;
+export const CHECK_WORDS = ['auto', 'thorough', 'prove', 'machine'] as const;
 
 /** Ends the command where `--check` names neither of these words nor a launch file. */
 export function checkWord(how: string): void {
@@ -39,6 +40,8 @@ export interface Verdict {
 export interface Check extends Verdict {
   /** As it was asked for; `after PHASE` and `each` with `--check-each`. */
   readonly check: string;
+  /** With `prove`: what is proved, region by region. */
+  readonly proof?: Proof;
 }
 
 /** How `--check` compares without a launch: `auto` looks at fewer worlds. */

@@ -78,9 +78,9 @@ withCache(
     .option('-j, --jobs <n>', 'of several files, so many at the same time (default: 1)')
     .option('--verify-each', 'check every changed snapshot with the verifier and a print-parse round trip')
     .option(
-      '--check <auto|thorough|machine|launch.yaml>',
+      '--check <auto|thorough|prove|machine|launch.yaml>',
       'run before and after in the simulator and compare; with --emit ptx or --ptxas, after is the PTX that is ' +
-        'written; machine: after is the code that ptxas makes of it',
+        'written; prove: prove what each phase changed, and run what is left; machine: after is the code that ptxas makes of it',
       collect,
     )
     .option(

@@ -62,6 +62,7 @@ export async function judgeOf(o: JudgeOptions): Promise<Judge> {
   if (o.command !== undefined) return commandJudge(o.command, secondsOf(o.timeout));
   if (o.ptxas === true) return ptxasJudge();
   if (o.check === 'machine') return machineJudge();
+  if (o.check === 'prove') failWith('--check prove goes with orrery opt: it proves phases, one by one');
   return openWorlds;
 }
 

@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import { LineHistory } from '../debug/line-history.ts';
 import { now } from '../engine/clock.ts';
 import { timesPhases } from '../engine/dumps.ts';
-import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
+import { countInstructions, type Journal } from '../engine/journal.ts';
 import { type PipelineOptions, runPipeline } from '../engine/pipeline.ts';
 import type { RecipeManager } from '../engine/recipe-manager.ts';
 import { summaryLines } from '../engine/report.ts';
@@ -32,6 +32,7 @@ import {
 } from './input.ts';
 import { type Limited, percentOf } from './max-loss.ts';
 import { ENDING, type Optimized, type OptOptions } from './opt-options.ts';
+import type { Step } from './proof.ts';
 import { changedPhases, classTable, journalJson, lineText } from './report.ts';
 import {
   columnsOf,
@@ -153,7 +154,8 @@ export async function optimize(
     if (o.sm !== undefined) warnNewerTarget(file, plan, input.module, o.retarget === true);
   }
   const memory = o.stat === true || o.traceEvents !== undefined || emit === 'json';
-  const eachCheck: { record: PhaseRecord; before: Program }[] = [];
+  const steps: Step[] = [];
+  const proves = o.check?.includes('prove') === true;
   const lines = o.why === undefined ? null : await import('./why.ts');
   const history = lines && new LineHistory(input.program, lines.locsOf(input.program, o.why!));
   const disk =
@@ -172,13 +174,13 @@ export async function optimize(
     ...part,
     heap: memory || timesPhases(plan) ? () => getHeapStatistics().used_heap_size : undefined,
     memory,
-    snapshots: o.checkEach === true ? 'all' : 'ends',
+    snapshots: o.checkEach === true || proves ? 'all' : 'ends',
     onBegin: watch.onBegin,
     onRewrite: history?.rewrite,
     onPhase: (r, before) => {
       watch.onPhase?.(r, before);
       history?.phase(r, before);
-      if (o.checkEach === true && r.program !== before) eachCheck.push({ record: r, before });
+      if ((o.checkEach === true || proves) && r.program !== before) steps.push({ record: r, before });
     },
   });
   if (timesPhases(plan)) for (const line of summaryLines(journal)) err(line);
@@ -209,12 +211,14 @@ export async function optimize(
     const verdict = await timed(spans, `check ${how}`, () =>
       how === 'machine'
         ? machineVerdict(ptx, input, plan, o)
-        : checkResult(how, input.program, result, ptx, plan, limitsOf(o.checkLimit)),
+        : how === 'prove'
+          ? proofVerdict(steps, { input: input.program, result, ptx }, plan, o)
+          : checkResult(how, input.program, result, ptx, plan, limitsOf(o.checkLimit)),
     );
     checks.push({ check: how, ...verdict });
   }
   let same = 0;
-  for (const { record, before } of eachCheck) {
+  for (const { record, before } of o.checkEach === true ? steps : []) {
     const check = `after ${record.phase.id}`;
     const { ok, text: found } = await timed(spans, `check ${check}`, async () =>
       (await import('./checks.ts')).checkOpen(before, record.program, plan),
@@ -225,8 +229,8 @@ export async function optimize(
   if (o.checkEach === true)
     checks.push({
       check: 'each',
-      ok: same === eachCheck.length,
-      text: `${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`,
+      ok: same === steps.length,
+      text: `${grouped(same)} of ${steps.length} phases that changed something left it equal`,
     });
   const equal = checks.every((c) => c.ok);
   const verdicts = checks.map((c) => c.text);
@@ -270,6 +274,22 @@ export async function optimize(
     decisions: journal.decisions,
     functions: input.program.functions.map((f) => f.name),
   };
+}
+
+/** What is proved of the phases; what is not, and PTX that is written, is compared by runs as with `--check auto`. */
+async function proofVerdict(
+  steps: readonly Step[],
+  { input, result, ptx }: { input: Program; result: Program; ptx: string },
+  plan: Plan,
+  o: OptOptions,
+): Promise<Omit<Check, 'check'>> {
+  const { proofText, proveSteps } = await import('./proof.ts');
+  const proof = await proveSteps(steps);
+  const said = proofText(proof);
+  if (proof.left.length === 0 && ptx === '') return { ok: true, text: said, proof };
+  const { checkResult, limitsOf } = await import('./checks.ts');
+  const runs = await checkResult('auto', input, result, ptx, plan, limitsOf(o.checkLimit));
+  return { ok: runs.ok, text: `${said}\n${runs.text}`, proof };
 }
 
 const ptxText = async (

@@ -1,0 +1,71 @@
+import { Kind } from '../ir/operand.ts';
+import type { Fn, Program, Variable } from '../ir/program.ts';
+import { type Decide, type RegionVerdict, validate } from './validate.ts';
+
+/** What became of the regions of one function that a step changed. */
+export interface FunctionVerdict {
+  readonly fn: string;
+  readonly regions: readonly RegionVerdict[];
+}
+
+/**
+ * Validates a step from one program to the next: every function that it changed, and what functions share.
+ *
+ * @param decide asked where the normal forms of two values differ; null: nobody is asked
+ */
+export async function validateStep(
+  before: Program,
+  after: Program,
+  decide: Decide | null,
+): Promise<readonly FunctionVerdict[]> {
+  const out: FunctionVerdict[] = [];
+  const shared = sharedFault(before, after);
+  if (shared !== '') out.push({ fn: before.name, regions: [whole(shared)] });
+  for (const fn of before.functions) {
+    const other = after.functions.find((f) => f.name === fn.name);
+    if (other === fn) continue;
+    if (other === undefined) {
+      if (isNamed(after, fn.name)) out.push({ fn: fn.name, regions: [whole('it is gone, and still named')] });
+      continue;
+    }
+    const outside = outsideFault(fn, other);
+    const regions =
+      outside === ''
+        ? await validate({ program: before, fn }, { program: after, fn: other }, decide)
+        : [whole(outside)];
+    out.push({ fn: fn.name, regions });
+  }
+  return out;
+}
+
+const whole = (why: string): RegionVerdict => ({ block: -1, name: '', changed: true, why });
+
+/** A difference between what both versions of a function promise; '' if there is none. */
+function outsideFault(a: Fn, b: Fn): string {
+  const text = (f: Fn): string =>
+    JSON.stringify([f.kind, f.params, f.returns, f.attrs.directives, f.attrs.linkage, f.attrs.noreturn]);
+  return text(a) === text(b) ? '' : 'its parameters or directives change';
+}
+
+/** A difference between the variables of two programs that matters to the functions of the second; '' if there is none. */
+function sharedFault(before: Program, after: Program): string {
+  const text = (x: Variable): string =>
+    JSON.stringify({ ...x, init: x.init === null ? null : [...x.init].join() });
+  for (const x of before.variables) {
+    const y = after.variables.find((v) => v.name === x.name);
+    if (y === x) continue;
+    if (y === undefined) {
+      if (x.linkage !== '' || isNamed(after, x.name)) return `the variable ${x.name} is gone`;
+    } else if (text(x) !== text(y)) return `the variable ${x.name} changes`;
+  }
+  return '';
+}
+
+/** Does an instruction, or an initial value, name a variable or a function? */
+const isNamed = (program: Program, name: string): boolean =>
+  program.variables.some((v) => v.relocs.some((r) => r.symbol === name)) ||
+  program.functions.some((f) =>
+    f.blocks.some((b) =>
+      b.ins.some((x) => x.src.some((o) => o.sym === name && (o.kind === Kind.Sym || o.kind === Kind.Addr))),
+    ),
+  );
