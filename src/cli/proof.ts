@@ -1,7 +1,7 @@
 import type { PhaseRecord } from '../engine/journal.ts';
 import type { Program } from '../ir/program.ts';
 import { validateStep } from '../validate/program.ts';
-import { decideBy } from '../validate/solve.ts';
+import { decidersBy } from '../validate/solve.ts';
 import { Progress } from './progress.ts';
 import { openSolver, packagedSolver } from './solver.ts';
 import { grouped, pc } from './ui.ts';
@@ -33,13 +33,13 @@ export interface Proof {
 export async function proveSteps(steps: readonly Step[]): Promise<Proof> {
   const progress = new Progress();
   const solver = packagedSolver() ? openSolver(undefined) : null;
-  const decide = solver === null ? null : decideBy(solver.solve);
+  const decider = solver === null ? null : decidersBy(solver.solve);
   const left: Unproved[] = [];
   let [regions, proved] = [0, 0];
   try {
     for (const [k, { record, before }] of steps.entries()) {
       progress.update(`proving ${record.phase.id}, ${k + 1} of ${steps.length}`);
-      for (const { fn, regions: found } of await validateStep(before, record.program, decide))
+      for (const { fn, regions: found } of await validateStep(before, record.program, decider))
         for (const r of found) {
           if (!r.changed && r.why === '') continue;
           regions++;

@@ -11,12 +11,12 @@ export interface FunctionVerdict {
 /**
  * Validates a step from one program to the next: every function that it changed, and what functions share.
  *
- * @param decide asked where the normal forms of two values differ; null: nobody is asked
+ * @param decider makes for each function what is asked where the normal forms of two values differ; null: nobody is asked
  */
 export async function validateStep(
   before: Program,
   after: Program,
-  decide: Decide | null,
+  decider: (() => Decide) | null,
 ): Promise<readonly FunctionVerdict[]> {
   const out: FunctionVerdict[] = [];
   const shared = sharedFault(before, after);
@@ -31,7 +31,7 @@ export async function validateStep(
     const outside = outsideFault(fn, other);
     const regions =
       outside === ''
-        ? await validate({ program: before, fn }, { program: after, fn: other }, decide)
+        ? await validate({ program: before, fn }, { program: after, fn: other }, decider?.() ?? null)
         : [whole(outside)];
     out.push({ fn: fn.name, regions });
   }

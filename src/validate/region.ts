@@ -1,6 +1,6 @@
 import { cfgOf, isControl } from '../analysis/cfg.ts';
 import { isFixedRegister, isValue } from '../analysis/effects.ts';
-import { isLiveIn, isReturn, livenessOf, returnedRegs } from '../analysis/liveness.ts';
+import { isLiveIn, livenessOf, returnedRegs } from '../analysis/liveness.ts';
 import { isBarrier, isCall, isOrdering, isStrong, MEMORY_OF, Mem, VISIBLE } from '../analysis/memory-ops.ts';
 import { isPhi } from '../ir/flow.ts';
 import { hasMod, Lanes, modOf, OpFlag, type Slot, slotWidth, srcSlot } from '../ir/opcode.ts';
@@ -278,14 +278,14 @@ class Region {
     throw new Unsupported('a modifier of a phi');
   }
 
-  private end(target: 'exit' | 'return', ins: Instr, condition: number): void {
+  private end(target: 'exit' | 'return', given: readonly Operand[], condition: number): void {
     const registers = new Map<Reg, number>();
     if (target === 'return' && this.fn.kind === 'func') {
       const returned = returnedRegs(this.fn);
       returned.forEach((r, k) => {
         const value =
-          ins.src.length > 0
-            ? this.modified(ins.src[k], this.operand(ins.src[k], regWidth(r), condition))
+          given.length > 0
+            ? this.modified(given[k], this.operand(given[k], regWidth(r), condition))
             : (this.registers.get(r) ?? this.unset(r));
         registers.set(r, value);
       });
@@ -309,16 +309,16 @@ class Region {
       if (this.path === this.v.no) return;
     }
     if (at + 1 < this.fn.blocks.length) this.go(at, at + 1, this.path);
-    else this.end('return', this.fn.blocks[at].ins[0], this.path);
+    else this.end('return', [], this.path);
   }
 
   private control(at: number, ins: Instr, taken: number, guard: number, positionOf: Int32Array): void {
     switch (ins.op.primitive) {
       case 'exit':
-        this.end('exit', ins, taken);
+        this.end('exit', [], taken);
         return;
       case 'return':
-        this.end(isReturn(ins) ? 'return' : 'exit', ins, taken);
+        this.end('return', ins.src, taken);
         return;
       case 'branch': {
         const to = ins.src.find((o) => o.kind === Kind.Label);
@@ -612,6 +612,7 @@ class Region {
     const [a] = ins.op.accesses;
     for (const { place, element, low } of this.places(ins, taken)) {
       const o = ins.src[a.src + 1 + element];
+      if (o === undefined) throw new Unsupported('a store without a value');
       const width = o.reg === NO_REG ? 8 * elementBytes(a, ins.mods) : regWidth(o.reg);
       const x = this.operand(o, Math.max(width, 8 * place.bytes), taken);
       const value = v.node('extract', 8 * place.bytes, [x], { n: low });
@@ -621,6 +622,7 @@ class Region {
         bits: place.bits,
         guard: taken,
         operands: [place.address, value],
+        convergent: false,
         store: { address: place.address, bytes: place.bytes, value },
       });
     }
@@ -643,11 +645,12 @@ class Region {
   private event(ins: Instr, taken: number, guard: number): void {
     const { kind, key, operands } = this.operation(ins, taken);
     const bits = this.touched(ins);
+    const convergent = (ins.op.flags & OpFlag.Convergent) !== 0;
     const tied = ins.dst.map((r) => (r === NO_REG ? '' : (this.registers.get(r) ?? '')));
     const foreign = ins.op.primitive === 'foreign' ? ` ${tied.join()}` : '';
     const state = this.trace.stateKey({ bits }, taken);
     const name = `${key}${foreign} after ${state}`;
-    this.trace.add({ kind, key: `${key}${foreign}`, bits, guard: taken, operands, store: null });
+    this.trace.add({ kind, key: `${key}${foreign}`, bits, guard: taken, operands, convergent, store: null });
     ins.dst.forEach((r, k) => {
       if (r === NO_REG) return;
       if (regFile(r) === RegFile.B) return;

@@ -13,10 +13,21 @@ const SAMPLES = 40;
 /** Nodes of a question that a solver is asked. */
 const MOST_NODES = 1_500;
 
-/** Asks a solver whether two values are equal, after a few inputs that could tell them apart. */
-export function decideBy(solver: Solver): Decide {
+/** Steps for all questions of one function after one phase. */
+const MOST_WORK = 8_000_000;
+
+/**
+ * Makes, for each function, what asks a solver whether two values are equal, after a few inputs that could tell them apart. Answers are
+ * kept: phases leave most of a function as it is.
+ */
+export function decidersBy(solver: Solver): () => Decide {
   const known = new Map<string, boolean>();
+  return () => decideBy(solver, known, { left: MOST_WORK });
+}
+
+function decideBy(solver: Solver, known: Map<string, boolean>, purse: { left: number }): Decide {
   return async (values, given, left, right) => {
+    if (purse.left <= 0) return false;
     const inputs = values.leafKeys.map(
       ({ key, width }): Input => ({ name: key, width, v: -1, unasked: -1, constant: false }),
     );
@@ -25,20 +36,22 @@ export function decideBy(solver: Solver): Decide {
     const key = JSON.stringify(goal, (_, x: unknown) => (typeof x === 'bigint' ? String(x) : x));
     const old = known.get(key);
     if (old !== undefined) return old;
-    const equal = !differsSomewhere(goal) && (await proved(goal, solver));
+    const equal = !differsSomewhere(goal) && (await proved(goal, solver, purse));
     known.set(key, equal);
     return equal;
   };
 }
 
-async function proved(goal: Goal, solver: Solver): Promise<boolean> {
+async function proved(goal: Goal, solver: Solver, purse: { left: number }): Promise<boolean> {
   const simple = simplified(goal);
   if (same(simple)) return true;
   const laws = lawful(simple);
   if (laws !== null && same(laws)) return true;
   // Floats only by the laws that they obey: a solver would multiply significands bit by bit.
   const asked: Question = questionOf(laws ?? simple);
-  return (await ask(solver, asked, WORK)).k === 'unsat';
+  const answer = await ask(solver, asked, Math.min(WORK, purse.left));
+  purse.left -= answer.spent;
+  return answer.k === 'unsat';
 }
 
 /** Is there an input, among a few, for which the values differ although what is given holds? */

@@ -19,6 +19,8 @@ export interface Effect {
   readonly guard: number;
   /** Operands that a solver may compare. */
   readonly operands: readonly number[];
+  /** Whether lanes do it together, so that it counts where in the program they are. */
+  readonly convergent: boolean;
   /** A plain store, with its address, bytes and value; null: something else. */
   readonly store: { readonly address: number; readonly bytes: number; readonly value: number } | null;
 }
@@ -198,7 +200,8 @@ function merged(effects: readonly Effect[], values: Values): Effect[] {
   const out: Effect[] = [];
   for (const e of effects) {
     const last = out.at(-1);
-    if (last !== undefined && last.key === e.key && values.exclude(last.guard, e.guard))
+    const alike = last !== undefined && last.key === e.key && !e.convergent;
+    if (alike && values.exclude(last.guard, e.guard))
       out[out.length - 1] = { ...e, guard: values.either(last.guard, e.guard) };
     else out.push(e);
   }

@@ -329,8 +329,6 @@ class Product {
           return `it returns another value in ${regName(r)}`;
       }
     }
-    const unsafe = newFault(values, runs) || newClaim(values, runs);
-    if (unsafe !== '') return unsafe;
     const [x, y] = runs.map((r) => r.trace.canonical(ends));
     for (let i = 0; i < Math.max(x.length, y.length); i++) {
       if (i >= x.length || i >= y.length)
@@ -339,14 +337,15 @@ class Product {
       const what = `effect ${i + 1} of ${x.length}`;
       if (x[i].kind !== y[i].kind || x[i].bits !== y[i].bits)
         return `${what} is ${x[i].kind} before, and ${y[i].kind} after`;
-      if (!(await equal(values.yes, x[i].guard, y[i].guard))) return `${what} has another condition`;
+      if (!(await equal(values.yes, x[i].guard, y[i].guard)))
+        return `${what} has another condition: ${partText(values, x[i].guard, y[i].guard)}`;
       for (const [k, p] of x[i].operands.entries()) {
         const q = y[i].operands[k];
         if (!(await equal(x[i].guard, values.given(p, x[i].guard), values.given(q, x[i].guard))))
-          return `${what} has another operand: ${values.textOf(p)} before, ${values.textOf(q)} after`;
+          return `${what} has another operand: ${partText(values, p, q)}`;
       }
     }
-    return '';
+    return newFault(values, runs) || newClaim(values, runs);
   }
 
   private nameOf(side: 0 | 1, t: Target): string {
@@ -354,6 +353,12 @@ class Product {
     const b = this.versions[side].fn.blocks[this.position(side, t)];
     return b.name === '' ? `block ${t}` : b.name;
   }
+}
+
+/** Two values that are not seen to be equal, from where they part. */
+function partText(values: Values, x: number, y: number): string {
+  const [p, q] = values.parting(x, y);
+  return `${values.textOf(p)} before, ${values.textOf(q)} after`;
 }
 
 /** Ways out that both versions may take for the same inputs, with the condition under which they do. */
@@ -391,9 +396,9 @@ function newFault(values: Values, [before, after]: readonly [Run, Run]): string 
         reached[i] = values.either(reached[i], b.guard);
       if (at % a.align === 0 && b.align >= a.align && values.implies(a.guard, b.guard)) aligned = true;
     }
-    if (!aligned) return 'an access may not be aligned';
     if (!reached.every((c) => values.implies(a.guard, c)))
       return 'an access may fault that was not there before';
+    if (!aligned) return 'an access may not be aligned';
   }
   return '';
 }

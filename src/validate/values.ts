@@ -524,8 +524,23 @@ export class Values extends Normal {
     return terms.size === 0 ? BigInt.asIntN(w, constant) : null;
   }
 
+  /** Where two values part: the innermost pair of parts that is all that differs. */
+  parting(x: number, y: number): [number, number] {
+    let pair: [number, number] = [x, y];
+    for (;;) {
+      const [a, b] = pair.map((z) => this.at(z));
+      if (a.op !== b.op || a.args.length !== b.args.length || a.n !== b.n || a.aux !== b.aux) return pair;
+      const differing = a.args.flatMap((p, i): [number, number][] =>
+        p === b.args[i] ? [] : [[p, b.args[i]]],
+      );
+      // Constants say little without what is done with them.
+      if (differing.length !== 1 || differing[0].some((z) => this.valueOf(z) !== null)) return pair;
+      pair = differing[0];
+    }
+  }
+
   /** A value for people, down to a depth. */
-  textOf(x: number, depth = 4): string {
+  textOf(x: number, depth = 2): string {
     const n = this.at(x);
     if (n.op === 'const') return n.value < 10n ? String(n.value) : `0x${n.value.toString(16)}`;
     if (n.op === 'src') return this.leafKeys[n.n].key.split(' ').slice(0, 2).join(' ');
