@@ -41,7 +41,7 @@ export interface Check extends Verdict {
   /** As it was asked for; `after PHASE` and `each` with `--check-each`. */
   readonly check: string;
   /** With `prove`: what is proved, region by region. */
-  readonly proof?: Proof;
+  readonly proof?: Omit<Proof, 'refuted'>;
 }
 
 /** How `--check` compares without a launch: `auto` looks at fewer worlds. */

@@ -88,6 +88,7 @@ withCache(
       'of --check auto and thorough: stop there, and say so (repeatable)',
       collect,
     )
+    .option('--counterexample <file>', 'with --check prove: write a launch that shows a phase to be wrong')
     .option('--check-each', 'with --check: compare after every phase that changed something')
     .option('--print-after <phase|all>', 'print the program after a phase (repeatable)', collect)
     .option('--print-changed', 'print each function that a phase changed, as a diff')

@@ -11,6 +11,7 @@ export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
   readonly check?: readonly string[];
   readonly checkLimit?: readonly string[];
   readonly checkEach?: boolean;
+  readonly counterexample?: string;
   readonly remarks?: boolean;
   readonly startAt?: string;
   readonly until?: string;

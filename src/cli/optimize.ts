@@ -86,6 +86,8 @@ export function emitOf(o: OptOptions, several = false): string {
       `--json and --emit ${emit} would both print on standard output`,
       'write one of them to a file with -o',
     );
+  if (o.counterexample !== undefined && o.check?.includes('prove') !== true)
+    failWith('--counterexample goes with --check prove');
   if (o.checkLimit !== undefined && o.check === undefined)
     failWith('--check-limit goes with --check auto or --check thorough');
   if (o.maxLoss !== undefined) {
@@ -212,7 +214,7 @@ export async function optimize(
       how === 'machine'
         ? machineVerdict(ptx, input, plan, o)
         : how === 'prove'
-          ? proofVerdict(steps, { input: input.program, result, ptx }, plan, o)
+          ? proofVerdict(steps, { file, input: input.program, result, ptx }, plan, o)
           : checkResult(how, input.program, result, ptx, plan, limitsOf(o.checkLimit)),
     );
     checks.push({ check: how, ...verdict });
@@ -279,13 +281,17 @@ export async function optimize(
 /** What is proved of the phases; what is not, and PTX that is written, is compared by runs as with `--check auto`. */
 async function proofVerdict(
   steps: readonly Step[],
-  { input, result, ptx }: { input: Program; result: Program; ptx: string },
+  { file, input, result, ptx }: { file: string; input: Program; result: Program; ptx: string },
   plan: Plan,
   o: OptOptions,
 ): Promise<Omit<Check, 'check'>> {
   const { proofText, proveSteps } = await import('./proof.ts');
-  const proof = await proveSteps(steps);
-  const said = proofText(proof);
+  const found = await proveSteps(steps, plan);
+  const { refuted, ...proof } = found;
+  const said = proofText(found);
+  if (o.counterexample !== undefined && refuted !== null)
+    (await import('./verify-text.ts')).writeLaunch(o.counterexample, file, [{ launch: refuted }]);
+  if (refuted !== null) return { ok: false, text: said, proof };
   if (proof.left.length === 0 && ptx === '') return { ok: true, text: said, proof };
   const { checkResult, limitsOf } = await import('./checks.ts');
   const runs = await checkResult('auto', input, result, ptx, plan, limitsOf(o.checkLimit));

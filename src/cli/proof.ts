@@ -1,7 +1,13 @@
 import type { PhaseRecord } from '../engine/journal.ts';
 import type { Program } from '../ir/program.ts';
+import { valueParam } from '../judge/witness.ts';
+import { paramBase } from '../read.ts';
+import { type Launch, type LaunchParam, runLaunch } from '../sim/launch.ts';
+import type { Plan } from '../spec/plan.ts';
 import { validateStep } from '../validate/program.ts';
+import { APART, type Inputs, POINTERS, REACH, refuted } from '../validate/refute.ts';
 import { decidersBy } from '../validate/solve.ts';
+import type { Refute } from '../validate/validate.ts';
 import { Progress } from './progress.ts';
 import { openSolver, packagedSolver } from './solver.ts';
 import { grouped, pc } from './ui.ts';
@@ -21,28 +27,41 @@ export interface Unproved {
   readonly why: string;
 }
 
+/** A launch by which the program after a phase gives something else than before it. */
+export interface Refutation {
+  readonly phase: string;
+  readonly function: string;
+  readonly launch: Launch;
+  readonly expect: readonly (Uint8Array | null)[];
+}
+
 /** What `--check prove` found of the phases. */
 export interface Proof {
   readonly phases: number;
   readonly regions: number;
   readonly proved: number;
   readonly left: readonly Unproved[];
+  /** The first phase that a launch shows to be wrong; null: none. */
+  readonly refuted: Refutation | null;
 }
 
 /** Proves for each phase that what it changed does the same for all inputs. */
-export async function proveSteps(steps: readonly Step[]): Promise<Proof> {
+export async function proveSteps(steps: readonly Step[], plan: Plan): Promise<Proof> {
   const progress = new Progress();
   const solver = packagedSolver() ? openSolver(undefined) : null;
   const decider = solver === null ? null : decidersBy(solver.solve);
   const left: Unproved[] = [];
+  const refute: Refute = (...what) => refuted(...what, solver?.solve ?? null);
+  let shown: Refutation | null = null;
   let [regions, proved] = [0, 0];
   try {
     for (const [k, { record, before }] of steps.entries()) {
       progress.update(`proving ${record.phase.id}, ${k + 1} of ${steps.length}`);
-      for (const { fn, regions: found } of await validateStep(before, record.program, decider))
+      for (const { fn, regions: found } of await validateStep(before, record.program, decider, refute))
         for (const r of found) {
           if (!r.changed && r.why === '') continue;
           regions++;
+          if (r.inputs !== undefined) shown ??= refutation(record, before, fn, r.inputs, plan);
           if (r.why === '') proved++;
           else
             left.push({
@@ -57,7 +76,53 @@ export async function proveSteps(steps: readonly Step[]): Promise<Proof> {
     solver?.close();
     progress.done();
   }
-  return { phases: steps.length, regions, proved, left };
+  return { phases: steps.length, regions, proved, left, refuted: shown };
+}
+
+/** Bytes of a buffer behind what is known to be read. */
+const BEHIND = 1024;
+
+/** The launch that inputs describe, if it gives something else after the phase. */
+function refutation(
+  { phase, program }: PhaseRecord,
+  before: Program,
+  name: string,
+  { constants, pointers, memory }: Inputs,
+  plan: Plan,
+): Refutation | null {
+  const fn = before.functions.find((f) => f.name === name)!;
+  const base = paramBase(plan);
+  const bank = new DataView(new ArrayBuffer(8192));
+  for (const [at, value] of constants) if (at + 4 <= bank.byteLength) bank.setUint32(at, value, true);
+  const params = fn.params.map((p): LaunchParam => {
+    const k = pointers.indexOf(base + p.offset);
+    if (k < 0 || p.size !== 8) return valueParam(p, bank, base + p.offset);
+    const from = POINTERS + BigInt(k) * APART;
+    const own = memory.filter(({ address }) => address >= from && address < from + REACH);
+    const length = Math.max(0, ...own.map((m) => Number(m.address - from) + m.bytes)) + BEHIND;
+    const bytes = new Uint8Array(length - (length % 4));
+    for (const m of own)
+      for (let i = 0; i < m.bytes; i++)
+        bytes[Number(m.address - from) + i] = Number((m.value >> BigInt(8 * i)) & 255n);
+    return { kind: 'buffer', type: 'u32', length: bytes.length / 4, bytes, expect: null, tolerance: 0 };
+  });
+  const one = [1, 1, 1] as const;
+  const launch: Launch = {
+    name: 'a refutation',
+    kernel: name,
+    grid: one,
+    block: one,
+    dynamicShared: 4096,
+    params,
+  };
+  const first = runLaunch(before, plan.isa, launch, base, { budget: MOST_EXECUTED });
+  if (first.status !== 'ok') return null;
+  const expected = params.map((p, k) => (p.kind === 'buffer' ? { ...p, expect: first.buffers[k] } : p));
+  const second = runLaunch(program, plan.isa, { ...launch, params: expected }, base, {
+    budget: MOST_EXECUTED,
+  });
+  if (second.status === 'ok' && second.output === first.output) return null;
+  return { phase: phase.id, function: name, launch, expect: first.buffers };
 }
 
 /** The first line of a block. */
@@ -67,18 +132,38 @@ function lineOf(program: Program, name: string, block: number): number {
   return program.locs[loc]?.line ?? 0;
 }
 
+/** Warp instructions of a launch that is to refute. */
+const MOST_EXECUTED = 100_000;
+
 /** Regions that are named one by one. */
 const NAMED = 8;
 
 /** The proof in words. */
-export function proofText({ phases, regions, proved, left }: Proof): string {
+export function proofText({ phases, regions, proved, left, refuted: wrong }: Proof): string {
   const all = proved === regions;
-  const head = all ? pc.green('proved') : pc.yellow('proved in part');
+  const head = wrong !== null ? pc.red('REFUTED') : all ? pc.green('proved') : pc.yellow('proved in part');
   const what = `${grouped(proved)} of ${grouped(regions)} regions that ${phases} ${phases === 1 ? 'phase' : 'phases'} changed`;
+  const told =
+    wrong === null
+      ? []
+      : [
+          `  ${wrong.phase} changes what ${wrong.function} gives one thread with ${inputsText(wrong.launch)}`,
+          '  --counterexample FILE writes the launch',
+        ];
   const lines = left.slice(0, NAMED).map(({ phase, function: fn, line, why }) => {
     const at = line === 0 ? '' : `, line ${line}`;
     return `  not proved: ${phase}, ${fn}${at}: ${why}`;
   });
   const more = left.length > NAMED ? [`  and ${left.length - NAMED} more; --json names them all`] : [];
-  return [`${head}: ${what} do the same for all inputs`, ...lines, ...more].join('\n');
+  return [`${head}: ${what} do the same for all inputs`, ...told, ...lines, ...more].join('\n');
 }
+
+/** Parameters that are named in a line. */
+const NAMED_PARAMS = 8;
+
+/** The arguments of a launch in a line. */
+const inputsText = ({ params }: Launch): string =>
+  params
+    .slice(0, NAMED_PARAMS)
+    .map((p) => (p.kind === 'scalar' ? `${p.type} ${p.value}` : p.kind === 'buffer' ? 'a buffer' : 'bytes'))
+    .join(', ');

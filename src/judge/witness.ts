@@ -1,4 +1,4 @@
-import type { Fn, Instr } from '../ir/program.ts';
+import type { Fn, Instr, Param } from '../ir/program.ts';
 import type { Launch, LaunchParam } from '../sim/launch.ts';
 import { type RunOptions, runIn, type Subject, VARIABLES } from './run.ts';
 import type { First } from './trial.ts';
@@ -82,11 +82,7 @@ export function launchFrom(s: Subject, kernel: Fn, first: First): Launch | null 
     const at = s.paramBase + p.offset;
     const bank = run.bank;
     const base = bases[k];
-    if (base === null || p.array) {
-      if (!p.array && SCALARS[p.type] !== undefined)
-        return { kind: 'scalar', type: p.type, value: SCALARS[p.type](bank, at) };
-      return { kind: 'bytes', bytes: Uint8Array.from({ length: p.size }, (_, i) => bank.getUint8(at + i)) };
-    }
+    if (base === null || p.array) return valueParam(p, bank, at);
     const span = spans.get(k) ?? { from: base, to: base + 4 };
     const bytes = Uint8Array.from({ length: Math.ceil((span.to - span.from) / 4) * 4 }, (_, i) => {
       const place = before.place(span.from + i, 1, false);
@@ -103,6 +99,13 @@ export function launchFrom(s: Subject, kernel: Fn, first: First): Launch | null 
     dynamicShared: 4096,
     params,
   };
+}
+
+/** An argument that is no buffer, as it stands in the constant bank. */
+export function valueParam(p: Param, bank: DataView, at: number): LaunchParam {
+  if (!p.array && SCALARS[p.type] !== undefined)
+    return { kind: 'scalar', type: p.type, value: SCALARS[p.type](bank, at) };
+  return { kind: 'bytes', bytes: Uint8Array.from({ length: p.size }, (_, i) => bank.getUint8(at + i)) };
 }
 
 const SCALARS: Readonly<Record<string, (v: DataView, at: number) => number | bigint>> = {

@@ -1,6 +1,6 @@
 import { Kind } from '../ir/operand.ts';
 import type { Fn, Program, Variable } from '../ir/program.ts';
-import { type Decide, type RegionVerdict, validate } from './validate.ts';
+import { type Decide, type Refute, type RegionVerdict, validate } from './validate.ts';
 
 /** What became of the regions of one function that a step changed. */
 export interface FunctionVerdict {
@@ -12,11 +12,13 @@ export interface FunctionVerdict {
  * Validates a step from one program to the next: every function that it changed, and what functions share.
  *
  * @param decider makes for each function what is asked where the normal forms of two values differ; null: nobody is asked
+ * @param refute see `validate`
  */
 export async function validateStep(
   before: Program,
   after: Program,
   decider: (() => Decide) | null,
+  refute: Refute | null = null,
 ): Promise<readonly FunctionVerdict[]> {
   const out: FunctionVerdict[] = [];
   const shared = sharedFault(before, after);
@@ -31,7 +33,7 @@ export async function validateStep(
     const outside = outsideFault(fn, other);
     const regions =
       outside === ''
-        ? await validate({ program: before, fn }, { program: after, fn: other }, decider?.() ?? null)
+        ? await validate({ program: before, fn }, { program: after, fn: other }, decider?.() ?? null, refute)
         : [whole(outside)];
     out.push({ fn: fn.name, regions });
   }

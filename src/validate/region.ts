@@ -3,7 +3,7 @@ import { isFixedRegister, isValue } from '../analysis/effects.ts';
 import { isLiveIn, livenessOf, returnedRegs } from '../analysis/liveness.ts';
 import { isBarrier, isCall, isOrdering, isStrong, MEMORY_OF, Mem, VISIBLE } from '../analysis/memory-ops.ts';
 import { isPhi } from '../ir/flow.ts';
-import { hasMod, Lanes, modOf, OpFlag, type Slot, slotWidth, srcSlot } from '../ir/opcode.ts';
+import { chosen, hasMod, Lanes, modOf, OpFlag, type Slot, slotWidth, srcSlot } from '../ir/opcode.ts';
 import {
   immValue,
   Kind,
@@ -509,9 +509,11 @@ class Region {
   /** A result that depends on the operands alone, in a way that no meaning tells. */
   private unknown(ins: Instr, taken: number, guard: number): void {
     const { key, operands } = this.operation(ins, taken);
+    const { op, mods } = ins;
+    const special = op.special.length > 0 ? `special ${chosen(op.groups[0], mods).name}` : null;
     ins.dst.forEach((r, k) => {
       if (r === NO_REG) return;
-      const x = this.v.leaf(`${key} #${k}`, regWidth(r), operands.length === 0);
+      const x = this.v.leaf(special ?? `${key} #${k}`, regWidth(r), operands.length === 0);
       if (this.agrees(ins, k, operands)) this.v.markUniform(x);
       this.write(ins, k, x, guard);
     });

@@ -1,9 +1,9 @@
-import { evalNode } from '../isa/lang/evaluate.ts';
 import { type Goal, type Input, prune } from '../rules/prove/goal.ts';
 import { lawful } from '../rules/prove/laws.ts';
 import { type Question, questionOf } from '../rules/prove/question.ts';
 import { same, simplified } from '../rules/prove/simplify.ts';
 import { ask, type Solver } from '../rules/prove/solver.ts';
+import { Drawing, drawn, valuesOf } from './samples.ts';
 import type { Decide } from './validate.ts';
 
 /** Steps of the solver for one question. */
@@ -56,33 +56,10 @@ async function proved(goal: Goal, solver: Solver, purse: { left: number }): Prom
 
 /** Is there an input, among a few, for which the values differ although what is given holds? */
 function differsSomewhere(goal: Goal): boolean {
-  let state = 1;
-  const draw = (): number => {
-    // xorshift32 (Marsaglia, "Xorshift RNGs", 2003).
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return state >>> 0;
-  };
-  const drawn = (width: number): bigint => {
-    const wide = (BigInt(draw()) << 96n) | (BigInt(draw()) << 64n) | (BigInt(draw()) << 32n) | BigInt(draw());
-    const kind = draw() % 4;
-    const value =
-      kind === 0 ? wide : kind === 1 ? wide & 31n : kind === 2 ? -(wide & 7n) : wide >> BigInt(draw() % 120);
-    return BigInt.asUintN(width, value);
-  };
+  const draw = new Drawing(1);
   for (let i = 0; i < SAMPLES; i++) {
-    const inputs = goal.inputs.map((x) => drawn(x.width));
-    const at: bigint[] = [];
-    for (const n of goal.nodes)
-      at.push(
-        n.op === 'src'
-          ? inputs[n.n]
-          : evalNode(
-              n,
-              n.args.map((a) => at[a]),
-            ),
-      );
+    const inputs = goal.inputs.map((x) => drawn(draw, x.width));
+    const at = valuesOf(goal.nodes, inputs);
     if (goal.given.every((g) => at[g] === 1n) && goal.results.some((r) => at[r.left] !== at[r.right]))
       return true;
   }

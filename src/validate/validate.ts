@@ -5,6 +5,7 @@ import type { Fn, Program } from '../ir/program.ts';
 import { TooLarge } from '../rules/prove/normal.ts';
 import { type Cuts, cutsOf } from './cuts.ts';
 import { type Expression, expressionOf, valueAt } from './expressions.ts';
+import type { Inputs } from './refute.ts';
 import {
   type Access,
   type Claim,
@@ -29,6 +30,8 @@ export interface RegionVerdict {
   readonly changed: boolean;
   /** Why it is not proved, or ''. */
   readonly why: string;
+  /** What a thread may find so that the versions part, by their meanings; only where the function begins. */
+  readonly inputs?: Inputs;
 }
 
 /**
@@ -37,8 +40,13 @@ export interface RegionVerdict {
  */
 export type Decide = (values: Values, given: number, left: number, right: number) => Promise<boolean>;
 
+/** Looks for inputs for which two values differ although `given` holds. */
+export type Refute = (values: Values, given: number, left: number, right: number) => Promise<Inputs | null>;
+
 /** Visits of a pair of cuts until its equalities must have settled. */
 const MOST_VISITS = 40;
+/** Accesses whose address may be the one that is asked about, by another computation. */
+const MOST_ALIKE = 8;
 /** Pairs of cuts for each cut of the longer list. */
 const MOST_PAIRS = 4;
 
@@ -51,17 +59,19 @@ const MOST_PAIRS = 4;
  * inputs, in both versions over the same unknown values.
  *
  * @param decide asked where the normal forms of two values differ
+ * @param refute asked where they cannot be shown to be equal, of what a kernel does before its first loop
  */
 export async function validate(
   before: { readonly program: Program; readonly fn: Fn },
   after: { readonly program: Program; readonly fn: Fn },
   decide: Decide | null,
+  refute: Refute | null = null,
 ): Promise<readonly RegionVerdict[]> {
   let best: readonly RegionVerdict[] | null = null;
   for (const ask of decide === null ? [null] : [null, decide])
     for (const lead of ['after', 'before'] as const) {
       const cuts = cutsOf(before.fn, after.fn, lead);
-      const found = await new Product(before, after, cuts, ask).run();
+      const found = await new Product(before, after, cuts, ask, refute).run();
       if (found.every((r) => r.why === '')) return found;
       if (best === null || failures(found) < failures(best)) best = found;
       if (before.fn.shape === after.fn.shape) break;
@@ -92,9 +102,16 @@ interface Both {
   readonly runs: readonly [Run, Run];
 }
 
+/** What was found of a region; `parting`: a condition, and two values that may differ where it holds. */
+interface Found {
+  readonly why: string;
+  readonly parting: readonly [number, number, number] | null;
+}
+
 class Product {
   private readonly versions: readonly [Version, Version];
   private readonly decide: Decide | null;
+  private readonly refute: Refute | null;
   private readonly pairs = new Map<string, Pair>();
   private readonly queue: Pair[] = [];
 
@@ -103,12 +120,14 @@ class Product {
     after: { readonly program: Program; readonly fn: Fn },
     cuts: Cuts,
     decide: Decide | null,
+    refute: Refute | null,
   ) {
     this.versions = [
       { ...before, cuts: cuts.before },
       { ...after, cuts: cuts.after },
     ];
     this.decide = decide;
+    this.refute = before.fn.kind === 'entry' ? refute : null;
   }
 
   async run(): Promise<readonly RegionVerdict[]> {
@@ -132,17 +151,24 @@ class Product {
     for (const pair of this.reached(entry, failed)) {
       let why = failed.get(pair) ?? '';
       let changed = true;
+      let inputs: Inputs | null = null;
       if (why === '')
         try {
           const both = this.both(pair);
           changed = this.differs(both.runs);
-          why = await this.check(both);
+          const found = await this.check(both);
+          ({ why } = found);
+          if (found.parting !== null && pair === entry && this.refute !== null)
+            inputs = await this.refute(both.values, ...found.parting);
         } catch (e) {
           why = whyOf(e);
         }
       const other = out.get(pair.before);
       if (other === undefined || why !== '')
-        out.set(pair.before, this.verdict(pair.before, changed || other?.changed === true, why));
+        out.set(pair.before, {
+          ...this.verdict(pair.before, changed || other?.changed === true, why),
+          ...(inputs !== null && { inputs }),
+        });
     }
     return [...out.values()];
   }
@@ -311,8 +337,8 @@ class Product {
     });
   }
 
-  /** Why both versions of a region may do different things; '' if they do not. */
-  private async check({ values, runs }: Both): Promise<string> {
+  /** Why both versions of a region may do different things, and which values differ where what holds; '' if they do not. */
+  private async check({ values, runs }: Both): Promise<Found> {
     const equal = async (given: number, x: number, y: number): Promise<boolean> =>
       x === y || (this.decide !== null && (await this.decide(values, given, x, y)));
     let ends = values.no;
@@ -320,32 +346,42 @@ class Product {
       if (typeof a.target === 'number' && typeof b.target === 'number') continue;
       if (a.target !== b.target) {
         if (await equal(values.yes, c, values.no)) continue;
-        return `it goes on to ${this.nameOf(0, a.target)} before, and to ${this.nameOf(1, b.target)} after`;
+        return {
+          why: `it goes on to ${this.nameOf(0, a.target)} before, and to ${this.nameOf(1, b.target)} after`,
+          parting: null,
+        };
       }
       ends = values.either(ends, c);
       for (const [r, x] of a.registers) {
         const y = b.registers.get(r) ?? values.atom(`unset ${regName(r)}`, regWidth(r));
         if (!(await equal(c, values.given(x, c), values.given(y, c))))
-          return `it returns another value in ${regName(r)}`;
+          return { why: `it returns another value in ${regName(r)}`, parting: null };
       }
     }
     const [x, y] = runs.map((r) => r.trace.canonical(ends));
     for (let i = 0; i < Math.max(x.length, y.length); i++) {
       if (i >= x.length || i >= y.length)
-        return `${x.length} effects before, ${y.length} after: ${(x[i] ?? y[i]).kind}`;
+        return {
+          why: `${x.length} effects before, ${y.length} after: ${(x[i] ?? y[i]).kind}`,
+          parting: [values.yes, (x[i] ?? y[i]).guard, values.no],
+        };
       if (x[i].key === y[i].key && x[i].guard === y[i].guard) continue;
       const what = `effect ${i + 1} of ${x.length}`;
       if (x[i].kind !== y[i].kind || x[i].bits !== y[i].bits)
-        return `${what} is ${x[i].kind} before, and ${y[i].kind} after`;
+        return { why: `${what} is ${x[i].kind} before, and ${y[i].kind} after`, parting: null };
       if (!(await equal(values.yes, x[i].guard, y[i].guard)))
-        return `${what} has another condition: ${partText(values, x[i].guard, y[i].guard)}`;
-      for (const [k, p] of x[i].operands.entries()) {
-        const q = y[i].operands[k];
-        if (!(await equal(x[i].guard, values.given(p, x[i].guard), values.given(q, x[i].guard))))
-          return `${what} has another operand: ${partText(values, p, q)}`;
+        return {
+          why: `${what} has another condition: ${partText(values, x[i].guard, y[i].guard)}`,
+          parting: [values.yes, x[i].guard, y[i].guard],
+        };
+      for (const [k, operand] of x[i].operands.entries()) {
+        const { guard } = x[i];
+        const [p, q] = [operand, y[i].operands[k]].map((z) => values.given(z, guard));
+        if (!(await equal(guard, p, q)))
+          return { why: `${what} has another operand: ${partText(values, p, q)}`, parting: [guard, p, q] };
       }
     }
-    return newFault(values, runs) || newClaim(values, runs);
+    return { why: (await newFault(values, runs, equal)) || newClaim(values, runs), parting: null };
   }
 
   private nameOf(side: 0 | 1, t: Target): string {
@@ -372,7 +408,11 @@ function together(values: Values, [before, after]: readonly [Run, Run]): [Way, W
 }
 
 /** An access of the version after that may fault where the version before accesses nothing of the kind; '' if there is none. */
-function newFault(values: Values, [before, after]: readonly [Run, Run]): string {
+async function newFault(
+  values: Values,
+  [before, after]: readonly [Run, Run],
+  equal: (given: number, x: number, y: number) => Promise<boolean>,
+): Promise<string> {
   const by = new Map<number, Access[]>();
   for (const a of before.accesses) {
     const list = by.get(a.address);
@@ -396,9 +436,16 @@ function newFault(values: Values, [before, after]: readonly [Run, Run]): string 
         reached[i] = values.either(reached[i], b.guard);
       if (at % a.align === 0 && b.align >= a.align && values.implies(a.guard, b.guard)) aligned = true;
     }
+    if (aligned && reached.every((c) => values.implies(a.guard, c))) continue;
+    const like = before.accesses.filter(
+      (b) => b.bits === a.bits && b.bytes >= a.bytes && values.implies(a.guard, b.guard),
+    );
+    let found = false;
+    for (const b of like.slice(0, MOST_ALIKE)) found ||= await equal(a.guard, a.address, b.address);
+    if (found) continue;
     if (!reached.every((c) => values.implies(a.guard, c)))
       return 'an access may fault that was not there before';
-    if (!aligned) return 'an access may not be aligned';
+    return 'an access may not be aligned';
   }
   return '';
 }

@@ -524,6 +524,14 @@ export class Values extends Normal {
     return terms.size === 0 ? BigInt.asIntN(w, constant) : null;
   }
 
+  /** Is the value of two leaves, low and high word, an address that something adds to, or accesses? */
+  isPointer(low: number, high: number): boolean {
+    return this.table.nodes.some(
+      (n) =>
+        n.op === 'concat' && n.args[0] === this.leafKeys[high].node && n.args[1] === this.leafKeys[low].node,
+    );
+  }
+
   /** Where two values part: the innermost pair of parts that is all that differs. */
   parting(x: number, y: number): [number, number] {
     let pair: [number, number] = [x, y];

@@ -1,0 +1,146 @@
+import { prune } from '../rules/prove/goal.ts';
+import { questionOf } from '../rules/prove/question.ts';
+import { ask, type Solver } from '../rules/prove/solver.ts';
+import { Drawing, drawn, valuesOf } from './samples.ts';
+import type { Values } from './values.ts';
+
+/**
+ * What a single thread of a kernel may find so that two versions part: words of the constant bank, and what memory holds. Addresses of
+ * pointer parameter k, in the order of their offsets, begin at `POINTERS + k * APART`.
+ */
+export interface Inputs {
+  /** Byte offset in constant bank 0 -> 32 bits. */
+  readonly constants: ReadonlyMap<number, number>;
+  /** Offsets of the parameters that are used as pointers. */
+  readonly pointers: readonly number[];
+  readonly memory: readonly { readonly address: bigint; readonly bytes: number; readonly value: bigint }[];
+}
+
+export const POINTERS = 0x7000_0000_0000n;
+export const APART = 0x1_0000_0000n;
+/** Bytes behind a pointer that may be read. */
+export const REACH = 0x10000n;
+
+/** What the only thread of a launch finds in special registers; others are left open, and nothing is refuted by them. */
+const ALONE: Readonly<Record<string, bigint>> = {
+  ...Object.fromEntries(['TID', 'CTAID'].flatMap((r) => ['X', 'Y', 'Z'].map((d) => [`${r}.${d}`, 0n]))),
+  ...Object.fromEntries(['NTID', 'NCTAID'].flatMap((r) => ['X', 'Y', 'Z'].map((d) => [`${r}.${d}`, 1n]))),
+  LANEID: 0n,
+};
+
+/** Inputs that are tried before a solver is asked, and steps of the solver. */
+const SAMPLES = 400;
+const WORK = 4_000_000;
+
+/** Finds inputs of a launch with one thread for which two values differ where `given` holds; null if none is found. */
+export async function refuted(
+  values: Values,
+  given: number,
+  left: number,
+  right: number,
+  solver: Solver | null,
+): Promise<Inputs | null> {
+  const plan = setup(values);
+  if (plan === null) return null;
+  const { fixed, loads, pointers } = plan;
+  const found =
+    sampled(values, given, left, right, fixed) ??
+    (solver === null ? null : await solved(values, given, left, right, plan, solver));
+  if (found === null) return null;
+  const at = valuesOf(values.table.nodes, found);
+  const constants = new Map<number, number>();
+  values.leafKeys.forEach(({ key }, k) => {
+    const offset = /^c\[0\]\[(\d+)\]$/.exec(key)?.[1];
+    if (offset !== undefined) constants.set(Number(offset), Number(found[k]));
+  });
+  const memory = loads.map(({ leaf, address, bytes }) => ({
+    address: at[address],
+    bytes,
+    value: found[leaf],
+  }));
+  return { constants, pointers, memory };
+}
+
+interface Setup {
+  /** Leaf -> the only value that it may have. */
+  readonly fixed: ReadonlyMap<number, bigint>;
+  readonly loads: readonly { readonly leaf: number; readonly address: number; readonly bytes: number }[];
+  readonly pointers: readonly number[];
+}
+
+/** Leaves of a region that a launch can choose; null if there are others, such as results of atomics. */
+function setup(values: Values): Setup | null {
+  const fixed = new Map<number, bigint>();
+  const loads: { leaf: number; address: number; bytes: number }[] = [];
+  const offsets = new Map<number, number>();
+  for (const [k, { key }] of values.leafKeys.entries()) {
+    const bank = /^c\[0\]\[(\d+)\]$/.exec(key);
+    const load = /^load (\d+) (\d+) (\d+) $/.exec(key);
+    const special = /^special (\S+)$/.exec(key);
+    if (bank !== null) offsets.set(Number(bank[1]), k);
+    else if (load !== null) loads.push({ leaf: k, address: Number(load[2]), bytes: Number(load[1]) });
+    else if (special !== null && ALONE[special[1]] !== undefined) fixed.set(k, ALONE[special[1]]);
+    else return null;
+  }
+  const pointers = [...offsets.keys()]
+    .filter((at) => offsets.has(at + 4) && values.isPointer(offsets.get(at)!, offsets.get(at + 4)!))
+    .sort((a, b) => a - b);
+  pointers.forEach((at, k) => {
+    const address = POINTERS + BigInt(k) * APART;
+    fixed.set(offsets.get(at)!, BigInt.asUintN(32, address));
+    fixed.set(offsets.get(at + 4)!, address >> 32n);
+  });
+  return { fixed, loads, pointers };
+}
+
+function sampled(
+  values: Values,
+  given: number,
+  left: number,
+  right: number,
+  fixed: ReadonlyMap<number, bigint>,
+): bigint[] | null {
+  const draw = new Drawing(1);
+  for (let i = 0; i < SAMPLES; i++) {
+    const inputs = values.leafKeys.map(({ width }, k) => fixed.get(k) ?? drawn(draw, width));
+    const at = valuesOf(values.table.nodes, inputs);
+    if (at[given] === 1n && at[left] !== at[right]) return inputs;
+  }
+  return null;
+}
+
+async function solved(
+  values: Values,
+  given: number,
+  left: number,
+  right: number,
+  { fixed, loads }: Setup,
+  solver: Solver,
+): Promise<bigint[] | null> {
+  const assumed = [given];
+  const eq = (x: number, y: number): number => values.node('eq', 1, [x, y]);
+  for (const [k, value] of fixed) {
+    const { node, width } = values.leafKeys[k];
+    assumed.push(eq(node, values.constant(value, width)));
+  }
+  // Equal addresses hold equal values.
+  loads.forEach((a, i) => {
+    for (const b of loads.slice(0, i)) {
+      if (a.bytes !== b.bytes || values.at(a.address).width !== values.at(b.address).width) continue;
+      const same = eq(values.leafKeys[a.leaf].node, values.leafKeys[b.leaf].node);
+      assumed.push(values.either(values.negation(eq(a.address, b.address)), same));
+    }
+  });
+  const inputs = values.leafKeys.map(({ key, width }) => ({
+    name: key,
+    width,
+    v: -1,
+    unasked: -1,
+    constant: false,
+  }));
+  const goal = prune(values.table.nodes, inputs, assumed, [{ v: 0, left, right }]);
+  const answer = await ask(solver, questionOf(goal), WORK);
+  if (answer.k !== 'sat') return null;
+  const byName = new Map(goal.inputs.map((x, k) => [x.name, answer.model.get(`v${k}`) ?? 0n]));
+  return values.leafKeys.map(({ key }, k) => fixed.get(k) ?? byName.get(key) ?? 0n);
+}
