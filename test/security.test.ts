@@ -643,6 +643,33 @@ describe('pull requests', () => {
     },
   );
 
+  says(
+    'A folder of the working tree that is called as a commit does not take its place: what is both is refused.',
+    () => {
+      const diff = (...args: string[]) =>
+        spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'diff', ...args, '--no-kernels'], {
+          cwd: repo,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM },
+        });
+      // The head brings what it says is the base.
+      git('checkout', '-q', 'head');
+      const hash = spawnSync('git', ['rev-parse', '--short=12', 'base'], { cwd: repo, encoding: 'utf8' });
+      for (const name of ['base', hash.stdout.trim()]) {
+        mkdirSync(join(repo, name));
+        expect([name, diff(name, 'head').status]).toEqual([name, 0]);
+        for (const f of ['pipelines', 'knobs'])
+          cpSync(join(ROOT, f), join(repo, name, f), { recursive: true });
+        const r = diff(name, 'head');
+        expect([r.status, r.stderr]).toEqual([1, expect.stringContaining(`error: '${name}' is a commit in`)]);
+      }
+      expect(diff('base^{commit}', 'head').stdout).toContain('base  base^{commit}');
+      expect(diff('./base', 'head').stdout).toContain('base  ./base');
+      for (const name of ['base', hash.stdout.trim()]) rmSync(join(repo, name), { recursive: true });
+      git('checkout', '-q', 'base');
+    },
+  );
+
   const rule = { id: 'a-rule', hash: 'h' } as never;
   const trust = (accepted: readonly string[]) => ({
     base: { ...shipped, reviews: undefined },
