@@ -24,6 +24,7 @@ import { runServer } from '../src/cli/server.ts';
 import { captured } from '../src/cli/ui.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { markdownCode, markdownText } from '../src/ir/quote.ts';
+import { sweepCsv } from '../src/lab/render/sweep-csv.ts';
 import { faultAnnotations } from '../src/review/annotations.ts';
 import { reviewChanges, standing } from '../src/review/trust.ts';
 import { readChecked, writeChecked } from '../src/spec/node-cache.ts';
@@ -301,6 +302,23 @@ describe('files', () => {
       expect(() => writtenPath(join(inner, 'out.ptx'))).toThrow('it is a link to');
       symlinkSync('real.ptx', join(inner, 'mine.ptx'));
       expect(writtenPath(join(inner, 'mine.ptx'))).toMatch(/real\.ptx$/);
+      // Where files are written: as that says, or in a new folder for temporary files.
+      const temporary = [
+        'src/cli/judges.ts',
+        'src/cli/ptxas-run.ts',
+        'src/cli/ptxas.ts',
+        'src/cli/toolkit.ts',
+      ];
+      expect(
+        having(/\b(?:writeFile|appendFile|copyFile|cp|createWriteStream)(?:Sync)?\(/).filter(
+          (f) => f.startsWith('src') && !temporary.includes(f),
+        ),
+      ).toEqual(['src/cli/files.ts', 'src/lab/sweep-file.ts', 'src/spec/node-write.ts']);
+      for (const f of temporary)
+        expect([f, readFileSync(join(ROOT, f), 'utf8')]).toEqual([
+          f,
+          expect.stringMatching(/\bmkdtempSync\(|\baside\b/),
+        ]);
     },
   );
 
@@ -504,6 +522,28 @@ describe('text', () => {
       const code = markdownCode(text).replace(/^`([^`]*)`$|^<code>(.*)<\/code>$/s, '$1$2');
       expect([text, code]).toEqual([text, expect.not.stringMatching(/[`\n|]/)]);
     }
+  });
+
+  says('In a table (CSV), text of a file is no formula.', () => {
+    const names = ['=1+1', '+a', '-a', '@a', '\t=a', ' =a', '\n=a', '-1', '+2.5e-3', 'a=1', HOSTILE];
+    const result = (k: string) => ({
+      kernels: [{ kernel: k, values: { m: -1 }, equal: { ok: true, by: k, note: k } }],
+    });
+    const text = sweepCsv(
+      { factors: [], arms: names.map(() => ({ choice: new Map() })) } as never,
+      names.map((n, arm) => ({ arm, file: n, result: result(n) })) as never,
+      {
+        front: [],
+        metrics: [{ name: 'm' }],
+        scores: names.map((name) => ({ name, refused: '' })),
+      } as never,
+    );
+    expect(acting(text.replaceAll('\r\n', ''))).toEqual([]);
+    const [, ...rows] = text.split('\r\n');
+    expect(rows.length - 1).toBe(names.length);
+    const fields = rows.flatMap((row) => row.split(','));
+    expect(fields.filter((f) => /^"?\s*[-=+@]/.test(f) && Number.isNaN(Number(f)))).toEqual([]);
+    expect(fields).toEqual(expect.arrayContaining(['-1', '+2.5e-3', 'a=1', "'=1+1"]));
   });
 
   says('An annotation of GitHub Actions is one line, whatever it quotes.', async () => {
