@@ -489,6 +489,10 @@ describe('text', () => {
       expect(r.out + r.err).toContain('\\u001b[31m');
       expect(acting(r.out + r.err, true)).toEqual([]);
       expect(r.out + r.err).not.toMatch(/^::/m);
+      // What prints it otherwise: annotations, which are quoted, what tasks have printed so, and a line of progress.
+      expect(
+        having(/process\.std(?:out|err)\.write\(|console\.\w+\(/).filter((f) => f.startsWith('src')),
+      ).toEqual(['src/cli/opt-many.ts', 'src/cli/progress.ts', 'src/cli/review.ts', 'src/cli/ui.ts']);
     },
   );
 
