@@ -24,9 +24,11 @@ import { runServer } from '../src/cli/server.ts';
 import { captured } from '../src/cli/ui.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { markdownCode, markdownText } from '../src/ir/quote.ts';
+import { parseProfile } from '../src/lab/profile-file.ts';
 import { sweepCsv } from '../src/lab/render/sweep-csv.ts';
 import { faultAnnotations } from '../src/review/annotations.ts';
 import { reviewChanges, standing } from '../src/review/trust.ts';
+import { MOST_PARTS, parseJson } from '../src/spec/json.ts';
 import { readChecked, writeChecked } from '../src/spec/node-cache.ts';
 import { checkFile } from '../src/spec/node-check.ts';
 import { readNamed } from '../src/spec/node-files.ts';
@@ -361,6 +363,54 @@ describe('files', () => {
         expect(() => readNamed(device, 'input')).toThrow('it is no regular file');
     },
   );
+
+  says('JSON of more than four million parts, or nested deeper than 500, is not read.', async () => {
+    expect(MOST_PARTS).toBe(2 ** 22);
+    const file = join(inner, 'much.json');
+    const profile = () => {
+      try {
+        return parseProfile(readFileSync(file, 'utf8'), file).counts;
+      } catch (e) {
+        return (e as Error).message;
+      }
+    };
+    for (const [text, why] of [
+      [`[${'{},'.repeat(2 ** 22)}{}]`, 'parts'],
+      [`[${'['.repeat(500)}${']'.repeat(500)}]`, 'deeper'],
+    ]) {
+      writeFileSync(file, text);
+      expect(() => parseJson(text)).toThrow(why);
+      expect((await reproduced(file)).err).toContain(why);
+      expect(profile()).toContain('this is not a profile');
+    }
+    // What stands in texts is no part.
+    const text = JSON.stringify([`"\\${'[{,'.repeat(2 ** 21)}`, '\\', '"']);
+    expect(parseJson(text)).toEqual(JSON.parse(text));
+    const deep = `[{"blocks":{},"versions":{"k":${'['.repeat(400)}${']'.repeat(400)}}}]`;
+    writeFileSync(file, deep);
+    expect(profile()).toContain('this is not a profile');
+    // Who reads JSON otherwise: what ships, what the build, this user or the page itself has written, a line of standard input that was
+    // looked at before, a text between quotes, and the word of a link, which has a limit of its own.
+    expect(having(/\bJSON\.parse\(/).filter((f) => f.startsWith('src'))).toEqual([
+      'src/cli/evaluate.ts',
+      'src/cli/repro.ts',
+      'src/cli/server-ask.ts',
+      'src/cli/server-keeper.ts',
+      'src/cli/server-process.ts',
+      'src/cli/trace.ts',
+      'src/cli/verdicts.ts',
+      'src/ir/cursor.ts',
+      'src/ir/pack/read.ts',
+      'src/lab/cache-batch.ts',
+      'src/rules/shadows.ts',
+      'src/spec/json.ts',
+      'src/spec/node-cache.ts',
+      'src/spec/node.ts',
+      'src/web/ui/export.tsx',
+      'src/web/ui/main.tsx',
+      'src/web/ui/pack.ts',
+    ]);
+  });
 
   const SEALED =
     'An entry of a cache counts only with the checksum of its content, and one of `--cache` only with the seal of the user who wrote it.';
