@@ -33,7 +33,7 @@ import { readChecked, writeChecked } from '../src/spec/node-cache.ts';
 import { checkFile } from '../src/spec/node-check.ts';
 import { readNamed } from '../src/spec/node-files.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
-import { writtenPath } from '../src/spec/node-paths.ts';
+import { writtenBelow, writtenPath } from '../src/spec/node-paths.ts';
 import { sealed, unsealed } from '../src/spec/node-seal.ts';
 import { writeReplacing } from '../src/spec/node-write.ts';
 import { rendered, shipped, testFolder } from './support/specs.ts';
@@ -298,12 +298,26 @@ describe('files', () => {
   });
 
   says(
-    'A link in the place of an output file is followed only where it leads into the same folder or project.',
+    'A link in the place of an output file, or of a folder below the one that `-o` names, is followed only where it leads into the same folder or project.',
     () => {
       symlinkSync(join(folder.path, 'victim'), join(inner, 'out.ptx'));
       expect(() => writtenPath(join(inner, 'out.ptx'))).toThrow('it is a link to');
       symlinkSync('real.ptx', join(inner, 'mine.ptx'));
       expect(writtenPath(join(inner, 'mine.ptx'))).toMatch(/real\.ptx$/);
+      mkdirSync(join(inner, 'results'));
+      const below = join(inner, 'results', 'sub');
+      symlinkSync(folder.path, below);
+      expect(() => writtenBelow(join(inner, 'results'), join(below, 'new', 'k.ptx'))).toThrow('by a link');
+      expect(() => writtenBelow(below, join(below, 'new', 'k.ptx'))).not.toThrow();
+      mkdirSync(join(inner, 'kernels', 'sub'), { recursive: true });
+      writeFileSync(join(inner, 'kernels', 'sub', 'k.ptx'), KERNEL);
+      const r = spawnSync(
+        process.execPath,
+        [join(ROOT, 'bin/orrery.js'), 'opt', 'kernels', '-o', 'results', '--emit', 'ptx'],
+        { cwd: inner, encoding: 'utf8', env: { ...process.env, ...WARM } },
+      );
+      expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('by a link')]);
+      expect(existsSync(join(folder.path, 'k.ptx'))).toBe(false);
       // Where files are written: as that says, or in a new folder for temporary files.
       const temporary = [
         'src/cli/judges.ts',

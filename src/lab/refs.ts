@@ -52,7 +52,8 @@ const hasSpecs = (folder: string): boolean => existsSync(join(folder, 'pipelines
 function specRepository(): string | null {
   for (const folder of [process.cwd(), ROOT]) {
     const r = runGit(folder, ['rev-parse', '--show-toplevel']);
-    const top = r.status === 0 ? r.stdout.toString().trim() : '';
+    // A name may end in spaces.
+    const top = r.status === 0 ? r.stdout.toString().replace(/\r?\n$/, '') : '';
     if (top !== '' && hasSpecs(top)) return top;
   }
   return null;
