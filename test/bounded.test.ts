@@ -8,9 +8,11 @@ import { checkOne } from '../src/cli/check.ts';
 import { compare, planOf, printProgram, readPtx, simulate } from '../src/core.ts';
 import { fitLaunch, loadLaunch, loadShipped } from '../src/index.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
+import { parseProgram } from '../src/ir/parse.ts';
 import type { Program } from '../src/ir/program.ts';
 import type { Launch, LaunchOptions } from '../src/sim/launch.ts';
 import { limitedCommand } from './support/limited-command.ts';
+import { runs } from './support/size.ts';
 
 /* What an input costs is bounded by what it says, not by what it names. */
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -51,6 +53,25 @@ describe('registers cost when they are used', () => {
   it('nor what is initialised: it is kept whole', () => {
     const text = `.version 9.0\n.target sm_90\n.address_size 64\n.global .u32 x[1099511627775] = {1};\n`;
     expect(() => readPtx(text, plan)).toThrow("'x' has 4398046511100 bytes: at most 268435456 have room");
+  });
+  it.each(['BB16777216:\nEXIT', 'BB0:\nMOV R16777216, RZ\nEXIT', 'BB0:\n@P33554432 EXIT\nEXIT'])(
+    'in Ori there are no numbers without end: %j',
+    (body) => {
+      const text = `.program "x" version 8.0 target sm_90 address 64\n.entry k\n{\n${body}\n}\n`;
+      const { diagnostics } = parseProgram(text, plan.isa);
+      expect(diagnostics.map((d) => [d.line, d.message])).toEqual([
+        [text.split('\n').length - 1, "'k' has numbers of registers or blocks from 16777216 on"],
+      ]);
+    },
+  );
+  it('also where only the initialiser says how many', () => {
+    const text = `.version 9.0\n.target sm_90\n.address_size 64\n.global .b8 x[][4000000000] = {{1},{2}};\n`;
+    expect(() => readPtx(text, plan)).toThrow("'x' has 8000000000 bytes: at most 268435456 have room");
+  });
+  // It takes seconds and a gigabyte: for nightly runs.
+  it.skipIf(runs(1) < 20)('and initialisers have most elements', () => {
+    const text = `.version 9.0\n.target sm_90\n.address_size 64\n.global .b8 x[] = {${'1,'.repeat(2 ** 24)}1};\n`;
+    expect(() => readPtx(text, plan)).toThrow('the initialisers have more than 16777216 elements');
   });
   it('and beyond the count there are none', () => {
     expect(() => readPtx(kernel('.reg .b32 %q<10000000>;', 'mov.u32 %q10000000, 7;'), plan)).toThrow(

@@ -325,4 +325,19 @@ describe('control', () => {
     const d = divergenceOf(chain(20_000));
     expect(d.branch.filter((l) => l === Varying).length).toBe(19_999);
   });
+
+  it('so does an irreducible region of many branches', () => {
+    const n = 10_000;
+    const to = (k: number) => 1 + ((k * 7919) % n);
+    const body = Array.from(
+      { length: n },
+      (_, k) => `BB${k + 1}:\nISETP.EQ P${k + 9}, R1, ${k}\n@P${k + 9} BRA BB${to(k)}`,
+    );
+    const d = divergenceOf(
+      fnOf(
+        `BB0:\nS2R.TID.X R1\nISETP.LT P8, R1, 9\n@P8 BRA BB${n / 2}\n${body.join('\n')}\nBB${n + 1}:\nEXIT`,
+      ),
+    );
+    expect(d.branch.filter((l) => l === Varying).length).toBe(n + 1);
+  });
 });

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Elf } from '../src/cubin/elf.ts';
-import { targetName } from '../src/cubin/functions.ts';
+import type { Elf, Section } from '../src/cubin/elf.ts';
+import { functionsOf, targetName } from '../src/cubin/functions.ts';
+import { describe as describeAttribute, EIATTR } from '../src/cubin/info.ts';
 import { readCubin } from '../src/cubin/read.ts';
 import type { Program } from '../src/ir/program.ts';
 import { baseTarget } from '../src/ir/target.ts';
@@ -203,6 +204,36 @@ describe('the judge compares PTX and machine code', () => {
     const s = await subjectOf(file);
     expect(judge(s, kernel, changed(s, kernel, text, change)).same).toBe(false);
   });
+});
+
+test('indirect jumps across much code cost memory in proportion to it', async () => {
+  const s = await subjectOf('jump-table.sm_90.O0.cubin');
+  const fn = functionsOf(s.elf).find((f) => f.name === 'jumpTable')!;
+  const old = fn.attributes.find((a) => describeAttribute(a).code === EIATTR.branches)!;
+  const [from] = describeAttribute(old).numbers;
+  // The jump again so many times, behind so many words that do nothing: each leads to the first word and to the last.
+  const [jumps, words] = [12, 130_000];
+  const first = fn.words.length / 4;
+  const place = (k: number) => 16 * (first + words + k);
+  const code = new Uint32Array(4 * (first + words + jumps));
+  code.set(fn.words);
+  for (let k = 0; k < words; k++) code.set([0x7918, 0, 0, 0xfc000], 4 * (first + k));
+  for (let k = 0; k < jumps; k++)
+    code.set(fn.words.subarray(from / 4, from / 4 + 4), 4 * (first + words + k));
+  const all = Array.from({ length: jumps }, (_, k) => place(k));
+  const table = [from, 0, jumps, ...all, ...all.flatMap((at) => [at, 0, 2, 0, place(jumps - 1)])];
+  const sections = s.elf.sections.map((x, k): Section => {
+    if (k === fn.section) return { ...x, content: { kind: 'code', words: code } };
+    if (x.content.kind !== 'attributes') return x;
+    const attributes = x.content.attributes.map((a) =>
+      a === old ? { ...a, bytes: new Uint8Array(Uint32Array.from(table).buffer) } : a,
+    );
+    return { ...x, content: { kind: 'attributes', attributes } };
+  });
+  const { gaps, program } = lift(s, 'jumpTable', { ...s.elf, sections });
+  expect(gaps.map((g) => g.why)).toContainEqual(expect.stringMatching(/^indirect jumps lead to more than/));
+  const entries = program.functions.flatMap((f) => f.tables).reduce((n, t) => n + t.length, 0);
+  expect([entries > words, entries <= 2 ** 20]).toEqual([true, true]);
 });
 
 test('an instruction without a meaning is a gap, with its place', async () => {

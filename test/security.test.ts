@@ -24,13 +24,16 @@ import { runServer } from '../src/cli/server.ts';
 import { captured } from '../src/cli/ui.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { markdownCode, markdownText } from '../src/ir/quote.ts';
+import { parseProfile } from '../src/lab/profile-file.ts';
+import { sweepCsv } from '../src/lab/render/sweep-csv.ts';
 import { faultAnnotations } from '../src/review/annotations.ts';
 import { reviewChanges, standing } from '../src/review/trust.ts';
+import { MOST_PARTS, parseJson } from '../src/spec/json.ts';
 import { readChecked, writeChecked } from '../src/spec/node-cache.ts';
 import { checkFile } from '../src/spec/node-check.ts';
 import { readNamed } from '../src/spec/node-files.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
-import { writtenPath } from '../src/spec/node-paths.ts';
+import { writtenBelow, writtenPath } from '../src/spec/node-paths.ts';
 import { sealed, unsealed } from '../src/spec/node-seal.ts';
 import { writeReplacing } from '../src/spec/node-write.ts';
 import { rendered, shipped, testFolder } from './support/specs.ts';
@@ -295,12 +298,43 @@ describe('files', () => {
   });
 
   says(
-    'A link in the place of an output file is followed only where it leads into the same folder or project.',
+    'A link in the place of an output file, or of a folder below the one that `-o` names, is followed only where it leads into the same folder or project.',
     () => {
       symlinkSync(join(folder.path, 'victim'), join(inner, 'out.ptx'));
       expect(() => writtenPath(join(inner, 'out.ptx'))).toThrow('it is a link to');
       symlinkSync('real.ptx', join(inner, 'mine.ptx'));
       expect(writtenPath(join(inner, 'mine.ptx'))).toMatch(/real\.ptx$/);
+      mkdirSync(join(inner, 'results'));
+      const below = join(inner, 'results', 'sub');
+      symlinkSync(folder.path, below);
+      expect(() => writtenBelow(join(inner, 'results'), join(below, 'new', 'k.ptx'))).toThrow('by a link');
+      expect(() => writtenBelow(below, join(below, 'new', 'k.ptx'))).not.toThrow();
+      mkdirSync(join(inner, 'kernels', 'sub'), { recursive: true });
+      writeFileSync(join(inner, 'kernels', 'sub', 'k.ptx'), KERNEL);
+      const r = spawnSync(
+        process.execPath,
+        [join(ROOT, 'bin/orrery.js'), 'opt', 'kernels', '-o', 'results', '--emit', 'ptx'],
+        { cwd: inner, encoding: 'utf8', env: { ...process.env, ...WARM } },
+      );
+      expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('by a link')]);
+      expect(existsSync(join(folder.path, 'k.ptx'))).toBe(false);
+      // Where files are written: as that says, or in a new folder for temporary files.
+      const temporary = [
+        'src/cli/judges.ts',
+        'src/cli/ptxas-run.ts',
+        'src/cli/ptxas.ts',
+        'src/cli/toolkit.ts',
+      ];
+      expect(
+        having(/\b(?:writeFile|appendFile|copyFile|cp|createWriteStream)(?:Sync)?\(/).filter(
+          (f) => f.startsWith('src') && !temporary.includes(f),
+        ),
+      ).toEqual(['src/cli/files.ts', 'src/lab/sweep-file.ts', 'src/spec/node-write.ts']);
+      for (const f of temporary)
+        expect([f, readFileSync(join(ROOT, f), 'utf8')]).toEqual([
+          f,
+          expect.stringMatching(/\bmkdtempSync\(|\baside\b/),
+        ]);
     },
   );
 
@@ -343,6 +377,54 @@ describe('files', () => {
         expect(() => readNamed(device, 'input')).toThrow('it is no regular file');
     },
   );
+
+  says('JSON of more than four million parts, or nested deeper than 500, is not read.', async () => {
+    expect(MOST_PARTS).toBe(2 ** 22);
+    const file = join(inner, 'much.json');
+    const profile = () => {
+      try {
+        return parseProfile(readFileSync(file, 'utf8'), file).counts;
+      } catch (e) {
+        return (e as Error).message;
+      }
+    };
+    for (const [text, why] of [
+      [`[${'{},'.repeat(2 ** 22)}{}]`, 'parts'],
+      [`[${'['.repeat(500)}${']'.repeat(500)}]`, 'deeper'],
+    ]) {
+      writeFileSync(file, text);
+      expect(() => parseJson(text)).toThrow(why);
+      expect((await reproduced(file)).err).toContain(why);
+      expect(profile()).toContain('this is not a profile');
+    }
+    // What stands in texts is no part.
+    const text = JSON.stringify([`"\\${'[{,'.repeat(2 ** 21)}`, '\\', '"']);
+    expect(parseJson(text)).toEqual(JSON.parse(text));
+    const deep = `[{"blocks":{},"versions":{"k":${'['.repeat(400)}${']'.repeat(400)}}}]`;
+    writeFileSync(file, deep);
+    expect(profile()).toContain('this is not a profile');
+    // Who reads JSON otherwise: what ships, what the build, this user or the page itself has written, a line of standard input that was
+    // looked at before, a text between quotes, and the word of a link, which has a limit of its own.
+    expect(having(/\bJSON\.parse\(/).filter((f) => f.startsWith('src'))).toEqual([
+      'src/cli/evaluate.ts',
+      'src/cli/repro.ts',
+      'src/cli/server-ask.ts',
+      'src/cli/server-keeper.ts',
+      'src/cli/server-process.ts',
+      'src/cli/trace.ts',
+      'src/cli/verdicts.ts',
+      'src/ir/cursor.ts',
+      'src/ir/pack/read.ts',
+      'src/lab/cache-batch.ts',
+      'src/rules/shadows.ts',
+      'src/spec/json.ts',
+      'src/spec/node-cache.ts',
+      'src/spec/node.ts',
+      'src/web/ui/export.tsx',
+      'src/web/ui/main.tsx',
+      'src/web/ui/pack.ts',
+    ]);
+  });
 
   const SEALED =
     'An entry of a cache counts only with the checksum of its content, and one of `--cache` only with the seal of the user who wrote it.';
@@ -471,6 +553,10 @@ describe('text', () => {
       expect(r.out + r.err).toContain('\\u001b[31m');
       expect(acting(r.out + r.err, true)).toEqual([]);
       expect(r.out + r.err).not.toMatch(/^::/m);
+      // What prints it otherwise: annotations, which are quoted, what tasks have printed so, and a line of progress.
+      expect(
+        having(/process\.std(?:out|err)\.write\(|console\.\w+\(/).filter((f) => f.startsWith('src')),
+      ).toEqual(['src/cli/opt-many.ts', 'src/cli/progress.ts', 'src/cli/review.ts', 'src/cli/ui.ts']);
     },
   );
 
@@ -504,6 +590,28 @@ describe('text', () => {
       const code = markdownCode(text).replace(/^`([^`]*)`$|^<code>(.*)<\/code>$/s, '$1$2');
       expect([text, code]).toEqual([text, expect.not.stringMatching(/[`\n|]/)]);
     }
+  });
+
+  says('In a table (CSV), text of a file is no formula.', () => {
+    const names = ['=1+1', '+a', '-a', '@a', '\t=a', ' =a', '\n=a', '-1', '+2.5e-3', 'a=1', HOSTILE];
+    const result = (k: string) => ({
+      kernels: [{ kernel: k, values: { m: -1 }, equal: { ok: true, by: k, note: k } }],
+    });
+    const text = sweepCsv(
+      { factors: [], arms: names.map(() => ({ choice: new Map() })) } as never,
+      names.map((n, arm) => ({ arm, file: n, result: result(n) })) as never,
+      {
+        front: [],
+        metrics: [{ name: 'm' }],
+        scores: names.map((name) => ({ name, refused: '' })),
+      } as never,
+    );
+    expect(acting(text.replaceAll('\r\n', ''))).toEqual([]);
+    const [, ...rows] = text.split('\r\n');
+    expect(rows.length - 1).toBe(names.length);
+    const fields = rows.flatMap((row) => row.split(','));
+    expect(fields.filter((f) => /^"?\s*[-=+@]/.test(f) && Number.isNaN(Number(f)))).toEqual([]);
+    expect(fields).toEqual(expect.arrayContaining(['-1', '+2.5e-3', 'a=1', "'=1+1"]));
   });
 
   says('An annotation of GitHub Actions is one line, whatever it quotes.', async () => {
@@ -640,6 +748,33 @@ describe('pull requests', () => {
       expect([r.status, r.stderr]).toEqual([0, '']);
       expect(readFileSync(output, 'utf8')).toMatch(/^result=same$/m);
       expect(existsSync(marker)).toBe(false);
+    },
+  );
+
+  says(
+    'A folder of the working tree that is called as a commit does not take its place: what is both is refused.',
+    () => {
+      const diff = (...args: string[]) =>
+        spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'diff', ...args, '--no-kernels'], {
+          cwd: repo,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM },
+        });
+      // The head brings what it says is the base.
+      git('checkout', '-q', 'head');
+      const hash = spawnSync('git', ['rev-parse', '--short=12', 'base'], { cwd: repo, encoding: 'utf8' });
+      for (const name of ['base', hash.stdout.trim()]) {
+        mkdirSync(join(repo, name));
+        expect([name, diff(name, 'head').status]).toEqual([name, 0]);
+        for (const f of ['pipelines', 'knobs'])
+          cpSync(join(ROOT, f), join(repo, name, f), { recursive: true });
+        const r = diff(name, 'head');
+        expect([r.status, r.stderr]).toEqual([1, expect.stringContaining(`error: '${name}' is a commit in`)]);
+      }
+      expect(diff('base^{commit}', 'head').stdout).toContain('base  base^{commit}');
+      expect(diff('./base', 'head').stdout).toContain('base  ./base');
+      for (const name of ['base', hash.stdout.trim()]) rmSync(join(repo, name), { recursive: true });
+      git('checkout', '-q', 'base');
     },
   );
 

@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -315,6 +316,14 @@ describe.concurrent('orrery verify', () => {
     const word = (v: bigint): bigint => BigInt.asUintN(32, Number(at) % 2 === 0 ? v : v >> 32n);
     expect(BigInt(expected)).toBe(word(value));
     expect(BigInt(got)).toBe(word(BigInt.asUintN(64, (x << 7n) | (x >> 57n))));
+    // Its data do not go through a link that was there before.
+    const other = join(mkdtempSync(join(dir, 'other-')), 'notes');
+    writeFileSync(other, 'mine');
+    rmSync(join(folder, 'shows.0.bin'));
+    symlinkSync(other, join(folder, 'shows.0.bin'));
+    const refused = await orreryIn(folder, 'verify', ptx, cubin, '--launch', 'shows.yaml');
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('it is a link to')]);
+    expect(readFileSync(other, 'utf8')).toBe('mine');
   });
 
   test.each([

@@ -58,6 +58,12 @@ export class SyncDependence {
   private readonly walked: Int32Array;
   private walk = 0;
   private readonly touched: Int32Array;
+  /** By irreducible region: level at which the sink knows of it. */
+  private readonly told: Uint8Array;
+  /** By irreducible region: the last sweep that began there, as `isAnother` names it. */
+  private readonly begun: string[];
+  /** Loops that lanes leave in different iterations, and the levels to which that was raised. */
+  private partedLoops = 0;
   private epoch = 0;
   private level = 0;
   private within = -1;
@@ -91,6 +97,8 @@ export class SyncDependence {
     this.queued = new Uint8Array(count);
     this.walked = new Int32Array(count);
     this.touched = new Int32Array(this.forest.irreducible.length);
+    this.told = new Uint8Array(this.forest.irreducible.length);
+    this.begun = new Array<string>(this.forest.irreducible.length).fill('');
     this.sweptBy = new Int32Array(count);
     this.sweptIn = new Int32Array(count);
   }
@@ -110,7 +118,11 @@ export class SyncDependence {
           within = this.forest.loops[within].parent;
       }
       // A sweep that passed a branch also followed its paths: they end where the others do, or before.
-      if (this.sweptBy[b] !== this.batch || this.sweptIn[b] !== within || r >= 0) {
+      if (
+        r >= 0
+          ? this.isAnother(r, within, stop)
+          : this.sweptBy[b] !== this.batch || this.sweptIn[b] !== within
+      ) {
         this.begin(level, within, stop);
         if (r >= 0) this.touch(r);
         else this.seed(b);
@@ -119,6 +131,14 @@ export class SyncDependence {
       }
       this.partLoops(within, level, stop);
     }
+  }
+
+  /** Whether a sweep from a region differs from the last one: all branches of a region begin at all of its nodes. */
+  private isAnother(r: number, within: number, stop: number): boolean {
+    const key = `${this.batch} ${within} ${stop} ${this.partedLoops}`;
+    if (this.begun[r] === key) return false;
+    this.begun[r] = key;
+    return true;
   }
 
   /** Lanes that parted in loop `l` and meet at `stop`, outside it, leave it in different iterations. */
@@ -133,6 +153,7 @@ export class SyncDependence {
   private partLoop(l: number, level: number, stop: number): void {
     if (this.loop[l] >= level) return;
     this.loop[l] = level;
+    this.partedLoops++;
     this.someLoop = true;
     const { succStart, succ, count } = this.cfg;
     const nodes = this.nodesOf(l);
@@ -294,7 +315,10 @@ export class SyncDependence {
       this.raise(b, this.level);
       if (this.joins[b] < this.level) this.joins[b] = this.level;
     }
-    this.sink.region(blocks, this.level);
+    if (this.told[r] < this.level) {
+      this.told[r] = this.level;
+      this.sink.region(blocks, this.level);
+    }
     for (const b of blocks)
       for (let e = succStart[b]; e < succStart[b + 1]; e++)
         if (this.region[succ[e]] !== r) this.reach(b, succ[e], count + e);

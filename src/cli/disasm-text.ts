@@ -101,10 +101,9 @@ export function codeText(
   ptx: readonly string[] | null,
   executions: Executions | null = null,
 ): string {
-  const width = Math.max(
-    0,
-    ...[...(executions?.values() ?? [])].flatMap((m) => [...m.values()].map((n) => grouped(n).length)),
-  );
+  let width = 0;
+  for (const own of executions?.values() ?? [])
+    for (const n of own.values()) width = Math.max(width, grouped(n).length);
   const often = (fn: string, address: number): string =>
     executions === null ? '' : `  ${grouped(executions.get(fn)?.get(address) ?? 0).padStart(width)}`;
   const room = roomForLines();

@@ -7,7 +7,7 @@ import { isTooDeep } from '../spec/yaml-depth.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { type MeasureCliOptions, measureOptions, metricsOf, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
-import { failWith } from './ui.ts';
+import { failWith, outExactly } from './ui.ts';
 
 interface EvaluateCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly kernels?: readonly string[];
@@ -36,7 +36,7 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
     if (line.trim() === '') continue;
     const answer = await answerTo(line, evaluator, o.perKernel === true);
     // One line, whole, at once: who drives this waits for it.
-    process.stdout.write(`${JSON.stringify(answer)}\n`);
+    outExactly(JSON.stringify(answer));
   }
 }
 

@@ -141,7 +141,7 @@ function isStream(path: string): boolean {
  * Writes a file completely or not at all, or writes to a device or pipe. Its folder must be there: one that is not is more often a
  * slip than a wish. Nor does it write over an input. A failure ends the command with one error.
  */
-export function writeWhole(file: string, text: string): void {
+export function writeWhole(file: string, content: string | Uint8Array): void {
   let mode: number | undefined;
   const folder = dirname(resolve(file));
   if (!existsSync(folder))
@@ -153,11 +153,11 @@ export function writeWhole(file: string, text: string): void {
   try {
     if (isStream(file)) {
       if (!isDevice(file)) writtenPath(file);
-      return writeFileSync(file, text);
+      return writeFileSync(file, content);
     }
     mode = statSync(file, { throwIfNoEntry: false })?.mode;
   } catch (e) {
     refuseToWrite(file, e);
   }
-  makeWhole(file, (aside) => writeNew(aside, text, mode === undefined ? undefined : mode & 0o777));
+  makeWhole(file, (aside) => writeNew(aside, content, mode === undefined ? undefined : mode & 0o777));
 }

@@ -2,6 +2,7 @@ import { textInPlace } from '../lab/refs.ts';
 import type { Jury } from '../review/rules.ts';
 import { prove, quicklyRefuted } from '../rules/prove/prove.ts';
 import { isVerdict, stillCounts, type Verdict, type Verdicts } from '../rules/prove/verdict.ts';
+import { parseJson } from '../spec/json.ts';
 import { ROOT } from '../spec/node.ts';
 import { openSolver, packagedSolver } from './solver.ts';
 import { keepForeign, readForeign, VERDICTS_FILE } from './verdicts.ts';
@@ -62,7 +63,7 @@ export function juryFor(
 /** Verdicts that a folder or commit holds; none where it has no file of them, or one that cannot be read. */
 function verdictsAt(place: string): Verdicts {
   try {
-    const data: unknown = JSON.parse(textInPlace(place, VERDICTS_FILE) ?? '{}');
+    const data: unknown = parseJson(textInPlace(place, VERDICTS_FILE) ?? '{}');
     if (data === null || typeof data !== 'object') return {};
     return Object.fromEntries(
       Object.entries(data).filter(([, v]) => isVerdict(v) && typeof v.hash === 'string'),

@@ -5,6 +5,8 @@ import { visible } from '../ir/quote.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { percent } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
+import { Unreadable } from '../spec/node-files.ts';
+import { writtenBelow } from '../spec/node-paths.ts';
 import { printable } from './colours.ts';
 import { keepInputs, makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
 import { plansFor, warnOtherFunctions } from './input.ts';
@@ -154,6 +156,16 @@ export function taskRunner(o: OptOptions, planOf = plansFor(o)): TaskRunner {
 /** What a trace of a file is called among others. */
 const TRACE_ENDING = '.trace.json';
 
+/** Ends the command where a file below a folder would be written elsewhere. */
+function staysBelow(folder: string, path: string): void {
+  try {
+    writtenBelow(folder, path);
+  } catch (e) {
+    if (!(e instanceof Unreadable)) throw e;
+    failWith(`cannot write ${path}: ${e.message}`, ...e.notes);
+  }
+}
+
 /** The files that are named, with the places of what is written: as below the folder that was named, else by the file's own name. */
 function tasksOf(patterns: readonly string[], emit: string, o: OptOptions): OptTask[] {
   const names = new Map<string, string>();
@@ -172,6 +184,7 @@ function tasksOf(patterns: readonly string[], emit: string, o: OptOptions): OptT
         if (other !== undefined)
           failWith(`${other} and ${file} would both be written to ${path}`, 'name the folder above them');
         names.set(path, file);
+        staysBelow(folder, path);
         return path;
       };
       return {

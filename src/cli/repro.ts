@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { shellWord, visible } from '../ir/quote.ts';
+import { parseJson, TooMuchJson } from '../spec/json.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import { ALLOWED, isWithin } from '../spec/node-paths.ts';
 import { makeFolders, writeNew } from '../spec/node-write.ts';
@@ -126,9 +127,9 @@ function runIn(
 function reproducerOf(file: string, text: string): Reproducer {
   let data: unknown;
   try {
-    data = JSON.parse(text);
-  } catch {
-    failWith(`${file} is no reproducer: it is not JSON`);
+    data = parseJson(text);
+  } catch (e) {
+    failWith(`${file} is no reproducer: ${e instanceof TooMuchJson ? e.message : 'it is not JSON'}`);
   }
   const r = data as Partial<Reproducer> | null;
   if (r === null || typeof r !== 'object' || r.kind !== 'reproducer')

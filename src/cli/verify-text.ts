@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
 import { Document, isCollection, isSeq } from 'yaml';
 import type { FaultSite } from '../known-faults.ts';
@@ -34,7 +33,7 @@ export function writeLaunch(
   });
   const folder = path.slice(0, path.length - basename(path).length);
   keepInputs([ptx], [file, ...[...data.keys()].map((n) => `${folder}${n}`)]);
-  for (const [n, bytes] of data) writeFileSync(`${folder}${n}`, bytes);
+  for (const [n, bytes] of data) writeWhole(`${folder}${n}`, bytes);
   writeWhole(
     file,
     inRows({

@@ -51,8 +51,17 @@ const begin = (name: string, kind: Fn['kind']): Unfinished => ({
   noreturn: false,
 });
 
-function finish(d: Unfinished): Fn {
+/**
+ * Most numbers of registers, and of blocks, of a function: analyses have lists with a place for each number, whether or not it occurs.
+ * Functions of 300,000 instructions (docs/scale.md) have less than a million.
+ */
+const MOST_NUMBERS = 2 ** 24;
+
+/** @param at where it ends, for what is wrong with it as a whole */
+function finish(d: Unfinished, at: number): Fn {
   const max = maxima(d);
+  if (Math.max(d.regs, max.regs, d.blockCount, max.blocks) > MOST_NUMBERS)
+    throw new TextError(`'${d.name}' has numbers of registers or blocks from ${MOST_NUMBERS} on`, at);
   return makeFn({
     name: d.name,
     kind: d.kind,
@@ -158,9 +167,9 @@ class ProgramReader {
 
   private bodyLine(c: Cursor, fn: Unfinished): void {
     if (c.take('}')) {
-      this.functions.push(finish(fn));
       this.fn = null;
       this.inBody = false;
+      this.functions.push(finish(fn, c.at - 1));
       return;
     }
     const m = c.peek('BB') ? /^\s*BB(\d+)(?: "([^"]*)")?:/.exec(c.text) : null;

@@ -3,6 +3,7 @@ import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
 import type { Counters } from '../sim/counters.ts';
+import { parseJson } from '../spec/json.ts';
 import type { Profile } from '../spec/profile.ts';
 
 /** The contribution of one launch to a profile file, as `orrery run --profile-out` writes it. */
@@ -64,7 +65,7 @@ export function parseProfile(text: string, file: string): ProfileFile {
   const versions = new Map<string, string>();
   let runs: unknown;
   try {
-    runs = JSON.parse(text);
+    runs = parseJson(text);
   } catch (e) {
     if (!(e instanceof SyntaxError)) throw e;
   }
@@ -77,6 +78,7 @@ export function parseProfile(text: string, file: string): ProfileFile {
       for (const [id, n] of Object.entries(blocks)) own[id] = (own[id] ?? 0) + n;
     }
     for (const [fn, version] of Object.entries(isMap(run.versions) ? run.versions : {})) {
+      if (typeof version !== 'string') throw noProfile(file);
       const known = versions.get(fn);
       if (known !== undefined && known !== version)
         throw new DiagnosticError([
@@ -84,7 +86,7 @@ export function parseProfile(text: string, file: string): ProfileFile {
             'record a new one: `orrery run LAUNCH.yaml... --no-opt --profile-out FILE`',
           ]),
         ]);
-      versions.set(fn, String(version));
+      versions.set(fn, version);
     }
   }
   return { counts, versions };

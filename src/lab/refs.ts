@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { visible } from '../ir/quote.ts';
 import type { SpecFile, SpecKind } from '../spec/document.ts';
@@ -52,7 +52,8 @@ const hasSpecs = (folder: string): boolean => existsSync(join(folder, 'pipelines
 function specRepository(): string | null {
   for (const folder of [process.cwd(), ROOT]) {
     const r = runGit(folder, ['rev-parse', '--show-toplevel']);
-    const top = r.status === 0 ? r.stdout.toString().trim() : '';
+    // A name may end in spaces.
+    const top = r.status === 0 ? r.stdout.toString().replace(/\r?\n$/, '') : '';
     if (top !== '' && hasSpecs(top)) return top;
   }
   return null;
@@ -86,20 +87,23 @@ const CODE = 'src';
  */
 export function codeDiffers([base, head]: readonly [string, string | undefined]): boolean {
   const top = specRepository();
-  if (top === null || isFolder(base) || (head !== undefined && isFolder(head))) return false;
+  if (top === null || isFolderPlace(base) || (head !== undefined && isFolderPlace(head))) return false;
   const commits = [base, ...(head === undefined ? [] : [head])].map((ref) => commitOf(top, ref));
   const r = runGit(top, ['diff', '--quiet', '--no-ext-diff', '--no-textconv', ...commits, '--', CODE]);
   return r.status === 1;
 }
 
-/** Hash of the commit that a ref names. */
-function commitOf(top: string, ref: string): string {
+/** Hash of the commit that a ref names; null for what names none. */
+function commitNamed(top: string, ref: string): string | null {
   // A ref is a name, never an option, whatever it starts with.
   const commit = git(top, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]);
-  if (commit === null)
-    return fail(`'${ref}' names no commit in ${shownPath(top)}`, ['a branch, a tag, HEAD~1 or a hash does']);
-  return commit.toString().trim();
+  return commit === null ? null : commit.toString().trim();
 }
+
+/** Hash of the commit that a ref names. */
+const commitOf = (top: string, ref: string): string =>
+  commitNamed(top, ref) ??
+  fail(`'${ref}' names no commit in ${shownPath(top)}`, ['a branch, a tag, HEAD~1 or a hash does']);
 
 /**
  * All shipped specs as of a commit. The current code reads and runs them.
@@ -142,7 +146,7 @@ export async function specsAt(ref: string): Promise<Specs> {
  * @throws DiagnosticError where it is there and is not read: the folder may be that of somebody else
  */
 export function textInPlace(place: string, name: string): string | null {
-  if (isFolder(place)) {
+  if (isFolderPlace(place)) {
     const path = join(place, name);
     if (!existsSync(path)) return null;
     try {
@@ -158,6 +162,25 @@ export function textInPlace(place: string, name: string): string | null {
 
 const isFolder = (place: string): boolean => existsSync(place) && statSync(place).isDirectory();
 
+/** Names that are those of folders alone: no ref begins so. */
+const isPath = (place: string): boolean => isAbsolute(place) || /^\.\.?(?:[/\\]|$)/.test(place);
+
+/**
+ * Whether a place is a folder rather than a commit. A working tree that comes from somebody else may hold a folder with specs that is
+ * called as the commit that it is compared with: what is both is neither.
+ *
+ * @throws DiagnosticError for what is both
+ */
+function isFolderPlace(place: string): boolean {
+  if (!isFolder(place)) return false;
+  const top = isPath(place) ? null : specRepository();
+  if (top === null || commitNamed(top, place) === null) return true;
+  if (!hasSpecs(place)) return false;
+  return fail(`'${place}' is a commit in ${shownPath(top)}, and a folder with specs here`, [
+    `'./${place}' is the folder, and '${place}^{commit}' the commit`,
+  ]);
+}
+
 /**
  * A spec at a place; null if there is none.
  *
@@ -165,7 +188,7 @@ const isFolder = (place: string): boolean => existsSync(place) && statSync(place
  * @throws DiagnosticError with its faults
  */
 export async function specInPlace(place: string, name: string, kind: SpecKind): Promise<SpecFile | null> {
-  if (isFolder(place)) {
+  if (isFolderPlace(place)) {
     const path = join(place, name);
     return existsSync(path) ? loadSpec(path, kind) : null;
   }
@@ -175,8 +198,8 @@ export async function specInPlace(place: string, name: string, kind: SpecKind): 
 
 /** Specs of a folder that contains `pipelines`, or of a commit. */
 export async function specsOfPlace(place: string): Promise<Specs> {
-  const folder = resolve(place);
-  if (isFolder(folder)) {
+  if (isFolderPlace(place)) {
+    const folder = resolve(place);
     if (!hasSpecs(folder))
       return fail(`the folder '${place}' holds no specs`, ['it is one with pipelines/ and knobs/ in it']);
     return loadShipped(folder);

@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync, truncateSync } from 'node:fs';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { parseJson } from '../spec/json.ts';
 import { namesLike, readRegular, reason, Unreadable, whyUnread } from '../spec/node-files.ts';
 import { writtenPath } from '../spec/node-paths.ts';
 import { writeReplacing } from '../spec/node-write.ts';
@@ -123,6 +124,9 @@ function writing<T>(path: string, write: () => T): T {
   }
 }
 
+/** Most lines of a results file: of a shortest cell, a few hundred megabytes of memory. */
+const MOST_LINES = 2 ** 20;
+
 /** The cells of complete lines; a repeated cell counts once. */
 function cellsIn(
   path: string,
@@ -130,7 +134,11 @@ function cellsIn(
   identity: Identity,
   otherwise: readonly string[],
 ): FinishedCell[] {
-  const lines = text.split('\n').slice(0, -1);
+  const lines = text.split('\n', MOST_LINES + 2).slice(0, -1);
+  if (lines.length > MOST_LINES)
+    throw new DiagnosticError([
+      fileFault(path, `it has more than the ${MOST_LINES} lines that are read`, otherwise),
+    ]);
   const found = parsed(lines[0] ?? '') as Partial<Head> | null;
   if (found?.kind !== 'sweep')
     throw new DiagnosticError([
@@ -190,7 +198,7 @@ function otherMakers(said: unknown, here: Makers): string {
 
 function parsed(line: string): unknown {
   try {
-    return JSON.parse(line);
+    return parseJson(line);
   } catch {
     return null;
   }

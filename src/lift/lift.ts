@@ -90,6 +90,11 @@ const CALL_STACK = 1 << 15;
 /** Shared memory that belongs to the system from sm_90 on (measured). */
 const RESERVED_SHARED = 0x400;
 const FIRST_WITH_RESERVED = 90;
+/**
+ * Most entries of all tables of a kernel. A table has one for each word between the first and the last place that it leads to, so that a
+ * few indirect jumps across much code could fill the memory.
+ */
+const MOST_TARGETS = 2 ** 20;
 
 /** Whether a row of a form has a meaning. */
 export const hasMeaning = (row: string): boolean => row in MEANINGS || row in CONTROL;
@@ -162,6 +167,10 @@ class Lifter {
   private readonly starts = new Map<number, number>();
   private readonly tables: number[][] = [];
   private readonly tablesByKey = new Map<string, { first: number; index: number }>();
+  /** Entries that further tables may have. */
+  private room = MOST_TARGETS;
+  /** What `branchTargets` says, by function. */
+  private readonly targets = new Map<CubinFunction, Map<number, number[]>>();
   private readonly returns: number[] = [];
   private trapBlock = -1;
 
@@ -359,8 +368,12 @@ class Lifter {
       kind === 'return' ? this.returns : kind === 'call' ? [...this.functions.values()] : this.targetsAt(at);
     const valid = places.filter((a) => this.starts.has(a));
     if (valid.length === 0) b.fail('nothing says where it may jump to');
-    const first = Math.min(...valid);
-    const table = new Array<number>((Math.max(...valid) - first) / WORD_BYTES + 1).fill(this.trapBlock);
+    // There may be more of them than a call has arguments.
+    const first = valid.reduce((x, y) => Math.min(x, y));
+    const length = (valid.reduce((x, y) => Math.max(x, y)) - first) / WORD_BYTES + 1;
+    if (length > this.room) b.fail(`indirect jumps lead to more than ${MOST_TARGETS} places`);
+    this.room -= length;
+    const table = new Array<number>(length).fill(this.trapBlock);
     for (const a of valid) table[(a - first) / WORD_BYTES] = this.starts.get(a)!;
     const made = { first, index: this.tables.push(table) - 1 };
     this.tablesByKey.set(key, made);
@@ -369,7 +382,9 @@ class Lifter {
 
   private targetsAt(at: number): number[] {
     const s = this.sections.findLast((x) => at >= x.base)!;
-    return (branchTargets(s.fn).get(at - s.base) ?? []).map((t) => s.base + t);
+    let own = this.targets.get(s.fn);
+    if (own === undefined) this.targets.set(s.fn, (own = branchTargets(s.fn)));
+    return (own.get(at - s.base) ?? []).map((t) => s.base + t);
   }
 
   private trap(loc: number): Instr {
@@ -460,7 +475,7 @@ function reachable(fn: Fn): Set<number> {
     for (const x of b.ins)
       for (const o of x.src) {
         if (o.kind === 4 && x.op.name !== 'BSSY') work.push(o.lo);
-        if (o.kind === 6) work.push(...fn.tables[o.lo]);
+        if (o.kind === 6) for (const target of fn.tables[o.lo]) work.push(target);
       }
     const last = b.ins.at(-1);
     const falls =

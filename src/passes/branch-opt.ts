@@ -252,7 +252,7 @@ class Simplifier {
     const stack = [...blocks];
     for (let b = stack.pop(); b !== undefined; b = stack.pop()) {
       if (!d.isAlive(b) || b === d.entryBlock || this.pinned.has(b) || d.predecessors(b).length > 0) continue;
-      stack.push(...d.successors(b));
+      for (const next of d.successors(b)) stack.push(next);
       this.erased(b);
       d.eraseBlock(b);
     }

@@ -134,7 +134,7 @@ class TailMerger {
       if (!this.take('blocks-merged', gone)) return;
       this.say('blocks-merged', gone, `BB${d.id(gone)} does the same as BB${d.id(kept)}`);
       list[at] = kept;
-      for (const x of this.replaceBy(gone, kept)) stack.push(...d.predecessors(x));
+      for (const x of this.replaceBy(gone, kept)) for (const before of d.predecessors(x)) stack.push(before);
     }
   }
 

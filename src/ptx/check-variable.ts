@@ -15,7 +15,12 @@ const MOST_BYTES: Readonly<Record<string, number>> = { const: 65_536, initialise
 export const elementBytes = (v: VarDecl): number => (Math.max(bitsOf(v.type), 8) / 8) * v.vector;
 
 /** Bytes of a variable; 0 if it has any size. */
-export const bytesOf = (v: VarDecl): number => elementBytes(v) * v.dims.reduce((n, d) => n * d, 1);
+export function bytesOf(v: VarDecl): number {
+  const inner = v.dims.slice(1).reduce((n, d) => n * d, elementBytes(v));
+  const [first = 1] = v.dims;
+  // The initialiser of an array that does not say how long it is does.
+  return inner * (first === 0 && v.init?.kind === 'list' ? v.init.items.length : first);
+}
 
 /** Constants of a module are together no larger than constant memory. */
 export function checkConstants(constants: readonly VarDecl[], report: CheckReport): void {

@@ -32,6 +32,8 @@ const OPAQUE: ReadonlySet<string> = new Set(['texref', 'samplerref', 'surfref'])
 const MOST_REGISTERS = 2 ** 31 - 1;
 /** Deepest nesting of an initialiser; arrays of more dimensions are not written. */
 const DEEPEST = 32;
+/** Most elements of all initialisers of a module: each takes some eighty bytes of memory. */
+const MOST_ELEMENTS = 2 ** 24;
 
 /** `.global .align 4 .u32 a, b[4] = {...};` after the linkage, at the first directive. */
 export function variables(
@@ -249,6 +251,7 @@ function initialiser(r: Reader, depth: number): Init {
     lx.next();
     return { kind: 'list', items };
   }
+  if (++r.elements > MOST_ELEMENTS) r.fail(`the initialisers have more than ${MOST_ELEMENTS} elements`);
   if (lx.kind === t.IDENT && lx.value !== WARP_SZ) return symbolAddress(r, -1);
   if (lx.kind === t.STRING) r.fail('a string is no initialiser', ['write the bytes: {72, 105, 0}']);
   const start = lx.start;

@@ -26,6 +26,8 @@ export class Reader {
   opcode = '';
   /** Where the statement being read begins. */
   begin = 0;
+  /** Elements of initialisers so far. */
+  elements = 0;
   /** Element sizes of the arrays in view, the innermost scope last; null for a scope without arrays. */
   readonly arrays: (Map<string, number> | null)[] = [null];
   /** Form of an instruction by the number of its spelling in the lexer's names. */

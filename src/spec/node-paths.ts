@@ -155,3 +155,16 @@ export function writtenPath(path: string): string {
     ]);
   return real;
 }
+
+/**
+ * Sees that a file which a command would write below a folder that the user named stays there: its name comes from elsewhere, and a link
+ * may stand in the place of a folder on the way.
+ * @throws Unreadable
+ */
+export function writtenBelow(folder: string, path: string): void {
+  const real = realPath(path);
+  if (!isWithin(realPath(folder), real) && !belongs(path, folder))
+    throw new Unreadable('EOUTSIDE', `it is ${real}, by a link`, [
+      'name that folder where it is meant, or remove the link',
+    ]);
+}

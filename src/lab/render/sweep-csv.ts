@@ -1,10 +1,18 @@
+import { visible } from '../../ir/quote.ts';
 import type { Experiment } from '../experiment.ts';
 import type { FinishedCell } from '../sweep.ts';
 import type { SweepReport } from '../sweep-report.ts';
 
-/** A value as a field of CSV (RFC 4180). */
+/** A text that is a number, such as the level of a factor. */
+const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
+
+/**
+ * A value as a field of CSV (RFC 4180). Names come from files of others, and a spreadsheet runs what begins as a formula: an apostrophe
+ * before it makes it a text there.
+ */
 const field = (v: string | number | boolean): string => {
-  const s = String(v);
+  const text = visible(String(v));
+  const s = /^\s*[-=+@]/.test(text) && !NUMBER.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s;
 };
 

@@ -55,14 +55,13 @@ export function makeVariable(d: VarDecl, name: string, space: Space): Variable {
   let total = size;
   if (d.init !== null) {
     const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) >> 3);
-    const scalars: { at: number; init: Init }[] = [];
-    place(d.init, d.dims, each * d.vector, each, 0, scalars);
     if (d.dims[0] === 0) {
       const inner = d.dims.slice(1).reduce((a, b) => a * b, each * d.vector);
       total = (d.init.kind === 'list' ? d.init.items.length : 1) * inner;
     }
-    init = new Uint8Array(total);
-    for (const s of scalars) write(init, s.at, each, d.type, s.init, relocs);
+    const bytes = new Uint8Array(total);
+    place(d.init, d.dims, each * d.vector, each, 0, (at, x) => write(bytes, at, each, d.type, x, relocs));
+    init = bytes;
   }
   return {
     name,
@@ -77,21 +76,22 @@ export function makeVariable(d: VarDecl, name: string, space: Space): Variable {
   };
 }
 
-/** Byte offsets of the scalars of a nested initialiser. */
+/** Calls `put` with the scalars of a nested initialiser and their byte offsets, in order. */
 function place(
   init: Init,
   dims: readonly number[],
   element: number,
   each: number,
   at: number,
-  out: { at: number; init: Init }[],
+  put: (at: number, init: Init) => void,
 ): void {
   if (init.kind !== 'list') {
-    out.push({ at, init });
+    put(at, init);
     return;
   }
   const stride = dims.length === 0 ? each : dims.slice(1).reduce((a, b) => a * b, element);
-  init.items.forEach((x, k) => place(x, dims.slice(1), element, each, at + k * stride, out));
+  const inner = dims.slice(1);
+  init.items.forEach((x, k) => place(x, inner, element, each, at + k * stride, put));
 }
 
 function write(
