@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { refutation } from '../src/cli/proof.ts';
 import { openSolver } from '../src/cli/solver.ts';
 import { optimize, planOf, readPtx } from '../src/core.ts';
 import { hashText } from '../src/ir/hash.ts';
@@ -6,6 +7,7 @@ import type { Program } from '../src/ir/program.ts';
 import { parseProgram } from '../src/ir/text.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { validateStep } from '../src/validate/program.ts';
+import { refuted } from '../src/validate/refute.ts';
 import { decidersBy } from '../src/validate/solve.ts';
 import { testIsa } from './support/isa.ts';
 import { type Pair, pairsIn, SIDES } from './support/judge-pairs.ts';
@@ -51,6 +53,28 @@ describe('translation validation', () => {
     ))
       if ((await unproved(p)) === '') proved.push(`${p.kind}/${p.id}`);
     expect(proved).toEqual([]);
+  });
+
+  it('refutes wrong arithmetic of integers by a launch', async () => {
+    const integers = pairs.filter(
+      (p) => p.wrong && p.kind === 'values' && !/\bbra\b/.test(p.before + p.after),
+    );
+    const left: string[] = [];
+    const tried = some(integers, 10);
+    for (const p of tried) {
+      const plan = planFor(p.target);
+      const [before, after] = SIDES.map((s) => readPtx(p[s], plan, p.id).program);
+      const found = await validateStep(before, after, decider, (...what) => refuted(...what, solve));
+      const shown = found.some(({ fn, regions }) =>
+        regions.some(
+          ({ inputs }) => inputs !== undefined && refutation('', before, after, fn, inputs, plan) !== null,
+        ),
+      );
+      if (!shown) left.push(p.id);
+    }
+    if (whole)
+      console.log(`${tried.length - left.length} of ${tried.length} refuted; not ${left.join(', ')}`);
+    expect(left.length).toBeLessThanOrEqual(tried.length / 10);
   });
 
   it('proves pairs that look different', async () => {

@@ -288,9 +288,11 @@ async function proofVerdict(
   const { proofText, proveSteps } = await import('./proof.ts');
   const found = await proveSteps(steps, plan);
   const { refuted, ...proof } = found;
-  const said = proofText(found);
-  if (o.counterexample !== undefined && refuted !== null)
-    (await import('./verify-text.ts')).writeLaunch(o.counterexample, file, [{ launch: refuted }]);
+  const written =
+    o.counterexample === undefined || refuted === null
+      ? null
+      : (await import('./verify-text.ts')).writeLaunch(o.counterexample, file, [{ launch: refuted }]);
+  const said = proofText(found, written);
   if (refuted !== null) return { ok: false, text: said, proof };
   if (proof.left.length === 0 && ptx === '') return { ok: true, text: said, proof };
   const { checkResult, limitsOf } = await import('./checks.ts');

@@ -61,7 +61,8 @@ export async function proveSteps(steps: readonly Step[], plan: Plan): Promise<Pr
         for (const r of found) {
           if (!r.changed && r.why === '') continue;
           regions++;
-          if (r.inputs !== undefined) shown ??= refutation(record, before, fn, r.inputs, plan);
+          if (r.inputs !== undefined)
+            shown ??= refutation(record.phase.id, before, record.program, fn, r.inputs, plan);
           if (r.why === '') proved++;
           else
             left.push({
@@ -83,9 +84,10 @@ export async function proveSteps(steps: readonly Step[], plan: Plan): Promise<Pr
 const BEHIND = 1024;
 
 /** The launch that inputs describe, if it gives something else after the phase. */
-function refutation(
-  { phase, program }: PhaseRecord,
+export function refutation(
+  phase: string,
   before: Program,
+  after: Program,
   name: string,
   { constants, pointers, memory }: Inputs,
   plan: Plan,
@@ -106,23 +108,22 @@ function refutation(
         bytes[Number(m.address - from) + i] = Number((m.value >> BigInt(8 * i)) & 255n);
     return { kind: 'buffer', type: 'u32', length: bytes.length / 4, bytes, expect: null, tolerance: 0 };
   });
-  const one = [1, 1, 1] as const;
   const launch: Launch = {
     name: 'a refutation',
     kernel: name,
-    grid: one,
-    block: one,
+    grid: [1, 1, 1],
+    block: [1, 1, 1],
     dynamicShared: 4096,
     params,
   };
   const first = runLaunch(before, plan.isa, launch, base, { budget: MOST_EXECUTED });
   if (first.status !== 'ok') return null;
   const expected = params.map((p, k) => (p.kind === 'buffer' ? { ...p, expect: first.buffers[k] } : p));
-  const second = runLaunch(program, plan.isa, { ...launch, params: expected }, base, {
+  const second = runLaunch(after, plan.isa, { ...launch, params: expected }, base, {
     budget: MOST_EXECUTED,
   });
   if (second.status === 'ok' && second.output === first.output) return null;
-  return { phase: phase.id, function: name, launch, expect: first.buffers };
+  return { phase, function: name, launch, expect: first.buffers };
 }
 
 /** The first line of a block. */
@@ -138,8 +139,14 @@ const MOST_EXECUTED = 100_000;
 /** Regions that are named one by one. */
 const NAMED = 8;
 
-/** The proof in words. */
-export function proofText({ phases, regions, proved, left, refuted: wrong }: Proof): string {
+/**
+ * The proof in words.
+ * @param file where the launch of a refutation has been written
+ */
+export function proofText(
+  { phases, regions, proved, left, refuted: wrong }: Proof,
+  file: string | null = null,
+): string {
   const all = proved === regions;
   const head = wrong !== null ? pc.red('REFUTED') : all ? pc.green('proved') : pc.yellow('proved in part');
   const what = `${grouped(proved)} of ${grouped(regions)} regions that ${phases} ${phases === 1 ? 'phase' : 'phases'} changed`;
@@ -148,7 +155,9 @@ export function proofText({ phases, regions, proved, left, refuted: wrong }: Pro
       ? []
       : [
           `  ${wrong.phase} changes what ${wrong.function} gives one thread with ${inputsText(wrong.launch)}`,
-          '  --counterexample FILE writes the launch',
+          file === null
+            ? '  --counterexample FILE writes the launch'
+            : `  written: ${file}, a launch that shows it`,
         ];
   const lines = left.slice(0, NAMED).map(({ phase, function: fn, line, why }) => {
     const at = line === 0 ? '' : `, line ${line}`;

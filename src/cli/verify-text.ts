@@ -8,11 +8,7 @@ import { out, pc } from './ui.ts';
 import type { Finding, StoredText } from './verify-finding.ts';
 
 /** Writes the launch of the first difference that has one. @returns its file */
-export function writeLaunch(
-  path: string,
-  ptx: string,
-  found: readonly Partial<Finding>[],
-): string | null {
+export function writeLaunch(path: string, ptx: string, found: readonly Partial<Finding>[]): string | null {
   const f = found.find((x) => x.launch !== undefined);
   if (f?.launch === undefined) return null;
   const { launch, expect } = f.launch;

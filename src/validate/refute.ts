@@ -38,9 +38,10 @@ export async function refuted(
   given: number,
   left: number,
   right: number,
+  addresses: readonly number[],
   solver: Solver | null,
 ): Promise<Inputs | null> {
-  const plan = setup(values);
+  const plan = setup(values, addresses);
   if (plan === null) return null;
   const { fixed, loads, pointers } = plan;
   const found =
@@ -69,7 +70,7 @@ interface Setup {
 }
 
 /** Leaves of a region that a launch can choose; null if there are others, such as results of atomics. */
-function setup(values: Values): Setup | null {
+function setup(values: Values, addresses: readonly number[]): Setup | null {
   const fixed = new Map<number, bigint>();
   const loads: { leaf: number; address: number; bytes: number }[] = [];
   const offsets = new Map<number, number>();
@@ -83,7 +84,9 @@ function setup(values: Values): Setup | null {
     else return null;
   }
   const pointers = [...offsets.keys()]
-    .filter((at) => offsets.has(at + 4) && values.isPointer(offsets.get(at)!, offsets.get(at + 4)!))
+    .filter(
+      (at) => offsets.has(at + 4) && values.isPointer(offsets.get(at)!, offsets.get(at + 4)!, addresses),
+    )
     .sort((a, b) => a - b);
   pointers.forEach((at, k) => {
     const address = POINTERS + BigInt(k) * APART;

@@ -40,8 +40,17 @@ export interface RegionVerdict {
  */
 export type Decide = (values: Values, given: number, left: number, right: number) => Promise<boolean>;
 
-/** Looks for inputs for which two values differ although `given` holds. */
-export type Refute = (values: Values, given: number, left: number, right: number) => Promise<Inputs | null>;
+/**
+ * Looks for inputs for which two values differ although `given` holds.
+ * @param addresses of what the versions access: what they are made of points to something
+ */
+export type Refute = (
+  values: Values,
+  given: number,
+  left: number,
+  right: number,
+  addresses: readonly number[],
+) => Promise<Inputs | null>;
 
 /** Visits of a pair of cuts until its equalities must have settled. */
 const MOST_VISITS = 40;
@@ -159,7 +168,7 @@ class Product {
           const found = await this.check(both);
           ({ why } = found);
           if (found.parting !== null && pair === entry && this.refute !== null)
-            inputs = await this.refute(both.values, ...found.parting);
+            inputs = await this.refute(both.values, ...found.parting, addressesOf(both));
         } catch (e) {
           why = whyOf(e);
         }
@@ -390,6 +399,8 @@ class Product {
     return b.name === '' ? `block ${t}` : b.name;
   }
 }
+
+const addressesOf = ({ runs }: Both): number[] => runs.flatMap((r) => r.accesses.map((a) => a.address));
 
 /** Two values that are not seen to be equal, from where they part. */
 function partText(values: Values, x: number, y: number): string {

@@ -524,11 +524,13 @@ export class Values extends Normal {
     return terms.size === 0 ? BigInt.asIntN(w, constant) : null;
   }
 
-  /** Is the value of two leaves, low and high word, an address that something adds to, or accesses? */
-  isPointer(low: number, high: number): boolean {
-    return this.table.nodes.some(
-      (n) =>
-        n.op === 'concat' && n.args[0] === this.leafKeys[high].node && n.args[1] === this.leafKeys[low].node,
+  /** Is the value of two leaves, low and high word, part of one of these addresses? */
+  isPointer(low: number, high: number, addresses: readonly number[]): boolean {
+    return addresses.some((x) =>
+      [...this.sumOf(x).terms.keys()].some((t) => {
+        const { op, args } = this.at(t);
+        return op === 'concat' && args[0] === this.leafKeys[high].node && args[1] === this.leafKeys[low].node;
+      }),
     );
   }
 
