@@ -42,6 +42,7 @@ const READMES = [
   'src/lift/README.md',
   'src/ptx/emit/README.md',
   'src/timing/README.md',
+  'src/validate/README.md',
   'src/web/README.md',
   'test/bench/gpu/README.md',
   'test/foreign/README.md',

