@@ -3,6 +3,7 @@ import { isFixedRegister, isValue } from '../analysis/effects.ts';
 import { isLiveIn, livenessOf, returnedRegs } from '../analysis/liveness.ts';
 import { isBarrier, isCall, isOrdering, isStrong, MEMORY_OF, Mem, VISIBLE } from '../analysis/memory-ops.ts';
 import { isPhi } from '../ir/flow.ts';
+import { countsBytes, ENTRY_SHIFT } from '../ir/jump-table.ts';
 import { chosen, hasMod, Lanes, modOf, OpFlag, type Slot, slotWidth, srcSlot } from '../ir/opcode.ts';
 import {
   immValue,
@@ -329,8 +330,10 @@ class Region {
         return;
       }
       case 'branch-table': {
-        if (hasMod(ins.op, ins.mods, 'OFFSET')) throw new Unsupported('a table that is indexed by bytes');
-        const index = this.operand(ins.src[0], 32, taken);
+        const given = this.operand(ins.src[0], 32, taken);
+        // An index of which the offset is made; another one with the same offset is out of range, and undefined.
+        const index = countsBytes(ins) ? this.v.shared(given, ENTRY_SHIFT) : given;
+        if (index === null) throw new Unsupported('a table by an offset of which the index is not known');
         if (hasMod(ins.op, ins.mods, 'U')) this.claims.push({ value: index, path: taken, also: this.v.yes });
         const table = this.fn.tables[ins.src[1].lo] ?? [];
         const by = new Map<number, number>();

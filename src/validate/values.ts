@@ -8,6 +8,15 @@ const MOST_STEPS = 400_000;
 /** Terms of a sum that is kept as one; a longer one is left as it is written. */
 const MOST_TERMS = 48;
 
+/** Products of a bitwise operation that is kept as one; one with more stays an operation on its operands. */
+const MOST_PRODUCTS = 24;
+
+/**
+ * An exclusive or of products of operands, each under a mask (the Reed-Muller form): numbers of the factors -> mask; without factors, the
+ * mask itself.
+ */
+type Products = ReadonlyMap<string, bigint>;
+
 /** A sum modulo 2^width: node -> coefficient, and a constant. */
 interface Sum {
   readonly terms: ReadonlyMap<number, bigint>;
@@ -20,6 +29,7 @@ interface Sum {
  * - truth values are reduced ordered binary decision diagrams (Bryant, "Graph-Based Algorithms for Boolean Function Manipulation", 1986)
  *   over comparisons and whatever else has one bit, so that equal functions of the same bits are one node;
  * - sums, differences and products by constants are one sum of terms in order;
+ * - bitwise logic is an exclusive or of products under masks, in order;
  * - shifts by constants, masks of low bits and quotients by powers of two are extracts.
  *
  * What a region finds in registers and memory is a leaf: a source node, numbered in the order in which leaves were asked for.
@@ -120,6 +130,7 @@ export class Values extends Normal {
   }
 
   protected override first(n: Node, args: readonly number[]): number | null {
+    if (n.op === 'ffma' && args[0] > args[1]) return this.make(n, [args[1], args[0], args[2]]);
     if (n.fmt !== '') return null;
     return n.width === 1 ? this.truth(n, args) : (this.word(n, args) ?? null);
   }
@@ -326,6 +337,11 @@ export class Values extends Normal {
     });
     const { left, right } = sides[0].left < sides[1].left ? sides[0] : sides[1];
     const x = this.at(left);
+    if (x.op === 'ite') {
+      // A choice between constants is asked about by its condition.
+      const [on, off] = [x.args[1], x.args[2]].map((y) => this.node('eq', 1, [y, right]));
+      if (this.opOf(on) === 'const' && this.opOf(off) === 'const') return this.choose(x.args[0], on, off);
+    }
     if (x.op === 'zext' || x.op === 'sext') {
       const inner = this.at(x.args[0]).width;
       const value = this.valueOf(right)!;
@@ -371,17 +387,12 @@ export class Values extends Normal {
         if (k === w) return this.constant(0n, w);
         return this.widened(this.bitsOf(a, k, w - k), w, signed);
       }
-      case 'and': {
-        // Operands of what commutes are in the order of their numbers, so that either may be the constant.
-        for (const [x, y] of [
-          [a, b],
-          [b, a],
-        ]) {
-          const k = powerOf((this.valueOf(y) ?? -1n) + 1n);
-          if (k > 0 && k < w) return this.widened(this.bitsOf(x, 0, k), w, false);
-        }
-        return null;
-      }
+      case 'and':
+      case 'or':
+      case 'xor':
+      case 'not':
+      case 'lop3':
+        return this.logic(n, args);
       case 'udiv': {
         const k = power(b);
         if (k === 0) return a;
@@ -392,15 +403,19 @@ export class Values extends Normal {
         if (k === 0) return this.constant(0n, w);
         return k > 0 ? this.widened(this.bitsOf(a, 0, k), w, false) : null;
       }
-      case 'concat':
-        if (this.valueOf(a) === 0n) return this.widened(b, w, false);
-        if (this.valueOf(b) !== 0n) return null;
-        return this.node('shl', w, [this.widened(a, w, false), this.constant(BigInt(n.n), w)]);
+      case 'concat': {
+        if (this.valueOf(a) === null && this.valueOf(b) === null) return null;
+        const high = this.node('shl', w, [this.widened(a, w, false), this.constant(BigInt(n.n), w)]);
+        return this.node('add', w, [high, this.widened(b, w, false)]);
+      }
+      case 'umulh':
+      case 'smulh':
+        return a > b ? this.node(n.op, w, [b, a], { n: n.n }) : null;
       case 'zext':
       case 'sext':
         return this.extended(n.op === 'sext', a, w);
       case 'extract':
-        return n.n === 0 ? this.lowBits(a, w) : this.ofShifted(a, n.n, w);
+        return n.n === 0 ? this.lowBits(a, w) : (this.ofShifted(a, n.n, w) ?? this.ofDisjoint(a, n.n, w));
       default:
         return null;
     }
@@ -443,6 +458,198 @@ export class Values extends Normal {
     return low >= by ? this.bitsOf(t, low - by, w) : null;
   }
 
+  /** Bits of a sum whose terms have no bit in common are the sum of their bits. */
+  private ofDisjoint(a: number, low: number, w: number): number | null {
+    const x = this.at(a);
+    if (x.op !== 'add' || !this.isDisjoint(a)) return null;
+    return this.node(
+      'add',
+      w,
+      x.args.map((y) => this.bitsOf(y, low, w)),
+    );
+  }
+
+  private readonly bits = new Map<number, bigint>();
+
+  /** The bits of a value that may be set. */
+  private mayBe(x: number): bigint {
+    const known = this.bits.get(x);
+    if (known !== undefined) return known;
+    const n = this.at(x);
+    const all = (1n << BigInt(n.width)) - 1n;
+    const [a, b, c] = n.args;
+    let out = all;
+    switch (n.op) {
+      case 'const':
+        out = n.value;
+        break;
+      case 'zext':
+        out = this.mayBe(a);
+        break;
+      case 'and':
+        out = this.mayBe(a) & this.mayBe(b);
+        break;
+      case 'xor':
+        out = this.mayBe(a) | this.mayBe(b);
+        break;
+      case 'ite':
+        if (n.width > 1) out = this.mayBe(b) | this.mayBe(c);
+        break;
+      case 'extract':
+        out = (this.mayBe(a) >> BigInt(n.n)) & all;
+        break;
+      case 'add':
+        if ((this.mayBe(a) & this.mayBe(b)) === 0n) out = this.mayBe(a) | this.mayBe(b);
+        break;
+      case 'mul': {
+        const by = powerOf(this.valueOf(b));
+        if (by >= 0) out = (this.mayBe(a) << BigInt(by)) & all;
+        break;
+      }
+      default:
+    }
+    this.bits.set(x, out);
+    return out;
+  }
+
+  /** Is it a sum of two values that have no bit in common, and so the same as their exclusive or? */
+  private isDisjoint(x: number): boolean {
+    const [a, b] = this.at(x).args;
+    return (this.mayBe(a) & this.mayBe(b)) === 0n;
+  }
+
+  // ------------------------------------------------------------------ bitwise logic
+
+  /** A bitwise operation as an exclusive or of products of its operands, each under a mask; null: there are too many. */
+  private logic(n: Node, args: readonly number[]): number | null {
+    const w = n.width;
+    const ones = (1n << BigInt(w)) - 1n;
+    const all: Products = new Map([['', ones]]);
+    const of = args.map((x) => this.productsOf(x));
+    let result: Products | null;
+    const [a, b, c] = of;
+    const inverse = (x: Products | null): Products | null => x && this.apart(x, all);
+    switch (n.op) {
+      case 'and':
+        result = this.times(a, b);
+        break;
+      case 'xor':
+        result = this.apart(a, b);
+        break;
+      case 'or':
+        result = inverse(this.times(inverse(a), inverse(b)));
+        break;
+      case 'not':
+        result = inverse(a);
+        break;
+      default: {
+        // Row k of the table is the product of the operands, each inverted where its bit of k is 0.
+        result = new Map();
+        for (let row = 0; row < 8 && result !== null; row++) {
+          if (((n.n >> row) & 1) === 0) continue;
+          const term = [a, b, c].reduce(
+            (t: Products | null, x, k) => this.times(t, ((row >> (2 - k)) & 1) === 1 ? x : inverse(x)),
+            all,
+          );
+          result = this.apart(result, term);
+        }
+      }
+    }
+    return result === null ? null : this.ofProducts(result, w);
+  }
+
+  private readonly products = new Map<number, Products>();
+
+  private productsOf(x: number): Products {
+    const known = this.products.get(x);
+    if (known !== undefined) return known;
+    const made = this.readProducts(x);
+    this.products.set(x, made);
+    return made;
+  }
+
+  private readProducts(x: number): Products {
+    const n = this.at(x);
+    const ones = (1n << BigInt(n.width)) - 1n;
+    const itself: Products = new Map([[String(x), ones]]);
+    if (n.op === 'const') return n.value === 0n ? new Map() : new Map([['', n.value]]);
+    if (n.op === 'zext') {
+      // Low bits of a value of the same width are that value under a mask.
+      const part = this.at(n.args[0]);
+      if (part.op === 'extract' && part.n === 0 && this.at(part.args[0]).width === n.width)
+        return new Map([[String(part.args[0]), (1n << BigInt(part.width)) - 1n]]);
+      return itself;
+    }
+    if (n.op === 'add' && this.isDisjoint(x))
+      return this.apart(this.productsOf(n.args[0]), this.productsOf(n.args[1])) ?? itself;
+    if (n.op === 'and') return this.times(this.productsOf(n.args[0]), this.productsOf(n.args[1])) ?? itself;
+    if (n.op === 'xor') return this.apart(this.productsOf(n.args[0]), this.productsOf(n.args[1])) ?? itself;
+    return itself;
+  }
+
+  private apart(a: Products | null, b: Products | null): Products | null {
+    if (a === null || b === null) return null;
+    const out = new Map(a);
+    for (const [key, mask] of b) {
+      const sum = (out.get(key) ?? 0n) ^ mask;
+      if (sum === 0n) out.delete(key);
+      else out.set(key, sum);
+    }
+    return out.size > MOST_PRODUCTS ? null : out;
+  }
+
+  private times(a: Products | null, b: Products | null): Products | null {
+    if (a === null || b === null || a.size * b.size > MOST_PRODUCTS * MOST_PRODUCTS) return null;
+    const out = new Map<string, bigint>();
+    for (const [p, m] of a)
+      for (const [q, k] of b) {
+        if ((m & k) === 0n) continue;
+        const factors = new Set([...p.split('.'), ...q.split('.')]);
+        factors.delete('');
+        const key = [...factors].sort((x, y) => Number(x) - Number(y)).join('.');
+        const sum = (out.get(key) ?? 0n) ^ (m & k);
+        if (sum === 0n) out.delete(key);
+        else out.set(key, sum);
+      }
+    return out.size > MOST_PRODUCTS ? null : out;
+  }
+
+  private ofProducts(products: Products, w: number): number {
+    this.step(1 + products.size);
+    const ones = (1n << BigInt(w)) - 1n;
+    const constant = products.get('') ?? 0n;
+    const list = [...products]
+      .filter(([key]) => key !== '')
+      .map(([key, mask]) => ({ key: key.split('.').map(Number), mask }));
+    list.sort((p, q) => p.key.length - q.key.length || compareLists(p.key, q.key));
+    const terms = list.map(({ key, mask }) => {
+      let term = key[0];
+      for (const f of key.slice(1)) term = this.table.node('and', w, [term, f]);
+      return (this.mayBe(term) & ~mask & ones) === 0n ? term : this.masked(term, mask, w);
+    });
+    if (constant !== 0n || terms.length === 0) terms.push(this.constant(constant, w));
+    let seen = 0n;
+    const disjoint = terms.every((t) => {
+      const common = seen & this.mayBe(t);
+      seen |= this.mayBe(t);
+      return common === 0n;
+    });
+    if (disjoint) {
+      let sum = this.sumOf(terms[0]);
+      for (const t of terms.slice(1)) sum = this.plus(sum, this.sumOf(t), 1n, w);
+      return this.built(sum, w);
+    }
+    return terms.reduce((x, y) => this.table.node('xor', w, [x, y]));
+  }
+
+  /** A value under a mask; low bits as what is extended. */
+  private masked(x: number, mask: bigint, w: number): number {
+    const k = powerOf(mask + 1n);
+    return k > 0
+      ? this.widened(this.bitsOf(x, 0, k), w, false)
+      : this.table.node('and', w, [x, this.constant(mask, w)]);
+  }
+
   // ------------------------------------------------------------------ sums
 
   sumOf(x: number): Sum {
@@ -460,7 +667,8 @@ export class Values extends Normal {
     if (n.op === 'add' && n.width > 1) return this.plus(this.sumOf(a), this.sumOf(b), 1n, n.width);
     if (n.op === 'mul' && this.valueOf(b) !== null)
       return this.plus({ terms: new Map(), constant: 0n }, this.sumOf(a), this.valueOf(b)!, n.width);
-    if (n.op === 'not' && n.width > 1)
+    // What is inverted is -1 less what it was.
+    if (n.op === 'xor' && n.width > 1 && this.isOnes(b))
       return this.plus({ terms: new Map(), constant: -1n }, this.sumOf(a), -1n, n.width);
     return { terms: new Map([[x, 1n]]), constant: 0n };
   }
@@ -516,6 +724,15 @@ export class Values extends Normal {
     return null;
   }
 
+  /** The sum of which this one is a multiple by a power of two, as it is written; null if some term is none. */
+  shared(x: number, shift: number): number | null {
+    const by = 1n << BigInt(shift);
+    const { terms, constant } = this.sumOf(x);
+    if (constant % by !== 0n || [...terms.values()].some((k) => k % by !== 0n)) return null;
+    const parts = new Map([...terms].map(([t, k]) => [t, k / by]));
+    return this.built({ terms: parts, constant: constant / by }, this.at(x).width);
+  }
+
   /** The constant distance from the first value to the second, as a signed number; null if it is none. */
   distance(a: number, b: number): bigint | null {
     const w = this.at(a).width;
@@ -566,6 +783,11 @@ export class Values extends Normal {
     return this.at(x).op;
   }
 }
+
+const compareLists = (a: readonly number[], b: readonly number[]): number => {
+  const k = a.findIndex((x, i) => x !== b[i]);
+  return k < 0 ? 0 : a[k] - b[k];
+};
 
 /** The exponent of a power of two, or -1. */
 function powerOf(value: bigint | null): number {
