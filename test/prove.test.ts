@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openSolver, packagedSolver } from '../src/cli/solver.ts';
+import type { Node } from '../src/isa/lang/graph.ts';
 import { compileGroup } from '../src/rules/group.ts';
 import { Draw, tryOut } from '../src/rules/prove/draw.ts';
 import { decimal } from '../src/rules/prove/float-values.ts';
-import { goalOf } from '../src/rules/prove/goal.ts';
+import { type Goal, goalOf } from '../src/rules/prove/goal.ts';
+import { integerQuestion } from '../src/rules/prove/integers.ts';
 import { lawful } from '../src/rules/prove/laws.ts';
 import { NodeTable } from '../src/rules/prove/nodes.ts';
 import { LIMITS, prove } from '../src/rules/prove/prove.ts';
@@ -442,6 +444,83 @@ describe.skipIf(solver === null)('laws of IEEE 754 that proofs rest on hold in a
   ])('%s is not %s', async (match, rewrite) => {
     expect((await prove(ruleOf(match, rewrite), solver!.solve, SHORT)).verdict).not.toBe('verified');
   });
+});
+
+describe.skipIf(solver === null)('a goal as linear arithmetic over integers', () => {
+  const u = (x: bigint): bigint => BigInt.asUintN(8, x);
+  const s = (x: bigint): bigint => BigInt.asIntN(8, x);
+  type Exact = (a: bigint, b: bigint) => bigint;
+  const CONSTANTS = [1n, 3n, 10n, 127n, 128n, 200n, 255n];
+  const SHIFTS = [0n, 1n, 5n, 7n, 8n, 9n];
+  // Quotients of BigInt are rounded towards zero, its shifts down.
+  const OPERATIONS: readonly (readonly [
+    op: Node['op'],
+    exact: Exact,
+    constants?: bigint[],
+    more?: object,
+  ])[] = [
+    ['add', (a, b) => u(a + b)],
+    ['sub', (a, b) => u(a - b)],
+    ['mul', (a, c) => u(a * c), CONSTANTS],
+    ['umulh', (a, c) => (a * c) >> 8n, CONSTANTS],
+    ['smulh', (a, c) => u((s(a) * s(c)) >> 8n), CONSTANTS],
+    ['udiv', (a, c) => a / c, CONSTANTS],
+    ['urem', (a, c) => a % c, CONSTANTS],
+    ['sdiv', (a, c) => u(s(a) / s(c)), CONSTANTS],
+    ['srem', (a, c) => u(s(a) % s(c)), CONSTANTS],
+    ['shl', (a, k) => u(a << k), SHIFTS],
+    ['lshr', (a, k) => a >> k, SHIFTS],
+    ['ashr', (a, k) => u(s(a) >> k), SHIFTS],
+    ['and', (a, c) => a & c, [0n, 1n, 15n, 127n, 128n, 240n, 255n]],
+    ['not', (a) => u(~a)],
+    ['eq', (a, b) => BigInt(a === b), undefined, { width: 1 }],
+    ['ult', (a, b) => BigInt(a < b), undefined, { width: 1 }],
+    ['slt', (a, b) => BigInt(s(a) < s(b)), undefined, { width: 1, n: 8 }],
+    ['zext', (a) => a, undefined, { width: 16, n: 8 }],
+    ['sext', (a) => BigInt.asUintN(16, s(a)), undefined, { width: 16, n: 8 }],
+    ['extract', (a) => (a >> 2n) & 7n, undefined, { width: 3, n: 2 }],
+    ['concat', (a, b) => (a << 8n) | b, undefined, { width: 16, n: 8 }],
+  ];
+  const CORNERS = [0n, 1n, 2n, 77n, 127n, 128n, 129n, 254n, 255n];
+
+  it.each(OPERATIONS)(
+    '%s gives its exact value and no other',
+    async (op, exact, constants, more = {}) => {
+      const plain = { width: 8, args: [], fmt: '', aux: '', n: 0, value: 0n } as const;
+      const asked: string[] = [];
+      for (const c of constants ?? [null]) {
+        const result = { ...plain, op, args: [0, c === null ? 1 : 3], ...more } as Node;
+        const nodes = [
+          { ...plain, op: 'src', n: 0 },
+          { ...plain, op: 'src', n: 1 },
+          { ...plain, op: 'src', n: 2, width: result.width },
+          { ...plain, op: 'const', value: c ?? 0n },
+          result,
+        ] as Node[];
+        const inputs = [0, 1, 2].map((v) => ({
+          name: `$${v}`,
+          width: nodes[v].width,
+          v,
+          unasked: -1,
+          constant: false,
+        }));
+        const goal: Goal = { nodes, inputs, given: [], results: [{ v: 0, left: 4, right: 2 }] };
+        asked.push(`(reset)\n${integerQuestion(goal)!.text}`);
+        for (const a of CORNERS)
+          for (const b of c === null ? CORNERS : [c]) {
+            const r = exact(a, b);
+            for (const other of [r, r ^ 1n])
+              asked.push(
+                `(push)(assert (= v0 ${a}))(assert (= v1 ${b}))(assert (= v2 ${other}))(check-sat)(pop)`,
+              );
+          }
+      }
+      const said = (await solver!.solve(asked.join('\n'), 60_000)).trim().split('\n');
+      expect(said.length).toBeGreaterThanOrEqual(2 * CORNERS.length);
+      expect(said).toEqual(said.map((_, k) => (k % 2 === 0 ? 'unsat' : 'sat')));
+    },
+    60_000,
+  );
 });
 
 describe('questions', () => {
