@@ -453,39 +453,41 @@ describe.skipIf(solver === null)('a goal as linear arithmetic over integers', ()
   const CONSTANTS = [1n, 3n, 10n, 127n, 128n, 200n, 255n];
   const SHIFTS = [0n, 1n, 5n, 7n, 8n, 9n];
   // Quotients of BigInt are rounded towards zero, its shifts down.
-  const OPERATIONS: readonly (readonly [
-    op: Node['op'],
-    exact: Exact,
-    constants?: bigint[],
-    more?: object,
-  ])[] = [
-    ['add', (a, b) => u(a + b)],
-    ['sub', (a, b) => u(a - b)],
-    ['mul', (a, c) => u(a * c), CONSTANTS],
-    ['umulh', (a, c) => (a * c) >> 8n, CONSTANTS],
-    ['smulh', (a, c) => u((s(a) * s(c)) >> 8n), CONSTANTS],
-    ['udiv', (a, c) => a / c, CONSTANTS],
-    ['urem', (a, c) => a % c, CONSTANTS],
-    ['sdiv', (a, c) => u(s(a) / s(c)), CONSTANTS],
-    ['srem', (a, c) => u(s(a) % s(c)), CONSTANTS],
-    ['shl', (a, k) => u(a << k), SHIFTS],
-    ['lshr', (a, k) => a >> k, SHIFTS],
-    ['ashr', (a, k) => u(s(a) >> k), SHIFTS],
-    ['and', (a, c) => a & c, [0n, 1n, 15n, 127n, 128n, 240n, 255n]],
-    ['not', (a) => u(~a)],
-    ['eq', (a, b) => BigInt(a === b), undefined, { width: 1 }],
-    ['ult', (a, b) => BigInt(a < b), undefined, { width: 1 }],
-    ['slt', (a, b) => BigInt(s(a) < s(b)), undefined, { width: 1, n: 8 }],
-    ['zext', (a) => a, undefined, { width: 16, n: 8 }],
-    ['sext', (a) => BigInt.asUintN(16, s(a)), undefined, { width: 16, n: 8 }],
-    ['extract', (a) => (a >> 2n) & 7n, undefined, { width: 3, n: 2 }],
-    ['concat', (a, b) => (a << 8n) | b, undefined, { width: 16, n: 8 }],
+  interface Operation {
+    readonly op: Node['op'];
+    readonly exact: Exact;
+    /** What the second operand is, if it has to be a constant. */
+    readonly constants?: readonly bigint[];
+    readonly more?: Partial<Node>;
+  }
+  const OPERATIONS: readonly Operation[] = [
+    { op: 'add', exact: (a, b) => u(a + b) },
+    { op: 'sub', exact: (a, b) => u(a - b) },
+    { op: 'mul', exact: (a, c) => u(a * c), constants: CONSTANTS },
+    { op: 'umulh', exact: (a, c) => (a * c) >> 8n, constants: CONSTANTS },
+    { op: 'smulh', exact: (a, c) => u((s(a) * s(c)) >> 8n), constants: CONSTANTS },
+    { op: 'udiv', exact: (a, c) => a / c, constants: CONSTANTS },
+    { op: 'urem', exact: (a, c) => a % c, constants: CONSTANTS },
+    { op: 'sdiv', exact: (a, c) => u(s(a) / s(c)), constants: CONSTANTS },
+    { op: 'srem', exact: (a, c) => u(s(a) % s(c)), constants: CONSTANTS },
+    { op: 'shl', exact: (a, k) => u(a << k), constants: SHIFTS },
+    { op: 'lshr', exact: (a, k) => a >> k, constants: SHIFTS },
+    { op: 'ashr', exact: (a, k) => u(s(a) >> k), constants: SHIFTS },
+    { op: 'and', exact: (a, c) => a & c, constants: [0n, 1n, 15n, 127n, 128n, 240n, 255n] },
+    { op: 'not', exact: (a) => u(~a) },
+    { op: 'eq', exact: (a, b) => BigInt(a === b), more: { width: 1 } },
+    { op: 'ult', exact: (a, b) => BigInt(a < b), more: { width: 1 } },
+    { op: 'slt', exact: (a, b) => BigInt(s(a) < s(b)), more: { width: 1, n: 8 } },
+    { op: 'zext', exact: (a) => a, more: { width: 16, n: 8 } },
+    { op: 'sext', exact: (a) => BigInt.asUintN(16, s(a)), more: { width: 16, n: 8 } },
+    { op: 'extract', exact: (a) => (a >> 2n) & 7n, more: { width: 3, n: 2 } },
+    { op: 'concat', exact: (a, b) => (a << 8n) | b, more: { width: 16, n: 8 } },
   ];
   const CORNERS = [0n, 1n, 2n, 77n, 127n, 128n, 129n, 254n, 255n];
 
   it.each(OPERATIONS)(
-    '%s gives its exact value and no other',
-    async (op, exact, constants, more = {}) => {
+    '$op gives its exact value and no other',
+    async ({ op, exact, constants, more = {} }) => {
       const plain = { width: 8, args: [], fmt: '', aux: '', n: 0, value: 0n } as const;
       const asked: string[] = [];
       for (const c of constants ?? [null]) {
