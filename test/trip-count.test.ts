@@ -356,6 +356,21 @@ BRA BB1`);
     expect(t).toMatchObject({ exact: 4n, exits: [{ block: 1, at: 4n }] });
   });
 
+  it('do not ask a way that control never comes', () => {
+    const t = count(`BB0:
+BRA BB1
+BB3:
+MOV R9, 100
+BB1:
+MOVPHI R1, {BB0: 0, BB1: R2, BB3: R9}
+IADD3 R2, R1, 1
+ISETP.LT P3, R2, 5
+@P3 BRA BB1
+BB2:
+EXIT`);
+    expect(t).toMatchObject({ exact: 4n, exits: [{ block: 2, at: 4n }] });
+  });
+
   it('join tests', () => {
     const both = (bool: string): string => `BB0:
 BB1:
