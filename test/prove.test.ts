@@ -10,7 +10,7 @@ import { integerQuestion } from '../src/rules/prove/integers.ts';
 import { lawful } from '../src/rules/prove/laws.ts';
 import { NodeTable } from '../src/rules/prove/nodes.ts';
 import { LIMITS, prove } from '../src/rules/prove/prove.ts';
-import { questionOf, readModel } from '../src/rules/prove/question.ts';
+import { boundText, questionOf, readModel } from '../src/rules/prove/question.ts';
 import { refutation } from '../src/rules/prove/refute.ts';
 import { oneBit } from '../src/rules/prove/slices.ts';
 import { ask, type Solver } from '../src/rules/prove/solver.ts';
@@ -550,6 +550,14 @@ describe('questions', () => {
     const rule = ruleOf('IMAD.$type $d, $a, 1, $c', 'IADD3 $d, $a, $c, 0');
     const texts = new Set(rule.instances.map((i) => questionOf(goalOf(rule, i)).text));
     expect([rule.instances.length, texts.size]).toEqual([4, 2]);
+  });
+  it('a bound of so many bits is the range of signed numbers of that many', () => {
+    const rule = ruleOf('IMAD $d, $a, 1, $c', 'IADD3 $d, $a, $c, 0');
+    const goal = goalOf(rule, rule.instances[0]);
+    expect(boundText(goal, { bits: 8, constants: false })).toBe('operands from -2^7 to 2^7-1');
+    expect(boundText(goal, { bits: 12, constants: true })).toBe(
+      'operands and constants from -2^11 to 2^11-1',
+    );
   });
   it('answers are read in every form of a bit vector', () => {
     expect([...readModel('((v0 #x0f)\n (v1 #b101) (v2 (_ bv12 32)))')]).toEqual([
