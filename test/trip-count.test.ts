@@ -386,6 +386,9 @@ EXIT`;
     // Goes on while i != 6 && i < 9; while i != 6 || i < 9: nothing is said of two tests at once.
     expect(count(both('AND'))).toMatchObject({ exact: 6n });
     expect(count(both('OR'))).toMatchObject({ exact: null, most: null, endless: false });
+    // Goes on while i != 6 || i >= 0, without a sign: for ever.
+    const ever = both('OR').replace('ISETP.LT P3, R1, 9', 'ISETP.GE.U32 P3, R1, 0');
+    expect(count(ever)).toMatchObject({ exact: null, most: null, endless: true });
     const table = (lut: string): string =>
       both('AND').replace(
         'ISETP.NE.S32.AND P4, R1, 6, P3',
