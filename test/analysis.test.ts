@@ -5,6 +5,7 @@ import { analyzeControlFlow, BlockFlag, hasFlag } from '../src/analysis/control-
 import { defCount, defUseOf, singleDef, useCount, usesOf } from '../src/analysis/defuse.ts';
 import { commonDominator, dominates, dominatorsOf, postDominatorsOf } from '../src/analysis/dominators.ts';
 import { knownPredicate } from '../src/analysis/known-predicates.ts';
+import { LiveRanges } from '../src/analysis/live-ranges.ts';
 import { LiveWalker, liveInOf, livenessOf, liveOutOf, Pool } from '../src/analysis/liveness.ts';
 import {
   inLoop,
@@ -18,11 +19,13 @@ import {
 import { pressureOf } from '../src/analysis/pressure.ts';
 import { renderCfgDot, renderCfgText } from '../src/analysis/render/cfg-text.ts';
 import { renderCfgSvg } from '../src/analysis/render/svg.ts';
+import { Draft } from '../src/ir/draft/index.ts';
 import { mapBlocks } from '../src/ir/edit.ts';
 import { NO_REG, type Reg, regName, regOf } from '../src/ir/operand.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
+import { constructSsa } from '../src/ssa/construct.ts';
 import { testIsa } from './support/isa.ts';
 import { randomFn } from './support/random-fn.ts';
 import { runs } from './support/size.ts';
@@ -322,6 +325,43 @@ describe('liveness', () => {
     );
   });
 
+  it('of one value covers the points from which a use can be reached', () => {
+    fc.assert(
+      fc.property(randomFn({ defined: true, most: 8 }), (input) => {
+        const fn = constructSsa(input, isa);
+        const d = new Draft(fn, isa);
+        const ranges = new LiveRanges(d);
+        const { succ, succStart } = cfgOf(fn);
+        fn.blocks.forEach((block, home) => {
+          block.ins.forEach((x, i) => {
+            for (const r of x.dst) {
+              if (r === NO_REG) continue;
+              const uses = ranges.usesOf(r);
+              const range = ranges.walk(home, i + 1, uses);
+              // The value is not there above its definition.
+              const isAsked = new Set<number>();
+              const reaches = (b: number, at: number): boolean =>
+                (b !== home || at > i) &&
+                (uses.some((u) => u.block === b && u.at >= at) ||
+                  [...succ.subarray(succStart[b], succStart[b + 1])].some((s) => {
+                    if (isAsked.has(s)) return false;
+                    isAsked.add(s);
+                    return reaches(s, 0);
+                  }));
+              fn.blocks.forEach((there, b) => {
+                for (let at = 0; at <= there.ins.length; at++) {
+                  isAsked.clear();
+                  expect([b, at, ranges.covers(range, b, at)]).toEqual([b, at, reaches(b, at)]);
+                }
+              });
+            }
+          });
+        });
+      }),
+      { ...RUNS, numRuns: runs(40) },
+    );
+  });
+
   it('a guarded definition does not kill; returned registers live to the return', () => {
     const fn = parseFn(
       '.func f\n.return b32 r size 4 align 4 at 0 reg R5\n.param b32 a size 4 align 4 at 0 reg R1\n{\nBB0:\nISETP.NE P2, R1, RZ\n@P2 MOV R5, 3\nBB1:\nRET\n}',
@@ -556,6 +596,22 @@ describe('rendering', () => {
             const apart = a.x + a.w < b.x || b.x + b.w < a.x || a.y + a.h < b.y || b.y + b.h < a.y;
             expect(apart).toBe(true);
           }
+        // Every edge leaves the middle of the lower side of its source, and enters the middle of the upper side of its target.
+        const at = (x: number, y: number, edge: 'lower' | 'upper'): number =>
+          boxes.findIndex(
+            (b) =>
+              Math.abs(b.x + b.w / 2 - x) < 0.2 && Math.abs(b.y + (edge === 'lower' ? b.h : 0) - y) < 0.2,
+          );
+        const drawn = [...svg.matchAll(/<path class="[^"]*" d="(M[^"]*)" marker-end/g)].map(([, path]) => {
+          const p = path.match(/[-\d.]+/g)!.map(Number);
+          // A line in a lane has straight pieces between rounded corners: two below its source, two above its target.
+          if (path.includes('L')) expect(path.match(/Q/g)).toHaveLength(4);
+          return [at(p[0], p[1], 'lower'), at(p[p.length - 2], p[p.length - 1], 'upper')];
+        });
+        const edges = fn.blocks.flatMap((_, b) =>
+          [...cfgOf(fn).succ.subarray(cfgOf(fn).succStart[b], cfgOf(fn).succStart[b + 1])].map((s) => [b, s]),
+        );
+        expect(drawn.map(String).sort()).toEqual(edges.map(String).sort());
       }),
       { ...RUNS, numRuns: runs(60) },
     );

@@ -42,8 +42,8 @@ describe('registers cost when they are used', () => {
   it('however many a declaration counts', () => {
     const began = performance.now();
     const text = kernel(
-      '.reg .b32 %q<10000000>; .reg .v2 .f32 %v<1000000>;',
-      'mov.u32 %q9999999, 7; st.global.u32 [%rd1], %q9999999; mov.f32 %v999999.y, 0f3f800000; st.global.f32 [%rd1+4], %v999999.y;',
+      '.reg .b32 %q<10000000>; .reg .v2 .f32 %v<1000000>; .shared .b32 x1;',
+      'mov.u32 %q8, x1; mov.u32 %q9999999, 7; st.global.u32 [%rd1], %q9999999; mov.f32 %v999999.y, 0f3f800000; st.global.f32 [%rd1+4], %v999999.y;',
     );
     const { program } = readPtx(text, plan);
     expect(program.functions[0].regCount ?? 0).toBeLessThan(100);

@@ -257,6 +257,14 @@ describe('control', () => {
     expect(seen(diamond('S2R.CTAID.X'), 3, 'R4')).toEqual(['block']);
   });
 
+  it('a branch on what a join gives parts lanes inside of what another branch parts', () => {
+    // Of the lanes below 5, those below 3 get 2 in R3, others 1; so R6 is 4 in some and 3 in others.
+    const fn = fnOf(`BB0:\nS2R.TID.X R1\nISETP.LT P8, R1, 5\nISETP.LT P9, R1, 3\n@!P8 BRA BB8
+BB1:\n@P9 BRA BB3\nBB2:\nMOV R10, 1\nBRA BB4\nBB3:\nMOV R11, 2\nBB4:\nMOVPHI R3, {BB2: R10, BB3: R11}\nISETP.EQ P10, R3, 2
+@P10 BRA BB6\nBB5:\nMOV R4, 3\nBRA BB7\nBB6:\nMOV R5, 4\nBB7:\nMOVPHI R6, {BB5: R4, BB6: R5}\nSTG [RD20], R6\nBB8:\nEXIT`);
+    expect(seen(fn, 7, 'R3 R4 R5 R6')).toEqual(['varying', 'block', 'block', 'varying']);
+  });
+
   it('a branch that is said to be uniform parts no lanes', () => {
     const fn = fnOf(
       'BB0:\nS2R.TID.X R1\nISETP.LT P31, R1, 9\n@P31 BRA.U BB2\nBB1:\nBRA BB2\nBB2:\nMOVPHI R4, {BB0: 1, BB1: 2}\nEXIT',

@@ -284,6 +284,17 @@ call.uni (a1), add, (a0, a1); ld.param.b32 %r9, [a1]; }`,
     ]);
   });
 
+  it('a parameter that the function gives on to another one', () => {
+    const given = `${ADD.replace('.func', '.weak .func')}
+.func (.param .b32 r) mid(.param .b32 a, .param .b32 b) { .reg .b32 %r<2>; .param .b32 x; call.uni (x), add, (a, b);
+ld.param.b32 %r1, [x]; st.param.b32 [r], %r1; ret; }
+`;
+    expect(why(given + kernel(call('mid', '%r9', '%r0', '%r0')))).toEqual([
+      'another definition may replace the function, which is weak',
+      'the function uses its parameter a otherwise than by loads and stores',
+    ]);
+  });
+
   it('a target that is known only at run time', () => {
     expect(
       why(

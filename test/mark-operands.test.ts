@@ -123,6 +123,18 @@ describe('the table of mark-operands', () => {
     expect(told({ ...opts, facts: { [path]: value } })).toContain(line);
   });
 
+  it('a constant of 64 bits that is the extension of its low word has one bit, any other wide one another', () => {
+    const selects = (c: string): string =>
+      marksOf(
+        parseFn(`.entry k\n{\nBB0:\nSEL.64 RD8, ${c}, ${c}, P1\nSTG.B64 [RD6], RD8\nEXIT\n}`, isa),
+        {},
+      )[0];
+    for (const c of ['-1', '0xffffffff80000000', '-5']) expect(selects(c)).toContain('constraint bits 0x800');
+    for (const c of ['0xffffffff00000000', '0xffffffff00000001', '0x100000000', '0x7fffffff80000000'])
+      expect(selects(c)).toContain('constraint bits 0x400');
+    for (const c of ['0', '0x80000000', '0xffffffff']) expect(selects(c)).not.toContain('constraint bits');
+  });
+
   it('where predicates are not marked, a copy that was seen makes the walk look back along a single way', () => {
     const ways = parseFn(
       `.entry k

@@ -106,6 +106,8 @@ const SEQUENCES: readonly (readonly [steps: string, codes: string])[] = [
   ['fence product commit', '7517'],
   ['fence product commit return-if-uniform wait', '7517'],
   ['fence product commit loop read again wait', '7517'],
+  // However many groups are committed behind it.
+  [`fence product ${'commit '.repeat(12)}return-if-uniform wait`, '7517'],
   ['fence product commit if-uniform read end wait', '7517'],
   ['fence product commit if-lane read end wait', '7518'],
   ['fence product commit if-lane wait end', '7518'],

@@ -552,3 +552,18 @@ describe('registry', () => {
     }
   });
 });
+
+it('registers are split into values where a rewrite is allowed', () => {
+  const fn = parseFn(
+    '.entry k\n{\nBB0:\n  LDG R1, [RD2]\n  STG [RD4], R1\n  LDG R1, [RD2+4]\n  STG [RD4+4], R1\n  EXIT\n}',
+    isa,
+  );
+  expect(runPass('split-live-ranges', fn, testContext(fn, { rewrites: { left: 0 } }))).toBe(fn);
+  const rewrites = { left: 1 };
+  const out = runPass('split-live-ranges', fn, testContext(fn, { rewrites }));
+  expect([out === fn, rewrites.left]).toEqual([false, 0]);
+  // Nothing is left to ask for.
+  const again = { left: 1 };
+  expect(runPass('split-live-ranges', out, testContext(out, { rewrites: again }))).toBe(out);
+  expect(again.left).toBe(1);
+});

@@ -187,6 +187,28 @@ cvt.u32.u16 %o0, %h4; cvt.u32.u16 %o1, %h5; cvt.u32.u16 %o2, %h6;`,
   });
 });
 
+describe('parts of a word', () => {
+  it('are its bytes, the low ones first (PTX ISA 9.0, mov)', () => {
+    const rows = [[0x04030201], [0x80ff7f00 | 0], [0x12345678]];
+    const got = runPtx(
+      `{ .reg .b8 %b<4>; .reg .b32 %w; mov.b32 {%b0, %b1, %b2, %b3}, %i0; mov.b32 %o4, {%b3, %b2, %b1, %b0};
+mov.b32 %w, %i0; mov.b32 {_, %b1, %b2, _}, %w; cvt.u32.u8 %o5, %b1; cvt.u32.u8 %o6, %b2;
+cvt.u32.u8 %o0, %b0; cvt.u32.u8 %o1, %b1; cvt.u32.u8 %o2, %b2; cvt.u32.u8 %o3, %b3; }`,
+      rows,
+      7,
+    );
+    const byte = (w: number, k: number): number => (w >>> (8 * k)) & 255;
+    expect(got).toEqual(
+      rows.map(([w]) => [
+        ...[0, 1, 2, 3].map((k) => byte(w, k)),
+        [0, 1, 2, 3].reduce((r, k) => r | (byte(w, k) << (24 - 8 * k)), 0),
+        byte(w, 1),
+        byte(w, 2),
+      ]),
+    );
+  });
+});
+
 describe('vector registers', () => {
   it('are read and written whole and by part, and passed to functions', () => {
     const before = `.func (.reg .v2 .u32 out) swap(.reg .v2 .u32 v) { .reg .v2 .u32 t; mov.u32 t.x, v.y; mov.u32 t.y, v.x;

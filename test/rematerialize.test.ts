@@ -162,6 +162,15 @@ describe('rematerialization', () => {
     expect(made.text).toMatch(
       /BB0:\nLDG[^B]*BB1:[^B]*S2R.TID.Y R(\d+)\nIADD3 R(\d+), R22, R\1\n[^B]*STG \[RD25\+0x8\], R\2/,
     );
+    // Both take their cycles.
+    const least = (text: string): number =>
+      Array.from({ length: 99 }, (_, k) => k + 1).find(
+        (k) => done(text, 7, { params: { 'max-cycles': k } }).most === 7,
+      )!;
+    const [read, add] = ['S2R.TID.Y R23', 'IADD3 R23, R22, 1, RZ'].map((x) =>
+      least(through.replace('S2R.TID.X R23', x)),
+    );
+    expect(least(chain)).toBe(read + add);
     // More operands than results have no room in between.
     const wide = through.replace(
       'S2R.TID.X R23',

@@ -240,6 +240,19 @@ describe('matching', () => {
     expect(body('R10').some((l) => l.startsWith('LOP3'))).toBe(false);
   });
 
+  it('a condition that does not hold for a constant holds for another one with the same low word', () => {
+    const five = rulesOf(['IADD3.64 $d, $a, #k, 0', 'MOV.64 $d, $a', 'k == 5']);
+    const body =
+      'BB0:\n  IADD3.64 RD6, RD4, 0x8000000000000005\n  IADD3.64 RD8, RD4, 5\n  STG.B64 [RD6], RD8\n  RET';
+    expect(run(five, body)).toEqual([
+      'BB0:',
+      'IADD3.64 RD6, RD4, 0x8000000000000005',
+      'MOV.64 RD8, RD4',
+      'STG.B64 [RD6], RD8',
+      'RET',
+    ]);
+  });
+
   it('the guard of the root stays', () => {
     expect(
       run(
@@ -454,6 +467,18 @@ describe('checks of a set', () => {
     ];
     expect(codes(shorter('U32'), longer)).toContain('1 rule-shadowed');
     expect(codes(shorter('S32'), longer)).not.toContain('1 rule-shadowed');
+  });
+  it('a rule of one modifier, or of an address that is a sum, leaves others to a later one', () => {
+    const shift = (type: string): RuleTexts => [
+      `SHR.${type} $t, $a, #j\nIADD3 $d, $t, $b, 0`,
+      'IADD3 $d, $b, $t, 0',
+    ];
+    expect(codes(shift('U32'), shift('U32'))).toContain('1 rule-shadowed');
+    expect(codes(shift('U32'), shift('S32'))).not.toContain('1 rule-shadowed');
+    const sum: RuleTexts = ['IADD3.64 $t, $a, #k, 0\n* [$t+#o]', '* [$a+#(k + o)]'];
+    const shifted: RuleTexts = ['SHL.64 $t, $a, #k\n* [$t+#o]', '* [$t+#o]'];
+    expect(codes(sum, sum)).toContain('1 rule-shadowed');
+    expect(codes(sum, shifted)).not.toContain('1 rule-shadowed');
   });
   it('equal conditions on other constants are no duplicates', () => {
     const of = (first: string, second: string): RuleTexts => [

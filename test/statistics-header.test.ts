@@ -56,6 +56,18 @@ describe('the header of a listing', () => {
     isa,
   );
 
+  it('of what takes one cycle of four parts of an SM, four are done in each', () => {
+    const costs = { ...target.costs, control: 1 };
+    const fn = parseFn('.entry e\n{\nBB0:\nEXIT\n}', isa);
+    const text = statistics(fn, {
+      target: { ...target, costs },
+      program: programOf(fn),
+      allocated: false,
+    }).join('\n');
+    expect(text).toContain('[issue thru=4.000000] [fp thru=inf]');
+    expect(text).toContain('[controlFlow thru=4.000000]');
+  });
+
   it('has the lines and fields of the original', () => {
     // LDC at 0, S2R at 1, IMAD_WIDE when LDC is done at 50, LDG at 60, FADD at 160, STG at 170, EXIT at 171: 172 cycles.
     // 7 issues and 2 cycles of fma for IMAD_WIDE and 2 for FADD, over 4 parts: 4 / 7 and 4 / 4. lsu: three times 2 cycles.

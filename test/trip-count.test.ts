@@ -356,6 +356,21 @@ BRA BB1`);
     expect(t).toMatchObject({ exact: 4n, exits: [{ block: 1, at: 4n }] });
   });
 
+  it('do not ask a way that control never comes', () => {
+    const t = count(`BB0:
+BRA BB1
+BB3:
+MOV R9, 100
+BB1:
+MOVPHI R1, {BB0: 0, BB1: R2, BB3: R9}
+IADD3 R2, R1, 1
+ISETP.LT P3, R2, 5
+@P3 BRA BB1
+BB2:
+EXIT`);
+    expect(t).toMatchObject({ exact: 4n, exits: [{ block: 2, at: 4n }] });
+  });
+
   it('join tests', () => {
     const both = (bool: string): string => `BB0:
 BB1:
@@ -371,6 +386,9 @@ EXIT`;
     // Goes on while i != 6 && i < 9; while i != 6 || i < 9: nothing is said of two tests at once.
     expect(count(both('AND'))).toMatchObject({ exact: 6n });
     expect(count(both('OR'))).toMatchObject({ exact: null, most: null, endless: false });
+    // Goes on while i != 6 || i >= 0, without a sign: for ever.
+    const ever = both('OR').replace('ISETP.LT P3, R1, 9', 'ISETP.GE.U32 P3, R1, 0');
+    expect(count(ever)).toMatchObject({ exact: null, most: null, endless: true });
     const table = (lut: string): string =>
       both('AND').replace(
         'ISETP.NE.S32.AND P4, R1, 6, P3',

@@ -229,7 +229,7 @@ export class Alignments {
       case 'sext':
         return arg(0);
       case 'extract':
-        return n.n === 0 ? arg(0) : shifted('lshr', arg(0), n.n);
+        return shifted('lshr', arg(0), n.n);
       case 'concat':
         return arg(1);
       case 'ite':

@@ -122,7 +122,6 @@ class Walk {
     const bits = x.src.reduce((all, o) => all | constraintsOf(o, regWidth(x.dst[0]), rules), 0);
     if (rules.code > rules.shortCodes && (bits & rules.constraints) !== 0)
       this.mark(x, at, 0, `a constant has constraint bits ${hex(bits & rules.constraints)}`);
-    else if (!inSsa(x.dst[0])) this.mark(x, at, 0, 'the register is no single value');
     else if (bold) this.mark(x, at, rules.propagated, '');
     else if (this.isIntegerConstant(x)) this.integerConstant(x, at);
     else if (rules.careful && (rules.tier & rules.scanMask) === 0) this.convert(x, at, '');

@@ -2,8 +2,9 @@
 //
 // A fault is one change of an operator, a constant or a statement, of those that mutation testing knows (DeMillo, Lipton and Sayward,
 // "Hints on Test Data Selection: Help for the Practicing Programmer", 1978). Each is put into a copy of the clone, whose tests run without
-// those that start processes, for they run what is built: first those nearest to the changed file, until one fails. A run that takes three
-// times as long as without the fault counts as found. Exit code 1 if fewer than 95 % are found.
+// those that start processes, for they run what is built. One run with a mark at each fault says which test files get to it; only these run
+// with the fault, those nearest to the changed file and the shortest first, until one fails. A run that takes much longer than without
+// the fault counts as found. Exit code 1 if fewer than 95 % are found.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -13,12 +14,14 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { Command } from 'commander';
 import { parseAst } from 'rolldown/parseAst';
+import { transformSync } from 'rolldown/utils';
 import { hashText } from '../ir/hash.ts';
 import { ROOT } from '../spec/node-cache.ts';
 
@@ -30,6 +33,15 @@ interface Mutant {
   readonly start: number;
   readonly end: number;
   readonly text: string;
+  /** The smallest code around it that runs as a whole. */
+  readonly around: Stretch;
+}
+
+/** Code that runs as a whole: a statement, or an expression that some condition chooses. */
+interface Stretch {
+  readonly start: number;
+  readonly end: number;
+  readonly is: 'statement' | 'body' | 'expression' | 'module';
 }
 
 interface Node {
@@ -57,12 +69,22 @@ const OPERATORS: Readonly<Record<string, string>> = {
   '>>>': '<<',
 };
 
+const sources = new Map<string, string>();
+
+/** A source as it was when the study began. */
+function sourceOf(file: string): string {
+  const known = sources.get(file) ?? readFileSync(join(ROOT, file), 'utf8');
+  sources.set(file, known);
+  return known;
+}
+
 /** What may be changed in a file. */
 function mutantsOf(file: string): Mutant[] {
-  const text = readFileSync(join(ROOT, file), 'utf8');
+  const text = sourceOf(file);
   const found: Mutant[] = [];
+  let around: Stretch = { start: 0, end: text.length, is: 'module' };
   const put = (start: number, end: number, to: string): void => {
-    found.push({ file, start, end, text: to });
+    found.push({ file, start, end, text: to, around });
   };
   const visit = (n: Node): void => {
     // Types, imports and messages are no behaviour, and a bound on cost may be one more.
@@ -97,11 +119,31 @@ function mutantsOf(file: string): Mutant[] {
     for (const [key, v] of Object.entries(n)) {
       if (key === 'typeAnnotation' || key === 'returnType' || key === 'typeArguments') continue;
       for (const child of Array.isArray(v) ? v : [v])
-        if (typeof child === 'object' && child !== null && 'type' in child) visit(child as Node);
+        if (typeof child === 'object' && child !== null && 'type' in child) {
+          const outer = around;
+          around = stretchOf(n, key, child as Node) ?? around;
+          visit(child as Node);
+          around = outer;
+        }
     }
   };
   visit(parseAst(text, { lang: 'ts' }) as unknown as Node);
   return found;
+}
+
+/** Does a child of a node run only if something else says so? @returns null if not */
+function stretchOf(parent: Node, key: string, child: Node): Stretch | null {
+  const { start, end } = child;
+  const chosen =
+    (parent.type === 'ConditionalExpression' && key !== 'test') ||
+    (parent.type === 'LogicalExpression' && key === 'right') ||
+    (parent.type === 'ArrowFunctionExpression' && key === 'body' && child.type !== 'BlockStatement');
+  if (chosen) return { start, end, is: 'expression' };
+  const inBody =
+    /^(If|For|ForIn|ForOf|While)Statement$/.test(parent.type) && /^(consequent|alternate|body)$/.test(key);
+  const inBlock = parent.type === 'BlockStatement' || (parent.type === 'SwitchCase' && key === 'consequent');
+  if (inBody && child.type !== 'BlockStatement') return { start, end, is: 'body' };
+  return inBlock ? { start, end, is: 'statement' } : null;
 }
 
 /** Is it a constant that is a number, as `MOST_USES = 32`? */
@@ -128,38 +170,172 @@ function inProcessTests(): { file: string; text: string }[] {
     .map((f) => ({ file: join('test', f), text: readFileSync(join(ROOT, 'test', f), 'utf8') }))
     .filter(
       ({ text }) =>
-        !/support\/(commands|served|start-processes|warm|limited-command|browser)|node:child_process|worker_threads/.test(
+        !/support\/(commands|served|start-processes|warm|limited-command|browser)|worker_threads/.test(
           text,
-        ),
+        ) && !(text.includes('node:child_process') && /execPath|bin\/|dist\//.test(text)),
     );
 }
 
-/** Those of the tests that import a file, or name its pass. */
+/** Those of the tests that import a file, or name its pass, and what runs the many small tests of passes as IR text. */
 function nearest(file: string, tests: readonly { file: string; text: string }[]): string[] {
   const name = basename(file, '.ts');
-  const near = tests.filter(({ text }) => text.includes(file) || text.includes(`'${name}'`));
+  const near = tests.filter(
+    ({ text }) => text.includes(file) || text.includes(`'${name}'`) || text.includes('/ori'),
+  );
   return near.map((t) => t.file);
 }
 
-/** Runs tests in the copy. @returns whether all passed, and the seconds that it took; null: it took longer than `limit` seconds */
-function passes(
-  copy: string,
-  tests: readonly string[],
-  limit: number,
-): Promise<{ ok: boolean; seconds: number }> {
-  const began = performance.now();
+/** What a run of tests in the copy came to. */
+interface Run {
+  readonly ok: boolean;
+  /** The tests that failed, or why there is none to name. */
+  readonly failed: readonly string[];
+}
+
+/** Runs tests in the copy, for at most `limit` seconds. */
+function passes(copy: string, tests: readonly string[], limit: number, ...more: string[]): Promise<Run> {
   return new Promise((done) => {
+    const vitest = join(copy, 'node_modules/vitest/vitest.mjs');
     const child = spawn(
       process.execPath,
-      [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--bail=1', '--reporter=dot', ...tests],
-      { cwd: copy, stdio: 'ignore', detached: true },
+      [vitest, 'run', '--reporter=dot', '--no-color', ...more, ...tests],
+      {
+        cwd: copy,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      },
     );
-    const timer = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), limit * 1000);
+    let said = '';
+    const hear = (chunk: Buffer): void => {
+      if (said.length < 2 ** 20) said += chunk.toString();
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      process.kill(-child.pid!, 'SIGKILL');
+    }, limit * 1000);
     child.on('close', (code) => {
       clearTimeout(timer);
-      done({ ok: code === 0, seconds: (performance.now() - began) / 1000 });
+      const failed = late ? [] : [...said.matchAll(/^ *FAIL +(.*)/gm)].map((m) => m[1]);
+      if (failed.length === 0)
+        failed.push(late ? `more than ${limit.toFixed(0)} s` : said.trim().slice(-500));
+      done({ ok: code === 0, failed });
     });
   });
+}
+
+/** A test file: how long it takes, and the faults of the sample that it gets to. */
+interface Reached {
+  readonly file: string;
+  readonly seconds: number;
+  readonly faults: readonly number[];
+}
+
+type Numbered = readonly { readonly m: Mutant; readonly k: number }[];
+
+/** A source with a mark at each fault, which says that it runs. */
+function marked(source: string, faults: Numbered): string {
+  const puts: { at: number; order: number; text: string }[] = [];
+  const stretches = new Map(faults.map(({ m }) => [m.around.start, m.around]));
+  for (const [start, { end, is }] of stretches) {
+    const here = faults.filter(({ m }) => m.around.start === start).map(({ k }) => k);
+    const mark = here.map((k) => `reachedFaults[${k}] = 1`).join(', ');
+    const [before, after] = {
+      module: ['', `;${mark};`],
+      statement: [`;${mark};`, ''],
+      body: [`{${mark};`, '}'],
+      expression: [`(${mark}, `, ')'],
+    }[is];
+    // At one place what is inside ends first, and all that ends comes before what begins.
+    puts.push({ at: start, order: 1, text: before }, { at: end, order: -start, text: after });
+  }
+  puts.sort((a, b) => a.at - b.at || a.order - b.order);
+  let out = `globalThis.reachedFaults ??= new Uint8Array(${sample.length});`;
+  let done = 0;
+  for (const { at, text } of puts) {
+    out += source.slice(done, at) + text;
+    done = at;
+  }
+  return out + source.slice(done);
+}
+
+/** Puts a source into what was built. */
+function build(copy: string, file: string, source: string): void {
+  const { code, errors } = transformSync(file, source, {
+    target: 'es2023',
+    typescript: { onlyRemoveTypeImports: true, rewriteImportExtensions: 'rewrite' },
+  });
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0].message}`);
+  writeFileSync(join(copy, file.replace(/^src/, 'dist').replace(/ts$/, 'js')), code);
+}
+
+/** Runs all tests once, with a mark at each fault. A process for each file: what one has computed and keeps is run by the next too. */
+async function reach(copy: string, tests: readonly string[], faults: Numbered): Promise<Reached[]> {
+  const files = [...new Set(faults.map(({ m }) => m.file))];
+  const built = files.map((f) => readFileSync(join(copy, f.replace(/^src/, 'dist').replace(/ts$/, 'js'))));
+  for (const f of files)
+    build(
+      copy,
+      f,
+      marked(
+        sourceOf(f),
+        faults.filter(({ m }) => m.file === f),
+      ),
+    );
+  const setup = join(copy, 'test/support/setup.ts');
+  const before = readFileSync(setup, 'utf8');
+  const result = join(copy, 'reached');
+  writeFileSync(
+    setup,
+    `${before}
+import { appendFileSync } from 'node:fs';
+import { afterAll, expect } from 'vitest';
+const began = performance.now();
+globalThis.reachedFaults ??= new Uint8Array(${sample.length});
+afterAll(() => {
+  const { testPath } = expect.getState();
+  const seconds = (performance.now() - began) / 1000;
+  const faults = [...reachedFaults.keys()].filter((k) => reachedFaults[k] === 1);
+  appendFileSync(${JSON.stringify(result)}, \`\${JSON.stringify({ testPath, seconds, faults })}\\n\`);
+});
+`,
+  );
+  const run = await passes(copy, tests, 7200, '--isolate');
+  if (!run.ok) process.stderr.write(`left out, since they fail without a fault: ${run.failed.join('\n')}\n`);
+  writeFileSync(setup, before);
+  for (const [i, f] of files.entries())
+    writeFileSync(join(copy, f.replace(/^src/, 'dist').replace(/ts$/, 'js')), built[i]);
+  return readFileSync(result, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { testPath: string; seconds: number; faults: number[] })
+    .map(({ testPath, seconds, faults: f }) => ({ file: relative(copy, testPath), seconds, faults: f }))
+    .filter(({ file }) => !run.failed.some((f) => f.includes(file)));
+}
+
+/** Seconds that the first tests of a fault take; each further part takes up to five times as long. */
+const FIRST = 8;
+
+/** Tests in the order to run them, in parts: each start of Vitest costs a second or two, and most faults are found at once. */
+function inParts(tests: readonly Reached[], near: readonly string[], most: number): Reached[][] {
+  const rank = (t: Reached): number => t.seconds / (near.includes(t.file) ? 10 : 1);
+  const parts: Reached[][] = [];
+  let room = 0;
+  let length = FIRST;
+  let left = most;
+  for (const t of [...tests].sort((a, b) => rank(a) - rank(b))) {
+    left -= t.seconds;
+    if (left < 0 && parts.length > 0) break;
+    if (room < t.seconds || parts.length === 0) {
+      parts.push([]);
+      room = parts.length === 1 ? FIRST : (length *= 5);
+    }
+    parts.at(-1)!.push(t);
+    room -= t.seconds;
+  }
+  return parts;
 }
 
 /** What git does not bring. */
@@ -179,7 +355,9 @@ function copyOfClone(): string {
     mkdirSync(join(copy, dirname(f)), { recursive: true });
     cpSync(join(ROOT, f), join(copy, f));
   }
-  for (const f of BESIDE) cpSync(join(ROOT, f), join(copy, f), { recursive: true });
+  for (const f of BESIDE) cpSync(join(ROOT, f), join(copy, f), { recursive: true, verbatimSymlinks: true });
+  // Tests take what is built if it is newer than the sources (vitest.config.ts).
+  utimesSync(join(copy, 'dist/.built'), new Date(), new Date(Date.now() + 1000));
   return copy;
 }
 
@@ -192,23 +370,33 @@ const options = new Command('mutate')
   .option('--seed <n>', 'which', '1')
   .option('--part <k/n>', 'only this part of them', '1/1')
   .option('--only <path>', 'only files whose path contains this', '')
+  .option('--seconds <n>', 'of the tests that get to a fault run the first, for so long', 'Infinity')
+  .option('--map <file>', 'keep here which tests get to which fault, for other parts of the same sample')
   .option('--list', 'name them, and run nothing')
   .allowExcessArguments(false)
   .parse()
-  .opts<{ sample: string; seed: string; part: string; only: string; list?: true }>();
+  .opts<{
+    sample: string;
+    seed: string;
+    part: string;
+    only: string;
+    seconds: string;
+    map?: string;
+    list?: true;
+  }>();
 
 const [part, parts] = options.part.split('/').map(Number);
-const chosen = FOLDERS.flatMap(sourcesOf)
+const sample = FOLDERS.flatMap(sourcesOf)
   .filter((f) => f.includes(options.only))
   .flatMap(mutantsOf)
   .map((m) => ({ m, key: hashText(`${options.seed} ${m.file} ${m.start} ${m.text}`) }))
   .sort((a, b) => (a.key < b.key ? -1 : 1))
   .slice(0, Number(options.sample))
-  .map(({ m }) => m)
-  .filter((_, k) => k % parts === part - 1);
+  .map(({ m }, k) => ({ m, k }));
+const chosen = sample.filter(({ k }) => k % parts === part - 1);
 
 const where = ({ file, start, end, text }: Mutant): string => {
-  const source = readFileSync(join(ROOT, file), 'utf8');
+  const source = sourceOf(file);
   const line = source.slice(0, start).split('\n').length;
   const from = source.lastIndexOf('\n', start) + 1;
   const to = source.indexOf('\n', end);
@@ -216,27 +404,53 @@ const where = ({ file, start, end, text }: Mutant): string => {
   return `${file}:${line}\n  - ${source.slice(from, to).trim()}\n  + ${changed.trim()}`;
 };
 
+/** Which tests get to which fault of the sample. */
+async function map(copy: string, tests: readonly string[]): Promise<Reached[]> {
+  if (options.map !== undefined && existsSync(options.map))
+    return JSON.parse(readFileSync(options.map, 'utf8')) as Reached[];
+  const began = performance.now();
+  const reached = await reach(copy, tests, sample);
+  const seconds = (performance.now() - began) / 1000;
+  process.stderr.write(`${tests.length} test files pass in ${seconds.toFixed(0)} s\n`);
+  if (options.map !== undefined) writeFileSync(options.map, JSON.stringify(reached));
+  return reached;
+}
+
+/** Runs these tests with a fault, until one finds it. @returns that one, or null */
+async function finder(copy: string, parts: readonly Reached[][]): Promise<string | null> {
+  for (const some of parts) {
+    const seconds = some.reduce((sum, t) => sum + t.seconds, 0);
+    const files = some.map((t) => t.file);
+    const run = await passes(copy, files, 20 + 3 * seconds, '--bail=1');
+    if (!run.ok) return run.failed[0];
+  }
+  return null;
+}
+
 async function study(): Promise<void> {
   const copy = copyOfClone();
   try {
     const tests = inProcessTests();
-    const all = tests.map((t) => t.file);
-    const plain = await passes(copy, all, 3600);
-    if (!plain.ok) throw new Error('the tests fail without any fault');
-    process.stderr.write(`${all.length} test files pass in ${plain.seconds.toFixed(0)} s\n`);
+    const reached = await map(
+      copy,
+      tests.map((t) => t.file),
+    );
     let found = 0;
-    for (const [k, m] of chosen.entries()) {
-      const at = join(copy, m.file);
-      const source = readFileSync(at, 'utf8');
-      writeFileSync(at, source.slice(0, m.start) + m.text + source.slice(m.end));
-      const near = nearest(m.file, tests);
-      const first = near.length === 0 ? { ok: true } : await passes(copy, near, 3 * plain.seconds);
-      const rest = all.filter((f) => !near.includes(f));
-      const alive = first.ok && (await passes(copy, rest, 3 * plain.seconds)).ok;
-      writeFileSync(at, source);
-      if (!alive) found++;
-      else process.stdout.write(`survives: ${where(m)}\n`);
-      process.stderr.write(`${k + 1} of ${chosen.length}, ${found} found\n`);
+    for (const [n, { m, k }] of chosen.entries()) {
+      const source = sourceOf(m.file);
+      build(copy, m.file, source.slice(0, m.start) + m.text + source.slice(m.end));
+      const reaching = reached.filter((t) => t.faults.includes(k));
+      const parts = inParts(reaching, nearest(m.file, tests), Number(options.seconds));
+      const by = await finder(copy, parts);
+      build(copy, m.file, source);
+      if (by !== null) found++;
+      else {
+        const run = parts.flat().length;
+        process.stdout.write(`survives ${run} of ${reaching.length} test files that run it: ${where(m)}\n`);
+      }
+      process.stderr.write(
+        `${n + 1} of ${chosen.length}, ${found} found${by === null ? '' : `, by ${by}`}\n`,
+      );
     }
     process.stdout.write(`${found} of ${chosen.length} found\n`);
     process.exitCode = found >= WANTED * chosen.length ? 0 : 1;
@@ -245,7 +459,7 @@ async function study(): Promise<void> {
   }
 }
 
-if (options.list === true) process.stdout.write(chosen.map((m) => `${where(m)}\n`).join(''));
+if (options.list === true) process.stdout.write(chosen.map(({ m }) => `${where(m)}\n`).join(''));
 else
   try {
     await study();
