@@ -253,6 +253,14 @@ describe('matching', () => {
     ]);
   });
 
+  it('the negation of what is negated is that itself', () => {
+    const moved = rulesOf(['FMUL $d, -$a, $b', 'FFMA $d, $a, -$b, 0x80000000']);
+    const of = (operands: string): string[] =>
+      run(moved, `BB0:\n  FMUL R6, ${operands}\n  STG [RD4], R6\n  RET`);
+    expect(of('-R1, R2')).toContain('FFMA R6, R1, -R2, 0x80000000');
+    expect(of('-R1, -R2')).toContain('FFMA R6, R1, R2, 0x80000000');
+  });
+
   it('the guard of the root stays', () => {
     expect(
       run(
