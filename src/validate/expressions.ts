@@ -3,7 +3,7 @@ import type { Values } from './values.ts';
 
 /** A value at a cut, told by what does not change while the function runs and by other registers there. */
 export type Expression =
-  | { readonly k: 'leaf'; readonly key: string; readonly width: number }
+  | { readonly k: 'leaf'; readonly key: string; readonly width: number; readonly uniform: boolean }
   | { readonly k: 'register'; readonly item: string }
   | { readonly k: 'node'; readonly node: Node; readonly args: readonly Expression[] };
 
@@ -29,8 +29,8 @@ export function expressionOf(
     const node = values.at(n);
     if (item !== undefined) out = { k: 'register', item };
     else if (node.op === 'src') {
-      const { key, width, fixed } = values.leafKeys[node.n];
-      out = fixed ? { k: 'leaf', key, width } : null;
+      const { key, width, fixed, uniform } = values.leafKeys[node.n];
+      out = fixed ? { k: 'leaf', key, width, uniform } : null;
     } else {
       const args: Expression[] = [];
       for (const a of node.args) {
@@ -57,8 +57,10 @@ export function valueAt(
     const seen = known.get(x);
     if (seen !== undefined) return seen;
     let out: number | null = null;
-    if (x.k === 'leaf') out = values.atom(x.key, x.width);
-    else if (x.k === 'register') out = register(x.item);
+    if (x.k === 'leaf') {
+      out = values.atom(x.key, x.width);
+      if (x.uniform) values.markUniform(out);
+    } else if (x.k === 'register') out = register(x.item);
     else {
       const args: number[] = [];
       for (const a of x.args) {

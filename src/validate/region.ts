@@ -1,6 +1,7 @@
 import { cfgOf, isControl } from '../analysis/cfg.ts';
 import { isFixedRegister, isValue } from '../analysis/effects.ts';
 import { isLiveIn, livenessOf, returnedRegs } from '../analysis/liveness.ts';
+import { memo } from '../analysis/memo.ts';
 import { isBarrier, isCall, isOrdering, isStrong, MEMORY_OF, Mem, VISIBLE } from '../analysis/memory-ops.ts';
 import { isPhi } from '../ir/flow.ts';
 import { countsBytes, ENTRY_SHIFT } from '../ir/jump-table.ts';
@@ -64,8 +65,6 @@ export interface Run {
   readonly trace: Trace;
   readonly accesses: readonly Access[];
   readonly claims: readonly Claim[];
-  /** Alignment of leaves that are addresses, in bytes. */
-  readonly alignment: ReadonlyMap<number, number>;
   /** Ids of its blocks, in the order in which they were looked at. */
   readonly blocks: readonly number[];
 }
@@ -104,7 +103,7 @@ export function liveAt(fn: Fn, position: number): Reg[] {
  * Runs all paths of a region at once: blocks in topological order, every effect under the condition of the path to it, and at joins the
  * values of registers chosen by the conditions of the ways in (as if every branch had been converted to predicates).
  *
- * @param symbols shared by both versions: filled with the leaves that stand for addresses of variables
+ * @param symbols leaves that stand for addresses of variables, of both versions
  * @throws Unsupported, TooLarge, TooManyEffects
  */
 export function runRegion(
@@ -112,20 +111,52 @@ export function runRegion(
   start: number,
   registers: ReadonlyMap<Reg, number>,
   values: Values,
-  symbols: Set<number>,
+  symbols: Map<number, Variable>,
 ): Run {
   return new Region(program, fn, cuts, values, symbols).run(start, registers);
 }
+
+/** The leaf of the address of a variable: 32 bits where its memory has no wider addresses. */
+function symbolLeaf(
+  values: Values,
+  name: string,
+  x: Variable | undefined,
+  symbols: Map<number, Variable>,
+): number {
+  const narrow = x !== undefined && (MEMORY_OF[x.space] & ~NARROW) === 0;
+  const leaf = values.markUniform(values.atom(`address of ${name}`, narrow ? 32 : 64));
+  if (x !== undefined) symbols.set(leaf, x);
+  return leaf;
+}
+
+/** Makes the leaves of all variables that a version names, since registers may hold their addresses at a cut. */
+export function declareSymbols(
+  { program, fn }: Version,
+  values: Values,
+  symbols: Map<number, Variable>,
+): void {
+  for (const name of namesIn(fn)) {
+    const x = [...fn.variables, ...program.variables].find((v) => v.name === name);
+    if (x !== undefined) symbolLeaf(values, name, x, symbols);
+  }
+}
+
+const namesIn = memo((fn: Fn): ReadonlySet<string> => {
+  const out = new Set<string>();
+  for (const b of fn.blocks)
+    for (const ins of b.ins)
+      for (const o of ins.src) if (o.sym !== '' && o.kind !== Kind.Text) out.add(o.sym);
+  return out;
+});
 
 class Region {
   private readonly fn: Fn;
   private readonly cuts: ReadonlySet<number>;
   private readonly v: Values;
-  private readonly symbols: Set<number>;
+  private readonly symbols: Map<number, Variable>;
   private readonly trace: Trace;
   private readonly accesses: Access[] = [];
   private readonly claims: Claim[] = [];
-  private readonly alignment = new Map<number, number>();
   private readonly variables = new Map<string, Variable>();
   private readonly into = new Map<number, Edge[]>();
   private readonly out: Way[] = [];
@@ -135,7 +166,13 @@ class Region {
   /** Condition under which the thread has ended already. */
   private ended = 0;
 
-  constructor(program: Program, fn: Fn, cuts: ReadonlySet<number>, values: Values, symbols: Set<number>) {
+  constructor(
+    program: Program,
+    fn: Fn,
+    cuts: ReadonlySet<number>,
+    values: Values,
+    symbols: Map<number, Variable>,
+  ) {
     this.fn = fn;
     this.cuts = cuts;
     this.v = values;
@@ -154,9 +191,9 @@ class Region {
       this.enter(at, edges);
       if (this.path !== this.v.no) this.block(at);
     }
-    const { trace, accesses, claims, alignment } = this;
+    const { trace, accesses, claims } = this;
     const blocks = order.map((at) => this.fn.blocks[at].id);
-    return { ways: this.joined(), trace, accesses, claims, alignment, blocks };
+    return { ways: this.joined(), trace, accesses, claims, blocks };
   }
 
   /** Positions of the region's blocks in topological order. */
@@ -363,14 +400,8 @@ class Region {
   }
 
   private symbol(name: string): number {
-    const x = this.variables.get(name);
-    const narrow = x !== undefined && (MEMORY_OF[x.space] & ~NARROW) === 0;
-    const leaf = this.v.atom(`address of ${name}`, narrow ? 32 : 64);
-    this.v.markUniform(leaf);
-    if (x !== undefined) this.alignment.set(leaf, x.align);
-    // Unsized arrays in shared memory begin at the same place.
-    if (x !== undefined && x.size > 0) this.symbols.add(leaf);
-    return narrow ? this.v.node('zext', 64, [leaf]) : leaf;
+    const leaf = symbolLeaf(this.v, name, this.variables.get(name), this.symbols);
+    return this.v.at(leaf).width === 32 ? this.v.node('zext', 64, [leaf]) : leaf;
   }
 
   /** The value of an operand before its modifiers. */
@@ -651,11 +682,9 @@ class Region {
     const { kind, key, operands } = this.operation(ins, taken);
     const bits = this.touched(ins);
     const convergent = (ins.op.flags & OpFlag.Convergent) !== 0;
-    const tied = ins.dst.map((r) => (r === NO_REG ? '' : (this.registers.get(r) ?? '')));
-    const foreign = ins.op.primitive === 'foreign' ? ` ${tied.join()}` : '';
     const state = this.trace.stateKey({ bits }, taken);
-    const name = `${key}${foreign} after ${state}`;
-    this.trace.add({ kind, key: `${key}${foreign}`, bits, guard: taken, operands, convergent, store: null });
+    const name = `${key} after ${state}`;
+    this.trace.add({ kind, key, bits, guard: taken, operands, convergent, store: null });
     ins.dst.forEach((r, k) => {
       if (r === NO_REG) return;
       if (regFile(r) === RegFile.B) return;

@@ -1,4 +1,5 @@
 import { Mem } from '../analysis/memory-ops.ts';
+import type { Variable } from '../ir/program.ts';
 import type { Values } from './values.ts';
 
 /** Accesses and other effects that one region may have. */
@@ -41,10 +42,10 @@ export class TooManyEffects extends Error {}
 export class Trace {
   readonly effects: Effect[] = [];
   private readonly values: Values;
-  /** Symbols: leaves that stand for addresses of variables. */
-  private readonly symbols: ReadonlySet<number>;
+  /** Leaves that stand for addresses of variables. */
+  private readonly symbols: ReadonlyMap<number, Variable>;
 
-  constructor(values: Values, symbols: ReadonlySet<number>) {
+  constructor(values: Values, symbols: ReadonlyMap<number, Variable>) {
     this.values = values;
     this.symbols = symbols;
   }
@@ -134,7 +135,8 @@ export class Trace {
     let found = -1;
     for (const [t, k] of this.values.sumOf(address).terms) {
       const x = this.values.opOf(t) === 'zext' ? this.values.at(t).args[0] : t;
-      if (!this.symbols.has(x)) continue;
+      // Unsized arrays in shared memory begin at the same place.
+      if ((this.symbols.get(x)?.size ?? 0) === 0) continue;
       if (found >= 0 || k !== 1n) return -1;
       found = x;
     }

@@ -1,7 +1,7 @@
 import { cfgOf } from '../analysis/cfg.ts';
 import { MUTABLE } from '../analysis/memory-ops.ts';
 import { type Reg, regName, regWidth } from '../ir/operand.ts';
-import type { Fn, Program } from '../ir/program.ts';
+import type { Fn, Program, Variable } from '../ir/program.ts';
 import { TooLarge } from '../rules/prove/normal.ts';
 import { type Cuts, cutsOf } from './cuts.ts';
 import { type Expression, expressionOf, valueAt } from './expressions.ts';
@@ -9,6 +9,7 @@ import type { Inputs } from './refute.ts';
 import {
   type Access,
   type Claim,
+  declareSymbols,
   isUniformFile,
   liveAt,
   type Run,
@@ -108,6 +109,7 @@ interface Pair {
 
 interface Both {
   readonly values: Values;
+  readonly symbols: ReadonlyMap<number, Variable>;
   readonly runs: readonly [Run, Run];
 }
 
@@ -231,6 +233,8 @@ class Product {
   /** Runs both versions from a pair of cuts on. */
   private both(pair: Pair): Both {
     const values = new Values();
+    const symbols = new Map<number, Variable>();
+    for (const v of this.versions) declareSymbols(v, values, symbols);
     const registers: [Map<Reg, number>, Map<Reg, number>] = [new Map(), new Map()];
     const held = new Map<number, number>();
     const widths = new Map(pair.items.map((x) => [pair.classes!.get(x.key)!, regWidth(x.reg)]));
@@ -246,9 +250,9 @@ class Product {
       return x;
     };
     for (const { key, reg, side } of pair.items) registers[side].set(reg, heldIn(pair.classes!.get(key)!));
-    const symbols = new Set<number>();
     return {
       values,
+      symbols,
       runs: [
         runRegion(this.versions[0], pair.before, registers[0], values, symbols),
         runRegion(this.versions[1], pair.after, registers[1], values, symbols),
@@ -347,7 +351,7 @@ class Product {
   }
 
   /** Why both versions of a region may do different things, and which values differ where what holds; '' if they do not. */
-  private async check({ values, runs }: Both): Promise<Found> {
+  private async check({ values, symbols, runs }: Both): Promise<Found> {
     const equal = async (given: number, x: number, y: number): Promise<boolean> =>
       x === y || (this.decide !== null && (await this.decide(values, given, x, y)));
     let ends = values.no;
@@ -390,7 +394,7 @@ class Product {
           return { why: `${what} has another operand: ${partText(values, p, q)}`, parting: [guard, p, q] };
       }
     }
-    return { why: (await newFault(values, runs, equal)) || newClaim(values, runs), parting: null };
+    return { why: (await newFault(values, symbols, runs, equal)) || newClaim(values, runs), parting: null };
   }
 
   private nameOf(side: 0 | 1, t: Target): string {
@@ -421,6 +425,7 @@ function together(values: Values, [before, after]: readonly [Run, Run]): [Way, W
 /** An access of the version after that may fault where the version before accesses nothing of the kind; '' if there is none. */
 async function newFault(
   values: Values,
+  symbols: ReadonlyMap<number, Variable>,
   [before, after]: readonly [Run, Run],
   equal: (given: number, x: number, y: number) => Promise<boolean>,
 ): Promise<string> {
@@ -435,7 +440,7 @@ async function newFault(
     if (own.some((b) => b.bytes >= a.bytes && b.bits === a.bits && values.implies(a.guard, b.guard)))
       continue;
     if ((a.bits & MUTABLE) === 0 && own.length > 0) continue;
-    let aligned = values.isAligned(a.address, BigInt(a.align), after.alignment);
+    let aligned = values.isAligned(a.address, BigInt(a.align), symbols);
     // Where bytes of the access are accessed before, and so exist.
     const reached = new Array<number>(a.bytes).fill(values.no);
     for (const b of before.accesses) {

@@ -97,18 +97,17 @@ export class Values extends Normal {
 
   /**
    * Is an address a multiple of a power of two?
-   * @param alignment what is known of leaves, in bytes
+   * @param known variables whose addresses leaves are
    */
-  isAligned(x: number, to: bigint, alignment: ReadonlyMap<number, number>): boolean {
+  isAligned(x: number, to: bigint, known: ReadonlyMap<number, { readonly align: number }>): boolean {
     const { terms, constant } = this.sumOf(x);
     if (constant % to !== 0n) return false;
     return [...terms].every(([t, k]) => {
       const n = this.at(t);
-      const known = BigInt(alignment.get(t) ?? 1);
-      if ((k * known) % to === 0n) return true;
+      const multiple = BigInt(known.get(t)?.align ?? 1);
+      if ((k * multiple) % to === 0n) return true;
       // Low bits of what is extended, or taken from a wider value, are its own.
-      if (n.op === 'zext' || n.op === 'sext')
-        return k % 2n === 1n && this.isAligned(n.args[0], to, alignment);
+      if (n.op === 'zext' || n.op === 'sext') return k % 2n === 1n && this.isAligned(n.args[0], to, known);
       return false;
     });
   }
