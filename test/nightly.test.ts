@@ -34,14 +34,16 @@ function nightly(args: readonly string[], fails = '-') {
 
 it('runs each search in its parts', () => {
   const r = nightly(['--logs', 'all']);
-  expect([r.code, r.asked.length]).toEqual([0, 142]);
+  expect([r.code, r.asked.length]).toEqual([0, 148]);
   expect(r.asked[0]).toBe('75 1/40 vitest run test/mutation-fuzz.test.ts');
   expect(r.asked[47]).toBe('200 8/8 vitest run test/fuzz.test.ts -t shuffles');
   expect(r.asked[97]).toBe('100 10/10 vitest run test/c-programs.test.ts');
   expect(r.asked[117]).toBe('200 20/20 vitest run test/oracle.test.ts');
   expect(r.asked[127]).toBe('250 10/10 vitest run test/oracle-machine.test.ts');
   expect(r.asked[131]).toBe('500 4/4 vitest run test/hostile-fuzz.test.ts');
-  expect(r.asked[141]).toBe('node dist/tools/mutate.js --sample 300 --part 10/10');
+  expect(r.asked[137]).toBe('100 6/6 vitest run test/validate-faults.test.ts');
+  const own = /^node dist\/tools\/mutate\.js --sample 300 --part 10\/10 --map \S+\/all\/own\.map$/;
+  expect(r.asked[147]).toMatch(own);
   expect(r.asked[87]).toBe('5 seed 40 vitest run test/fuzz-programs.test.ts');
 });
 
@@ -72,7 +74,7 @@ it.each([
   [
     ['--only', 'all'],
     2,
-    /--only is mutants, shuffles, programs, c, oracle, machine, hostile or own, not 'all'/,
+    /--only is mutants, shuffles, programs, c, oracle, machine, hostile, proofs or own, not 'all'/,
   ],
 ])('%j', (args, code, says) => {
   const r = nightly(args);

@@ -36,6 +36,8 @@ export interface Way {
   readonly target: Target;
   readonly condition: number;
   readonly registers: ReadonlyMap<Reg, number>;
+  /** The same, as they are computed: not simplified by what the condition says. */
+  readonly computed: ReadonlyMap<Reg, number>;
 }
 
 /** An access as the hardware checks it: a fault if the address is invalid, or no multiple of `align`. */
@@ -159,7 +161,7 @@ class Region {
   private readonly claims: Claim[] = [];
   private readonly variables = new Map<string, Variable>();
   private readonly into = new Map<number, Edge[]>();
-  private readonly out: Way[] = [];
+  private readonly out: Omit<Way, 'computed'>[] = [];
   private readonly live = new Map<number, readonly Reg[]>();
   private registers = new Map<Reg, number>();
   private path = 0;
@@ -235,7 +237,7 @@ class Region {
   }
 
   /** The values of registers where several ways meet. */
-  private join(live: readonly Reg[], edges: readonly Edge[]): Map<Reg, number> {
+  private join(live: readonly Reg[], edges: readonly Edge[], simplify = true): Map<Reg, number> {
     const { v } = this;
     const all = edges.reduce((c, e) => v.either(c, e.condition), v.no);
     const out = new Map<Reg, number>();
@@ -255,14 +257,14 @@ class Region {
       let value = parts[parts.length - 1][1];
       for (const [c, x] of parts.slice(0, -1).reverse()) value = v.select(c, x, value);
       if (list.length > 1 && isUniformFile(r)) this.claims.push({ value, path: all, also: v.yes });
-      out.set(r, regWidth(r) === 1 ? v.under(value, all) : value);
+      out.set(r, regWidth(r) === 1 && simplify ? v.under(value, all) : value);
     }
     return out;
   }
 
   /** Ways out of the region, one for each target. */
   private joined(): Way[] {
-    const by = new Map<Target, Way[]>();
+    const by = new Map<Target, Omit<Way, 'computed'>[]>();
     for (const w of this.out) {
       const list = by.get(w.target);
       if (list === undefined) by.set(w.target, [w]);
@@ -275,9 +277,10 @@ class Region {
           ? this.liveIn(cfgOf(this.fn).positionOf[target])
           : [...new Set(ways.flatMap((w) => [...w.registers.keys()]))];
       const edges = ways.map((w) => ({ condition: w.condition, registers: new Map(w.registers) }));
+      const computed = this.join(live, edges, false);
       const registers = this.join(live, edges);
       for (const [r, x] of registers) registers.set(r, this.v.given(x, condition));
-      return { target, condition, registers };
+      return { target, condition, registers, computed };
     });
   }
 

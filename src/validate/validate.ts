@@ -286,7 +286,12 @@ class Product {
     const known = new Map<number, Expression>();
     const was = pair.classes;
     const holders = new Map<number, Item>();
-    for (const { key } of pair.items) if (!holders.has(found.get(key)!)) holders.set(found.get(key)!, key);
+    const computed = new Map<Item, number>();
+    for (const { key, reg, side } of pair.items) {
+      const x = ways[side].computed.get(reg) ?? found.get(key)!;
+      computed.set(key, x);
+      if (!holders.has(x)) holders.set(x, key);
+    }
     const before = new Set(
       pair.items.filter((x) => x.side === 0 && isUniformFile(x.reg)).map((x) => found.get(x.key)!),
     );
@@ -298,11 +303,13 @@ class Product {
       let n = numbers.get(name);
       if (n === undefined) {
         numbers.set(name, (n = numbers.size));
-        const e = old === undefined ? this.candidate(values, x, holders) : pair.known.get(old);
+        const e =
+          old === undefined ? this.candidate(values, computed.get(key)!, holders) : pair.known.get(old);
         // A register that the version before holds once for a warp is the same for its lanes.
         const uniform = before.has(x) || ((was === null || pair.uniform.has(old!)) && values.isUniform(x));
         if (uniform) agreed.add(n);
-        if (e != null && valueAt(e, values, (item) => found.get(item) ?? null) === x) known.set(n, e);
+        const is = e == null ? null : valueAt(e, values, (item) => found.get(item) ?? null);
+        if (is !== null && values.given(is, c) === x) known.set(n, e!);
       }
       classes.set(key, n);
     }
