@@ -178,13 +178,28 @@ describe('a region', () => {
   it('may not read where nothing was read, nor with more alignment', async () => {
     const eager = `${start}       ISETP.GT P6, R2, 5\n<  @P6 |       >LDG R7, [RD4]\n  @P6 STG [RD4+0x4], R7\n       EXIT`;
     expect(await whyOf(eager)).toBe('an access may fault that was not there before');
-    const wide = `${start}<       LDG R7, [RD4]\n       LDG R8, [RD4+0x4]|       LDG.V2 {R7, R8}, [RD4]>\n       STG [RD4], R8\n       EXIT`;
+    const wide = `${start}<
+       LDG R7, [RD4]
+       LDG R8, [RD4+0x4]
+|
+       LDG.V2 {R7, R8}, [RD4]
+>
+       STG [RD4], R8
+       EXIT`;
     expect(await whyOf(wide)).toBe('an access may not be aligned');
   });
 
   it('may not hold in a uniform register what differs between lanes', async () => {
     const body = (source: string): string =>
-      `${start}       <IADD3 R9, ${source}, 1|IADD3 UR9, ${source}, 1>\n       <IADD3 R10, R9, R3|IADD3 R10, UR9, R3>\n       STG [RD4], R10\n       EXIT`;
+      `${start}<
+       IADD3 R9, ${source}, 1
+       IADD3 R10, R9, R3
+|
+       IADD3 UR9, ${source}, 1
+       IADD3 R10, UR9, R3
+>
+       STG [RD4], R10
+       EXIT`;
     expect(await whyOf(body('R2'))).toBe('');
     expect(await whyOf(body('R3'))).toBe('a value may differ between the lanes of a warp');
   });
