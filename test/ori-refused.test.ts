@@ -113,7 +113,7 @@ it.each([
     readOri(text, plan);
   } catch (e) {
     if (!(e instanceof DiagnosticError)) throw e;
-    notes = e.diagnostics[0].notes.join('\n');
+    notes = e.diagnostics[0].notes?.join('\n') ?? '';
   }
   expect(notes).toContain(fault);
 });
