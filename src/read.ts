@@ -1,5 +1,6 @@
 /** Reads programs from text for a plan; shared by the library and the command line. */
 import { type Diagnostic, DiagnosticError } from './ir/diagnostic.ts';
+import { hasSsaForms } from './ir/flow.ts';
 import type { Program } from './ir/program.ts';
 import { baseTarget } from './ir/target.ts';
 import { parseProgram } from './ir/text.ts';
@@ -12,6 +13,7 @@ import { PTX_TARGETS } from './ptx/targets.ts';
 import type { Plan } from './spec/plan.ts';
 import type { Specs } from './spec/specs.ts';
 import { targetsOf } from './spec/targets.ts';
+import { verifySsa } from './ssa/verify.ts';
 
 /** @throws DiagnosticError if any diagnostic is an error */
 export function refuseErrors(diagnostics: readonly Diagnostic[]): void {
@@ -121,6 +123,9 @@ export function readOri(text: string, plan: Plan, file = '<ori>'): Read {
   const { program, diagnostics } = parseProgram(text, plan.isa, file);
   refuseErrors(diagnostics);
   const faults = verifyProgram(program);
+  // Passes and simulator ask a phi for the value from each predecessor. A function is in SSA form as a whole, or not at all.
+  if (faults.length === 0)
+    for (const fn of program.functions) if (hasSsaForms(fn)) faults.push(...verifySsa(fn));
   if (faults.length === 0) return { program, module: null, warnings: diagnostics };
   const notes = faults.slice(0, MOST_FAULTS).map(verifyMessage);
   const message = `${file} is no valid program`;

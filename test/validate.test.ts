@@ -5,10 +5,12 @@ import { optimize, planOf, readPtx } from '../src/core.ts';
 import { hashText } from '../src/ir/hash.ts';
 import type { Program } from '../src/ir/program.ts';
 import { parseProgram } from '../src/ir/text.ts';
+import { TooLarge } from '../src/rules/prove/normal.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { validateStep } from '../src/validate/program.ts';
 import { refuted } from '../src/validate/refute.ts';
 import { decidersBy } from '../src/validate/solve.ts';
+import { Purse } from '../src/validate/values.ts';
 import { testIsa } from './support/isa.ts';
 import { type Pair, pairsIn, SIDES } from './support/judge-pairs.ts';
 import { kernelNames, kernelOf } from './support/kernel-set.ts';
@@ -228,5 +230,29 @@ BB2:
     expect(await whyOf(loop.replace('STEP', '2'))).toMatch(
       /it goes on to LOOP before, and to the exit after/,
     );
+  });
+});
+
+describe('work has an end', () => {
+  it.each([0, 1, 1_000, 10_000])(
+    '%d steps prove what they suffice for, and leave the rest',
+    async (steps) => {
+      const { program } = await kernelOf('loops');
+      const { last } = optimize(program, planFor('sm_80'));
+      const found = await validateStep(program, last, null, null, new Purse(steps));
+      const all = found.flatMap((f) => f.regions);
+      expect(all.length).toBeGreaterThan(0);
+      expect(all.some((r) => r.why === 'it is too large')).toBe(true);
+    },
+  );
+
+  it('a part of a purse is taken from it', () => {
+    const whole = new Purse(100);
+    const part = whole.part(70);
+    part.take(60);
+    expect(() => part.take(10)).toThrow(TooLarge);
+    expect([part.isEmpty, whole.isEmpty]).toEqual([true, false]);
+    expect(() => whole.part(70).take(30)).toThrow(TooLarge);
+    expect(whole.isEmpty).toBe(true);
   });
 });

@@ -8,6 +8,7 @@ import { validateStep } from '../validate/program.ts';
 import { APART, type Inputs, POINTERS, REACH, refuted } from '../validate/refute.ts';
 import { decidersBy } from '../validate/solve.ts';
 import type { Refute } from '../validate/validate.ts';
+import { Purse } from '../validate/values.ts';
 import { Progress } from './progress.ts';
 import { openSolver, packagedSolver } from './solver.ts';
 import { grouped, pc } from './ui.ts';
@@ -49,15 +50,19 @@ export interface Proof {
 export async function proveSteps(steps: readonly Step[], plan: Plan): Promise<Proof> {
   const progress = new Progress();
   const solver = packagedSolver() ? openSolver(undefined) : null;
-  const decider = solver === null ? null : decidersBy(solver.solve);
+  const decider = solver === null ? null : decidersBy(solver.solve, MOST_SOLVED);
   const left: Unproved[] = [];
-  const refute: Refute = (...what) => refuted(...what, solver?.solve ?? null);
+  const purse = new Purse(MOST_WORK);
+  let refutations = 0;
+  // One launch is written, and what no launch is found for a few times is mostly too hard.
+  const refute: Refute = async (...what) =>
+    shown !== null || refutations++ >= MOST_REFUTATIONS ? null : refuted(...what, solver?.solve ?? null);
   let shown: Refutation | null = null;
   let [regions, proved] = [0, 0];
   try {
     for (const [k, { record, before }] of steps.entries()) {
       progress.update(`proving ${record.phase.id}, ${k + 1} of ${steps.length}`);
-      for (const { fn, regions: found } of await validateStep(before, record.program, decider, refute))
+      for (const { fn, regions: found } of await validateStep(before, record.program, decider, refute, purse))
         for (const r of found) {
           if (!r.changed && r.why === '') continue;
           regions++;
@@ -79,6 +84,13 @@ export async function proveSteps(steps: readonly Step[], plan: Plan): Promise<Pr
   }
   return { phases: steps.length, regions, proved, left, refuted: shown };
 }
+
+/** Steps of the solver, and of everything else, for all phases together: half a minute, whatever the file is. */
+const MOST_SOLVED = 40_000_000;
+const MOST_WORK = 40_000_000;
+
+/** Regions for which a launch is looked for. */
+const MOST_REFUTATIONS = 16;
 
 /** Bytes of a buffer behind what is known to be read. */
 const BEHIND = 1024;

@@ -77,15 +77,45 @@ export class Cursor {
     if (!Number.isSafeInteger(n) || n < 0) throw new TextError(`expected ${what} from 0 to 2^53 - 1`, at);
     return n;
   }
+  /** An exact whole number. */
+  integer(what: string): number {
+    const { at } = this;
+    const n = this.number(what);
+    if (!Number.isSafeInteger(n)) throw new TextError(`expected ${what} of at most 53 bits`, at);
+    return n;
+  }
+  /** An offset in bytes, of 32 bits with a sign or without. */
+  offset(): number {
+    const { at } = this;
+    const n = this.number('an offset');
+    if (n < -(2 ** 31) || n >= 2 ** 32) throw new TextError('the offset does not fit 32 bits', at);
+    return n;
+  }
   /** The id of a block: the 4 of `BB4`. */
   blockId(): number {
+    this.skip();
     const { at } = this;
     const m = /^BB(\d+)$/.exec(this.word('a block'));
     if (m === null) throw new TextError('expected a block', at);
     return Number(m[1]);
   }
-  big(what: string): bigint {
-    return bigOf(this.digits(what));
+  /** A word that names something: no number, and no path. */
+  name(what: string): string {
+    this.skip();
+    const { at } = this;
+    const word = this.word(what);
+    if (!/^[A-Za-z_$%]/.test(word)) throw new TextError(`expected ${what}`, at, word.length);
+    return word;
+  }
+  /** One of a few words. */
+  oneOf<T extends string>(what: string, words: readonly T[]): T {
+    this.skip();
+    const { at } = this;
+    const word = this.word(what);
+    const known = words.find((w) => w === word);
+    if (known === undefined)
+      throw new TextError(`expected ${what}`, at, word.length, [`one of ${words.join(', ')}`]);
+    return known;
   }
   /** The text of a whole number. */
   digits(what: string): string {
@@ -96,12 +126,27 @@ export class Cursor {
     this.at = NUMBER.lastIndex;
     return m[0];
   }
-  json<T>(what: string): T {
+  /** A text in quotes, as JSON writes it. */
+  quoted(what: string): string {
+    const { at } = this;
+    const v = this.json(what);
+    if (typeof v !== 'string') throw new TextError(`expected ${what}`, at);
+    return v;
+  }
+  /** A list of texts in quotes, as JSON writes it. */
+  quotedList(what: string): string[] {
+    const { at } = this;
+    const v = this.json(what);
+    if (!Array.isArray(v) || v.some((x) => typeof x !== 'string'))
+      throw new TextError(`expected ${what}`, at);
+    return v as string[];
+  }
+  private json(what: string): unknown {
     this.skip();
     const open = this.text[this.at];
     const end = open === '"' ? this.endOfString(this.at) : open === '[' ? this.endOfArray(this.at) : this.at;
     try {
-      const v = JSON.parse(this.text.slice(this.at, end)) as T;
+      const v: unknown = JSON.parse(this.text.slice(this.at, end));
       this.at = end;
       return v;
     } catch {

@@ -38,6 +38,8 @@ export function takeReg(c: Cursor): Reg {
 }
 
 const MINUS = 45;
+/** Most digits of a constant, with zeros before it: what a million of them amount to takes a while to find out. */
+const MOST_DIGITS = 80;
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
 function takeAddress(c: Cursor): Operand {
@@ -47,7 +49,7 @@ function takeAddress(c: Cursor): Operand {
   do {
     c.skip();
     const first = c.text.charCodeAt(c.at);
-    if (isDigit(first) || first === MINUS) off += c.number('an offset');
+    if (isDigit(first) || first === MINUS) off += c.offset();
     else {
       const w = c.word('a register, symbol or offset');
       const r = regOf(w);
@@ -78,8 +80,17 @@ function takeOperand(c: Cursor, slot: Slot | undefined, width: number): Operand 
 
 function takeBare(c: Cursor, predicate: boolean, width: number): Operand {
   if (c.take('[')) return takeAddress(c);
-  if (c.peek('"')) return text(c.json<string>('a text'));
+  if (c.peek('"')) {
+    const start = c.at;
+    const how = c.quoted('a text');
+    // It is written to PTX as it is, with a semicolon behind it.
+    if (/[\n\r;]|\/\*/.test(how))
+      throw new TextError('expected the text of one instruction', start, c.at - start);
+    return text(how);
+  }
   if (c.take('(')) {
+    // Only a constant stands in them, so that they do not nest.
+    if (c.peek('(')) throw new TextError('expected a constant', c.at);
     const o = takeBare(c, predicate, width);
     c.expect(')');
     return o;
@@ -88,13 +99,13 @@ function takeBare(c: Cursor, predicate: boolean, width: number): Operand {
     c.skip();
     const start = c.at;
     const name = /[,\s}]/.test(c.text[c.at] ?? ',') ? '' : c.word('a symbol');
-    const o = c.peek('+') || c.peek('-') ? (c.take('+'), c.number('an offset')) : 0;
+    const o = c.peek('+') || c.peek('-') ? (c.take('+'), c.offset()) : 0;
     if (name === '' && c.at !== start) throw new TextError('expected a symbol', start);
     return sym(name, o);
   }
   if (c.peek('c[')) {
     c.expect('c[');
-    const bank = c.number('a constant bank');
+    const bank = c.natural('a constant bank');
     c.expect(']');
     c.expect('[');
     const a = takeAddress(c);
@@ -108,6 +119,7 @@ function takeBare(c: Cursor, predicate: boolean, width: number): Operand {
       const n = numberOf(digits);
       return width <= 32 ? imm(n) : immPair(n, n < 0 ? -1 : 0);
     }
+    if (digits.length > MOST_DIGITS) throw new TextError('constant of more than 64 bits', c.at);
     const v = bigOf(digits);
     if (v < -(1n << 63n) || v >= 1n << 64n) throw new TextError('constant of more than 64 bits', c.at);
     if (width <= 32) {

@@ -106,6 +106,9 @@ const DIRECTIVES = [
   '.skipped',
 ];
 
+/** Faults of a text that are told. Each looks for what it may have meant. */
+const MOST_FAULTS = 100;
+
 /** Reads the lines of a program one by one. */
 class ProgramReader {
   private readonly isa: Isa;
@@ -113,7 +116,9 @@ class ProgramReader {
   private readonly variables: Variable[] = [];
   private readonly prototypes: { name: string; params: Param[]; returns: Param[]; noreturn: boolean }[] = [];
   private readonly aliases: { name: string; of: string }[] = [];
-  private readonly locs: Loc[] = [{ line: 0, file: 0, srcLine: 0, srcColumn: 0 }];
+  private readonly locs = new Map<number, Loc>();
+  /** Names of functions and variables. */
+  private readonly names = new Set<string>();
   private readonly files: { index: number; name: string }[] = [];
   private readonly skipped: { name: string; why: string[] }[] = [];
   private head: Pick<Program, 'name' | 'version' | 'target' | 'addressSize'>;
@@ -133,8 +138,11 @@ class ProgramReader {
 
   /** The program read so far. */
   get program(): Program {
-    const { functions, variables, prototypes, aliases, locs, files, skipped } = this;
-    for (let i = 0; i < locs.length; i++) locs[i] ??= locs[0];
+    const { functions, variables, prototypes, aliases, files, skipped } = this;
+    let last = 0;
+    for (const i of this.locs.keys()) last = Math.max(last, i);
+    const none: Loc = { line: 0, file: 0, srcLine: 0, srcColumn: 0 };
+    const locs = Array.from({ length: last + 1 }, (_, i) => this.locs.get(i) ?? none);
     return { ...this.head, functions, variables, prototypes, aliases, locs, files, skipped };
   }
 
@@ -172,7 +180,7 @@ class ProgramReader {
       this.functions.push(finish(fn, c.at - 1));
       return;
     }
-    const m = c.peek('BB') ? /^\s*BB(\d+)(?: "([^"]*)")?:/.exec(c.text) : null;
+    const m = c.peek('BB') ? /^\s*BB(\d+)(?: "([\w$%.]*)")?:/.exec(c.text) : null;
     if (m !== null) {
       fn.blocks.push({ id: Number(m[1]), name: m[2] ?? '', ins: [] });
       return;
@@ -185,84 +193,140 @@ class ProgramReader {
   private programLine(word: string, c: Cursor): boolean {
     switch (word) {
       case '.program': {
-        const name = c.json<string>('a quoted name');
+        const name = c.quoted('a quoted name');
         c.expect('version');
-        const version = c.word('a version');
+        const version = take(c, 'a version', /^\d{1,3}\.\d{1,3}$/);
         c.expect('target');
-        const target = c.word('a target');
+        const target = take(c, 'a target', /^sm_\d{1,4}[a-z]?$/);
         c.expect('address');
-        this.head = { name, version, target, addressSize: c.number('32 or 64') === 32 ? 32 : 64 };
-        return true;
-      }
-      case '.file':
-        this.files.push({ index: c.number('a file index'), name: c.json<string>('a quoted name') });
-        return true;
-      case '.loc': {
-        const i = c.number('an index');
-        this.locs[i] = {
-          line: c.number('a line'),
-          file: c.number('a file'),
-          srcLine: c.number('a line'),
-          srcColumn: c.number('a column'),
+        this.head = {
+          name,
+          version,
+          target,
+          addressSize: Number(c.oneOf('32 or 64', ['32', '64'])) as 32 | 64,
         };
         return true;
       }
+      case '.file':
+        this.files.push({ index: c.natural('a file index'), name: textOfPtx(c, 'a quoted name') });
+        return true;
+      case '.loc': {
+        const { at } = c;
+        const i = c.natural('an index');
+        if (i === 0 || i >= MOST_NUMBERS)
+          throw new TextError(`expected an index from 1 to ${MOST_NUMBERS - 1}`, at);
+        this.locs.set(i, {
+          line: c.natural('a line'),
+          file: c.natural('a file'),
+          srcLine: c.natural('a line'),
+          srcColumn: c.natural('a column'),
+        });
+        return true;
+      }
       case '.skipped':
-        this.skipped.push({ name: c.word('a name'), why: c.json<string[]>('a list of reasons') });
+        this.skipped.push({ name: this.newName(c, 'a name'), why: c.quotedList('a list of reasons') });
         return true;
       case '.alias':
-        this.aliases.push({ name: c.word('a name'), of: c.word('the name of a function') });
+        this.aliases.push({ name: c.name('a name'), of: c.name('the name of a function') });
         return true;
       case '.prototype':
-        this.prototype = { name: c.word('a name'), params: [], returns: [], noreturn: c.take('noreturn') };
+        this.prototype = { name: c.name('a name'), params: [], returns: [], noreturn: c.take('noreturn') };
         this.prototypes.push(this.prototype);
         this.fn = null;
         return true;
       case '.entry':
       case '.func':
         this.prototype = null;
-        this.fn = begin(c.word('a function name'), word === '.entry' ? 'entry' : 'func');
+        this.fn = begin(this.newName(c, 'a function name'), word === '.entry' ? 'entry' : 'func');
         return true;
       case '.var':
-        (this.fn === null ? this.variables : this.fn.variables).push(parseVariable(c));
+        if (this.fn === null) this.addVariable(c);
+        else this.fn.variables.push(parseVariable(c));
         return true;
       default:
         return false;
     }
   }
+
+  /** A name that no other function or variable of the program has: what asks for one by its name means this. */
+  private newName(c: Cursor, what: string): string {
+    c.skip();
+    const { at } = c;
+    const name = c.name(what);
+    this.enter(name, at);
+    return name;
+  }
+
+  private addVariable(c: Cursor): void {
+    const { at } = c;
+    const v = parseVariable(c);
+    this.enter(v.name, at);
+    this.variables.push(v);
+  }
+
+  private enter(name: string, at: number): void {
+    if (this.names.has(name)) throw new TextError(`'${name}' is there already`, at);
+    this.names.add(name);
+  }
+}
+
+/** A word of a form. @throws TextError */
+function take(c: Cursor, what: string, form: RegExp): string {
+  c.skip();
+  const { at } = c;
+  const word = c.word(what);
+  if (!form.test(word)) throw new TextError(`expected ${what}`, at, word.length);
+  return word;
+}
+
+/** A text that PTX may have between quotes. @throws TextError */
+function textOfPtx(c: Cursor, what: string): string {
+  const { at } = c;
+  const text = c.quoted(what);
+  if (/["\n]/.test(text)) throw new TextError(`expected ${what} without quotes and line breaks in it`, at);
+  return text;
+}
+
+/** A directive of a function as PTX spells it: what else it held would be written to PTX with it. @throws TextError */
+function directive(c: Cursor): string {
+  const { at } = c;
+  const text = c.quoted('a quoted directive');
+  if (!/^\.(?:pragma "[^"\n]*"(?:, "[^"\n]*")*|\w+[\w ,.()]*)$/.test(text))
+    throw new TextError('expected a quoted directive', at);
+  return text;
 }
 
 /** A line between the name of a function and its body. @returns whether the word begins one */
 function functionLine(word: string, c: Cursor, fn: Unfinished): boolean {
   switch (word) {
     case '.linkage':
-      fn.linkage = c.word('a linkage') as Unfinished['linkage'];
+      fn.linkage = c.oneOf('a linkage', ['extern', 'visible', 'weak']);
       return true;
     case '.noreturn':
       fn.noreturn = true;
       return true;
     case '.directive':
-      fn.directives.push(c.json<string>('a quoted directive'));
+      fn.directives.push(directive(c));
       return true;
     case '.pragma':
       fn.pragmas.push({
         block: c.blockId(),
-        text: c.json<string>('a quoted pragma'),
+        text: textOfPtx(c, 'a quoted pragma'),
       });
       return true;
     case '.count':
       fn.counts.push({ block: c.blockId(), count: c.natural('a count') });
       return true;
     case '.regs':
-      fn.regs = c.number('a count');
+      fn.regs = c.natural('a count');
       return true;
     case '.blocks':
-      fn.blockCount = c.number('a count');
+      fn.blockCount = c.natural('a count');
       return true;
     case '.table': {
-      c.word('a table');
+      c.oneOf('the next table', [`T${fn.tables.length}`]);
       const ids: number[] = [];
-      while (!c.done()) ids.push(Number(c.word('a block').slice(2)));
+      while (!c.done()) ids.push(c.blockId());
       fn.tables.push(ids);
       return true;
     }
@@ -291,6 +355,11 @@ export function parseProgram(
       reader.line(new Cursor(raw));
     } catch (e) {
       if (!(e instanceof TextError)) throw e;
+      if (diagnostics.length === MOST_FAULTS) {
+        const message = `more than ${MOST_FAULTS} lines are wrong: the rest is not read`;
+        diagnostics.push({ ...fault, message, line: n + 1, column: 1, length: 1, notes: [] });
+        return { program: reader.program, diagnostics };
+      }
       const { message, length, notes } = e;
       diagnostics.push({ ...fault, message, line: n + 1, column: e.at + 1, length, notes });
     }

@@ -11,7 +11,7 @@ import { addSeen, type Reached, reachedIn } from './reached.ts';
 import { type RunOptions, type Subject, sharedPlaces } from './run.ts';
 import { type First, type Judgement, type Original, Trial } from './trial.ts';
 import { isOneThread, type Triple, type World } from './world.ts';
-import { blockWorlds, FEWEST_THREADS, type Look, ThreadWorlds } from './worlds.ts';
+import { blockWorlds, canBeLaunched, FEWEST_THREADS, type Look, ThreadWorlds } from './worlds.ts';
 
 export type { Judgement } from './trial.ts';
 
@@ -93,8 +93,10 @@ export class KernelJudge implements Original {
     };
     this.uses = usesOf(fn, features.functions, paramBase);
     this.goOn = opts.goOn ?? (() => true);
-    this.blocks = blockWorlds(this.look);
-    this.ofThreads = opts.block === undefined && opts.grid === undefined ? new ThreadWorlds(this.look) : null;
+    const runs = canBeLaunched(fn);
+    this.blocks = runs ? blockWorlds(this.look) : [];
+    this.ofThreads =
+      runs && opts.block === undefined && opts.grid === undefined ? new ThreadWorlds(this.look) : null;
     this.threads = this.ofThreads?.all() ?? [];
   }
 

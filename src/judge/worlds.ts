@@ -42,6 +42,21 @@ export function blockOf(fn: Fn, threadsPerSm: number): [number, number, number] 
   return shrunk(dimensions(fn, '.maxntid') ?? [64, 1, 1], Math.min(64, mostThreads(fn, threadsPerSm)));
 }
 
+/** Most threads of a block, and blocks of a cluster (CUDA C Programming Guide, "Compute Capabilities"): no launch has more. */
+const MOST_THREADS = 1024;
+const MOST_BLOCKS = 16;
+
+/** Can a kernel be launched at all? What its directives require may be more than there is. */
+export function canBeLaunched(fn: Fn): boolean {
+  const count = (n: readonly number[] | null): number => (n === null ? 1 : n[0] * n[1] * n[2]);
+  const within = (n: number, most: number): boolean => n >= 1 && n <= most;
+  return (
+    within(count(requiredBlock(fn)), MOST_THREADS) &&
+    within(count(statedCluster(fn.attrs.directives)), MOST_BLOCKS) &&
+    count(dimensions(fn, '.maxntid')) >= 1
+  );
+}
+
 /** Instructions that a run of a small kernel may take, and any run. */
 const LEAST_BUDGET = 6_000;
 const MOST_BUDGET = 60_000;

@@ -12,6 +12,7 @@ import {
   NO_REG,
   type Operand,
   type Reg,
+  regFile,
   regWidth,
   withOperandMods,
   withReg,
@@ -130,7 +131,8 @@ function guards(d: Draft, moves: Moves, reaching: Reaching, n: Ins, may: Permit)
   for (let i = 0; i < otherwise.length; i++) {
     if (otherwise[i] === NO_REG) continue;
     const kept = copied(d, moves, reaching, otherwise[i], n);
-    if (kept === null || kept.kind !== Kind.Reg || kept.mods !== 0 || !may(n)) continue;
+    if (kept === null || kept.kind !== Kind.Reg || kept.mods !== 0) continue;
+    if (regFile(kept.reg) !== regFile(otherwise[i]) || !may(n)) continue;
     d.replace(n, withOtherwise(d.at(n), d.at(n).otherwise.with(i, kept.reg)));
     replaced++;
   }
@@ -146,7 +148,8 @@ function ways(d: Draft, moves: Moves, reaching: Reaching, n: Ins, may: Permit): 
     if (src[i].kind !== Kind.Reg) continue;
     const def = reaching.atEnd(src[i].reg, d.blockById(src[i - 1].lo));
     const c = def < 0 ? null : copyOf(moves, d.at(def));
-    if (c === null || c.kind !== Kind.Reg) continue;
+    // A phi chooses between registers of its own file.
+    if (c === null || c.kind !== Kind.Reg || regFile(c.reg) !== regFile(src[i].reg)) continue;
     const next = insteadOf(src[i], c, op, mods, i);
     if (next === null || !may(n)) continue;
     d.replace(n, withSource(d.at(n), i, next));

@@ -216,7 +216,7 @@ export function attribute(r: Reader): string {
       r.fail(`expected an attribute or ')', found ${r.found()}`);
     lx.next();
   }
-  return r.text.slice(start, lx.last).replace(/\s+/g, ' ');
+  return r.text.slice(start, lx.last).replace(/(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/g, ' ');
 }
 
 /** `{ addr_mode_0 = wrap, filter_mode = nearest }` of a texture, sampler or surface, each as text. */

@@ -1,6 +1,7 @@
 import { Kind } from '../ir/operand.ts';
 import type { Fn, Program, Variable } from '../ir/program.ts';
-import { type Decide, type Refute, type RegionVerdict, validate } from './validate.ts';
+import { type Decide, MOST_WORK, type Refute, type RegionVerdict, validate } from './validate.ts';
+import { Purse } from './values.ts';
 
 /** What became of the regions of one function that a step changed. */
 export interface FunctionVerdict {
@@ -13,12 +14,14 @@ export interface FunctionVerdict {
  *
  * @param decider makes for each function what is asked where the normal forms of two values differ; null: nobody is asked
  * @param refute see `validate`
+ * @param purse work for all functions
  */
 export async function validateStep(
   before: Program,
   after: Program,
   decider: (() => Decide) | null,
   refute: Refute | null = null,
+  purse: Purse = new Purse(Number.POSITIVE_INFINITY),
 ): Promise<readonly FunctionVerdict[]> {
   const out: FunctionVerdict[] = [];
   const shared = sharedFault(before, after);
@@ -33,7 +36,13 @@ export async function validateStep(
     const outside = outsideFault(fn, other);
     const regions =
       outside === ''
-        ? await validate({ program: before, fn }, { program: after, fn: other }, decider?.() ?? null, refute)
+        ? await validate(
+            { program: before, fn },
+            { program: after, fn: other },
+            decider?.() ?? null,
+            refute,
+            purse.part(MOST_WORK),
+          )
         : [whole(outside)];
     out.push({ fn: fn.name, regions });
   }

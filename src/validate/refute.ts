@@ -30,6 +30,8 @@ const ALONE: Readonly<Record<string, bigint>> = {
 
 /** Inputs that are tried before a solver is asked, and steps of the solver. */
 const SAMPLES = 400;
+/** Nodes that are computed for all samples. */
+const MOST_COMPUTED = 2_000_000;
 const WORK = 4_000_000;
 
 /** Finds inputs of a launch with one thread for which two values differ where `given` holds; null if none is found. */
@@ -104,7 +106,8 @@ function sampled(
   fixed: ReadonlyMap<number, bigint>,
 ): bigint[] | null {
   const draw = new Drawing(1);
-  for (let i = 0; i < SAMPLES; i++) {
+  const most = Math.min(SAMPLES, MOST_COMPUTED / values.table.nodes.length);
+  for (let i = 0; i < most; i++) {
     const inputs = values.leafKeys.map(({ width }, k) => fixed.get(k) ?? drawn(draw, width));
     const at = valuesOf(values.table.nodes, inputs);
     if (at[given] === 1n && at[left] !== at[right]) return inputs;

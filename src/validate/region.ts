@@ -225,7 +225,10 @@ class Region {
 
   private liveIn(at: number): readonly Reg[] {
     let list = this.live.get(at);
-    if (list === undefined) this.live.set(at, (list = liveAt(this.fn, at)));
+    if (list === undefined) {
+      this.v.spend(livenessOf(this.fn).globals.names.length);
+      this.live.set(at, (list = liveAt(this.fn, at)));
+    }
     return list;
   }
 
@@ -239,6 +242,7 @@ class Region {
   /** The values of registers where several ways meet. */
   private join(live: readonly Reg[], edges: readonly Edge[], simplify = true): Map<Reg, number> {
     const { v } = this;
+    v.spend(live.length * edges.length);
     const all = edges.reduce((c, e) => v.either(c, e.condition), v.no);
     const out = new Map<Reg, number>();
     for (const r of live) {
@@ -299,6 +303,7 @@ class Region {
   /** Registers on the way into a block, with the values that its phis take. */
   private withPhis(from: number, to: number, condition: number): Map<Reg, number> {
     const { ins } = this.fn.blocks[to];
+    this.v.spend(1 + this.registers.size / 4);
     const out = new Map(this.registers);
     for (let i = 0; i < ins.length && isPhi(ins[i]); i++) {
       const { src, dst } = ins[i];

@@ -19,13 +19,34 @@ const MOST_WORK = 8_000_000;
 /**
  * Makes, for each function, what asks a solver whether two values are equal, after a few inputs that could tell them apart. Answers are
  * kept: phases leave most of a function as it is.
+ *
+ * @param most steps for all of them
  */
-export function decidersBy(solver: Solver): () => Decide {
+export function decidersBy(solver: Solver, most = Number.POSITIVE_INFINITY): () => Decide {
   const known = new Map<string, boolean>();
-  return () => decideBy(solver, known, { left: MOST_WORK });
+  let all = most;
+  return () => {
+    let spent = 0;
+    const purse = {
+      get left() {
+        return Math.min(MOST_WORK - spent, all);
+      },
+      spend(n: number) {
+        spent += n;
+        all -= n;
+      },
+    };
+    return decideBy(solver, known, purse);
+  };
 }
 
-function decideBy(solver: Solver, known: Map<string, boolean>, purse: { left: number }): Decide {
+/** Steps of a solver that may be spent. */
+interface Steps {
+  readonly left: number;
+  spend(n: number): void;
+}
+
+function decideBy(solver: Solver, known: Map<string, boolean>, purse: Steps): Decide {
   return async (values, given, left, right) => {
     if (purse.left <= 0) return false;
     const inputs = values.leafKeys.map(
@@ -42,7 +63,7 @@ function decideBy(solver: Solver, known: Map<string, boolean>, purse: { left: nu
   };
 }
 
-async function proved(goal: Goal, solver: Solver, purse: { left: number }): Promise<boolean> {
+async function proved(goal: Goal, solver: Solver, purse: Steps): Promise<boolean> {
   const simple = simplified(goal);
   if (same(simple)) return true;
   const laws = lawful(simple);
@@ -50,7 +71,7 @@ async function proved(goal: Goal, solver: Solver, purse: { left: number }): Prom
   // Floats only by the laws that they obey: a solver would multiply significands bit by bit.
   const asked: Question = questionOf(laws ?? simple);
   const answer = await ask(solver, asked, Math.min(WORK, purse.left));
-  purse.left -= answer.spent;
+  purse.spend(answer.spent);
   return answer.k === 'unsat';
 }
 

@@ -87,6 +87,7 @@ export class Trace {
   /** Names everything before that may matter to an effect or a load where `c` holds. */
   stateKey(place: Place | { readonly bits: number }, c: number, end = this.effects.length): string {
     const parts: string[] = [];
+    this.values.spend(1 + end);
     for (let i = 0; i < end; i++) {
       const e = this.effects[i];
       const matters = 'address' in place ? this.touches(e, place, c) : (e.bits & place.bits) !== 0;
@@ -150,6 +151,7 @@ export class Trace {
   canonical(ends: number): Effect[] {
     const left = this.withoutDead(ends);
     const n = left.length;
+    this.values.spend(1 + (n * n) / 16);
     const waits = new Int32Array(n);
     const later: number[][] = left.map(() => []);
     for (let i = 0; i < n; i++)

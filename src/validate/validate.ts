@@ -20,7 +20,7 @@ import {
   type Way,
 } from './region.ts';
 import { TooManyEffects } from './trace.ts';
-import { Values } from './values.ts';
+import { Purse, Values } from './values.ts';
 
 /** A region between two cuts, and whether both versions do the same in it. */
 export interface RegionVerdict {
@@ -53,6 +53,8 @@ export type Refute = (
   addresses: readonly number[],
 ) => Promise<Inputs | null>;
 
+/** Steps for one function after one phase: seconds. */
+export const MOST_WORK = 10_000_000;
 /** Visits of a pair of cuts until its equalities must have settled. */
 const MOST_VISITS = 40;
 /** Accesses whose address may be the one that is asked about, by another computation. */
@@ -70,21 +72,23 @@ const MOST_PAIRS = 4;
  *
  * @param decide asked where the normal forms of two values differ
  * @param refute asked where they cannot be shown to be equal, of what a kernel does before its first loop
+ * @param purse work that may be done; what it does not suffice for is not proved
  */
 export async function validate(
   before: { readonly program: Program; readonly fn: Fn },
   after: { readonly program: Program; readonly fn: Fn },
   decide: Decide | null,
   refute: Refute | null = null,
+  purse: Purse = new Purse(MOST_WORK),
 ): Promise<readonly RegionVerdict[]> {
   let best: readonly RegionVerdict[] | null = null;
   for (const ask of decide === null ? [null] : [null, decide])
     for (const lead of ['after', 'before'] as const) {
       const cuts = cutsOf(before.fn, after.fn, lead);
-      const found = await new Product(before, after, cuts, ask, refute).run();
+      const found = await new Product(before, after, cuts, ask, refute, purse).run();
       if (found.every((r) => r.why === '')) return found;
       if (best === null || failures(found) < failures(best)) best = found;
-      if (before.fn.shape === after.fn.shape) break;
+      if (before.fn.shape === after.fn.shape || purse.isEmpty) break;
     }
   return best ?? [];
 }
@@ -125,6 +129,7 @@ class Product {
   private readonly refute: Refute | null;
   private readonly pairs = new Map<string, Pair>();
   private readonly queue: Pair[] = [];
+  private readonly purse: Purse;
 
   constructor(
     before: { readonly program: Program; readonly fn: Fn },
@@ -132,7 +137,9 @@ class Product {
     cuts: Cuts,
     decide: Decide | null,
     refute: Refute | null,
+    purse: Purse,
   ) {
+    this.purse = purse;
     this.versions = [
       { ...before, cuts: cuts.before },
       { ...after, cuts: cuts.after },
@@ -142,6 +149,14 @@ class Product {
   }
 
   async run(): Promise<readonly RegionVerdict[]> {
+    try {
+      return await this.regions();
+    } catch (e) {
+      return this.verdictOfAll(whyOf(e));
+    }
+  }
+
+  private async regions(): Promise<readonly RegionVerdict[]> {
     const entry = this.pairOf('entry', 0, 0);
     this.settleEntry(entry);
     this.queue.push(entry);
@@ -232,7 +247,7 @@ class Product {
 
   /** Runs both versions from a pair of cuts on. */
   private both(pair: Pair): Both {
-    const values = new Values();
+    const values = new Values(this.purse);
     const symbols = new Map<number, Variable>();
     for (const v of this.versions) declareSymbols(v, values, symbols);
     const registers: [Map<Reg, number>, Map<Reg, number>] = [new Map(), new Map()];

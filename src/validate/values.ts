@@ -17,6 +17,36 @@ const MOST_PRODUCTS = 24;
  */
 type Products = ReadonlyMap<string, bigint>;
 
+/** Work that may be done: steps of everything whose number grows faster than the program. */
+export class Purse {
+  private left: number;
+
+  constructor(left: number) {
+    this.left = left;
+  }
+
+  get isEmpty(): boolean {
+    return this.left <= 0;
+  }
+
+  /** @throws TooLarge if there is no more */
+  take(n: number): void {
+    this.left -= n;
+    if (this.left <= 0) throw new TooLarge();
+  }
+
+  /** A purse of at most so much, which is taken from this one. */
+  part(most: number): Purse {
+    const part = new Purse(Math.min(most, this.left));
+    const take = part.take.bind(part);
+    part.take = (n) => {
+      this.left -= n;
+      take(n);
+    };
+    return part;
+  }
+}
+
 /** A sum modulo 2^width: node -> coefficient, and a constant. */
 interface Sum {
   readonly terms: ReadonlyMap<number, bigint>;
@@ -53,8 +83,16 @@ export class Values extends Normal {
   readonly no = this.constant(0n, 1);
   readonly yes = this.constant(1n, 1);
 
-  constructor() {
+  private readonly purse: Purse;
+
+  constructor(purse: Purse = new Purse(Number.POSITIVE_INFINITY)) {
     super(MOST_NODES);
+    this.purse = purse;
+  }
+
+  /** @throws TooLarge if there is no more work to be done for the function */
+  spend(n: number): void {
+    this.purse.take(n);
   }
 
   /**
@@ -114,11 +152,13 @@ export class Values extends Normal {
 
   /** @throws TooLarge if there was too much to do */
   private step(n = 1): void {
+    this.spend(n);
     this.steps += n;
     if (this.steps > MOST_STEPS) throw new TooLarge();
   }
 
   override make(n: Node, given: readonly number[]): number {
+    this.spend(1);
     const key = `${n.op} ${n.width} ${given} ${n.fmt} ${n.aux} ${n.n} ${n.value}`;
     const known = this.made.get(key);
     if (known !== undefined) return known;
@@ -674,6 +714,7 @@ export class Values extends Normal {
 
   private plus(a: Sum, b: Sum, times: bigint, w: number): Sum {
     const terms = new Map(a.terms);
+    this.spend(1 + a.terms.size + b.terms.size);
     for (const [given, k] of b.terms) {
       const t = times === 1n ? given : this.counting(given, k * times, w);
       const sum = BigInt.asUintN(w, (terms.get(t) ?? 0n) + k * times);
