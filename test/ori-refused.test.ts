@@ -132,3 +132,8 @@ it.each(['.reqntid 99999999', '.reqnctapercluster 99999, 9999'])(
     expect(printProgram(last)).toContain(directive);
   },
 );
+
+it('code behind the end of a function is cut off', () => {
+  const { program } = readOri(kernel('BB0:\n       EXIT\n       MOV R1, 1'), plan);
+  expect(printProgram(optimize(program, plan, { verify: true }).last)).not.toContain('MOV');
+});

@@ -18,8 +18,12 @@ import type { Pass } from './pass.ts';
  * Bound: one look at each instruction; a block with k inner control operations becomes k + 1 blocks.
  */
 export const splitControlFlow: Pass = (fn, ctx) =>
-  edit(fn, (d) =>
-    cutBehindControl(d, (block, pieces) =>
-      ctx.remark('passed', 'block-split', `BB${block} cut into ${pieces} blocks`, { block }),
-    ),
+  edit(
+    fn,
+    (d) =>
+      cutBehindControl(d, (block, pieces) =>
+        ctx.remark('passed', 'block-split', `BB${block} cut into ${pieces} blocks`, { block }),
+      ),
+    // What stands behind the last jump of a function goes on to nothing, and gets a branch.
+    ctx.isa,
   );
