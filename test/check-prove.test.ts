@@ -109,5 +109,10 @@ rules:
   it('is refused where it means nothing', () => {
     const alone = opt(kernel('saxpy'), '--emit', 'none', '--counterexample', 'x.yaml');
     expect([alone.code, alone.err]).toEqual([1, 'error: --counterexample goes with --check prove\n']);
+    const piped = opt(kernel('saxpy'), '--emit', 'none', '--check', 'prove', '--counterexample', '-');
+    expect([piped.code, piped.err]).toEqual([
+      1,
+      'error: --counterexample writes files, not standard output (-)\n',
+    ]);
   });
 });

@@ -88,6 +88,8 @@ export function emitOf(o: OptOptions, several = false): string {
     );
   if (o.counterexample !== undefined && o.check?.includes('prove') !== true)
     failWith('--counterexample goes with --check prove');
+  if (o.counterexample === STANDARD_OUTPUT)
+    failWith('--counterexample writes files, not standard output (-)');
   if (o.checkLimit !== undefined && o.check === undefined)
     failWith('--check-limit goes with --check auto or --check thorough');
   if (o.maxLoss !== undefined) {
