@@ -449,7 +449,7 @@ describe('completion', () => {
     expect(complete('orrery', 'opt', '--emit', '')).toEqual(['ori', 'ptx', 'json', 'none']);
     expect(complete('orrery', 'sweep', '--emit', 's')).toEqual(['slurm']);
     expect(complete('orrery', 'cfg', '--format', '')).toEqual(['text', 'dot', 'svg', 'json']);
-    expect(complete('orrery', 'opt', '--check', '')).toEqual(['auto', 'thorough', 'machine']);
+    expect(complete('orrery', 'opt', '--check', '')).toEqual(['auto', 'thorough', 'prove', 'machine']);
     expect(complete('orrery', 'opt', '--rewrite-limit', 'GvnC')).toEqual(['GvnCse=']);
     expect(complete('orrery', 'rules', 'show', 'above-z')).toEqual(['above-zero']);
     expect(complete('orrery', 'rules', 'explain', '--rule', 'above-z')).toEqual(['above-zero']);
