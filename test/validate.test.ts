@@ -10,7 +10,7 @@ import type { Plan } from '../src/spec/plan.ts';
 import { validateStep } from '../src/validate/program.ts';
 import { refuted } from '../src/validate/refute.ts';
 import { decidersBy } from '../src/validate/solve.ts';
-import { Purse } from '../src/validate/values.ts';
+import { Purse } from '../src/validate/purse.ts';
 import { testIsa } from './support/isa.ts';
 import { type Pair, pairsIn, SIDES } from './support/judge-pairs.ts';
 import { kernelNames, kernelOf } from './support/kernel-set.ts';

@@ -8,7 +8,7 @@ import { validateStep } from '../validate/program.ts';
 import { APART, type Inputs, POINTERS, REACH, refuted } from '../validate/refute.ts';
 import { decidersBy } from '../validate/solve.ts';
 import type { Refute } from '../validate/validate.ts';
-import { Purse } from '../validate/values.ts';
+import { Purse } from '../validate/purse.ts';
 import { Progress } from './progress.ts';
 import { openSolver, packagedSolver } from './solver.ts';
 import { grouped, pc } from './ui.ts';

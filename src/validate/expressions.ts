@@ -29,7 +29,7 @@ export function expressionOf(
     const node = values.at(n);
     if (item !== undefined) out = { k: 'register', item };
     else if (node.op === 'src') {
-      const { key, width, fixed, uniform } = values.leafKeys[node.n];
+      const { key, width, fixed, uniform } = values.leaves[node.n];
       out = fixed ? { k: 'leaf', key, width, uniform } : null;
     } else {
       const args: Expression[] = [];

@@ -1,7 +1,7 @@
 import { Kind } from '../ir/operand.ts';
 import type { Fn, Program, Variable } from '../ir/program.ts';
+import { endless, type Purse } from './purse.ts';
 import { type Decide, MOST_WORK, type Refute, type RegionVerdict, validate } from './validate.ts';
-import { Purse } from './values.ts';
 
 /** What became of the regions of one function that a step changed. */
 export interface FunctionVerdict {
@@ -21,7 +21,7 @@ export async function validateStep(
   after: Program,
   decider: (() => Decide) | null,
   refute: Refute | null = null,
-  purse: Purse = new Purse(Number.POSITIVE_INFINITY),
+  purse: Purse = endless(),
 ): Promise<readonly FunctionVerdict[]> {
   const out: FunctionVerdict[] = [];
   const shared = sharedFault(before, after);

@@ -52,7 +52,7 @@ export async function refuted(
   if (found === null) return null;
   const at = valuesOf(values.table.nodes, found);
   const constants = new Map<number, number>();
-  values.leafKeys.forEach(({ key }, k) => {
+  values.leaves.forEach(({ key }, k) => {
     const offset = /^c\[0\]\[(\d+)\]$/.exec(key)?.[1];
     if (offset !== undefined) constants.set(Number(offset), Number(found[k]));
   });
@@ -76,7 +76,7 @@ function setup(values: Values, addresses: readonly number[]): Setup | null {
   const fixed = new Map<number, bigint>();
   const loads: { leaf: number; address: number; bytes: number }[] = [];
   const offsets = new Map<number, number>();
-  for (const [k, { key }] of values.leafKeys.entries()) {
+  for (const [k, { key }] of values.leaves.entries()) {
     const bank = /^c\[0\]\[(\d+)\]$/.exec(key);
     const load = /^load (\d+) (\d+) (\d+) $/.exec(key);
     const special = /^special (\S+)$/.exec(key);
@@ -87,7 +87,7 @@ function setup(values: Values, addresses: readonly number[]): Setup | null {
   }
   const pointers = [...offsets.keys()]
     .filter(
-      (at) => offsets.has(at + 4) && values.isPointer(offsets.get(at)!, offsets.get(at + 4)!, addresses),
+      (at) => offsets.has(at + 4) && isPointer(values, offsets.get(at)!, offsets.get(at + 4)!, addresses),
     )
     .sort((a, b) => a - b);
   pointers.forEach((at, k) => {
@@ -108,7 +108,7 @@ function sampled(
   const draw = new Drawing(1);
   const most = Math.min(SAMPLES, MOST_COMPUTED / values.table.nodes.length);
   for (let i = 0; i < most; i++) {
-    const inputs = values.leafKeys.map(({ width }, k) => fixed.get(k) ?? drawn(draw, width));
+    const inputs = values.leaves.map(({ width }, k) => fixed.get(k) ?? drawn(draw, width));
     const at = valuesOf(values.table.nodes, inputs);
     if (at[given] === 1n && at[left] !== at[right]) return inputs;
   }
@@ -126,18 +126,18 @@ async function solved(
   const assumed = [given];
   const eq = (x: number, y: number): number => values.node('eq', 1, [x, y]);
   for (const [k, value] of fixed) {
-    const { node, width } = values.leafKeys[k];
+    const { node, width } = values.leaves[k];
     assumed.push(eq(node, values.constant(value, width)));
   }
   // Equal addresses hold equal values.
   loads.forEach((a, i) => {
     for (const b of loads.slice(0, i)) {
       if (a.bytes !== b.bytes || values.at(a.address).width !== values.at(b.address).width) continue;
-      const same = eq(values.leafKeys[a.leaf].node, values.leafKeys[b.leaf].node);
+      const same = eq(values.leaves[a.leaf].node, values.leaves[b.leaf].node);
       assumed.push(values.either(values.negation(eq(a.address, b.address)), same));
     }
   });
-  const inputs = values.leafKeys.map(({ key, width }) => ({
+  const inputs = values.leaves.map(({ key, width }) => ({
     name: key,
     width,
     v: -1,
@@ -148,5 +148,14 @@ async function solved(
   const answer = await ask(solver, questionOf(goal), WORK);
   if (answer.k !== 'sat') return null;
   const byName = new Map(goal.inputs.map((x, k) => [x.name, answer.model.get(`v${k}`) ?? 0n]));
-  return values.leafKeys.map(({ key }, k) => fixed.get(k) ?? byName.get(key) ?? 0n);
+  return values.leaves.map(({ key }, k) => fixed.get(k) ?? byName.get(key) ?? 0n);
 }
+
+/** Is the value of two leaves, low and high word, part of one of these addresses? */
+const isPointer = (values: Values, low: number, high: number, addresses: readonly number[]): boolean =>
+  addresses.some((x) =>
+    [...values.sumOf(x).terms.keys()].some((t) => {
+      const { op, args } = values.at(t);
+      return op === 'concat' && args[0] === values.leaves[high].node && args[1] === values.leaves[low].node;
+    }),
+  );

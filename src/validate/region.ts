@@ -1,32 +1,15 @@
 import { cfgOf, isControl } from '../analysis/cfg.ts';
-import { isFixedRegister, isValue } from '../analysis/effects.ts';
 import { isLiveIn, livenessOf, returnedRegs } from '../analysis/liveness.ts';
-import { memo } from '../analysis/memo.ts';
-import { isBarrier, isCall, isOrdering, isStrong, MEMORY_OF, Mem, VISIBLE } from '../analysis/memory-ops.ts';
+import { isCall } from '../analysis/memory-ops.ts';
 import { isPhi } from '../ir/flow.ts';
 import { countsBytes, ENTRY_SHIFT } from '../ir/jump-table.ts';
-import { chosen, hasMod, Lanes, modOf, OpFlag, type Slot, slotWidth, srcSlot } from '../ir/opcode.ts';
-import {
-  immValue,
-  Kind,
-  Mod,
-  NO_REG,
-  type Operand,
-  type Reg,
-  RegFile,
-  regFile,
-  regName,
-  regWidth,
-} from '../ir/operand.ts';
-import type { Fn, Instr, Program, Variable } from '../ir/program.ts';
-import { accessBytes, elementBytes } from '../isa/accesses.ts';
-import { graphOf, isConstantSlot } from '../isa/meaning.ts';
-import { defaultValue } from '../isa/reference.ts';
-import { ORDER, type Place, Trace } from './trace.ts';
+import { hasMod } from '../ir/opcode.ts';
+import { Kind, Mod, NO_REG, type Operand, type Reg, regWidth } from '../ir/operand.ts';
+import type { Fn, Instr, Program } from '../ir/program.ts';
+import type { Symbols } from './symbols.ts';
+import { type Access, type Claim, isUniformFile, Thread, Unsupported } from './thread.ts';
+import type { Trace } from './trace.ts';
 import type { Values } from './values.ts';
-
-/** What a region cannot be told about: it is not proved. */
-export class Unsupported extends Error {}
 
 /** Where control leaves a region: the id of a block, or the end of the thread or function. */
 export type Target = number | 'exit' | 'return';
@@ -38,27 +21,6 @@ export interface Way {
   readonly registers: ReadonlyMap<Reg, number>;
   /** The same, as they are computed: not simplified by what the condition says. */
   readonly computed: ReadonlyMap<Reg, number>;
-}
-
-/** An access as the hardware checks it: a fault if the address is invalid, or no multiple of `align`. */
-export interface Access {
-  readonly address: number;
-  readonly bits: number;
-  readonly bytes: number;
-  readonly align: number;
-  readonly guard: number;
-}
-
-/** A value that all lanes which come here must have in common, for it is held or decided once for the warp. */
-export interface Claim {
-  readonly value: number;
-  /** Condition under which control comes here. */
-  readonly path: number;
-  /**
-   * What all lanes must have in common too: a condition under which the register is overwritten, for a lane that is elsewhere would lose
-   * what it held.
-   */
-  readonly also: number;
 }
 
 /** What a region does, for all values of what it finds in registers and memory. */
@@ -84,12 +46,6 @@ interface Edge {
   readonly registers: Map<Reg, number>;
 }
 
-/** Primitives that say where paths meet again, and change nothing that a thread can see; nor does YIELD. */
-const CONVERGENCE: ReadonlySet<string> = new Set(['convergence', 'convergence-break']);
-
-/** Bits of memory whose addresses are 32 bits wide. */
-const NARROW = Mem.Shared | Mem.Local | Mem.Param;
-
 /** The registers that a block reads from before, and those that its phis give a value. */
 export function liveAt(fn: Fn, position: number): Reg[] {
   const l = livenessOf(fn);
@@ -109,79 +65,29 @@ export function liveAt(fn: Fn, position: number): Reg[] {
  * @throws Unsupported, TooLarge, TooManyEffects
  */
 export function runRegion(
-  { program, fn, cuts }: Version,
+  version: Version,
   start: number,
   registers: ReadonlyMap<Reg, number>,
   values: Values,
-  symbols: Map<number, Variable>,
+  symbols: Symbols,
 ): Run {
-  return new Region(program, fn, cuts, values, symbols).run(start, registers);
+  return new Region(version, values, symbols).run(start, registers);
 }
-
-/** The leaf of the address of a variable: 32 bits where its memory has no wider addresses. */
-function symbolLeaf(
-  values: Values,
-  name: string,
-  x: Variable | undefined,
-  symbols: Map<number, Variable>,
-): number {
-  const narrow = x !== undefined && (MEMORY_OF[x.space] & ~NARROW) === 0;
-  const leaf = values.markUniform(values.atom(`address of ${name}`, narrow ? 32 : 64));
-  if (x !== undefined) symbols.set(leaf, x);
-  return leaf;
-}
-
-/** Makes the leaves of all variables that a version names, since registers may hold their addresses at a cut. */
-export function declareSymbols(
-  { program, fn }: Version,
-  values: Values,
-  symbols: Map<number, Variable>,
-): void {
-  for (const name of namesIn(fn)) {
-    const x = [...fn.variables, ...program.variables].find((v) => v.name === name);
-    if (x !== undefined) symbolLeaf(values, name, x, symbols);
-  }
-}
-
-const namesIn = memo((fn: Fn): ReadonlySet<string> => {
-  const out = new Set<string>();
-  for (const b of fn.blocks)
-    for (const ins of b.ins)
-      for (const o of ins.src) if (o.sym !== '' && o.kind !== Kind.Text) out.add(o.sym);
-  return out;
-});
 
 class Region {
   private readonly fn: Fn;
   private readonly cuts: ReadonlySet<number>;
   private readonly v: Values;
-  private readonly symbols: Map<number, Variable>;
-  private readonly trace: Trace;
-  private readonly accesses: Access[] = [];
-  private readonly claims: Claim[] = [];
-  private readonly variables = new Map<string, Variable>();
+  private readonly thread: Thread;
   private readonly into = new Map<number, Edge[]>();
   private readonly out: Omit<Way, 'computed'>[] = [];
   private readonly live = new Map<number, readonly Reg[]>();
-  private registers = new Map<Reg, number>();
-  private path = 0;
-  /** Condition under which the thread has ended already. */
-  private ended = 0;
 
-  constructor(
-    program: Program,
-    fn: Fn,
-    cuts: ReadonlySet<number>,
-    values: Values,
-    symbols: Map<number, Variable>,
-  ) {
+  constructor({ program, fn, cuts }: Version, values: Values, symbols: Symbols) {
     this.fn = fn;
     this.cuts = cuts;
     this.v = values;
-    this.ended = values.no;
-    this.symbols = symbols;
-    this.trace = new Trace(values, symbols);
-    for (const x of [...program.variables, ...fn.variables]) this.variables.set(x.name, x);
+    this.thread = new Thread(program, fn, values, symbols);
   }
 
   run(start: number, registers: ReadonlyMap<Reg, number>): Run {
@@ -191,9 +97,9 @@ class Region {
       const edges = this.into.get(at);
       if (edges === undefined) continue;
       this.enter(at, edges);
-      if (this.path !== this.v.no) this.block(at);
+      if (this.thread.path !== this.v.no) this.block(at);
     }
-    const { trace, accesses, claims } = this;
+    const { trace, accesses, claims } = this.thread;
     const blocks = order.map((at) => this.fn.blocks[at].id);
     return { ways: this.joined(), trace, accesses, claims, blocks };
   }
@@ -235,8 +141,9 @@ class Region {
   // ------------------------------------------------------------------ flow
 
   private enter(at: number, edges: readonly Edge[]): void {
-    this.path = edges.reduce((c, e) => this.v.either(c, e.condition), this.v.no);
-    this.registers = edges.length === 1 ? new Map(edges[0].registers) : this.join(this.liveIn(at), edges);
+    this.thread.path = edges.reduce((c, e) => this.v.either(c, e.condition), this.v.no);
+    this.thread.registers =
+      edges.length === 1 ? new Map(edges[0].registers) : this.join(this.liveIn(at), edges);
   }
 
   /** The values of registers where several ways meet. */
@@ -248,7 +155,7 @@ class Region {
     for (const r of live) {
       const ways = new Map<number, number>();
       for (const e of edges) {
-        const x = e.registers.get(r) ?? this.unset(r);
+        const x = e.registers.get(r) ?? this.thread.unset(r);
         ways.set(x, v.either(ways.get(x) ?? v.no, e.condition));
       }
       const list = [...ways].sort((a, b) => a[0] - b[0]);
@@ -260,7 +167,7 @@ class Region {
       }
       let value = parts[parts.length - 1][1];
       for (const [c, x] of parts.slice(0, -1).reverse()) value = v.select(c, x, value);
-      if (list.length > 1 && isUniformFile(r)) this.claims.push({ value, path: all, also: v.yes });
+      if (list.length > 1 && isUniformFile(r)) this.thread.claims.push({ value, path: all, also: v.yes });
       out.set(r, regWidth(r) === 1 && simplify ? v.under(value, all) : value);
     }
     return out;
@@ -303,15 +210,15 @@ class Region {
   /** Registers on the way into a block, with the values that its phis take. */
   private withPhis(from: number, to: number, condition: number): Map<Reg, number> {
     const { ins } = this.fn.blocks[to];
-    this.v.spend(1 + this.registers.size / 4);
-    const out = new Map(this.registers);
+    this.v.spend(1 + this.thread.registers.size / 4);
+    const out = new Map(this.thread.registers);
     for (let i = 0; i < ins.length && isPhi(ins[i]); i++) {
       const { src, dst } = ins[i];
       const k = src.findIndex(
         (o, n) => n % 2 === 0 && o.kind === Kind.Label && o.lo === this.fn.blocks[from].id,
       );
       if (k < 0) throw new Unsupported('a phi without a value for a predecessor');
-      const value = this.operand(src[k + 1], regWidth(dst[0]), condition);
+      const value = this.thread.operand(src[k + 1], regWidth(dst[0]), condition);
       out.set(dst[0], this.modified(src[k + 1], value));
     }
     return out;
@@ -331,14 +238,14 @@ class Region {
       returned.forEach((r, k) => {
         const value =
           given.length > 0
-            ? this.modified(given[k], this.operand(given[k], regWidth(r), condition))
-            : (this.registers.get(r) ?? this.unset(r));
+            ? this.modified(given[k], this.thread.operand(given[k], regWidth(r), condition))
+            : (this.thread.registers.get(r) ?? this.thread.unset(r));
         registers.set(r, value);
       });
     }
     // A return from a kernel ends the thread.
     const how = this.fn.kind === 'entry' ? 'exit' : target;
-    this.ended = this.v.either(this.ended, condition);
+    this.thread.ended = this.v.either(this.thread.ended, condition);
     if (condition !== this.v.no) this.out.push({ target: how, condition, registers });
   }
 
@@ -346,16 +253,16 @@ class Region {
     const { positionOf } = cfgOf(this.fn);
     for (const ins of this.fn.blocks[at].ins) {
       if (isPhi(ins)) continue;
-      const guard = this.guardOf(ins);
-      const taken = this.v.both(this.path, guard);
+      const guard = this.thread.guardOf(ins);
+      const taken = this.v.both(this.thread.path, guard);
       if (isControl(ins) && !isCall(ins)) {
         this.control(at, ins, taken, guard, positionOf);
-        this.path = this.v.both(this.path, this.v.negation(guard));
-      } else if (taken !== this.v.no) this.instruction(ins, taken, guard);
-      if (this.path === this.v.no) return;
+        this.thread.path = this.v.both(this.thread.path, this.v.negation(guard));
+      } else if (taken !== this.v.no) this.thread.instruction(ins, taken, guard);
+      if (this.thread.path === this.v.no) return;
     }
-    if (at + 1 < this.fn.blocks.length) this.go(at, at + 1, this.path);
-    else this.end('return', [], this.path);
+    if (at + 1 < this.fn.blocks.length) this.go(at, at + 1, this.thread.path);
+    else this.end('return', [], this.thread.path);
   }
 
   private control(at: number, ins: Instr, taken: number, guard: number, positionOf: Int32Array): void {
@@ -370,16 +277,17 @@ class Region {
         const to = ins.src.find((o) => o.kind === Kind.Label);
         if (to === undefined) throw new Unsupported('a branch without a label');
         if (hasMod(ins.op, ins.mods, 'U'))
-          this.claims.push({ value: guard, path: this.path, also: this.v.yes });
+          this.thread.claims.push({ value: guard, path: this.thread.path, also: this.v.yes });
         this.go(at, positionOf[to.lo], taken);
         return;
       }
       case 'branch-table': {
-        const given = this.operand(ins.src[0], 32, taken);
+        const given = this.thread.operand(ins.src[0], 32, taken);
         // An index of which the offset is made; another one with the same offset is out of range, and undefined.
         const index = countsBytes(ins) ? this.v.shared(given, ENTRY_SHIFT) : given;
         if (index === null) throw new Unsupported('a table by an offset of which the index is not known');
-        if (hasMod(ins.op, ins.mods, 'U')) this.claims.push({ value: index, path: taken, also: this.v.yes });
+        if (hasMod(ins.op, ins.mods, 'U'))
+          this.thread.claims.push({ value: index, path: taken, also: this.v.yes });
         const table = this.fn.tables[ins.src[1].lo] ?? [];
         const by = new Map<number, number>();
         table.forEach((id, k) => {
@@ -393,321 +301,4 @@ class Region {
         throw new Unsupported(`${ins.op.name}, which may go anywhere`);
     }
   }
-
-  // ------------------------------------------------------------------ values
-
-  private guardOf(ins: Instr): number {
-    if (ins.guard === NO_REG) return this.v.yes;
-    const g = this.v.under(this.registers.get(ins.guard) ?? this.unset(ins.guard), this.path);
-    return ins.guardNot ? this.v.negation(g) : g;
-  }
-
-  /** What a register holds that nothing has written. */
-  private unset(r: Reg): number {
-    return this.v.atom(`unset ${regName(r)}`, regWidth(r));
-  }
-
-  private symbol(name: string): number {
-    const leaf = symbolLeaf(this.v, name, this.variables.get(name), this.symbols);
-    return this.v.at(leaf).width === 32 ? this.v.node('zext', 64, [leaf]) : leaf;
-  }
-
-  /** The value of an operand before its modifiers. */
-  private operand(o: Operand, width: number, c: number): number {
-    const { v } = this;
-    switch (o.kind) {
-      case Kind.Reg: {
-        const x = v.given(this.registers.get(o.reg) ?? this.unset(o.reg), c);
-        if (v.at(x).width !== width) throw new Unsupported(`${regName(o.reg)} is read as ${width} bits`);
-        return x;
-      }
-      case Kind.Imm:
-        return v.constant(immValue(o, width), width);
-      case Kind.CBank:
-        return this.constantBank(o, width, c);
-      case Kind.Sym: {
-        const sum = v.node('add', 64, [this.symbol(o.sym), v.constant(BigInt(o.lo), 64)]);
-        return width === 64 ? sum : v.node('extract', width, [sum], { n: 0 });
-      }
-      default:
-        throw new Unsupported('an operand without a value');
-    }
-  }
-
-  private constantBank(o: Operand, width: number, c: number): number {
-    if (width === 64)
-      return this.v.node('concat', 64, [this.inBank(o, 4, 32, c), this.inBank(o, 0, 32, c)], { n: 32 });
-    if (width > 64) throw new Unsupported(`a constant of ${width} bits`);
-    return this.inBank(o, 0, width, c);
-  }
-
-  /** At most 32 bits, so many bytes behind what an operand names in a constant bank. */
-  private inBank(o: Operand, behind: number, width: number, c: number): number {
-    const { v } = this;
-    const at = o.lo + behind;
-    if (o.reg !== NO_REG) {
-      const index = v.given(this.registers.get(o.reg) ?? this.unset(o.reg), c);
-      const place = v.node('add', v.at(index).width, [index, v.constant(BigInt(at), v.at(index).width)]);
-      const found = v.leaf(`c[${o.hi}] at ${place}`, width);
-      return v.isUniform(place) ? v.markUniform(found) : found;
-    }
-    const low = 8 * (at & 3);
-    if (low + width > 32) throw new Unsupported('a constant that is not aligned');
-    return v.node('extract', width, [v.markUniform(v.atom(`c[${o.hi}][${at & ~3}]`, 32))], { n: low });
-  }
-
-  private write(ins: Instr, k: number, value: number, guard: number): void {
-    const r = ins.dst[k];
-    if (r === NO_REG) return;
-    if (this.v.at(value).width !== regWidth(r)) throw new Unsupported(`${regName(r)} gets another width`);
-    if (isUniformFile(r)) {
-      const path = this.v.both(this.path, guard);
-      const also = this.registers.has(r) ? this.v.under(path, this.v.negation(this.ended)) : this.v.yes;
-      this.claims.push({ value, path, also });
-    }
-    if (guard === this.v.yes) {
-      this.registers.set(r, value);
-      return;
-    }
-    const other = ins.otherwise.length > 0 ? (ins.otherwise[k] ?? NO_REG) : r;
-    if (other === NO_REG) {
-      this.registers.set(r, value);
-      return;
-    }
-    const old = this.registers.get(other) ?? this.unset(other);
-    const chosen = this.v.select(guard, value, old);
-    this.registers.set(r, this.v.at(chosen).width === 1 ? this.v.under(chosen, this.path) : chosen);
-  }
-
-  private instruction(ins: Instr, taken: number, guard: number): void {
-    const { op } = ins;
-    if (op.means !== null) this.pure(ins, taken, guard);
-    else if (CONVERGENCE.has(op.primitive ?? '') || op.name === 'YIELD') return;
-    else if (isValue(ins) || isFixedRegister(ins)) this.unknown(ins, taken, guard);
-    else if (op.primitive === 'load' && !isStrong(ins)) this.load(ins, taken, guard);
-    else if (op.primitive === 'store' && !isStrong(ins)) this.store(ins, taken);
-    else this.event(ins, taken, guard);
-  }
-
-  private pure(ins: Instr, taken: number, guard: number): void {
-    const { op, mods, src } = ins;
-    const widths = op.srcs.map((s) => slotWidth(op, mods, s));
-    const consts = op.srcs.map((s, i) => {
-      if (!isConstantSlot(s)) return null;
-      return src[i] === undefined ? Number(BigInt.asIntN(32, defaultValue(s, widths[i]))) : src[i].lo;
-    });
-    const graph = graphOf({ op, mods, srcMods: src.map((o) => o.mods), consts });
-    const given = op.srcs.map((s, i) =>
-      src[i] === undefined
-        ? this.v.constant(defaultValue(s, widths[i]), widths[i])
-        : this.operand(src[i], widths[i], taken),
-    );
-    const at: number[] = [];
-    for (const n of graph.nodes)
-      at.push(
-        n.op === 'src'
-          ? given[n.n]
-          : this.v.make(
-              n,
-              n.args.map((a) => at[a]),
-            ),
-      );
-    const results = graph.dsts.map((d) => at[d]);
-    results.forEach((x, k) => {
-      this.write(ins, k, x, guard);
-    });
-  }
-
-  /** Text that is equal for equal operations on equal operands. */
-  private operation(ins: Instr, taken: number): { kind: string; key: string; operands: number[] } {
-    const operands: number[] = [];
-    const fixed: string[] = [];
-    const said = (text: string): string => {
-      fixed.push(text);
-      return text;
-    };
-    const parts = ins.src.map((o, i) => {
-      if (o.kind === Kind.Text || o.kind === Kind.Label || o.kind === Kind.Table)
-        return said(`${o.kind}:${o.sym}:${o.lo}`);
-      if (o.kind === Kind.Addr) {
-        const x = this.address(o, 0, taken);
-        operands.push(x);
-        fixed.push('[]');
-        return `[${x}]`;
-      }
-      // The called function, or a prototype.
-      if (o.kind === Kind.Sym && !this.variables.has(o.sym)) return said(`sym ${o.sym}+${o.lo}`);
-      const slot = srcSlot(ins.op, i);
-      const width = o.reg === NO_REG ? (slot === undefined ? 32 : slotOr32(ins, slot)) : regWidth(o.reg);
-      const x = this.operand(o, width, taken);
-      operands.push(x);
-      fixed.push(`/${o.mods}`);
-      return `${x}/${o.mods}`;
-    });
-    const name = `${ins.op.name} ${ins.mods}`;
-    return { kind: `${name} ${fixed.join(' ')}`, key: `${name} ${parts.join(' ')}`, operands };
-  }
-
-  /** A result that depends on the operands alone, in a way that no meaning tells. */
-  private unknown(ins: Instr, taken: number, guard: number): void {
-    const { key, operands } = this.operation(ins, taken);
-    const { op, mods } = ins;
-    const special = op.special.length > 0 ? `special ${chosen(op.groups[0], mods).name}` : null;
-    ins.dst.forEach((r, k) => {
-      if (r === NO_REG) return;
-      const x = this.v.leaf(special ?? `${key} #${k}`, regWidth(r), operands.length === 0);
-      if (this.agrees(ins, k, operands)) this.v.markUniform(x);
-      this.write(ins, k, x, guard);
-    });
-  }
-
-  /** Do all lanes of a warp get the same result? Told by the instruction set's table, and by operands that are the same for all. */
-  private agrees({ op, mods }: Instr, k: number, operands: readonly number[]): boolean {
-    if (op.special.length > 0) {
-      const { shift, mask } = op.groups[0];
-      return (op.special[(mods >>> shift) & mask]?.level ?? Lanes.Varying) <= Lanes.Warp;
-    }
-    const rule = op.lanes.find(
-      ({ dst, group, index }) =>
-        (dst < 0 || dst === k) && (group === null || ((mods >>> group.shift) & group.mask) === index),
-    );
-    if (rule === undefined)
-      return (op.flags & OpFlag.Pure) !== 0 && operands.every((x) => this.v.isUniform(x));
-    if (rule.level > Lanes.Warp || rule.from === 'memory') return false;
-    return operands.every((x) => this.v.isUniform(x) || rule.from !== 'operands');
-  }
-
-  // ------------------------------------------------------------------ memory
-
-  /** An address: 32 bits for memory that has no more, else 64. */
-  private address(o: Operand, bits: number, c: number): number {
-    const { v } = this;
-    let sum = v.constant(BigInt(o.lo), 64);
-    if (o.reg !== NO_REG) {
-      const x = v.given(this.registers.get(o.reg) ?? this.unset(o.reg), c);
-      if (v.at(x).width === 64) sum = v.node('add', 64, [x, sum]);
-      else if (v.at(x).width === 32)
-        sum = v.node('zext', 64, [v.node('add', 32, [x, v.constant(BigInt(o.lo), 32)])]);
-      else throw new Unsupported('an address of another width');
-    }
-    if (o.sym !== '') sum = v.node('add', 64, [this.symbol(o.sym), sum]);
-    return bits !== 0 && (bits & ~NARROW) === 0 ? v.node('extract', 32, [sum], { n: 0 }) : sum;
-  }
-
-  /** The parts of an access: of each element, or of its words if it is wider, its place, the element, and its lowest bit there. */
-  private places(ins: Instr, c: number): { place: Place; element: number; low: number }[] {
-    const [a] = ins.op.accesses;
-    const bits = hasMod(ins.op, ins.mods, 'NC') ? Mem.Const : MEMORY_OF[a.space];
-    const base = this.address(ins.src[a.src], bits, c);
-    const width = this.v.at(base).width;
-    const total = accessBytes(a, ins.mods);
-    this.accesses.push({ address: base, bits, bytes: total, align: total, guard: c });
-    return this.parts(ins).map(({ at, bytes, element, low }) => ({
-      place: { bits, address: this.v.node('add', width, [base, this.v.constant(BigInt(at), width)]), bytes },
-      element,
-      low,
-    }));
-  }
-
-  private parts(ins: Instr): { at: number; bytes: number; element: number; low: number }[] {
-    const [a] = ins.op.accesses;
-    const size = elementBytes(a, ins.mods);
-    const total = accessBytes(a, ins.mods);
-    if (size === 0) throw new Unsupported('an access of unknown size');
-    const bytes = Math.min(size, 4);
-    return Array.from({ length: total / bytes }, (_, i) => {
-      const at = i * bytes;
-      return { at, bytes, element: Math.floor(at / size), low: 8 * (at % size) };
-    });
-  }
-
-  /** What each part of a load finds. */
-  private loaded(ins: Instr, c: number): { x: number; bytes: number; element: number; low: number }[] {
-    const o = ins.src[ins.op.accesses[0].src];
-    if (o.kind === Kind.CBank)
-      return this.parts(ins).map((p) => ({ ...p, x: this.inBank(o, p.at, 8 * p.bytes, c) }));
-    return this.places(ins, c).map((p) => ({
-      x: this.trace.load(p.place, c),
-      bytes: p.place.bytes,
-      element: p.element,
-      low: p.low,
-    }));
-  }
-
-  private load(ins: Instr, taken: number, guard: number): void {
-    const { v } = this;
-    const elements: number[] = [];
-    for (const { x, bytes, element, low } of this.loaded(ins, taken))
-      elements[element] =
-        low === 0 ? x : v.node('concat', low + 8 * bytes, [x, elements[element]], { n: low });
-    const signed = /^S\d/.test(modOf(ins.op, ins.mods, 'type'));
-    elements.forEach((x, k) => {
-      const r = ins.dst[k];
-      if (r === undefined || r === NO_REG) return;
-      const from = v.at(x).width;
-      const wide = regWidth(r);
-      const value = from >= wide ? x : v.node(signed ? 'sext' : 'zext', wide, [x], { n: signed ? from : 0 });
-      this.write(ins, k, value, guard);
-    });
-  }
-
-  private store(ins: Instr, taken: number): void {
-    const { v } = this;
-    const [a] = ins.op.accesses;
-    for (const { place, element, low } of this.places(ins, taken)) {
-      const o = ins.src[a.src + 1 + element];
-      if (o === undefined) throw new Unsupported('a store without a value');
-      const width = o.reg === NO_REG ? 8 * elementBytes(a, ins.mods) : regWidth(o.reg);
-      const x = this.operand(o, Math.max(width, 8 * place.bytes), taken);
-      const value = v.node('extract', 8 * place.bytes, [x], { n: low });
-      this.trace.add({
-        kind: `store ${place.bits} ${place.bytes}`,
-        key: `store ${place.bits} ${place.bytes} ${place.address} ${value}`,
-        bits: place.bits,
-        guard: taken,
-        operands: [place.address, value],
-        convergent: false,
-        store: { address: place.address, bytes: place.bytes, value },
-      });
-    }
-  }
-
-  /** What an instruction that is no plain access touches, or keeps its place in. */
-  private touched(ins: Instr): number {
-    const { flags } = ins.op;
-    if (isCall(ins)) return VISIBLE | Mem.Local | Mem.Const | Mem.Param | ORDER;
-    let bits = 0;
-    for (const a of ins.op.accesses) bits |= MEMORY_OF[a.space];
-    if (ins.op.accesses.length === 0 && (flags & (OpFlag.ReadsMemory | OpFlag.WritesMemory)) !== 0)
-      bits |= MEMORY_OF[ins.op.space ?? 'generic'];
-    if (isBarrier(ins) || isOrdering(ins)) bits |= VISIBLE;
-    const placed = OpFlag.Convergent | OpFlag.Barrier | OpFlag.Volatile;
-    if ((flags & placed) !== 0 || isStrong(ins) || bits === 0) bits |= ORDER;
-    return bits;
-  }
-
-  private event(ins: Instr, taken: number, guard: number): void {
-    const { kind, key, operands } = this.operation(ins, taken);
-    const bits = this.touched(ins);
-    const convergent = (ins.op.flags & OpFlag.Convergent) !== 0;
-    const state = this.trace.stateKey({ bits }, taken);
-    const name = `${key} after ${state}`;
-    this.trace.add({ kind, key, bits, guard: taken, operands, convergent, store: null });
-    ins.dst.forEach((r, k) => {
-      if (r === NO_REG) return;
-      if (regFile(r) === RegFile.B) return;
-      const x = this.v.leaf(`${name} #${k}`, regWidth(r));
-      if (this.agrees(ins, k, operands)) this.v.markUniform(x);
-      this.write(ins, k, x, guard);
-    });
-  }
 }
-
-/** Does a warp have one such register, and not one for each lane? */
-export const isUniformFile = (r: Reg): boolean => {
-  const file = regFile(r);
-  return file === RegFile.UR || file === RegFile.URD || file === RegFile.UP;
-};
-
-/** Width of a slot; where the slot leaves it open, 32 bits. */
-const slotOr32 = (ins: Instr, slot: Slot): number => slotWidth(ins.op, ins.mods, slot) || 32;

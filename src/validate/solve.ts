@@ -49,7 +49,7 @@ interface Steps {
 function decideBy(solver: Solver, known: Map<string, boolean>, purse: Steps): Decide {
   return async (values, given, left, right) => {
     if (purse.left <= 0) return false;
-    const inputs = values.leafKeys.map(
+    const inputs = values.leaves.map(
       ({ key, width }): Input => ({ name: key, width, v: -1, unasked: -1, constant: false }),
     );
     const goal = prune(values.table.nodes, inputs, [given], [{ v: 0, left, right }]);

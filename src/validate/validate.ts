@@ -1,26 +1,17 @@
 import { cfgOf } from '../analysis/cfg.ts';
-import { MUTABLE } from '../analysis/memory-ops.ts';
 import { type Reg, regName, regWidth } from '../ir/operand.ts';
-import type { Fn, Program, Variable } from '../ir/program.ts';
+import type { Fn, Program } from '../ir/program.ts';
 import { TooLarge } from '../rules/prove/normal.ts';
 import { type Cuts, cutsOf } from './cuts.ts';
 import { type Expression, expressionOf, valueAt } from './expressions.ts';
+import { Purse } from './purse.ts';
 import type { Inputs } from './refute.ts';
-import {
-  type Access,
-  type Claim,
-  declareSymbols,
-  isUniformFile,
-  liveAt,
-  type Run,
-  runRegion,
-  type Target,
-  Unsupported,
-  type Version,
-  type Way,
-} from './region.ts';
+import { liveAt, type Run, runRegion, type Target, type Version, type Way } from './region.ts';
+import { newClaim, newFault } from './safety.ts';
+import { declareSymbols, type Symbols } from './symbols.ts';
+import { isUniformFile, Unsupported } from './thread.ts';
 import { TooManyEffects } from './trace.ts';
-import { Purse, Values } from './values.ts';
+import { Values } from './values.ts';
 
 /** A region between two cuts, and whether both versions do the same in it. */
 export interface RegionVerdict {
@@ -57,8 +48,6 @@ export type Refute = (
 export const MOST_WORK = 10_000_000;
 /** Visits of a pair of cuts until its equalities must have settled. */
 const MOST_VISITS = 40;
-/** Accesses whose address may be the one that is asked about, by another computation. */
-const MOST_ALIKE = 8;
 /** Pairs of cuts for each cut of the longer list. */
 const MOST_PAIRS = 4;
 
@@ -113,7 +102,7 @@ interface Pair {
 
 interface Both {
   readonly values: Values;
-  readonly symbols: ReadonlyMap<number, Variable>;
+  readonly symbols: Symbols;
   readonly runs: readonly [Run, Run];
 }
 
@@ -248,7 +237,7 @@ class Product {
   /** Runs both versions from a pair of cuts on. */
   private both(pair: Pair): Both {
     const values = new Values(this.purse);
-    const symbols = new Map<number, Variable>();
+    const symbols: Symbols = new Map();
     for (const v of this.versions) declareSymbols(v, values, symbols);
     const registers: [Map<Reg, number>, Map<Reg, number>] = [new Map(), new Map()];
     const held = new Map<number, number>();
@@ -442,60 +431,6 @@ function together(values: Values, [before, after]: readonly [Run, Run]): [Way, W
       return c === values.no ? [] : [[a, b, c]];
     }),
   );
-}
-
-/** An access of the version after that may fault where the version before accesses nothing of the kind; '' if there is none. */
-async function newFault(
-  values: Values,
-  symbols: ReadonlyMap<number, Variable>,
-  [before, after]: readonly [Run, Run],
-  equal: (given: number, x: number, y: number) => Promise<boolean>,
-): Promise<string> {
-  const by = new Map<number, Access[]>();
-  for (const a of before.accesses) {
-    const list = by.get(a.address);
-    if (list === undefined) by.set(a.address, [a]);
-    else list.push(a);
-  }
-  for (const a of after.accesses) {
-    const own = by.get(a.address) ?? [];
-    if (own.some((b) => b.bytes >= a.bytes && b.bits === a.bits && values.implies(a.guard, b.guard)))
-      continue;
-    if ((a.bits & MUTABLE) === 0 && own.length > 0) continue;
-    let aligned = values.isAligned(a.address, BigInt(a.align), symbols);
-    // Where bytes of the access are accessed before, and so exist.
-    const reached = new Array<number>(a.bytes).fill(values.no);
-    for (const b of before.accesses) {
-      if ((b.bits & a.bits) === 0) continue;
-      const by = values.distance(a.address, b.address);
-      if (by === null || by >= BigInt(a.bytes) || by <= BigInt(-b.bytes)) continue;
-      const at = Number(by);
-      for (let i = Math.max(0, at); i < Math.min(a.bytes, at + b.bytes); i++)
-        reached[i] = values.either(reached[i], b.guard);
-      if (at % a.align === 0 && b.align >= a.align && values.implies(a.guard, b.guard)) aligned = true;
-    }
-    if (aligned && reached.every((c) => values.implies(a.guard, c))) continue;
-    const like = before.accesses.filter(
-      (b) => b.bits === a.bits && b.bytes >= a.bytes && values.implies(a.guard, b.guard),
-    );
-    let found = false;
-    for (const b of like.slice(0, MOST_ALIKE)) found ||= await equal(a.guard, a.address, b.address);
-    if (found) continue;
-    if (!reached.every((c) => values.implies(a.guard, c)))
-      return 'an access may fault that was not there before';
-    return 'an access may not be aligned';
-  }
-  return '';
-}
-
-/** A value that the version after supposes to be the same for a warp, and that may not be; '' if there is none. */
-function newClaim(values: Values, [before, after]: readonly [Run, Run]): string {
-  const known = new Map<number, number>();
-  for (const c of before.claims) known.set(c.value, values.either(known.get(c.value) ?? values.no, c.path));
-  const fits = ({ value, path, also }: Claim): boolean =>
-    values.implies(path, known.get(value) ?? values.no) ||
-    (values.isUniform(value) && values.isUniform(also));
-  return after.claims.every(fits) ? '' : 'a value may differ between the lanes of a warp';
 }
 
 function whyOf(e: unknown): string {

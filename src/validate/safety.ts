@@ -1,0 +1,62 @@
+import { MUTABLE } from '../analysis/memory-ops.ts';
+import type { Run } from './region.ts';
+import type { Symbols } from './symbols.ts';
+import type { Access, Claim } from './thread.ts';
+import type { Values } from './values.ts';
+
+/** Accesses whose address may be the one that is asked about, by another computation. */
+const MOST_ALIKE = 8;
+
+/** An access of the version after that may fault where the version before accesses nothing of the kind; '' if there is none. */
+export async function newFault(
+  values: Values,
+  symbols: Symbols,
+  [before, after]: readonly [Run, Run],
+  equal: (given: number, x: number, y: number) => Promise<boolean>,
+): Promise<string> {
+  const by = new Map<number, Access[]>();
+  for (const a of before.accesses) {
+    const list = by.get(a.address);
+    if (list === undefined) by.set(a.address, [a]);
+    else list.push(a);
+  }
+  for (const a of after.accesses) {
+    const own = by.get(a.address) ?? [];
+    if (own.some((b) => b.bytes >= a.bytes && b.bits === a.bits && values.implies(a.guard, b.guard)))
+      continue;
+    if ((a.bits & MUTABLE) === 0 && own.length > 0) continue;
+    let aligned = values.isAligned(a.address, BigInt(a.align), symbols);
+    // Where bytes of the access are accessed before, and so exist.
+    const reached = new Array<number>(a.bytes).fill(values.no);
+    for (const b of before.accesses) {
+      if ((b.bits & a.bits) === 0) continue;
+      const by = values.distance(a.address, b.address);
+      if (by === null || by >= BigInt(a.bytes) || by <= BigInt(-b.bytes)) continue;
+      const at = Number(by);
+      for (let i = Math.max(0, at); i < Math.min(a.bytes, at + b.bytes); i++)
+        reached[i] = values.either(reached[i], b.guard);
+      if (at % a.align === 0 && b.align >= a.align && values.implies(a.guard, b.guard)) aligned = true;
+    }
+    if (aligned && reached.every((c) => values.implies(a.guard, c))) continue;
+    const like = before.accesses.filter(
+      (b) => b.bits === a.bits && b.bytes >= a.bytes && values.implies(a.guard, b.guard),
+    );
+    let found = false;
+    for (const b of like.slice(0, MOST_ALIKE)) found ||= await equal(a.guard, a.address, b.address);
+    if (found) continue;
+    if (!reached.every((c) => values.implies(a.guard, c)))
+      return 'an access may fault that was not there before';
+    return 'an access may not be aligned';
+  }
+  return '';
+}
+
+/** A value that the version after supposes to be the same for a warp, and that may not be; '' if there is none. */
+export function newClaim(values: Values, [before, after]: readonly [Run, Run]): string {
+  const known = new Map<number, number>();
+  for (const c of before.claims) known.set(c.value, values.either(known.get(c.value) ?? values.no, c.path));
+  const fits = ({ value, path, also }: Claim): boolean =>
+    values.implies(path, known.get(value) ?? values.no) ||
+    (values.isUniform(value) && values.isUniform(also));
+  return after.claims.every(fits) ? '' : 'a value may differ between the lanes of a warp';
+}

@@ -1,0 +1,39 @@
+import { memo } from '../analysis/memo.ts';
+import { MEMORY_OF, Mem } from '../analysis/memory-ops.ts';
+import { Kind } from '../ir/operand.ts';
+import type { Fn, Program, Variable } from '../ir/program.ts';
+import type { Values } from './values.ts';
+
+/** Leaves that stand for addresses of variables. */
+export type Symbols = Map<number, Variable>;
+
+/** Bits of memory whose addresses are 32 bits wide. */
+export const NARROW = Mem.Shared | Mem.Local | Mem.Param;
+
+/** The leaf of the address of a variable: 32 bits where its memory has no wider addresses. */
+export function symbolLeaf(values: Values, name: string, x: Variable | undefined, symbols: Symbols): number {
+  const narrow = x !== undefined && (MEMORY_OF[x.space] & ~NARROW) === 0;
+  const leaf = values.markUniform(values.atom(`address of ${name}`, narrow ? 32 : 64));
+  if (x !== undefined) symbols.set(leaf, x);
+  return leaf;
+}
+
+/** Makes the leaves of all variables that a version names, since registers may hold their addresses at a cut. */
+export function declareSymbols(
+  { program, fn }: { readonly program: Program; readonly fn: Fn },
+  values: Values,
+  symbols: Symbols,
+): void {
+  for (const name of namesIn(fn)) {
+    const x = [...fn.variables, ...program.variables].find((v) => v.name === name);
+    if (x !== undefined) symbolLeaf(values, name, x, symbols);
+  }
+}
+
+const namesIn = memo((fn: Fn): ReadonlySet<string> => {
+  const out = new Set<string>();
+  for (const b of fn.blocks)
+    for (const ins of b.ins)
+      for (const o of ins.src) if (o.sym !== '' && o.kind !== Kind.Text) out.add(o.sym);
+  return out;
+});
