@@ -8,9 +8,9 @@ import { parseProgram } from '../src/ir/text.ts';
 import { TooLarge } from '../src/rules/prove/normal.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { validateStep } from '../src/validate/program.ts';
+import { Purse } from '../src/validate/purse.ts';
 import { refuted } from '../src/validate/refute.ts';
 import { decidersBy } from '../src/validate/solve.ts';
-import { Purse } from '../src/validate/purse.ts';
 import { testIsa } from './support/isa.ts';
 import { type Pair, pairsIn, SIDES } from './support/judge-pairs.ts';
 import { kernelNames, kernelOf } from './support/kernel-set.ts';
@@ -204,6 +204,142 @@ describe('a region', () => {
        EXIT`;
     expect(await whyOf(body('R2'))).toBe('');
     expect(await whyOf(body('R3'))).toBe('a value may differ between the lanes of a warp');
+  });
+});
+
+describe('what a proof must not overlook', () => {
+  const start = `BB0:
+       LDC.B64 RD1, c[0x0][0x160]
+       LDC R2, c[0x0][0x168]
+       S2R.TID.X R3
+       IMAD_WIDE RD4, R3, 4, RD1\n`;
+
+  it('is that lanes with other masks get other votes', async () => {
+    const body = (mask: string): string =>
+      `${start}       ISETP.GT P6, R2, R3
+       VOTE.ANY R8, P7, P6, ${mask}
+<
+       IADD3 R9, R8, 1
+       STG [RD4], R9
+|
+       MOV UR9, R8
+       IADD3 R9, UR9, 1
+       STG [RD4], R9
+>
+       EXIT`;
+    expect(await whyOf(body('-1'))).toBe('');
+    expect(await whyOf(body('R3'))).toBe('a value may differ between the lanes of a warp');
+  });
+
+  it('is that a uniform register is lost to lanes that are elsewhere', async () => {
+    const body = `${start}       MOV UR7, R2
+       IADD3 R9, R2, 5
+       ISETP.GT P6, R3, 5
+   @P6 BRA BB2
+BB1:
+<
+       MOV UR8, 3
+       IADD3 R9, UR8, 1
+|
+       MOV UR7, 3
+       IADD3 R9, UR7, 1
+>
+BB2:
+       STG [RD4], R9
+       EXIT`;
+    expect(await whyOf(body)).toBe('a value may differ between the lanes of a warp');
+  });
+
+  it('is that the size of a value is part of what it is loaded as', async () => {
+    const body = (after: string): string =>
+      `${start}       LDC.U8 R7, c[0x0][R3+0x170]\n       <LDC R8, c[0x0][R3+0x170]|${after}>\n       STG [RD4], R7\n       STG [RD4+0x4], R8\n       EXIT`;
+    expect(await whyOf(body('LDC R8, c[0x0][R3+0x170]'))).toBe('');
+    expect(await whyOf(body('LDC.U8 R8, c[0x0][R3+0x170]'))).toMatch(/another operand/);
+  });
+
+  it('is that a copy belongs to the group that is closed behind it', async () => {
+    const copy = `       LDGSTS.B4 [R3], [RD4]\n`;
+    const body = `${start}<${copy}|>       LDGDEPBAR\n<|${copy}>       DEPBAR 0\n       LDS R7, [R3]\n       STG [RD4], R7\n       EXIT`;
+    expect(await whyOf(body)).toMatch(/effect/);
+  });
+});
+
+describe('a loop that lanes leave one by one', () => {
+  const loop = (body: string, behind: string): string => `BB0:
+       LDC.B64 RD1, c[0x0][0x160]
+       S2R.TID.X R3
+       IMAD_WIDE RD4, R3, 4, RD1
+       MOV <R6|UR6>, RZ
+BB1 "LOOP":
+       IADD3 <R6|UR6>, <R6|UR6>, 1
+${body}BB2:
+${behind}       EXIT`;
+  const round = `       ISETP.LT P4, <R6|UR6>, LIMIT
+   @P4 BRA BB1\n`;
+
+  it('leaves no uniform register behind', async () => {
+    const behind = `       MOV R7, <R6|UR6>\n       STG [RD4], R7\n`;
+    const same = round.replace('LIMIT', 'c[0x0][0x168]');
+    expect(await whyOf(loop(same, behind))).toBe('');
+    const apart = round.replace('LIMIT', 'R3');
+    expect(await whyOf(loop(apart, behind))).toBe('a value may differ between the lanes of a warp');
+    // What is not read behind the loop may be overwritten.
+    expect(await whyOf(loop(apart, '       STG [RD4], 1\n'))).toBe('');
+  });
+
+  it('has one barrier for all of them', async () => {
+    const body = (copy: string): string => `BB0:
+       LDC.B64 RD1, c[0x0][0x160]
+       S2R.TID.X R3
+       MOV R6, RZ
+       ISETP.LT P5, R3, 7
+<|   @P5 BRA BB3
+>BB1 "LOOP":
+       STG [RD1], R3
+       ${copy}
+       IADD3 R6, R6, 1
+       ISETP.LT P4, R6, 9
+   @P4 BRA BB1
+BB2:
+       EXIT
+<|BB3 "COPY":
+       STG [RD1], R3
+       ${copy}
+       IADD3 R6, R6, 1
+       ISETP.LT P4, R6, 9
+   @P4 BRA BB3
+BB4:
+       EXIT
+>`;
+    expect(await whyOf(body('IADD3 R8, R6, 2'))).toBe('');
+    expect(await whyOf(body('BAR.SYNC 0'))).toBe('what lanes do together stands in two places');
+  });
+});
+
+describe('a module', () => {
+  const read = (text: string): Program => {
+    const { program, diagnostics } = parseProgram(text, testIsa());
+    expect(diagnostics.filter((d) => d.severity === 'error')).toEqual([]);
+    return program;
+  };
+  const whyAll = async (before: string, after: string): Promise<string[]> =>
+    (await validateStep(read(before), read(after), null)).flatMap((f) => f.regions.map((r) => r.why));
+
+  it('may not lose a kernel', async () => {
+    const [a, b] = ['a', 'b'].map((k) => `.entry ${k}\n{\nBB0:\n       EXIT\n}\n`);
+    expect(await whyAll(a + b, a)).toEqual(['', 'it is gone']);
+  });
+
+  it('may not shrink a variable of a function', async () => {
+    const fn = (size: number): string =>
+      `.entry k\n  .var local b8 a size ${size} align 4\n{\nBB0:\n       STL [a+0x20], 1\n       EXIT\n}\n`;
+    expect(await whyAll(fn(64), fn(64))).toEqual(['']);
+    expect(await whyAll(fn(64), fn(16))).toEqual(['the variable a changes']);
+  });
+
+  it('may not forget what a function stores for its caller', async () => {
+    const fn = (store: string): string => `.func f (.reg u32 p R1)\n{\nBB0:\n${store}       RET\n}\n`;
+    expect(await whyAll(fn('       STL [R1], 7\n'), fn(''))).toEqual([expect.stringMatching(/effects/)]);
   });
 });
 

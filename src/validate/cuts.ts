@@ -1,4 +1,5 @@
 import { cfgOf } from '../analysis/cfg.ts';
+import { nestingOf } from '../analysis/nesting.ts';
 import type { Fn } from '../ir/program.ts';
 
 /** Positions of the blocks at which the regions of both versions begin and end. */
@@ -16,10 +17,10 @@ export function cutsOf(before: Fn, after: Fn, lead: 'before' | 'after'): Cuts {
   const own = headersOf(leading, new Set());
   const { positionOf } = cfgOf(other);
   const shared = new Set<number>();
-  const cyclic = inLoops(other);
+  const { innermost } = nestingOf(other);
   for (const at of own) {
     const there = positionOf[leading.blocks[at].id] ?? -1;
-    if (there >= 0 && cyclic.has(there)) shared.add(there);
+    if (there >= 0 && innermost[there] >= 0) shared.add(there);
   }
   const all = new Set([...shared, ...headersOf(other, shared)]);
   return lead === 'after' ? { before: all, after: own } : { before: own, after: all };
@@ -50,50 +51,5 @@ function headersOf(fn: Fn, passed: ReadonlySet<number>): Set<number> {
   };
   if (count > 0) search(0);
   for (const at of passed) if (state[at] === 0) search(at);
-  return out;
-}
-
-/** Positions of blocks from which control can come back to them. */
-function inLoops(fn: Fn): Set<number> {
-  const { succStart, succ, count } = cfgOf(fn);
-  const out = new Set<number>();
-  // Tarjan's strongly connected components.
-  const index = new Int32Array(count).fill(-1);
-  const low = new Int32Array(count);
-  const onStack = new Uint8Array(count);
-  const path: number[] = [];
-  let next = 0;
-  for (let root = 0; root < count; root++) {
-    if (index[root] >= 0) continue;
-    const stack = [{ at: root, edge: succStart[root] }];
-    index[root] = low[root] = next++;
-    path.push(root);
-    onStack[root] = 1;
-    while (stack.length > 0) {
-      const top = stack[stack.length - 1];
-      const { at } = top;
-      if (top.edge < succStart[at + 1]) {
-        const to = succ[top.edge++];
-        if (to === at) out.add(at);
-        if (index[to] < 0) {
-          index[to] = low[to] = next++;
-          path.push(to);
-          onStack[to] = 1;
-          stack.push({ at: to, edge: succStart[to] });
-        } else if (onStack[to] === 1) low[at] = Math.min(low[at], index[to]);
-        continue;
-      }
-      stack.pop();
-      if (stack.length > 0) {
-        const parent = stack[stack.length - 1].at;
-        low[parent] = Math.min(low[parent], low[at]);
-      }
-      if (low[at] !== index[at]) continue;
-      const first = path.lastIndexOf(at);
-      const members = path.splice(first);
-      for (const m of members) onStack[m] = 0;
-      if (members.length > 1) for (const m of members) out.add(m);
-    }
-  }
   return out;
 }

@@ -30,7 +30,7 @@ export async function validateStep(
     const other = after.functions.find((f) => f.name === fn.name);
     if (other === fn) continue;
     if (other === undefined) {
-      if (isNamed(after, fn.name)) out.push({ fn: fn.name, regions: [whole('it is gone, and still named')] });
+      if (isWanted(fn, after)) out.push({ fn: fn.name, regions: [whole('it is gone')] });
       continue;
     }
     const outside = outsideFault(fn, other);
@@ -51,8 +51,19 @@ export async function validateStep(
 
 const whole = (why: string): RegionVerdict => ({ block: -1, name: '', changed: true, why });
 
+/** May somebody still call a function that is gone? */
+const isWanted = (fn: Fn, after: Program): boolean =>
+  fn.kind === 'entry' ||
+  fn.attrs.linkage !== '' ||
+  after.aliases.some((x) => x.of === fn.name) ||
+  isNamed(after, fn.name);
+
 /** A difference between what both versions of a function promise; '' if there is none. */
 function outsideFault(a: Fn, b: Fn): string {
+  for (const x of a.variables) {
+    const y = b.variables.find((v) => v.name === x.name);
+    if (y !== undefined && textOf(x) !== textOf(y)) return `the variable ${x.name} changes`;
+  }
   const text = (f: Fn): string =>
     JSON.stringify([f.kind, f.params, f.returns, f.attrs.directives, f.attrs.linkage, f.attrs.noreturn]);
   return text(a) === text(b) ? '' : 'its parameters or directives change';
@@ -60,17 +71,20 @@ function outsideFault(a: Fn, b: Fn): string {
 
 /** A difference between the variables of two programs that matters to the functions of the second; '' if there is none. */
 function sharedFault(before: Program, after: Program): string {
-  const text = (x: Variable): string =>
-    JSON.stringify({ ...x, init: x.init === null ? null : [...x.init].join() });
+  if (JSON.stringify(before.aliases) !== JSON.stringify(after.aliases))
+    return 'other names of functions change';
   for (const x of before.variables) {
     const y = after.variables.find((v) => v.name === x.name);
     if (y === x) continue;
     if (y === undefined) {
       if (x.linkage !== '' || isNamed(after, x.name)) return `the variable ${x.name} is gone`;
-    } else if (text(x) !== text(y)) return `the variable ${x.name} changes`;
+    } else if (textOf(x) !== textOf(y)) return `the variable ${x.name} changes`;
   }
   return '';
 }
+
+const textOf = (x: Variable): string =>
+  JSON.stringify({ ...x, init: x.init === null ? null : [...x.init].join() });
 
 /** Does an instruction, or an initial value, name a variable or a function? */
 const isNamed = (program: Program, name: string): boolean =>

@@ -1,6 +1,9 @@
 import { cfgOf, isControl } from '../analysis/cfg.ts';
 import { isLiveIn, livenessOf, returnedRegs } from '../analysis/liveness.ts';
+import { inLoop, loopBlocks } from '../analysis/loops.ts';
+import { memo } from '../analysis/memo.ts';
 import { isCall } from '../analysis/memory-ops.ts';
+import { nestingOf } from '../analysis/nesting.ts';
 import { isPhi } from '../ir/flow.ts';
 import { countsBytes, ENTRY_SHIFT } from '../ir/jump-table.ts';
 import { hasMod } from '../ir/opcode.ts';
@@ -73,6 +76,19 @@ export function runRegion(
 ): Run {
   return new Region(version, values, symbols).run(start, registers);
 }
+
+/** By loop: the uniform registers that it writes. */
+const uniformIn = memo((fn: Fn): readonly ReadonlySet<Reg>[] => {
+  const f = nestingOf(fn);
+  return f.loops.map(
+    (_, l) =>
+      new Set(
+        loopBlocks(f, l).flatMap((b) =>
+          fn.blocks[b].ins.flatMap((ins) => ins.dst.filter((r) => isUniformFile(r))),
+        ),
+      ),
+  );
+});
 
 class Region {
   private readonly fn: Fn;
@@ -167,7 +183,8 @@ class Region {
       }
       let value = parts[parts.length - 1][1];
       for (const [c, x] of parts.slice(0, -1).reverse()) value = v.select(c, x, value);
-      if (list.length > 1 && isUniformFile(r)) this.thread.claims.push({ value, path: all, also: v.yes });
+      if (list.length > 1 && isUniformFile(r))
+        this.thread.claims.push({ value, register: r, path: all, also: v.yes });
       out.set(r, regWidth(r) === 1 && simplify ? v.under(value, all) : value);
     }
     return out;
@@ -197,6 +214,14 @@ class Region {
 
   private go(from: number, to: number, condition: number): void {
     if (condition === this.v.no) return;
+    // Lanes that leave a loop before the others would find what those have put into the warp's registers since.
+    if (this.losesUniform(from, to))
+      this.thread.claims.push({
+        value: condition,
+        register: NO_REG,
+        path: this.thread.path,
+        also: this.v.yes,
+      });
     const registers = this.withPhis(from, to, condition);
     if (this.cuts.has(to)) {
       this.out.push({ target: this.fn.blocks[to].id, condition, registers });
@@ -205,6 +230,14 @@ class Region {
     const edges = this.into.get(to);
     if (edges === undefined) this.into.set(to, [{ condition, registers }]);
     else edges.push({ condition, registers });
+  }
+
+  /** Does the edge leave a loop in which a uniform register is written that is read behind it? */
+  private losesUniform(from: number, to: number): boolean {
+    const f = nestingOf(this.fn);
+    for (let l = f.innermost[from]; l >= 0 && !inLoop(f, l, to); l = f.loops[l].parent)
+      if (this.liveIn(to).some((r) => uniformIn(this.fn)[l].has(r))) return true;
+    return false;
   }
 
   /** Registers on the way into a block, with the values that its phis take. */
@@ -277,7 +310,12 @@ class Region {
         const to = ins.src.find((o) => o.kind === Kind.Label);
         if (to === undefined) throw new Unsupported('a branch without a label');
         if (hasMod(ins.op, ins.mods, 'U'))
-          this.thread.claims.push({ value: guard, path: this.thread.path, also: this.v.yes });
+          this.thread.claims.push({
+            value: guard,
+            register: NO_REG,
+            path: this.thread.path,
+            also: this.v.yes,
+          });
         this.go(at, positionOf[to.lo], taken);
         return;
       }
@@ -287,7 +325,7 @@ class Region {
         const index = countsBytes(ins) ? this.v.shared(given, ENTRY_SHIFT) : given;
         if (index === null) throw new Unsupported('a table by an offset of which the index is not known');
         if (hasMod(ins.op, ins.mods, 'U'))
-          this.thread.claims.push({ value: index, path: taken, also: this.v.yes });
+          this.thread.claims.push({ value: index, register: NO_REG, path: taken, also: this.v.yes });
         const table = this.fn.tables[ins.src[1].lo] ?? [];
         const by = new Map<number, number>();
         table.forEach((id, k) => {

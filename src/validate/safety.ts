@@ -53,10 +53,18 @@ export async function newFault(
 
 /** A value that the version after supposes to be the same for a warp, and that may not be; '' if there is none. */
 export function newClaim(values: Values, [before, after]: readonly [Run, Run]): string {
-  const known = new Map<number, number>();
-  for (const c of before.claims) known.set(c.value, values.either(known.get(c.value) ?? values.no, c.path));
-  const fits = ({ value, path, also }: Claim): boolean =>
-    values.implies(path, known.get(value) ?? values.no) ||
-    (values.isUniform(value) && values.isUniform(also));
+  const shared = new Map<number, number>();
+  const writes = new Map<string, number>();
+  const add = <K>(m: Map<K, number>, key: K, path: number): void => {
+    m.set(key, values.either(m.get(key) ?? values.no, path));
+  };
+  for (const c of before.claims) {
+    add(shared, c.value, c.path);
+    add(writes, `${c.register} ${c.value}`, c.path);
+  }
+  const fits = ({ value, register, path, also }: Claim): boolean =>
+    values.implies(path, writes.get(`${register} ${value}`) ?? values.no) ||
+    (values.isUniform(also) &&
+      (values.isUniform(value) || values.implies(path, shared.get(value) ?? values.no)));
   return after.claims.every(fits) ? '' : 'a value may differ between the lanes of a warp';
 }

@@ -1,6 +1,7 @@
+import { spaceOf } from '../analysis/address.ts';
 import { isFixedRegister, isValue } from '../analysis/effects.ts';
 import { isBarrier, isCall, isOrdering, isStrong, MEMORY_OF, Mem, VISIBLE } from '../analysis/memory-ops.ts';
-import { chosen, hasMod, Lanes, modOf, OpFlag, type Slot, slotWidth, srcSlot } from '../ir/opcode.ts';
+import { chosen, hasMod, Lanes, modOf, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
 import {
   immValue,
   Kind,
@@ -35,6 +36,8 @@ export interface Access {
 /** A value that all lanes which come here must have in common, for it is held or decided once for the warp. */
 export interface Claim {
   readonly value: number;
+  /** The register that is written; NO_REG for a branch. */
+  readonly register: Reg;
   /** Condition under which control comes here. */
   readonly path: number;
   /**
@@ -46,6 +49,17 @@ export interface Claim {
 
 /** Primitives that say where paths meet again, and change nothing that a thread can see; nor does YIELD. */
 const CONVERGENCE: ReadonlySet<string> = new Set(['convergence', 'convergence-break']);
+
+/** An instruction as text and values. */
+interface Operation {
+  /** The operation, without its operands. */
+  readonly kind: string;
+  /** Equal for equal operations on equal operands. */
+  readonly key: string;
+  readonly operands: readonly number[];
+  /** The same by number of the source; holes for text, labels and what is called. */
+  readonly bySource: readonly (number | undefined)[];
+}
 
 /** A thread of one version: what its instructions do, one after the other, for unknown contents of registers and memory. */
 export class Thread {
@@ -139,7 +153,7 @@ export class Thread {
     if (isUniformFile(r)) {
       const path = this.v.both(this.path, guard);
       const also = this.registers.has(r) ? this.v.under(path, this.v.negation(this.ended)) : this.v.yes;
-      this.claims.push({ value, path, also });
+      this.claims.push({ value, register: r, path, also });
     }
     if (guard === this.v.yes) {
       this.registers.set(r, value);
@@ -199,8 +213,9 @@ export class Thread {
   }
 
   /** Text that is equal for equal operations on equal operands. */
-  private operation(ins: Instr, taken: number): { kind: string; key: string; operands: number[] } {
+  private operation(ins: Instr, taken: number): Operation {
     const operands: number[] = [];
+    const bySource: (number | undefined)[] = [];
     const fixed: string[] = [];
     const said = (text: string): string => {
       fixed.push(text);
@@ -212,37 +227,38 @@ export class Thread {
       if (o.kind === Kind.Addr) {
         const x = this.address(o, 0, taken);
         operands.push(x);
+        bySource[i] = x;
         fixed.push('[]');
         return `[${x}]`;
       }
       // The called function, or a prototype.
       if (o.kind === Kind.Sym && !this.variables.has(o.sym)) return said(`sym ${o.sym}+${o.lo}`);
-      const slot = srcSlot(ins.op, i);
-      const width = o.reg === NO_REG ? (slot === undefined ? 32 : slotOr32(ins, slot)) : regWidth(o.reg);
+      const width = o.reg === NO_REG ? widthOf(ins, i, o) : regWidth(o.reg);
       const x = this.operand(o, width, taken);
       operands.push(x);
+      bySource[i] = x;
       fixed.push(`/${o.mods}`);
       return `${x}/${o.mods}`;
     });
     const name = `${ins.op.name} ${ins.mods}`;
-    return { kind: `${name} ${fixed.join(' ')}`, key: `${name} ${parts.join(' ')}`, operands };
+    return { kind: `${name} ${fixed.join(' ')}`, key: `${name} ${parts.join(' ')}`, operands, bySource };
   }
 
   /** A result that depends on the operands alone, in a way that no meaning tells. */
   private unknown(ins: Instr, taken: number, guard: number): void {
-    const { key, operands } = this.operation(ins, taken);
+    const { key, operands, bySource } = this.operation(ins, taken);
     const { op, mods } = ins;
     const special = op.special.length > 0 ? `special ${chosen(op.groups[0], mods).name}` : null;
     ins.dst.forEach((r, k) => {
       if (r === NO_REG) return;
       const x = this.v.leaf(special ?? `${key} #${k}`, regWidth(r), operands.length === 0);
-      if (this.agrees(ins, k, operands)) this.v.markUniform(x);
+      if (this.agrees(ins, k, bySource)) this.v.markUniform(x);
       this.write(ins, k, x, guard);
     });
   }
 
   /** Do all lanes of a warp get the same result? Told by the instruction set's table, and by operands that are the same for all. */
-  private agrees({ op, mods }: Instr, k: number, operands: readonly number[]): boolean {
+  private agrees({ op, mods }: Instr, k: number, sources: readonly (number | undefined)[]): boolean {
     if (op.special.length > 0) {
       const { shift, mask } = op.groups[0];
       return (op.special[(mods >>> shift) & mask]?.level ?? Lanes.Varying) <= Lanes.Warp;
@@ -251,10 +267,10 @@ export class Thread {
       ({ dst, group, index }) =>
         (dst < 0 || dst === k) && (group === null || ((mods >>> group.shift) & group.mask) === index),
     );
-    if (rule === undefined)
-      return (op.flags & OpFlag.Pure) !== 0 && operands.every((x) => this.v.isUniform(x));
+    const alike = (x: number | undefined): boolean => x === undefined || this.v.isUniform(x);
+    if (rule === undefined) return (op.flags & OpFlag.Pure) !== 0 && sources.every(alike);
     if (rule.level > Lanes.Warp || rule.from === 'memory') return false;
-    return operands.every((x) => this.v.isUniform(x) || rule.from !== 'operands');
+    return rule.from === 'operands' ? sources.every(alike) : rule.from.every((i) => alike(sources[i]));
   }
 
   // ------------------------------------------------------------------ memory
@@ -359,15 +375,15 @@ export class Thread {
     let bits = 0;
     for (const a of ins.op.accesses) bits |= MEMORY_OF[a.space];
     if (ins.op.accesses.length === 0 && (flags & (OpFlag.ReadsMemory | OpFlag.WritesMemory)) !== 0)
-      bits |= MEMORY_OF[ins.op.space ?? 'generic'];
+      bits |= MEMORY_OF[spaceOf(ins)];
     if (isBarrier(ins) || isOrdering(ins)) bits |= VISIBLE;
-    const placed = OpFlag.Convergent | OpFlag.Barrier | OpFlag.Volatile;
+    const placed = OpFlag.Convergent | OpFlag.Barrier | OpFlag.Volatile | OpFlag.SideEffect;
     if ((flags & placed) !== 0 || isStrong(ins) || bits === 0) bits |= ORDER;
     return bits;
   }
 
   private event(ins: Instr, taken: number, guard: number): void {
-    const { kind, key, operands } = this.operation(ins, taken);
+    const { kind, key, operands, bySource } = this.operation(ins, taken);
     const bits = this.touched(ins);
     const convergent = (ins.op.flags & OpFlag.Convergent) !== 0;
     const state = this.trace.stateKey({ bits }, taken);
@@ -377,7 +393,7 @@ export class Thread {
       if (r === NO_REG) return;
       if (regFile(r) === RegFile.B) return;
       const x = this.v.leaf(`${name} #${k}`, regWidth(r));
-      if (this.agrees(ins, k, operands)) this.v.markUniform(x);
+      if (this.agrees(ins, k, bySource)) this.v.markUniform(x);
       this.write(ins, k, x, guard);
     });
   }
@@ -389,5 +405,11 @@ export const isUniformFile = (r: Reg): boolean => {
   return file === RegFile.UR || file === RegFile.URD || file === RegFile.UP;
 };
 
-/** Width of a slot; where the slot leaves it open, 32 bits. */
-const slotOr32 = (ins: Instr, slot: Slot): number => slotWidth(ins.op, ins.mods, slot) || 32;
+/** Width of an operand that is no register. */
+function widthOf(ins: Instr, i: number, o: Operand): number {
+  const slot = srcSlot(ins.op, i);
+  const width = slot === undefined ? 0 : slotWidth(ins.op, ins.mods, slot);
+  // Where the slot leaves it open, a constant counts with all that it has.
+  if (width === 0 && o.kind === Kind.CBank) throw new Unsupported('a constant of unknown size');
+  return width === 0 ? 64 : width;
+}

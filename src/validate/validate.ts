@@ -88,6 +88,7 @@ const failures = (list: readonly RegionVerdict[]): number => list.filter((r) => 
 type Item = string;
 
 interface Pair {
+  readonly kind: 'entry' | 'cut';
   readonly before: number;
   readonly after: number;
   readonly items: readonly { readonly key: Item; readonly reg: Reg; readonly side: 0 | 1 }[];
@@ -163,7 +164,9 @@ class Product {
       }
     }
     const out = new Map<number, RegionVerdict>();
-    for (const pair of this.reached(entry, failed)) {
+    const reached = this.reached(entry, failed);
+    const twice = this.metTwice(reached);
+    for (const pair of reached) {
       let why = failed.get(pair) ?? '';
       let changed = true;
       let inputs: Inputs | null = null;
@@ -173,6 +176,12 @@ class Product {
           changed = this.differs(both.runs);
           const found = await this.check(both);
           ({ why } = found);
+          if (
+            why === '' &&
+            twice.has(pair) &&
+            both.runs.some((r) => r.trace.effects.some((e) => e.convergent))
+          )
+            why = 'what lanes do together stands in two places';
           if (found.parting !== null && pair === entry && this.refute !== null)
             inputs = await this.refute(both.values, ...found.parting, addressesOf(both));
         } catch (e) {
@@ -201,6 +210,17 @@ class Product {
     return seen;
   }
 
+  /**
+   * Pairs of which one block goes with two of the other version: lanes of a warp may then be in different copies of it, and no longer meet
+   * at one barrier.
+   */
+  private metTwice(pairs: ReadonlySet<Pair>): ReadonlySet<Pair> {
+    const list = [...pairs].filter((p) => p.kind === 'cut');
+    return new Set(
+      list.filter((p) => list.some((q) => q !== p && (q.before === p.before || q.after === p.after))),
+    );
+  }
+
   private verdict(at: number, changed: boolean, why: string): RegionVerdict {
     const b = this.versions[0].fn.blocks[at];
     return { block: b.id, name: b.name, changed, why };
@@ -212,7 +232,7 @@ class Product {
 
   // ------------------------------------------------------------------ equalities
 
-  private pairOf(kind: string, before: number, after: number): Pair {
+  private pairOf(kind: 'entry' | 'cut', before: number, after: number): Pair {
     const key = `${kind} ${before} ${after}`;
     let pair = this.pairs.get(key);
     if (pair === undefined) {
@@ -223,7 +243,7 @@ class Product {
           side: side as 0 | 1,
         })),
       );
-      pair = { before, after, items, classes: null, known: new Map(), uniform: new Set(), visits: 0 };
+      pair = { kind, before, after, items, classes: null, known: new Map(), uniform: new Set(), visits: 0 };
       this.pairs.set(key, pair);
     }
     return pair;
@@ -242,17 +262,22 @@ class Product {
     const registers: [Map<Reg, number>, Map<Reg, number>] = [new Map(), new Map()];
     const held = new Map<number, number>();
     const widths = new Map(pair.items.map((x) => [pair.classes!.get(x.key)!, regWidth(x.reg)]));
+    const open = new Set<number>();
     const heldIn = (of: number): number => {
       const seen = held.get(of);
       if (seen !== undefined) return seen;
+      open.add(of);
       const e = pair.known.get(of);
       const width = widths.get(of)!;
-      const known = e === undefined ? null : valueAt(e, values, (item) => heldIn(pair.classes!.get(item)!));
+      const known =
+        e === undefined ? null : valueAt(e, values, (item) => heldUnlessOpen(pair.classes!.get(item)!));
       const x = known ?? values.leaf(`held ${of}`, width);
       if (known === null && pair.uniform.has(of)) values.markUniform(x);
       held.set(of, x);
       return x;
     };
+    // A set that is told by itself, since its registers are equal only here, is told by nothing.
+    const heldUnlessOpen = (of: number): number | null => (open.has(of) && !held.has(of) ? null : heldIn(of));
     for (const { key, reg, side } of pair.items) registers[side].set(reg, heldIn(pair.classes!.get(key)!));
     return {
       values,
@@ -375,7 +400,8 @@ class Product {
           parting: null,
         };
       }
-      ends = values.either(ends, c);
+      // What a function stores may be its caller's.
+      if (a.target === 'exit') ends = values.either(ends, c);
       for (const [r, x] of a.registers) {
         const y = b.registers.get(r) ?? values.atom(`unset ${regName(r)}`, regWidth(r));
         if (!(await equal(c, values.given(x, c), values.given(y, c))))

@@ -29,12 +29,14 @@ export class Values extends Logic {
    * @param fixed the key means the same in every region, and the value never changes: a parameter, the index of the thread
    */
   leaf(key: string, width: number, fixed = false): number {
-    const known = this.known.get(key);
+    // The same place may be read in other sizes.
+    const name = `${width} ${key}`;
+    const known = this.known.get(name);
     if (known !== undefined) return known;
     const raw = this.table.node('src', width, [], { n: this.leaves.length });
     const node = width === 1 ? this.bit(raw) : raw;
     this.leaves.push({ key, width, node: raw, fixed, uniform: false });
-    this.known.set(key, node);
+    this.known.set(name, node);
     return node;
   }
 
