@@ -86,6 +86,23 @@ describe('translation validation', () => {
     expect(left.length).toBeLessThanOrEqual(tried * (whole ? 0.4 : 0.2));
   });
 
+  it('refutes no pair of which the second is right', async () => {
+    const wrong: string[] = [];
+    for (const p of some(
+      pairs.filter((x) => !x.wrong),
+      40,
+    )) {
+      const plan = planFor(p.target);
+      const [before, after] = SIDES.map((s) => readPtx(p[s], plan, p.id).program);
+      const found = await validateStep(before, after, decider, (...what) => refuted(...what, solve));
+      for (const { fn, regions } of found)
+        for (const { inputs } of regions)
+          if (inputs !== undefined && refutation('', before, after, fn, inputs, plan) !== null)
+            wrong.push(`${p.kind}/${p.id}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+
   it('proves pairs that look different', async () => {
     const right = some(
       pairs.filter((x) => !x.wrong),

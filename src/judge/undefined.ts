@@ -1,4 +1,6 @@
 import { slotWidth, srcSlot } from '../ir/opcode.ts';
+import { Kind } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
 import type { Code, Decoded } from '../sim/decode.ts';
 import { lowest } from '../sim/masks.ts';
 import type { Frame } from '../sim/state.ts';
@@ -62,5 +64,13 @@ function longFields(f: Frame, d: Decoded, lanes: number): number {
 
 /** Opcodes of fields of bits. */
 const FIELDS = /^BF[EI]$/;
+
+/** May an instruction ask for a field of bits that begins or is longer than 255? */
+export const mayAskLongField = ({ op, src }: Instr): boolean =>
+  FIELDS.test(op.name) &&
+  op.srcs.some(
+    (s, k) =>
+      (s.name === 'pos' || s.name === 'len') && !(src[k]?.kind === Kind.Imm && src[k].lo >>> 0 <= 255),
+  );
 /** Opcodes of integer quotients and remainders. */
 const DIVIDES = /^I(DIV|REM)$/;

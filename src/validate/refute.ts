@@ -1,3 +1,4 @@
+import type { CoreOp } from '../isa/lang/graph.ts';
 import { prune } from '../rules/prove/goal.ts';
 import { questionOf } from '../rules/prove/question.ts';
 import { ask, type Solver } from '../rules/prove/solver.ts';
@@ -34,7 +35,12 @@ const SAMPLES = 400;
 const MOST_COMPUTED = 2_000_000;
 const WORK = 4_000_000;
 
-/** Finds inputs of a launch with one thread for which two values differ where `given` holds; null if none is found. */
+/**
+ * Finds inputs of a launch with one thread for which two values differ where `given` holds; null if none is found.
+ *
+ * Only integers: PTX lets products and sums be fused, and leaves the payload of a NaN open. And only inputs by which nothing is divided by
+ * zero, of which PTX says nothing (PTX ISA 9.0, div).
+ */
 export async function refuted(
   values: Values,
   given: number,
@@ -44,7 +50,7 @@ export async function refuted(
   solver: Solver | null,
 ): Promise<Inputs | null> {
   const plan = setup(values, addresses);
-  if (plan === null) return null;
+  if (plan === null || !ofIntegers(values, [given, left, right])) return null;
   const { fixed, loads, pointers } = plan;
   const found =
     sampled(values, given, left, right, fixed) ??
@@ -106,11 +112,13 @@ function sampled(
   fixed: ReadonlyMap<number, bigint>,
 ): bigint[] | null {
   const draw = new Drawing(1);
+  const divisors = divisorsOf(values);
   const most = Math.min(SAMPLES, MOST_COMPUTED / values.table.nodes.length);
   for (let i = 0; i < most; i++) {
     const inputs = values.leaves.map(({ width }, k) => fixed.get(k) ?? drawn(draw, width));
     const at = valuesOf(values.table.nodes, inputs);
-    if (at[given] === 1n && at[left] !== at[right]) return inputs;
+    if (at[given] !== 1n || at[left] === at[right]) continue;
+    if (divisors.every((d) => at[d] !== 0n)) return inputs;
   }
   return null;
 }
@@ -129,6 +137,8 @@ async function solved(
     const { node, width } = values.leaves[k];
     assumed.push(eq(node, values.constant(value, width)));
   }
+  for (const d of divisorsOf(values))
+    assumed.push(values.negation(eq(d, values.constant(0n, values.at(d).width))));
   // Equal addresses hold equal values.
   loads.forEach((a, i) => {
     for (const b of loads.slice(0, i)) {
@@ -150,6 +160,23 @@ async function solved(
   const byName = new Map(goal.inputs.map((x, k) => [x.name, answer.model.get(`v${k}`) ?? 0n]));
   return values.leaves.map(({ key }, k) => fixed.get(k) ?? byName.get(key) ?? 0n);
 }
+
+function ofIntegers(values: Values, ends: readonly number[]): boolean {
+  const seen = new Set(ends);
+  for (const x of seen) {
+    const { fmt, args } = values.at(x);
+    if (fmt !== '') return false;
+    for (const a of args) seen.add(a);
+  }
+  return true;
+}
+
+/** What the region divides by. */
+const divisorsOf = (values: Values): readonly number[] => [
+  ...new Set(values.table.nodes.filter((n) => DIVISIONS.has(n.op)).map((n) => n.args[1])),
+];
+
+const DIVISIONS: ReadonlySet<CoreOp> = new Set<CoreOp>(['udiv', 'sdiv', 'urem', 'srem']);
 
 /** Is the value of two leaves, low and high word, part of one of these addresses? */
 const isPointer = (values: Values, low: number, high: number, addresses: readonly number[]): boolean =>
