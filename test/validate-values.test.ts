@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { evalNode } from '../src/isa/lang/evaluate.ts';
 import type { CoreOp, Node } from '../src/isa/lang/graph.ts';
+import { valuesOf } from '../src/validate/samples.ts';
 import { Values } from '../src/validate/values.ts';
 import { drawing } from './support/planted-faults.ts';
 import { runs } from './support/size.ts';
@@ -20,21 +21,6 @@ interface Built {
   readonly width: number;
   /** One value for each set of inputs. */
   readonly is: readonly bigint[];
-}
-
-/** Values of nodes for one set of inputs. */
-function evaluated(v: Values, inputs: readonly bigint[]): bigint[] {
-  const at: bigint[] = [];
-  for (const n of v.table.nodes)
-    at.push(
-      n.op === 'src'
-        ? inputs[n.n]
-        : evalNode(
-            n,
-            n.args.map((a) => at[a]),
-          ),
-    );
-  return at;
 }
 
 const SETS = 6;
@@ -88,7 +74,7 @@ function build(seed: number, operations: number): { v: Values; inputs: bigint[][
     const width = WIDTHS[draw(WIDTHS.length)];
     const other = WIDTHS[draw(WIDTHS.length)];
     const [low, high] = width < other ? [width, other] : [other, width];
-    switch (draw(9)) {
+    switch (draw(10)) {
       case 0:
       case 1:
         put(SAME[draw(SAME.length)], width, [of(width), of(width)]);
@@ -112,6 +98,12 @@ function build(seed: number, operations: number): { v: Values; inputs: bigint[][
       case 7:
         if (2 * width <= 64 && width > 1) put('concat', 2 * width, [of(width), of(width)], { n: width });
         break;
+      case 8: {
+        const op = (['fadd', 'fmul', 'ffma'] as const)[draw(3)];
+        const args = Array.from({ length: op === 'ffma' ? 3 : 2 }, () => of(32));
+        put(op, 32, args, { fmt: 'f32', aux: (['RN', 'RZ', 'RM', 'RP'] as const)[draw(4)] });
+        break;
+      }
       default:
         if (draw(2) === 0) put('not', width, [of(width)]);
         else put('lop3', width, [of(width), of(width), of(width)], { n: draw(256) });
@@ -129,12 +121,37 @@ describe('values in normal form', () => {
         (seed, operations) => {
           const { v, inputs, built } = build(seed, operations);
           inputs.forEach((set, k) => {
-            const at = evaluated(v, set);
+            const at = valuesOf(v.table.nodes, set);
             for (const b of built) expect(at[b.node]).toBe(b.is[k]);
           });
         },
       ),
       { numRuns: runs(400), seed: 7 },
+    );
+  });
+
+  it('are unchanged where a condition holds under which they are simplified', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2 ** 31 }), (seed) => {
+        const { v, inputs, built } = build(seed, 25);
+        const conditions = built.filter((b) => b.width === 1);
+        const simple = built.flatMap((b) =>
+          conditions.map((c) => ({
+            b,
+            c,
+            under: v.given(b.node, c.node),
+            chosen: v.select(c.node, b.node, b.node),
+          })),
+        );
+        inputs.forEach((set, k) => {
+          const at = valuesOf(v.table.nodes, set);
+          for (const { b, c, under, chosen } of simple) {
+            if (c.is[k] === 1n) expect(at[under]).toBe(b.is[k]);
+            expect(at[chosen]).toBe(b.is[k]);
+          }
+        });
+      }),
+      { numRuns: runs(60), seed: 8 },
     );
   });
 
