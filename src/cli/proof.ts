@@ -90,10 +90,10 @@ export async function proveSteps(steps: readonly Step[], plan: Plan): Promise<Pr
 const MOST_SOLVED = 40_000_000;
 const MOST_WORK = 40_000_000;
 
-/** Regions for which a launch is looked for. */
+/** Regions for which a launch is looked for: only the first one found is told, and each may take a second of the solver's. */
 const MOST_REFUTATIONS = 16;
 
-/** Bytes of a buffer behind what is known to be read. */
+/** Bytes of a buffer behind what is known to be read, for what is only written. */
 const BEHIND = 1024;
 
 /** Does an address lie behind the k-th pointer? */
@@ -156,7 +156,7 @@ function lineOf(program: Program, name: string, block: number): number {
   return program.locs[loc]?.line ?? 0;
 }
 
-/** Warp instructions of a launch that is to refute. */
+/** Warp instructions of a launch that is to refute: one thread runs to its first loop, and that loop. */
 const MOST_EXECUTED = 100_000;
 
 /** Regions that are named one by one. */

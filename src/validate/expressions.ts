@@ -7,7 +7,7 @@ export type Expression =
   | { readonly k: 'register'; readonly item: string }
   | { readonly k: 'node'; readonly node: Node; readonly args: readonly Expression[] };
 
-/** Nodes of an expression. */
+/** Nodes of an expression. A longer one is not kept, which proves less and nothing wrong. */
 const MOST = 300;
 
 /**

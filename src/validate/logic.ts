@@ -1,7 +1,7 @@
 import type { Node } from '../isa/lang/graph.ts';
 import { powerOf, Sums } from './sums.ts';
 
-/** Products of a bitwise operation that is kept as one; one with more stays an operation on its operands. Three operands have eight. */
+/** Products of a bitwise operation that is kept as one; one with more stays an operation. Any function of four operands has 16. */
 const MOST_PRODUCTS = 24;
 
 /**

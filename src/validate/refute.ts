@@ -19,7 +19,7 @@ export interface Inputs {
 
 export const POINTERS = 0x7000_0000_0000n;
 export const APART = 0x1_0000_0000n;
-/** Bytes behind a pointer that may be read. */
+/** Bytes behind a pointer that may be read: what fits into a launch file without being a burden. */
 export const REACH = 0x10000n;
 
 /** What the only thread of a launch finds in special registers; others are left open, and nothing is refuted by them. */
@@ -29,10 +29,11 @@ const ALONE: Readonly<Record<string, bigint>> = {
   LANEID: 0n,
 };
 
-/** Inputs that are tried before a solver is asked, and steps of the solver. */
+/** Inputs that are tried before a solver is asked. */
 const SAMPLES = 400;
-/** Nodes that are computed for all samples. */
+/** Nodes that are computed for all samples: a large region gets fewer of them. */
 const MOST_COMPUTED = 2_000_000;
+/** Steps of the solver: twice those of a question about equality, since inputs are what is wanted here. */
 const WORK = 4_000_000;
 
 /**

@@ -4,7 +4,7 @@ import type { Symbols } from './symbols.ts';
 import type { Access, Claim } from './thread.ts';
 import type { Values } from './values.ts';
 
-/** Accesses whose address may be the one that is asked about, by another computation. */
+/** Accesses of which a solver is asked whether they have the same address by another computation, one question each. */
 const MOST_ALIKE = 8;
 
 /** An access of the version after that may fault where the version before accesses nothing of the kind; '' if there is none. */

@@ -6,14 +6,14 @@ import { ask, type Solver } from '../rules/prove/solver.ts';
 import { Drawing, drawn, valuesOf } from './samples.ts';
 import type { Decide } from './validate.ts';
 
-/** Steps of the solver for one question. */
+/** Steps of the solver for one question: about a second. */
 const WORK = 2_000_000;
-/** Random inputs that are tried before a solver is asked. */
+/** Random inputs that are tried before a solver is asked, since they cost far less. */
 const SAMPLES = 40;
-/** Nodes of a question that a solver is asked. */
+/** Nodes of a question. A larger one is not asked: its text alone would be long. */
 const MOST_NODES = 1_500;
 
-/** Steps for all questions of one function after one phase. */
+/** Steps for all questions of one function after one phase: four that get no answer. */
 const MOST_WORK = 8_000_000;
 
 /**

@@ -1,7 +1,7 @@
 import type { CoreOp, Node } from '../isa/lang/graph.ts';
 import { Decisions } from './decisions.ts';
 
-/** Terms of a sum that is kept as one: what unrolled loops add up; a longer one is left as it is written. */
+/** Terms of a sum that is kept as one, so that long chains of additions do not take the square of their length. */
 const MOST_TERMS = 48;
 
 /** A sum modulo 2^width: node -> coefficient, and a constant. */

@@ -2,7 +2,7 @@ import { Mem } from '../analysis/memory-ops.ts';
 import type { Variable } from '../ir/program.ts';
 import type { Values } from './values.ts';
 
-/** Accesses and other effects that one region may have. */
+/** Stores and other effects that one region may have, each of which is compared with all others: the test kernels have up to 183. */
 const MOST_EFFECTS = 3_000;
 
 /** Beside memory: what keeps its place among barriers, operations between lanes, and results that change by themselves. */

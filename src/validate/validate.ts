@@ -44,11 +44,11 @@ export type Refute = (
   addresses: readonly number[],
 ) => Promise<Inputs | null>;
 
-/** Steps for one function after one phase: seconds. */
+/** Steps for one function after one phase, so that one of them does not use up all that a file has. */
 export const MOST_WORK = 10_000_000;
-/** Visits of a pair of cuts until its equalities must have settled. */
+/** Visits of a pair of cuts until its equalities must have settled: five times what the test kernels take. */
 const MOST_VISITS = 40;
-/** Pairs of cuts for each cut of the longer list. */
+/** Pairs of cuts for each cut of the longer list: versions whose loops correspond have one. */
 const MOST_PAIRS = 4;
 
 /**
