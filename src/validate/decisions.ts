@@ -43,14 +43,17 @@ export class Decisions extends Normal {
     return op === 'const' || op === 'ite' ? x : this.table.node('ite', 1, [x, this.yes, this.no]);
   }
 
+  /** Not a. */
   negation(a: number): number {
     return this.choose(a, this.no, this.yes);
   }
 
+  /** a and b. */
   both(a: number, b: number): number {
     return this.choose(a, b, this.no);
   }
 
+  /** a or b. */
   either(a: number, b: number): number {
     return this.choose(a, this.yes, b);
   }
@@ -60,6 +63,7 @@ export class Decisions extends Normal {
     return b === this.yes || this.choose(a, b, this.yes) === this.yes;
   }
 
+  /** Can they never hold both? */
   exclude(a: number, b: number): boolean {
     return this.both(a, b) === this.no;
   }

@@ -22,10 +22,12 @@ export function powerOf(value: bigint | null): number {
 export class Sums extends Decisions {
   private readonly sums = new Map<number, Sum>();
 
+  /** The operation of a node. */
   opOf(x: number): CoreOp {
     return this.at(x).op;
   }
 
+  /** What a value is the sum of; itself, where it is no sum. */
   sumOf(x: number): Sum {
     const known = this.sums.get(x);
     if (known !== undefined) return known;

@@ -34,20 +34,24 @@ export class Normal {
     this.most = most;
   }
 
+  /** @throws TooLarge if there are too many nodes */
   protected checkSize(): void {
     if (this.table.nodes.length > this.most) throw new TooLarge();
   }
 
   // ------------------------------------------------------------------ nodes
 
+  /** The node with a number. */
   at(x: number): Node {
     return this.table.nodes[x];
   }
 
+  /** The node of a constant, taken modulo 2^width. */
   constant(value: bigint, width: number): number {
     return this.table.constant(value, width);
   }
 
+  /** The value of a constant, unsigned; null for another node. */
   valueOf(x: number): bigint | null {
     const n = this.at(x);
     return n.op === 'const' ? n.value : null;
@@ -57,6 +61,10 @@ export class Normal {
     return this.valueOf(x) === (1n << BigInt(this.at(x).width)) - 1n;
   }
 
+  /**
+   * The node of an operation, or a simpler one with the same value.
+   * @throws TooLarge if there are too many nodes
+   */
   node(op: CoreOp, width: number, args: readonly number[], more: Partial<Node> = {}): number {
     return this.make({ op, width, args, fmt: '', aux: '', n: 0, value: 0n, ...more }, args);
   }
