@@ -43,7 +43,10 @@ describe('registers cost when they are used', () => {
     const began = performance.now();
     const text = kernel(
       '.reg .b32 %q<10000000>; .reg .v2 .f32 %v<1000000>; .shared .b32 x1;',
-      'mov.u32 %q8, x1; mov.u32 %q9999999, 7; st.global.u32 [%rd1], %q9999999; mov.f32 %v999999.y, 0f3f800000; st.global.f32 [%rd1+4], %v999999.y;',
+      [
+        'mov.u32 %q8, x1; mov.u32 %q9999999, 7; st.global.u32 [%rd1], %q9999999;',
+        'mov.f32 %v999999.y, 0f3f800000; st.global.f32 [%rd1+4], %v999999.y;',
+      ].join(' '),
     );
     const { program } = readPtx(text, plan);
     expect(program.functions[0].regCount ?? 0).toBeLessThan(100);
@@ -233,7 +236,8 @@ describe('launches', () => {
       'ld.global.b32 %r, [x+4096]; st.global.b32 [x+8], %r;',
       `.global .align 4 .b8 x[${length}]; .global .b32 y;`,
     );
-    const why = `the variables of k.ptx have ${bytes + (bytes < 2 ** 53 ? 4 : 0)} bytes, ${bytes} of them 'x': a launch loads at most 268435456`;
+    const all = bytes + (bytes < 2 ** 53 ? 4 : 0);
+    const why = `the variables of k.ptx have ${all} bytes, ${bytes} of them 'x': a launch loads at most 268435456`;
     const given = await launch((t) => t.replace('kernel: saxpy', 'kernel: k'));
     const said = await fitLaunch(given, program).catch((e: DiagnosticError) =>
       e.diagnostics.map((d) => [d.line, d.message]),

@@ -122,7 +122,11 @@ it.each(['.reqntid 99999999', '.reqnctapercluster 99999, 9999'])(
   'a kernel that no launch can have is not run: %s',
   (directive) => {
     const { program } = readPtx(
-      `.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n${directive}\n{ .reg .b64 %rd<2>; ld.param.u64 %rd1, [p]; st.global.u64 [%rd1], %rd1; ret; }\n`,
+      [
+        '.version 8.0\n.target sm_90\n.address_size 64',
+        `.visible .entry k(.param .u64 p)\n${directive}`,
+        '{ .reg .b64 %rd<2>; ld.param.u64 %rd1, [p]; st.global.u64 [%rd1], %rd1; ret; }\n',
+      ].join('\n'),
       plan,
     );
     const { last } = optimize(program, plan);

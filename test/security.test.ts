@@ -298,7 +298,8 @@ describe('files', () => {
   });
 
   says(
-    'A link in the place of an output file, or of a folder below the one that `-o` names, is followed only where it leads into the same folder or project.',
+    'A link in the place of an output file, or of a folder below the one that `-o` names, ' +
+      'is followed only where it leads into the same folder or project.',
     () => {
       symlinkSync(join(folder.path, 'victim'), join(inner, 'out.ptx'));
       expect(() => writtenPath(join(inner, 'out.ptx'))).toThrow('it is a link to');
@@ -804,7 +805,8 @@ describe('pull requests', () => {
   );
 
   says(
-    'No step of the Action has an expression of the event in its script, and no input is the title, the text or the branch of a pull request.',
+    'No step of the Action has an expression of the event in its script, ' +
+      'and no input is the title, the text or the branch of a pull request.',
     () => {
       for (const { run } of action.runs.steps) expect(run).not.toContain('${{');
       const defaults = Object.values(action.inputs).map((i) => i.default);

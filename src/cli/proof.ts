@@ -86,7 +86,7 @@ export async function proveSteps(steps: readonly Step[], plan: Plan): Promise<Pr
   return { phases: steps.length, regions, proved, left, refuted: shown };
 }
 
-/** Steps of the solver, and of everything else, for all phases together: at most 42 s over the test kernels, whatever else a file is. */
+/** Steps of the solver, and of everything else, for all phases together; over the test kernels no module takes more than 42 s. */
 const MOST_SOLVED = 40_000_000;
 const MOST_WORK = 40_000_000;
 
