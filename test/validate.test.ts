@@ -136,7 +136,7 @@ describe('translation validation', () => {
     const seconds = Math.round((performance.now() - began) / 1000);
     if (whole) console.log(`${counts.proved} of ${counts.regions} regions proved in ${seconds} s`);
     expect(counts.proved / counts.regions).toBeGreaterThan(0.8);
-  });
+  }, 1_200_000);
 });
 
 /** Two versions of one kernel in Ori, which differ in the parts `<before|after>`. */
