@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseProgram } from '../src/ir/text.ts';
 import { programOf } from '../src/judge/features.ts';
 import { Races } from '../src/judge/races.ts';
-import type { Warp } from '../src/sim/state.ts';
+import type { Barrier, Warp } from '../src/sim/state.ts';
 import { testIsa } from './support/isa.ts';
 import { runs } from './support/size.ts';
 
@@ -14,7 +14,9 @@ import { runs } from './support/size.ts';
 type Act =
   | { readonly k: 'access'; readonly lane: number; readonly word: number; readonly write: boolean }
   | { readonly k: 'release' | 'acquire'; readonly lanes: number; readonly place: number }
-  | { readonly k: 'meet'; readonly lanes: number };
+  | { readonly k: 'meet'; readonly lanes: number }
+  /** A barrier opens that all threads have reached. */
+  | { readonly k: 'open' };
 
 const WARPS = 2;
 const LANES = 3;
@@ -34,9 +36,10 @@ const acts = fc.array(
         place: fc.nat(2),
       }),
       fc.record({ k: fc.constant('meet' as const), lanes: fc.integer({ min: 1, max: 2 ** LANES - 1 }) }),
+      fc.record({ k: fc.constant('open' as const) }),
     ),
   ),
-  { maxLength: 40 },
+  { maxLength: 60 },
 );
 
 /** Words that two threads access, one of them writing, where neither access comes before the other. */
@@ -62,6 +65,11 @@ function racing(list: readonly (readonly [number, Act])[]): number[] {
       done.push({ thread, word: act.word, write: act.write });
       continue;
     }
+    if (act.k === 'open') {
+      const all = new Set(before.flatMap((b) => [...b]));
+      for (const b of before) add(b, all);
+      continue;
+    }
     const place = act.k === 'meet' ? new Set<number>() : (told.get(act.place) ?? new Set<number>());
     if (act.k !== 'meet') told.set(act.place, place);
     if (act.k !== 'acquire') for (const t of threads(warp, act.lanes)) add(place, before[t]);
@@ -70,18 +78,32 @@ function racing(list: readonly (readonly [number, Act])[]): number[] {
   return [...words].sort();
 }
 
+/** What the judge finds. */
+function found(list: readonly (readonly [number, Act])[]): Races {
+  const races = new Races(1, 32 * WARPS);
+  const warps = Array.from(
+    { length: WARPS },
+    (_, index) => ({ index, block: { index: 0 }, exited: 0 }) as Warp,
+  );
+  for (const [w, act] of list) {
+    if (act.k === 'access') races.access(warps[w], act.lane, act.word, act.word, act.write);
+    else if (act.k === 'meet') races.meet(warps[w], act.lanes);
+    else if (act.k === 'open') {
+      const waiting = warps.map((warp) => ({ warp, path: { mask: 2 ** LANES - 1 } }));
+      const bar = { waiting } as unknown as Barrier;
+      for (const { warp, path } of waiting) races.release(warp, path.mask, bar);
+      races.open(bar);
+    } else races[act.k](warps[w], act.lanes, act.place);
+  }
+  return races;
+}
+
 describe('races', () => {
   it('are found in just the words that have one', () => {
     let some = 0;
     fc.assert(
       fc.property(acts, (list) => {
-        const races = new Races(1, 32 * WARPS);
-        const warps = Array.from({ length: WARPS }, (_, index) => ({ index, block: { index: 0 } }) as Warp);
-        for (const [w, act] of list) {
-          if (act.k === 'access') races.access(warps[w], act.lane, act.word, act.word, act.write);
-          else if (act.k === 'meet') races.meet(warps[w], act.lanes);
-          else races[act.k](warps[w], act.lanes, act.place);
-        }
+        const races = found(list);
         const expected = racing(list);
         some += expected.length > 0 ? 1 : 0;
         expect([...races.words.keys()].sort()).toEqual(expected);
@@ -89,6 +111,18 @@ describe('races', () => {
       { numRuns: runs(2000), seed: 20261129 },
     );
     expect(some).toBeGreaterThan(100);
+  });
+
+  it('are not between a thread that tells and one that hears, which knew the same', () => {
+    const list: (readonly [number, Act])[] = [
+      [0, { k: 'open' }],
+      [0, { k: 'access', lane: 0, word: 0, write: true }],
+      [0, { k: 'release', lanes: 1, place: 0 }],
+      [1, { k: 'acquire', lanes: 1, place: 0 }],
+      [1, { k: 'access', lane: 0, word: 0, write: false }],
+    ];
+    expect([...found(list).words.keys()]).toEqual([]);
+    expect([...found(list.filter(([, { k }]) => k !== 'acquire')).words.keys()]).toEqual([0]);
   });
 });
 

@@ -10,17 +10,24 @@ import type { Barrier, Warp } from '../sim/state.ts';
 interface Cell {
   writer: number;
   writtenAt: number;
+  /** The only thread that has read since, and when it read last; -1: none, or `reads` says. */
+  reader: number;
+  readAt: number;
   /** By thread: when it read last. */
-  readonly reads: Map<number, number>;
+  reads: Map<number, number> | null;
 }
 
 /** What has been made known at a barrier or place. */
 interface Known {
-  /** By thread: how far it is known to have come. While one thread alone has told, it is the thread's own, without its entry for itself. */
+  /** By thread: how far it is known to have come. While one thread alone has told, it is that thread's own. */
   clock: Int32Array;
   /** The thread whose clock it is, and how far it had come; -1 if it is the place's own. */
   owner: number;
   at: number;
+  /** The clock of the thread that told first: others that have the same one bring nothing but how far they have come. */
+  base: Int32Array;
+  /** Whether threads have taken the clock for theirs, so that it is copied before it changes. */
+  taken: boolean;
   /** How often something was added. */
   version: number;
   /** By thread: the version that it has heard, and its own state when it last told. */
@@ -34,10 +41,10 @@ const MOST_WORK = 30_000_000;
 export class Races {
   private readonly threads: number;
   private readonly perBlock: number;
-  /** By thread: how far it knows each other one to have come. Its entry for itself is in `own`. */
+  /** By thread: how far it knows each other one to have come. Its entry for itself lags behind `own`. */
   private readonly clocks: Int32Array[];
   private readonly own: Int32Array;
-  /** By thread: whether its clock is also that of a place, so that it is copied before it changes. */
+  /** By thread: whether a place or other threads have the same clock, so that it is copied before it changes. */
   private readonly shared: Uint8Array;
   private readonly blocks = new Map<number, number>();
   private readonly cells = new Map<number, Cell>();
@@ -80,17 +87,36 @@ export class Races {
     this.states[t]++;
     for (let word = first; word <= last; word++) {
       let c = this.cells.get(word);
-      if (c === undefined) this.cells.set(word, (c = { writer: -1, writtenAt: 0, reads: new Map() }));
+      if (c === undefined)
+        this.cells.set(word, (c = { writer: -1, writtenAt: 0, reader: -1, readAt: 0, reads: null }));
       if (c.writer >= 0 && c.writer !== t && c.writtenAt > mine[c.writer])
         this.found(word, write ? 'two threads write' : 'one thread writes and another reads', t, c.writer);
-      if (write) {
-        for (const [r, at] of c.reads)
-          if (r !== t && at > mine[r]) this.found(word, 'one thread writes and another reads', t, r);
-        c.reads.clear();
+      if (!write) this.noteRead(c, t);
+      else {
+        if (c.reads !== null) for (const [r, at] of c.reads) this.writeAfterRead(word, t, r, at);
+        else if (c.reader >= 0) this.writeAfterRead(word, t, c.reader, c.readAt);
+        c.reads = null;
+        c.reader = -1;
         c.writer = t;
         c.writtenAt = this.own[t];
-      } else c.reads.set(t, this.own[t]);
+      }
     }
+  }
+
+  private noteRead(c: Cell, t: number): void {
+    if (c.reads !== null) c.reads.set(t, this.own[t]);
+    else if (c.reader < 0 || c.reader === t) {
+      c.reader = t;
+      c.readAt = this.own[t];
+    } else
+      c.reads = new Map([
+        [c.reader, c.readAt],
+        [t, this.own[t]],
+      ]);
+  }
+
+  private writeAfterRead(word: number, t: number, r: number, at: number): void {
+    if (r !== t && at > this.clocks[t][r]) this.found(word, 'one thread writes and another reads', t, r);
   }
 
   private found(word: number, how: string, t: number, other: number): void {
@@ -108,7 +134,16 @@ export class Races {
       if (known?.told.get(t) === this.states[t] || this.isPartial) continue;
       const clock = this.clocks[t];
       if (known === undefined) {
-        known = { clock, owner: t, at: 0, version: 0, heard: new Map(), told: new Map() };
+        known = {
+          clock,
+          owner: t,
+          at: 0,
+          base: clock,
+          taken: false,
+          version: 0,
+          heard: new Map(),
+          told: new Map(),
+        };
         this.known.set(where, known);
       }
       if (known.owner === t && known.clock === clock) {
@@ -116,8 +151,10 @@ export class Races {
         this.shared[t] = 1;
       } else {
         this.makeOwn(known);
-        this.work += this.threads;
-        join(known.clock, clock);
+        if (clock !== known.base) {
+          this.work += this.threads;
+          join(known.clock, clock);
+        }
         known.clock[t] = Math.max(known.clock[t], this.own[t]);
       }
       known.told.set(t, this.states[t]);
@@ -126,13 +163,14 @@ export class Races {
     }
   }
 
-  /** Gives a place a clock of its own. */
+  /** Gives a place a clock of its own, which may change. */
   private makeOwn(known: Known): void {
-    if (known.owner < 0) return;
+    if (known.owner < 0 && !known.taken) return;
     this.work += this.threads;
     known.clock = known.clock.slice();
-    known.clock[known.owner] = known.at;
+    if (known.owner >= 0) known.clock[known.owner] = known.at;
     known.owner = -1;
+    known.taken = false;
   }
 
   /** Lanes hear what has been made known at a place. */
@@ -148,17 +186,24 @@ export class Races {
   }
 
   /** A thread hears what a place knows. @returns whether it was new */
-  private hears(t: number, { clock, owner, at }: Known): boolean {
+  private hears(t: number, known: Known): boolean {
+    const { clock, owner, at } = known;
     const mine = this.clocks[t];
-    if (clock === mine) return false;
     const later = owner >= 0 && owner !== t && at > mine[owner];
+    if (clock === mine && !later) return false;
     this.work += this.threads;
     let more = later;
     for (let k = 0; k < clock.length && !more; k++) more = clock[k] > mine[k] && k !== t;
     if (!more) return false;
+    // A place that has been told all that the thread knows has the clock that it gets.
+    if (owner < 0 && known.told.get(t) === this.states[t]) {
+      this.clocks[t] = clock;
+      this.shared[t] = 1;
+      known.taken = true;
+      return true;
+    }
     const to = this.shared[t] === 1 ? mine.slice() : mine;
     join(to, clock);
-    to[t] = 0;
     if (later) to[owner] = at;
     this.clocks[t] = to;
     this.shared[t] = 0;
