@@ -44,7 +44,7 @@ export const EFFORTS: Readonly<Record<EffortName, Effort>> = {
     executed: 250_000,
     perInstruction: 200,
     module: 1_000_000,
-    usual: 60_000,
+    usual: 30_000,
     large: 1,
     long: 40_000,
     searched: 15_000,

@@ -26,6 +26,8 @@ export interface Features {
   readonly loops: boolean;
   /** Whether it asks for the y of a thread. */
   readonly rows: boolean;
+  /** Whether it asks for the y or z of anything. */
+  readonly deep: boolean;
   /** Sizes of blocks that it may be written for, the likeliest first. */
   readonly sizes: readonly number[];
 }
@@ -167,6 +169,7 @@ export function featuresOf(program: Program, kernel: Fn): Features {
   let readOnlyLoads = 0;
   let [orders, wide, communicates, exchanges, clusters, copies, loops] = Array<boolean>(7).fill(false);
   let rows = false;
+  let deep = false;
   const constants = new Map<number, number>();
   for (const f of functions) {
     const position = new Map(f.blocks.map((b, k) => [b.id, k]));
@@ -175,8 +178,9 @@ export function featuresOf(program: Program, kernel: Fn): Features {
       for (const x of b.ins) {
         const { op } = x;
         for (const o of x.src) if (o.kind === Kind.Imm) constants.set(o.lo, (constants.get(o.lo) ?? 0) + 1);
-        rows ||=
-          op.primitive === 'special' && op.special.length > 0 && /^TID.Y/.test(modOf(op, x.mods, 'sr'));
+        const shown = op.primitive === 'special' && op.special.length > 0 ? modOf(op, x.mods, 'sr') : '';
+        rows ||= /^TID.Y/.test(shown);
+        deep ||= /[.][YZ]$/.test(shown);
         orders ||= ordersOthers(x);
         wide ||= isWide(x);
         if (isReadOnlyLoad(x)) readOnlyLoads++;
@@ -200,6 +204,7 @@ export function featuresOf(program: Program, kernel: Fn): Features {
     copies,
     loops,
     rows,
+    deep,
     sizes: sizesOf(constants),
   };
 }

@@ -38,6 +38,9 @@ interface Known {
 /** Entries of clocks that are looked at in one run: what comes later counts as unknown. */
 const MOST_WORK = 30_000_000;
 
+/** Words of a page, which are found together. */
+const PAGE = 64;
+
 export class Races {
   private readonly threads: number;
   private readonly perBlock: number;
@@ -47,7 +50,10 @@ export class Races {
   /** By thread: whether a place or other threads have the same clock, so that it is copied before it changes. */
   private readonly shared: Uint8Array;
   private readonly blocks = new Map<number, number>();
-  private readonly cells = new Map<number, Cell>();
+  /** By number of a page: its words that have been accessed. */
+  private readonly pages = new Map<number, (Cell | undefined)[]>();
+  private lastPage = Number.NaN;
+  private lastCells: (Cell | undefined)[] = [];
   /** What waits at each barrier or place knows. */
   private readonly known = new Map<unknown, Known>();
   /** By thread: a number that changes when it accesses something, or hears something new. */
@@ -86,9 +92,7 @@ export class Races {
     const mine = this.clocks[t];
     this.states[t]++;
     for (let word = first; word <= last; word++) {
-      let c = this.cells.get(word);
-      if (c === undefined)
-        this.cells.set(word, (c = { writer: -1, writtenAt: 0, reader: -1, readAt: 0, reads: null }));
+      const c = this.cellOf(word);
       if (c.writer >= 0 && c.writer !== t && c.writtenAt > mine[c.writer])
         this.found(word, write ? 'two threads write' : 'one thread writes and another reads', t, c.writer);
       if (!write) this.noteRead(c, t);
@@ -101,6 +105,18 @@ export class Races {
         c.writtenAt = this.own[t];
       }
     }
+  }
+
+  private cellOf(word: number): Cell {
+    const page = Math.floor(word / PAGE);
+    if (page !== this.lastPage) {
+      let cells = this.pages.get(page);
+      if (cells === undefined) this.pages.set(page, (cells = Array<undefined>(PAGE).fill(undefined)));
+      this.lastPage = page;
+      this.lastCells = cells;
+    }
+    const at = word - page * PAGE;
+    return (this.lastCells[at] ??= { writer: -1, writtenAt: 0, reader: -1, readAt: 0, reads: null });
   }
 
   private noteRead(c: Cell, t: number): void {

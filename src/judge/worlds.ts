@@ -123,7 +123,7 @@ export function blockWorlds(look: Look): World[] {
   if (look.block !== null || look.grid !== null) return out;
   const most = mostThreads(kernel, look.threadsPerSm);
   const required = requiredBlock(kernel);
-  const deep = required ?? shrunk([8, 8, 4], most);
+  const deep = required ?? shrunk(features.deep ? [8, 8, 2] : [8, 4, 2], most);
   const one = gridOf([1, 1, 1], cluster);
   const blocks = one[0] * one[1] * one[2];
   // Sizes that reach all threads, and small ones, with words that are often equal or neighbours.

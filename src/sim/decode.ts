@@ -29,10 +29,28 @@ export interface Decoded {
   readonly members: number;
   /** Whether this is a barrier at which the whole warp arrives together. */
   readonly aligned: boolean;
+  /** What a load or a store moves for a lane; null for other instructions. */
+  readonly access: AccessShape | null;
   /** Whether the result is an approximation, whose last bits nobody promises. */
   readonly approximate: boolean;
   /** Numbers of the results that the warp has once; null if there are none. */
   readonly uniform: readonly number[] | null;
+}
+
+/** So many elements of a type, and the bytes of one. */
+export interface AccessShape {
+  readonly type: string;
+  readonly size: number;
+  readonly n: number;
+}
+
+const SIZE: Readonly<Record<string, number>> = { U8: 1, S8: 1, U16: 2, S16: 2, B32: 4, B64: 8, B128: 16 };
+const COUNT: Readonly<Record<string, number>> = { V1: 1, V2: 2, V4: 4, V8: 8 };
+
+function accessOf({ op, mods }: Instr): AccessShape | null {
+  if (op.primitive !== 'load' && op.primitive !== 'store') return null;
+  const type = modOf(op, mods, 'type');
+  return { type, size: SIZE[type], n: COUNT[modOf(op, mods, 'vec')] };
 }
 
 /** What a division that is an approximation is called (PTX ISA 9.0, div). */
@@ -205,6 +223,7 @@ function build(original: Fn): Code {
         join,
         block: b.id,
         members: (op.flags & OpFlag.Convergent) === 0 ? -1 : op.srcs.findIndex((s) => s.name === 'mask'),
+        access: accessOf(x),
         aligned: op.primitive === 'barrier' && modOf(op, x.mods, 'aligned') === 'ALIGNED',
         approximate: isRough(x),
         uniform: uniformResults(x.dst),

@@ -444,6 +444,7 @@ export class Machine implements WarpHost {
 
   /** Lane that a primitive is processing, for messages. */
   lane = 0;
+  readonly scratch = new Int32Array(32);
   /** Path that a barrier is processing. */
   arriving: Path | null = null;
   kernelName = '';

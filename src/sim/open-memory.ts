@@ -36,6 +36,9 @@ export interface Piece extends Room {
 const FIRST_ROOM = 4;
 const MOST_ROOM = 128;
 
+/** Pieces that are found without a table, a power of two. */
+const LATELY = 16;
+
 /** Pieces that are only read and kept all the same: 256 KB. Their values can be made again. */
 const MOST_READ = 512;
 
@@ -125,8 +128,9 @@ export class OpenMemory implements Memory {
   private readonly contents: Contents;
   /** Whether an access has to be at a multiple of its size. */
   private readonly aligned: boolean;
-  private lastKey = Number.NaN;
-  private lastPiece: Piece | null = null;
+  /** Pieces that were accessed lately, by the last bits of their numbers. */
+  private readonly lately: (Piece | null)[] = Array<Piece | null>(LATELY).fill(null);
+  private readonly latelyKeys = new Float64Array(LATELY).fill(Number.NaN);
   private room: Room | null = null;
   /** Pieces that have room in all rooms up to this one, and those that are in use. */
   private roomFor = 0;
@@ -145,15 +149,16 @@ export class OpenMemory implements Memory {
   }
 
   private piece(key: number): Piece {
-    if (key === this.lastKey) return this.lastPiece!;
+    const k = key & (LATELY - 1);
+    if (this.latelyKeys[k] === key) return this.lately[k]!;
     let p = this.pieces.get(key);
     if (p === undefined) {
       p = this.newPiece();
       this.pieces.set(key, p);
       this.order.push(key);
     }
-    this.lastKey = key;
-    this.lastPiece = p;
+    this.latelyKeys[k] = key;
+    this.lately[k] = p;
     return p;
   }
 
@@ -164,6 +169,7 @@ export class OpenMemory implements Memory {
       // What has been written stays.
       if (old.stored !== 0) continue;
       this.pieces.delete(key);
+      if (this.latelyKeys[key & (LATELY - 1)] === key) this.latelyKeys[key & (LATELY - 1)] = Number.NaN;
       old.filled = 0;
       return old;
     }

@@ -95,6 +95,8 @@ export interface Simulation {
   readonly kernelName: string;
   /** Lane that is being processed, for messages. */
   lane: number;
+  /** A word for each lane, which each instruction may overwrite. */
+  readonly scratch: Int32Array;
   /** Path that arrives at a barrier of the block. */
   arriving: Path | null;
   /** Set by a primitive if every lane has to wait for other threads, so that its warp gives up its turn. */

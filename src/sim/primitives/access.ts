@@ -6,10 +6,7 @@ import type { Simulation } from '../simulation.ts';
 import type { Frame } from '../state.ts';
 import { logOf, noteStore } from './log.ts';
 
-import { addressOf, mod, opnd, type Primitive, resolve } from './primitive.ts';
-
-const SIZE: Readonly<Record<string, number>> = { U8: 1, S8: 1, U16: 2, S16: 2, B32: 4, B64: 8, B128: 16 };
-const COUNT: Readonly<Record<string, number>> = { V1: 1, V2: 2, V4: 4, V8: 8 };
+import { addressOf, opnd, type Primitive, resolve } from './primitive.ts';
 
 function read(p: Location, at: number, type: string, f: Frame, to: number, lane: number): void {
   const { view } = p;
@@ -84,9 +81,7 @@ function paramAt(m: Simulation, f: Frame, d: Decoded, lane: number, size: number
 /** LD, LDG, LDS, LDL, LDC and LDPRM. */
 export const load: Primitive = (m, w, f, d, mask) => {
   const { ins } = d;
-  const type = mod(d, 'type');
-  const size = SIZE[type];
-  const n = COUNT[mod(d, 'vec')];
+  const { type, size, n } = d.access!;
   const touched: number[] = [];
   const counting = m.opts.counters !== null;
   for (let r = mask; r !== 0; r &= r - 1) {
@@ -125,9 +120,7 @@ export const load: Primitive = (m, w, f, d, mask) => {
 /** ST, STG, STS, STL and STPRM. */
 export const store: Primitive = (m, w, f, d, mask) => {
   const { ins } = d;
-  const type = mod(d, 'type');
-  const size = SIZE[type];
-  const n = COUNT[mod(d, 'vec')];
+  const { type, size, n } = d.access!;
   const touched: number[] = [];
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);

@@ -12,8 +12,13 @@ import { mod, opnd, type Primitive, predOf, setPred } from './primitive.ts';
 export const shuffle: Primitive = (m, _w, f, d, mask) => {
   const mode = mod(d, 'mode');
   const i = f.regs.i32;
-  const [pd, pp, pa, pb, pc] = [0, 1, 2, 3, 4].map((k) => opnd(f, d, k));
-  const old = new Int32Array(32).fill(m.opts.undefined ?? 0);
+  const pd = opnd(f, d, 0);
+  const pp = opnd(f, d, 1);
+  const pa = opnd(f, d, 2);
+  const pb = opnd(f, d, 3);
+  const pc = opnd(f, d, 4);
+  const old = m.scratch;
+  old.fill(m.opts.undefined ?? 0);
   for (let r = mask; r !== 0; r &= r - 1) old[lowest(r)] = i[pa + lowest(r)];
   let ok = 0;
   for (let r = mask; r !== 0; r &= r - 1) {
