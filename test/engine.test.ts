@@ -100,6 +100,9 @@ describe('gates', () => {
       /level 1 \(OptBudget is spent\)/,
     );
     expect(outcome(await plan({ set: ['OptBudget=100'] }), 'OriBranchOpt')).toBe('ran');
+    // Spent, it is 1, at -O0 too (seeds 000 and 003), where AnalyzeControlFlow asks for at least 1.
+    expect(outcome(await plan({ level: 0 }), 'AnalyzeControlFlow')).toBe('level 0 is not in 1..5');
+    expect(outcome(await plan({ level: 0, set: ['OptBudget=0'] }), 'AnalyzeControlFlow')).toBe('ran');
   });
 });
 

@@ -144,6 +144,9 @@ describe('vector accesses', () => {
     ]);
     expect(left(k, { knobs: { DisableWriteVectorization: true } })[0]).toBe('LDG.V2 {R2, R3}, [RD1]');
     expect(left(k, { knobs: { DisableWriteVectorization: true } })).toHaveLength(3);
+    const off = { DisableReadVectorization: false, DisableWriteVectorization: false };
+    expect(left(k, { knobs: off })).toEqual(left(k));
+    expect(left(k)).toHaveLength(2);
   });
 });
 

@@ -1,5 +1,5 @@
+import { isSet } from '../ir/pass.ts';
 import type { Program } from '../ir/program.ts';
-import type { KnobValue } from '../passes/pass.ts';
 import { factOf } from '../spec/backend.ts';
 import { conditionsOf, type GateCondition, rangeText } from '../spec/gates.ts';
 import type { PlanPhase } from '../spec/plan.ts';
@@ -9,9 +9,6 @@ import type { FunctionPlans } from './function-plans.ts';
 
 /** The knob that limits how often gates may see the real level (index 499, type BDGT). */
 export const OPT_BUDGET = 'OptBudget';
-
-/** A knob counts as set unless it is absent, false or zero. */
-const isSet = (v: KnobValue): boolean => v !== null && v !== false && v !== 0;
 
 /** A gate's answer for one function. */
 export interface GateAnswer {
@@ -132,7 +129,7 @@ function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: 
     // The plan's level until OptBudget has been queried as often as its limit allows, then 1. Source: reference,
     // optimization levels, section 2 (the pseudocode, not the prose).
     log.knobs.add(OPT_BUDGET);
-    if (!taking.take(OPT_BUDGET, fn)) level = Math.min(plan.level, 1);
+    if (!taking.take(OPT_BUDGET, fn)) level = 1;
   }
   for (const condition of conditionsOf(gate)) {
     const why = against(condition, plans, fn, level, taking, log);

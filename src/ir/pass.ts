@@ -4,6 +4,9 @@ import type { Fn, Instr, Program } from './program.ts';
 /** Value of a knob as a pass sees it. `null`: not set. */
 export type KnobValue = null | boolean | number | string | readonly number[] | readonly [number, number];
 
+/** A knob counts as set unless it is absent, false or zero. */
+export const isSet = (v: KnobValue): boolean => v !== null && v !== false && v !== 0;
+
 /**
  * Why a pass did (`passed`) or did not do (`missed`) something, a number that it found (`note`), or what the author of the code should
  * know (`advice`), which is shown without being asked for.

@@ -28,7 +28,7 @@ import { inSsa } from '../ssa/registers.ts';
 import { ConstantsByFlow, mayHaveConstantPhis } from './constants-by-flow.ts';
 import { copiesOf } from './kept-operands.ts';
 import { maySettle, settleGuard } from './known-guards.ts';
-import type { Pass, PassContext } from './pass.ts';
+import { isSet, type Pass, type PassContext } from './pass.ts';
 import { dropRedundantPhis } from './redundant-phis.ts';
 
 /**
@@ -64,8 +64,6 @@ import { dropRedundantPhis } from './redundant-phis.ts';
  * Bound: the first step is linear in uses and edges; the second costs what `rangesOf` does.
  */
 export const conditionalConstants: Pass = (fn, ctx) => byRanges(byFlow(fn, ctx), ctx);
-
-const isSet = (v: unknown): boolean => v !== null && v !== false;
 
 function byFlow(fn: Fn, ctx: PassContext): Fn {
   const moves = movesOf(ctx.isa);

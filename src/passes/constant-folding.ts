@@ -4,7 +4,7 @@ import { copyLike, copyOf, movesOf } from '../ir/moves.ts';
 import { immOf, Kind, NO_REG, type Operand, regWidth, withOperandMods } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { constantsLast, isFoldable, plainConstants, valuesOf } from '../rules/fold.ts';
-import type { EditPass } from './pass.ts';
+import { type EditPass, isSet } from './pass.ts';
 
 /**
  * Constant folding: an instruction whose operands are constants becomes moves of its results.
@@ -72,5 +72,3 @@ export const constantFolding: EditPass = (d, work, ctx) => {
   if (folded > 0)
     ctx.remark('passed', 'constants-folded', `${folded} instructions computed`, { count: folded });
 };
-
-const isSet = (v: unknown): boolean => v !== null && v !== false;

@@ -7,7 +7,7 @@ import { copyFn, mapIns, renamedBy, toOperands } from '../ir/edit.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { Kind, makeReg, NO_REG, type Reg, reg, regFile, regIndex, regName, withReg } from '../ir/operand.ts';
 import { type Block, type Fn, type Instr, instr } from '../ir/program.ts';
-import type { Pass, PassContext } from './pass.ts';
+import { isSet, type Pass, type PassContext } from './pass.ts';
 import { inFile, isUniformReg, mayBeUniform, type UniformFacts, UniformForms } from './uniform-forms.ts';
 
 /**
@@ -60,8 +60,6 @@ export const convertToUniform: Pass = (fn, ctx) => {
   ctx.remark('missed', 'uniform-full', `more uniform values are live at once than there are registers`);
   return existing ? rename(fn, new Uint8Array(fn.regCount)) : fn;
 };
-
-const isSet = (v: unknown): boolean => v !== null && v !== false;
 
 /** Default of knob 862. */
 const ROUNDS = 5;

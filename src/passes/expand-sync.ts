@@ -2,7 +2,7 @@ import { edit } from '../ir/draft/index.ts';
 import { modOf } from '../ir/opcode.ts';
 import { type Instr, instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import type { Pass } from './pass.ts';
+import { isSet, type Pass } from './pass.ts';
 
 /**
  * Phase 72, LateExpandSyncInstructions: a fence for the whole system is followed by an error barrier.
@@ -44,8 +44,6 @@ export const expandSync: Pass = (fn, ctx) => {
     ctx.isa,
   );
 };
-
-const isSet = (v: unknown): boolean => v !== null && v !== false && v !== 0;
 
 const isSystemFence = (x: Instr): boolean =>
   x.op.primitive === 'fence' &&

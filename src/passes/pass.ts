@@ -13,6 +13,7 @@ export type {
   RecipeForFn,
   Remark,
 } from '../ir/pass.ts';
+export { isSet } from '../ir/pass.ts';
 
 /**
  * An edit pass rewrites instructions of an open draft and keeps blocks and edges. Consecutive edit passes and rules

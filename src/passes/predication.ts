@@ -13,7 +13,7 @@ import { type Costs, costOf, instrCost } from '../rules/cost.ts';
 import { applyExitArm, type ExitArm, exitArmOf } from './exit-arms.ts';
 import { IfConversion, mayBeConverted, needsGuard } from './if-conversion.ts';
 import { type IfShape, ifShapeOf } from './if-shapes.ts';
-import type { Pass, PassContext } from './pass.ts';
+import { isSet, type Pass, type PassContext } from './pass.ts';
 
 /** Knob 577: each converted region takes one unit; unset means no limit (reference passes-a). */
 const BUDGET = 'Knob577';
@@ -75,8 +75,6 @@ const SLOW = 8;
 const MOST_BEHIND = 64;
 
 const ENDS: ReadonlySet<string | null> = new Set(['exit', 'return']);
-
-const isSet = (v: unknown): boolean => v !== null && v !== false;
 
 /** Why something that may lose more than `most` cycles does not pay; null if it pays. */
 const over = (loss: number, most: number, when: string): string | null =>

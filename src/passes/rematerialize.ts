@@ -16,7 +16,7 @@ import { Kind, NO_REG, type Reg, RegFile, regFile, withReg } from '../ir/operand
 import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
-import type { Pass, PassContext } from './pass.ts';
+import { isSet, type Pass, type PassContext } from './pass.ts';
 
 /** What was recomputed may make room for operands of something else; so often the function is looked at. */
 const ROUNDS = 3;
@@ -139,8 +139,6 @@ const SINK: Names = {
   target: null,
   costs: null,
 };
-
-const isSet = (v: unknown): boolean => v !== null && v !== false && v !== 0;
 
 /** A knob's number, or what stands for it where it is unset. */
 const numberOf = (ctx: PassContext, knob: string | undefined, otherwise: number): number => {

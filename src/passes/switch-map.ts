@@ -9,7 +9,7 @@ export interface Case extends Interval {
 
 /**
  * A switch as cases in ascending order, with all other values leading to `other`. Positions are counted from the
- * least signed or the least unsigned number, whichever makes fewer cases: comparisons use that order.
+ * least signed or the least unsigned number: comparisons use that order, and the range of a jump table is one of it.
  */
 export class SwitchMap {
   readonly width: number;
@@ -61,12 +61,15 @@ export class SwitchMap {
    * The map of a switch. Without known frequencies, each case has the same weight, and all values that lead to
    * `other` together the weight of one case. `other` is where most values lead.
    * @param possible the possible values of the selector
+   * @param tableEntries entries of the largest jump table: an order in which all cases fit one is taken first, and then the one that
+   *   makes fewer runs of values
    * @param share fraction of executions with a leaf's values; null: unknown
    * @returns null if no value is possible
    */
   static of(
     s: Switch,
     possible: IntervalSet,
+    tableEntries: number,
     share: ((leaf: Leaf) => number) | null = null,
   ): SwitchMap | null {
     const half = 1n << BigInt(s.width - 1);
@@ -74,13 +77,13 @@ export class SwitchMap {
     const unsigned = runsOf(sets);
     const signed = runsOf(sets.map(({ leaf, values }) => ({ leaf, values: shifted(values, half, s.width) })));
     if (unsigned.length === 0) return null;
-    const bySign = signed.length <= unsigned.length;
-    const runs = bySign ? signed : unsigned;
     const size = new Map<Leaf, bigint>();
-    for (const { low, high, leaf } of runs) size.set(leaf, (size.get(leaf) ?? 0n) + high - low + 1n);
-    let other = runs[0].leaf;
+    for (const { low, high, leaf } of unsigned) size.set(leaf, (size.get(leaf) ?? 0n) + high - low + 1n);
+    let other = unsigned[0].leaf;
     for (const [leaf, n] of size) if (n > size.get(other)!) other = leaf;
-    return new SwitchMap(s.width, bySign, runs, other, share);
+    const [signedFits, fits] = [signed, unsigned].map((runs) => rangeOf(runs, other) <= tableEntries);
+    const bySign = signedFits === fits ? signed.length <= unsigned.length : signedFits;
+    return new SwitchMap(s.width, bySign, bySign ? signed : unsigned, other, share);
   }
 
   /** The value at a position of the order. */
@@ -149,6 +152,12 @@ export class SwitchMap {
 
 interface Run extends Interval {
   readonly leaf: Leaf;
+}
+
+/** Values from the first case to the last one. */
+function rangeOf(runs: readonly Run[], other: Leaf): bigint {
+  const cases = runs.filter((r) => r.leaf !== other);
+  return cases.length === 0 ? 0n : cases[cases.length - 1].high - cases[0].low + 1n;
 }
 
 /** Merges adjacent values of one leaf; impossible values join the longer of the adjacent runs. */

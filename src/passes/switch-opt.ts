@@ -230,7 +230,7 @@ class Rewriter {
   private chosen(s: Switch): (Priced & { readonly map: SwitchMap; readonly before: number }) | null {
     const possible = this.possible(s);
     const share = this.sharesOf(s);
-    const all = SwitchMap.of(s, possible, share);
+    const all = SwitchMap.of(s, possible, this.limits.tableEntries, share);
     if (all === null) return null;
     const uniform = lanesAt(divergenceOf(this.fn), s.selector, s.head) <= Lanes.Warp;
     const limits = uniform ? { ...this.limits, lanes: 1 } : this.limits;
@@ -295,6 +295,7 @@ class Rewriter {
     const left = SwitchMap.of(
       { ...s, leaves: s.leaves.filter((leaf) => !escapes.includes(leaf)) },
       meet(possible, complement(union(...first.map((leaf) => leaf.values)), s.width)),
+      limits.tableEntries,
       share,
     );
     return left === null

@@ -7,7 +7,7 @@ import { hasMod, Lanes, withMods } from '../ir/opcode.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import type { Pass, PassContext } from './pass.ts';
+import { isSet, type Pass, type PassContext } from './pass.ts';
 import { dropFrom, hasRegions } from './region-removal.ts';
 
 /**
@@ -46,7 +46,7 @@ export const targetBranches: Pass = (fn, ctx) => {
 };
 
 function restructure(fn: Fn, ctx: PassContext): Fn {
-  const regions = ctx.knob('Knob232') === null && hasRegions(fn);
+  const regions = !isSet(ctx.knob('Knob232')) && hasRegions(fn);
   const marks = ctx.params.uniform === true && fn.blocks.some((b) => mayMark(terminator(b)));
   if (!regions && !marks) return fn;
   return edit(

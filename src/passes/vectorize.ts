@@ -17,7 +17,7 @@ import { type Fn, type Instr, instr, NONE, type Program } from '../ir/program.ts
 import { printInstr } from '../ir/text.ts';
 import { accessBytes } from '../isa/accesses.ts';
 import { allInSsa } from '../ssa/registers.ts';
-import type { PassContext, ProgramPass } from './pass.ts';
+import { isSet, type PassContext, type ProgramPass } from './pass.ts';
 
 /**
  * Most accesses that are compared with a member that moves; farther ones are left alone. The walk through memory SSA
@@ -87,8 +87,8 @@ export const vectorize: ProgramPass = (program, ctx) => {
 const ROUNDS = 3;
 
 function overFunction(fn: Fn, program: Program, ctx: PassContext, layout: VariableLayout): Fn {
-  const loads = ctx.knob('DisableReadVectorization') === null;
-  const stores = ctx.knob('DisableWriteVectorization') === null;
+  const loads = !isSet(ctx.knob('DisableReadVectorization'));
+  const stores = !isSet(ctx.knob('DisableWriteVectorization'));
   const least = Number(ctx.params['least-element'] ?? 1);
   const wanted = (x: Instr): boolean => (x.op.primitive === 'load' ? loads : stores) && allInSsa(x);
   for (let round = 0; round < ROUNDS; round++) {

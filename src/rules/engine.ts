@@ -2,7 +2,7 @@ import type { WorkList } from '../analysis/changes.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Draft } from '../ir/draft/index.ts';
 import type { Isa } from '../ir/opcode.ts';
-import type { KnobValue, PassContext } from '../ir/pass.ts';
+import { isSet, type PassContext } from '../ir/pass.ts';
 import type { Instr } from '../ir/program.ts';
 import type { Expr } from '../isa/lang/parse.ts';
 import type { Miss } from './bind.ts';
@@ -22,8 +22,6 @@ export const byPrecedence = (rules: readonly Rule[]): Rule[] =>
 
 /** The knob that every run of rules reads: how one of several matching rules is chosen. */
 export const BANDS_KNOB = 'RulePriorityBands';
-const isSet = (k: KnobValue): boolean => k !== null && k !== false;
-
 /** One application of a rule. */
 export interface RuleHit {
   readonly rule: Rule;
