@@ -31,6 +31,16 @@ describe('opt --check prove', () => {
     );
   });
 
+  it('leaves the rest unproved when its time is over', () => {
+    const r = opt(kernel('saxpy'), '--emit', 'none', '--check', 'prove', '--check-limit', '0.001ms');
+    expect([r.code, r.err]).toEqual([
+      0,
+      expect.stringMatching(
+        /^proved in part: 0 of [1-9].*\n {2}not proved: .*: the time of --check-limit was over$/m,
+      ),
+    ]);
+  });
+
   it('names what is not proved, and compares that by runs', () => {
     const r = opt(kernel('bytes-shorts'), '--emit', 'none', '--check', 'prove', '--json');
     const report = JSON.parse(r.out) as {

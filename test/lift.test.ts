@@ -247,3 +247,18 @@ test('an instruction without a meaning is a gap, with its place', async () => {
   expect(gaps[0].why).toMatch(/special register SR_HWTASKID/);
   expect(gaps[0].word.text).toMatch(/^S2R R\d+, SR_HWTASKID$/);
 });
+
+test('a relocation of no word of a constant bank is refused', async () => {
+  const s = await subjectOf('function-pointers.sm_80.O3.cubin');
+  const kernel = s.program.functions.find((f) => f.kind === 'entry')!.name;
+  const banks = functionsOf(s.elf).flatMap((f) => f.constants.map((c) => c.section));
+  const sections = s.elf.sections.map((x): Section => {
+    if (x.content.kind !== 'relocations' || !banks.includes(x.info)) return x;
+    const [first, ...more] = x.content.relocations;
+    return { ...x, content: { ...x.content, relocations: [{ ...first, offset: 2 ** 31 }, ...more] } };
+  });
+  expect(sections.filter((x, k) => x !== s.elf.sections[k]).length).toBeGreaterThan(0);
+  expect(() => lift(s, kernel, { ...s.elf, sections })).toThrow(
+    /relocates 0x80000000, which is no word of constant bank \d/,
+  );
+});

@@ -40,7 +40,7 @@ it('runs each search in its parts', () => {
   expect(r.asked[97]).toBe('100 10/10 vitest run test/c-programs.test.ts');
   expect(r.asked[117]).toBe('200 20/20 vitest run test/oracle.test.ts');
   expect(r.asked[127]).toBe('250 10/10 vitest run test/oracle-machine.test.ts');
-  expect(r.asked[131]).toBe('500 4/4 vitest run test/hostile-fuzz.test.ts');
+  expect(r.asked[131]).toBe('500 4/4 vitest run test/hostile-fuzz.test.ts test/hostile-cubins.test.ts');
   expect(r.asked[137]).toBe('100 6/6 vitest run test/validate-faults.test.ts');
   const own = /^node dist\/tools\/mutate\.js --sample 300 --part 10\/10 --map \S+\/all\/own\.map$/;
   expect(r.asked[147]).toMatch(own);

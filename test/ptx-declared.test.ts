@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { checkPtx } from '../src/ptx/check.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
+import { testIsa } from './support/isa.ts';
 import { askAll, someOf } from './support/ptxas.ts';
 
 /* Declarations, headers of functions and heads of modules; which are right is ptxas 13.0's word, which the last test asks again. */
@@ -374,4 +376,21 @@ describe.skipIf(spawnSync('ptxas', ['--version']).status !== 0)('ptxas (needs pt
     for (const text of right) expect([text, taken(text)]).toEqual([text, true]);
     for (const [text] of someOf(WRONG)) expect([text, taken(text)]).toEqual([text, false]);
   }, 240_000);
+});
+
+it('jumps by tables have a limited number of targets, however many share a table', () => {
+  const jumps = (n: number): string => {
+    const labels = Array.from({ length: n }, (_, k) => `L${k}`);
+    const body = labels.map((l) => `${l}: brx.idx %r1, t;`).join('\n');
+    return `.visible .entry k() { .reg .u32 %r<3>; t: .branchtargets ${labels.join(', ')};\n${body}\n}`;
+  };
+  const lowered = (n: number) => {
+    const { module, diagnostics } = parsePtx(whole(jumps(n)), 'k.ptx');
+    expect(diagnostics).toEqual([]);
+    return lowerPtx(module, { isa: testIsa(), paramBase: 0x210, sm: 'sm_90' });
+  };
+  const over = lowered(725);
+  expect(over.program.skipped.map((s) => s.name)).toEqual(['k']);
+  expect(over.diagnostics[0].notes).toEqual(['the jumps by tables have more than 524288 targets together']);
+  expect(lowered(724).program.functions.map((f) => f.name)).toEqual(['k']);
 });

@@ -427,6 +427,37 @@ describe('files', () => {
     ]);
   });
 
+  says(
+    'Results of a sweep (`*.results.jsonl`) are believed where they have its form: the report says how many were there before, and ' +
+      '`--restart` measures all of them anew.',
+    () => {
+      put('swept.ptx', KERNEL);
+      put(
+        's.experiment.yaml',
+        'kind: experiment\ntitle: t\nkernels: [swept.ptx]\nfactors: { knobs: { OptBudget: [default, 1] } }\nmetrics: [instructions]\n',
+      );
+      const sweep = (...args: string[]) =>
+        spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'sweep', 's.experiment.yaml', ...args], {
+          cwd: inner,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM },
+        });
+      const results = join(inner, 's.results.jsonl');
+      expect([sweep().status, sweep().stdout]).toEqual([
+        0,
+        expect.stringContaining('(2 cells, 2 of them from before)'),
+      ]);
+      const measured = readFileSync(results, 'utf8');
+      const forged = measured.replaceAll(/"instructions":\d+/g, '"instructions":12345');
+      expect(forged).not.toBe(measured);
+      writeFileSync(results, forged);
+      expect([sweep().status, readFileSync(results, 'utf8')]).toEqual([0, forged]);
+      expect([sweep('--restart').status, readFileSync(results, 'utf8')]).toEqual([0, measured]);
+      writeFileSync(results, `${measured}{"arm":0,"file":"swept.ptx","result":{"kernels":[{}]}}\n`);
+      expect(sweep().stderr).toContain('this line is no result of a sweep: it has another form');
+    },
+  );
+
   const SEALED =
     'An entry of a cache counts only with the checksum of its content, and one of `--cache` only with the seal of the user who wrote it.';
   says(SEALED, () => {

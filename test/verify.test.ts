@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ptxasVersion, runPtxas } from '../src/cli/ptxas-run.ts';
 import { writeLaunch } from '../src/cli/verify-text.ts';
+import { readCubin } from '../src/cubin/read.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
 import { command } from './support/commands.ts';
@@ -251,6 +252,17 @@ describe.concurrent('orrery verify', () => {
       { cwd: folder, env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: 'true', ORRERY_SERVER: 'off' } },
     );
     expect([odd.code, odd.err]).toEqual([0, expect.stringContaining('ptxas has not written elf.o')]);
+  });
+
+  test('code that is no sequence of words is not compared', async () => {
+    const bytes = readFileSync(join(ROOT, code('max-of-absolute.sm_90.O0.cubin')));
+    const text = readCubin(bytes).sections.findIndex((s) => s.name.startsWith('.text.'));
+    const headers = Number(bytes.readBigUInt64LE(40));
+    bytes.writeBigUInt64LE(2n, headers + 64 * text + 32);
+    const cubin = join(dir, 'cut.cubin');
+    writeFileSync(cubin, bytes);
+    const r = await verify(code('max-of-absolute.ptx'), cubin);
+    expect([r.code, r.err, r.out]).toEqual([1, '', expect.stringContaining('not compared  maxOfAbsolute: ')]);
   });
 
   test('a launch that is written holds every number, and expects what stays as it is', async () => {

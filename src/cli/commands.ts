@@ -172,7 +172,10 @@ withProfiledPlan(
       'write how often each block ran, for --profile of opt (with --no-opt) and measure',
     )
     .option('--cubin <file>', 'run this machine code instead; the module is the PTX that it was made of')
-    .option('--budget <n>', 'stop after exactly so many warp instructions (default: 200 million)')
+    .option(
+      '--budget <n>',
+      'stop after exactly so many warp instructions, of which a product of matrices or a copy in bulk counts as many (default: 200 million)',
+    )
     .option(
       '--stack <bytes>',
       'stack of each thread, for recursion (default: what the launch says, or 65536; at most 524288)',

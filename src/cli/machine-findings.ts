@@ -28,7 +28,8 @@ export function findingsOf(
   const progress = new Progress();
   const found: Finding[] = [];
   for (const code of codes) {
-    const listed = listCode(code.elf, machine);
+    // Code that is no sequence of words is not lifted either, which says why.
+    let listed: readonly ListedFunction[] | undefined;
     for (const kernel of kernels) {
       progress.update(`${code.name}: ${kernel.name}`);
       const lifted = whyNot(program, kernel) ?? liftedOf(code, machine, plan, program, kernel.name);
@@ -46,7 +47,9 @@ export function findingsOf(
               findingOf(code, lifted, kernel, program, plan, o, (world) =>
                 progress.update(`${code.name}: ${kernel.name}: ${world}`),
               ),
-              listed.filter((f) => lifted.words.some((w) => w.fn === f.fn.name)),
+              (listed ??= listCode(code.elf, machine)).filter((f) =>
+                lifted.words.some((w) => w.fn === f.fn.name),
+              ),
               code.elf,
               machine,
               plan,

@@ -91,7 +91,7 @@ export function emitOf(o: OptOptions, several = false): string {
   if (o.counterexample === STANDARD_OUTPUT)
     failWith('--counterexample writes files, not standard output (-)');
   if (o.checkLimit !== undefined && o.check === undefined)
-    failWith('--check-limit goes with --check auto or --check thorough');
+    failWith('--check-limit goes with --check auto, thorough or prove');
   if (o.maxLoss !== undefined) {
     percentOf(o.maxLoss, '--max-loss');
     if (emit !== 'ptx' && (emit !== 'none' || o.ptxas !== true))
@@ -288,7 +288,9 @@ async function proofVerdict(
   o: OptOptions,
 ): Promise<Omit<Check, 'check'>> {
   const { proofText, proveSteps } = await import('./proof.ts');
-  const found = await proveSteps(steps, plan);
+  const { checkResult, limitsOf } = await import('./checks.ts');
+  const limits = limitsOf(o.checkLimit);
+  const found = await proveSteps(steps, plan, limits.milliseconds);
   const { refuted, ...proof } = found;
   const written =
     o.counterexample === undefined || refuted === null
@@ -297,8 +299,7 @@ async function proofVerdict(
   const said = proofText(found, written);
   if (refuted !== null) return { ok: false, text: said, proof };
   if (proof.left.length === 0 && ptx === '') return { ok: true, text: said, proof };
-  const { checkResult, limitsOf } = await import('./checks.ts');
-  const runs = await checkResult('auto', input, result, ptx, plan, limitsOf(o.checkLimit));
+  const runs = await checkResult('auto', input, result, ptx, plan, limits);
   return { ok: runs.ok, text: `${said}\n${runs.text}`, proof };
 }
 

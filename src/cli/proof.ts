@@ -47,13 +47,19 @@ export interface Proof {
   readonly refuted: Refutation | null;
 }
 
-/** Proves for each phase that what it changed does the same for all inputs. */
-export async function proveSteps(steps: readonly Step[], plan: Plan): Promise<Proof> {
+/** Proves for each phase that what it changed does the same for all inputs. @param milliseconds after which the rest is left unproved */
+export async function proveSteps(
+  steps: readonly Step[],
+  plan: Plan,
+  milliseconds = Number.POSITIVE_INFINITY,
+): Promise<Proof> {
+  const end = performance.now() + milliseconds;
+  const isLate = (): boolean => performance.now() > end;
   const progress = new Progress();
   const solver = packagedSolver() ? openSolver(undefined) : null;
   const decider = solver === null ? null : decidersBy(solver.solve, MOST_SOLVED);
   const left: Unproved[] = [];
-  const purse = new Purse(MOST_WORK);
+  const purse = new Purse(MOST_WORK, null, isLate);
   let refutations = 0;
   // One launch is written, and what no launch is found for a few times is mostly too hard.
   const refute: Refute = async (...what) =>
@@ -75,7 +81,7 @@ export async function proveSteps(steps: readonly Step[], plan: Plan): Promise<Pr
               phase: record.phase.id,
               function: fn,
               line: lineOf(before, fn, r.block),
-              why: r.why,
+              why: isLate() ? 'the time of --check-limit was over' : r.why,
             });
         }
     }

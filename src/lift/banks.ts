@@ -1,3 +1,4 @@
+import { BinaryError, hex } from '../cubin/bytes.ts';
 import type { Elf } from '../cubin/elf.ts';
 import { type CubinFunction, symbolsOf } from '../cubin/functions.ts';
 import { addr, type Operand, sym } from '../ir/operand.ts';
@@ -80,6 +81,7 @@ export class Banks {
     return content?.kind === 'bytes' ? content.bytes : null;
   }
 
+  /** @throws BinaryError where a relocation is of no word of the bank */
   private relocatedIn(bank: number): Map<number, { symbol: string; addend: number }> {
     const out = new Map<number, { symbol: string; addend: number }>();
     const section = this.fn.constants.find((c) => c.bank === bank)?.section;
@@ -89,6 +91,11 @@ export class Banks {
     for (const s of this.elf.sections) {
       if (s.content.kind !== 'relocations' || s.info !== section) continue;
       for (const r of s.content.relocations) {
+        if (bytes !== null && r.offset + 4 > bytes.length)
+          throw new BinaryError(
+            `${s.name} relocates ${hex(r.offset)}, which is no word of constant bank ${bank}`,
+            0,
+          );
         const inPlace =
           bytes === null ? 0 : new DataView(bytes.buffer, bytes.byteOffset).getInt32(r.offset, true);
         out.set(r.offset, { symbol: symbols[r.symbol]?.name ?? '', addend: r.addend ?? inPlace });

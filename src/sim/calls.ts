@@ -123,7 +123,9 @@ function fillRegister(g: Frame, to: number, o: Operand, wide: boolean): void {
     } else g.regs.i32[to + l] = o.lo;
 }
 
-function copyParam(a: Frame, from: number, b: Frame, to: number, size: number, mask: number): void {
+/** Copies bytes of call parameters, as many as there are: a call by a pointer may be made with other parameters than the function has. */
+function copyParam(a: Frame, from: number, b: Frame, to: number, wanted: number, mask: number): void {
+  const size = Math.min(wanted, a.code.paramBytes - from, b.code.paramBytes - to);
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
     const s = l * a.code.paramBytes + from;

@@ -76,7 +76,7 @@ export interface LaunchResult {
 
 export interface LaunchOptions {
   readonly counters?: boolean;
-  /** Most warp instructions. Default 200 million. */
+  /** Most warp instructions; one that does the work of many counts as many. Default 200 million. */
   readonly budget?: number;
   /** Bytes of stack of a thread, whatever the launch says. */
   readonly stack?: number;
@@ -277,7 +277,7 @@ export function runLaunch(
         status: 'budget',
         buffers,
         error:
-          m.executed < budget
+          m.executed === 0 && m.warps > budget
             ? `the grid has ${m.warps} warps, and each runs an instruction at least: more than the budget of ${budget}`
             : `the instruction budget of ${budget} is used up: the kernel may run forever`,
         warpInstructions: m.executed,

@@ -29,6 +29,7 @@ import {
 } from './memory.ts';
 import { type Contents, contentsFor, OpenMemory } from './open-memory.ts';
 import { insertPath, newPath } from './paths.ts';
+import { waitingBytes } from './primitives/async.ts';
 import { runWarp, type WarpHost } from './run-warp.ts';
 import { Schedule } from './schedule.ts';
 import type { MachineOptions } from './simulation.ts';
@@ -64,6 +65,9 @@ const SOON = 1_000_000;
  * blocks, and what they allocate. Four times what a launch loads: room for 1,000 blocks that wait for each other.
  */
 const MOST_HELD = 2 ** 30;
+/** Bytes that an instruction may take and clear before it counts as more than one, and those in the time of each further one. */
+const USUAL_BYTES = 2 ** 16;
+const BYTES_LOG2 = 13;
 /** Bytes of a frame besides its registers and parameters: 1,740 as measured with Node.js 20. */
 const FRAME_BYTES = 2048;
 /** After this many warp instructions of all resident blocks without a change, the number of resident blocks doubles. */
@@ -94,6 +98,8 @@ export class Machine implements WarpHost {
   readonly warps: number;
   /** Bytes that threads hold now; see `hold`. */
   private held = 0;
+  /** Warp instructions at which the run ends: the budget, less what instructions took beside themselves. */
+  most: number;
   /** In an open world: what each thread stored. */
   readonly logs: number[][] = [];
   /**
@@ -109,6 +115,7 @@ export class Machine implements WarpHost {
   constructor(program: Program, kernel: Fn, opts: MachineOptions, global: Memory, bank: DataView) {
     this.program = program;
     this.opts = opts;
+    this.most = opts.budget;
     this.schedule = opts.schedule === undefined ? null : new Schedule(opts.schedule);
     this.watch = opts.watch ?? null;
     this.global = global;
@@ -159,6 +166,11 @@ export class Machine implements WarpHost {
         `the threads that run together hold more than ${MOST_HELD} bytes: local and shared memory, registers, allocations`,
       );
     this.held += bytes;
+    if (bytes > USUAL_BYTES) this.spend(bytes >> BYTES_LOG2);
+  }
+
+  spend(instructions: number): void {
+    if (!this.opts.open) this.most -= instructions;
   }
 
   /** Runs the kernel to its end. @returns how it ended */
@@ -190,6 +202,7 @@ export class Machine implements WarpHost {
           resident.splice(i, 1);
           this.held -= bytesOf(b.shared);
           for (const m of b.locals) if (m !== undefined) this.held -= bytesOf(m);
+          for (const w of b.warps) this.held -= waitingBytes(w);
         }
         // Blocks that wait for a block that is not resident never end, so more are admitted.
         idle = this.changes === changes ? idle + this.executed - executed : 0;
@@ -353,7 +366,7 @@ export class Machine implements WarpHost {
         left++;
         if (w.state === 'barrier') continue;
         progress = true;
-        this.runOrEnd(w, Math.min(this.opts.budget, this.executed + slice));
+        this.runOrEnd(w, Math.min(this.most, this.executed + slice));
       }
       if (left === 0) {
         b.done = true;

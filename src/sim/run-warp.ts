@@ -22,6 +22,8 @@ const PATH_SLICE = 5000;
 /** What running a warp needs of the machine, besides what single instructions need. */
 export interface WarpHost extends Simulation {
   executed: number;
+  /** Warp instructions at which the run ends. */
+  readonly most: number;
   /** Takes back a frame that no path is in. */
   releaseFrame(f: Frame): void;
   /** Must be called when lanes have ended: whatever waited for them may continue. */
@@ -120,7 +122,7 @@ function replace(f: Frame, d: Decoded, lanes: number, value: number): void {
  * @throws OutOfBudget at the limit of the whole run; SimFault if an instruction fails
  */
 export function runWarp(m: WarpHost, w: Warp, limit: number): void {
-  const { counters, budget, pathSlice = PATH_SLICE, nudge = 0 } = m.opts;
+  const { counters, pathSlice = PATH_SLICE, nudge = 0 } = m.opts;
   const { schedule } = m;
   const { paths } = w;
   let inPath = 0;
@@ -146,8 +148,8 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
     }
     const d = f.code.ins[path.pc];
     if (d === undefined) throw new SimFault(`control runs off the end of ${f.code.fn.name}`);
-    if (m.executed >= limit) {
-      if (m.executed >= budget) throw new OutOfBudget();
+    if (m.executed >= limit || m.executed >= m.most) {
+      if (m.executed >= m.most) throw new OutOfBudget();
       return;
     }
     if (++inPath > slice) {

@@ -16,7 +16,10 @@ export interface MachineOptions {
   readonly dynamicShared: number;
   /** Blocks of a cluster along each axis. */
   readonly cluster?: readonly [number, number, number];
-  /** Total limit of warp instructions, counted exactly; a run that needs one more ends with status 'budget'. */
+  /**
+   * Total limit of warp instructions, counted exactly; a run that needs one more ends with status 'budget'. In a launch, an instruction
+   * that does the work of many counts as many (`spend`).
+   */
   readonly budget: number;
   readonly counters: Counters | null;
   /** Open world: every address exists, nothing is checked. */
@@ -113,6 +116,8 @@ export interface Simulation {
   growLocals(w: Warp, mask: number, bytes: number): void;
   /** Counts bytes that a thread takes. @throws SimFault if the threads that run together hold more than a run may take */
   hold(bytes: number): void;
+  /** In a launch: takes from the budget what an instruction costs beside itself. */
+  spend(instructions: number): void;
   /** Resolves a generic address to its space and location. */
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location;
   /** A frame for a call of `code`, with initialised registers. */

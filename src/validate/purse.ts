@@ -1,14 +1,24 @@
 import { TooLarge } from '../rules/prove/normal.ts';
 
+/** After how many payments a purse asks whether it is late. */
+const ASKED = 256;
+
 /** Work that may be done: steps of everything whose number grows faster than the program. */
 export class Purse {
   private left: number;
   private readonly from: Purse | null;
 
-  /** @param from the purse of which this one is a part */
-  constructor(left: number, from: Purse | null = null) {
+  private readonly isLate: () => boolean;
+  private taken = 0;
+
+  /**
+   * @param from the purse of which this one is a part
+   * @param isLate asked now and then: from when on nothing is left
+   */
+  constructor(left: number, from: Purse | null = null, isLate = () => false) {
     this.left = left;
     this.from = from;
+    this.isLate = isLate;
   }
 
   get isEmpty(): boolean {
@@ -19,6 +29,7 @@ export class Purse {
   take(n: number): void {
     this.from?.take(n);
     this.left -= n;
+    if (this.taken++ % ASKED === 0 && this.isLate()) this.left = 0;
     if (this.left <= 0) throw new TooLarge();
   }
 

@@ -15,10 +15,21 @@ const bra: Handler = (f, i) => {
   f.emit('BRA', uniform(i), [], [label(f.labelBlock(to.name))]);
 };
 
+/**
+ * Most targets of all jumps by tables of a module. Each is an edge of control flow, of which a file has the square of its size where many
+ * jumps share a table: a million take 1.1 GB.
+ */
+const MOST_TARGETS = 2 ** 19;
+
 const brx: Handler = (f, i) => {
   const list = i.operands[1];
   const t = list?.kind === 'sym' ? f.innermost((scope) => scope.tables.get(list.name)) : undefined;
   if (t === undefined) throw new NoForm('its .branchtargets is not declared');
+  const { jumps } = f.module;
+  const targets = jumps.targets + f.tables[t].length;
+  if (targets > MOST_TARGETS)
+    throw new NoForm(`the jumps by tables have more than ${MOST_TARGETS} targets together`);
+  jumps.targets = targets;
   f.emit('BRX', uniform(i), [], [f.src(i.operands[0], 32), table(t)]);
 };
 

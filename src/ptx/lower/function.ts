@@ -45,6 +45,8 @@ export interface ModuleScope {
   /** What each function takes and gives, by name. */
   readonly functions: ReadonlyMap<string, PtxFunction>;
   readonly locs: Loc[];
+  /** Targets of all jumps by tables so far: a table may be named by each of many jumps. */
+  readonly jumps: { targets: number };
   /** Names of textures, samplers and surfaces. */
   readonly handles: ReadonlySet<string>;
   /** Registers and local variables of the module. */

@@ -81,7 +81,19 @@ export function lowerPtx(
   const { isa, paramBase } = opts;
   const home = homeOf(module);
   const flush = flusherFor(home);
-  const scope: ModuleScope = { isa, paramBase, variables, functions, locs, handles, thread, home, flush };
+  const jumps = { targets: 0 };
+  const scope: ModuleScope = {
+    isa,
+    paramBase,
+    variables,
+    functions,
+    locs,
+    jumps,
+    handles,
+    thread,
+    home,
+    flush,
+  };
   const out: Fn[] = [];
   const skipped: { name: string; why: string[] }[] = [];
   const ofBodies: Variable[] = [];

@@ -35,7 +35,7 @@ function takenByHandler({ opcode, mods, operands }: ReadForm, isa: Isa): boolean
   };
   const handler = handlerOf(i);
   if (handler === undefined) return false;
-  const f = new FnLower({ ...EMPTY_MODULE, isa, locs: [] }, true);
+  const f = new FnLower({ ...EMPTY_MODULE, jumps: { targets: 0 }, isa, locs: [] }, true);
   f.push();
   for (const [k, { width }] of operands.entries())
     f.declareRegs({ ...REGISTER, type: width === 1 ? 'pred' : `b${width}`, name: `%x${k}` });
@@ -66,7 +66,7 @@ const REGISTER: Omit<VarDecl, 'type' | 'name'> = {
 };
 
 /** A module with nothing in it, of the newest version and target. */
-const EMPTY_MODULE: Omit<ModuleScope, 'isa' | 'locs'> = {
+const EMPTY_MODULE: Omit<ModuleScope, 'isa' | 'locs' | 'jumps'> = {
   paramBase: 0,
   variables: new Map(),
   functions: new Map(),

@@ -5,6 +5,16 @@ import type { AsyncCopy, Warp } from '../state.ts';
 
 import { addressOf, mod, opnd, type Primitive } from './primitive.ts';
 
+/** Bytes that a copy takes which is not done yet, and a group of copies: 104 and 56 as measured with Node.js 20. */
+const COPY_BYTES = 128;
+const GROUP_BYTES = 64;
+
+const groupBytes = (copies: readonly AsyncCopy[]): number => GROUP_BYTES + COPY_BYTES * copies.length;
+
+/** What a warp holds for copies that are not done. */
+export const waitingBytes = (w: Warp): number =>
+  w.groups.reduce((n, g) => n + groupBytes(g), COPY_BYTES * w.pending.length);
+
 /** Starts a copy from global to shared memory. */
 export const asyncCopy: Primitive = (m, w, f, d, mask) => {
   const size = Number(mod(d, 'size').slice(1));
@@ -15,7 +25,10 @@ export const asyncCopy: Primitive = (m, w, f, d, mask) => {
     const copy = { lane: l, to: addressOf(m, f, d, 0, l), from: addressOf(m, f, d, 1, l), size, n };
     m.watch?.copy(w, copy, false);
     if (m.opts.copies === 'early') complete(m, w, [copy]);
-    else w.pending.push(copy);
+    else {
+      m.hold(COPY_BYTES);
+      w.pending.push(copy);
+    }
   }
 };
 
@@ -39,12 +52,20 @@ function complete(m: Simulation, w: Warp, copies: readonly AsyncCopy[]): void {
 
 /** Completes every copy that a warp has started. */
 export function completePending(m: Simulation, w: Warp): void {
-  for (const g of w.groups.splice(0)) complete(m, w, g);
-  complete(m, w, w.pending.splice(0));
+  for (const g of w.groups.splice(0)) completeGroup(m, w, g);
+  const rest = w.pending.splice(0);
+  m.hold(-COPY_BYTES * rest.length);
+  complete(m, w, rest);
+}
+
+function completeGroup(m: Simulation, w: Warp, copies: readonly AsyncCopy[]): void {
+  m.hold(-groupBytes(copies));
+  complete(m, w, copies);
 }
 
 /** Closes a group of copies. */
-export const asyncCommit: Primitive = (_m, w) => {
+export const asyncCommit: Primitive = (m, w) => {
+  m.hold(GROUP_BYTES);
   w.groups.push(w.pending.splice(0));
 };
 
@@ -54,5 +75,5 @@ export const asyncWait: Primitive = (m, w, _f, d) => {
     completePending(m, w);
     return;
   }
-  while (w.groups.length > d.ins.src[0].lo) complete(m, w, w.groups.shift()!);
+  while (w.groups.length > d.ins.src[0].lo) completeGroup(m, w, w.groups.shift()!);
 };

@@ -1,7 +1,10 @@
-import { Kind } from '../../ir/operand.ts';
+import { Kind, type Operand, regWidth } from '../../ir/operand.ts';
+import type { Decoded } from '../decode.ts';
 import { lowest } from '../masks.ts';
 import { BufferMemory } from '../memory.ts';
 import { formatPrintf } from '../printf.ts';
+import type { Simulation } from '../simulation.ts';
+import type { Frame } from '../state.ts';
 import { mod, opnd, type Primitive } from './primitive.ts';
 import { hashOf, unknownCall } from './unknown-call.ts';
 
@@ -31,10 +34,60 @@ const CHARACTERS_LOG2 = 5;
 const MOST_MESSAGES = 10_000;
 const MOST_PRINTED = 16 << 20;
 
+/** Bytes of the parameters of functions that the driver provides, and of what they return (0: nothing). */
+const PROVIDED: ReadonlyMap<string, { readonly params: readonly (4 | 8)[]; readonly result: 0 | 4 | 8 }> =
+  new Map([
+    ['vprintf', { params: [8, 8], result: 4 }],
+    ['__assertfail', { params: [8, 8, 4, 8, 8], result: 0 }],
+    ['malloc', { params: [8], result: 8 }],
+    ['free', { params: [8], result: 0 }],
+  ]);
+
+/** Whether calls have the parameters of what the driver provides. */
+const fitting = new WeakMap<Decoded, boolean>();
+
+/** Whether a call has the parameters of the function of this name that the driver provides: a module may declare it with any. */
+function fits(m: Simulation, f: Frame, d: Decoded, name: string): boolean {
+  const known = fitting.get(d);
+  if (known !== undefined) return known;
+  const own = PROVIDED.get(name);
+  const answer = own !== undefined && d.ins.dst.length === 0 && isDeclared() && hasArguments();
+  fitting.set(d, answer);
+  return answer;
+
+  function isDeclared(): boolean {
+    const declared = m.program.prototypes.find((p) => p.name === name);
+    if (declared === undefined) return true;
+    const { params, returns } = declared;
+    return (
+      params.length === own!.params.length &&
+      own!.params.every((bytes, k) => params[k].size === bytes) &&
+      returns.every((p) => p.size === own!.result)
+    );
+  }
+  function hasArguments(): boolean {
+    const given = d.ins.src.slice(2);
+    const bytes = own!.result === 0 ? own!.params : [...own!.params, own!.result];
+    return given.length >= own!.params.length && given.every((o, k) => holds(o, bytes[k]));
+  }
+  function holds(o: Operand, bytes: number | undefined): boolean {
+    if (bytes === undefined) return false;
+    if (o.kind === Kind.Sym) return (f.code.params.get(o.sym) ?? Infinity) + bytes <= f.code.paramBytes;
+    return o.kind !== Kind.Reg || regWidth(o.reg) === 8 * bytes;
+  }
+}
+
 /** Functions that the driver provides: vprintf, __assertfail, malloc, free. Any other ends the run with an error. */
 export const builtin: Primitive = (m, w, f, d, mask) => {
   const name = d.ins.src[0].sym;
   m.changes++;
+  if (!fits(m, f, d, name)) {
+    if (m.opts.open) return unknownCall(m, w, f, d, mask);
+    const why = PROVIDED.has(name)
+      ? ` with other parameters than the driver's function has`
+      : ', which is not defined in this module';
+    m.fault(`call of '${name}'${why}`, d, w, lowest(mask));
+  }
   const param = (k: number, l: number, bytes: 4 | 8): number => {
     const o = d.ins.src[2 + k];
     if (o.kind === Kind.Sym) {
@@ -118,9 +171,6 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
       case 'free':
         if (m.global instanceof BufferMemory) m.hold(-m.global.release(param(0, l, 8)));
         break;
-      default:
-        if (!m.opts.open) m.fault(`call of '${name}', which is not defined in this module`, d, w, l);
-        unknownCall(m, w, f, d, 1 << l);
     }
   }
 };

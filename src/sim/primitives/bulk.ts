@@ -14,6 +14,9 @@ import type { ForeignCall } from './foreign-operands.ts';
 const spacesOf = (c: ForeignCall): string[] =>
   c.mods.filter((x) => /^(global|shared(::cta|::cluster)?)$/.test(x)).slice(0, 2);
 
+/** Bytes that are copied in the time of one instruction, as a power of two. */
+const BYTES_LOG2 = 4;
+
 const REDUCTIONS = ['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'];
 
 /** `cp.async.bulk` and `cp.reduce.async.bulk` of plain bytes; waiting for groups has nothing to wait for. */
@@ -38,6 +41,9 @@ function copy(c: ForeignCall): boolean {
         c.w,
         l,
       );
+    // What lies in no memory takes no room here.
+    if (bytes > 0) placeFor(c, from !== 'global', b + bytes - 1, l, 1, false);
+    c.m.spend(bytes >> BYTES_LOG2);
     const source = new Uint8Array(bytes);
     for (let k = 0; k < bytes; k++) {
       const p = placeFor(c, from !== 'global', b + k, l, 1, false);

@@ -2,7 +2,7 @@ import { memoByText } from '../../ir/text-memo.ts';
 import { fma64, halfToNumber, num64, numberToHalf, words64 } from '../../isa/floats.ts';
 import { SHARED_WINDOW } from '../memory.ts';
 import { foreignOperands } from './foreign-operands.ts';
-import type { MatrixCall } from './matrix-call.ts';
+import { type MatrixCall, spendElements, spendProducts } from './matrix-call.ts';
 import { opnd } from './primitive.ts';
 import { runWmma } from './wmma.ts';
 
@@ -69,6 +69,7 @@ function moveRows(c: MatrixCall, mods: readonly string[], store: boolean): boole
   if (!mods.includes('m8n8') || !mods.includes('b16')) return false;
   const count = Number(mods.find((x) => /^x[124]$/.test(x))?.slice(1) ?? 0);
   if (count === 0) return false;
+  spendElements(c, 64 * count);
   const trans = mods.includes('trans');
   const half = (matrix: number, row: number, column: number): { view: DataView; at: number } => {
     const lane = 8 * matrix + row;
@@ -157,6 +158,7 @@ function multiply(c: MatrixCall, mods: readonly string[]): boolean {
   const differing = mods.includes('xor');
   if (bits && (!mods.includes('popc') || differing === mods.includes('and'))) return false;
   if (isInteger ? td !== 's32' : ta === 'f64' ? td !== 'f64' : td !== 'f32' && td !== 'f16') return false;
+  spendProducts(c, m * 8 * k);
   const a = fragment(c, 0, m, k, ta);
   const b = fragment(c, a.registers, 8, k, tb);
   const first = a.registers + b.registers;

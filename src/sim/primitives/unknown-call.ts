@@ -30,7 +30,9 @@ export function unknownCall(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: 
       const o = d.ins.src[2 + k];
       if (o === undefined) return 0;
       if (o.kind !== Kind.Sym) return f.regs.i32[opnd(f, d, first + k) + (size > 4 ? 2 * l + byte / 4 : l)];
-      const at = l * f.code.paramBytes + (f.code.params.get(o.sym) ?? 0) + byte;
+      const inSlots = (f.code.params.get(o.sym) ?? 0) + byte;
+      const at = l * f.code.paramBytes + inSlots;
+      if (inSlots + Math.min(size, 4) > f.code.paramBytes) return 0;
       return size === 1
         ? f.paramView.getUint8(at)
         : size === 2
@@ -50,8 +52,13 @@ export function unknownCall(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: 
     proto.returns.forEach((p, k) => {
       const o = d.ins.src[2 + proto.params.length + k];
       if (o === undefined || o.kind !== Kind.Sym) return;
-      const at = l * f.code.paramBytes + (f.code.params.get(o.sym) ?? 0);
-      for (let byte = 0; byte < p.size; byte += 4) {
+      const inSlots = f.code.params.get(o.sym) ?? 0;
+      const at = l * f.code.paramBytes + inSlots;
+      for (
+        let byte = 0;
+        byte < p.size && inSlots + byte + Math.min(p.size, 4) <= f.code.paramBytes;
+        byte += 4
+      ) {
         const v = mix(h + k + byte, m.opts.seed) & 15;
         if (p.size < 4) f.paramView.setUint8(at, v);
         else f.paramView.setInt32(at + byte, v, true);

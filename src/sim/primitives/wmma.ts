@@ -2,7 +2,7 @@ import { Kind } from '../../ir/operand.ts';
 import { fma64, halfToNumber, num64, numberToHalf, words64 } from '../../isa/floats.ts';
 import type { Location } from '../memory.ts';
 import { SHARED_WINDOW } from '../memory.ts';
-import type { MatrixCall } from './matrix-call.ts';
+import { type MatrixCall, spendElements, spendProducts } from './matrix-call.ts';
 import { opnd } from './primitive.ts';
 
 /*
@@ -88,6 +88,7 @@ function move(c: MatrixCall, mods: readonly string[], rows: number, columns: num
       ? c.w.block.shared.place(a >= SHARED_WINDOW ? a - SHARED_WINDOW : a, size, store)
       : c.m.generic(c.w, lane, a, size, store);
   };
+  spendElements(c, rows * columns);
   const count = each(rows * columns);
   const perWord = Math.max(1, 32 / bits);
   const width = Math.max(1, bytes / 4);
@@ -141,6 +142,7 @@ function multiply(
   const ra = ta === 'f16' ? 8 : registers(m * k, ta);
   const rb = ta === 'f16' ? 8 : registers(k * n, ta);
   if (ra + rb + registers(m * n, tc) !== total) return false;
+  spendProducts(c, m * n * k);
   const base = c.d.ins.dst.length + 1;
   const a = values(c, base, m * k, ta);
   const b = values(c, base + ra, k * n, ta);
