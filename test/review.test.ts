@@ -114,6 +114,14 @@ describe('differences of documents', () => {
     ]);
   });
 
+  it('an element keeps its name where a list gets one of another form', () => {
+    const insert = { insert: 'OriBranchOpt', after: 'OriCopyProp' };
+    const drop = { drop: 'GvnCse' };
+    expect(dataChanges({ edits: [insert] }, { edits: [insert, drop] })).toEqual([
+      { path: ['edits', 'drop GvnCse'], before: undefined, after: drop },
+    ]);
+  });
+
   it('places are said as short as they are', () => {
     const plans = ['sm_80', 'sm_90'].flatMap((s) => [1, 2, 3].map((l) => `${s} -O${l}`));
     expect(whereText(plans, [...plans, 'order seed'])).toBe('everywhere');
