@@ -98,8 +98,7 @@ export class ReviewRunner {
         fault.push(e.diagnostics[0].message);
       }
     }
-    if (sides.length < 2)
-      return { kernels: [], fault: fault as unknown as Pair<string>, applied: 0, refused: '' };
+    if (sides.length < 2) return { kernels: [], fault: fault as unknown as Pair<string>, refused: '' };
     return this.bench.run([sides[0], sides[1]], comparison.asked);
   }
 }

@@ -58,7 +58,7 @@ function effectOn(c: Change, changes: readonly Change[], effect: Effect): Change
     acts.on === 'order' ? x.constraint === c.name : x.plan !== '' && c.where.includes(x.plan),
   );
   if (comparisons.length === 0) return unmeasured(whyNone(c));
-  const rows = effect.rows.filter((r) => comparisons.includes(r.comparison));
+  const rows = effect.rows.filter((r) => comparisons.includes(r.comparison) && (r.effect?.applied ?? true));
   const acted =
     acts.on === 'rule' || acts.on === 'opcode'
       ? rows.filter((r) => r.effect === null || r.effect.has.includes(acts.name))
@@ -97,7 +97,9 @@ function whyNone({ acts, where }: Change): string {
 function notApplied(comparisons: readonly Comparison[], effect: Effect): string | null {
   if (!comparisons.every((c) => c.asked.recipe !== null)) return null;
   const own = effect.results.filter(({ cell }) => comparisons.includes(effect.comparisons[cell.comparison]));
-  return own.every(({ result }) => result.applied === 0 && result.fault.every((f) => f === ''))
+  return own.every(
+    ({ result }) => result.fault.every((f) => f === '') && !result.kernels.some((k) => k.applied),
+  )
     ? `it is applied to no function of the ${plural(own.length, 'file')} here (\`when\` or its mode)`
     : null;
 }
