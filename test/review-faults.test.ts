@@ -336,6 +336,20 @@ describe('what a review does not know', () => {
     expect(comment).toMatch(/recipe mine, sm_90: 1 of 1 kernel changed; 0 HURT, 1 helped/);
   });
 
+  it('a constraint that is gone, of phases whose order something else demands too', async () => {
+    const name = 'GenerateMovPhi before OriPipelining';
+    const constraints = await edited(
+      base.constraints,
+      / {2}- before: GenerateMovPhi\n {4}after: OriPipelining\n[\s\S]*?\n(?= {2}- before)/,
+      '',
+    );
+    const { comment, code } = await review({ ...base, constraints }, ['saxpy']);
+    expect(code).toBe(2);
+    expect(rowOf(comment, '**ALARM** constraint', name)).toMatch(
+      /not measured: such an order is illegal still: phase 'OriPipelining' .* needs the IR property 'ssa'/,
+    );
+  });
+
   it('a rule that fires nowhere', async () => {
     const was = base.rules!.get('shifts')!;
     const more = was.text.replace(

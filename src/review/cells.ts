@@ -50,9 +50,10 @@ export class SidePlans {
     return plan;
   }
 
-  /** Does a plan resolve? */
-  async isLegal(wanted: PlanOf): Promise<boolean> {
-    return (await this.made(wanted)).plan !== null;
+  /** Why a plan does not resolve; null if it does. */
+  async fault(wanted: PlanOf): Promise<string | null> {
+    const { plan, diagnostics } = await this.made(wanted);
+    return plan === null ? diagnostics.find((d) => d.severity === 'error')!.message : null;
   }
 
   private made({ of, request, moves }: PlanOf): Promise<MadePlan> {
