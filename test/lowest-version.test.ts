@@ -19,6 +19,17 @@ describe('the lowest version', () => {
     if (hasPtxas('lowest versions')) expect(ptxas(text).errors).toBe('');
   });
 
+  it.each([
+    ['.b8 1\n', '6.3'],
+    ['L0:\n.b8 1\n', '7.0'],
+    ['L0:\n.b8 1\nL1:\n.b64 L1-L0\n', '7.5'],
+  ])('with a section of %j is %s', (data, least) => {
+    const end = `.section .debug_str\n{\n${data}}\n`;
+    const text = withLowestVersion(module('9.0', 'sm_75', '') + end);
+    expect(text).toBe(module(least, 'sm_75', '') + end);
+    if (hasPtxas('lowest versions')) expect(ptxas(text).errors).toBe('');
+  });
+
   it('is none where no version has what is written', () => {
     const text = module('9.0', 'sm_90', 'nonsense.b32 %r1, %r2;');
     expect(withLowestVersion(text)).toBe(text);

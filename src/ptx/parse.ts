@@ -119,7 +119,7 @@ function item(r: Reader, head: Head, items: PtxItem[]): void {
       items.push(file(r));
       return;
     case 'section':
-      items.push(section(r));
+      items.push(section(r, head.version));
       return;
     case 'pragma':
       items.push(pragma(r));
