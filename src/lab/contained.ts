@@ -42,8 +42,9 @@ export function containedText(file: string, bytes: Uint8Array, nth: number | nul
     if (nth !== null && nth <= found.length) return found[nth - 1].text();
     const list = found.slice(0, MOST_LISTED).map(({ where }, i) => `${file}#${i + 1}: ${where}`);
     const more = found.length > list.length ? [`and ${found.length - list.length} more`] : [];
+    const modules = found.length === 1 ? 'one module' : `${found.length} modules`;
     return {
-      fault: `${file} holds ${found.length === 1 ? 'one module' : `${found.length} modules`} of PTX${nth === null ? '' : `, and no number ${nth}`}`,
+      fault: `${file} holds ${modules} of PTX${nth === null ? '' : `, and no number ${nth}`}`,
       notes: [...list, ...more],
     };
   } catch (e) {
