@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Progress } from '../src/cli/progress.ts';
+import { table } from '../src/cli/table.ts';
 import { captured } from '../src/cli/ui.ts';
 
 describe('progress', () => {
@@ -36,6 +37,30 @@ describe('progress', () => {
     p.done();
     vi.advanceTimersByTime(200);
     expect(shown()).toEqual(['quick', 'slow', 'next', '']);
+  });
+});
+
+describe('a table', () => {
+  const rows = [
+    ['kernel', 'registers', 'spill stores [B]', 'code [B]', '', 'loops'],
+    ['saxpy', '12 -> 12', '0 -> 0', '512 -> 512', '', '0 -> 0'],
+    ['matmul', '40 -> 38', '0 -> 0', '2,944 -> 2,816', '', ''],
+  ];
+
+  it('has below it what does not fit, and no empty column', () => {
+    expect(table(rows, 'lrrrlr', 45).split('\n')).toEqual([
+      'kernel  registers  spill stores [B]',
+      'saxpy    12 -> 12            0 -> 0',
+      'matmul   40 -> 38            0 -> 0',
+      '',
+      'kernel        code [B]   loops',
+      'saxpy       512 -> 512  0 -> 0',
+      'matmul  2,944 -> 2,816',
+    ]);
+  });
+
+  it('is one where it fits, or where there is no terminal', () => {
+    expect(table(rows, 'lrrrlr', Number.POSITIVE_INFINITY).split('\n')).toHaveLength(3);
   });
 });
 

@@ -145,6 +145,10 @@ describe('commands', () => {
     expect(orrery('phases', '--order', 'seed').out).toMatch(/159 rows in order 'seed': \d+ implemented/);
     expect(JSON.parse(orrery('phases', '--json', '--status', 'implemented').out).length).toBeGreaterThan(5);
     expect(orrery('phases').out).toMatch(/ AdvancedPhaseAfterConvUnSup +marker +isNoOp hook C$/m);
+    // Texts name phases by the numbers of the seed, positions are those of the order.
+    expect(orrery('phases', 'GeneralOptimizeEarly').out.replace(/\s+/g, ' ')).toContain(
+      'numbers of the seed: 29 is GeneralOptimize (position 33), 75 is LateArchOptimizeFirst (position 87)',
+    );
     // A phase that is named, in any case: its row, the plan's values of its knobs, and what it must stand behind.
     const one = orrery('phases', 'generaloptimizelate', 'GvnCse', '--set', 'GeneralOptimizeLateBudget=3').out;
     expect(one).toMatch(

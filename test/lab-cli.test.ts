@@ -136,6 +136,16 @@ describe('orrery ab', () => {
   const files = [join(kernels, 'stencil', 'stencil.sm_90.ptx'), join(kernels, 'saxpy', 'saxpy.sm_90.ptx')];
   const off = '--set DisableMergeEquivalentConditionalFlow=true';
 
+  it('says of a phase that is off for one kernel that it did not run, though it ran for others', () => {
+    const recipe = join(dir, 'one-kernel.yaml');
+    writeFileSync(
+      recipe,
+      "kind: recipe\nwhen: { kernel: 'jacobi3d' }\nphases: { disable: [GeneralOptimizeEarly] }\n",
+    );
+    const r = cold('ab', 'base', `recipe:${recipe}`, '--kernels', files[0], '--no-ptxas', '--repeat', '0');
+    expect(r.out).toMatch(/jacobi3d: GeneralOptimizeEarly\n {2}A changed \d+ blocks\n {2}B not run: /);
+  });
+
   it('says what got worse, by how much, and which phase and knob did it', () => {
     const r = cold('ab', 'base', off, '--kernels', ...files, '--no-ptxas', '--repeat', '0');
     expect([r.code, fits(r.out)]).toEqual([0, []]);

@@ -29,7 +29,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   // Entry points of the library.
   '.': ['ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'passes', 'sim', 'judge', 'spec', 'engine'],
   debug: ['.', 'ir', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'judge', 'spec', 'engine'],
-  lab: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'judge', 'spec', 'engine'],
+  lab: ['.', 'cubin', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'judge', 'spec', 'engine'],
   review: ['.', 'lab', 'ir', 'rules', 'spec', 'engine'],
   web: ['.', 'lab', 'ir', 'analysis', 'rules', 'sim', 'judge', 'spec', 'engine'],
   cli: [

@@ -43,17 +43,18 @@ async function review(
   kernels: readonly string[],
   limits: Budget = budget,
   within: Scope = scope,
+  from: Specs = base,
 ) {
   const patterns = kernels.map((k) => join(ROOT, `test/kernels/${k}/${k}.sm_90.ptx`));
   const measure = { launches: true, ptxas: false } as const;
   const runner = new ReviewRunner(
-    ...sideOptions(base, head, measure),
+    ...sideOptions(from, head, measure),
     async (file) => (await loadModules([file]))[0],
   );
   const checked = { ...limits, limits: limits.limits.filter((l) => l.metric.source !== 'ptxas') };
   const found = await differences(
     ['base', 'head'],
-    base,
+    from,
     head,
     within,
     {
@@ -71,7 +72,7 @@ async function review(
       ? null
       : await measured(
           found,
-          [base, head],
+          [from, head],
           within,
           await kernelFilesOf(patterns, undefined, head, needsAll(checked)),
           measuresOf(),
@@ -179,7 +180,7 @@ edits:
       'bit-tricks',
     ]);
     expect(code).toBe(1);
-    expect(comment).toMatch(/^\*\*1 change; 1 ALARM; 1 kernel WRONG; /);
+    expect(comment).toMatch(/^\*\*1 change; 1 ALARM; 1 rule REFUTED; 1 kernel WRONG; /);
     expect(rowOf(comment, '**ALARM** rules', 'shifts: shift-sign-extend')).toMatch(
       /1 of 1 kernel changed; 1 WRONG, as bitTricks/,
     );
@@ -190,6 +191,21 @@ edits:
     expect(
       annotations(r, '').filter((a) => a.startsWith('::error ') && a.includes(`line=${at.split(':')[1]},`)),
     ).toHaveLength(2);
+  });
+
+  it('a rule that values refute, and that no kernel here needs', async () => {
+    const was = base.rules!.get('identities')!;
+    const identities = await edited(was, /(id: min-of-greater-max,.*rewrite: 'MOV \$d, )#k'/, "$1#j'");
+    const { comment, code } = await review(
+      { ...base, rules: new Map(base.rules).set('identities', identities) },
+      ['saxpy'],
+    );
+    expect(code).toBe(1);
+    expect(comment).toMatch(/^\*\*1 change; 1 ALARM; 1 rule REFUTED; /);
+    expect(comment).toMatch(/\*\*Still right\?\*\* rule identities: min-of-greater-max REFUTED by values/);
+    expect(rowOf(comment, '**ALARM** rules', 'identities: min-of-greater-max')).toContain(
+      'not measured: it is applied in none of the 2 kernels here',
+    );
   });
 
   it('the meaning of an opcode: kernels mean something else, and launches refuse it', async () => {
@@ -296,7 +312,42 @@ describe('what a review does not know', () => {
       'nested-conditions',
       'bit-tricks',
     ]);
-    expect(rowOf(comment, 'recipe', 'mine')).toMatch(/recipe mine, sm_90: 1 of 2 kernels changed; 1 HURT/);
+    expect(rowOf(comment, 'recipe', 'mine')).toMatch(/recipe mine, sm_90: 1 of 1 kernel changed; 1 HURT/);
+  });
+
+  it('a recipe that a kernel loses is measured on it', async () => {
+    const recipe = async (pattern: string) =>
+      specOf(
+        'pipelines/recipes/mine.yaml',
+        `kind: recipe\nwhen: { kernel: '${pattern}' }\nphases: { disable: [OriDoPredication] }\n`,
+        'recipe',
+      );
+    const withRecipe = async (pattern: string) => ({
+      ...base,
+      recipes: new Map(base.recipes).set('mine', await recipe(pattern)),
+    });
+    const { comment } = await review(
+      await withRecipe('nothing'),
+      ['nested-conditions', 'bit-tricks'],
+      budget,
+      scope,
+      await withRecipe('nest*'),
+    );
+    expect(comment).toMatch(/recipe mine, sm_90: 1 of 1 kernel changed; 0 HURT, 1 helped/);
+  });
+
+  it('a constraint that is gone, of phases whose order something else demands too', async () => {
+    const name = 'GenerateMovPhi before OriPipelining';
+    const constraints = await edited(
+      base.constraints,
+      / {2}- before: GenerateMovPhi\n {4}after: OriPipelining\n[\s\S]*?\n(?= {2}- before)/,
+      '',
+    );
+    const { comment, code } = await review({ ...base, constraints }, ['saxpy']);
+    expect(code).toBe(2);
+    expect(rowOf(comment, '**ALARM** constraint', name)).toMatch(
+      /not measured: such an order is illegal still: phase 'OriPipelining' .* needs the IR property 'ssa'/,
+    );
   });
 
   it('a rule that fires nowhere', async () => {

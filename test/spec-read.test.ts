@@ -68,7 +68,17 @@ describe('text that is not YAML', () => {
       "error: this line has its value already, but the next one is indented under it
         --> mine.yaml:3:6
           3 |   A: 1
-            |      ^"
+            |      ^
+        the next line is indented by 3 spaces; indent it by 2 as 'A', or by 0 as 'knobs'"
+    `);
+  });
+  it('a line that begins where nothing does', () => {
+    expect(faults('kind: recipe\nparts:\n- when: { kernel: a }\n   knobs: {}\n')).toMatchInlineSnapshot(`
+      "error: the indentation does not fit
+        --> mine.yaml:4:1
+          4 |    knobs: {}
+            | ^
+        the line is indented by 3 spaces; indent it by 2 as 'when', or by 0 as '-'"
     `);
   });
   it('aliases, tags, several documents, nesting', () => {

@@ -107,7 +107,7 @@ export async function checkOne(file: string): Promise<Diagnostic[]> {
   if (/\.ya?ml$/.test(file) && existsSync(file)) return checkSpec(file);
   const text = textOrFault(file);
   if (typeof text !== 'string') return [plain('', text.fault, text.notes)];
-  if (file.endsWith('.ptx')) {
+  if (file.endsWith('.ptx') || (!file.endsWith('.ori') && /^\s*\.version\s/m.test(text))) {
     const { module, diagnostics } = parsePtx(text, file);
     const found = [...diagnostics, ...checkPtx(module)];
     return found.some((d) => d.severity === 'error') ? found : [...found, ...(await shapesOf(text, file))];
@@ -121,7 +121,7 @@ export async function checkOne(file: string): Promise<Diagnostic[]> {
           plain(file, verifyMessage(e)),
         );
   }
-  return [plain(file, 'unknown kind of file', ['it ends in .yaml, .ptx or .ori'])];
+  return [plain(file, 'unknown kind of file', ['it ends in .yaml, .ptx or .ori, or carries PTX'])];
 }
 
 /** Warnings of shapes of which ptxas makes wrong code, for the target that the PTX names. */

@@ -107,6 +107,10 @@ withCache(
       '--retarget',
       'with --emit ptx: state the target of --sm in .target, not the one that the file names',
     )
+    .option(
+      '--lowest-version',
+      'with --emit ptx: state the lowest .version that has the target and what is written',
+    )
     .option('--strict', 'a function that cannot be lowered, or not be written as PTX, is an error')
     .option(
       '--ptxas',

@@ -3,6 +3,7 @@ import { type Avoided, avoidFaults, avoidsFaults, faultWarnings, KnownFaults } f
 import type { PtxModule } from '../ptx/ast.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
+import { withLowestVersion } from '../ptx/lowest-version.ts';
 import { paramBase } from '../read.ts';
 import { loadShipped } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
@@ -26,6 +27,8 @@ const tables = new WeakMap<Specs, PtxTable>();
 export interface PtxHow {
   /** Architecture for `.target`; null keeps the module's. */
   readonly retarget?: string | null;
+  /** `.version` is the lowest that has what is written. */
+  readonly lowestVersion?: boolean;
   /** A function that had to be kept unchanged is an error. */
   readonly strict?: boolean;
   /** Functions whose text is copied from the module. */
@@ -43,7 +46,15 @@ export async function ptxOf(
   program: Program,
   module: PtxModule | null,
   plan: Plan,
-  { retarget = null, strict = false, keep, quiet = false, file = '<ptx>', onFaults }: PtxHow = {},
+  {
+    retarget = null,
+    lowestVersion = false,
+    strict = false,
+    keep,
+    quiet = false,
+    file = '<ptx>',
+    onFaults,
+  }: PtxHow = {},
 ): Promise<string> {
   const specs = await loadShipped();
   let table = tables.get(specs);
@@ -55,7 +66,8 @@ export async function ptxOf(
     target: retarget,
     keep,
   });
-  const safe = withoutFaults(text, plan, specs, table);
+  const made = withoutFaults(text, plan, specs, table);
+  const safe = lowestVersion ? { ...made, text: withLowestVersion(made.text) } : made;
   onFaults?.(safe);
   if (quiet) return safe.text;
   show(strict ? diagnostics.map((d) => ({ ...d, severity: 'error' as const })) : diagnostics);

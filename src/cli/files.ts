@@ -1,6 +1,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { shellWord } from '../ir/quote.ts';
+import { containedText, namedModule, type TextOrFault } from '../lab/contained.ts';
 import { shownPath } from '../spec/node.ts';
 import {
   decodeText,
@@ -21,12 +22,11 @@ export const STANDARD_INPUT = '-';
 export const STANDARD_OUTPUT = '-';
 
 /** Text of an input file, kept for the frames of diagnostics; or why it cannot be read as text. */
-export function textOrFault(
-  file: string,
-): string | { readonly fault: string; readonly notes: readonly string[] } {
+export function textOrFault(file: string): TextOrFault {
   let bytes: Buffer;
+  const named = namedModule(file);
   try {
-    bytes = file === STANDARD_INPUT ? readStandardInput() : readNamed(file, 'input');
+    bytes = file === STANDARD_INPUT ? readStandardInput() : readNamed(named.file, 'input');
   } catch (e) {
     if (e instanceof Unreadable)
       return {
@@ -36,12 +36,17 @@ export function textOrFault(
     const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
     return { fault: `cannot read ${file}: ${reason(e)}`, notes: missing ? namesLike(file) : [] };
   }
+  const contained = containedText(named.file, bytes, named.nth);
+  if (contained !== null) {
+    if (typeof contained === 'string') rememberText(file, contained);
+    return contained;
+  }
   // A text has no NUL; what follows the last one may be padding.
   const end = bytes.indexOf(0);
   if (end >= 0 && bytes.subarray(end).some((b) => b !== 0))
     return {
       fault: `${file} is no text file: byte ${end} is 0`,
-      notes: ['a cubin or fat binary holds no PTX text; `cuobjdump -ptx` writes out what it carries'],
+      notes: [],
     };
   let text: string;
   try {

@@ -83,7 +83,7 @@ export function addLabCommands(program: Command): void {
     .option('--annotations', 'then print each finding as an annotation of GitHub Actions: ::error file=...')
     .addHelpText(
       'after',
-      '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors, broken\nkernels and broken limits.',
+      '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors, refuted\nrules, broken kernels and broken limits.',
     )
     .action((base, head, o) => guarded(async () => (await import('./review.ts')).diff(base, head, o)));
   addSweepCommands(program);

@@ -18,6 +18,7 @@ export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
   readonly rewriteLimit?: string;
   readonly strict?: boolean;
   readonly retarget?: boolean;
+  readonly lowestVersion?: boolean;
   readonly ptxas?: boolean;
   readonly maxLoss?: string;
   readonly json?: boolean;

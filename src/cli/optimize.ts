@@ -312,7 +312,8 @@ const ptxText = async (
 ): Promise<string> => {
   const { ptxOf } = await import('./emit.ts');
   const retarget = o.retarget === true ? plan.sm : null;
-  return ptxOf(program, input.module, plan, { retarget, strict: o.strict, ...how });
+  const { strict, lowestVersion } = o;
+  return ptxOf(program, input.module, plan, { retarget, strict, lowestVersion, ...how });
 };
 
 /** What `--max-loss` asks for: a program of which ptxas makes no kernel much larger than of the input. */

@@ -23,7 +23,8 @@ export async function suggest(name: string, o: PlanOptions & { json?: boolean })
   if (o.json === true) return out(JSON.stringify({ ...found, reasons }, null, 2));
   out(`${pc.bold(found.id)} stands at position ${found.position} of order '${plan.order}'. Legal places:\n`);
   for (const r of found.legal) {
-    out(`  ${rangeText(r)}${r.current ? pc.green('  (it stands here)') : ''}`);
+    out(`  ${wrapped(rangeText(r), tableColumns() - 4).join('\n    ')}`);
+    if (r.current) out(pc.green('    it stands here'));
     for (const w of r.warnings)
       out(pc.yellow(`    ${wrapped(`warning: ${w}`, tableColumns() - 6).join('\n      ')}`));
   }

@@ -80,6 +80,8 @@ function card(plan: Plan, specs: Specs, { phase: p, row, place, constraints }: T
     list
       .flatMap((l) => wrapped(l, room).split('\n'))
       .map((l, i) => `${(i === 0 ? `  ${what}` : '').padEnd(LABEL)}${l}`);
+  const why = constraints.map((c) => c.why);
+  const texts = [row.purpose, ...p.knobs.map((name) => rows[name].effect), ...why, p.statusNote];
   const off = p.disabled === null ? [] : [pc.yellow(`off: ${p.disabled.why}`)];
   return [
     wrapped(`${p.id}  ${numbers.join(', ')}; ${p.category}, ${p.status}`, room + LABEL)
@@ -102,9 +104,27 @@ function card(plan: Plan, specs: Specs, { phase: p, row, place, constraints }: T
       constraints.filter((c) => c.before === p.name).map((c) => `${c.after}: ${c.why}`),
     ),
     ...lines('note', p.statusNote === '' ? [] : [p.statusNote]),
+    ...lines('numbers', numbersIn(texts, plan)),
     ...lines('source', row.source === undefined ? [] : [row.source]),
     ...lines('row', [place]),
   ].join('\n');
+}
+
+/** Numbers of phases in prose: `phase 29`, `rows 31, 37 and 81`. */
+const IN_PROSE = /\b(?:phases?|rows?) (\d+(?:(?:, | and | to )\d+)*)/g;
+
+/** What phases stand behind the numbers in texts, which are those of the seed. */
+function numbersIn(texts: readonly string[], plan: Plan): string[] {
+  const said = texts.flatMap((t) =>
+    [...t.matchAll(IN_PROSE)].flatMap((m) => m[1].match(/\d+/g)!.map(Number)),
+  );
+  const named = [...new Set(said)]
+    .sort((a, b) => a - b)
+    .flatMap((n) => {
+      const p = plan.phases.find((x) => x.index === n);
+      return p === undefined ? [] : [`${n} is ${p.id} (position ${p.position})`];
+    });
+  return named.length === 0 ? [] : [`of the seed: ${named.join(', ')}`];
 }
 
 /** A step with its parameters; of steps that repeat, each. */

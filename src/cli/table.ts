@@ -25,7 +25,8 @@ const longest = (cell: string): number =>
   WHOLE.test(cell) ? Math.max(...wrapped(uncoloured(cell), 1).map((w) => [...w].length)) : width(cell);
 
 /**
- * Columns that line up and, where it can be, fit the terminal: the widest texts are wrapped between words.
+ * Columns that line up and, where it can be, fit the terminal: the widest texts are wrapped between words, and columns for which that is
+ * not enough follow below, again after the first. Empty columns are left out.
  *
  * @param rows colour codes do not count as width
  * @param align a letter for each column: l or r; those that are aligned right are never wrapped
@@ -36,6 +37,39 @@ export function table(
   align: string,
   columns = columnsOf(process.stdout),
 ): string {
+  const used = [...align].flatMap((_, i) => (rows.some((r) => width(r[i] ?? '') > 0) ? [i] : []));
+  return tables(
+    rows.map((r) => used.flatMap((i) => (i < r.length ? [r[i]] : []))),
+    used.map((i) => align[i]).join(''),
+    columns,
+  ).join('\n\n');
+}
+
+/** Tables of as many columns each as fit. */
+function tables(rows: readonly (readonly string[])[], align: string, columns: number): string[] {
+  const widths = widthsOf(rows, align, columns);
+  let room = columns;
+  let fit = 0;
+  while (fit < widths.length && (fit < 2 || widths[fit] <= room)) room -= widths[fit++] + GAP;
+  const part = (cells: readonly (readonly string[])[], letters: string) =>
+    cells.flatMap((row) => rowLines(row, letters, widthsOf(cells, letters, columns))).join('\n');
+  if (fit === widths.length) return [part(rows, align)];
+  const others = rows.filter((r, i) => i === 0 || r.slice(fit).some((cell) => width(cell) > 0));
+  return [
+    part(
+      rows.map((r) => r.slice(0, fit)),
+      align.slice(0, fit),
+    ),
+    ...tables(
+      others.map((r) => [r[0], ...r.slice(fit)]),
+      align[0] + align.slice(fit),
+      columns,
+    ),
+  ];
+}
+
+/** The width of each column where the widest texts are wrapped until all fit, or until no more can be. */
+function widthsOf(rows: readonly (readonly string[])[], align: string, columns: number): number[] {
   const widths: number[] = [];
   const least: number[] = [];
   for (const row of rows)
@@ -52,7 +86,7 @@ export function table(
     widths[widest]--;
     over--;
   }
-  return rows.flatMap((row) => rowLines(row, align, widths)).join('\n');
+  return widths;
 }
 
 /** Terminals narrower than this have no room for long texts beside the columns of a table. */

@@ -5,6 +5,7 @@ import { covers } from '../spec/glob.ts';
 import { shownPath } from '../spec/node.ts';
 import { Unreadable } from '../spec/node-files.ts';
 import { foundIn } from '../spec/node-paths.ts';
+import { namedModule } from './contained.ts';
 
 /** Extensions of kernel files. */
 const KERNEL_FILE = /\.(ptx|ori)$/;
@@ -52,7 +53,8 @@ function filesOf(
 /** @param wanted names of the files that a pattern may match */
 function matches(pattern: string, base: string, wanted: RegExp): string[] {
   const full = resolve(base, pattern);
-  if (existsSync(full)) {
+  if (existsSync(namedModule(full).file)) {
+    if (!existsSync(full)) return [shownPath(full)];
     if (!statSync(full).isDirectory()) return [shownPath(full)];
     const found = filesBelow(full).filter((f) => KERNEL_FILE.test(f));
     for (const f of found) seeFound(full, f);

@@ -9,6 +9,7 @@ import { shownPath } from '../spec/node.ts';
 import { readNamed, whyUnread } from '../spec/node-files.ts';
 import { type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
+import { containedText, namedModule } from './contained.ts';
 import { isLaunchFile, kernelAndLaunchFiles, launchFilesBeside, stemOf } from './files.ts';
 
 /** A file of kernels, with its known launches. */
@@ -69,8 +70,14 @@ export const noKernel = (): DiagnosticError =>
  */
 export function readWhole(file: string): string {
   try {
-    return readNamed(file, 'input').toString('utf8');
+    const named = namedModule(file);
+    const bytes = readNamed(named.file, 'input');
+    const contained = containedText(named.file, bytes, named.nth);
+    if (contained === null) return bytes.toString('utf8');
+    if (typeof contained === 'string') return contained;
+    throw new DiagnosticError([fileFault(file, contained.fault, contained.notes)]);
   } catch (e) {
+    if (e instanceof DiagnosticError) throw e;
     throw new DiagnosticError([fileFault(file, whyUnread(e))]);
   }
 }

@@ -14,7 +14,6 @@ import type { Lowered, Module } from './kernels.ts';
 import type { MeasureOptions } from './measure.ts';
 import type { Values } from './metrics.ts';
 import { comparedKernels, namesOf, type Pair, PairBench, type Trial, whyOf } from './pairs.ts';
-import { functionsOf } from './statics.ts';
 import type { Why } from './why.ts';
 
 /** One side of a comparison: its plan, and what is measured of its programs. */
@@ -29,7 +28,7 @@ export interface Asked {
   readonly rules: readonly string[];
   /** Opcodes of which it is asked whether a kernel has them. */
   readonly opcodes: readonly string[];
-  /** A recipe of which it is asked to how many functions it applies. */
+  /** A recipe of which it is asked to which kernels it applies. */
   readonly recipe: string | null;
   /** Whether kernels with the same code are measured too. */
   readonly all: boolean;
@@ -49,6 +48,8 @@ export interface KernelEffect {
   readonly why: Why | null;
   /** Rules and opcodes among those asked for that act on it. */
   readonly has: readonly string[];
+  /** Whether the recipe asked for applies to it, or to a function that it calls, on either side; true if none is asked for. */
+  readonly applied: boolean;
 }
 
 /** A module at base and head. */
@@ -56,8 +57,6 @@ export interface ModuleEffect {
   readonly kernels: readonly KernelEffect[];
   /** Why a side gives no result; '' if it does. */
   readonly fault: Pair<string>;
-  /** Functions to which the recipe asked for applies. */
-  readonly applied: number;
   /** Whether ptxas refuses what both sides make, and what it says. */
   readonly refused: string;
 }
@@ -77,8 +76,7 @@ export class EffectBench {
     const base = this.attempt(sides[0].plan);
     const head = this.attempt(sides[1].plan);
     const fault = [faultOf(base), faultOf(head)] as const;
-    if ('diagnostics' in base || 'diagnostics' in head)
-      return { kernels: [], fault, applied: 0, refused: '' };
+    if ('diagnostics' in base || 'diagnostics' in head) return { kernels: [], fault, refused: '' };
     const trial: Trial = {
       module: this.module,
       plans: [sides[0].plan, sides[1].plan],
@@ -109,6 +107,7 @@ export class EffectBench {
     const meaning = meanings(t);
     const written = otherTable ? readBack(t, sides) : () => null;
     const has = actors(t, asked);
+    const applied = asked.recipe === null ? () => true : receivers(t, asked.recipe);
     return {
       kernels: kernels.map((kernel) => {
         const m = measured.find((x) => x.kernel === kernel);
@@ -122,9 +121,9 @@ export class EffectBench {
           meaning: meaning(kernel),
           why,
           has: has(kernel),
+          applied: applied(kernel),
         };
       }),
-      applied: asked.recipe === null ? 0 : applications(t, asked.recipe),
       refused: measured.find((m) => m.refused !== '')?.refused ?? '',
     };
   }
@@ -222,14 +221,15 @@ function opcodesOf(
   return opcodes.filter((o) => !left.has(o));
 }
 
-/** To how many functions of the module the head applies a recipe. */
-function applications(t: Trial, recipe: string): number {
-  const { program } = t.inputs[1];
-  const plans = new FunctionPlans(t.plans[1], program);
-  const kernels = program.functions.filter((f) => f.kind === 'entry');
-  const reached = new Set(kernels.flatMap((k) => functionsOf(program, k)));
-  return [...reached].filter((f) => recipesFor(plans, f.name).some((r) => r.name === recipe && r.holds))
-    .length;
+/** By kernel, whether a side applies a recipe to it, or to a function that it calls. */
+function receivers(t: Trial, recipe: string): (kernel: string) => boolean {
+  const plans = [0, 1].map((i) => new FunctionPlans(t.plans[i], t.inputs[i].program));
+  return (kernel) => {
+    const names = [...namesOf(t, kernel)];
+    return plans.some((p) =>
+      names.some((name) => recipesFor(p, name).some((r) => r.name === recipe && r.holds)),
+    );
+  };
 }
 
 /** One side's numbers of a kernel. */

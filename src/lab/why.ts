@@ -76,7 +76,8 @@ export function firstDifference(a: Journal, b: Journal, names: ReadonlySet<strin
     const before = i === 0 ? a.input : x[i - 1].program;
     const phase = firstOf(p, q, a, b);
     const [u, v] = [phase === p?.phase.id ? p : null, phase === q?.phase.id ? q : null];
-    return whyOf(phase, u, v, diffOf(view(u?.program ?? before), view(v?.program ?? before)), a, b);
+    const diff = diffOf(view(u?.program ?? before), view(v?.program ?? before));
+    return whyOf(phase, u, v, diff, a, b, names);
   }
   return null;
 }
@@ -100,22 +101,26 @@ function whyOf(
   diff: readonly DiffLine[],
   a: Journal,
   b: Journal,
+  names: ReadonlySet<string>,
 ): Why {
   const inA = a.records.find((r) => r.phase.id === phase);
   const inB = b.records.find((r) => r.phase.id === phase);
   return {
     phase,
-    a: did(p, inA),
-    b: did(q, inB),
+    a: did(p, inA, names),
+    b: did(q, inB, names),
     because: reasons(inA, inB, a.plan, b.plan),
     diff,
   };
 }
 
-function did(step: PhaseRecord | null, there: PhaseRecord | undefined): string {
+/** What a phase did to the functions of a kernel: in a step, or where it stands in the run. */
+function did(step: PhaseRecord | null, there: PhaseRecord | undefined, names: ReadonlySet<string>): string {
   if (step !== null) return `changed ${step.blocksChanged} block${step.blocksChanged === 1 ? '' : 's'}`;
   if (there === undefined) return 'not in the order';
   if (there.outcome === 'skipped') return `not run: ${there.why}`;
+  const shut = there.shutFor.find((x) => names.has(x.fn));
+  if (shut !== undefined) return `not run: ${shut.why}`;
   return there.blocksChanged === 0 ? 'changed nothing' : `at position ${there.phase.position}`;
 }
 

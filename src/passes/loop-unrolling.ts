@@ -59,8 +59,9 @@ const MOST_FORCED = 10;
  *    set: by 2 to the power of its value.
  *
  * Both need an innermost loop that control leaves only at its single latch (phase 18 puts most others into this
- * form), without operations between lanes. `.pragma "nounroll"` at the header, or at the function, is obeyed; partly
- * unrolled loops get it, which tells later phases and ptxas not to unroll them again.
+ * form), without operations between lanes. `.pragma "nounroll"` at the header, or at the function, is obeyed: there are
+ * no copies, and of a loop that runs once only the branch goes that is never taken. Partly unrolled loops get the pragma, which tells
+ * later phases and ptxas not to unroll them again.
  *
  * Knobs: 437 off: nothing is unrolled; 897 off: no loop with several blocks; 429: factor of step 2; 91: headers of loops
  * that stay, by block id.
@@ -80,7 +81,6 @@ export const loopUnrolling: Pass = (fn, ctx) => {
     );
     return fn;
   }
-  if (fn.attrs.directives.some((x) => x.includes('nounroll'))) return fn;
   let now = fn;
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const step = new Unroller(now, ctx);
@@ -99,6 +99,9 @@ export const loopUnrolling: Pass = (fn, ctx) => {
 
 const instructionsOf = (fn: Fn): number => fn.blocks.reduce((sum, b) => sum + b.ins.length, 0);
 
+/** Does a directive, or the text of a pragma, forbid unrolling? */
+const forbids = (text: string): boolean => text.includes('nounroll');
+
 const isOn = (ctx: PassContext, knob: string): boolean => {
   const v = ctx.knob(knob);
   return v !== false && v !== 0;
@@ -109,8 +112,10 @@ class Unroller {
   private readonly ctx: PassContext;
   private readonly forest: LoopForest;
   private readonly place: Int32Array;
-  /** Ids of blocks whose pragma forbids unrolling; the entry's pragma applies to the whole function. */
+  /** Ids of blocks whose pragma forbids unrolling. */
   private readonly stays: ReadonlySet<number>;
+  /** Whether a directive, or the pragma of the entry, forbids it in the whole function. */
+  private readonly allStay: boolean;
   /** Ids of headers that knob 91 excepts. */
   private readonly excepted: ReadonlySet<number>;
   private readonly missed: (Refusal & { readonly block: number })[] = [];
@@ -121,7 +126,8 @@ class Unroller {
     this.ctx = ctx;
     this.forest = loopsOf(fn);
     this.place = Int32Array.from(fn.blocks.keys());
-    this.stays = new Set(fn.attrs.pragmas.filter((p) => p.text.includes('nounroll')).map((p) => p.block));
+    this.stays = new Set(fn.attrs.pragmas.filter((p) => forbids(p.text)).map((p) => p.block));
+    this.allStay = fn.attrs.directives.some(forbids) || this.stays.has(fn.blocks[0].id);
     this.excepted = new Set(ctx.knob('Knob91') as readonly number[] | null);
   }
 
@@ -136,9 +142,9 @@ class Unroller {
   inFull(): Fn {
     const most = Number(this.ctx.knob('UnrollFullInstLimit') ?? MOST_FULL);
     let room = Number(this.ctx.params['full-size'] ?? FULL_SIZE) - instructionsOf(this.fn);
-    return this.each(true, 'unrolled', (loop) => {
+    return this.each(true, 'unrolled', (loop, d, stays) => {
       const again = this.tripCount(loop);
-      if (again === null) return null;
+      if (again === null || (stays && again > 0n)) return null;
       const rounds = `${again + 1n} ${again === 0n ? 'iteration' : 'iterations'} of ${loop.size} instructions`;
       if (again > 0n && (again + 1n) * BigInt(loop.size) > BigInt(most))
         return { name: 'size', why: `${rounds} are more than ${most}` };
@@ -147,9 +153,13 @@ class Unroller {
         return { name: 'function-size', why: `with ${rounds} the function would be too large` };
       return {
         what: again === 0n ? rounds : `${rounds}, one after the other`,
-        apply: (d) => {
+        apply: () => {
           room -= copied;
           unrollFully(d, loop, Number(again));
+          // Left there, it would hold for a loop around the block, or for the whole function once the block is its entry.
+          const block = d.id(loop.header);
+          if (stays && !this.allStay)
+            d.pragmas = d.pragmas.filter((p) => p.block !== block || !forbids(p.text));
         },
       };
     });
@@ -157,7 +167,8 @@ class Unroller {
 
   inPart(): Fn {
     const { fn, ctx } = this;
-    return this.each(false, 'unrolled-partly', (loop, d) => {
+    return this.each(false, 'unrolled-partly', (loop, d, stays) => {
+      if (stays) return null;
       const counted = countedLoop(d, loop);
       if (isRefusal(counted)) return counted;
       const wanted = this.factor(loop.size);
@@ -175,19 +186,24 @@ class Unroller {
         return { name: 'divergent', why: 'lanes of a warp may run it a different number of times' };
       return {
         what: `${factor} iterations of ${loop.size} instructions at once${fewer === '' ? '' : `: ${fewer}`}`,
-        apply: (d) => unrollPartly(d, loop, counted, factor, ctx.isa),
+        apply: () => unrollPartly(d, loop, counted, factor, ctx.isa),
       };
     });
   }
 
-  /** Examines each loop and performs the unrolling found. @param told whether to report which form a loop lacks */
+  /**
+   * Examines each loop and performs the unrolling found.
+   *
+   * @param told whether to report which form a loop lacks
+   * @param plan is told whether a loop may get no copies
+   */
   private each(
     told: boolean,
     name: string,
-    plan: (loop: BottomTested, d: Draft) => Refusal | Unrolling | null,
+    plan: (loop: BottomTested, d: Draft, stays: boolean) => Refusal | Unrolling | null,
   ): Fn {
     const { fn, ctx, forest } = this;
-    if (forest.loops.length === 0 || this.stays.has(fn.blocks[0].id)) return fn;
+    if (forest.loops.length === 0) return fn;
     const tangled = new Set(forest.irreducible.flatMap((r) => r.blocks));
     return edit(
       fn,
@@ -196,21 +212,22 @@ class Unroller {
         const single = !isOn(ctx, 'Knob897');
         for (const { id, header } of forest.loops) {
           const block = fn.blocks[header].id;
-          if (tangled.has(header) || this.stays.has(block) || this.excepted.has(block)) continue;
+          if (tangled.has(header) || this.excepted.has(block)) continue;
+          const stays = this.allStay || this.stays.has(block);
           const loop = bottomTested(d, forest, id, pinned, this.place);
           if (isRefusal(loop)) {
-            if (told) this.missed.push({ ...loop, block });
+            if (told && !stays) this.missed.push({ ...loop, block });
             continue;
           }
           if (single && loop.blocks.length > 1) continue;
-          const found = plan(loop, d);
+          const found = plan(loop, d, stays);
           if (found === null) continue;
           if (isRefusal(found)) {
             this.missed.push({ ...found, block });
             continue;
           }
           if (!ctx.mayRewrite(name, block)) return;
-          found.apply(d);
+          found.apply();
           ctx.remark('passed', name, `the loop at BB${block}: ${found.what}`, { block });
         }
       },
@@ -263,5 +280,5 @@ class Unroller {
 /** The unrolling chosen for a loop. */
 interface Unrolling {
   readonly what: string;
-  readonly apply: (d: Draft) => void;
+  readonly apply: () => void;
 }

@@ -151,6 +151,8 @@ export interface PtxFunction {
   readonly directives: readonly string[];
   /** null for a declaration. */
   readonly body: readonly PtxStatement[] | null;
+  /** Whether the text has no such declaration, and calls imply it. */
+  readonly implied?: boolean;
 }
 
 export type PtxItem =

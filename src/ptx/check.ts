@@ -10,6 +10,8 @@ import { versionNumber } from './forms.ts';
 import { firstVersion, isNewer, NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
 import { threadVariables } from './thread.ts';
 
+/** What ptxas takes, or another compiler than ptxas. */
+const WARNINGS: ReadonlySet<string> = new Set(['ptx-newer', 'ptx-optix']);
 /** Errors beyond this many are only counted. */
 const MOST_ERRORS = 100;
 
@@ -26,7 +28,7 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
     if (out.length >= MOST_ERRORS) dropped++;
     else
       out.push({
-        severity: code === 'ptx-newer' ? 'warning' : 'error',
+        severity: WARNINGS.has(code) ? 'warning' : 'error',
         code,
         message,
         file: module.name,
@@ -51,9 +53,18 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
   const home = homeOf(module);
   for (const item of module.items) {
     if (item.kind === 'variable') checkVariable(item, true, globals, home, report);
-    else if (item.kind === 'function') checkFunction(module.text, item, globals, thread, home, report);
+    else if (item.kind === 'function' && item.implied !== true)
+      checkFunction(module.text, item, globals, thread, home, report);
     else if (item.kind === 'alias') checkAlias(item, globals, home, report);
   }
+  const implied = module.items.find((x) => x.kind === 'function' && x.implied === true);
+  if (implied !== undefined)
+    report(
+      implied.span,
+      'ptx-optix',
+      `'${implied.kind === 'function' ? implied.name : ''}' is not declared`,
+      () => ['it is taken for a function that OptiX knows, which may do anything; ptxas refuses the module'],
+    );
   if (dropped > 0)
     out.push({
       severity: 'error',

@@ -2,6 +2,7 @@
 import { didYouMean } from '../ir/diagnostic.ts';
 import type { PtxItem, PtxStatement } from './ast.ts';
 import { SPACES } from './declarations.ts';
+import { versionNumber } from './forms.ts';
 import { BAIL, type Reader } from './reader.ts';
 import { PTX_TARGETS } from './targets.ts';
 import * as t from './tokens.ts';
@@ -217,7 +218,12 @@ const SECTION_TYPES: ReadonlyMap<string, readonly [bigint, bigint] | null> = new
 ]);
 
 /** `.section .debug_str { label: .b8 1, 2 ... }`, kept as text (PTX ISA 9.0, 11.5.2, and what ptxas 13.0 takes). */
-export function section(r: Reader): PtxItem {
+/** The first versions that have labels in sections, and differences of them (ptxas 13.0). */
+const LABELS = '7.0';
+const DIFFERENCES = '7.5';
+
+/** @param version of the module; '' if it names none */
+export function section(r: Reader, version: string): PtxItem {
   const { lx } = r;
   const span = r.here();
   lx.next();
@@ -226,8 +232,9 @@ export function section(r: Reader): PtxItem {
   r.expect(t.LBRACE);
   const labels = new Set<string>();
   while (lx.kind !== t.RBRACE) {
-    if (lx.kind === t.DOT) sectionData(r);
+    if (lx.kind === t.DOT) sectionData(r, version);
     else if (lx.kind === t.IDENT) {
+      needs(r, version, LABELS, 'a label in a section');
       if (labels.has(lx.value)) r.report(`label '${lx.value}' is declared twice`);
       labels.add(lx.value);
       lx.next();
@@ -238,8 +245,13 @@ export function section(r: Reader): PtxItem {
   return { kind: 'verbatim', directive: 'section', span: r.upTo(span) };
 }
 
+function needs(r: Reader, version: string, first: string, what: string): void {
+  if (version !== '' && versionNumber(version) < versionNumber(first))
+    r.report(`${what} needs PTX ${first} or newer`, [`this is PTX ${version}`]);
+}
+
 /** `.b8 1, 2`, `.b32 label+4`, `.b64 label-label`, `.b32 .debug_abbrev`. */
-function sectionData(r: Reader): void {
+function sectionData(r: Reader, version: string): void {
   const { lx } = r;
   const type = lx.value;
   const range = SECTION_TYPES.get(type);
@@ -260,6 +272,7 @@ function sectionData(r: Reader): void {
   const isLabel = lx.kind === t.IDENT;
   lx.next();
   if (isLabel && lx.kind === t.MINUS) {
+    needs(r, version, DIFFERENCES, 'a difference of labels');
     lx.next();
     r.ident('a label');
   } else offset(r);

@@ -16,6 +16,7 @@ import {
   target,
   unknownDirective,
 } from './directives.ts';
+import { opaqueFunctions } from './opaque-calls.ts';
 import { Reader } from './reader.ts';
 import { isNewer } from './targets.ts';
 import * as t from './tokens.ts';
@@ -51,6 +52,7 @@ export function parsePtx(text: string, name: string): { module: PtxModule; diagn
   }
   // Nothing but comments: what is wrong with one of them has been said.
   if (blank && r.diagnostics.length === 0) r.reportAt(0, 1, NO_VERSION);
+  items.push(...opaqueFunctions(items));
   return { module: { name, text, ...head, items }, diagnostics: r.finish() };
 }
 
@@ -117,7 +119,7 @@ function item(r: Reader, head: Head, items: PtxItem[]): void {
       items.push(file(r));
       return;
     case 'section':
-      items.push(section(r));
+      items.push(section(r, head.version));
       return;
     case 'pragma':
       items.push(pragma(r));

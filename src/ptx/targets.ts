@@ -49,8 +49,14 @@ export const PTX_TARGETS: ReadonlySet<string> = new Set([
 /** The first PTX version that knows a target; '0.0' for what is no architecture. */
 export const firstVersion = (target: string): string => FIRST.get(target) ?? '0.0';
 
+/** The versions for which what instructions and directives need is known (PTX ISA 9.0, release notes), the oldest first. */
+export const PTX_VERSIONS: readonly string[] = (
+  '3.0 3.1 3.2 4.0 4.1 4.2 4.3 5.0 6.0 6.1 6.2 6.3 6.4 6.5 7.0 7.1 7.2 7.3 7.4 7.5 7.6 7.7 7.8 ' +
+  '8.0 8.1 8.2 8.3 8.4 8.5 8.6 8.7 8.8 9.0'
+).split(' ');
+
 /** The newest version of PTX whose instructions and directives the parser knows. */
-export const NEWEST_VERSION = '9.0';
+export const NEWEST_VERSION = PTX_VERSIONS.at(-1)!;
 
 /** Is a version, as `.version` names it, newer than any that is known here? */
 export function isNewer(version: string): boolean {

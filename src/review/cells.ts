@@ -50,9 +50,10 @@ export class SidePlans {
     return plan;
   }
 
-  /** Does a plan resolve? */
-  async isLegal(wanted: PlanOf): Promise<boolean> {
-    return (await this.made(wanted)).plan !== null;
+  /** Why a plan does not resolve; null if it does. */
+  async fault(wanted: PlanOf): Promise<string | null> {
+    const { plan, diagnostics } = await this.made(wanted);
+    return plan === null ? diagnostics.find((d) => d.severity === 'error')!.message : null;
   }
 
   private made({ of, request, moves }: PlanOf): Promise<MadePlan> {
@@ -98,8 +99,7 @@ export class ReviewRunner {
         fault.push(e.diagnostics[0].message);
       }
     }
-    if (sides.length < 2)
-      return { kernels: [], fault: fault as unknown as Pair<string>, applied: 0, refused: '' };
+    if (sides.length < 2) return { kernels: [], fault: fault as unknown as Pair<string>, refused: '' };
     return this.bench.run([sides[0], sides[1]], comparison.asked);
   }
 }

@@ -57,8 +57,8 @@ function effectOn(c: Change, changes: readonly Change[], effect: Effect): Change
   const comparisons = effect.comparisons.filter((x) =>
     acts.on === 'order' ? x.constraint === c.name : x.plan !== '' && c.where.includes(x.plan),
   );
-  if (comparisons.length === 0) return unmeasured(whyNone(c));
-  const rows = effect.rows.filter((r) => comparisons.includes(r.comparison));
+  if (comparisons.length === 0) return unmeasured(whyNone(c, effect));
+  const rows = effect.rows.filter((r) => comparisons.includes(r.comparison) && (r.effect?.applied ?? true));
   const acted =
     acts.on === 'rule' || acts.on === 'opcode'
       ? rows.filter((r) => r.effect === null || r.effect.has.includes(acts.name))
@@ -86,8 +86,11 @@ function effectOn(c: Change, changes: readonly Change[], effect: Effect): Change
 const kernelCount = (rows: readonly Row[]): string => plural(kernelsOf(rows), 'kernel');
 
 /** Why a change that could act was in no comparison. */
-function whyNone({ acts, where }: Change): string {
-  if (acts.on === 'order') return 'the other constraints forbid it still, or there are no kernels for it';
+function whyNone({ acts, name, where }: Change, effect: Effect): string {
+  if (acts.on === 'order') {
+    const still = effect.forbidden.get(name);
+    return still === undefined ? 'there are no kernels for it' : `such an order is illegal still: ${still}`;
+  }
   if (where.length === 0) return 'no plan that ships has it';
   const targets = [...new Set(where.flatMap((w) => mainParts(w)?.sm ?? []))];
   return targets.length > 0 ? `no kernel here runs on ${targets.join(', ')}` : 'there are no kernels for it';
@@ -97,7 +100,9 @@ function whyNone({ acts, where }: Change): string {
 function notApplied(comparisons: readonly Comparison[], effect: Effect): string | null {
   if (!comparisons.every((c) => c.asked.recipe !== null)) return null;
   const own = effect.results.filter(({ cell }) => comparisons.includes(effect.comparisons[cell.comparison]));
-  return own.every(({ result }) => result.applied === 0 && result.fault.every((f) => f === ''))
+  return own.every(
+    ({ result }) => result.fault.every((f) => f === '') && !result.kernels.some((k) => k.applied),
+  )
     ? `it is applied to no function of the ${plural(own.length, 'file')} here (\`when\` or its mode)`
     : null;
 }

@@ -43,6 +43,8 @@ export interface Change {
   readonly where: readonly string[];
   /** Whether it may break something: a refuted rule, a removed constraint. */
   readonly alarm: boolean;
+  /** Whether values refute a rule: it gives other results than what it replaces. */
+  readonly refuted?: boolean;
   /** On what it can have an effect. */
   readonly acts: Acts;
 }

@@ -75,7 +75,7 @@ export function filesFor(sm: string, kernels: KernelFiles): readonly string[] {
  * are kernels for, at one level; then changes that these do not show, where they do; documents by the plans that name them; and
  * orders that are allowed from now on.
  *
- * @param isLegal whether a plan resolves
+ * @param faultOf why a plan does not resolve; null if it does
  */
 export async function comparisonsOf(
   found: Differences,
@@ -83,13 +83,20 @@ export async function comparisonsOf(
   head: Specs,
   scope: Scope,
   kernels: KernelFiles,
-  isLegal: (plan: PlanOf) => Promise<boolean>,
-): Promise<Comparison[]> {
-  const cx: Choosing = { found, base, head, kernels, isLegal, out: new Map() };
+  faultOf: (plan: PlanOf) => Promise<string | null>,
+): Promise<Chosen> {
+  const cx: Choosing = { found, base, head, kernels, faultOf, out: new Map(), forbidden: new Map() };
   await chooseMains(cx, scope);
   for (const c of found.changes) if (!isMeasured(c, cx.out.values())) await cover(c, cx);
   for (const c of found.changes) if (c.acts.on === 'order') await chooseAllowed(c, scope, cx);
-  return [...cx.out.values()];
+  return { comparisons: [...cx.out.values()], forbidden: cx.forbidden };
+}
+
+/** What is to be measured. */
+export interface Chosen {
+  readonly comparisons: readonly Comparison[];
+  /** By the name of a constraint that is waived, what forbids still what it forbade. */
+  readonly forbidden: ReadonlyMap<string, string>;
 }
 
 interface Choosing {
@@ -97,9 +104,10 @@ interface Choosing {
   readonly base: Specs;
   readonly head: Specs;
   readonly kernels: KernelFiles;
-  readonly isLegal: (plan: PlanOf) => Promise<boolean>;
+  readonly faultOf: (plan: PlanOf) => Promise<string | null>;
   /** By name. */
   readonly out: Map<string, Comparison>;
+  readonly forbidden: Map<string, string>;
 }
 
 /** Is a change seen by one of these comparisons? */
@@ -233,7 +241,11 @@ async function chooseAllowed(c: Change, scope: Scope, cx: Choosing): Promise<voi
   ];
   for (const move of moves) {
     const sides = [side([]), side([move])] as const;
-    if (!(await cx.isLegal(sides[1]))) continue;
+    const fault = await cx.faultOf(sides[1]);
+    if (fault !== null) {
+      if (!cx.forbidden.has(c.name)) cx.forbidden.set(c.name, fault);
+      continue;
+    }
     const files = filesFor(sm, cx.kernels);
     add(
       {

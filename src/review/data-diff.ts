@@ -9,7 +9,7 @@ export interface DataChange {
 const isMap = (v: unknown): v is Readonly<Record<string, unknown>> =>
   v !== null && typeof v === 'object' && !Array.isArray(v);
 
-/** Keys that can name an element of a list; the first that all elements have is used, or else the first of each. */
+/** Keys that can name an element of a list; the first that all elements of both lists have is used, or else the first of each. */
 const NAMES = [
   'id',
   'name',
@@ -45,7 +45,8 @@ export function dataChanges(a: unknown, b: unknown, path: readonly string[] = []
       dataChanges(a[k], b[k], [...path, k]),
     );
   if (Array.isArray(a) && Array.isArray(b)) {
-    const [x, y] = [named(a), named(b)];
+    const common = commonName([...a, ...b]);
+    const [x, y] = [named(a, common), named(b, common)];
     if (x !== null && y !== null)
       return [...new Set([...x.keys(), ...y.keys()])].flatMap((k) =>
         dataChanges(x.get(k), y.get(k), [...path, k]),
@@ -54,9 +55,12 @@ export function dataChanges(a: unknown, b: unknown, path: readonly string[] = []
   return [{ path, before: a, after: b }];
 }
 
-/** Elements of a list by name; null if some have none, or names repeat. Where elements differ in the key that names them, it is part. */
-function named(list: readonly unknown[]): Map<string, unknown> | null {
-  const common = NAMES.find((n) => list.every((x) => isMap(x) && typeof x[n] === 'string'));
+/** The key that names each of some elements, if there is one. */
+const commonName = (list: readonly unknown[]): string | undefined =>
+  NAMES.find((n) => list.every((x) => isMap(x) && typeof x[n] === 'string'));
+
+/** Elements of a list by name; null if some have none, or names repeat. Without a common key, the key is part of the name. */
+function named(list: readonly unknown[], common: string | undefined): Map<string, unknown> | null {
   const out = new Map<string, unknown>();
   for (const x of list) {
     if (!isMap(x)) return null;

@@ -3,7 +3,7 @@ import { stemOf } from '../lab/files.ts';
 import type { KernelEffect, ModuleEffect } from '../lab/pair-effects.ts';
 import type { Pair } from '../lab/pairs.ts';
 import type { Cell } from './cells.ts';
-import type { Comparison } from './comparisons.ts';
+import type { Chosen, Comparison } from './comparisons.ts';
 import { isShare, type Measure, type Reading, readingOf } from './measures.ts';
 
 /** One kernel in one comparison. */
@@ -41,9 +41,8 @@ export interface Total {
 }
 
 /** What was found of kernels. */
-export interface Effect {
+export interface Effect extends Chosen {
   readonly measures: readonly Measure[];
-  readonly comparisons: readonly Comparison[];
   readonly results: readonly { readonly cell: Cell; readonly result: ModuleEffect }[];
   /** Every kernel of every comparison, the worst first. */
   readonly rows: readonly Row[];
@@ -55,7 +54,7 @@ const ROUNDING = 1e-9;
 
 /** The rows of cells, and what they amount to. What is only allowed counts for nothing but the change that allows it. */
 export function effectOf(
-  comparisons: readonly Comparison[],
+  { comparisons, forbidden }: Chosen,
   results: readonly { readonly cell: Cell; readonly result: ModuleEffect }[],
   measures: readonly Measure[],
 ): Effect {
@@ -83,7 +82,7 @@ export function effectOf(
     })
     .sort(worstFirst);
   const counted = rows.filter((r) => r.comparison.kind !== 'allowed');
-  return { measures, comparisons, results, rows, totals: totalsOf(counted, measures) };
+  return { measures, comparisons, forbidden, results, rows, totals: totalsOf(counted, measures) };
 }
 
 function rowOf(

@@ -23,11 +23,12 @@ export async function measured(
   run: (comparisons: readonly Comparison[], cells: readonly Cell[]) => Promise<readonly ModuleEffect[]>,
 ): Promise<Effect> {
   const plans = new SidePlans(...sides);
-  const comparisons = await comparisonsOf(found, ...sides, scope, kernels, (p) => plans.isLegal(p));
+  const chosen = await comparisonsOf(found, ...sides, scope, kernels, (p) => plans.fault(p));
+  const { comparisons } = chosen;
   const cells = cellsOf(comparisons);
   const results = await run(comparisons, cells);
   return effectOf(
-    comparisons,
+    chosen,
     cells.map((cell, i) => ({ cell, result: results[i] })),
     measures,
   );

@@ -78,7 +78,10 @@ export const otherKernels = (effect: Effect): OneKernel[] => {
 
 /** Must the change not be merged as it is? */
 export const isRefused = (r: Review): boolean =>
-  r.faults.length > 0 || wrongRows(r).length > 0 || r.broken.length > 0;
+  r.faults.length > 0 || refutedRules(r).length > 0 || wrongRows(r).length > 0 || r.broken.length > 0;
+
+/** The changes that make a rule give other results, or bring one that does. */
+export const refutedRules = (r: Review): Change[] => r.changes.filter((c) => c.refuted === true);
 
 /** Exit code when the two sides differ. `diff` uses 1 for that; here, as in every command, 1 is an error. */
 const DIFFERS = 2;

@@ -120,7 +120,7 @@ export async function ruleChanges(
       y === undefined || rule === undefined || !canHold(rule)
         ? UNKNOWN
         : await ask(rule, [nth, touched.size]);
-    const { note, alarm } = standing(rule, judged, trust);
+    const { note, alarm, refuted } = standing(rule, judged, trust);
     out.push({
       kind: 'rules',
       name: `${(y ?? x)!.group}: ${id}`,
@@ -131,6 +131,7 @@ export async function ruleChanges(
       basePlace: x !== undefined && y === undefined ? placeOfRow(x) : '',
       where: [...new Set([x, y].flatMap((r) => (r === undefined ? [] : whereOf(r.group))))],
       alarm: y !== undefined && alarm,
+      refuted: y !== undefined && refuted,
       acts: { on: 'rule', name: id },
     });
   }
@@ -170,7 +171,7 @@ async function proveAgain(
   for (const [i, { id, rule, before }] of others.entries()) {
     const row = rows.get(id)!;
     const judged = await ask(rule, [i + 1, others.length]);
-    const { note, alarm } = standing(rule, judged, trust);
+    const { note, alarm, refuted } = standing(rule, judged, trust);
     const changed = changedOpcodes(before, rule);
     for (const name of changed.length === 0 ? [row.group] : changed)
       verdicts.set(name, [...(verdicts.get(name) ?? []), judged.verdict?.verdict ?? 'not proved']);
@@ -185,6 +186,7 @@ async function proveAgain(
         basePlace: '',
         where: whereOf(row.group),
         alarm: true,
+        refuted,
         acts: { on: 'rule', name: id },
       });
   }
@@ -208,7 +210,7 @@ async function restatedChanges(
     const rule = rules.get(id);
     if (rule === undefined || rule.hash !== is[id].hash) continue;
     const judged = canHold(rule) ? await ask(rule, [i + 1, ids.length]) : UNKNOWN;
-    const { note, alarm } = standing(rule, judged, trust);
+    const { note, alarm, refuted } = standing(rule, judged, trust);
     const row = rows.get(id)!;
     out.push({
       kind: 'rules',
@@ -220,6 +222,7 @@ async function restatedChanges(
       basePlace: '',
       where: [],
       alarm,
+      refuted,
       acts: onNothing('the rule means what it meant'),
     });
   }

@@ -42,12 +42,12 @@ function openQuestion(rule: Rule, verdict: Verdict, { base, head, accepted }: Tr
     : `the change brings the review of its own rule: ${PERSON}`;
 }
 
-/** What is said of a rule of the head, in lines, and whether it may not pass. */
+/** What is said of a rule of the head, in lines, and whether it may not pass, or even is refuted. */
 export function standing(
   rule: Rule | undefined,
   { verdict, claimed }: Judged,
   trust: Trust,
-): { readonly note: string; readonly alarm: boolean } {
+): Pick<Change, 'note' | 'alarm' | 'refuted'> {
   if (verdict === null)
     return {
       note:
@@ -57,7 +57,8 @@ export function standing(
       alarm: true,
     };
   const said = verdictText(verdict);
-  if (verdict.verdict === 'refuted') return { note: `${said}\n${verdict.counterexample}`, alarm: true };
+  if (verdict.verdict === 'refuted')
+    return { note: `${said}\n${verdict.counterexample}`, alarm: true, refuted: true };
   if (verdict.verdict === 'unknown') return { note: said, alarm: true };
   const open = rule === undefined ? null : openQuestion(rule, verdict, trust);
   return { note: open === null ? said : `${said}; ${open}`, alarm: open !== null };

@@ -4,7 +4,7 @@ import type { ChangeEffect } from './change-effects.ts';
 import type { Change } from './changes.ts';
 import { type Effect, kernelsOf, mainReading, type OneKernel, type Row, type Total } from './effect.ts';
 import { isShare, type Measure, type Reading } from './measures.ts';
-import { changedMeanings, doneRows, isAlarm, type Review, wrongRows } from './reviewed.ts';
+import { changedMeanings, doneRows, isAlarm, type Review, refutedRules, wrongRows } from './reviewed.ts';
 
 /*
  * What a review says, in words that terminal, comment and annotations share.
@@ -16,10 +16,12 @@ export function reviewLine(r: Review): string {
   if (r.differs !== true) return 'no effect: every plan is the same';
   const alarms = r.changes.filter((c, i) => isAlarm(c, r.effects[i])).length;
   const wrong = kernelsOf(wrongRows(r));
+  const refuted = refutedRules(r).length;
   const unmeasured = r.effects.filter((e) => e.state === 'not measured').length;
   return [
     r.changes.length === 0 ? 'plans differ' : plural(r.changes.length, 'change'),
     ...(alarms > 0 ? [plural(alarms, 'ALARM')] : []),
+    ...(refuted > 0 ? [`${plural(refuted, 'rule')} REFUTED`] : []),
     ...(wrong > 0 ? [`${plural(wrong, 'kernel')} WRONG`] : []),
     ...(r.broken.length > 0 ? [`${plural(limitsOf(r.broken).length, 'LIMIT')} broken`] : []),
     ...(r.effect === null ? [] : [effectLine(r.effect)]),
@@ -182,6 +184,7 @@ export function rightText(r: Review): string {
     if (note !== '' && how === 'launch') notes.set(note, (notes.get(note) ?? 0) + 1);
   }
   return [
+    ...refutedRules(r).map((c) => `rule ${c.name} REFUTED by values`),
     ...(by('launch') > 0 ? [`${by('launch')} right by launch`] : []),
     ...(by('open world') > 0 ? [`${by('open world')} equal in open worlds`] : []),
     ...(by('unchanged') > 0 ? [`${by('unchanged')} left as they came`] : []),

@@ -80,8 +80,8 @@ function inWords(e: YAMLError, text: string): [string, string[]] {
   if (open !== undefined)
     return [`a '${open === 'map' ? '{' : '['}' that was opened before is not closed`, []];
   if (/^Missing closing/.test(said)) return [`a text that was opened with a quote is not closed`, []];
-  if (e.code === 'BAD_INDENT') return ['the indentation does not fit', indentNotes(e, text)];
-  if (e.code === 'BLOCK_AS_IMPLICIT_KEY') return [secondColon(e, text), []];
+  if (e.code === 'BAD_INDENT') return ['the indentation does not fit', indentNotes(e.pos[0], text)];
+  if (e.code === 'BLOCK_AS_IMPLICIT_KEY') return secondColon(e, text);
   const known = WORDS[e.code];
   if (known === undefined) return [said, []];
   const notes = known[1] === '' ? [] : [known[1]];
@@ -90,32 +90,38 @@ function inWords(e: YAMLError, text: string): [string, string[]] {
   return [key === '' ? known[0] : `the key '${key}' stands twice in one map`, notes];
 }
 
-/** How far a line may be indented: as one of the lines before it that are still open, each with what begins there. */
-function indentNotes(e: YAMLError, text: string): string[] {
-  const lines = text.slice(0, e.pos[0]).split('\n');
-  const rest = text.slice(e.pos[0]).split('\n', 1)[0];
+/** How far the line at an offset may be indented: as one of the lines before it that are still open, each with what begins there. */
+function indentNotes(offset: number, text: string, which = 'the line'): string[] {
+  const lines = text.slice(0, offset).split('\n');
+  const rest = text.slice(offset).split('\n', 1)[0];
   const line = `${lines.pop()}${rest}`;
   const spaces = (l: string): number => /^ */.exec(l)![0].length;
   const open: { readonly at: number; readonly name: string }[] = [];
   for (const l of lines.reverse()) {
     if (/^\s*(#|$)/.test(l)) continue;
     const at = spaces(l);
-    if (open.length > 0 && at >= open.at(-1)!.at) continue;
-    open.push({ at, name: /^ *(?:- )?["']?([\w.-]+)/.exec(l)?.[1] ?? l.trim() });
+    // A key may stand behind the dash of its element: both are places where a line may begin.
+    const key = at + /^(?:- +)*/.exec(l.slice(at))![0].length;
+    const outermost = open.at(-1)?.at ?? Number.POSITIVE_INFINITY;
+    if (key < outermost) open.push({ at: key, name: /^["']?([\w.-]+)/.exec(l.slice(key))?.[1] ?? l.trim() });
+    if (at < key && at < outermost) open.push({ at, name: '-' });
     if (at === 0) break;
   }
-  const places = open.map(({ at, name }) => `${at === 1 ? '1 space' : `${at} spaces`} as '${name}'`);
+  const places = open.map(({ at, name }) => `by ${at} as '${name}'`);
   const own = spaces(line);
   return [
-    `the line is indented by ${own === 1 ? '1 space' : `${own} spaces`}; what it belongs to begins behind ${places.join(', or ')}`,
+    `${which} is indented by ${own === 1 ? '1 space' : `${own} spaces`}; indent it ${places.join(', or ')}`,
   ];
 }
 
 /** A map where only a scalar may be: a second colon in the line, or a line indented under a complete value. */
-function secondColon(e: YAMLError, text: string): string {
+function secondColon(e: YAMLError, text: string): [string, string[]] {
   const end = text.indexOf('\n', e.pos[0]);
   const rest = text.slice(e.pos[0], end < 0 ? undefined : end);
-  return /:(\s|$)/.test(rest)
-    ? "a second ': ' in one line: quote a text that holds one"
-    : 'this line has its value already, but the next one is indented under it';
+  if (end < 0 || /:(\s|$)/.test(rest)) return ["a second ': ' in one line: quote a text that holds one", []];
+  const next = end + /^\s*/.exec(text.slice(end))![0].length;
+  return [
+    'this line has its value already, but the next one is indented under it',
+    indentNotes(next, text, 'the next line'),
+  ];
 }

@@ -1,4 +1,4 @@
-import { Kind, NO_REG, RegFile, regFile } from '../../ir/operand.ts';
+import { Kind, NO_REG, type Operand, RegFile, regFile } from '../../ir/operand.ts';
 import type { Instr, Param, Prototype } from '../../ir/program.ts';
 import type { VarDecl } from '../ast.ts';
 import { printPtxVariable } from '../print.ts';
@@ -9,12 +9,26 @@ import { NoPtx, type Writer } from './writer.ts';
 export interface Signature {
   readonly params: readonly { readonly type: string }[];
   readonly returns: readonly { readonly type: string }[];
+  /** Whether calls alone imply it: such a call always has a list of arguments. */
+  readonly implied?: boolean;
 }
 
 /** Bits of a type that a 32-bit register holds and PTX wants in a narrower one; 0 for any other. */
 function narrowBits(type: string | undefined): number {
   const bits = Number(/^[a-z]+(\d+)$/.exec(type ?? '')?.[1] ?? 0);
   return bits === 16 ? bits : 0;
+}
+
+const bitsOf = (type: string): number => Number(/\d+$/.exec(type)?.[0] ?? 32);
+
+/** An argument in a register of its own type, where nothing but the call says which type that is. */
+function typedArgument(w: Writer, o: Operand, type: string): string {
+  const bits = bitsOf(type);
+  const isFloat = /^f(32|64)$/.test(type);
+  if (o.reg !== NO_REG && !isFloat) return w.value(o, 64, 'b64', o.mods);
+  const t = isFloat ? w.float(bits) : w.temp(bits > 32 ? 'w' : bits < 32 ? 'h' : 't');
+  w.line(`mov.b${bits} ${t}, ${w.value(o, bits > 32 ? 64 : 32, bits > 32 ? 'b64' : 'b32', o.mods)}`);
+  return t;
 }
 
 /**
@@ -45,6 +59,7 @@ export function writeCall(
       w.line(`${guard}cvt.u16.u32 ${half}, ${w.value(o, 32, 'b32', o.mods)}`);
       return half;
     }
+    if (s.implied === true) return typedArgument(w, o, s.params[k]?.type ?? 'b32');
     return o.kind === Kind.Sym && o.lo === 0 ? o.sym : w.value(o, 64, 'b64', o.mods);
   });
   const after: string[] = [];
@@ -58,7 +73,13 @@ export function writeCall(
       last.push(`${guard}mov.pred ${w.name(d)}, ${pred}`);
       return pred;
     }
-    if (narrowBits(s.returns[k]?.type) === 0) return w.name(d);
+    const type = s.returns[k]?.type;
+    if (s.implied === true && /^f(32|64)$/.test(type)) {
+      const float = w.float(bitsOf(type));
+      after.push(`${guard}mov.b${bitsOf(type)} ${w.name(d)}, ${float}`);
+      return float;
+    }
+    if (narrowBits(type) === 0) return w.name(d);
     const half = w.temp('h');
     after.push(`${guard}cvt.u32.u16 ${w.name(d)}, ${half}`);
     return half;
@@ -68,7 +89,7 @@ export function writeCall(
   const parts = [
     ...(results.length > 0 ? [`(${results.join(', ')})`] : []),
     direct ? name : w.value(target, 64, 'reg', 0),
-    ...(args.length > 0 || !direct ? [`(${args.join(', ')})`] : []),
+    ...(args.length > 0 || !direct || s.implied === true ? [`(${args.join(', ')})`] : []),
     ...(direct ? [] : [proto(name)]),
   ];
   w.line(`${guard}call${uniform ? '.uni' : ''} ${parts.join(', ')}`);

@@ -134,7 +134,7 @@ function sourceModule(
         else out.push(module.text.slice(item.span.start, item.span.end));
         break;
       case 'function':
-        if (gone.has(item.name)) break;
+        if (gone.has(item.name) || item.implied === true) break;
         // A body may have more lines than a call takes arguments.
         if (item.body !== null)
           out.push('', texts.get(item.name) ?? module.text.slice(item.span.start, item.span.end));
@@ -272,12 +272,15 @@ function declarationText(
 
 function contextOf(program: Program, opts: EmitOptions): ModuleContext {
   const signatures = new Map<string, Signature>();
-  const enter = ({ name, params, returns }: Signature & { name: string }) =>
-    signatures.set(name, { params, returns });
+  const enter = ({ name, params, returns, implied }: Signature & { name: string }) =>
+    signatures.set(name, { params, returns, implied });
+  const implied = new Set<string>();
   for (const item of opts.module?.items ?? [])
-    if (item.kind === 'function')
+    if (item.kind === 'function') {
+      if (item.implied === true) implied.add(item.name);
       enter({ name: item.name, params: scalars(item.params), returns: scalars(item.returns) });
-  for (const p of program.prototypes) enter(p);
+    }
+  for (const p of program.prototypes) enter({ ...p, implied: implied.has(p.name) });
   for (const f of program.functions) enter(f);
   const prototypes = new Map(program.prototypes.map((p) => [p.name, p]));
   const names = new Set(

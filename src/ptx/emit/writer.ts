@@ -67,6 +67,7 @@ export class Writer {
   private halves = 0;
   private lastHalf = -1;
   private bytes = 0;
+  private readonly floats = { f: 0, d: 0 };
   private next: number;
   private readonly base: number;
 
@@ -75,6 +76,7 @@ export class Writer {
   private readonly wordHalves: string;
   private readonly ownHalves: string;
   private readonly ownBytes: string;
+  private readonly ownFloats: Readonly<Record<'f' | 'd', string>>;
 
   /** Registers that are 16-bit ones. */
   private readonly isHalf: (r: Reg) => boolean;
@@ -91,6 +93,7 @@ export class Writer {
     this.wordHalves = free('%rh');
     this.ownHalves = free('%h');
     this.ownBytes = free('%b');
+    this.ownFloats = { f: free('%f'), d: free('%fd') };
     this.fn = fn;
     this.isHalf = isHalf;
     this.next = fn.regCount;
@@ -117,6 +120,12 @@ export class Writer {
     const index = this.next++;
     this.counts[file] = index + 1;
     return this.prefixes[file] + index;
+  }
+
+  /** A register of type .f32 or .f64 that nothing else uses: for what asks for that type, not for its bits. */
+  float(bits: number): string {
+    const letter = bits > 32 ? 'd' : 'f';
+    return this.ownFloats[letter] + this.floats[letter]++;
   }
 
   /** A register of a file that nothing else uses. */
@@ -158,6 +167,8 @@ export class Writer {
     if (this.lastHalf >= 0) out.push(`\t.reg .b16 ${this.wordHalves}<${this.lastHalf + 1}>;`);
     if (this.halves > 0) out.push(`\t.reg .b16 ${this.ownHalves}<${this.halves}>;`);
     if (this.bytes > 0) out.push(`\t.reg .b8 ${this.ownBytes}<${this.bytes}>;`);
+    if (this.floats.f > 0) out.push(`\t.reg .f32 ${this.ownFloats.f}<${this.floats.f}>;`);
+    if (this.floats.d > 0) out.push(`\t.reg .f64 ${this.ownFloats.d}<${this.floats.d}>;`);
     return out;
   }
 

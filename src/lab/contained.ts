@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import { BinaryError } from '../cubin/bytes.ts';
+import { type Member, membersOf } from '../cubin/containers.ts';
+import { isFatbin } from '../cubin/fatbin.ts';
+import { isElf } from '../cubin/read.ts';
+import { decodeText } from '../spec/node-files.ts';
+
+/*
+ * PTX in other files: fat binaries, objects, libraries and programs that carry it, and the listings that `cuobjdump -ptx` prints.
+ */
+
+/** A module in a file. */
+interface Contained {
+  /** `for sm_90, at 0x50`, or `line 9`. */
+  readonly where: string;
+  /** @throws BinaryError where it is damaged, and an Error where it is no text */
+  readonly text: () => string;
+}
+
+/** Text of a module, or why there is none. */
+export type TextOrFault = string | { readonly fault: string; readonly notes: readonly string[] };
+
+/** The file of a name, and which of its modules that means: `app.o#2` is the second of `app.o`, unless there is a file of that name. */
+export function namedModule(name: string): { readonly file: string; readonly nth: number | null } {
+  const m = /^(.+)#([1-9]\d{0,5})$/.exec(name);
+  return m === null || existsSync(name) || !existsSync(m[1])
+    ? { file: name, nth: null }
+    : { file: m[1], nth: Number(m[2]) };
+}
+
+/**
+ * The PTX of a file that is none itself; null for any other file.
+ *
+ * @param nth which of several
+ */
+export function containedText(file: string, bytes: Uint8Array, nth: number | null): TextOrFault | null {
+  try {
+    const found = isElf(bytes) || isFatbin(bytes) ? inBinary(bytes) : inListing(bytes);
+    if (found === null) return null;
+    if (found.length === 0) return { fault: `${file} holds machine code and no PTX`, notes: [NO_PTX] };
+    if (nth === null && found.length === 1) return found[0].text();
+    if (nth !== null && nth <= found.length) return found[nth - 1].text();
+    const list = found.slice(0, MOST_LISTED).map(({ where }, i) => `${file}#${i + 1}: ${where}`);
+    const more = found.length > list.length ? [`and ${found.length - list.length} more`] : [];
+    const modules = found.length === 1 ? 'one module' : `${found.length} modules`;
+    return {
+      fault: `${file} holds ${modules} of PTX${nth === null ? '' : `, and no number ${nth}`}`,
+      notes: [...list, ...more],
+    };
+  } catch (e) {
+    if (!(e instanceof BinaryError)) throw e;
+    return { fault: `${file} is no text file, and holds no PTX that can be read: ${e.message}`, notes: [] };
+  }
+}
+
+const NO_PTX =
+  '`nvcc -gencode arch=compute_90,code=[sm_90,compute_90]` puts PTX beside it; `orrery disasm` prints machine code';
+
+/** Modules that are listed. */
+const MOST_LISTED = 20;
+
+function inBinary(bytes: Uint8Array): Contained[] {
+  const is = (m: Member): boolean => m.kind === 'ptx';
+  return membersOf(bytes)
+    .filter(is)
+    .map((m) => ({
+      where: `${m.target === null ? '' : `for sm_${m.target}, `}${m.where}`,
+      // Behind the text stand zeros.
+      text: () => {
+        const content = m.content();
+        const end = content.indexOf(0);
+        return decodeText(Buffer.from(end < 0 ? content : content.subarray(0, end)));
+      },
+    }));
+}
+
+/** Headings of what `cuobjdump` prints of a member. */
+const HEADING = /^Fatbin (ptx|elf|lto ptx|nvvm-ir) code:\s*$/;
+/** How far into a text its first heading stands. */
+const HEAD = 2000;
+
+/** The modules of a listing, at the lines where they stand in it; null if a text is none. */
+function inListing(bytes: Uint8Array): Contained[] | null {
+  const head = Buffer.from(bytes.subarray(0, HEAD)).toString('latin1');
+  if (!head.split(/\r?\n/).some((l) => HEADING.test(l)) || /^\s*\.version\s/m.test(head.split('Fatbin ')[0]))
+    return null;
+  const lines = decodeText(Buffer.from(bytes)).split('\n');
+  const starts = lines.flatMap((l, i) => (HEADING.test(l) ? [i] : []));
+  return starts.flatMap((from, k): Contained[] => {
+    if (HEADING.exec(lines[from])![1] !== 'ptx') return [];
+    const to = starts[k + 1] ?? lines.length;
+    const first = lines.findIndex((l, i) => i > from && i < to && /^\s*\.version\s/.test(l));
+    if (first < 0) return [];
+    return [
+      {
+        where: `line ${first + 1}`,
+        text: () => '\n'.repeat(first) + lines.slice(first, to).join('\n'),
+      },
+    ];
+  });
+}
