@@ -332,6 +332,17 @@ describe('orrery diff', () => {
     expect(s.code).toBe(2);
     expect(s.out).toMatch(/^1 change; not measured$/m);
     expect(s.out).toMatch(/^ {2}2 rules with it proved again: 2 verified$/m);
+    // Where the time for proofs is over, what is left is not known to hold.
+    const late = orreryIn(
+      { ...WARM, XDG_CACHE_HOME: join(dir, 'late-cache') },
+      ...['diff', root, same, '--no-kernels', '--sm', 'sm_90', '-O', '3', '--prove-limit', '1ms'],
+    );
+    expect(late.out).toMatch(/^ {2}2 rules with it proved again: 1 not proved, 1 verified$/m);
+    expect(late.out).toMatch(/not proved: the time of --prove-limit 1ms was over$/m);
+    expect(late.out).toMatch(/1 ALARM/);
+    expect(orrery('diff', root, same, '--prove-limit', 'soon').err).toContain(
+      '--prove-limit soon is no time',
+    );
     // Values alone refute, where nobody can be asked for a proof, nor was; what they do not refute is not known to hold. In a comment,
     // a counterexample keeps its lines.
     const md = orreryIn(

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { compare, planOf, readPtx, simulate } from '../src/core.ts';
 import { runPtx } from './support/run-ptx.ts';
+import { shipped } from './support/specs.ts';
 
 const view = new DataView(new ArrayBuffer(4));
 const number = (b: number): number => {
@@ -89,5 +91,46 @@ describe('isspacep', () => {
       '.const .align 4 .b32 c[16] = {1, 2};\n.global .b32 g;\n.const .b32 c2;\n.shared .b32 s;\n';
     const [got] = runPtx(`.local .b32 l;\n${address}\n${ask}`, [[0]], 5, before);
     expect(asked.filter((_, k) => got[k] === 1)).toEqual(WHERE[address]);
+  });
+});
+
+describe('the window of kernel parameters', () => {
+  // What a kernel is given in `.param` is only read (PTX ISA 9.0, 5.1.6.1), and ends with its last parameter.
+  const plan = planOf(shipped, { sm: 'sm_80', level: 3 });
+  const kernel = (body: string) =>
+    readPtx(
+      `.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+  .reg .b64 %p, %a, %v; .reg .b32 %w;
+  ld.param.u64 %p, [p];
+  mov.b64 %a, p; cvta.param.u64 %a, %a;
+  ${body}
+  st.global.u64 [%p], %v;
+  ret;
+}
+`,
+      plan,
+    ).program;
+  const ends = (body: string) => {
+    const buffer = { kind: 'buffer' as const, name: 'p', bytes: new Uint8Array(8), expect: null };
+    const launch = { kernel: 'k', grid: [1, 1, 1] as const, block: [1, 1, 1] as const, params: [buffer] };
+    return simulate(kernel(body), plan, launch as never).error ?? '';
+  };
+  it('is read', () => expect(ends('ld.u64 %v, [%a];')).toBe(''));
+  it('is not written', () =>
+    expect(ends('ld.u64 %v, [%a]; st.u64 [%a], %v;')).toContain(
+      'is one of a parameter of the kernel, which is only read',
+    ));
+  it('has an end', () =>
+    expect(ends('ld.u64 %v, [%a+70000];')).toContain('lies behind the parameters of the kernel'));
+
+  it('keeps places apart behind its end where every address exists', () => {
+    const load = 'ld.u64 %v, [%a+70004];';
+    const store = 'mov.u32 %w, 7; st.u32 [%a+70000], %w;';
+    expect(compare(kernel(store + load), kernel(load + store), 'k', plan).differences).toEqual([]);
+    expect(compare(kernel(store + load), kernel(load), 'k', plan).same).toBe(false);
   });
 });

@@ -107,7 +107,7 @@ export async function checkOne(file: string): Promise<Diagnostic[]> {
   if (/\.ya?ml$/.test(file) && existsSync(file)) return checkSpec(file);
   const text = textOrFault(file);
   if (typeof text !== 'string') return [plain('', text.fault, text.notes)];
-  if (file.endsWith('.ptx') || (!file.endsWith('.ori') && /^\s*\.version\s/m.test(text))) {
+  if (file.endsWith('.ptx') || (!file.endsWith('.ori') && /^[^\S\n\r]*\.version\s/m.test(text))) {
     const { module, diagnostics } = parsePtx(text, file);
     const found = [...diagnostics, ...checkPtx(module)];
     return found.some((d) => d.severity === 'error') ? found : [...found, ...(await shapesOf(text, file))];

@@ -11,6 +11,7 @@ import type { Plan } from '../spec/plan.ts';
 import { callersOf, uncalled, withCallers } from './callers.ts';
 import { Progress } from './progress.ts';
 import type { Proof } from './proof.ts';
+import { millisecondsOf } from './times.ts';
 import { failWith, grouped, pc } from './ui.ts';
 
 /** What `--check` may be beside a launch file. */
@@ -56,26 +57,22 @@ export interface CheckLimits {
   readonly bytes?: number;
 }
 
-const UNITS: Readonly<Record<string, ['milliseconds' | 'bytes', number]>> = {
-  ms: ['milliseconds', 1],
-  s: ['milliseconds', 1000],
-  min: ['milliseconds', 60_000],
-  MB: ['bytes', 1e6],
-  GB: ['bytes', 1e9],
-};
+const MEMORY: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9 };
 
 /** The limits of `--check-limit`: a time (`500ms`, `10s`, `2min`), or memory of the process (`400MB`, `2GB`). */
 export function limitsOf(given: readonly string[] = []): CheckLimits {
   const out: { milliseconds?: number; bytes?: number } = {};
   for (const text of given) {
-    const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|min|MB|GB)$/.exec(text) ?? [];
-    const known = UNITS[unit];
-    if (known === undefined || !(Number(number) > 0))
+    const time = millisecondsOf(text);
+    const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(MB|GB)$/.exec(text) ?? [];
+    const bytes = Number(number) * MEMORY[unit];
+    if (time !== null) out.milliseconds = time;
+    else if (bytes > 0) out.bytes = bytes;
+    else
       failWith(
         `--check-limit ${text} is neither a time nor an amount of memory`,
         'such as 500ms, 10s, 2min, 400MB or 2GB',
       );
-    out[known[0]] = Number(number) * known[1];
   }
   return out;
 }

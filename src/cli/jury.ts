@@ -5,11 +5,14 @@ import { isVerdict, stillCounts, type Verdict, type Verdicts } from '../rules/pr
 import { parseJson } from '../spec/json.ts';
 import { ROOT } from '../spec/node.ts';
 import { openSolver, packagedSolver } from './solver.ts';
+import { millisecondsOf } from './times.ts';
+import { failWith } from './ui.ts';
 import { keepForeign, readForeign, VERDICTS_FILE } from './verdicts.ts';
 
 /** Options that say who judges rules. */
 export interface JuryOptions {
   readonly prove: boolean;
+  readonly proveLimit: string;
   readonly solver?: string;
   readonly accept?: readonly string[];
 }
@@ -35,6 +38,8 @@ export function juryFor(
   );
   const kept = readForeign();
   const asked = new Map<string, Verdict>();
+  const limit = timeOf(o.proveLimit);
+  let spent = 0;
   let solver: ReturnType<typeof openSolver> | null = null;
   return {
     accepted: new Set(o.accept ?? []),
@@ -45,12 +50,19 @@ export function juryFor(
       if (refuted !== null) return { verdict: refuted };
       const known = ofBase.get(rule.hash) ?? kept[rule.hash] ?? asked.get(rule.hash);
       if (known !== undefined) return { verdict: known };
-      if (!o.prove || (o.solver === undefined && !packagedSolver())) {
+      const isLate = spent >= limit;
+      if (!o.prove || isLate || (o.solver === undefined && !packagedSolver())) {
         const claimed = stored[1][rule.id];
-        return { verdict: null, ...(claimed?.hash === rule.hash && { claimed }) };
+        return {
+          verdict: null,
+          ...(claimed?.hash === rule.hash && { claimed }),
+          ...(o.prove && isLate && { unasked: `the time of --prove-limit ${o.proveLimit} was over` }),
+        };
       }
+      const began = performance.now();
       solver ??= openSolver(o.solver);
       const verdict = await prove(rule, solver.solve);
+      spent += performance.now() - began;
       asked.set(rule.hash, verdict);
       // A solver that somebody names may say anything.
       if (o.solver === undefined) keepForeign(new Map([[rule, verdict]]));
@@ -58,6 +70,13 @@ export function juryFor(
     },
     close: () => solver?.close(),
   };
+}
+
+/** Milliseconds of a time for all proofs. */
+function timeOf(text: string): number {
+  const found = millisecondsOf(text);
+  if (found === null) failWith(`--prove-limit ${text} is no time`, 'such as 30s or 10min');
+  return found;
 }
 
 /** Verdicts that a folder or commit holds; none where it has no file of them, or one that cannot be read. */

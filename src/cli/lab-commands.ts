@@ -68,6 +68,11 @@ export function addLabCommands(program: Command): void {
     .option('-j, --jobs <n>', 'kernels that are measured at the same time (default: one for each core)')
     .option('--no-prove', 'do not ask the solver about rules of which the base has no verdict')
     .option(
+      '--prove-limit <time>',
+      'ask it for so long; what it has said then is kept, and another run goes on from there',
+      '10min',
+    )
+    .option(
       '--accept <rule>',
       'a person has read why this rule of the head holds, where no solver proves it: its review, or its intent (repeatable)',
       collect,

@@ -15,6 +15,7 @@ import { writeWhole } from './files.ts';
 import { baseOf, type MeasureCliOptions, measureOptions, paint, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
+import { millisecondsOf } from './times.ts';
 import { CliExit, failWith, out, tableColumns } from './ui.ts';
 
 interface TuneCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
@@ -30,14 +31,11 @@ const REPORTED = ['executed', 'code', 'registers', 'occupancy'];
 const SPILLS = ['ptxas.spill-stores', 'ptxas.spill-loads'];
 /** Exit code where a goal is not reached. */
 const NOT_REACHED = 2;
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
 
-/** A time in milliseconds: `90s`, `10m`, `1h`. */
+/** Milliseconds that the search may take. */
 function timeOf(text: string): number {
-  const m = /^(\d+(?:\.\d+)?) ?(s|m|min|h)$/.exec(text);
-  return m === null
-    ? failWith(`--budget ${text} is no time`, 'write it as 90s, 10m or 1h')
-    : Number(m[1]) * UNITS[m[2]];
+  const found = millisecondsOf(text);
+  return found === null ? failWith(`--budget ${text} is no time`, 'write it as 90s, 10m or 1h') : found;
 }
 
 /** `orrery tune`. */

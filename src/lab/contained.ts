@@ -82,15 +82,19 @@ const HEAD = 2000;
 /** The modules of a listing, at the lines where they stand in it; null if a text is none. */
 function inListing(bytes: Uint8Array): Contained[] | null {
   const head = Buffer.from(bytes.subarray(0, HEAD)).toString('latin1');
-  if (!head.split(/\r?\n/).some((l) => HEADING.test(l)) || /^\s*\.version\s/m.test(head.split('Fatbin ')[0]))
+  if (
+    !head.split(/\r?\n/).some((l) => HEADING.test(l)) ||
+    /^[^\S\n\r]*\.version\s/m.test(head.split('Fatbin ')[0])
+  )
     return null;
   const lines = decodeText(Buffer.from(bytes)).split('\n');
   const starts = lines.flatMap((l, i) => (HEADING.test(l) ? [i] : []));
   return starts.flatMap((from, k): Contained[] => {
     if (HEADING.exec(lines[from])![1] !== 'ptx') return [];
     const to = starts[k + 1] ?? lines.length;
-    const first = lines.findIndex((l, i) => i > from && i < to && /^\s*\.version\s/.test(l));
-    if (first < 0) return [];
+    let first = from + 1;
+    while (first < to && !/^\s*\.version\s/.test(lines[first])) first++;
+    if (first === to) return [];
     return [
       {
         where: `line ${first + 1}`,

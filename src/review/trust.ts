@@ -18,6 +18,8 @@ export interface Judged {
   readonly verdict: Verdict | null;
   /** What the head states beside, where nothing else is known. */
   readonly claimed?: Verdict;
+  /** Why no solver was asked. Default: none could be. */
+  readonly unasked?: string;
 }
 
 /** What a review takes from outside of the head. */
@@ -45,15 +47,15 @@ function openQuestion(rule: Rule, verdict: Verdict, { base, head, accepted }: Tr
 /** What is said of a rule of the head, in lines, and whether it may not pass, or even is refuted. */
 export function standing(
   rule: Rule | undefined,
-  { verdict, claimed }: Judged,
+  { verdict, claimed, unasked = 'no solver could be asked' }: Judged,
   trust: Trust,
 ): Pick<Change, 'note' | 'alarm' | 'refuted'> {
   if (verdict === null)
     return {
       note:
         claimed === undefined
-          ? 'not proved: no solver could be asked'
-          : `claimed, not proved: the head states '${verdictText(claimed)}', and no solver could be asked`,
+          ? `not proved: ${unasked}`
+          : `claimed, not proved: the head states '${verdictText(claimed)}', and ${unasked}`,
       alarm: true,
     };
   const said = verdictText(verdict);

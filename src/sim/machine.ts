@@ -482,8 +482,16 @@ export class Machine implements WarpHost {
       return block.shared.place(at, size, write);
     }
     if (address < PARAM_WINDOW) return this.localOf(w, lane).place(address - LOCAL_WINDOW, size, write);
-    if (address < FUNCTION_WINDOW)
-      return { view: this.bank, at: Math.min(address - PARAM_WINDOW, this.bank.byteLength - 16) };
+    if (address < FUNCTION_WINDOW) {
+      const at = address - PARAM_WINDOW;
+      if (!write && at + size <= this.bank.byteLength) return { view: this.bank, at };
+      if (!this.opts.open)
+        throw new MemoryFault(
+          write
+            ? `address ${hex(address)} is one of a parameter of the kernel, which is only read`
+            : `address ${hex(address)} lies behind the parameters of the kernel`,
+        );
+    }
     if (this.opts.open) return this.global.place(address % SHARED_WINDOW, size, write);
     throw new MemoryFault(`address ${hex(address)} lies in no memory`);
   }
