@@ -56,10 +56,13 @@ export interface Tokens {
   readonly server: string;
 }
 
-/** Whether a folder is the user's own, and nobody else may enter it: others could put a socket there that answers as they like. */
+/**
+ * Whether a folder is the user's own, and nobody else may enter it: others could put a socket there that answers as they like. One that
+ * is gone, as that of a server that has just ended, is nobody's.
+ */
 export function isPrivate(folder: string): boolean {
-  const { uid, mode } = lstatSync(folder);
-  return uid === process.getuid!() && (mode & 0o077) === 0;
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  return found === undefined || (found.uid === process.getuid!() && (found.mode & 0o077) === 0);
 }
 
 /** Ends the command where a folder is not the user's own. */

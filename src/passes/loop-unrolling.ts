@@ -81,20 +81,26 @@ export const loopUnrolling: Pass = (fn, ctx) => {
     );
     return fn;
   }
+  const { partial } = ctx.params;
+  const full = (partial === false || partial === 0) && ctx.knob('Knob429') === null;
   let now = fn;
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 1; ; round++) {
     const step = new Unroller(now, ctx);
     const out = step.inFull();
-    if (out === now || round + 1 === MOST_ROUNDS) step.tell();
-    if (out === now) break;
-    now = out;
+    if (out !== now && round < MOST_ROUNDS) {
+      now = out;
+      continue;
+    }
+    const second = full || out !== now ? null : new Unroller(now, ctx);
+    const inPart = second?.inPart() ?? out;
+    if (inPart === now || round === MOST_ROUNDS) {
+      step.tell();
+      second?.tell();
+      return inPart;
+    }
+    // What is left of a loop may run once, and the loop around it be an innermost one then.
+    now = inPart;
   }
-  const { partial } = ctx.params;
-  if ((partial === false || partial === 0) && ctx.knob('Knob429') === null) return now;
-  const step = new Unroller(now, ctx);
-  const out = step.inPart();
-  step.tell();
-  return out;
 };
 
 const instructionsOf = (fn: Fn): number => fn.blocks.reduce((sum, b) => sum + b.ins.length, 0);
