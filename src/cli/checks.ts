@@ -100,6 +100,7 @@ export function checkOpen(before: Program, after: Program, plan: Plan, limits: C
     const r = judgeKernel(from, to, k.name, paramBase(plan), {
       threadsPerSm,
       effort: isLate ? 'low' : effort,
+      share: EFFORTS[effort].module / (2 * kernels.length),
       goOn: (world) => {
         progress.update(`checking ${name}: ${world}`);
         return (

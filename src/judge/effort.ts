@@ -8,7 +8,10 @@ export interface Effort {
    */
   readonly executed: number;
   readonly perInstruction: number;
-  /** Warp instructions that all kernels of a module may take together; those after that are compared with low effort. */
+  /**
+   * Warp instructions that all kernels of a module may take together, in equal shares; where some take more all the same, those after that
+   * are compared with low effort.
+   */
   readonly module: number;
   /** Most warp instructions of a run of usual blocks, where the size of the kernel asks for no more. */
   readonly usual: number;

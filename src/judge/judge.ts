@@ -34,6 +34,8 @@ export interface JudgeOptions {
   readonly constantsAt?: ReadonlyMap<string, number>;
   /** How much it may take. Default: 'medium'. */
   readonly effort?: EffortName;
+  /** Warp instructions for whole blocks, and as many for single threads, if that is less than the effort's. */
+  readonly share?: number;
   /** Called before each world; false stops, and what is left counts as not looked at. */
   readonly goOn?: (world: string) => boolean;
 }
@@ -48,6 +50,7 @@ export interface JudgeOptions {
 export class KernelJudge implements Original {
   private readonly before: Subject;
   private readonly look: Look;
+  private readonly share: number;
   private readonly uses: Uses;
   private readonly goOn: (world: string) => boolean;
   private readonly firsts = new Map<World, First | null>();
@@ -91,6 +94,7 @@ export class KernelJudge implements Original {
       budget: opts.budget ?? null,
       effort: EFFORTS[opts.effort ?? 'medium'],
     };
+    this.share = opts.share ?? Number.POSITIVE_INFINITY;
     this.uses = usesOf(fn, features.functions, paramBase);
     this.goOn = opts.goOn ?? (() => true);
     const runs = canBeLaunched(fn);
@@ -115,7 +119,7 @@ export class KernelJudge implements Original {
     const trial = new Trial(this, { ...this.subjectOf(after), dead });
     const { effort, features } = this.look;
     const most =
-      Math.max(effort.executed, effort.perInstruction * features.instructions) *
+      Math.max(Math.min(effort.executed, this.share), effort.perInstruction * features.instructions) *
       (this.before.blank ? MACHINE_EFFORT : 1);
     let left = false;
     const spent = { blocks: 0, threads: 0 };
