@@ -94,6 +94,18 @@ describe('gates', () => {
     }
   });
 
+  it('GeneralOptimizationBudget, once it is spent, shuts every phase whose row lists it', async () => {
+    const p = await plan({ level: 5, sm: 'sm_90', set: ['GeneralOptimizationBudget=0'] });
+    const listed = p.phases.filter(
+      (x) => x.steps.length > 0 && x.knobs.includes('GeneralOptimizationBudget'),
+    );
+    expect(listed.map((x) => x.id)).toEqual(
+      expect.arrayContaining(['OriRemoveRedundantBarriers', 'OriDoPredication', 'OptimizeSyncInstructions']),
+    );
+    for (const { id } of listed)
+      expect([id, outcome(p, id)]).toEqual([id, 'budget GeneralOptimizationBudget is spent']);
+  });
+
   it('OptBudget limits how often gates see the level', async () => {
     // Phase 3 takes the first unit, so that with one unit the gate of phase 15 sees level 1.
     expect(outcome(await plan({ set: ['OptBudget=1'] }), 'OriBranchOpt')).toMatch(
