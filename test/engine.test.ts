@@ -95,7 +95,7 @@ describe('gates', () => {
   });
 
   it('GeneralOptimizationBudget, once it is spent, shuts every phase whose row lists it', async () => {
-    const p = await plan({ level: 5, sm: 'sm_90', set: ['GeneralOptimizationBudget=0'] });
+    const p = await plan({ level: 5, set: ['GeneralOptimizationBudget=0'] });
     const listed = p.phases.filter(
       (x) => x.steps.length > 0 && x.knobs.includes('GeneralOptimizationBudget'),
     );
