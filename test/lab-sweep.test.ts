@@ -420,7 +420,7 @@ describe('orrery sweep', () => {
     expect(r.out).toMatch(
       /^16 arms of which optimizers pay; best by warp-instructions: .*ContractProducts=true/,
     );
-    expect(r.out).toMatch(/^ContractProducts +\d.\d+ % +default: 0 %, true: -\d.\d+ %$/m);
+    expect(r.out).toMatch(/^ContractProducts +\d.\d+ % +default: \+?\d(?:\.\d+)? %, true: -\d.\d+ %$/m);
     expect(r.out.split('\n').filter((l) => l.length > 100 && !l.startsWith('re'))).toEqual([]);
     expect(readFileSync(results, 'utf8').trim().split('\n')).toHaveLength(1 + 16 * 3);
     // The recipe is the plan of the arm that it was written for.
