@@ -146,7 +146,7 @@ describe('where a change is stated', () => {
     const rowsWith = (text: string) => line(phases, text);
     const places = await placesOf({ ...base, phases }, ['phase']);
     expect(places).toMatchObject({
-      OriDoPredication: rowsWith('gate: { levels: [3], asksLevel: true, unset: [DisablePredication] }'),
+      OriDoPredication: rowsWith('gate: { levels: [3], asksLevel: true, unset: [DisablePredication]'),
       LateOriCommoning: rowsWith('max-pressure: 63'),
       GeneralOptimizeMid: rowsWith('many-uses: 4 } }, { pass: dead-stores }'),
     });
