@@ -3,7 +3,9 @@ import { withLowestVersion } from '../src/ptx/lowest-version.ts';
 import { hasPtxas, ptxas } from './support/ptxas.ts';
 
 const module = (version: string, sm: string, body: string): string =>
-  `.version ${version}\n.target ${sm}\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n .reg .b32 %r<4>; .reg .b64 %d<2>;\n ${body}\n ret;\n}\n`;
+  `.version ${version}\n.target ${sm}\n.address_size 64\n.visible .entry k(.param .u64 p)
+{
+ .reg .b32 %r<4>; .reg .b64 %d<2>;\n ${body}\n ret;\n}\n`;
 
 describe('the lowest version', () => {
   it.each([

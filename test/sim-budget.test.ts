@@ -14,7 +14,8 @@ const BUDGET = 20_000;
 
 function launched(body: string, budget = BUDGET, before = '', threads = 32): LaunchResult {
   const text = `.version 8.6\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 s[32768];\n.global .align 128 .b8 g[32768];
-${before}.visible .entry k() { .reg .b32 %r<20>; .reg .f32 %f<5>; .reg .b64 %d<2>; .reg .pred %p; mov.u32 %r0, 0; mov.u32 %r1, s; mov.u64 %d1, g;
+${before}.visible .entry k() { .reg .b32 %r<20>; .reg .f32 %f<5>; .reg .b64 %d<2>; .reg .pred %p;
+mov.u32 %r0, 0; mov.u32 %r1, s; mov.u64 %d1, g;
 L: ${body}\n bra L; }\n`;
   const { module, diagnostics } = parsePtx(text, 'k.ptx');
   expect(diagnostics).toEqual([]);

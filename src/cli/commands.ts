@@ -178,7 +178,7 @@ withProfiledPlan(
     .option('--cubin <file>', 'run this machine code instead; the module is the PTX that it was made of')
     .option(
       '--budget <n>',
-      'stop after exactly so many warp instructions, of which a product of matrices or a copy in bulk counts as many (default: 200 million)',
+      'stop after exactly so many warp instructions (default: 200 million); a product of matrices, or a copy in bulk, counts as many',
     )
     .option(
       '--stack <bytes>',

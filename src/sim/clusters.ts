@@ -110,6 +110,22 @@ export function blocksOfCluster(
   });
 }
 
+/** Numbers of the clusters that some blocks of a grid are in, each once. */
+export function clustersOf(
+  blocks: readonly number[],
+  grid: readonly [number, number, number],
+  dims: readonly [number, number, number],
+): number[] {
+  const [gx, gy] = grid;
+  const [nx, ny] = [gx / dims[0], gy / dims[1]];
+  const clusterOf = (b: number): number => {
+    const at = [b % gx, Math.floor(b / gx) % gy, Math.floor(b / (gx * gy))];
+    const [x, y, z] = at.map((n, k) => Math.floor(n / dims[k]));
+    return x + nx * (y + ny * z);
+  };
+  return [...new Set(blocks.map(clusterOf))];
+}
+
 /** What `.reqnctapercluster` of a kernel says; null without it. */
 export function statedCluster(directives: readonly string[]): readonly [number, number, number] | null {
   for (const d of directives) {

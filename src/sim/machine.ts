@@ -5,6 +5,7 @@ import { tryRelease } from './barriers.ts';
 import {
   blocksOfCluster,
   clusterCount,
+  clustersOf,
   inCluster,
   newCluster,
   openCluster,
@@ -178,8 +179,10 @@ export class Machine implements WarpHost {
     const code = decode(kernel);
     this.kernelName = kernel.name;
     const dims = this.clusterDims(kernel);
-    const chosen = this.chosenClusters(dims);
-    const total = chosen?.length ?? clusterCount(this.opts.grid, dims);
+    const { grid, only } = this.opts;
+    // The clusters of which some block runs; null for all.
+    const chosen = only?.blocks == null ? null : clustersOf(only.blocks, grid, dims);
+    const total = chosen?.length ?? clusterCount(grid, dims);
     if (this.opts.budget > SOON && this.warps > this.opts.budget) return 'budget';
     let next = 0;
     let room = RESIDENT;
@@ -217,21 +220,6 @@ export class Machine implements WarpHost {
       this.frames.releaseAll();
     }
     return 'done';
-  }
-
-  /** The clusters of which some block runs; null for all. */
-  private chosenClusters(dims: readonly [number, number, number]): number[] | null {
-    const blocks = this.opts.only?.blocks ?? null;
-    if (blocks === null) return null;
-    const [gx, gy] = this.opts.grid;
-    const [nx, ny] = [gx / dims[0], gy / dims[1]];
-    const clusterOf = (b: number): number => {
-      const at = [b % gx, Math.floor(b / gx) % gy, Math.floor(b / (gx * gy))].map((x, k) =>
-        Math.floor(x / dims[k]),
-      );
-      return at[0] + nx * (at[1] + ny * at[2]);
-    };
-    return [...new Set(blocks.map(clusterOf))];
   }
 
   /** Blocks of a cluster along each axis: as the launch says, or the kernel; an open world has none unless it says so. */
