@@ -253,6 +253,10 @@ describe('mistakes give one clear error and exit code 1', () => {
       ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'ptx', '--max-loss', '2%'],
       /--max-loss 2% is no percentage/,
     ],
+    ...['--retarget', '--lowest-version'].map((option): [string[], RegExp] => [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'ori', option],
+      new RegExp(`${option} goes with --emit ptx`),
+    ]),
     [['run', join(kernels, 'saxpy', 'saxpy.sm_80.ptx')], /is no launch file/],
     [['phases', '--status', 'implementd'], /did you mean 'implemented'/],
     [['opt', 'README.md', '--sm', 'sm_81'], /no back end for 'sm_81'/],

@@ -92,6 +92,12 @@ export function emitOf(o: OptOptions, several = false): string {
     failWith('--counterexample writes files, not standard output (-)');
   if (o.checkLimit !== undefined && o.check === undefined)
     failWith('--check-limit goes with --check auto, thorough or prove');
+  const writesPtx = emit === 'ptx' || o.ptxas === true || o.check !== undefined;
+  for (const [asked, option] of [
+    [o.retarget, '--retarget'],
+    [o.lowestVersion, '--lowest-version'],
+  ] as const)
+    if (asked === true && !writesPtx) failWith(`${option} goes with --emit ptx, --ptxas or --check`);
   if (o.maxLoss !== undefined) {
     percentOf(o.maxLoss, '--max-loss');
     if (emit !== 'ptx' && (emit !== 'none' || o.ptxas !== true))

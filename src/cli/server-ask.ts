@@ -57,8 +57,8 @@ export interface Tokens {
 }
 
 /**
- * Whether a folder is the user's own, and nobody else may enter it: others could put a socket there that answers as they like. One that
- * is gone, as that of a server that has just ended, is nobody's.
+ * Whether a folder is the user's own, and nobody else may enter it: others could put a socket there that answers as they like. True also
+ * where it is gone, as that of a server that has just ended.
  */
 export function isPrivate(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
