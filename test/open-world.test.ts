@@ -427,6 +427,17 @@ describe('odd kernels', () => {
     expect(same(of(body(7), format), of(body(8), format)).same).toBe(false);
   });
 
+  it('that print texts at addresses that they are given: each costs as much as an instruction', () => {
+    const body =
+      'ld.global.u64 %rd4, [%rd3];\nst.local.u64 [d], %rd4;\nmov.u64 %rd4, d;\ncvta.local.u64 %rd4, %rd4;\nmov.u64 %rd5, f;\ncvta.global.u64 %rd5, %rd5;\n{ .param .b64 x; .param .b64 y; .param .b32 z; st.param.b64 [x], %rd5; st.param.b64 [y], %rd4; call (z), vprintf, (x, y); }';
+    const printing = (conversion: string) =>
+      of(body, `.global .align 1 .b8 f[3] = {37, ${conversion.charCodeAt(0)}, 0};`);
+    const executed = (conversion: string) =>
+      judgeKernel(printing(conversion), printing(conversion), 'k', BASE).executed;
+    expect(executed('s')).toBeLessThan(2 * executed('p'));
+    expect(same(printing('s'), printing('p')).same).toBe(false);
+  });
+
   it('that call a function that they are given: its arguments count, and they go on behind it', () => {
     const body = (argument: number, stored: number) =>
       `P: .callprototype (.param .b32 _) _ (.param .b32 _);\n{ .param .b32 x; .param .b32 z; st.param.b32 [x], ${argument}; call (z), %rd1, (x), P; ld.param.b32 %r3, [z]; }\nadd.u32 %r3, %r3, ${stored};\nst.global.u32 [%rd3], %r3;`;

@@ -25,7 +25,12 @@ const BREAKPOINT = 0x6b7270;
 /** Most bytes of one malloc; a larger request gives a null pointer, as an exhausted heap does (8 MB by default). */
 const MOST_HEAP = 8 << 20;
 
-/** Characters of a text that costs no more than the instruction that prints it. */
+/** Most characters of a text that is printed. */
+const MOST_TEXT = 4096;
+/**
+ * Characters of a text that costs no more than the instruction that prints it, and most of one that a conversion prints in an open world,
+ * where texts at made-up addresses rarely end.
+ */
 const USUAL_TEXT = 256;
 /** Further characters that are read, made or compared in the time of one instruction, as a power of two. */
 const CHARACTERS_LOG2 = 5;
@@ -116,9 +121,9 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
   const work = (s: string): void => {
     if (m.opts.open && s.length > USUAL_TEXT) m.executed += (s.length - USUAL_TEXT) >> CHARACTERS_LOG2;
   };
-  const text = (l: number, address: number): string => {
+  const text = (l: number, address: number, most = MOST_TEXT): string => {
     let s = '';
-    for (let k = 0; k < 4096; k++) {
+    for (let k = 0; k < most; k++) {
       const p = m.generic(w, l, address + k, 1, false);
       const c = p.view.getUint8(p.at);
       if (c === 0) break;
@@ -138,7 +143,9 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
             const p = m.generic(w, l, args + offset, size, false);
             return new DataView(p.view.buffer, p.view.byteOffset + p.at, size);
           };
-          const said = formatPrintf(text(l, param(0, l, 8)), at, (a) => text(l, a));
+          const said = formatPrintf(text(l, param(0, l, 8)), at, (a) =>
+            text(l, a, m.opts.open ? USUAL_TEXT : MOST_TEXT),
+          );
           work(said);
           if (m.opts.open) m.show(w, l, hashOf(said));
           else {
