@@ -208,7 +208,7 @@ function withoutOrSame(fn: Fn, faults: KnownFaults): Fn {
 }
 
 function lowered(text: string, { isa, paramBase, sm }: Omit<TextHow, 'table'>) {
-  const { module } = parsePtx(text, '');
+  const { module } = parsePtx(text, '', isa.declared);
   return { module, program: lowerPtx(module, { isa, paramBase, sm }).program };
 }
 

@@ -103,7 +103,7 @@ export interface Read {
  * @throws DiagnosticError with everything that is wrong with the text
  */
 export function readPtx(text: string, plan: Plan, file = '<ptx>'): Read & { readonly module: PtxModule } {
-  const { module, diagnostics } = parsePtx(text, file);
+  const { module, diagnostics } = parsePtx(text, file, plan.isa.declared);
   const found = [...diagnostics, ...checkPtx(module)];
   refuseErrors(found);
   const lowered = lowerPtx(module, { isa: plan.isa, paramBase: paramBase(plan), sm: plan.sm });

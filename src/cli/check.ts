@@ -9,7 +9,6 @@ import { visible } from '../ir/quote.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import { buildIsa } from '../isa/build.ts';
-import { checkMeaning } from '../isa/lang/check.ts';
 import { faultWarnings, KnownFaults, sitesInPtx } from '../known-faults.ts';
 import { checkMeasured } from '../lab/exact-metric.ts';
 import { loadExperiment } from '../lab/experiment.ts';
@@ -31,9 +30,11 @@ import { Issues } from '../spec/issues.ts';
 import { loadShipped, loadSpec, ROOT } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
+import type { Plan } from '../spec/plan.ts';
 import { isaDocs } from '../spec/plan-skeleton.ts';
 import { PTXAS_LEVEL, ptxasFaultIssues, ptxasFaults } from '../spec/ptxas-faults.ts';
 import { textOrFault } from './files.ts';
+import { planFor } from './input.ts';
 import { plural } from './rules.ts';
 import { CliExit, err, grouped, out, pc, show } from './ui.ts';
 import { readVerdicts, verdictFaults } from './verdicts.ts';
@@ -42,10 +43,13 @@ import { readVerdicts, verdictFaults } from './verdicts.ts';
 const MOST_SHOWN = 100;
 
 /** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
-export async function check(names: readonly string[], o: { json?: boolean }): Promise<void> {
+export async function check(
+  names: readonly string[],
+  o: { readonly json?: boolean; readonly isa?: readonly string[] },
+): Promise<void> {
   const all: Diagnostic[] = [];
   for (const file of new Set(names.flatMap(filesOf))) {
-    const found = await checkOne(file);
+    const found = await checkOne(file, o.isa);
     all.push(...found);
     if (o.json !== true) {
       show(found.slice(0, MOST_SHOWN));
@@ -96,8 +100,12 @@ const plain = (file: string, message: string, notes: readonly string[] = []): Di
   notes,
 });
 
-/** What is wrong with a file of any kind, whatever it holds. */
-export async function checkOne(file: string): Promise<Diagnostic[]> {
+/**
+ * What is wrong with a file of any kind, whatever it holds.
+ *
+ * @param isa files of instructions that PTX may hold besides its own
+ */
+export async function checkOne(file: string, isa: readonly string[] = []): Promise<Diagnostic[]> {
   if (isFolder(file))
     return [
       plain('', `there is nothing to check in ${file}`, [
@@ -108,9 +116,12 @@ export async function checkOne(file: string): Promise<Diagnostic[]> {
   const text = textOrFault(file);
   if (typeof text !== 'string') return [plain('', text.fault, text.notes)];
   if (file.endsWith('.ptx') || (!file.endsWith('.ori') && /^[^\S\n\r]*\.version\s/m.test(text))) {
-    const { module, diagnostics } = parsePtx(text, file);
+    const target = targetOf(text);
+    const plan = target === null && isa.length === 0 ? null : await planFor({ isa }, target, undefined, true);
+    const { module, diagnostics } = parsePtx(text, file, plan?.isa.declared);
     const found = [...diagnostics, ...checkPtx(module)];
-    return found.some((d) => d.severity === 'error') ? found : [...found, ...(await shapesOf(text, file))];
+    if (plan === null || found.some((d) => d.severity === 'error')) return found;
+    return [...found, ...(await shapesOf(text, file, plan, target))];
   }
   if (file.endsWith('.ori')) {
     const isa = await shippedIsa();
@@ -125,12 +136,14 @@ export async function checkOne(file: string): Promise<Diagnostic[]> {
 }
 
 /** Warnings of shapes of which ptxas makes wrong code, for the target that the PTX names. */
-async function shapesOf(text: string, file: string): Promise<Diagnostic[]> {
-  const specs = await loadShipped();
-  const target = targetOf(text);
+async function shapesOf(
+  text: string,
+  file: string,
+  plan: Plan,
+  target: string | null,
+): Promise<Diagnostic[]> {
   if (target === null) return [];
-  const plan = planOf(specs, { sm: targetFor(specs, target).sm });
-  const faults = KnownFaults.of(specs, plan.isa, target, PTXAS_LEVEL);
+  const faults = KnownFaults.of(await loadShipped(), plan.isa, target, PTXAS_LEVEL);
   if (faults === null) return [];
   const sites = sitesInPtx(text, faults, { isa: plan.isa, paramBase: paramBase(plan), sm: plan.sm });
   return faultWarnings(sites, file, text, ['`orrery opt --emit ptx` writes it so that ptxas gets it right']);
@@ -258,8 +271,5 @@ async function checkSpec(file: string): Promise<Diagnostic[]> {
   if (spec.kind === 'reviews') return [...found, ...(await reviewIssues(spec))];
   if (spec.kind === 'ptxas-faults') return [...found, ...(await faultFaults(spec))];
   if (spec.kind === 'ptx') return [...found, ...(await ptxFaults(spec))];
-  if (spec.kind === 'ptx-syntax') return [...found, ...syntaxFaults(spec)];
-  if (spec.kind !== 'isa') return found;
-  const { isa, diagnostics } = buildIsa([{ file: spec.file, data: spec.data }]);
-  return [...found, ...diagnostics, ...isa.opcodes.flatMap((op) => checkMeaning(op, spec.file))];
+  return spec.kind === 'ptx-syntax' ? [...found, ...syntaxFaults(spec)] : found;
 }

@@ -20,6 +20,7 @@ export const planWords = (o: PlanOptions, foreign = (o.rules ?? []).length > 0):
   ...each('--set', o.set),
   ...each('--disable', o.disable),
   ...each('--rules', o.rules),
+  ...each('--isa', o.isa),
   ...(foreign && (o.forceRules ?? false) !== false ? ['--force-rules'] : []),
   ...one('--profile', o.profile),
   ...each('--allow-path', o.allowPath),

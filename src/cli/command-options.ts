@@ -35,6 +35,11 @@ export function withPlan(c: Command): Command {
     .option('--disable <phase>', 'switch one phase off (repeatable)', collect)
     .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect)
     .option(
+      '--isa <file>',
+      'take the instructions that this file declares, which PTX does not have (repeatable)',
+      collect,
+    )
+    .option(
       '--force-rules',
       'run rules that are known to be wrong, with a warning, and those that nobody has proved, without one',
     );

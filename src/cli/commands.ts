@@ -385,6 +385,7 @@ addMachineCommands(program);
 withPaths(program.command('check'))
   .description('check specs, launches, PTX or Ori files; say everything that is wrong')
   .argument('<file...>', 'YAML, PTX or Ori files; a folder stands for the specs, PTX and Ori files in it')
+  .option('--isa <file>', 'PTX may hold the instructions that this file declares (repeatable)', collect)
   .option('--json', 'for scripts')
   .action((files, o) => guarded(async () => (await import('./check.ts')).check(files, o)));
 

@@ -67,7 +67,7 @@ export async function ptxOf(
     keep,
   });
   const made = withoutFaults(text, plan, specs, table);
-  const safe = lowestVersion ? { ...made, text: withLowestVersion(made.text) } : made;
+  const safe = lowestVersion ? { ...made, text: withLowestVersion(made.text, plan.isa.declared) } : made;
   onFaults?.(safe);
   if (quiet) return safe.text;
   show(strict ? diagnostics.map((d) => ({ ...d, severity: 'error' as const })) : diagnostics);

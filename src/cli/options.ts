@@ -13,6 +13,8 @@ export interface PlanOptions {
   readonly set?: readonly string[];
   readonly disable?: readonly string[];
   readonly rules?: readonly string[];
+  /** Files of instructions that PTX does not have. */
+  readonly isa?: readonly string[];
   /** Rules that are known to be wrong run: with a warning; 'quiet' for commands that look for what is wrong. */
   readonly forceRules?: boolean | 'quiet';
   /** Profile that phase 20 gives to functions. */
@@ -31,6 +33,7 @@ const NAMES: Readonly<Record<keyof PlanOptions, true>> = {
   set: true,
   disable: true,
   rules: true,
+  isa: true,
   forceRules: true,
   profile: true,
   allowPath: true,
@@ -45,7 +48,7 @@ export const requestedSpecs = (
   o: PlanOptions,
 ): Pick<
   PlanRequest,
-  'order' | 'recipes' | 'nvopt' | 'knobSets' | 'set' | 'disable' | 'rules' | 'wrongRules'
+  'order' | 'recipes' | 'nvopt' | 'knobSets' | 'set' | 'disable' | 'rules' | 'isa' | 'wrongRules'
 > => ({
   order: o.order ?? DEFAULT_ORDER,
   recipes: o.recipe ?? [],
@@ -54,5 +57,6 @@ export const requestedSpecs = (
   set: o.set ?? [],
   disable: o.disable ?? [],
   rules: o.rules ?? [],
+  isa: o.isa ?? [],
   wrongRules: o.forceRules === 'quiet' ? 'run' : o.forceRules === true ? 'warn' : 'refuse',
 });

@@ -122,7 +122,7 @@ async function written(
   const arm: Arm = { name: '', recipe: [path], ...(files.order !== null && { order }) };
   // The recipe holds what the command line asks for, which would win over it.
   const kernels = await judge.under(
-    plansOf({ sm: o.sm, order: o.order, rules: o.rules, forceRules: o.forceRules }, q.specs),
+    plansOf({ sm: o.sm, order: o.order, rules: o.rules, isa: o.isa, forceRules: o.forceRules }, q.specs),
     arm,
   );
   if (kernels === null)

@@ -13,7 +13,7 @@ export async function webRequest(
   plan: Plan,
 ): Promise<{ readonly request: Request; readonly documents: Readonly<Record<string, string>> }> {
   const { specs } = await sourceOf(o, plan);
-  const { order, recipes = [], knobSets, set, disable, rules = [] } = requestedSpecs(o);
+  const { order, recipes = [], knobSets, set, disable, rules = [], isa = [] } = requestedSpecs(o);
   const names = new Map<string, string>();
   const documents: Record<string, string> = {};
   for (const kind of ['orders', 'recipes', 'knobSets', 'rules'] as const)
@@ -23,6 +23,7 @@ export async function webRequest(
       names.set(key, name);
       documents[name] = withExtends(readSpecText(resolve(key)), f.data.extends);
     }
+  for (const file of isa) documents[shownPath(resolve(file))] = readSpecText(resolve(file));
   const named = (n: string): string => names.get(n) ?? n;
   return {
     request: {

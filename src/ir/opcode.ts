@@ -242,6 +242,8 @@ export interface Isa {
   readonly byName: ReadonlyMap<string, Opcode>;
   /** PTX instructions without an opcode of their own; the first row that fits applies. */
   readonly foreign: readonly ForeignForm[];
+  /** Opcodes that rows of `foreign` name in full: PTX may hold them, whether the PTX ISA has them or not. */
+  readonly declared: ReadonlySet<string>;
   /** PTX instructions that are one instruction of Ori, by the table that writes them. */
   readonly spelling: Spelling;
   /** Hash of everything that the opcodes define; part of every cache key. */

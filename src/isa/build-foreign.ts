@@ -1,3 +1,4 @@
+import { didYouMean } from '../ir/diagnostic.ts';
 import { type ForeignForm, type Opcode, withMods } from '../ir/opcode.ts';
 
 /** A row of the table `foreign`, already checked against its schema. */
@@ -14,8 +15,26 @@ export interface ForeignSpec {
 /** The primitive of all opcodes that carry PTX instructions unchanged. */
 export const FOREIGN = 'foreign';
 
-/** The form of a row, or a message that describes its fault. */
-export function buildForeign(row: ForeignSpec, byName: ReadonlyMap<string, Opcode>): ForeignForm | string {
+/** What is wrong with the opcode that a row names. */
+export interface ForeignFault {
+  readonly fault: string;
+  readonly notes: readonly string[];
+}
+
+/** Opcodes that rows name in full, of those that Ori can carry. */
+export const declaredBy = (forms: readonly ForeignForm[]): ReadonlySet<string> =>
+  new Set(
+    forms
+      .filter((f) => f.op !== null)
+      .flatMap((f) => f.names.map((name) => name.split('.')[0]))
+      .filter((opcode) => !opcode.includes('*')),
+  );
+
+/** The form of a row, or its fault. */
+export function buildForeign(
+  row: ForeignSpec,
+  byName: ReadonlyMap<string, Opcode>,
+): ForeignForm | ForeignFault {
   const pattern = row.ptx.map((p) => p.replace(/[.]/g, '\\.').replace(/\*/g, '.*')).join('|');
   const form = {
     title: row.title,
@@ -31,9 +50,18 @@ export function buildForeign(row: ForeignSpec, byName: ReadonlyMap<string, Opcod
   if (row.as === undefined) return form;
   const [name, ...mods] = row.as.split('.');
   const op = byName.get(name);
-  if (op === undefined) return `there is no opcode ${name}`;
-  if (op.primitive !== FOREIGN) return `${name} carries no PTX`;
+  if (op?.primitive !== FOREIGN) {
+    const carriers = [...byName.values()].filter((x) => x.primitive === FOREIGN).map((x) => x.name);
+    return {
+      fault: op === undefined ? `there is no opcode ${name}` : `${name} carries no PTX`,
+      notes: [...didYouMean(name, carriers), `opcodes that carry PTX: ${carriers.join(', ')}`],
+    };
+  }
   const stranger = mods.find((m) => !op.modByName.has(m));
-  if (stranger !== undefined) return `${name} has no modifier '.${stranger}'`;
+  if (stranger !== undefined)
+    return {
+      fault: `${name} has no modifier '.${stranger}'`,
+      notes: didYouMean(stranger, op.modByName.keys()),
+    };
   return { ...form, op, mods: withMods(op, 0, ...mods) };
 }

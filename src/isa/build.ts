@@ -12,7 +12,7 @@ import {
 } from '../ir/opcode.ts';
 import { listed } from '../ir/program.ts';
 import { type AccessSpec, buildAccesses } from './accesses.ts';
-import { buildForeign, type ForeignSpec } from './build-foreign.ts';
+import { buildForeign, declaredBy, type ForeignSpec } from './build-foreign.ts';
 import { buildLanes, buildSpecial, type SpecialSpec } from './build-lanes.ts';
 import { buildGroups, indexValues, type ModifierSpec } from './build-modifiers.ts';
 import type { Report } from './build-report.ts';
@@ -22,7 +22,7 @@ import { buildSpelling } from './build-spelling.ts';
 /** One document of kind `isa`, already checked against its schema. */
 export interface IsaDoc {
   readonly kind: 'isa';
-  readonly opcodes: Readonly<Record<string, OpcodeSpec>>;
+  readonly opcodes?: Readonly<Record<string, OpcodeSpec>>;
   readonly foreign?: readonly ForeignSpec[];
 }
 
@@ -93,7 +93,7 @@ export function buildIsa(
   const byName = new Map<string, Opcode>();
   const [sets, tables] = [docs.filter((d) => !isTable(d)), docs.filter(isTable)];
   for (const { file, data } of sets) {
-    for (const [name, spec] of Object.entries((data as IsaDoc).opcodes)) {
+    for (const [name, spec] of Object.entries((data as IsaDoc).opcodes ?? {})) {
       const report = (message: string, notes: readonly string[] = []) =>
         diagnostics.push({
           severity: 'error',
@@ -117,24 +117,32 @@ export function buildIsa(
   }
   const foreign: ForeignForm[] = [];
   for (const { file, data } of sets)
-    for (const row of (data as IsaDoc).foreign ?? []) {
+    for (const [k, row] of ((data as IsaDoc).foreign ?? []).entries()) {
       const form = buildForeign(row, byName);
-      if (typeof form !== 'string') foreign.push(form);
+      if (!('fault' in form)) foreign.push(form);
       else
         diagnostics.push({
           severity: 'error',
-          code: 'isa',
-          message: `'${row.title}': ${form}`,
+          code: 'isa-foreign',
+          message: `'${row.title}': ${form.fault}`,
+          subject: String(k),
           file,
           line: 0,
           column: 0,
           length: 0,
-          notes: [],
+          notes: form.notes,
         });
     }
   // Rows for instructions about which nothing is known come last, whichever file they are in.
   foreign.sort((a, b) => Number(a.unknown) - Number(b.unknown));
-  const isa: Isa = { opcodes, byName, foreign, spelling: buildSpelling(tables[0]?.data, byName), hash };
+  const isa: Isa = {
+    opcodes,
+    byName,
+    foreign,
+    declared: declaredBy(foreign),
+    spelling: buildSpelling(tables[0]?.data, byName),
+    hash,
+  };
   if (diagnostics.length === 0) interned.set(hash, new WeakRef(isa));
   return { isa, diagnostics };
 }

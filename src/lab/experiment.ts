@@ -103,7 +103,13 @@ export async function loadExperiment(path: string, specs: Specs): Promise<Experi
         issues.error({ file: spec, path: ['arms', i] }, 'experiment-arm', d.message, { notes: d.notes });
     }
   const base = baseOf(folder, data.base ?? {});
-  const named = [base.order, ...(base.recipes ?? []), ...base.knobSets, ...(base.rules ?? [])].filter(isFile);
+  const named = [
+    base.order,
+    ...(base.recipes ?? []),
+    ...base.knobSets,
+    ...(base.rules ?? []),
+    ...(base.isa ?? []),
+  ].filter(isFile);
   for (const path of named) await pathNamedBy(path, { spec, at: ['base'] });
   for (const [i, pattern] of data.kernels.entries())
     await pathNamedBy(pattern.replace(/(^|\/)[^/]*[*?].*/s, '$1.'), { spec, at: ['kernels', i] });
@@ -183,6 +189,7 @@ function baseOf(folder: string, b: ExperimentSpec.Base): Base {
     set: Object.entries(b.set ?? {}).map(([k, v]) => `${k}=${knobText(v)}`),
     disable: b.disable ?? [],
     rules: (b.rules ?? []).map(at),
+    isa: (b.isa ?? []).map((name) => resolve(folder, name)),
   };
 }
 

@@ -78,6 +78,7 @@ export class Plans {
       set: [...base.set, ...(arm.set ?? [])],
       disable: [...base.disable, ...(arm.disable ?? [])],
       rules: [...(base.rules ?? []), ...(arm.rules ?? [])],
+      isa: base.isa ?? [],
       ...(base.wrongRules === undefined ? {} : { wrongRules: base.wrongRules }),
       profile: arm.profile === undefined ? null : parseProfile(readWhole(arm.profile), arm.profile).counts,
     };
@@ -117,6 +118,7 @@ export class Plans {
       request.recipes,
       request.knobSets,
       request.rules,
+      request.isa,
       moves,
     ]);
     let specs = this.files.get(key);

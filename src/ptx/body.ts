@@ -117,7 +117,7 @@ function statementStarts(r: Reader): boolean {
   if (lx.kind !== t.IDENT) return false;
   if (lx.after === t.COLON || lx.dotted) return true;
   // A function may be named `add`, and stand at the start of a line of a call.
-  return PTX_OPCODES.has(lx.value) && (lx.after === 46 || (BARE.has(lx.value) && lx.after !== t.COMMA));
+  return isOpcode(r, lx.value) && (lx.after === 46 || (BARE.has(lx.value) && lx.after !== t.COMMA));
 }
 
 /** The directive at the current token belongs to the module: the body before it was not closed. */
@@ -162,7 +162,7 @@ function instruction(
   }
   let form = r.forms[id];
   if (form === undefined) {
-    form = makeForm(value);
+    form = makeForm(r, value);
     // Filled without gaps: an array with far holes is a hash table.
     while (r.forms.length < id) r.forms.push(undefined);
     r.forms[id] = form;
@@ -187,9 +187,11 @@ function instruction(
 
 const NO_OPERANDS: readonly PtxOperand[] = [];
 
-function makeForm(spelling: string): Form {
+const isOpcode = (r: Reader, word: string): boolean => PTX_OPCODES.has(word) || r.declared.has(word);
+
+function makeForm(r: Reader, spelling: string): Form {
   const [opcode, ...mods] = spelling.split('.');
-  return { opcode, mods, known: PTX_OPCODES.has(opcode) };
+  return { opcode, mods, known: isOpcode(r, opcode) };
 }
 
 /** `add .rn .f32`: modifiers that stand apart from what they modify. */
@@ -211,10 +213,15 @@ function unfinished(r: Reader, opcode: string): void {
   else r.fail(message);
 }
 
+const DECLARE: readonly string[] = [
+  'a file of kind isa declares instructions that PTX does not have: --isa mine.yaml, see pipelines/isa/README.md',
+];
+
 function unknownOpcode(r: Reader, opcode: string, at: number): never {
   if (BODY_DIRECTIVES.has(opcode))
     r.failAt(at, opcode.length, `unknown instruction '${opcode}'`, [`did you mean '.${opcode}'?`]);
-  r.failAt(at, opcode.length, `unknown instruction '${opcode}'`, r.suggest(opcode, PTX_OPCODES));
+  const meant = r.suggest(opcode, [...PTX_OPCODES, ...r.declared]);
+  r.failAt(at, opcode.length, `unknown instruction '${opcode}'`, meant.length > 0 ? meant : DECLARE);
 }
 
 function directive(r: Reader, list: PtxStatement[]): void {

@@ -27,10 +27,15 @@ import * as t from './tokens.ts';
  *
  * @param text the file
  * @param name its name for messages
+ * @param declared opcodes besides those of the PTX ISA (`Isa.declared`)
  * @returns the tree of everything that could be read, and the errors: at most 100, then their number
  */
-export function parsePtx(text: string, name: string): { module: PtxModule; diagnostics: Diagnostic[] } {
-  const r = new Reader(text, name);
+export function parsePtx(
+  text: string,
+  name: string,
+  declared: ReadonlySet<string> = NO_OPCODES,
+): { module: PtxModule; diagnostics: Diagnostic[] } {
+  const r = new Reader(text, name, declared);
   const head: Head = { version: '', target: [], addressSize: 64 };
   const items: PtxItem[] = [];
   const starts = () => itemStarts(r);
@@ -55,6 +60,8 @@ export function parsePtx(text: string, name: string): { module: PtxModule; diagn
   items.push(...opaqueFunctions(items));
   return { module: { name, text, ...head, items }, diagnostics: r.finish() };
 }
+
+const NO_OPCODES: ReadonlySet<string> = new Set();
 
 /** State spaces whose variables mostly stand in bodies. */
 const IN_BODIES: ReadonlySet<string> = new Set(['reg', 'sreg', 'local', 'param']);

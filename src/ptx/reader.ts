@@ -22,6 +22,7 @@ export class Reader {
   readonly lx: Lexer;
   readonly text: string;
   readonly diagnostics: Diagnostic[] = [];
+  readonly declared: ReadonlySet<string>;
   /** Opcode of the instruction being read. */
   opcode = '';
   /** Where the statement being read begins. */
@@ -41,7 +42,9 @@ export class Reader {
   private dropped = 0;
   private lines: number[] | null = null;
 
-  constructor(text: string, file: string) {
+  /** @param declared opcodes besides those of the PTX ISA */
+  constructor(text: string, file: string, declared: ReadonlySet<string>) {
+    this.declared = declared;
     this.text = text;
     this.file = file;
     this.lx = new Lexer(text, (start, length, message, note) =>

@@ -65,6 +65,7 @@ const OWN = {
   opcodes: [],
   byName: new Map([['BRA', BRANCH]]),
   foreign: [],
+  declared: new Set(),
   spelling: { words: {}, rows: [] },
   hash: '',
 } satisfies Isa;

@@ -58,9 +58,9 @@ type Changeable = {
 };
 
 /**
- * Specs with a document added. An order, a recipe or a knob set is looked up by the path given here. A rule group or a back end
- * replaces the shipped one of its name, and a table of phases, constraints, knobs, PTX forms, reviews or faults of ptxas the only
- * one of its kind.
+ * Specs with a document added. An order, a recipe or a knob set is looked up by the path given here. A rule group, a back end or a
+ * file of opcodes replaces the shipped one of its name, and a table of phases, constraints, knobs, PTX forms, reviews or faults of
+ * ptxas the only one of its kind. A file that only says how PTX is carried is added to the instruction set.
  */
 export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
   produce(specs, (draft: Changeable) => {
@@ -69,7 +69,11 @@ export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
       .with('ptxas-faults', () => void (draft.ptxasFaults = f))
       .with(
         'isa',
-        () => void (draft.isa = [...specs.isa.filter((x) => stemOf(x.file) !== stemOf(f.file)), f]),
+        () =>
+          void (draft.isa = [
+            ...specs.isa.filter((x) => f.data.opcodes === undefined || stemOf(x.file) !== stemOf(f.file)),
+            f,
+          ]),
       )
       .with('backend', () => void draft.backends.set(specName(f), f))
       .with('order', () => void draft.orders.set(path, f))

@@ -244,7 +244,8 @@ export async function withFiles(
     [...orders.values(), ...recipes.values()],
     load,
   );
-  return { specs: { ...specs, orders, recipes, knobSets, rules }, faults };
+  const isa = await withInstructions(specs.isa, request.isa ?? [], load);
+  return { specs: { ...specs, orders, recipes, knobSets, rules, isa }, faults };
 }
 
 /** Where a spec names a file: a path in it. */
@@ -313,6 +314,29 @@ async function withRules(
     }
   // If nothing was added, the object stays the same, so that plans share what is derived from it.
   return more ? out : rules;
+}
+
+/** The set that was made last of each: of files with the same contents it is the same object, so that plans share what they derive. */
+const extended = new WeakMap<Specs['isa'], SpecFile[]>();
+
+/** The instruction set, and files of instructions beside it. */
+async function withInstructions(
+  isa: Specs['isa'],
+  names: readonly string[],
+  load: Load,
+): Promise<Specs['isa']> {
+  const added: SpecFile[] = [];
+  for (const n of new Set(names.map((name) => resolvePath(name)))) {
+    const f = await load(n, 'isa');
+    if (f !== null) added.push(f);
+  }
+  if (added.length === 0) return isa;
+  const all = [...isa, ...added];
+  const last = extended.get(isa);
+  if (last?.length === all.length && last.every((f, k) => f.file === all[k].file && f.text === all[k].text))
+    return last;
+  extended.set(isa, all);
+  return all;
 }
 
 /** Paths of rule files that an order or a recipe names. */

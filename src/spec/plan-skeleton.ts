@@ -264,8 +264,9 @@ function resolveIsa(specs: Specs, issues: Issues): Isa | null {
   builtIsas.set(specs.isa, { table: specs.ptx, built });
   for (const d of built.diagnostics) {
     const file = specs.isa.find((x) => x.file === d.file) ?? null;
-    const path = ['opcodes', d.subject ?? ''];
-    issues.error({ file, path }, d.code, d.message, { key: true, notes: d.notes });
+    const path =
+      d.code === 'isa-foreign' ? ['foreign', Number(d.subject), 'as'] : ['opcodes', d.subject ?? ''];
+    issues.error({ file, path }, d.code, d.message, { key: d.code !== 'isa-foreign', notes: d.notes });
   }
   return built.diagnostics.length > 0 ? null : built.isa;
 }

@@ -38,6 +38,8 @@ export interface PlanRequest {
   readonly disable: readonly string[];
   /** Rule groups, by name or file, that run in addition: in the phases that own them, or in all that run rules. */
   readonly rules?: readonly string[];
+  /** Files of PTX instructions that Ori carries as they are, besides those that ship. */
+  readonly isa?: readonly string[];
   /** What becomes of rules from files that evaluation refutes: an error (also where this is absent), a warning, nothing. */
   readonly wrongRules?: 'refuse' | 'warn' | 'run';
   /** How often blocks ran, from earlier runs. */

@@ -413,6 +413,12 @@ disable?: string[]
  * Items: Name or file.
  */
 rules?: string[]
+/**
+ * Files of instructions that the kernels hold and PTX does not have.
+ * 
+ * Items: Relative to this one.
+ */
+isa?: string[]
 }
 /**
  * What varies.
@@ -518,7 +524,7 @@ kind: "isa"
 /**
  * Opcode name -> what it is.
  */
-opcodes: {
+opcodes?: {
 [k: string]: Opcode
 }
 /**
