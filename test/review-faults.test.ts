@@ -126,7 +126,7 @@ edits:
     const head = { ...base, orders: new Map(base.orders).set('late-branches', order) };
     const { comment, code } = await review(head, ['saxpy']);
     expect(code).toBe(1);
-    expect(comment).toMatch(/^\*\*\d errors?: the head gives no plan\*\*/);
+    expect(comment).toMatch(/^\*\*\d errors? in the specs of the head: nothing is measured\*\*/);
     expect(comment).toMatch(/OriBranchOpt(#\d)? stands before SetControlFlowOpLastInBB/);
     expect(comment).toContain(lineOf(order, /insert: OriBranchOpt/));
   });
@@ -354,7 +354,7 @@ describe('what a review does not know', () => {
     const was = base.rules!.get('shifts')!;
     const more = was.text.replace(
       /(\nrules:\n)/,
-      "$1  - { id: never, title: t, match: 'SHL $d, $a, 0x7f', rewrite: 'SHL $d, $a, 0x7f', source: t }\n",
+      "$1  - { id: never, title: t, match: 'SHL $d, $a, 0x7f', rewrite: 'MOV $d, 0', source: t }\n",
     );
     const rules = new Map(base.rules).set('shifts', await specOf(was.file, more, 'rules'));
     const { comment } = await review({ ...base, rules }, ['bit-tricks']);
@@ -371,5 +371,136 @@ describe('what a review does not know', () => {
     expect(rowOf(comment, 'fact', 'limits.max-registers')).toContain(
       'not measured: no kernel here runs on sm_30',
     );
+  });
+});
+
+describe('what is wrong with the specs themselves', () => {
+  it.each([
+    [
+      'a fact that nothing knows',
+      'hopper',
+      'warps-per-sm: 64',
+      'warps-per-sn: 64',
+      /did you mean 'warps-per-sm'/,
+    ],
+  ] as const)('%s is an error', async (_, name, from, to, said) => {
+    const backend = await edited(base.backends.get(name)!, from, to);
+    const { r, comment, code } = await review(
+      { ...base, backends: new Map(base.backends).set(name, backend) },
+      ['saxpy'],
+    );
+    expect(code).toBe(1);
+    expect(comment).toMatch(/^\*\*1 error in the specs of the head: nothing is measured\*\*/);
+    expect(comment).toMatch(said);
+    expect(annotations(r, '')[0]).toContain(`line=${lineOf(backend, new RegExp(to)).split(':')[1]},`);
+  });
+
+  it('a rule that uses what it does not match is an error', async () => {
+    const rules = await edited(
+      base.rules!.get('identities')!,
+      "'IADD3 $d, $a, -$a, $b', rewrite: 'MOV $d, $b'",
+      "'IADD3 $$d, $$a, -$$a, $$b', rewrite: 'MOV $$d, $$q'",
+    );
+    const { comment, code } = await review({ ...base, rules: new Map(base.rules).set('identities', rules) }, [
+      'saxpy',
+    ]);
+    expect(code).toBe(1);
+    expect(comment).toContain("'q' is not defined by the match");
+    expect(comment).toContain('not proved: its text has errors');
+  });
+
+  it('a meaning that names what is not there is an error, and not of Orrery', async () => {
+    const isa = await Promise.all(
+      base.isa.map((f) =>
+        f.file.endsWith('integer.yaml') ? edited(f, 'means: d = a + b + c', 'means: d = a + b + q') : f,
+      ),
+    );
+    const { comment, code } = await review({ ...base, isa }, ['saxpy']);
+    expect(code).toBe(1);
+    expect(comment).toContain("IADD3: unknown name 'q'");
+    expect(comment).toContain(
+      lineOf(isa.find((f) => f.file.endsWith('integer.yaml'))!, /means: d = a \+ b \+ q/),
+    );
+  });
+});
+
+describe('a review says no more than it knows', () => {
+  it('of a wrong kernel it has no figures: it is neither helped nor hurt', async () => {
+    const rules = await edited(
+      base.rules!.get('identities')!,
+      /(id: add-of-nothing,.*rewrite: 'MOV \$d, )\$a'/,
+      "$10'",
+    );
+    const { r, comment } = await review({ ...base, rules: new Map(base.rules).set('identities', rules) }, [
+      'iterative-quicksort',
+      'sobel',
+    ]);
+    const wrong = r.effect!.rows.filter((x) => x.wrong[1] !== '');
+    expect(wrong.length).toBeGreaterThan(1);
+    for (const x of wrong) expect([x.severity, x.readings.every((y) => y === null)]).toEqual([0, true]);
+    expect(comment).toMatch(/kernels? WRONG/);
+    const told = /of \d+ kernels (\d+) HURT, (\d+) helped/.exec(comment);
+    expect(told === null || told.slice(1).join() === '0,0').toBe(true);
+    expect(comment).not.toContain('changed and not worse');
+    // A message of several lines is one.
+    expect(comment).not.toContain('\\n');
+  });
+
+  it('a kernel without an end costs no more than twenty of those with one', async () => {
+    const rules = await edited(
+      base.rules!.get('identities')!,
+      /(id: add-of-nothing,.*rewrite: 'MOV \$d, )\$a'/,
+      "$10'",
+    );
+    const { r } = await review({ ...base, rules: new Map(base.rules).set('identities', rules) }, [
+      'iterative-quicksort',
+    ]);
+    expect(r.effect!.rows.map((x) => x.wrong[1]).join()).toMatch(
+      /instruction budget of 1,?000,?000 is used up/,
+    );
+  });
+
+  it('shares of a multiprocessor are not compared where it has room for more or fewer', async () => {
+    const hopper = await edited(base.backends.get('hopper')!, 'warps-per-sm: 64', 'warps-per-sm: 48');
+    const { comment } = await review({ ...base, backends: new Map(base.backends).set('hopper', hopper) }, [
+      'sha256',
+    ]);
+    expect(comment).not.toMatch(/occupancy \| mean/);
+    expect(comment).toContain('- occupancy: what a multiprocessor has room for is another on either side');
+  });
+
+  it('a fact of many parts is told by the part that changed', async () => {
+    const hopper = await edited(base.backends.get('hopper')!, 'warps-per-sm: 64', 'warps-per-sm: 48');
+    const head = { ...base, backends: new Map(base.backends).set('hopper', hopper) };
+    const { comment } = await review(head, ['string-search']);
+    expect(comment).toMatch(/\(limits\.warps-per-sm: 64 → 48\)/);
+  });
+
+  it('what a changed opcode does to many rules follows it, the first in full and the others by name', async () => {
+    const isa = await Promise.all(
+      base.isa.map((f) =>
+        f.file.endsWith('integer.yaml') ? edited(f, 'means: d = a + b + c', 'means: d = a + b - c') : f,
+      ),
+    );
+    const { comment, code } = await review({ ...base, isa }, ['saxpy']);
+    expect(code).toBe(1);
+    expect(comment).toMatch(/^\*\*1 change; (1 ALARM; )?\d\d rules REFUTED; /);
+    const rows = comment.split('\n').filter((l) => /^\| (\*\*ALARM\*\* )?(opcodes|rules) /.test(l));
+    expect(rows[0]).toContain('IADD3.means');
+    expect(rows).toHaveLength(4);
+    expect(comment).toMatch(/^and \d\d more rules REFUTED, because the same changed: \w+: /m);
+  });
+
+  it('what a recipe switches off is one change, at its line', async () => {
+    const was = base.recipes.get('turing')!;
+    const more =
+      "parts:\n  - when: { kernel: 'sax*' }\n    knobs: { UnrollInstLimit: 5 }\nphases: { disable: [OriDoPredication] }\n";
+    const turing = await specOf(was.file, `${was.text.trimEnd()}\n${more}`, 'recipe');
+    const head = { ...base, recipes: new Map(base.recipes).set('turing', turing) };
+    const { r } = await review(head, ['saxpy'], budget, { sm: 'sm_75', level: 3 });
+    expect(r.changes.map((c) => [c.kind, c.name, c.place])).toEqual([
+      ['phase', 'OriDoPredication', lineOf(turing, /disable: \[OriDoPredication\]/)],
+      ['knob', 'UnrollInstLimit', lineOf(turing, /UnrollInstLimit: 5/)],
+    ]);
   });
 });

@@ -31,7 +31,7 @@ export async function planDiff(
   const places = new Places(baseSpecs, specs);
   const found = placedDifferences(base, plan).map((d) => ({
     ...d.difference,
-    ...places.ofDifference(d, base, plan),
+    ...places.ofDifference(d),
   }));
   if (o.json === true)
     return out(

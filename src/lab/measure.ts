@@ -57,7 +57,13 @@ export interface LaunchOutcome {
   readonly why: string;
   /** Whether it says what any buffer holds afterwards; without that it only runs. */
   readonly expects: boolean;
+  /** Warp instructions that it took. */
+  readonly executed: number;
 }
+
+/** How many times the instructions of one version another may take, and how many any may. */
+const MOST_TIMES = 20;
+const LEAST_BUDGET = 1_000_000;
 
 /** One kernel of a module, measured. */
 export interface KernelMeasure {
@@ -82,24 +88,37 @@ export class Measurer {
     this.opts = opts;
   }
 
-  /** Metrics of every kernel of a program made by a plan for `plan.sm`. */
-  async kernels(program: Program, plan: Plan): Promise<readonly KernelMeasure[]> {
+  /**
+   * Metrics of every kernel of a program made by a plan for `plan.sm`.
+   *
+   * @param like measures of another version: a launch that takes `MOST_TIMES` as many instructions as it did there ends as one without an end
+   */
+  async kernels(
+    program: Program,
+    plan: Plan,
+    like: readonly KernelMeasure[] = [],
+  ): Promise<readonly KernelMeasure[]> {
     const key = `${worldOf(plan)}|${hashText(printProgram(program))}`;
     let found = this.known.get(key);
     if (found === undefined) {
-      found = await this.measure(program, plan);
+      found = await this.measure(program, plan, like);
       this.known.set(key, found);
     }
     return found;
   }
 
-  private async measure(program: Program, plan: Plan): Promise<readonly KernelMeasure[]> {
+  private async measure(
+    program: Program,
+    plan: Plan,
+    like: readonly KernelMeasure[],
+  ): Promise<readonly KernelMeasure[]> {
     const made = this.uses(program, plan);
     const uses = new Map(typeof made === 'string' ? [] : made.map((u) => [u.name, u]));
     const out: KernelMeasure[] = [];
     for (const fn of program.functions) {
       if (fn.kind !== 'entry') continue;
-      const runs = await this.launches(program, fn, plan);
+      const other = like.find((x) => x.kernel === fn.name)?.launches ?? [];
+      const runs = await this.launches(program, fn, plan, other);
       const start: LaunchShape = runs[0]?.start ?? {};
       const use = uses.get(fn.name);
       out.push({
@@ -136,13 +155,22 @@ export class Measurer {
     return found;
   }
 
-  private async launches(program: Program, fn: Fn, plan: Plan): Promise<Run[]> {
+  private async launches(
+    program: Program,
+    fn: Fn,
+    plan: Plan,
+    like: readonly LaunchOutcome[],
+  ): Promise<Run[]> {
     if (this.opts.launches === false) return [];
     const out: Run[] = [];
     for (const launch of this.module.launches) {
       if (launch.kernel !== fn.name) continue;
       await fitLaunch(launch, program, mostShared(plan));
-      const result = runLaunch(program, plan.isa, launch, paramBase(plan), { counters: true });
+      const other = like.find((x) => x.file === launch.file && x.ok);
+      const result = runLaunch(program, plan.isa, launch, paramBase(plan), {
+        counters: true,
+        ...(other !== undefined && { budget: Math.max(LEAST_BUDGET, MOST_TIMES * other.executed) }),
+      });
       const [x, y, z] = launch.block;
       const [gx, gy, gz] = launch.grid;
       const first = result.mismatches[0];
@@ -160,6 +188,7 @@ export class Measurer {
           ok: result.status === 'ok',
           why,
           expects: expectsAnything(launch),
+          executed: result.warpInstructions,
         },
       });
     }

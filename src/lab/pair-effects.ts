@@ -116,7 +116,7 @@ export class EffectBench {
         return {
           kernel,
           same: why === null,
-          values: m?.values ?? {},
+          values: sameLimits(sides) ? (m?.values ?? {}) : withoutShares(m?.values ?? {}),
           equal: m === undefined ? null : wrong === null || !m.equal[1].ok ? m.equal : [m.equal[0], wrong],
           meaning: meaning(kernel),
           why,
@@ -145,6 +145,14 @@ const sameWorld = ([a, b]: Pair<Side>): boolean =>
   a.plan.sm === b.plan.sm &&
   a.plan.isa.hash === b.plan.isa.hash &&
   dataHash(a.plan.backend.facts) === dataHash(b.plan.backend.facts);
+
+/** Have both sides as much room for warps, registers and shared memory? */
+const sameLimits = ([a, b]: Pair<Side>): boolean =>
+  dataHash(a.plan.backend.facts.limits ?? null) === dataHash(b.plan.backend.facts.limits ?? null);
+
+/** Without shares of a multiprocessor: of two that hold more or less, such shares do not compare. */
+const withoutShares = (values: KernelEffect['values']): KernelEffect['values'] =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => !/(^|\.)occupancy$/.test(name)));
 
 /** By kernel, what its instructions do otherwise where the sides differ in what opcodes mean. */
 function meanings({ inputs: [a, b], plans }: Trial): (kernel: string) => string {

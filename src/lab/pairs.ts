@@ -98,7 +98,7 @@ export async function comparedKernels(t: Trial, measure: Pair<MeasureOptions>): 
   const second = measure[0] === measure[1] ? first : new Measurer(t.module, t.inputs[1], measure[1]);
   const [a, b] = [t.journals[0].last, t.journals[1].last];
   const before = await first.kernels(a, t.plans[0]);
-  const after = await second.kernels(b, t.plans[1]);
+  const after = await second.kernels(b, t.plans[1], before);
   const out: PairMeasure[] = [];
   for (const x of before) {
     const y = after.find((k) => k.kernel === x.kernel);

@@ -19,6 +19,8 @@ export interface PlanDifference {
 /** A difference with what it is about, from which its place follows. */
 export interface PlacedDifference {
   readonly difference: PlanDifference;
+  /** The plans of the functions for which it holds. */
+  readonly plans: readonly [Plan, Plan];
   /**
    * Of the kind 'phase': the phase in both plans, undefined where the order does not have it, and whether they differ in being on, in
    * their steps, or in when they run. Null for all other kinds.
@@ -52,7 +54,11 @@ export function placedDifferences(a: Plan, b: Plan): PlacedDifference[] {
       const known = said.get(key) ?? [];
       if (known.some((c) => c.every((t) => texts.includes(t)))) continue;
       said.set(key, [...known, texts]);
-      out.push({ difference: { ...d, a: `${d.a} (${which})`, b: `${d.b} (${which})` }, phase });
+      out.push({
+        difference: { ...d, a: `${d.a} (${which})`, b: `${d.b} (${which})` },
+        plans: [x, y],
+        phase,
+      });
     }
   }
   return out;
@@ -88,7 +94,7 @@ function differencesOf(a: Plan, b: Plan, which: string | null = null): PlacedDif
     y: string,
     phase: PlacedDifference['phase'] = null,
   ): void => {
-    if (x !== y) out.push({ difference: { kind, name, a: x, b: y }, phase });
+    if (x !== y) out.push({ difference: { kind, name, a: x, b: y }, plans: [a, b], phase });
   };
   say('level', '', `-O${a.level}`, `-O${b.level}`);
   say('target', '', a.sm, b.sm);

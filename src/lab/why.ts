@@ -135,11 +135,22 @@ function reasons(x: PhaseRecord | undefined, y: PhaseRecord | undefined, a: Plan
     if (u !== v) out.push(`knob ${name}: ${u} -> ${v}`);
   }
   for (const path of names((r) => r.factsRead)) {
-    const [u, v] = [JSON.stringify(factOf(a.backend, path)), JSON.stringify(factOf(b.backend, path))];
-    if (u !== v) out.push(`${path}: ${u} -> ${v}`);
+    out.push(...factChanges(path, factOf(a.backend, path), factOf(b.backend, path)));
   }
   if (x !== undefined && y !== undefined) out.push(...phaseReasons(x.phase, y.phase, a, b));
   return out;
+}
+
+/** Facts that differ, each by its whole path. */
+function factChanges(path: string, a: unknown, b: unknown): string[] {
+  const isMap = (v: unknown): v is Readonly<Record<string, unknown>> =>
+    v !== null && typeof v === 'object' && !Array.isArray(v);
+  if (isMap(a) && isMap(b))
+    return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((k) =>
+      factChanges(`${path}.${k}`, a[k], b[k]),
+    );
+  const [u, v] = [a, b].map((x) => (x === undefined ? 'unset' : JSON.stringify(x)));
+  return u === v ? [] : [`${path}: ${u} -> ${v}`];
 }
 
 function phaseReasons(p: PlanPhase, q: PlanPhase, a: Plan, b: Plan): string[] {

@@ -4,7 +4,7 @@ import { annotationProperty, annotationText, visible } from '../ir/quote.ts';
 import { brokenBy } from './budget.ts';
 import { oneEach } from './effect.ts';
 import { isAlarm, type Review, wrongRows } from './reviewed.ts';
-import { changeEffectText, limitsOf, wrongText } from './words.ts';
+import { changeEffectText, followingLines, limitsOf, toldChanges, wrongText } from './words.ts';
 
 /** Kernels that are named where a limit is broken. */
 const MOST_NAMED = 5;
@@ -74,7 +74,7 @@ export function annotations(r: Review, prefix: string): string[] {
     const more = by.length > who.length ? [`and ${by.length - who.length} more`] : [];
     add('error', 'broken limit', by[0].place, visible(`${limit}: ${[...who, ...more].join('; ')}`));
   }
-  r.changes.forEach((c, i) => {
+  for (const [c, i] of toldChanges(r)) {
     const e = r.effects[i];
     const severity = !isAlarm(c, e) ? 'notice' : c.kind === 'rules' ? 'error' : 'warning';
     const message = [
@@ -85,6 +85,7 @@ export function annotations(r: Review, prefix: string): string[] {
       ...(c.basePlace === '' ? [] : [`it was at ${c.basePlace}`]),
     ].join('\n');
     add(severity, c.kind === 'rules' ? 'rule' : c.kind, c.place, message);
-  });
+  }
+  for (const l of followingLines(r)) add('error', 'rules', '', visible(l));
   return SEVERITIES.flatMap((s) => found.filter((x) => x.severity === s).map((x) => x.line));
 }

@@ -45,6 +45,8 @@ export interface Change {
   readonly alarm: boolean;
   /** Whether values refute a rule: it gives other results than what it replaces. */
   readonly refuted?: boolean;
+  /** What changed, and this with it, though nothing was changed here: opcodes, or the table of a group. Absent: it was changed itself. */
+  readonly cause?: string;
   /** On what it can have an effect. */
   readonly acts: Acts;
 }
@@ -94,10 +96,7 @@ const isKind = (d: PlanDifference): d is OfKind => (KINDS as readonly string[]).
 /** The differences between the plans of both sides, each once with all plans that have it. */
 export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs): Change[] {
   const places = new Places(base, head);
-  const found = new Map<
-    string,
-    { placed: PlacedDifference; difference: OfKind; plans: [Plan, Plan]; where: string[] }
-  >();
+  const found = new Map<string, { placed: PlacedDifference; difference: OfKind; where: string[] }>();
   for (const { where, base: a, head: b } of pairs) {
     if (a === null || b === null) continue;
     for (const placed of placedDifferences(a, b)) {
@@ -112,17 +111,22 @@ export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs
         continue;
       const key = canonical(d);
       const known = found.get(key);
-      if (known === undefined) found.set(key, { placed, difference: d, plans: [a, b], where: [where] });
+      if (known === undefined) found.set(key, { placed, difference: d, where: [where] });
       else known.where.push(where);
     }
   }
-  return [...found.values()].map(({ placed, difference: d, plans, where }) => ({
+  return [...found.values()].map(({ placed, difference: d, where }) => ({
     kind: d.kind,
     name: d.name,
     before: d.a,
     after: d.b,
-    note: d.kind === 'knob' ? knobNote(d.name, base, head) : d.kind === 'phase' ? phaseNote(d, plans[1]) : '',
-    ...places.ofDifference(placed, ...plans),
+    note:
+      d.kind === 'knob'
+        ? knobNote(d.name, base, head)
+        : d.kind === 'phase'
+          ? phaseNote(d, placed.plans[1])
+          : '',
+    ...places.ofDifference(placed),
     where,
     alarm: false,
     acts: ON_PLANS,
@@ -146,11 +150,11 @@ function knobNote(name: string, base: Specs, head: Specs): string {
 const phaseNote = (d: PlanDifference, plan: Plan): string =>
   plan.phases.find((p) => p.id === d.name)?.disabled?.why ?? '';
 
-/** Faults of the head's plans, each once. */
-export function faultsOf(pairs: readonly PlanPair[], head: Specs): Fault[] {
+/** Faults of the head, each once. */
+export function faultsOf(found: readonly Diagnostic[], head: Specs): Fault[] {
   const files = filesOf(head);
   const seen = new Map<string, Diagnostic>();
-  for (const p of pairs) for (const d of p.faults) seen.set(`${d.file}:${d.line}:${d.message}`, d);
+  for (const d of found) seen.set(`${d.file}:${d.line}:${d.message}`, d);
   return [...seen.values()].map((d) => ({
     message: d.message,
     place: d.file === '' ? '' : `${d.file}${d.line > 0 ? `:${d.line}` : ''}`,

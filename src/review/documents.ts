@@ -1,9 +1,9 @@
 import { type PlanDifference, planDifferences } from '../lab/plan-differences.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
-import type { ConstraintsSpec } from '../spec/types.generated.ts';
+import type { ConstraintsSpec, RecipeSpec } from '../spec/types.generated.ts';
 import { type Change, ON_PLANS, onNothing, type PlanPair } from './changes.ts';
-import { type DataChange, dataChanges, isTexts, valueTexts } from './data-diff.ts';
+import { canonical, type DataChange, dataChanges, isTexts, valueTexts } from './data-diff.ts';
 import { Places } from './places.ts';
 import type { Added } from './requests.ts';
 
@@ -74,12 +74,29 @@ function isTold(kind: Added, { path, before, after }: DataChange, told: readonly
   const [first, second] = path;
   // Edits are named by their phases, behind what they do where that is not all the same.
   if (kind === 'order') return first === 'edits' && second !== undefined && named(second.split(' ').at(-1)!);
-  if (first === 'knobs') return second !== undefined && named(second);
-  if (first === 'hooks') return second !== undefined && named(second);
-  if (first !== 'phases') return false;
-  const lists = [before, after].map((v) => (isTexts(v) ? v : []));
-  const changed = [0, 1].flatMap((i) => lists[i].filter((p) => !lists[1 - i].includes(p)));
+  const changed =
+    first === 'parts'
+      ? [...only(partsIn(before), partsIn(after)), ...only(partsIn(after), partsIn(before))].flatMap((part) =>
+          namesIn(part),
+        )
+      : (first === 'knobs' || first === 'hooks') && second !== undefined
+        ? [second]
+        : [before, after].flatMap((v, i, both) =>
+            only(namesIn({ [first]: v }), namesIn({ [first]: both[1 - i] })),
+          );
   return changed.length > 0 && changed.every(named);
+}
+
+const only = <T>(list: readonly T[], other: readonly T[]): T[] =>
+  list.filter((x) => !other.some((y) => canonical(x) === canonical(y)));
+
+const partsIn = (v: unknown): readonly object[] => (Array.isArray(v) ? v : []);
+
+/** Knobs, hooks and phases that a recipe, or a part of one, names. */
+function namesIn(part: object): string[] {
+  const { knobs = {}, hooks = {}, phases = {} } = part as Partial<RecipeSpec.Part>;
+  const lists = isTexts(phases) ? [phases] : Object.values(phases as object);
+  return [...Object.keys(knobs), ...Object.keys(hooks), ...lists.filter(isTexts).flat()];
 }
 
 /** In what the plan of a new document differs from the plan without it. */

@@ -17,7 +17,7 @@ export interface Row {
   readonly effect: KernelEffect | null;
   /** Whether its code, what that means, or a measure of it is another than before. */
   readonly changed: boolean;
-  /** By measure; null where nothing tells it. */
+  /** By measure; null where nothing tells it, or a side is wrong. */
   readonly readings: readonly (Reading | null)[];
   /** By how much it became worse by the measure by which it did most; 0 if by none. */
   readonly severity: number;
@@ -75,7 +75,7 @@ export function effectOf(
             changed: true,
             readings: measures.map(() => null),
             severity: 0,
-            wrong: [base, head],
+            wrong: [oneLine(base), oneLine(head)],
           },
         ];
       return result.kernels.map((k) => rowOf(comparison, file, k, labels(file, k.kernel), measures));
@@ -92,12 +92,15 @@ function rowOf(
   label: string,
   measures: readonly Measure[],
 ): Row {
-  const readings = measures.map((m) => readingOf(m, k.values));
-  const ranked = readings.flatMap((r, i) => (r !== null && measures[i].ranks ? [r.worse] : []));
   const why = (i: 0 | 1): string => {
     const e = k.equal?.[i];
-    return e === undefined || e.ok ? '' : e.note;
+    return e === undefined || e.ok ? '' : oneLine(e.note);
   };
+  const wrong = [why(0), why(1)] as const;
+  // How fast and how large code is that does something else says nothing.
+  const isRight = wrong.every((x) => x === '');
+  const readings = measures.map((m) => (isRight ? readingOf(m, k.values) : null));
+  const ranked = readings.flatMap((r, i) => (r !== null && measures[i].ranks ? [r.worse] : []));
   return {
     comparison,
     file,
@@ -107,9 +110,12 @@ function rowOf(
     changed: !k.same || k.meaning !== '' || readings.some((r) => r !== null && r.worse !== 0),
     readings,
     severity: Math.max(0, ...ranked.filter((w) => w > ROUNDING)),
-    wrong: [why(0), why(1)],
+    wrong,
   };
 }
+
+/** A message of several lines in one. */
+const oneLine = (text: string): string => text.trim().replace(/\s*\n\s*/g, '; ');
 
 /** Wrong kernels come first, then those that became worse by most; then by name and plan. */
 function worstFirst(x: Row, y: Row): number {

@@ -75,7 +75,7 @@ export class Places {
   }
 
   /** The place of a difference between two plans. */
-  ofDifference({ difference: d, phase }: PlacedDifference, base: Plan, head: Plan): Stated {
+  ofDifference({ difference: d, phase, plans: [base, head] }: PlacedDifference): Stated {
     if (phase !== null) return this.ofPhase(phase, base, head);
     const inOrder = (plan: Plan) => plan.phases.find((p) => p.id === d.name)?.origin;
     const inRules = (s: Specs) => {

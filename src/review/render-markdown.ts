@@ -9,12 +9,15 @@ import { doneRows, hurtKernels, isAlarm, otherKernels, type Review, wrongRows } 
 import { whereText } from './where.ts';
 import {
   alsoText,
+  becauseText,
   changeEffectTexts,
+  followingLines,
   limitsOf,
   readingText,
   reviewLine,
   rightText,
   statedAt,
+  toldChanges,
   totalText,
   worstText,
   wrongText,
@@ -74,7 +77,7 @@ function limits(r: Review): string[] {
 function changes(r: Review): string[] {
   if (r.changes.length === 0) return [];
   const effects = changeEffectTexts(r);
-  const row = (c: Change, i: number): string[] => {
+  const row = ([c, i]: readonly [Change, number]): string[] => {
     const e = r.effects[i];
     return [
       `${isAlarm(c, e) ? '**ALARM** ' : ''}${c.kind}`,
@@ -89,7 +92,8 @@ function changes(r: Review): string[] {
     '',
     '**What changed**',
     '',
-    ...tableRows(['', 'what', 'before', 'after', 'where', 'effect'], r.changes.map(row), 'llllll'),
+    ...tableRows(['', 'what', 'before', 'after', 'where', 'effect'], toldChanges(r).map(row), 'llllll'),
+    ...followingLines(r).flatMap((l) => ['', text(l)]),
   ];
 }
 
@@ -129,7 +133,7 @@ function kernelTable(r: Review, kernels: readonly OneKernel[]): string[] {
 
 function reasonOf({ effect }: Row): string {
   const why = effect?.why;
-  return why == null ? '' : text(`${why.phase}${why.because.length > 0 ? ` (${why.because[0]})` : ''}`);
+  return why == null ? '' : text(`${why.phase}${becauseText(why.because)}`);
 }
 
 function right(r: Review): string[] {
@@ -184,7 +188,7 @@ function others(r: Review): string[] {
 
 /** Why changes are noted, and where; what goes over several lines, as counterexamples do, is a block. */
 function reasons(r: Review): string[] {
-  const told = r.changes.filter((c) => c.note !== '' || statedAt(c) !== '');
+  const told = toldChanges(r).flatMap(([c]) => (c.note !== '' || statedAt(c) !== '' ? [c] : []));
   const lines = told.flatMap((c) => {
     const [first, ...more] = c.note.split('\n');
     const item = `- ${markdownCode(c.name)}: ${text([first, statedAt(c)].filter((x) => x !== '').join(' — '))}`;

@@ -15,13 +15,16 @@ import {
 import { whereText } from './where.ts';
 import {
   alsoText,
+  becauseText,
   changeEffectTexts,
   changeLine,
+  followingLines,
   limitsOf,
   readingText,
   reviewLine,
   rightText,
   statedAt,
+  toldChanges,
   totalText,
   worstText,
   wrongText,
@@ -31,6 +34,8 @@ import {
 const MOST_KERNELS = 10;
 /** Kernels that are named where a limit is broken. */
 const MOST_BROKEN = 3;
+/** Lines of what is said of a change, before the rest is only counted. */
+const MOST_NOTE = 20;
 /** Kernels of which it is said how to see the difference of the code. */
 export const MOST_DIFFS = 3;
 
@@ -53,7 +58,7 @@ export function reviewText(r: Review, paint: Paint, again: (row: Row) => string,
     out.push('', ...measureLines(r, paint, width));
   for (const { limit, by } of limitsOf(r.broken)) out.push('', ...limitLines(limit, by, paint, width));
   const effects = changeEffectTexts(r);
-  for (const [i, c] of r.changes.entries()) {
+  for (const [c, i] of toldChanges(r)) {
     const e = r.effects[i];
     out.push(
       '',
@@ -61,11 +66,15 @@ export function reviewText(r: Review, paint: Paint, again: (row: Row) => string,
         (isAlarm(c, e) ? paint.bad : paint.bold)(n === 0 ? l : `  ${l}`),
       ),
     );
-    for (const l of c.note === '' ? [] : c.note.split('\n')) out.push(...indented(l, width));
+    const note = c.note === '' ? [] : c.note.split('\n');
+    for (const l of note.slice(0, MOST_NOTE)) out.push(...indented(l, width));
+    if (note.length > MOST_NOTE)
+      out.push(`    ... ${note.length - MOST_NOTE} more lines: \`orrery rules prove\` prints them`);
     const at = [statedAt(c), whereText(c.where, r.plans)].filter((x) => x !== '').join(', ');
     if (at !== '') out.push(...indented(at, width).map(paint.dim));
     if (r.faults.length === 0) out.push(...indented(effects[i], width));
   }
+  for (const l of followingLines(r)) out.push('', ...wrapped(visible(l), width).map(paint.bad));
   if (r.effect !== null)
     out.push(
       ...hurtLines(r, paint, again, width),
@@ -134,7 +143,7 @@ function hurtLines(r: Review, paint: Paint, again: (row: Row) => string, width: 
     out.push(...indented(told.join(', '), width - 2).map((l) => `  ${l}`));
     const why = row.effect?.why;
     if (why != null) {
-      const because = why.because.length > 0 ? ` (${why.because[0]})` : '';
+      const because = becauseText(why.because);
       out.push(...indented(`differs first after ${why.phase}${because}`, width - 2).map((l) => `  ${l}`));
     }
     if (i < MOST_DIFFS) out.push(paint.dim(`    its diff: ${again(row)}`));

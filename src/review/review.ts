@@ -1,10 +1,16 @@
+import { host } from '../engine/pipeline.ts';
+import type { Diagnostic } from '../ir/diagnostic.ts';
+import { REFUTED } from '../rules/prove/refute.ts';
+import { ownFaults } from '../spec/node-check.ts';
 import type { Plan } from '../spec/plan.ts';
 import { DEFAULT_ORDER, type PlanRequest, type Specs } from '../spec/specs.ts';
 import { type Budgets, budgetChanges } from './budget-changes.ts';
 import { type Change, type Fault, faultsOf, KINDS, type PlanPair, planChanges } from './changes.ts';
+import { canonical } from './data-diff.ts';
 import { catalogChanges, declarationChanges, equalExceptTexts, groupChanges } from './declarations.ts';
 import { constraintChanges, documentChanges, opcodeChanges, otherChanges } from './documents.ts';
 import { madePlan } from './made-plans.ts';
+import { filesOf } from './places.ts';
 import { checkScope, hasAll, mainParts, type Requested, requestsOf, type Scope } from './requests.ts';
 import { type Jury, type RuleSide, ruleChanges } from './rules.ts';
 
@@ -53,7 +59,7 @@ export async function differences(
     { specs: base, isa: isaOf('base') },
     { specs: head, isa: isaOf('head') },
   ];
-  const faults = faultsOf(pairs, head);
+  const faults = faultsOf([...pairs.flatMap((p) => p.faults), ...(await changedFaults(base, head))], head);
   const differing = whereBoth(pairs, (a, b) => a.hash !== b.hash);
   const inPlans = planChanges(pairs, base, head);
   const whereOf = (group: string) =>
@@ -75,7 +81,12 @@ export async function differences(
     ...constraintChanges(base, head),
     ...otherChanges(base, head, inPlans, mains(pairs)),
     ...budgetChanges(budgets),
-  ].sort((x, y) => KINDS.indexOf(x.kind) - KINDS.indexOf(y.kind));
+  ].sort(
+    (x, y) =>
+      Number(x.cause !== undefined) - Number(y.cause !== undefined) ||
+      (x.cause === undefined ? 0 : Number(y.refuted === true) - Number(x.refuted === true)) ||
+      KINDS.indexOf(x.kind) - KINDS.indexOf(y.kind),
+  );
   const moved = differing.length > 0 && !(changes.length === 0 && equalExceptTexts(base, head));
   return {
     base: names[0],
@@ -87,6 +98,18 @@ export async function differences(
     differing: moved ? differing : [],
     requests,
   };
+}
+
+/** What is wrong with specs of the head that the base does not have so, whether or not plans come of them. */
+async function changedFaults(base: Specs, head: Specs): Promise<Diagnostic[]> {
+  const was = filesOf(base);
+  const changed = [...filesOf(head).values()].filter(
+    (f) => canonical(was.get(f.file)?.data) !== canonical(f.data),
+  );
+  const found: Diagnostic[] = [];
+  for (const f of changed) found.push(...(await ownFaults(f, head, host)));
+  // What values refute is an alarm of its own, with the values.
+  return found.filter((d) => d.severity === 'error' && d.code !== REFUTED);
 }
 
 /** A plan of both sides, as far as they have what it names. */

@@ -39,7 +39,7 @@ export function reviewed(
   budget: Budget | null,
   how: Circumstances,
 ): Review {
-  const none = found.faults.length > 0 ? 'the head gives no plan' : how.none;
+  const none = found.faults.length > 0 ? 'the specs of the head have errors' : how.none;
   const effects = changeEffects(found.changes, effect, none);
   return {
     ...found,
@@ -71,7 +71,7 @@ export const otherKernels = (effect: Effect): OneKernel[] => {
   const least = (row: Row): number => Math.min(0, ...row.readings.map((x) => x?.worse ?? 0));
   return oneEach(
     doneRows(effect)
-      .filter((x) => x.changed && x.effect !== null && !hurt.has(x.label))
+      .filter((x) => x.changed && x.effect !== null && x.wrong[1] === '' && !hurt.has(x.label))
       .sort((x, y) => least(x) - least(y)),
   );
 };
@@ -118,6 +118,8 @@ function unknownOf(
     out.push(
       'what ptxas makes of it: code size, registers and occupancy are estimates, and spills are not known',
     );
+  if (found.changes.some((c) => c.kind === 'fact' && c.name.startsWith('limits.')))
+    out.push('occupancy: what a multiprocessor has room for is another on either side');
   if (how.leftOut > 0)
     out.push(`${plural(how.leftOut, 'limit')} on what ptxas makes: not checked without it`);
   const refused = effect.results.filter((x) => x.result.refused !== '');

@@ -79,7 +79,7 @@ function rulesOf({ specs, isa }: RuleSide, wanted: (group: string) => boolean): 
 /** Is there a choice of modifiers for which it holds? If not, that is a fault. */
 const canHold = (r: Rule): boolean => r.instances.length > 0;
 
-const UNKNOWN: Judged = { verdict: null };
+const UNREADABLE: Judged = { verdict: null, unasked: 'its text has errors' };
 
 /** The part of a review about rules. */
 export interface RuleReview {
@@ -118,7 +118,7 @@ export async function ruleChanges(
     const rule = rules.get(id);
     const judged =
       y === undefined || rule === undefined || !canHold(rule)
-        ? UNKNOWN
+        ? UNREADABLE
         : await ask(rule, [nth, touched.size]);
     const { note, alarm, refuted } = standing(rule, judged, trust);
     out.push({
@@ -175,13 +175,15 @@ async function proveAgain(
     const changed = changedOpcodes(before, rule);
     for (const name of changed.length === 0 ? [row.group] : changed)
       verdicts.set(name, [...(verdicts.get(name) ?? []), judged.verdict?.verdict ?? 'not proved']);
+    const cause = changed.join(', ') || 'a table of its group';
     if (alarm)
       changes.push({
         kind: 'rules',
         name: `${row.group}: ${id}`,
         before: 'there',
         after: 'means something else',
-        note: `its text is as it was; ${changed.join(', ') || 'a table of its group'} changed\n${note}`,
+        cause,
+        note: `its text is as it was; ${cause} changed\n${note}`,
         place: placeOfRow(row),
         basePlace: '',
         where: whereOf(row.group),
@@ -209,7 +211,7 @@ async function restatedChanges(
   for (const [i, id] of ids.entries()) {
     const rule = rules.get(id);
     if (rule === undefined || rule.hash !== is[id].hash) continue;
-    const judged = canHold(rule) ? await ask(rule, [i + 1, ids.length]) : UNKNOWN;
+    const judged = canHold(rule) ? await ask(rule, [i + 1, ids.length]) : UNREADABLE;
     const { note, alarm, refuted } = standing(rule, judged, trust);
     const row = rows.get(id)!;
     out.push({

@@ -12,23 +12,27 @@ import { changedMeanings, doneRows, isAlarm, type Review, refutedRules, wrongRow
 
 /** The review in one line. */
 export function reviewLine(r: Review): string {
-  if (r.faults.length > 0) return `${plural(r.faults.length, 'error')}: the head gives no plan`;
+  if (r.faults.length > 0)
+    return `${plural(r.faults.length, 'error')} in the specs of the head: nothing is measured`;
   if (r.differs !== true) return 'no effect: every plan is the same';
-  const alarms = r.changes.filter((c, i) => isAlarm(c, r.effects[i])).length;
+  const made = r.changes.filter((c) => c.cause === undefined);
+  const alarms = r.changes.filter((c, i) => c.cause === undefined && isAlarm(c, r.effects[i])).length;
   const wrong = kernelsOf(wrongRows(r));
   const refuted = refutedRules(r).length;
-  const unmeasured = r.effects.filter((e) => e.state === 'not measured').length;
+  const open = r.changes.filter((c) => c.cause !== undefined && c.refuted !== true).length;
+  const unmeasured = r.changes.filter(
+    (c, i) => c.cause === undefined && r.effects[i].state === 'not measured',
+  ).length;
   return [
-    r.changes.length === 0 ? 'plans differ' : plural(r.changes.length, 'change'),
+    made.length === 0 ? 'plans differ' : plural(made.length, 'change'),
     ...(alarms > 0 ? [plural(alarms, 'ALARM')] : []),
     ...(refuted > 0 ? [`${plural(refuted, 'rule')} REFUTED`] : []),
+    ...(open > 0 ? [`${plural(open, 'rule')} NOT PROVED any more`] : []),
     ...(wrong > 0 ? [`${plural(wrong, 'kernel')} WRONG`] : []),
     ...(r.broken.length > 0 ? [`${plural(limitsOf(r.broken).length, 'LIMIT')} broken`] : []),
     ...(r.effect === null ? [] : [effectLine(r.effect)]),
     ...(r.effect !== null && wrong === 0 && doneRows(r.effect).length > 0 ? ['results equal'] : []),
-    ...(unmeasured > 0
-      ? [unmeasured === r.changes.length ? 'not measured' : `${unmeasured} not measured`]
-      : []),
+    ...(unmeasured > 0 ? [unmeasured === made.length ? 'not measured' : `${unmeasured} not measured`] : []),
   ].join('; ');
 }
 
@@ -37,18 +41,28 @@ function effectLine(effect: Effect): string {
   const rows = doneRows(effect);
   if (rows.length === 0) return 'no plan of a kernel differs';
   const all = kernelsOf(rows);
-  if (!rows.some((r) => r.changed)) return `the code of all ${plural(all, 'kernel')} is the same`;
+  if (!rows.some((r) => r.changed)) return sameCode(all);
   const [first] = effect.measures;
-  const by = (sign: 1 | -1) => kernelsOf(rows.filter((r) => sign * (r.readings[0]?.worse ?? 0) > 0));
   const worst = worstOf(rows);
   const estimated = rows.some((r) => r.changed && r.readings[0]?.estimate === true)
     ? ', estimated in part'
     : '';
   return [
-    `of ${plural(all, 'kernel')} ${by(1)} HURT, ${by(-1)} helped by ${first.title}${estimated}`,
+    `of ${plural(all, 'kernel')} ${hurtAndHelped(rows)} by ${first.title}${estimated}`,
     ...(worst === null ? [] : [`worst ${worst.label}: ${mainText(worst, effect.measures)}`]),
   ].join('; ');
 }
+
+/** How many kernels the deciding measure shows hurt, and helped; one may be either, by target. */
+function hurtAndHelped(rows: readonly Row[]): string {
+  const of = (sign: 1 | -1) => rows.filter((r) => sign * (r.readings[0]?.worse ?? 0) > 0);
+  const hurt = new Set(of(1).map((r) => r.label));
+  const both = kernelsOf(of(-1).filter((r) => hurt.has(r.label)));
+  return `${hurt.size} HURT, ${kernelsOf(of(-1))} helped${both > 0 ? ` (${both} either, by target)` : ''}`;
+}
+
+const sameCode = (kernels: number): string =>
+  kernels === 1 ? 'the code of its one kernel is the same' : `the code of all ${kernels} kernels is the same`;
 
 /** The row that became worse by most; null if none did. */
 const worstOf = (rows: readonly Row[]): Row | null =>
@@ -99,7 +113,7 @@ export function changeEffectText(e: ChangeEffect, measures: readonly Measure[]):
   const changed = e.rows.filter((r) => r.changed);
   const parts = [
     changed.length === 0
-      ? `the code of all ${plural(kernels, 'kernel')} is the same`
+      ? sameCode(kernels)
       : `${kernelsOf(changed)} of ${plural(kernels, 'kernel')} changed`,
     ...changeParts(e, measures),
   ];
@@ -119,8 +133,6 @@ export const changeEffectTexts = (r: Review): string[] =>
 /** Who is wrong, hurt or helped by a change, and by how much at most. */
 function changeParts(e: ChangeEffect & { state: 'measured' }, measures: readonly Measure[]): string[] {
   const wrong = e.rows.filter((r) => r.wrong[1] !== '');
-  const hurt = e.rows.filter((r) => (r.readings[0]?.worse ?? 0) > 0);
-  const helped = e.rows.filter((r) => (r.readings[0]?.worse ?? 0) < 0);
   const worst = worstOf(e.rows);
   const other = changedMeanings(e);
   return [
@@ -130,7 +142,7 @@ function changeParts(e: ChangeEffect & { state: 'measured' }, measures: readonly
         ]
       : []),
     ...(wrong.length > 0 ? [`${kernelsOf(wrong)} WRONG, as ${wrong[0].label}: ${wrong[0].wrong[1]}`] : []),
-    ...(hurt.length > 0 || helped.length > 0 ? [`${kernelsOf(hurt)} HURT, ${kernelsOf(helped)} helped`] : []),
+    ...(e.rows.some((r) => (r.readings[0]?.worse ?? 0) !== 0) ? [hurtAndHelped(e.rows)] : []),
     ...(worst === null ? [] : [`worst ${worst.label}: ${mainText(worst, measures)}`]),
   ];
 }
@@ -168,28 +180,39 @@ const excess = ({ values }: BrokenLimit): number => {
 const worstBroken = (broken: readonly BrokenLimit[]): BrokenLimit =>
   broken.reduce((most, b) => (excess(b) > excess(most) ? b : most));
 
-/** How it was found that results hold. */
+const refutedText = (rules: readonly Change[]): string[] =>
+  rules.length > MOST_FOLLOWING
+    ? [`${rules.length} rules REFUTED by values`]
+    : rules.map((c) => `rule ${c.name} REFUTED by values`);
+
+/** How results are found to hold, and what is said of it. */
+const HOW = [
+  ['launch', 'right by launch'],
+  ['open world', 'equal in open worlds'],
+  ['unchanged', 'left as they came'],
+] as const;
+
+/** How it was found that results hold. A kernel counts once, for whatever targets; by two ways where they differ by target. */
 export function rightText(r: Review): string {
   if (r.effect === null) return 'not known: no kernel was run';
   const done = doneRows(r.effect);
   if (done.length === 0) return 'no plan of a kernel differs';
   const rows = done.filter((x) => x.effect !== null);
   const run = rows.filter((x) => x.effect!.equal?.[1].ok === true);
-  const by = (how: string) => run.filter((x) => x.effect!.equal![1].by === how).length;
-  const still = rows.filter((x) => x.effect!.equal === null).length;
-  const mended = rows.filter((x) => x.wrong[0] !== '' && x.wrong[1] === '').length;
+  const count = (list: readonly Row[]): string => plural(kernelsOf(list), 'kernel');
+  const by = (how: string) => run.filter((x) => x.effect!.equal![1].by === how);
+  const still = rows.filter((x) => x.effect!.equal === null);
+  const mended = rows.filter((x) => x.wrong[0] !== '' && x.wrong[1] === '');
   const notes = new Map<string, number>();
   for (const x of run) {
     const { by: how, note } = x.effect!.equal![1];
     if (note !== '' && how === 'launch') notes.set(note, (notes.get(note) ?? 0) + 1);
   }
   return [
-    ...refutedRules(r).map((c) => `rule ${c.name} REFUTED by values`),
-    ...(by('launch') > 0 ? [`${by('launch')} right by launch`] : []),
-    ...(by('open world') > 0 ? [`${by('open world')} equal in open worlds`] : []),
-    ...(by('unchanged') > 0 ? [`${by('unchanged')} left as they came`] : []),
-    ...(still > 0 ? [`${still} with the same code as before, and not run`] : []),
-    ...(mended > 0 ? [`${mended} wrong at the base, and right now`] : []),
+    ...refutedText(refutedRules(r)),
+    ...HOW.flatMap(([how, text]) => (by(how).length > 0 ? [`${count(by(how))} ${text}`] : [])),
+    ...(still.length > 0 ? [`${count(still)} with the same code as before, and not run`] : []),
+    ...(mended.length > 0 ? [`${count(mended)} wrong at the base, and right now`] : []),
     ...[...notes].map(([note, times]) => `${times} ${note}`),
   ].join('; ');
 }
@@ -207,6 +230,41 @@ const KIND_WORD: Readonly<Partial<Record<Change['kind'], string>>> = {
   opcodes: 'opcode',
   spec: '',
 };
+
+/** Rules that mean something else because of another change, beyond which they are only named. */
+const MOST_FOLLOWING = 3;
+
+/** The changes that are told in full, with their places among all. */
+export const toldChanges = (r: Review): readonly (readonly [Change, number])[] => {
+  let following = 0;
+  return r.changes.flatMap((c, i) =>
+    c.cause === undefined || ++following <= MOST_FOLLOWING ? [[c, i] as const] : [],
+  );
+};
+
+/** The other changes, all of rules that mean something else: one line for those that values refute, one for the others. */
+export function followingLines(r: Review): string[] {
+  const told = new Set(toldChanges(r).map(([c]) => c));
+  const rest = r.changes.filter((c) => !told.has(c));
+  const line = (refuted: boolean, text: string): string[] => {
+    const some = rest.filter((c) => (c.refuted === true) === refuted);
+    if (some.length === 0) return [];
+    return [`and ${plural(some.length, 'more rule')} ${text}: ${some.map((c) => c.name).join(', ')}`];
+  };
+  return [
+    ...line(true, 'REFUTED, because the same changed'),
+    ...line(false, 'not proved since the same changed'),
+  ];
+}
+
+/** Differences of two plans that are named as those which a phase reads. */
+const MOST_REASONS = 3;
+
+/** What a phase reads that differs, in brackets; '' for nothing. */
+export function becauseText(because: readonly string[]): string {
+  const more = because.length > MOST_REASONS ? [`and ${because.length - MOST_REASONS} more`] : [];
+  return because.length === 0 ? '' : ` (${[...because.slice(0, MOST_REASONS), ...more].join('; ')})`;
+}
 
 /** A change in a line. */
 export const changeLine = (c: Change): string =>

@@ -116,7 +116,7 @@ export class BufferMemory implements Memory {
   }
 }
 
-export const hex = (a: number): string => `0x${a.toString(16)}`;
+export const hex = (a: number): string => `${a < 0 ? '-' : ''}0x${Math.abs(a).toString(16)}`;
 
 /** 32-bit mix of two words (the finalizer of MurmurHash3). */
 export function mix(a: number, b: number): number {

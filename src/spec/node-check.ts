@@ -1,8 +1,6 @@
 import { resolve as resolvePath } from 'node:path';
 import { match } from 'ts-pattern';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
-import { buildIsa } from '../isa/build.ts';
-import { checkMeaning } from '../isa/lang/check.ts';
 import { specName, withSpec } from './collect.ts';
 import type { SpecFile } from './document.ts';
 import type { RuleFault } from './host.ts';
@@ -82,11 +80,18 @@ async function faultsOf(
   const shipped = base ?? (await loadShipped());
   const full = resolvePath(path);
   const used = [...(await toDiagnostics(trials(spec, full, await around(spec, full, shipped), host)))];
+  return [...used, ...(await ownFaults(spec, shipped, host))];
+}
+
+/** What is wrong with a spec beside others, whether or not a plan comes of it: names that nothing has, rules that cannot be applied. */
+export async function ownFaults(
+  spec: SpecFile,
+  others: Specs,
+  host: ReadonlySet<string> | Host,
+): Promise<Diagnostic[]> {
   const sense = new Issues();
-  checkReferences(spec, shipped, sense);
-  used.push(...(await toDiagnostics(sense.list)));
-  if (spec.kind === 'rules') used.push(...(await toDiagnostics(ruleFaults(spec, shipped, host))));
-  return [...used, ...(spec.kind === 'isa' ? await meanings(spec) : [])];
+  checkReferences(spec, others, sense);
+  return toDiagnostics([...sense.list, ...(spec.kind === 'rules' ? ruleFaults(spec, others, host) : [])]);
 }
 
 /** The shipped specs, and what an order or a recipe extends by its path. */
@@ -139,17 +144,6 @@ function takenIds(spec: SpecFile, others: readonly SpecFile[]): RuleFault[] {
     const message = `rule id '${id}' is taken by a rule of group '${owner}'`;
     return [{ severity: 'error', code: 'rule-id', rule, field: 'id', message, notes: [] }];
   });
-}
-
-/** Faults in the meanings of a spec's opcodes, under every choice of their modifiers. */
-async function meanings(spec: SpecFile): Promise<Diagnostic[]> {
-  const { isa } = buildIsa([{ file: spec.file, data: spec.data }]);
-  const { placeOf } = await import('./places.ts');
-  return isa.opcodes.flatMap((op) =>
-    checkMeaning(op, spec.file).map((d) =>
-      d.line > 0 ? d : { ...d, ...placeOf(spec.text, ['opcodes', op.name, 'means']) },
-    ),
-  );
 }
 
 /** Errors of any trial, and warnings that all trials agree on: a knob that nothing reads at one level may be read at another. */

@@ -1,6 +1,7 @@
 import { type HashState, hashDigits, hashOn } from '../ir/hash.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { buildIsa } from '../isa/build.ts';
+import { checkMeaning } from '../isa/lang/check.ts';
 import type { ResolvedBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
 import { hashOfSpec } from './collect.ts';
@@ -268,7 +269,40 @@ function resolveIsa(specs: Specs, issues: Issues): Isa | null {
       d.code === 'isa-foreign' ? ['foreign', Number(d.subject), 'as'] : ['opcodes', d.subject ?? ''];
     issues.error({ file, path }, d.code, d.message, { key: d.code !== 'isa-foreign', notes: d.notes });
   }
-  return built.diagnostics.length > 0 ? null : built.isa;
+  if (built.diagnostics.length > 0) return null;
+  let isRight = true;
+  for (const f of specs.isa) {
+    // What the build made has been checked.
+    if (f.built !== undefined && f.built.data === f.data) continue;
+    for (const { op, message, notes } of meaningFaults(f, built.isa)) {
+      isRight = false;
+      issues.error({ file: f, path: ['opcodes', op, 'means'] }, 'meaning', message, { notes });
+    }
+  }
+  return isRight ? built.isa : null;
+}
+
+interface MeaningFault {
+  readonly op: string;
+  readonly message: string;
+  readonly notes: readonly string[];
+}
+
+const meaningsOf = new WeakMap<object, readonly MeaningFault[]>();
+
+/** Faults in the meanings of a document's opcodes, under every choice of their modifiers. */
+function meaningFaults({ data, file }: SpecFile, isa: Isa): readonly MeaningFault[] {
+  let found = meaningsOf.get(data);
+  if (found === undefined) {
+    found = Object.keys((data.opcodes ?? {}) as object).flatMap((name) => {
+      const op = isa.byName.get(name);
+      return op === undefined
+        ? []
+        : checkMeaning(op, file).map((d) => ({ op: name, message: d.message, notes: d.notes ?? [] }));
+    });
+    meaningsOf.set(data, found);
+  }
+  return found;
 }
 
 /*
