@@ -29,7 +29,7 @@ import { sweepCsv } from '../src/lab/render/sweep-csv.ts';
 import { faultAnnotations } from '../src/review/annotations.ts';
 import { reviewChanges, standing } from '../src/review/trust.ts';
 import { MOST_PARTS, parseJson } from '../src/spec/json.ts';
-import { readChecked, writeChecked } from '../src/spec/node-cache.ts';
+import { readChecked, schemasHash, sha256, writeChecked } from '../src/spec/node-cache.ts';
 import { checkFile } from '../src/spec/node-check.ts';
 import { readNamed } from '../src/spec/node-files.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
@@ -547,13 +547,53 @@ describe('reproducers', () => {
         ['server', 'start'],
         ['explore', 'k.ptx'],
         ['repro', 'x.json'],
+        ['--', 'server', 'start'],
+        ['rules', '--', 'prove'],
         ['whatever-comes-next'],
       ])
         expect([words, beyondFolder(words, '').length > 0]).toEqual([words, true]);
-      expect(beyondFolder(['evaluate', '--kernels', 'k.ptx'], '{"order":"/x"}')).not.toEqual([]);
+      for (const order of ['/x', '\\u002fx', 'a\\u002f\\u002e\\u002e/\\u002e\\u002E/x'])
+        expect([
+          order,
+          beyondFolder(['evaluate', '--kernels', 'k.ptx'], `{"order":"${order}"}`).length,
+        ]).toEqual([order, 1]);
+      expect(beyondFolder(['--help'], '')).toEqual([]);
       expect(beyondFolder(['opt', 'k/k.ptx', '-O3', '-o', 'out/k.ptx', '--set', 'A=1/2'], '')).toEqual([]);
     },
   );
+
+  it('what a reproducer holds is not taken for the cache of the user', async () => {
+    // No order; an entry of a cache says that it is one.
+    const text = 'kind: order\n';
+    const about = sha256(text) + schemasHash();
+    const entry = JSON.stringify({
+      kind: 'order',
+      data: { kind: 'order', title: 'x', extends: 'seed', edits: [] },
+    });
+    const caches = ['.nothing', 'nothing', '.cache', 'cache'].map((f) => `${f}/orrery/specs`);
+    const planted = Object.fromEntries(
+      caches.map((f) => [`${f}/${sha256(about)}.json`, `${sha256(`${about}\n${entry}`)}\n${entry}`]),
+    );
+    const file = folder.write(
+      'cached.json',
+      reproducer(['plan', '--order', 'o.yaml'], { 'o.yaml': text, ...planted }),
+    );
+    expect((await reproduced(file)).out).toContain('the command ends with exit code 1');
+  });
+
+  it('a reproducer that cannot be run, or not be kept whole, is one error and leaves nothing', async () => {
+    const words = folder.write('nul.json', reproducer(['phases', 'a\0b'], {}));
+    expect((await reproduced(words)).err).toMatch(/^error: .*holds a NUL.*\n$/);
+    const half = folder.write('half.json', reproducer(['phases'], { 'a.txt': '', '/b.txt': '' }));
+    const clash = folder.write('clash.json', reproducer(['phases'], { a: '', 'a/b': '' }));
+    const keep = join(inner, 'half-kept');
+    for (const file of [half, clash]) {
+      const r = await reproduced(file, { keep });
+      expect([r.code, r.err, existsSync(keep)]).toEqual([1, expect.stringMatching(/^error: .*\n$/), false]);
+    }
+    writeFileSync(keep, '');
+    expect((await reproduced(half, { keep })).err).toMatch(/^error: .* is not empty\n/);
+  });
 
   says('`orrery repro FILE --keep FOLDER` runs nothing.', async () => {
     const marker = join(folder.path, 'kept-marker');
