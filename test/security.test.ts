@@ -6,13 +6,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { get } from 'node:http';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { beyondFolder } from '../src/cli/beyond-folder.ts';
@@ -24,16 +25,17 @@ import { runServer } from '../src/cli/server.ts';
 import { captured } from '../src/cli/ui.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { markdownCode, markdownText } from '../src/ir/quote.ts';
+import { kernelFiles } from '../src/lab/files.ts';
 import { parseProfile } from '../src/lab/profile-file.ts';
 import { sweepCsv } from '../src/lab/render/sweep-csv.ts';
 import { faultAnnotations } from '../src/review/annotations.ts';
 import { reviewChanges, standing } from '../src/review/trust.ts';
 import { MOST_PARTS, parseJson } from '../src/spec/json.ts';
-import { readChecked, writeChecked } from '../src/spec/node-cache.ts';
+import { readChecked, schemasHash, sha256, writeChecked } from '../src/spec/node-cache.ts';
 import { checkFile } from '../src/spec/node-check.ts';
 import { readNamed } from '../src/spec/node-files.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
-import { writtenBelow, writtenPath } from '../src/spec/node-paths.ts';
+import { namedPath, writtenBelow, writtenPath } from '../src/spec/node-paths.ts';
 import { sealed, unsealed } from '../src/spec/node-seal.ts';
 import { writeReplacing } from '../src/spec/node-write.ts';
 import { rendered, shipped, testFolder } from './support/specs.ts';
@@ -273,11 +275,43 @@ describe('files', () => {
         expect(await launchOf(name)).toContain(
           'neither in the folder of the file that names it nor in the project',
         );
+      // What is proposed opens no more than that.
+      for (const [name, opened] of [
+        ['../outside.ptx', folder.path],
+        ['..', folder.path],
+      ])
+        expect(() => namedPath(name, join(inner, 'l.yaml'))).toThrow(
+          expect.objectContaining({
+            notes: [`where it is meant, --allow-path ${realpathSync(opened)} allows it`],
+          }),
+        );
       process.env['ORRERY_ALLOW_PATH'] = folder.path;
       expect(await launchOf(outside)).toBe('read');
       delete process.env['ORRERY_ALLOW_PATH'];
     },
   );
+
+  it('a folder that several users write into is no project, whatever one of them has put there', () => {
+    const shared = join(folder.path, 'shared');
+    const mine = join(shared, 'mine');
+    mkdirSync(mine, { recursive: true });
+    mkdirSync(join(shared, '.git'));
+    writeFileSync(join(shared, 'k.ptx'), KERNEL);
+    writeFileSync(
+      join(mine, 'l.yaml'),
+      'kind: launch\nmodule: ../k.ptx\nkernel: k\ngrid: [1]\nblock: [1]\nparams: []\n',
+    );
+    const runs = (mode: number) => {
+      chmodSync(shared, mode);
+      return spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'run', 'l.yaml'], {
+        cwd: mine,
+        encoding: 'utf8',
+        env: { ...process.env, ...WARM },
+      });
+    };
+    expect(runs(0o755).status).toBe(0);
+    expect(runs(0o1777).stderr).toContain('nor in the project');
+  });
 
   says('Hidden files, and files outside that a link leads to, may not be named.', async () => {
     put('.hidden.ptx', KERNEL);
@@ -286,6 +320,26 @@ describe('files', () => {
     writeFileSync(join(inner, '.git', 'k.ptx'), KERNEL);
     for (const name of ['.hidden.ptx', 'link.ptx', '.git/k.ptx'])
       expect([name, await launchOf(name)]).toEqual([name, expect.stringContaining('nor in the project')]);
+  });
+
+  it('a pattern follows no link to a folder elsewhere, and comes to an end in deep folders', () => {
+    const here = join(inner, 'patterns');
+    const apart = join(folder.path, 'kernels-apart');
+    mkdirSync(join(here, ...Array.from({ length: 25 }, () => 'a')), { recursive: true });
+    mkdirSync(apart);
+    writeFileSync(join(apart, 'k.ptx'), KERNEL);
+    symlinkSync(apart, join(here, 'l'));
+    writeFileSync(join(here, 'k.ptx'), KERNEL);
+    for (const pattern of ['*/k.ptx', '*/*.ptx'])
+      expect(() => kernelFiles([pattern], here)).toThrow('is not read');
+    const deep = `${'**/'.repeat(12)}*.ptx`;
+    expect(kernelFiles([deep], here).map((f) => resolve(f))).toEqual([join(here, 'k.ptx')]);
+    symlinkSync(join(apart, 'k.ptx'), join(here, 'launch.yaml'));
+    const r = spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'measure', join(here, 'k.ptx')], {
+      encoding: 'utf8',
+      env: { ...process.env, ...WARM },
+    });
+    expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('it is a link that leads elsewhere')]);
   });
 
   says('No line of a file that may not be named is printed.', async () => {
@@ -376,6 +430,17 @@ describe('files', () => {
       expect(readNamed(file, 'spec').length).toBe(4 * 2 ** 20);
       for (const device of ['/dev/zero', '/dev/tty'].filter((d) => existsSync(d)))
         expect(() => readNamed(device, 'input')).toThrow('it is no regular file');
+      // A file of the kernel that says that it is regular, and waits for more once it has been read.
+      symlinkSync('/proc/kmsg', join(inner, 'waits.ptx'));
+      const r = spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'opt', join(inner, 'waits.ptx')], {
+        encoding: 'utf8',
+        timeout: 20_000,
+      });
+      expect([r.signal, r.status, r.stderr]).toEqual([
+        null,
+        1,
+        expect.stringMatching(/^error: cannot read /),
+      ]);
     },
   );
 
@@ -454,6 +519,9 @@ describe('files', () => {
       expect([sweep().status, readFileSync(results, 'utf8')]).toEqual([0, forged]);
       expect([sweep('--restart').status, readFileSync(results, 'utf8')]).toEqual([0, measured]);
       writeFileSync(results, `${measured}{"arm":0,"file":"swept.ptx","result":{"kernels":[{}]}}\n`);
+      expect(sweep().stderr).toContain('this line is no result of a sweep: it has another form');
+      // What JSON reads as no finite number could not be written again.
+      writeFileSync(results, measured.replace(/"instructions":\d+/, '"instructions":1e999'));
       expect(sweep().stderr).toContain('this line is no result of a sweep: it has another form');
     },
   );
@@ -547,13 +615,53 @@ describe('reproducers', () => {
         ['server', 'start'],
         ['explore', 'k.ptx'],
         ['repro', 'x.json'],
+        ['--', 'server', 'start'],
+        ['rules', '--', 'prove'],
         ['whatever-comes-next'],
       ])
         expect([words, beyondFolder(words, '').length > 0]).toEqual([words, true]);
-      expect(beyondFolder(['evaluate', '--kernels', 'k.ptx'], '{"order":"/x"}')).not.toEqual([]);
+      for (const order of ['/x', '\\u002fx', 'a\\u002f\\u002e\\u002e/\\u002e\\u002E/x'])
+        expect([
+          order,
+          beyondFolder(['evaluate', '--kernels', 'k.ptx'], `{"order":"${order}"}`).length,
+        ]).toEqual([order, 1]);
+      expect(beyondFolder(['--help'], '')).toEqual([]);
       expect(beyondFolder(['opt', 'k/k.ptx', '-O3', '-o', 'out/k.ptx', '--set', 'A=1/2'], '')).toEqual([]);
     },
   );
+
+  it('what a reproducer holds is not taken for the cache of the user', async () => {
+    // No order; an entry of a cache says that it is one.
+    const text = 'kind: order\n';
+    const about = sha256(text) + schemasHash();
+    const entry = JSON.stringify({
+      kind: 'order',
+      data: { kind: 'order', title: 'x', extends: 'seed', edits: [] },
+    });
+    const caches = ['.nothing', 'nothing', '.cache', 'cache'].map((f) => `${f}/orrery/specs`);
+    const planted = Object.fromEntries(
+      caches.map((f) => [`${f}/${sha256(about)}.json`, `${sha256(`${about}\n${entry}`)}\n${entry}`]),
+    );
+    const file = folder.write(
+      'cached.json',
+      reproducer(['plan', '--order', 'o.yaml'], { 'o.yaml': text, ...planted }),
+    );
+    expect((await reproduced(file)).out).toContain('the command ends with exit code 1');
+  });
+
+  it('a reproducer that cannot be run, or not be kept whole, is one error and leaves nothing', async () => {
+    const words = folder.write('nul.json', reproducer(['phases', 'a\0b'], {}));
+    expect((await reproduced(words)).err).toMatch(/^error: .*holds a NUL.*\n$/);
+    const half = folder.write('half.json', reproducer(['phases'], { 'a.txt': '', '/b.txt': '' }));
+    const clash = folder.write('clash.json', reproducer(['phases'], { a: '', 'a/b': '' }));
+    const keep = join(inner, 'half-kept');
+    for (const file of [half, clash]) {
+      const r = await reproduced(file, { keep });
+      expect([r.code, r.err, existsSync(keep)]).toEqual([1, expect.stringMatching(/^error: .*\n$/), false]);
+    }
+    writeFileSync(keep, '');
+    expect((await reproduced(half, { keep })).err).toMatch(/^error: .* is not empty\n/);
+  });
 
   says('`orrery repro FILE --keep FOLDER` runs nothing.', async () => {
     const marker = join(folder.path, 'kept-marker');
@@ -809,6 +917,36 @@ describe('pull requests', () => {
       git('checkout', '-q', 'base');
     },
   );
+
+  it('a link among the specs of a folder, or in the place of a folder of them, is not followed elsewhere', () => {
+    const theirs = join(folder.path, 'linked-specs');
+    const apart = join(folder.path, 'apart');
+    for (const f of ['pipelines', 'knobs']) {
+      cpSync(join(ROOT, f), join(theirs, f), { recursive: true });
+      cpSync(join(ROOT, f), join(apart, f), { recursive: true });
+    }
+    const secret = folder.write('secret.yaml', 'kind: TopSecret\n');
+    const diff = () =>
+      spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'diff', ROOT, theirs, '--no-kernels'], {
+        cwd: inner,
+        encoding: 'utf8',
+        env: { ...process.env, ...WARM },
+      });
+    const file = join(theirs, 'pipelines/rules/zz.yaml');
+    symlinkSync(secret, file);
+    const r = diff();
+    expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('it is a link that leads elsewhere')]);
+    expect(r.stderr).not.toContain('TopSecret');
+    rmSync(file);
+    for (const f of ['pipelines/rules', 'knobs']) {
+      rmSync(join(theirs, f), { recursive: true });
+      symlinkSync(join(apart, f), join(theirs, f));
+      expect([f, diff().stderr]).toEqual([f, expect.stringContaining('it is a link that leads elsewhere')]);
+      rmSync(join(theirs, f));
+      cpSync(join(ROOT, f), join(theirs, f), { recursive: true });
+    }
+    expect(diff().status).toBe(0);
+  });
 
   const rule = { id: 'a-rule', hash: 'h' } as never;
   const trust = (accepted: readonly string[]) => ({

@@ -17,6 +17,9 @@ const OTHERS: Readonly<Record<string, string>> = {
   explore: 'explore listens on a port',
 };
 
+/** What may stand in the place of a command, and runs none. */
+const NO_COMMANDS: ReadonlySet<string> = new Set(['-h', '--help', '-V', '--version']);
+
 /** Options that start programs, whatever their command, or let files name others elsewhere. */
 export const STARTING: Readonly<Record<string, string>> = {
   '--command': 'starts a program',
@@ -33,6 +36,10 @@ export const climbs = (word: string): number => word.split('..').length - 1;
 const isFull = (word: string): boolean =>
   /(?:^|[^\p{L}\p{N}_.~@+%)}\]-])[/\\]|^-[A-Za-z]+[/\\]|(?:^|[^\w])[A-Za-z]:[\\/]/u.test(word);
 
+/** A text in JSON with what its escapes stand for: a slash has many spellings. */
+const unescaped = (json: string): string =>
+  json.replace(/\\u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+
 /**
  * What a command does beyond its folder, each in a line for the user; nothing where it stays there. Whatever is not known to stay does
  * not.
@@ -41,11 +48,14 @@ const isFull = (word: string): boolean =>
  * @param input its standard input
  */
 export function beyondFolder(command: readonly string[], input: string): string[] {
-  const [name = '', sub] = command;
+  const [name = ''] = command;
   const found: string[] = [];
-  if (!name.startsWith('-') && !STAYING.has(name))
-    found.push(OTHERS[name] ?? `'${name}' is no command that stays in its folder`);
-  if (name === 'rules' && sub === 'prove' && !command.some((w) => /^--rules(=|$)/.test(w)))
+  // Commander takes the word behind `--` for the command.
+  if (!STAYING.has(name) && !(command.length === 1 && NO_COMMANDS.has(name)))
+    found.push(
+      Object.hasOwn(OTHERS, name) ? OTHERS[name] : `'${name}' is no command that stays in its folder`,
+    );
+  if (name === 'rules' && command.includes('prove') && !command.some((w) => /^--rules(=|$)/.test(w)))
     found.push('rules prove, without --rules, writes verdicts into orrery itself');
   for (const word of command) {
     const option = /^--[\w-]+/.exec(word)?.[0] ?? '';
@@ -53,7 +63,7 @@ export function beyondFolder(command: readonly string[], input: string): string[
     if (isFull(word)) found.push(`'${word}' is outside of its folder`);
   }
   // Its lines are arms, which name files.
-  if (name === 'evaluate' && (isFull(input) || climbs(input) > 0))
+  if (name === 'evaluate' && [input, unescaped(input)].some((text) => isFull(text) || climbs(text) > 0))
     found.push('standard input names what is outside of its folder');
   return found;
 }

@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { nearest } from '../ir/diagnostic.ts';
+import { entryOf } from '../ir/entry-of.ts';
+import { fileWord } from '../ir/quote.ts';
 import { currentReview, type Review, reviewsOf } from '../review/rule-reviews.ts';
 import { prove, timesLimits } from '../rules/prove/prove.ts';
 import {
@@ -85,7 +87,10 @@ export async function proveRules(o: ProveCommand): Promise<void> {
   const found = new Map<Rule, Finding>();
   const known = knownVerdicts(stored);
   const isCurrent = (r: Rule): boolean => {
-    if (shipped.has(r.group)) return stored[r.id]?.hash === r.hash && stillCounts(stored[r.id]);
+    if (shipped.has(r.group)) {
+      const old = entryOf(stored, r.id);
+      return old?.hash === r.hash && stillCounts(old);
+    }
     const v = known(r.hash);
     return v !== undefined && (v.verdict !== 'unknown' || v.accepted === true);
   };
@@ -194,7 +199,7 @@ const MOST_NAMED = 6;
 function failUnproved(open: readonly Rule[], o: ProveCommand): never {
   const named = open.slice(0, MOST_NAMED).map((r) => `'${r.id}'`);
   const more = open.length > named.length ? ` and ${open.length - named.length} more` : '';
-  const files = (o.rules ?? []).map((f) => ` --rules ${f}`).join('');
+  const files = (o.rules ?? []).map((f) => ` --rules ${fileWord(f)}`).join('');
   failWith(
     `${open.length === 1 ? 'rule' : `${open.length} rules:`} ${named.join(', ')}${more} ${open.length === 1 ? 'is' : 'are'} not proved`,
     `\`orrery rules prove${files} --rule ${open[0].id} --effort 4\` lets the solver take longer`,
@@ -273,7 +278,7 @@ function save(
   const next: Record<string, Verdict & { hash: string }> = { ...kept };
   for (const r of rules) {
     const f = found.get(r);
-    const old = stored[r.id];
+    const old = entryOf(stored, r.id);
     if (f !== undefined && accepts(r)) next[r.id] = { ...f.verdict, hash: r.hash };
     else if (old !== undefined) next[r.id] = old;
   }

@@ -4,11 +4,11 @@ import { attempt, outcome } from '../debug/attempt.ts';
 import { type Judge, openWorlds, openWorldsAsLongAs, type Subject, type Verdict } from '../debug/judge.ts';
 import { isFault, type Reduced, reduceProgram, sizeOf } from '../debug/reduce.ts';
 import { type ReducedPlan, reducePlan } from '../debug/reduce-plan.ts';
-import { shellWord, visible, yamlScalar } from '../ir/quote.ts';
+import { fileWord, visible, yamlScalar } from '../ir/quote.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import { planWords } from './command-line.ts';
-import { keepInputs, STANDARD_INPUT, writeWhole } from './files.ts';
+import { keepInputs, STANDARD_INPUT, writeTogether } from './files.ts';
 import { runsForeign } from './foreign-rules.ts';
 import { planFor, programFor, readText, sourceOf } from './input.ts';
 import { type JudgeOptions, judgeOf, judgeWords, withLaunch } from './judges.ts';
@@ -89,8 +89,11 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
   const last = { ...best.subject, plan: reducedPlan?.plan ?? plan };
   const { kind } = await outcome(last, failing.judge, isFault(failure));
   const header = `${comment} ${visible(kind)}\n${comment} ${visible(again)}\n`;
-  if (reducedPlan?.order != null) writeWhole(orderFile, orderText(reducedPlan.order, failure));
-  writeWhole(output, `${header}${best.text}`);
+  const made = reducedPlan?.order ?? null;
+  writeTogether([
+    ...(made === null ? [] : [[orderFile, orderText(made, failure)] as const]),
+    [output, `${header}${best.text}`],
+  ]);
 
   const stopped = interrupted ? 'interrupted' : tests >= most ? 'tests' : null;
   if (o.json === true) {
@@ -172,7 +175,7 @@ function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string
 
 /** A command that fails with the reduced program: `opt --check`, or the judge asked again. */
 function commandFor(output: string, options: PlanOptions, o: ReduceOptions, plan: Plan): string {
-  const words = [shellWord(output), ...planWords(options, runsForeign(plan))];
+  const words = [fileWord(output), ...planWords(options, runsForeign(plan))];
   if (o.launch === undefined && o.command === undefined && o.ptxas !== true)
     return `orrery opt ${words.join(' ')} --verify-each --check auto --emit none`;
   return `orrery bisect ${[...words, ...judgeWords(o)].join(' ')}`;

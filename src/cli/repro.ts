@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { shellWord, visible } from '../ir/quote.ts';
 import { parseJson, TooMuchJson } from '../spec/json.ts';
 import { ROOT } from '../spec/node-cache.ts';
+import { reason } from '../spec/node-files.ts';
 import { ALLOWED, isWithin } from '../spec/node-paths.ts';
-import { makeFolders, writeNew } from '../spec/node-write.ts';
+import { makeFolders, replaceWhole, writeNew } from '../spec/node-write.ts';
 import { beyondFolder, climbs } from './beyond-folder.ts';
 import { readText } from './files.ts';
 import type { Reproducer } from './reproducer.ts';
@@ -41,8 +42,7 @@ export async function repro(file: string, o: ReproOptions): Promise<void> {
   const beyond = beyondFolder(r.command, r.stdin ?? '');
   const typed = `orrery ${r.command.map(shellWord).join(' ')}`;
   if (o.keep !== undefined) {
-    if (existsSync(o.keep) && readdirSync(o.keep).length > 0)
-      failWith(`${o.keep} is not empty`, 'name a folder that does not exist yet');
+    if (!isFree(o.keep)) failWith(`${o.keep} is not empty`, 'name a folder that does not exist yet');
     const cwd = unpack(r, resolve(o.keep));
     out(`its files are in ${cwd}\n\n  cd ${shellWord(cwd)}\n  ${typed}`);
     if (beyond.length > 0) out(`\nread it before you run it: ${beyond.join('; ')}`);
@@ -59,7 +59,7 @@ export async function repro(file: string, o: ReproOptions): Promise<void> {
   // No file of it can be put there.
   const again = mkdtempSync(join(tmpdir(), 'orrery-repro-'));
   try {
-    const status = await runIn(unpack(r, dir), r, again, o.allowCommands === true, seconds);
+    const status = await runIn(unpack(r, join(dir, 'files')), r, again, o.allowCommands === true, seconds);
     if (status === 'late')
       failWith(
         `the command of ${file} was ended after ${seconds} seconds`,
@@ -73,6 +73,12 @@ export async function repro(file: string, o: ReproOptions): Promise<void> {
   } finally {
     for (const folder of [dir, again]) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Whether a folder can have a path: nothing is there, or an empty one. */
+function isFree(path: string): boolean {
+  const seen = lstatSync(path, { throwIfNoEntry: false });
+  return seen === undefined || (seen.isDirectory() && readdirSync(path).length === 0);
 }
 
 /**
@@ -90,7 +96,8 @@ function runIn(
   anything: boolean,
   seconds: number,
 ): Promise<number | null | 'late'> {
-  const nothing = join(cwd, '.nothing');
+  // No cache and no program is there: a file of the reproducer in that place would be taken for what this user has kept.
+  const nothing = join(again, '.nothing');
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1], ...r.command], {
     cwd,
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -151,6 +158,8 @@ function reproducerOf(file: string, text: string): Reproducer {
     );
   const known = r as Reproducer;
   if (known.command[0] === 'repro') failWith(`${file} would run itself`);
+  if (known.command.some((word) => word.includes('\0')))
+    failWith(`${file} is no reproducer: a word of its command holds a NUL, which no command line can`);
   return known;
 }
 
@@ -159,27 +168,43 @@ const isOdd = (path: string): boolean =>
   visible(path) !== path || path.split(/[\\/]/).some((part) => /^\.git$/i.test(part));
 
 /**
- * Writes the files of a reproducer below a folder; a path that leads above the folder of the command stays inside of it.
+ * Writes the files of a reproducer below a folder that is not there or empty, all or none; a path that leads above the folder of the
+ * command stays inside of it.
  * @returns the folder to run in
  */
 function unpack(r: Reproducer, dir: string): string {
   const depth = Math.max(0, ...r.files.map((f) => climbs(f.path)), ...r.command.map(climbs));
   if (depth > MOST_ABOVE) failWith(`the reproducer names what is ${depth} folders above its own`);
-  const cwd = resolve(dir, ...Array.from({ length: depth }, (_, i) => `above-${i}`), 'here');
-  makeFolders(cwd);
-  for (const f of r.files) {
-    const path = resolve(cwd, f.path);
-    if (!isWithin(resolve(dir), path) || path === cwd)
-      failWith(`the reproducer holds a file outside of its folder: ${f.path}`);
-    if (isOdd(f.path)) failWith(`the reproducer holds a file that is called '${f.path}'`);
-    try {
-      makeFolders(dirname(path));
-      writeNew(path, Buffer.from(f.content, f.encoding));
-    } catch (e) {
-      failWith(`'${f.path}' of the reproducer cannot be written: ${(e as NodeJS.ErrnoException).code}`);
-    }
+  const here = [...Array.from({ length: depth }, (_, i) => `above-${i}`), 'here'];
+  const full = resolve(dir);
+  for (const { path } of r.files) {
+    const to = resolve(full, ...here, path);
+    if (!isWithin(full, to) || to === resolve(full, ...here))
+      failWith(`the reproducer holds a file outside of its folder: ${path}`);
+    if (isOdd(path)) failWith(`the reproducer holds a file that is called '${path}'`);
   }
-  return cwd;
+  try {
+    makeFolders(dirname(full));
+    replaceWhole(full, (aside) => {
+      const cwd = resolve(aside, ...here);
+      makeFolders(cwd);
+      for (const f of r.files) place(f, resolve(cwd, f.path));
+    });
+  } catch (e) {
+    if (e instanceof CliExit) throw e;
+    failWith(`the files of the reproducer cannot be written into ${dir}: ${reason(e)}`);
+  }
+  return resolve(full, ...here);
+}
+
+/** Writes a file of a reproducer; what cannot be written ends the command. */
+function place(f: Reproducer['files'][number], path: string): void {
+  try {
+    makeFolders(dirname(path));
+    writeNew(path, Buffer.from(f.content, f.encoding));
+  } catch (e) {
+    failWith(`'${f.path}' of the reproducer cannot be written: ${reason(e)}`);
+  }
 }
 
 function report(

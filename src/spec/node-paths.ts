@@ -1,7 +1,7 @@
-import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { shellWord } from '../ir/quote.ts';
+import { fileWord } from '../ir/quote.ts';
 import { ROOT } from './node-cache.ts';
 import { noteReached, Unreadable } from './node-files.ts';
 
@@ -55,8 +55,12 @@ export const isWithin = (folder: string, path: string): boolean => wayIn(folder,
 
 const isHidden = (way: string): boolean => way.split(sep).some((part) => part.startsWith('.') && part !== '');
 
-/** Folders that hold all that a user has are no project. */
+/** Sticky, and open to everybody's writing: folders for temporary files, in which anybody may put a `.git`. */
+const SHARED = 0o1002;
+
+/** Folders that hold all that a user has, or what several users have, are no project. */
 function isEverybodys(folder: string): boolean {
+  if (((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & SHARED) === SHARED) return true;
   try {
     return isWithin(folder, realPath(homedir()));
   } catch {
@@ -100,8 +104,11 @@ function belongs(path: string, folder: string): boolean {
 const isPlain = (path: string): boolean =>
   realPath(path) === join(realPath(dirname(resolve(path))), basename(resolve(path)));
 
-const hint = (real: string): string =>
-  `where it is meant, --allow-path ${shellWord(dirname(real))} allows it`;
+/** What allows a path, and as little else as can be. */
+function hint(real: string): string {
+  const isFolder = statSync(real, { throwIfNoEntry: false })?.isDirectory() === true;
+  return `where it is meant, --allow-path ${fileWord(isFolder ? real : dirname(real))} allows it`;
+}
 
 /**
  * The path of a file that another names, relative to that one.
@@ -124,11 +131,14 @@ export function namedPath(name: string, from: string): string {
 }
 
 /**
- * Sees that a file that was found in a folder, or by a pattern, is no link to one elsewhere.
+ * Sees that a file that was found in a folder, or by a pattern, is not elsewhere by a link: in its own place, or in that of a folder on the
+ * way.
+ *
  * @throws Unreadable
  */
 export function foundIn(folder: string, path: string): void {
-  if (!isPlain(path) && !belongs(path, folder))
+  const straight = join(realPath(folder), relative(resolve(folder), resolve(path)));
+  if (realPath(path) !== straight && !belongs(path, folder))
     throw new Unreadable('EOUTSIDE', 'it is a link that leads elsewhere', [hint(realPath(path))]);
 }
 
