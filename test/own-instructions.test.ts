@@ -7,7 +7,7 @@ import { command } from './support/commands.ts';
 
 const BIN = fileURLToPath(new URL('../bin/orrery.js', import.meta.url));
 const orrery = (...args: string[]) =>
-  command(process.execPath, [BIN, ...args], { env: { ...process.env, ORRERY_SERVER: 'off' } });
+  command(process.execPath, [BIN, ...args], { cwd: dir, env: { ...process.env, ORRERY_SERVER: 'off' } });
 
 /*
  * Instructions that PTX does not have, from a file of the user: the example of pipelines/isa/README.md.

@@ -91,7 +91,8 @@ export class Measurer {
   /**
    * Metrics of every kernel of a program made by a plan for `plan.sm`.
    *
-   * @param like measures of another version: a launch that takes `MOST_TIMES` as many instructions as it did there ends as one without an end
+   * @param like measures of another version: a launch that takes `MOST_TIMES` as many instructions as it did there ends as one that has
+   *   no end
    */
   async kernels(
     program: Program,
