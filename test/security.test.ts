@@ -376,6 +376,13 @@ describe('files', () => {
       expect(readNamed(file, 'spec').length).toBe(4 * 2 ** 20);
       for (const device of ['/dev/zero', '/dev/tty'].filter((d) => existsSync(d)))
         expect(() => readNamed(device, 'input')).toThrow('it is no regular file');
+      // A file of the kernel that says that it is regular, and waits for more once it has been read.
+      symlinkSync('/proc/kmsg', join(inner, 'waits.ptx'));
+      const r = spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'opt', join(inner, 'waits.ptx')], {
+        encoding: 'utf8',
+        timeout: 20_000,
+      });
+      expect([r.signal, r.status, r.stderr]).toEqual([null, 1, expect.stringMatching(/^error: cannot read /)]);
     },
   );
 

@@ -1,4 +1,15 @@
-import { lstatSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { didYouMean } from '../ir/diagnostic.ts';
 
@@ -53,8 +64,26 @@ export function readNamed(path: string, use: Use, size?: number): Buffer {
 export function readRegular(path: string, use: Use, size?: number): Buffer {
   if (NO_NAME.test(relative('.', path)))
     throw new Unreadable('ENAME', 'its name holds a control character', ['rename it']);
-  // Opening a pipe would wait for its writer.
-  const seen = statSync(path);
+  // Opening a device may do something; what is there may be another thing a moment later, so that is looked at again.
+  refuse(statSync(path), use, size);
+  const { O_RDONLY, O_NONBLOCK = 0 } = constants;
+  const file = openSync(path, O_RDONLY | O_NONBLOCK);
+  try {
+    const seen = fstatSync(file);
+    refuse(seen, use, size);
+    // The kernel's own files say that they are empty: some never end, and some wait.
+    return seen.size > 0 ? readFileSync(file) : readToEnd(file, use);
+  } catch (e) {
+    if ((e as NodeJS.ErrnoException).code === 'EAGAIN')
+      throw new Unreadable('ENOTREG', 'it waits for more to be written: it is no regular file');
+    throw e;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Sees that something is a file that may be read: parameters as for `readNamed`. @throws Unreadable */
+function refuse(seen: Stats, use: Use, size: number | undefined): void {
   if (!seen.isFile() && !seen.isDirectory()) throw new Unreadable('ENOTREG', 'it is no regular file');
   if (seen.size > MOST_BYTES[use])
     throw new Unreadable(
@@ -63,7 +92,6 @@ export function readRegular(path: string, use: Use, size?: number): Buffer {
     );
   if (size !== undefined && seen.isFile() && seen.size !== size)
     throw new Unreadable('EFBIG', `it has ${seen.size} bytes, expected ${size}`);
-  return readFileSync(path);
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -121,21 +149,28 @@ export function forgetInputs(): void {
 }
 
 /** Standard input to its end, no more than an input may have. @throws Unreadable */
-export function readStandardInput(): Buffer {
+export const readStandardInput = (): Buffer => readToEnd(0, 'input', waitForChunk);
+
+/** What is open to its end, no more than its use may have. @throws Unreadable, and as `read` does */
+function readToEnd(
+  file: number,
+  use: Use,
+  read = (into: Buffer): number => readSync(file, into, 0, into.length, null),
+): Buffer {
   const parts: Buffer[] = [];
   let total = 0;
   for (;;) {
     const part = Buffer.allocUnsafe(1 << 16);
-    const n = readChunk(part);
+    const n = read(part);
     if (n === 0) return Buffer.concat(parts);
     total += n;
-    if (total > MOST_BYTES.input)
-      throw new Unreadable('EFBIG', `it has more than the ${MOST_BYTES.input} bytes that are read`);
+    if (total > MOST_BYTES[use])
+      throw new Unreadable('EFBIG', `it has more than the ${MOST_BYTES[use]} bytes that are read`);
     parts.push(part.subarray(0, n));
   }
 }
 
-function readChunk(into: Buffer): number {
+function waitForChunk(into: Buffer): number {
   for (;;)
     try {
       return readSync(0, into, 0, into.length, null);
