@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { nearest } from '../ir/diagnostic.ts';
+import { entryOf } from '../ir/entry-of.ts';
 import { currentReview, type Review, reviewsOf } from '../review/rule-reviews.ts';
 import { prove, timesLimits } from '../rules/prove/prove.ts';
 import {
@@ -85,7 +86,10 @@ export async function proveRules(o: ProveCommand): Promise<void> {
   const found = new Map<Rule, Finding>();
   const known = knownVerdicts(stored);
   const isCurrent = (r: Rule): boolean => {
-    if (shipped.has(r.group)) return stored[r.id]?.hash === r.hash && stillCounts(stored[r.id]);
+    if (shipped.has(r.group)) {
+      const old = entryOf(stored, r.id);
+      return old?.hash === r.hash && stillCounts(old);
+    }
     const v = known(r.hash);
     return v !== undefined && (v.verdict !== 'unknown' || v.accepted === true);
   };
@@ -273,7 +277,7 @@ function save(
   const next: Record<string, Verdict & { hash: string }> = { ...kept };
   for (const r of rules) {
     const f = found.get(r);
-    const old = stored[r.id];
+    const old = entryOf(stored, r.id);
     if (f !== undefined && accepts(r)) next[r.id] = { ...f.verdict, hash: r.hash };
     else if (old !== undefined) next[r.id] = old;
   }

@@ -1,4 +1,5 @@
 import { didYouMean } from '../ir/diagnostic.ts';
+import { entryOf } from '../ir/entry-of.ts';
 import type { ModGroup, ModValue, Opcode } from '../ir/opcode.ts';
 import type { Report } from './build-report.ts';
 import { TYPE_BITS } from './scalar-types.ts';
@@ -9,7 +10,7 @@ export type ModifierSpec = Readonly<
 >;
 
 /** Width of the register that holds a value of the type: at least 32 bits. */
-const registerWidth = (type: string): number => Math.max(32, TYPE_BITS[type] ?? 0);
+const registerWidth = (type: string): number => Math.max(32, entryOf(TYPE_BITS, type) ?? 0);
 
 /** The modifier groups of an opcode, each with its place in the `mods` word of an instruction. */
 export function buildGroups(spec: ModifierSpec, report: Report): ModGroup[] {
@@ -23,7 +24,7 @@ export function buildGroups(spec: ModifierSpec, report: Report): ModGroup[] {
     else if (Array.isArray(v)) values = (v as readonly string[]).map(plain);
     else
       values = inWrittenOrder(v as Readonly<Record<string, string>>).map(([n, type]) => {
-        if (TYPE_BITS[type] === undefined)
+        if (!Object.hasOwn(TYPE_BITS, type))
           report(`unknown type '${type}' of modifier ${n}`, didYouMean(type, Object.keys(TYPE_BITS)));
         return { name: n, width: registerWidth(type), type };
       });

@@ -1,4 +1,5 @@
 import { nearest } from '../ir/diagnostic.ts';
+import { entryOf } from '../ir/entry-of.ts';
 import { CLASSES, SPACES } from '../ir/opcode.ts';
 
 /** The meaning of a number, spelled out. */
@@ -104,7 +105,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
 /** Metrics that may be meant by a name that is none: those like it, or those that measure what is called so. */
 export function metricsLike(name: string): readonly string[] {
   const word = name.toLowerCase();
-  const called = CALLED[word] ?? CALLED[`${word}s`];
+  const called = entryOf(CALLED, word) ?? entryOf(CALLED, `${word}s`);
   return called ?? nearest(name, byName.keys());
 }
 

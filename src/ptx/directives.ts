@@ -1,5 +1,7 @@
 /** Directives that are no declarations (PTX ISA 9.0, chapter 11). */
+
 import { didYouMean } from '../ir/diagnostic.ts';
+import { entryOf } from '../ir/entry-of.ts';
 import type { PtxItem, PtxStatement } from './ast.ts';
 import { SPACES } from './declarations.ts';
 import { versionNumber } from './forms.ts';
@@ -47,7 +49,7 @@ export const BODY_DIRECTIVES: ReadonlySet<string> = new Set([...SPACES, ...LINKA
 export function unknownDirective(r: Reader, candidates: ReadonlySet<string>, where: string): never {
   const { value } = r.lx;
   const known =
-    HEADER_DIRECTIVES[value] !== undefined || MODULE_DIRECTIVES.has(value) || BODY_DIRECTIVES.has(value);
+    Object.hasOwn(HEADER_DIRECTIVES, value) || MODULE_DIRECTIVES.has(value) || BODY_DIRECTIVES.has(value);
   if (known) r.fail(`'.${value}' does not stand ${where}`);
   if (/^(branchtargets|calltargets|callprototype)$/.test(value))
     r.fail(`'.${value}' needs a label before it`);
@@ -81,7 +83,7 @@ export function headerDirectives(
       files.push(file(r));
       continue;
     }
-    const bounds = HEADER_DIRECTIVES[name];
+    const bounds = entryOf(HEADER_DIRECTIVES, name);
     if (bounds === undefined) {
       if (MODULE_DIRECTIVES.has(name)) return;
       unknownDirective(r, new Set([...Object.keys(HEADER_DIRECTIVES), 'pragma']), "in a function's header");

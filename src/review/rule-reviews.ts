@@ -1,5 +1,7 @@
 /** Reviews of rules that no solver proves in full: who says for which text of a rule why it holds. */
+
 import { didYouMean } from '../ir/diagnostic.ts';
+import { entryOf } from '../ir/entry-of.ts';
 import { needsReview, type Verdicts } from '../rules/prove/verdict.ts';
 import type { SpecFile } from '../spec/document.ts';
 import type { SpecIssue } from '../spec/issues.ts';
@@ -59,7 +61,7 @@ export function reviewFaults(spec: SpecFile, rules: readonly Reviewed[], verdict
       return issue('error', 'review-stale', 'hash', `rule '${rule.id}' has changed since its review`, [
         `where the argument holds for it as it stands, its hash is ${rule.hash}`,
       ]);
-    const verdict = verdicts[rule.id];
+    const verdict = entryOf(verdicts, rule.id);
     return verdict?.hash === rule.hash && !needsReview(verdict)
       ? issue('warning', 'review-idle', 'rule', `rule '${rule.id}' is ${verdict.verdict} and needs no review`)
       : [];

@@ -1,4 +1,5 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
+import { entryOf } from '../ir/entry-of.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { plural } from '../lab/render/table.ts';
 import { saidOf } from '../rules/compile.ts';
@@ -212,10 +213,11 @@ async function restatedChanges(
     const judged = canHold(rule) ? await ask(rule, [i + 1, ids.length]) : UNKNOWN;
     const { note, alarm, refuted } = standing(rule, judged, trust);
     const row = rows.get(id)!;
+    const old = entryOf(was, id);
     out.push({
       kind: 'rules',
       name: `${row.group}: ${id}`,
-      before: was[id] === undefined ? 'no stored verdict' : verdictText(was[id]),
+      before: old === undefined ? 'no stored verdict' : verdictText(old),
       after: verdictText(is[id]),
       note,
       place: placeOfRow(row),

@@ -1,3 +1,4 @@
+import { entryOf } from '../ir/entry-of.ts';
 import { needsReview, type Verdict, type Verdicts, verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { SpecFile } from '../spec/document.ts';
@@ -111,4 +112,4 @@ function placeOfReview(file: SpecFile | undefined, rule: string, review: Review 
  * @param told those that are reported already
  */
 export const restated = ([base, head]: readonly [Verdicts, Verdicts], told: ReadonlySet<string>): string[] =>
-  Object.keys(head).filter((id) => !told.has(id) && canonical(base[id]) !== canonical(head[id]));
+  Object.keys(head).filter((id) => !told.has(id) && canonical(entryOf(base, id)) !== canonical(head[id]));

@@ -1,5 +1,6 @@
 import { match, P } from 'ts-pattern';
 import { didYouMean } from '../ir/diagnostic.ts';
+import { entryOf } from '../ir/entry-of.ts';
 import type { KnobValue } from '../ir/pass.ts';
 import { type Expr, parseExpression } from '../isa/lang/parse.ts';
 
@@ -90,7 +91,7 @@ const isFigure = (e: Expr): boolean => e.k === 'name' && FIGURES.has(e.name);
 
 /** Does any part ask about the situation? */
 export const isStructural = (e: Expr): boolean =>
-  isFigure(e) || (e.k === 'call' && e.fn in FUNCTIONS) || inside(e).some(isStructural);
+  isFigure(e) || (e.k === 'call' && Object.hasOwn(FUNCTIONS, e.fn)) || inside(e).some(isStructural);
 
 /** Is the answer the same for a whole run of a phase, because only level, target and knobs are asked about? */
 export function isStatic(e: Expr): boolean {
@@ -118,7 +119,7 @@ export function structuralFault(
           },
     )
     .with({ k: 'call' }, ({ fn, args }) => {
-      const takes = FUNCTIONS[fn];
+      const takes = entryOf(FUNCTIONS, fn);
       if (takes === undefined)
         return { message: `unknown function '${fn}'`, notes: didYouMean(fn, Object.keys(FUNCTIONS)) };
       if (takes.length !== args.length)

@@ -1,3 +1,4 @@
+import { entryOf } from '../ir/entry-of.ts';
 import type { SpecFile } from './document.ts';
 import { COMMAND_LINE, type Issues } from './issues.ts';
 import type { Backend, Origin } from './plan.ts';
@@ -94,7 +95,8 @@ function mergeInto(
   origins: Map<string, Origin>,
 ): void {
   if (isMap(value)) {
-    const next = isMap(into[key]) ? (into[key] as Record<string, unknown>) : {};
+    const old = entryOf(into, key);
+    const next = isMap(old) ? old : {};
     into[key] = next;
     for (const [k, v] of Object.entries(value)) mergeInto(next, k, v, [...path, k], file, origins);
     return;
@@ -108,7 +110,7 @@ export function factOf(backend: Pick<Backend, 'facts'>, path: string): unknown {
   let v: unknown = backend.facts;
   for (const part of path.split('.')) {
     if (!isMap(v)) return undefined;
-    v = v[part];
+    v = entryOf(v, part);
   }
   return v;
 }

@@ -1,4 +1,5 @@
 import { match, P } from 'ts-pattern';
+import { entryOf } from '../ir/entry-of.ts';
 import { numberToHalf } from '../isa/floats.ts';
 import { type Fill, fillBuffer } from '../sim/fill.ts';
 import { ELEMENT_BYTES, type Launch, type LaunchParam, MOST_LOADED } from '../sim/launch.ts';
@@ -144,7 +145,7 @@ export function scalarValue(type: string, given: number | string): number | bigi
   const text = String(given).trim().toLowerCase();
   if (FLOAT.test(type)) {
     if (typeof given === 'number') return given;
-    const v = WORDS[text] ?? (text === '' ? Number.NaN : Number(text));
+    const v = entryOf(WORDS, text) ?? (text === '' ? Number.NaN : Number(text));
     return Number.isNaN(v) && text !== 'nan' ? { problem: `'${given}' is no number` } : v;
   }
   const m = /^([-+]?)(0x[0-9a-f]+|\d+)$/.exec(text);

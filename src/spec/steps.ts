@@ -1,4 +1,5 @@
 import { match, P } from 'ts-pattern';
+import { entryOf } from '../ir/entry-of.ts';
 import type { SpecFile } from './document.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import {
@@ -25,7 +26,7 @@ export function eachStep(list: readonly StepSpec[], phases: SpecFile, visit: (s:
     for (const s of steps)
       match(s)
         .with({ use: P.string }, ({ use }) => {
-          if (!open.includes(use)) walk(lists[use] ?? [], [...open, use]);
+          if (!open.includes(use)) walk(entryOf(lists, use) ?? [], [...open, use]);
         })
         .with({ repeat: P.nonNullable }, ({ repeat }) => walk(repeat, open))
         .otherwise(visit);
@@ -57,7 +58,7 @@ export function stepsOf(
   const lists = stepLists(phases);
   const open: string[] = [];
   const named = (use: string, spot: Spot, repeated: boolean): Step[] => {
-    const steps = lists[use];
+    const steps = entryOf(lists, use);
     if (steps === undefined) {
       issues.unknown(
         below(spot, 'use'),

@@ -61,8 +61,8 @@ export function scalarType(s: Scope, e: Expr): string {
 
 export function floatType(s: Scope, e: Expr): FloatType {
   const t = scalarType(s, e);
-  if (t in PACKED) return { element: PACKED[t], packed: true };
-  if (t in FORMATS) return { element: t as FormatName, packed: false };
+  if (Object.hasOwn(PACKED, t)) return { element: PACKED[t], packed: true };
+  if (Object.hasOwn(FORMATS, t)) return { element: t as FormatName, packed: false };
   throw new MeaningError(
     e.at,
     `'${t}' is not a float type`,

@@ -353,6 +353,6 @@ const WORDS = new Set([
 ]);
 const isBareName = (op: Opcode, name: string): boolean =>
   WORDS.has(name) ||
-  name.toLowerCase() in FORMATS ||
-  name.toLowerCase() in PACKED ||
+  Object.hasOwn(FORMATS, name.toLowerCase()) ||
+  Object.hasOwn(PACKED, name.toLowerCase()) ||
   op.groups.some((g) => g.values.some((v) => v.name === name));

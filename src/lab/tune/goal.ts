@@ -1,4 +1,5 @@
 import { DiagnosticError, fileFault, meantNote } from '../../ir/diagnostic.ts';
+import { entryOf } from '../../ir/entry-of.ts';
 import { type Metric, metricOf, metricsLike, type Values } from '../metrics.ts';
 import { number } from '../render/table.ts';
 import { geometricMean } from '../statistics.ts';
@@ -56,7 +57,7 @@ const canMeasure = (m: Metric, known: Known): boolean =>
 
 /** The metric that a goal names, as far as it can be measured. */
 export function goalMetric(name: string, known: Known): Metric {
-  const short = SHORT[name];
+  const short = entryOf(SHORT, name);
   if (short !== undefined) {
     const [best, otherwise] = short.map((n) => metricOf(n)!);
     return canMeasure(best, known) ? best : otherwise;

@@ -1,4 +1,5 @@
 import type { Journal, PhaseRecord } from '../../engine/journal.ts';
+import { entryOf } from '../../ir/entry-of.ts';
 import type { Program } from '../../ir/program.ts';
 import { gateText, outline } from '../../lab/plan-differences.ts';
 import { knobValueText } from '../../lab/why.ts';
@@ -134,7 +135,7 @@ const hitRows = (hits: readonly RuleHit[], p: Program, recorder: Recorder): HitR
   }));
 
 function ruleRow(r: Rule, verdicts: Verdicts): RuleRow {
-  const verdict = verdicts[r.id];
+  const verdict = entryOf(verdicts, r.id);
   return {
     id: r.id,
     title: r.title,
