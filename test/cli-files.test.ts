@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { makeWhole, writeWhole } from '../src/cli/files.ts';
+import { makeWhole, writeTogether, writeWhole } from '../src/cli/files.ts';
 import { ROOT } from '../src/spec/node.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-files-'));
@@ -118,6 +118,43 @@ describe('files are written whole', () => {
     );
     expect(reader.stdout).toBe('text');
     expect(lstatSync(at('pipe')).isFIFO()).toBe(true);
+  });
+
+  it('a pipe that nobody reads is one error', ({ skip }) => {
+    if (spawnSync('mkfifo', [at('unread')]).status !== 0) skip('no mkfifo');
+    const r = spawnSync(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        'const { writeWhole } = await import(process.argv[1]); writeWhole(process.argv[2], "text")',
+        new URL('../dist/cli/files.js', import.meta.url).href,
+        at('unread'),
+      ],
+      { encoding: 'utf8', timeout: 30_000 },
+    );
+    expect([r.signal, r.stderr]).toEqual([null, expect.stringContaining('it is a pipe that nobody reads')]);
+  }, 40_000);
+
+  it('of files that need each other all are written, or none', () => {
+    mkdirSync(at('together/folder'), { recursive: true });
+    symlinkSync(at('elsewhere'), at('together/link'));
+    const names = readdirSync(at('together'));
+    for (const bad of ['folder', 'link', 'none/x'])
+      expect(
+        complaint(() =>
+          writeTogether([
+            [at('together/first'), 'x'],
+            [at(`together/${bad}`), 'x'],
+          ]),
+        ),
+      ).toMatch(/^error: cannot write /);
+    expect(readdirSync(at('together'))).toEqual(names);
+    writeTogether([
+      [at('together/first'), 'x'],
+      [at('together/second'), 'y'],
+    ]);
+    expect(readFileSync(at('together/second'), 'utf8')).toBe('y');
   });
 
   it('nothing is left of what fails half-way, and the file before stays', () => {

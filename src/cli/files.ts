@@ -1,8 +1,9 @@
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { shellWord } from '../ir/quote.ts';
 import { containedText, namedModule, type TextOrFault } from '../lab/contained.ts';
 import { shownPath } from '../spec/node.ts';
+import { discard } from '../spec/node-discard.ts';
 import {
   decodeText,
   namedFiles,
@@ -13,9 +14,9 @@ import {
   Unreadable,
 } from '../spec/node-files.ts';
 import { isDevice, writtenPath } from '../spec/node-paths.ts';
-import { makeFolders, replaceWhole, writeNew } from '../spec/node-write.ts';
+import { asideOf, makeFolders, replaceWhole, writeNew } from '../spec/node-write.ts';
 import { situation } from './situation.ts';
-import { failWith, rememberText } from './ui.ts';
+import { CliExit, failWith, rememberText } from './ui.ts';
 
 /** The name under which commands read standard input, and write standard output. */
 export const STANDARD_INPUT = '-';
@@ -146,23 +147,70 @@ function isStream(path: string): boolean {
  * Writes a file completely or not at all, or writes to a device or pipe. Its folder must be there: one that is not is more often a
  * slip than a wish. Nor does it write over an input. A failure ends the command with one error.
  */
-export function writeWhole(file: string, content: string | Uint8Array): void {
-  let mode: number | undefined;
-  const folder = dirname(resolve(file));
-  if (!existsSync(folder))
+export const writeWhole = (file: string, content: string | Uint8Array): void =>
+  writeTogether([[file, content]]);
+
+/** The same of files that need each other: all of them are written, or none. */
+export function writeTogether(
+  files: readonly (readonly [path: string, content: string | Uint8Array])[],
+): void {
+  const made: { readonly aside: string; readonly target: string }[] = [];
+  let now = '';
+  try {
+    for (const [file, content] of files) {
+      now = file;
+      seeFolderOf(file);
+      keepInputs([file]);
+      if (isStream(file)) {
+        if (!isDevice(file)) writtenPath(file);
+        writeToStream(file, content);
+        continue;
+      }
+      const target = writtenPath(file);
+      const old = statSync(target, { throwIfNoEntry: false });
+      if (old?.isDirectory() === true) throw Object.assign(new Error(), { code: 'EISDIR' });
+      makeFolders(dirname(target));
+      const aside = asideOf(target);
+      writeNew(aside, content, old === undefined ? undefined : old.mode & 0o777);
+      made.push({ aside, target });
+    }
+    for (const { aside, target } of made) renameSync(aside, target);
+  } catch (e) {
+    for (const { aside } of made) discard(aside);
+    if (e instanceof CliExit) throw e;
+    refuseToWrite(now, e);
+  }
+}
+
+/** How long a pipe may have no reader, and how often that is looked at, in milliseconds. */
+const [READER_PATIENCE, READER_LOOK] = [5000, 50];
+
+/** Writes to a device, or to a pipe that has a reader or gets one soon: opening another would wait without end. */
+function writeToStream(file: string, content: string | Uint8Array): void {
+  const { O_WRONLY, O_NONBLOCK = 0 } = constants;
+  const until = Date.now() + READER_PATIENCE;
+  const isPipe = statSync(file).isFIFO();
+  let probe: number | null = null;
+  while (isPipe && probe === null)
+    try {
+      probe = openSync(file, O_WRONLY | O_NONBLOCK);
+    } catch (e) {
+      if ((e as NodeJS.ErrnoException).code !== 'ENXIO') throw e;
+      if (Date.now() > until) failWith(`cannot write ${file}: it is a pipe that nobody reads`);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, READER_LOOK);
+    }
+  try {
+    writeFileSync(file, content);
+  } finally {
+    if (probe !== null) closeSync(probe);
+  }
+}
+
+/** Ends the command where the folder of a file that it is to write is not there. */
+function seeFolderOf(file: string): void {
+  if (!existsSync(dirname(resolve(file))))
     failWith(
       `cannot write ${file}: there is no folder '${dirname(file)}'`,
       `\`mkdir -p ${shellWord(dirname(file))}\` makes it`,
     );
-  keepInputs([file]);
-  try {
-    if (isStream(file)) {
-      if (!isDevice(file)) writtenPath(file);
-      return writeFileSync(file, content);
-    }
-    mode = statSync(file, { throwIfNoEntry: false })?.mode;
-  } catch (e) {
-    refuseToWrite(file, e);
-  }
-  makeWhole(file, (aside) => writeNew(aside, content, mode === undefined ? undefined : mode & 0o777));
 }

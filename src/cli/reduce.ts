@@ -8,7 +8,7 @@ import { shellWord, visible, yamlScalar } from '../ir/quote.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import { planWords } from './command-line.ts';
-import { keepInputs, STANDARD_INPUT, writeWhole } from './files.ts';
+import { keepInputs, STANDARD_INPUT, writeTogether } from './files.ts';
 import { runsForeign } from './foreign-rules.ts';
 import { planFor, programFor, readText, sourceOf } from './input.ts';
 import { type JudgeOptions, judgeOf, judgeWords, withLaunch } from './judges.ts';
@@ -89,8 +89,11 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
   const last = { ...best.subject, plan: reducedPlan?.plan ?? plan };
   const { kind } = await outcome(last, failing.judge, isFault(failure));
   const header = `${comment} ${visible(kind)}\n${comment} ${visible(again)}\n`;
-  if (reducedPlan?.order != null) writeWhole(orderFile, orderText(reducedPlan.order, failure));
-  writeWhole(output, `${header}${best.text}`);
+  const made = reducedPlan?.order ?? null;
+  writeTogether([
+    ...(made === null ? [] : [[orderFile, orderText(made, failure)] as const]),
+    [output, `${header}${best.text}`],
+  ]);
 
   const stopped = interrupted ? 'interrupted' : tests >= most ? 'tests' : null;
   if (o.json === true) {

@@ -168,7 +168,8 @@ const isOdd = (path: string): boolean =>
   visible(path) !== path || path.split(/[\\/]/).some((part) => /^\.git$/i.test(part));
 
 /**
- * Writes the files of a reproducer below a folder that is not there or empty, all or none; a path that leads above the folder of the command stays inside of it.
+ * Writes the files of a reproducer below a folder that is not there or empty, all or none; a path that leads above the folder of the
+ * command stays inside of it.
  * @returns the folder to run in
  */
 function unpack(r: Reproducer, dir: string): string {

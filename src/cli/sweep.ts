@@ -20,7 +20,7 @@ import { SweepFile } from '../lab/sweep-file.ts';
 import { reportOf, type SweepReport } from '../lab/sweep-report.ts';
 import type { TrialResult } from '../lab/trials.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
-import { writeWhole } from './files.ts';
+import { writeTogether, writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
 import { jobsOf } from './jobs.ts';
 import { paint } from './lab.ts';
@@ -202,8 +202,7 @@ async function writeBest(setup: SweepSetup, r: SweepReport, stem: string, path: 
   const title = `Best of ${experiment.title === '' ? stem : experiment.title} by ${r.metrics[0].name}`;
   const targets = setup.modules.map((m) => m.target);
   const files = await recipeOf(arm, plans, targets, title, { recipe: path, order: orderFile });
-  writeWhole(path, files.recipe);
-  if (files.order !== null) writeWhole(orderFile, files.order);
+  writeTogether([[path, files.recipe], ...(files.order === null ? [] : [[orderFile, files.order] as const])]);
   const options = files.options.length === 0 ? '' : ` ${files.options.join(' ')}`;
   return files.same
     ? `recipe:  ${path}; try it: orrery ab base ${shellWord(`recipe:${path}`)}${options} --kernels ...`

@@ -11,7 +11,7 @@ import { Judge, type Tuned, type TunedKernel, type TuneRequest, tune as tuned } 
 import { loadShipped } from '../spec/node.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
-import { writeWhole } from './files.ts';
+import { writeTogether } from './files.ts';
 import { baseOf, type MeasureCliOptions, measureOptions, paint, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
@@ -117,8 +117,7 @@ async function written(
     ...(isPlain(o, r.found) && { measured: await measuredBy(r, path, q) }),
   };
   const files = await recipeOf(r.found.arm, q.plans, targets, title, { recipe: path, order }, how);
-  writeWhole(path, files.recipe);
-  if (files.order !== null) writeWhole(order, files.order);
+  writeTogether([[path, files.recipe], ...(files.order === null ? [] : [[order, files.order] as const])]);
   const arm: Arm = { name: '', recipe: [path], ...(files.order !== null && { order }) };
   // The recipe holds what the command line asks for, which would win over it.
   const kernels = await judge.under(

@@ -2,7 +2,7 @@ import { basename, dirname, relative } from 'node:path';
 import { Document, isCollection, isSeq } from 'yaml';
 import type { FaultSite } from '../known-faults.ts';
 import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
-import { keepInputs, writeWhole } from './files.ts';
+import { keepInputs, writeTogether } from './files.ts';
 import { ptxasVersion } from './ptxas-run.ts';
 import { out, pc } from './ui.ts';
 import type { Finding, StoredText } from './verify-finding.ts';
@@ -29,19 +29,16 @@ export function writeLaunch(path: string, ptx: string, found: readonly Partial<F
   });
   const folder = path.slice(0, path.length - basename(path).length);
   keepInputs([ptx], [file, ...[...data.keys()].map((n) => `${folder}${n}`)]);
-  for (const [n, bytes] of data) writeWhole(`${folder}${n}`, bytes);
-  writeWhole(
-    file,
-    inRows({
-      kind: 'launch',
-      module: relative(dirname(file), ptx),
-      kernel: launch.kernel,
-      grid: launch.grid,
-      block: launch.block,
-      'dynamic-shared': launch.dynamicShared,
-      params,
-    }),
-  );
+  const text = inRows({
+    kind: 'launch',
+    module: relative(dirname(file), ptx),
+    kernel: launch.kernel,
+    grid: launch.grid,
+    block: launch.block,
+    'dynamic-shared': launch.dynamicShared,
+    params,
+  });
+  writeTogether([...[...data].map(([n, bytes]) => [`${folder}${n}`, bytes] as const), [file, text]]);
   return file;
 }
 
