@@ -158,6 +158,41 @@ describe('commands', () => {
     }
   });
 
+  it('that tell the user what to type next quote the names in it', () => {
+    const rule = (match: string) =>
+      `kind: rules\ngroup: g\nowner: [GeneralOptimize]\npriority: 1\ntitle: t\nrules:\n` +
+      `  - { id: a, title: t, match: '${match}', rewrite: 'PLOP3 $d, !PT, PT, PT, 0xf0', source: s }\n`;
+    for (const name of ['x; touch ran #', '$(touch ran)', '-o']) {
+      const files = { unproved: 'PLOP3 $d, $a, $b, $a, 0', faulty: 'NOTHING $d' };
+      for (const [file, match] of Object.entries(files))
+        writeFileSync(join(folder.path, `${name}${file}.yaml`), rule(match));
+      const ptx = `${name}.ptx`;
+      writeFileSync(
+        join(folder.path, ptx),
+        '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n',
+      );
+      for (const [args, file] of [
+        [['check', `./${name}unproved.yaml`], `${name}unproved.yaml`],
+        [['rules', 'list', '--rules', `${name}faulty.yaml`], `${name}faulty.yaml`],
+        [['trace', '--', ptx], ptx],
+      ] as const) {
+        const { stdout, stderr } = orrery(args);
+        const said = stdout + stderr;
+        const told = [...said.matchAll(/`(orrery [^`]*)`/g)].map((m) => m[1]);
+        expect([args, said, told.length]).toEqual([args, said, 1]);
+        for (const line of told) {
+          const r = spawnSync('bash', ['-c', `orrery() { printf '%s\\n' "$@"; }\n${line}`], {
+            cwd: folder.path,
+            encoding: 'utf8',
+          });
+          const words = r.stdout.trimEnd().split('\n');
+          expect([line, words]).toEqual([line, expect.arrayContaining([file.replace(/^-/, './-')])]);
+        }
+      }
+    }
+    expect(readdirSync(folder.path)).not.toContain('ran');
+  });
+
   it('that stand for ptxas, beside its messages', () => {
     const ptxas = join(folder.path, 'ptxas');
     writeFileSync(ptxas, '#!/bin/sh\nprintf "info: \\033[31m%s\\n" "$*" >&2\n');

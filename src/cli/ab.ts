@@ -1,5 +1,5 @@
 import { nearest } from '../ir/diagnostic.ts';
-import { shellWord } from '../ir/quote.ts';
+import { fileWord, shellWord } from '../ir/quote.ts';
 import { type AbResult, type KernelPair, runAb } from '../lab/ab.ts';
 import { type Arm, armsOfRange, parseArm } from '../lab/arms.ts';
 import { loadModules } from '../lab/kernels.ts';
@@ -142,7 +142,7 @@ export const diffCommand = (
     'orrery ab',
     ...arms.map(shellWord),
     ...planWords(o, true),
-    `--kernels ${shellWord(file)} --diff ${shellWord(kernel)}`,
+    `--kernels ${fileWord(file)} --diff ${shellWord(kernel)}`,
   ].join(' ');
 
 function oneDiff(r: AbResult, name: string, coloured: boolean): string {

@@ -1,6 +1,6 @@
 import { type Change, bisectPlans as search } from '../debug/bisect-plans.ts';
 import type { Judge } from '../debug/judge.ts';
-import { shellWord } from '../ir/quote.ts';
+import { fileWord } from '../ir/quote.ts';
 import { type Arm, parseArm } from '../lab/arms.ts';
 import { planDifferences } from '../lab/plan-differences.ts';
 import { Plans } from '../lab/plans.ts';
@@ -81,7 +81,7 @@ export async function bisectPlans(
   out(pc.dim(`\n${found.tests} plans judged by ${judge.what}`));
   const next = optionsOf(o, armOf(o.bad));
   if (next !== null)
-    out(`\nwhere in it:  orrery bisect ${[shellWord(file), ...next, ...judgeWords(o)].join(' ')}`);
+    out(`\nwhere in it:  orrery bisect ${[fileWord(file), ...next, ...judgeWords(o)].join(' ')}`);
 }
 
 /** The options of a plan as they are typed; null for what only arms can say. */

@@ -1,7 +1,7 @@
 import { type Finding, type NoFinding, bisect as search, workersOf } from '../debug/bisect.ts';
 import type { Judge, Subject } from '../debug/judge.ts';
 import { type Fn, sourceOf } from '../ir/program.ts';
-import { shellWord } from '../ir/quote.ts';
+import { fileWord, shellWord } from '../ir/quote.ts';
 import { printFn, printInstr } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
 import { lineOf } from '../spec/node.ts';
@@ -165,5 +165,5 @@ const difference = (before: Fn | null, after: Fn | null): string =>
 function seeIt({ phase, rewrite }: Report, file: string, words: readonly string[]): string {
   const where = rewrite?.counted == null ? phase.id : `${phase.id}:${rewrite.counted}`;
   const limit = rewrite === null ? '' : ` --rewrite-limit ${shellWord(`${where}=${rewrite.number}`)}`;
-  return `orrery opt ${[shellWord(file), ...words].join(' ')}${limit} --until ${phase.id} --print-after ${phase.id} --emit none`;
+  return `orrery opt ${[fileWord(file), ...words].join(' ')}${limit} --until ${phase.id} --print-after ${phase.id} --emit none`;
 }

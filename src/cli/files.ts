@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, openSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { shellWord } from '../ir/quote.ts';
+import { fileWord } from '../ir/quote.ts';
 import { containedText, namedModule, type TextOrFault } from '../lab/contained.ts';
 import { shownPath } from '../spec/node.ts';
 import { discard } from '../spec/node-discard.ts';
@@ -211,6 +211,6 @@ function seeFolderOf(file: string): void {
   if (!existsSync(dirname(resolve(file))))
     failWith(
       `cannot write ${file}: there is no folder '${dirname(file)}'`,
-      `\`mkdir -p ${shellWord(dirname(file))}\` makes it`,
+      `\`mkdir -p ${fileWord(dirname(file))}\` makes it`,
     );
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { nearest } from '../ir/diagnostic.ts';
 import { entryOf } from '../ir/entry-of.ts';
+import { fileWord } from '../ir/quote.ts';
 import { currentReview, type Review, reviewsOf } from '../review/rule-reviews.ts';
 import { prove, timesLimits } from '../rules/prove/prove.ts';
 import {
@@ -198,7 +199,7 @@ const MOST_NAMED = 6;
 function failUnproved(open: readonly Rule[], o: ProveCommand): never {
   const named = open.slice(0, MOST_NAMED).map((r) => `'${r.id}'`);
   const more = open.length > named.length ? ` and ${open.length - named.length} more` : '';
-  const files = (o.rules ?? []).map((f) => ` --rules ${f}`).join('');
+  const files = (o.rules ?? []).map((f) => ` --rules ${fileWord(f)}`).join('');
   failWith(
     `${open.length === 1 ? 'rule' : `${open.length} rules:`} ${named.join(', ')}${more} ${open.length === 1 ? 'is' : 'are'} not proved`,
     `\`orrery rules prove${files} --rule ${open[0].id} --effort 4\` lets the solver take longer`,

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { targetName } from '../cubin/functions.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
-import { visible } from '../ir/quote.ts';
+import { fileWord, visible } from '../ir/quote.ts';
 import { baseTarget } from '../ir/target.ts';
 import type { Avoided } from '../known-faults.ts';
 import { wrapped } from '../lab/render/table.ts';
@@ -195,7 +195,7 @@ async function rightCode(
       failWith(
         `${file}: the machine code of '${wrong.kernel}' ${differenceText(wrong)}: ${wrong.why}`,
         `${output} is removed`,
-        `\`orrery verify ${file} --ptxas -O ${levelOf(args)} --sm ${target}\` says whether ptxas does so of the input as it came`,
+        `\`orrery verify ${fileWord(file)} --ptxas -O ${levelOf(args)} --sm ${target}\` says whether ptxas does so of the input as it came`,
       );
     }
     for (const f of found.filter((x) => x.verdict === 'not compared'))

@@ -4,7 +4,7 @@ import { attempt, outcome } from '../debug/attempt.ts';
 import { type Judge, openWorlds, openWorldsAsLongAs, type Subject, type Verdict } from '../debug/judge.ts';
 import { isFault, type Reduced, reduceProgram, sizeOf } from '../debug/reduce.ts';
 import { type ReducedPlan, reducePlan } from '../debug/reduce-plan.ts';
-import { shellWord, visible, yamlScalar } from '../ir/quote.ts';
+import { fileWord, visible, yamlScalar } from '../ir/quote.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import { planWords } from './command-line.ts';
@@ -175,7 +175,7 @@ function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string
 
 /** A command that fails with the reduced program: `opt --check`, or the judge asked again. */
 function commandFor(output: string, options: PlanOptions, o: ReduceOptions, plan: Plan): string {
-  const words = [shellWord(output), ...planWords(options, runsForeign(plan))];
+  const words = [fileWord(output), ...planWords(options, runsForeign(plan))];
   if (o.launch === undefined && o.command === undefined && o.ptxas !== true)
     return `orrery opt ${words.join(' ')} --verify-each --check auto --emit none`;
   return `orrery bisect ${[...words, ...judgeWords(o)].join(' ')}`;

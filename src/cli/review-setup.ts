@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { shellWord } from '../ir/quote.ts';
+import { fileWord, shellWord } from '../ir/quote.ts';
 import { armText } from '../lab/arms.ts';
 import { isLaunchFile, kernelAndLaunchFiles } from '../lab/files.ts';
 import { loadModules, type Module } from '../lab/kernels.ts';
@@ -141,6 +141,6 @@ export function diffOf(row: Row, places: Places, forceRules: boolean): string {
     `--sm ${sm}`,
     ...(nvopt === undefined ? [] : [`--nvopt ${nvopt}`]),
     ...(forceRules ? ['--force-rules'] : []),
-    `--kernels ${shellWord(file)} --diff ${shellWord(kernel)}`,
+    `--kernels ${fileWord(file)} --diff ${shellWord(kernel)}`,
   ].join(' ');
 }

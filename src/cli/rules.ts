@@ -2,6 +2,7 @@ import { resolve as resolvePath } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
 import { didYouMean } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
+import { fileWord } from '../ir/quote.ts';
 import { printInstr } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
 import { currentReview, type Review, reviewsOf } from '../review/rule-reviews.ts';
@@ -189,7 +190,7 @@ export async function showRule(id: string, o: RuleOptions): Promise<void> {
   const widths = new Set(r.instances.flatMap((i) => i.widths.filter((w) => w > 1)));
   const when = switches.get(r.group);
   const verdict = knownVerdicts()(r.hash);
-  const files = (o.rules ?? []).map((n) => ` --rules ${n}`).join('');
+  const files = (o.rules ?? []).map((n) => ` --rules ${fileWord(n)}`).join('');
   const rows = [
     ['  group', r.group],
     ...(when === undefined ? [] : [['  switch', when]]),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
+import { fileWord } from '../ir/quote.ts';
 import { paramBase, targetOf } from '../read.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { ROOT, shownPath } from '../spec/node.ts';
@@ -49,7 +50,7 @@ export async function start(): Promise<void> {
   const open = checkOpen(program, journal.last, plan);
   out(open.text);
   out(
-    `\nNext:  npx orrery opt ${shownPath(launch.modulePath)} --print-changed --emit none\n       npx orrery phases\n       npx orrery --help`,
+    `\nNext:  npx orrery opt ${fileWord(shownPath(launch.modulePath))} --print-changed --emit none\n       npx orrery phases\n       npx orrery --help`,
   );
   if (before.status !== 'ok' || after.status !== 'ok' || !open.ok) throw new CliExit(1);
 }

@@ -1,5 +1,5 @@
 import { join, relative, resolve, sep } from 'node:path';
-import { shellWord } from '../ir/quote.ts';
+import { fileWord, shellWord } from '../ir/quote.ts';
 import { githubWorkflow, MOST_MATRIX_JOBS } from '../lab/emit/github.ts';
 import { jobName, mergeCommand, type ShardedSweep } from '../lab/emit/job.ts';
 import { kubernetesJob } from '../lab/emit/kubernetes.ts';
@@ -55,9 +55,9 @@ export async function emitSweep(file: string, stem: string, jobs: number, o: Emi
   if (o.output === undefined) return outExactly(text);
   writeWhole(o.output, text);
   const next = {
-    slurm: [`sbatch --wait ${shellWord(o.output)}`, mergeCommand(sweep)],
+    slurm: [`sbatch --wait ${fileWord(o.output)}`, mergeCommand(sweep)],
     k8s: [
-      `kubectl apply -f ${shellWord(o.output)}`,
+      `kubectl apply -f ${fileWord(o.output)}`,
       `kubectl wait --for=condition=complete --timeout=24h job/${sweep.name}`,
       mergeCommand(sweep),
     ],

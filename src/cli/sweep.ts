@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { shellWord } from '../ir/quote.ts';
+import { fileWord, shellWord } from '../ir/quote.ts';
 import { stemOf } from '../lab/files.ts';
 import { recipeOf } from '../lab/recipe.ts';
 import { sweepJson, sweepMarkdown, sweepText } from '../lab/render/sweep.ts';
@@ -105,7 +105,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   writeWhole(path, SweepFile.text(experiment, identity, ordered));
   if (shard !== null)
     return out(
-      `shard ${shard.i} of ${shard.n}: ${places.length} of ${cells.length} cells are in ${path}\norrery merge ${shellWord(file)} ${shellWord(path)} ... joins the shards`,
+      `shard ${shard.i} of ${shard.n}: ${places.length} of ${cells.length} cells are in ${path}\norrery merge ${fileWord(file)} ${fileWord(path)} ... joins the shards`,
     );
   await report(setup, ordered, stem, o, `${path} (${cells.length} cells, ${before} of them from before)`);
 

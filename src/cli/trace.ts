@@ -1,3 +1,4 @@
+import { fileWord } from '../ir/quote.ts';
 import { targetOf } from '../read.ts';
 import { Session } from '../web/engine/session.ts';
 import type { EngineData } from '../web/protocol.ts';
@@ -14,7 +15,7 @@ export async function trace(
   o: PlanOptions & { readonly output?: string; readonly json?: boolean },
 ): Promise<void> {
   if (o.output === undefined && o.json !== true)
-    failWith('trace writes a file', `\`orrery trace ${file} -o trace.html\``);
+    failWith('trace writes a file', `\`orrery trace ${fileWord(file)} -o trace.html\``);
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
   // Faults of the input are told as every command tells them; the session then finds none.

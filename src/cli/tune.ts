@@ -1,4 +1,5 @@
 import { dirname, relative, resolve } from 'node:path';
+import { fileWord } from '../ir/quote.ts';
 import type { Arm } from '../lab/arms.ts';
 import { stemOf } from '../lab/files.ts';
 import { isLaunched, loadModules, type Module, noKernel } from '../lab/kernels.ts';
@@ -127,7 +128,7 @@ async function written(
   if (kernels === null)
     failWith(
       `${path} does not give what was found: a kernel is wrong with it, or it is no plan`,
-      `\`orrery check ${path}\` says more`,
+      `\`orrery check ${fileWord(path)}\` says more`,
     );
   return { ...r, written: kernels, recipe: path, options: files.options };
 }

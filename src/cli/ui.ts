@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
-import { visible } from '../ir/quote.ts';
+import { fileWord, visible } from '../ir/quote.ts';
 import { forgetInputs, MOST_BYTES, reason } from '../spec/node-files.ts';
 import { mayShow } from '../spec/node-paths.ts';
 import { pc, pcErr, printable, uncoloured } from './colours.ts';
@@ -264,5 +264,8 @@ async function reproducerNotes(e: unknown): Promise<readonly string[]> {
   const ours = 'This is a mistake in orrery, not in your input. Please report it with';
   return file === null
     ? [`${ours} the command line and the input.`]
-    : [`${ours} ${file},`, `which holds command, input and plan: \`orrery repro ${file}\` runs it again`];
+    : [
+        `${ours} ${file},`,
+        `which holds command, input and plan: \`orrery repro ${fileWord(file)}\` runs it again`,
+      ];
 }

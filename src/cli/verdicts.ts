@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
+import { fileWord } from '../ir/quote.ts';
 import { rulesOfDoc, rulesOfGroup } from '../rules/group.ts';
 import { REFUTED } from '../rules/prove/refute.ts';
 import {
@@ -149,10 +150,10 @@ function unproved(file: string, open: readonly Rule[], known: Known): Diagnostic
   const asked = open.find((r) => known(r.hash) !== undefined);
   const notes =
     asked === undefined
-      ? [`\`orrery rules prove --rules ${file}\` asks a solver`]
+      ? [`\`orrery rules prove --rules ${fileWord(file)}\` asks a solver`]
       : [
           `a solver says of '${asked.id}': ${verdictText(known(asked.hash)!)}`,
-          `\`orrery rules prove --rules ${file} --accept ${asked.id}\` accepts it, by who has read why it holds`,
+          `\`orrery rules prove --rules ${fileWord(file)} --accept ${asked.id}\` accepts it, by who has read why it holds`,
         ];
   return fault('warning', file, message, ...notes);
 }
@@ -170,7 +171,7 @@ export function verdictFaults(spec: SpecFile, isa: Isa): Diagnostic[] {
       `rule '${id}' is wrong: a solver has refuted it`,
     ),
     notes: [
-      `\`orrery rules prove --rules ${spec.file} --rule ${id}\` shows values for which its sides differ`,
+      `\`orrery rules prove --rules ${fileWord(spec.file)} --rule ${id}\` shows values for which its sides differ`,
     ],
   }));
 }

@@ -1,4 +1,5 @@
 import { targetName } from '../cubin/functions.ts';
+import { fileWord } from '../ir/quote.ts';
 import { baseTarget } from '../ir/target.ts';
 import { type FaultSite, KnownFaults } from '../known-faults.ts';
 
@@ -62,7 +63,7 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
   }
   const launch = o.launch === undefined ? null : writeLaunch(o.launch, file, found);
   if (launch !== null)
-    written.push(`written: ${launch}, a launch that shows it: orrery run ${launch} --cubin FILE`);
+    written.push(`written: ${launch}, a launch that shows it: orrery run ${fileWord(launch)} --cubin FILE`);
   else if (o.launch !== undefined)
     written.push(
       `no launch is written to ${o.launch}: ${

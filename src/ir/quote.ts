@@ -104,6 +104,9 @@ export function shellWord(word: string): string {
   return `$'${[...word.replace(/['\\]/g, '\\$&')].map((c) => (visible(c) === c ? c : octal(c))).join('')}'`;
 }
 
+/** The same of a file, or of a folder, in a command that somebody is told to type: no option, whatever its name begins with. */
+export const fileWord = (path: string): string => shellWord(path.replace(/^-(?=.)/s, './-'));
+
 /** The bytes of a character as the escapes of `$'...'`. */
 const octal = (c: string): string =>
   [...new TextEncoder().encode(c)].map((b) => `\\${b.toString(8).padStart(3, '0')}`).join('');

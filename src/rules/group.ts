@@ -1,5 +1,6 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
+import { fileWord } from '../ir/quote.ts';
 import { type Expr, MeaningError } from '../isa/lang/parse.ts';
 import type { Automaton } from './automaton.ts';
 import { type Compiled, compileRule } from './compile.ts';
@@ -225,7 +226,7 @@ export function rulesOfGroup(doc: GroupDoc, isa: Isa): readonly Rule[] {
     throw new DiagnosticError(
       wrong.map((i) => {
         const d = ruleDiagnostic(i, file);
-        return { ...d, notes: [...d.notes, `\`orrery check ${file}\` shows the place`] };
+        return { ...d, notes: [...d.notes, `\`orrery check ${fileWord(file)}\` shows the place`] };
       }),
     );
   return rules;

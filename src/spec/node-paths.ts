@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { shellWord } from '../ir/quote.ts';
+import { fileWord } from '../ir/quote.ts';
 import { ROOT } from './node-cache.ts';
 import { noteReached, Unreadable } from './node-files.ts';
 
@@ -100,8 +100,7 @@ function belongs(path: string, folder: string): boolean {
 const isPlain = (path: string): boolean =>
   realPath(path) === join(realPath(dirname(resolve(path))), basename(resolve(path)));
 
-const hint = (real: string): string =>
-  `where it is meant, --allow-path ${shellWord(dirname(real))} allows it`;
+const hint = (real: string): string => `where it is meant, --allow-path ${fileWord(dirname(real))} allows it`;
 
 /**
  * The path of a file that another names, relative to that one.

@@ -1,4 +1,4 @@
-import { shellWord } from '../../ir/quote.ts';
+import { fileWord } from '../../ir/quote.ts';
 
 /** A sweep in parts, as input for a batch system. */
 export interface ShardedSweep {
@@ -31,7 +31,7 @@ export const jobName = (text: string): string =>
 /** The command of one shard; `shard` is its number from 1, as text inside double quotes of a shell. */
 export const shardCommand = (s: ShardedSweep, shard: string): string =>
   [
-    `${s.command} sweep ${shellWord(s.file)} --shard "${shard}/${s.shards}"`,
+    `${s.command} sweep ${fileWord(s.file)} --shard "${shard}/${s.shards}"`,
     ...(s.jobs === 1 ? [] : [`-j ${s.jobs}`]),
     ...(s.options === '' ? [] : [s.options]),
   ].join(' ');
@@ -43,4 +43,4 @@ export const shardFile = (s: ShardedSweep, shard: string): string =>
 /** The command that merges the shards. */
 export const mergeCommand = (s: ShardedSweep): string =>
   // The shell must expand the pattern, but not what precedes it.
-  `${s.command} merge ${shellWord(s.file)} ${shellWord(`${s.stem}.results.`)}*-of-${s.shards}.jsonl`;
+  `${s.command} merge ${fileWord(s.file)} ${fileWord(`${s.stem}.results.`)}*-of-${s.shards}.jsonl`;

@@ -1,4 +1,4 @@
-import { shellWord } from '../../ir/quote.ts';
+import { fileWord } from '../../ir/quote.ts';
 import { type Metric, totalOf } from '../metrics.ts';
 import { type Goal, missing, outcomeText } from '../tune/goal.ts';
 import type { Tuned, TunedKernel } from '../tune/tune.ts';
@@ -95,7 +95,7 @@ export function tuneText(r: TuneReport, paint: Paint, width = WIDTH): string {
   if (r.recipe === null) out.push('nothing was found that helps, so there is no recipe to write');
   else {
     const options = r.options.length === 0 ? '' : ` ${r.options.join(' ')}`;
-    out.push(`recipe: ${r.recipe}; use it: orrery opt --recipe ${shellWord(r.recipe)}${options} ...`);
+    out.push(`recipe: ${r.recipe}; use it: orrery opt --recipe ${fileWord(r.recipe)}${options} ...`);
   }
   return out.join('\n');
 }
