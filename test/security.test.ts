@@ -279,6 +279,28 @@ describe('files', () => {
     },
   );
 
+  it('a folder that several users write into is no project, whatever one of them has put there', () => {
+    const shared = join(folder.path, 'shared');
+    const mine = join(shared, 'mine');
+    mkdirSync(mine, { recursive: true });
+    mkdirSync(join(shared, '.git'));
+    writeFileSync(join(shared, 'k.ptx'), KERNEL);
+    writeFileSync(
+      join(mine, 'l.yaml'),
+      'kind: launch\nmodule: ../k.ptx\nkernel: k\ngrid: [1]\nblock: [1]\nparams: []\n',
+    );
+    const runs = (mode: number) => {
+      chmodSync(shared, mode);
+      return spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'run', 'l.yaml'], {
+        cwd: mine,
+        encoding: 'utf8',
+        env: { ...process.env, ...WARM },
+      });
+    };
+    expect(runs(0o755).status).toBe(0);
+    expect(runs(0o1777).stderr).toContain('nor in the project');
+  });
+
   says('Hidden files, and files outside that a link leads to, may not be named.', async () => {
     put('.hidden.ptx', KERNEL);
     symlinkSync(outside, join(inner, 'link.ptx'));
@@ -382,7 +404,11 @@ describe('files', () => {
         encoding: 'utf8',
         timeout: 20_000,
       });
-      expect([r.signal, r.status, r.stderr]).toEqual([null, 1, expect.stringMatching(/^error: cannot read /)]);
+      expect([r.signal, r.status, r.stderr]).toEqual([
+        null,
+        1,
+        expect.stringMatching(/^error: cannot read /),
+      ]);
     },
   );
 

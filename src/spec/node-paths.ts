@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileWord } from '../ir/quote.ts';
@@ -55,8 +55,12 @@ export const isWithin = (folder: string, path: string): boolean => wayIn(folder,
 
 const isHidden = (way: string): boolean => way.split(sep).some((part) => part.startsWith('.') && part !== '');
 
-/** Folders that hold all that a user has are no project. */
+/** Sticky, and open to everybody's writing: folders for temporary files, in which anybody may put a `.git`. */
+const SHARED = 0o1002;
+
+/** Folders that hold all that a user has, or what several users have, are no project. */
 function isEverybodys(folder: string): boolean {
+  if (((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & SHARED) === SHARED) return true;
   try {
     return isWithin(folder, realPath(homedir()));
   } catch {
