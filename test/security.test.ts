@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -33,7 +34,7 @@ import { readChecked, schemasHash, sha256, writeChecked } from '../src/spec/node
 import { checkFile } from '../src/spec/node-check.ts';
 import { readNamed } from '../src/spec/node-files.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
-import { writtenBelow, writtenPath } from '../src/spec/node-paths.ts';
+import { namedPath, writtenBelow, writtenPath } from '../src/spec/node-paths.ts';
 import { sealed, unsealed } from '../src/spec/node-seal.ts';
 import { writeReplacing } from '../src/spec/node-write.ts';
 import { rendered, shipped, testFolder } from './support/specs.ts';
@@ -272,6 +273,16 @@ describe('files', () => {
       for (const name of ['../outside.ptx', outside, '/proc/self/environ'])
         expect(await launchOf(name)).toContain(
           'neither in the folder of the file that names it nor in the project',
+        );
+      // What is proposed opens no more than that.
+      for (const [name, opened] of [
+        ['../outside.ptx', folder.path],
+        ['..', folder.path],
+      ])
+        expect(() => namedPath(name, join(inner, 'l.yaml'))).toThrow(
+          expect.objectContaining({
+            notes: [`where it is meant, --allow-path ${realpathSync(opened)} allows it`],
+          }),
         );
       process.env['ORRERY_ALLOW_PATH'] = folder.path;
       expect(await launchOf(outside)).toBe('read');

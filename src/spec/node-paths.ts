@@ -104,7 +104,11 @@ function belongs(path: string, folder: string): boolean {
 const isPlain = (path: string): boolean =>
   realPath(path) === join(realPath(dirname(resolve(path))), basename(resolve(path)));
 
-const hint = (real: string): string => `where it is meant, --allow-path ${fileWord(dirname(real))} allows it`;
+/** What allows a path, and as little else as can be. */
+function hint(real: string): string {
+  const isFolder = statSync(real, { throwIfNoEntry: false })?.isDirectory() === true;
+  return `where it is meant, --allow-path ${fileWord(isFolder ? real : dirname(real))} allows it`;
+}
 
 /**
  * The path of a file that another names, relative to that one.
