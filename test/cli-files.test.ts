@@ -120,6 +120,27 @@ describe('files are written whole', () => {
     expect(lstatSync(at('pipe')).isFIFO()).toBe(true);
   });
 
+  it('standard output that takes a part is one error', ({ skip }) => {
+    if (process.platform !== 'linux') skip('needs a limit of the size of files');
+    // The limit stands for a disk that becomes full: the system takes what there is room for.
+    const r = spawnSync(
+      'bash',
+      [
+        '-c',
+        'ulimit -f 4; exec "$0" "$1" plan > "$2"',
+        process.execPath,
+        join(ROOT, 'bin/orrery.js'),
+        at('part'),
+      ],
+      { encoding: 'utf8', env: { ...process.env, ORRERY_SERVER: 'off' } },
+    );
+    expect([r.status, r.stderr]).toEqual([
+      1,
+      'error: cannot write standard output: it is larger than a file may be here\n',
+    ]);
+    expect(statSync(at('part')).size).toBe(4096);
+  });
+
   it('a pipe that nobody reads is one error', ({ skip }) => {
     if (spawnSync('mkfifo', [at('unread')]).status !== 0) skip('no mkfifo');
     const r = spawnSync(

@@ -1,8 +1,10 @@
-import { readFileSync, statSync } from 'node:fs';
+import { fstatSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
 import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
 import { fileWord, visible } from '../ir/quote.ts';
+import { tried } from '../spec/node-evict.ts';
 import { forgetInputs, MOST_BYTES, reason } from '../spec/node-files.ts';
 import { mayShow } from '../spec/node-paths.ts';
 import { pc, pcErr, printable, uncoloured } from './colours.ts';
@@ -31,6 +33,30 @@ function endedBy(stream: NodeJS.WriteStream, e: NodeJS.ErrnoException): void {
   if (stream === process.stdout) plainError(`cannot write standard output: ${reason(e)}`);
 }
 for (const stream of [process.stdout, process.stderr]) stream.on('error', onFault);
+
+/**
+ * Has a stream that is a file write all that it is given: Node takes it for written where the system has taken a part, as a disk does that
+ * becomes full.
+ */
+function writeWholly(stream: NodeJS.WriteStream, fd: number): void {
+  stream.write = (content: string | Uint8Array, ...rest: unknown[]): boolean => {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+    } catch (e) {
+      onFault.call(stream, e as NodeJS.ErrnoException);
+    }
+    const done = rest.at(-1);
+    if (typeof done === 'function') done();
+    return true;
+  };
+}
+if (isMainThread)
+  for (const [stream, fd] of [
+    [process.stdout, 1],
+    [process.stderr, 2],
+  ] as const)
+    if (tried(() => fstatSync(fd).isFile()) === true) writeWholly(stream, fd);
 
 /** Whether the command has given its result. */
 let answered = false;

@@ -104,6 +104,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is no folder',
   EEXIST: 'a part of the path is no folder',
   ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
+  EFBIG: 'it is larger than a file may be here',
   ENAMETOOLONG: 'the name is too long',
   ELOOP: 'its links lead in a circle',
 };
