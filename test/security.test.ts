@@ -894,6 +894,36 @@ describe('pull requests', () => {
     },
   );
 
+  it('a link among the specs of a folder, or in the place of a folder of them, is not followed elsewhere', () => {
+    const theirs = join(folder.path, 'linked-specs');
+    const apart = join(folder.path, 'apart');
+    for (const f of ['pipelines', 'knobs']) {
+      cpSync(join(ROOT, f), join(theirs, f), { recursive: true });
+      cpSync(join(ROOT, f), join(apart, f), { recursive: true });
+    }
+    const secret = folder.write('secret.yaml', 'kind: TopSecret\n');
+    const diff = () =>
+      spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'diff', ROOT, theirs, '--no-kernels'], {
+        cwd: inner,
+        encoding: 'utf8',
+        env: { ...process.env, ...WARM },
+      });
+    const file = join(theirs, 'pipelines/rules/zz.yaml');
+    symlinkSync(secret, file);
+    const r = diff();
+    expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('it is a link that leads elsewhere')]);
+    expect(r.stderr).not.toContain('TopSecret');
+    rmSync(file);
+    for (const f of ['pipelines/rules', 'knobs']) {
+      rmSync(join(theirs, f), { recursive: true });
+      symlinkSync(join(apart, f), join(theirs, f));
+      expect([f, diff().stderr]).toEqual([f, expect.stringContaining('it is a link that leads elsewhere')]);
+      rmSync(join(theirs, f));
+      cpSync(join(ROOT, f), join(theirs, f), { recursive: true });
+    }
+    expect(diff().status).toBe(0);
+  });
+
   const rule = { id: 'a-rule', hash: 'h' } as never;
   const trust = (accepted: readonly string[]) => ({
     base: { ...shipped, reviews: undefined },

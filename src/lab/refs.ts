@@ -1,11 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { visible } from '../ir/quote.ts';
 import type { SpecFile, SpecKind } from '../spec/document.ts';
-import { isShipped, loadShipped, loadSpec, ROOT, shownPath, specOf, specsFromTexts } from '../spec/node.ts';
-import { MOST_BYTES, readRegular, whyUnread } from '../spec/node-files.ts';
+import {
+  isShipped,
+  loadShipped,
+  loadSpec,
+  ROOT,
+  shippedFiles,
+  shownPath,
+  specOf,
+  specsFromTexts,
+} from '../spec/node.ts';
+import { MOST_BYTES, readRegular, Unreadable, whyUnread } from '../spec/node-files.ts';
 import { foundIn } from '../spec/node-paths.ts';
 import type { Specs } from '../spec/resolve.ts';
 
@@ -196,12 +205,30 @@ export async function specInPlace(place: string, name: string, kind: SpecKind): 
   return text === null ? null : specOf(`${place}:${name}`, text, kind);
 }
 
+/** Sees that no spec of a folder, nor what holds it there, is a link to elsewhere: it may be a working tree of somebody else. */
+function seeInside(folder: string): void {
+  const files = shippedFiles(folder);
+  // Each with the folders above it, up to the place.
+  const all = new Set(files.flatMap((file) => [file, dirname(file), dirname(dirname(file))]));
+  for (const path of all) {
+    if (path === folder) continue;
+    try {
+      foundIn(folder, path);
+    } catch (e) {
+      throw new DiagnosticError([
+        fileFault(shownPath(path), whyUnread(e), e instanceof Unreadable ? e.notes : []),
+      ]);
+    }
+  }
+}
+
 /** Specs of a folder that contains `pipelines`, or of a commit. */
 export async function specsOfPlace(place: string): Promise<Specs> {
   if (isFolderPlace(place)) {
     const folder = resolve(place);
     if (!hasSpecs(folder))
       return fail(`the folder '${place}' holds no specs`, ['it is one with pipelines/ and knobs/ in it']);
+    seeInside(folder);
     return loadShipped(folder);
   }
   return specsAt(place);
