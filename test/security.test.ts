@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { get } from 'node:http';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { beyondFolder } from '../src/cli/beyond-folder.ts';
@@ -25,6 +25,7 @@ import { runServer } from '../src/cli/server.ts';
 import { captured } from '../src/cli/ui.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { markdownCode, markdownText } from '../src/ir/quote.ts';
+import { kernelFiles } from '../src/lab/files.ts';
 import { parseProfile } from '../src/lab/profile-file.ts';
 import { sweepCsv } from '../src/lab/render/sweep-csv.ts';
 import { faultAnnotations } from '../src/review/annotations.ts';
@@ -319,6 +320,26 @@ describe('files', () => {
     writeFileSync(join(inner, '.git', 'k.ptx'), KERNEL);
     for (const name of ['.hidden.ptx', 'link.ptx', '.git/k.ptx'])
       expect([name, await launchOf(name)]).toEqual([name, expect.stringContaining('nor in the project')]);
+  });
+
+  it('a pattern follows no link to a folder elsewhere, and comes to an end in deep folders', () => {
+    const here = join(inner, 'patterns');
+    const apart = join(folder.path, 'kernels-apart');
+    mkdirSync(join(here, ...Array.from({ length: 25 }, () => 'a')), { recursive: true });
+    mkdirSync(apart);
+    writeFileSync(join(apart, 'k.ptx'), KERNEL);
+    symlinkSync(apart, join(here, 'l'));
+    writeFileSync(join(here, 'k.ptx'), KERNEL);
+    for (const pattern of ['*/k.ptx', '*/*.ptx'])
+      expect(() => kernelFiles([pattern], here)).toThrow('is not read');
+    const deep = `${'**/'.repeat(12)}*.ptx`;
+    expect(kernelFiles([deep], here).map((f) => resolve(f))).toEqual([join(here, 'k.ptx')]);
+    symlinkSync(join(apart, 'k.ptx'), join(here, 'launch.yaml'));
+    const r = spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'measure', join(here, 'k.ptx')], {
+      encoding: 'utf8',
+      env: { ...process.env, ...WARM },
+    });
+    expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('it is a link that leads elsewhere')]);
   });
 
   says('No line of a file that may not be named is printed.', async () => {

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Program } from '../ir/program.ts';
+import { seeFound } from '../lab/files.ts';
 import { targetOf } from '../read.ts';
 import { ROOT, shownPath } from '../spec/node.ts';
 import { programFor, readText } from './input.ts';
@@ -27,6 +28,7 @@ function kernelFiles(dir: string, sm: string): string[] {
   };
   walk(dir, 0);
   if (found.length === 0) failWith(`no PTX files in ${dir}`);
+  for (const file of found) seeFound(dir, file);
   return found;
 }
 

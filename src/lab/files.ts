@@ -82,20 +82,31 @@ export function seeFound(folder: string, file: string): void {
   }
 }
 
-/** Files below a folder that match the parts of a pattern; `**` stands for any number of folders. */
-function walk(folder: string, parts: readonly string[], wanted: RegExp): string[] {
+/**
+ * Files below a folder that match the parts of a pattern; `**` stands for any number of folders.
+ * @param seen folders that were looked at, with the number of parts that were left: several `**` lead to one in many ways
+ */
+function walk(
+  folder: string,
+  parts: readonly string[],
+  wanted: RegExp,
+  seen: Set<string> = new Set(),
+): string[] {
+  const key = `${parts.length} ${folder}`;
+  if (seen.has(key)) return [];
+  seen.add(key);
   const [part, ...rest] = parts;
   if (!existsSync(folder) || !statSync(folder).isDirectory()) return [];
   const out: string[] = [];
-  if (part === '**') out.push(...walk(folder, rest, wanted));
+  if (part === '**') out.push(...walk(folder, rest, wanted, seen));
   for (const e of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, e.name);
     if (part === '**') {
-      if (e.isDirectory() && !e.name.startsWith('.')) out.push(...walk(path, parts, wanted));
+      if (e.isDirectory() && !e.name.startsWith('.')) out.push(...walk(path, parts, wanted, seen));
       continue;
     }
     if (!covers(part, e.name)) continue;
-    if (rest.length > 0) out.push(...walk(path, rest, wanted));
+    if (rest.length > 0) out.push(...walk(path, rest, wanted, seen));
     else if (!e.isDirectory() && wanted.test(e.name)) out.push(path);
   }
   return [...new Set(out)];

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
@@ -10,7 +10,7 @@ import { readNamed, whyUnread } from '../spec/node-files.ts';
 import { type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import { containedText, namedModule } from './contained.ts';
-import { isLaunchFile, kernelAndLaunchFiles, launchFilesBeside, stemOf } from './files.ts';
+import { isLaunchFile, kernelAndLaunchFiles, launchFilesBeside, seeFound, stemOf } from './files.ts';
 
 /** A file of kernels, with its known launches. */
 export interface Module {
@@ -45,6 +45,7 @@ export async function loadModules(patterns: readonly string[], base = '.'): Prom
     if (!isLaunchFile(file)) {
       const launches: LoadedLaunch[] = [];
       for (const l of launchFilesBeside(file)) {
+        seeFound(dirname(l), l);
         const launch = await loadLaunch(l);
         if (stemOf(launch.modulePath) === stemOf(file)) launches.push(launch);
       }

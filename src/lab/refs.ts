@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { visible } from '../ir/quote.ts';
 import type { SpecFile, SpecKind } from '../spec/document.ts';
@@ -205,13 +205,9 @@ export async function specInPlace(place: string, name: string, kind: SpecKind): 
   return text === null ? null : specOf(`${place}:${name}`, text, kind);
 }
 
-/** Sees that no spec of a folder, nor what holds it there, is a link to elsewhere: it may be a working tree of somebody else. */
+/** Sees that no spec of a folder is elsewhere by a link: it may be a working tree of somebody else. */
 function seeInside(folder: string): void {
-  const files = shippedFiles(folder);
-  // Each with the folders above it, up to the place.
-  const all = new Set(files.flatMap((file) => [file, dirname(file), dirname(dirname(file))]));
-  for (const path of all) {
-    if (path === folder) continue;
+  for (const path of shippedFiles(folder))
     try {
       foundIn(folder, path);
     } catch (e) {
@@ -219,7 +215,6 @@ function seeInside(folder: string): void {
         fileFault(shownPath(path), whyUnread(e), e instanceof Unreadable ? e.notes : []),
       ]);
     }
-  }
 }
 
 /** Specs of a folder that contains `pipelines`, or of a commit. */

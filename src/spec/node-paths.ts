@@ -131,11 +131,14 @@ export function namedPath(name: string, from: string): string {
 }
 
 /**
- * Sees that a file that was found in a folder, or by a pattern, is no link to one elsewhere.
+ * Sees that a file that was found in a folder, or by a pattern, is not elsewhere by a link: in its own place, or in that of a folder on the
+ * way.
+ *
  * @throws Unreadable
  */
 export function foundIn(folder: string, path: string): void {
-  if (!isPlain(path) && !belongs(path, folder))
+  const straight = join(realPath(folder), relative(resolve(folder), resolve(path)));
+  if (realPath(path) !== straight && !belongs(path, folder))
     throw new Unreadable('EOUTSIDE', 'it is a link that leads elsewhere', [hint(realPath(path))]);
 }
 
