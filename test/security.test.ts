@@ -520,6 +520,9 @@ describe('files', () => {
       expect([sweep('--restart').status, readFileSync(results, 'utf8')]).toEqual([0, measured]);
       writeFileSync(results, `${measured}{"arm":0,"file":"swept.ptx","result":{"kernels":[{}]}}\n`);
       expect(sweep().stderr).toContain('this line is no result of a sweep: it has another form');
+      // What JSON reads as no finite number could not be written again.
+      writeFileSync(results, measured.replace(/"instructions":\d+/, '"instructions":1e999'));
+      expect(sweep().stderr).toContain('this line is no result of a sweep: it has another form');
     },
   );
 

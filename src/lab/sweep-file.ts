@@ -179,7 +179,7 @@ const isKernel = (x: unknown): boolean =>
   isMap(x) &&
   typeof x.kernel === 'string' &&
   isMap(x.values) &&
-  Object.values(x.values).every((n) => typeof n === 'number') &&
+  Object.values(x.values).every((n) => typeof n === 'number' && Number.isFinite(n)) &&
   isMap(x.equal) &&
   typeof x.equal.ok === 'boolean' &&
   typeof x.equal.by === 'string' &&
