@@ -50,7 +50,8 @@ export async function start(): Promise<void> {
   const open = checkOpen(program, journal.last, plan);
   out(open.text);
   out(
-    `\nNext:  npx orrery opt ${fileWord(shownPath(launch.modulePath))} --print-changed --emit none\n       npx orrery phases\n       npx orrery --help`,
+    `\nNext:  npx orrery opt ${fileWord(shownPath(launch.modulePath))} --print-changed --emit none\n` +
+      '       npx orrery phases\n       npx orrery --help',
   );
   if (before.status !== 'ok' || after.status !== 'ok' || !open.ok) throw new CliExit(1);
 }

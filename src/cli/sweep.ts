@@ -105,7 +105,8 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   writeWhole(path, SweepFile.text(experiment, identity, ordered));
   if (shard !== null)
     return out(
-      `shard ${shard.i} of ${shard.n}: ${places.length} of ${cells.length} cells are in ${path}\norrery merge ${fileWord(file)} ${fileWord(path)} ... joins the shards`,
+      `shard ${shard.i} of ${shard.n}: ${places.length} of ${cells.length} cells are in ${path}\n` +
+        `orrery merge ${fileWord(file)} ${fileWord(path)} ... joins the shards`,
     );
   await report(setup, ordered, stem, o, `${path} (${cells.length} cells, ${before} of them from before)`);
 
