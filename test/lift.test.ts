@@ -127,6 +127,12 @@ const guarded =
   (not: boolean) =>
   (i: Instruction): Instruction => ({ ...i, guardNot: not });
 
+/** Kernels of test/machine-code/matrices.ptx. */
+const MATRICES = [
+  ...['halves', 'halfSums', 'brain', 'tensor', 'bytes', 'fewBytes', 'nibbles', 'bits', 'fewBits', 'doubles'],
+  ...['loadParts', 'loadTransposed', 'transposed', 'opaque'],
+];
+
 describe('the judge compares PTX and machine code', () => {
   test.each([
     ['max-of-absolute.sm_90.O0.cubin', 'maxOfAbsolute'],
@@ -143,6 +149,11 @@ describe('the judge compares PTX and machine code', () => {
     ['arrivals.sm_90.O3.cubin', 'arrivals'],
     ['parted-lanes.sm_75.O3.cubin', 'partedLanes'],
     ['half-constants.sm_90.O3.cubin', 'halfConstants'],
+    ...['matrices.sm_80.O3.cubin', 'matrices.sm_90.O3.cubin'].flatMap((file) =>
+      MATRICES.map((kernel): [string, string] => [file, kernel]),
+    ),
+    ['matrices-hopper.sm_90.O3.cubin', 'storeParts'],
+    ['matrices-hopper.sm_90.O3.cubin', 'largeDoubles'],
   ])('%s: %s is equal', async (file, kernel) => {
     expect(judge(await subjectOf(file), kernel)).toMatchObject({ same: true, differences: [] });
   });
@@ -199,6 +210,33 @@ describe('the judge compares PTX and machine code', () => {
       'doubleMath',
       /^DADD R10, \|R14\|/,
       having('round', 'RP'),
+    ],
+    ['halves for brain floats', 'matrices.sm_80.O3.cubin', 'brain', /^HMMA/, having('in', '')],
+    ['brain floats for halves', 'matrices.sm_80.O3.cubin', 'halves', /^HMMA/, having('in', 'BF16')],
+    ['another first factor', 'matrices.sm_80.O3.cubin', 'halves', /^HMMA/, having(24, 9)],
+    ['another second factor', 'matrices.sm_80.O3.cubin', 'tensor', /^HMMA/, having(32, 13)],
+    ['nothing added', 'matrices.sm_80.O3.cubin', 'halfSums', /^HMMA/, having(64, 255)],
+    ['bytes without a sign', 'matrices.sm_80.O3.cubin', 'fewBytes', /^IMMA/, having('tb', 'U8')],
+    ['a sum that wraps', 'matrices.sm_80.O3.cubin', 'bytes', /^IMMA/, having('SAT', 0)],
+    ['nibbles with a sign', 'matrices.sm_80.O3.cubin', 'nibbles', /^IMMA/, having('tb', 'S4')],
+    ['bits that differ', 'matrices.sm_80.O3.cubin', 'bits', /^BMMA/, having('bool', 'XOR')],
+    ['the factors the other way round', 'matrices.sm_80.O3.cubin', 'doubles', /^DMMA/, having(24, 4)],
+    ['parts as they stand', 'matrices.sm_80.O3.cubin', 'loadTransposed', /^LDSM/, having('shape', 'M88')],
+    ['fewer parts', 'matrices.sm_80.O3.cubin', 'loadParts', /^LDSM/, having('count', '2')],
+    ['a product left out', 'matrices.sm_80.O3.cubin', 'opaque', /^HMMA.*R18/, having(32, 16)],
+    [
+      'parts stored as they stand',
+      'matrices-hopper.sm_90.O3.cubin',
+      'storeParts',
+      /^STSM/,
+      having('shape', 'M88'),
+    ],
+    [
+      'a smaller product',
+      'matrices-hopper.sm_90.O3.cubin',
+      'largeDoubles',
+      /^DMMA/,
+      having('shape', '16x8x8'),
     ],
   ])('%s', async (_, file, kernel, text, change) => {
     const s = await subjectOf(file);

@@ -7,6 +7,7 @@ import type { Lifted } from '../lift/lift.ts';
 import { hexText } from '../machine/text.ts';
 import { paramBase } from '../read.ts';
 import { type Launch, runLaunch } from '../sim/launch.ts';
+import { runsMatrix } from '../sim/matrix-names.ts';
 import type { Plan } from '../spec/plan.ts';
 import { grouped } from './ui.ts';
 
@@ -165,7 +166,7 @@ export function whyNot(program: Program, kernel: Fn): string | null {
         const at = `line ${program.locs[x.loc]?.line ?? 0}`;
         if (x.op.name === 'CALL' && x.src[0].sym === '')
           return `it calls a function by a pointer, which made-up memory does not hold (${at})`;
-        if (x.op.name.startsWith('FOREIGN'))
+        if (x.op.name.startsWith('FOREIGN') && !runsMatrix(x.src[0].sym.split(' ', 1)[0]))
           return `an instruction is carried without a meaning: ${x.src[0].sym} (${at})`;
       }
   return null;

@@ -46,6 +46,14 @@ export const writtenPart = (text: string): string => {
   return at < 0 ? text : text.slice(0, at);
 };
 
+/** Sources that are addresses: their numbers, and the offsets beside them. */
+export const addressesIn = memoByText((text): readonly { readonly src: number; readonly offset: number }[] =>
+  [...writtenPart(text).matchAll(/\[<s(\d+)(?::\w+)?>(?:\+(-?\d+))?/g)].map((m) => ({
+    src: Number(m[1]),
+    offset: Number(m[2] ?? 0),
+  })),
+);
+
 /** Is this the name of PTX that allocates on the stack of a thread, or moves its end (PTX ISA 9.0, 9.7.17)? */
 export const isOfStack = (name: string): boolean => /^(alloca|stacksave|stackrestore)\b/.test(name);
 

@@ -28,8 +28,8 @@ export interface Run {
   readonly watcher: Watcher;
   /** Constant bank 0, with the arguments. */
   readonly bank: DataView;
-  /** Whether part of a warp came to a barrier for whole warps. */
-  readonly partedBarrier: boolean;
+  /** Whether what it did is undefined: part of a warp did what all of it has to do together, or a matrix is where none may be. */
+  readonly unpromised: boolean;
   /** Widths in bits of the floats that the program computes with, where it is compared with machine code. */
   readonly floats: ReadonlySet<number>;
   /** Whether machine code ran, whose NaNs may have other payloads. */
@@ -144,7 +144,7 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
       endless: world.endless,
       watcher,
       bank,
-      partedBarrier: m?.partedBarrier ?? false,
+      unpromised: m?.unpromised ?? false,
       floats: s.floats ?? NO_FLOATS,
       machine: s.machine,
     };

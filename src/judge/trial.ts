@@ -200,7 +200,7 @@ export class Trial {
   /** Does machine code differ only in what nobody promises: the last bits of approximations, or a barrier for part of a warp? */
   private isUnpromised(first: First, b: Run): boolean {
     if (!this.after.machine) return false;
-    if (first.run.partedBarrier) {
+    if (first.run.unpromised) {
       this.undefinedIn++;
       return true;
     }

@@ -24,6 +24,7 @@ import { CONTROL, type Flow } from './control.ts';
 import { FLOAT } from './float.ts';
 import { HALF } from './half.ts';
 import { INTEGER } from './integer.ts';
+import { MATRIX } from './matrix.ts';
 import { MEMORY } from './memory.ts';
 import { FIRST_TEMPORARY } from './registers.ts';
 import { WARP } from './warp.ts';
@@ -62,7 +63,7 @@ export interface Lifted {
 export class LiftError extends Error {}
 
 /** Meanings that do not concern control, by the row of the form. */
-const MEANINGS = { ...INTEGER, ...FLOAT, ...HALF, ...MEMORY, ...WARP };
+const MEANINGS = { ...INTEGER, ...FLOAT, ...HALF, ...MEMORY, ...WARP, ...MATRIX };
 
 /** Rows behind which a block ends. */
 const ENDS = new Set([

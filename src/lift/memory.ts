@@ -68,6 +68,13 @@ function address(b: Builder, name: string, bits: 32 | 64): Address {
   return { base: base === RZ ? NO_REG : base.reg, offset };
 }
 
+/** A register with the whole address in shared memory that an operand names. */
+export function sharedAddress(b: Builder, name: string): Reg {
+  const { base, offset } = address(b, name, 32);
+  if (base !== NO_REG && offset === 0) return base;
+  return b.pure('IADD3', [], [base === NO_REG ? RZ : reg(base), imm(offset), RZ]);
+}
+
 const SPACE: Readonly<Record<string, 32 | 64>> = {
   LDG: 64,
   STG: 64,

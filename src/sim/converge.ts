@@ -4,6 +4,7 @@ import type { LaneRegs } from '../isa/lanes.ts';
 import type { Decoded } from './decode.ts';
 import { SimFault } from './faults.ts';
 import { lowest } from './masks.ts';
+import { MemoryFault } from './memory.ts';
 import { mergePaths, part, passTurn, splitOff } from './paths.ts';
 import { primitives } from './primitives/index.ts';
 import { openRegion, release, sameRegion } from './regions.ts';
@@ -18,17 +19,23 @@ import { shareResults } from './uniform.ts';
  * warp run.
  */
 
-/** Lane `l`'s member mask. */
+/** Lane `l`'s member mask; of an operation on matrices all lanes are members. */
 const membersOf = (f: Frame, d: Decoded, l: number): number =>
-  f.regs.i32[f.code.operands[d.k + d.ins.dst.length + d.members] + l];
+  d.members < 0 ? -1 : f.regs.i32[f.code.operands[d.k + d.ins.dst.length + d.members] + l];
 
-function run(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number): void {
+/** Lanes execute a primitive. @throws SimFault where memory refuses an access */
+export function execute(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number): void {
   m.watch?.execute(w, f, d, mask);
-  primitives[d.primitive](m, w, f, d, mask);
-  shareResults(f, d, mask);
+  try {
+    primitives[d.primitive](m, w, f, d, mask);
+  } catch (e) {
+    if (e instanceof MemoryFault) m.fault(e.message, d, w, m.lane, 'access');
+    throw e;
+  }
+  if (d.uniform !== null) shareResults(f, d, mask);
 }
 
-/** Lanes `mask` of the running path reach an instruction with a member mask. */
+/** Lanes `mask` of the running path reach an instruction that its members execute together. */
 export function meetMembers(m: Simulation, w: Warp, path: Path, d: Decoded, mask: number): void {
   const { frame } = path;
   const live = ~w.exited;
@@ -40,7 +47,7 @@ export function meetMembers(m: Simulation, w: Warp, path: Path, d: Decoded, mask
     for (let r = rest; r !== 0; r &= r - 1) if (membersOf(frame, d, lowest(r)) === members) group |= r & -r;
     rest &= ~group;
     if ((members & live & ~group) === 0) {
-      run(m, w, frame, d, group);
+      execute(m, w, frame, d, group);
       continue;
     }
     const p = splitOff(w, path, group, at);
@@ -65,7 +72,7 @@ function arrive(m: Simulation, w: Warp, p: Path): void {
   p.pc++;
   p.wait = { d, until: 'barrier', members: 0 };
   m.arriving = p;
-  run(m, w, p.frame, d, p.mask & ~w.exited);
+  execute(m, w, p.frame, d, p.mask & ~w.exited);
 }
 
 /** Executes operations at which all expected lanes have arrived. @returns whether there were any */
@@ -87,7 +94,7 @@ export function completeGroups(m: Simulation, w: Warp): boolean {
       const p = mergePaths(w, group);
       p.wait = null;
       p.pc++;
-      run(m, w, p.frame, wait.d, p.mask & live);
+      execute(m, w, p.frame, wait.d, p.mask & live);
       if (m.opts.apart !== undefined) part(w, p);
     } else together(m, w, group);
     return true;
@@ -103,7 +110,7 @@ function sameMeeting(p: Path, q: Path): boolean {
   if (a.until !== b.until) return false;
   if (a.until === 'region') return sameRegion(p, q);
   if (a.d.ins.op !== b.d.ins.op || a.d.ins.mods !== b.d.ins.mods) return false;
-  return a.until === 'warp' ? atSamePlace(p, q) : a.members === b.members;
+  return a.until === 'warp' || a.d.matrix ? atSamePlace(p, q) : a.members === b.members;
 }
 
 /**
@@ -119,9 +126,10 @@ export function resume(m: Simulation, w: Warp): boolean {
     if (completeGroups(m, w) || passTurn(w, false, null, m.schedule)) continue;
     const atBarrier = w.paths.find((p) => p.wait?.until === 'warp');
     if (atBarrier !== undefined) {
-      m.partedBarrier = true;
+      m.unpromised = true;
       arrive(m, w, atBarrier);
     } else if (passTurn(w, true, null, m.schedule)) continue;
+    else if (goOnAlone(m, w)) continue;
     // Lanes that wait only for each other's regions never go on: their regions are wrong.
     else if (
       m.opts.holdsRegions !== true &&
@@ -138,6 +146,17 @@ export function resume(m: Simulation, w: Warp): boolean {
         'deadlock',
       );
   }
+}
+
+/** Lanes at an operation on matrices to which others of the warp never come execute it alone. @returns whether there were any */
+function goOnAlone(m: Simulation, w: Warp): boolean {
+  const p = w.paths.find((x) => x.wait?.until === 'members' && x.wait.d.matrix);
+  if (p === undefined) return false;
+  const { d } = p.wait!;
+  p.wait = null;
+  p.pc++;
+  execute(m, w, p.frame, d, p.mask & ~w.exited);
+  return true;
 }
 
 /** Which lanes of a warp wait where, in words. */
@@ -207,7 +226,7 @@ function together(m: Simulation, w: Warp, group: readonly Path[]): void {
   const frame: Frame = { ...first, code: { ...first.code, operands }, regs };
   const src = d.ins.src.map((o) => withOperandMods(o, 0));
   const ins = { ...d.ins, src };
-  run(m, w, frame, { ...d, ins, k: 0 }, all);
+  execute(m, w, frame, { ...d, ins, k: 0 }, all);
   for (const p of group) {
     for (let i = 0; i < nd; i++) if (p.wait!.d.ins.dst[i] !== NO_REG) copy(p, i, true);
     shareResults(p.frame, p.wait!.d, p.mask & ~w.exited);

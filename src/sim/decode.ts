@@ -4,8 +4,10 @@ import { copyFn } from '../ir/edit.ts';
 import { hasMod, modOf, type Opcode, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Block, Fn, Instr, Param } from '../ir/program.ts';
+import { FOREIGN } from '../isa/build-foreign.ts';
 import { compileLane, type LaneFn } from '../isa/lanes.ts';
 import { isConstantSlot } from '../isa/meaning.ts';
+import { roundsSums, runsMatrix } from './matrix-names.ts';
 import { withoutPhis } from './ssa.ts';
 
 /** One decoded instruction. */
@@ -27,6 +29,8 @@ export interface Decoded {
   readonly block: number;
   /** The source that holds the member mask; -1 if there is none. */
   readonly members: number;
+  /** Whether it is an operation on matrices, which all lanes of a warp execute together. */
+  readonly matrix: boolean;
   /** Whether this is a barrier at which the whole warp arrives together. */
   readonly aligned: boolean;
   /** What a load or a store moves for a lane; null for other instructions. */
@@ -60,10 +64,14 @@ const ROUGH: readonly string[] = ['APPROX', 'FULL'];
  * Whether nobody promises the last bits of a result: it is an approximation, or a product or sum that may be fused with another one (PTX
  * ISA 9.0, mul and add without a rounding).
  */
-export const isRough = ({ op, mods }: Instr): boolean =>
+export const isRough = ({ op, mods, src }: Instr): boolean =>
   (op.flags & OpFlag.Approximate) !== 0 ||
   ROUGH.some((m) => hasMod(op, mods, m)) ||
-  hasMod(op, mods, 'CONTRACT');
+  hasMod(op, mods, 'CONTRACT') ||
+  (op.primitive === FOREIGN && roundsSums(nameOf(src)));
+
+/** Name of the PTX that an instruction carries. */
+const nameOf = (src: Instr['src']): string => src[0].sym.split(' ', 1)[0];
 
 /** A place in the register image that the launch fills with a constant bank value or the address of a symbol. */
 export interface Fixup {
@@ -223,6 +231,7 @@ function build(original: Fn): Code {
         join,
         block: b.id,
         members: (op.flags & OpFlag.Convergent) === 0 ? -1 : op.srcs.findIndex((s) => s.name === 'mask'),
+        matrix: op.primitive === FOREIGN && runsMatrix(nameOf(x.src)),
         access: accessOf(x),
         aligned: op.primitive === 'barrier' && modOf(op, x.mods, 'aligned') === 'ALIGNED',
         approximate: isRough(x),

@@ -450,7 +450,7 @@ export class Machine implements WarpHost {
   arriving: Path | null = null;
   kernelName = '';
   yieldTurn = false;
-  partedBarrier = false;
+  unpromised = false;
 
   /** Lanes ended: what waited for them may go on. */
   afterExit(w: Warp): void {

@@ -2,14 +2,13 @@ import { chosen, OpFlag } from '../ir/opcode.ts';
 import { regWidth } from '../ir/operand.ts';
 import { branchTable, diverge } from './branches.ts';
 import { call } from './calls.ts';
-import { completeGroups, meetBarrier, meetMembers, resume } from './converge.ts';
+import { completeGroups, execute, meetBarrier, meetMembers, resume } from './converge.ts';
 import { count } from './counters.ts';
 import type { Decoded } from './decode.ts';
 import { OutOfBudget, SimFault } from './faults.ts';
 import { lowest } from './masks.ts';
-import { MemoryFault, mix } from './memory.ts';
+import { mix } from './memory.ts';
 import { passTurn } from './paths.ts';
-import { primitives } from './primitives/index.ts';
 import { converge, leaveRegion, release } from './regions.ts';
 import type { Simulation } from './simulation.ts';
 import type { Frame, Warp } from './state.ts';
@@ -234,20 +233,13 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
         completeGroups(m, w);
         continue;
       default: {
-        if (d.members >= 0 && mask !== 0) {
+        if (mask !== 0 && (d.members >= 0 || (d.matrix && m.opts.blank === true))) {
           meetMembers(m, w, path, d, mask);
           continue;
         }
         path.pc++;
         if (mask === 0) continue;
-        m.watch?.execute(w, f, d, mask);
-        try {
-          primitives[d.primitive](m, w, f, d, mask);
-          if (d.uniform !== null) shareResults(f, d, mask);
-        } catch (e) {
-          if (e instanceof MemoryFault) m.fault(e.message, d, w, m.lane, 'access');
-          throw e;
-        }
+        execute(m, w, f, d, mask);
         if (m.yieldTurn) {
           m.yieldTurn = false;
           // If each unsuccessful test ended the warp's turn, its other paths would never run; so they get their turns

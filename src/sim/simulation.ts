@@ -104,8 +104,11 @@ export interface Simulation {
   arriving: Path | null;
   /** Set by a primitive if every lane has to wait for other threads, so that its warp gives up its turn. */
   yieldTurn: boolean;
-  /** Set where part of a warp came to a barrier that all of it has to execute together (PTX ISA 9.0, bar.sync): the rest is undefined. */
-  partedBarrier: boolean;
+  /**
+   * Set where the rest is undefined: part of a warp came to a barrier, or to an operation on matrices, that all of it has to execute
+   * together (PTX ISA 9.0, bar.sync, 9.7.14), or a matrix is where none may be.
+   */
+  unpromised: boolean;
   /** Address of a symbol in its own space (shared: an offset; functions: a unique number). */
   symbolAddress(name: string, code: Code): number;
   /** Total bytes of stack for a thread's calls. */

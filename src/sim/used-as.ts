@@ -1,6 +1,8 @@
+import { addressesIn } from '../ir/foreign-text.ts';
 import { modOf, OpFlag, type Space } from '../ir/opcode.ts';
-import { Kind, NO_REG, type Reg, regIndex, regWidth } from '../ir/operand.ts';
+import { Kind, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
+import { FOREIGN } from '../isa/build-foreign.ts';
 
 /** What a kernel uses the values as that it finds. */
 export interface UsedAs {
@@ -19,6 +21,13 @@ export interface UsedAs {
 
 /** Spaces that may hold pointers stored by the host. */
 const SPACES_OF_POINTERS: ReadonlySet<Space | null> = new Set<Space>(['generic', 'global', 'const']);
+
+/** The operands of an instruction from which addresses are made. */
+const addressOperands = (i: Instr): readonly Operand[] =>
+  (i.op.primitive === FOREIGN
+    ? addressesIn(i.src[0].sym).map((a) => i.src[a.src + 1])
+    : i.src.filter((o) => o.kind === Kind.Addr)
+  ).filter((o) => o.reg !== NO_REG);
 
 /**
  * By address of an access: the sources whose values reach it through copies, sums, selections and conversions. A
@@ -59,11 +68,10 @@ function reachingAddresses<T>(fn: Fn, sourceOf: (i: Instr, dst: number) => T | n
   const out = new Set<ReadonlySet<T>>();
   for (const b of fn.blocks)
     for (const i of b.ins)
-      for (const o of i.src)
-        if (o.kind === Kind.Addr && o.reg !== NO_REG) {
-          const sources = carries.get(regIndex(o.reg));
-          if (sources !== undefined) out.add(sources);
-        }
+      for (const o of addressOperands(i)) {
+        const sources = carries.get(regIndex(o.reg));
+        if (sources !== undefined) out.add(sources);
+      }
   return [...out];
 }
 

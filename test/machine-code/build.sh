@@ -17,6 +17,9 @@ make_cubin arrivals.ptx sm_80 3
 make_cubin arrivals.ptx sm_90 3
 make_cubin parted-lanes.ptx sm_75 3
 make_cubin half-constants.ptx sm_90 3
+make_cubin matrices.ptx sm_80 3
+make_cubin matrices.ptx sm_90 3
+make_cubin matrices-hopper.ptx sm_90 3
 kernel() { # name, sm of its PTX, target, level
   grep -vE '^[[:space:]]*\.(loc|file)[[:space:]]' "../kernels/$1/$1.$2.ptx" |
     sed '/^[[:space:]]*\.section[[:space:]]*\.debug/,/^}/d' > "/tmp/$1.ptx"

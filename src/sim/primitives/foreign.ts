@@ -1,4 +1,4 @@
-import { isOfStack, type Tie, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
+import { addressesIn, isOfStack, type Tie, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
 import { OpFlag } from '../../ir/opcode.ts';
 import { isPredReg, Kind, NO_REG, type Operand, RegFile, regFile, regWidth } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
@@ -38,14 +38,10 @@ const wordsOf = (ins: Instr): Words => wordsIn(ins.src[0]?.kind === Kind.Text ? 
 
 const wordsIn = memoByText((text): Words => {
   const name = text.split(' ', 1)[0];
-  const addresses = [...writtenPart(text).matchAll(/\[<s(\d+)(?::\w+)?>(?:\+(-?\d+))?/g)].map((m) => ({
-    src: Number(m[1]),
-    offset: Number(m[2] ?? 0),
-  }));
   return {
     name,
     hash: hashOf(writtenPart(text).replace(/:\w+>/g, '>')),
-    addresses,
+    addresses: addressesIn(text),
     type: /\.(?:[bsu]\d+|b?f16(?:x2)?|tf32|f32|f64)\b/.exec(name)?.[0].slice(1) ?? 'b32',
     stack: isOfStack(name),
     completes: name.includes('mbarrier::complete_tx'),
@@ -64,11 +60,14 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
   if (words.stack) return runStack(new ForeignCall(m, w, f, d, mask, words.name));
   const [first] = words.addresses;
   const address = (lane: number): number => (first === undefined ? 0 : addressOf(f, d, first, lane).at);
-  // What a whole warp moves between registers and memory, it moves in an open world too.
+  // All lanes of a warp must execute it (PTX ISA 9.0, 9.7.14): what a part of one does is undefined.
+  if (m.opts.open && mask !== -1 && d.matrix) m.unpromised = true;
+  // What a whole warp moves between registers and memory, it moves in an open world too. Against machine code, which may take several
+  // instructions for one of PTX, products are what they are.
   if (
     m.opts.open &&
     mask === -1 &&
-    MOVES.test(words.name) &&
+    (m.opts.blank === true || MOVES.test(words.name)) &&
     runMatrix({ m, w, f, d, name: words.name, address })
   )
     return;

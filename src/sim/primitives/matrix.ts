@@ -1,8 +1,9 @@
 import { memoByText } from '../../ir/text-memo.ts';
 import { fma64, halfToNumber, num64, numberToHalf, words64 } from '../../isa/floats.ts';
+import { BITS, matricesMoved, productOf } from '../matrix-names.ts';
 import { SHARED_WINDOW } from '../memory.ts';
 import { foreignOperands } from './foreign-operands.ts';
-import { type MatrixCall, spendElements, spendProducts } from './matrix-call.ts';
+import { lastBits, type MatrixCall, spendElements, spendProducts } from './matrix-call.ts';
 import { opnd } from './primitive.ts';
 import { runWmma } from './wmma.ts';
 
@@ -66,8 +67,7 @@ export function runMatrix(c: MatrixCall): boolean {
 
 /** `ldmatrix` and `stmatrix` of 8 x 8 matrices of halves: lanes 8 i to 8 i + 7 name the rows of matrix i. */
 function moveRows(c: MatrixCall, mods: readonly string[], store: boolean): boolean {
-  if (!mods.includes('m8n8') || !mods.includes('b16')) return false;
-  const count = Number(mods.find((x) => /^x[124]$/.test(x))?.slice(1) ?? 0);
+  const count = matricesMoved(mods);
   if (count === 0) return false;
   spendElements(c, 64 * count);
   const trans = mods.includes('trans');
@@ -115,25 +115,6 @@ function transpose(c: MatrixCall): boolean {
   return true;
 }
 
-/** Bits of the element types that can be multiplied here. */
-const BITS: Readonly<Record<string, number>> = {
-  f16: 16,
-  bf16: 16,
-  tf32: 32,
-  f64: 64,
-  s8: 8,
-  u8: 8,
-  s4: 4,
-  u4: 4,
-  b1: 1,
-  e4m3: 8,
-  e5m2: 8,
-  f32: 32,
-  s32: 32,
-};
-
-const FLOATS: ReadonlySet<string> = new Set(['f16', 'bf16', 'tf32', 'e4m3', 'e5m2']);
-
 /**
  * `mma.sync` of floats with sums in f32, f16 or f64, and of integers. PTX leaves order and precision of float sums
  * open, at least for f32: here products and sums are in double precision, from the first column to the last, then the
@@ -141,29 +122,16 @@ const FLOATS: ReadonlySet<string> = new Set(['f16', 'bf16', 'tf32', 'e4m3', 'e5m
  * with `.satfinite`; of single bits those are counted that are set in both factors (`.and.popc`), or in one (`.xor.popc`).
  */
 function multiply(c: MatrixCall, mods: readonly string[]): boolean {
-  const shape = /^m(\d+)n8k(\d+)$/.exec(mods[2] ?? '');
-  const types = mods.filter((x) => BITS[x] !== undefined);
-  const bits = types[1] === 'b1' && types[2] === 'b1';
-  const known = [
-    ...['sync', 'aligned', mods[2], 'row', 'col', ...types],
-    ...(bits ? ['popc', 'and', 'xor'] : ['satfinite']),
-  ];
-  if (shape === null || types.length !== 4 || mods.some((x) => !known.includes(x))) return false;
-  if (!mods.includes('row') || !mods.includes('col')) return false;
-  const [m, k] = [Number(shape[1]), Number(shape[2])];
-  const [td, ta, tb, tc] = types;
-  // The matrices of Volta have a different layout.
-  if ((m !== 8 && m !== 16) || (m === 8 && FLOATS.has(ta)) || td !== tc) return false;
-  const isInteger = !FLOATS.has(ta) && ta !== 'f64';
-  const differing = mods.includes('xor');
-  if (bits && (!mods.includes('popc') || differing === mods.includes('and'))) return false;
-  if (isInteger ? td !== 's32' : ta === 'f64' ? td !== 'f64' : td !== 'f32' && td !== 'f16') return false;
+  const p = productOf(mods);
+  if (p === null) return false;
+  const { m, k, td, ta, tb, tc, isInteger, differing } = p;
   spendProducts(c, m * 8 * k);
   const a = fragment(c, 0, m, k, ta);
   const b = fragment(c, a.registers, 8, k, tb);
   const first = a.registers + b.registers;
   const old = sums(c, first, m, tc);
   const saturate = mods.includes('satfinite');
+  const inexact = lastBits(c, td);
   const out = new Float64Array(m * 8);
   for (let row = 0; row < m; row++)
     for (let column = 0; column < 8; column++) {
@@ -181,8 +149,13 @@ function multiply(c: MatrixCall, mods: readonly string[]): boolean {
         out[at] = sum;
       } else {
         let sum = 0;
-        for (let j = 0; j < k; j++) sum += a.values[row * k + j] * b.values[column * k + j];
-        out[at] = sum + old[at];
+        let size = Math.abs(old[at]);
+        for (let j = 0; j < k; j++) {
+          const term = a.values[row * k + j] * b.values[column * k + j];
+          sum += term;
+          size += Math.abs(term);
+        }
+        out[at] = sum + old[at] + inexact * size;
       }
     }
   give(c, out, m, td);

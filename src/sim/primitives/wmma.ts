@@ -1,8 +1,9 @@
 import { Kind } from '../../ir/operand.ts';
 import { fma64, halfToNumber, num64, numberToHalf, words64 } from '../../isa/floats.ts';
+import { BITS, taskOf } from '../matrix-names.ts';
 import type { Location } from '../memory.ts';
 import { SHARED_WINDOW } from '../memory.ts';
-import { type MatrixCall, spendElements, spendProducts } from './matrix-call.ts';
+import { lastBits, type MatrixCall, spendElements, spendProducts } from './matrix-call.ts';
 import { opnd } from './primitive.ts';
 
 /*
@@ -12,52 +13,13 @@ import { opnd } from './primitive.ts';
  */
 
 const LANES = 32;
-const BITS: Readonly<Record<string, number>> = {
-  f16: 16,
-  bf16: 16,
-  tf32: 32,
-  f32: 32,
-  f64: 64,
-  s8: 8,
-  u8: 8,
-  s4: 4,
-  u4: 4,
-  b1: 1,
-  s32: 32,
-};
-
-/** Factors whose sums are words. */
-const INTEGERS: ReadonlySet<string> = new Set(['s8', 'u8', 's4', 'u4', 'b1']);
-
 /** Runs `wmma.load`, `wmma.mma` or `wmma.store`; false if it is not supported here. */
 export function runWmma(c: MatrixCall, mods: readonly string[]): boolean {
-  const shape = mods.map((x) => /^m(\d+)n(\d+)k(\d+)$/.exec(x)).find((x) => x !== null);
-  if (shape == null) return false;
-  const [m, n, k] = shape.slice(1).map(Number);
-  const types = mods.filter((x) => BITS[x] !== undefined);
-  if (mods.some((x) => /^r[nzmp]$/.test(x))) return false;
-  switch (mods[0]) {
-    case 'load':
-    case 'store': {
-      const part = mods[1];
-      const [rows, columns] = part === 'a' ? [m, k] : part === 'b' ? [k, n] : [m, n];
-      return types.length === 1 && move(c, mods, rows, columns, types[0]);
-    }
-    case 'mma': {
-      const [td, ta, tb, tc] = types.length === 2 ? [types[0], 'f16', 'f16', types[1]] : types;
-      if (tc === undefined || ta !== tb || !combines(mods, ta)) return false;
-      return multiply(c, mods, [m, n, k], td, ta, tc);
-    }
-    default:
-      return false;
-  }
-}
-
-/** Single bits are combined by .and or .xor and counted; .satfinite is of integers here. */
-function combines(mods: readonly string[], type: string): boolean {
-  const ways = ['and', 'xor'].filter((x) => mods.includes(x)).length;
-  if (type === 'b1') return ways === 1 && mods.includes('popc') && !mods.includes('satfinite');
-  return ways === 0 && (INTEGERS.has(type) || !mods.includes('satfinite'));
+  const task = taskOf(mods);
+  if (task === null) return false;
+  return task.what === 'move'
+    ? move(c, mods, task.rows, task.columns, task.type)
+    : multiply(c, mods, task.shape, task.td, task.ta, task.tc);
 }
 
 /** Elements of a matrix that each lane holds. */
@@ -81,6 +43,9 @@ function move(c: MatrixCall, mods: readonly string[], rows: number, columns: num
     const [y, x] = [Math.floor(element / columns), element % columns];
     return row ? y * stride + x : x * stride + y;
   };
+  // Rows, or columns, begin at multiples of 16 bytes, and none of them within another (PTX ISA 9.0, 9.7.14.4, matrix storage).
+  const apart = index(0, row ? columns : 1) - index(0, 0);
+  if (apart < (row ? columns : rows) || (bits * apart) % 128 !== 0) c.m.unpromised = true;
   const at = (lane: number, element: number, part: number): Location => {
     const a = c.address(lane) + Math.floor((bits * index(lane, element)) / 8) + part;
     c.m.lane = lane;
@@ -133,8 +98,6 @@ function multiply(
   ta: string,
   tc: string,
 ): boolean {
-  const integer = INTEGERS.has(ta);
-  if (integer !== (td === 's32') || (td === 's32') !== (tc === 's32')) return false;
   // Registers of the fragments: an f16 factor has eight, whatever its size.
   const registers = (elements: number, type: string): number =>
     (each(elements) * BITS[type]) / Math.max(32, BITS[type]);
@@ -148,15 +111,21 @@ function multiply(
   const b = values(c, base + ra, k * n, ta);
   const old = values(c, base + ra + rb, m * n, tc);
   const [differing, saturate] = [mods.includes('xor'), mods.includes('satfinite')];
+  const inexact = lastBits(c, td);
   const out = new Float64Array(m * n);
   for (let y = 0; y < m; y++)
     for (let x = 0; x < n; x++) {
       let sum = ta === 'f64' ? old[y * n + x] : 0;
+      let size = Math.abs(old[y * n + x]);
       for (let j = 0; j < k; j++)
         if (ta === 'f64') sum = fma64(a[y * k + j], b[j * n + x], sum);
         else if (differing) sum += a[y * k + j] ^ b[j * n + x];
-        else sum += a[y * k + j] * b[j * n + x];
-      const all = ta === 'f64' ? sum : sum + old[y * n + x];
+        else {
+          const term = a[y * k + j] * b[j * n + x];
+          sum += term;
+          size += Math.abs(term);
+        }
+      const all = ta === 'f64' ? sum : sum + old[y * n + x] + inexact * size;
       out[y * n + x] = saturate ? Math.max(-2147483648, Math.min(2147483647, all)) : all;
     }
   give(c, out, td);

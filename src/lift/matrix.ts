@@ -1,0 +1,171 @@
+import { type Operand, type Reg, RegFile, RZ, reg, text } from '../ir/operand.ts';
+import type { Builder } from './builder.ts';
+import { sharedAddress } from './memory.ts';
+
+/*
+ * Products of matrices, and what moves their parts, which all lanes of a warp do together. Each is one instruction of PTX, whose
+ * fragments are laid out as those of the hardware: the registers of a fragment follow one another, in PTX's order.
+ */
+
+type Meaning = (b: Builder) => void;
+
+/** Bits of an element, by its type. */
+const BITS: Readonly<Record<string, number>> = {
+  f16: 16,
+  bf16: 16,
+  tf32: 32,
+  f32: 32,
+  s32: 32,
+  s8: 8,
+  u8: 8,
+  s4: 4,
+  u4: 4,
+  b1: 1,
+  f64: 64,
+};
+
+/** Registers of 32 bits that each lane holds of a matrix. */
+const registersOf = (rows: number, columns: number, type: string): number =>
+  (rows * columns * BITS[type]) / (32 * 32);
+
+/** What is multiplied, in the words of PTX. */
+interface Product {
+  readonly m: number;
+  readonly k: number;
+  /** Types of the result, of both factors and of the addend. */
+  readonly types: readonly [d: string, a: string, b: string, c: string];
+  readonly before?: string;
+  readonly after?: string;
+}
+
+/** Columns of all products. */
+const N = 8;
+
+/** Rows, and products of each sum, of a shape as the hardware writes it: 16816, 8832, 168256, 16x8x4. */
+function shapeOf(b: Builder): { m: number; k: number } {
+  const found = /^(16|8)x?8x?(\d+)$/.exec(b.mod('shape'));
+  if (found === null) return b.fail(`the shape ${b.mod('shape')}`);
+  return { m: Number(found[1]), k: Number(found[2]) };
+}
+
+/** Words of an operand, from its first register on. */
+const words = (b: Builder, name: string, count: number): Operand[] =>
+  Array.from({ length: count }, (_, k) => {
+    const w = b.word(b.slot(name), k);
+    return w === RZ ? reg(b.pure('MOV', [], [RZ])) : w;
+  });
+
+/** A fragment of numbers of 64 bits, each in two registers. */
+const pairs = (b: Builder, name: string, count: number): Operand[] =>
+  Array.from({ length: count }, (_, k) => {
+    const slot = b.slot(name);
+    return reg(b.pure('PAIR', [], [b.word(slot, 2 * k), b.word(slot, 2 * k + 1)], RegFile.RD));
+  });
+
+function product(b: Builder, { m, k, types, before = '', after = '' }: Product): void {
+  const wide = types[0] === 'f64';
+  const [nd, na, nb, nc] = [
+    registersOf(m, N, types[0]),
+    registersOf(m, k, types[1]),
+    registersOf(k, N, types[2]),
+    registersOf(m, N, types[3]),
+  ].map((n) => (wide ? n / 2 : n));
+  for (const name of ['a', 'b', 'c']) {
+    const s = b.signsOf(b.slot(name));
+    if (s.negative || s.absolute || s.complement) b.fail(`a sign of the operand ${name}`);
+  }
+  const fragment = wide ? pairs : words;
+  const sources = [...fragment(b, 'a', na), ...fragment(b, 'b', nb), ...fragment(b, 'c', nc)];
+  // What it writes may be what it reads: results go to their places when all have been made.
+  const made = Array.from({ length: nd }, () => b.temporary(wide ? RegFile.RD : RegFile.R));
+  const size = wide ? ':64' : '';
+  const listed = (letter: string, from: number, n: number): string =>
+    `{${Array.from({ length: n }, (_, i) => `<${letter}${from + i}${size}>`).join(', ')}}`;
+  const name = `mma.sync.aligned.m${m}n${N}k${k}.row.col${before}.${types.join('.')}${after}`;
+  const operands = [
+    listed('d', 0, nd),
+    listed('s', 0, na),
+    listed('s', na, nb),
+    listed('s', na + nb, nc),
+  ].join(', ');
+  b.write('FOREIGN_LANES', [], made, [text(`${name} ${operands}`), ...sources]);
+  if (!wide) b.give('d', ...made.map((r) => reg(r)));
+  else
+    made.forEach((r, i) => {
+      b.write('UNPAIR', [], [b.to('d', 2 * i), b.to('d', 2 * i + 1)], [reg(r)]);
+    });
+}
+
+const half: Meaning = (b) => {
+  const type = b.mod('type').toLowerCase();
+  const factor = b.mod('in').toLowerCase() || 'f16';
+  product(b, { ...shapeOf(b), types: [type, factor, factor, type] });
+};
+
+const integer: Meaning = (b) =>
+  product(b, {
+    ...shapeOf(b),
+    types: ['s32', b.mod('ta').toLowerCase(), b.mod('tb').toLowerCase(), 's32'],
+    before: b.has('SAT') ? '.satfinite' : '',
+  });
+
+const bits: Meaning = (b) =>
+  product(b, {
+    ...shapeOf(b),
+    types: ['s32', 'b1', 'b1', 's32'],
+    after: `.${b.mod('bool').toLowerCase()}.popc`,
+  });
+
+const double: Meaning = (b) => {
+  if (!['', 'RN'].includes(b.mod('round'))) b.fail(`.${b.mod('round')} has no meaning here yet`);
+  // Before Hopper there is one shape, and its name says it.
+  const shape = b.mod('shape') === '' ? { m: 8, k: 4 } : shapeOf(b);
+  product(b, { ...shape, types: ['f64', 'f64', 'f64', 'f64'] });
+};
+
+/** How PTX names the parts that a warp moves: `m8n8`, transposed where the hardware says MT88. */
+function partsOf(b: Builder): { count: number; name: string } {
+  const shape = b.mod('shape');
+  if (shape !== 'M88' && shape !== 'MT88') b.fail(`.${shape} has no meaning here yet`);
+  const count = Number(b.mod('count') || '1');
+  return { count, name: `.sync.aligned.m8n8.x${count}${shape === 'MT88' ? '.trans' : ''}.shared.b16` };
+}
+
+const placesOf = (letter: string, from: number, count: number): string =>
+  `{${Array.from({ length: count }, (_, i) => `<${letter}${from + i}>`).join(', ')}}`;
+
+const loadParts: Meaning = (b) => {
+  const { count, name } = partsOf(b);
+  const made: Reg[] = Array.from({ length: count }, () => b.temporary());
+  const how = text(`ldmatrix${name} ${placesOf('d', 0, count)}, [<s0>]`);
+  b.write('FOREIGN_LOAD_LANES', ['SHARED'], made, [how, reg(sharedAddress(b, 'ad'))]);
+  b.give('d', ...made.map((r) => reg(r)));
+};
+
+const storeParts: Meaning = (b) => {
+  const { count, name } = partsOf(b);
+  const how = text(`stmatrix${name} [<s0>], ${placesOf('s', 1, count)}`);
+  b.write('FOREIGN_STORE_LANES', ['SHARED'], [], [how, reg(sharedAddress(b, 'ad')), ...words(b, 'b', count)]);
+};
+
+const transpose: Meaning = (b) => {
+  const d = b.temporary();
+  b.write(
+    'FOREIGN_LANES',
+    [],
+    [d],
+    [text('movmatrix.sync.aligned.m8n8.trans.b16 <d0>, <s0>'), ...words(b, 'a', 1)],
+  );
+  b.give('d', reg(d));
+};
+
+/** Meanings of matrix instructions, by row. */
+export const MATRIX: Readonly<Record<string, Meaning>> = {
+  HMMA: half,
+  IMMA: integer,
+  BMMA: bits,
+  DMMA: double,
+  LDSM: loadParts,
+  STSM: storeParts,
+  MOVM: transpose,
+};

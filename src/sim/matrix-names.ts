@@ -1,0 +1,142 @@
+/*
+ * What the names of PTX's operations on matrices say (PTX ISA 9.0, 9.7.14), as far as the simulator runs them.
+ */
+
+/** Bits of the types of elements. */
+export const BITS: Readonly<Record<string, number>> = {
+  f16: 16,
+  bf16: 16,
+  tf32: 32,
+  f64: 64,
+  s8: 8,
+  u8: 8,
+  s4: 4,
+  u4: 4,
+  b1: 1,
+  e4m3: 8,
+  e5m2: 8,
+  f32: 32,
+  s32: 32,
+};
+
+/** Types of sums whose last bits are open. */
+const ROUNDED: ReadonlySet<string> = new Set(['f16', 'f32']);
+
+const FLOATS: ReadonlySet<string> = new Set(['f16', 'bf16', 'tf32', 'e4m3', 'e5m2']);
+
+/** Factors whose sums are words. */
+const INTEGERS: ReadonlySet<string> = new Set(['s8', 'u8', 's4', 'u4', 'b1']);
+
+/** Does the simulator run an operation on matrices with this name? */
+export function runsMatrix(name: string): boolean {
+  const [opcode, ...mods] = name.split('.');
+  switch (opcode) {
+    case 'ldmatrix':
+    case 'stmatrix':
+      return matricesMoved(mods) > 0;
+    case 'movmatrix':
+      return true;
+    case 'mma':
+      return productOf(mods) !== null;
+    case 'wmma':
+      return taskOf(mods) !== null;
+    default:
+      return false;
+  }
+}
+
+/**
+ * Whether nobody promises the last bits of what an instruction with this name gives: PTX leaves order and precision of sums of floats
+ * open (PTX ISA 9.0, 9.7.14, mma and wmma.mma).
+ */
+export function roundsSums(name: string): boolean {
+  const [opcode, ...mods] = name.split('.');
+  const types = mods.filter((x) => BITS[x] !== undefined);
+  return (opcode === 'mma' || (opcode === 'wmma' && mods[0] === 'mma')) && ROUNDED.has(types[0]);
+}
+
+/** How many 8 x 8 matrices of halves `ldmatrix` or `stmatrix` moves; 0 if it moves others. */
+export function matricesMoved(mods: readonly string[]): number {
+  if (!mods.includes('m8n8') || !mods.includes('b16')) return 0;
+  return Number(mods.find((x) => /^x[124]$/.test(x))?.slice(1) ?? 0);
+}
+
+/** What an `mma` multiplies: rows and columns of the first factor, and the types of result, factors and addend. */
+export interface Product {
+  readonly m: number;
+  readonly k: number;
+  readonly td: string;
+  readonly ta: string;
+  readonly tb: string;
+  readonly tc: string;
+  readonly isInteger: boolean;
+  /** Of single bits: those are counted that are set in one factor alone. */
+  readonly differing: boolean;
+}
+
+/** What an `mma` multiplies; null if it is not supported here. */
+export function productOf(mods: readonly string[]): Product | null {
+  const shape = /^m(\d+)n8k(\d+)$/.exec(mods[2] ?? '');
+  const types = mods.filter((x) => BITS[x] !== undefined);
+  const bits = types[1] === 'b1' && types[2] === 'b1';
+  const known = [
+    ...['sync', 'aligned', mods[2], 'row', 'col', ...types],
+    ...(bits ? ['popc', 'and', 'xor'] : ['satfinite']),
+  ];
+  if (shape === null || types.length !== 4 || mods.some((x) => !known.includes(x))) return null;
+  if (!mods.includes('row') || !mods.includes('col')) return null;
+  const [m, k] = [Number(shape[1]), Number(shape[2])];
+  const [td, ta, tb, tc] = types;
+  // The matrices of Volta have a different layout.
+  if ((m !== 8 && m !== 16) || (m === 8 && FLOATS.has(ta)) || td !== tc) return null;
+  const isInteger = !FLOATS.has(ta) && ta !== 'f64';
+  const differing = mods.includes('xor');
+  if (bits && (!mods.includes('popc') || differing === mods.includes('and'))) return null;
+  if (isInteger ? td !== 's32' : ta === 'f64' ? td !== 'f64' : td !== 'f32' && td !== 'f16') return null;
+  return { m, k, td, ta, tb, tc, isInteger, differing };
+}
+
+/** What a `wmma` does with matrices of which shape and types. */
+export type Task =
+  | { readonly what: 'move'; readonly rows: number; readonly columns: number; readonly type: string }
+  | {
+      readonly what: 'multiply';
+      readonly shape: readonly number[];
+      readonly td: string;
+      readonly ta: string;
+      readonly tc: string;
+    };
+
+/** What a `wmma` does; null if it is not supported here. */
+export function taskOf(mods: readonly string[]): Task | null {
+  const found = mods.map((x) => /^m(\d+)n(\d+)k(\d+)$/.exec(x)).find((x) => x !== null);
+  if (found == null) return null;
+  const shape = found.slice(1).map(Number);
+  const [m, n, k] = shape;
+  const types = mods.filter((x) => BITS[x] !== undefined);
+  if (mods.some((x) => /^r[nzmp]$/.test(x))) return null;
+  switch (mods[0]) {
+    case 'load':
+    case 'store': {
+      const part = mods[1];
+      const [rows, columns] = part === 'a' ? [m, k] : part === 'b' ? [k, n] : [m, n];
+      return types.length === 1 ? { what: 'move', rows, columns, type: types[0] } : null;
+    }
+    case 'mma': {
+      const [td, ta, tb, tc] = types.length === 2 ? [types[0], 'f16', 'f16', types[1]] : types;
+      if (tc === undefined || ta !== tb || !combines(mods, ta)) return null;
+      const integer = INTEGERS.has(ta);
+      if (integer !== (td === 's32') || (td === 's32') !== (tc === 's32')) return null;
+      return { what: 'multiply', shape, td, ta, tc };
+    }
+    default:
+      return null;
+  }
+}
+
+/** Single bits are combined by .and or .xor and counted; .satfinite is of integers here. */
+function combines(mods: readonly string[], type: string): boolean {
+  const ways = ['and', 'xor'].filter((x) => mods.includes(x)).length;
+  if (type === 'b1') return ways === 1 && mods.includes('popc') && !mods.includes('satfinite');
+  return ways === 0 && (INTEGERS.has(type) || !mods.includes('satfinite'));
+}
