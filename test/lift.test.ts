@@ -152,6 +152,7 @@ describe('the judge compares PTX and machine code', () => {
     ...['matrices.sm_80.O3.cubin', 'matrices.sm_90.O3.cubin'].flatMap((file) =>
       MATRICES.map((kernel): [string, string] => [file, kernel]),
     ),
+    ['matrices-ada.sm_89.O3.cubin', 'smallFloats'],
     ['matrices-hopper.sm_90.O3.cubin', 'storeParts'],
     ['matrices-hopper.sm_90.O3.cubin', 'largeDoubles'],
   ])('%s: %s is equal', async (file, kernel) => {
@@ -213,6 +214,13 @@ describe('the judge compares PTX and machine code', () => {
     ],
     ['halves for brain floats', 'matrices.sm_80.O3.cubin', 'brain', /^HMMA/, having('in', '')],
     ['brain floats for halves', 'matrices.sm_80.O3.cubin', 'halves', /^HMMA/, having('in', 'BF16')],
+    [
+      'small floats of another kind',
+      'matrices-ada.sm_89.O3.cubin',
+      'smallFloats',
+      /^QMMA/,
+      having('ta', 'E5M2'),
+    ],
     ['another first factor', 'matrices.sm_80.O3.cubin', 'halves', /^HMMA/, having(24, 9)],
     ['another second factor', 'matrices.sm_80.O3.cubin', 'tensor', /^HMMA/, having(32, 13)],
     ['nothing added', 'matrices.sm_80.O3.cubin', 'halfSums', /^HMMA/, having(64, 255)],

@@ -1,4 +1,5 @@
 import { type Operand, type Reg, RegFile, RZ, reg, text } from '../ir/operand.ts';
+import { BITS } from '../sim/matrix-names.ts';
 import type { Builder } from './builder.ts';
 import { sharedAddress } from './memory.ts';
 
@@ -8,21 +9,6 @@ import { sharedAddress } from './memory.ts';
  */
 
 type Meaning = (b: Builder) => void;
-
-/** Bits of an element, by its type. */
-const BITS: Readonly<Record<string, number>> = {
-  f16: 16,
-  bf16: 16,
-  tf32: 32,
-  f32: 32,
-  s32: 32,
-  s8: 8,
-  u8: 8,
-  s4: 4,
-  u4: 4,
-  b1: 1,
-  f64: 64,
-};
 
 /** Registers of 32 bits that each lane holds of a matrix. */
 const registersOf = (rows: number, columns: number, type: string): number =>
@@ -102,6 +88,11 @@ const half: Meaning = (b) => {
   product(b, { ...shapeOf(b), types: [type, factor, factor, type] });
 };
 
+const small: Meaning = (b) => {
+  const type = b.mod('type').toLowerCase();
+  product(b, { ...shapeOf(b), types: [type, b.mod('ta').toLowerCase(), b.mod('tb').toLowerCase(), type] });
+};
+
 const integer: Meaning = (b) =>
   product(b, {
     ...shapeOf(b),
@@ -162,6 +153,7 @@ const transpose: Meaning = (b) => {
 /** Meanings of matrix instructions, by row. */
 export const MATRIX: Readonly<Record<string, Meaning>> = {
   HMMA: half,
+  QMMA: small,
   IMMA: integer,
   BMMA: bits,
   DMMA: double,

@@ -19,6 +19,7 @@ make_cubin parted-lanes.ptx sm_75 3
 make_cubin half-constants.ptx sm_90 3
 make_cubin matrices.ptx sm_80 3
 make_cubin matrices.ptx sm_90 3
+make_cubin matrices-ada.ptx sm_89 3
 make_cubin matrices-hopper.ptx sm_90 3
 kernel() { # name, sm of its PTX, target, level
   grep -vE '^[[:space:]]*\.(loc|file)[[:space:]]' "../kernels/$1/$1.$2.ptx" |
