@@ -117,6 +117,37 @@ describe('orrery measure', () => {
     expect([one.code, one.err]).toEqual([0, '']);
   });
 
+  it('a recipe that names no function of any kernel is warned of, once for all arms, by every command that measures', () => {
+    const recipe = join(dir, 'no-kernel.yaml');
+    writeFileSync(recipe, 'kind: recipe\nparts:\n  - { when: { kernel: saxpi }, knobs: { OptBudget: 2 } }\n');
+    const experiment = join(dir, 'no-kernel.experiment.yaml');
+    const arms = ['base', `recipe:${recipe}`, `recipe:${recipe} level:2`];
+    writeFileSync(
+      experiment,
+      JSON.stringify({ kind: 'experiment', kernels: [join(root, saxpy)], arms, metrics: ['instructions'] }),
+    );
+    const warning =
+      /^warning:.* no function matches kernel saxpi, so what is set for it has no effect\n(?: {2}--> .*\n)? {2}did you mean 'saxpy'/;
+    const other = join(kernels, 'loops', 'loops.sm_80.ptx');
+    const quick = ['--no-ptxas', '--no-launches'];
+    const ab = (...more: string[]) => ['ab', ...more, '--repeat', '0', ...quick];
+    for (const args of [
+      ['measure', saxpy, '--recipe', recipe, ...quick],
+      ['measure', other, saxpy, '--recipe', recipe, ...quick],
+      ab('base', `recipe:${recipe}`, '--kernels', saxpy),
+      ab('base', 'level:2', '--recipe', recipe, '--kernels', saxpy, other),
+      ['tune', saxpy, '--recipe', recipe, '--goal', 'instructions<=99', '--no-ptxas', '--budget', '1s'],
+      ['sweep', experiment, '-o', join(dir, 'no-kernel.jsonl')],
+    ]) {
+      const r = orrery(...args);
+      expect([args[0], r.code, r.err]).toEqual([args[0], 0, expect.stringMatching(warning)]);
+      expect(r.err.split('no function matches')).toHaveLength(2);
+    }
+    writeFileSync(recipe, readFileSync(recipe, 'utf8').replace('saxpi', 'saxpy'));
+    const one = orrery(...ab('base', `recipe:${recipe}`, '--kernels', saxpy, other));
+    expect([one.code, one.err]).toEqual([0, '']);
+  });
+
   it.each([
     [['measure', 'nope.ptx'], /there is no file or folder 'nope.ptx'/],
     [['measure', join(kernels, 'saxpy', 'saxpy.sm_81.ptx')], /did you mean 'saxpy.sm_\d\d.ptx'/],

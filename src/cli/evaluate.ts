@@ -1,13 +1,14 @@
 import { createInterface } from 'node:readline';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { Evaluator } from '../lab/evaluate.ts';
+import { idleArms } from '../lab/idle-conditions.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { loadShipped } from '../spec/node.ts';
 import { isTooDeep } from '../spec/yaml-depth.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { type MeasureCliOptions, measureOptions, metricsOf, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
-import { failWith, outExactly } from './ui.ts';
+import { failWith, outExactly, show } from './ui.ts';
 
 interface EvaluateCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly kernels?: readonly string[];
@@ -31,7 +32,9 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
       'what ptxas makes is asked for, and ptxas cannot be run',
       'put it on PATH or name it in ORRERY_PTXAS',
     );
-  const evaluator = await Evaluator.start(modules, plansOf(o, specs), measure, metrics, cacheOf(o));
+  const plans = plansOf(o, specs);
+  show(await idleArms([{ name: 'base' }], modules, plans));
+  const evaluator = await Evaluator.start(modules, plans, measure, metrics, cacheOf(o));
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;
     const answer = await answerTo(line, evaluator, o.perKernel === true);

@@ -1,4 +1,5 @@
 import { runPipeline } from '../engine/pipeline.ts';
+import { idleConditions, type PlannedProgram } from '../lab/idle-conditions.ts';
 import { loadModules, lowerModule, noKernel } from '../lab/kernels.ts';
 import { compileValues, Measurer } from '../lab/measure.ts';
 import { type ModuleMeasure, measureJson, measureText } from '../lab/render/measure.ts';
@@ -34,11 +35,13 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
   const disk = cacheOf(o);
   const progress = new Progress();
   const found: ModuleMeasure[] = [];
+  const planned: PlannedProgram[] = [];
   for (const m of modules) {
     progress.of(found.length, modules.length, m.file);
     const plan = await plans.plan({ name: 'base' }, m.target);
     const input = lowerModule(m, plan);
     show(input.warnings);
+    if (o.opt) planned.push({ plan, program: input.program });
     const cache = disk?.shelf(input.key, plan.isa);
     const journal = o.opt ? runPipeline(input.program, plan, { heap, cache, inputKey: input.key }) : null;
     disk?.release(cache);
@@ -54,6 +57,7 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
   }
   progress.done();
   if (found.every((m) => m.kernels.length === 0)) throw noKernel();
+  show(idleConditions(modules.length === 1 ? modules[0].file : '', [{ name: '', inputs: planned }]));
   if (o.profile !== undefined)
     warnOtherFunctions(
       o.profile,

@@ -1,6 +1,7 @@
 import { dirname, relative, resolve } from 'node:path';
 import type { Arm } from '../lab/arms.ts';
 import { stemOf } from '../lab/files.ts';
+import { idleArms } from '../lab/idle-conditions.ts';
 import { isLaunched, loadModules, type Module, noKernel } from '../lab/kernels.ts';
 import { type Metric, metricOf } from '../lab/metrics.ts';
 import { DEFAULT_SM } from '../lab/plans.ts';
@@ -16,7 +17,7 @@ import { baseOf, type MeasureCliOptions, measureOptions, paint, plansOf } from '
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
 import { millisecondsOf } from './times.ts';
-import { CliExit, failWith, out, tableColumns } from './ui.ts';
+import { CliExit, failWith, out, show, tableColumns } from './ui.ts';
 
 interface TuneCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly goal?: readonly string[];
@@ -50,6 +51,7 @@ export async function tune(files: readonly string[], o: TuneCommand): Promise<vo
   const measure = measureOptions({ ...o, launches: true }, specs);
   let launched = true;
   for (const m of modules) launched &&= isLaunched(m, await plans.plan({ name: 'base' }, m.target));
+  show(await idleArms([{ name: 'base' }], modules, plans));
   const known = { ptxas: measure.ptxas !== undefined, launched };
   const goals = o.goal.map((text) => goalOf(text, known));
   const wanted = [
