@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SpecFile } from '../src/spec/document.ts';
 import { makePlan } from '../src/spec/node.ts';
+import { checkFile } from '../src/spec/node-check.ts';
 import { passesOf } from '../src/spec/plan.ts';
 import { resolve } from '../src/spec/resolve.ts';
 import { runs } from './support/size.ts';
@@ -165,6 +166,47 @@ describe('what is wrong with an order is said at the edit', () => {
     expect(said.match(/'ssa' then does not hold where it is needed, in (\w+, ){3}\w+ and \w+/g)?.length).toBe(
       1,
     );
+  });
+
+  it('a misspelt key hides nothing of the other edits, nor of its own', async () => {
+    const faultsOf = async (edits: string) => {
+      const order = write('misspelt.yaml', edited(edits));
+      const { diagnostics } = await makePlan({ ...plain, order }, passNames, shipped);
+      expect(await checkFile(order, passNames, shipped)).toEqual(
+        expect.arrayContaining(diagnostics.filter((d) => d.severity === 'error')),
+      );
+      return diagnostics.filter((d) => d.severity === 'error');
+    };
+    const errors = async (edits: string) => (await faultsOf(edits)).map((d) => d.message);
+    const misspelt = (key: string) => `  - { insert: OriCopyProp, ${key}: SetControlFlowOpLastInBB }`;
+    const others = `
+  - { insert: OriBranchOpt, after: GeneralOptimise }
+  - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
+  - { move: GvnCse, after: ConvertAllMovPhiToMov }`;
+    const found = await errors(`${misspelt('after')}${others}`);
+    expect(found).toEqual([
+      "there is no phase 'GeneralOptimise' in the order",
+      'OriBranchOpt stands before SetControlFlowOpLastInBB',
+      'OriReassociateAndCommon stands before GvnCse',
+    ]);
+    const key = "unknown key 'aftr' in 'edits.0'";
+    expect(await errors(`${misspelt('aftr')}${others}`)).toEqual([key, ...found]);
+    // What the edit itself gets wrong is at its place in the text too.
+    const [, own] = await faultsOf('  - { insert: OriCopyProp, aftr: GeneralOptimise }');
+    expect([own.message, own.line, own.column]).toEqual([found[0], 4, 34]);
+    // A key that may mean several, or none, leaves its edit out, and nothing is said that may follow from that.
+    expect(await errors(`${misspelt('beside')}${others}`)).toEqual([
+      "unknown key 'beside' in 'edits.0'",
+      found[0],
+    ]);
+  });
+
+  it('a broken constraint names what its phase lacks there for another reason', async () => {
+    const said = await says(`  - { move: GvnCse, after: ConvertAllMovPhiToMov }
+  - { move: OriReassociateAndCommon, after: ConvertAllMovPhiToMov }`);
+    expect(said).toMatch(/^error: OriReassociateAndCommon stands before GvnCse$/m);
+    expect(said).toContain("'ssa' then does not hold where it is needed, in OriReassociateAndCommon");
+    expect(said).toMatch(/^error: phase 'GvnCse' \(position \d+\) needs the IR property 'ssa'/m);
   });
 
   it('an IR property that does not hold', async () => {

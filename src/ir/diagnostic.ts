@@ -112,6 +112,16 @@ export function nearest(word: string, candidates: Iterable<string>, most = 3): s
   return found.slice(0, most).map((s) => s.c);
 }
 
+/**
+ * The candidate that a misspelt word stands for: the only one that differs from it by a third of its letters at most. Others are worth a
+ * suggestion (`nearest`), but not a guess.
+ */
+export function meantBy(word: string, candidates: Iterable<string>): string | null {
+  const limit = Math.max(1, Math.floor(word.length / 3));
+  const near = [...candidates].filter((c) => distance(word.toLowerCase(), c.toLowerCase(), limit) <= limit);
+  return near.length === 1 ? near[0] : null;
+}
+
 /** A note that suggests the names closest to a misspelt word, `most` at most; none if no name is close. */
 export const didYouMean = (word: string, candidates: Iterable<string>, most = 3): string[] =>
   meantNote(nearest(word, candidates, most));

@@ -51,13 +51,13 @@ export async function checkFile(
     if (!(e instanceof DiagnosticError)) throw e;
     if (!(e instanceof SpecFaults) || e.rest === undefined) return [...e.diagnostics];
     if (e.rest.kind === 'launch') return checkFaults(() => loadLaunch(path, true));
-    return withRest(e.diagnostics, await faultsOf(e.rest, path, host, base), lacksRulesOnly(e.rest));
+    return withRest(e.diagnostics, await faultsOf(e.rest, path, host, base), meansTheSame(e.rest));
   }
 }
 
-/** Whether nothing but single rules of a group were left out, without which the others mean the same. */
-const lacksRulesOnly = ({ kind, pruned }: SpecFile): boolean =>
-  kind === 'rules' && pruned?.removed.every(({ path }) => path[0] === 'rules' && path.length === 2) === true;
+/** Whether nothing was left out but single rules of a group, without which the others mean the same. */
+const meansTheSame = ({ kind, pruned }: SpecFile): boolean =>
+  pruned?.removed.every(({ path }) => kind === 'rules' && path[0] === 'rules' && path.length === 2) === true;
 
 /** What an action says against its input. */
 async function checkFaults(action: () => Promise<unknown>): Promise<Diagnostic[]> {
