@@ -115,19 +115,22 @@ describe('what is wrong with an order is said at the edit', () => {
       "error: OriBranchOpt stands before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ OriBranchOpt looks for the branch at the end of its block
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     OriBranchOpt looks for the branch at the end of its block
         nearest legal place: after SetControlFlowOpLastInBB (position 7)
         the constraint: pipelines/constraints.yaml:48
       warning: OriBranchOpt stands before GeneralOptimizeEarly
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ folding makes the constant conditions that branch simplification removes
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     folding makes the constant conditions that branch simplification removes
         nearest legal place: after DoSwitchOptFirst (position 15)
         the constraint: pipelines/constraints.yaml:62
       warning: OriBranchOpt stands before DoSwitchOptFirst
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ switch lowering leaves branches to the next block, which are folded here
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     switch lowering leaves branches to the next block, which are folded here
         nearest legal place: after DoSwitchOptFirst (position 15)
         the constraint: pipelines/constraints.yaml:67"
     `);
@@ -138,20 +141,23 @@ describe('what is wrong with an order is said at the edit', () => {
       "error: OriCreateMacroInsts stands before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a compare is fused with the branch at the end of its block
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     a compare is fused with the branch at the end of its block
         the IR property 'control-last' then does not hold where it is needed, in OriSanitize, GeneralOptimizeEarly and DoSwitchOptFirst
         nearest legal place: before OriCreateMacroInsts (position 7)
         the constraint: pipelines/constraints.yaml:28
       error: EarlyOriSimpleLiveDead stands before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the backward walk over a block must not meet a side exit in it
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     the backward walk over a block must not meet a side exit in it
         nearest legal place: before OriCreateMacroInsts (position 7)
         the constraint: pipelines/constraints.yaml:37
       error: OriBranchOpt stands before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ OriBranchOpt looks for the branch at the end of its block
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     OriBranchOpt looks for the branch at the end of its block
         nearest legal place: before OriCreateMacroInsts (position 7)
         the constraint: pipelines/constraints.yaml:48"
     `);
@@ -216,7 +222,8 @@ describe('what is wrong with an order is said at the edit', () => {
       "error: phase 'live-dead' (position 6) needs the IR property 'control-last', which does not hold there
         --> mine.yaml:4:5
           4 |   - { insertPass: live-dead, before: SetControlFlowOpLastInBB }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a control operation is always the last of its block
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     a control operation is always the last of its block
         nothing before it provides it
         provided by SetControlFlowOpLastInBB (position 7)
         nearest legal place: after SetControlFlowOpLastInBB (position 7)"

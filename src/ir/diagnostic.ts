@@ -72,6 +72,9 @@ const said = (text: string): string => visible(text.length > LONGEST ? `${text.s
 /** Columns of a source line that are shown, and how many of them may stand before the fault. */
 const [SHOWN, BEFORE] = [110, 60];
 
+/** Longest mark that has its label beside it: behind a longer one, a label would stand far from the eye, or in the next line. */
+const LABELLED = 40;
+
 /** The line of a fault, and marks below it. */
 function frameOf(d: Diagnostic, text: string): string[] {
   const line = (text.split('\n')[d.line - 1] ?? '').replace(/\r$/, '').replaceAll('\t', ' ');
@@ -85,9 +88,11 @@ function frameOf(d: Diagnostic, text: string): string[] {
   const [first, last] = [start > 0 ? '…' : '', end < line.length ? '…' : ''];
   const gap = ' '.repeat(first.length + before.length);
   const marks = '^'.repeat(Math.max(1, marked.length));
+  const label = d.label === undefined ? [] : [said(d.label)];
+  const shown = marks.length > LABELLED ? [marks, ...label] : [[marks, ...label].join(' ')];
   return [
     `${String(d.line).padStart(5)} | ${first}${before}${marked}${after}${last}`,
-    `      | ${gap}${marks}${d.label !== undefined ? ` ${said(d.label)}` : ''}`,
+    ...shown.map((text) => `      | ${gap}${text}`),
   ];
 }
 
