@@ -348,6 +348,8 @@ describe('near misses', () => {
       'OriDoRematEarly',
     ]);
     expect(nearest('emat', ['OriDoRemat', 'Demat'])).toEqual(['Demat']);
-    expect(nearest('Ori', ['OriDoRemat'])).toEqual([]);
+    // Three letters are the start of few names, and in the middle of many.
+    expect(nearest('gvn', ['LateGvn', 'GvnCse', 'OriDoRemat'])).toEqual(['GvnCse']);
+    expect(nearest('Ori', ['OriDoRemat', 'OriBranchOpt', 'OriCopyProp', 'OriLoopFusion'])).toEqual([]);
   });
 });

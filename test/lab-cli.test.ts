@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
+import { ARM_PARTS } from '../src/lab/arm-words.ts';
+import { parseArm } from '../src/lab/arms.ts';
 import { WARM } from './support/warm.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -175,6 +177,16 @@ describe('orrery ab', () => {
     );
     const r = cold('ab', 'base', `recipe:${recipe}`, '--kernels', files[0], '--no-ptxas', '--repeat', '0');
     expect(r.out).toMatch(/jacobi3d: GeneralOptimizeEarly\n {2}A changed \d+ blocks\n {2}B not run: /);
+  });
+
+  it('its help has every part of an arm, each of which is read as it is written there', () => {
+    const { out } = orrery('ab', '--help');
+    for (const [word, [form]] of Object.entries(ARM_PARTS)) {
+      expect(out).toContain(`\n  ${form} `);
+      expect(Object.keys(parseArm(form.replace('NAME=VALUE', 'X=1'))).join()).toMatch(
+        word === 'base' ? /^name$/ : new RegExp(`,${word}s?$`),
+      );
+    }
   });
 
   it('says what got worse, by how much, and which phase and knob did it', () => {
@@ -377,6 +389,7 @@ rules:
     [['ab', 'base', '--kernels', files[1]], /ab compares two arms, and here is one/],
     [['ab', 'base', 'X=1'], /--kernels is missing/],
     [['ab', 'base', 'what', '--kernels', files[1]], /'what' is not part of an arm/],
+    [['ab', 'base', 'order=x.yaml', '--kernels', files[1]], /no knob 'order': .*\n {2}write order:x\.yaml\n/],
     [['ab', 'base', 'OptBudgt=1', '--kernels', files[1]], /did you mean 'OptBudget'/],
     [['ab', 'base', 'ref:no-such-branch', '--kernels', files[1]], /names no commit/],
     [['ab', 'base', 'disable:OriBranchOpt', '--kernel', files[1]], /unknown option '--kernel'/],

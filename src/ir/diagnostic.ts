@@ -99,7 +99,8 @@ function frameOf(d: Diagnostic, text: string): string[] {
 /**
  * The candidates closest to `word` (Damerau-Levenshtein distance in lower case, at most a third of its length plus one, and no more
  * than half of it: a name of which most is wrong is no typo), closest first, at most `most`. If there are none, those that contain the
- * word, the shortest first: a part of a long name is what people remember.
+ * word, or, if that has three letters, a few that begin
+ * with it, the shortest first: a part of a long name is what people remember.
  */
 export function nearest(word: string, candidates: Iterable<string>, most = 3): string[] {
   const limit = Math.min(Math.floor(word.length / 3) + 1, Math.floor(word.length / 2));
@@ -110,9 +111,11 @@ export function nearest(word: string, candidates: Iterable<string>, most = 3): s
     const name = c.toLowerCase();
     const d = distance(w, name, limit);
     if (d <= limit) scored.push({ c, d });
-    else if (w.length >= SHORTEST_PART && name.includes(w)) longer.push({ c, d: c.length });
+    else if (w.length >= SHORTEST_PART ? name.includes(w) : w.length >= SHORTEST_START && name.startsWith(w))
+      longer.push({ c, d: c.length });
   }
-  const found = scored.length > 0 ? scored : longer;
+  const vague = w.length < SHORTEST_PART && longer.length > most;
+  const found = scored.length > 0 ? scored : vague ? [] : longer;
   found.sort((a, b) => a.d - b.d || (a.c < b.c ? -1 : 1));
   return found.slice(0, most).map((s) => s.c);
 }
@@ -135,8 +138,8 @@ export const didYouMean = (word: string, candidates: Iterable<string>, most = 3)
 export const meantNote = (names: readonly string[]): string[] =>
   names.length > 0 ? [`did you mean ${names.map((n) => `'${n}'`).join(' or ')}?`] : [];
 
-/** Shorter parts are in too many names. */
-const SHORTEST_PART = 4;
+/** Shorter parts are in too many names; those that are as long as the second at least may begin a few. */
+const [SHORTEST_PART, SHORTEST_START] = [4, 3];
 
 function distance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
