@@ -282,6 +282,48 @@ parts:
     );
   });
 
+  it('what no world reaches is said by every command that says that results are equal', () => {
+    const far = join(dir, 'far.ptx');
+    // No square is 3.
+    writeFileSync(
+      far,
+      `.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry far(.param .u64 p, .param .u32 n)
+{
+  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %d<4>;
+  ld.param.u64 %d1, [p];
+  ld.param.u32 %r1, [n];
+  mul.lo.s32 %r2, %r1, %r1;
+  setp.eq.s32 %p1, %r2, 3;
+  @%p1 bra NEVER;
+  add.s32 %r3, %r1, 0;
+  st.global.u32 [%d1], %r3;
+  ret;
+NEVER:
+  st.global.u32 [%d1], 7;
+  ret;
+}
+`,
+    );
+    const saxpy = join(kernels, 'saxpy', 'saxpy.sm_90.ptx');
+    const many = orrery('opt', far, saxpy, '--check', 'auto', '--emit', 'none');
+    expect(many.err).toMatch(/far\.ptx .* equal where it ran, 66 % of the blocks\n.*saxpy.* equal\n/);
+    const compared = orrery('ab', 'level:0', 'base', '--kernels', far, saxpy, '--no-ptxas', '--repeat', '0');
+    expect([compared.code, fits(compared.out)]).toEqual([0, []]);
+    expect(compared.out.replace(/\s+/g, ' ')).toContain('results equal where they ran');
+    expect(compared.out.replace(/\s+/g, ' ')).toContain(
+      '1 of them only where it ran: of far 66 % of the blocks',
+    );
+    const all = orrery('ab', 'level:0', 'base', '--kernels', saxpy, '--no-ptxas', '--repeat', '0');
+    expect(all.out).toMatch(/results equal$/m);
+    const tuned = orrery('tune', far, '--goal', 'instructions', '--no-ptxas', '--budget', '1s');
+    expect(tuned.out.replace(/\s+/g, ' ')).toContain(
+      '1 of them only where it ran: of far 66 % of the blocks',
+    );
+  });
+
   it('a launch that expects nothing proves nothing: then open worlds decide', () => {
     const folder = join(dir, 'no-expectation');
     mkdirSync(folder, { recursive: true });
