@@ -224,6 +224,45 @@ describe('orrery ab', () => {
     expect(status('--kernels', join(kernels, 'mandelbrot', 'launch.yaml'))).toBe('by weighted, an estimate');
   });
 
+  it('short names of metrics stand for what tells them best, and registers, code and the estimate have a row', () => {
+    const saxpy = join(kernels, 'saxpy', 'saxpy.sm_90.ptx');
+    const of = (...more: string[]) =>
+      orrery('ab', 'base', 'recipe:few-registers', '--kernels', saxpy, '--repeat', '0', '--no-ptxas', ...more)
+        .out;
+    for (const [by, metric] of [
+      ['registers', 'pressure.R'],
+      ['code', 'code-bytes'],
+      ['executed', 'warp-instructions'],
+    ]) {
+      expect(of('--by', by).replace(/\s+/g, ' ')).toContain(`unchanged by ${metric}`);
+      const shown = orrery('measure', saxpy, '--no-ptxas', '--json', '--metrics', by);
+      expect(shown.code).toBe(0);
+    }
+    const same = of();
+    for (const metric of ['weighted', 'code-bytes', 'pressure.R', 'warp-instructions'])
+      expect(same).toMatch(new RegExp(`^${metric.replace('.', '\\.')} +[\\d.,]+ +[\\d.,]+ +`, 'm'));
+    expect(orrery('measure', saxpy, '--no-ptxas', '--metrics', 'registers').out).toMatch(/^kernel +live R$/m);
+  });
+
+  it('a table for spreadsheets has a row for each kernel, with what JSON says', () => {
+    const args = ['ab', 'level:0', 'base', '--kernels', ...files, '--repeat', '0', '--no-ptxas'];
+    const r = orrery(...args, '--format', 'csv');
+    const [head, ...rows] = r.out
+      .trimEnd()
+      .split('\r\n')
+      .map((l) => l.split(','));
+    const json = JSON.parse(orrery(...args, '--json').out) as {
+      kernels: { kernel: string; values: Record<string, [number, number]> }[];
+    };
+    expect([r.code, rows.length]).toEqual([0, json.kernels.length]);
+    json.kernels.forEach(({ kernel, values }, i) => {
+      const at = (column: string) => rows[i][head.indexOf(column)];
+      expect([at('kernel'), at('right A'), at('right B')]).toEqual([kernel, 'true', 'true']);
+      for (const [name, pair] of Object.entries(values))
+        expect([Number(at(`${name} A`)), Number(at(`${name} B`))]).toEqual(pair);
+    });
+  });
+
   it('a knob that differs for all functions, and otherwise for some, differs twice', () => {
     const recipe = join(dir, 'two.yaml');
     writeFileSync(
@@ -431,6 +470,14 @@ rules:
     [['ab', 'base', '--kernels', files[1]], /ab compares two arms, and here is one/],
     [['ab', 'base', 'X=1'], /--kernels is missing/],
     [['ab', 'base', 'what', '--kernels', files[1]], /'what' is not part of an arm/],
+    [
+      ['ab', 'base', 'level:1', 'level:2', '--kernels', files[1]],
+      /more arms: `orrery sweep EXPERIMENT\.yaml`/,
+    ],
+    [
+      ['ab', 'base', 'level:1', '--kernels', files[1], '--by', 'ptxas.regs'],
+      /did you mean 'ptxas\.registers'/,
+    ],
     [['ab', 'base', 'order=x.yaml', '--kernels', files[1]], /no knob 'order': .*\n {2}write order:x\.yaml\n/],
     [['ab', 'base', 'OptBudgt=1', '--kernels', files[1]], /did you mean 'OptBudget'/],
     [['ab', 'base', 'ref:no-such-branch', '--kernels', files[1]], /names no commit/],

@@ -4,7 +4,8 @@ import { collect, withCache, withPaths, withPlan } from './command-options.ts';
 import { guarded } from './ui.ts';
 
 const BY =
-  'what decides whether a kernel was helped (default: warp-instructions if every kernel has a launch, else weighted)';
+  'what decides whether a kernel was helped: a metric, or registers, code or executed (default: warp-instructions if every ' +
+  'kernel has a launch, else weighted)';
 
 /** Adds the options that say what is measured. */
 const withMeasure = (c: Command, mayLeaveOutLaunches = true): Command => {
@@ -45,7 +46,7 @@ export function addLabCommands(program: Command): void {
         '--diff <kernel>',
         'print how the code of this kernel differs, after the first phase that differs',
       )
-      .option('--format <text|markdown|json|html>', 'output')
+      .option('--format <text|markdown|json|html|csv>', 'output')
       .option('--json', 'for scripts: --format json')
       .option('-o, --output <file>', 'write there instead of standard output')
       .addHelpText(

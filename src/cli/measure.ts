@@ -8,6 +8,7 @@ import { type CacheOptions, cacheOf } from './cache.ts';
 import { warnOtherFunctions } from './input.ts';
 import {
   heap,
+  knownFor,
   type MeasureCliOptions,
   measureOptions,
   metricsOf,
@@ -27,11 +28,12 @@ interface MeasureCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
 
 /** `orrery measure`. */
 export async function measure(patterns: readonly string[], o: MeasureCommand): Promise<void> {
-  const chosen = o.metrics === undefined ? null : metricsOf(o.metrics);
   const specs = await loadShipped();
   const plans = plansOf(o, specs);
   const opts = measureOptions(o, specs);
   const modules = await loadModules(patterns);
+  const known = await knownFor(o.metrics, o, modules, plans);
+  const chosen = o.metrics === undefined ? null : metricsOf(o.metrics, known);
   const disk = cacheOf(o);
   const progress = new Progress();
   const found: ModuleMeasure[] = [];
@@ -67,6 +69,7 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
     tellMissing(
       o.metrics,
       found.flatMap((m) => m.kernels.map((k) => ({ ...m.compile, ...k.values }))),
+      known,
     );
   out(
     o.json === true

@@ -1,6 +1,6 @@
 import type { AbResult, KernelPair, MetricPair, NoisyPair } from '../ab.ts';
 import { type Equality, type PartlyRun, unreachedWords } from '../equality.ts';
-import { decidedBy } from '../metrics.ts';
+import { decidedBy, SHORT_NAMES } from '../metrics.ts';
 import type { PlanDifference } from '../plan-differences.ts';
 import { number, percent, plural } from './table.ts';
 
@@ -39,9 +39,21 @@ export const interval = (n: NoisyPair): string =>
 export const differenceText = (d: PlanDifference): string =>
   `${d.kind}${d.name === '' ? '' : ` ${d.name}`}: ${d.a} -> ${d.b}`;
 
-/** Metrics that changed, in display order. */
-export const changedMetrics = (r: AbResult): MetricPair[] =>
-  r.metrics.filter((m) => m.helped + m.hurt > 0 || m.metric === r.by);
+/** What every table has, changed or not: that registers stayed as they were is often what is asked. */
+const ALWAYS = ['weighted', 'ptxas.spill-stores', 'ptxas.spill-loads'];
+
+/** Metrics that changed, with those that decide, and with registers, code, spills and the estimate, in display order. */
+export function changedMetrics(r: AbResult): MetricPair[] {
+  const known = new Set(r.metrics.map((m) => m.metric.name));
+  const always = new Set([
+    r.by.name,
+    ...ALWAYS,
+    ...[SHORT_NAMES.registers, SHORT_NAMES.code].map(([best, otherwise]) =>
+      known.has(best) ? best : otherwise,
+    ),
+  ]);
+  return r.metrics.filter((m) => m.helped + m.hurt > 0 || always.has(m.metric.name));
+}
 
 /** A kernel's change, as a ratio for sorting: below 1 is better. */
 export function movement(r: AbResult, k: KernelPair): number {
