@@ -211,7 +211,9 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
       const { sm = [TRIAL_SM], level, parts = [] } = spec.data as Partial<RecipeSpec.Recipe>;
       const tried = level === undefined ? levels : [level];
       const nvopts = parts.some((p) => p.nvopt !== undefined) ? levels : [];
-      return sm.flatMap((s) => {
+      // A target of a part that no back end has is told of there, and not tried.
+      const ofParts = parts.flatMap((p) => p.sm ?? []).filter((s) => sms.includes(s));
+      return [...new Set([...sm, ...ofParts])].flatMap((s) => {
         const request = { ...one, sm: s, recipes: [path] };
         return [
           ...tried.map((l) => ({ ...request, level: l })),
