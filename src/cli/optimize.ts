@@ -244,7 +244,7 @@ export async function optimize(
     });
   const equal = checks.every((c) => c.ok);
   const verdicts = checks.map((c) => c.text);
-  const found = checks.map(({ check, ok, text }) => ({ check, ok, text: uncoloured(text) }));
+  const found = checks.map(({ ran: _, ...c }) => ({ ...c, text: uncoloured(c.text) }));
   if (emit === 'ori') write(printProgram(journal.last), o.output);
   else if (emit === 'ptx') write(ptx, o.output);
   else if (emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
