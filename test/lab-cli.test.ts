@@ -152,7 +152,10 @@ describe('orrery measure', () => {
 
   it.each([
     [['measure', 'nope.ptx'], /there is no file or folder 'nope.ptx'/],
-    [['measure', join(kernels, 'saxpy', 'saxpy.sm_81.ptx')], /did you mean 'saxpy.sm_\d\d.ptx'/],
+    [
+      ['measure', join(kernels, 'saxpy', 'saxpy.sm_81.ptx')],
+      /did you mean 'test\/kernels\/saxpy\/saxpy\.sm_\d\d\.ptx'/,
+    ],
     [['measure', saxpy, '--metrics', 'weigted'], /did you mean 'weighted'/],
     [['measure', saxpy, '--set', 'OptBudgt=1'], /did you mean 'OptBudget'/],
     [['measure', saxpy, '--ptxas', '9'], /levels are 0 to 4/],

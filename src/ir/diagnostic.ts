@@ -33,6 +33,37 @@ export const fileFault = (file: string, message: string, notes: readonly string[
   notes,
 });
 
+/** So many that say the same are shown one by one. */
+const MOST_ALIKE = 3;
+/** Lines that are named of others. */
+const MOST_LINES = 8;
+
+/**
+ * Diagnostics for a reader: of many in one file that say the same, the first stands for all, with the lines of the others.
+ *
+ * @returns as many or fewer, in the same order
+ */
+export function gathered(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const alike = new Map<string, Diagnostic[]>();
+  const keyOf = ({ severity, code, message, file, label, notes }: Diagnostic): string =>
+    JSON.stringify([severity, code, message, file, label, notes]);
+  for (const d of diagnostics) {
+    const known = alike.get(keyOf(d));
+    if (known === undefined) alike.set(keyOf(d), [d]);
+    else known.push(d);
+  }
+  return diagnostics.flatMap((d) => {
+    const same = alike.get(keyOf(d))!;
+    if (same.length <= MOST_ALIKE || d.line === 0) return [d];
+    if (same[0] !== d) return [];
+    const lines = [...new Set(same.slice(1).map((x) => x.line))];
+    const more = lines.length - MOST_LINES;
+    const named = `${lines.slice(0, MOST_LINES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+    const note = `the same ${same.length - 1} more times, in ${lines.length === 1 ? 'line' : 'lines'} ${named}`;
+    return [{ ...d, notes: [...(d.notes ?? []), note] }];
+  });
+}
+
 /** Thrown if work cannot continue; carries every problem found so far. */
 export class DiagnosticError extends Error {
   readonly diagnostics: readonly Diagnostic[];

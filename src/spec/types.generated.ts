@@ -1767,7 +1767,7 @@ title?: string
  */
 extends?: (string | string[])
 /**
- * Targets that it is made for: on any other there is a warning, and it is applied. `sm` of a part leaves the part out there. Missing: all.
+ * Targets that it is made for; on any other it is applied with a warning. Missing: all.
  * 
  * Items: sm_NN.
  */

@@ -156,5 +156,5 @@ export function outcomeText(goal: Goal, kernels: readonly KernelValues[]): strin
       (k) =>
         `${k.kernel} has ${number(k.values[goal.metric.name])} (${number(k.base[goal.metric.name])} before)`,
     );
-  return `NOT reached by ${out.length} of ${kernels.length}: ${shown.join(', ')}${out.length > 3 ? ', ...' : ''}`;
+  return `NOT reached by ${out.length} of ${kernels.length}: ${shown.join(', ')}${out.length > 3 ? ` and ${out.length - 3} more` : ''}`;
 }
