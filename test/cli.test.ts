@@ -220,6 +220,32 @@ it('a run that its budget ends may have had no end', () => {
   expect([r.code, r.out]).toEqual([1, expect.stringContaining('the kernel may run forever')]);
 });
 
+it('help fits 80 columns, of every command but ptxas, whose own it is', () => {
+  interface Named {
+    readonly name: string;
+    readonly commands: readonly Named[];
+  }
+  const names = ({ name, commands }: Named): string[][] => [
+    [name],
+    ...commands.flatMap((c) => names(c).map((rest) => [name, ...rest])),
+  ];
+  const { commands } = JSON.parse(orrery('completion', '--json').out) as { commands: readonly Named[] };
+  const all = commands.flatMap(names).filter(([name]) => name !== 'ptxas' && name !== 'help');
+  expect(all.length).toBeGreaterThan(30);
+  const wide = [[], ...all].flatMap((words) => {
+    const { code, out } = orrery(...words, '--help');
+    expect([words, code]).toEqual([words, 0]);
+    return out.split('\n').flatMap((line) => (line.length > 80 ? [`${words.join(' ')}: ${line}`] : []));
+  });
+  expect(wide).toEqual([]);
+}, 60_000);
+
+it('the plan fits the width of other tables where it goes to no terminal', () => {
+  const { out } = orrery('plan');
+  expect(out).toMatch(/^ +\d+ {2}GvnCse\n {5}.*gvn-cse/m);
+  expect(out.split('\n').filter((l) => l.length > 100 || l.endsWith(' '))).toEqual([]);
+});
+
 it('help is that of the command, also in a group', () => {
   expect(orrery('help', 'rules', 'prove').out).toMatch(/^Usage: orrery rules prove /);
   expect(orrery('rules', 'help', 'prove').out).toMatch(/^Usage: orrery rules prove /);

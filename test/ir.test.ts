@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nearest, renderDiagnostic } from '../src/ir/diagnostic.ts';
+import { type Diagnostic, fileFault, gathered, nearest, renderDiagnostic } from '../src/ir/diagnostic.ts';
 import { FnEditor, mapBlocks, mapIns, withFunction } from '../src/ir/edit.ts';
 import { Mod, modOf, OpFlag, slotWidth, withMods } from '../src/ir/opcode.ts';
 import {
@@ -333,6 +333,25 @@ describe('editing', () => {
   });
 });
 
+describe('many diagnostics that say the same', () => {
+  const at = (line: number, message: string): Diagnostic => ({
+    ...fileFault('k.ptx', message),
+    line,
+    column: 1,
+    length: 2,
+  });
+  it('are one, with the lines of the others; a few are shown', () => {
+    const few = [at(1, 'a'), at(2, 'a'), at(3, 'a')];
+    expect(gathered(few)).toEqual(few);
+    const other = at(7, 'b');
+    const many = Array.from({ length: 12 }, (_, i) => at(10 + i, 'a'));
+    expect(gathered([...many.slice(0, 5), other, ...many.slice(5)])).toEqual([
+      { ...many[0], notes: ['the same 11 more times, in lines 11, 12, 13, 14, 15, 16, 17, 18 and 3 more'] },
+      other,
+    ]);
+  });
+});
+
 describe('near misses', () => {
   it('finds transposed and mistyped words, nearest first', () => {
     expect(nearest('OriBranchOtp', ['OriBranchOpt', 'OriDoRemat', 'OriLoopFusion'])).toEqual([
@@ -348,6 +367,8 @@ describe('near misses', () => {
       'OriDoRematEarly',
     ]);
     expect(nearest('emat', ['OriDoRemat', 'Demat'])).toEqual(['Demat']);
-    expect(nearest('Ori', ['OriDoRemat'])).toEqual([]);
+    // Three letters are the start of few names, and in the middle of many.
+    expect(nearest('gvn', ['LateGvn', 'GvnCse', 'OriDoRemat'])).toEqual(['GvnCse']);
+    expect(nearest('Ori', ['OriDoRemat', 'OriBranchOpt', 'OriCopyProp', 'OriLoopFusion'])).toEqual([]);
   });
 });

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
+import { ARM_PARTS } from '../src/lab/arm-words.ts';
+import { parseArm } from '../src/lab/arms.ts';
 import { WARM } from './support/warm.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -117,9 +119,43 @@ describe('orrery measure', () => {
     expect([one.code, one.err]).toEqual([0, '']);
   });
 
+  it('a recipe that names no function of any kernel is warned of, once for all arms, by every command that measures', () => {
+    const recipe = join(dir, 'no-kernel.yaml');
+    writeFileSync(recipe, 'kind: recipe\nparts:\n  - { when: { kernel: saxpi }, knobs: { OptBudget: 2 } }\n');
+    const experiment = join(dir, 'no-kernel.experiment.yaml');
+    const arms = ['base', `recipe:${recipe}`, `recipe:${recipe} level:2`];
+    writeFileSync(
+      experiment,
+      JSON.stringify({ kind: 'experiment', kernels: [join(root, saxpy)], arms, metrics: ['instructions'] }),
+    );
+    const warning =
+      /^warning:.* no function matches kernel saxpi, so what is set for it has no effect\n(?: {2}--> .*\n)? {2}did you mean 'saxpy'/;
+    const other = join(kernels, 'loops', 'loops.sm_80.ptx');
+    const quick = ['--no-ptxas', '--no-launches'];
+    const ab = (...more: string[]) => ['ab', ...more, '--repeat', '0', ...quick];
+    for (const args of [
+      ['measure', saxpy, '--recipe', recipe, ...quick],
+      ['measure', other, saxpy, '--recipe', recipe, ...quick],
+      ab('base', `recipe:${recipe}`, '--kernels', saxpy),
+      ab('base', 'level:2', '--recipe', recipe, '--kernels', saxpy, other),
+      ['tune', saxpy, '--recipe', recipe, '--goal', 'instructions<=99', '--no-ptxas', '--budget', '1s'],
+      ['sweep', experiment, '-o', join(dir, 'no-kernel.jsonl')],
+    ]) {
+      const r = orrery(...args);
+      expect([args[0], r.code, r.err]).toEqual([args[0], 0, expect.stringMatching(warning)]);
+      expect(r.err.split('no function matches')).toHaveLength(2);
+    }
+    writeFileSync(recipe, readFileSync(recipe, 'utf8').replace('saxpi', 'saxpy'));
+    const one = orrery(...ab('base', `recipe:${recipe}`, '--kernels', saxpy, other));
+    expect([one.code, one.err]).toEqual([0, '']);
+  });
+
   it.each([
     [['measure', 'nope.ptx'], /there is no file or folder 'nope.ptx'/],
-    [['measure', join(kernels, 'saxpy', 'saxpy.sm_81.ptx')], /did you mean 'saxpy.sm_\d\d.ptx'/],
+    [
+      ['measure', join(kernels, 'saxpy', 'saxpy.sm_81.ptx')],
+      /did you mean 'test\/kernels\/saxpy\/saxpy\.sm_\d\d\.ptx'/,
+    ],
     [['measure', saxpy, '--metrics', 'weigted'], /did you mean 'weighted'/],
     [['measure', saxpy, '--set', 'OptBudgt=1'], /did you mean 'OptBudget'/],
     [['measure', saxpy, '--ptxas', '9'], /levels are 0 to 4/],
@@ -144,6 +180,16 @@ describe('orrery ab', () => {
     );
     const r = cold('ab', 'base', `recipe:${recipe}`, '--kernels', files[0], '--no-ptxas', '--repeat', '0');
     expect(r.out).toMatch(/jacobi3d: GeneralOptimizeEarly\n {2}A changed \d+ blocks\n {2}B not run: /);
+  });
+
+  it('its help has every part of an arm, each of which is read as it is written there', () => {
+    const { out } = orrery('ab', '--help');
+    for (const [word, [form]] of Object.entries(ARM_PARTS)) {
+      expect(out).toContain(`\n  ${form} `);
+      expect(Object.keys(parseArm(form.replace('NAME=VALUE', 'X=1'))).join()).toMatch(
+        word === 'base' ? /^name$/ : new RegExp(`,${word}s?$`),
+      );
+    }
   });
 
   it('says what got worse, by how much, and which phase and knob did it', () => {
@@ -179,6 +225,45 @@ describe('orrery ab', () => {
     expect(status('--no-launches')).toBe('by weighted, an estimate');
     // A launch that is named is the only one, and the other kernel has none.
     expect(status('--kernels', join(kernels, 'mandelbrot', 'launch.yaml'))).toBe('by weighted, an estimate');
+  });
+
+  it('short names of metrics stand for what tells them best, and registers, code and the estimate have a row', () => {
+    const saxpy = join(kernels, 'saxpy', 'saxpy.sm_90.ptx');
+    const of = (...more: string[]) =>
+      orrery('ab', 'base', 'recipe:few-registers', '--kernels', saxpy, '--repeat', '0', '--no-ptxas', ...more)
+        .out;
+    for (const [by, metric] of [
+      ['registers', 'pressure.R'],
+      ['code', 'code-bytes'],
+      ['executed', 'warp-instructions'],
+    ]) {
+      expect(of('--by', by).replace(/\s+/g, ' ')).toContain(`unchanged by ${metric}`);
+      const shown = orrery('measure', saxpy, '--no-ptxas', '--json', '--metrics', by);
+      expect(shown.code).toBe(0);
+    }
+    const same = of();
+    for (const metric of ['weighted', 'code-bytes', 'pressure.R', 'warp-instructions'])
+      expect(same).toMatch(new RegExp(`^${metric.replace('.', '\\.')} +[\\d.,]+ +[\\d.,]+ +`, 'm'));
+    expect(orrery('measure', saxpy, '--no-ptxas', '--metrics', 'registers').out).toMatch(/^kernel +live R$/m);
+  });
+
+  it('a table for spreadsheets has a row for each kernel, with what JSON says', () => {
+    const args = ['ab', 'level:0', 'base', '--kernels', ...files, '--repeat', '0', '--no-ptxas'];
+    const r = orrery(...args, '--format', 'csv');
+    const [head, ...rows] = r.out
+      .trimEnd()
+      .split('\r\n')
+      .map((l) => l.split(','));
+    const json = JSON.parse(orrery(...args, '--json').out) as {
+      kernels: { kernel: string; values: Record<string, [number, number]> }[];
+    };
+    expect([r.code, rows.length]).toEqual([0, json.kernels.length]);
+    json.kernels.forEach(({ kernel, values }, i) => {
+      const at = (column: string) => rows[i][head.indexOf(column)];
+      expect([at('kernel'), at('right A'), at('right B')]).toEqual([kernel, 'true', 'true']);
+      for (const [name, pair] of Object.entries(values))
+        expect([Number(at(`${name} A`)), Number(at(`${name} B`))]).toEqual(pair);
+    });
   });
 
   it('a knob that differs for all functions, and otherwise for some, differs twice', () => {
@@ -236,6 +321,48 @@ parts:
     expect(text).toContain('no effect: no phase read SwitchOptBudget; nothing was measured');
     expect(orrery('ab', 'base', 'level:3', '--kernels', files[1]).out).toContain(
       'both arms are the same plan',
+    );
+  });
+
+  it('what no world reaches is said by every command that says that results are equal', () => {
+    const far = join(dir, 'far.ptx');
+    // No square is 3.
+    writeFileSync(
+      far,
+      `.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry far(.param .u64 p, .param .u32 n)
+{
+  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %d<4>;
+  ld.param.u64 %d1, [p];
+  ld.param.u32 %r1, [n];
+  mul.lo.s32 %r2, %r1, %r1;
+  setp.eq.s32 %p1, %r2, 3;
+  @%p1 bra NEVER;
+  add.s32 %r3, %r1, 0;
+  st.global.u32 [%d1], %r3;
+  ret;
+NEVER:
+  st.global.u32 [%d1], 7;
+  ret;
+}
+`,
+    );
+    const saxpy = join(kernels, 'saxpy', 'saxpy.sm_90.ptx');
+    const many = orrery('opt', far, saxpy, '--check', 'auto', '--emit', 'none');
+    expect(many.err).toMatch(/far\.ptx .* equal where it ran, 66 % of the blocks\n.*saxpy.* equal\n/);
+    const compared = orrery('ab', 'level:0', 'base', '--kernels', far, saxpy, '--no-ptxas', '--repeat', '0');
+    expect([compared.code, fits(compared.out)]).toEqual([0, []]);
+    expect(compared.out.replace(/\s+/g, ' ')).toContain('results equal where they ran');
+    expect(compared.out.replace(/\s+/g, ' ')).toContain(
+      '1 of them only where it ran: of far 66 % of the blocks',
+    );
+    const all = orrery('ab', 'level:0', 'base', '--kernels', saxpy, '--no-ptxas', '--repeat', '0');
+    expect(all.out).toMatch(/results equal$/m);
+    const tuned = orrery('tune', far, '--goal', 'instructions', '--no-ptxas', '--budget', '1s');
+    expect(tuned.out.replace(/\s+/g, ' ')).toContain(
+      '1 of them only where it ran: of far 66 % of the blocks',
     );
   });
 
@@ -346,6 +473,15 @@ rules:
     [['ab', 'base', '--kernels', files[1]], /ab compares two arms, and here is one/],
     [['ab', 'base', 'X=1'], /--kernels is missing/],
     [['ab', 'base', 'what', '--kernels', files[1]], /'what' is not part of an arm/],
+    [
+      ['ab', 'base', 'level:1', 'level:2', '--kernels', files[1]],
+      /more arms: `orrery sweep EXPERIMENT\.yaml`/,
+    ],
+    [
+      ['ab', 'base', 'level:1', '--kernels', files[1], '--by', 'ptxas.regs'],
+      /did you mean 'ptxas\.registers'/,
+    ],
+    [['ab', 'base', 'order=x.yaml', '--kernels', files[1]], /no knob 'order': .*\n {2}write order:x\.yaml\n/],
     [['ab', 'base', 'OptBudgt=1', '--kernels', files[1]], /did you mean 'OptBudget'/],
     [['ab', 'base', 'ref:no-such-branch', '--kernels', files[1]], /names no commit/],
     [['ab', 'base', 'disable:OriBranchOpt', '--kernel', files[1]], /unknown option '--kernel'/],

@@ -420,6 +420,13 @@ describe('orrery sweep', () => {
     expect(r.out).toMatch(
       /^16 arms of which optimizers pay; best by warp-instructions: .*ContractProducts=true/,
     );
+    // Eight arms count; the rest breaks a bound. Those of the front are marked among them.
+    const [, table] = /^All arms that count.*\narm .*\n((?:.+\n)+)/m.exec(r.out)!;
+    expect(table.match(/ {2}[\d,]+ .*$/gm)).toHaveLength(8);
+    expect(table).toMatch(/^set:ContractProducts=true \* +[\d,]+ +-2\.\d+ % +\d+ +0$/m);
+    expect(table).toMatch(/^base +[\d,]+ +0 +\d+ +0$/m);
+    const markdown = orrery([...args, '--format', 'markdown']).out;
+    expect(markdown).toMatch(/^\| `base` \| {2}\| [\d,]+ \| 0 \| \d+ \| 0 \|$/m);
     expect(r.out).toMatch(/^ContractProducts +\d.\d+ % +default: \+?\d(?:\.\d+)? %, true: -\d.\d+ %$/m);
     expect(r.out.split('\n').filter((l) => l.length > 100 && !l.startsWith('re'))).toEqual([]);
     expect(readFileSync(results, 'utf8').trim().split('\n')).toHaveLength(1 + 16 * 3);
@@ -453,6 +460,11 @@ describe('orrery sweep', () => {
       );
       const mean = Math.exp(logs.reduce((s, x) => s + x, 0) / logs.length);
       expect(mean).toBeCloseTo(ratio['warp-instructions'], 9);
+      const sum = of(i).reduce((s, row) => s + Number(at(row, 'warp-instructions')), 0);
+      for (const row of of(i)) {
+        expect(Number(at(row, 'arm total warp-instructions'))).toBe(sum);
+        expect(Number(at(row, 'arm ratio warp-instructions'))).toBe(ratio['warp-instructions']);
+      }
     }
     const page = readFileSync(html, 'utf8');
     for (const { name } of arms) expect(page).toContain(name);

@@ -101,6 +101,7 @@ describe('arms', () => {
     ['level:9', /levels are 0 to 5/],
     ['--set', /has no value/],
     ['what', /is not part of an arm/],
+    ['recipe=mine.yaml', /^there is no knob 'recipe'.* write recipe:mine\.yaml/],
   ])('%s is refused with what helps', (text, says) => {
     const said = () => {
       try {

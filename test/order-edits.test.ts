@@ -237,13 +237,15 @@ describe('what an illegal edit says', () => {
       "warning: GvnCse stands before EnforceArgumentRestrictions
         --> mine.yaml:4:5
           4 |   - { move: GvnCse, after: OriCreateMacroInsts }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ copies made for calls are numbered too
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     copies made for calls are numbered too
         nearest legal place: after EnforceArgumentRestrictions (position 56)
         the constraint: pipelines/constraints.yaml:229
       error: phase 'GvnCse' (position 10) needs the IR property 'ssa', which does not hold there
         --> mine.yaml:4:5
           4 |   - { move: GvnCse, after: OriCreateMacroInsts }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ each R, RD, P, UR, URD and UP register has one definition, which dominates its uses; joins are phi moves
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     each R, RD, P, UR, URD and UP register has one definition, which dominates its uses; joins are phi moves
         nothing before it provides it
         provided by GenerateMovPhi (position 27)
         nearest legal place: after GenerateMovPhi (position 27)"

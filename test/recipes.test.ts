@@ -491,6 +491,40 @@ describe('the recipe manager', () => {
   });
 });
 
+describe('parts for some targets', () => {
+  const text = `parts:
+  - sm: [sm_90, sm_100]
+    knobs: { UnrollFullInstLimit: 90 }
+  - sm: [sm_80]
+    when: { kernel: 'a*' }
+    phases: { disable: [OriBranchOpt] }`;
+
+  it('hold for these, and are left out for others', async () => {
+    const at = async (sm: string) => {
+      const p = await planOf({ r: text }, { sm });
+      return [knob(p, 'UnrollFullInstLimit'), p.tests.map((t) => t.text)];
+    };
+    const [usual] = await at('sm_75');
+    expect(usual).not.toBe(90);
+    expect(await at('sm_90')).toEqual([90, []]);
+    expect(await at('sm_100')).toEqual([90, []]);
+    expect(await at('sm_80')).toEqual([usual, ['kernel a*']]);
+  });
+
+  it('are checked for each of them, and name targets that there are', async () => {
+    const of = async (parts: string) =>
+      (
+        await checkFile(folder.write('targets.yaml', `kind: recipe\nparts:\n${parts}\n`), passNames, shipped)
+      ).map((d) => [d.message, d.line, d.notes?.[0]]);
+    expect(await of('  - { sm: [sm_90, sm_91], knobs: { OptBudget: 2 } }')).toEqual([
+      ["there is no back end for 'sm_91'", 3, expect.stringContaining('sm_90')],
+    ]);
+    expect(await of('  - { sm: [sm_120], phases: { disable: [GenerateMovPhi] } }')).toEqual([
+      [expect.stringContaining("phase 'GenerateMovPhi' is required"), 3, expect.anything()],
+    ]);
+  });
+});
+
 describe('NvOpt levels', () => {
   const text = `nvopt: 3
 parts:

@@ -453,7 +453,10 @@ describe('orrery diff', () => {
     [['diff', '.', '.', '--format', 'x'], /--format x is not known/],
     [['diff', '.', '.', '--no-kernels', '--sm', 'sm_91'], /no back end for 'sm_91'\n.*did you mean 'sm_90'/],
     [['diff', '.', '.', '--no-kernels', '-O', '9'], /optimization level 9 is not 0 to 5/],
-    [['diff', '.', '.', '--kernels', 'test/kernels/saxpy/saxpi.sm_80.ptx'], /did you mean 'saxpy.sm_80.ptx'/],
+    [
+      ['diff', '.', '.', '--kernels', 'test/kernels/saxpy/saxpi.sm_80.ptx'],
+      /did you mean 'test\/kernels\/saxpy\/saxpy.sm_80.ptx'/,
+    ],
     [['diff', '.', '.', '--ptxas', '9'], /--ptxas 9 is no level of ptxas/],
     [['diff', '.', '.', '--no-kernels', '--json', '--format', 'markdown'], /contradict each other/],
     [['cfg', 'test/kernels/saxpy/saxpy.sm_80.ptx', '--json', '--format', 'svg'], /contradict each other/],

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SpecFile } from '../src/spec/document.ts';
 import { makePlan } from '../src/spec/node.ts';
+import { checkFile } from '../src/spec/node-check.ts';
 import { passesOf } from '../src/spec/plan.ts';
 import { resolve } from '../src/spec/resolve.ts';
 import { runs } from './support/size.ts';
@@ -114,19 +115,22 @@ describe('what is wrong with an order is said at the edit', () => {
       "error: OriBranchOpt stands before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ OriBranchOpt looks for the branch at the end of its block
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     OriBranchOpt looks for the branch at the end of its block
         nearest legal place: after SetControlFlowOpLastInBB (position 7)
         the constraint: pipelines/constraints.yaml:48
       warning: OriBranchOpt stands before GeneralOptimizeEarly
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ folding makes the constant conditions that branch simplification removes
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     folding makes the constant conditions that branch simplification removes
         nearest legal place: after DoSwitchOptFirst (position 15)
         the constraint: pipelines/constraints.yaml:62
       warning: OriBranchOpt stands before DoSwitchOptFirst
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ switch lowering leaves branches to the next block, which are folded here
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     switch lowering leaves branches to the next block, which are folded here
         nearest legal place: after DoSwitchOptFirst (position 15)
         the constraint: pipelines/constraints.yaml:67"
     `);
@@ -137,20 +141,23 @@ describe('what is wrong with an order is said at the edit', () => {
       "error: OriCreateMacroInsts stands before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a compare is fused with the branch at the end of its block
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     a compare is fused with the branch at the end of its block
         the IR property 'control-last' then does not hold where it is needed, in OriSanitize, GeneralOptimizeEarly and DoSwitchOptFirst
         nearest legal place: before OriCreateMacroInsts (position 7)
         the constraint: pipelines/constraints.yaml:28
       error: EarlyOriSimpleLiveDead stands before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the backward walk over a block must not meet a side exit in it
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     the backward walk over a block must not meet a side exit in it
         nearest legal place: before OriCreateMacroInsts (position 7)
         the constraint: pipelines/constraints.yaml:37
       error: OriBranchOpt stands before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ OriBranchOpt looks for the branch at the end of its block
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     OriBranchOpt looks for the branch at the end of its block
         nearest legal place: before OriCreateMacroInsts (position 7)
         the constraint: pipelines/constraints.yaml:48"
     `);
@@ -167,6 +174,47 @@ describe('what is wrong with an order is said at the edit', () => {
     );
   });
 
+  it('a misspelt key hides nothing of the other edits, nor of its own', async () => {
+    const faultsOf = async (edits: string) => {
+      const order = write('misspelt.yaml', edited(edits));
+      const { diagnostics } = await makePlan({ ...plain, order }, passNames, shipped);
+      expect(await checkFile(order, passNames, shipped)).toEqual(
+        expect.arrayContaining(diagnostics.filter((d) => d.severity === 'error')),
+      );
+      return diagnostics.filter((d) => d.severity === 'error');
+    };
+    const errors = async (edits: string) => (await faultsOf(edits)).map((d) => d.message);
+    const misspelt = (key: string) => `  - { insert: OriCopyProp, ${key}: SetControlFlowOpLastInBB }`;
+    const others = `
+  - { insert: OriBranchOpt, after: GeneralOptimise }
+  - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
+  - { move: GvnCse, after: ConvertAllMovPhiToMov }`;
+    const found = await errors(`${misspelt('after')}${others}`);
+    expect(found).toEqual([
+      "there is no phase 'GeneralOptimise' in the order",
+      'OriBranchOpt stands before SetControlFlowOpLastInBB',
+      'OriReassociateAndCommon stands before GvnCse',
+    ]);
+    const key = "unknown key 'aftr' in 'edits.0'";
+    expect(await errors(`${misspelt('aftr')}${others}`)).toEqual([key, ...found]);
+    // What the edit itself gets wrong is at its place in the text too.
+    const [, own] = await faultsOf('  - { insert: OriCopyProp, aftr: GeneralOptimise }');
+    expect([own.message, own.line, own.column]).toEqual([found[0], 4, 34]);
+    // A key that may mean several, or none, leaves its edit out, and nothing is said that may follow from that.
+    expect(await errors(`${misspelt('beside')}${others}`)).toEqual([
+      "unknown key 'beside' in 'edits.0'",
+      found[0],
+    ]);
+  });
+
+  it('a broken constraint names what its phase lacks there for another reason', async () => {
+    const said = await says(`  - { move: GvnCse, after: ConvertAllMovPhiToMov }
+  - { move: OriReassociateAndCommon, after: ConvertAllMovPhiToMov }`);
+    expect(said).toMatch(/^error: OriReassociateAndCommon stands before GvnCse$/m);
+    expect(said).toContain("'ssa' then does not hold where it is needed, in OriReassociateAndCommon");
+    expect(said).toMatch(/^error: phase 'GvnCse' \(position \d+\) needs the IR property 'ssa'/m);
+  });
+
   it('an IR property that does not hold', async () => {
     expect(
       await says('  - { insertPass: live-dead, before: SetControlFlowOpLastInBB }'),
@@ -174,7 +222,8 @@ describe('what is wrong with an order is said at the edit', () => {
       "error: phase 'live-dead' (position 6) needs the IR property 'control-last', which does not hold there
         --> mine.yaml:4:5
           4 |   - { insertPass: live-dead, before: SetControlFlowOpLastInBB }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a control operation is always the last of its block
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            |     a control operation is always the last of its block
         nothing before it provides it
         provided by SetControlFlowOpLastInBB (position 7)
         nearest legal place: after SetControlFlowOpLastInBB (position 7)"

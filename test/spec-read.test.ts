@@ -72,6 +72,25 @@ describe('text that is not YAML', () => {
         the next line is indented by 3 spaces; indent it by 2 as 'A', or by 0 as 'knobs'"
     `);
   });
+  it.each([
+    ['phases:\n- A\n B\n- C\nB', /^error: /],
+    [
+      'phases:\n  - A: 1\n  B: 2',
+      /^error: (an element of this list has no dash|the indentation does not fit)\n/,
+    ],
+    ['phases: [A, , B]', /^error: there is nothing before this ','\n/],
+    ['phases: }', /^error: this bracket closes nothing\n/],
+    ['title: "a" b', /^error: the value has ended before this\n/],
+    ['title: |a\n  b', /^error: nothing may follow '\|' or '>' in its line\n/],
+    ['title: "a"#b', /^error: a space is missing before '#'\n/],
+    ['title: &a &b c', /^error: a value has one anchor at most\n/],
+    ['phases: ["A" "B"]', /^error: a ',' is missing between two elements\n/],
+  ])('what the reader says is told in our words: %j', (text, said) => {
+    const found = faults(`kind: order\n${text}\n`);
+    expect(found).toMatch(said);
+    expect(found).not.toMatch(/Unexpected|Missing|indicator|Sequence|scalar|Implicit/);
+  });
+
   it('a line that begins where nothing does', () => {
     expect(faults('kind: recipe\nparts:\n- when: { kernel: a }\n   knobs: {}\n')).toMatchInlineSnapshot(`
       "error: the indentation does not fit
@@ -332,7 +351,7 @@ hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
         --> mine.yaml:2:5
           2 | sm: [90, sm_90, sm_90]
             |     ^^^^^^^^^^^^^^^^^^
-        Targets that it is made for; a warning on any other. Missing: all.
+        Targets that it is made for; on any other it is applied with a warning. Missing: all.
       error: 'sm.0' is the number 90, expected text
         --> mine.yaml:2:6
           2 | sm: [90, sm_90, sm_90]

@@ -12,6 +12,7 @@ import {
   isBetter,
   type KernelValues,
   missing,
+  outcomeText,
   type Score,
   scoreOf,
 } from '../src/lab/tune/goal.ts';
@@ -53,6 +54,17 @@ describe('goals', () => {
     ['ptxas.stack<=0', /'ptxas.stack' cannot be measured/],
   ])('%s', (text, said) => {
     expect(() => goalOf(text, none)).toThrow(said);
+  });
+
+  it('that many kernels miss are told in words that a sentence can end with', () => {
+    const kernels = ['a', 'b', 'c', 'd', 'e'].map((kernel) => ({
+      kernel,
+      base: { 'ptxas.registers': 100 },
+      values: { 'ptxas.registers': 80 },
+    }));
+    expect(outcomeText(goalOf('registers<=64', all), kernels)).toMatch(
+      /^NOT reached by 5 of 5: a has 80 \(100 before\), .* and 2 more$/,
+    );
   });
 
   it('are judged kernel by kernel where they set a bound, and by the geometric mean where they do not', () => {

@@ -3,6 +3,7 @@ import { fileWord, shellWord } from '../ir/quote.ts';
 import { type AbResult, type KernelPair, runAb } from '../lab/ab.ts';
 import { type Arm, armsOfRange, parseArm } from '../lab/arms.ts';
 import { loadModules } from '../lab/kernels.ts';
+import { abCsv } from '../lab/render/ab-csv.ts';
 import { abHtml } from '../lab/render/ab-html.ts';
 import { abMarkdown } from '../lab/render/ab-markdown.ts';
 import { abText, diffText } from '../lab/render/ab-text.ts';
@@ -18,6 +19,7 @@ import {
   clock,
   decidingMetric,
   heap,
+  knownFor,
   type MeasureCliOptions,
   measureOptions,
   paint,
@@ -26,7 +28,7 @@ import {
 } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
-import { CliExit, failWith, out, show, tableColumns } from './ui.ts';
+import { CliExit, failWith, out, outExactly, show, tableColumns } from './ui.ts';
 
 interface AbCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly kernels?: readonly string[];
@@ -40,19 +42,21 @@ interface AbCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly output?: string;
 }
 
-const FORMATS = ['text', 'markdown', 'json', 'html'];
+const FORMATS = ['text', 'markdown', 'json', 'html', 'csv'];
 
 /** `orrery ab`. */
 export async function ab(texts: readonly string[], o: AbCommand): Promise<void> {
   const arms = armsOf(texts);
   const format = formatOf(o, FORMATS);
-  const by = decidingMetric(o.by);
   if (o.kernels === undefined || o.kernels.length === 0)
     failWith('--kernels is missing', "name PTX files, folders or patterns: --kernels 'kernels/*.ptx'");
   const specs = await loadShipped();
   const modules = await loadModules(o.kernels);
+  const plans = plansOf(o, specs);
+  const known = await knownFor(o.by, o, modules, plans);
+  const by = decidingMetric(o.by, known);
   const progress = new Progress();
-  const result = await runAb(modules, arms, plansOf(o, specs), {
+  const result = await runAb(modules, arms, plans, {
     measure: measureOptions(o, specs),
     disk: cacheOf(o),
     by,
@@ -74,12 +78,14 @@ export async function ab(texts: readonly string[], o: AbCommand): Promise<void> 
     tellMissing(
       o.by,
       result.kernels.map((k) => Object.fromEntries(Object.entries(k.values).map(([name, [a]]) => [name, a]))),
+      known,
     );
   const text =
     o.diff === undefined
       ? rendered(result, format, texts, o)
       : oneDiff(result, o.diff, o.output === undefined);
-  if (o.output === undefined) out(text);
+  // Lines of a table for other programs end as its format has it.
+  if (o.output === undefined) (format === 'csv' ? outExactly : out)(text);
   else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
   if (!result.equal) throw new CliExit(1);
 }
@@ -101,6 +107,11 @@ function armsOf(texts: readonly string[]): readonly [Arm, Arm] {
       `ab compares two arms, and here ${texts.length === 1 ? 'is one' : `are ${texts.length}`}: ${texts.map((t) => `'${t}'`).join(', ')}`,
       "orrery ab base '--set NAME=VALUE' --kernels 'kernels/*.ptx'",
       'an arm of several words is quoted; main..branch stands for two refs',
+      ...(texts.length > 2
+        ? [
+            'more arms: `orrery sweep EXPERIMENT.yaml`, a file of the kind experiment that lists them under `arms:`',
+          ]
+        : []),
     );
   return [parseArm(texts[0]), parseArm(texts[1])];
 }
@@ -119,6 +130,7 @@ function rendered(r: AbResult, format: string, texts: readonly string[], o: AbCo
   if (format === 'json') return JSON.stringify(abJson(r), null, 2);
   if (format === 'markdown') return abMarkdown(r);
   if (format === 'html') return abHtml(r);
+  if (format === 'csv') return abCsv(r);
   return abText(
     r,
     o.output === undefined ? paint : PLAIN,

@@ -35,7 +35,8 @@ export function addBuildCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-\`orrery check FILE.ptx\` warns of their shapes. PTX that orrery writes avoids them; --set KeepPtxasFaults leaves it as it is.
+\`orrery check FILE.ptx\` warns of their shapes. PTX that orrery writes avoids
+them; --set KeepPtxasFaults leaves it as it is.
 The list is pipelines/ptxas-faults.yaml.`,
     )
     .action((name, o) => guarded(async () => (await import('./faults.ts')).faults(name, o)));

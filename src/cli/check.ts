@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { barrierFaults } from '../analysis/barrier-use.ts';
 import { planOf } from '../core.ts';
 import { host } from '../engine/pipeline.ts';
-import { type Diagnostic, DiagnosticError, nearest } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, gathered, nearest } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { visible } from '../ir/quote.ts';
 import { parseProgram } from '../ir/text.ts';
@@ -52,9 +52,10 @@ export async function check(
     const found = await checkOne(file, o.isa);
     all.push(...found);
     if (o.json !== true) {
-      show(found.slice(0, MOST_SHOWN));
-      if (found.length > MOST_SHOWN)
-        err(`  and ${grouped(found.length - MOST_SHOWN)} more of ${visible(file)}`);
+      const said = gathered(found);
+      show(said.slice(0, MOST_SHOWN));
+      if (said.length > MOST_SHOWN)
+        err(`  and ${grouped(said.length - MOST_SHOWN)} more of ${visible(file)}`);
       const errors = found.filter((d) => d.severity === 'error').length;
       out(
         `${errors > 0 ? pc.red('bad ') : pc.green('good')}  ${visible(file)}${found.length > errors ? `  ${plural(found.length - errors, 'warning')}` : ''}`,

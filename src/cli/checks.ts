@@ -3,6 +3,7 @@ import { DiagnosticError, nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { EFFORTS, type EffortName } from '../judge/effort.ts';
 import { type Judgement, judgeKernel } from '../judge/judge.ts';
+import { equalWhereRun, percentRun } from '../judge/reached.ts';
 import { isLaunchFile } from '../lab/files.ts';
 import { mostShared, paramBase, readPtx } from '../read.ts';
 import { expectsAnything, judging, runLaunch } from '../sim/launch.ts';
@@ -35,6 +36,8 @@ export const isCheckWord = (how: string): boolean => (CHECK_WORDS as readonly st
 export interface Verdict {
   readonly ok: boolean;
   readonly text: string;
+  /** Where the program is equal in open worlds but did not run in full: percent of its blocks that did. */
+  readonly ran?: number;
 }
 
 /** What `--check` or `--check-each` found. */
@@ -164,11 +167,10 @@ class Summary {
       ...(functions > 0 ? [counted(functions, 'function')] : []),
     ].join(' and ');
     const head =
-      blocks === allBlocks
-        ? pc.green('equal')
-        : pc.yellow(`equal where it ran, ${Math.floor((100 * blocks) / allBlocks)} % of the blocks`);
+      blocks === allBlocks ? pc.green('equal') : pc.yellow(equalWhereRun(percentRun(this.reached)));
     return {
       ok: true,
+      ...(blocks < allBlocks && { ran: percentRun(this.reached) }),
       text: [
         `${head}: ${what} left the same memory in open worlds (${notes.join('; ')})`,
         ...this.missed,

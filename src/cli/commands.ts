@@ -12,6 +12,7 @@ import {
   withProfiledPlan,
   withServer,
 } from './command-options.ts';
+import { HELP_LAYOUT } from './help.ts';
 import { addLabCommands } from './lab-commands.ts';
 import { addMachineCommands } from './machine-commands.ts';
 import { addRuleCommands } from './rule-commands.ts';
@@ -32,7 +33,7 @@ const program = new Command('orrery')
   .showHelpAfterError('(orrery --help lists the commands)')
   .showSuggestionAfterError(true)
   // What a command takes is said by its own help; here it would leave no room for what it does.
-  .configureHelp({ sortSubcommands: false, subcommandTerm: (c) => c.name() })
+  .configureHelp({ ...HELP_LAYOUT, sortSubcommands: false, subcommandTerm: (c) => c.name() })
   .configureOutput({
     outputError: (text, write) => {
       const said = quotedWords(text);
@@ -190,7 +191,8 @@ withProfiledPlan(
   .addHelpText(
     'after',
     `
-A launch file says what runs and what must come out. What it names is relative to it:
+A launch file says what runs and what must come out. What it names is relative
+to it:
   kind: launch
   module: saxpy.ptx
   kernel: saxpy
@@ -201,8 +203,9 @@ A launch file says what runs and what must come out. What it names is relative t
     - { scalar: s32, value: 500 }
     - { scalar: f32, value: 2.5 }
     - { buffer: f32, length: 512, fill: iota }
-    - { buffer: f32, length: 512, data: y.bin, expect: y.out.bin, tolerance: 1e-6 }
-schemas/launch.schema.json describes every key; \`orrery check\` says what is wrong with a file.`,
+    - { buffer: f32, length: 512, data: y.bin, expect: z.bin, tolerance: 1e-6 }
+schemas/launch.schema.json describes every key; \`orrery check\` says what is
+wrong with a file.`,
   )
   .action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
 
@@ -236,10 +239,13 @@ withJudge(withProfiledPlan(program.command('reduce')))
   .addHelpText(
     'after',
     `
-The plan comes first: the fewest phases, then settings; they are written beside the program as an order. Then functions,
-instructions, guards, values, operands, constants and parameters go. A smaller program counts only if it fails in the same
-way, is good before any phase, and reads nothing that it does not write before. Ctrl-C keeps the best so far.
-Exit code: 0 where it was written, 1 for errors and where there is nothing to reduce.`,
+The plan comes first: the fewest phases, then settings; they are written beside
+the program as an order. Then functions, instructions, guards, values, operands,
+constants and parameters go. A smaller program counts only if it fails in the
+same way, is good before any phase, and reads nothing that it does not write
+before. Ctrl-C keeps the best so far.
+Exit code: 0 where it was written, 1 for errors and where there is nothing to
+reduce.`,
   )
   .action((file, o) => guarded(async () => (await import('./reduce.ts')).reduce(file, o)));
 
@@ -260,8 +266,9 @@ program
   .addHelpText(
     'after',
     `
-It runs in an empty folder of its own. A reproducer from somebody else may hold anything: one that would start other programs, or
-names files outside of that folder, is shown and refused.
+It runs in an empty folder of its own. A reproducer from somebody else may hold
+anything: one that would start other programs, or names files outside of that
+folder, is shown and refused.
 Exit code: 0 where it still happens, 2 where it does not, 1 for errors.`,
   )
   .action((file, o) => guarded(async () => (await import('./repro.ts')).repro(file, o)));
@@ -307,8 +314,10 @@ withServer(server.command('start'))
   .addHelpText(
     'after',
     `
-While it runs, commands of this user and this build run in it, and give the same. Those that find it busy run without it, as do
-those that read standard input, measure what they cost, or run until they are interrupted, and all with ORRERY_SERVER=off.`,
+While it runs, commands of this user and this build run in it, and give the
+same. Those that find it busy run without it, as do those that read standard
+input, measure what they cost, or run until they are interrupted, and all with
+ORRERY_SERVER=off.`,
   )
   .action((o) => guarded(async () => (await import('./server.ts')).startServer(o)));
 withServer(server.command('run'))
@@ -343,10 +352,13 @@ program
   .addHelpText(
     'after',
     `
-It completes what follows the word orrery. Where that is no command, make it one:
+It completes what follows the word orrery. Where that is no command, make it
+one:
   $ alias orrery='npx orrery'
-  $ source <(orrery completion bash)                                          in bash and zsh (completion zsh)
-  $ orrery completion fish > ~/.config/fish/completions/orrery.fish           in fish`,
+In bash, and with the other word in zsh:
+  $ source <(orrery completion bash)
+In fish:
+  $ orrery completion fish > ~/.config/fish/completions/orrery.fish`,
   )
   .action((shell, o) => guarded(async () => (await import('./completion.ts')).completion(shell, o, program)));
 

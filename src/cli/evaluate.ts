@@ -1,13 +1,14 @@
 import { createInterface } from 'node:readline';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { Evaluator } from '../lab/evaluate.ts';
+import { idleArms } from '../lab/idle-conditions.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { loadShipped } from '../spec/node.ts';
 import { isTooDeep } from '../spec/yaml-depth.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
-import { type MeasureCliOptions, measureOptions, metricsOf, plansOf } from './lab.ts';
+import { knownFor, type MeasureCliOptions, measureOptions, metricsOf, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
-import { failWith, outExactly } from './ui.ts';
+import { failWith, outExactly, show } from './ui.ts';
 
 interface EvaluateCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly kernels?: readonly string[];
@@ -19,11 +20,12 @@ interface EvaluateCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
 export async function evaluate(o: EvaluateCommand): Promise<void> {
   if (o.kernels === undefined || o.kernels.length === 0)
     failWith('--kernels is missing', "name PTX files, folders or patterns: --kernels 'kernels/*.ptx'");
-  const metrics = metricsOf(o.metrics);
-  const noisy = metrics.find((m) => m.noisy || m.of === 'module');
-  if (noisy !== undefined) failWith(`'${noisy.name}' is no exact metric of a kernel`);
   const specs = await loadShipped();
   const modules = await loadModules(o.kernels);
+  const plans = plansOf(o, specs);
+  const metrics = metricsOf(o.metrics, await knownFor(o.metrics, o, modules, plans));
+  const noisy = metrics.find((m) => m.noisy || m.of === 'module');
+  if (noisy !== undefined) failWith(`'${noisy.name}' is no exact metric of a kernel`);
   const wantsPtxas = metrics.some((m) => m.source === 'ptxas');
   const measure = measureOptions({ ...o, ptxas: wantsPtxas ? o.ptxas : false }, specs);
   if (wantsPtxas && measure.ptxas === undefined)
@@ -31,7 +33,8 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
       'what ptxas makes is asked for, and ptxas cannot be run',
       'put it on PATH or name it in ORRERY_PTXAS',
     );
-  const evaluator = await Evaluator.start(modules, plansOf(o, specs), measure, metrics, cacheOf(o));
+  show(await idleArms([{ name: 'base' }], modules, plans));
+  const evaluator = await Evaluator.start(modules, plans, measure, metrics, cacheOf(o));
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;
     const answer = await answerTo(line, evaluator, o.perKernel === true);

@@ -1,8 +1,8 @@
-import { FunctionPlans } from '../engine/function-plans.ts';
 import { host } from '../engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
+import { idleConditions } from '../lab/idle-conditions.ts';
 import { otherFunctions, otherVersions, type ProfileFile, parseProfile } from '../lab/profile-file.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { readOri, readPtx, targetFor } from '../read.ts';
@@ -71,30 +71,8 @@ export const warnOtherFunctions = (file: string, functions: Iterable<string>): v
   show(otherFunctions(file, profileOf(file).counts, functions));
 
 /** Warns of what a plan says for functions that the input does not have: it has no effect there. */
-export function warnOtherConditions(file: string, plan: Plan, program: Program): void {
-  if (plan.tests.length === 0 || program.functions.length === 0) return;
-  const plans = new FunctionPlans(plan, program);
-  const held = new Set(program.functions.flatMap((f) => plans.testsOf(f.name)));
-  const idle = plan.tests.filter((t, i) => (t.kernel !== null || t.hashes !== null) && !held.has(i));
-  if (idle.length === 0) return;
-  const names = program.functions.map((f) => f.name);
-  const notes = [
-    `its ${names.length === 1 ? 'function is' : 'functions are'} ${listed(names)}`,
-    ...(idle.some((t) => t.hashes !== null)
-      ? ['`orrery recipes FILE` prints their hashes, which are others for another target']
-      : []),
-  ];
-  const message = `no function matches ${idle.map((t) => t.text).join(' or ')}, so what is set for it has no effect`;
-  show([{ ...fileFault(file, message, notes), severity: 'warning' }]);
-}
-
-/** Functions that are named. */
-const MOST_NAMED = 12;
-
-const listed = (names: readonly string[]): string =>
-  names.length <= MOST_NAMED
-    ? names.join(', ')
-    : `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`;
+export const warnOtherConditions = (file: string, plan: Plan, program: Program): void =>
+  show(idleConditions(file, [{ name: '', inputs: [{ plan, program }] }]));
 
 /** Warns where code for the target of a plan cannot be made of a module, because it is for a newer one. */
 export function warnNewerTarget(file: string, plan: Plan, module: PtxModule | null, retarget: boolean): void {

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
+import { armLines } from '../lab/arm-words.ts';
 import { collect, withCache, withPaths, withPlan } from './command-options.ts';
 import { guarded } from './ui.ts';
 
 const BY =
-  'what decides whether a kernel was helped (default: warp-instructions if every kernel has a launch, else weighted)';
+  'what decides whether a kernel was helped: a metric, or registers, code or executed (default: warp-instructions if every ' +
+  'kernel has a launch, else weighted)';
 
 /** Adds the options that say what is measured. */
 const withMeasure = (c: Command, mayLeaveOutLaunches = true): Command => {
@@ -34,10 +36,7 @@ export function addLabCommands(program: Command): void {
       .description(
         'compare two plans over kernels: what got better, what worse, why, and whether results hold',
       )
-      .argument(
-        '<arm...>',
-        "A and B: base, NAME=VALUE, '--set X=1', recipe:FILE, ref:COMMIT (its specs), ...; or main..branch",
-      )
+      .argument('<arm...>', 'A and B, as below; or main..branch')
       .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
       .option('--by <metric>', BY)
       .option('--repeat <n>', 'timed runs of each arm; 0: none', '5')
@@ -47,9 +46,16 @@ export function addLabCommands(program: Command): void {
         '--diff <kernel>',
         'print how the code of this kernel differs, after the first phase that differs',
       )
-      .option('--format <text|markdown|json|html>', 'output')
+      .option('--format <text|markdown|json|html|csv>', 'output')
       .option('--json', 'for scripts: --format json')
       .option('-o, --output <file>', 'write there instead of standard output')
+      .addHelpText(
+        'after',
+        `
+An arm is what it has beside the plan options, in quotes where it is several
+words ('recipe:mine.yaml level:2'); options ('--set NAME=VALUE') do too:
+${armLines().join('\n')}`,
+      )
       .allowUnknownOption(),
   ).action((arms, o) => guarded(async () => (await import('./ab.ts')).ab(arms, o)));
 
@@ -88,7 +94,7 @@ export function addLabCommands(program: Command): void {
     .option('--annotations', 'then print each finding as an annotation of GitHub Actions: ::error file=...')
     .addHelpText(
       'after',
-      '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors, refuted\nrules, broken kernels and broken limits.',
+      '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors,\nrefuted rules, broken kernels and broken limits.',
     )
     .action((base, head, o) => guarded(async () => (await import('./review.ts')).diff(base, head, o)));
   addSweepCommands(program);

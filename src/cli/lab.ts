@@ -1,8 +1,18 @@
 import { getHeapStatistics } from 'node:v8';
 import { baseTarget } from '../ir/target.ts';
+import type { Module } from '../lab/kernels.ts';
 import type { MeasureOptions } from '../lab/measure.ts';
-import { METRICS, type Metric, metricOf, metricsLike, type Values } from '../lab/metrics.ts';
-import { type Base, Plans } from '../lab/plans.ts';
+import {
+  type Known,
+  METRICS,
+  type Metric,
+  metricOf,
+  metricsLike,
+  SHORT_NAMES,
+  shortMetric,
+  type Values,
+} from '../lab/metrics.ts';
+import { allLaunched, type Base, Plans } from '../lab/plans.ts';
 import { parseProfile } from '../lab/profile-file.ts';
 import type { Paint } from '../lab/render/table.ts';
 
@@ -81,15 +91,39 @@ function ptxasOptions(o: MeasureCliOptions): MeasureOptions['ptxas'] {
   };
 }
 
-/** Metrics by name, separated by commas; `weighted.*` names a whole family. */
-export function metricsOf(text: string): Metric[] {
-  return text.split(',').flatMap((raw) => {
-    const name = raw.trim();
+/** Everything is measured, as far as a name says. */
+const ALL: Known = { ptxas: true, launched: true };
+
+const namesOf = (text: string): string[] => text.split(',').map((name) => name.trim());
+
+/** What can be measured of modules, as far as names of metrics ask. */
+export async function knownFor(
+  text: string | undefined,
+  o: MeasureCliOptions,
+  modules: readonly Module[],
+  plans: Plans,
+): Promise<Known> {
+  const short = namesOf(text ?? '').filter((n) => Object.hasOwn(SHORT_NAMES, n));
+  if (short.length === 0) return ALL;
+  return {
+    ptxas: o.ptxas !== false && ptxasVersion() !== null,
+    launched: o.launches && (await allLaunched(modules, plans)),
+  };
+}
+
+/**
+ * Metrics by name, separated by commas; `weighted.*` names a whole family. A short name (`registers`) that no metric has stands for what
+ * tells it best.
+ *
+ * @param known what can be measured
+ */
+export function metricsOf(text: string, known = ALL): Metric[] {
+  return namesOf(text).flatMap((name) => {
     if (name.endsWith('.*')) {
       const family = METRICS.filter((m) => m.name.startsWith(name.slice(0, -1)));
       if (family.length > 0) return family;
     }
-    const m = metricOf(name);
+    const m = metricOf(name) ?? shortMetric(name, known);
     if (m !== undefined) return [m];
     const near = metricsLike(name).map((n) => `'${n}' (${metricOf(n)!.title})`);
     return failWith(
@@ -114,21 +148,21 @@ const WHY_NONE: Readonly<Record<Metric['source'], string>> = {
  *
  * @param text what was asked for, as `metricsOf` takes it
  */
-export function tellMissing(text: string, found: readonly Values[]): void {
-  const asked = metricsOf(text);
+export function tellMissing(text: string, found: readonly Values[], known = ALL): void {
+  const asked = metricsOf(text, known);
   const missing = asked.filter((m) => found.every((v) => v[m.name] === undefined));
   const said = ({ name }: Metric) => `no kernel has a value of '${name}'`;
   if (missing.length === asked.length)
     failWith(said(asked[0]), WHY_NONE[asked[0].source], '`orrery measure FILE` shows what it has');
-  const names = new Set(text.split(',').map((name) => name.trim()));
+  const names = new Set(namesOf(text));
   for (const m of missing)
     if (names.has(m.name)) err(`${pcErr.yellow('warning')}: ${said(m)}\n  ${WHY_NONE[m.source]}`);
 }
 
 /** What `--by` names; undefined where it is not given. */
-export function decidingMetric(text: string | undefined): Metric | undefined {
+export function decidingMetric(text: string | undefined, known = ALL): Metric | undefined {
   if (text === undefined) return undefined;
-  const [by, ...more] = metricsOf(text);
+  const [by, ...more] = metricsOf(text, known);
   return more.length > 0 || by.noisy || by.of === 'module'
     ? failWith(
         `--by ${text} decides nothing`,

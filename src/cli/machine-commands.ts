@@ -28,15 +28,18 @@ export function addMachineCommands(program: Command): void {
       `
 Example:
   $ orrery disasm test/cubins/scale.sm_80.cubin --function scale --lines
-prints each instruction with its address and its control word, below the line that it comes from:
+prints each instruction with its address and its control word, below the line
+that it comes from:
   // PTX line 37: mad.lo.s32 %r1, %r4, %r5, %r6;
   0030  [B0-----:R-:W-:-:S05]  IMAD R2, R2, c[0x0][0x0], R3
   // scale.cu:8
   // PTX line 39: setp.ge.s32 %p1, %r1, %r3;
   0040  [B------:R-:W-:-:S13]  ISETP.GE.AND P0, PT, R2, c[0x0][0x160], PT
-[B0-----:R-:W-:-:S05]: it waits for barrier 0 (B), raises no barrier when its operands are read (R) or its result is there (W), and the
-next instruction is issued five cycles later (S05); Y before S is a bit whose sense is not known. Each text stands for exactly one word.
-A word that is not known is an error with its address and the bits that no form explains.`,
+[B0-----:R-:W-:-:S05]: it waits for barrier 0 (B), raises no barrier when its
+operands are read (R) or its result is there (W), and the next instruction is
+issued five cycles later (S05); Y before S is a bit whose sense is not known.
+Each text stands for exactly one word. A word that is not known is an error with
+its address and the bits that no form explains.`,
     )
     .action((file, o) => guarded(async () => (await import('./disasm.ts')).disasm(file, o)));
 
@@ -64,16 +67,23 @@ A word that is not known is an error with its address and the bits that no form 
     .addHelpText(
       'after',
       `
-Both run in the same made-up worlds; what they leave in global memory, and how their threads end, has to be the same. Where a result
-depends on the last bits of an approximation, or on products that may be fused with sums, it may be as far off as those leave open. The
-order of accesses to memory is not compared. Exit code 1 if a kernel is different or was not compared.
+Both run in the same made-up worlds; what they leave in global memory, and how
+their threads end, has to be the same. Where a result depends on the last bits
+of an approximation, or on products that may be fused with sums, it may be as
+far off as those leave open. The order of accesses to memory is not compared.
+Exit code 1 if a kernel is different or was not compared.
 
-Example: of max(max(x, -x), y) ptxas 13.0.88 loses the minus for sm_90. Its code is test/machine-code/max-of-absolute.sm_90.O3.cubin:
-  $ orrery verify test/machine-code/max-of-absolute.ptx test/machine-code/max-of-absolute.sm_90.O3.cubin
-prints the first difference, whose bytes follow from the memory of the world that it names:
+Example: of max(max(x, -x), y) ptxas 13.0.88 loses the minus for sm_90. Its code
+is test/machine-code/max-of-absolute.sm_90.O3.cubin:
+  $ cd test/machine-code
+  $ orrery verify max-of-absolute.ptx max-of-absolute.sm_90.O3.cubin
+prints the first difference, whose bytes follow from the memory of the world
+that it names:
     seed 2: byte 0x2000000034 is 23 before and 233 after
-    PTX: thread (5, 0, 0) of block (1, 0, 0) stores 0x3ff2b417 at 0x2000000034, test/machine-code/max-of-absolute.ptx:20
-    machine code: thread (5, 0, 0) of block (1, 0, 0) stores 0xc00d4be9 at 0x2000000034
+    PTX: thread (5, 0, 0) of block (1, 0, 0) stores 0x3ff2b417 at
+      0x2000000034, max-of-absolute.ptx:20
+    machine code: thread (5, 0, 0) of block (1, 0, 0) stores 0xc00d4be9 at
+      0x2000000034
       0090  STG.E desc[UR4][R4.64+0x0], R7
 With -O 0 they are equal.`,
     )

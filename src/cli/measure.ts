@@ -1,4 +1,5 @@
 import { runPipeline } from '../engine/pipeline.ts';
+import { idleConditions, type PlannedProgram } from '../lab/idle-conditions.ts';
 import { loadModules, lowerModule, noKernel } from '../lab/kernels.ts';
 import { compileValues, Measurer } from '../lab/measure.ts';
 import { type ModuleMeasure, measureJson, measureText } from '../lab/render/measure.ts';
@@ -7,6 +8,7 @@ import { type CacheOptions, cacheOf } from './cache.ts';
 import { warnOtherFunctions } from './input.ts';
 import {
   heap,
+  knownFor,
   type MeasureCliOptions,
   measureOptions,
   metricsOf,
@@ -26,19 +28,22 @@ interface MeasureCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
 
 /** `orrery measure`. */
 export async function measure(patterns: readonly string[], o: MeasureCommand): Promise<void> {
-  const chosen = o.metrics === undefined ? null : metricsOf(o.metrics);
   const specs = await loadShipped();
   const plans = plansOf(o, specs);
   const opts = measureOptions(o, specs);
   const modules = await loadModules(patterns);
+  const known = await knownFor(o.metrics, o, modules, plans);
+  const chosen = o.metrics === undefined ? null : metricsOf(o.metrics, known);
   const disk = cacheOf(o);
   const progress = new Progress();
   const found: ModuleMeasure[] = [];
+  const planned: PlannedProgram[] = [];
   for (const m of modules) {
     progress.of(found.length, modules.length, m.file);
     const plan = await plans.plan({ name: 'base' }, m.target);
     const input = lowerModule(m, plan);
     show(input.warnings);
+    if (o.opt) planned.push({ plan, program: input.program });
     const cache = disk?.shelf(input.key, plan.isa);
     const journal = o.opt ? runPipeline(input.program, plan, { heap, cache, inputKey: input.key }) : null;
     disk?.release(cache);
@@ -54,6 +59,7 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
   }
   progress.done();
   if (found.every((m) => m.kernels.length === 0)) throw noKernel();
+  show(idleConditions(modules.length === 1 ? modules[0].file : '', [{ name: '', inputs: planned }]));
   if (o.profile !== undefined)
     warnOtherFunctions(
       o.profile,
@@ -63,6 +69,7 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
     tellMissing(
       o.metrics,
       found.flatMap((m) => m.kernels.map((k) => ({ ...m.compile, ...k.values }))),
+      known,
     );
   out(
     o.json === true

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { basename, extname, join, relative } from 'node:path';
 import { RecipeManager } from '../engine/recipe-manager.ts';
 import { visible } from '../ir/quote.ts';
+import { equalWhereRun } from '../judge/reached.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { percent } from '../lab/render/table.ts';
 import { targetOf } from '../read.ts';
@@ -196,6 +197,8 @@ function tasksOf(patterns: readonly string[], emit: string, o: OptOptions): OptT
   });
 }
 
+const equalText = (ran: number | null): string => (ran === null ? 'equal' : pcErr.yellow(equalWhereRun(ran)));
+
 /** A line for each file, and one for all; and how decisions about recipes were shared. */
 function summary(
   tasks: readonly OptTask[],
@@ -211,7 +214,7 @@ function summary(
           grouped(r.after),
           change(r.before, r.after),
           duration(r.ms),
-          r.equal === null ? '' : r.equal ? 'equal' : pcErr.red('DIFFERS'),
+          r.equal === null ? '' : r.equal ? equalText(r.ran) : pcErr.red('DIFFERS'),
         ];
   const good = results.flatMap((r) => (r.optimized === null ? [] : [r.optimized]));
   const sum = (f: (r: Optimized) => number): number => good.reduce((t, r) => t + f(r), 0);
@@ -220,6 +223,7 @@ function summary(
     after: sum((r) => r.after),
     ms: sum((r) => r.ms),
     equal: null,
+    ran: null,
     decisions: { made: sum((r) => r.decisions.made), shared: sum((r) => r.decisions.shared) },
     functions: [],
   };

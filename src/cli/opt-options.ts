@@ -36,6 +36,8 @@ export interface Optimized {
   readonly ms: number;
   /** Whether every check that was asked for found the program equal; null: none was. */
   readonly equal: boolean | null;
+  /** Where it is equal in open worlds but did not run there in full: percent of its blocks that did, the least of all checks. */
+  readonly ran: number | null;
   /** Decisions about recipes. */
   readonly decisions: DecisionCounts;
   /** Names of its functions. */

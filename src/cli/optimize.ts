@@ -244,7 +244,7 @@ export async function optimize(
     });
   const equal = checks.every((c) => c.ok);
   const verdicts = checks.map((c) => c.text);
-  const found = checks.map((c) => ({ ...c, text: uncoloured(c.text) }));
+  const found = checks.map(({ ran: _, ...c }) => ({ ...c, text: uncoloured(c.text) }));
   if (emit === 'ori') write(printProgram(journal.last), o.output);
   else if (emit === 'ptx') write(ptx, o.output);
   else if (emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
@@ -281,9 +281,16 @@ export async function optimize(
     after: countInstructions(result),
     ms: journal.records.reduce((t, r) => t + r.ms, 0),
     equal: checks.length === 0 ? null : equal,
+    ran: leastRun(checks),
     decisions: journal.decisions,
     functions: input.program.functions.map((f) => f.name),
   };
+}
+
+/** How much of a program ran, of the check that saw least of it; null where all saw all. */
+function leastRun(checks: readonly Check[]): number | null {
+  const ran = checks.flatMap((c) => (c.ran === undefined ? [] : [c.ran]));
+  return ran.length === 0 ? null : Math.min(...ran);
 }
 
 /** What is proved of the phases; what is not, and PTX that is written, is compared by runs as with `--check auto`. */

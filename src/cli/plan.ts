@@ -6,7 +6,7 @@ import type { PlanOptions } from './options.ts';
 import { type PhasesOptions, phaseJson, printPhases, workOf } from './phases.ts';
 import { printRecipes, printVariants, textOf } from './plan-recipes.ts';
 import { table, tableAbove } from './table.ts';
-import { columnsOf, failWith, out, pc, tableColumns } from './ui.ts';
+import { failWith, out, pc, tableColumns } from './ui.ts';
 
 /** `orrery phases`: the table, or all that is known of the phases named. */
 export async function phases(names: readonly string[], o: PlanOptions & PhasesOptions): Promise<void> {
@@ -152,7 +152,7 @@ async function summary(p: Plan): Promise<void> {
     const { levels } = x.gate;
     return levels !== null && !levels.includes(p.level) ? pc.dim(`not at -O${p.level}`) : '';
   };
-  const columns = columnsOf(process.stdout);
+  const columns = tableColumns();
   const head = (names: readonly string[]) => names.map((h) => pc.bold(h));
   if (columns < WIDE) {
     const rows = live.map((x) => [String(x.position), x.id, state(x)]);

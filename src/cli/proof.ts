@@ -165,6 +165,11 @@ function lineOf(program: Program, name: string, block: number): number {
 /** Warp instructions of a launch that is to refute: one thread runs to its first loop, and that loop. */
 const MOST_EXECUTED = 100_000;
 
+/** What it means that some regions are not proved, for readers who would take that for a fault. */
+const LIMITS =
+  '  what is not proved is no fault by that: a proof cannot follow loops that are unrolled, pipelined or test elsewhere;\n' +
+  '  it was compared by runs:';
+
 /** Regions that are named one by one. */
 const NAMED = 8;
 
@@ -193,7 +198,8 @@ export function proofText(
     return `  not proved: ${phase}, ${fn}${at}: ${why}`;
   });
   const more = left.length > NAMED ? [`  and ${left.length - NAMED} more; --json names them all`] : [];
-  return [`${head}: ${what} do the same for all inputs`, ...told, ...lines, ...more].join('\n');
+  const limits = left.length > 0 && wrong === null ? [LIMITS] : [];
+  return [`${head}: ${what} do the same for all inputs`, ...told, ...lines, ...more, ...limits].join('\n');
 }
 
 /** Parameters that are named in a line. */

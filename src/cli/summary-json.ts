@@ -81,5 +81,6 @@ export const filesJson = (
     instructions: r === null ? null : { before: r.before, after: r.after },
     ms: r === null ? null : r.ms,
     equal: r === null ? null : r.equal,
+    ran: r === null ? null : r.ran,
   })),
 });

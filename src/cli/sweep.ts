@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { fileWord, shellWord } from '../ir/quote.ts';
 import { stemOf } from '../lab/files.ts';
+import { idleArms } from '../lab/idle-conditions.ts';
 import { recipeOf } from '../lab/recipe.ts';
 import { sweepJson, sweepMarkdown, sweepText } from '../lab/render/sweep.ts';
 import { sweepCsv } from '../lab/render/sweep-csv.ts';
@@ -28,7 +29,7 @@ import { Progress } from './progress.ts';
 import { type EmitCommand, emitSweep } from './sweep-emit.ts';
 import { loadSweep, type SweepSetup } from './sweep-setup.ts';
 import type { SweepWorker } from './sweep-worker.ts';
-import { CliExit, err, failWith, out, tableColumns } from './ui.ts';
+import { CliExit, err, failWith, out, show, tableColumns } from './ui.ts';
 import { runWorkers } from './workers.ts';
 
 interface ReportCommand {
@@ -66,6 +67,8 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   const shard = o.shard === undefined ? null : shardFrom(o.shard);
   const setup = await loadSweep(file);
   const { cells, experiment } = setup;
+  const arms = experiment.arms.map((a) => a.arm);
+  show(await idleArms(arms, setup.modules, setup.plans));
   const part = shard === null ? '' : `.${shard.i}-of-${shard.n}`;
   const identity = await identityOf(experiment, setup.modules, setup.plans, makersOf(setup.measure));
   const path = o.output ?? `${stem}.results${part}.jsonl`;

@@ -2,9 +2,10 @@ import { dirname, relative, resolve } from 'node:path';
 import { fileWord } from '../ir/quote.ts';
 import type { Arm } from '../lab/arms.ts';
 import { stemOf } from '../lab/files.ts';
-import { isLaunched, loadModules, type Module, noKernel } from '../lab/kernels.ts';
+import { idleArms } from '../lab/idle-conditions.ts';
+import { loadModules, type Module, noKernel } from '../lab/kernels.ts';
 import { type Metric, metricOf } from '../lab/metrics.ts';
-import { DEFAULT_SM } from '../lab/plans.ts';
+import { allLaunched, DEFAULT_SM } from '../lab/plans.ts';
 import { type HowFound, recipeOf } from '../lab/recipe.ts';
 import { effectText, isReached, type TuneReport, tuneJson, tuneText } from '../lab/render/tune.ts';
 import { goalMetric, goalOf, outcomeText } from '../lab/tune/goal.ts';
@@ -17,7 +18,7 @@ import { baseOf, type MeasureCliOptions, measureOptions, paint, plansOf } from '
 import type { PlanOptions } from './options.ts';
 import { Progress } from './progress.ts';
 import { millisecondsOf } from './times.ts';
-import { CliExit, failWith, out, tableColumns } from './ui.ts';
+import { CliExit, failWith, out, show, tableColumns } from './ui.ts';
 
 interface TuneCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly goal?: readonly string[];
@@ -49,8 +50,8 @@ export async function tune(files: readonly string[], o: TuneCommand): Promise<vo
   if (modules.length === 0) throw noKernel();
   const plans = plansOf(o, specs);
   const measure = measureOptions({ ...o, launches: true }, specs);
-  let launched = true;
-  for (const m of modules) launched &&= isLaunched(m, await plans.plan({ name: 'base' }, m.target));
+  const launched = await allLaunched(modules, plans);
+  show(await idleArms([{ name: 'base' }], modules, plans));
   const known = { ptxas: measure.ptxas !== undefined, launched };
   const goals = o.goal.map((text) => goalOf(text, known));
   const wanted = [

@@ -2,7 +2,7 @@ import { fstatSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import { whereOf } from '../engine/where.ts';
-import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, gathered, renderDiagnostic } from '../ir/diagnostic.ts';
 import { fileWord, visible } from '../ir/quote.ts';
 import { tried } from '../spec/node-evict.ts';
 import { forgetInputs, MOST_BYTES, reason } from '../spec/node-files.ts';
@@ -158,10 +158,10 @@ export const noteUsage = (text: string, notes: readonly string[] = []): void => 
   shown.push({ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0, notes });
 };
 
-/** Prints diagnostics with their frames to stderr. */
+/** Prints diagnostics with their frames to stderr; many that say the same are one. */
 export function show(diagnostics: readonly Diagnostic[]): void {
-  for (const d of diagnostics) {
-    shown.push(d);
+  shown.push(...diagnostics);
+  for (const d of gathered(diagnostics)) {
     const text = renderDiagnostic(d, textOf(d.file));
     const paint = d.severity === 'error' ? pcErr.red : pcErr.yellow;
     const at = text.indexOf(':');

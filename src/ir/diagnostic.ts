@@ -33,6 +33,37 @@ export const fileFault = (file: string, message: string, notes: readonly string[
   notes,
 });
 
+/** So many that say the same are shown one by one. */
+const MOST_ALIKE = 3;
+/** Lines that are named of others. */
+const MOST_LINES = 8;
+
+/**
+ * Diagnostics for a reader: of many in one file that say the same, the first stands for all, with the lines of the others.
+ *
+ * @returns as many or fewer, in the same order
+ */
+export function gathered(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const alike = new Map<string, Diagnostic[]>();
+  const keyOf = ({ severity, code, message, file, label, notes }: Diagnostic): string =>
+    JSON.stringify([severity, code, message, file, label, notes]);
+  for (const d of diagnostics) {
+    const known = alike.get(keyOf(d));
+    if (known === undefined) alike.set(keyOf(d), [d]);
+    else known.push(d);
+  }
+  return diagnostics.flatMap((d) => {
+    const same = alike.get(keyOf(d))!;
+    if (same.length <= MOST_ALIKE || d.line === 0) return [d];
+    if (same[0] !== d) return [];
+    const lines = [...new Set(same.slice(1).map((x) => x.line))];
+    const more = lines.length - MOST_LINES;
+    const named = `${lines.slice(0, MOST_LINES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+    const note = `the same ${same.length - 1} more times, in ${lines.length === 1 ? 'line' : 'lines'} ${named}`;
+    return [{ ...d, notes: [...(d.notes ?? []), note] }];
+  });
+}
+
 /** Thrown if work cannot continue; carries every problem found so far. */
 export class DiagnosticError extends Error {
   readonly diagnostics: readonly Diagnostic[];
@@ -72,6 +103,9 @@ const said = (text: string): string => visible(text.length > LONGEST ? `${text.s
 /** Columns of a source line that are shown, and how many of them may stand before the fault. */
 const [SHOWN, BEFORE] = [110, 60];
 
+/** Longest mark that has its label beside it: behind a longer one, a label would stand far from the eye, or in the next line. */
+const LABELLED = 40;
+
 /** The line of a fault, and marks below it. */
 function frameOf(d: Diagnostic, text: string): string[] {
   const line = (text.split('\n')[d.line - 1] ?? '').replace(/\r$/, '').replaceAll('\t', ' ');
@@ -85,16 +119,19 @@ function frameOf(d: Diagnostic, text: string): string[] {
   const [first, last] = [start > 0 ? '…' : '', end < line.length ? '…' : ''];
   const gap = ' '.repeat(first.length + before.length);
   const marks = '^'.repeat(Math.max(1, marked.length));
+  const label = d.label === undefined ? [] : [said(d.label)];
+  const shown = marks.length > LABELLED ? [marks, ...label] : [[marks, ...label].join(' ')];
   return [
     `${String(d.line).padStart(5)} | ${first}${before}${marked}${after}${last}`,
-    `      | ${gap}${marks}${d.label !== undefined ? ` ${said(d.label)}` : ''}`,
+    ...shown.map((text) => `      | ${gap}${text}`),
   ];
 }
 
 /**
  * The candidates closest to `word` (Damerau-Levenshtein distance in lower case, at most a third of its length plus one, and no more
  * than half of it: a name of which most is wrong is no typo), closest first, at most `most`. If there are none, those that contain the
- * word, the shortest first: a part of a long name is what people remember.
+ * word, or, if that has three letters, a few that begin
+ * with it, the shortest first: a part of a long name is what people remember.
  */
 export function nearest(word: string, candidates: Iterable<string>, most = 3): string[] {
   const limit = Math.min(Math.floor(word.length / 3) + 1, Math.floor(word.length / 2));
@@ -105,11 +142,23 @@ export function nearest(word: string, candidates: Iterable<string>, most = 3): s
     const name = c.toLowerCase();
     const d = distance(w, name, limit);
     if (d <= limit) scored.push({ c, d });
-    else if (w.length >= SHORTEST_PART && name.includes(w)) longer.push({ c, d: c.length });
+    else if (w.length >= SHORTEST_PART ? name.includes(w) : w.length >= SHORTEST_START && name.startsWith(w))
+      longer.push({ c, d: c.length });
   }
-  const found = scored.length > 0 ? scored : longer;
+  const vague = w.length < SHORTEST_PART && longer.length > most;
+  const found = scored.length > 0 ? scored : vague ? [] : longer;
   found.sort((a, b) => a.d - b.d || (a.c < b.c ? -1 : 1));
   return found.slice(0, most).map((s) => s.c);
+}
+
+/**
+ * The candidate that a misspelt word stands for: the only one that differs from it by a third of its letters at most. Others are worth a
+ * suggestion (`nearest`), but not a guess.
+ */
+export function meantBy(word: string, candidates: Iterable<string>): string | null {
+  const limit = Math.max(1, Math.floor(word.length / 3));
+  const near = [...candidates].filter((c) => distance(word.toLowerCase(), c.toLowerCase(), limit) <= limit);
+  return near.length === 1 ? near[0] : null;
 }
 
 /** A note that suggests the names closest to a misspelt word, `most` at most; none if no name is close. */
@@ -120,8 +169,8 @@ export const didYouMean = (word: string, candidates: Iterable<string>, most = 3)
 export const meantNote = (names: readonly string[]): string[] =>
   names.length > 0 ? [`did you mean ${names.map((n) => `'${n}'`).join(' or ')}?`] : [];
 
-/** Shorter parts are in too many names. */
-const SHORTEST_PART = 4;
+/** Shorter parts are in too many names; those that are as long as the second at least may begin a few. */
+const [SHORTEST_PART, SHORTEST_START] = [4, 3];
 
 function distance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;

@@ -15,6 +15,13 @@ export interface Reached {
   readonly unreached: readonly number[];
 }
 
+/** How much of a kernel ran, in whole percent of its blocks: 100 only where all did. */
+export const percentRun = ({ blocks, allBlocks }: Pick<Reached, 'blocks' | 'allBlocks'>): number =>
+  Math.floor((100 * blocks) / allBlocks);
+
+/** What is said of a program that is equal as far as it ran. */
+export const equalWhereRun = (percent: number): string => `equal where it ran, ${percent} % of the blocks`;
+
 /** How much of some functions ran. A function that was never called counts with all of its blocks. */
 export function reachedIn(
   seen: ReadonlyMap<Code, Uint8Array>,

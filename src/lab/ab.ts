@@ -6,6 +6,7 @@ import type { Arm } from './arms.ts';
 import type { DiskCache } from './disk-cache.ts';
 import type { Equality } from './equality.ts';
 import { stemOf } from './files.ts';
+import { idleConditions } from './idle-conditions.ts';
 import { type Module, noKernel, readWhole } from './kernels.ts';
 import { compileValues, type MeasureOptions } from './measure.ts';
 import { improves, METRICS, type Metric, metricOf, totalOf, usualMetric, type Values } from './metrics.ts';
@@ -125,6 +126,13 @@ export async function runAb(
           arms[i],
           trials.map((t) => t.inputs[i].program),
         ),
+      ),
+      ...idleConditions(
+        '',
+        arms.map(({ name }, i) => ({
+          name,
+          inputs: trials.map((t) => ({ plan: t.plans[i], program: t.inputs[i].program })),
+        })),
       ),
     ],
   };

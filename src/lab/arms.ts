@@ -1,5 +1,6 @@
 import { match, P } from 'ts-pattern';
 import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
+import { ARM_PARTS, ARM_WORDS } from './arm-words.ts';
 
 /** A phase at another place than in the order. */
 export interface Move {
@@ -30,25 +31,11 @@ export interface Arm {
   readonly ref?: string;
 }
 
-/** Keywords of arms, for messages. */
-const WORDS = [
-  'set',
-  'knobs',
-  'recipe',
-  'order',
-  'level',
-  'sm',
-  'rules',
-  'disable',
-  'move',
-  'profile',
-  'ref',
-  'base',
-] as const;
-
+const { base: _, ...PARTS } = ARM_PARTS;
 const HELP = [
-  'an arm is made of: NAME=VALUE, knobs:SET, recipe:FILE, order:NAME, level:3, sm:sm_90, rules:GROUP, disable:PHASE,',
-  "move:PHASE@after:PHASE, profile:FILE, ref:COMMIT; or 'base' for no change. Quote an arm of several words",
+  `an arm is made of: ${Object.values(PARTS)
+    .map(([form]) => form)
+    .join(', ')}; or 'base' for no change. Quote an arm of several words`,
 ];
 
 const wrong = (message: string, notes: readonly string[] = HELP): never => {
@@ -74,6 +61,11 @@ export function parseArm(text: string): Arm {
       continue;
     }
     const at = /^([a-z]+):(.+)$/.exec(words[i]);
+    const equals = /^([a-z]+)=(.*)$/.exec(words[i]);
+    if (equals !== null && ARM_WORDS.includes(equals[1]))
+      wrong(`there is no knob '${equals[1]}': that part of an arm has a colon`, [
+        `write ${equals[1]}:${equals[2]}`,
+      ]);
     if (at !== null) arm = withWord(arm, at[1], at[2], text);
     else if (/^[A-Za-z][A-Za-z0-9]*=/.test(words[i])) arm = withWord(arm, 'set', words[i], text);
     else if (/^sm_\d+/.test(words[i])) arm = withWord(arm, 'sm', words[i], text);
@@ -88,7 +80,7 @@ function unknownWord(word: string, text: string): never {
     return wrong(`'--force-rules' is for all arms (in '${text}')`, [
       'give it to the command, outside of the arms',
     ]);
-  const near = nearest(word.replace(/^-+/, '').split(/[:=]/)[0], WORDS);
+  const near = nearest(word.replace(/^-+/, '').split(/[:=]/)[0], ARM_WORDS);
   return wrong(`'${word}' is not part of an arm${word === text ? '' : ` (in '${text}')`}`, [
     ...(near.length > 0 ? [`did you mean '${near[0]}:'?`] : []),
     ...HELP,
@@ -185,8 +177,8 @@ export function armOfData(data: unknown): Arm {
       .with(['level', P.number], ([, v]) => ({ ...arm, level: levelOf(String(v)) }))
       .with(['move', P.array(P.string)], ([, v]) => ({ ...arm, moves: v.map(moveOf) }))
       .otherwise(() => {
-        const known = [...WORDS, 'name'].includes(key);
-        const near = nearest(key, WORDS);
+        const known = [...ARM_WORDS, 'name'].includes(key);
+        const near = nearest(key, ARM_WORDS);
         return wrong(
           known ? `'${key}' of an arm cannot be ${JSON.stringify(value)}` : `an arm has no '${key}'`,
           !known && near.length > 0

@@ -1,5 +1,6 @@
 import type { Program } from '../ir/program.ts';
 import { judgeKernel } from '../judge/judge.ts';
+import { percentRun } from '../judge/reached.ts';
 import { paramBase } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { RulesSpec } from '../spec/types.generated.ts';
@@ -11,6 +12,8 @@ export interface Equality {
   readonly by: 'unchanged' | 'launch' | 'open world' | 'ptxas';
   /** The difference; for an equal kernel the limits of the finding ('as far as the budget went'), or ''. */
   readonly note: string;
+  /** Of a kernel that was compared in open worlds and did not run in full: how much did, in percent of its blocks. */
+  readonly ran?: number;
 }
 
 /**
@@ -42,7 +45,28 @@ export function comparison(input: Program, last: Program, measured: KernelMeasur
     ...(r.partial ? ['as far as the budget went'] : []),
     ...(r.raced ? ['with fewer threads or one lane at a time, since its result depends on their order'] : []),
   ];
-  return { ok: r.same, by: 'open world', note: r.same ? limits.join(', ') : (r.differences[0] ?? '') };
+  const { reached } = r;
+  return {
+    ok: r.same,
+    by: 'open world',
+    note: r.same ? limits.join(', ') : (r.differences[0] ?? ''),
+    ...(r.same && reached.blocks < reached.allBlocks && { ran: percentRun(reached) }),
+  };
+}
+
+/** A kernel that did not run in full, and how much of it did, in percent of its blocks. */
+export interface PartlyRun {
+  readonly kernel: string;
+  readonly ran: number;
+}
+
+/** What findings that kernels are equal leave open, in words that go on behind their number; '' where all ran in full. */
+export function unreachedWords(kernels: readonly PartlyRun[]): string {
+  if (kernels.length === 0) return '';
+  const worst = kernels.reduce((a, b) => (b.ran < a.ran ? b : a));
+  const those =
+    kernels.length === 1 ? '1 of them only where it' : `${kernels.length} of them only where they`;
+  return `${those} ran: of ${worst.kernel} ${worst.ran} % of the blocks${kernels.length > 1 ? ', the least' : ''}`;
 }
 
 const KNOB = /\bknob\(\s*(\w+)\s*\)/g;

@@ -23,6 +23,8 @@ export interface Evaluation {
     readonly kernel: string;
     readonly ok: boolean;
     readonly values: Values;
+    /** Of one that did not run in full in open worlds: percent of its blocks that did. */
+    readonly ran?: number;
   }[];
 }
 
@@ -73,7 +75,8 @@ export class Evaluator {
       const values = Object.fromEntries(
         this.metrics.flatMap((m) => (k.values[m.name] === undefined ? [] : [[m.name, k.values[m.name]]])),
       );
-      return { file, kernel: k.kernel, ok: k.equal.ok, values };
+      const { ok, ran } = k.equal;
+      return { file, kernel: k.kernel, ok, values, ...(ran !== undefined && { ran }) };
     });
     const wrong = [...found.values()].find((k) => !k.equal.ok);
     return {

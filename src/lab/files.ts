@@ -145,7 +145,7 @@ function nothing(pattern: string, base: string, hint: string) {
       ...(OTHER_PATTERN.test(pattern)
         ? ['a pattern knows *, ? and **; brackets and braces stand for themselves']
         : []),
-      near.length > 0 ? `did you mean '${near[0]}'?` : hint,
+      near.length > 0 ? `did you mean '${join(dirname(pattern), near[0]).replaceAll('\\', '/')}'?` : hint,
     ],
   );
 }

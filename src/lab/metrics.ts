@@ -84,6 +84,36 @@ const byName = new Map(METRICS.map((m) => [m.name, m]));
 /** A metric by its name; undefined if there is none. */
 export const metricOf = (name: string): Metric | undefined => byName.get(name);
 
+/** What can be measured. */
+export interface Known {
+  readonly ptxas: boolean;
+  /** Whether a launch runs every kernel. */
+  readonly launched: boolean;
+}
+
+/** Short names, each with the metric that tells it best and the one that stands for it otherwise. */
+export const SHORT_NAMES: Readonly<Record<string, readonly [best: string, otherwise: string]>> = {
+  registers: ['ptxas.registers', 'pressure.R'],
+  code: ['ptxas.code-bytes', 'code-bytes'],
+  executed: ['warp-instructions', 'weighted'],
+  occupancy: ['ptxas.occupancy', 'occupancy'],
+};
+
+/** Whether a metric can be measured. */
+export const canMeasure = (m: Metric, known: Known): boolean =>
+  m.source === 'ptxas'
+    ? known.ptxas
+    : m.source === 'simulator' || m.name === 'cycles'
+      ? known.launched
+      : true;
+
+/** The metric that a short name stands for, as far as it can be measured; undefined for another name. */
+export function shortMetric(name: string, known: Known): Metric | undefined {
+  if (!Object.hasOwn(SHORT_NAMES, name)) return undefined;
+  const [best, otherwise] = SHORT_NAMES[name].map((n) => metricOf(n)!);
+  return canMeasure(best, known) ? best : otherwise;
+}
+
 /** What people call what metrics measure, and the metrics that do. */
 const CALLED: Readonly<Record<string, readonly string[]>> = {
   speed: ['warp-instructions', 'cycles', 'weighted'],
@@ -106,7 +136,10 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
 export function metricsLike(name: string): readonly string[] {
   const word = name.toLowerCase();
   const called = entryOf(CALLED, word) ?? entryOf(CALLED, `${word}s`);
-  return called ?? nearest(name, byName.keys());
+  if (called !== undefined) return called;
+  const [family, part] = word.split('.');
+  const inFamily = (entryOf(CALLED, part) ?? []).filter((n) => n.startsWith(`${family}.`));
+  return inFamily.length > 0 ? inFamily : nearest(name, byName.keys());
 }
 
 /** Is `b` better than `a`? Equal is not. */

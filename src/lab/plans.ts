@@ -7,7 +7,7 @@ import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { PlanRequest, Specs } from '../spec/resolve.ts';
 import { type Arm, armText, type Move, moveText } from './arms.ts';
-import { readWhole } from './kernels.ts';
+import { isLaunched, type Module, readWhole } from './kernels.ts';
 import { parseProfile } from './profile-file.ts';
 import { specsOfPlace } from './refs.ts';
 
@@ -135,6 +135,12 @@ export class Plans {
     if (faults.length > 0) throw new DiagnosticError(faults);
     return withMoves(specs, request.order, arm.moves);
   }
+}
+
+/** Whether a launch runs every kernel of all modules, as the base reads them. */
+export async function allLaunched(modules: readonly Module[], plans: Plans): Promise<boolean> {
+  for (const m of modules) if (!isLaunched(m, await plans.plan({ name: 'base' }, m.target))) return false;
+  return true;
 }
 
 /** Specs with the order that moves make of another. */

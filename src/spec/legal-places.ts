@@ -22,14 +22,21 @@ export function reportBreaches(walk: OrderWalk, issues: Issues): void {
     const origin = ({ blamed }: Breach): Entry['origin'] => walk.entries[blamed].origin;
     const same = hard.filter((x) => sameSpot(origin(x), origin(b)));
     const own = same[0] === b ? lacks.filter((l) => sameSpot(l.blamed, origin(b))) : [];
-    const told = new Set(same.map((x) => x.pair.after));
-    const lost = own.flatMap((l) => lackNote(l, told, walk));
+    const lost = own.flatMap((l) => lackNote(l, toldBy(same, l.property, walk), walk));
     issues.add([{ ...breachIssue(b, walk), notes: [...lost, ...near(b.blamed, !b.pair.hard)] }]);
   }
 }
 
 /** Phases that a note names. */
 const MOST_NAMED = 4;
+
+/** Phases that stand before what provides a property, by broken pairs: that they lack it follows. */
+const toldBy = (breaches: readonly Breach[], property: string, { phases }: OrderWalk): ReadonlySet<string> =>
+  new Set(
+    breaches.flatMap(({ pair }) =>
+      phases.some((p) => p.name === pair.before && p.provides.includes(property)) ? [pair.after] : [],
+    ),
+  );
 
 /** Phases that lack a property, but for those that are told of already. */
 function lackNote({ property, needy }: Lack, told: ReadonlySet<string>, { phases }: OrderWalk): string[] {

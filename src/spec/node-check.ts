@@ -49,13 +49,13 @@ export async function checkFile(
     if (!(e instanceof DiagnosticError)) throw e;
     if (!(e instanceof SpecFaults) || e.rest === undefined) return [...e.diagnostics];
     if (e.rest.kind === 'launch') return checkFaults(() => loadLaunch(path, true));
-    return withRest(e.diagnostics, await faultsOf(e.rest, path, host, base), lacksRulesOnly(e.rest));
+    return withRest(e.diagnostics, await faultsOf(e.rest, path, host, base), meansTheSame(e.rest));
   }
 }
 
-/** Whether nothing but single rules of a group were left out, without which the others mean the same. */
-const lacksRulesOnly = ({ kind, pruned }: SpecFile): boolean =>
-  kind === 'rules' && pruned?.removed.every(({ path }) => path[0] === 'rules' && path.length === 2) === true;
+/** Whether nothing was left out but single rules of a group, without which the others mean the same. */
+const meansTheSame = ({ kind, pruned }: SpecFile): boolean =>
+  pruned?.removed.every(({ path }) => kind === 'rules' && path[0] === 'rules' && path.length === 2) === true;
 
 /** What an action says against its input. */
 async function checkFaults(action: () => Promise<unknown>): Promise<Diagnostic[]> {
@@ -205,7 +205,9 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
       const { sm = [TRIAL_SM], level, parts = [] } = spec.data as Partial<RecipeSpec.Recipe>;
       const tried = level === undefined ? levels : [level];
       const nvopts = parts.some((p) => p.nvopt !== undefined) ? levels : [];
-      return sm.flatMap((s) => {
+      // A target of a part that no back end has is told of there, and not tried.
+      const ofParts = parts.flatMap((p) => p.sm ?? []).filter((s) => sms.includes(s));
+      return [...new Set([...sm, ...ofParts])].flatMap((s) => {
         const request = { ...one, sm: s, recipes: [path] };
         return [
           ...tried.map((l) => ({ ...request, level: l })),

@@ -206,19 +206,28 @@ const isPath = (n: string): boolean => /\.ya?ml$/.test(n) || n.includes('/') || 
 
 const NO_RULES: ReadonlyMap<string, SpecFile> = new Map();
 
+/** Specs and the files of a request, as far as their form is valid. */
+interface WithFiles {
+  readonly specs: Specs;
+  /** What is wrong with the form of the files. */
+  readonly faults: readonly Diagnostic[];
+  /** Whether no part of a file was left out for its form. */
+  readonly whole: boolean;
+}
+
 /** Specs plus the files that a request names by path, each entered under that path, and the faults of their form. */
-export async function withFiles(
-  specs: Specs,
-  request: PlanRequest,
-): Promise<{ specs: Specs; faults: readonly Diagnostic[] }> {
+export async function withFiles(specs: Specs, request: PlanRequest): Promise<WithFiles> {
   const faults: Diagnostic[] = [];
+  let whole = true;
   const load: Load = async (path, kind, by) => {
     try {
       return await loadSpec(by === undefined ? path : await pathNamedBy(path, by), kind);
     } catch (e) {
       if (!(e instanceof DiagnosticError)) throw e;
       faults.push(...e.diagnostics);
-      return e instanceof SpecFaults ? (e.rest ?? null) : null;
+      const rest = e instanceof SpecFaults ? e.rest : undefined;
+      whole &&= rest?.pruned?.removed.length === 0;
+      return rest ?? null;
     }
   };
   const entered = async (
@@ -245,7 +254,7 @@ export async function withFiles(
     load,
   );
   const isa = await withInstructions(specs.isa, request.isa ?? [], load);
-  return { specs: { ...specs, orders, recipes, knobSets, rules, isa }, faults };
+  return { specs: { ...specs, orders, recipes, knobSets, rules, isa }, faults, whole };
 }
 
 /** Where a spec names a file: a path in it. */
@@ -444,9 +453,9 @@ export async function makePlan(
     if (!(e instanceof DiagnosticError)) throw e;
     return { plan: null, diagnostics: [...e.diagnostics] };
   }
-  const { specs, faults } = files;
+  const { specs, faults, whole } = files;
   const { plan, issues } = resolve(specs, request, host);
   const diagnostics = await toDiagnostics(issues);
-  if (faults.length > 0) return { plan: null, diagnostics: withRest(faults, diagnostics) };
+  if (faults.length > 0) return { plan: null, diagnostics: withRest(faults, diagnostics, whole) };
   return { plan: plan === null ? null : { ...plan, warnings: diagnostics }, diagnostics };
 }

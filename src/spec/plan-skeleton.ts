@@ -205,7 +205,7 @@ function makeSkeleton({
 
   const { backend } = found;
   // What is lacking may be due to an edit that was left out for its form.
-  if (chain.every((f) => f.pruned === undefined))
+  if (chain.every((f) => (f.pruned?.removed ?? []).length === 0))
     reportLacks(
       walk,
       rows.filter((r) => r.required === true),

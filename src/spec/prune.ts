@@ -1,11 +1,15 @@
 import type { ErrorObject } from 'ajv';
+import { meantBy } from '../ir/diagnostic.ts';
 
 type Tree = Record<string, unknown> | unknown[];
 type Path = readonly (string | number)[];
 
 /** What was taken out of a spec, and where the places of the rest are in its text. */
 export interface Pruned {
-  /** The path in the text of a path in what remains: behind an element that was taken out, the others have other indices. */
+  /**
+   * The path in the text of a path in what remains: behind an element that was taken out, the others have other indices, and a key that is
+   * misspelt there stands here as it was meant.
+   */
   readonly original: (path: Path) => Path;
   readonly removed: readonly { readonly path: Path; readonly value: unknown }[];
 }
@@ -27,8 +31,12 @@ const ROUNDS = 6;
 /** Stands for an element that was taken out. */
 const GONE = Symbol('gone');
 
+/** Keys of maps that were misspelt, by what they are taken for. */
+type Renamed = WeakMap<object, ReadonlyMap<string, string>>;
+
 /**
- * A spec without the entries that its schema rejects, so that the rest can still be checked and all faults reported together.
+ * A spec without the entries that its schema rejects, so that the rest can still be checked and all faults reported together. A key that
+ * can only be a misspelling of one is taken for that, and its entry stays.
  *
  * @param validate errors of a spec; none if it is valid
  * @returns null if the fault is in the spec as a whole
@@ -40,12 +48,21 @@ export function prune(
 ): { readonly data: Record<string, unknown>; readonly pruned: Pruned } | null {
   const whole = structuredClone(data) as Record<string, unknown>;
   const removed: { path: Path; value: unknown }[] = [];
+  const renamed: Renamed = new WeakMap();
   for (let round = 0; round < ROUNDS; round++) {
-    const rest = withoutGone(whole);
+    const rest = withoutGone(whole, renamed);
     const errors = validate(rest.data);
-    if (errors.length === 0) return { data: rest.data, pruned: { original: rest.original, removed } };
+    if (errors.length === 0)
+      return { data: rest.data, pruned: { original: (path) => rest.original(path, true), removed } };
+    // What else is said of a map with a misspelt key mostly follows from that.
+    const meant = errors.flatMap((e) => {
+      const key = meantKey(e);
+      return key === null ? [] : [{ path: rest.original(pathOf(e), false), key }];
+    });
+    for (const { path, key } of meant) rename(whole, path, key, renamed);
+    if (meant.length > 0) continue;
     for (const e of errors) {
-      const path = rest.original(pathOf(e));
+      const path = rest.original(pathOf(e), false);
       const short = path[0] === parts.whole && path.length > 2 ? path.slice(0, 2) : path;
       const taken = takeOut(whole, short, parts.elements);
       if (taken === null) return null;
@@ -67,28 +84,61 @@ function pathOf(e: ErrorObject): string[] {
   return path;
 }
 
+/** The key that one which may not stand in its map is taken for; null where it is none, or stands there too. */
+function meantKey(e: ErrorObject): string | null {
+  if (e.keyword !== 'additionalProperties') return null;
+  const { properties = {} } = (e.parentSchema ?? {}) as { readonly properties?: object };
+  const meant = meantBy(String(e.params.additionalProperty), Object.keys(properties));
+  return meant === null || Object.hasOwn(e.data as object, meant) ? null : meant;
+}
+
+/** Gives the last key of a path another name, which several errors may ask for. */
+function rename(root: Tree, path: Path, to: string, renamed: Renamed): void {
+  const from = String(path.at(-1));
+  const map = path.slice(0, -1).reduce<unknown>((at, step) => (at as Tree)[step as never], root) as Record<
+    string,
+    unknown
+  >;
+  if (!Object.hasOwn(map, from)) return;
+  map[to] = map[from];
+  delete map[from];
+  renamed.set(map, new Map([...(renamed.get(map) ?? []), [to, from]]));
+}
+
 /** A copy without the elements that were taken out. */
-function withoutGone(whole: Record<string, unknown>): {
+function withoutGone(
+  whole: Record<string, unknown>,
+  renamed: Renamed,
+): {
   readonly data: Record<string, unknown>;
-  readonly original: Pruned['original'];
+  /** The path in what was copied, or in the text. */
+  readonly original: (path: Path, inText: boolean) => Path;
 } {
   /** Of lists that lost elements: the indices that the others had. */
   const kept = new WeakMap<object, readonly number[]>();
+  const spelt: Renamed = new WeakMap();
   const copy = (x: unknown): unknown => {
     if (x === null || typeof x !== 'object') return x;
-    if (!Array.isArray(x)) return Object.fromEntries(Object.entries(x).map(([k, v]) => [k, copy(v)]));
+    if (!Array.isArray(x)) {
+      const out = Object.fromEntries(Object.entries(x).map(([k, v]) => [k, copy(v)]));
+      const names = renamed.get(x);
+      if (names !== undefined) spelt.set(out, names);
+      return out;
+    }
     const there = [...x.keys()].filter((i) => x[i] !== GONE);
     const out = there.map((i) => copy(x[i]));
     if (there.length < x.length) kept.set(out, there);
     return out;
   };
   const data = copy(whole) as Record<string, unknown>;
-  const original = (path: Path): Path => {
+  const original = (path: Path, inText: boolean): Path => {
     let at: unknown = data;
     return path.map((step) => {
-      const there = at !== null && typeof at === 'object' ? kept.get(at) : undefined;
+      const holder = at !== null && typeof at === 'object' ? at : null;
       at = (at as Record<string, unknown> | null | undefined)?.[step];
-      return there?.[Number(step)] ?? step;
+      if (holder === null) return step;
+      const name = inText ? spelt.get(holder)?.get(String(step)) : undefined;
+      return name ?? kept.get(holder)?.[Number(step)] ?? step;
     });
   };
   return { data, original };

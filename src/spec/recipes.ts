@@ -8,6 +8,7 @@ import { refuseManagerKnob } from './knobs.ts';
 import { type Layer, type LayerData, testsOfMode, testsOfWhen } from './layers.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import { MAX_LEVEL } from './specs.ts';
+import { targetHint, targetsOf } from './targets.ts';
 
 /** The recipe of which parts hold by NvOpt level alone; it comes before all others where a level is set. */
 export const NVOPT_RECIPE = 'nvopt-levels';
@@ -42,7 +43,7 @@ export function recipeId(f: SpecFile): string {
 
 /**
  * The layers of recipes: each after those that it extends, a file that several extend once. What a recipe with `when` inherits holds where
- * the `when` does. Parts for NvOpt levels are settled here. Faults go to `issues`.
+ * the `when` does. Parts for NvOpt levels and targets are settled here. Faults go to `issues`.
  */
 export function recipeStack(
   specs: Specs,
@@ -90,7 +91,7 @@ export function recipeStack(
   return {
     names,
     files: chains.map(({ name, file }) => ({ name, file })),
-    layers: chains.flatMap((c) => layersOf(c, level, specs, tests, issues)),
+    layers: chains.flatMap((c) => layersOf(c, { nvopt: level, sm: request.sm }, specs, tests, issues)),
     nvopt,
   };
 }
@@ -181,12 +182,25 @@ export const extendedBy = (file: SpecFile): readonly string[] => {
 /** A part of a recipe. */
 interface Part extends LayerData {
   readonly when?: When;
+  /** Targets for which it holds; absent: all. */
+  readonly sm?: readonly string[];
   readonly nvopt?: readonly number[];
+}
+
+/** Reports targets of a part that no back end has. */
+function checkTargets({ sm = [] }: Part, at: Spot, specs: Specs, issues: Issues): void {
+  const known = targetsOf(specs);
+  sm.forEach((name, i) => {
+    if (!known.includes(name))
+      issues.error(below(at, 'sm', i), 'unknown-target', `there is no back end for '${name}'`, {
+        notes: [targetHint(name, known)],
+      });
+  });
 }
 
 function layersOf(
   { name, file, tests: inherited, mode }: Chain,
-  nvopt: number | null,
+  { nvopt, sm }: { readonly nvopt: number | null; readonly sm: string },
   specs: Specs,
   tests: Tests,
   issues: Issues,
@@ -215,6 +229,8 @@ function layersOf(
   // Where the file says neither, what extends it says both, and is told.
   checkRest(out[0], own === undefined ? null : below(whole, own));
   ((file.data.parts ?? []) as readonly Part[]).forEach((part, i) => {
+    checkTargets(part, below(whole, 'parts', i), specs, issues);
+    if (part.sm?.includes(sm) === false) return;
     if (part.nvopt !== undefined && (nvopt === null || !part.nvopt.includes(nvopt))) return;
     const l = layer(part, below(whole, 'parts', i), testsOfWhen(part.when, tests));
     if (part.when !== undefined) checkRest(l, below(l.at, 'when'));

@@ -1767,7 +1767,7 @@ title?: string
  */
 extends?: (string | string[])
 /**
- * Targets that it is made for; a warning on any other. Missing: all.
+ * Targets that it is made for; on any other it is applied with a warning. Missing: all.
  * 
  * Items: sm_NN.
  */
@@ -1790,7 +1790,7 @@ phases?: Phases
 when?: When
 measured?: Measured
 /**
- * What holds for some functions or NvOpt levels only. Applied after the rest of the file, in turn; a later one wins.
+ * What holds for some functions, targets or NvOpt levels only. Applied after the rest of the file, in turn; a later one wins.
  */
 parts?: Part[]
 }
@@ -1920,7 +1920,7 @@ values: {
 }
 }
 /**
- * Knobs, hooks and phases for some functions or NvOpt levels.
+ * Knobs, hooks and phases for some functions, targets or NvOpt levels.
  */
 export interface Part {
 /**
@@ -1928,6 +1928,12 @@ export interface Part {
  */
 title?: string
 when?: When
+/**
+ * Targets for which it holds; for others it is left out. Missing: all.
+ * 
+ * Items: sm_NN.
+ */
+sm?: string[]
 /**
  * Levels at which it holds. Missing: all, and where none is set.
  * 

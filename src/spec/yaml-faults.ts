@@ -22,9 +22,34 @@ const WORDS: Readonly<Record<string, readonly [message: string, hint: string]>> 
   BAD_ALIAS: ['this alias has no name', "a text that starts with '*' is quoted"],
   BAD_DQ_ESCAPE: ['unknown escape in a text in double quotes', "in single quotes nothing is escaped but ''"],
   BAD_SCALAR_START: ['a text cannot start with this character', 'quote it'],
+  MULTIPLE_ANCHORS: ['a value has one anchor at most', "a text that starts with '&' is quoted"],
+  MULTIPLE_TAGS: ['a value has one tag at most', "a text that starts with '!' is quoted"],
+  BAD_PROP_ORDER: ['an anchor or a tag stands before what it is for', "put it behind '-', '?' or ':'"],
   MULTIPLE_DOCS: ["a spec is one document: '---' starts another", 'put it into a file of its own'],
   TAG_RESOLVE_FAILED: ['this tag is not known', "a text that starts with '!' is quoted"],
 };
+
+/** The same for errors whose code says too little, by what the reader says. */
+const BY_TEXT: readonly (readonly [said: RegExp, message: string, hint: string])[] = [
+  [
+    /^Sequence item without -/,
+    'an element of this list has no dash',
+    "write '- ' before it, or indent it as a part of the element above",
+  ],
+  [/^Missing , (or : )?between/, "a ',' is missing between two elements", 'a text that holds one is quoted'],
+  [/^Missing space after :/, "a space is missing behind ':'", ''],
+  [/^Implicit map keys need to be followed/, "this key has no ':' behind it", "write 'key: value'"],
+  [/^Comments must be separated/, "a space is missing before '#'", 'a text that holds one is quoted'],
+  [
+    /^Tags and anchors must be separated/,
+    'a space is missing behind this tag or anchor',
+    "a text that starts with '!' or '&' is quoted",
+  ],
+  [/^Unexpected (, |empty item)/, "there is nothing before this ','", 'leave it out'],
+  [/^Unexpected flow-(map|seq)-end/, 'this bracket closes nothing', 'leave it out, or quote the text'],
+  [/at node end$/, 'the value has ended before this', 'quote the whole text'],
+  [/^Block scalar header/, "nothing may follow '|' or '>' in its line", 'the text begins in the next line'],
+];
 
 /** The YAML syntax faults of a text, only the first of each line. */
 export function yamlFaults(file: string, text: string, { doc, lines }: ParsedYaml): Diagnostic[] {
@@ -83,7 +108,10 @@ function inWords(e: YAMLError, text: string): [string, string[]] {
   if (e.code === 'BAD_INDENT') return ['the indentation does not fit', indentNotes(e.pos[0], text)];
   if (e.code === 'BLOCK_AS_IMPLICIT_KEY') return secondColon(e, text);
   const known = WORDS[e.code];
-  if (known === undefined) return [said, []];
+  if (known === undefined) {
+    const [, message, hint] = BY_TEXT.find(([form]) => form.test(said)) ?? [said, 'this is no YAML', said];
+    return [message, hint === '' ? [] : [hint]];
+  }
   const notes = known[1] === '' ? [] : [known[1]];
   if (e.code !== 'DUPLICATE_KEY') return [known[0], notes];
   const key = /^(["']?)([\w.# -]+)\1/.exec(text.slice(e.pos[0], e.pos[0] + 80))?.[2].trim() ?? '';

@@ -396,7 +396,8 @@ class Product {
       if (a.target !== b.target) {
         if (await equal(values.yes, c, values.no)) continue;
         return {
-          why: `it goes on to ${this.nameOf(0, a.target)} before, and to ${this.nameOf(1, b.target)} after`,
+          // The condition of this may hold nowhere: a loop that tests elsewhere comes to the same end by another way.
+          why: `a branch is not seen to go the same way: to ${this.nameOf(0, a.target)} before, to ${this.nameOf(1, b.target)} after`,
           parting: null,
         };
       }

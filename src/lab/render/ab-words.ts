@@ -1,6 +1,6 @@
 import type { AbResult, KernelPair, MetricPair, NoisyPair } from '../ab.ts';
-import type { Equality } from '../equality.ts';
-import { decidedBy } from '../metrics.ts';
+import { type Equality, type PartlyRun, unreachedWords } from '../equality.ts';
+import { decidedBy, SHORT_NAMES } from '../metrics.ts';
 import type { PlanDifference } from '../plan-differences.ts';
 import { number, percent, plural } from './table.ts';
 
@@ -18,7 +18,8 @@ export function statusLine(r: AbResult): string {
           by.ratio === null || by.ratio === 1 ? '' : ` (geometric mean ${percent(by.ratio)})`
         }`;
   const wrong = r.kernels.filter((k) => !k.equal[0].ok || !k.equal[1].ok).length;
-  const equal = wrong === 0 ? 'results equal' : `${plural(wrong, 'kernel')} WRONG`;
+  const same = partlyRun(r).length === 0 ? 'results equal' : 'results equal where they ran';
+  const equal = wrong === 0 ? same : `${plural(wrong, 'kernel')} WRONG`;
   const time = r.noisy.map((n) => `${n.metric.name}: ${noisyWords(n)}`);
   return [counts, equal, ...time].join('; ');
 }
@@ -38,9 +39,21 @@ export const interval = (n: NoisyPair): string =>
 export const differenceText = (d: PlanDifference): string =>
   `${d.kind}${d.name === '' ? '' : ` ${d.name}`}: ${d.a} -> ${d.b}`;
 
-/** Metrics that changed, in display order. */
-export const changedMetrics = (r: AbResult): MetricPair[] =>
-  r.metrics.filter((m) => m.helped + m.hurt > 0 || m.metric === r.by);
+/** What every table has, changed or not: that registers stayed as they were is often what is asked. */
+const ALWAYS = ['weighted', 'ptxas.spill-stores', 'ptxas.spill-loads'];
+
+/** Metrics that changed, with those that decide, and with registers, code, spills and the estimate, in display order. */
+export function changedMetrics(r: AbResult): MetricPair[] {
+  const known = new Set(r.metrics.map((m) => m.metric.name));
+  const always = new Set([
+    r.by.name,
+    ...ALWAYS,
+    ...[SHORT_NAMES.registers, SHORT_NAMES.code].map(([best, otherwise]) =>
+      known.has(best) ? best : otherwise,
+    ),
+  ]);
+  return r.metrics.filter((m) => m.helped + m.hurt > 0 || always.has(m.metric.name));
+}
 
 /** A kernel's change, as a ratio for sorting: below 1 is better. */
 export function movement(r: AbResult, k: KernelPair): number {
@@ -65,6 +78,10 @@ export function faults(r: AbResult): { kernel: string; arm: string; by: string; 
   );
 }
 
+/** Kernels that are equal in open worlds and did not run there in full. */
+const partlyRun = (r: AbResult): PartlyRun[] =>
+  r.kernels.flatMap(({ label, equal: [, { ran }] }) => (ran === undefined ? [] : [{ kernel: label, ran }]));
+
 /** How equality was determined: `40 by launch, 3 in open worlds`. */
 export function equalityWords(r: AbResult): string {
   const n: Record<Equality['by'], number> = { launch: 0, 'open world': 0, unchanged: 0, ptxas: 0 };
@@ -79,6 +96,7 @@ export function equalityWords(r: AbResult): string {
     ...(n['open world'] > 0 ? [`${n['open world']} in open worlds`] : []),
     ...(n.unchanged > 0 ? [`${n.unchanged} left as they were`] : []),
     ...[...notes].map(([note, times]) => `${times} ${note}`),
+    ...(partlyRun(r).length > 0 ? [unreachedWords(partlyRun(r))] : []),
   ].join(', ');
 }
 

@@ -1,24 +1,12 @@
-import { visible } from '../../ir/quote.ts';
 import type { Experiment } from '../experiment.ts';
 import type { FinishedCell } from '../sweep.ts';
 import type { SweepReport } from '../sweep-report.ts';
-
-/** A text that is a number, such as the level of a factor. */
-const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
-
-/**
- * A value as a field of CSV (RFC 4180). Names come from files of others, and a spreadsheet runs what begins as a formula: an apostrophe
- * before it makes it a text there.
- */
-const field = (v: string | number | boolean): string => {
-  const text = visible(String(v));
-  const s = /^\s*[-=+@]/.test(text) && !NUMBER.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s;
-};
+import { csvOf, type Field } from './csv.ts';
 
 /**
  * The results of a sweep as a table: a row for each kernel under each arm, with the level of each factor, the value of each metric and
- * whether the kernel is right. An arm that is no plan has one row, without a kernel.
+ * whether the kernel is right; the last columns are about all kernels of the arm: totals, and geometric means of the ratios to the base. An
+ * arm that is no plan has one row, without a kernel.
  */
 export function sweepCsv(e: Experiment, cells: readonly FinishedCell[], r: SweepReport): string {
   const front = new Set(r.front.map((s) => s.arm));
@@ -36,10 +24,11 @@ export function sweepCsv(e: Experiment, cells: readonly FinishedCell[], r: Sweep
     'right',
     'judged by',
     'note',
+    ...metrics.flatMap((m) => [`arm total ${m}`, `arm ratio ${m}`]),
   ];
   const rows = [...cells]
     .sort((a, b) => a.arm - b.arm || (a.file < b.file ? -1 : a.file > b.file ? 1 : 0))
-    .flatMap(({ arm, file, result }): (string | number | boolean)[][] => {
+    .flatMap(({ arm, file, result }): Field[][] => {
       const { choice } = e.arms[arm];
       const about = [
         arm,
@@ -49,7 +38,10 @@ export function sweepCsv(e: Experiment, cells: readonly FinishedCell[], r: Sweep
         ...factors.map((f) => choice.get(f)?.name ?? ''),
         file,
       ];
-      if ('illegal' in result) return [[...about, '', ...metrics.map(() => ''), '', '', result.illegal]];
+      const { total, ratio } = r.scores[arm];
+      const ofArm = metrics.flatMap((m) => [total[m], ratio[m]]);
+      if ('illegal' in result)
+        return [[...about, '', ...metrics.map(() => ''), '', '', result.illegal, ...ofArm.map(() => '')]];
       return result.kernels.map((k) => [
         ...about,
         k.kernel,
@@ -57,7 +49,8 @@ export function sweepCsv(e: Experiment, cells: readonly FinishedCell[], r: Sweep
         k.equal.ok,
         k.equal.by,
         k.equal.note,
+        ...ofArm,
       ]);
     });
-  return `${[head, ...rows].map((row) => row.map(field).join(',')).join('\r\n')}\r\n`;
+  return csvOf([head, ...rows]);
 }

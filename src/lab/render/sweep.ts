@@ -1,13 +1,15 @@
 import { markdownCode, markdownText } from '../../ir/quote.ts';
 import { type Effect, type Interaction, MOST_COLUMNS } from '../effects.ts';
 import type { Experiment } from '../experiment.ts';
-import { decidedBy } from '../metrics.ts';
+import { decidedBy, type Metric } from '../metrics.ts';
 import type { ArmScore, SweepReport } from '../sweep-report.ts';
 import { metricsJson, OUTPUT_VERSION } from './json.ts';
-import { type Cell, columns, type Paint, percent, plural, WIDTH, wrapped } from './table.ts';
+import { type Cell, columns, number, type Paint, percent, plural, stacked, WIDTH, wrapped } from './table.ts';
 
-/** Arms and factors shown before the rest is only counted. */
+/** Arms of the front and factors shown before the rest is only counted. */
 const MOST = 12;
+/** The same of all arms. */
+const MOST_ARMS = 20;
 /** A smaller change is shown as none. */
 const SMALL = 5e-6;
 
@@ -44,6 +46,13 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint, width = W
     scoreTable(r.front.slice(0, MOST), r, paint, width),
     ...(r.front.length > MOST ? [`and ${r.front.length - MOST} more`] : []),
   ];
+  const counted = countedArms(r);
+  if (counted.length > r.front.length) {
+    out.push('', paint.bold(`${ARMS}: totals and mean changes; * is on the front`));
+    out.push(totalTable(counted.slice(0, MOST_ARMS), r, paint, width));
+    if (counted.length > MOST_ARMS)
+      out.push(`and ${counted.length - MOST_ARMS} more: --csv, --html and --json have all`);
+  }
   if (tellsOfEffects(r))
     out.push(
       '',
@@ -79,17 +88,39 @@ export function reasons(refused: readonly ArmScore[]): (readonly [string, readon
   return [...by].sort((a, b) => b[1].length - a[1].length);
 }
 
+function ratioCell(s: ArmScore, m: Metric, paint: Paint): Cell {
+  const v = s.ratio[m.name];
+  const mark = isSame(v) ? paint.dim : v < 1 === (m.better === 'less') ? paint.good : paint.bad;
+  return { text: ratioText(v), paint: mark };
+}
+
 function scoreTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint, width: number): string {
   const head: Cell[] = ['arm', ...r.metrics.map((m) => m.name)].map((text) => ({ text, paint: paint.bold }));
-  const rows = scores.map((s): Cell[] => [
-    s.name,
-    ...r.metrics.map((m) => {
-      const v = s.ratio[m.name];
-      const mark = isSame(v) ? paint.dim : v < 1 === (m.better === 'less') ? paint.good : paint.bad;
-      return { text: ratioText(v), paint: mark };
-    }),
-  ]);
+  const rows = scores.map((s): Cell[] => [s.name, ...r.metrics.map((m) => ratioCell(s, m, paint))]);
   return columns([head, ...rows], `l${'r'.repeat(r.metrics.length)}`, width);
+}
+
+/** What a table of all arms is called. */
+const ARMS = 'All arms that count, the best first';
+
+/** The arms that count, the best by the first metric first. */
+function countedArms({ scores, metrics: [first] }: SweepReport): readonly ArmScore[] {
+  const sign = first.better === 'less' ? 1 : -1;
+  return scores
+    .filter((s) => s.refused === '')
+    .sort((a, b) => sign * (a.ratio[first.name] - b.ratio[first.name]) || a.arm - b.arm);
+}
+
+function totalTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint, width: number): string {
+  const head: Cell[] = ['arm', ...r.metrics.flatMap((m) => [m.name, 'change'])].map((text) => ({
+    text,
+    paint: paint.bold,
+  }));
+  const rows = scores.map((s): Cell[] => [
+    r.front.includes(s) ? `${s.name} *` : s.name,
+    ...r.metrics.flatMap((m) => [number(s.total[m.name]), ratioCell(s, m, paint)]),
+  ]);
+  return stacked([head, ...rows], width);
 }
 
 /** Whether there are effects to show, or a reason why there are none. */
@@ -187,9 +218,27 @@ export function sweepMarkdown(e: Experiment, r: SweepReport): string {
     `|---|${r.metrics.map(() => '---:|').join('')}`,
     ...r.front.map((s) => row([markdownCode(s.name), ...r.metrics.map((m) => ratioText(s.ratio[m.name]))])),
     '',
-    row(['factor', `effect on ${first.name}`, 'levels']),
-    '|---|---:|---|',
-    ...r.effects.map((f) => row([f.factor, sizeText(f), levelsText(f)].map(markdownText))),
+    `<details><summary>${ARMS}</summary>`,
+    '',
+    row(['arm', 'on the front', ...r.metrics.flatMap((m) => [m.name, 'change'])]),
+    `|---|---|${r.metrics.map(() => '---:|---:|').join('')}`,
+    ...countedArms(r).map((s) =>
+      row([
+        markdownCode(s.name),
+        r.front.includes(s) ? 'yes' : '',
+        ...r.metrics.flatMap((m) => [number(s.total[m.name]), ratioText(s.ratio[m.name])]),
+      ]),
+    ),
+    '',
+    '</details>',
+    '',
+    ...(r.effects.length === 0
+      ? []
+      : [
+          row(['factor', `effect on ${first.name}`, 'levels']),
+          '|---|---:|---|',
+          ...r.effects.map((f) => row([f.factor, sizeText(f), levelsText(f)].map(markdownText))),
+        ]),
     ...(!tellsOfEffects(r) ? [] : ['', `Effects: ${howText(r).replaceAll('\n', ' ')}.`]),
   ];
   const refused = r.scores.filter((s) => s.refused !== '');

@@ -1,4 +1,5 @@
 import { fileWord } from '../../ir/quote.ts';
+import { unreachedWords } from '../equality.ts';
 import { type Metric, totalOf } from '../metrics.ts';
 import { type Goal, missing, outcomeText } from '../tune/goal.ts';
 import type { Tuned, TunedKernel } from '../tune/tune.ts';
@@ -78,7 +79,13 @@ export function tuneText(r: TuneReport, paint: Paint, width = WIDTH): string {
       text.replace(/: (NOT reached|reached)/, (_, w: string) => `: ${mark(w)}`),
     );
   }
-  line('kernels', `${kernels.length}, each doing what it did before any phase`);
+  const partly = unreachedWords(
+    kernels.flatMap(({ kernel, ran }) => (ran === undefined ? [] : [{ kernel, ran }])),
+  );
+  line(
+    'kernels',
+    `${kernels.length}, each doing what it did before any phase${partly === '' ? '' : `, ${partly}`}`,
+  );
   line('tried', triedText(r));
   const rows = r.metrics.flatMap((m) => {
     const t = totals(m, kernels);
@@ -117,7 +124,13 @@ export function tuneJson(r: TuneReport) {
     refused: r.found.refused,
     arm: r.found.arm.name,
     changes: r.found.changes.map((c) => ({ change: c.change.name, effect: effectText(r, c.without) })),
-    kernels: kernels.map(({ file, kernel, base, values }) => ({ file, kernel, base, values })),
+    kernels: kernels.map(({ file, kernel, base, values, ran }) => ({
+      file,
+      kernel,
+      base,
+      values,
+      ...(ran !== undefined && { ran }),
+    })),
     recipe: r.recipe,
     options: r.options,
   };

@@ -1,6 +1,13 @@
 import { DiagnosticError, fileFault, meantNote } from '../../ir/diagnostic.ts';
-import { entryOf } from '../../ir/entry-of.ts';
-import { type Metric, metricOf, metricsLike, type Values } from '../metrics.ts';
+import {
+  canMeasure,
+  type Known,
+  type Metric,
+  metricOf,
+  metricsLike,
+  shortMetric,
+  type Values,
+} from '../metrics.ts';
 import { number } from '../render/table.ts';
 import { geometricMean } from '../statistics.ts';
 
@@ -27,41 +34,16 @@ export interface KernelValues {
   readonly values: Values;
 }
 
-/** What can be measured. */
-export interface Known {
-  readonly ptxas: boolean;
-  /** Whether a launch runs every kernel. */
-  readonly launched: boolean;
-}
-
-/** Short names of goals, each with the metric that tells it best and the one that stands for it otherwise. */
-const SHORT: Readonly<Record<string, readonly [best: string, otherwise: string]>> = {
-  registers: ['ptxas.registers', 'pressure.R'],
-  code: ['ptxas.code-bytes', 'code-bytes'],
-  executed: ['warp-instructions', 'weighted'],
-  occupancy: ['ptxas.occupancy', 'occupancy'],
-};
-
 const FORMS = 'a goal is registers<=64, code<=-10%, executed, cycles, occupancy>=50, or another metric';
 
 const wrong = (message: string, ...notes: string[]): never => {
   throw new DiagnosticError([fileFault('', message, notes)]);
 };
 
-const canMeasure = (m: Metric, known: Known): boolean =>
-  m.source === 'ptxas'
-    ? known.ptxas
-    : m.source === 'simulator' || m.name === 'cycles'
-      ? known.launched
-      : true;
-
 /** The metric that a goal names, as far as it can be measured. */
 export function goalMetric(name: string, known: Known): Metric {
-  const short = entryOf(SHORT, name);
-  if (short !== undefined) {
-    const [best, otherwise] = short.map((n) => metricOf(n)!);
-    return canMeasure(best, known) ? best : otherwise;
-  }
+  const short = shortMetric(name, known);
+  if (short !== undefined) return short;
   const metric = metricOf(name);
   if (metric === undefined) {
     return wrong(`there is no metric '${name}'`, ...meantNote([...metricsLike(name)]), FORMS);
@@ -174,5 +156,5 @@ export function outcomeText(goal: Goal, kernels: readonly KernelValues[]): strin
       (k) =>
         `${k.kernel} has ${number(k.values[goal.metric.name])} (${number(k.base[goal.metric.name])} before)`,
     );
-  return `NOT reached by ${out.length} of ${kernels.length}: ${shown.join(', ')}${out.length > 3 ? ', ...' : ''}`;
+  return `NOT reached by ${out.length} of ${kernels.length}: ${shown.join(', ')}${out.length > 3 ? ` and ${out.length - 3} more` : ''}`;
 }

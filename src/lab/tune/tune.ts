@@ -38,6 +38,8 @@ export interface TuneRequest {
 /** A kernel under the base and the best arm. */
 export interface TunedKernel extends KernelValues {
   readonly file: string;
+  /** Of one that did not run in full in open worlds: percent of its blocks that did. */
+  readonly ran?: number;
 }
 
 /** What was found. */
@@ -104,10 +106,11 @@ export class Judge {
       const base = new Map<string, Values>(this.base.map((k) => [`${k.file}\n${k.kernel}`, k.base]));
       return r.kernels
         .filter((k) => covers(this.only, k.kernel))
-        .map(({ file, kernel, values }) => ({
+        .map(({ file, kernel, values, ran }) => ({
           file,
           kernel,
           values,
+          ...(ran !== undefined && { ran }),
           base: base.get(`${file}\n${kernel}`) ?? values,
         }));
     } catch (e) {

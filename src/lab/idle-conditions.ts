@@ -1,0 +1,109 @@
+import { FunctionPlans } from '../engine/function-plans.ts';
+import { type Diagnostic, fileFault, nearest } from '../ir/diagnostic.ts';
+import type { Program } from '../ir/program.ts';
+import { isWhen } from '../spec/conditions.ts';
+import type { ConditionTest, Plan } from '../spec/plan.ts';
+import type { Arm } from './arms.ts';
+import { loweredKey, lowerModule, type Module } from './kernels.ts';
+import type { Plans } from './plans.ts';
+
+/** A program before any phase, and a plan for it. */
+export interface PlannedProgram {
+  readonly plan: Plan;
+  readonly program: Program;
+}
+
+/** What one arm makes of all programs. */
+export interface PlannedArm {
+  /** As it is named in a warning; '' for the only one. */
+  readonly name: string;
+  readonly inputs: readonly PlannedProgram[];
+}
+
+/**
+ * Warns of what plans say for functions that none of the programs has: it has no effect.
+ *
+ * @param file that the warning is about; '' for several
+ * @returns one warning for all arms that say the same
+ */
+export function idleConditions(file: string, arms: readonly PlannedArm[]): Diagnostic[] {
+  const found = new Map<string, { readonly idle: Idle; readonly arms: string[] }>();
+  for (const { name, inputs } of arms) {
+    const idle = idleOf(inputs);
+    if (idle === null) continue;
+    const text = idle.tests.map((t) => t.text).join(' or ');
+    const known = found.get(text);
+    if (known === undefined) found.set(text, { idle, arms: [name] });
+    else known.arms.push(name);
+  }
+  return [...found].map(([text, { idle, arms: named }]) => {
+    const { tests, names } = idle;
+    const near = tests.flatMap((t) => (t.kernel === null ? [] : nearest(t.kernel, names).slice(0, 1)));
+    const more = named.length === 1 ? '' : ` and ${named.length - 1} more`;
+    const whose = named[0] === '' ? '' : `arm '${named[0]}'${more}: `;
+    const notes = [
+      ...(near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : []),
+      `${file === '' ? 'the' : 'its'} ${names.length === 1 ? 'function is' : 'functions are'} ${listed(names)}`,
+      ...(tests.some((t) => t.hashes !== null)
+        ? ['`orrery recipes FILE` prints their hashes, which are others for another target']
+        : []),
+    ];
+    const message = `${whose}no function matches ${text}, so what is set for it has no effect`;
+    return { ...fileFault(file, message, notes), severity: 'warning' };
+  });
+}
+
+/** Tests that hold for no function, and the names of the functions. */
+interface Idle {
+  readonly tests: readonly ConditionTest[];
+  readonly names: readonly string[];
+}
+
+function idleOf(inputs: readonly PlannedProgram[]): Idle | null {
+  const asked = new Map<string, ConditionTest>();
+  const held = new Set<string>();
+  const names = new Set<string>();
+  for (const { plan, program } of inputs) {
+    for (const f of program.functions) names.add(f.name);
+    if (!plan.tests.some(isWhen)) continue;
+    const plans = new FunctionPlans(plan, program);
+    for (const t of plan.tests) if (isWhen(t)) asked.set(t.text, t);
+    for (const f of program.functions) for (const i of plans.testsOf(f.name)) held.add(plan.tests[i].text);
+  }
+  const tests = [...asked.values()].filter((t) => !held.has(t.text));
+  return tests.length === 0 || names.size === 0 ? null : { tests, names: [...names] };
+}
+
+/**
+ * The same of arms that have not run yet. Modules are read only for plans that say anything for some functions.
+ * @throws DiagnosticError for a module that cannot be read
+ */
+export async function idleArms(
+  arms: readonly Arm[],
+  modules: readonly Module[],
+  plans: Plans,
+): Promise<Diagnostic[]> {
+  const lowered = new Map<string, Program>();
+  const planned: PlannedArm[] = [];
+  for (const arm of arms) {
+    const inputs: PlannedProgram[] = [];
+    for (const m of modules) {
+      const { plan } = await plans.tryPlan(arm, m.target);
+      if (plan === null || !plan.tests.some(isWhen)) continue;
+      const key = loweredKey(m, plan);
+      const program = lowered.get(key) ?? lowerModule(m, plan).program;
+      lowered.set(key, program);
+      inputs.push({ plan, program });
+    }
+    planned.push({ name: arms.length === 1 ? '' : arm.name, inputs });
+  }
+  return idleConditions('', planned);
+}
+
+/** Functions that are named. */
+const MOST_NAMED = 12;
+
+const listed = (names: readonly string[]): string =>
+  names.length <= MOST_NAMED
+    ? names.join(', ')
+    : `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`;

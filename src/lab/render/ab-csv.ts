@@ -1,0 +1,29 @@
+import type { AbResult, KernelPair } from '../ab.ts';
+import { METRICS } from '../metrics.ts';
+import { csvOf, type Field } from './csv.ts';
+
+/**
+ * An A/B result as a table: a row for each kernel, with each exact metric under A and under B, what became of the kernel by the deciding
+ * one, and whether it does what it did before any phase.
+ */
+export function abCsv(r: AbResult): string {
+  const metrics = METRICS.filter((m) => r.kernels.some((k) => k.values[m.name] !== undefined)).map(
+    (m) => m.name,
+  );
+  const arms = [0, 1] as const;
+  const head = [
+    'file',
+    'kernel',
+    `by ${r.by.name}`,
+    ...metrics.flatMap((m) => [`${m} A`, `${m} B`]),
+    ...['A', 'B'].flatMap((arm) => [`right ${arm}`, `judged by ${arm}`, `note ${arm}`]),
+  ];
+  const row = (k: KernelPair): Field[] => [
+    k.file,
+    k.kernel,
+    k.verdict,
+    ...metrics.flatMap((m) => arms.map((i) => k.values[m]?.[i] ?? '')),
+    ...arms.flatMap((i) => [k.equal[i].ok, k.equal[i].by, k.equal[i].note]),
+  ];
+  return csvOf([head, ...r.kernels.map(row)]);
+}
