@@ -169,6 +169,8 @@ export function writeTogether(
       const target = writtenPath(file);
       const old = statSync(target, { throwIfNoEntry: false });
       if (old?.isDirectory() === true) throw Object.assign(new Error(), { code: 'EISDIR' });
+      if (made.some((m) => m.target === target))
+        failWith(`cannot write ${file}: it is the same file as another that is written with it`);
       makeFolders(dirname(target));
       const aside = asideOf(target);
       writeNew(aside, content, old === undefined ? undefined : old.mode & 0o777);
@@ -185,24 +187,49 @@ export function writeTogether(
 /** How long a pipe may have no reader, and how often that is looked at, in milliseconds. */
 const [READER_PATIENCE, READER_LOOK] = [5000, 50];
 
-/** Writes to a device, or to a pipe that has a reader or gets one soon: opening another would wait without end. */
+/** Writes to a device or a pipe. */
 function writeToStream(file: string, content: string | Uint8Array): void {
+  const release = holdPipe(file);
+  try {
+    writeFileSync(file, content);
+  } finally {
+    release();
+  }
+}
+
+/**
+ * Opens a pipe that has a reader or gets one soon, so that it can be written to: opening another would wait without end. Whatever is no
+ * pipe is left alone.
+ * @returns closes it again
+ */
+function holdPipe(file: string): () => void {
   const { O_WRONLY, O_NONBLOCK = 0 } = constants;
   const until = Date.now() + READER_PATIENCE;
-  const isPipe = statSync(file).isFIFO();
-  let probe: number | null = null;
-  while (isPipe && probe === null)
+  if (statSync(file, { throwIfNoEntry: false })?.isFIFO() !== true) return () => undefined;
+  for (;;)
     try {
-      probe = openSync(file, O_WRONLY | O_NONBLOCK);
+      const probe = openSync(file, O_WRONLY | O_NONBLOCK);
+      return () => closeSync(probe);
     } catch (e) {
       if ((e as NodeJS.ErrnoException).code !== 'ENXIO') throw e;
       if (Date.now() > until) failWith(`cannot write ${file}: it is a pipe that nobody reads`);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, READER_LOOK);
     }
+}
+
+/**
+ * Sees that a program which the command starts may write a file, as the command itself would: through no link to elsewhere, over no
+ * input, and into no pipe that nobody reads.
+ * @returns to be called when it has been written
+ */
+export function seeOutput(file: string, inputs: readonly string[]): () => void {
   try {
-    writeFileSync(file, content);
-  } finally {
-    if (probe !== null) closeSync(probe);
+    keepInputs([file], inputs);
+    if (!isDevice(file)) writtenPath(file);
+    return holdPipe(file);
+  } catch (e) {
+    if (e instanceof CliExit) throw e;
+    return refuseToWrite(file, e);
   }
 }
 
