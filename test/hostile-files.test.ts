@@ -10,6 +10,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { serve } from '../src/cli/explore-server.ts';
+import { launchesOf } from '../src/cli/gallery.ts';
+import { captured } from '../src/cli/ui.ts';
 import { ROOT } from '../src/spec/node.ts';
 import { testFolder } from './support/specs.ts';
 
@@ -158,5 +161,27 @@ describe('what is looked for', () => {
         "  error: rule 1 of group 'mine', rewrite: 'x' is not defined by the match\n",
     ]);
     expect(existsSync(join(cwd, 'small.ptx'))).toBe(false);
+  });
+});
+
+describe('the explorer', () => {
+  it('is given no more launches than it can show, however many stand beside a kernel', () => {
+    const cwd = having();
+    const launch = `kind: launch\nmodule: k.ptx\n# ${'x'.repeat(1e6)}\n`;
+    for (let k = 0; k < 80; k++) writeFileSync(join(cwd, `${k}.yaml`), launch);
+    const { launches } = launchesOf(join(cwd, 'k.ptx'));
+    expect(launches.length).toBeGreaterThan(60);
+    expect(launches.reduce((n, l) => n + l.text.length, 0)).toBeLessThan(2 ** 26);
+  });
+
+  it('says in one error that there is more than it can show', async () => {
+    // It stands for half a gigabyte of text.
+    const long = {
+      toJSON() {
+        throw new RangeError('Invalid string length');
+      },
+    };
+    const { code, err } = await captured(() => serve(long as never, 0).then(() => undefined));
+    expect([code, err]).toEqual([1, expect.stringContaining('more than the explorer can show')]);
   });
 });
