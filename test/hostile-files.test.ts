@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { serve } from '../src/cli/explore-server.ts';
 import { launchesOf } from '../src/cli/gallery.ts';
+import { roomFault } from '../src/cli/room.ts';
 import { captured } from '../src/cli/ui.ts';
 import { ROOT } from '../src/spec/node.ts';
 import { testFolder } from './support/specs.ts';
@@ -183,5 +184,26 @@ describe('the explorer', () => {
     };
     const { code, err } = await captured(() => serve(long as never, 0).then(() => undefined));
     expect([code, err]).toEqual([1, expect.stringContaining('more than the explorer can show')]);
+  });
+});
+
+describe('the memory', () => {
+  it('is too small for a text that needs more in any case, which is one error', () => {
+    const statements = 'add.s32 %r1, %r1, 1;\n'.repeat(900_000);
+    expect(roomFault(statements, 2 ** 30)).toBe(null);
+    expect(roomFault(statements, 2 ** 29)).toEqual({
+      fault: 'it needs 0.7 GiB of memory or more, and there are 0.5 for it',
+      notes: ['NODE_OPTIONS=--max-old-space-size=1030 allows more'],
+    });
+    expect(roomFault(`.entry k() {ret;}${' '.repeat(200)}\n`.repeat(90_000), 2 ** 29)).not.toBe(null);
+    // Neither comments nor what is small needs much.
+    expect(roomFault(`// ${'x'.repeat(2 ** 25)}\n`, 2 ** 20)).toBe(null);
+    expect(roomFault(KERNEL, 1)).toBe(null);
+    const cwd = having({ 'large.ptx': KERNEL.replace('ret;', `${statements}ret;`) });
+    const r = orrery(cwd, ['check', 'large.ptx'], { NODE_OPTIONS: '--max-old-space-size=400' });
+    expect([r.status, r.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^error: cannot read large.ptx: it needs 0.7 GiB of memory or more/),
+    ]);
   });
 });

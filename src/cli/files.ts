@@ -15,6 +15,7 @@ import {
 } from '../spec/node-files.ts';
 import { isDevice, writtenPath } from '../spec/node-paths.ts';
 import { asideOf, makeFolders, replaceWhole, writeNew } from '../spec/node-write.ts';
+import { roomFault } from './room.ts';
 import { situation } from './situation.ts';
 import { CliExit, failWith, rememberText } from './ui.ts';
 
@@ -38,10 +39,7 @@ export function textOrFault(file: string): TextOrFault {
     return { fault: `cannot read ${file}: ${reason(e)}`, notes: missing ? namesLike(file) : [] };
   }
   const contained = containedText(named.file, bytes, named.nth);
-  if (contained !== null) {
-    if (typeof contained === 'string') rememberText(file, contained);
-    return contained;
-  }
+  if (contained !== null) return typeof contained === 'string' ? remembered(file, contained) : contained;
   // A text has no NUL; what follows the last one may be padding.
   const end = bytes.indexOf(0);
   if (end >= 0 && bytes.subarray(end).some((b) => b !== 0))
@@ -56,6 +54,13 @@ export function textOrFault(file: string): TextOrFault {
     return { fault: `${file}: ${(e as Error).message}`, notes: [] };
   }
   if (file === STANDARD_INPUT) situation.stdin = text;
+  return remembered(file, text);
+}
+
+/** A text, kept for the frames of diagnostics; or why it is too large for this process. */
+function remembered(file: string, text: string): TextOrFault {
+  const cramped = roomFault(text);
+  if (cramped !== null) return { ...cramped, fault: `cannot read ${file}: ${cramped.fault}` };
   rememberText(file, text);
   return text;
 }
