@@ -106,6 +106,10 @@ describe('a budget', () => {
     ['percent: 5, by: 100', 'percent: 5', false],
     ['most: 40', 'most: 48', true],
     ['least: 50', 'least: 75', false],
+    ['most: 12.26', 'most: 12.34', true],
+    ['most: 50', 'most: 50, unless: cycles', true],
+    ['most: 50, unless: cycles', 'most: 50, unless: weighted', true],
+    ['most: 50, unless: cycles', 'most: 50', false],
   ])('a limit of %s that becomes %s is an alarm: %s', async (was, is, alarm) => {
     const of = (bound: string) => budget(`  - { metric: pressure.R, ${bound} }`);
     const changes = budgetChanges({ base: await of(was), head: await of(is) });

@@ -6,6 +6,7 @@ import { BinaryError } from '../src/cubin/bytes.ts';
 import { SHT } from '../src/cubin/codes.ts';
 import { membersOf } from '../src/cubin/containers.ts';
 import type { Elf } from '../src/cubin/elf.ts';
+import { MOST_MEMBERS } from '../src/cubin/fatbin.ts';
 import { functionsOf, symbolsOf, targetName } from '../src/cubin/functions.ts';
 import { attributeText } from '../src/cubin/info.ts';
 import type { LineOp } from '../src/cubin/lines.ts';
@@ -205,6 +206,34 @@ describe('cubins', () => {
 });
 
 describe('containers', () => {
+  /** An object of the host with sections of fat binaries. */
+  const host = (fatbins: readonly Uint8Array[]): Uint8Array => {
+    const names = ['.shstrtab', '.nv_fatbin'];
+    const section = { flags: 0, address: 0, link: 0, info: 0, align: 8, entrySize: 0 };
+    return writeElf({
+      header: {
+        ident: Uint8Array.of(2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        type: 1,
+        machine: 62,
+        version: 1,
+        entry: 0,
+        flags: 0,
+      },
+      sections: [
+        { ...section, name: '', type: SHT.null, align: 0, content: { kind: 'none' } },
+        { ...section, name: names[0], type: SHT.strtab, content: { kind: 'strings', strings: names } },
+        ...fatbins.map((bytes) => ({
+          ...section,
+          name: names[1],
+          type: SHT.progbits,
+          content: { kind: 'bytes' as const, bytes },
+        })),
+      ],
+      names: 1,
+      segments: [],
+    });
+  };
+
   test('members of fat binaries are unpacked', () => {
     const small = membersOf(bytesOf('scale.zstd.fatbin'));
     expect(small.map((m) => [m.kind, m.target, m.packing])).toEqual([
@@ -227,36 +256,32 @@ describe('containers', () => {
 
   test('fat binaries in objects of the host are found', () => {
     const fatbin = bytesOf('scale.zstd.fatbin');
-    const names = ['.shstrtab', '.nv_fatbin'];
-    const section = { flags: 0, address: 0, link: 0, info: 0, align: 8, entrySize: 0 };
     const twice = new Uint8Array(2 * fatbin.length + 8);
     twice.set(fatbin);
     twice.set(fatbin, fatbin.length + 8);
-    const host = (sections: Elf['sections']): Uint8Array =>
-      writeElf({
-        header: {
-          ident: Uint8Array.of(2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-          type: 1,
-          machine: 62,
-          version: 1,
-          entry: 0,
-          flags: 0,
-        },
-        sections: [
-          { ...section, name: '', type: SHT.null, align: 0, content: { kind: 'none' } },
-          { ...section, name: names[0], type: SHT.strtab, content: { kind: 'strings', strings: names } },
-          ...sections,
-        ],
-        names: 1,
-        segments: [],
-      });
-    const members = membersOf(
-      host([{ ...section, name: names[1], type: SHT.progbits, content: { kind: 'bytes', bytes: twice } }]),
-    );
+    const members = membersOf(host([twice]));
     expect(members.length).toBe(6);
     expect(members.every((m) => m.where.startsWith('.nv_fatbin at 0x'))).toBe(true);
     expect(functionsOf(readCubin(members[5].content())).length).toBe(2);
     expect(() => membersOf(host([]))).toThrow(/without device code/);
+  });
+
+  test('one of more members than any has is refused, also where its sections are many', () => {
+    const most = new Uint8Array(16 + 64 * MOST_MEMBERS);
+    const view = new DataView(most.buffer);
+    view.setUint32(0, 0xba55ed50, true);
+    view.setUint16(6, 16, true);
+    view.setUint32(8, most.length - 16, true);
+    // Members without content, which so claim to have no bytes at all.
+    for (let at = 16; at < most.length; at += 64) view.setUint32(at + 4, 64, true);
+    expect(membersOf(most)).toHaveLength(MOST_MEMBERS);
+    const more = new Uint8Array(most.length + bytesOf('scale.zstd.fatbin').length);
+    more.set(most);
+    more.set(bytesOf('scale.zstd.fatbin'), most.length);
+    expect(() => membersOf(more)).toThrow(`more than the ${MOST_MEMBERS} members that are read`);
+    expect(() => membersOf(host([most, bytesOf('scale.zstd.fatbin')]))).toThrow(
+      `more than the ${MOST_MEMBERS} members that are read`,
+    );
   });
 
   test('a block of zstd that claims another size is refused', () => {

@@ -232,7 +232,7 @@ describe('reviews', () => {
     writeFileSync(
       file,
       text
-        .replace(/hash: '[0-9a-f]{16}'/, "hash: '0000000000000000'")
+        .replace(/hash: '[0-9a-f]{40}'/, "hash: '0000000000000000000000000000000000000000'")
         .replace('rule: divide-twice', 'rule: divide-thrice'),
     );
     const r = orrery('check', file);

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sha256 } from '../src/ir/sha256.ts';
 import { reviewChanges, standing, type Trust } from '../src/review/trust.ts';
 import { rulesOfDoc } from '../src/rules/group.ts';
 import { isVerdict, needsReview, type Verdict, type Verdicts } from '../src/rules/prove/verdict.ts';
@@ -100,6 +102,14 @@ describe('reviews', () => {
 });
 
 describe('verdicts from files', () => {
+  it('are of rules by a hash to which nobody can make another rule', () => {
+    const texts = [...Array.from({ length: 200 }, (_, n) => 'x'.repeat(n)), 'ä€😀\ud800'.repeat(99)];
+    for (const text of texts)
+      expect(sha256(text)).toBe(createHash('sha256').update(text, 'utf8').digest('hex'));
+    for (const { hash } of Object.values(verdicts)) expect(hash).toMatch(/^[0-9a-f]{40}$/);
+    expect(Object.values(verdicts).map((v) => v.hash)).toContain(reviewed.hash);
+  });
+
   it.each([
     [{ verdict: 'verified', instances: 1 }, true],
     [{ verdict: 'by argument', instances: 1, samples: 2, to: 'x' }, true],
@@ -158,6 +168,24 @@ describe('a pull request', () => {
     writeFileSync(file, 'nonsense');
     git('commit', '-qam', 'no verdicts');
     expect(diff().code).toBe(0);
+  });
+
+  it('that states verdicts of what is no rule as it stands shows them', () => {
+    const file = join(repo, 'pipelines/rules/verdicts.json');
+    git('checkout', '-q', 'base', '--', 'pipelines/rules/verdicts.json');
+    // A rule with this hash could come in the next change, and its verdict would then be that of the base.
+    const later = { verdict: 'verified', instances: 1, hash: '0'.repeat(40) };
+    writeFileSync(file, JSON.stringify({ ...verdicts, 'comes-later': later, [reviewed.id]: later }));
+    git('commit', '-qam', 'verdicts of what is to come');
+    const { out } = diff();
+    expect(out).toMatch(/^2 changes; 2 ALARMs/m);
+    expect(out).toMatch(
+      /^rule verdict of comes-later: no stored verdict -> verified .*\n {2}there is no such rule: /m,
+    );
+    expect(out).toMatch(new RegExp(`^rule verdict of ${reviewed.id}: `, 'm'));
+    expect(out).toContain('the rule as it stands has another hash: ');
+    git('checkout', '-q', 'base', '--', 'pipelines/rules/verdicts.json');
+    git('commit', '-qam', 'as they were');
   });
 
   it('that brings a rule, its verdict and its review does not pass without a person', () => {

@@ -29,7 +29,9 @@ import { kernelFiles } from '../src/lab/files.ts';
 import { parseProfile } from '../src/lab/profile-file.ts';
 import { sweepCsv } from '../src/lab/render/sweep-csv.ts';
 import { faultAnnotations } from '../src/review/annotations.ts';
+import { ruleChanges } from '../src/review/rules.ts';
 import { reviewChanges, standing } from '../src/review/trust.ts';
+import { rulesOfDoc } from '../src/rules/group.ts';
 import { MOST_PARTS, parseJson } from '../src/spec/json.ts';
 import { readChecked, schemasHash, sha256, writeChecked } from '../src/spec/node-cache.ts';
 import { checkFile } from '../src/spec/node-check.ts';
@@ -38,6 +40,7 @@ import { loadLaunch } from '../src/spec/node-launch.ts';
 import { namedPath, writtenBelow, writtenPath } from '../src/spec/node-paths.ts';
 import { sealed, unsealed } from '../src/spec/node-seal.ts';
 import { writeReplacing } from '../src/spec/node-write.ts';
+import { testIsa } from './support/isa.ts';
 import { rendered, shipped, testFolder } from './support/specs.ts';
 import { WARM } from './support/warm.ts';
 
@@ -960,6 +963,27 @@ describe('pull requests', () => {
     const { note, alarm } = standing(rule, { verdict: null, claimed }, trust(['a-rule']));
     expect([alarm, note]).toEqual([true, expect.stringMatching(/^claimed, not proved: /)]);
   });
+
+  says(
+    'A verdict for a rule that is not there, or reads otherwise, is an alarm; verdicts go by a hash to which nobody can make another rule.',
+    async () => {
+      const side = { specs: shipped, isa: testIsa() };
+      const later = { verdict: 'verified', instances: 1, hash: '0'.repeat(40) } as const;
+      const [group] = shipped.rules!.values();
+      const [{ id }] = group.data['rules'] as readonly { id: string }[];
+      const { changes } = await ruleChanges(side, side, () => [], {
+        ask: async () => ({ verdict: later }),
+        accepted: new Set(),
+        stored: [{}, { later, [id]: later }],
+      });
+      expect(changes.map((c) => [c.name, c.alarm])).toEqual([
+        ['verdict of later', true],
+        [`verdict of ${id}`, true],
+      ]);
+      const [rule] = rulesOfDoc(group.data, side.isa, 'texts').rules;
+      expect(rule.hash).toMatch(/^[0-9a-f]{40}$/);
+    },
+  );
 
   says(
     "A review of a rule that the pull request brings itself needs a person: `--accept RULE`, or the Action's input `accept`.",

@@ -37,12 +37,25 @@ const isSame = (a: string, b: string): boolean => {
   return x.length === y.length && timingSafeEqual(x, y);
 };
 
-/** Serves the page. A port that is taken ends the command with one error. */
+/** What a page is given at first, as JSON; null where it is longer than a text can be. */
+function startText(start: Start): string | null {
+  try {
+    return JSON.stringify(start);
+  } catch (e) {
+    if (e instanceof RangeError) return null;
+    throw e;
+  }
+}
+
+/** Serves the page. A port that is taken, or more than a page can be given, ends the command with one error. */
 export async function serve(start: Start, port: number): Promise<Served> {
   const pages = new Set<ServerResponse>();
   // It is a part of the path, so that all that the page asks for has it; other ports of this host would be sent a cookie too.
   const token = randomBytes(TOKEN).toString('base64url');
   let now = start;
+  let text =
+    startText(start) ??
+    failWith('the files, with their launches, are more than the explorer can show', 'name fewer of them');
   const server = createServer((q, r) => {
     // A page of another site that has its own name lead here must not read files: names but ours are refused.
     const host = (q.headers.host ?? '').replace(/:\d+$/, '');
@@ -59,7 +72,7 @@ export async function serve(start: Start, port: number): Promise<Served> {
       r.on('close', () => pages.delete(r));
       return;
     }
-    if (path === 'start.json') return json(r, now);
+    if (path === 'start.json') return end(r, 200, 'application/json', text);
     if (path === 'gallery/index.json') return json(r, galleryRows());
     const kernel = /^gallery\/([\w-]+)\.json$/.exec(path)?.[1];
     if (kernel !== undefined) {
@@ -88,9 +101,16 @@ export async function serve(start: Start, port: number): Promise<Served> {
   }
   return {
     address: `http://${HOST}:${(server.address() as AddressInfo).port}/${token}/`,
-    changed: (file, text) => {
-      now = { ...now, files: now.files.map((f) => (f.file === file ? { ...f, text } : f)) };
-      for (const page of pages) page.write(`data: ${JSON.stringify({ file, text })}\n\n`);
+    changed: (file, changed) => {
+      const next = {
+        ...now,
+        files: now.files.map((f) => (f.file === file ? { ...f, text: changed } : f)),
+      };
+      const shown = startText(next);
+      // Pages keep what they have.
+      if (shown === null) return;
+      [now, text] = [next, shown];
+      for (const page of pages) page.write(`data: ${JSON.stringify({ file, text: changed })}\n\n`);
     },
     close: () => {
       for (const page of pages) page.end();

@@ -15,6 +15,7 @@ import {
 } from '../spec/node-files.ts';
 import { isDevice, writtenPath } from '../spec/node-paths.ts';
 import { asideOf, makeFolders, replaceWhole, writeNew } from '../spec/node-write.ts';
+import { roomFault } from './room.ts';
 import { situation } from './situation.ts';
 import { CliExit, failWith, rememberText } from './ui.ts';
 
@@ -38,10 +39,7 @@ export function textOrFault(file: string): TextOrFault {
     return { fault: `cannot read ${file}: ${reason(e)}`, notes: missing ? namesLike(file) : [] };
   }
   const contained = containedText(named.file, bytes, named.nth);
-  if (contained !== null) {
-    if (typeof contained === 'string') rememberText(file, contained);
-    return contained;
-  }
+  if (contained !== null) return typeof contained === 'string' ? remembered(file, contained) : contained;
   // A text has no NUL; what follows the last one may be padding.
   const end = bytes.indexOf(0);
   if (end >= 0 && bytes.subarray(end).some((b) => b !== 0))
@@ -56,6 +54,13 @@ export function textOrFault(file: string): TextOrFault {
     return { fault: `${file}: ${(e as Error).message}`, notes: [] };
   }
   if (file === STANDARD_INPUT) situation.stdin = text;
+  return remembered(file, text);
+}
+
+/** A text, kept for the frames of diagnostics; or why it is too large for this process. */
+function remembered(file: string, text: string): TextOrFault {
+  const cramped = roomFault(text);
+  if (cramped !== null) return { ...cramped, fault: `cannot read ${file}: ${cramped.fault}` };
   rememberText(file, text);
   return text;
 }
@@ -169,6 +174,8 @@ export function writeTogether(
       const target = writtenPath(file);
       const old = statSync(target, { throwIfNoEntry: false });
       if (old?.isDirectory() === true) throw Object.assign(new Error(), { code: 'EISDIR' });
+      if (made.some((m) => m.target === target))
+        failWith(`cannot write ${file}: it is the same file as another that is written with it`);
       makeFolders(dirname(target));
       const aside = asideOf(target);
       writeNew(aside, content, old === undefined ? undefined : old.mode & 0o777);
@@ -185,24 +192,49 @@ export function writeTogether(
 /** How long a pipe may have no reader, and how often that is looked at, in milliseconds. */
 const [READER_PATIENCE, READER_LOOK] = [5000, 50];
 
-/** Writes to a device, or to a pipe that has a reader or gets one soon: opening another would wait without end. */
+/** Writes to a device or a pipe. */
 function writeToStream(file: string, content: string | Uint8Array): void {
+  const release = holdPipe(file);
+  try {
+    writeFileSync(file, content);
+  } finally {
+    release();
+  }
+}
+
+/**
+ * Opens a pipe that has a reader or gets one soon, so that it can be written to: opening another would wait without end. Whatever is no
+ * pipe is left alone.
+ * @returns closes it again
+ */
+function holdPipe(file: string): () => void {
   const { O_WRONLY, O_NONBLOCK = 0 } = constants;
   const until = Date.now() + READER_PATIENCE;
-  const isPipe = statSync(file).isFIFO();
-  let probe: number | null = null;
-  while (isPipe && probe === null)
+  if (statSync(file, { throwIfNoEntry: false })?.isFIFO() !== true) return () => undefined;
+  for (;;)
     try {
-      probe = openSync(file, O_WRONLY | O_NONBLOCK);
+      const probe = openSync(file, O_WRONLY | O_NONBLOCK);
+      return () => closeSync(probe);
     } catch (e) {
       if ((e as NodeJS.ErrnoException).code !== 'ENXIO') throw e;
       if (Date.now() > until) failWith(`cannot write ${file}: it is a pipe that nobody reads`);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, READER_LOOK);
     }
+}
+
+/**
+ * Sees that a program which the command starts may write a file, as the command itself would: through no link to elsewhere, over no
+ * input, and into no pipe that nobody reads.
+ * @returns to be called when it has been written
+ */
+export function seeOutput(file: string, inputs: readonly string[]): () => void {
   try {
-    writeFileSync(file, content);
-  } finally {
-    if (probe !== null) closeSync(probe);
+    keepInputs([file], inputs);
+    if (!isDevice(file)) writtenPath(file);
+    return holdPipe(file);
+  } catch (e) {
+    if (e instanceof CliExit) throw e;
+    return refuseToWrite(file, e);
   }
 }
 

@@ -10,7 +10,7 @@ const FOLDER = join(ROOT, 'test', 'kernels');
 /** Targets for which the kernels were compiled, the one that is shown first. */
 const TARGETS = ['sm_90', 'sm_80', 'sm_75'];
 
-/** Most bytes of a launch file, and of all the data that a page is given. */
+/** Most bytes of a launch file, and of all launches of a kernel with their data. */
 const [MOST_TEXT, MOST_DATA] = [1 << 20, 64 << 20];
 
 /** The PTX of a kernel; null where there is none. */
@@ -47,22 +47,22 @@ const stem = (file: string): string => basename(file).replace(/(\.sm_\w+)?\.\w+$
 /** Launch files beside a module, and the data that they name. What cannot be read is left out: the module can be looked at all the same. */
 export function launchesOf(file: string): Pick<GalleryEntry, 'launches' | 'data'> {
   const folder = dirname(file);
+  let left = MOST_DATA;
   const launches = readdirSync(folder)
     .filter((f) => f.endsWith('.yaml'))
     // The usual launch comes first, those for corner cases behind it.
     .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
     .flatMap((name) => {
-      const bytes = besideOf(name, file, MOST_TEXT);
-      return bytes === null ? [] : [{ name, text: bytes.toString('utf8') }];
-    })
-    .filter(
-      ({ text }) =>
-        /^kind: launch$/m.test(text) && stem(/^module: *(\S+)/m.exec(text)?.[1] ?? '') === stem(file),
-    );
+      const bytes = besideOf(name, file, Math.min(left, MOST_TEXT));
+      const text = bytes?.toString('utf8') ?? '';
+      if (!/^kind: launch$/m.test(text) || stem(/^module: *(\S+)/m.exec(text)?.[1] ?? '') !== stem(file))
+        return [];
+      left -= text.length;
+      return [{ name, text }];
+    });
   const named = new Set(
     launches.flatMap(({ text }) => [...text.matchAll(/\b(?:data|expect): *([^\s,}]+)/g)].map((m) => m[1])),
   );
-  let left = MOST_DATA;
   const data: Record<string, string> = {};
   for (const name of named) {
     const bytes = besideOf(name, file, left);

@@ -13,6 +13,7 @@ import { targetOf } from '../read.ts';
 import { MOST_BYTES, reason } from '../spec/node-files.ts';
 import { PTXAS_LEVEL } from '../spec/ptxas-faults.ts';
 import { ptxOf } from './emit.ts';
+import { seeOutput } from './files.ts';
 import { planFor, programFor } from './input.ts';
 import { FALLBACKS, fallbackPlan, limitLoss, percentOf, retreatText } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
@@ -97,11 +98,15 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
     else out(`  '${ptxasCommand()}' cannot be run`);
     return;
   }
+  const files = inputs(theirs);
+  const written = seeOutput(
+    outputOf(theirs),
+    files.map(([, file]) => file),
+  );
   const dir = mkdtempSync(join(tmpdir(), 'orrery-ptxas-'));
   try {
     const args = [...theirs];
     let changed = 0;
-    const files = inputs(theirs);
     const trial = trialOptions(theirs, files);
     for (const [k, file] of files) {
       const text = await optimized(file, theirs, ours, trial);
@@ -133,6 +138,7 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
     await verified(again, true);
     end(again);
   } finally {
+    written();
     rmSync(dir, { recursive: true, force: true });
   }
 }

@@ -44,7 +44,11 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
   keepInputs([output, orderFile]);
   const judge = await judgeOf(o);
   const subject: Subject = { program, module, plan };
-  const failure = await outcome(subject, judge, true);
+  const run = attempt(subject, { verify: true });
+  // What is wrong beside the phases, as rules that cannot be read, is no matter of the program: less and less of it shows it as well.
+  if (run.fault.state !== 'good' && run.where === null)
+    failWith('the run fails, but in no phase: nothing to reduce', run.fault.text);
+  const failure = run.fault.state === 'good' ? await judge.judge(subject, run.last) : run.fault;
   await refuseOthers(failure, subject, judge);
 
   let tests = 0;

@@ -21,7 +21,7 @@ import { SweepFile } from '../lab/sweep-file.ts';
 import { reportOf, type SweepReport } from '../lab/sweep-report.ts';
 import type { TrialResult } from '../lab/trials.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
-import { writeTogether, writeWhole } from './files.ts';
+import { keepInputs, writeTogether, writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
 import { jobsOf } from './jobs.ts';
 import { paint } from './lab.ts';
@@ -72,6 +72,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   const part = shard === null ? '' : `.${shard.i}-of-${shard.n}`;
   const identity = await identityOf(experiment, setup.modules, setup.plans, makersOf(setup.measure));
   const path = o.output ?? `${stem}.results${part}.jsonl`;
+  keepInputs([path]);
   const results = SweepFile.open(path, experiment, identity, o.restart === true);
   const done = new Map(results.cells.map((c) => [cellKey(c), c]));
   const places = shard === null ? [...cells.keys()] : shardOf(cells.length, shard.i, shard.n);

@@ -28,7 +28,7 @@ export function writeLaunch(path: string, ptx: string, found: readonly Partial<F
     return { buffer: p.type, length: p.length, data: name(k, ''), ...expected };
   });
   const folder = path.slice(0, path.length - basename(path).length);
-  keepInputs([ptx], [file, ...[...data.keys()].map((n) => `${folder}${n}`)]);
+  keepInputs([file, ...[...data.keys()].map((n) => `${folder}${n}`)], [ptx]);
   const text = inRows({
     kind: 'launch',
     module: relative(dirname(file), ptx),

@@ -1,6 +1,6 @@
 import { BinaryError, hex } from './bytes.ts';
 import { EM_CUDA } from './codes.ts';
-import { contentOf, type FatEntry, isFatbin, MOST_TOGETHER, readFatbins } from './fatbin.ts';
+import { contentOf, type FatEntry, isFatbin, MOST_MEMBERS, MOST_TOGETHER, readFatbins } from './fatbin.ts';
 import { isElf, readRawElf } from './read.ts';
 
 /*
@@ -45,7 +45,11 @@ export function membersOf(file: Uint8Array): Member[] {
       `it is an ELF file of the host without device code: it has no section ${[...FATBIN_SECTIONS].join(' or ')}`,
       0,
     );
-  return withinLimits(holders.flatMap((s) => readFatbins(s.bytes, s.offset).map((e) => memberOf(e, s.name))));
+  const members: Member[] = [];
+  for (const s of holders)
+    for (const e of readFatbins(s.bytes, s.offset, MOST_MEMBERS - members.length))
+      members.push(memberOf(e, s.name));
+  return withinLimits(members);
 }
 
 /** Members that do not claim more bytes together than a machine should give for a file. @throws BinaryError */

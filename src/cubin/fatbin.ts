@@ -20,6 +20,9 @@ const MOST_CONTENT = 2 ** 28;
 /** The members of one file together, which may all be unpacked at the same time. */
 export const MOST_TOGETHER = 2 ** 30;
 
+/** Members of one file: of an honest one, each has at least a kernel. */
+export const MOST_MEMBERS = 2 ** 16;
+
 /** One member of a fat binary. */
 export interface FatEntry {
   readonly kind: 'ptx' | 'cubin' | 'other';
@@ -43,9 +46,10 @@ export const isFatbin = (bytes: Uint8Array): boolean =>
  * Members of the fat binaries that stand one behind another, with zero bytes between them.
  *
  * @param base where the bytes begin in their file
- * @throws BinaryError where one is cut off or damaged
+ * @param most members that they may have
+ * @throws BinaryError where one is cut off or damaged, or they have more members
  */
-export function readFatbins(bytes: Uint8Array, base = 0): FatEntry[] {
+export function readFatbins(bytes: Uint8Array, base = 0, most = MOST_MEMBERS): FatEntry[] {
   const b = new Bytes(bytes, base);
   const entries: FatEntry[] = [];
   for (;;) {
@@ -64,7 +68,11 @@ export function readFatbins(bytes: Uint8Array, base = 0): FatEntry[] {
       );
     b.at = from + header;
     const end = b.at + size;
-    while (b.at < end) entries.push(readEntry(b, end));
+    while (b.at < end) {
+      if (entries.length === most)
+        throw new BinaryError(`it has more than the ${MOST_MEMBERS} members that are read`, base + b.at);
+      entries.push(readEntry(b, end));
+    }
   }
 }
 

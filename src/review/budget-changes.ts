@@ -48,7 +48,9 @@ function byKey(budget: Budget | null): Map<string, Limit> {
 }
 
 /** Does the new limit let pass what the old one does not? */
-function allowsMore({ bound: x }: Limit, { bound: y }: Limit): boolean {
+function allowsMore({ bound: x, unless: before }: Limit, { bound: y, unless }: Limit): boolean {
+  // It leaves out kernels for which the old one holds.
+  if (unless !== null && unless.name !== before?.name) return true;
   if (x.most !== undefined) return y.most! > x.most;
   if (x.least !== undefined) return y.least! < x.least;
   // Of two bounds, both must be exceeded: each missing one allows nothing by itself.

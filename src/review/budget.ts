@@ -138,18 +138,21 @@ function breaks({ metric, bound }: Limit, [a, b]: Pair<number>): boolean {
   );
 }
 
+/** A number of a limit, none of its digits rounded away: two limits are told apart by their words. */
+const exactly = (n: number): string => n.toLocaleString('en-US', { maximumFractionDigits: 20 });
+
 /** A limit in words. */
 export function limitText({ metric, bound, of, kernels, unless }: Limit): string {
   const sign = metric.better === 'less' ? '+' : '-';
   const allowed = [
     ...(bound.percent === undefined ? [] : [`${sign}${bound.percent} %`]),
-    ...(bound.by === undefined ? [] : [`${sign}${number(bound.by)}`]),
+    ...(bound.by === undefined ? [] : [`${sign}${exactly(bound.by)}`]),
   ];
   const what =
     bound.most !== undefined
-      ? `at most ${number(bound.most)}`
+      ? `at most ${exactly(bound.most)}`
       : bound.least !== undefined
-        ? `at least ${number(bound.least)}`
+        ? `at least ${exactly(bound.least)}`
         : allowed.some((x) => /^[+-]0( %)?$/.test(x))
           ? 'never worse'
           : `never beyond ${allowed.length > 1 ? 'both ' : ''}${allowed.join(' and ')}`;

@@ -160,7 +160,9 @@ async function proveAgain(
   const changes: Change[] = [];
   const verdicts = new Map<string, string[]>();
   if (base.isa === null || head.isa === null) return { changes, provedAgain: new Map() };
-  const sameOpcodes = base.isa.hash === head.isa.hash;
+  // By what they say, not by a hash that a change could be made to keep.
+  const said = (s: RuleSide) => canonical(s.specs.isa.map((f) => f.data));
+  const sameOpcodes = said(base) === said(head);
   const tables = (s: RuleSide, group: string) => canonical(s.specs.rules?.get(group)?.data.tables);
   const affected = (group: string) => !sameOpcodes || tables(base, group) !== tables(head, group);
   const [was, now] = [rulesOf(base, affected), rulesOf(head, affected)];
@@ -196,7 +198,10 @@ async function proveAgain(
   return { changes, provedAgain: new Map([...verdicts].map(([name, list]) => [name, provedText(list)])) };
 }
 
-/** Rules of which the head stores another verdict than the base, though neither they nor their opcodes changed. */
+/**
+ * Rules of which the head stores another verdict than the base, though neither they nor their opcodes changed; and verdicts that are of no
+ * rule as it stands, since one that comes later with their hash would count as judged.
+ */
 async function restatedChanges(
   head: RuleSide,
   rows: ReadonlyMap<string, Row>,
@@ -204,23 +209,42 @@ async function restatedChanges(
   { ask, stored }: Jury,
   trust: Trust,
 ): Promise<Change[]> {
+  // Without instructions no rule can be read, which is an error of its own.
+  if (head.isa === null) return [];
   const [was, is] = stored;
-  const ids = restated(stored, touched).filter((id) => rows.has(id));
-  const groups = new Set(ids.map((id) => rows.get(id)!.group));
+  const ids = restated(stored);
+  const groups = new Set(ids.flatMap((id) => rows.get(id)?.group ?? []));
   const rules = rulesOf(head, (g) => groups.has(g));
   const out: Change[] = [];
   for (const [i, id] of ids.entries()) {
     const rule = rules.get(id);
-    if (rule === undefined || rule.hash !== is[id].hash) continue;
+    const texts = {
+      before: entryOf(was, id) === undefined ? 'no stored verdict' : verdictText(was[id]),
+      after: verdictText(is[id]),
+    };
+    if (rule === undefined || rule.hash !== is[id].hash) {
+      const why = rows.has(id) ? 'the rule as it stands has another hash' : 'there is no such rule';
+      out.push({
+        kind: 'rules',
+        name: `verdict of ${id}`,
+        ...texts,
+        note: `${why}: what gets this one later would be believed`,
+        place: '',
+        basePlace: '',
+        where: [],
+        alarm: true,
+        acts: onNothing('no rule that is there has it'),
+      });
+      continue;
+    }
+    if (touched.has(id)) continue;
     const judged = canHold(rule) ? await ask(rule, [i + 1, ids.length]) : UNREADABLE;
     const { note, alarm, refuted } = standing(rule, judged, trust);
     const row = rows.get(id)!;
-    const old = entryOf(was, id);
     out.push({
       kind: 'rules',
       name: `${row.group}: ${id}`,
-      before: old === undefined ? 'no stored verdict' : verdictText(old),
-      after: verdictText(is[id]),
+      ...texts,
       note,
       place: placeOfRow(row),
       basePlace: '',

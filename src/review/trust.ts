@@ -107,9 +107,6 @@ function placeOfReview(file: SpecFile | undefined, rule: string, review: Review 
   return `${file.file}:${placeOf(file.text, ['reviews', at]).line}`;
 }
 
-/**
- * Ids of rules of which the head stores another verdict than the base.
- * @param told those that are reported already
- */
-export const restated = ([base, head]: readonly [Verdicts, Verdicts], told: ReadonlySet<string>): string[] =>
-  Object.keys(head).filter((id) => !told.has(id) && canonical(entryOf(base, id)) !== canonical(head[id]));
+/** Ids of which the head stores another verdict than the base, whether or not they are those of rules. */
+export const restated = ([base, head]: readonly [Verdicts, Verdicts]): string[] =>
+  Object.keys(head).filter((id) => canonical(entryOf(base, id)) !== canonical(head[id]));
