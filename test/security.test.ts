@@ -746,7 +746,7 @@ describe('text', () => {
       {
         front: [],
         metrics: [{ name: 'm' }],
-        scores: names.map((name) => ({ name, refused: '' })),
+        scores: names.map((name) => ({ name, refused: '', total: {}, ratio: {} })),
       } as never,
     );
     expect(acting(text.replaceAll('\r\n', ''))).toEqual([]);
