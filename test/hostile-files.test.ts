@@ -207,3 +207,31 @@ describe('the memory', () => {
     ]);
   });
 });
+
+describe('rules', () => {
+  it('of which the modifiers can be chosen in millions of ways are an error at once', () => {
+    const groups = [...'mnopqrs'].map(
+      (g) => `${g}: [${Array.from({ length: 16 }, (_, k) => `${g.toUpperCase()}${k}`).join(', ')}]`,
+    );
+    const vars = [...'mnopqrs'].map((g) => `.$${g}`).join('');
+    const cwd = having({
+      'isa.yaml': `kind: isa
+opcodes:
+  WIDE:
+    title: an opcode of seven modifiers
+    form: d:r32 = a:x32, b:x32
+    modifiers: { ${groups.join(', ')} }
+    props: [pure, predicable]
+    unit: alu
+    means: d = a + b
+`,
+      'rules.yaml': ruleTo('IADD3 $d, $b, $a, 0').replace('IADD3 $d, $a, $b, 0', `WIDE${vars} $d, $a, $b`),
+    });
+    const r = orrery(cwd, ['opt', 'k.ptx', '--isa', 'isa.yaml', '--rules', 'rules.yaml', '--emit', 'none']);
+    expect([r.signal, r.status, r.stderr]).toEqual([
+      null,
+      1,
+      expect.stringContaining('more than 4096 choices of modifiers'),
+    ]);
+  }, 70_000);
+});

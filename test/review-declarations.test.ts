@@ -6,6 +6,7 @@ import {
   equalExceptTexts,
   groupChanges,
 } from '../src/review/declarations.ts';
+import { otherChanges } from '../src/review/documents.ts';
 import { reviewMarkdown } from '../src/review/render-markdown.ts';
 import { reviewText } from '../src/review/render-text.ts';
 import { type Differences, differences } from '../src/review/review.ts';
@@ -208,5 +209,48 @@ describe('where a change is stated', () => {
     const warning = annotations(shown(r), '').find((x) => x.startsWith('::warning'));
     expect(warning).toMatch(/^::warning title=constraint::/);
     expect(warning).toContain(`it was at ${at.basePlace}`);
+  });
+});
+
+describe('what no plan has', () => {
+  type Fault = { name: string; levels: number[]; wrong: string };
+  const withFaults = (change: (faults: Fault[]) => void): Specs => ({
+    ...base,
+    ptxasFaults: changed(base.ptxasFaults!, (d: { faults: Fault[] }) => change(d.faults)),
+  });
+  const told = (head: Specs) => otherChanges(base, head, [], ['sm_90 -O3']);
+
+  it('a fault of ptxas that is not avoided any more, or less, is an alarm', () => {
+    const [first] = base.ptxasFaults!.data.faults as Fault[];
+    const at = `${base.ptxasFaults!.file}:${lineOf(base.ptxasFaults!, `name: ${first.name}`)}`;
+    expect(told(withFaults((f) => void f.shift()))).toMatchObject([
+      { name: `fault of ptxas ${first.name}`, after: 'nothing', alarm: true, basePlace: at },
+    ]);
+    expect(told(withFaults((f) => void f[0].levels.pop()))).toMatchObject([
+      { name: `fault of ptxas ${first.name}.levels`, alarm: true, place: at },
+    ]);
+    const more = withFaults((f) => void f.push({ ...first, name: 'another' }));
+    expect(told(more)).toMatchObject([{ name: 'fault of ptxas another', after: 'new', alarm: false }]);
+    expect(told(withFaults((f) => void (f[0].wrong = 'x')))).toMatchObject([{ alarm: false }]);
+    expect(told(base)).toEqual([]);
+  });
+
+  it('what stands for PTX that is carried is told, and the order of its rows', () => {
+    type Carried = { title: string; ptx: string[]; as?: string };
+    const withRows = (change: (rows: Carried[]) => void): Specs => ({
+      ...base,
+      isa: base.isa.map((f) =>
+        f.data.foreign === undefined ? f : changed(f, (d: { foreign: Carried[] }) => change(d.foreign)),
+      ),
+    });
+    const as = (rows: Carried[]) => rows.find((r) => r.ptx[0] === 'ldmatrix.*')!;
+    expect(told(withRows((r) => void (as(r).as = 'FOREIGN_LANES')))).toMatchObject([
+      { name: 'carried PTX ldmatrix.*.as', after: 'FOREIGN_LANES', where: ['sm_90 -O3'] },
+    ]);
+    expect(told(withRows((r) => void r.reverse()))).toMatchObject([
+      { name: 'carried PTX', note: 'of several rows that fit the first is used' },
+    ]);
+    expect(told(withRows((r) => void (r[0].title = 'x')))).toEqual([]);
+    expect(told(withRows((r) => void r.pop()))).toHaveLength(1);
   });
 });

@@ -197,7 +197,8 @@ export function constraintChanges(base: Specs, head: Specs): Change[] {
 }
 
 /**
- * Back ends and the table of PTX forms where they differ in what no plan tells: a reader must know that they do.
+ * Back ends, the table of PTX forms, PTX that is carried and faults of ptxas where they differ in what no plan tells: a reader must know
+ * that they do.
  *
  * @param inPlans what plans tell
  * @param plans names of the plans whose results are written as PTX
@@ -234,7 +235,81 @@ export function otherChanges(
         };
       });
   });
-  return [...forms, ...backends];
+  return [...forms, ...carriedChanges(base, head, plans), ...faultChanges(base, head, plans), ...backends];
+}
+
+/** PTX that Ori carries as it is: what stands for it, and which row is the first that fits. */
+function carriedChanges(base: Specs, head: Specs, plans: readonly string[]): Change[] {
+  type Carried = Readonly<Record<string, unknown>> & { readonly ptx: readonly string[] };
+  const of = (s: Specs) => {
+    const rows = s.isa.flatMap((file) =>
+      ((file.data.foreign ?? []) as readonly Carried[]).map((row, i) => ({ row, file: file.file, i })),
+    );
+    return new Map(rows.map((r) => [r.row.ptx.join(' '), r] as const));
+  };
+  const [a, b] = [of(base), of(head)];
+  const places = new Places(base, head);
+  const at = (x: { readonly file: string; readonly i: number } | undefined) =>
+    x && { file: x.file, path: ['foreign', x.i] };
+  const common = { kind: 'spec' as const, note: '', where: plans, alarm: false, acts: ON_PLANS };
+  const rows = [...new Set([...a.keys(), ...b.keys()])].flatMap((ptx) =>
+    dataChanges(a.get(ptx)?.row, b.get(ptx)?.row, [ptx])
+      .filter((c) => !isText(c))
+      .map(
+        (c): Change => ({
+          ...common,
+          name: `carried PTX ${c.path.join('.')}`,
+          ...valueTexts(c),
+          ...places.of(at(b.get(ptx)), at(a.get(ptx))),
+        }),
+      ),
+  );
+  const order = (rows: typeof a, others: typeof a) => [...rows.keys()].filter((ptx) => others.has(ptx));
+  const [was, now] = [order(a, b), order(b, a)];
+  const moved = now.find((ptx, i) => ptx !== was[i]);
+  if (moved === undefined) return rows;
+  const note = 'of several rows that fit the first is used';
+  const texts = { name: 'carried PTX', before: 'one order', after: 'another order' };
+  return [...rows, { ...common, ...texts, note, ...places.of(at(b.get(moved)), at(a.get(moved))) }];
+}
+
+/** What a fault of ptxas says for its tests and for readers; the rest of it says what is avoided. */
+const FAULT_TEXTS: ReadonlySet<string> = new Set(['ptxas', 'wrong', 'instead', 'input']);
+
+/** Known faults of ptxas, which what is written avoids: less of them is an alarm. */
+function faultChanges(base: Specs, head: Specs, plans: readonly string[]): Change[] {
+  const [x, y] = [base.ptxasFaults, head.ptxasFaults];
+  const faults = (f: SpecFile | undefined): readonly { readonly name: string }[] =>
+    (f?.data.faults ?? []) as readonly { readonly name: string }[];
+  const named = (f: SpecFile | undefined) =>
+    new Map(faults(f).map((fault, i) => [fault.name, { fault, i }] as const));
+  const [a, b] = [named(x), named(y)];
+  const places = new Places(base, head);
+  return [...new Set([...a.keys(), ...b.keys()])].flatMap((name) => {
+    const [was, now] = [a.get(name), b.get(name)];
+    return dataChanges(was?.fault, now?.fault, [name])
+      .filter((c) => !isText(c))
+      .map((c): Change => {
+        const alarm = was !== undefined && !FAULT_TEXTS.has(c.path[1]);
+        return {
+          kind: 'spec',
+          name: `fault of ptxas ${c.path.join('.')}`,
+          ...(was === undefined
+            ? { before: 'nothing', after: 'new' }
+            : now === undefined
+              ? { before: 'there', after: 'nothing' }
+              : valueTexts(c)),
+          note: alarm ? 'PTX of which ptxas makes wrong code may be written where it was avoided' : '',
+          ...places.of(
+            now && y && { file: y.file, path: ['faults', now.i] },
+            was && x && { file: x.file, path: ['faults', was.i] },
+          ),
+          where: plans,
+          alarm,
+          acts: ON_PLANS,
+        };
+      });
+  });
 }
 
 /** Do plans tell a change of a back end? */

@@ -23,6 +23,7 @@ export const filesOf = (specs: Specs): Map<string, SpecFile> =>
       specs.knobs,
       ...specs.isa,
       ...(specs.ptx === undefined ? [] : [specs.ptx]),
+      ...(specs.ptxasFaults === undefined ? [] : [specs.ptxasFaults]),
       ...specs.orders.values(),
       ...specs.backends.values(),
       ...specs.recipes.values(),

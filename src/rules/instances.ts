@@ -43,6 +43,12 @@ interface Fault {
 
 /** A rule with more modifier choices than this could be neither proved nor understood. */
 const MOST_CHOICES = 4096;
+/** Steps on the way to them, most of which end where widths disagree or a table has no entry: a second. */
+const MOST_STEPS = 2 ** 22;
+/** What is left of them. */
+interface Effort {
+  left: number;
+}
 /** Width of an address offset, and of its base, if the pattern gives no width. */
 const ADDRESS_WIDTH = 64;
 
@@ -71,9 +77,10 @@ export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
     notes: d.match.map((l) => `  ${l.text}`),
   };
   let tried = 0;
+  const effort: Effort = { left: MOST_STEPS };
 
   const finish = (mods: number[], c: Choice): void => {
-    const r = complete(d, mods, c);
+    const r = complete(d, mods, c, effort);
     if ('fault' in r) fault = r.fault;
     else instances.push(r);
   };
@@ -85,13 +92,14 @@ export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
       finish(mods, c);
       return;
     }
-    for (const m of choicesOf(d.match[line], c, d.tables)) {
+    for (const m of choicesOf(d.match[line], c, d.tables, effort)) {
+      if (tried > MOST_CHOICES) return;
       const next = copy(c, m.names);
       if (agree(d.match[line], m.mods, next) === null) overMatch(line + 1, [...mods, m.mods], next);
     }
   };
   overMatch(0, [], nothingKnown(d));
-  if (tried > MOST_CHOICES)
+  if (tried > MOST_CHOICES || effort.left <= 0)
     return {
       instances: [],
       fault: {
@@ -113,7 +121,7 @@ export function instanceOf(d: Draft, mods: readonly number[]): Instance | null {
     c = copy(c, names);
     if (agree(d.match[i], mods[i], c) !== null) return null;
   }
-  const r = complete(d, mods, c);
+  const r = complete(d, mods, c, { left: MOST_STEPS });
   return 'fault' in r ? null : r;
 }
 
@@ -149,8 +157,8 @@ function namesFor(
 }
 
 /** Chooses the modifiers of the rewrite and elaborates the constants. */
-function complete(d: Draft, mods: readonly number[], c: Choice): Instance | { fault: Fault } {
-  const r = chooseRewrite(d, c);
+function complete(d: Draft, mods: readonly number[], c: Choice, effort: Effort): Instance | { fault: Fault } {
+  const r = chooseRewrite(d, c, effort);
   if ('fault' in r) return r;
   try {
     const constants = constantsOf(d, r.choice, r.outputWidths);
@@ -182,11 +190,12 @@ const copy = (c: Choice, names: Map<string, string>): Choice => ({
   names,
 });
 
-/** Every choice of the modifiers of a line that agrees with earlier choices. */
+/** Every choice of the modifiers of a line that agrees with earlier choices, as far as the effort goes. */
 function* choicesOf(
   line: LineDraft,
   c: Choice,
   tables: Draft['tables'],
+  effort: Effort,
 ): Generator<{ mods: number; names: Map<string, string> }> {
   const { op } = line;
   if (op === null) {
@@ -198,6 +207,8 @@ function* choicesOf(
     mods: number,
     names: Map<string, string>,
   ): Generator<{ mods: number; names: Map<string, string> }> {
+    if (effort.left <= 0) return;
+    effort.left--;
     if (g === op.groups.length) {
       yield { mods: mods >>> 0, names };
       return;
@@ -265,6 +276,7 @@ function agree(line: LineDraft, mods: number, c: Choice): string | null {
 function chooseRewrite(
   d: Draft,
   from: Choice,
+  effort: Effort,
 ): { mods: number[]; choice: Choice; outputWidths: number[] } | { fault: Fault } {
   const mods: number[] = [];
   const outputWidths = d.outputs.map(() => 0);
@@ -272,7 +284,7 @@ function chooseRewrite(
   for (const line of d.rewrite) {
     let found: Choice | null = null;
     let why = '';
-    for (const m of choicesOf(line, c, d.tables)) {
+    for (const m of choicesOf(line, c, d.tables, effort)) {
       const next = copy(c, m.names);
       const w = agree(line, m.mods, next);
       if (w !== null) {
