@@ -159,6 +159,13 @@ describe('the judge compares PTX and machine code', () => {
     expect(judge(await subjectOf(file), kernel)).toMatchObject({ same: true, differences: [] });
   });
 
+  test('where a size has to be a multiple, it is one', async () => {
+    const r = judge(await subjectOf('wide-rows.sm_80.O3.cubin'), 'wideRows');
+    expect(r).toMatchObject({ same: true, differences: [] });
+    // Of the worlds, those whose size is no multiple tell something as well.
+    expect(r.worlds).toBeGreaterThan(60);
+  });
+
   // What ptxas 13.0.88 gets wrong; the right values follow from the PTX ISA alone: max(max(x, -x), y), a difference of shifts, a shift
   // of 16 bits by 65536, and an instruction that does not run.
   test.each([

@@ -56,6 +56,7 @@ it('what keeps a kernel from running is told by its kind and by what it is about
       {
         parameters: new Set(),
         floatParameters: new Map(),
+        elements: null,
         words: new Set(),
         floats: new Set(),
         offsets: new Set(),

@@ -80,16 +80,20 @@ const running = (pid: number): boolean => {
     return false;
   }
 };
-/** The folder of the one server in a runtime folder, which must be there. */
-const serverIn = (where: string): string => {
+/** The folder of the one server in a runtime folder; null where there is none, or no longer. */
+function foundIn(where: string): string | null {
   const folder = folderIn(where);
-  const [build] = readdirSync(folder).filter((name) => !name.startsWith('.'));
-  return join(folder, build);
-};
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const build = names.find((name) => !name.startsWith('.'));
+  return build === undefined ? null : join(folder, build);
+}
+/** The same, where it must be there. */
+const serverIn = (where: string): string => foundIn(where)!;
 /** What the server of a folder says of itself; null where there is none. */
 async function status(where = runtime): Promise<State | null> {
-  if (!existsSync(folderIn(where)) || readdirSync(folderIn(where)).length === 0) return null;
-  const said = await askServer(serverIn(where), 'status');
+  const server = foundIn(where);
+  if (server === null) return null;
+  const said = await askServer(server, 'status');
   return said === 'silent' ? null : said;
 }
 const commandsRun = async (): Promise<number> =>

@@ -14,10 +14,13 @@ const low = (v: bigint): number => Number(BigInt.asIntN(32, v));
 /** An integer below six: often that of another place, or its neighbour. */
 const nearInteger = (h: number): number => (h >>> 0) % 6;
 
+/** Sixteenths of the words that are limits and constants, where there are some. */
+const LIMITS = 5;
+
 /** A word: mostly a small integer, often one at which programs change what they do, now and then any bits. */
 function extremeInteger(h: number, pool: Pool): number {
   const kind = h >>> 28;
-  if (kind < 5) return low(pick(pool.integers, mix(h, 1)));
+  if (kind < LIMITS) return low(pick(pool.integers, mix(h, 1)));
   if (kind < 7) return mix(h, 2);
   return someInteger(h, false);
 }
@@ -30,6 +33,18 @@ function extremeFloat(h: number, pool: Pool): number {
   return someFloat(mix(h, 3), false);
 }
 
+/** Halves, and brain floats, whose products and sums are exact as long as they are few: 1, 2, 3, 0.5, -1, 4, 0 and 0.75. */
+const SMALL: Readonly<Record<string, readonly number[]>> = {
+  f16: [0x3c00, 0x4000, 0x4200, 0x3800, 0xbc00, 0x4400, 0, 0x3a00],
+  bf16: [0x3f80, 0x4000, 0x4040, 0x3f00, 0xbf80, 0x4080, 0, 0x3f40],
+};
+
+/** A word of elements of a matrix: two floats of 16 bits, or any bits where they are narrower. */
+function elements(h: number, type: string): number {
+  const values = SMALL[type];
+  return values === undefined ? mix(h, 5) : pick(values, mix(h, 6)) | (pick(values, mix(h, 7)) << 16);
+}
+
 /** Whether memory holds floats in places where nobody asks for them. */
 export const isMixed = (world: World): boolean => world.profile !== 'ascending';
 
@@ -38,7 +53,11 @@ export function contentsOf(world: World, used: UsedAs, pool: Pool): Contents {
   const { profile, seed, apart, alignment, scalars } = world;
   const plain = profile === 'plain';
   const extreme = profile === 'extreme';
+  // In one usual world words are what they are elsewhere: they may be more than elements.
+  const type = plain && world.usual ? null : used.elements;
   const integer = (h: number, index: number): number => {
+    // Sums of elements are whole words.
+    if (type !== null && !(extreme && h >>> 28 < LIMITS)) return elements(h, type);
     if (profile === 'near') return nearInteger(h);
     if (profile === 'ascending') return index >> 1;
     // Now and then what an argument is.
@@ -47,7 +66,7 @@ export function contentsOf(world: World, used: UsedAs, pool: Pool): Contents {
   };
   return {
     seed,
-    mixed: isMixed(world),
+    mixed: isMixed(world) && type === null,
     integer,
     float: extreme ? (h) => extremeFloat(h, pool) : (h) => someFloat(h, plain),
     pointers: used.words,
@@ -74,7 +93,7 @@ const floatParameter = (h: number, plain: boolean): number =>
 
 /** Parameter bytes of a run: pointers, numbers as the world has them, and what is given. */
 export function bankOf(kernel: Fn, world: World, used: UsedAs, pool: Pool, paramBase: number): DataView {
-  const { seed, profile, scalars } = world;
+  const { seed, profile, scalars, steps } = world;
   const plain = profile === 'plain';
   const extreme = profile === 'extreme';
   // What lies behind the arguments is memory like any other.
@@ -90,6 +109,10 @@ export function bankOf(kernel: Fn, world: World, used: UsedAs, pool: Pool, param
   };
   const isWide = (offset: number): boolean => kernel.params.some((p) => p.offset === offset && p.size === 8);
   const integer = (offset: number): bigint => {
+    const v = anyInteger(offset);
+    return v > 0n ? ((v + steps - 1n) / steps) * steps : v;
+  };
+  const anyInteger = (offset: number): bigint => {
     const h = mix(offset, seed);
     if (scalars !== null) return scalars;
     if (profile === 'near')

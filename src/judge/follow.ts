@@ -1,7 +1,14 @@
 import { NO_REG, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { holdsFloats, pageOf } from '../sim/open-memory.ts';
-import { floatLoads, floatOffsets, pointerLoads, pointerOffsets, type UsedAs } from '../sim/used-as.ts';
+import {
+  floatLoads,
+  floatOffsets,
+  matrixElements,
+  pointerLoads,
+  pointerOffsets,
+  type UsedAs,
+} from '../sim/used-as.ts';
 import { isMixed } from './contents.ts';
 import { type Run, type RunOptions, runIn, type Subject } from './run.ts';
 import type { World } from './world.ts';
@@ -13,6 +20,7 @@ export interface Uses {
   readonly floatParameters: ReadonlyMap<number, number>;
   readonly toWords: ReadonlySet<Instr>;
   readonly toFloats: ReadonlySet<Instr>;
+  readonly elements: string | null;
 }
 
 export function usesOf(kernel: Fn, functions: readonly Fn[], paramBase: number): Uses {
@@ -23,6 +31,7 @@ export function usesOf(kernel: Fn, functions: readonly Fn[], paramBase: number):
     floatParameters: floatOffsets(kernel, paramBase),
     toWords: new Set(functions.flatMap((f) => [...pointerLoads(f)])),
     toFloats: new Set(functions.flatMap((f) => [...floatLoads(f)])),
+    elements: matrixElements(functions),
   };
 }
 
@@ -48,6 +57,7 @@ export function runFollowing(
       parameters: uses.parameters,
       offsets: uses.offsets,
       floatParameters: uses.floatParameters,
+      elements: uses.elements,
       words: new Set(words),
       floats: new Set(floats),
       doubles: new Set(doubles),

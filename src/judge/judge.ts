@@ -208,18 +208,26 @@ export class KernelJudge implements Original {
     const known = plain ? this.firsts.get(world) : undefined;
     if (known !== undefined) return { first: known, executed: 0 };
     let executed = 0;
-    let first: First | null = null;
+    const attempt = (like: World): First | null => {
+      const { run, used, executed: more } = runFollowing(this.before, this.uses, like, opts);
+      executed += more;
+      const isRefused = like.alignment > 0 && [...run.ended.values()].includes('access');
+      return isRefused ? null : { world: like, run, used };
+    };
     // Accesses of more than their elements say what pointers are multiples of.
     // What accesses at no multiples of their size do is undefined (PTX ISA 9.0, 6.4.1): to machine code it may be anything.
     const least = this.before.blank ? MOST_ALIGNMENT : 0;
-    for (let alignment = world.alignment || least; alignment <= MOST_ALIGNMENT; alignment *= 2) {
-      const found = runFollowing(this.before, this.uses, { ...world, alignment }, opts);
-      executed += found.executed;
-      if (alignment === 0 || ![...found.run.ended.values()].includes('access')) {
-        first = { world: { ...world, alignment }, run: found.run, used: found.used };
-        break;
-      }
-    }
+    let first: First | null = null;
+    for (let a = world.alignment || least; first === null && a <= MOST_ALIGNMENT; a *= 2)
+      first = attempt({ ...world, alignment: a });
+    // A row of a matrix may be as long as an argument says: where wide accesses need rows of many bytes, it is a multiple of them.
+    if (first === null && world.apart === null)
+      first = attempt({
+        ...world,
+        name: `${world.name}, in steps of ${STEPS}`,
+        alignment: MOST_ALIGNMENT,
+        steps: STEPS,
+      });
     if (first !== null && world.apart !== null && first.run.watcher.brokePromise) first = null;
     if (first !== null) addSeen(this.seen, first.run.watcher.seen);
     if (plain) this.firsts.set(world, first);
@@ -264,6 +272,8 @@ const THOUSAND = 1000n;
 
 /** Bytes that the widest access is a multiple of. */
 const MOST_ALIGNMENT = 32;
+/** What sizes are multiples of where rows are accessed so: elements in a row of a tile, and bytes of the widest access. */
+const STEPS = 256n;
 
 /**
  * Compares a kernel before and after optimization (`KernelJudge`).

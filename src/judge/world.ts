@@ -30,6 +30,8 @@ export interface World {
   readonly shape: Shape;
   /** The value of each integer argument; null: as the profile has them. */
   readonly scalars: bigint | null;
+  /** What every integer argument that is positive is a multiple of. */
+  readonly steps: bigint;
   /** Bytes between the places that two pointers point to; null: they are far apart. */
   readonly apart: number | null;
   /** Number of the pointer among the arguments that is null; -1 for none. */
@@ -62,6 +64,7 @@ const NONE: ReadonlyMap<number, number> = new Map();
 export const worldOf = (of: Partial<World> & Pick<World, 'name' | 'seed' | 'shape' | 'budget'>): World => ({
   profile: (of.seed & 1) === 1 ? 'plain' : 'rough',
   scalars: null,
+  steps: 1n,
   apart: null,
   nullPointer: -1,
   alignment: 0,

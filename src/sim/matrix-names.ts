@@ -55,6 +55,14 @@ export function roundsSums(name: string): boolean {
   return (opcode === 'mma' || (opcode === 'wmma' && mods[0] === 'mma')) && ROUNDED.has(types[0]);
 }
 
+/** Type of the elements that an operation with this name multiplies; null if it multiplies none. */
+export function factorOf(name: string): string | null {
+  const [opcode, ...mods] = name.split('.');
+  if (opcode === 'mma') return productOf(mods)?.ta ?? null;
+  const task = opcode === 'wmma' ? taskOf(mods) : null;
+  return task?.what === 'multiply' ? task.ta : null;
+}
+
 /** How many 8 x 8 matrices of halves `ldmatrix` or `stmatrix` moves; 0 if it moves others. */
 export function matricesMoved(mods: readonly string[]): number {
   if (!mods.includes('m8n8') || !mods.includes('b16')) return 0;

@@ -3,6 +3,7 @@ import { modOf, OpFlag, type Space } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { FOREIGN } from '../isa/build-foreign.ts';
+import { BITS, factorOf } from './matrix-names.ts';
 
 /** What a kernel uses the values as that it finds. */
 export interface UsedAs {
@@ -14,6 +15,8 @@ export interface UsedAs {
   readonly words: ReadonlySet<number>;
   /** Parameters among them that it only ever adds to others. */
   readonly offsets: ReadonlySet<number>;
+  /** Type of the elements of matrices that it multiplies, which are narrower than a word; null if it multiplies none. */
+  readonly elements: string | null;
   /** Pages of memory from which it loads floats, and doubles. */
   readonly floats: ReadonlySet<number>;
   readonly doubles: ReadonlySet<number>;
@@ -106,6 +109,17 @@ export const pointerLoads = (fn: Fn): Set<Instr> => {
   );
   return new Set(addresses.flatMap((a) => [...a]));
 };
+
+/** Type of the elements of matrices that functions multiply, of the first that is narrower than a word; null if they multiply none. */
+export function matrixElements(functions: readonly Fn[]): string | null {
+  for (const fn of functions)
+    for (const b of fn.blocks)
+      for (const i of b.ins) {
+        const type = i.op.primitive === FOREIGN ? factorOf(i.src[0].sym.split(' ', 1)[0]) : null;
+        if (type !== null && BITS[type] < 32) return type;
+      }
+  return null;
+}
 
 /** By register index: whether an operation on floats reads it. */
 function floats(fn: Fn): (r: Reg) => boolean {

@@ -17,6 +17,7 @@ make_cubin arrivals.ptx sm_80 3
 make_cubin arrivals.ptx sm_90 3
 make_cubin parted-lanes.ptx sm_75 3
 make_cubin half-constants.ptx sm_90 3
+make_cubin wide-rows.ptx sm_80 3
 make_cubin matrices.ptx sm_80 3
 make_cubin matrices.ptx sm_90 3
 make_cubin matrices-ada.ptx sm_89 3
