@@ -1790,7 +1790,7 @@ phases?: Phases
 when?: When
 measured?: Measured
 /**
- * What holds for some functions, targets or NvOpt levels only. Applied after the rest of the file, in turn; a later one wins.
+ * What holds for some functions, targets or NvOpt levels only. Applied behind the rest, in turn; a later one wins.
  */
 parts?: Part[]
 }
