@@ -429,8 +429,11 @@ describe('odd kernels', () => {
   });
 
   it('that print texts at addresses that they are given: each costs as much as an instruction', () => {
-    const body =
-      'ld.global.u64 %rd4, [%rd3];\nst.local.u64 [d], %rd4;\nmov.u64 %rd4, d;\ncvta.local.u64 %rd4, %rd4;\nmov.u64 %rd5, f;\ncvta.global.u64 %rd5, %rd5;\n{ .param .b64 x; .param .b64 y; .param .b32 z; st.param.b64 [x], %rd5; st.param.b64 [y], %rd4; call (z), vprintf, (x, y); }';
+    const body = [
+      'ld.global.u64 %rd4, [%rd3];\nst.local.u64 [d], %rd4;\nmov.u64 %rd4, d;\ncvta.local.u64 %rd4, %rd4;',
+      'mov.u64 %rd5, f;\ncvta.global.u64 %rd5, %rd5;\n{ .param .b64 x; .param .b64 y; .param .b32 z;',
+      'st.param.b64 [x], %rd5; st.param.b64 [y], %rd4; call (z), vprintf, (x, y); }',
+    ].join('\n');
     const printing = (conversion: string) =>
       of(body, `.global .align 1 .b8 f[3] = {37, ${conversion.charCodeAt(0)}, 0};`);
     const executed = (conversion: string) =>

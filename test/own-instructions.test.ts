@@ -20,11 +20,19 @@ const EXAMPLE = readme
   .slice(readme.indexOf('    # yaml-language-server'), readme.indexOf('Passes then move, merge'))
   .replace(/^ {4}/gm, '');
 
-const kernel = (body: string): string =>
-  `.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 o, .param .u64 scene)\n{\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\tld.param.u64 %rd1, [o];\n\tld.param.u64 %rd2, [scene];\n\tmov.u32 %r1, %tid.x;\n${body}\n\tst.global.u32 [%rd1], %r4;\n\tret;\n}\n`;
-const RAYS = kernel(
-  '\tadd.s32 %r2, %r1, 3;\n\tadd.s32 %r3, %r1, 3;\n\ttrace_ray %rd2, %r2, %r3;\n\tray_hit.closest.b32 %r4, [%rd2+8];\n\tray_hit.any.b32 %r5, [%rd2];',
-);
+const kernel = (body: readonly string[]): string =>
+  [
+    '.version 8.0\n.target sm_80\n.address_size 64',
+    '.visible .entry k(.param .u64 o, .param .u64 scene)\n{',
+    '.reg .b32 %r<9>;\n.reg .b64 %rd<9>;',
+    'ld.param.u64 %rd1, [o];\nld.param.u64 %rd2, [scene];\nmov.u32 %r1, %tid.x;',
+    ...body,
+    'st.global.u32 [%rd1], %r4;\nret;\n}\n',
+  ].join('\n');
+const RAYS = kernel([
+  'add.s32 %r2, %r1, 3;\nadd.s32 %r3, %r1, 3;\ntrace_ray %rd2, %r2, %r3;',
+  'ray_hit.closest.b32 %r4, [%rd2+8];\nray_hit.any.b32 %r5, [%rd2];',
+]);
 const file = (name: string, text: string): string => {
   const path = join(dir, name);
   writeFileSync(path, text);
