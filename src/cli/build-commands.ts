@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { guarded } from './ui.ts';
+import { guarded } from './terminal/ui.ts';
 
 /** Adds the commands around ptxas. */
 export function addBuildCommands(program: Command): void {
@@ -18,7 +18,7 @@ export function addBuildCommands(program: Command): void {
     .argument('<folder>', 'where to make it')
     .option('--from <toolkit>', 'the CUDA toolkit to link to (default: that of the nvcc on PATH)')
     .option('--json', 'for scripts')
-    .action((folder, o) => guarded(async () => (await import('./toolkit.ts')).toolkit(folder, o)));
+    .action((folder, o) => guarded(async () => (await import('./optimize/toolkit.ts')).toolkit(folder, o)));
 
   program
     .command('faults')
@@ -39,5 +39,5 @@ export function addBuildCommands(program: Command): void {
 them; --set KeepPtxasFaults leaves it as it is.
 The list is pipelines/ptxas-faults.yaml.`,
     )
-    .action((name, o) => guarded(async () => (await import('./faults.ts')).faults(name, o)));
+    .action((name, o) => guarded(async () => (await import('./machine/faults.ts')).faults(name, o)));
 }

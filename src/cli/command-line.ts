@@ -1,5 +1,5 @@
 import { shellWord } from '../ir/quote.ts';
-import type { PlanOptions } from './options.ts';
+import type { PlanOptions } from './input/options.ts';
 
 const one = (name: string, v: string | undefined): string[] => (v === undefined ? [] : [name, shellWord(v)]);
 const each = (name: string, v: readonly string[] | undefined): string[] =>

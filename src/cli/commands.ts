@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { visible } from '../ir/quote.ts';
 import { allowPaths } from '../spec/node-paths.ts';
 import { addBuildCommands } from './build-commands.ts';
-import { printable } from './colours.ts';
 import {
   collect,
   withCache,
@@ -16,7 +15,8 @@ import { HELP_LAYOUT } from './help.ts';
 import { addLabCommands } from './lab-commands.ts';
 import { addMachineCommands } from './machine-commands.ts';
 import { addRuleCommands } from './rule-commands.ts';
-import { answerInJson, guarded, noteUsage } from './ui.ts';
+import { printable } from './terminal/colours.ts';
+import { answerInJson, guarded, noteUsage } from './terminal/ui.ts';
 import { ORRERY_VERSION } from './version.ts';
 
 /** A message of Commander with each word of the command line that it quotes in its place: a name that a pattern found may have lines. */
@@ -139,7 +139,7 @@ Two knobs print reports of ptxas on standard error:
   --set DumpIR=PHASE+PHASE  each function after those phases, under a header of
                             statistics`,
   )
-  .action((files, o) => guarded(async () => (await import('./opt.ts')).opt(files, o)));
+  .action((files, o) => guarded(async () => (await import('./optimize/opt.ts')).opt(files, o)));
 
 withPlan(
   program
@@ -153,7 +153,7 @@ withPlan(
     .option('--open', 'open it in the browser too'),
 )
   .addHelpText('after', '\nIt listens on 127.0.0.1 alone and sends nothing anywhere. Ctrl-C ends it.')
-  .action((files, o) => guarded(async () => (await import('./explore.ts')).explore(files, o)));
+  .action((files, o) => guarded(async () => (await import('./explore/explore.ts')).explore(files, o)));
 
 withPlan(
   program
@@ -162,7 +162,7 @@ withPlan(
     .argument('<file>', 'PTX or Ori text, - for standard input')
     .option('-o, --output <file>', 'write there, - for standard output')
     .option('--json', 'the recording alone, for scripts'),
-).action((file, o) => guarded(async () => (await import('./trace.ts')).trace(file, o)));
+).action((file, o) => guarded(async () => (await import('./debug/trace.ts')).trace(file, o)));
 
 withProfiledPlan(
   program
@@ -207,7 +207,7 @@ to it:
 schemas/launch.schema.json describes every key; \`orrery check\` says what is
 wrong with a file.`,
   )
-  .action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
+  .action((files, o) => guarded(async () => (await import('./check/run.ts')).run(files, o)));
 
 withJudge(withProfiledPlan(program.command('bisect')))
   .description('find the phase, the function and the single rewrite that make a result wrong')
@@ -223,7 +223,7 @@ withJudge(withProfiledPlan(program.command('bisect')))
     'after',
     '\nWrong is also what makes a pass throw, and what the verifier refuses.\nExit code: 0 where it was found, 1 for errors and where there is nothing to\nfind.',
   )
-  .action((file, o) => guarded(async () => (await import('./bisect.ts')).bisect(file, o)));
+  .action((file, o) => guarded(async () => (await import('./debug/bisect.ts')).bisect(file, o)));
 
 withJudge(withProfiledPlan(program.command('reduce')))
   .description('make a plan and a program that go wrong as small as they can be, still going wrong')
@@ -247,7 +247,7 @@ before. Ctrl-C keeps the best so far.
 Exit code: 0 where it was written, 1 for errors and where there is nothing to
 reduce.`,
   )
-  .action((file, o) => guarded(async () => (await import('./reduce.ts')).reduce(file, o)));
+  .action((file, o) => guarded(async () => (await import('./debug/reduce.ts')).reduce(file, o)));
 
 program
   .command('repro')
@@ -271,7 +271,7 @@ anything: one that would start other programs, or names files outside of that
 folder, is shown and refused.
 Exit code: 0 where it still happens, 2 where it does not, 1 for errors.`,
   )
-  .action((file, o) => guarded(async () => (await import('./repro.ts')).repro(file, o)));
+  .action((file, o) => guarded(async () => (await import('./debug/repro.ts')).repro(file, o)));
 
 withPlan(
   program
@@ -282,7 +282,7 @@ withPlan(
     .option('--category <category>', 'only rows of one category')
     .option('--wide', 'every column in full, however wide the terminal is')
     .option('--json', 'for scripts'),
-).action((names, o) => guarded(async () => (await import('./plan.ts')).phases(names, o)));
+).action((names, o) => guarded(async () => (await import('./plan/plan.ts')).phases(names, o)));
 
 withPlan(
   program
@@ -294,7 +294,7 @@ withPlan(
       'only in what it differs from an order alone, by name or file (default: the one that its order extends)',
     )
     .option('--json', 'for scripts'),
-).action((o) => guarded(async () => (await import('./plan.ts')).plan(o)));
+).action((o) => guarded(async () => (await import('./plan/plan.ts')).plan(o)));
 
 withPlan(
   program
@@ -304,7 +304,7 @@ withPlan(
     .description('where a phase may stand, and why not elsewhere')
     .argument('<phase>', 'name of a phase, or name#n')
     .option('--json', 'for scripts'),
-).action((phase, o) => guarded(async () => (await import('./order.ts')).suggest(phase, o)));
+).action((phase, o) => guarded(async () => (await import('./plan/order.ts')).suggest(phase, o)));
 
 const server = program
   .command('server')
@@ -319,26 +319,30 @@ same. Those that find it busy run without it, as do those that read standard
 input, measure what they cost, or run until they are interrupted, and all with
 ORRERY_SERVER=off.`,
   )
-  .action((o) => guarded(async () => (await import('./server.ts')).startServer(o)));
+  .action((o) => guarded(async () => (await import('./server/server.ts')).startServer(o)));
 withServer(server.command('run'))
   .description('the same in this terminal')
-  .action((o) => guarded(async () => (await import('./server.ts')).runServer(o)));
+  .action((o) => guarded(async () => (await import('./server/server.ts')).runServer(o)));
 server
   .command('status')
   .description('what it has done')
   .option('--json', 'for scripts')
-  .action((o) => guarded(async () => (await import('./server.ts')).serverStatus(o)));
+  .action((o) => guarded(async () => (await import('./server/server.ts')).serverStatus(o)));
 server
   .command('stop')
   .description('end it')
-  .action(() => guarded(async () => (await import('./server.ts')).stopServer()));
+  .action(() => guarded(async () => (await import('./server/server.ts')).stopServer()));
 program
   .command('server-process', { hidden: true })
   .argument('<folder>')
   .argument('<seconds>')
   .action((folder, seconds) =>
     guarded(async () =>
-      (await import('./server-process.ts')).serverProcess(folder, () => guarded(runCommand), Number(seconds)),
+      (await import('./server/server-process.ts')).serverProcess(
+        folder,
+        () => guarded(runCommand),
+        Number(seconds),
+      ),
     ),
   );
 
@@ -372,7 +376,7 @@ withPlan(
       'measure again what a recipe, by name or file, says that it does to kernels',
     )
     .option('--json', 'for scripts'),
-).action((file, o) => guarded(async () => (await import('./recipes.ts')).recipes(file, o)));
+).action((file, o) => guarded(async () => (await import('./plan/recipes.ts')).recipes(file, o)));
 
 addLabCommands(program);
 
@@ -390,7 +394,7 @@ withProfiledPlan(
     .option('--phase <phase>', 'the same before and after this phase alone')
     .option('--force', 'force mode of the analysis')
     .option('-o, --output <file>', 'write there instead of standard output'),
-).action((file, o) => guarded(async () => (await import('./cfg.ts')).cfg(file, o)));
+).action((file, o) => guarded(async () => (await import('./plan/cfg.ts')).cfg(file, o)));
 
 addMachineCommands(program);
 
@@ -399,14 +403,14 @@ withPaths(program.command('check'))
   .argument('<file...>', 'YAML, PTX or Ori files; a folder stands for the specs, PTX and Ori files in it')
   .option('--isa <file>', 'PTX may hold the instructions that this file declares (repeatable)', collect)
   .option('--json', 'for scripts')
-  .action((files, o) => guarded(async () => (await import('./check.ts')).check(files, o)));
+  .action((files, o) => guarded(async () => (await import('./check/check.ts')).check(files, o)));
 
 addRuleCommands(program);
 
 program
   .command('start', { hidden: true })
   .description('the tour of npm start: optimize and check a bundled kernel')
-  .action(() => guarded(async () => (await import('./start.ts')).start()));
+  .action(() => guarded(async () => (await import('./optimize/start.ts')).start()));
 
 program.hook('preAction', (_, command) =>
   allowPaths((command.opts() as { allowPath?: readonly string[] }).allowPath ?? []),
@@ -453,7 +457,7 @@ function commandOf(words: readonly string[], group: Command = program): Command 
 /** Runs the command that the arguments name. */
 export async function runCommand(): Promise<void> {
   // The options of ptxas are not parsed here: they are passed on unchanged.
-  if (process.argv[2] === 'ptxas') await (await import('./ptxas.ts')).ptxas(process.argv.slice(3));
+  if (process.argv[2] === 'ptxas') await (await import('./optimize/ptxas.ts')).ptxas(process.argv.slice(3));
   else {
     if (process.argv.includes('--json')) answerInJson();
     commandOf(process.argv.slice(2));

@@ -3,7 +3,7 @@ import { METRICS } from '../lab/metrics.ts';
 import { loadShipped } from '../spec/node.ts';
 import { MAX_LEVEL } from '../spec/specs.ts';
 import { targetsOf } from '../spec/targets.ts';
-import { failWith, out, outExactly } from './ui.ts';
+import { failWith, out, outExactly } from './terminal/ui.ts';
 
 /** What may follow an option. */
 const AFTER: Readonly<Record<string, Kind>> = {

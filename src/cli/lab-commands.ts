@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { armLines } from '../lab/arm-words.ts';
 import { collect, withCache, withPaths, withPlan } from './command-options.ts';
-import { guarded } from './ui.ts';
+import { guarded } from './terminal/ui.ts';
 
 const BY =
   'what decides whether a kernel was helped: a metric, or registers, code or executed (default: warp-instructions if every ' +
@@ -28,7 +28,7 @@ export function addLabCommands(program: Command): void {
       .option('--metrics <names>', 'only these, between commas; weighted.* is a family')
       .option('--no-opt', 'as the program was lowered')
       .option('--json', 'for scripts'),
-  ).action((files, o) => guarded(async () => (await import('./measure.ts')).measure(files, o)));
+  ).action((files, o) => guarded(async () => (await import('./lab/measure.ts')).measure(files, o)));
 
   withMeasure(
     program
@@ -57,7 +57,7 @@ words ('recipe:mine.yaml level:2'); options ('--set NAME=VALUE') do too:
 ${armLines().join('\n')}`,
       )
       .allowUnknownOption(),
-  ).action((arms, o) => guarded(async () => (await import('./ab.ts')).ab(arms, o)));
+  ).action((arms, o) => guarded(async () => (await import('./lab/ab.ts')).ab(arms, o)));
 
   program
     .command('diff')
@@ -96,7 +96,7 @@ ${armLines().join('\n')}`,
       'after',
       '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors,\nrefuted rules, broken kernels and broken limits.',
     )
-    .action((base, head, o) => guarded(async () => (await import('./review.ts')).diff(base, head, o)));
+    .action((base, head, o) => guarded(async () => (await import('./review/review.ts')).diff(base, head, o)));
   addSweepCommands(program);
 }
 
@@ -128,7 +128,7 @@ function addSweepCommands(program: Command): void {
     .option('--claim <name>', 'with --emit k8s: claim of the volume with the files (default: orrery)')
     .option('--format <text|markdown|json>', 'output')
     .option('--json', 'for scripts: --format json')
-    .action((file, o) => guarded(async () => (await import('./sweep.ts')).sweep(file, o)));
+    .action((file, o) => guarded(async () => (await import('./lab/sweep.ts')).sweep(file, o)));
 
   withMeasure(program.command('tune'), false)
     .description(
@@ -152,7 +152,7 @@ function addSweepCommands(program: Command): void {
       'after',
       '\nEvery arm is checked as by `orrery ab`; one that is wrong does not count.\nExit code: 0 where every bound is kept, 2 where one is not, 1 for errors.',
     )
-    .action((files, o) => guarded(async () => (await import('./tune.ts')).tune(files, o)));
+    .action((files, o) => guarded(async () => (await import('./lab/tune.ts')).tune(files, o)));
 
   withPaths(program.command('merge'))
     .description('join the results of the shards of a sweep, and report on them as if it had been run in one')
@@ -167,7 +167,7 @@ function addSweepCommands(program: Command): void {
     )
     .option('--format <text|markdown|json>', 'output')
     .option('--json', 'for scripts: --format json')
-    .action((file, parts, o) => guarded(async () => (await import('./sweep.ts')).merge(file, parts, o)));
+    .action((file, parts, o) => guarded(async () => (await import('./lab/sweep.ts')).merge(file, parts, o)));
 
   withMeasure(
     program
@@ -177,5 +177,5 @@ function addSweepCommands(program: Command): void {
       .option('--metrics <names>', 'exact metrics of kernels, between commas', 'weighted,pressure.R')
       .option('--per-kernel', 'answer with the values of each kernel too')
       .option('--json', 'if the command itself fails, say so as JSON'),
-  ).action((o) => guarded(async () => (await import('./evaluate.ts')).evaluate(o)));
+  ).action((o) => guarded(async () => (await import('./lab/evaluate.ts')).evaluate(o)));
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { guarded } from './ui.ts';
+import { guarded } from './terminal/ui.ts';
 
 /** Adds the commands that read machine code. */
 export function addMachineCommands(program: Command): void {
@@ -41,7 +41,7 @@ issued five cycles later (S05); Y before S is a bit whose sense is not known.
 Each text stands for exactly one word. A word that is not known is an error with
 its address and the bits that no form explains.`,
     )
-    .action((file, o) => guarded(async () => (await import('./disasm.ts')).disasm(file, o)));
+    .action((file, o) => guarded(async () => (await import('./machine/disasm.ts')).disasm(file, o)));
 
   program
     .command('verify')
@@ -87,5 +87,7 @@ that it names:
       0090  STG.E desc[UR4][R4.64+0x0], R7
 With -O 0 they are equal.`,
     )
-    .action((file, cubin, o) => guarded(async () => (await import('./verify.ts')).verify(file, cubin, o)));
+    .action((file, cubin, o) =>
+      guarded(async () => (await import('./machine/verify.ts')).verify(file, cubin, o)),
+    );
 }

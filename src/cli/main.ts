@@ -1,17 +1,17 @@
 import { isMainThread, workerData } from 'node:worker_threads';
-import type { WorkerRole } from './workers.ts';
+import type { WorkerRole } from './input/workers.ts';
 
 /** For bin/orrery.js, which keeps compiled code. */
 export { writeReplacing } from '../spec/node-write.ts';
 
 // A worker runs the script of the command line, because compiled code is kept for that one. What it dies of is for whoever started it.
 const { role } = (isMainThread ? {} : (workerData ?? {})) as { readonly role?: WorkerRole };
-if (role === 'sweep') void import('./sweep-worker.ts').then((m) => m.serveCells());
-else if (role === 'opt') void import('./opt-worker.ts').then((m) => m.serveFiles());
-else if (role === 'prove') void import('./prove-worker.ts').then((m) => m.serveRules());
-else if (role === 'review') void import('./review-worker.ts').then((m) => m.serveReview());
+if (role === 'sweep') void import('./lab/sweep-worker.ts').then((m) => m.serveCells());
+else if (role === 'opt') void import('./optimize/opt-worker.ts').then((m) => m.serveFiles());
+else if (role === 'prove') void import('./rules/prove-worker.ts').then((m) => m.serveRules());
+else if (role === 'review') void import('./review/review-worker.ts').then((m) => m.serveReview());
 else
-  void Promise.all([import('./ui.ts'), import('./commands.ts')]).then(([ui, m]) => {
+  void Promise.all([import('./terminal/ui.ts'), import('./commands.ts')]).then(([ui, m]) => {
     ui.endOnStrayFaults();
     return ui.guarded(m.runCommand);
   });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { withPlan } from './command-options.ts';
-import { guarded } from './ui.ts';
+import { guarded } from './terminal/ui.ts';
 
 /** Adds `rules` and its commands. */
 export function addRuleCommands(program: Command): void {
@@ -13,14 +13,14 @@ export function addRuleCommands(program: Command): void {
       .description('every rule by group, and the phases that run it')
       .option('--group <name>', 'only this group')
       .option('--json', 'for scripts'),
-  ).action((o) => guarded(async () => (await import('./rules.ts')).list(o)));
+  ).action((o) => guarded(async () => (await import('./rules/rules.ts')).list(o)));
   withPlan(
     rules
       .command('show')
       .description('one rule in full')
       .argument('<id>', 'rule id')
       .option('--json', 'for scripts'),
-  ).action((id, o) => guarded(async () => (await import('./rules.ts')).showRule(id, o)));
+  ).action((id, o) => guarded(async () => (await import('./rules/rules.ts')).showRule(id, o)));
   withPlan(
     rules
       .command('prove')
@@ -48,7 +48,7 @@ export function addRuleCommands(program: Command): void {
       )
       .option('--reviews', 'print reviews in full, as with --rule')
       .option('--json', 'for scripts, with reviews in full'),
-  ).action((o) => guarded(async () => (await import('./prove.ts')).proveRules(o)));
+  ).action((o) => guarded(async () => (await import('./rules/prove.ts')).proveRules(o)));
   withPlan(
     rules
       .command('explain')
@@ -57,7 +57,7 @@ export function addRuleCommands(program: Command): void {
       .option('--rule <id>', 'every place where this rule fired or nearly fired')
       .option('--function <name>', 'only this function')
       .option('--json', 'for scripts'),
-  ).action((file, o) => guarded(async () => (await import('./rules.ts')).explain(file, o)));
+  ).action((file, o) => guarded(async () => (await import('./rules/rules.ts')).explain(file, o)));
   withPlan(
     rules
       .command('coverage')
@@ -65,5 +65,7 @@ export function addRuleCommands(program: Command): void {
       .argument('[folder]', 'PTX files (default: the test kernels)')
       .option('--all', 'name the rules whose shape does not occur, too')
       .option('--json', 'for scripts'),
-  ).action((folder, o) => guarded(async () => (await import('./rules-coverage.ts')).coverage(folder, o)));
+  ).action((folder, o) =>
+    guarded(async () => (await import('./rules/rules-coverage.ts')).coverage(folder, o)),
+  );
 }

@@ -1,4 +1,4 @@
-import { liveInOf, livenessOf } from '../analysis/liveness.ts';
+import { liveInOf, livenessOf } from '../analysis/registers/liveness.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { printProgram } from '../ir/text.ts';

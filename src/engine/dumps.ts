@@ -1,7 +1,7 @@
-import { targetBy } from '../analysis/estimates.ts';
-import { blockStatistics, statistics } from '../analysis/listing-statistics.ts';
 import { renderCfgText } from '../analysis/render/cfg-text.ts';
-import { REPORT_LINES } from '../analysis/report-lines.ts';
+import { targetBy } from '../analysis/schedule/estimates.ts';
+import { blockStatistics, statistics } from '../analysis/schedule/listing-statistics.ts';
+import { REPORT_LINES } from '../analysis/schedule/report-lines.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
 import { factOf } from '../spec/backend.ts';

@@ -1,4 +1,4 @@
-import { ChangeLog, WorkList } from '../analysis/changes.ts';
+import { ChangeLog, WorkList } from '../analysis/flow/changes.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import type { Fn } from '../ir/program.ts';
 

@@ -1,4 +1,4 @@
-import { nestingOf } from '../analysis/nesting.ts';
+import { nestingOf } from '../analysis/loops/nesting.ts';
 import type { KnobValue } from '../ir/pass.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import {

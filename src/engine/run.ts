@@ -1,5 +1,5 @@
-import { barrierFaults } from '../analysis/barrier-use.ts';
-import { cfgIsCurrent } from '../analysis/cfg.ts';
+import { cfgIsCurrent } from '../analysis/flow/cfg.ts';
+import { barrierFaults } from '../analysis/synchronization/barrier-use.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { dropUnchangedDraft, dropUnchangedDrafts } from '../ir/draft/index.ts';
 import type { Program } from '../ir/program.ts';

@@ -1,5 +1,5 @@
-import { controlIsLast } from '../analysis/cfg.ts';
-import { loopsOf, preheader } from '../analysis/loops.ts';
+import { controlIsLast } from '../analysis/flow/cfg.ts';
+import { loopsOf, preheader } from '../analysis/loops/loops.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { isPhi } from '../ir/flow.ts';
 import type { Fn, Program } from '../ir/program.ts';

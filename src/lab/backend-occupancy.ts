@@ -1,4 +1,9 @@
-import { type BlockUse, type Limits, type Occupancy, occupancyUnder } from '../analysis/occupancy.ts';
+import {
+  type BlockUse,
+  type Limits,
+  type Occupancy,
+  occupancyUnder,
+} from '../analysis/registers/occupancy.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
 

@@ -1,4 +1,4 @@
-import { blockTime, type Times } from '../analysis/block-time.ts';
+import { blockTime, type Times } from '../analysis/schedule/block-time.ts';
 import type { Fn } from '../ir/program.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';

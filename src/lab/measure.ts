@@ -1,5 +1,5 @@
-import { Pool } from '../analysis/liveness.ts';
-import { pressureOf } from '../analysis/pressure.ts';
+import { Pool } from '../analysis/registers/liveness.ts';
+import { pressureOf } from '../analysis/registers/pressure.ts';
 import type { Journal } from '../engine/journal.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';

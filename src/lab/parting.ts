@@ -1,7 +1,7 @@
-import { cfgOf } from '../analysis/cfg.ts';
-import { divergenceOf } from '../analysis/divergence.ts';
-import { postDominatorsOf } from '../analysis/dominators.ts';
-import { memo } from '../analysis/memo.ts';
+import { cfgOf } from '../analysis/flow/cfg.ts';
+import { postDominatorsOf } from '../analysis/flow/dominators.ts';
+import { memo } from '../analysis/structures/memo.ts';
+import { divergenceOf } from '../analysis/uniformity/divergence.ts';
 import { Lanes } from '../ir/opcode.ts';
 import type { Fn } from '../ir/program.ts';
 

@@ -1,9 +1,9 @@
-import { inBasicBlocks } from '../analysis/basic-blocks.ts';
-import { isControl, targets } from '../analysis/cfg.ts';
-import { Pool } from '../analysis/liveness.ts';
-import { statedThreads, USUAL_BLOCK } from '../analysis/occupancy.ts';
-import { pressureOf } from '../analysis/pressure.ts';
-import { namesReached, sharedBytes } from '../analysis/shared-layout.ts';
+import { inBasicBlocks } from '../analysis/flow/basic-blocks.ts';
+import { isControl, targets } from '../analysis/flow/cfg.ts';
+import { namesReached, sharedBytes } from '../analysis/memory/shared-layout.ts';
+import { Pool } from '../analysis/registers/liveness.ts';
+import { statedThreads, USUAL_BLOCK } from '../analysis/registers/occupancy.ts';
+import { pressureOf } from '../analysis/registers/pressure.ts';
 import { ENTRY_BYTES } from '../ir/jump-table.ts';
 import { CLASSES } from '../ir/opcode.ts';
 import type { Fn, Program } from '../ir/program.ts';

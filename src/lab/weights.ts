@@ -1,4 +1,4 @@
-import { warpFrequencyOf } from '../analysis/warp-frequency.ts';
+import { warpFrequencyOf } from '../analysis/flow/warp-frequency.ts';
 import type { Fn } from '../ir/program.ts';
 import type { Profile } from '../spec/profile.ts';
 

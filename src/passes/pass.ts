@@ -1,4 +1,4 @@
-import type { WorkList } from '../analysis/changes.ts';
+import type { WorkList } from '../analysis/flow/changes.ts';
 import type { Draft } from '../ir/draft/index.ts';
 import type { PassContext } from '../ir/pass.ts';
 

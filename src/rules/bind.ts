@@ -1,4 +1,4 @@
-import type { Reaching } from '../analysis/reaching.ts';
+import type { Reaching } from '../analysis/values/reaching.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
 import { Mod, OpFlag, slotWidth } from '../ir/opcode.ts';
 import {

@@ -1,4 +1,4 @@
-import { type Costs, costOf, instrCost } from '../analysis/costs.ts';
+import { type Costs, costOf, instrCost } from '../analysis/schedule/costs.ts';
 import { FIRST_INPUT, TABLE_SOURCE } from '../ir/moves.ts';
 import { type Opcode, OpFlag } from '../ir/opcode.ts';
 import type { Instance, Rule, Source } from './rule.ts';

@@ -1,6 +1,6 @@
-import { ChangeLog, WorkList } from '../analysis/changes.ts';
-import { loopDepth, loopsOf } from '../analysis/loops.ts';
-import { type Reaching, reachingIn } from '../analysis/reaching.ts';
+import { ChangeLog, WorkList } from '../analysis/flow/changes.ts';
+import { loopDepth, loopsOf } from '../analysis/loops/loops.ts';
+import { type Reaching, reachingIn } from '../analysis/values/reaching.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { priorityBands } from './bands.ts';

@@ -1,4 +1,4 @@
-import type { WorkList } from '../analysis/changes.ts';
+import type { WorkList } from '../analysis/flow/changes.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Draft } from '../ir/draft/index.ts';
 import type { Isa } from '../ir/opcode.ts';

@@ -1,4 +1,4 @@
-import type { Reaching } from '../analysis/reaching.ts';
+import type { Reaching } from '../analysis/values/reaching.ts';
 import type { Ins } from '../ir/draft/index.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand } from '../ir/operand.ts';

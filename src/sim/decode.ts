@@ -1,5 +1,5 @@
-import { cfgOf } from '../analysis/cfg.ts';
-import { postDominatorsOf } from '../analysis/dominators.ts';
+import { cfgOf } from '../analysis/flow/cfg.ts';
+import { postDominatorsOf } from '../analysis/flow/dominators.ts';
 import { copyFn } from '../ir/edit.ts';
 import { hasMod, modOf, type Opcode, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';

@@ -1,4 +1,4 @@
-import { namesReached } from '../analysis/shared-layout.ts';
+import { namesReached } from '../analysis/memory/shared-layout.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { tryRelease } from './barriers.ts';

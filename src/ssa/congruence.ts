@@ -1,4 +1,4 @@
-import type { DominatorTree } from '../analysis/dominators.ts';
+import type { DominatorTree } from '../analysis/flow/dominators.ts';
 
 /** A class with at most this many members is searched for in a large one, instead of walking both. */
 const FEW = 8;

@@ -1,6 +1,6 @@
-import { type Cfg, cfgOf } from '../analysis/cfg.ts';
-import { type DominatorTree, dominates, dominators } from '../analysis/dominators.ts';
-import { isLiveIn, isReturn, livenessOf } from '../analysis/liveness.ts';
+import { type Cfg, cfgOf } from '../analysis/flow/cfg.ts';
+import { type DominatorTree, dominates, dominators } from '../analysis/flow/dominators.ts';
+import { isLiveIn, isReturn, livenessOf } from '../analysis/registers/liveness.ts';
 import { edit, removeUnreachable } from '../ir/draft/index.ts';
 import { copyFn, toOperands, toRegs, withIns } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';

@@ -1,5 +1,5 @@
-import { isValue } from '../analysis/effects.ts';
-import { isLiveBehind, livenessOf, reads } from '../analysis/liveness.ts';
+import { isValue } from '../analysis/calls/effects.ts';
+import { isLiveBehind, livenessOf, reads } from '../analysis/registers/liveness.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
 import { isControl } from '../ir/flow.ts';
 import { NO_REG, type Reg } from '../ir/operand.ts';

@@ -1,6 +1,6 @@
-import type { Cfg } from '../analysis/cfg.ts';
-import { dominators } from '../analysis/dominators.ts';
-import { memo } from '../analysis/memo.ts';
+import type { Cfg } from '../analysis/flow/cfg.ts';
+import { dominators } from '../analysis/flow/dominators.ts';
+import { memo } from '../analysis/structures/memo.ts';
 
 /**
  * Dominance frontiers in compressed rows, by position: the blocks where a block's dominance ends.

@@ -1,7 +1,7 @@
-import { cfgOf } from '../analysis/cfg.ts';
-import { dominators } from '../analysis/dominators.ts';
-import { isReturn } from '../analysis/liveness.ts';
-import { loopDepth, loops } from '../analysis/loops.ts';
+import { cfgOf } from '../analysis/flow/cfg.ts';
+import { dominators } from '../analysis/flow/dominators.ts';
+import { loopDepth, loops } from '../analysis/loops/loops.ts';
+import { isReturn } from '../analysis/registers/liveness.ts';
 import { type Draft, edit, splitEdge } from '../ir/draft/index.ts';
 import { toOperands, toRegs, withDst, withGuard, withOtherwise, withSrc } from '../ir/edit.ts';
 import { hasSsaForms, isPhi } from '../ir/flow.ts';

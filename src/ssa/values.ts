@@ -1,5 +1,5 @@
-import { cfgOf } from '../analysis/cfg.ts';
-import { isLiveBehind, isReturn, type Liveness, livenessOf } from '../analysis/liveness.ts';
+import { cfgOf } from '../analysis/flow/cfg.ts';
+import { isLiveBehind, isReturn, type Liveness, livenessOf } from '../analysis/registers/liveness.ts';
 import { isControl, isPhi } from '../ir/flow.ts';
 import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';

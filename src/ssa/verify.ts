@@ -1,6 +1,6 @@
-import { cfgOf } from '../analysis/cfg.ts';
-import { dominates, dominatorsOf } from '../analysis/dominators.ts';
-import { isReturn } from '../analysis/liveness.ts';
+import { cfgOf } from '../analysis/flow/cfg.ts';
+import { dominates, dominatorsOf } from '../analysis/flow/dominators.ts';
+import { isReturn } from '../analysis/registers/liveness.ts';
 import { isPhi } from '../ir/flow.ts';
 import { Kind, NO_REG, type Reg, regFile, regIndex, regName } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';

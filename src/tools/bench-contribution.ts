@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { assemble, ptxasVersion, refusal } from '../cli/ptxas-run.ts';
+import { assemble, ptxasVersion, refusal } from '../cli/optimize/ptxas-run.ts';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { hashText } from '../ir/hash.ts';

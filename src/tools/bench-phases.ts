@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { table } from '../cli/table.ts';
+import { table } from '../cli/terminal/table.ts';
 import { countInstructions } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { kernelFiles } from '../lab/files.ts';

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SCRIPT } from '../cli/server-ask.ts';
-import { table } from '../cli/table.ts';
+import { SCRIPT } from '../cli/server/server-ask.ts';
+import { table } from '../cli/terminal/table.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import { startServer, stateOf } from './bench-corpus.ts';
 import {

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type InlineConfig } from 'vite';
-import { VERDICTS_FILE } from '../cli/verdicts.ts';
+import { VERDICTS_FILE } from '../cli/rules/verdicts.ts';
 import { ORRERY_VERSION } from '../cli/version.ts';
 import type { ShippedSpecs } from '../spec/collect.ts';
 import { ROOT } from '../spec/node-cache.ts';

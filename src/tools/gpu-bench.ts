@@ -4,7 +4,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ptxOf } from '../cli/emit.ts';
+import { ptxOf } from '../cli/optimize/emit.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { baseTarget } from '../ir/target.ts';
 import { readPtx, targetOf } from '../read.ts';

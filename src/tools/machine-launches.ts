@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { cubinOf, ptxasPresent } from '../cli/ptxas-run.ts';
+import { cubinOf, ptxasPresent } from '../cli/optimize/ptxas-run.ts';
 import type { Elf } from '../cubin/elf.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { loadModules, lowerModule } from '../lab/kernels.ts';

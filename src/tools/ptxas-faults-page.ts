@@ -1,7 +1,7 @@
 // `node dist/tools/ptxas-faults-page.js`: writes pipelines/PTXAS-FAULTS.md, the known faults of ptxas for readers.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { targetsText } from '../cli/faults.ts';
+import { targetsText } from '../cli/machine/faults.ts';
 import { wrapped } from '../lab/render/table.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
 import { loadLaunch } from '../spec/node-launch.ts';

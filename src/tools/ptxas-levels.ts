@@ -2,7 +2,7 @@
 // the launches execute, and what ptxas makes of both at -O0, -O1 and -O3. Rewrites src/ptx/emit/LEVELS.md behind its mark.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { assemble, ptxasPresent } from '../cli/ptxas-run.ts';
+import { assemble, ptxasPresent } from '../cli/optimize/ptxas-run.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { loadModules, lowerModule } from '../lab/kernels.ts';
 import { Measurer } from '../lab/measure.ts';

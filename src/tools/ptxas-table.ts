@@ -3,7 +3,7 @@
 // marks.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assemble, type FunctionUse, ptxasPresent } from '../cli/ptxas-run.ts';
+import { assemble, type FunctionUse, ptxasPresent } from '../cli/optimize/ptxas-run.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';

@@ -1,8 +1,8 @@
 // Writes pipelines/rules/REFERENCE.md: every shipped rule, by group, with its verdict.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bookFor } from '../cli/rules.ts';
-import { readVerdicts } from '../cli/verdicts.ts';
+import { bookFor } from '../cli/rules/rules.ts';
+import { readVerdicts } from '../cli/rules/verdicts.ts';
 import { verdictText } from '../rules/prove/verdict.ts';
 import { ROOT } from '../spec/node.ts';
 import { groupsOf } from '../spec/plan.ts';

@@ -2,7 +2,7 @@
 // next to the number of machine instructions that ptxas -O1 makes of the same kernel.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assemble, ptxasPresent } from '../cli/ptxas-run.ts';
+import { assemble, ptxasPresent } from '../cli/optimize/ptxas-run.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';

@@ -2,8 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
-import { serve } from '../cli/explore-server.ts';
-import { galleryEntry } from '../cli/gallery.ts';
+import { serve } from '../cli/explore/explore-server.ts';
+import { galleryEntry } from '../cli/explore/gallery.ts';
 import { ROOT } from '../spec/node-cache.ts';
 
 const out = join(ROOT, 'src', 'web', 'images');

@@ -2,8 +2,8 @@
 // Usage: npm run site [-- FOLDER]; the folder is dist/site unless it is named.
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { galleryEntry, galleryRows } from '../cli/gallery.ts';
-import { PAGE_POLICY, WEB, webFile, withPolicy } from '../cli/page.ts';
+import { galleryEntry, galleryRows } from '../cli/explore/gallery.ts';
+import { PAGE_POLICY, WEB, webFile, withPolicy } from '../cli/explore/page.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import type { Start } from '../web/protocol.ts';
 

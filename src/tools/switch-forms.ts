@@ -1,8 +1,8 @@
 import type { Isa } from '../ir/opcode.ts';
 import type { Program } from '../ir/program.ts';
 import { parseProgram } from '../ir/text.ts';
+import { switchOpt } from '../passes/flow/switch-opt.ts';
 import type { PassContext } from '../passes/pass.ts';
-import { switchOpt } from '../passes/switch-opt.ts';
 import { type Launch, runLaunch } from '../sim/launch.ts';
 
 /** Where kernel parameters begin in constant bank 0. */

@@ -1,5 +1,5 @@
-import { cfgOf } from '../analysis/cfg.ts';
-import { nestingOf } from '../analysis/nesting.ts';
+import { cfgOf } from '../analysis/flow/cfg.ts';
+import { nestingOf } from '../analysis/loops/nesting.ts';
 import type { Fn } from '../ir/program.ts';
 
 /** Positions of the blocks at which the regions of both versions begin and end. */

@@ -1,9 +1,9 @@
-import { cfgOf, isControl } from '../analysis/cfg.ts';
-import { isLiveIn, livenessOf, returnedRegs } from '../analysis/liveness.ts';
-import { inLoop, loopBlocks } from '../analysis/loops.ts';
-import { memo } from '../analysis/memo.ts';
-import { isCall } from '../analysis/memory-ops.ts';
-import { nestingOf } from '../analysis/nesting.ts';
+import { cfgOf, isControl } from '../analysis/flow/cfg.ts';
+import { inLoop, loopBlocks } from '../analysis/loops/loops.ts';
+import { nestingOf } from '../analysis/loops/nesting.ts';
+import { isCall } from '../analysis/memory/memory-ops.ts';
+import { isLiveIn, livenessOf, returnedRegs } from '../analysis/registers/liveness.ts';
+import { memo } from '../analysis/structures/memo.ts';
 import { isPhi } from '../ir/flow.ts';
 import { countsBytes, ENTRY_SHIFT } from '../ir/jump-table.ts';
 import { hasMod } from '../ir/opcode.ts';

@@ -1,4 +1,4 @@
-import { MUTABLE } from '../analysis/memory-ops.ts';
+import { MUTABLE } from '../analysis/memory/memory-ops.ts';
 import type { Run } from './region.ts';
 import type { Symbols } from './symbols.ts';
 import type { Access, Claim } from './thread.ts';

@@ -1,6 +1,14 @@
-import { spaceOf } from '../analysis/address.ts';
-import { isFixedRegister, isValue } from '../analysis/effects.ts';
-import { isBarrier, isCall, isOrdering, isStrong, MEMORY_OF, Mem, VISIBLE } from '../analysis/memory-ops.ts';
+import { isFixedRegister, isValue } from '../analysis/calls/effects.ts';
+import { spaceOf } from '../analysis/memory/address.ts';
+import {
+  isBarrier,
+  isCall,
+  isOrdering,
+  isStrong,
+  MEMORY_OF,
+  Mem,
+  VISIBLE,
+} from '../analysis/memory/memory-ops.ts';
 import { chosen, hasMod, Lanes, modOf, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
 import {
   immValue,

@@ -1,4 +1,4 @@
-import { Mem } from '../analysis/memory-ops.ts';
+import { Mem } from '../analysis/memory/memory-ops.ts';
 import type { Variable } from '../ir/program.ts';
 import type { Values } from './values.ts';
 

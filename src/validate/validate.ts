@@ -1,4 +1,4 @@
-import { cfgOf } from '../analysis/cfg.ts';
+import { cfgOf } from '../analysis/flow/cfg.ts';
 import { type Reg, regName, regWidth } from '../ir/operand.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { TooLarge } from '../rules/prove/normal.ts';

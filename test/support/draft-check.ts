@@ -1,4 +1,4 @@
-import { draftCfg } from '../../src/analysis/draft-cfg.ts';
+import { draftCfg } from '../../src/analysis/flow/draft-cfg.ts';
 import { type Draft, pinnedBlocks } from '../../src/ir/draft/index.ts';
 import { endsFlow, isControl, isPhi } from '../../src/ir/flow.ts';
 import { Kind, NO_REG, type Reg } from '../../src/ir/operand.ts';

@@ -1,5 +1,5 @@
-import { draftCfg } from '../../src/analysis/draft-cfg.ts';
-import { inLoop, loopBlocks, loops } from '../../src/analysis/loops.ts';
+import { draftCfg } from '../../src/analysis/flow/draft-cfg.ts';
+import { inLoop, loopBlocks, loops } from '../../src/analysis/loops/loops.ts';
 import {
   cloneBlocks,
   type Draft,

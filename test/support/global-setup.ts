@@ -10,7 +10,7 @@ const server = (...words: string[]) =>
 
 /**
  * A server of the suite's own runs the commands that tests start: cold, each would compile its code anew (of the ten files that
- * start most, a fifth of the processor time). It gives what a command gives alone (test/server.test.ts, whose own commands do run alone),
+ * start most, a fifth of the processor time). It gives what a command gives alone (test/cli/server.test.ts, whose own commands do run alone),
  * and where it cannot start, every command runs alone. With ORRERY_SERVER=off, or for some files of the suite, all do: it costs a second.
  * @returns what ends it
  */

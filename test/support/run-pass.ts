@@ -1,4 +1,4 @@
-import { ChangeLog, WorkList } from '../../src/analysis/changes.ts';
+import { ChangeLog, WorkList } from '../../src/analysis/flow/changes.ts';
 import { edit } from '../../src/ir/draft/index.ts';
 import type { Fn } from '../../src/ir/program.ts';
 import type { PassContext } from '../../src/passes/pass.ts';

@@ -1,4 +1,4 @@
-import { cfgOf } from '../../src/analysis/cfg.ts';
+import { cfgOf } from '../../src/analysis/flow/cfg.ts';
 import { withMods } from '../../src/ir/opcode.ts';
 import {
   isPredReg,

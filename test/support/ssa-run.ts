@@ -1,4 +1,4 @@
-import { cfgOf } from '../../src/analysis/cfg.ts';
+import { cfgOf } from '../../src/analysis/flow/cfg.ts';
 import { isPhi } from '../../src/ir/flow.ts';
 import { slotWidth, srcSlot } from '../../src/ir/opcode.ts';
 import { immValue, Kind, NO_REG, type Operand, type Reg, regWidth } from '../../src/ir/operand.ts';

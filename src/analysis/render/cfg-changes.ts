@@ -1,6 +1,6 @@
 import type { Fn } from '../../ir/program.ts';
 import { dotString } from '../../ir/quote.ts';
-import { cfgOf } from '../cfg.ts';
+import { cfgOf } from '../flow/cfg.ts';
 import { cfgDotBody } from './cfg-text.ts';
 
 /** Control flow of one function before and after, by block ids: a block that is kept keeps its id. */

@@ -1,6 +1,6 @@
 import type { Fn } from '../../ir/program.ts';
-import { analyzeControlFlow } from '../control-flow.ts';
-import { loopDepth, loopsOf, preheader } from '../loops.ts';
+import { analyzeControlFlow } from '../flow/control-flow.ts';
+import { loopDepth, loopsOf, preheader } from '../loops/loops.ts';
 import type { CfgChanges } from './cfg-changes.ts';
 import { type CfgRenderOptions, flagNames } from './cfg-text.ts';
 

@@ -1,8 +1,8 @@
 import type { Fn } from '../../ir/program.ts';
 import { dotString } from '../../ir/quote.ts';
-import { fallsThrough } from '../cfg.ts';
-import { analyzeControlFlow, BlockFlag, type ControlFlow } from '../control-flow.ts';
-import { loopContents, loopDepth, loopsOf, preheader } from '../loops.ts';
+import { fallsThrough } from '../flow/cfg.ts';
+import { analyzeControlFlow, BlockFlag, type ControlFlow } from '../flow/control-flow.ts';
+import { loopContents, loopDepth, loopsOf, preheader } from '../loops/loops.ts';
 
 /** Options of the analysis behind a picture. */
 export interface CfgRenderOptions {

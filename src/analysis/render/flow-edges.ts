@@ -1,5 +1,5 @@
 import type { Fn } from '../../ir/program.ts';
-import { cfgOf } from '../cfg.ts';
+import { cfgOf } from '../flow/cfg.ts';
 
 /** A way from one block to another, by position. */
 export interface FlowEdge {

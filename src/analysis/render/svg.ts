@@ -1,9 +1,9 @@
 import type { Fn } from '../../ir/program.ts';
 import { html } from '../../ir/quote.ts';
 import { printGuarded } from '../../ir/text.ts';
-import { fallsThrough } from '../cfg.ts';
-import { analyzeControlFlow, type ControlFlow } from '../control-flow.ts';
-import { loopDepth, loopsOf } from '../loops.ts';
+import { fallsThrough } from '../flow/cfg.ts';
+import { analyzeControlFlow, type ControlFlow } from '../flow/control-flow.ts';
+import { loopDepth, loopsOf } from '../loops/loops.ts';
 import type { CfgChanges } from './cfg-changes.ts';
 import type { CfgRenderOptions, Marks } from './cfg-text.ts';
 import { flowEdges } from './flow-edges.ts';

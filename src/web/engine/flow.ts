@@ -1,10 +1,10 @@
-import { cfgOf, fallsThrough } from '../../analysis/cfg.ts';
-import { divergenceOf } from '../../analysis/divergence.ts';
-import { frequencyOf } from '../../analysis/frequency.ts';
-import { Pool } from '../../analysis/liveness.ts';
-import { loopDepth, loopsOf } from '../../analysis/loops.ts';
-import { pressureOf } from '../../analysis/pressure.ts';
+import { cfgOf, fallsThrough } from '../../analysis/flow/cfg.ts';
+import { frequencyOf } from '../../analysis/flow/frequency.ts';
+import { loopDepth, loopsOf } from '../../analysis/loops/loops.ts';
+import { Pool } from '../../analysis/registers/liveness.ts';
+import { pressureOf } from '../../analysis/registers/pressure.ts';
 import { flowEdges } from '../../analysis/render/flow-edges.ts';
+import { divergenceOf } from '../../analysis/uniformity/divergence.ts';
 import { Lanes } from '../../ir/opcode.ts';
 import type { Fn } from '../../ir/program.ts';
 import type { FlowRow } from '../recording.ts';

@@ -1,5 +1,5 @@
-import { Pool } from '../../analysis/liveness.ts';
-import { pressureOf } from '../../analysis/pressure.ts';
+import { Pool } from '../../analysis/registers/liveness.ts';
+import { pressureOf } from '../../analysis/registers/pressure.ts';
 import { NO_REG, regName } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Program } from '../../ir/program.ts';
 import { printFn, printGuarded } from '../../ir/text.ts';

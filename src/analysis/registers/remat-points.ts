@@ -1,0 +1,143 @@
+import type { BlockNo } from '../../ir/draft/index.ts';
+import type { Fn } from '../../ir/program.ts';
+import type { LiveRange, LiveRanges } from './live-ranges.ts';
+import { pressureOf } from './pressure.ts';
+
+/** So many points in a row cost as much as a block of a live range. */
+const POINTS = 32;
+
+/**
+ * Units of one pool that are live at each point of the blocks where they are too many, kept exact while live ranges are
+ * cut into parts.
+ *
+ * @see pressureOf for what a point is
+ */
+export class PressurePoints {
+  private readonly fn: Fn;
+  private readonly live: LiveRanges;
+  private readonly pool: number;
+  /** Units at each point to begin with, by block, where they are more than the lowest target at some point. */
+  private readonly pressed = new Map<BlockNo, Int32Array>();
+  private now = new Map<BlockNo, Int32Array>();
+  private target = 0;
+  private above = 0;
+
+  /** @param floor the lowest target that will be asked for */
+  constructor(fn: Fn, live: LiveRanges, pool: number, floor: number) {
+    this.fn = fn;
+    this.live = live;
+    this.pool = pool;
+    const { at, inBlock } = pressureOf(fn);
+    for (let b = 0; b < fn.blocks.length; b++) if (inBlock(b, pool) > floor) this.pressed.set(b, at(b, pool));
+  }
+
+  /** Begins anew, with the ranges that the function has. */
+  begin(target: number): void {
+    this.target = target;
+    this.now = new Map();
+    this.above = 0;
+    this.live.spent += this.pressed.size;
+    for (const [b, at] of this.pressed) {
+      this.now.set(b, at.slice());
+      for (let i = 0; i < at.length; i++) if (at[i] > target) this.above++;
+    }
+  }
+
+  /** Blocks where more than the lowest target is live at some point. */
+  blocks(): Iterable<BlockNo> {
+    return this.pressed.keys();
+  }
+
+  /** Points above the target. */
+  get over(): number {
+    return this.above;
+  }
+
+  /** Units at a point; in a block where they are few, the most of the block. */
+  at(b: BlockNo, at: number): number {
+    return this.now.get(b)?.[at] ?? pressureOf(this.fn).inBlock(b, this.pool);
+  }
+
+  /** Counts as work what looks at each of these points. */
+  private look(first: number, last: number): void {
+    this.live.spent += 1 + (last - first) / POINTS;
+  }
+
+  /** The most units at any point of these blocks if all of these were taken off at once. */
+  mostWithout(all: Iterable<{ readonly units: number; readonly freed: readonly number[] }>): number {
+    const off = new Map([...this.now].map(([b, at]) => [b, at.slice()]));
+    for (const { units, freed } of all)
+      for (let k = 0; k < freed.length; k += 3) {
+        const at = off.get(freed[k])!;
+        this.look(freed[k + 1], freed[k + 2]);
+        for (let i = freed[k + 1]; i <= freed[k + 2]; i++) at[i] -= units;
+      }
+    let most = 0;
+    for (const at of off.values()) for (let i = 0; i < at.length; i++) if (at[i] > most) most = at[i];
+    return most;
+  }
+
+  /** Units above the target, summed over all points, that go if so many are taken off. */
+  gain(units: number, freed: readonly number[]): number {
+    let gain = 0;
+    for (let k = 0; k < freed.length; k += 3) {
+      this.look(freed[k + 1], freed[k + 2]);
+      const at = this.now.get(freed[k])!;
+      for (let i = freed[k + 1]; i <= freed[k + 2]; i++) {
+        const over = at[i] - this.target;
+        if (over > 0) gain += over < units ? over : units;
+      }
+    }
+    return gain;
+  }
+
+  /** The points at which a value is no longer live if its range becomes these parts of it: block, first point, last point, and so on. */
+  freedBy(was: LiveRange, parts: readonly LiveRange[]): readonly number[] {
+    const out: number[] = [];
+    this.freedIn(was.home, was, parts, out);
+    for (const b of was.into) this.freedIn(b, was, parts, out);
+    this.live.spent += was.into.size * (1 + parts.length);
+    return out;
+  }
+
+  private freedIn(b: BlockNo, was: LiveRange, parts: readonly LiveRange[], out: number[]): void {
+    const old = this.pressed.has(b) ? this.live.interval(was, b) : null;
+    if (old === null) return;
+    let [from] = old;
+    const kept: (readonly [number, number])[] = [];
+    for (const range of parts) {
+      const x = this.live.interval(range, b);
+      if (x !== null) kept.push(x);
+    }
+    if (kept.length > 1) kept.sort((x, y) => x[0] - y[0]);
+    for (const [first, last] of kept) {
+      if (first > from) out.push(b, from, first - 1);
+      from = Math.max(from, last + 1);
+    }
+    if (from <= old[1]) out.push(b, from, old[1]);
+  }
+
+  /** Takes the live range of a register of so many units off the points, and adds others, which are parts of it. */
+  move(units: number, old: LiveRange, to: readonly LiveRange[]): void {
+    this.moveIn(old.home, units, old, to);
+    for (const b of old.into) this.moveIn(b, units, old, to);
+  }
+
+  private moveIn(b: BlockNo, units: number, old: LiveRange, to: readonly LiveRange[]): void {
+    const at = this.now.get(b);
+    if (at === undefined) return;
+    this.add(at, this.live.interval(old, b), -units);
+    for (const range of to) this.add(at, this.live.interval(range, b), units);
+  }
+
+  private add(at: Int32Array, points: readonly [number, number] | null, by: number): void {
+    if (points === null) return;
+    const [first, last] = points;
+    this.look(first, last);
+    for (let i = first; i <= last; i++) {
+      if (at[i] > this.target) this.above--;
+      at[i] += by;
+      if (at[i] > this.target) this.above++;
+    }
+  }
+}

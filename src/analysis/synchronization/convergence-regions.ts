@@ -1,0 +1,312 @@
+import { Lanes } from '../../ir/opcode.ts';
+import type { Fn } from '../../ir/program.ts';
+import { type Cfg, cfgOf, terminator } from '../flow/cfg.ts';
+import {
+  commonDominator,
+  type DominatorTree,
+  dominates,
+  dominatorsOf,
+  postDominators,
+} from '../flow/dominators.ts';
+import { inLoop, loopsOf } from '../loops/loops.ts';
+import { memo } from '../structures/memo.ts';
+import { divergenceOf } from '../uniformity/divergence.ts';
+
+/** A region that lanes of a warp may enter together, run apart, and leave together. Blocks are positions. */
+export interface ConvergenceRegion {
+  /** Block at whose end it begins; or with `aroundLoop` the header of the loop in front of which it begins. */
+  readonly start: number;
+  readonly aroundLoop: boolean;
+  /** Block in front of which lanes wait for each other. */
+  readonly join: number;
+  /** Predecessors of `join` that belong to it, among them `start` if an edge leads from it to `join`. */
+  readonly leaves: readonly number[];
+  /** Blocks between start and join; with `aroundLoop` the header is one. */
+  readonly blocks: ReadonlySet<number>;
+  /** Branches whose lanes meet at its join. */
+  readonly branches: readonly number[];
+  /** How many other regions it is in. */
+  readonly level: number;
+}
+
+/** Convergence regions of a function, and the branches that part lanes and have none, with the reason. */
+export interface ConvergenceRegions {
+  readonly regions: readonly ConvergenceRegion[];
+  readonly without: readonly { readonly branch: number; readonly why: string }[];
+  /** Most regions around one place. */
+  readonly depth: number;
+}
+
+/** Blocks are visited once for each region around them; this often on average is deeper than any target has barriers. */
+const MOST_VISITS_EACH = 64;
+
+/** Ends of threads among which the one is chosen that most blocks reach; with more, among the last. */
+const MOST_ENDS = 16;
+
+/** How often a start may be moved up before the region is given up: past a side entry, then out of the loop around it. */
+const MOST_MOVES = 8;
+
+/**
+ * Where lanes that part should meet again: each branch that parts lanes of a warp has a region from it to its immediate
+ * post-dominator. Ways on which the thread ends do not count (who has ended is not waited for), so an early exit does not keep the
+ * others apart. Regions that one contains and that end at the same place are one. If lanes leave a loop at different times, the region
+ * begins in front of the loop, so that those who left it first wait for all.
+ *
+ * A region is entered only at its start and left only at its join. Where there is no such start (a cycle with several entries, say) its
+ * branches have no region, which costs time but is not wrong.
+ *
+ * Cost: each block once for each region around it, with a bound.
+ */
+export const convergenceRegionsOf: (fn: Fn) => ConvergenceRegions = memo((fn) => new Finder(fn).find());
+
+interface Candidate {
+  start: number;
+  aroundLoop: boolean;
+  readonly join: number;
+  leaves: number[];
+  blocks: Set<number>;
+  readonly branches: number[];
+}
+
+class Finder {
+  private readonly fn: Fn;
+  private readonly cfg: Cfg;
+  private readonly dead: Uint8Array;
+  private readonly post: DominatorTree;
+  private readonly without: { branch: number; why: string }[] = [];
+  private visits: number;
+
+  constructor(fn: Fn) {
+    this.fn = fn;
+    this.cfg = cfgOf(fn);
+    this.dead = endings(fn, this.cfg);
+    this.post = postDominators(withoutEndings(this.cfg, this.dead));
+    this.visits = MOST_VISITS_EACH * this.cfg.count;
+  }
+
+  find(): ConvergenceRegions {
+    const { branch } = divergenceOf(this.fn);
+    const { rpo, count } = this.cfg;
+    const all = new Set<Candidate>();
+    /** By join: the region of a block, and the one that begins there. */
+    const byJoin = new Map<number, { inside: Map<number, Candidate>; starts: Map<number, Candidate> }>();
+    for (const b of rpo) {
+      if (branch[b] !== Lanes.Varying || this.ways(b) < 2) continue;
+      const join = this.post.idom[b];
+      if (join < 0 || join >= count) {
+        this.without.push({ branch: b, why: 'its ways do not meet before the threads end' });
+        continue;
+      }
+      if (!byJoin.has(join)) byJoin.set(join, { inside: new Map(), starts: new Map() });
+      const { inside, starts } = byJoin.get(join)!;
+      const around = inside.get(b);
+      if (around !== undefined) {
+        around.branches.push(b);
+        continue;
+      }
+      const c = this.candidate(b, join);
+      if (typeof c === 'string') {
+        this.without.push({ branch: b, why: c });
+        continue;
+      }
+      for (const at of c.blocks) {
+        inside.set(at, c);
+        const within = starts.get(at);
+        if (within === undefined) continue;
+        c.branches.unshift(...within.branches);
+        starts.delete(at);
+        all.delete(within);
+      }
+      starts.set(c.start, c);
+      all.add(c);
+    }
+    return this.nested([...all]);
+  }
+
+  /** Successors from which threads do not merely end. */
+  private ways(b: number): number {
+    const { succStart, succ } = this.cfg;
+    let n = 0;
+    for (let e = succStart[b]; e < succStart[b + 1]; e++)
+      if (this.dead[b] === 1 || this.dead[succ[e]] === 0) n++;
+    return n;
+  }
+
+  /** The smallest region of branch `b` that is entered only at its start, or why there is none. */
+  private candidate(b: number, join: number): Candidate | string {
+    const { idom } = dominatorsOf(this.fn);
+    const c: Candidate = { start: b, aroundLoop: false, join, leaves: [], blocks: new Set(), branches: [b] };
+    for (let moves = 0; moves < MOST_MOVES; moves++) {
+      this.leaveLoops(c);
+      const side = this.fill(c);
+      if (side === TOO_MANY) return 'there are too many blocks in the regions around it';
+      if (side < 0) return this.returns(c) ? 'some lanes return from inside its region' : c;
+      const up = commonDominator(dominatorsOf(this.fn), c.start, side);
+      c.start = up === c.start ? idom[up] : up;
+      c.aroundLoop = false;
+      if (c.start < 0 || !dominates(this.post, join, c.start)) break;
+    }
+    return `control comes to BB${this.fn.blocks[join].id} from elsewhere too, and by other ways into its region`;
+  }
+
+  /** May lanes go back to the caller from inside the region? The others would wait for them, who go on. */
+  private returns({ blocks }: Candidate): boolean {
+    if (this.fn.kind === 'entry') return false;
+    for (const b of blocks) if (terminator(this.fn.blocks[b])?.op.primitive === 'return') return true;
+    return false;
+  }
+
+  /** Moves the start in front of the outermost loop around it that the join is not in. */
+  private leaveLoops(c: Candidate): void {
+    const forest = loopsOf(this.fn);
+    for (
+      let l = forest.innermost[c.start];
+      l >= 0 && !inLoop(forest, l, c.join);
+      l = forest.loops[l].parent
+    ) {
+      c.start = forest.loops[l].header;
+      c.aroundLoop = true;
+    }
+  }
+
+  /**
+   * Finds blocks and leaves of a region.
+   * @returns a block outside from which control comes into it past its start, or the start if a cycle leads back to that; -1 if there is
+   * none; `TOO_MANY`
+   */
+  private fill(c: Candidate): number {
+    const { succStart, succ, predStart, pred, rpoNumber } = this.cfg;
+    c.blocks = new Set();
+    const work: number[] = [];
+    const enter = (b: number): void => {
+      if (b === c.join || c.blocks.has(b)) return;
+      c.blocks.add(b);
+      work.push(b);
+    };
+    const follow = (b: number): void => {
+      for (let e = succStart[b]; e < succStart[b + 1]; e++) enter(succ[e]);
+    };
+    if (c.aroundLoop) enter(c.start);
+    else follow(c.start);
+    for (let b = work.pop(); b !== undefined; b = work.pop()) {
+      if (--this.visits < 0) return TOO_MANY;
+      follow(b);
+    }
+    if (!c.aroundLoop && c.blocks.has(c.start)) return c.start;
+    const own = (b: number): boolean => c.blocks.has(b) || (!c.aroundLoop && b === c.start);
+    for (const b of c.blocks) {
+      if (c.aroundLoop && b === c.start) continue;
+      for (let e = predStart[b]; e < predStart[b + 1]; e++)
+        // Who only ends from here on may come from anywhere.
+        if (rpoNumber[pred[e]] >= 0 && !own(pred[e]) && (this.dead[b] === 0 || this.dead[c.join] === 1))
+          return pred[e];
+    }
+    const leads = (b: number): boolean => {
+      for (let e = succStart[b]; e < succStart[b + 1]; e++) if (succ[e] === c.join) return true;
+      return false;
+    };
+    c.leaves = [...(c.aroundLoop ? [] : [c.start]), ...c.blocks].filter(leads).sort((a, b) => a - b);
+    return -1;
+  }
+
+  /** Gives regions their levels, and drops those that end outside of one that they begin in. */
+  private nested(all: readonly Candidate[]): ConvergenceRegions {
+    const { rpoNumber, count } = this.cfg;
+    const around = new Int32Array(count);
+    const heads = new Map<number, Candidate>();
+    for (const c of all) {
+      for (const b of c.blocks) around[b]++;
+      if (c.aroundLoop) heads.set(c.start, c);
+    }
+    // Who comes to a loop from outside waits in front of it, where the region around the loop has not begun.
+    const level = (c: Candidate): number => {
+      const loop = heads.get(c.join);
+      return around[c.join] - (loop !== undefined && !loop.blocks.has(c.leaves[0]) ? 1 : 0);
+    };
+    const regions = all.filter((c) => {
+      if (around[c.start] - (c.aroundLoop ? 1 : 0) <= level(c)) return true;
+      for (const b of c.blocks) around[b]--;
+      for (const branch of c.branches)
+        this.without.push({ branch, why: 'its region would end outside of one around it' });
+      return false;
+    });
+    const levels = regions
+      .map((c): ConvergenceRegion => ({ ...c, level: level(c) }))
+      .sort((a, b) => rpoNumber[a.start] - rpoNumber[b.start] || a.level - b.level);
+    return {
+      regions: levels,
+      without: this.without,
+      depth: levels.reduce((most, r) => Math.max(most, r.level + 1), 0),
+    };
+  }
+}
+
+const TOO_MANY = -2;
+
+/**
+ * By position: 1 for blocks from which every way ends the thread elsewhere than where most threads end. Returns from a device function
+ * end no thread. Blocks from which control may never come to an end are none of these.
+ */
+function endings(fn: Fn, g: Cfg): Uint8Array {
+  const { rpo, succStart } = g;
+  const ends: number[] = [];
+  const returns: number[] = [];
+  for (const b of rpo) {
+    if (succStart[b] !== succStart[b + 1]) continue;
+    const t = terminator(fn.blocks[b]);
+    (fn.kind !== 'entry' && t?.op.primitive === 'return' ? returns : ends).push(b);
+  }
+  const dead = new Uint8Array(g.count);
+  if (ends.length === 0 || ends.length + returns.length === 1) return dead;
+  let main = reaching(g, returns);
+  if (returns.length === 0) {
+    let most = -1;
+    for (const end of ends.sort((a, b) => a - b).slice(-MOST_ENDS)) {
+      const from = reaching(g, [end]);
+      const n = from.reduce((sum, x) => sum + x, 0);
+      if (n < most) continue;
+      most = n;
+      main = from;
+    }
+  }
+  const ending = reaching(g, [...ends, ...returns]);
+  const endless = reaching(
+    g,
+    [...rpo].filter((b) => ending[b] === 0),
+  );
+  for (const b of rpo) dead[b] = main[b] === 1 || endless[b] === 1 ? 0 : 1;
+  return dead;
+}
+
+/** By position: 1 for blocks from which control may come to one of these. */
+function reaching(g: Cfg, to: readonly number[]): Uint8Array {
+  const seen = new Uint8Array(g.count);
+  const work = [...to];
+  for (const b of to) seen[b] = 1;
+  for (let b = work.pop(); b !== undefined; b = work.pop())
+    for (let e = g.predStart[b]; e < g.predStart[b + 1]; e++) {
+      const p = g.pred[e];
+      if (seen[p] === 1 || g.rpoNumber[p] < 0) continue;
+      seen[p] = 1;
+      work.push(p);
+    }
+  return seen;
+}
+
+/** The graph without the edges that lead to blocks in `dead` from others. */
+function withoutEndings(g: Cfg, dead: Uint8Array): Cfg {
+  if (!dead.includes(1)) return g;
+  const rows = (start: Int32Array, items: Int32Array, keep: (from: number, to: number) => boolean) => {
+    const out: number[] = [];
+    const starts = new Int32Array(g.count + 1);
+    for (let b = 0; b < g.count; b++) {
+      for (let e = start[b]; e < start[b + 1]; e++) if (keep(b, items[e])) out.push(items[e]);
+      starts[b + 1] = out.length;
+    }
+    return [starts, Int32Array.from(out)] as const;
+  };
+  const stays = (from: number, to: number): boolean => dead[to] === 0 || dead[from] === 1;
+  const [succStart, succ] = rows(g.succStart, g.succ, stays);
+  const [predStart, pred] = rows(g.predStart, g.pred, (to, from) => stays(from, to));
+  return { ...g, succStart, succ, predStart, pred };
+}

@@ -1,0 +1,85 @@
+import { isControl } from '../../ir/flow.ts';
+import { Lanes, modOf } from '../../ir/opcode.ts';
+import { NO_REG } from '../../ir/operand.ts';
+import type { Block, Fn, Instr } from '../../ir/program.ts';
+import { type Cfg, cfgOf } from '../flow/cfg.ts';
+import { memo } from '../structures/memo.ts';
+import { divergenceOf } from '../uniformity/divergence.ts';
+
+/**
+ * Where all lanes of a warp that have not ended are surely together: at one instruction, at one time.
+ *
+ * Divergence analysis says which lanes take the same way; it does not say when. Once a branch has parted lanes they run
+ * independently (PTX ISA 9.0, 3.1: no order between them is guaranteed), even if all come to the same block afterwards:
+ * one may go around a loop again while another is still in its body. So lanes are together from where the kernel
+ * begins until a branch that may part them, or a call, in which they may part; and again behind an aligned barrier of
+ * the block, at which the whole warp arrives at once (PTX ISA 9.0, 9.7.13.1). No reconvergence at post-dominators is
+ * assumed. A branch parts nobody if every way but one ends the lanes at once, since ended lanes do nothing any more.
+ */
+export interface WarpConvergence {
+  /** By block position: 1 if they are together where the block begins. */
+  readonly atStart: Uint8Array;
+  /** By instruction, as `defUseOf` numbers them: 1 if they are together there. */
+  readonly at: Uint8Array;
+}
+
+/**
+ * Where lanes are together: a forward data-flow problem, whose solution is the greatest fixed point; a block falls at
+ * most once. Requires that control operations are last in their blocks.
+ */
+export const convergenceOf: (fn: Fn) => WarpConvergence = memo((fn) => {
+  const cfg = cfgOf(fn);
+  const { branch } = divergenceOf(fn);
+  const { succStart, succ } = cfg;
+  const atStart = new Uint8Array(fn.blocks.length).fill(1);
+  const work: number[] = [];
+  const part = (b: number): void => {
+    if (atStart[b] === 0) return;
+    atStart[b] = 0;
+    work.push(b);
+  };
+  const leave = (b: number): void => {
+    let here = atStart[b] === 1;
+    for (const x of fn.blocks[b].ins) here = after(x, here);
+    const parts = branch[b] === Lanes.Varying && waysThatGoOn(fn, cfg, b) > 1;
+    if (here && !parts) return;
+    for (let e = succStart[b]; e < succStart[b + 1]; e++) part(succ[e]);
+  };
+  // The lanes of a caller may be anywhere.
+  if (fn.kind !== 'entry') part(cfg.rpo[0]);
+  for (const b of cfg.rpo) leave(b);
+  for (let b = work.pop(); b !== undefined; b = work.pop()) leave(b);
+  const at = new Uint8Array(fn.blocks.reduce((n, b) => n + b.ins.length, 0));
+  let n = 0;
+  for (const [b, { ins }] of fn.blocks.entries()) {
+    let here = atStart[b] === 1 && cfg.rpoNumber[b] >= 0;
+    for (const x of ins) {
+      at[n++] = here ? 1 : 0;
+      here = after(x, here);
+    }
+  }
+  return { atStart, at };
+});
+
+/** Are the lanes together behind an instruction, given whether they were in front of it? */
+function after(x: Instr, before: boolean): boolean {
+  if (x.op.primitive === 'barrier' && x.guard === NO_REG)
+    return (
+      before || (modOf(x.op, x.mods, 'aligned') === 'ALIGNED' && modOf(x.op, x.mods, 'mode') !== 'ARRIVE')
+    );
+  return x.op.primitive === 'call' ? false : before;
+}
+
+/** The edges of a block to others than those that end the thread at once. */
+function waysThatGoOn(fn: Fn, { succStart, succ }: Cfg, b: number): number {
+  let n = 0;
+  for (let e = succStart[b]; e < succStart[b + 1]; e++) if (!endsAtOnce(fn, fn.blocks[succ[e]])) n++;
+  return n;
+}
+
+/** Does the block do nothing but end the thread? */
+function endsAtOnce(fn: Fn, b: Block): boolean {
+  const x = b.ins[0];
+  if (x === undefined || x.guard !== NO_REG || !isControl(x)) return false;
+  return x.op.primitive === 'exit' || (x.op.primitive === 'return' && fn.kind === 'entry');
+}

@@ -1,0 +1,33 @@
+import { fileWord } from '../../ir/quote.ts';
+import { targetOf } from '../../read.ts';
+import { Session } from '../../web/engine/session.ts';
+import type { EngineData } from '../../web/protocol.ts';
+import { recordingPage, webFile } from '../explore/page.ts';
+import { STANDARD_INPUT, STANDARD_OUTPUT, writeWhole } from '../input/files.ts';
+import { planFor, programFor, readText } from '../input/input.ts';
+import type { PlanOptions } from '../input/options.ts';
+import { webRequest } from '../input/web-source.ts';
+import { err, failWith, grouped, outExactly } from '../terminal/ui.ts';
+
+/** `orrery trace FILE`: a page of its own that shows what each phase did. */
+export async function trace(
+  file: string,
+  o: PlanOptions & { readonly output?: string; readonly json?: boolean },
+): Promise<void> {
+  if (o.output === undefined && o.json !== true)
+    failWith('trace writes a file', `\`orrery trace ${fileWord(file)} -o trace.html\``);
+  const text = readText(file);
+  const plan = await planFor(o, targetOf(text));
+  // Faults of the input are told as every command tells them; the session then finds none.
+  programFor(file, text, plan);
+  const session = new Session(JSON.parse(webFile('specs.json')) as EngineData);
+  const name = file === STANDARD_INPUT ? (/^\.program /m.test(text) ? 'stdin.ori' : 'stdin.ptx') : file;
+  const recording = session.recording({ file: name, text, ...(await webRequest(o, plan)) });
+  const written = o.json === true ? `${JSON.stringify(recording)}\n` : recordingPage(recording);
+  if (o.output === undefined || o.output === STANDARD_OUTPUT) return outExactly(written);
+  writeWhole(o.output, written);
+  const changed = recording.run.phases.filter((p) => p.program !== null).length;
+  err(
+    `${o.output}: ${changed} of ${recording.run.phases.length} phases changed something, ${grouped(Math.ceil(written.length / 1024))} KB`,
+  );
+}

@@ -1,0 +1,143 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Start } from '../../web/protocol.ts';
+import { failWith } from '../terminal/ui.ts';
+import { galleryEntry, galleryRows } from './gallery.ts';
+import { PAGE_POLICY, WEB, WORKER_POLICY } from './page.ts';
+
+/** The explorer on a port of this machine. */
+export interface Served {
+  /** With the token, without which nothing is answered: a port of a machine is open to all of its users. */
+  readonly address: string;
+  /** Tells open pages that a file has another text now. */
+  readonly changed: (file: string, text: string) => void;
+  readonly close: () => void;
+}
+
+/** The only address that is listened on: nobody else's machine can reach it. */
+const HOST = '127.0.0.1';
+
+const TYPES: Readonly<Record<string, string>> = {
+  'index.html': 'text/html; charset=utf-8',
+  'index.css': 'text/css; charset=utf-8',
+  'index.js': 'text/javascript; charset=utf-8',
+  'worker.js': 'text/javascript; charset=utf-8',
+  'specs.json': 'application/json',
+};
+
+/** Bytes of a token. */
+const TOKEN = 24;
+
+/** Whether two texts are equal, in a time that does not tell where they differ. */
+const isSame = (a: string, b: string): boolean => {
+  const [x, y] = [Buffer.from(a), Buffer.from(b)];
+  return x.length === y.length && timingSafeEqual(x, y);
+};
+
+/** What a page is given at first, as JSON; null where it is longer than a text can be. */
+function startText(start: Start): string | null {
+  try {
+    return JSON.stringify(start);
+  } catch (e) {
+    if (e instanceof RangeError) return null;
+    throw e;
+  }
+}
+
+/** Serves the page. A port that is taken, or more than a page can be given, ends the command with one error. */
+export async function serve(start: Start, port: number): Promise<Served> {
+  const pages = new Set<ServerResponse>();
+  // It is a part of the path, so that all that the page asks for has it; other ports of this host would be sent a cookie too.
+  const token = randomBytes(TOKEN).toString('base64url');
+  let now = start;
+  let text =
+    startText(start) ??
+    failWith('the files, with their launches, are more than the explorer can show', 'name fewer of them');
+  const server = createServer((q, r) => {
+    // A page of another site that has its own name lead here must not read files: names but ours are refused.
+    const host = (q.headers.host ?? '').replace(/:\d+$/, '');
+    if (host !== HOST && host !== 'localhost') return end(r, 403, 'text/plain', 'only for this machine\n');
+    if (q.method !== 'GET' && q.method !== 'HEAD') return end(r, 405, 'text/plain', 'only GET\n');
+    const [, given = '', rest] = /^\/([^/]*)\/(.*)$/s.exec((q.url ?? '').replace(/[?#].*/s, '')) ?? [];
+    if (!isSame(given, token))
+      return end(r, 403, 'text/plain', 'only for whoever has the address that orrery explore has printed\n');
+    const path = decoded(rest) || 'index.html';
+    if (path === 'events') {
+      r.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+      r.write(': here\n\n');
+      pages.add(r);
+      r.on('close', () => pages.delete(r));
+      return;
+    }
+    if (path === 'start.json') return end(r, 200, 'application/json', text);
+    if (path === 'gallery/index.json') return json(r, galleryRows());
+    const kernel = /^gallery\/([\w-]+)\.json$/.exec(path)?.[1];
+    if (kernel !== undefined) {
+      const entry = galleryEntry(kernel);
+      return entry === null ? end(r, 404, 'text/plain', 'no such kernel\n') : json(r, entry);
+    }
+    if (!Object.hasOwn(TYPES, path) || !existsSync(join(WEB, path)))
+      return end(r, 404, 'text/plain', 'there is no such page\n');
+    r.setHeader(
+      'content-security-policy',
+      path === 'worker.js' ? WORKER_POLICY : `${PAGE_POLICY}; frame-ancestors 'none'`,
+    );
+    end(r, 200, TYPES[path], readFileSync(join(WEB, path)));
+  });
+  try {
+    await new Promise<void>((done, fail) => {
+      server.once('error', fail);
+      server.listen(port, HOST, done);
+    });
+  } catch (e) {
+    const { code, message } = e as NodeJS.ErrnoException;
+    failWith(
+      code === 'EADDRINUSE' ? `port ${port} is taken` : `cannot listen on port ${port}: ${message}`,
+      'without --port a free one is found',
+    );
+  }
+  return {
+    address: `http://${HOST}:${(server.address() as AddressInfo).port}/${token}/`,
+    changed: (file, changed) => {
+      const next = {
+        ...now,
+        files: now.files.map((f) => (f.file === file ? { ...f, text: changed } : f)),
+      };
+      const shown = startText(next);
+      // Pages keep what they have.
+      if (shown === null) return;
+      [now, text] = [next, shown];
+      for (const page of pages) page.write(`data: ${JSON.stringify({ file, text: changed })}\n\n`);
+    },
+    close: () => {
+      for (const page of pages) page.end();
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+const decoded = (path: string): string => {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return '';
+  }
+};
+
+const json = (r: ServerResponse, value: unknown): void =>
+  end(r, 200, 'application/json', JSON.stringify(value));
+
+function end(r: ServerResponse, status: number, type: string, body: string | Buffer): void {
+  r.writeHead(status, {
+    'content-type': type,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-resource-policy': 'same-origin',
+  });
+  r.end(body);
+}

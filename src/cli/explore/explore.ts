@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, watch } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { html } from '../../ir/quote.ts';
+import { targetOf } from '../../read.ts';
+import { PRIVATE, writeNew } from '../../spec/node-write.ts';
+import type { Start } from '../../web/protocol.ts';
+import { readText, STANDARD_INPUT, textOrFault } from '../input/files.ts';
+import { planFor } from '../input/input.ts';
+import type { PlanOptions } from '../input/options.ts';
+import { webRequest } from '../input/web-source.ts';
+import { err, failWith, out } from '../terminal/ui.ts';
+import { serve } from './explore-server.ts';
+import { launchesOf } from './gallery.ts';
+import { webFile } from './page.ts';
+
+/** Time after which a file that changes has been written, in milliseconds. */
+const SETTLED = 80;
+
+/** `orrery explore [FILE...]`: the explorer on a local port, until it is interrupted. */
+export async function explore(
+  files: readonly string[],
+  o: PlanOptions & { readonly port?: string; readonly open?: boolean },
+): Promise<void> {
+  const port = Number(o.port ?? 0);
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    failWith(`--port ${o.port} is no port`, 'ports are 0 to 65535; 0 takes a free one');
+  webFile('index.html');
+  const given = files.map((file) => ({ file, text: readText(file), ...besides(file) }));
+  const first = given.find((f) => targetOf(f.text) !== null);
+  const plan = await planFor(o, first === undefined ? null : targetOf(first.text));
+  const start: Start = { files: given, ...(await webRequest(o, plan)), live: files.length > 0 };
+  const server = await serve(start, port);
+  out(`${server.address}`);
+  err('Ctrl-C ends it');
+  for (const { file } of given) if (file !== STANDARD_INPUT) follow(file, server.changed);
+  const opened = o.open === true ? openInBrowser(server.address) : { close: () => undefined };
+  await new Promise<void>((done) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => done());
+  });
+  server.close();
+  opened.close();
+  // Watchers of files keep a process alive; nothing is left to be written.
+  process.exit(0);
+}
+
+/** The launches beside a file; standard input has none. */
+const besides = (file: string): ReturnType<typeof launchesOf> =>
+  file === STANDARD_INPUT ? { launches: [], data: {} } : launchesOf(file);
+
+/** Tells of changes of a file. Its folder is watched: editors write a new file and put it in the place of the old one. */
+function follow(file: string, changed: (file: string, text: string) => void): void {
+  let timer: NodeJS.Timeout | undefined;
+  const read = (): void => {
+    const text = textOrFault(file);
+    if (typeof text === 'string') changed(file, text);
+  };
+  watch(dirname(file), (_, name) => {
+    if (name !== null && name !== basename(file)) return;
+    clearTimeout(timer);
+    timer = setTimeout(read, SETTLED);
+  });
+}
+
+/**
+ * Opens an address in the browser of the system, by way of a file that leads there: everybody on a machine can read how processes were
+ * called, and the address is for this user alone.
+ */
+function openInBrowser(address: string): { readonly close: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'orrery-explore-'));
+  const page = join(folder, 'open.html');
+  const [shown, refresh] = [html(address), html(`0; url=${address}`)];
+  writeNew(
+    page,
+    `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="${refresh}"><a href="${shown}">${shown}</a>\n`,
+    PRIVATE,
+  );
+  const [command, ...args] =
+    process.platform === 'darwin'
+      ? ['open']
+      : process.platform === 'win32'
+        ? ['cmd', '/c', 'start', '']
+        : ['xdg-open'];
+  const child = spawn(command, [...args, page], { stdio: 'ignore', detached: true });
+  child.on('error', () => err(`no browser could be opened: go to ${address}`));
+  child.unref();
+  return { close: () => rmSync(folder, { recursive: true, force: true }) };
+}

@@ -1,0 +1,84 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { ROOT } from '../../spec/node-cache.ts';
+import { readRegular } from '../../spec/node-files.ts';
+import { namedPath } from '../../spec/node-paths.ts';
+import type { GalleryEntry, GalleryRow } from '../../web/protocol.ts';
+
+/** Kernels of the tests, which the explorer shows. */
+const FOLDER = join(ROOT, 'test', 'kernels');
+/** Targets for which the kernels were compiled, the one that is shown first. */
+const TARGETS = ['sm_90', 'sm_80', 'sm_75'];
+
+/** Most bytes of a launch file, and of all launches of a kernel with their data. */
+const [MOST_TEXT, MOST_DATA] = [1 << 20, 64 << 20];
+
+/** The PTX of a kernel; null where there is none. */
+function ptxOf(name: string): string | null {
+  const file = TARGETS.map((sm) => `${name}.${sm}.ptx`).find((f) => existsSync(join(FOLDER, name, f)));
+  return file ?? null;
+}
+
+/** Kernels of the gallery. */
+export function galleryRows(): GalleryRow[] {
+  if (!existsSync(FOLDER)) return [];
+  return readdirSync(FOLDER)
+    .sort()
+    .flatMap((name) => {
+      const file = ptxOf(name);
+      if (file === null) return [];
+      const text = readFileSync(join(FOLDER, name, file), 'utf8');
+      return [{ name, title: name.replaceAll('-', ' '), lines: text.split('\n').length }];
+    });
+}
+
+/** A kernel of the gallery with its launches and their data; null where there is none of that name. */
+export function galleryEntry(name: string): GalleryEntry | null {
+  if (!/^[\w-]+$/.test(name)) return null;
+  const file = ptxOf(name);
+  if (file === null) return null;
+  const folder = join(FOLDER, name);
+  return { name, file, text: readFileSync(join(folder, file), 'utf8'), ...launchesOf(join(folder, file)) };
+}
+
+/** `saxpy` of `saxpy.sm_90.ptx`: launches of a kernel fit it for whatever target it was compiled. */
+const stem = (file: string): string => basename(file).replace(/(\.sm_\w+)?\.\w+$/, '');
+
+/** Launch files beside a module, and the data that they name. What cannot be read is left out: the module can be looked at all the same. */
+export function launchesOf(file: string): Pick<GalleryEntry, 'launches' | 'data'> {
+  const folder = dirname(file);
+  let left = MOST_DATA;
+  const launches = readdirSync(folder)
+    .filter((f) => f.endsWith('.yaml'))
+    // The usual launch comes first, those for corner cases behind it.
+    .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
+    .flatMap((name) => {
+      const bytes = besideOf(name, file, Math.min(left, MOST_TEXT));
+      const text = bytes?.toString('utf8') ?? '';
+      if (!/^kind: launch$/m.test(text) || stem(/^module: *(\S+)/m.exec(text)?.[1] ?? '') !== stem(file))
+        return [];
+      left -= text.length;
+      return [{ name, text }];
+    });
+  const named = new Set(
+    launches.flatMap(({ text }) => [...text.matchAll(/\b(?:data|expect): *([^\s,}]+)/g)].map((m) => m[1])),
+  );
+  const data: Record<string, string> = {};
+  for (const name of named) {
+    const bytes = besideOf(name, file, left);
+    if (bytes === null) continue;
+    left -= bytes.length;
+    data[name] = bytes.toString('base64');
+  }
+  return { launches, data };
+}
+
+/** What a file beside a module holds; null for one that is larger than `most`, out of reach, or cannot be read. */
+function besideOf(name: string, module: string, most: number): Buffer | null {
+  try {
+    const path = namedPath(name, module);
+    return statSync(path).size > most ? null : readRegular(path, 'input');
+  } catch {
+    return null;
+  }
+}

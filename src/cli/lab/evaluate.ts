@@ -1,0 +1,67 @@
+import { createInterface } from 'node:readline';
+import { DiagnosticError } from '../../ir/diagnostic.ts';
+import { Evaluator } from '../../lab/evaluate.ts';
+import { idleArms } from '../../lab/idle-conditions.ts';
+import { loadModules } from '../../lab/kernels.ts';
+import { loadShipped } from '../../spec/node.ts';
+import { isTooDeep } from '../../spec/yaml-depth.ts';
+import type { PlanOptions } from '../input/options.ts';
+import { type CacheOptions, cacheOf } from '../optimize/cache.ts';
+import { failWith, outExactly, show } from '../terminal/ui.ts';
+import { knownFor, type MeasureCliOptions, measureOptions, metricsOf, plansOf } from './lab.ts';
+
+interface EvaluateCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
+  readonly kernels?: readonly string[];
+  readonly metrics: string;
+  readonly perKernel?: boolean;
+}
+
+/** `orrery evaluate`. */
+export async function evaluate(o: EvaluateCommand): Promise<void> {
+  if (o.kernels === undefined || o.kernels.length === 0)
+    failWith('--kernels is missing', "name PTX files, folders or patterns: --kernels 'kernels/*.ptx'");
+  const specs = await loadShipped();
+  const modules = await loadModules(o.kernels);
+  const plans = plansOf(o, specs);
+  const metrics = metricsOf(o.metrics, await knownFor(o.metrics, o, modules, plans));
+  const noisy = metrics.find((m) => m.noisy || m.of === 'module');
+  if (noisy !== undefined) failWith(`'${noisy.name}' is no exact metric of a kernel`);
+  const wantsPtxas = metrics.some((m) => m.source === 'ptxas');
+  const measure = measureOptions({ ...o, ptxas: wantsPtxas ? o.ptxas : false }, specs);
+  if (wantsPtxas && measure.ptxas === undefined)
+    failWith(
+      'what ptxas makes is asked for, and ptxas cannot be run',
+      'put it on PATH or name it in ORRERY_PTXAS',
+    );
+  show(await idleArms([{ name: 'base' }], modules, plans));
+  const evaluator = await Evaluator.start(modules, plans, measure, metrics, cacheOf(o));
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+    if (line.trim() === '') continue;
+    const answer = await answerTo(line, evaluator, o.perKernel === true);
+    // One line, whole, at once: who drives this waits for it.
+    outExactly(JSON.stringify(answer));
+  }
+}
+
+/** A faulty line is answered with its error, so that the optimizer at the other end can go on. */
+async function answerTo(line: string, evaluator: Evaluator, perKernel: boolean): Promise<object> {
+  // What reads and prints arms calls itself for every level.
+  if (isTooDeep(line)) return { version: 1, id: null, ok: false, error: 'this line is nested too deeply' };
+  let request: unknown;
+  try {
+    request = JSON.parse(line);
+  } catch {
+    return { version: 1, id: null, ok: false, error: 'this line is no JSON' };
+  }
+  const { id = null, ...arm } = (
+    request !== null && typeof request === 'object' && !Array.isArray(request) ? request : { arm: request }
+  ) as { id?: unknown; arm?: unknown };
+  try {
+    const { kernels, ...found } = await evaluator.evaluate('arm' in arm ? arm.arm : arm);
+    return { version: 1, id, ...found, ...(perKernel && { kernels }) };
+  } catch (e) {
+    if (!(e instanceof DiagnosticError)) throw e;
+    const d = e.diagnostics[0];
+    return { version: 1, id, ok: false, error: [d.message, ...(d.notes ?? [])].join('; ') };
+  }
+}

@@ -1,0 +1,109 @@
+import { baseTarget } from '../../ir/target.ts';
+import { hardwareName } from '../../lift/registers.ts';
+import type { Machine } from '../../machine/forms.ts';
+import { type ListedFunction, listCode } from '../../machine/listing.ts';
+import { hexText, instructionText, WORD_BYTES } from '../../machine/text.ts';
+import { type Hazard, hazardsOf } from '../../timing/check.ts';
+import { accessesIn } from '../../timing/code.ts';
+import { planFor } from '../input/input.ts';
+import { CliExit, grouped, out, pc } from '../terminal/ui.ts';
+import { type Chosen, parsed } from './cubin-file.ts';
+import { machineFor } from './lifted.ts';
+
+interface Checked {
+  readonly listed: ListedFunction;
+  readonly hazards: readonly Hazard[];
+}
+
+async function checkedOf(
+  file: string,
+  c: Chosen,
+  name: string | undefined,
+): Promise<{ machine: Machine; functions: readonly Checked[] }> {
+  const machine = await machineFor(c.target);
+  const { isa } = await planFor({ sm: baseTarget(c.target) }, c.target);
+  const functions = parsed(file, c.member.where, () => listCode(c.elf, machine))
+    .filter((f) => name === undefined || f.fn.name === name)
+    .map((listed) => ({
+      listed,
+      hazards: hazardsOf(listed.fn, listed.code, accessesIn(listed, c.elf, machine, isa), machine),
+    }));
+  return { machine, functions };
+}
+
+/** `orrery disasm --hazards`: what is read or written too early. */
+export async function hazards(
+  file: string,
+  cubins: readonly Chosen[],
+  o: { readonly function?: string; readonly json?: boolean },
+): Promise<void> {
+  const all = await Promise.all(cubins.map((c) => checkedOf(file, c, o.function)));
+  if (o.json === true) {
+    const members = cubins.map((c, k) => ({
+      where: c.member.where,
+      target: c.target,
+      functions: all[k].functions.map(({ listed, hazards }) => ({
+        name: listed.fn.name,
+        instructions: listed.code.length,
+        hazards: hazards.map((h) => hazardJson(h, listed, all[k].machine)),
+      })),
+    }));
+    out(JSON.stringify({ version: 1, file, members }, null, 2));
+  } else cubins.forEach((c, k) => report(file, c, all[k].functions, all[k].machine));
+  if (all.some((m) => m.functions.some((f) => f.hazards.length > 0))) throw new CliExit(1);
+}
+
+function report(file: string, c: Chosen, functions: readonly Checked[], machine: Machine): void {
+  const place = c.member.where === '' ? '' : ` ${c.member.where}`;
+  out(`${file}${place}: cubin for ${c.target}`);
+  const count = functions.reduce((n, f) => n + f.hazards.length, 0);
+  const words = functions.reduce((n, f) => n + f.listed.code.length, 0);
+  for (const { listed, hazards } of functions) {
+    if (hazards.length === 0) continue;
+    out(`\n${listed.fn.name}`);
+    for (const h of hazards) for (const line of hazardText(h, listed, machine)) out(`  ${line}`);
+  }
+  const seen = `${grouped(functions.length)} function${functions.length === 1 ? '' : 's'}, ${grouped(words)} instructions`;
+  out(
+    count === 0
+      ? `${pc.green('nothing is too early')}: ${seen}`
+      : `\n${pc.red(`${count} too early`)}: ${seen}`,
+  );
+}
+
+const wordAt = (k: number, { code }: ListedFunction, machine: Machine): string =>
+  instructionText(machine, code[k].instruction!, k * WORD_BYTES);
+
+const nameOf = ({ register }: Hazard): string => {
+  const { file, number } = hardwareName(register);
+  return `${file}${number}`;
+};
+
+const barriersOf = (mask: number): number[] => [0, 1, 2, 3, 4, 5].filter((b) => (mask >> b) & 1);
+
+/** What is missing, in words. */
+function missing(h: Hazard): string {
+  if (h.needed !== null) return `${h.cycles} cycles after it, and ${h.needed} are needed`;
+  const barriers = barriersOf(h.barriers);
+  const what =
+    h.kind === 'written before it is read' ? 'that its operands are read' : 'that its result is there';
+  return barriers.length === 0
+    ? `no barrier says ${what}`
+    : `barrier ${barriers.join(' or ')} says ${what}, and nothing has waited for it`;
+}
+
+/** A hazard in words: what is too early, and the two instructions. */
+export function hazardText(h: Hazard, listed: ListedFunction, machine: Machine): string[] {
+  const at = (k: number): string => `${hexText(k * WORD_BYTES)} ${wordAt(k, listed, machine)}`;
+  return [`${nameOf(h)} is ${h.kind}: ${missing(h)}`, `  ${at(h.first)}`, `  ${at(h.second)}`];
+}
+
+const hazardJson = (h: Hazard, listed: ListedFunction, machine: Machine) => ({
+  kind: h.kind,
+  register: nameOf(h),
+  first: { address: h.first * WORD_BYTES, text: wordAt(h.first, listed, machine) },
+  second: { address: h.second * WORD_BYTES, text: wordAt(h.second, listed, machine) },
+  cycles: h.cycles,
+  needed: h.needed,
+  barriers: barriersOf(h.barriers),
+});

@@ -1,0 +1,78 @@
+import { table } from '../terminal/table.ts';
+import { failWith, pc } from '../terminal/ui.ts';
+import { unrolledLoops } from './ptxas-loops.ts';
+import { assemble, type FunctionUse, ptxasCommand, ptxasLevel, ptxasPresent } from './ptxas-run.ts';
+
+/** What ptxas makes of a function before and after. */
+export interface UsePair {
+  readonly name: string;
+  readonly before: FunctionUse;
+  readonly after: FunctionUse;
+  /** Labels of the loops that ptxas unrolls. */
+  readonly unrolled: { readonly before: readonly string[]; readonly after: readonly string[] };
+}
+
+/** Ends the command where ptxas cannot be run. */
+export function ptxasNeeded(): void {
+  if (!ptxasPresent())
+    failWith(
+      `'${ptxasCommand()}' cannot be run`,
+      'put the ptxas of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
+    );
+}
+
+/**
+ * Assembles both texts and puts side by side what each function needs. Ends the command where ptxas is absent or refuses
+ * one of them.
+ *
+ * @param arch as ptxas takes it, `sm_90a`
+ */
+export function comparePtxas(before: string, after: string, arch: string, level: number): UsePair[] {
+  ptxasNeeded();
+  const options = [`-arch=${arch}`, `-O${ptxasLevel({ level })}`];
+  const [a, b] = [before, after].map((text) => assemble(text, options));
+  for (const [r, what] of [
+    [a, 'the input'],
+    [b, 'the output'],
+  ] as const) {
+    if (!r.ok) failWith(`ptxas refuses ${what}`, ...r.said.trimEnd().split('\n'));
+  }
+  const afters = new Map(b.functions.map((f) => [f.name, f]));
+  const loops = [unrolledLoops(before, a.functions, options), unrolledLoops(after, b.functions, options)];
+  return a.functions.flatMap((f) => {
+    const other = afters.get(f.name);
+    if (other === undefined) return [];
+    const [was, is] = loops.map((l) => l.get(f.name) ?? []);
+    return [{ name: f.name, before: f, after: other, unrolled: { before: was, after: is } }];
+  });
+}
+
+/** Heads of columns and what they hold; null: ptxas does not say it of a function that others call. */
+const COLUMNS: readonly (readonly [string, (u: FunctionUse) => number | null])[] = [
+  ['registers', (u) => u.registers || null],
+  ['spill stores [B]', (u) => u.spillStores],
+  ['spill loads [B]', (u) => u.spillLoads],
+  ['stack [B]', (u) => u.stack],
+  ['code [B]', (u) => u.code || null],
+];
+
+/** A table of `before -> after` for every function, and by name the loops that ptxas unrolls of only one of both. */
+export function usesTable(pairs: readonly UsePair[]): string {
+  const cell = (a: number | null, b: number | null): string => {
+    if (a === null || b === null) return '-';
+    return `${a} -> ${b > a ? pc.red(String(b)) : b < a ? pc.green(String(b)) : b}`;
+  };
+  const rows = pairs.map((p) => [
+    p.name,
+    ...COLUMNS.map(([, of]) => cell(of(p.before), of(p.after))),
+    `${p.unrolled.before.length} -> ${p.unrolled.after.length}`,
+  ]);
+  const list = (labels: readonly string[]): string => (labels.length === 0 ? 'none' : labels.join(', '));
+  const loops = pairs
+    .filter(({ unrolled }) => unrolled.before.length !== unrolled.after.length)
+    .map(
+      ({ name, unrolled: u }) => `${name}: loops that ptxas unrolls: ${list(u.before)} -> ${list(u.after)}`,
+    );
+  const head = ['by ptxas', ...COLUMNS.map(([name]) => name), 'unrolled loops'];
+  return [table([head, ...rows], 'lrrrrrr'), ...loops].join('\n');
+}

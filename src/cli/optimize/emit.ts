@@ -1,0 +1,86 @@
+import type { Program } from '../../ir/program.ts';
+import { type Avoided, avoidFaults, avoidsFaults, faultWarnings, KnownFaults } from '../../known-faults.ts';
+import type { PtxModule } from '../../ptx/ast.ts';
+import { emitPtx } from '../../ptx/emit/index.ts';
+import { type PtxDoc, PtxTable } from '../../ptx/emit/table.ts';
+import { withLowestVersion } from '../../ptx/lowest-version.ts';
+import { paramBase } from '../../read.ts';
+import { loadShipped } from '../../spec/node.ts';
+import type { Plan } from '../../spec/plan.ts';
+import { KEEP_FAULTS, PTXAS_LEVEL } from '../../spec/ptxas-faults.ts';
+import type { Specs } from '../../spec/resolve.ts';
+import { withoutSsa } from '../../ssa/program.ts';
+
+import { CliExit, failWith, rememberText, show } from '../terminal/ui.ts';
+
+/** The table that says how opcodes are written in PTX. */
+export function ptxTable(specs: Specs): PtxTable {
+  if (specs.ptx === undefined)
+    return failWith('there is no table of PTX forms', 'pipelines/isa/ptx.yaml holds it');
+  return new PtxTable(specs.ptx.data as unknown as PtxDoc);
+}
+
+/** The tables of specs that programs have been written with. */
+const tables = new WeakMap<Specs, PtxTable>();
+
+/** How a program is written. */
+export interface PtxHow {
+  /** Architecture for `.target`; null keeps the module's. */
+  readonly retarget?: string | null;
+  /** `.version` is the lowest that has what is written. */
+  readonly lowestVersion?: boolean;
+  /** A function that had to be kept unchanged is an error. */
+  readonly strict?: boolean;
+  /** Functions whose text is copied from the module. */
+  readonly keep?: ReadonlySet<string>;
+  /** Nothing is said of what could not be written. */
+  readonly quiet?: boolean;
+  /** The file that is written, for warnings. */
+  readonly file?: string;
+  /** Told which shapes that ptxas gets wrong were written otherwise, and which are left. */
+  readonly onFaults?: (a: Avoided) => void;
+}
+
+/** PTX text of a program; warns about what could not be written. */
+export async function ptxOf(
+  program: Program,
+  module: PtxModule | null,
+  plan: Plan,
+  {
+    retarget = null,
+    lowestVersion = false,
+    strict = false,
+    keep,
+    quiet = false,
+    file = '<ptx>',
+    onFaults,
+  }: PtxHow = {},
+): Promise<string> {
+  const specs = await loadShipped();
+  let table = tables.get(specs);
+  if (table === undefined) tables.set(specs, (table = ptxTable(specs)));
+  const { text, diagnostics } = emitPtx(withoutSsa(program, plan.isa), {
+    table,
+    paramBase: paramBase(plan),
+    module,
+    target: retarget,
+    keep,
+  });
+  const made = withoutFaults(text, plan, specs, table);
+  const safe = lowestVersion ? { ...made, text: withLowestVersion(made.text, plan.isa.declared) } : made;
+  onFaults?.(safe);
+  if (quiet) return safe.text;
+  show(strict ? diagnostics.map((d) => ({ ...d, severity: 'error' as const })) : diagnostics);
+  if (diagnostics.some((d) => strict || d.severity === 'error')) throw new CliExit(1);
+  if (safe.left.length > 0) rememberText(file, safe.text);
+  show(faultWarnings(safe.left, file, safe.text, avoidsFaults(plan) ? [] : [`knob ${KEEP_FAULTS} keeps it`]));
+  return safe.text;
+}
+
+/** The text without shapes of which ptxas makes wrong code for the plan's target, at the level that it has if nothing says another. */
+function withoutFaults(text: string, plan: Plan, specs: Specs, table: PtxTable): Avoided {
+  const faults = KnownFaults.of(specs, plan.isa, plan.sm, PTXAS_LEVEL);
+  if (faults === null) return { text, found: [], left: [] };
+  const how = { isa: plan.isa, table, paramBase: paramBase(plan), sm: plan.sm };
+  return avoidFaults(text, faults, how, avoidsFaults(plan));
+}

@@ -1,0 +1,22 @@
+import { statSync } from 'node:fs';
+import { STANDARD_INPUT } from '../input/files.ts';
+import { warnOtherFunctions } from '../input/input.ts';
+import { jobsOf } from '../input/jobs.ts';
+import { CliExit } from '../terminal/ui.ts';
+import { optMany } from './opt-many.ts';
+import type { OptOptions } from './opt-options.ts';
+import { optimize } from './optimize.ts';
+
+/** `orrery opt`. */
+export async function opt(files: readonly string[], o: OptOptions): Promise<void> {
+  const [file] = files;
+  if (files.length > 1 || isFolderOrPattern(file)) return optMany(files, o);
+  jobsOf(o.jobs, 1);
+  const { equal, functions } = await optimize(file, o, o.quiet !== true);
+  if (o.profile !== undefined) warnOtherFunctions(o.profile, functions);
+  if (equal === false) throw new CliExit(1);
+}
+
+/** `-` is standard input, whatever the working folder holds. */
+const isFolderOrPattern = (file: string): boolean =>
+  file !== STANDARD_INPUT && (statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? /[*?]/.test(file));

@@ -1,0 +1,184 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BinaryError } from '../../cubin/bytes.ts';
+import { instructionCount, sectionBytes } from '../../cubin/code-size.ts';
+import type { Elf } from '../../cubin/elf.ts';
+import { readCubin } from '../../cubin/read.ts';
+import { reason } from '../../spec/node-files.ts';
+import type { Plan } from '../../spec/plan.ts';
+
+/** What ptxas says of one function. */
+export interface FunctionUse {
+  readonly name: string;
+  /** 0: ptxas does not say it of a function that others call. */
+  readonly registers: number;
+  /** Bytes stored and loaded because registers ran out. */
+  readonly spillStores: number;
+  readonly spillLoads: number;
+  /** Bytes of the stack frame. */
+  readonly stack: number;
+  /** Bytes of machine code, padding included; 0 likewise. */
+  readonly code: number;
+  /** Machine instructions, without the padding. */
+  readonly instructions: number;
+}
+
+export interface Assembled {
+  readonly ok: boolean;
+  /** What ptxas printed. */
+  readonly said: string;
+  readonly functions: readonly FunctionUse[];
+}
+
+/** The real ptxas: `ORRERY_PTXAS`, or the first on PATH that is not `own` (a link to us of that name). */
+export const ptxasCommand = (): string => process.env.ORRERY_PTXAS ?? 'ptxas';
+
+/** Levels of ptxas from here on are the same (13.0.88). */
+const HIGHEST_LEVEL = 4;
+
+/** The level of ptxas for what a plan makes. */
+export const ptxasLevel = ({ level }: Pick<Plan, 'level'>): number => Math.min(level, HIGHEST_LEVEL);
+
+/** Version and build of ptxas, as `13.0.88 cuda_13.0.r13.0/compiler.36424714_0`; null where it cannot be run. */
+export function ptxasVersion(): string | null {
+  const { status, stdout } = spawnSync(ptxasCommand(), ['--version'], { encoding: 'utf8' });
+  if (status !== 0) return null;
+  const parts = [/\bV(\d[\d.]*)/, /^Build (\S+)/m].flatMap((p) => p.exec(stdout)?.[1] ?? []);
+  return parts.length > 0 ? parts.join(' ') : stdout.trim();
+}
+
+/** True if ptxas can be run. */
+export const ptxasPresent = (): boolean => ptxasVersion() !== null;
+
+/** What a run of ptxas gave. */
+export interface PtxasRun {
+  /** What it printed; where it cannot be run or was ended, that. */
+  readonly said: string;
+  /** What it made; null where it refuses the text, or failed. */
+  readonly cubin: Uint8Array | null;
+  /** Why it made nothing, in one line; null where it did. */
+  readonly why: string | null;
+}
+
+/** Most milliseconds that ptxas may take for one text. */
+const LONGEST_MS = 600_000;
+
+/**
+ * Has ptxas assemble a text.
+ *
+ * @param options beside the files, as ['-arch=sm_90', '-O3']
+ * @param command the program; the real ptxas where absent
+ */
+export function runPtxas(text: string, options: readonly string[], command = ptxasCommand()): PtxasRun {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-ptxas-'));
+  try {
+    const [input, output] = [join(dir, 'in.ptx'), join(dir, 'out.cubin')];
+    writeFileSync(input, text);
+    const r = spawnSync(command, [...options, input, '-o', output], {
+      encoding: 'utf8',
+      maxBuffer: 1 << 28,
+      timeout: LONGEST_MS,
+    });
+    if (r.error !== undefined) {
+      const late = (r.error as NodeJS.ErrnoException).code === 'ETIMEDOUT';
+      const why = late
+        ? `'${command}' took more than ${LONGEST_MS / 60_000} minutes`
+        : `'${command}' cannot be run: ${reason(r.error)}`;
+      return { said: why, cubin: null, why };
+    }
+    const died = r.signal === null ? '' : `${command} was ended by ${r.signal}: a fault of ptxas itself\n`;
+    const said = `${r.stdout}${r.stderr}${died}`;
+    if (r.status !== 0) {
+      const why = died === '' ? `ptxas refuses it: ${refusal(said)}` : died.trim();
+      return { said, cubin: null, why };
+    }
+    if (!existsSync(output)) return { said, cubin: null, why: `'${command}' made no cubin` };
+    return { said, cubin: new Uint8Array(readFileSync(output)), why: null };
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/**
+ * What ptxas makes of a text, taken apart; a text says why there is nothing.
+ *
+ * @param options beside the files, as ['-arch=sm_90', '-O3']
+ * @param command the program; the real ptxas where absent
+ */
+export function cubinOf(text: string, options: readonly string[], command = ptxasCommand()): Elf | string {
+  const { cubin, why } = runPtxas(text, options, command);
+  return cubin === null ? why! : takenApart(cubin, `what '${command}' made`);
+}
+
+/** A cubin taken apart; a text says why it cannot be. */
+export function takenApart(cubin: Uint8Array, what: string): Elf | string {
+  try {
+    return readCubin(new Uint8Array(cubin));
+  } catch (e) {
+    if (!(e instanceof BinaryError)) throw e;
+    return `${what} cannot be taken apart: ${e.message}`;
+  }
+}
+
+/**
+ * Assembles PTX and reads what ptxas says of it.
+ *
+ * @param options for ptxas beside `-v` and the files, as ['-arch=sm_90', '-O3']
+ */
+export function assemble(text: string, options: readonly string[]): Assembled {
+  const { said, cubin } = runPtxas(text, [...options, '-v']);
+  if (cubin === null) return { ok: false, said, functions: [] };
+  const code = [...sectionBytes(cubin, '.text.')];
+  const sizes = new Map(code.map(([name, bytes]) => [name, bytes.length]));
+  const counts = new Map(code.map(([name, bytes]) => [name, instructionCount(bytes)]));
+  return { ok: true, said, functions: functionUses(said, sizes, counts) };
+}
+
+/** The first thing that ptxas says against a text, without the name of the temporary file. */
+export function refusal(said: string): string {
+  const lines = said.split('\n').map((l) => l.trim());
+  const line = lines.find((l) => /\b(error|fatal)\b/.test(l)) ?? lines.find((l) => l !== '');
+  return line?.replace(/^ptxas (?:\S+\.ptx, )?/, '').replace(/\s+/g, ' ') ?? 'ptxas failed without a word';
+}
+
+/** Reads what `ptxas -v` prints (13.0.88). */
+export function functionUses(
+  said: string,
+  code: ReadonlyMap<string, number>,
+  counts: ReadonlyMap<string, number> = new Map(),
+): FunctionUse[] {
+  const found = new Map<
+    string,
+    { registers: number; spillStores: number; spillLoads: number; stack: number }
+  >();
+  let name = '';
+  const of = () => {
+    let u = found.get(name);
+    if (u === undefined) {
+      u = { registers: 0, spillStores: 0, spillLoads: 0, stack: 0 };
+      found.set(name, u);
+    }
+    return u;
+  };
+  for (const line of said.split('\n')) {
+    const start = /(?:Compiling entry function '([^']+)'|Function properties for (\S+))/.exec(line);
+    if (start !== null) name = start[1] ?? start[2];
+    const frame = /(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads/.exec(line);
+    if (frame !== null)
+      Object.assign(of(), {
+        stack: Number(frame[1]),
+        spillStores: Number(frame[2]),
+        spillLoads: Number(frame[3]),
+      });
+    const used = /Used (\d+) registers/.exec(line);
+    if (used !== null) of().registers = Number(used[1]);
+  }
+  return [...found].map(([n, u]) => ({
+    name: n,
+    ...u,
+    code: code.get(n) ?? 0,
+    instructions: counts.get(n) ?? 0,
+  }));
+}

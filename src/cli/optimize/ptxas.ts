@@ -1,0 +1,401 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { targetName } from '../../cubin/functions.ts';
+import { runPipeline } from '../../engine/pipeline.ts';
+import { DiagnosticError } from '../../ir/diagnostic.ts';
+import { fileWord, visible } from '../../ir/quote.ts';
+import { baseTarget } from '../../ir/target.ts';
+import type { Avoided } from '../../known-faults.ts';
+import { wrapped } from '../../lab/render/table.ts';
+import { targetOf } from '../../read.ts';
+import { MOST_BYTES, reason } from '../../spec/node-files.ts';
+import { PTXAS_LEVEL } from '../../spec/ptxas-faults.ts';
+import { seeOutput } from '../input/files.ts';
+import { planFor, programFor } from '../input/input.ts';
+import type { PlanOptions } from '../input/options.ts';
+import { CliExit, err, failWith, out, outExactly, USUAL_COLUMNS } from '../terminal/ui.ts';
+import { ptxOf } from './emit.ts';
+import { FALLBACKS, fallbackPlan, limitLoss, percentOf, retreatText } from './max-loss.ts';
+import { assemble, ptxasCommand, ptxasPresent, takenApart } from './ptxas-run.ts';
+
+/** Options of ours among those of ptxas. */
+interface Ours {
+  readonly order?: string;
+  readonly recipe: readonly string[];
+  readonly knobs: readonly string[];
+  readonly set: readonly string[];
+  /** Percent. */
+  readonly maxLoss: number | null;
+  readonly strict: boolean;
+  readonly verbose: boolean;
+  readonly verify: boolean;
+}
+
+/** Our options that take a value, with what it is and what they do. */
+const VALUE_OPTIONS: Readonly<Record<string, readonly [value: string, does: string]>> = {
+  order: ['<name|file>', 'phase order (default: binary)'],
+  recipe: ['<name|file>', 'recipe to apply (repeatable)'],
+  knobs: ['<name|file>', 'knob set to apply (repeatable)'],
+  set: ['<NAME=VALUE>', 'set one knob (repeatable)'],
+  'max-loss': [
+    '<percent>',
+    'a kernel of which ptxas makes so much more code or registers than of the input, or more spills, is optimized less, or stays as it came',
+  ],
+};
+/** Our options without a value. */
+const FLAG_OPTIONS: Readonly<Record<string, string>> = {
+  strict: 'a failure on our side is an error; by default the input is then used as it came, with a warning',
+  verbose: 'say which plan was run, and of what',
+  verify:
+    'compare the machine code with the input as it came; code that does something else is removed, and the exit code is 1',
+};
+const VALUES = Object.keys(VALUE_OPTIONS);
+const FLAGS = Object.keys(FLAG_OPTIONS);
+/** Columns of an option before what it does. */
+const OPTION = 34;
+
+/** Our own options, for `orrery ptxas --help`. */
+function help(): string {
+  const rows = [
+    ...Object.entries(VALUE_OPTIONS).map(([name, [value, does]]) => [`--orrery-${name} ${value}`, does]),
+    ...Object.entries(FLAG_OPTIONS).map(([name, does]) => [`--orrery-${name}`, does]),
+  ];
+  const width = process.stdout.columns || USUAL_COLUMNS;
+  const lines = rows.flatMap(([option, does]) =>
+    wrapped(does, width - OPTION).map((l, i) => `${(i === 0 ? `  ${option}` : '').padEnd(OPTION)}${l}`),
+  );
+  return [
+    'Usage: orrery ptxas [options] <ptx file>,...',
+    '',
+    ...wrapped(
+      'Optimizes every PTX input, then runs the real ptxas with the same options: a drop-in for it. What ORRERY_PTXAS_FLAGS holds ' +
+        'comes before what is given here; ORRERY_PTXAS names the ptxas to run.',
+      width,
+    ),
+    '',
+    'Options of orrery:',
+    ...lines,
+    '',
+    `Options of ${ptxasCommand()}:`,
+  ].join('\n');
+}
+
+/**
+ * `orrery ptxas`: optimizes every PTX input, then runs the real ptxas with the options as they were given. Where anything
+ * on our side fails, the unmodified input is used and a warning says so, unless `--orrery-strict` is given.
+ */
+export async function ptxas(argv: readonly string[]): Promise<void> {
+  const { ours, theirs } = split([
+    ...(process.env.ORRERY_PTXAS_FLAGS ?? '').split(/\s+/).filter(Boolean),
+    ...argv,
+  ]);
+  if (theirs.some((a) => a === '--help' || a === '-h')) {
+    out(help());
+    // Without a ptxas, our own options are what there is to say.
+    if (ptxasPresent()) run(theirs, true);
+    else out(`  '${ptxasCommand()}' cannot be run`);
+    return;
+  }
+  const files = inputs(theirs);
+  const written = seeOutput(
+    outputOf(theirs),
+    files.map(([, file]) => file),
+  );
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-ptxas-'));
+  try {
+    const args = [...theirs];
+    let changed = 0;
+    const trial = trialOptions(theirs, files);
+    for (const [k, file] of files) {
+      const text = await optimized(file, theirs, ours, trial);
+      if (text === null) continue;
+      // Each input gets its own folder, so that messages keep the file name and equal names do not collide.
+      const at = join(mkdtempSync(join(dir, 'in-')), basename(file));
+      writeFileSync(at, text);
+      args[k] = at;
+      changed++;
+    }
+    const before = ours.verify ? writtenAt(outputOf(theirs)) : null;
+    const verified = async (r: { status: number }, last: boolean): Promise<boolean> =>
+      r.status !== 0 || !ours.verify || (await rightCode(theirs, files, before, last));
+    if (changed === 0) {
+      const r = run(theirs, true);
+      await verified(r, true);
+      return end(r);
+    }
+    const r = run(args, ours.strict);
+    if (r.status === 0 && (await verified(r, ours.strict))) return end(r);
+    if (ours.strict) return end(r);
+    const again = run(theirs, true);
+    if (again.status === 0 && r.status === 0)
+      warn('the machine code of the optimized input does something else, the unmodified one was used');
+    else if (again.status === 0) {
+      warn('ptxas refuses the optimized input, the unmodified one was used:');
+      err(r.said);
+    }
+    await verified(again, true);
+    end(again);
+  } finally {
+    written();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** A message in one line beside those of ptxas, whatever names it quotes. */
+const say = (message: string): void => err(`orrery: ${visible(message)}`);
+const warn = (message: string): void => say(`warning: ${message}`);
+
+/** What ptxas writes where nothing says another name (13.0.88, --help). */
+const USUAL_OUTPUT = 'elf.o';
+
+/** The level that ptxas is given, or its usual one. */
+const levelOf = (args: readonly string[]): string =>
+  optionValue(args, ['-O', '--opt-level']) ?? String(PTXAS_LEVEL);
+
+/** Where ptxas writes: what its options say, those in option files (`-optf`) too. */
+function outputOf(args: readonly string[]): string {
+  const files = optionValue(args, ['-optf', '--options-file'])?.split(',') ?? [];
+  const within = files.flatMap((f) =>
+    isReadable(fileOf(f)) ? readFileSync(f, 'utf8').trim().split(/\s+/) : [],
+  );
+  return optionValue([...within, ...args], ['-o', '--output-file']) ?? USUAL_OUTPUT;
+}
+
+/** When a file was written, to the nanosecond, and which it is; null if there is none. */
+function writtenAt(file: string): string | null {
+  const s = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return s === undefined ? null : `${s.ino} ${s.mtimeNs}`;
+}
+
+/**
+ * Whether the machine code does what the inputs say, as they came; what cannot be compared is warned about.
+ *
+ * @param before when the output had been written before ptxas ran
+ * @param last code that does something else is removed, and ends the command
+ */
+async function rightCode(
+  args: readonly string[],
+  files: readonly [number, string][],
+  before: string | null,
+  last: boolean,
+): Promise<boolean> {
+  const output = outputOf(args);
+  const after = writtenAt(output);
+  if (after === null || after === before) {
+    warn(`ptxas has not written ${output}, so nothing is compared`);
+    return true;
+  }
+  const { differenceText, machineFindings } = await import('../machine/machine-findings.ts');
+  const elf = takenApart(readFileSync(output), output);
+  const target = typeof elf === 'string' ? null : targetName(elf);
+  for (const [, file] of files) {
+    const text = readFileSync(file, 'utf8');
+    const plan = await planFor({ sm: target === null ? undefined : baseTarget(target) }, targetOf(text));
+    const found = await machineFindings(elf, output, programFor(file, text, plan).program, plan);
+    const wrong = found.find((f) => f.verdict === 'different');
+    if (wrong !== undefined) {
+      if (!last) return false;
+      rmSync(output, { force: true });
+      failWith(
+        `${file}: the machine code of '${wrong.kernel}' ${differenceText(wrong)}: ${wrong.why}`,
+        `${output} is removed`,
+        `\`orrery verify ${fileWord(file)} --ptxas -O ${levelOf(args)} --sm ${target}\` says whether ptxas does so of the input as it came`,
+      );
+    }
+    for (const f of found.filter((x) => x.verdict === 'not compared'))
+      warn(`${file}: '${f.kernel}' is not compared: ${f.why}`);
+  }
+  return true;
+}
+
+/** Separates `--orrery-NAME[=VALUE]` from the options for ptxas. */
+function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[] } {
+  const given: Record<string, string[]> = {
+    order: [],
+    recipe: [],
+    knobs: [],
+    set: [],
+    'max-loss': [],
+    strict: [],
+    verbose: [],
+    verify: [],
+  };
+  const theirs: string[] = [];
+  for (let k = 0; k < argv.length; k++) {
+    const m = /^--orrery-([a-z-]+)(?:=(.*))?$/s.exec(argv[k]);
+    if (m === null) {
+      theirs.push(argv[k]);
+      continue;
+    }
+    const name = m[1];
+    if (VALUES.includes(name))
+      given[name].push(m[2] ?? argv[++k] ?? failWith(`--orrery-${name} needs a value`));
+    else if (FLAGS.includes(name)) given[name].push('');
+    else
+      failWith(
+        `there is no option --orrery-${name}`,
+        `they are ${[...VALUES, ...FLAGS].map((n) => `--orrery-${n}`).join(', ')}`,
+      );
+  }
+  const loss = given['max-loss'].at(-1);
+  const ours: Ours = {
+    order: given.order.at(-1),
+    recipe: given.recipe,
+    knobs: given.knobs,
+    set: given.set,
+    maxLoss: loss === undefined ? null : percentOf(loss, '--orrery-max-loss'),
+    strict: given.strict.length > 0,
+    verbose: given.verbose.length > 0,
+    verify: given.verify.length > 0,
+  };
+  return { ours, theirs };
+}
+
+/** The file that an argument names; undefined for none, and for what can be no name of a file. */
+function fileOf(argument: string): Stats | undefined {
+  try {
+    return statSync(argument, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether we read a file too: a regular one, of no more than an input may have. Folders, devices and more are for ptxas alone. */
+const isReadable = (seen: Stats | undefined): boolean =>
+  seen?.isFile() === true && seen.size <= MOST_BYTES.input;
+
+/** Positions of the arguments that are PTX files: readable, not the value of an option, and containing `.version`. */
+function inputs(args: readonly string[]): [number, string][] {
+  const out: [number, string][] = [];
+  for (const [k, a] of args.entries()) {
+    if (
+      a.startsWith('-') ||
+      /^(-o|--output-file|-optf|--options-file|-ias|--input-as-string)$/.test(args[k - 1] ?? '')
+    )
+      continue;
+    const seen = fileOf(a);
+    if (seen?.isFIFO()) warn(`${a} is a pipe, which can be read once, so it is not optimized`);
+    else if (isReadable(seen) && /^[^\S\n\r\u2028\u2029]*\.version\s/m.test(readFileSync(a, 'latin1')))
+      out.push([k, a]);
+  }
+  return out;
+}
+
+/** Options for a trial of one file: without what ptxas reads and writes. Null where it also reads a pipe, which a trial would empty. */
+function trialOptions(args: readonly string[], files: readonly [number, string][]): string[] | null {
+  if (args.some((a) => fileOf(a)?.isFIFO())) return null;
+  const read = new Set(files.map(([k]) => k));
+  return args.filter(
+    (a, k) =>
+      !read.has(k) && !/^(-o|--output-file)(=|$)/.test(a) && !/^(-o|--output-file)$/.test(args[k - 1] ?? ''),
+  );
+}
+
+/** Value of an option in any form that ptxas accepts: `-arch sm_90`, `-arch=sm_90`, `-O3`. */
+function optionValue(args: readonly string[], names: readonly string[]): string | undefined {
+  let found: string | undefined;
+  for (const [k, a] of args.entries())
+    for (const n of names) {
+      if (a === n) found = args[k + 1];
+      else if (a.startsWith(`${n}=`)) found = a.slice(n.length + 1);
+      else if (n === '-O' && /^-O\d$/.test(a)) found = a.slice(2);
+    }
+  return found;
+}
+
+/**
+ * The optimized text of a file; null where the file is to be used as it is.
+ * @param trial options for a trial with ptxas; null: there is none
+ */
+async function optimized(
+  file: string,
+  args: readonly string[],
+  ours: Ours,
+  trial: readonly string[] | null,
+): Promise<string | null> {
+  if (args.some((a) => /^(-g|--device-debug)$/.test(a))) {
+    warn(`${file} is for a debugger (-g), so it is not optimized`);
+    return null;
+  }
+  try {
+    const text = readFileSync(file, 'utf8');
+    const arch = /sm_\d+/.exec(optionValue(args, ['-arch', '--gpu-name']) ?? '')?.[0];
+    const options: PlanOptions = {
+      level: levelOf(args),
+      order: ours.order,
+      recipe: ours.recipe,
+      knobs: ours.knobs,
+      set: ours.set,
+      ...(arch === undefined ? {} : { sm: arch }),
+    };
+    const plan = await planFor(options, targetOf(text));
+    const { program, module } = programFor(file, text, plan, ours.strict);
+    const journal = runPipeline(program, plan);
+    if (ours.verbose) say(`${file}: -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
+    const how = { strict: ours.strict, file, onFaults: ours.verbose ? sayAvoided(file) : undefined };
+    if (ours.maxLoss === null || trial === null) return await ptxOf(journal.last, module, plan, how);
+    const {
+      program: made,
+      keep,
+      retreats,
+    } = await limitLoss({
+      text,
+      input: program,
+      made: journal.last,
+      makeWith: async (recipe) =>
+        runPipeline(program, await fallbackPlan(options, recipe, text), { snapshots: 'ends' }).last,
+      fallbacks: FALLBACKS,
+      write: (p, keep) => ptxOf(p, module, plan, { keep, quiet: true }),
+      assemble: (t) => assemble(t, trial),
+      percent: ours.maxLoss,
+    });
+    if (ours.verbose) for (const r of retreats) say(`${file}: ${retreatText(r)}`);
+    return await ptxOf(made, module, plan, { ...how, keep });
+  } catch (e) {
+    if (ours.strict) throw e;
+    const why =
+      e instanceof CliExit
+        ? 'see above'
+        : e instanceof DiagnosticError
+          ? `line ${e.diagnostics[0].line}: ${e.diagnostics[0].message}`
+          : e instanceof Error
+            ? e.message
+            : String(e);
+    warn(`${file} is used unmodified: ${why}`);
+    return null;
+  }
+}
+
+/** Says which faults of ptxas are avoided. */
+const sayAvoided =
+  (file: string) =>
+  ({ found }: Avoided): void => {
+    for (const name of new Set(found.map((s) => s.fault.name))) say(`${file}: avoids ${name}`);
+  };
+
+/** Runs the real ptxas; with `show`, what it prints is printed, whether it succeeds or not. */
+function run(args: readonly string[], show: boolean): { status: number; said: string } {
+  const r = spawnSync(ptxasCommand(), args, {
+    stdio: ['inherit', 'pipe', 'pipe'],
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  });
+  if (r.error !== undefined)
+    failWith(
+      `'${ptxasCommand()}' cannot be run: ${reason(r.error)}`,
+      'put the ptxas of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
+    );
+  const status = r.status ?? 1;
+  if (show || status === 0) {
+    // It quotes names of files and of PTX as they are.
+    if (r.stdout !== '') outExactly(r.stdout);
+    if (r.stderr !== '') err(r.stderr);
+  }
+  return { status, said: show ? '' : `${r.stdout}${r.stderr}` };
+}
+
+function end(r: { status: number }): void {
+  if (r.status !== 0) throw new CliExit(r.status);
+}

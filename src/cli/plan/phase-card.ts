@@ -1,0 +1,137 @@
+import { conditionsOf, conditionText } from '../../spec/gates.ts';
+import { lineOf } from '../../spec/node.ts';
+import type { Plan, PlanPhase, Step } from '../../spec/plan.ts';
+import type { Specs } from '../../spec/specs.ts';
+import type { ConstraintsSpec, KnobsSpec, PhasesSpec } from '../../spec/types.generated.ts';
+import { placeOf } from '../input/watch.ts';
+import { out, pc, USUAL_COLUMNS } from '../terminal/ui.ts';
+import { phaseJson, wrapped } from './phases.ts';
+
+/** Columns before what is said. */
+const LABEL = 12;
+
+/** What the specs say of a phase beside its place in a plan. */
+interface Told {
+  readonly phase: PlanPhase;
+  readonly row: PhasesSpec.Phase;
+  /** `file:line` of its row. */
+  readonly place: string;
+  readonly constraints: readonly ConstraintsSpec.Constraint[];
+}
+
+/** `orrery phases PHASE...`: all that the specs say of phases: what runs, when, what it reads and what it needs. */
+export async function printPhase(
+  plan: Plan,
+  specs: Specs,
+  names: readonly string[],
+  json: boolean,
+): Promise<void> {
+  const told: Told[] = [];
+  for (const name of names) told.push(await toldOf(plan, specs, plan.phases[placeOf(plan, name)]));
+  if (json)
+    return out(
+      JSON.stringify(
+        told.map(({ phase, row, place, constraints }) => ({
+          ...phaseJson(phase),
+          purpose: row.purpose,
+          source: row.source,
+          place,
+          constraints,
+        })),
+        null,
+        2,
+      ),
+    );
+  out(told.map((t) => card(plan, specs, t)).join('\n\n'));
+}
+
+async function toldOf(plan: Plan, specs: Specs, phase: PlanPhase): Promise<Told> {
+  const rows = specs.phases.data.phases as readonly PhasesSpec.Phase[];
+  const at = rows.findIndex((r) => r.name === phase.name);
+  const line = await lineOf({ file: specs.phases.file, path: ['phases', at] });
+  const all = specs.constraints.data.constraints as readonly ConstraintsSpec.Constraint[];
+  const inOrder = new Set(plan.phases.map((p) => p.name));
+  return {
+    phase,
+    row: rows[at],
+    place: `${specs.phases.file}:${line}`,
+    constraints: all.filter(
+      (c) => [c.before, c.after].includes(phase.name) && inOrder.has(c.before) && inOrder.has(c.after),
+    ),
+  };
+}
+
+function card(plan: Plan, specs: Specs, { phase: p, row, place, constraints }: Told): string {
+  const numbers = [
+    `position ${p.position} of order '${plan.order}'`,
+    ...(p.index === null ? [] : [`seed number ${p.index}`]),
+    ...(p.hook === null ? [] : [`hook ${p.hook}`]),
+    ...(p.noOp ? ['isNoOp'] : []),
+  ];
+  const rows = specs.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>;
+  const knob = (name: string): string => {
+    const known = plan.knobs.get(name);
+    const value = known?.value ?? null;
+    const unread = known?.unread === true ? ' (nothing reads it yet)' : '';
+    return `${name} = ${value === null ? 'unset' : String(value)}${unread}: ${rows[name].effect}`;
+  };
+  const room = (process.stdout.columns || USUAL_COLUMNS) - LABEL;
+  const lines = (what: string, list: readonly string[]): string[] =>
+    list
+      .flatMap((l) => wrapped(l, room).split('\n'))
+      .map((l, i) => `${(i === 0 ? `  ${what}` : '').padEnd(LABEL)}${l}`);
+  const why = constraints.map((c) => c.why);
+  const texts = [row.purpose, ...p.knobs.map((name) => rows[name].effect), ...why, p.statusNote];
+  const off = p.disabled === null ? [] : [pc.yellow(`off: ${p.disabled.why}`)];
+  return [
+    wrapped(`${p.id}  ${numbers.join(', ')}; ${p.category}, ${p.status}`, room + LABEL)
+      .replace(p.id, () => pc.bold(p.id))
+      .replaceAll('\n', `\n${' '.repeat(LABEL)}`),
+    ...lines('purpose', [row.purpose]),
+    ...lines('runs', p.steps.length === 0 ? ['nothing'] : p.steps.flatMap(stepLines)),
+    ...lines('when', [...off, ...conditionsOf(p.gate).map(conditionText)]),
+    ...lines('knobs', p.knobs.map(knob)),
+    ...lines('facts', p.facts.length === 0 ? [] : [p.facts.join(', ')]),
+    ...lines('requires', p.requires.length === 0 ? [] : [p.requires.join(', ')]),
+    ...lines('provides', p.provides.length === 0 ? [] : [p.provides.join(', ')]),
+    ...lines('destroys', p.destroys.length === 0 ? [] : [p.destroys.join(', ')]),
+    ...lines(
+      'behind',
+      constraints.filter((c) => c.after === p.name).map((c) => `${c.before}: ${c.why}`),
+    ),
+    ...lines(
+      'before',
+      constraints.filter((c) => c.before === p.name).map((c) => `${c.after}: ${c.why}`),
+    ),
+    ...lines('note', p.statusNote === '' ? [] : [p.statusNote]),
+    ...lines('numbers', numbersIn(texts, plan)),
+    ...lines('source', row.source === undefined ? [] : [row.source]),
+    ...lines('row', [place]),
+  ].join('\n');
+}
+
+/** Numbers of phases in prose: `phase 29`, `rows 31, 37 and 81`. */
+const IN_PROSE = /\b(?:phases?|rows?) (\d+(?:(?:, | and | to )\d+)*)/g;
+
+/** What phases stand behind the numbers in texts, which are those of the seed. */
+function numbersIn(texts: readonly string[], plan: Plan): string[] {
+  const said = texts.flatMap((t) =>
+    [...t.matchAll(IN_PROSE)].flatMap((m) => m[1].match(/\d+/g)!.map(Number)),
+  );
+  const named = [...new Set(said)]
+    .sort((a, b) => a - b)
+    .flatMap((n) => {
+      const p = plan.phases.find((x) => x.index === n);
+      return p === undefined ? [] : [`${n} is ${p.id} (position ${p.position})`];
+    });
+  return named.length === 0 ? [] : [`of the seed: ${named.join(', ')}`];
+}
+
+/** A step with its parameters; of steps that repeat, each. */
+function stepLines(s: Step): string[] {
+  if (s.kind === 'rules') return [`rules ${s.groups.join(', ')}`];
+  if (s.kind === 'repeat')
+    return [`up to ${s.rounds} times:`, ...s.steps.flatMap(stepLines).map((l) => `- ${l}`)];
+  const params = Object.entries(s.params).map(([k, v]) => `${k} ${v}`);
+  return [`${s.pass}${params.length === 0 ? '' : `: ${params.join(', ')}`}`];
+}

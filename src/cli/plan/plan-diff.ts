@@ -1,0 +1,61 @@
+import { placedDifferences } from '../../lab/plan-differences.ts';
+import { differenceText } from '../../lab/render/ab-words.ts';
+import { OUTPUT_VERSION } from '../../lab/render/json.ts';
+import { wrapped } from '../../lab/render/table.ts';
+import { Places } from '../../review/places.ts';
+import type { Plan } from '../../spec/plan.ts';
+import { DEFAULT_ORDER, type Specs } from '../../spec/specs.ts';
+import { planFor, sourceOf } from '../input/input.ts';
+import type { PlanOptions } from '../input/options.ts';
+import { out, pc, tableColumns } from '../terminal/ui.ts';
+
+/** The order that an order extends; the default one if it extends none. */
+const extendedBy = (specs: Specs, order: string): string =>
+  String(specs.orders.get(order)?.data.extends ?? DEFAULT_ORDER);
+
+/**
+ * `orrery plan --diff [BASE]`: in what the plan differs from that of an order alone.
+ *
+ * @param against the order, by name or file; true: what the order of the plan extends, or the default one
+ */
+export async function planDiff(
+  plan: Plan,
+  o: PlanOptions & { readonly json?: boolean },
+  against: string | true,
+): Promise<void> {
+  const { specs } = await sourceOf(o, plan);
+  const order = against === true ? extendedBy(specs, o.order ?? DEFAULT_ORDER) : against;
+  const asked: PlanOptions = { level: o.level, sm: plan.sm, order };
+  const base = await planFor(asked, null, undefined, true);
+  const { specs: baseSpecs } = await sourceOf(asked, base);
+  const places = new Places(baseSpecs, specs);
+  const found = placedDifferences(base, plan).map((d) => ({
+    ...d.difference,
+    ...places.ofDifference(d),
+  }));
+  if (o.json === true)
+    return out(
+      JSON.stringify(
+        {
+          version: OUTPUT_VERSION,
+          kind: 'plan-diff',
+          base: { order: base.order, hash: base.hash },
+          plan: { order: plan.order, hash: plan.hash },
+          differences: found,
+        },
+        null,
+        2,
+      ),
+    );
+  out(
+    `plan ${pc.bold(plan.hash)} against order ${pc.bold(base.order)} alone, -O${plan.level} ${plan.sm}: ${
+      found.length === 0 ? 'no difference' : `${found.length} difference${found.length === 1 ? '' : 's'}`
+    }`,
+  );
+  const width = tableColumns();
+  for (const d of found) {
+    out(`\n${wrapped(differenceText(d), width - 2).join('\n  ')}`);
+    const at = d.place !== '' ? d.place : d.basePlace;
+    if (at !== '') out(pc.dim(`  ${at}`));
+  }
+}

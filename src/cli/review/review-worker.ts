@@ -1,0 +1,20 @@
+import { workerData } from 'node:worker_threads';
+import { cellsOf } from '../../review/cells.ts';
+import { serveTasks } from '../server/serve.ts';
+import { type ReviewCells, reviewRunner } from './review-setup.ts';
+
+/** What makes a thread one that runs cells of a review. */
+export interface ReviewWorker extends ReviewCells {
+  readonly role: 'review';
+}
+
+/** Runs cells in this thread: it reads both sides for itself, and is sent the places of cells. */
+export async function serveReview(): Promise<void> {
+  const setup = workerData as ReviewWorker;
+  const runner = await reviewRunner(setup);
+  const cells = cellsOf(setup.comparisons);
+  serveTasks(
+    (at) => runner.run(setup.comparisons[cells[at].comparison], cells[at].file),
+    () => undefined,
+  );
+}

@@ -1,0 +1,231 @@
+import { DiagnosticError } from '../../ir/diagnostic.ts';
+import { kernelAndLaunchFiles } from '../../lab/files.ts';
+import type { ModuleEffect } from '../../lab/pair-effects.ts';
+import { codeDiffers, foreignWorkingTree, specInPlace, specsOfPlace } from '../../lab/refs.ts';
+import { PLAIN } from '../../lab/render/table.ts';
+import { annotations, faultAnnotations } from '../../review/annotations.ts';
+import {
+  BUDGET_FILE,
+  type Budget,
+  budgetOf,
+  DEFAULT_BUDGET,
+  needsAll,
+  withLimitsOf,
+} from '../../review/budget.ts';
+import type { Budgets } from '../../review/budget-changes.ts';
+import type { Cell } from '../../review/cells.ts';
+import type { Comparison } from '../../review/comparisons.ts';
+import { measured } from '../../review/measured.ts';
+import { measuresOf } from '../../review/measures.ts';
+import { reviewJson } from '../../review/render-json.ts';
+import { reviewMarkdown } from '../../review/render-markdown.ts';
+import { reviewText } from '../../review/render-text.ts';
+import { checkScope } from '../../review/requests.ts';
+import { differences } from '../../review/review.ts';
+import { exitCode, type Review, reviewed } from '../../review/reviewed.ts';
+import { loadSpec, ROOT } from '../../spec/node.ts';
+import { writeWhole } from '../input/files.ts';
+import { coreJobs, jobsOf } from '../input/jobs.ts';
+import { runWorkers } from '../input/workers.ts';
+import { baseOf, decidingMetric, measureOptions, paint } from '../lab/lab.ts';
+import { formatOf } from '../terminal/format.ts';
+import { Progress } from '../terminal/progress.ts';
+import { CliExit, failWith, out, tableColumns } from '../terminal/ui.ts';
+import { type JuryOptions, juryFor } from './jury.ts';
+import {
+  diffOf,
+  kernelFilesOf,
+  type Places,
+  projectKernels,
+  type ReviewCells,
+  reviewRunner,
+  specsAtPlace,
+} from './review-setup.ts';
+import type { ReviewWorker } from './review-worker.ts';
+
+interface DiffCommand extends JuryOptions {
+  readonly level?: string;
+  readonly sm?: string;
+  readonly kernels?: readonly string[] | false;
+  readonly by?: string;
+  readonly ptxas?: boolean | string;
+  readonly format?: string;
+  readonly json?: boolean;
+  readonly output?: string;
+  readonly budget?: string;
+  readonly annotations?: boolean;
+  readonly jobs?: string;
+}
+
+const FORMATS = ['text', 'markdown', 'json'];
+/** Cells for which a thread of their own pays: it starts and compiles in the time that a few take. */
+const CELLS_FOR_THREAD = 8;
+
+/** `orrery diff`. */
+export async function diff(baseName: string, headName: string | undefined, o: DiffCommand): Promise<void> {
+  const format = formatOf(o, FORMATS);
+  if (o.annotations === true && format === 'json' && o.output === undefined)
+    failWith('--annotations would stand between the JSON', 'write the JSON to a file: -o review.json');
+  const by = decidingMetric(o.by);
+  const jobs = jobsOf(o.jobs, coreJobs());
+  const { level, sm } = baseOf({ level: o.level, sm: o.sm });
+  const scope = { level, sm };
+  const patterns = o.kernels === false ? [] : (o.kernels ?? projectKernels());
+  // What is mistyped must fail even where nothing differs, so that nobody takes it for the answer.
+  kernelAndLaunchFiles(patterns);
+  const base = await specsOfPlace(baseName);
+  const headPlace = headName ?? foreignWorkingTree();
+  const places: Places = [baseName, headPlace];
+  const headTitle =
+    headName ?? (headPlace === undefined ? 'the working tree' : `the working tree of ${headPlace}`);
+  const prefix = headName === undefined ? '' : `${headName}:`;
+  const { head, budgets } = await headOf(places, o, prefix);
+  checkScope(base, head, scope);
+  const asked = { launches: true, ptxas: o.ptxas };
+  // What is asked for and cannot be done must fail even where nothing differs.
+  const ptxas = patterns.length === 0 ? null : (measureOptions(asked, head).ptxas?.version ?? null);
+  const { budget, leftOut } = checkable(budgets, ptxas !== null, o);
+  const progress = new Progress();
+  const { close, ...jury } = juryFor(o, baseName, headPlace, (text) => progress.update(text));
+  try {
+    const found = await differences([baseName, headTitle], base, head, scope, jury, budgets, (text) =>
+      progress.update(text),
+    );
+    const none =
+      patterns.length === 0 ? (o.kernels === false ? '--no-kernels' : 'there are no kernels here') : '';
+    const setup = { places, measure: asked, patterns };
+    const effect =
+      none !== '' || found.faults.length > 0 || found.differs !== true
+        ? null
+        : await measured(
+            found,
+            [base, head],
+            scope,
+            await kernelFilesOf(patterns, headPlace, head, needsAll(budget)),
+            measuresOf(by),
+            (comparisons, cells) => runCells(comparisons, cells, setup, jobs, progress),
+          );
+    progress.done();
+    const more = codeDiffers(places)
+      ? ['the code of src, which differs too: the code here ran both sides']
+      : [];
+    const review = reviewed(found, effect, budget, { none, ptxas, leftOut, more });
+    print(review, format, places, prefix, o);
+    const code = exitCode(review);
+    if (code !== 0) throw new CliExit(code);
+  } finally {
+    progress.done();
+    close();
+  }
+}
+
+/** The head's specs and the limits of both sides; faults are annotations, too, if these are asked for. */
+async function headOf([base, head]: Places, o: DiffCommand, prefix: string) {
+  try {
+    const specs = await specsAtPlace(head);
+    const own = o.budget === undefined ? null : await budgetOf(await loadSpec(o.budget, 'budget'));
+    // A budget that is named is for this review alone: nothing changed in it.
+    return {
+      head: specs,
+      budgets:
+        own === null
+          ? { base: await limitsOfBase(base), head: await limits(head) }
+          : { base: own, head: own },
+    };
+  } catch (e) {
+    if (e instanceof DiagnosticError && o.annotations === true)
+      process.stdout.write(`${faultAnnotations(e.diagnostics, prefix).join('\n')}\n`);
+    throw e;
+  }
+}
+
+/** Limits that a place sets, or else those that ship. */
+async function limits(place: string | undefined): Promise<Budget | null> {
+  const own = await specInPlace(place ?? ROOT, BUDGET_FILE, 'budget');
+  if (own !== null) return budgetOf(own);
+  const usual =
+    (await specInPlace(place ?? ROOT, DEFAULT_BUDGET, 'budget')) ??
+    (await specInPlace(ROOT, DEFAULT_BUDGET, 'budget'));
+  return usual === null ? null : budgetOf(usual, false);
+}
+
+/** Limits of the base. What was wrong with them already is not the head's fault. */
+const limitsOfBase = (base: string): Promise<Budget | null> =>
+  limits(base).catch((e: unknown) => {
+    if (!(e instanceof DiagnosticError)) throw e;
+    return null;
+  });
+
+/** The limits that can be checked, and how many others there are: those of the head, and those of the base, which no head takes away. */
+function checkable(
+  { base, head }: Budgets,
+  ptxas: boolean,
+  o: DiffCommand,
+): { readonly budget: Budget | null; readonly leftOut: number } {
+  const budget = withLimitsOf(base, head);
+  if (budget === null || ptxas) return { budget, leftOut: 0 };
+  const limits = budget.limits.filter((l) => l.metric.source !== 'ptxas');
+  const leftOut = budget.limits.length - limits.length;
+  if (budget.limits.some((l) => l.own && !limits.includes(l)) && o.ptxas !== false && o.kernels !== false)
+    failWith(
+      `${budget.file} limits what ptxas makes, and ptxas cannot be run`,
+      'put that of a CUDA toolkit on PATH, name it in ORRERY_PTXAS, or leave these limits out: --no-ptxas',
+    );
+  return { budget: { ...budget, limits }, leftOut };
+}
+
+/** Runs cells on threads, each with both sides for itself, or in this one where they are few. */
+async function runCells(
+  comparisons: readonly Comparison[],
+  cells: readonly Cell[],
+  setup: Omit<ReviewCells, 'comparisons'>,
+  jobs: number,
+  progress: Progress,
+): Promise<readonly ModuleEffect[]> {
+  const results: ModuleEffect[] = [];
+  let done = 0;
+  const onResult = (at: number, result: ModuleEffect): void => {
+    results[at] = result;
+    progress.of(++done, cells.length, `${comparisons[cells[at].comparison].name}, ${cells[at].file}`);
+  };
+  progress.of(0, cells.length, 'kernels');
+  const workers = Math.min(jobs, Math.floor(cells.length / CELLS_FOR_THREAD));
+  if (workers < 2) {
+    const runner = await reviewRunner({ ...setup, comparisons });
+    for (const [at, c] of cells.entries()) onResult(at, await runner.run(comparisons[c.comparison], c.file));
+    return results;
+  }
+  await runWorkers<ModuleEffect, ReviewWorker>(
+    { role: 'review', ...setup, comparisons },
+    { tasks: [...cells.keys()], workers, together: (left) => oneFile(cells, left), onResult },
+  );
+  return results;
+}
+
+/** How many of the first cells are of one file, whose comparisons share most of their work. */
+function oneFile(cells: readonly Cell[], left: readonly number[]): number {
+  let n = 1;
+  while (n < left.length && cells[left[n]].file === cells[left[0]].file) n++;
+  return n;
+}
+
+function print(r: Review, format: string, places: Places, prefix: string, o: DiffCommand): void {
+  // Here wrong rules run, so that their effect is seen; in other commands they do not.
+  const forceRules = r.changes.some((c) => c.kind === 'rules' && c.alarm);
+  const text =
+    format === 'json'
+      ? JSON.stringify(reviewJson(r), null, 2)
+      : format === 'markdown'
+        ? reviewMarkdown(r)
+        : reviewText(
+            r,
+            o.output === undefined ? paint : PLAIN,
+            (row) => diffOf(row, places, forceRules),
+            o.output === undefined ? tableColumns() : undefined,
+          );
+  if (o.output === undefined) out(text);
+  else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
+  if (o.annotations !== true) return;
+  const lines = annotations(r, prefix);
+  if (lines.length > 0) out(lines.join('\n'));
+}

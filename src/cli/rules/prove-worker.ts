@@ -1,0 +1,36 @@
+import { workerData } from 'node:worker_threads';
+import { prove, timesLimits } from '../../rules/prove/prove.ts';
+import type { Verdict } from '../../rules/prove/verdict.ts';
+import type { PlanOptions } from '../input/options.ts';
+import { serveTasks } from '../server/serve.ts';
+import { bookFor } from './rules.ts';
+import { openSolver } from './solver.ts';
+
+/** What makes a thread one that proves rules. */
+export interface ProveWorker {
+  readonly role: 'prove';
+  readonly options: PlanOptions;
+  readonly solver: string | undefined;
+  readonly effort: number;
+}
+
+/** What a worker says of a rule: a verdict, or why the solver cannot be used. */
+export type Proved = { readonly verdict: Verdict } | { readonly fault: string };
+
+/** Proves rules in this thread: it is sent their places among the rules of its options. */
+export async function serveRules(): Promise<void> {
+  const { options, solver, effort } = workerData as ProveWorker;
+  const { rules } = await bookFor(options);
+  const { solve, close } = openSolver(solver);
+  const limits = timesLimits(effort);
+
+  const proved = async (at: number): Promise<Proved> => {
+    try {
+      return { verdict: await prove(rules[at], solve, limits) };
+    } catch (e) {
+      return { fault: (e as Error).message };
+    }
+  };
+
+  serveTasks(proved, close);
+}

@@ -1,0 +1,212 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Diagnostic } from '../../ir/diagnostic.ts';
+import type { Isa } from '../../ir/opcode.ts';
+import { fileWord } from '../../ir/quote.ts';
+import { rulesOfDoc, rulesOfGroup } from '../../rules/group.ts';
+import { REFUTED } from '../../rules/prove/refute.ts';
+import {
+  isVerdict,
+  settles,
+  stillCounts,
+  type Verdict,
+  type Verdicts,
+  verdictText,
+} from '../../rules/prove/verdict.ts';
+import type { Rule } from '../../rules/rule.ts';
+import { type SpecFile, specError } from '../../spec/document.ts';
+import { ROOT } from '../../spec/node.ts';
+import { cacheFolder, readChecked, writeChecked } from '../../spec/node-cache.ts';
+import type { Plan } from '../../spec/plan.ts';
+import { beforeEachCommand } from '../command-state.ts';
+import { rulesOf } from '../input/foreign-rules.ts';
+import type { PlanOptions } from '../input/options.ts';
+import { CliExit, show } from '../terminal/ui.ts';
+
+/** Path of the verdicts of the shipped rules, in the folder of the project. */
+export const VERDICTS_FILE = 'pipelines/rules/verdicts.json';
+
+/** Where the verdicts of the shipped rules are kept. */
+export const VERDICTS = join(ROOT, ...VERDICTS_FILE.split('/'));
+
+/** Stored verdicts; none where there is no file yet. */
+export const readVerdicts = (): Verdicts =>
+  existsSync(VERDICTS) ? (JSON.parse(readFileSync(VERDICTS, 'utf8')) as Verdicts) : {};
+
+/** Where the verdicts of rules that do not ship are kept, by the hash of what they are about. */
+function foreignFile(): string {
+  const folder = cacheFolder();
+  if (folder === null) throw new Error('there is no folder for caches');
+  return join(folder, 'verdicts.json');
+}
+
+/** What is kept of a rule that does not ship, and whether a person has taken with `--accept` what is less than a proof as enough. */
+type Kept = Verdict & { readonly accepted?: true };
+
+/** What the file is about, in its checksum: of another form, another word. */
+const ABOUT = 'verdicts';
+/** Most verdicts that are kept. */
+const MOST_KEPT = 10_000;
+
+/** Verdicts of rules that do not ship, as far as they still count; none where they cannot be read: they can be asked for again. */
+export function readForeign(): Readonly<Record<string, Kept>> {
+  try {
+    const kept: unknown = JSON.parse(readChecked(foreignFile(), ABOUT) ?? '{}');
+    if (typeof kept !== 'object' || kept === null || Array.isArray(kept)) return {};
+    const verdicts = Object.entries(kept).filter(([, v]) => isVerdict(v) && stillCounts(v));
+    return Object.fromEntries(verdicts) as Record<string, Kept>;
+  } catch {
+    return {};
+  }
+}
+
+/** What is known of a rule with a hash. The hash is of all that the rule means, so ids and groups do not matter. */
+export type Known = (hash: string) => Kept | undefined;
+
+/**
+ * The verdicts of shipped rules, and of those that were proved here, as far as they still count; a shipped proof stands if this machine
+ * found none.
+ */
+export function knownVerdicts(stored: Verdicts = readVerdicts()): Known {
+  const shipped = new Map(
+    Object.values(stored)
+      .filter(stillCounts)
+      .map(({ hash, ...v }): [string, Kept] => [hash, { ...(v as Verdict), accepted: true }]),
+  );
+  const here = readForeign();
+  return (hash) => (here[hash]?.verdict === 'refuted' ? here[hash] : (shipped.get(hash) ?? here[hash]));
+}
+
+/** Whether a rule is open: nobody has asked a solver, or it found no proof and nobody has accepted the rule all the same. */
+export const isOpen = (v: Kept | undefined): boolean =>
+  v === undefined || (!settles(v) && v.accepted !== true);
+
+/** What is known of a rule, for people. */
+export const keptText = (v: Kept): string =>
+  `${verdictText(v)}${isOpen(v) ? '; counts as open until it is accepted with --accept' : ''}`;
+
+/**
+ * Keeps what was found of rules that do not ship, and warns where it cannot.
+ * @param accepts whether a person takes a rule without a proof all the same; else the verdict leaves it open
+ * @returns the file that has them; null if there is none
+ */
+export function keepForeign(
+  found: ReadonlyMap<Rule, Verdict>,
+  accepts: (rule: Rule) => boolean = () => false,
+): string | null {
+  if (found.size === 0) return null;
+  const next: Record<string, Kept> = { ...readForeign() };
+  for (const [rule, v] of found) {
+    const { hash } = rule;
+    const before = next[hash];
+    const taken =
+      !settles(v) && (accepts(rule) || (before?.accepted === true && before.verdict === v.verdict));
+    next[hash] = taken ? { ...v, accepted: true } : v;
+  }
+  try {
+    const file = foreignFile();
+    // Those that were found last come last.
+    const kept = Object.entries(next).slice(-MOST_KEPT);
+    writeChecked(file, ABOUT, JSON.stringify(Object.fromEntries(kept)));
+    return file;
+  } catch (e) {
+    const message = 'the verdicts cannot be kept, so other commands will not know them';
+    show([fault('warning', '', message, (e as Error).message)]);
+    return null;
+  }
+}
+
+/** Groups already told of: a command makes several plans of the same rules. */
+const told = new Set<string>();
+beforeEachCommand(() => told.clear());
+
+const fault = (
+  severity: 'error' | 'warning',
+  file: string,
+  message: string,
+  ...notes: readonly string[]
+): Diagnostic => ({
+  severity,
+  code: 'rules-unproved',
+  message,
+  file,
+  line: 0,
+  column: 0,
+  length: 0,
+  notes,
+});
+
+const judged = (
+  rules: readonly Rule[],
+  known: Known,
+): { readonly refuted: readonly Rule[]; readonly open: readonly Rule[] } => ({
+  refuted: rules.filter((r) => known(r.hash)?.verdict === 'refuted'),
+  open: rules.filter((r) => isOpen(known(r.hash))),
+});
+
+/** A warning of rules that nobody has proved, with what a solver found of the first of which one was asked. */
+function unproved(file: string, open: readonly Rule[], known: Known): Diagnostic {
+  const message = `nobody has proved ${open.length === 1 ? `rule '${open[0].id}'` : `${open.length} rules`} of ${file}`;
+  const asked = open.find((r) => known(r.hash) !== undefined);
+  const notes =
+    asked === undefined
+      ? [`\`orrery rules prove --rules ${fileWord(file)}\` asks a solver`]
+      : [
+          `a solver says of '${asked.id}': ${verdictText(known(asked.hash)!)}`,
+          `\`orrery rules prove --rules ${fileWord(file)} --accept ${asked.id}\` accepts it, by who has read why it holds`,
+        ];
+  return fault('warning', file, message, ...notes);
+}
+
+/** What is known of the rules of a file: an error at each that a solver has refuted, or a warning if nobody has proved some. */
+export function verdictFaults(spec: SpecFile, isa: Isa): Diagnostic[] {
+  const known = knownVerdicts();
+  const { refuted, open } = judged(rulesOfDoc(spec.data, isa).rules, known);
+  if (refuted.length === 0) return open.length > 0 ? [unproved(spec.file, open, known)] : [];
+  return refuted.map(({ id, place }) => ({
+    ...specError(
+      spec,
+      ['rules', place, 'rewrite'],
+      REFUTED,
+      `rule '${id}' is wrong: a solver has refuted it`,
+    ),
+    notes: [
+      `\`orrery rules prove --rules ${fileWord(spec.file)} --rule ${id}\` shows values for which its sides differ`,
+    ],
+  }));
+}
+
+/**
+ * What is known of the rules of a plan that do not ship: an error for those that the solver has refuted, a warning for those that nobody
+ * has proved; nothing where rules are forced.
+ */
+export function foreignFaults(plan: Plan, o: Pick<PlanOptions, 'forceRules'> = {}): Diagnostic[] {
+  if ((o.forceRules ?? false) !== false) return [];
+  let known: Known | null = null;
+  const out: Diagnostic[] = [];
+  for (const doc of rulesOf(plan).values()) {
+    if (doc.wholeFor !== null) continue;
+    known ??= knownVerdicts();
+    const rules = rulesOfGroup(doc, plan.isa);
+    const { refuted, open } = judged(rules, known);
+    if (refuted.length > 0)
+      out.push(
+        fault(
+          'error',
+          doc.file,
+          `the solver has refuted ${refuted.map((r) => `'${r.id}'`).join(', ')} of ${doc.file}`,
+          '--force-rules runs rules all the same',
+        ),
+      );
+    else if (open.length > 0) out.push(unproved(doc.file, open, known));
+  }
+  return out;
+}
+
+/** Says what `foreignFaults` finds, once for each file, and ends the command where it is an error. */
+export function judgeForeign(plan: Plan, o: PlanOptions): void {
+  const found = foreignFaults(plan, o).filter((d) => d.severity === 'error' || !told.has(d.file));
+  for (const d of found) told.add(d.file);
+  show(found);
+  if (found.some((d) => d.severity === 'error')) throw new CliExit(1);
+}

@@ -1,0 +1,130 @@
+import { wrapped } from '../../lab/render/table.ts';
+import { pc, printableLine, uncoloured } from './colours.ts';
+import { columnsOf } from './ui.ts';
+
+/** Columns between those of a table. */
+const GAP = 2;
+/** Least columns of one whose texts are wrapped, if its words are no longer. */
+const LEAST = 12;
+
+const width = (s: string): number => [...printableLine(s)].length;
+
+/** A cell that is coloured as a whole, or not at all. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes start with ESC
+const WHOLE = /^((?:\u001b\[[0-9;]*m)*)([^\u001b]*)((?:\u001b\[[0-9;]*m)*)$/;
+
+/** The lines of a cell of so many columns; one that is coloured in part is one line. */
+function linesOf(cell: string, columns: number): readonly string[] {
+  if (width(cell) <= columns) return [cell];
+  const m = WHOLE.exec(cell);
+  return m === null ? [cell] : wrapped(m[2], columns).map((line) => m[1] + line + m[3]);
+}
+
+/** Columns of the longest word of a cell, which cannot be cut. */
+const longest = (cell: string): number =>
+  WHOLE.test(cell) ? Math.max(...wrapped(uncoloured(cell), 1).map((w) => [...w].length)) : width(cell);
+
+/**
+ * Columns that line up and, where it can be, fit the terminal: the widest texts are wrapped between words, and columns for which that is
+ * not enough follow below, again after the first. Empty columns are left out.
+ *
+ * @param rows colour codes do not count as width
+ * @param align a letter for each column: l or r; those that are aligned right are never wrapped
+ * @param columns that it may be wide; without a terminal it may be as wide as it is
+ */
+export function table(
+  rows: readonly (readonly string[])[],
+  align: string,
+  columns = columnsOf(process.stdout),
+): string {
+  const used = [...align].flatMap((_, i) => (rows.some((r) => width(r[i] ?? '') > 0) ? [i] : []));
+  return tables(
+    rows.map((r) => used.flatMap((i) => (i < r.length ? [r[i]] : []))),
+    used.map((i) => align[i]).join(''),
+    columns,
+  ).join('\n\n');
+}
+
+/** Tables of as many columns each as fit. */
+function tables(rows: readonly (readonly string[])[], align: string, columns: number): string[] {
+  const widths = widthsOf(rows, align, columns);
+  let room = columns;
+  let fit = 0;
+  while (fit < widths.length && (fit < 2 || widths[fit] <= room)) room -= widths[fit++] + GAP;
+  const part = (cells: readonly (readonly string[])[], letters: string) =>
+    cells.flatMap((row) => rowLines(row, letters, widthsOf(cells, letters, columns))).join('\n');
+  if (fit === widths.length) return [part(rows, align)];
+  const others = rows.filter((r, i) => i === 0 || r.slice(fit).some((cell) => width(cell) > 0));
+  return [
+    part(
+      rows.map((r) => r.slice(0, fit)),
+      align.slice(0, fit),
+    ),
+    ...tables(
+      others.map((r) => [r[0], ...r.slice(fit)]),
+      align[0] + align.slice(fit),
+      columns,
+    ),
+  ];
+}
+
+/** The width of each column where the widest texts are wrapped until all fit, or until no more can be. */
+function widthsOf(rows: readonly (readonly string[])[], align: string, columns: number): number[] {
+  const widths: number[] = [];
+  const least: number[] = [];
+  for (const row of rows)
+    row.forEach((cell, i) => {
+      widths[i] = Math.max(widths[i] ?? 0, width(cell));
+      if (align[i] !== 'r') least[i] = Math.max(least[i] ?? LEAST, longest(cell));
+    });
+  for (let over = widths.reduce((sum, w) => sum + w + GAP, -GAP) - columns; over > 0 && over < Infinity; ) {
+    const widest = widths.reduce(
+      (best, w, i) => (align[i] !== 'r' && w > least[i] && w > (widths[best] ?? 0) ? i : best),
+      -1,
+    );
+    if (widest < 0) break;
+    widths[widest]--;
+    over--;
+  }
+  return widths;
+}
+
+/** Terminals narrower than this have no room for long texts beside the columns of a table. */
+export const ROOMY = 110;
+
+/**
+ * A table with a text below each row, indented, for what has no room beside it; rows without one stand alone.
+ *
+ * @param rows the first is the heading, and has no text
+ * @param below texts of the rows behind the heading
+ * @param indent columns by which they are indented
+ */
+export function tableAbove(
+  rows: readonly (readonly string[])[],
+  align: string,
+  below: readonly string[],
+  indent: number,
+  columns = columnsOf(process.stdout),
+): string {
+  const [head, ...body] = table(rows, align, Number.POSITIVE_INFINITY).split('\n');
+  const lines = (text: string): readonly string[] => (text === '' ? [] : wrapped(text, columns - indent));
+  return [
+    head,
+    ...body.flatMap((row, i) => [row, ...lines(below[i]).map((l) => pc.dim(`${' '.repeat(indent)}${l}`))]),
+  ].join('\n');
+}
+
+function rowLines(row: readonly string[], align: string, widths: readonly number[]): string[] {
+  const cells = row.map((cell, i) => linesOf(cell, widths[i]));
+  const height = Math.max(1, ...cells.map((c) => c.length));
+  return Array.from({ length: height }, (_, l) =>
+    cells
+      .map((lines, i) => {
+        const text = lines[l] ?? '';
+        const pad = ' '.repeat(Math.max(0, widths[i] - width(text)));
+        return align[i] === 'r' ? pad + text : i === row.length - 1 ? text : text + pad;
+      })
+      .join(' '.repeat(GAP))
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,297 @@
+import { fstatSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
+import { whereOf } from '../../engine/where.ts';
+import { type Diagnostic, DiagnosticError, gathered, renderDiagnostic } from '../../ir/diagnostic.ts';
+import { fileWord, visible } from '../../ir/quote.ts';
+import { tried } from '../../spec/node-evict.ts';
+import { forgetInputs, MOST_BYTES, reason } from '../../spec/node-files.ts';
+import { mayShow } from '../../spec/node-paths.ts';
+import { atEnd, beforeEachCommand, Exit, endCommand } from '../command-state.ts';
+import { pc, pcErr, printable, uncoloured } from './colours.ts';
+
+export { pc, pcErr, uncoloured };
+
+/** Ends the command with exit code 1 after the message has been printed. */
+export class CliExit extends Error {
+  readonly code: number;
+  constructor(code: number) {
+    super(`exit ${code}`);
+    this.code = code;
+  }
+}
+
+/** Ends the command where a stream cannot be written to. */
+function onFault(this: NodeJS.WriteStream, e: NodeJS.ErrnoException): void {
+  endedBy(this, e);
+  process.exit();
+}
+function endedBy(stream: NodeJS.WriteStream, e: NodeJS.ErrnoException): void {
+  // The reader may close the pipe early (`orrery phases | head`): the command then ends silently.
+  if (e.code === 'EPIPE') return;
+  process.exitCode = 1;
+  if (stream === process.stdout) plainError(`cannot write standard output: ${reason(e)}`);
+}
+for (const stream of [process.stdout, process.stderr]) stream.on('error', onFault);
+
+/**
+ * Has a stream that is a file write all that it is given: Node takes it for written where the system has taken a part, as a disk does that
+ * becomes full.
+ */
+function writeWholly(stream: NodeJS.WriteStream, fd: number): void {
+  stream.write = (content: string | Uint8Array, ...rest: unknown[]): boolean => {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+    } catch (e) {
+      onFault.call(stream, e as NodeJS.ErrnoException);
+    }
+    const done = rest.at(-1);
+    if (typeof done === 'function') done();
+    return true;
+  };
+}
+if (isMainThread)
+  for (const [stream, fd] of [
+    [process.stdout, 1],
+    [process.stderr, 2],
+  ] as const)
+    if (tried(() => fstatSync(fd).isFile()) === true) writeWholly(stream, fd);
+
+/** Whether the command has given its result. */
+let answered = false;
+
+/** What a task printed. */
+export interface Printed {
+  out: string;
+  err: string;
+}
+/** Where the output of the task that runs now is kept; null: it goes to the streams. */
+let kept: Printed | null = null;
+
+const asLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
+
+/**
+ * Writes a text as it is, where standard output is no terminal: a program, a page or a script that the command was asked for. What
+ * people read goes through `out`.
+ */
+export const outExactly = (text: string): void =>
+  print(process.stdout.isTTY === true ? printable(text) : text);
+
+/** Prints a text in which nothing acts on the terminal but our colours, whatever names it holds. */
+export const out = (text: string): void => print(printable(text));
+
+function print(text: string): void {
+  if (kept !== null) kept.out += asLine(text);
+  else {
+    answered = true;
+    process.stdout.write(asLine(text));
+  }
+}
+
+/** The same on standard error. */
+export const err = (text: string): void => {
+  if (kept !== null) kept.err += asLine(printable(text));
+  else process.stderr.write(asLine(printable(text)));
+};
+
+/** Runs one of several tasks, one after the other, and keeps what it prints, so that it can be shown in the order of the tasks. */
+export async function captured(body: () => Promise<void>): Promise<Printed & { readonly code: number }> {
+  const printed: Printed = { out: '', err: '' };
+  kept = printed;
+  forgetInputs();
+  try {
+    return Object.assign(printed, { code: await outcome(body) });
+  } finally {
+    kept = null;
+  }
+}
+
+/** Text files that diagnostics point into, kept so that frames can be shown without reading them again. */
+const texts = new Map<string, string>();
+export const rememberText = (file: string, text: string): void => void texts.set(file, text);
+
+/** Text of a file whose lines may be shown. */
+function textOf(file: string): string | undefined {
+  if (file === '' || file.startsWith('<')) return texts.get(file);
+  const text = texts.get(file) ?? textAt(file);
+  return text !== undefined && mayShow(file) ? text : undefined;
+}
+
+function textAt(file: string): string | undefined {
+  try {
+    // What is no regular file has no lines to show, and may never end.
+    const seen = statSync(file);
+    return seen.isFile() && seen.size <= MOST_BYTES.input ? readFileSync(file, 'utf8') : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What was shown, for `answerInJson`. */
+let shown: Diagnostic[] = [];
+
+beforeEachCommand(() => {
+  answered = false;
+  kept = null;
+  shown = [];
+  texts.clear();
+});
+process.on('exit', () => {
+  endCommand();
+  // Commander ends the process itself, before the stream has said that it failed.
+  if (process.stdout.errored != null) endedBy(process.stdout, process.stdout.errored);
+});
+
+/** A script that asked for JSON gets JSON even from a command that fails: `{ "errors": [...] }`, with the text of standard error. */
+export function answerInJson(): void {
+  atEnd(() => {
+    if ((process.exitCode ?? 0) === 0 || answered) return;
+    const errors = shown.filter((d) => d.severity === 'error');
+    out(JSON.stringify({ errors }, null, 2));
+  });
+}
+
+/** Records an error of the command-line parser, which prints it itself. */
+export const noteUsage = (text: string, notes: readonly string[] = []): void => {
+  const message = text.trim().replace(/^error: /, '');
+  shown.push({ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0, notes });
+};
+
+/** Prints diagnostics with their frames to stderr; many that say the same are one. */
+export function show(diagnostics: readonly Diagnostic[]): void {
+  shown.push(...diagnostics);
+  for (const d of gathered(diagnostics)) {
+    const text = renderDiagnostic(d, textOf(d.file));
+    const paint = d.severity === 'error' ? pcErr.red : pcErr.yellow;
+    const at = text.indexOf(':');
+    err(paint(pcErr.bold(text.slice(0, at))) + text.slice(at));
+  }
+}
+
+/** Prints diagnostics and ends the command. */
+export function fail(diagnostics: readonly Diagnostic[]): never {
+  show(diagnostics);
+  throw new CliExit(1);
+}
+
+/** Prints one plain error with optional hints, and ends the command. */
+export function failWith(message: string, ...notes: readonly string[]): never {
+  fail([{ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0, notes }]);
+}
+
+/** Shows warnings, stops on errors. */
+export function stopOnErrors(diagnostics: readonly Diagnostic[]): void {
+  show(diagnostics);
+  if (diagnostics.some((d) => d.severity === 'error')) throw new CliExit(1);
+}
+
+/** A text of so many columns at most. */
+export const clipped = (text: string, columns: number): string =>
+  text.length <= columns ? text : `${text.slice(0, Math.max(1, columns - 1))}…`;
+
+/** `1,234,567`. Avoids `Intl`, whose locale data takes longer to load than a short command takes to run. */
+export const grouped = (n: number): string => String(n).replace(/\d(?=(\d{3})+$)/g, '$&,');
+
+/** `12.3 ms`, `4.56 s`. */
+export function duration(ms: number): string {
+  if (ms < 10) return `${ms.toFixed(2)} ms`;
+  if (ms < 1000) return `${ms.toFixed(1)} ms`;
+  return `${(ms / 1000).toFixed(2)} s`;
+}
+
+/** Columns where a terminal says nothing of its width, or 0. */
+export const USUAL_COLUMNS = 80;
+/** Columns of a line; without a limit where the stream is no terminal. */
+export const columnsOf = (stream: NodeJS.WriteStream): number =>
+  stream.isTTY === true ? stream.columns || USUAL_COLUMNS : Number.POSITIVE_INFINITY;
+
+/** Columns for which tables and texts are laid out that are no terminal's: of files, pipes and logs. */
+const LAID_OUT = 100;
+/** Columns for which tables and texts on standard output are laid out. */
+export const tableColumns = (): number =>
+  process.stdout.isTTY === true ? columnsOf(process.stdout) : LAID_OUT;
+
+/** One line, whatever path or text the message quotes. */
+const plainError = (message: string): void => err(`${pcErr.red(pcErr.bold('error'))}: ${visible(message)}`);
+
+/**
+ * Ends the command with one error where something fails that nobody waits for: Node would print what it runs. After another error it
+ * says nothing new.
+ */
+export function endOnStrayFaults(): void {
+  const stray = async (e: unknown): Promise<void> => {
+    if ((process.exitCode ?? 0) === 0)
+      await guarded(() => {
+        throw e;
+      });
+  };
+  process.on('unhandledRejection', (e) => void stray(e));
+  process.on('uncaughtException', (e) => void stray(e).finally(() => process.exit()));
+}
+
+/** Runs a command's body and sets the exit code of the process by its outcome. */
+export async function guarded(body: () => void | Promise<void>): Promise<void> {
+  const code = await outcome(body);
+  if (code !== 0) process.exitCode = code;
+}
+
+/** Runs a body and turns every outcome into an exit code; internal faults are reported as such. */
+async function outcome(body: () => void | Promise<void>): Promise<number> {
+  try {
+    await body();
+    return 0;
+  } catch (e) {
+    if (e instanceof CliExit) return e.code;
+    if (e instanceof Exit) throw e;
+    if (e instanceof DiagnosticError) {
+      const ours = e.diagnostics.some((d) => d.code === 'phase-fault') ? await reproducerNotes(e) : [];
+      show(e.diagnostics.map((d, i) => (i > 0 ? d : { ...d, notes: [...(d.notes ?? []), ...ours] })));
+      return 1;
+    }
+    const error = (e instanceof Error ? e : new Error(String(e))) as NodeJS.ErrnoException;
+    if (error.code === 'EPIPE') return 1;
+    const message = systemFault(error);
+    if (message !== null) {
+      noteUsage(message);
+      plainError(message);
+      return 1;
+    }
+    const where = whereOf(error);
+    const at =
+      where === null ? '' : ` in phase ${where.phase}${where.fn === null ? '' : `, function ${where.fn}`}`;
+    const notes = await reproducerNotes(error);
+    noteUsage(`internal fault${at}: ${error.message}`, notes);
+    plainError(`internal fault${at}: ${error.message}`);
+    for (const n of notes) err(`  ${n}`);
+    if (process.env.ORRERY_TRACE !== undefined) err(error.stack ?? '');
+    else err('  (ORRERY_TRACE=1 shows where it happened)');
+    return 1;
+  }
+}
+
+/** What the system says no to, in words; null for an error of another kind. */
+function systemFault(e: NodeJS.ErrnoException): string | null {
+  if (e.syscall === 'uv_cwd') return 'the folder that this command runs in is gone';
+  if (typeof e.code !== 'string') return null;
+  if (e.path !== undefined) return `cannot open ${e.path}: ${reason(e)}`;
+  // What a command was asked to write says its name itself.
+  return NO_ROOM.has(e.code)
+    ? `a temporary file cannot be written: ${reason(e)}; TMPDIR can name another folder than ${tmpdir()}`
+    : null;
+}
+
+/** Why the system takes no more of a file that is open already. */
+const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']);
+
+/** Writes what it takes to run this again, and says where that is. */
+async function reproducerNotes(e: unknown): Promise<readonly string[]> {
+  const file = (await import('../debug/reproducer.ts')).writeReproducer(e);
+  const ours = 'This is a mistake in orrery, not in your input. Please report it with';
+  return file === null
+    ? [`${ours} the command line and the input.`]
+    : [
+        `${ours} ${file},`,
+        `which holds command, input and plan: \`orrery repro ${fileWord(file)}\` runs it again`,
+      ];
+}

@@ -1,0 +1,85 @@
+import { isValue } from '../../analysis/calls/effects.ts';
+import { type Draft, edit, type Ins } from '../../ir/draft/index.ts';
+import { withSource } from '../../ir/edit.ts';
+import { isPhi } from '../../ir/flow.ts';
+import { copyOf, type Moves, movesOf } from '../../ir/moves.ts';
+import { type Opcode, slotWidth, srcSlot, withMods } from '../../ir/opcode.ts';
+import { Kind, NO_REG, type Operand, RegFile, reg, withOperandMods } from '../../ir/operand.ts';
+import { type Instr, instr } from '../../ir/program.ts';
+import { printInstr } from '../../ir/text.ts';
+import type { Pass, PassContext } from '../pass.ts';
+import { isUniformReg } from '../uniformity/uniform-forms.ts';
+
+/**
+ * Phases 48 and 103, EnforceArgumentRestrictions and its late variant: what an instruction reads from constant banks beyond the one place
+ * that its encoding has for a constant is loaded into a register in front of it.
+ *
+ *     before                                       after
+ *     BB0:                                         BB0:
+ *           FFMA R4, c[0x0][0x160], R2,                  LDC R5, c[0x0][0x164]
+ *             c[0x0][0x164]                              FFMA R4, c[0x0][0x160], R2, R5
+ *
+ * An immediate takes the same place. Targets whose arithmetic reads no constant bank at all (`capabilities.constant-operands`, from Hopper
+ * on) load every one. Programs that come as PTX have no such instruction, because phase 81 makes none; Ori text may.
+ *
+ * Requires: control-last. Guarantees: blocks and edges stay; SSA stays; equivalence. A second application changes nothing.
+ * Bound: one look at each operand. Left alone, with a remark: places that a register indexes, since a load in front of a guarded
+ * instruction would read where the program did not.
+ */
+export const enforceArguments: Pass = (fn, ctx) => {
+  const allowed = ctx.fact('capabilities.constant-operands') === true ? 1 : 0;
+  if (!fn.blocks.some((b) => b.ins.some((x) => x.src.some((o) => o.kind === Kind.CBank)))) return fn;
+  return edit(fn, (d) => loadBanks(d, ctx, allowed), ctx.isa);
+};
+
+function loadBanks(d: Draft, ctx: PassContext, allowed: number): void {
+  const moves = movesOf(ctx.isa);
+  const load = ctx.isa.byName.get('LDC')!;
+  for (const b of d.layout())
+    for (let n = d.first(b), next: Ins; n >= 0; n = next) {
+      next = d.next(n);
+      const x = d.at(n);
+      for (const k of tooMany(x, moves, allowed)) {
+        const o = x.src[k];
+        const where = { block: d.id(b), ins: x };
+        if (o.reg !== NO_REG) {
+          ctx.remark('missed', 'bank-operand', `operand ${k + 1} of ${printInstr(x)} is indexed`, where);
+          continue;
+        }
+        if (!ctx.mayRewrite('bank-operand', d.id(b), x)) return;
+        const says = `operand ${k + 1} of ${printInstr(x)} is loaded in front of it`;
+        ctx.remark('passed', 'bank-operand', says, where);
+        throughRegister(d, n, k, load);
+      }
+    }
+}
+
+/** Sources that read a constant bank beyond the constants that an instruction may have. */
+function tooMany(x: Instr, moves: Moves, allowed: number): number[] {
+  if (!x.src.some((o) => o.kind === Kind.CBank) || !isValue(x) || isPhi(x) || copyOf(moves, x) !== null)
+    return [];
+  const banks: number[] = [];
+  let immediates = 0;
+  x.src.forEach((o, k) => {
+    const slot = srcSlot(x.op, k);
+    // What must be an immediate, such as a table, is part of the instruction.
+    if (slot === undefined || (slot.kinds & (1 << Kind.Reg)) === 0 || slot.bank === 'p') return;
+    const width = slotWidth(x.op, x.mods, slot);
+    if (o.kind === Kind.CBank && (width === 32 || width === 64)) banks.push(k);
+    else if (o.kind === Kind.Imm && !isZero(o)) immediates++;
+  });
+  return banks.slice(Math.max(0, allowed - immediates));
+}
+
+const isZero = (o: Operand): boolean => o.lo === 0 && o.hi === 0;
+
+function throughRegister(d: Draft, n: Ins, k: number, load: Opcode): void {
+  const x = d.at(n);
+  const wide = slotWidth(x.op, x.mods, srcSlot(x.op, k)!) === 64;
+  // An operation of the warp reads uniform registers alone.
+  const uniform = x.dst.some(isUniformReg);
+  const r = d.freshReg(wide ? (uniform ? RegFile.URD : RegFile.RD) : uniform ? RegFile.UR : RegFile.R);
+  const mods = wide ? withMods(load, 0, 'B64') : 0;
+  d.insertBefore(n, instr(load, mods, [r], [withOperandMods(x.src[k], 0)], x.loc));
+  d.replace(n, withSource(x, k, withOperandMods(reg(r), x.src[k].mods)));
+}

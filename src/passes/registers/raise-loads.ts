@@ -1,0 +1,212 @@
+import { isSafeLoad, isValue } from '../../analysis/calls/effects.ts';
+import { type Accesses, accessesOf } from '../../analysis/memory/address.ts';
+import { staysInOrder } from '../../analysis/memory/alias.ts';
+import { isOrdering } from '../../analysis/memory/memory-ops.ts';
+import { reads } from '../../analysis/registers/liveness.ts';
+import {
+  type BlockOrder,
+  type Move,
+  mayChangePlaces,
+  type Reordering,
+} from '../../analysis/schedule/block-order.ts';
+import { blockTime, latency, type Times } from '../../analysis/schedule/block-time.ts';
+import { instrCost } from '../../analysis/schedule/costs.ts';
+import type { Draft, Ins } from '../../ir/draft/index.ts';
+import { OpFlag } from '../../ir/opcode.ts';
+import type { Instr } from '../../ir/program.ts';
+import type { PassContext } from '../pass.ts';
+
+/** Computations of its address that a load takes along; further ones stay where they are. */
+const MOST_COMPANIONS = 16;
+/** Writes to memory that a load is compared with; it does not pass a further one. */
+const MOST_WRITES = 64;
+/** Places tried for one load, each below the last point that had too many live registers. */
+const MOST_PLACES = 8;
+/** Instructions passed in a block, for each that it has: a register more at each of them, as often as there are registers. */
+const MOST_PASSED = 256;
+
+export interface Rise {
+  /** Loads that are worth it. */
+  readonly isSlow: (x: Instr) => boolean;
+  readonly times: Times;
+  /** Most registers that may be live. */
+  readonly most: number;
+  /** Cycles by which a load must issue earlier. */
+  readonly leastGain: number;
+}
+
+/**
+ * Moves loads that take long up within a block, each as far as its operands, writes to what it reads, and instructions that nothing
+ * passes allow; what computes its address goes along. Loads keep their order where they meet. A load moves only if the work below it
+ * is too short to hide it, and if it then issues at least `leastGain` cycles earlier, by the estimate of `blockTime`.
+ *
+ * @param order the block; changed
+ * @returns the moves, to be made one after the other
+ */
+export const raiseLoads = (
+  d: Draft,
+  order: BlockOrder,
+  rise: Rise,
+  ctx: PassContext,
+  refuse: (n: Ins, name: string, message: string) => void,
+): Move[] => new Raising(d, order, rise, ctx, refuse).run();
+
+/** What goes along with a load, and the first place that it may have, with what holds it there. */
+interface Freedom {
+  readonly companions: Set<Ins>;
+  place: number;
+  held: string;
+}
+
+class Raising {
+  private readonly d: Draft;
+  private readonly order: BlockOrder;
+  private readonly rise: Rise;
+  private readonly refuse: (n: Ins, name: string, message: string) => void;
+  private readonly accesses: Accesses;
+  /** The cycle in which each instruction issues. */
+  private readonly issue = new Map<Ins, number>();
+  private readonly moves: Move[] = [];
+  private readonly writes: Ins[] = [];
+  /** Loads that were looked at, and what was computed for them: others go below. */
+  private readonly settled = new Set<Ins>();
+  private fence: Ins = -1;
+  private left: number;
+
+  constructor(
+    d: Draft,
+    order: BlockOrder,
+    rise: Rise,
+    ctx: PassContext,
+    refuse: (n: Ins, name: string, message: string) => void,
+  ) {
+    this.d = d;
+    this.order = order;
+    this.rise = rise;
+    this.refuse = refuse;
+    this.accesses = accessesOf(d.fn, ctx.program.variables);
+    this.left = MOST_PASSED * order.list.length;
+  }
+
+  run(): Move[] {
+    const { d, order, rise } = this;
+    const all = order.list.slice();
+    const starts: number[] = [];
+    blockTime({ ins: order.instructions() }, rise.times, starts);
+    for (let k = 0; k < all.length; k++) this.issue.set(all[k], starts[k]);
+    for (const n of all) {
+      const x = d.at(n);
+      if (isFence(x)) this.fence = n;
+      else if (rise.isSlow(x)) this.raise(n);
+      if ((x.op.flags & OpFlag.WritesMemory) !== 0) this.writes.push(n);
+    }
+    return this.moves;
+  }
+
+  private raise(n: Ins): void {
+    const { order, rise, issue } = this;
+    const { companions, place, held } = this.freedom(n);
+    if (isHidden(this.d, order, n, rise.times)) {
+      this.settle(n, companions);
+      return this.refuse(n, 'hidden', 'what stands below it takes as long');
+    }
+    let to = place;
+    for (let k = 0; k < MOST_PLACES; k++) {
+      while (this.settled.has(order.list[to])) to++;
+      const group = [...companions].filter((m) => order.position(m) >= to);
+      group.sort((x, y) => order.position(x) - order.position(y)).push(n);
+      const above = order.position(n) - to;
+      const start = this.earliest(to);
+      const gain = issue.get(n)! - start;
+      if (above < group.length || gain < rise.leastGain) {
+        this.settle(n, companions);
+        if (k > 0) return this.refuse(n, 'pressure', `${rise.most} registers may be live`);
+        if (above < group.length) return this.refuse(n, 'held', held);
+        return this.refuse(n, 'gain', `${gain} cycles earlier`);
+      }
+      this.left -= above;
+      if (this.left < 0) break;
+      const r = order.reorder(group, to);
+      const high = lastAbove(r, rise.most);
+      if (high < 0) {
+        this.moves.push({ group, before: r.list[r.moves.lastIndexOf(1) + 1] });
+        for (const m of group) issue.set(m, start);
+        order.accept(r);
+        return this.settle(n, companions);
+      }
+      to = r.moves[high] === 1 ? to + 1 : order.position(r.list[high]) + 1;
+    }
+    this.settle(n, companions);
+    this.refuse(n, 'given-up', 'too many places');
+  }
+
+  private settle(n: Ins, companions: ReadonlySet<Ins>): void {
+    this.settled.add(n);
+    for (const m of companions) this.settled.add(m);
+  }
+
+  /** The cycle in which an instruction may issue that stands at a position: the one behind the instruction above it. */
+  private earliest(at: number): number {
+    return at > this.order.phis ? this.issue.get(this.order.list[at - 1])! + 1 : 0;
+  }
+
+  private freedom(n: Ins): Freedom {
+    const { order, fence, writes } = this;
+    const f: Freedom = { companions: new Set(), place: order.phis, held: 'the start of the block' };
+    this.follow(n, f);
+    if (fence >= 0) this.below(fence, 'what nothing passes', f);
+    for (let k = writes.length - 1; k >= 0 && order.position(writes[k]) >= f.place; k--)
+      if (writes.length - k > MOST_WRITES || staysInOrder(this.accesses, n, writes[k]))
+        this.below(writes[k], 'a write to memory', f);
+    return f;
+  }
+
+  /** Takes along what computes the operands of an instruction, as far as it may move. */
+  private follow(m: Ins, f: Freedom): void {
+    reads(this.d.at(m), (r) => {
+      const def = this.order.defHere(r);
+      if (def < 0 || f.companions.has(def)) return;
+      if (f.companions.size === MOST_COMPANIONS || !mayGoAlong(this.d.at(def)))
+        return this.below(def, 'an operand', f);
+      f.companions.add(def);
+      this.follow(def, f);
+    });
+  }
+
+  private below(m: Ins, what: string, f: Freedom): void {
+    if (this.order.position(m) < f.place) return;
+    f.place = this.order.position(m) + 1;
+    f.held = what;
+  }
+}
+
+/** What computes an address and may be anywhere above. */
+const mayGoAlong = (x: Instr): boolean => (isValue(x) || isSafeLoad(x)) && mayChangePlaces(x);
+
+/** What waits, orders (as a load that acquires does), may end the thread, or does something that lanes do together. */
+const isFence = (x: Instr): boolean =>
+  (x.op.flags & (OpFlag.Barrier | OpFlag.Volatile | OpFlag.Control)) !== 0 ||
+  ((x.op.flags & OpFlag.SideEffect) !== 0 && (x.op.flags & OpFlag.Convergent) !== 0) ||
+  isOrdering(x);
+
+/** Does what stands between a load and its first use take as long as the load? */
+function isHidden(d: Draft, order: BlockOrder, n: Ins, times: Times): boolean {
+  const { dst } = d.at(n);
+  let left = latency(d.at(n), times);
+  for (let k = order.position(n) + 1; k < order.list.length && left > 0; k++) {
+    const x = d.at(order.list[k]);
+    let used = false;
+    reads(x, (r) => {
+      if (dst.includes(r)) used = true;
+    });
+    if (used) return false;
+    left -= instrCost(x, times.costs);
+  }
+  return left <= 0;
+}
+
+/** The last instruction of a new order before which too many registers would be live, and more than there are; -1 for none. */
+function lastAbove({ list, units, before }: Reordering, most: number): number {
+  for (let k = list.length - 1; k >= 0; k--) if (units[k] > most && units[k] > before[k]) return k;
+  return -1;
+}

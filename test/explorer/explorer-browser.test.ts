@@ -1,0 +1,414 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Served, serve } from '../../src/cli/explore/explore-server.ts';
+import { launchesOf } from '../../src/cli/explore/gallery.ts';
+import { recordingPage } from '../../src/cli/explore/page.ts';
+import { ROOT } from '../../src/spec/node-cache.ts';
+import { snapshotsOf } from '../../src/web/model/tables.ts';
+import { browserPath, hostOf, launchBrowser, type Watched, watchedPage } from '../support/browser.ts';
+import { kernelSource, Page as Unseen } from '../support/explorer.ts';
+
+/*
+ * The explorer in a real browser: every view, on real kernels.
+ */
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const dir = mkdtempSync(join(tmpdir(), 'orrery-explorer-'));
+const kernel = (name: string): string => join(ROOT, 'test', 'kernels', name, `${name}.sm_90.ptx`);
+const opened = (name: string) => {
+  const { file, text } = kernelSource(name);
+  return { file, text, ...launchesOf(kernel(name)) };
+};
+
+/** A kernel of so many additions, each of which depends on the one before. */
+function longKernel(additions: number): string {
+  const lines = Array.from(
+    { length: additions },
+    (_, i) => `  add.s32 %r2, %r2, ${(i * 7919) % 65521};\n  xor.b32 %r2, %r2, %r1;`,
+  );
+  return `.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry long_one(.param .u64 out)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [out];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %r1;
+${lines.join('\n')}
+  st.global.u32 [%rd2], %r2;
+  ret;
+}
+`;
+}
+
+/** A kernel that never ends. */
+const ENDLESS = `.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry endless(.param .u64 out)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [out];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u32 %r1, 0;
+again:
+  add.s32 %r1, %r1, 1;
+  st.volatile.global.u32 [%rd2], %r1;
+  bra again;
+}
+`;
+
+let browser: Browser;
+let served: Served;
+beforeAll(async () => {
+  if (browserPath === undefined) return;
+  browser = await launchBrowser();
+  const files = [
+    opened('nested-conditions'),
+    opened('saxpy'),
+    { file: 'long.ptx', text: longKernel(5000), launches: [], data: {} },
+    { file: 'endless.ptx', text: ENDLESS, launches: [], data: {} },
+  ];
+  served = await serve({ files, request: {}, documents: {}, live: true }, 0);
+});
+afterAll(async () => {
+  await browser?.close();
+  served?.close();
+  rmSync(dir, { recursive: true });
+});
+
+/** Instructions of the kernels as they are lowered, by which one sees that they are shown. */
+const SIZE: Readonly<Record<string, string>> = {
+  'nested-conditions.sm_90.ptx': '163',
+  'saxpy.sm_90.ptx': '52',
+  'long.ptx': '10,00',
+  'endless.ptx': '6 ',
+};
+
+let shared: Watched | undefined;
+
+/** The page with a kernel just opened, and what to check at the end: that nothing went wrong unseen. One page serves all, as in life. */
+async function explorer(look: { readonly file?: string; readonly dark?: boolean } = {}) {
+  const first = shared === undefined;
+  shared ??= await watchedPage(browser);
+  const { page, wrongs } = shared;
+  const file = look.file ?? 'nested-conditions.sm_90.ptx';
+  if (first) await page.goto(served.address);
+  await page.emulateMedia({ colorScheme: look.dark === true ? 'dark' : 'light' });
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.locator('.row.phase').first().waitFor();
+  // What is open already is opened anew by way of another.
+  for (const name of [file === 'saxpy.sm_90.ptx' ? 'nested-conditions.sm_90.ptx' : 'saxpy.sm_90.ptx', file]) {
+    await page.getByLabel('Kernel').selectOption(`file:${name}`);
+    await page.locator('.outcome', { hasText: new RegExp(`^${SIZE[name]}`) }).waitFor();
+  }
+  await page.getByPlaceholder('Find phase').fill('');
+  await tab(page, 'Code').click();
+  await page.locator('#tab-phase').click();
+  await page.locator('.listing .line.ins').first().waitFor();
+  const done = async (): Promise<void> => {
+    expect(wrongs.splice(0)).toEqual([]);
+  };
+  return { page, done };
+}
+
+const tab = (page: Page, name: string) => page.getByRole('tab', { name, exact: true });
+const outcome = (page: Page) => page.locator('.outcome').innerText();
+
+/** What axe finds serious in a page, each with the first element that it is found in. In another theme only colours differ. */
+const serious = (dark: boolean): string =>
+  `axe.run(${dark ? "{ runOnly: ['color-contrast'] }" : "{ resultTypes: ['violations'] }"}).then(({ violations }) =>
+    violations.filter((v) => /serious|critical/.test(v.impact))
+      .map((v) => v.id + ': ' + v.nodes[0].html.slice(0, 200) + ' ' + v.nodes[0].failureSummary))`;
+
+describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
+  test('shows what each phase did: as many phases, instructions and changes as the engine says', async () => {
+    const { page, done } = await explorer();
+    const run = new Unseen().run(kernelSource('nested-conditions'));
+    const changed = run.phases.filter((p) => p.program !== null);
+    await page.getByText(`${changed.length} of 159 phases changed something`).waitFor();
+    expect(await outcome(page)).toMatch(
+      new RegExp(`^${run.phases[0].before} → ${run.phases.at(-1)!.after} instructions`),
+    );
+    const shown = await page.locator('.row.phase.changes .name').allInnerTexts();
+    expect(changed.map((p) => p.id).slice(0, shown.length)).toEqual(shown);
+    await page.locator('.row.phase', { hasText: 'OriDoPredication' }).click();
+    await page.getByText('Turns short branches into guarded instructions.').waitFor();
+    await page.getByPlaceholder('Find phase').fill('predication');
+    await page.getByText('phases found').waitFor();
+    expect(await page.locator('.row.phase .name').allInnerTexts()).toContain('OriDoPredication');
+    await done();
+  });
+
+  test('two clicks lead from an instruction to the phase that introduced it', async () => {
+    const { page, done } = await explorer();
+    await page.locator('.row.phase', { hasText: 'GenerateMovPhi' }).click();
+    await page.getByLabel('Left side').selectOption({ label: 'as lowered' });
+    await page.locator('.row.phase', { hasText: 'GeneralOptimizeEarly' }).click();
+    await page.getByLabel('Right side').selectOption({ label: '26 GenerateMovPhi' });
+    // Tall enough for all of it: only rows in sight are there.
+    await page.setViewportSize({ width: 1440, height: 6000 });
+    // The first click:
+    await page.locator('.listing .ins.added code', { hasText: 'MOVPHI' }).first().click();
+    const step = page.locator('.history .introduced button');
+    expect(await step.innerText()).toBe('introduced by GenerateMovPhi');
+    // The second:
+    await step.click();
+    expect(await page.locator('.row.phase.selected .name').innerText()).toBe('GenerateMovPhi');
+    await page.locator('.listing .ins.current', { hasText: 'MOVPHI' }).waitFor();
+    // The value that was clicked is marked in both listings, and its PTX line is named.
+    await page.locator('.row.phase', { hasText: 'GeneralOptimizeEarly' }).click();
+    await page.locator('.listing .ins.changed [data-side=b] .reg').first().click();
+    expect(await page.locator('.listing [data-side=a] .hit').count()).toBeGreaterThan(0);
+    expect(await page.locator('.listing [data-side=b] .hit').count()).toBeGreaterThan(0);
+    await page.locator('.card .from', { hasText: /PTX line \d+/ }).waitFor();
+    await done();
+  });
+
+  test('a mistake in PTX stands under its line while one types, and goes when it is mended', async () => {
+    const { page, done } = await explorer({ file: 'saxpy.sm_90.ptx' });
+    await tab(page, 'Source').click();
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('bad ');
+    await page.locator('.cm-fault.error').first().waitFor();
+    expect(await page.locator('.cm-fault.error').first().innerText()).toContain(
+      "a PTX file begins with '.version'",
+    );
+    await tab(page, 'Code').click();
+    await page.getByRole('button', { name: 'Show in the source' }).click();
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+Home');
+    for (let i = 0; i < 4; i++) await page.keyboard.press('Delete');
+    await page.locator('.cm-fault').first().waitFor({ state: 'detached' });
+    expect(await page.locator('.banner').count()).toBe(0);
+    await done();
+  });
+
+  test('a moved phase says at once what is illegal and why, or what it changes', async () => {
+    const { page, done } = await explorer();
+    await page.locator('.row.phase', { hasText: 'GvnCse' }).click();
+    await page.getByLabel('Move behind').selectOption('ConvertAllMovPhiToMov');
+    await page.getByText('operands are sorted by value number').first().waitFor();
+    await page.getByRole('button', { name: 'Undo the change' }).click();
+    await page.locator('.banner').waitFor({ state: 'detached' });
+    // Dragged: the place is judged under way, and a legal one makes an order.
+    const from = page.locator('.row.phase', { hasText: 'ConvertAllMovPhiToMov' });
+    await from.dragTo(page.locator('.row.phase', { hasText: 'GvnCse' }));
+    // The note of the drag says the same before the phase is dropped.
+    await page.locator('.banner', { hasText: /\bssa\b/i }).waitFor();
+    await page.keyboard.press('Control+z');
+    await page.locator('.banner').waitFor({ state: 'detached' });
+    await page
+      .locator('.row.phase', { hasText: 'OriDoPredication' })
+      .dragTo(page.locator('.row.phase', { hasText: 'GeneralOptimizeLate2' }));
+    await page.locator('.changed[role=status]', { hasText: 'explorer-order.yaml' }).waitFor();
+    await tab(page, 'Specs').click();
+    await page.locator('.cm-content', { hasText: 'move: OriDoPredication' }).waitFor();
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('  - {{ mvoe: OriCopyProp }');
+    await page.locator('.cm-fault.error').first().waitFor();
+    // A move would write the order anew, and what is typed there would be gone.
+    await page.getByPlaceholder('Find phase').fill('SinkCodeIntoBlock');
+    await page.locator('.row.phase', { hasText: 'SinkCodeIntoBlock' }).click();
+    await page.getByLabel('Move behind').selectOption('OriDoRemat');
+    await page.getByText('the spec that you are typing has faults').waitFor();
+    await tab(page, 'Specs').click();
+    await page.locator('.cm-content', { hasText: 'mvoe' }).waitFor();
+    await page.getByRole('button', { name: 'Remove explorer-order.yaml' }).click();
+    await page.locator('.cm-content').waitFor({ state: 'detached' });
+    await page.locator('.row.phase', { hasText: 'SinkCodeIntoBlock' }).click();
+    await page.getByLabel('Move behind').selectOption('OriDoRemat');
+    await page.locator('.changed[role=status]', { hasText: 'explorer-order.yaml' }).waitFor();
+    await tab(page, 'Specs').click();
+    await page.locator('.cm-content', { hasText: 'move: SinkCodeIntoBlock' }).waitFor();
+    // What is typed stays also where one looks at something else before the pause is over.
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('# a remark of mine');
+    await tab(page, 'Code').click();
+    await page.locator('.listing .line.ins').first().waitFor();
+    await tab(page, 'Specs').click();
+    await page.locator('.cm-content', { hasText: '# a remark of mine' }).waitFor();
+    // What a spec changes arrives while it is still typed: it stays in sight, whatever phase is selected.
+    await page.locator('.row.phase', { hasText: 'SinkCodeIntoBlock' }).click();
+    await page.getByPlaceholder('Find phase').fill('GvnCse');
+    await page.locator('.row.phase:not(.skipped)', { hasText: 'GvnCse' }).waitFor();
+    await tab(page, 'Specs').click();
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('  - { drop: GvnCse, why: to see }');
+    await page.locator('.row.phase.skipped', { hasText: 'GvnCse' }).waitFor();
+    expect(await tab(page, 'Specs').getAttribute('aria-selected')).toBe('true');
+    await done();
+  });
+
+  test('a changed knob is compared with the plan as it was', async () => {
+    const { page, done } = await explorer();
+    await tab(page, 'A/B').click();
+    await page.getByText('Both arms are the same.').waitFor();
+    await tab(page, 'Code').click();
+    await page.locator('.row.phase', { hasText: 'OriDoPredication' }).click();
+    await page.locator('#tab-knobs').click();
+    await page.getByLabel('Value of DisablePredication').fill('true');
+    await page.keyboard.press('Enter');
+    await page
+      .locator('.changed[role=status]', { hasText: 'differs first after OriDoPredication' })
+      .waitFor();
+    await tab(page, 'A/B').click();
+    await page.locator('.metrics').first().waitFor();
+    const text = await page.locator('.compare').innerText();
+    expect(text).toMatch(/knob\s+DisablePredication\s+unset\s+true/);
+    expect(text).toMatch(/Differs first after OriDoPredication/);
+    expect(text).toMatch(/equal: the same memory in open worlds/);
+    expect(text).toMatch(/HURT/);
+    await done();
+  });
+
+  test('the flow graph has every block before and after', async () => {
+    const { page, done } = await explorer();
+    const unseen = new Unseen();
+    const run = unseen.run(kernelSource('nested-conditions'));
+    const at = run.phases.findIndex((p) => p.id === 'OriDoPredication');
+    await page.locator('.row.phase', { hasText: 'OriDoPredication' }).click();
+    await tab(page, 'Flow graph').click();
+    await page.locator('.graph .box').first().waitFor();
+    await page.locator('.graph').nth(1).locator('.box').first().waitFor();
+    const counts = [0, 1].map((k) => unseen.tables.fns[snapshotsOf(run)[at + k][0]].blocks.length);
+    for (const k of [0, 1])
+      expect(await page.locator('.graph').nth(k).locator('.box').count()).toBe(counts[k]);
+    await done();
+  });
+
+  test('a kernel runs in the page, and both arms leave the same memory', async () => {
+    const { page, done } = await explorer({ file: 'saxpy.sm_90.ptx' });
+    await tab(page, 'Run').click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('optimized: right').waitFor();
+    await page.getByText('equal memory').waitFor();
+    expect(await page.locator('.launch-out').innerText()).toMatch(/warp instructions\s+\d+\s+\d+/);
+    await page.getByRole('button', { name: 'Compare without a launch' }).click();
+    await page.locator('.equal', { hasText: 'equal saxpy' }).waitFor();
+    await done();
+  });
+
+  test('a run that does not end is stopped, and the page goes on', async () => {
+    const { page, done } = await explorer({ file: 'endless.ptx' });
+    await tab(page, 'Run').click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+    await tab(page, 'Code').click();
+    await page.locator('.listing .line.ins').first().waitFor();
+    await done();
+  });
+
+  test('a link shows the same to somebody else', async () => {
+    const { page, done } = await explorer();
+    await page.locator('.row.phase', { hasText: 'OriDoPredication' }).click();
+    await page.getByRole('button', { name: 'Switch off' }).click();
+    await page.locator('.changed[role=status]', { hasText: 'OriDoPredication off' }).waitFor();
+    await expect.poll(() => page.url().length).toBeGreaterThan(100);
+    await page.waitForTimeout(600);
+    const [link, said] = [page.url(), await outcome(page)];
+    const other = await watchedPage(browser);
+    await other.page.goto(link);
+    await other.page.locator('.changed[role=status]', { hasText: 'OriDoPredication off' }).waitFor();
+    expect((await outcome(other.page)).replace(/ ·.*/, '')).toBe(said.replace(/ ·.*/, ''));
+    expect(await other.page.locator('.row.phase.selected .name').innerText()).toBe('OriDoPredication');
+    expect(other.wrongs).toEqual([]);
+    await other.page.context().close();
+    await done();
+  });
+
+  test('10,000 instructions are as many rows as fit', async () => {
+    const { page, done } = await explorer({ file: 'long.ptx' });
+    await page.locator('.outcome', { hasText: /^10,00\d → / }).waitFor();
+    await page.getByLabel('changes only').uncheck();
+    expect(await page.locator('.listing .line').count()).toBeLessThan(150);
+    await page.locator('.listing').focus();
+    await page.keyboard.press('End');
+    await page
+      .locator('.listing .line', { hasText: /\b(RET|EXIT)\b/ })
+      .first()
+      .waitFor();
+    expect(await page.locator('.listing .line').count()).toBeLessThan(150);
+    await done();
+  });
+
+  test('a changed file is run again', async () => {
+    const { page, done } = await explorer({ file: 'saxpy.sm_90.ptx' });
+    const { text } = kernelSource('saxpy');
+    served.changed('saxpy.sm_90.ptx', text.replace(/^.*fma\.rn\.f32.*$/m, ''));
+    await page.locator('.outcome', { hasText: /^51 →/ }).waitFor();
+    served.changed('saxpy.sm_90.ptx', text);
+    await page.locator('.outcome', { hasText: /^52 →/ }).waitFor();
+    await done();
+  });
+
+  test.each([false, true])(
+    'nothing stands against those who cannot see or use a mouse (dark: %s)',
+    async (dark) => {
+      const { page, done } = await explorer({ dark });
+      await page.setViewportSize({ width: 1024, height: 640 });
+      await page.locator('.row.phase', { hasText: 'GeneralOptimizeEarly' }).click();
+      await page.locator('.listing .ins .reg').first().click();
+      await page.evaluate(axe);
+      for (const view of ['Code', 'Source', 'Flow graph', 'A/B', 'Run', 'Specs']) {
+        await tab(page, view).click();
+        await page.waitForTimeout(60);
+        expect([view, await page.evaluate(serious(dark))]).toEqual([view, []]);
+      }
+      await done();
+    },
+  );
+
+  test('a trace is one file that needs nothing else', async () => {
+    const session = new Unseen().session;
+    const file = join(dir, 'trace.html');
+    const { writeFileSync } = await import('node:fs');
+    writeFileSync(file, recordingPage(session.recording(kernelSource('nested-conditions'))));
+    const { page, wrongs } = await watchedPage(browser);
+    await page.goto(pathToFileURL(file).href);
+    await page.locator('.row.phase', { hasText: 'OriDoPredication' }).click();
+    await page.locator('.listing .ins').first().click();
+    await page.locator('.history').waitFor();
+    await tab(page, 'Flow graph').click();
+    await page.locator('.graph .box').first().waitFor();
+    await tab(page, 'Source').click();
+    await page.locator('.cm-content .cm-line').first().waitFor();
+    expect(wrongs).toEqual([]);
+    await page.context().close();
+  });
+
+  test('the site runs the engine in the browser, from a host that only sends files', async () => {
+    const made = spawnSync(process.execPath, [join(ROOT, 'dist', 'tools', 'site.js'), join(dir, 'site')], {
+      encoding: 'utf8',
+    });
+    expect(made.stdout).toMatch(/the explorer with \d+ kernels/);
+    const host = await hostOf(join(dir, 'site'));
+    const { page, wrongs } = await watchedPage(browser);
+    await page.goto(host.address);
+    await page.locator('.row.phase').first().waitFor();
+    await page.getByLabel('Kernel').selectOption('gallery:matmul-tiled');
+    await expect.poll(() => page.title()).toContain('matmul-tiled');
+    await tab(page, 'Run').click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('equal memory').waitFor();
+    expect(wrongs).toEqual([]);
+    await page.context().close();
+    host.close();
+  });
+});

@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Fn } from '../../src/ir/program.ts';
+import { parseFn, printFn } from '../../src/ir/text.ts';
+import { uniformAtomics } from '../../src/passes/uniformity/uniform-atomics.ts';
+import { testContext } from '../support/context.ts';
+import { testIsa } from '../support/isa.ts';
+import { memoryAfter } from '../support/scheduled.ts';
+import { runs } from '../support/size.ts';
+import { planWith } from '../support/specs.ts';
+
+const isa = testIsa();
+const { backend } = (await planWith({ sm: 'sm_80' })).plan!;
+const older = (await planWith({ sm: 'sm_75' })).plan!.backend;
+const combined = (fn: Fn, on = backend, mode: number | null = 1): Fn =>
+  uniformAtomics(fn, testContext(fn, { backend: on, knobs: { OptimizeUniformAtomicMode: mode } }));
+
+/**
+ * Lanes of a varying condition, or all, apply an operation in a loop that they leave in different rounds, or all together where `limit`
+ * is the same for all.
+ */
+const kernel = (atomic: string, condition: string, limit = 'R1'): Fn =>
+  parseFn(
+    `.entry k
+{
+BB0:
+       S2R.TID.X R1
+       S2R.LANEID R2
+       IMAD R3, R1, 37, R2
+       MOV.64 RD4, 4096
+       MOV R5, RZ
+       ${condition}
+   @P6 BRA BB3
+BB1:
+       MOVPHI R7, {BB0: R5, BB2: R8}
+       ${atomic}
+       IADD3 R8, R7, 5
+       ISETP.LT P9, R8, ${limit}
+   @P9 BRA BB2
+       BRA BB3
+BB2:
+       BRA BB1
+BB3:
+       EXIT
+}`.replace('       BRA BB3\nBB2', 'BB4:\n       BRA BB3\nBB2'),
+    isa,
+  );
+
+/** Every lane goes into the loop. */
+const ALL = 'ISETP.NE P6, R5, RZ';
+
+describe('uniform-atomics', () => {
+  const ops = fc.constantFrom('ADD', 'MIN', 'MAX', 'AND', 'OR', 'XOR');
+  const sources = fc.constantFrom('R3', 'R2', 'R7', '5', '-9');
+  const ways = fc.constantFrom(
+    ...['ISETP.LT P6, R1, 4', 'ISETP.GT P6, R2, 20', ALL].map((c) => [c, 'R1'] as const),
+    ...[ALL, ALL, ALL].map((c) => [c, '31'] as const),
+  );
+  const spaces = fc.constantFrom('ATOMG', 'ATOM');
+
+  it('leaves the same in memory, whatever the schedule', () => {
+    let changed = 0;
+    fc.assert(
+      fc.property(
+        spaces,
+        ops,
+        fc.constantFrom('U32', 'S32'),
+        sources,
+        ways,
+        (space, op, type, v, [condition, limit]) => {
+          const fn = kernel(`${space}.${op}.${type}.NORTN [RD4+8], ${v}`, condition, limit);
+          const right = memoryAfter(fn, undefined);
+          expect(right.startsWith('done')).toBe(true);
+          for (const on of [backend, older]) {
+            const out = combined(fn, on);
+            expect(combined(out, on)).toBe(out);
+            if (limit === 'R1') expect(out).toBe(fn);
+            if (out !== fn) changed++;
+            for (const seed of [undefined, 1, 2, 3]) expect(memoryAfter(out, seed)).toBe(right);
+          }
+        },
+      ),
+      { numRuns: runs(60), seed: 44 },
+    );
+    expect(changed).toBeGreaterThan(30);
+  });
+
+  it('needs the knob, and for a reduction a target that has it', () => {
+    const fn = kernel('ATOMG.ADD.U32.NORTN [RD4+8], R3', ALL, '31');
+    expect(printFn(combined(fn))).toMatch(/REDUX\.ADD/);
+    expect(combined(fn, backend, null)).toBe(fn);
+    expect(combined(fn, backend, 0)).toBe(fn);
+    expect(combined(fn, older)).toBe(fn);
+    const counted = kernel('ATOMG.ADD.U32.NORTN [RD4+8], 3', ALL, '31');
+    expect(printFn(combined(counted, older))).toMatch(/POPC/);
+  });
+
+  it('says why it leaves what only some lanes of a warp come to', () => {
+    const fn = kernel('ATOMG.ADD.U32.NORTN [RD4+8], R3', 'ISETP.LT P6, R1, 4');
+    const ctx = testContext(fn, { backend, knobs: { OptimizeUniformAtomicMode: 1 } });
+    const said: string[] = [];
+    expect(
+      uniformAtomics(fn, { ...ctx, remark: (kind, name, text) => said.push(`${kind} ${name} ${text}`) }),
+    ).toBe(fn);
+    expect(said).toEqual([
+      'missed atomic-combined ATOMG.ADD.NORTN [RD4+0x8], R3: no operation of PTX names the lanes of a warp that run it together',
+    ]);
+  });
+
+  it('adds what each lane has where lanes that run together are in different iterations', () => {
+    const fn = parseFn(
+      `.entry k
+{
+BB0:
+       S2R.LANEID R2
+       MOV.64 RD4, 4096
+       LOP3 R10, R2, 1, RZ, 0xc0
+       MOV R5, RZ
+BB1:
+       MOVPHI R7, {BB0: R5, BB3: R8}
+       MOVPHI R11, {BB0: R10, BB3: R12}
+       LOP3 R12, R11, 1, RZ, 0x3c
+       ISETP.EQ P9, R11, 0
+   @P9 BRA BB3
+BB2:
+       STG [RD4+256], RZ
+BB3:
+       ATOMG.ADD.U32.NORTN [RD4+8], R7
+       IADD3 R8, R7, 1
+       ISETP.LT P6, R8, 6
+   @P6 BRA BB1
+BB4:
+       EXIT
+}`,
+      isa,
+    );
+    for (const on of [backend, older])
+      for (const seed of [undefined, 1, 2, 3, 4, 5, 6, 7, 8])
+        expect(memoryAfter(combined(fn, on), seed)).toBe(memoryAfter(fn, undefined));
+    expect(combined(fn, older)).toBe(fn);
+    expect(printFn(combined(fn))).toMatch(/REDUX/);
+  });
+
+  it('leaves one in a function, whose callers may be anywhere', () => {
+    const counting = (to: string): Fn =>
+      parseFn(
+        `.func f
+  .return b32 r size 4 align 4 at 0 reg R7
+{
+BB0:
+       MOV R7, 1
+       ATOMG.ADD.U32 ${to}, [4096], 1, RZ
+       RET
+}`.replace('       MOV R7, 1\n', to === 'R7' ? '' : '       MOV R7, 1\n'),
+        isa,
+      );
+    for (const to of ['R7', 'R8']) expect(printFn(combined(counting(to)))).toBe(printFn(counting(to)));
+  });
+});

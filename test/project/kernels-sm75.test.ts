@@ -1,0 +1,3 @@
+import { kernelsAreRight } from '../support/kernel-levels.ts';
+
+kernelsAreRight('sm_75', 1);

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { parseFn } from '../../src/ir/text.ts';
+import { emitPtx } from '../../src/ptx/emit/index.ts';
+import { type PtxDoc, PtxTable } from '../../src/ptx/emit/table.ts';
+import { programOf } from '../support/context.ts';
+import { testIsa } from '../support/isa.ts';
+
+/*
+ * A load whose register only sign extensions of its bits read is written with the sign, which ptxas does not find by itself.
+ */
+const isa = testIsa();
+const table = new PtxTable(
+  parse(readFileSync(new URL('../../pipelines/isa/ptx.yaml', import.meta.url), 'utf8')) as PtxDoc,
+);
+
+function loads(body: string): string[] {
+  const fn = parseFn(`.entry k\n{\nBB0:\n${body}\nSTG [RD20], R2\n       EXIT\n}`, isa);
+  const { text, diagnostics } = emitPtx(programOf(fn), { table, paramBase: 0x160, module: null });
+  expect(diagnostics.filter((d) => d.severity === 'error')).toEqual([]);
+  return [...text.matchAll(/ld\.(\S+)/g)].map((m) => m[1]);
+}
+
+describe('an unsigned load', () => {
+  const half = 'LDS.U16 R1, [R9]\n';
+  const sign = 'SGXT R2, R1, 16\n';
+  it.each<[string, string, string[]]>([
+    ['of a half that is extended', half + sign, ['shared.s16']],
+    ['of a byte that is extended', 'LDG.U8 R1, [RD9]\nSGXT R2, R1, 8\n', ['global.s8']],
+    ['that is extended twice', `${half + sign}SGXT R3, R1, 16\nSTG [RD20], R3\n`, ['shared.s16']],
+    ['under a guard', `@P11 ${half}${sign}`, ['shared.s16']],
+    ['in two places', `@P11 ${half}@!P11 LDS.U16 R1, [R9+2]\n${sign}`, ['shared.s16', 'shared.s16']],
+    ['that something else reads stays', `${half + sign}STG [RD20], R1\n`, ['shared.u16']],
+    ['beside another value stays', `${half}@P11 MOV R1, 0\n${sign}`, ['shared.u16']],
+    ['of a half that gives a byte stays', `${half}SGXT R2, R1, 8\n`, ['shared.u16']],
+    ['that is extended without sign stays', `${half}SGXT.U32 R2, R1, 16\n`, ['shared.u16']],
+    [
+      'of a byte of which an extension above keeps more bits than a word has stays',
+      'BRA BB2\nBB1:\nSGXT R2, R1, 264\nBRA BB3\nBB2:\nLDG.U8 R1, [RD9]\nBRA BB1\nBB3:',
+      ['global.u8'],
+    ],
+    ['of several halves stays', `LDS.U16.V2 {R1, R3}, [R9]\n${sign}`, ['shared.v2.u16']],
+  ])('%s', (_, body, expected) => expect(loads(body)).toEqual(expected));
+});

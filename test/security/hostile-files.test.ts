@@ -1,0 +1,237 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { serve } from '../../src/cli/explore/explore-server.ts';
+import { launchesOf } from '../../src/cli/explore/gallery.ts';
+import { roomFault } from '../../src/cli/input/room.ts';
+import { captured } from '../../src/cli/terminal/ui.ts';
+import { ROOT } from '../../src/spec/node.ts';
+import { testFolder } from '../support/specs.ts';
+
+/*
+ * Files that come from others, in folders that a command reads and writes: whole commands, each in a folder of its own.
+ */
+
+const folder = testFolder();
+const KERNEL = `.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 to, .param .u32 n)
+{
+  .reg .b32 %r<4>; .reg .b64 %to;
+  ld.param.u64 %to, [to]; ld.param.u32 %r1, [n];
+  ld.global.u32 %r2, [%to];
+  add.s32 %r3, %r1, %r2;
+  st.global.u32 [%to], %r3;
+  ret;
+}
+`;
+
+let folders = 0;
+/** A new folder with a kernel and other files. */
+function having(files: Readonly<Record<string, string>> = {}): string {
+  const path = join(folder.path, `${folders++}`);
+  mkdirSync(path);
+  for (const [name, text] of Object.entries({ 'k.ptx': KERNEL, ...files }))
+    writeFileSync(join(path, name), text);
+  return path;
+}
+
+/** Runs a command in a folder. */
+const orrery = (cwd: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  spawnSync(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args], {
+    cwd,
+    encoding: 'utf8',
+    timeout: 60_000,
+    env: { ...process.env, ORRERY_SERVER: 'off', ...env },
+  });
+
+/** A group of one rule of `IADD3 $d, $a, $b, 0`. */
+const ruleTo = (rewrite: string): string => `kind: rules
+group: mine
+rules:
+  - id: plus
+    title: a sum
+    match: IADD3 $d, $a, $b, 0
+    rewrite: ${rewrite}
+    source: a mistake
+`;
+
+/** Something outside of a folder that a link in it leads to. */
+function linked(cwd: string, name: string): string {
+  const victim = join(folder.path, `victim of ${folders}`);
+  writeFileSync(victim, 'mine');
+  symlinkSync(victim, join(cwd, name));
+  return victim;
+}
+
+describe('outputs', () => {
+  it('results of a sweep take the place of none of its inputs', () => {
+    const text = 'kind: experiment\nkernels: [k.ptx]\nfactors: { switches: [GeneralOptimizeMid] }\n';
+    for (const [link, of] of [
+      ['e.results.jsonl', 'k.ptx'],
+      ['e.results.jsonl', 'e.yaml'],
+      ['e.yaml', ''],
+    ]) {
+      const cwd = having({ 'e.yaml': text });
+      if (of !== '') symlinkSync(of, join(cwd, link));
+      const r = orrery(cwd, ['sweep', 'e.yaml', '--restart', '-o', link]);
+      expect([r.status, r.stderr.split('\n')[0]]).toEqual([
+        1,
+        `error: cannot write ${link}: it is ${of === '' ? 'an input' : `the same file as the input ${of}`}`,
+      ]);
+      expect(readFileSync(join(cwd, 'k.ptx'), 'utf8')).toBe(KERNEL);
+      expect(readFileSync(join(cwd, 'e.yaml'), 'utf8')).toBe(text);
+    }
+  });
+
+  it('a counterexample is written whole, through no link to elsewhere, and over no input', () => {
+    const rules = { 'wrong.yaml': ruleTo('IADD3 $d, $a, $b, 1') };
+    const words =
+      'opt k.ptx --rules wrong.yaml --force-rules --check prove --emit none --counterexample out/c.yaml';
+    const prove = (cwd: string) => orrery(cwd, words.split(' '));
+    const plain = having(rules);
+    mkdirSync(join(plain, 'out'));
+    expect(prove(plain).stderr).toContain('written: out/c.yaml');
+    const written = readdirSync(join(plain, 'out'));
+    expect(written).toEqual(['c.0.bin', 'c.0.out.bin', 'c.yaml']);
+    for (const name of written) {
+      const cwd = having(rules);
+      mkdirSync(join(cwd, 'out'));
+      const victim = linked(join(cwd, 'out'), name);
+      expect(prove(cwd).stderr).toContain(`error: cannot write out/${name}: it is a link to ${victim}`);
+      expect(readdirSync(join(cwd, 'out'))).toEqual([name]);
+      expect(readFileSync(victim, 'utf8')).toBe('mine');
+
+      const own = having(rules);
+      mkdirSync(join(own, 'out'));
+      symlinkSync('../k.ptx', join(own, 'out', name));
+      expect(prove(own).stderr).toContain(
+        `error: cannot write out/${name}: it is the same file as the input k.ptx`,
+      );
+      expect(readFileSync(join(own, 'k.ptx'), 'utf8')).toBe(KERNEL);
+    }
+    const twice = having(rules);
+    mkdirSync(join(twice, 'out'));
+    symlinkSync('c.yaml', join(twice, 'out', 'c.0.bin'));
+    expect(prove(twice).stderr).toContain(
+      'error: cannot write out/c.yaml: it is the same file as another that is written with it',
+    );
+    expect(existsSync(join(twice, 'out', 'c.yaml'))).toBe(false);
+  }, 60_000);
+
+  it('ptxas is not started where its output is a link to elsewhere, an input, or a pipe that nobody reads', ({
+    skip,
+  }) => {
+    const cwd = having();
+    const started = join(cwd, 'started');
+    const ptxas = join(cwd, 'ptxas');
+    writeFileSync(ptxas, `#!/bin/sh\n: > '${started}'\n`);
+    chmodSync(ptxas, 0o755);
+    const drop = (...args: string[]) =>
+      orrery(cwd, ['ptxas', 'k.ptx', '-arch=sm_90', ...args], { ORRERY_PTXAS: ptxas }).stderr;
+    const victim = linked(cwd, 'elf.o');
+    writeFileSync(join(cwd, 'options'), '-o elf.o\n');
+    for (const args of [[], ['-o', 'elf.o'], ['--output-file=elf.o'], ['-optf', 'options']])
+      expect(drop(...args)).toContain(`error: cannot write elf.o: it is a link to ${victim}`);
+    expect(drop('-o', 'k.ptx')).toContain('error: cannot write k.ptx: it is an input');
+    if (spawnSync('mkfifo', [join(cwd, 'pipe')]).status !== 0) skip('no mkfifo');
+    expect(drop('-o', 'pipe')).toContain('error: cannot write pipe: it is a pipe that nobody reads');
+    expect(existsSync(started)).toBe(false);
+    expect(drop('-o', 'k.cubin')).toBe('');
+    expect(existsSync(started)).toBe(true);
+  }, 60_000);
+});
+
+describe('what is looked for', () => {
+  it('reduce reduces no program by a failure that is not one of it', () => {
+    const cwd = having({ 'mine.yaml': ruleTo('IADD3 $d, $a, $x, 1') });
+    const r = orrery(cwd, ['reduce', 'k.ptx', '--rules', 'mine.yaml', '-o', 'small.ptx']);
+    expect([r.status, r.stderr]).toEqual([
+      1,
+      'error: the run fails, but in no phase: nothing to reduce\n' +
+        "  error: rule 1 of group 'mine', rewrite: 'x' is not defined by the match\n",
+    ]);
+    expect(existsSync(join(cwd, 'small.ptx'))).toBe(false);
+  });
+});
+
+describe('the explorer', () => {
+  it('is given no more launches than it can show, however many stand beside a kernel', () => {
+    const cwd = having();
+    const launch = `kind: launch\nmodule: k.ptx\n# ${'x'.repeat(1e6)}\n`;
+    for (let k = 0; k < 80; k++) writeFileSync(join(cwd, `${k}.yaml`), launch);
+    const { launches } = launchesOf(join(cwd, 'k.ptx'));
+    expect(launches.length).toBeGreaterThan(60);
+    expect(launches.reduce((n, l) => n + l.text.length, 0)).toBeLessThan(2 ** 26);
+  });
+
+  it('says in one error that there is more than it can show', async () => {
+    // It stands for half a gigabyte of text.
+    const long = {
+      toJSON() {
+        throw new RangeError('Invalid string length');
+      },
+    };
+    const { code, err } = await captured(() => serve(long as never, 0).then(() => undefined));
+    expect([code, err]).toEqual([1, expect.stringContaining('more than the explorer can show')]);
+  });
+});
+
+describe('the memory', () => {
+  it('is too small for a text that needs more in any case, which is one error', () => {
+    const statements = 'add.s32 %r1, %r1, 1;\n'.repeat(900_000);
+    expect(roomFault(statements, 2 ** 30)).toBe(null);
+    expect(roomFault(statements, 2 ** 29)).toEqual({
+      fault: 'it needs 0.7 GiB of memory or more, and there are 0.5 for it',
+      notes: ['NODE_OPTIONS=--max-old-space-size=1030 allows more'],
+    });
+    expect(roomFault(`.entry k() {ret;}${' '.repeat(200)}\n`.repeat(90_000), 2 ** 29)).not.toBe(null);
+    // Neither comments nor what is small needs much.
+    expect(roomFault(`// ${'x'.repeat(2 ** 25)}\n`, 2 ** 20)).toBe(null);
+    expect(roomFault(KERNEL, 1)).toBe(null);
+    const cwd = having({ 'large.ptx': KERNEL.replace('ret;', `${statements}ret;`) });
+    const r = orrery(cwd, ['check', 'large.ptx'], { NODE_OPTIONS: '--max-old-space-size=400' });
+    expect([r.status, r.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^error: cannot read large.ptx: it needs 0.7 GiB of memory or more/),
+    ]);
+  });
+});
+
+describe('rules', () => {
+  it('of which the modifiers can be chosen in millions of ways are an error at once', () => {
+    const groups = [...'mnopqrs'].map(
+      (g) => `${g}: [${Array.from({ length: 16 }, (_, k) => `${g.toUpperCase()}${k}`).join(', ')}]`,
+    );
+    const vars = [...'mnopqrs'].map((g) => `.$${g}`).join('');
+    const cwd = having({
+      'isa.yaml': `kind: isa
+opcodes:
+  WIDE:
+    title: an opcode of seven modifiers
+    form: d:r32 = a:x32, b:x32
+    modifiers: { ${groups.join(', ')} }
+    props: [pure, predicable]
+    unit: alu
+    means: d = a + b
+`,
+      'rules.yaml': ruleTo('IADD3 $d, $b, $a, 0').replace('IADD3 $d, $a, $b, 0', `WIDE${vars} $d, $a, $b`),
+    });
+    const r = orrery(cwd, ['opt', 'k.ptx', '--isa', 'isa.yaml', '--rules', 'rules.yaml', '--emit', 'none']);
+    expect([r.signal, r.status, r.stderr]).toEqual([
+      null,
+      1,
+      expect.stringContaining('more than 4096 choices of modifiers'),
+    ]);
+  }, 70_000);
+});

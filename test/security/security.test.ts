@@ -1,0 +1,1045 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { get } from 'node:http';
+import { join, relative, resolve } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
+import { check } from '../../src/cli/check/check.ts';
+import { type ReproOptions, repro } from '../../src/cli/debug/repro.ts';
+import { serve } from '../../src/cli/explore/explore-server.ts';
+import { PAGE_POLICY, WORKER_POLICY } from '../../src/cli/explore/page.ts';
+import { beyondFolder } from '../../src/cli/input/beyond-folder.ts';
+import { runServer } from '../../src/cli/server/server.ts';
+import { captured } from '../../src/cli/terminal/ui.ts';
+import { DiagnosticError } from '../../src/ir/diagnostic.ts';
+import { markdownCode, markdownText } from '../../src/ir/quote.ts';
+import { kernelFiles } from '../../src/lab/files.ts';
+import { parseProfile } from '../../src/lab/profile-file.ts';
+import { sweepCsv } from '../../src/lab/render/sweep-csv.ts';
+import { faultAnnotations } from '../../src/review/annotations.ts';
+import { ruleChanges } from '../../src/review/rules.ts';
+import { reviewChanges, standing } from '../../src/review/trust.ts';
+import { rulesOfDoc } from '../../src/rules/group.ts';
+import { MOST_PARTS, parseJson } from '../../src/spec/json.ts';
+import { readChecked, schemasHash, sha256, writeChecked } from '../../src/spec/node-cache.ts';
+import { checkFile } from '../../src/spec/node-check.ts';
+import { readNamed } from '../../src/spec/node-files.ts';
+import { loadLaunch } from '../../src/spec/node-launch.ts';
+import { namedPath, writtenBelow, writtenPath } from '../../src/spec/node-paths.ts';
+import { sealed, unsealed } from '../../src/spec/node-seal.ts';
+import { writeReplacing } from '../../src/spec/node-write.ts';
+import { testIsa } from '../support/isa.ts';
+import { rendered, shipped, testFolder } from '../support/specs.ts';
+import { WARM } from '../support/warm.ts';
+
+/*
+ * What SECURITY.md says. Each item of its lists is the title of a test here, and the last test sees that none is missing.
+ */
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const page = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8');
+const folder = testFolder();
+/** Out of reach of all files in `inner`. */
+const inner = join(folder.path, 'inner');
+mkdirSync(inner);
+const put = (name: string, text: string): string => {
+  writeFileSync(join(inner, name), text);
+  return join(inner, name);
+};
+
+const tested = new Set<string>();
+/** A test whose title is an item of SECURITY.md. */
+function says(sentence: string, body: () => void | Promise<void>): void {
+  tested.add(sentence);
+  it(sentence, body);
+}
+
+const SOURCES = ['src', 'bin']
+  .flatMap((top) =>
+    readdirSync(join(ROOT, top), { recursive: true, withFileTypes: true })
+      .filter((f) => f.isFile() && /\.(ts|tsx|js|cjs|mjs)$/.test(f.name))
+      .map((f) => relative(ROOT, join(f.parentPath, f.name))),
+  )
+  .filter((f) => !f.startsWith(join('src', 'tools')));
+/** Sources of what users run in which a pattern is found. */
+const having = (pattern: RegExp): string[] =>
+  SOURCES.filter((f) => pattern.test(readFileSync(join(ROOT, f), 'utf8'))).sort();
+
+/** What `orrery check` prints of files in `inner`. */
+const checked = (names: readonly string[]) =>
+  captured(() =>
+    check(
+      names.map((n) => join(inner, n)),
+      {},
+    ),
+  );
+
+/** `orrery repro`, whose command is a process of its own. */
+async function reproduced(file: string, o: ReproOptions = {}) {
+  const script = process.argv[1];
+  process.argv[1] = join(ROOT, 'bin', 'orrery.js');
+  try {
+    return await captured(() => repro(file, o));
+  } finally {
+    process.argv[1] = script;
+  }
+}
+
+/**
+ * Characters that act, written out, not taken from what quotes: C0 but line breaks, DEL, C1, separators, marks of direction, tags.
+ * @param lines whether line breaks are no fault
+ */
+function acting(text: string, lines = false): string[] {
+  const between = (c: number, from: number, to: number) => c >= from && c <= to;
+  const acts = (c: number) =>
+    (c < 0x20 && !(lines && c === 10)) ||
+    between(c, 0x7f, 0x9f) ||
+    between(c, 0x200b, 0x200f) ||
+    between(c, 0x2028, 0x202e) ||
+    between(c, 0x2066, 0x2069) ||
+    between(c, 0xe0000, 0xe007f);
+  return [...text].filter((x) => acts(x.codePointAt(0)!)).map((x) => x.codePointAt(0)!.toString(16));
+}
+
+/** What is said of a launch that names a module. */
+async function launchOf(module: string): Promise<string> {
+  const text = `kind: launch\nmodule: ${JSON.stringify(module)}\nkernel: k\ngrid: [1]\nblock: [1]\nparams: []\n`;
+  try {
+    await loadLaunch(put('l.yaml', text));
+    return 'read';
+  } catch (e) {
+    if (!(e instanceof DiagnosticError)) throw e;
+    return rendered(e.diagnostics, text);
+  }
+}
+
+const KERNEL = '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n';
+const reproducer = (command: readonly string[], files: Readonly<Record<string, string>>): string =>
+  JSON.stringify({
+    kind: 'reproducer',
+    version: 1,
+    orrery: '0.1.0',
+    node: 'v20.0.0',
+    failure: { kind: 'x', text: 'x', phase: null, function: null, stack: [] },
+    plan: null,
+    seed: null,
+    stdin: null,
+    command,
+    files: Object.entries(files).map(([path, content]) => ({ path, encoding: 'utf8', content })),
+  });
+
+describe('programs', () => {
+  says(
+    'The only programs that Orrery starts are `git`, `ptxas`, `nvcc`, a browser (`explore --open`), `npm`, itself, ' +
+      'and what `--command`, `--solver` and `--with` name.',
+    () => {
+      // Whoever adds a file here adds to the sentence too.
+      const starts: Readonly<Record<string, string>> = {
+        'bin/build.mjs': 'npm',
+        'bin/ensure.mjs': 'npm',
+        'src/cli/explore/explore.ts': 'a browser',
+        'src/cli/check/judges.ts': '--command',
+        'src/cli/optimize/ptxas-run.ts': '--with',
+        'src/cli/optimize/ptxas.ts': 'ptxas',
+        'src/cli/debug/repro.ts': 'itself',
+        'src/cli/server/server-keeper.ts': 'itself',
+        'src/cli/server/server.ts': 'itself',
+        'src/cli/rules/solver.ts': '--solver',
+        'src/cli/optimize/toolkit.ts': 'nvcc',
+        'src/lab/refs.ts': 'git',
+      };
+      expect(having(/child_process/)).toEqual(Object.keys(starts).sort());
+      for (const program of Object.values(starts)) expect(page).toContain(program);
+    },
+  );
+
+  says(
+    'The configuration of a repository starts nothing: git fetches nothing for Orrery, asks no monitor, and takes no bare repository.',
+    () => {
+      const theirs = join(folder.path, 'theirs');
+      const marker = join(folder.path, 'git-ran');
+      for (const f of ['pipelines', 'knobs']) cpSync(join(ROOT, f), join(theirs, f), { recursive: true });
+      const git = (...args: string[]) => {
+        const r = spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+          cwd: theirs,
+          encoding: 'utf8',
+        });
+        expect([args, r.status]).toEqual([args, 0]);
+        return r.stdout.trim();
+      };
+      git('init', '-q', '-b', 'main');
+      git('add', '-A');
+      git('-c', 'commit.gpgsign=false', 'commit', '-qm', 'specs');
+      const object = git('rev-parse', 'HEAD:pipelines/phases.yaml');
+      for (const [key, value] of [
+        ['core.fsmonitor', `touch ${marker}; false`],
+        // A blob that is not there is fetched, by a command of the other side.
+        ['extensions.partialClone', 'origin'],
+        ['remote.origin.promisor', 'true'],
+        ['remote.origin.url', theirs],
+        ['remote.origin.uploadpack', `touch ${marker}; false`],
+      ])
+        git('config', key, value);
+      rmSync(join(theirs, '.git', 'objects', object.slice(0, 2), object.slice(2)));
+      const diff = (cwd: string) =>
+        spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'diff', 'main', 'main', '--no-kernels'], {
+          cwd,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM, GIT_CEILING_DIRECTORIES: folder.path },
+        });
+      const r = diff(theirs);
+      expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('nothing is fetched here')]);
+      // The same where a folder is a repository by the files in it, which an archive or a reproducer can hold.
+      const bare = join(folder.path, 'bare');
+      cpSync(join(theirs, '.git'), bare, { recursive: true });
+      for (const f of ['pipelines', 'knobs']) cpSync(join(ROOT, f), join(bare, f), { recursive: true });
+      for (const [key, value] of [
+        ['core.bare', 'false'],
+        ['core.worktree', '.'],
+      ])
+        expect(spawnSync('git', ['config', '--file', 'config', key, value], { cwd: bare }).status).toBe(0);
+      expect(diff(bare).stderr).not.toContain('nothing is fetched here');
+      expect(existsSync(marker)).toBe(false);
+    },
+  );
+
+  says('No spec, launch or experiment has a property that names a program or a command.', () => {
+    const names = new Set<string>();
+    const walk = (schema: unknown): void => {
+      if (schema === null || typeof schema !== 'object') return;
+      for (const [key, value] of Object.entries(schema)) {
+        if (key === 'properties') for (const name of Object.keys(value as object)) names.add(name);
+        walk(value);
+      }
+    };
+    for (const f of readdirSync(join(ROOT, 'schemas')).filter((n) => n.endsWith('.json')))
+      walk(JSON.parse(readFileSync(join(ROOT, 'schemas', f), 'utf8')));
+    expect(names.size).toBeGreaterThan(100);
+    expect(
+      [...names].filter((n) => /(?:^|-)(?:command|program|shell|exec|script|solver|tool)s?(?:-|$)/i.test(n)),
+    ).toEqual([]);
+  });
+
+  says('The meaning of an opcode is arithmetic: no name in it reaches JavaScript.', async () => {
+    const isa = parse(readFileSync(join(ROOT, 'pipelines', 'isa', 'integer.yaml'), 'utf8')) as {
+      opcodes: Record<string, { means: string }>;
+    };
+    const [name, opcode] = Object.entries(isa.opcodes).find(([, o]) => typeof o.means === 'string')!;
+    for (const value of [
+      'process',
+      'globalThis',
+      'H',
+      'constructor(a)',
+      '__proto__',
+      'toString(a)',
+      'a.constructor',
+      'r[0]',
+      '`x`',
+    ]) {
+      const means = `d = ${value}`;
+      const file = put(
+        'isa.yaml',
+        JSON.stringify({ kind: 'isa', opcodes: { [name]: { ...opcode, means } } }),
+      );
+      const found = (await checkFile(file, new Set())).filter((d) => d.severity === 'error');
+      expect([value, found.length]).not.toEqual([value, 0]);
+    }
+    // The only place where text becomes code.
+    expect(having(/new Function\(|\beval\(['"`]|runIn(?:This|New)?Context/)).toEqual([
+      'bin/orrery.js',
+      'src/isa/lanes.ts',
+    ]);
+  });
+});
+
+describe('files', () => {
+  const outside = folder.write('outside.ptx', KERNEL);
+  const secret = folder.write('secret', 'top:secret:text\n');
+
+  says(
+    'A file may name others in its own folder, in the project in which the command runs, and in Orrery; other folders need `--allow-path`.',
+    async () => {
+      put('k.ptx', KERNEL);
+      expect(await launchOf('k.ptx')).toBe('read');
+      expect(await launchOf(join(ROOT, 'test/kernels/saxpy/saxpy.sm_90.ptx'))).toBe('read');
+      for (const name of ['../outside.ptx', outside, '/proc/self/environ'])
+        expect(await launchOf(name)).toContain(
+          'neither in the folder of the file that names it nor in the project',
+        );
+      // What is proposed opens no more than that.
+      for (const [name, opened] of [
+        ['../outside.ptx', folder.path],
+        ['..', folder.path],
+      ])
+        expect(() => namedPath(name, join(inner, 'l.yaml'))).toThrow(
+          expect.objectContaining({
+            notes: [`where it is meant, --allow-path ${realpathSync(opened)} allows it`],
+          }),
+        );
+      process.env['ORRERY_ALLOW_PATH'] = folder.path;
+      expect(await launchOf(outside)).toBe('read');
+      delete process.env['ORRERY_ALLOW_PATH'];
+    },
+  );
+
+  it('a folder that several users write into is no project, whatever one of them has put there', () => {
+    const shared = join(folder.path, 'shared');
+    const mine = join(shared, 'mine');
+    mkdirSync(mine, { recursive: true });
+    mkdirSync(join(shared, '.git'));
+    writeFileSync(join(shared, 'k.ptx'), KERNEL);
+    writeFileSync(
+      join(mine, 'l.yaml'),
+      'kind: launch\nmodule: ../k.ptx\nkernel: k\ngrid: [1]\nblock: [1]\nparams: []\n',
+    );
+    const runs = (mode: number) => {
+      chmodSync(shared, mode);
+      return spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'run', 'l.yaml'], {
+        cwd: mine,
+        encoding: 'utf8',
+        env: { ...process.env, ...WARM },
+      });
+    };
+    expect(runs(0o755).status).toBe(0);
+    expect(runs(0o1777).stderr).toContain('nor in the project');
+  });
+
+  says('Hidden files, and files outside that a link leads to, may not be named.', async () => {
+    put('.hidden.ptx', KERNEL);
+    symlinkSync(outside, join(inner, 'link.ptx'));
+    mkdirSync(join(inner, '.git'));
+    writeFileSync(join(inner, '.git', 'k.ptx'), KERNEL);
+    for (const name of ['.hidden.ptx', 'link.ptx', '.git/k.ptx'])
+      expect([name, await launchOf(name)]).toEqual([name, expect.stringContaining('nor in the project')]);
+  });
+
+  it('a pattern follows no link to a folder elsewhere, and comes to an end in deep folders', () => {
+    const here = join(inner, 'patterns');
+    const apart = join(folder.path, 'kernels-apart');
+    mkdirSync(join(here, ...Array.from({ length: 25 }, () => 'a')), { recursive: true });
+    mkdirSync(apart);
+    writeFileSync(join(apart, 'k.ptx'), KERNEL);
+    symlinkSync(apart, join(here, 'l'));
+    writeFileSync(join(here, 'k.ptx'), KERNEL);
+    for (const pattern of ['*/k.ptx', '*/*.ptx'])
+      expect(() => kernelFiles([pattern], here)).toThrow('is not read');
+    const deep = `${'**/'.repeat(12)}*.ptx`;
+    expect(kernelFiles([deep], here).map((f) => resolve(f))).toEqual([join(here, 'k.ptx')]);
+    symlinkSync(join(apart, 'k.ptx'), join(here, 'launch.yaml'));
+    const r = spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'measure', join(here, 'k.ptx')], {
+      encoding: 'utf8',
+      env: { ...process.env, ...WARM },
+    });
+    expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('it is a link that leads elsewhere')]);
+  });
+
+  says('No line of a file that may not be named is printed.', async () => {
+    put('s.yaml', `kind: launch\nmodule: ${secret}\nkernel: k\ngrid: [1]\nblock: [1]\nparams: []\n`);
+    symlinkSync(secret, join(inner, 'planted.yaml'));
+    symlinkSync(secret, join(inner, 'planted.ptx'));
+    const r = await checked(['s.yaml', 'planted.yaml', 'planted.ptx']);
+    expect([r.code, r.out + r.err]).toEqual([1, expect.stringContaining('planted.ptx')]);
+    expect(r.out + r.err).not.toMatch(/\b(?:top|secret:|text)\b/);
+  });
+
+  says(
+    'A link in the place of an output file, or of a folder below the one that `-o` names, ' +
+      'is followed only where it leads into the same folder or project.',
+    () => {
+      symlinkSync(join(folder.path, 'victim'), join(inner, 'out.ptx'));
+      expect(() => writtenPath(join(inner, 'out.ptx'))).toThrow('it is a link to');
+      symlinkSync('real.ptx', join(inner, 'mine.ptx'));
+      expect(writtenPath(join(inner, 'mine.ptx'))).toMatch(/real\.ptx$/);
+      mkdirSync(join(inner, 'results'));
+      const below = join(inner, 'results', 'sub');
+      symlinkSync(folder.path, below);
+      expect(() => writtenBelow(join(inner, 'results'), join(below, 'new', 'k.ptx'))).toThrow('by a link');
+      expect(() => writtenBelow(below, join(below, 'new', 'k.ptx'))).not.toThrow();
+      mkdirSync(join(inner, 'kernels', 'sub'), { recursive: true });
+      writeFileSync(join(inner, 'kernels', 'sub', 'k.ptx'), KERNEL);
+      const r = spawnSync(
+        process.execPath,
+        [join(ROOT, 'bin/orrery.js'), 'opt', 'kernels', '-o', 'results', '--emit', 'ptx'],
+        { cwd: inner, encoding: 'utf8', env: { ...process.env, ...WARM } },
+      );
+      expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('by a link')]);
+      expect(existsSync(join(folder.path, 'k.ptx'))).toBe(false);
+      // Where files are written: as that says, or in a new folder for temporary files.
+      const temporary = [
+        'src/cli/check/judges.ts',
+        'src/cli/optimize/ptxas-run.ts',
+        'src/cli/optimize/ptxas.ts',
+        'src/cli/optimize/toolkit.ts',
+      ];
+      expect(
+        having(/\b(?:writeFile|appendFile|copyFile|cp|createWriteStream)(?:Sync)?\(/).filter(
+          (f) => f.startsWith('src') && !temporary.includes(f),
+        ),
+      ).toEqual(['src/cli/input/files.ts', 'src/lab/sweep-file.ts', 'src/spec/node-write.ts']);
+      for (const f of temporary)
+        expect([f, readFileSync(join(ROOT, f), 'utf8')]).toEqual([
+          f,
+          expect.stringMatching(/\bmkdtempSync\(|\baside\b/),
+        ]);
+    },
+  );
+
+  says(
+    'A file is written under a name that nobody can foresee and then renamed: it appears whole, or not at all.',
+    () => {
+      const here = join(inner, 'written');
+      mkdirSync(here);
+      const names = new Set<string>();
+      for (let i = 0; i < 3; i++) {
+        // What cannot be written leaves nothing; the error names the path that was tried.
+        mkdirSync(join(here, `taken${i}`, 'x'), { recursive: true });
+        try {
+          writeReplacing(join(here, `taken${i}`), 'x');
+        } catch (e) {
+          names.add((e as { path: string }).path.replace(/taken\d/, ''));
+        }
+      }
+      expect(names.size).toBe(3);
+      expect(readdirSync(here)).toEqual(['taken0', 'taken1', 'taken2']);
+      writeReplacing(join(here, 'good'), 'x');
+      expect(readFileSync(join(here, 'good'), 'utf8')).toBe('x');
+    },
+  );
+
+  says(
+    'A spec of more than 4 MiB is not read, and no other file of more than 256 MiB; pipes and devices are not read.',
+    () => {
+      const file = put('large', '');
+      for (const [use, most] of [
+        ['spec', 4 * 2 ** 20],
+        ['input', 256 * 2 ** 20],
+      ] as const) {
+        truncateSync(file, most + 1);
+        expect(() => readNamed(file, use)).toThrow(`more than the ${most} that are read`);
+      }
+      truncateSync(file, 4 * 2 ** 20);
+      expect(readNamed(file, 'spec').length).toBe(4 * 2 ** 20);
+      for (const device of ['/dev/zero', '/dev/tty'].filter((d) => existsSync(d)))
+        expect(() => readNamed(device, 'input')).toThrow('it is no regular file');
+      // A file of the kernel that says that it is regular, and waits for more once it has been read.
+      symlinkSync('/proc/kmsg', join(inner, 'waits.ptx'));
+      const r = spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'opt', join(inner, 'waits.ptx')], {
+        encoding: 'utf8',
+        timeout: 20_000,
+      });
+      expect([r.signal, r.status, r.stderr]).toEqual([
+        null,
+        1,
+        expect.stringMatching(/^error: cannot read /),
+      ]);
+    },
+  );
+
+  says('JSON of more than four million parts, or nested deeper than 500, is not read.', async () => {
+    expect(MOST_PARTS).toBe(2 ** 22);
+    const file = join(inner, 'much.json');
+    const profile = () => {
+      try {
+        return parseProfile(readFileSync(file, 'utf8'), file).counts;
+      } catch (e) {
+        return (e as Error).message;
+      }
+    };
+    for (const [text, why] of [
+      [`[${'{},'.repeat(2 ** 22)}{}]`, 'parts'],
+      [`[${'['.repeat(500)}${']'.repeat(500)}]`, 'deeper'],
+    ]) {
+      writeFileSync(file, text);
+      expect(() => parseJson(text)).toThrow(why);
+      expect((await reproduced(file)).err).toContain(why);
+      expect(profile()).toContain('this is not a profile');
+    }
+    // What stands in texts is no part.
+    const text = JSON.stringify([`"\\${'[{,'.repeat(2 ** 21)}`, '\\', '"']);
+    expect(parseJson(text)).toEqual(JSON.parse(text));
+    const deep = `[{"blocks":{},"versions":{"k":${'['.repeat(400)}${']'.repeat(400)}}}]`;
+    writeFileSync(file, deep);
+    expect(profile()).toContain('this is not a profile');
+    // Who reads JSON otherwise: what ships, what the build, this user or the page itself has written, a line of standard input that was
+    // looked at before, a text between quotes, and the word of a link, which has a limit of its own.
+    expect(having(/\bJSON\.parse\(/).filter((f) => f.startsWith('src'))).toEqual([
+      'src/cli/debug/repro.ts',
+      'src/cli/debug/trace.ts',
+      'src/cli/lab/evaluate.ts',
+      'src/cli/rules/verdicts.ts',
+      'src/cli/server/server-ask.ts',
+      'src/cli/server/server-keeper.ts',
+      'src/cli/server/server-process.ts',
+      'src/ir/cursor.ts',
+      'src/ir/pack/read.ts',
+      'src/lab/cache-batch.ts',
+      'src/rules/shadows.ts',
+      'src/spec/json.ts',
+      'src/spec/node-cache.ts',
+      'src/spec/node.ts',
+      'src/web/ui/export.tsx',
+      'src/web/ui/main.tsx',
+      'src/web/ui/pack.ts',
+    ]);
+  });
+
+  says(
+    'Results of a sweep (`*.results.jsonl`) are believed where they have its form: the report says how many were there before, and ' +
+      '`--restart` measures all of them anew.',
+    () => {
+      put('swept.ptx', KERNEL);
+      put(
+        's.experiment.yaml',
+        'kind: experiment\ntitle: t\nkernels: [swept.ptx]\nfactors: { knobs: { OptBudget: [default, 1] } }\nmetrics: [instructions]\n',
+      );
+      const sweep = (...args: string[]) =>
+        spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'sweep', 's.experiment.yaml', ...args], {
+          cwd: inner,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM },
+        });
+      const results = join(inner, 's.results.jsonl');
+      expect([sweep().status, sweep().stdout]).toEqual([
+        0,
+        expect.stringContaining('(2 cells, 2 of them from before)'),
+      ]);
+      const measured = readFileSync(results, 'utf8');
+      const forged = measured.replaceAll(/"instructions":\d+/g, '"instructions":12345');
+      expect(forged).not.toBe(measured);
+      writeFileSync(results, forged);
+      expect([sweep().status, readFileSync(results, 'utf8')]).toEqual([0, forged]);
+      expect([sweep('--restart').status, readFileSync(results, 'utf8')]).toEqual([0, measured]);
+      writeFileSync(results, `${measured}{"arm":0,"file":"swept.ptx","result":{"kernels":[{}]}}\n`);
+      expect(sweep().stderr).toContain('this line is no result of a sweep: it has another form');
+      // What JSON reads as no finite number could not be written again.
+      writeFileSync(results, measured.replace(/"instructions":\d+/, '"instructions":1e999'));
+      expect(sweep().stderr).toContain('this line is no result of a sweep: it has another form');
+    },
+  );
+
+  const SEALED =
+    'An entry of a cache counts only with the checksum of its content, and one of `--cache` only with the seal of the user who wrote it.';
+  says(SEALED, () => {
+    const file = join(inner, 'entry');
+    writeChecked(file, 'about', '{"a":1}');
+    expect(readChecked(file, 'about')).toBe('{"a":1}');
+    expect(readChecked(file, 'another')).toBe(undefined);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('1}', '2}'));
+    expect(readChecked(file, 'about')).toBe(undefined);
+    const mine = sealed(Buffer.from('content'), 'about');
+    expect(unsealed(mine, 'about')?.toString()).toBe('content');
+    expect([unsealed(mine, 'another'), unsealed(mine.subarray(1), 'about')]).toEqual([undefined, undefined]);
+    vi.stubEnv('XDG_CACHE_HOME', join(folder.path, 'of-another-user'));
+    expect(unsealed(mine, 'about')).toBe(undefined);
+    vi.unstubAllEnvs();
+  });
+});
+
+describe('reproducers', () => {
+  says(
+    '`orrery repro FILE` runs in a new folder, which is removed afterwards, and cannot place files outside of it.',
+    async () => {
+      const temporary = join(folder.path, 'temporary');
+      mkdirSync(temporary);
+      const before = readdirSync(inner);
+      const file = folder.write(
+        'r.json',
+        reproducer(['opt', '../k.ptx', '-o', '../../out.ptx'], { '../k.ptx': KERNEL }),
+      );
+      vi.stubEnv('TMPDIR', temporary);
+      const r = await reproduced(file);
+      expect([r.code, r.out]).toEqual([2, expect.stringContaining('the command ends with exit code 0')]);
+      expect(readdirSync(inner)).toEqual(before);
+      expect(readdirSync(temporary)).toEqual([]);
+      const planted = await reproduced(folder.write('p.json', reproducer(['phases'], { '/tmp/x': '' })));
+      vi.unstubAllEnvs();
+      expect([planted.code, planted.err]).toEqual([1, expect.stringContaining('outside of its folder')]);
+    },
+  );
+
+  says('Its command is ended after ten minutes, or after what `--timeout` says.', async () => {
+    const file = folder.write(
+      'endless.json',
+      reproducer(['ab', 'base', 'OptBudget=1', '--kernels', 'k.ptx', '--repeat', '99999999', '--no-ptxas'], {
+        'k.ptx': KERNEL,
+      }),
+    );
+    const r = await reproduced(file, { timeout: '2' });
+    expect([r.code, r.err]).toEqual([
+      1,
+      expect.stringMatching(/^error: the command of .* was ended after 2 seconds\n/),
+    ]);
+    for (const timeout of ['0', '-1', 'x', '', '1e99'])
+      expect((await reproduced(file, { timeout })).err).toContain('is not a valid time');
+    expect(readFileSync(join(ROOT, 'src/cli/commands.ts'), 'utf8')).toMatch(
+      /'--timeout <seconds>',.*'600'\)/,
+    );
+  });
+
+  says(
+    'A reproducer that would start a program, or names a file outside of its folder, is shown and refused; `--allow-commands` runs it.',
+    async () => {
+      const marker = join(folder.path, 'marker');
+      const command = ['bisect', 'k.ptx', '--command', `touch ${marker}; false`];
+      const file = folder.write('c.json', reproducer(command, { 'k.ptx': KERNEL }));
+      const refused = await reproduced(file);
+      expect([refused.code, refused.err]).toEqual([
+        1,
+        expect.stringContaining(`it runs: orrery bisect k.ptx`),
+      ]);
+      expect(existsSync(marker)).toBe(false);
+      await reproduced(file, { allowCommands: true });
+      expect(existsSync(marker)).toBe(true);
+      for (const words of [
+        ['opt', 'k.ptx', '-o', '/x'],
+        ['opt', 'k.ptx', '-o/x'],
+        ['opt', 'k.ptx', '--output=/x'],
+        ['opt', 'k.ptx', '--rules=a,/x'],
+        ['ab', 'base', 'OptBudget=1 --order /x', '--kernels', 'k.ptx'],
+        ['check', 'C:\\x'],
+        ['rules', 'prove', '--rules', 'r.yaml', '--solver=sh'],
+        ['rules', 'prove'],
+        ['opt', 'k.ptx', '--ptxas'],
+        ['opt', 'k.ptx', '--allow-path', '..'],
+        ['ptxas', 'k.ptx'],
+        ['toolkit', 'x'],
+        ['server', 'start'],
+        ['explore', 'k.ptx'],
+        ['repro', 'x.json'],
+        ['--', 'server', 'start'],
+        ['rules', '--', 'prove'],
+        ['whatever-comes-next'],
+      ])
+        expect([words, beyondFolder(words, '').length > 0]).toEqual([words, true]);
+      for (const order of ['/x', '\\u002fx', 'a\\u002f\\u002e\\u002e/\\u002e\\u002E/x'])
+        expect([
+          order,
+          beyondFolder(['evaluate', '--kernels', 'k.ptx'], `{"order":"${order}"}`).length,
+        ]).toEqual([order, 1]);
+      expect(beyondFolder(['--help'], '')).toEqual([]);
+      expect(beyondFolder(['opt', 'k/k.ptx', '-O3', '-o', 'out/k.ptx', '--set', 'A=1/2'], '')).toEqual([]);
+    },
+  );
+
+  it('what a reproducer holds is not taken for the cache of the user', async () => {
+    // No order; an entry of a cache says that it is one.
+    const text = 'kind: order\n';
+    const about = sha256(text) + schemasHash();
+    const entry = JSON.stringify({
+      kind: 'order',
+      data: { kind: 'order', title: 'x', extends: 'seed', edits: [] },
+    });
+    const caches = ['.nothing', 'nothing', '.cache', 'cache'].map((f) => `${f}/orrery/specs`);
+    const planted = Object.fromEntries(
+      caches.map((f) => [`${f}/${sha256(about)}.json`, `${sha256(`${about}\n${entry}`)}\n${entry}`]),
+    );
+    const file = folder.write(
+      'cached.json',
+      reproducer(['plan', '--order', 'o.yaml'], { 'o.yaml': text, ...planted }),
+    );
+    expect((await reproduced(file)).out).toContain('the command ends with exit code 1');
+  });
+
+  it('a reproducer that cannot be run, or not be kept whole, is one error and leaves nothing', async () => {
+    const words = folder.write('nul.json', reproducer(['phases', 'a\0b'], {}));
+    expect((await reproduced(words)).err).toMatch(/^error: .*holds a NUL.*\n$/);
+    const half = folder.write('half.json', reproducer(['phases'], { 'a.txt': '', '/b.txt': '' }));
+    const clash = folder.write('clash.json', reproducer(['phases'], { a: '', 'a/b': '' }));
+    const keep = join(inner, 'half-kept');
+    for (const file of [half, clash]) {
+      const r = await reproduced(file, { keep });
+      expect([r.code, r.err, existsSync(keep)]).toEqual([1, expect.stringMatching(/^error: .*\n$/), false]);
+    }
+    writeFileSync(keep, '');
+    expect((await reproduced(half, { keep })).err).toMatch(/^error: .* is not empty\n/);
+  });
+
+  says('`orrery repro FILE --keep FOLDER` runs nothing.', async () => {
+    const marker = join(folder.path, 'kept-marker');
+    const file = folder.write(
+      'k.json',
+      reproducer(['bisect', 'k.ptx', '--command', `touch ${marker}`], { 'k.ptx': KERNEL }),
+    );
+    const r = await reproduced(file, { keep: join(inner, 'kept') });
+    expect([r.code, r.out]).toEqual([0, expect.stringContaining('read it before you run it')]);
+    expect(existsSync(marker)).toBe(false);
+  });
+});
+
+describe('text', () => {
+  /** Starts a line, a colour, a title of the terminal, another direction; is markup, a mention, a command of a runner. */
+  const HOSTILE =
+    'x\n::error::y\r\u001b[31m\u001b]0;t\u0007\u009b31m\u202e\u2066\u{e0041}\u0085\u2028```</pre><img src=x>@all';
+
+  says(
+    'Text of a file never acts on a terminal: control characters, marks of direction and escape sequences are shown as escapes.',
+    async () => {
+      put('hostile.yaml', `kind: ${JSON.stringify(HOSTILE)}\n`);
+      put('hostile.ptx', KERNEL.replace('ret;', `${HOSTILE.replace(/\n/g, ' ')}: ret;`));
+      put('hostile-order.yaml', `kind: order\nextends: ${JSON.stringify(HOSTILE)}\nedits: []\n`);
+      const name = 'a\u001b[31m\n::error::b.ptx';
+      put(name, 'nonsense');
+      const r = await checked(['hostile.yaml', 'hostile.ptx', 'hostile-order.yaml', name]);
+      expect(r.code).toBe(1);
+      expect(r.out + r.err).toContain('\\u001b[31m');
+      expect(acting(r.out + r.err, true)).toEqual([]);
+      expect(r.out + r.err).not.toMatch(/^::/m);
+      // What prints it otherwise: annotations, which are quoted, what tasks have printed so, and a line of progress.
+      expect(
+        having(/process\.std(?:out|err)\.write\(|console\.\w+\(/).filter((f) => f.startsWith('src')),
+      ).toEqual([
+        'src/cli/optimize/opt-many.ts',
+        'src/cli/review/review.ts',
+        'src/cli/terminal/progress.ts',
+        'src/cli/terminal/ui.ts',
+      ]);
+    },
+  );
+
+  says('In HTML and SVG, and in Markdown, text of a file is no markup, no link and no mention.', () => {
+    for (const text of [
+      HOSTILE,
+      '[a](http://x)',
+      '@all',
+      '#1',
+      '`',
+      '|',
+      '<b>',
+      '&lt;',
+      'www.x.y',
+      'https://x.y',
+      '**a**',
+      '~~a~~',
+      '$a$',
+      '_a_',
+      ':tada:',
+      '# a',
+      '- a',
+      '1. a',
+      'gh-1',
+    ]) {
+      const shown = markdownText(text).replace(/&#?\w+;/g, '·');
+      expect([text, shown]).toEqual([
+        text,
+        expect.not.stringMatching(/[<>`*[\]|~$\n]|@\w|#\w|https?:\/\/|www\.|:\w+:|^_|^[#+-] |^\d+\. |gh-\d/),
+      ]);
+      const code = markdownCode(text).replace(/^`([^`]*)`$|^<code>(.*)<\/code>$/s, '$1$2');
+      expect([text, code]).toEqual([text, expect.not.stringMatching(/[`\n|]/)]);
+    }
+  });
+
+  says('In a table (CSV), text of a file is no formula.', () => {
+    const names = ['=1+1', '+a', '-a', '@a', '\t=a', ' =a', '\n=a', '-1', '+2.5e-3', 'a=1', HOSTILE];
+    const result = (k: string) => ({
+      kernels: [{ kernel: k, values: { m: -1 }, equal: { ok: true, by: k, note: k } }],
+    });
+    const text = sweepCsv(
+      { factors: [], arms: names.map(() => ({ choice: new Map() })) } as never,
+      names.map((n, arm) => ({ arm, file: n, result: result(n) })) as never,
+      {
+        front: [],
+        metrics: [{ name: 'm' }],
+        scores: names.map((name) => ({ name, refused: '', total: {}, ratio: {} })),
+      } as never,
+    );
+    expect(acting(text.replaceAll('\r\n', ''))).toEqual([]);
+    const [, ...rows] = text.split('\r\n');
+    expect(rows.length - 1).toBe(names.length);
+    const fields = rows.flatMap((row) => row.split(','));
+    expect(fields.filter((f) => /^"?\s*[-=+@]/.test(f) && Number.isNaN(Number(f)))).toEqual([]);
+    expect(fields).toEqual(expect.arrayContaining(['-1', '+2.5e-3', 'a=1', "'=1+1"]));
+  });
+
+  says('An annotation of GitHub Actions is one line, whatever it quotes.', async () => {
+    const place = { severity: 'error', code: 'x', line: 1, column: 1, length: 1 } as const;
+    const [line, more] = faultAnnotations(
+      [{ ...place, message: HOSTILE, file: `a,b::c\n${HOSTILE}`, notes: [HOSTILE] }],
+      '',
+    );
+    expect(more).toBe(undefined);
+    expect(acting(line)).toEqual([]);
+    expect(line).toMatch(/^::error file=[^:]*,line=1,title=no plan::/);
+  });
+});
+
+describe('network', () => {
+  says(
+    'The explorer listens on 127.0.0.1 alone, and answers only below the random address that it prints.',
+    async () => {
+      const starts = [0, 0].map(() => serve({ files: [] } as never, 0));
+      const [a, b] = await Promise.all(starts);
+      const status = (address: string) =>
+        new Promise((done, fail) => {
+          get(address, (r) => done(r.resume().statusCode)).on('error', fail);
+        });
+      try {
+        expect(a.address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);
+        const [x, y] = [new URL(a.address), new URL(b.address)];
+        expect(x.pathname).not.toBe(y.pathname);
+        expect(await status(`${a.address}start.json`)).toBe(200);
+        for (const path of ['/', '/start.json', `${y.pathname}start.json`])
+          expect([path, await status(x.origin + path)]).toEqual([path, 403]);
+      } finally {
+        a.close();
+        b.close();
+      }
+    },
+  );
+
+  says('The server listens on sockets in a folder that only its user may enter.', async () => {
+    const run = join(folder.path, 'run');
+    const own = join(run, `orrery-${process.getuid?.() ?? 0}`);
+    mkdirSync(own, { recursive: true });
+    chmodSync(own, 0o777);
+    vi.stubEnv('XDG_RUNTIME_DIR', run);
+    const r = await captured(() => runServer({}));
+    vi.unstubAllEnvs();
+    expect([r.code, r.err]).toEqual([1, expect.stringContaining('is not yours alone')]);
+    expect(readdirSync(own)).toEqual([]);
+  });
+
+  says('Nothing else opens a connection.', () => {
+    expect(
+      having(
+        /from 'node:(?:http|https|http2|net|tls|dgram)'|require\('node:(?:http|https|http2|net|tls|dgram)'\)/,
+      ),
+    ).toEqual([
+      'bin/client.cjs',
+      'src/cli/explore/explore-server.ts',
+      'src/cli/server/server-ask.ts',
+      'src/cli/server/server-keeper.ts',
+      'src/cli/server/server-process.ts',
+    ]);
+    // The page of the explorer asks the address that it came from; browsers hold it to that.
+    for (const policy of [PAGE_POLICY, WORKER_POLICY])
+      expect(policy).toMatch(/^default-src 'none';.*connect-src 'self'(?:;|$)/);
+    expect(having(/\bfetch\(|WebSocket|XMLHttpRequest/).filter((f) => !f.startsWith('src/web/ui/'))).toEqual(
+      [],
+    );
+  });
+});
+
+describe('pull requests', () => {
+  const repo = join(folder.path, 'repo');
+  const marker = join(folder.path, 'ran');
+  const git = (...args: string[]) => {
+    const r = spawnSync(
+      'git',
+      ['-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'commit.gpgsign=false', ...args],
+      {
+        cwd: repo,
+        encoding: 'utf8',
+      },
+    );
+    expect([r.status, r.stderr]).toEqual([0, expect.anything()]);
+  };
+  const action = parse(readFileSync(join(ROOT, '.github/actions/orrery-review/action.yml'), 'utf8')) as {
+    inputs: Record<string, { default: string }>;
+    runs: { steps: { run: string }[] };
+  };
+
+  says(
+    "`orrery diff` and the Action read a pull request's specs from its commits as data; its scripts do not run.",
+    () => {
+      for (const f of ['pipelines', 'knobs']) cpSync(join(ROOT, f), join(repo, f), { recursive: true });
+      git('init', '-q', '-b', 'base');
+      git('add', '-A');
+      git('commit', '-qm', 'specs');
+      git('checkout', '-qb', 'head');
+      const order = join(repo, 'pipelines/orders/late-branches.yaml');
+      writeFileSync(order, readFileSync(order, 'utf8').replace(/^title: .*$/m, 'title: other words'));
+      const shell = `touch ${marker}\n`;
+      const files: Readonly<Record<string, string>> = {
+        'package.json': JSON.stringify({ scripts: { preinstall: shell, build: shell, prepare: shell } }),
+        'bin/orrery.js': `require('fs').writeFileSync(${JSON.stringify(marker)}, '')`,
+        'bin/ensure.mjs': `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(marker)}, '')`,
+        '.github/actions/orrery-review/review.sh': shell,
+        '.gitattributes': '*.yaml filter=x diff=x\n',
+        '.gitconfig': `[filter "x"]\n smudge = ${shell} textconv = ${shell}`,
+      };
+      for (const [name, text] of Object.entries(files)) {
+        mkdirSync(join(repo, name, '..'), { recursive: true });
+        writeFileSync(join(repo, name), text);
+      }
+      git('add', '-A');
+      git('commit', '-qm', 'change');
+      git('checkout', '-q', 'base');
+      const output = join(folder.path, 'output');
+      const r = spawnSync('bash', [join(ROOT, '.github/actions/orrery-review/review.sh')], {
+        cwd: repo,
+        encoding: 'utf8',
+        env: {
+          ...process.env,
+          ...WARM,
+          ACTION: join(ROOT, '.github/actions/orrery-review'),
+          BASE: 'base',
+          HEAD: 'head',
+          KERNELS: '',
+          OPTIONS: '--no-kernels\n--sm\nsm_90\n-O\n3\n--no-prove',
+          ACCEPT: '',
+          GITHUB_OUTPUT: output,
+          RUNNER_TEMP: folder.path,
+        },
+      });
+      expect([r.status, r.stderr]).toEqual([0, '']);
+      expect(readFileSync(output, 'utf8')).toMatch(/^result=same$/m);
+      expect(existsSync(marker)).toBe(false);
+    },
+  );
+
+  says(
+    'A folder of the working tree that is called as a commit does not take its place: what is both is refused.',
+    () => {
+      const diff = (...args: string[]) =>
+        spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'diff', ...args, '--no-kernels'], {
+          cwd: repo,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM },
+        });
+      // The head brings what it says is the base.
+      git('checkout', '-q', 'head');
+      const hash = spawnSync('git', ['rev-parse', '--short=12', 'base'], { cwd: repo, encoding: 'utf8' });
+      for (const name of ['base', hash.stdout.trim()]) {
+        mkdirSync(join(repo, name));
+        expect([name, diff(name, 'head').status]).toEqual([name, 0]);
+        for (const f of ['pipelines', 'knobs'])
+          cpSync(join(ROOT, f), join(repo, name, f), { recursive: true });
+        const r = diff(name, 'head');
+        expect([r.status, r.stderr]).toEqual([1, expect.stringContaining(`error: '${name}' is a commit in`)]);
+      }
+      expect(diff('base^{commit}', 'head').stdout).toContain('base  base^{commit}');
+      expect(diff('./base', 'head').stdout).toContain('base  ./base');
+      for (const name of ['base', hash.stdout.trim()]) rmSync(join(repo, name), { recursive: true });
+      git('checkout', '-q', 'base');
+    },
+  );
+
+  it('a link among the specs of a folder, or in the place of a folder of them, is not followed elsewhere', () => {
+    const theirs = join(folder.path, 'linked-specs');
+    const apart = join(folder.path, 'apart');
+    for (const f of ['pipelines', 'knobs']) {
+      cpSync(join(ROOT, f), join(theirs, f), { recursive: true });
+      cpSync(join(ROOT, f), join(apart, f), { recursive: true });
+    }
+    const secret = folder.write('secret.yaml', 'kind: TopSecret\n');
+    const diff = () =>
+      spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'diff', ROOT, theirs, '--no-kernels'], {
+        cwd: inner,
+        encoding: 'utf8',
+        env: { ...process.env, ...WARM },
+      });
+    const file = join(theirs, 'pipelines/rules/zz.yaml');
+    symlinkSync(secret, file);
+    const r = diff();
+    expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('it is a link that leads elsewhere')]);
+    expect(r.stderr).not.toContain('TopSecret');
+    rmSync(file);
+    for (const f of ['pipelines/rules', 'knobs']) {
+      rmSync(join(theirs, f), { recursive: true });
+      symlinkSync(join(apart, f), join(theirs, f));
+      expect([f, diff().stderr]).toEqual([f, expect.stringContaining('it is a link that leads elsewhere')]);
+      rmSync(join(theirs, f));
+      cpSync(join(ROOT, f), join(theirs, f), { recursive: true });
+    }
+    expect(diff().status).toBe(0);
+  });
+
+  const rule = { id: 'a-rule', hash: 'h' } as never;
+  const trust = (accepted: readonly string[]) => ({
+    base: { ...shipped, reviews: undefined },
+    head: shipped,
+    accepted: new Set(accepted),
+  });
+
+  says('A verdict that only the pull request states reads `claimed, not proved`, and does not pass.', () => {
+    const claimed = { verdict: 'verified', instances: 1 } as const;
+    const { note, alarm } = standing(rule, { verdict: null, claimed }, trust(['a-rule']));
+    expect([alarm, note]).toEqual([true, expect.stringMatching(/^claimed, not proved: /)]);
+  });
+
+  says(
+    'A verdict for a rule that is not there, or reads otherwise, is an alarm; verdicts go by a hash to which nobody can make another rule.',
+    async () => {
+      const side = { specs: shipped, isa: testIsa() };
+      const later = { verdict: 'verified', instances: 1, hash: '0'.repeat(40) } as const;
+      const [group] = shipped.rules!.values();
+      const [{ id }] = group.data['rules'] as readonly { id: string }[];
+      const { changes } = await ruleChanges(side, side, () => [], {
+        ask: async () => ({ verdict: later }),
+        accepted: new Set(),
+        stored: [{}, { later, [id]: later }],
+      });
+      expect(changes.map((c) => [c.name, c.alarm])).toEqual([
+        ['verdict of later', true],
+        [`verdict of ${id}`, true],
+      ]);
+      const [rule] = rulesOfDoc(group.data, side.isa, 'texts').rules;
+      expect(rule.hash).toMatch(/^[0-9a-f]{40}$/);
+    },
+  );
+
+  says(
+    "A review of a rule that the pull request brings itself needs a person: `--accept RULE`, or the Action's input `accept`.",
+    () => {
+      const [review] = shipped.reviews!.data['reviews'] as readonly { rule: string }[];
+      const change = (accepted: readonly string[]) =>
+        reviewChanges(trust(accepted)).find((c) => c.name === `review of ${review.rule}`)!;
+      expect([change([]).alarm, change([]).note]).toEqual([true, expect.stringContaining('--accept')]);
+      expect(change([review.rule]).alarm).toBe(false);
+      expect(action.inputs).toHaveProperty('accept');
+    },
+  );
+
+  says(
+    'No step of the Action has an expression of the event in its script, ' +
+      'and no input is the title, the text or the branch of a pull request.',
+    () => {
+      for (const { run } of action.runs.steps) expect(run).not.toContain('${{');
+      const defaults = Object.values(action.inputs).map((i) => i.default);
+      expect(defaults.filter((d) => d.includes('${{')).sort()).toEqual([
+        '${{ github.event.pull_request.base.sha }}',
+        '${{ github.event.pull_request.head.sha }}',
+        '${{ github.event.pull_request.number }}',
+        '${{ github.token }}',
+      ]);
+    },
+  );
+
+  says(
+    'The workflow for `pull_request_target` never checks out the head, and no script in it contains an expression.',
+    () => {
+      const [, text] = /^```yaml\n([\s\S]*?)^```/m.exec(page)!;
+      const workflow = parse(text) as {
+        on: string;
+        jobs: Record<string, { steps: { uses?: string; run?: string; with?: object }[] }>;
+      };
+      expect(workflow.on).toBe('pull_request_target');
+      const { steps } = Object.values(workflow.jobs)[0];
+      const checkouts = steps.filter((s) => s.uses?.startsWith('actions/checkout'));
+      expect(checkouts).toHaveLength(1);
+      expect(checkouts[0].with).not.toHaveProperty('ref');
+      const scripts = steps.flatMap((s) => s.run ?? []);
+      expect(scripts).toHaveLength(1);
+      for (const s of scripts) expect(s).not.toMatch(/\$\{\{|checkout|pull|merge/);
+    },
+  );
+});
+
+it('each item of SECURITY.md has a test here, and nothing else is tested as one', () => {
+  const items = [...page.matchAll(/^- (.*(?:\n {2}\S.*)*)$/gm)]
+    .map((m) => m[1].replace(/\n +/g, ' '))
+    .filter((s) => !/^(?:uses|run):/.test(s));
+  expect([...tested].sort()).toEqual(items.sort());
+});
