@@ -58,38 +58,28 @@ export const inputKeyOf = (key: string, input: Program, plan: Plan): string =>
 export const programKey = (program: Program, plan: Plan): string =>
   hashText(contentHash(program), plan.isa.hash);
 
-/** Passes by name, with the versions that their results depend on. */
-interface Versions {
-  get(pass: string): { readonly version: number } | undefined;
-}
-
 /** Hash of the code bound to a phase, and its inputs: plans that share their phases share the hash. */
-const bound = new WeakMap<PlanPhase, { rules: Plan['rules']; passes: Versions; hash: string }>();
+const bound = new WeakMap<PlanPhase, { rules: Plan['rules']; hash: string }>();
 
-function boundHash(phase: PlanPhase, { rules }: Plan, passes: Versions): string {
+function boundHash(phase: PlanPhase, { rules }: Plan): string {
   const known = bound.get(phase);
-  if (known?.rules === rules && known.passes === passes) return known.hash;
+  if (known?.rules === rules) return known.hash;
   const said = (s: Step): unknown =>
     s.kind === 'repeat'
       ? [s.rounds, s.leastCost, s.weights, s.steps.map(said)]
       : s.kind === 'pass'
-        ? [s.pass, passes.get(s.pass)?.version, s.params]
+        ? [s.pass, s.params]
         : s.groups.map((g) => `${g}@${rules.get(g)?.hash ?? '?'}`);
   const hash = hashText(JSON.stringify([phase.id, phase.steps.map(said), phase.ruleBudget]));
-  bound.set(phase, { rules, passes, hash });
+  bound.set(phase, { rules, hash });
   return hash;
 }
 
 /** The first key of a phase over a group of functions: everything that can decide its result before it reads anything. */
-export function phaseKey(
-  before: string,
-  groups: readonly PlanGroup[],
-  gate: GateResult,
-  passes: Versions,
-): string {
+export function phaseKey(before: string, groups: readonly PlanGroup[], gate: GateResult): string {
   const without = gate.shutFor.map((x) => x.fn);
   const bound = groups.map(({ plan, phase, functions }) => {
-    const hash = boundHash(phase, plan, passes);
+    const hash = boundHash(phase, plan);
     return functions === null || groups.length === 1 ? hash : [hash, [...functions]];
   });
   return hashText(JSON.stringify([...bound, without]), before);

@@ -41,7 +41,7 @@ import { startAt } from './slice.ts';
 import { type Runnable, runSteps } from './steps.ts';
 import { within } from './where.ts';
 
-/** A pass as the engine knows it: found by name, with a version that is part of every cache key. */
+/** A pass as the engine knows it: found by name. */
 export type RegisteredPass = PassEntry;
 
 export interface RunOptions extends Runnable {
@@ -52,7 +52,10 @@ export interface RunOptions extends Runnable {
   readonly verify?: boolean;
   /** Identifies the input in cache keys (a hash of the source text and of how it was lowered). */
   readonly inputKey?: string;
-  /** Results of earlier runs. Listeners for rewrites are not called for phases whose result comes from it. */
+  /**
+   * Results of earlier runs. Keys name passes but not their code, so one cache serves one set of `passes`. Rewrite listeners are not called
+   * for phases whose result comes from the cache.
+   */
   readonly cache?: PrefixCache;
   /** Bytes of heap in use, if the host can measure it. */
   readonly heap?: () => number;
@@ -134,7 +137,7 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
     if (gate.open) {
       opts.onBegin?.(phase);
       const kept = rewrites === null ? cache : undefined;
-      const first = kept === undefined ? '' : phaseKey(key, groups, gate, opts.passes);
+      const first = kept === undefined ? '' : phaseKey(key, groups, gate);
       const hit =
         kept === undefined ? null : findResult(kept, first, variants, sceneOf(program, gate, plans, budgets));
       let verified: Verified = 'no';

@@ -52,18 +52,15 @@ export function runSteps(
 
 const NO_KNOBS: readonly string[] = [];
 
-/** Keys of the steps of passes, with the knobs that they were last made for: these seldom differ between functions. */
-const keys = new WeakMap<
-  PassStep,
-  { readonly version: number; readonly values: KnobValue[]; readonly key: string }
->();
+/** Keys of pass steps, with the knob values that they were last made for: these seldom differ between functions. */
+const keys = new WeakMap<PassStep, { readonly values: KnobValue[]; readonly key: string }>();
 
 /** Identifies what a pass does to a function (`EditStep.key`). */
-function keyOf(s: PassStep, version: number, values: KnobValue[]): string {
+function keyOf(s: PassStep, values: KnobValue[]): string {
   const known = keys.get(s);
-  if (known?.version === version && known.values.every((v, i) => v === values[i])) return known.key;
-  const key = `${s.pass}@${version} ${JSON.stringify([s.params, values])}`;
-  keys.set(s, { version, values, key });
+  if (known?.values.every((v, i) => v === values[i])) return known.key;
+  const key = `${s.pass} ${JSON.stringify([s.params, values])}`;
+  keys.set(s, { values, key });
   return key;
 }
 
@@ -199,12 +196,12 @@ class StepRunner {
     }
     const entry = this.entryOf(s);
     if (!('edit' in entry)) throw new Error(`${s.pass} edits no draft`);
-    const { edit, version, needs } = entry;
+    const { edit, needs } = entry;
     const ctx = contextFor(s.params);
     const values = (needs?.knobs ?? NO_KNOBS).map((k) => ctx.knob(k));
     return {
       name: s.pass,
-      key: keyOf(s, version, values),
+      key: keyOf(s, values),
       cutShort: this.site.refused,
       open: (d) => (work) => edit(d, work, ctx),
     };

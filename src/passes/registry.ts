@@ -82,8 +82,6 @@ export { PASS_PARAMS } from './params.ts';
 interface Entry {
   /** The name that phases bind to; also the file's name. */
   readonly name: string;
-  /** Raised whenever the pass may give a different result for the same input: part of every cache key. */
-  readonly version: number;
   readonly summary: string;
   /** What it reads and requires wherever it runs; phases that bind it declare the rest. */
   readonly needs?: PassNeeds;
@@ -95,132 +93,119 @@ interface Entry {
 export type PassEntry = Entry &
   ({ readonly pass: Pass } | { readonly edit: EditPass } | { readonly programPass: ProgramPass });
 
-const entry = (
-  name: string,
-  pass: Pass,
-  version: number,
-  summary: string,
-  needs: PassNeeds = {},
-): [string, PassEntry] => [name, { name, pass, version, summary, needs }];
+const entry = (name: string, pass: Pass, summary: string, needs: PassNeeds = {}): [string, PassEntry] => [
+  name,
+  { name, pass, summary, needs },
+];
 
-const edits = (
-  name: string,
-  edit: EditPass,
-  version: number,
-  summary: string,
-  needs: PassNeeds = {},
-): [string, PassEntry] => [name, { name, edit, version, summary, needs }];
+const edits = (name: string, edit: EditPass, summary: string, needs: PassNeeds = {}): [string, PassEntry] => [
+  name,
+  { name, edit, summary, needs },
+];
 
 /** Every pass that a phase can be bound to, by name. */
 export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>([
-  entry('check-initial-program', checkInitialProgram, 1, 'verify what the front end made'),
-  entry('analyze-control-flow', analyzeControlFlow, 1, 'annotate blocks and loops, report what is irregular'),
-  entry('redundant-barriers', redundantBarriers, 3, 'remove barriers and fences that repeat the last one', {
+  entry('check-initial-program', checkInitialProgram, 'verify what the front end made'),
+  entry('analyze-control-flow', analyzeControlFlow, 'annotate blocks and loops, report what is irregular'),
+  entry('redundant-barriers', redundantBarriers, 'remove barriers and fences that repeat the last one', {
     knobs: ['Knob358'],
   }),
-  entry('sink-values', sinkValues, 2, 'sink values into the only path that needs them'),
-  entry('rematerialize', rematerialize, 1, 'recompute cheap values where registers are short', {
+  entry('sink-values', sinkValues, 'sink values into the only path that needs them'),
+  entry('rematerialize', rematerialize, 'recompute cheap values where registers are short', {
     facts: ['limits', 'costs'],
     requires: ['ssa'],
   }),
-  entry('move-instructions', moveInstructions, 1, 'start loads early, compute values late, within blocks', {
+  entry('move-instructions', moveInstructions, 'start loads early, compute values late, within blocks', {
     knobs: ['Knob381'],
     facts: ['limits', 'costs', 'latencies'],
     requires: ['control-last', 'ssa'],
   }),
-  entry('speculative-loads', speculativeLoads, 1, 'report which constants may be loaded anywhere'),
-  entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
+  entry('speculative-loads', speculativeLoads, 'report which constants may be loaded anywhere'),
+  entry('split-control-flow', splitControlFlow, 'cut blocks so that control operations are last'),
   entry(
     'loop-simplification',
     loopSimplification,
-    1,
     'give loops a preheader, one latch, and the test at the bottom',
   ),
-  entry('loop-fusion', loopFusion, 1, 'let two loops that run equally often run as one', {
+  entry('loop-fusion', loopFusion, 'let two loops that run equally often run as one', {
     knobs: ['PerformLoopFusionBudget'],
     requires: ['control-last', 'ssa'],
   }),
-  entry('address-recurrences', addressRecurrences, 1, 'advance addresses from one iteration to the next'),
-  entry('loop-unrolling', loopUnrolling, 2, 'unroll loops, in full or in part', { facts: ['limits'] }),
-  entry('pipelining', pipelining, 1, 'start loads of an iteration while the one before still computes', {
+  entry('address-recurrences', addressRecurrences, 'advance addresses from one iteration to the next'),
+  entry('loop-unrolling', loopUnrolling, 'unroll loops, in full or in part', { facts: ['limits'] }),
+  entry('pipelining', pipelining, 'start loads of an iteration while the one before still computes', {
     knobs: ['OkToPipelineNoUnroll'],
     facts: ['costs', 'latencies'],
     requires: ['control-last', 'ssa'],
   }),
-  entry('split-live-ranges', splitLiveRanges, 1, 'split registers that are used for several values'),
+  entry('split-live-ranges', splitLiveRanges, 'split registers that are used for several values'),
   entry(
     'split-high-pressure',
     splitHighPressure,
-    1,
     'split ranges of constants where registers do not suffice',
     {
       facts: ['limits', 'costs'],
       requires: ['control-last', 'phi-free'],
     },
   ),
-  entry('report-initial', reportInitial, 2, 'statistics header and Ori text for the report'),
-  entry('report-scheduling', reportScheduling, 1, 'the same with a line for each loop'),
-  entry('report-registers', reportRegisters, 1, 'the same with pressure, warps, and what lives across calls'),
-  entry('report-allocation', reportAllocation, 1, 'the same, with what registers are'),
-  entry('replace-uniforms', replaceUniforms, 1, 'replace special registers that directives fix by constants'),
-  entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
-  entry('sanitize', sanitize, 1, 'verify, control operations last'),
-  entry('branch-opt', branchOpt, 2, 'fold, simplify and thread branches, erase unreachable blocks'),
-  entry('tail-merging', tailMerging, 1, 'merge equal blocks and equal ends of blocks'),
-  entry(
-    'equivalent-conditions',
-    equivalentConditions,
-    3,
-    'resolve or bypass branches that earlier ones decide',
-  ),
-  entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),
-  entry('expand-sync', expandSync, 1, 'put an error barrier behind fences of the system', {
+  entry('report-initial', reportInitial, 'statistics header and Ori text for the report'),
+  entry('report-scheduling', reportScheduling, 'the same with a line for each loop'),
+  entry('report-registers', reportRegisters, 'the same with pressure, warps, and what lives across calls'),
+  entry('report-allocation', reportAllocation, 'the same, with what registers are'),
+  entry('replace-uniforms', replaceUniforms, 'replace special registers that directives fix by constants'),
+  entry('early-dead-code', earlyDeadCode, 'block-local dead-code removal'),
+  entry('sanitize', sanitize, 'verify, control operations last'),
+  entry('branch-opt', branchOpt, 'fold, simplify and thread branches, erase unreachable blocks'),
+  entry('tail-merging', tailMerging, 'merge equal blocks and equal ends of blocks'),
+  entry('equivalent-conditions', equivalentConditions, 'resolve or bypass branches that earlier ones decide'),
+  entry('switch-opt', switchOpt, 'choose jump table, search tree, bit test or cascade for each switch'),
+  entry('expand-sync', expandSync, 'put an error barrier behind fences of the system', {
     knobs: ['DisableErrbarAfterMembar'],
     facts: ['capabilities.error-barrier'],
   }),
-  entry('expand-table-jumps', expandTableJumps, 1, 'make the indices of jump tables offsets into them', {
+  entry('expand-table-jumps', expandTableJumps, 'make the indices of jump tables offsets into them', {
     facts: ['encoding.instruction-bytes'],
   }),
-  entry('drop-regions', dropRegions, 1, 'regions in which no branch parts lanes any more go', {
+  entry('drop-regions', dropRegions, 'regions in which no branch parts lanes any more go', {
     requires: ['control-last'],
   }),
-  entry('insert-regions', insertRegions, 1, 'regions at whose ends lanes that parted wait for each other', {
+  entry('insert-regions', insertRegions, 'regions at whose ends lanes that parted wait for each other', {
     knobs: ['ExpandSyncInstLate'],
     facts: ['limits.convergence-barriers'],
     requires: ['control-last'],
   }),
-  entry('target-branches', targetBranches, 1, 'what a target does with branches before they are simplified', {
+  entry('target-branches', targetBranches, 'what a target does with branches before they are simplified', {
     knobs: ['Knob232', 'Knob351'],
     facts: ['slots.136', 'encoding.instruction-bytes'],
     requires: ['control-last'],
   }),
-  entry('generate-mov-phi', generateMovPhi, 2, 'enter SSA: one definition per register, phis at joins'),
-  entry('gvn-cse', gvnCse, 4, 'global value numbering: compute equal expressions once'),
-  entry('hoist-invariants', hoistInvariants, 4, 'move loop-invariant code in front of its loop'),
-  entry('hoist-common', hoistCommon, 1, 'hoist expressions that both arms of a branch compute'),
-  entry('nested-conditions', nestedConditions, 1, 'merge two branches that lead to the same places'),
-  entry('predication', predication, 3, 'turn short branches into guarded instructions and selects'),
-  entry('guarded-selects', guardedSelects, 1, 'compute selected values under the guard of the selection', {
+  entry('generate-mov-phi', generateMovPhi, 'enter SSA: one definition per register, phis at joins'),
+  entry('gvn-cse', gvnCse, 'global value numbering: compute equal expressions once'),
+  entry('hoist-invariants', hoistInvariants, 'move loop-invariant code in front of its loop'),
+  entry('hoist-common', hoistCommon, 'hoist expressions that both arms of a branch compute'),
+  entry('nested-conditions', nestedConditions, 'merge two branches that lead to the same places'),
+  entry('predication', predication, 'turn short branches into guarded instructions and selects'),
+  entry('guarded-selects', guardedSelects, 'compute selected values under the guard of the selection', {
     requires: ['ssa'],
   }),
-  entry('apply-recipes', applyRecipes, 1, 'report which recipes apply to the function'),
-  entry('attach-profile', attachProfile, 1, 'give blocks the counts of a profile'),
-  entry('mark-cold-blocks', markColdBlocks, 1, 'report which blocks hardly ever run'),
-  entry('place-blocks', placeBlocks, 1, 'order blocks along the paths of control, cold ones last'),
-  entry('merge-sync', mergeSync, 2, 'remove synchronization that an adjacent one covers'),
-  entry('propagate-varying', propagateVarying, 1, 'report which values and branches differ between lanes'),
-  entry('forward-progress', forwardProgress, 1, 'give way in loops that wait for other threads', {
+  entry('apply-recipes', applyRecipes, 'report which recipes apply to the function'),
+  entry('attach-profile', attachProfile, 'give blocks the counts of a profile'),
+  entry('mark-cold-blocks', markColdBlocks, 'report which blocks hardly ever run'),
+  entry('place-blocks', placeBlocks, 'order blocks along the paths of control, cold ones last'),
+  entry('merge-sync', mergeSync, 'remove synchronization that an adjacent one covers'),
+  entry('propagate-varying', propagateVarying, 'report which values and branches differ between lanes'),
+  entry('forward-progress', forwardProgress, 'give way in loops that wait for other threads', {
     requires: ['control-last', 'ssa'],
   }),
-  entry('forward-stores', forwardStores, 1, 'replace loads by values that were surely stored'),
-  entry('dead-stores', deadStores, 1, 'remove stores that nothing reads before they are overwritten or gone'),
-  entry('promote-half', promoteHalf, 1, 'compute half-precision operations in single precision', {
+  entry('forward-stores', forwardStores, 'replace loads by values that were surely stored'),
+  entry('dead-stores', deadStores, 'remove stores that nothing reads before they are overwritten or gone'),
+  entry('promote-half', promoteHalf, 'compute half-precision operations in single precision', {
     facts: ['operations'],
   }),
-  entry('expand-reductions', expandReductions, 1, 'reduce over a whole warp by exchanges between lanes', {
+  entry('expand-reductions', expandReductions, 'reduce over a whole warp by exchanges between lanes', {
     facts: ['operations'],
   }),
-  entry('promote-memory', promoteMemory, 2, 'promote local variables at constant offsets to registers', {
+  entry('promote-memory', promoteMemory, 'promote local variables at constant offsets to registers', {
     knobs: [
       'ConvertMemoryToRegIndexedSizeLimit',
       'MovWeightForConvertMemToReg',
@@ -231,31 +216,29 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     ],
     facts: ['limits'],
   }),
-  entry('compact-local', compactLocal, 1, 'close gaps in local variables, remove unused ones'),
+  entry('compact-local', compactLocal, 'close gaps in local variables, remove unused ones'),
   entry(
     'conditional-constants',
     conditionalConstants,
-    2,
     'propagate constants and ranges along executable paths, decide branches',
     { knobs: ['FoldApproximate', 'FPFoldDisable', 'LimitFoldFp'] },
   ),
-  entry('mark-operands', markOperands, 1, 'mark what comparisons and selections write, then propagate it', {
+  entry('mark-operands', markOperands, 'mark what comparisons and selections write, then propagate it', {
     knobs: ['LimitFoldFp'],
     facts: ['code', 'slots.1312', 'slots.1320', 'capabilities.careful-constants'],
     requires: ['control-last', 'ssa'],
   }),
-  entry('pair-window', pairWindow, 1, 'find equal pairs of operations in a window of six', {
+  entry('pair-window', pairWindow, 'find equal pairs of operations in a window of six', {
     knobs: ['AllowReassociateCSE', 'Knob603', 'ReassociateCSEWindow'],
     facts: ['class'],
     requires: ['ssa'],
   }),
-  entry('reassociate', reassociate, 2, 'put trees of integer operations in order, then number values'),
+  entry('reassociate', reassociate, 'put trees of integer operations in order, then number values'),
   [
     'inline-functions',
     {
       name: 'inline-functions',
       programPass: inlineFunctions,
-      version: 1,
       summary: 'replace calls of device functions by their code',
       needs: { requires: ['control-last', 'phi-free'] },
     },
@@ -265,53 +248,44 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     {
       name: 'order-shared-variables',
       programPass: orderSharedVariables,
-      version: 1,
       summary: 'declare shared variables in the order that pads least',
     },
   ],
-  entry('late-commoning', lateCommoning, 2, 'value numbering once more'),
-  entry('equal-multi-def-moves', equalMultiDefMoves, 1, 'merge phis that are equal around a loop'),
-  entry('redundant-multi-def-moves', redundantMultiDefMoves, 1, 'remove phis with a single value'),
+  entry('late-commoning', lateCommoning, 'value numbering once more'),
+  entry('equal-multi-def-moves', equalMultiDefMoves, 'merge phis that are equal around a loop'),
+  entry('redundant-multi-def-moves', redundantMultiDefMoves, 'remove phis with a single value'),
   entry(
     'back-copy-propagation',
     backCopyPropagation,
-    1,
     'compute values directly into the target of their copy',
     {
       knobs: ['BackCopyPropBudget'],
     },
   ),
-  entry('convert-mov-phi', convertMovPhi, 4, 'leave SSA with as few copies as live ranges allow'),
-  entry('convert-to-uniform', convertToUniform, 1, 'move what a warp needs once to uniform registers', {
+  entry('convert-mov-phi', convertMovPhi, 'leave SSA with as few copies as live ranges allow'),
+  entry('convert-to-uniform', convertToUniform, 'move what a warp needs once to uniform registers', {
     knobs: ['Knob862', 'DisableConvergentWriteUR', 'DisableURLiveAcrossConvBound'],
     facts: ['uniform', 'limits'],
     requires: ['control-last', 'phi-free'],
   }),
-  entry('constant-operands', constantOperands, 1, 'let arithmetic read parameters from the constant bank', {
+  entry('constant-operands', constantOperands, 'let arithmetic read parameters from the constant bank', {
     facts: ['capabilities.constant-operands'],
   }),
-  entry(
-    'enforce-arguments',
-    enforceArguments,
-    1,
-    'load what an instruction cannot read from constant banks',
-    {
-      facts: ['capabilities.constant-operands'],
-    },
-  ),
-  entry('unneeded-bits', unneededBits, 1, 'remove masks and extensions whose effect nobody sees'),
-  edits('copy-propagation', copyPropagation, 2, 'replace operands by what they are copies of'),
-  edits('constant-folding', constantFolding, 1, 'evaluate instructions with constant operands', {
+  entry('enforce-arguments', enforceArguments, 'load what an instruction cannot read from constant banks', {
+    facts: ['capabilities.constant-operands'],
+  }),
+  entry('unneeded-bits', unneededBits, 'remove masks and extensions whose effect nobody sees'),
+  edits('copy-propagation', copyPropagation, 'replace operands by what they are copies of'),
+  edits('constant-folding', constantFolding, 'evaluate instructions with constant operands', {
     knobs: ['FoldApproximate', 'FPFoldDisable', 'LimitFoldFp'],
   }),
-  edits('constant-guards', constantGuards, 1, 'remove known guards, and instructions that never run'),
-  edits('dead-results', deadResults, 1, 'remove instructions whose results are never read'),
+  edits('constant-guards', constantGuards, 'remove known guards, and instructions that never run'),
+  edits('dead-results', deadResults, 'remove instructions whose results are never read'),
   [
     'vectorize',
     {
       name: 'vectorize',
       programPass: vectorize,
-      version: 1,
       summary: 'make vector accesses of adjacent loads and stores',
       needs: {
         knobs: ['DisableReadVectorization', 'DisableWriteVectorization'],
@@ -320,7 +294,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       },
     },
   ],
-  entry('uniform-atomics', uniformAtomics, 2, 'let one lane apply what the lanes of a warp would', {
+  entry('uniform-atomics', uniformAtomics, 'let one lane apply what the lanes of a warp would', {
     knobs: ['OptimizeUniformAtomicMode'],
     facts: ['capabilities.redux'],
     requires: ['ssa'],
@@ -328,30 +302,17 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry(
     'track-accumulators',
     trackAccumulators,
-    1,
     'report how many accumulators matrix products keep in flight',
     {
       knobs: ['Knob364'],
       requires: ['control-last', 'phi-free'],
     },
   ),
-  entry(
-    'check-matrix-groups',
-    checkMatrixGroups,
-    1,
-    'say where ptxas will break up groups of matrix products',
-    {
-      requires: ['control-last', 'phi-free'],
-    },
-  ),
-  entry('live-dead', liveDead, 2, 'global liveness, removal of dead code and unused variables'),
-  entry(
-    'final-inspection',
-    finalInspection,
-    2,
-    'verify before code is laid out, refuse what the target lacks',
-    {
-      facts: ['operations'],
-    },
-  ),
+  entry('check-matrix-groups', checkMatrixGroups, 'say where ptxas will break up groups of matrix products', {
+    requires: ['control-last', 'phi-free'],
+  }),
+  entry('live-dead', liveDead, 'global liveness, removal of dead code and unused variables'),
+  entry('final-inspection', finalInspection, 'verify before code is laid out, refuse what the target lacks', {
+    facts: ['operations'],
+  }),
 ]);

@@ -1,13 +1,7 @@
-/**
- * Base opcodes of PTX ISA 9.0, chapter 9, those of earlier versions, and the two undocumented ones that ptxas 13.0
- * accepts (`cctl`, `cctlu`).
- */
-export const PTX_OPCODES: ReadonlySet<string> = new Set(
-  `abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call cctl cctlu
-clusterlaunchcontrol clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns
-getctarank griddepcontrol isspacep istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max mbarrier membar min mma
-mov movmatrix mul mul24 multimem nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad
-selp set setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestore stacksave stmatrix sub subc suld sured sust suq szext
-tanh tcgen05 tensormap testp tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2
-vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor`.split(/\s+/),
-);
+import { PTX_SYNTAX } from './syntax.generated.ts';
+
+/** Base opcodes of PTX: those that have forms in `pipelines/isa/ptx-syntax.yaml`, and its `unchecked` ones. */
+export const PTX_OPCODES: ReadonlySet<string> = new Set([
+  ...Object.keys(PTX_SYNTAX.instructions),
+  ...PTX_SYNTAX.unchecked.split(' '),
+]);

@@ -1,11 +1,42 @@
 // Generated from pipelines/isa/ptx-syntax.yaml by `npm run generate`. Do not edit.
 // biome-ignore format: it is data
 export const PTX_SYNTAX: {
+  readonly versions: string;
+  readonly targets: Readonly<Record<string, string>>;
+  readonly modes: string;
+  readonly unchecked: string;
   readonly sets: Readonly<Record<string, string>>;
   readonly words: Readonly<Record<string, string>>;
   readonly directives: Readonly<Record<string, string>>;
   readonly instructions: Readonly<Record<string, readonly string[]>>;
 } = {
+ "versions": "3.0 3.1 3.2 4.0 4.1 4.2 4.3 5.0 6.0 6.1 6.2 6.3 6.4 6.5 7.0 7.1 7.2 7.3 7.4 7.5 7.6 7.7 7.8 8.0 8.1 8.2 8.3 8.4 8.5 8.6 8.7 8.8 9.0",
+ "targets": {
+  "1.0": "sm_10 sm_11",
+  "1.2": "sm_12 sm_13",
+  "2.0": "sm_20 sm_21",
+  "3.0": "sm_30",
+  "3.1": "sm_35",
+  "4.0": "sm_32 sm_50",
+  "4.1": "sm_37 sm_52",
+  "4.2": "sm_53",
+  "5.0": "sm_60 sm_61 sm_62",
+  "6.0": "sm_70",
+  "6.1": "sm_72",
+  "6.3": "sm_75",
+  "7.0": "sm_80",
+  "7.1": "sm_86",
+  "7.3": "sm_88",
+  "7.4": "sm_87",
+  "7.8": "sm_89 sm_90",
+  "8.0": "sm_90a",
+  "8.6": "sm_100 sm_100a sm_101 sm_101a",
+  "8.7": "sm_120 sm_120a",
+  "8.8": "sm_100f sm_101f sm_103 sm_103a sm_103f sm_120f sm_121 sm_121a sm_121f",
+  "9.0": "sm_110 sm_110a sm_110f"
+ },
+ "modes": "texmode_unified texmode_independent texmode_raw debug map_f64_to_f32",
+ "unchecked": "call cctl cctlu",
  "sets": {
   "twice": "approx cc ftz relu sat sync",
   "rnd": "rn rz rm rp",

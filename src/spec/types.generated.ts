@@ -1521,6 +1521,24 @@ export interface PtxSyntax {
  */
 kind: "ptx-syntax"
 /**
+ * PTX versions whose instructions and directives are known, oldest first, separated by blanks.
+ */
+versions: string
+/**
+ * PTX version -> the targets that it introduced, separated by blanks.
+ */
+targets: {
+[k: string]: string
+}
+/**
+ * Words that may follow the architecture in `.target`, separated by blanks.
+ */
+modes: string
+/**
+ * Opcodes that have no forms: their operands are not checked.
+ */
+unchecked: string
+/**
  * Name -> modifiers or types between blanks, for `$name` in forms.
  */
 sets: {
@@ -1539,7 +1557,7 @@ directives: {
 [k: string]: string
 }
 /**
- * Opcode -> its forms. An opcode that is not here is not checked.
+ * Opcode -> its forms. An opcode that is neither here nor in `unchecked` does not exist.
  */
 instructions: {
 /**

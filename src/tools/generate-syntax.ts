@@ -6,6 +6,10 @@ import { readForm, readNeed } from '../ptx/forms.ts';
 import { ROOT } from '../spec/node.ts';
 
 interface Syntax {
+  readonly versions: string;
+  readonly targets: Readonly<Record<string, string>>;
+  readonly modes: string;
+  readonly unchecked: string;
   readonly sets: Readonly<Record<string, string>>;
   readonly words: Readonly<Record<string, string>>;
   readonly directives: Readonly<Record<string, string>>;
@@ -14,15 +18,23 @@ interface Syntax {
 
 /** The text of the generated file. @throws Error that names the instruction and the form that cannot be parsed */
 export function generatedSyntax(): string {
-  const { sets, words, directives, instructions } = parse(
+  const { versions, targets, modes, unchecked, sets, words, directives, instructions } = parse(
     readFileSync(join(ROOT, 'pipelines', 'isa', 'ptx-syntax.yaml'), 'utf8'),
   ) as Syntax;
   for (const [opcode, forms] of Object.entries(instructions)) for (const f of forms) tryForm(opcode, f, sets);
   for (const need of [...Object.values(words), ...Object.values(directives)]) readNeed(need);
-  const data = JSON.stringify({ sets, words, directives, instructions }, null, 1);
+  const data = JSON.stringify(
+    { versions, targets, modes, unchecked, sets, words, directives, instructions },
+    null,
+    1,
+  );
   return `// Generated from pipelines/isa/ptx-syntax.yaml by \`npm run generate\`. Do not edit.
 // biome-ignore format: it is data
 export const PTX_SYNTAX: {
+  readonly versions: string;
+  readonly targets: Readonly<Record<string, string>>;
+  readonly modes: string;
+  readonly unchecked: string;
   readonly sets: Readonly<Record<string, string>>;
   readonly words: Readonly<Record<string, string>>;
   readonly directives: Readonly<Record<string, string>>;

@@ -136,10 +136,7 @@ const keep: RunOptions['rules'] = () => ({ key: 'nothing', open: () => () => {} 
 
 describe('passes that misbehave are caught', () => {
   const with_ = (pass: Pass) =>
-    new Map<string, RegisteredPass>([
-      ...passes,
-      ['branch-opt', { name: 'branch-opt', pass, version: 99, summary: '' }],
-    ]);
+    new Map<string, RegisteredPass>([...passes, ['branch-opt', { name: 'branch-opt', pass, summary: '' }]]);
 
   it('a pass that is not registered, named with the phase that is bound to it', () => {
     const without = new Map([...passes].filter(([name]) => name !== 'branch-opt'));
@@ -192,7 +189,7 @@ call (%b), used, (%a); st.global.u32 [%d], %b; ret; }
   const bound = (programPass: ProgramPass) =>
     new Map<string, RegisteredPass>([
       ...passes,
-      ['branch-opt', { name: 'branch-opt', programPass, version: 99, summary: '' }],
+      ['branch-opt', { name: 'branch-opt', programPass, summary: '' }],
     ]);
   /** Removes device functions that no function of the module calls or names. */
   const dropUncalled: ProgramPass = (program, ctx) => {

@@ -9,6 +9,7 @@ import { loadShipped, planFromFiles } from '../../src/index.ts';
 import { PTX_TARGETS } from '../../src/ptx/targets.ts';
 import { paramBase, servingTarget, targetFor } from '../../src/read.ts';
 import { runLaunch } from '../../src/sim/launch.ts';
+import { targetsOf } from '../../src/spec/targets.ts';
 import { hasPtxas, ptxas } from '../support/ptxas.ts';
 import { runPtx } from '../support/run-ptx.ts';
 
@@ -78,6 +79,10 @@ describe('targets without a back end', () => {
       if (target.startsWith('sm_')) expect(planOf(specs, { sm: target }).phases.length).toBe(159);
     expect(servingTarget('sm_95', ['sm_90'])).toBe('sm_95');
     expect(() => planOf(specs, { sm: 'sm_95' })).toThrow("there is no back end for 'sm_95'");
+  });
+
+  it('every target with a back end is one that `.target` takes', () => {
+    expect(targetsOf(specs).filter((sm) => !PTX_TARGETS.has(sm))).toEqual([]);
   });
 
   it('are told of by the library', async () => {

@@ -238,7 +238,6 @@ describe('every knob that a phase with work declares', () => {
       const own: Plan = { ...base, phases: [{ ...phase, steps: [step], gate: base.phases[0].gate }] };
       const read: RegisteredPass = {
         name: 'probe',
-        version: 1,
         summary: '',
         pass: (fn, ctx) => (ctx.knob(name), fn),
       };
