@@ -1,3 +1,4 @@
+import { inexactness } from './engine/inexact.ts';
 /**
  * Orrery without Node: everything that works on texts and data, for browsers, workers and tests. `orrery` adds file access.
  *
@@ -139,7 +140,11 @@ export const compare = (
   kernel: string,
   plan: Plan,
   effort: EffortName = 'high',
-): Judgement => judgeKernel(before, after, kernel, paramBase(plan), { effort });
+): Judgement =>
+  judgeKernel(before, after, kernel, paramBase(plan), {
+    effort,
+    inexact: inexactness(plan, before).length > 0,
+  });
 
 /** How PTX is written. */
 export interface WriteOptions {

@@ -1,3 +1,4 @@
+import { inexactness } from '../engine/inexact.ts';
 import type { Program } from '../ir/program.ts';
 import { type Judgement, judgeKernel } from '../judge/judge.ts';
 import type { PtxModule } from '../ptx/ast.ts';
@@ -70,12 +71,14 @@ function openWorldsWithin(budget: number | null, tell: (r: Judgement) => void = 
   const judge: Judge['judge'] = ({ program, plan }, after) => {
     const limits = plan.backend.facts.limits as { 'threads-per-sm'?: number } | undefined;
     const threadsPerSm = limits?.['threads-per-sm'];
+    const inexact = inexactness(plan, program).length > 0;
     for (const { kind, name } of program.functions) {
       if (kind !== 'entry') continue;
       if (after.functions.every((f) => f.name !== name))
         return { state: 'bad', kind: 'kernel is gone', text: `${name} is gone` };
       const r = judgeKernel(program, after, name, paramBase(plan), {
         threadsPerSm,
+        inexact,
         ...(budget !== null && { budget }),
       });
       tell(r);

@@ -30,6 +30,11 @@ export interface JudgeOptions {
    * variables of shared and local memory are.
    */
   readonly machine?: boolean;
+  /**
+   * Whether the other version may round products and sums otherwise, as a plan with inexact rules does. Then differences count only beyond
+   * what the last bits of unrounded products and sums explain.
+   */
+  readonly inexact?: boolean;
   /** Where machine code has constant variables, from the beginning of their bank: what lies behind one is then the same for both. */
   readonly constantsAt?: ReadonlyMap<string, number>;
   /** How much it may take. Default: 'medium'. */
@@ -58,6 +63,7 @@ export class KernelJudge implements Original {
   private readonly blocks: readonly World[];
   private readonly threads: readonly World[];
   private readonly ofThreads: ThreadWorlds | null;
+  readonly inexact: boolean;
   private longOnes: readonly World[] | null = null;
   private readonly seen = new Map<Code, Uint8Array>();
 
@@ -94,6 +100,7 @@ export class KernelJudge implements Original {
       budget: opts.budget ?? null,
       effort: EFFORTS[opts.effort ?? 'medium'],
     };
+    this.inexact = opts.inexact === true;
     this.share = opts.share ?? Number.POSITIVE_INFINITY;
     this.uses = usesOf(fn, features.functions, paramBase);
     this.goOn = opts.goOn ?? (() => true);

@@ -97,8 +97,9 @@ export interface RunOptions {
   readonly races?: boolean;
   /** What stands where PTX says nothing of a value. */
   readonly undefined?: number;
-  /** Seed of what is added to the last bits of approximations. */
+  /** Seed of what is added to the last bits of approximations, the same at each execution of an instruction or not (`nudgeEach`). */
   readonly nudge?: number;
+  readonly nudgeEach?: boolean;
 }
 
 /** Turns of the lanes: those of machine code never begin apart, because it meets in convergence barriers alone. */
@@ -172,6 +173,7 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
         blank: s.blank,
         undefined: opts.undefined ?? 0,
         nudge: opts.nudge ?? 0,
+        nudgeEach: opts.nudgeEach ?? false,
         ...turnsFor(s, opts.turns ?? world.turns),
       },
       memory,

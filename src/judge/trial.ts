@@ -67,6 +67,8 @@ export interface Original {
   readonly effort: Effort;
   /** Whether it has accesses of more than one element. */
   readonly isWide: boolean;
+  /** Whether other versions may round products and sums otherwise (`JudgeOptions.inexact`). */
+  readonly inexact: boolean;
   /** Whether its threads tell each other something. */
   readonly communicates: boolean;
   readonly reached: Reached;
@@ -197,10 +199,13 @@ export class Trial {
     return differencesOf(a, b, budget, other);
   }
 
-  /** Does machine code differ only in what nobody promises: the last bits of approximations, or a barrier for part of a warp? */
+  /**
+   * Does machine code, or a version with inexact rules, differ only in what nobody promises: the last bits of approximations, of products
+   * and sums that may be fused, or a barrier for part of a warp?
+   */
   private isUnpromised(first: First, b: Run): boolean {
-    if (!this.after.machine) return false;
-    if (first.run.unpromised) {
+    if (!this.after.machine && !this.judge.inexact) return false;
+    if (this.after.machine && first.run.unpromised) {
       this.undefinedIn++;
       return true;
     }
@@ -220,7 +225,11 @@ export class Trial {
       this.undefinedIn++;
       return true;
     }
-    const only = differOnlyIn(x, y, nudged);
+    const near = (): boolean => differOnlyIn(x, y, nudged);
+    // An optimizer that copies a loop body may fuse another product in each copy: then executions of one instruction differ, too.
+    const apart = (): Run[] =>
+      NUDGES.map((nudge) => this.run(this.judge.subject, first, { ...how, nudge, nudgeEach: true }));
+    const only = near() || (nudged.push(...apart()) > 0 && near());
     this.approximate ||= only;
     return only;
   }

@@ -1,9 +1,9 @@
+import { inexactness } from '../engine/inexact.ts';
 import type { Program } from '../ir/program.ts';
 import { judgeKernel } from '../judge/judge.ts';
 import { percentRun } from '../judge/reached.ts';
 import { paramBase } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
-import type { RulesSpec } from '../spec/types.generated.ts';
 import type { KernelMeasure } from './measure.ts';
 
 /** Whether a kernel still behaves as before, and how that was determined. */
@@ -24,13 +24,13 @@ export interface Equality {
  * @param measured the kernel of `last`, whose launches have already run
  */
 export function equalityOf(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
-  return withInexactness(comparison(input, last, measured, plan), plan);
+  return withInexactness(comparison(input, last, measured, plan), plan, input);
 }
 
 /** A finding with what the plan's knobs let rules change, which equal code of several plans does not tell. */
-export function withInexactness(found: Equality, plan: Plan): Equality {
+export function withInexactness(found: Equality, plan: Plan, input: Program): Equality {
   if (found.by === 'unchanged') return found;
-  const inexact = inexactness(plan).map((n) => (found.ok ? `although ${n}` : n));
+  const inexact = inexactness(plan, input).map((n) => (found.ok ? `although ${n}` : n));
   return { ...found, note: [...(found.note === '' ? [] : [found.note]), ...inexact].join('; ') };
 }
 
@@ -40,9 +40,12 @@ export function comparison(input: Program, last: Program, measured: KernelMeasur
   if (bad !== undefined) return { ok: false, by: 'launch', note: `${bad.file}: ${bad.why}` };
   if (measured.launches.some((l) => l.expects)) return { ok: true, by: 'launch', note: '' };
   if (input === last) return { ok: true, by: 'unchanged', note: '' };
-  const r = judgeKernel(input, last, measured.kernel, paramBase(plan));
+  const r = judgeKernel(input, last, measured.kernel, paramBase(plan), {
+    inexact: inexactness(plan, input).length > 0,
+  });
   const limits = [
     ...(r.partial ? ['as far as the budget went'] : []),
+    ...(r.approximate ? ['within the tolerance of fused products'] : []),
     ...(r.raced ? ['with fewer threads or one lane at a time, since its result depends on their order'] : []),
   ];
   const { reached } = r;
@@ -68,26 +71,3 @@ export function unreachedWords(kernels: readonly PartlyRun[]): string {
     kernels.length === 1 ? '1 of them only where it' : `${kernels.length} of them only where they`;
   return `${those} ran: of ${worst.kernel} ${worst.ran} % of the blocks${kernels.length > 1 ? ', the least' : ''}`;
 }
-
-const KNOB = /\bknob\(\s*(\w+)\s*\)/g;
-
-/** Enabled knobs that activate rules which declare that they change results, and the declared changes. */
-function inexactness(plan: Plan): string[] {
-  return [...plan.rules.values()].flatMap(({ data }) => {
-    const { when = '', rules } = data as unknown as RulesSpec.Rules;
-    const on = [...when.matchAll(KNOB)].map((m) => m[1]).filter((k) => Boolean(plan.knobs.get(k)?.value));
-    const how = new Set(rules.flatMap((r) => r.inexact ?? []));
-    return on.length === 0 || how.size === 0
-      ? []
-      : [`knob ${on.join(', ')} lets rules change results: ${[...how].join('; ')}`];
-  });
-}
-
-/** Knobs that let rules change results, set or not. */
-export const inexactKnobs = (plan: Plan): ReadonlySet<string> =>
-  new Set(
-    [...plan.rules.values()].flatMap(({ data }) => {
-      const { when = '', rules } = data as unknown as RulesSpec.Rules;
-      return rules.some((r) => r.inexact !== undefined) ? [...when.matchAll(KNOB)].map((m) => m[1]) : [];
-    }),
-  );

@@ -1,4 +1,5 @@
 import { FunctionPlans } from '../engine/function-plans.ts';
+import { inexactness } from '../engine/inexact.ts';
 import type { Journal } from '../engine/journal.ts';
 import { recipesFor } from '../engine/reads.ts';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
@@ -184,7 +185,9 @@ function readBack(t: Trial, [, head]: Pair<Side>): (kernel: string) => Equality 
     return () => ({ ok: false, by: 'open world', note });
   }
   return (kernel) => {
-    const found = judgeKernel(input, written, kernel, paramBase(plan));
+    const found = judgeKernel(input, written, kernel, paramBase(plan), {
+      inexact: inexactness(plan, input).length > 0,
+    });
     return found.same
       ? null
       : { ok: false, by: 'open world', note: `as written in PTX: ${found.differences[0]}` };

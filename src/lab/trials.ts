@@ -57,7 +57,7 @@ export class Bench {
         // The measurer returns the same object for equal programs, so one comparison suffices.
         let found = this.verdicts.get(m);
         if (found === undefined) this.verdicts.set(m, (found = comparison(input.program, last, m, plan)));
-        return { kernel: m.kernel, values: m.values, equal: withInexactness(found, plan) };
+        return { kernel: m.kernel, values: m.values, equal: withInexactness(found, plan, input.program) };
       }),
     };
   }

@@ -121,7 +121,7 @@ function replace(f: Frame, d: Decoded, lanes: number, value: number): void {
  * @throws OutOfBudget at the limit of the whole run; SimFault if an instruction fails
  */
 export function runWarp(m: WarpHost, w: Warp, limit: number): void {
-  const { counters, pathSlice = PATH_SLICE, nudge = 0 } = m.opts;
+  const { counters, pathSlice = PATH_SLICE, nudge = 0, nudgeEach = false } = m.opts;
   const { schedule } = m;
   const { paths } = w;
   let inPath = 0;
@@ -177,7 +177,10 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
           : NONE;
         d.lane(f.regs, f.code.operands, d.k, mask);
         if (open !== 0) replace(f, d, open, m.opts.undefined ?? 0);
-        if (nudges) nudged(f, d, mask, NUDGES[(mix(d.k, nudge) >>> 0) % NUDGES.length], exact);
+        if (nudges) {
+          const seed = nudgeEach ? mix(nudge, m.executed) : nudge;
+          nudged(f, d, mask, NUDGES[(mix(d.k, seed) >>> 0) % NUDGES.length], exact);
+        }
         if (d.uniform !== null) shareResults(f, d, mask);
       }
       path.pc++;

@@ -37,6 +37,8 @@ export interface MachineOptions {
   readonly schedule?: number;
   /** Seed of what is added to the last bits of results that are approximations, so that what depends on them shows. Default: 0, nothing. */
   readonly nudge?: number;
+  /** True: each execution of an instruction gets an amount of its own. Default: all executions of one get the same. */
+  readonly nudgeEach?: boolean;
   /** Whether lanes wait at a convergence barrier until the others come, whatever the turns: so does the hardware. */
   readonly holdsRegions?: boolean;
   /** The threads that run; the others have ended before they began. Default: all. */

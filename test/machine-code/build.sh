@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Makes the cubins here: machine code of test kernels, and of the kernels here that ptxas 13.0.88 gets wrong. Needs ptxas 13.0.
+# Makes the cubins here: machine code of test kernels, and of the kernels here that ptxas 13.0.88 gets wrong. Needs nvcc and
+# ptxas 13.0.
 set -euo pipefail
 cd "$(dirname "$0")"
 make_cubin() { # PTX target level
   ptxas -arch="$2" -O"$3" "$1" -o "$(basename "$1" | cut -d. -f1).$2.O$3.cubin"
 }
+nvcc -ptx -arch=sm_80 uneven-fusion.cu -o uneven-fusion.ptx
+make_cubin uneven-fusion.ptx sm_80 3
 make_cubin max-of-absolute.ptx sm_90 3
 make_cubin max-of-absolute.ptx sm_90 0
 make_cubin shift-difference.ptx sm_80 3

@@ -166,6 +166,22 @@ describe('the judge compares PTX and machine code', () => {
     expect(r.worlds).toBeGreaterThan(60);
   });
 
+  // ptxas fuses one product of a difference of two in some copies of a loop body, and the other product in the rest.
+  describe('products that each copy of a loop body fuses otherwise', () => {
+    test('are equal within their tolerance', async () => {
+      const r = judge(await subjectOf('uneven-fusion.sm_80.O3.cubin'), 'uneven_fusion');
+      expect(r).toMatchObject({ same: true, differences: [], approximate: true });
+    });
+    test('are different with one sign wrong', async () => {
+      const s = await subjectOf('uneven-fusion.sm_80.O3.cubin');
+      const wrong = changed(s, 'uneven_fusion', /FADD R\d+, -R/, (i) => ({
+        ...i,
+        values: i.values.map((v, k) => (i.form.fields[k]?.place[0].at === 72 ? 0 : v)),
+      }));
+      expect(judge(s, 'uneven_fusion', wrong).same).toBe(false);
+    });
+  });
+
   // What ptxas 13.0.88 gets wrong; the right values follow from the PTX ISA alone: max(max(x, -x), y), a difference of shifts, a shift
   // of 16 bits by 65536, and an instruction that does not run.
   test.each([

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { inexactness } from '../../engine/inexact.ts';
 import { DiagnosticError, nearest } from '../../ir/diagnostic.ts';
 import type { Program } from '../../ir/program.ts';
 import { EFFORTS, type EffortName } from '../../judge/effort.ts';
@@ -97,11 +98,13 @@ export function checkOpen(before: Program, after: Program, plan: Plan, limits: C
   const found = new Summary();
   const instructions = kernels.reduce((n, k) => n + k.blocks.reduce((m, b) => m + b.ins.length, 0), 0);
   const allowed = Math.max(EFFORTS[effort].module, EFFORTS[effort].perInstruction * instructions);
+  const inexact = inexactness(plan, from).length > 0;
   for (const k of kernels) {
     const name = k.name.replace(/^call_of_/, '');
     const isLate = found.executed > allowed;
     const r = judgeKernel(from, to, k.name, paramBase(plan), {
       threadsPerSm,
+      inexact,
       effort: isLate ? 'low' : effort,
       share: EFFORTS[effort].module / (2 * kernels.length),
       goOn: (world) => {
@@ -124,6 +127,7 @@ class Summary {
   private readonly lines: string[] = [];
   private partial = 0;
   private raced = 0;
+  private approximate = 0;
   private left = 0;
   executed = 0;
   private readonly missed: string[] = [];
@@ -133,6 +137,7 @@ class Summary {
     this.executed += r.executed;
     if (r.partial) this.partial++;
     if (r.raced) this.raced++;
+    if (r.approximate) this.approximate++;
     if (r.left) this.left++;
     if (!r.same) this.lines.push(`  ${name}: ${r.differences[0]}`);
     const { reached } = r;
@@ -155,6 +160,7 @@ class Summary {
       `${grouped(this.executed)} warp instructions`,
       ...(this.partial > 0 ? [`${this.partial} compared only as far as the budget went`] : []),
       ...(this.left > 0 ? [`${this.left} not in all worlds: a limit came first`] : []),
+      ...(this.approximate > 0 ? [`${this.approximate} within the tolerance of fused products`] : []),
       ...(this.raced > 0
         ? [
             `${this.raced} compared with fewer threads or one lane at a time: what they do depends on the order of threads`,

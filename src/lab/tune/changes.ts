@@ -1,3 +1,4 @@
+import { inexactKnobs } from '../../engine/inexact.ts';
 import { MemoryCache } from '../../engine/memory-cache.ts';
 import { host, runPipeline } from '../../engine/pipeline.ts';
 import type { Plan } from '../../spec/plan.ts';
@@ -5,7 +6,6 @@ import type { Specs } from '../../spec/specs.ts';
 import { legalPlaces } from '../../spec/suggest.ts';
 import type { KnobsSpec } from '../../spec/types.generated.ts';
 import { type Arm, armText, knobText, type Move } from '../arms.ts';
-import { inexactKnobs } from '../equality.ts';
 import { lowerModule, type Module } from '../kernels.ts';
 import type { Plans } from '../plans.ts';
 

@@ -1,4 +1,5 @@
 import { paramBase } from '../../core.ts';
+import { inexactness } from '../../engine/inexact.ts';
 import type { Program } from '../../ir/program.ts';
 import { judgeKernel } from '../../judge/judge.ts';
 import { improves, metricOf } from '../../lab/metrics.ts';
@@ -54,7 +55,9 @@ function metricRow(name: string, a: number, b: number): MetricRow[] {
 
 /** Whether a kernel does the same in two programs. */
 export function equalRow(before: Program, after: Program, kernel: string, plan: Plan): EqualRow {
-  const r = judgeKernel(before, after, kernel, paramBase(plan));
+  const r = judgeKernel(before, after, kernel, paramBase(plan), {
+    inexact: inexactness(plan, before).length > 0,
+  });
   const text = r.same
     ? `the same memory in open worlds, ${r.executed} warp instructions${r.partial ? ', as far as the budget went' : ''}${r.raced ? ', with one warp: its results depend on the order of threads' : ''}`
     : (r.differences[0] ?? 'it does something else');
