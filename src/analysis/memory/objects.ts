@@ -120,7 +120,7 @@ export function kernelParameter(fn: Fn, o: MemoryObject, paramBase: number): Par
   return fn.params.find((p) => at >= p.offset && at < p.offset + p.size) ?? null;
 }
 
-/** Is its memory its own, so that addresses derived from two such objects never alias? */
+/** Is its memory separate, so that addresses derived from two such objects never alias? */
 export const isDistinct = (o: MemoryObject): boolean => o.kind === 'variable';
 
 /** May addresses derived from two different objects alias? */
