@@ -85,7 +85,7 @@ interface Entry {
   /** Raised whenever the pass may give a different result for the same input: part of every cache key. */
   readonly version: number;
   readonly summary: string;
-  /** What it reads and requires wherever it runs; phases that bind it declare the rest. */
+  /** Knobs, facts and properties that the pass needs wherever it runs; phases that bind it declare the rest. */
   readonly needs?: PassNeeds;
 }
 /**
@@ -161,7 +161,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('report-initial', reportInitial, 2, 'statistics header and Ori text for the report'),
   entry('report-scheduling', reportScheduling, 1, 'the same with a line for each loop'),
   entry('report-registers', reportRegisters, 1, 'the same with pressure, warps, and what lives across calls'),
-  entry('report-allocation', reportAllocation, 1, 'the same, with what registers are'),
+  entry('report-allocation', reportAllocation, 1, 'the same, saying that registers are virtual'),
   entry('replace-uniforms', replaceUniforms, 1, 'replace special registers that directives fix by constants'),
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 1, 'verify, control operations last'),
@@ -181,10 +181,10 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('expand-table-jumps', expandTableJumps, 1, 'make the indices of jump tables offsets into them', {
     facts: ['encoding.instruction-bytes'],
   }),
-  entry('drop-regions', dropRegions, 1, 'regions in which no branch parts lanes any more go', {
+  entry('drop-regions', dropRegions, 1, 'remove regions in which lanes no longer diverge', {
     requires: ['control-last'],
   }),
-  entry('insert-regions', insertRegions, 1, 'regions at whose ends lanes that parted wait for each other', {
+  entry('insert-regions', insertRegions, 1, 'insert regions at whose ends lanes reconverge', {
     knobs: ['ExpandSyncInstLate'],
     facts: ['limits.convergence-barriers'],
     requires: ['control-last'],
@@ -299,7 +299,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       facts: ['capabilities.constant-operands'],
     },
   ),
-  entry('unneeded-bits', unneededBits, 1, 'remove masks and extensions whose effect nobody sees'),
+  entry('unneeded-bits', unneededBits, 1, 'remove masks and extensions whose effect is never observed'),
   edits('copy-propagation', copyPropagation, 2, 'replace operands by what they are copies of'),
   edits('constant-folding', constantFolding, 1, 'evaluate instructions with constant operands', {
     knobs: ['FoldApproximate', 'FPFoldDisable', 'LimitFoldFp'],

@@ -8,6 +8,7 @@
  */
 
 export interface Box {
+  /** The size of a node's box. */
   readonly width: number;
   readonly height: number;
 }
@@ -22,6 +23,7 @@ export interface LayoutInput {
 }
 
 export interface Layout {
+  /** Where a drawing has its boxes and edges. */
   /** Left and top of each box. */
   readonly x: readonly number[];
   readonly y: readonly number[];

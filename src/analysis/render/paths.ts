@@ -6,6 +6,7 @@ export interface Point {
 }
 
 export const round = (v: number): number => Math.round(v * 10) / 10;
+/** A coordinate with one decimal, which is enough for a drawing. */
 
 /** A smooth line that leaves and enters every point vertically. */
 export function curvedPath(p: readonly Point[]): string {
