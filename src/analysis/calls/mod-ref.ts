@@ -13,7 +13,7 @@ export interface Effect {
 }
 
 /** The effect of unknown code. */
-export const ANYTHING: Effect = { reads: MUTABLE | Mem.Const, writes: MUTABLE };
+const ANYTHING: Effect = { reads: MUTABLE | Mem.Const, writes: MUTABLE };
 const NOTHING: Effect = { reads: 0, writes: 0 };
 
 const both = (a: Effect, b: Effect): Effect => ({ reads: a.reads | b.reads, writes: a.writes | b.writes });

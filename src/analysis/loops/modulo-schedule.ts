@@ -25,8 +25,8 @@ export interface ScheduleLimits {
   readonly copies: number;
 }
 
-export const stageOf = (s: ModuloSchedule, i: number): number => Math.floor(s.start[i] / s.interval);
 /** The stage of an instruction: how many intervals after the start of its iteration it issues. */
+export const stageOf = (s: ModuloSchedule, i: number): number => Math.floor(s.start[i] / s.interval);
 
 /** Places of the body in the order in which one round of the loop issues them, across iterations. */
 export function roundOrder(s: ModuloSchedule): number[] {

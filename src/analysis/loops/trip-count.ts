@@ -17,7 +17,7 @@ export interface LoopExit extends When {
   /** Position of the block. */
   readonly block: number;
   /**
-   * Whether the block runs in each iteration that goes back to the header. If it runs several times per iteration, in
+   * Whether the block runs in each iteration that returns to the header. If it runs several times per iteration, in
    * an inner loop, a test of values that change only with this loop gives the same result each time.
    */
   readonly everyTime: boolean;
@@ -220,7 +220,7 @@ function unwrapped(count: TripCount, e: Evolution, signed: boolean): bigint | nu
       continue;
     if (!sameForm(s.step, e.step)) continue;
     if (sameForm(s.start, e.start)) return up;
-    // The test already looks at the next value, so it does not cover the first step.
+    // The test already reads the next value, so it does not cover the first step.
     const next = addScaled(e.start, e.step, 1n);
     if (first !== null && sameForm(s.start, next) && fits(extend(first, width, signed) + up)) return up;
   }

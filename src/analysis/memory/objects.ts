@@ -110,7 +110,7 @@ export const isParameterWord = (o: Operand, width: number): boolean =>
   o.kind === Kind.CBank && o.reg < 0 && o.hi === 0 && width === 64;
 
 /**
- * The kernel parameter that an object stands for, with its space (`.ptr`) and size.
+ * The kernel parameter that an object represents, with its space (`.ptr`) and size.
  * @param paramBase offset of the parameters in constant bank 0: the fact `param-base` of the back end
  * @returns null if the object is not a parameter, or the bytes belong to none
  */
@@ -121,7 +121,7 @@ export function kernelParameter(fn: Fn, o: MemoryObject, paramBase: number): Par
 }
 
 /** Is its memory separate, so that addresses derived from two such objects never alias? */
-export const isDistinct = (o: MemoryObject): boolean => o.kind === 'variable';
+const isDistinct = (o: MemoryObject): boolean => o.kind === 'variable';
 
 /** May addresses derived from two different objects alias? */
 export function objectsMayMeet(a: MemoryObject, b: MemoryObject): boolean {

@@ -49,5 +49,5 @@ export function endOf(
 export const alignedTo = (at: number, align: number): number =>
   Math.ceil(at / Math.max(1, align)) * Math.max(1, align);
 
-export const isShared = (v: Variable): boolean => v.space === 'shared';
 /** Is the variable in shared memory? */
+export const isShared = (v: Variable): boolean => v.space === 'shared';

@@ -38,6 +38,7 @@ const POOL_OF_FILE: readonly number[] = (() => {
 /** Register file -> units of its pool that one register takes. */
 const UNITS_OF_FILE: readonly number[] = FILE_WIDTH.map((w) => Math.max(1, w >>> 5));
 
+/** The class in which a register's liveness is solved. */
 export const liveClassOf = (r: Reg): number => CLASS_OF_FILE[regFile(r)];
 
 /** The pool in which a register is counted; -1 for none, as for NO_REG. */

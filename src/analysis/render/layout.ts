@@ -7,8 +7,8 @@
  * 10 s for 3000, this takes 0.01 s and 0.05 s), and functions of thousands of blocks are ordinary here.
  */
 
+/** The size of a node's box, in the units of the drawing. */
 export interface Box {
-  /** The size of a node's box. */
   readonly width: number;
   readonly height: number;
 }
@@ -22,8 +22,8 @@ export interface LayoutInput {
   readonly order: readonly number[];
 }
 
+/** A drawing: places of its boxes and edges, and its size. */
 export interface Layout {
-  /** Where a drawing has its boxes and edges. */
   /** Left and top of each box. */
   readonly x: readonly number[];
   readonly y: readonly number[];

@@ -24,9 +24,6 @@ export const targetBy = (fact: (path: string) => unknown): Target => ({
   instructionBytes: Number(fact('encoding.instruction-bytes') ?? 0),
 });
 
-/** The facts that `targetBy` reads. */
-export const TARGET_FACTS: readonly string[] = ['costs', 'latencies', 'limits', 'encoding'];
-
 /** Estimated time of a function, for one warp alone, in cycles. */
 export interface FunctionTime {
   /** Sum of the times of all blocks, weighted by how often they run (`frequencyOf`). */

@@ -176,7 +176,7 @@ class DivergenceSolver implements SyncSink {
     if (rule.from === 'operands') return this.operands(x, node);
     /*
      * Memory: a load from one address gives one value if nothing writes there while the kernel runs. If something
-     * may, lanes that parted before the load may execute it at different times, with a write by one of them or by
+     * may, lanes that diverged before the load may execute it at different times, with a write by one of them or by
      * another warp in between, even in a program without races. The order of accesses is not considered.
      */
     if (rule.from === 'memory')

@@ -33,6 +33,7 @@ export interface LaneAgreement {
   mostlyAgree(p: Reg): boolean;
 }
 
+/** Lane agreement of a snapshot. */
 export const laneAgreementOf: (fn: Fn) => LaneAgreement = memo((fn) => new Agreement(fn));
 
 /**

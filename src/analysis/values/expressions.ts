@@ -42,7 +42,7 @@ export class ExpressionTable {
 
   /**
    * The first instruction that computes the same; `n` itself if there is none yet, which is then the first.
-   * @param state stands for what `n` depends on besides its operands
+   * @param state a number for everything that `n` depends on besides its operands
    */
   findOrAdd(n: Ins, state: number): Ins {
     const x = this.d.at(n);

@@ -224,7 +224,7 @@ const isWithin = ({ pieces, width }: Index, bound: bigint): boolean =>
   );
 
 /** One whole register of the form's width, once, plus a constant; null for any other form. */
-export function plainSum(f: LinearForm | null, width: number): { reg: Reg; constant: bigint } | null {
+function plainSum(f: LinearForm | null, width: number): { reg: Reg; constant: bigint } | null {
   if (f === null || f.width !== width || f.terms.length !== 1) return null;
   const [{ operand, coefficient, bits }] = f.terms;
   if (operand.kind !== Kind.Reg || coefficient !== 1n || bits !== width) return null;

@@ -17,7 +17,7 @@ export interface ExitArm {
   readonly header: BlockNo;
   /** The block that ends the function. */
   readonly last: BlockNo;
-  /** Where control goes otherwise. */
+  /** The other successor of the branch. */
   readonly rest: BlockNo;
   /** True if control goes to `last`. */
   readonly condition: Operand;

@@ -105,7 +105,7 @@ const mayBeGuarded = (x: Instr, moves: Moves): boolean =>
   allInSsa(x) &&
   copyOf(moves, x) === null;
 
-/** Is this the last read of the register, by the select or by the instruction that replaces it, and is its value not a constant? */
+/** Is this the last read of the register, by the select or by the instruction that replaces it, and is its value not constant? */
 function diesAt(fn: Fn, d: Draft, moves: Moves, r: Reg, n: Ins): boolean {
   const def = d.def(r);
   if (d.useCount(r) > MOST_USES) return false;

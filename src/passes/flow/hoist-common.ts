@@ -184,8 +184,8 @@ class Hoister {
     if (version < 0) return false;
     let writer = memory.writerOf(version);
     while (this.twins.has(writer)) writer = this.twins.get(writer)!;
-    const writtenIn = writer < 0 ? memory.blockOf(version) : this.d.block(writer);
-    return dominates(dominatorsOf(this.fn), writtenIn, head);
+    const definedIn = writer < 0 ? memory.blockOf(version) : this.d.block(writer);
+    return dominates(dominatorsOf(this.fn), definedIn, head);
   }
 
   private fits(head: BlockNo, a: BlockNo, b: BlockNo, n: Ins): boolean {

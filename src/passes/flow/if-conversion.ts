@@ -47,7 +47,7 @@ interface Choice {
 /**
  * The conversion of an `if`, determined before anything is changed.
  *
- * Values run whichever way control would have gone. Memory accesses, and values computed from loaded ones, carry the
+ * Values run regardless of the outcome of the branch. Memory accesses, and values computed from loaded ones, carry the
  * arm's condition as their guard. A value used only by a phi becomes the phi's value itself, guarded, with the other
  * side's value as its `else`; other phis become selects.
  */

@@ -138,7 +138,7 @@ class NestedConditions {
     return false;
   }
 
-  /** May the inner block's values be computed in `outer`? If not, says why. */
+  /** May the inner block's values be computed in `outer`? If not, reports why. */
   private accepted(outer: BlockNo, inner: Inner): boolean {
     const { refusal } = inner;
     return refusal === null || this.refuse(outer, [inner], refusal.name, refusal.why);

@@ -42,8 +42,8 @@ const BUDGET = 'Knob577';
  * The loss is what a warp whose lanes agree now executes and would have skipped, weighted by branch probabilities,
  * minus the branches. If lanes may diverge, a warp went through both arms anyway and there is no such loss. So
  * `max-loss` may be high, while `max-uniform-loss`, for branches at which nearly all warps agree (`laneAgreementOf`),
- * `max-guarded` bounds how many instructions get a guard because they access memory: they keep their order, and a scheduler that has
- * many of them in one block holds many addresses in registers. `max-guarded-block` bounds them in the block that a chain of conversions
+ * is low. `max-guarded` bounds how many instructions get a guard because they access memory: they keep their order, and a scheduler that
+ * has many of them in one block holds many addresses in registers. `max-guarded-block` bounds them in the block that a chain of conversions
  * makes, because a scheduler starts all guarded loads of a block at once. `max-guarded-chain` bounds them across intervening `if`s that
  * keep their branch here and that an assembler may convert. With `only: values`, only values are converted. All are parameters of the
  * step; absent: no limit.

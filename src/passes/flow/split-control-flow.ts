@@ -24,6 +24,6 @@ export const splitControlFlow: Pass = (fn, ctx) =>
       cutBehindControl(d, (block, pieces) =>
         ctx.remark('passed', 'block-split', `BB${block} cut into ${pieces} blocks`, { block }),
       ),
-    // What stands behind the last jump of a function goes on to nothing, and gets a branch.
+    // Code behind the last jump of a function has no block to fall into, so the draft may have to give it a branch.
     ctx.isa,
   );

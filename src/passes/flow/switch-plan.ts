@@ -12,7 +12,7 @@ export interface Limits {
   readonly tableCost: number;
   /** Lanes of a warp that choose independently. */
   readonly lanes: number;
-  /** Cost, in instructions, of lanes that meet on the way; see `regroups`. */
+  /** Cost, in instructions, of lanes that reconverge in between; see `regroups`. */
   readonly regroupCost: number;
 }
 

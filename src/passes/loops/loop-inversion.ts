@@ -116,7 +116,7 @@ export class LoopInversion {
     }
     if (size - 1 > most) return `the test is ${size - 1} instructions long, and ${most} may be copied`;
     if (this.pinned.has(header)) return 'a convergence label names the header';
-    // Several latches are merged into one along the way, without an additional jump.
+    // Several latches are merged into one by this, without an additional jump.
     if (latches.length === 1 && !this.onlyGoesBack(latches[0], header)) return 'no jump back would be saved';
     // The copy of the test is an additional place where lanes may diverge.
     if (mayWaitInLoops(d.fn)) return 'lanes may wait for each other in a loop';

@@ -22,6 +22,7 @@ export interface Refusal {
 }
 const no = (name: string, why: string): Refusal => ({ name, why });
 
+/** Is the result of a search for a loop form the reason why there is none? */
 export const isRefusal = (x: object): x is Refusal => 'why' in x;
 
 /**

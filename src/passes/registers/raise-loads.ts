@@ -25,6 +25,7 @@ const MOST_PLACES = 8;
 /** Instructions passed in a block, per instruction of the block: each load adds a register at each, and there are about that many. */
 const MOST_PASSED = 256;
 
+/** Settings for loads that rise. */
 export interface Rise {
   /** Loads that are worth moving. */
   readonly isSlow: (x: Instr) => boolean;

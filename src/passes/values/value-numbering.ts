@@ -31,6 +31,7 @@ export interface Repetition {
  * @param d a draft of `fn`, which must be in SSA
  * @param oneBlock limits the search to one block
  * @param stay instructions that stay although they repeat something
+ * @param negated whether a comparison may become the negated result of the opposite one
  * @returns what was replaced, in the order of the dominator tree
  */
 export const numberValues = (
