@@ -16,9 +16,8 @@ export type {
 export { isSet } from '../ir/pass.ts';
 
 /**
- * An edit pass rewrites instructions of an open draft and keeps blocks and edges. Consecutive edit passes and rules
- * share the draft. When they are repeated, `work` contains what changed since the pass last looked, and what that
- * affects. A pass takes instructions from `work` until it is empty; instructions that it changes are queued again
- * automatically.
+ * An edit pass rewrites instructions of an open draft and keeps blocks and edges. Consecutive edit passes and rules share the draft.
+ * When they are repeated, `work` contains what changed since the last run of the pass, and what that affects. A pass takes instructions
+ * from `work` until it is empty; instructions that it changes are queued again automatically.
  */
 export type EditPass = (d: Draft, work: WorkList, ctx: PassContext) => void;

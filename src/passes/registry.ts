@@ -83,7 +83,7 @@ interface Entry {
   /** The name that phases bind to; also the file's name. */
   readonly name: string;
   readonly summary: string;
-  /** What it reads and requires wherever it runs; phases that bind it declare the rest. */
+  /** Knobs, facts and properties that the pass needs wherever it runs; phases that bind it declare the rest. */
   readonly needs?: PassNeeds;
 }
 /**
@@ -151,7 +151,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('report-initial', reportInitial, 'statistics header and Ori text for the report'),
   entry('report-scheduling', reportScheduling, 'the same with a line for each loop'),
   entry('report-registers', reportRegisters, 'the same with pressure, warps, and what lives across calls'),
-  entry('report-allocation', reportAllocation, 'the same, with what registers are'),
+  entry('report-allocation', reportAllocation, 'the same, saying that registers are virtual'),
   entry('replace-uniforms', replaceUniforms, 'replace special registers that directives fix by constants'),
   entry('early-dead-code', earlyDeadCode, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 'verify, control operations last'),
@@ -166,10 +166,10 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('expand-table-jumps', expandTableJumps, 'make the indices of jump tables offsets into them', {
     facts: ['encoding.instruction-bytes'],
   }),
-  entry('drop-regions', dropRegions, 'regions in which no branch parts lanes any more go', {
+  entry('drop-regions', dropRegions, 'remove regions in which lanes no longer diverge', {
     requires: ['control-last'],
   }),
-  entry('insert-regions', insertRegions, 'regions at whose ends lanes that parted wait for each other', {
+  entry('insert-regions', insertRegions, 'insert regions at whose ends lanes reconverge', {
     knobs: ['ExpandSyncInstLate'],
     facts: ['limits.convergence-barriers'],
     requires: ['control-last'],
@@ -274,7 +274,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('enforce-arguments', enforceArguments, 'load what an instruction cannot read from constant banks', {
     facts: ['capabilities.constant-operands'],
   }),
-  entry('unneeded-bits', unneededBits, 'remove masks and extensions whose effect nobody sees'),
+  entry('unneeded-bits', unneededBits, 'remove masks and extensions whose effect is never observed'),
   edits('copy-propagation', copyPropagation, 'replace operands by what they are copies of'),
   edits('constant-folding', constantFolding, 'evaluate instructions with constant operands', {
     knobs: ['FoldApproximate', 'FPFoldDisable', 'LimitFoldFp'],

@@ -52,7 +52,7 @@ describe('hoisting of invariants', () => {
     const said = ctx.remarks.filter((r) => r.name === 'pressure');
     expect(said.length).toBe(32);
     expect(ctx.remarks.filter((r) => r.name === 'nest').map((r) => r.message)).toEqual([
-      'IMAD R50, R18, R18: 32 loops around it had to leave it',
+      'IMAD R50, R18, R18: 32 loops around it could not hoist it',
     ]);
   });
 });

@@ -107,7 +107,7 @@ describe('inlining', () => {
     const { program } = moduleOf(ADD + kernel(call('add', '%r9', '%r0', '%r0')));
     const out = inlined(program);
     expect(out.remarks.map((r) => `${r.kind} ${r.name}: ${r.message}`)).toEqual([
-      'passed inlined: CALL.U {}, &add, &, {&a0, &a1, &r0}: its code stands here',
+      'passed inlined: CALL.U {}, &add, &, {&a0, &a1, &r0}: replaced by its code',
     ]);
     expect(printProgram(out.program, { locs: false } as never)).toMatchInlineSnapshot(`
       ".program "m.ptx" version 9.0 target sm_80 address 64
@@ -264,14 +264,14 @@ ld.param.b32 %r1, [a]; setp.eq.u32 %p, %r1, 0; @%p ret; sub.u32 %r1, %r1, 1; ${c
       ADD,
       `{ .param .b32 a0; .param .b32 a1; .param .b32 r0; st.param.b32 [a0], 1; st.param.b32 [a1], 2;
 call.uni (r0), add, (a0, a1); call.uni (r0), add, (a0, a1); ld.param.b32 %r9, [r0]; }`,
-      'a0 is used otherwise than by this call, loads and stores',
+      'a0 is used other than by this call, loads and stores',
     ],
     [
       'a variable that is argument and result',
       ADD,
       `{ .param .b32 a0; .param .b32 a1; st.param.b32 [a0], 1; st.param.b32 [a1], 2;
 call.uni (a1), add, (a0, a1); ld.param.b32 %r9, [a1]; }`,
-      'a1 is given to it more than once',
+      'a1 is passed to it more than once',
     ],
   ])('%s', (_, f, body, said) => expect(new Set(why(f + kernel(body)))).toEqual(new Set([said])));
 
@@ -280,7 +280,7 @@ call.uni (a1), add, (a0, a1); ld.param.b32 %r9, [a1]; }`,
     const text = printProgram(program).replace(/LDPRM (R\d+), \[a\]/, 'MOV $1, &a');
     const out = inlined(parseProgram(text, isa).program);
     expect(out.remarks.map((r) => r.message)).toEqual([
-      'CALL.U {}, &add, &, {&a0, &a1, &r0} stays: the function uses its parameter a otherwise than by loads and stores',
+      'CALL.U {}, &add, &, {&a0, &a1, &r0} stays: the function uses its parameter a other than by loads and stores',
     ]);
   });
 
@@ -291,7 +291,7 @@ ld.param.b32 %r1, [x]; st.param.b32 [r], %r1; ret; }
 `;
     expect(why(given + kernel(call('mid', '%r9', '%r0', '%r0')))).toEqual([
       'another definition may replace the function, which is weak',
-      'the function uses its parameter a otherwise than by loads and stores',
+      'the function uses its parameter a other than by loads and stores',
     ]);
   });
 

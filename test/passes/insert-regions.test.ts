@@ -361,7 +361,7 @@ test('a region deeper than there are registers is left out, and said', () => {
   expect(deep).toBeGreaterThan(0);
   const missed = ctx.remarks.filter((r) => r.kind === 'missed').map((r) => r.message);
   expect(missed.length).toBe(deep);
-  expect(missed[0]).toMatch(/^BB\d+ parts lanes: \d+ regions are around it, as many as registers$/);
+  expect(missed[0]).toMatch(/^lanes diverge at BB\d+: \d+ regions are around it, as many as registers$/);
 });
 
 describe('a switch whose lanes choose differently', () => {

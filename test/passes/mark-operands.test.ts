@@ -159,7 +159,7 @@ BB2:
     expect(marksOf(ways, none)).toEqual([
       'BB0: SEL R3, 7, 7, P1  0x100',
       'BB1: SEL R4, 7, 7, P1  0x100, found backwards',
-      'BB2: SEL R5, 7, 7, P1  -, an integer constant, and what decides it is not on a single way to it',
+      'BB2: SEL R5, 7, 7, P1  -, an integer constant, and what decides it is not on a single path to it',
     ]);
     expect(marksOf(ways, { limited: true }).filter((l) => l.includes('0x100'))).toHaveLength(3);
   });

@@ -527,10 +527,10 @@ BB2:
     const ctx = { ...testContext(f), report: (make: () => string) => void made.push(make) };
     expect(runPass('propagate-varying', f, ctx)).toBe(f);
     expect(made[0]().split('\n')).toEqual([
-      '# 6 of 9 values differ between lanes of a warp, 0 between warps; 3 of 4 branches may part lanes',
-      '# BB1: @P5 BRA BB4 may part lanes: it depends on S2R.TID.X R1',
-      '# BB3: @P6 BRA BB2 may part lanes of few warps: it depends on S2R.TID.X R1',
-      '# BB4: @P10 BRA BB2 may part lanes of few warps: it depends on the way that lanes came to MOVPHI R9, {BB1: 1, BB3: R7}',
+      '# 6 of 9 values differ between lanes of a warp, 0 between warps; 3 of 4 branches may be divergent',
+      '# BB1: @P5 BRA BB4 may be divergent: it depends on S2R.TID.X R1',
+      '# BB3: @P6 BRA BB2 may be divergent in few warps: it depends on S2R.TID.X R1',
+      '# BB4: @P10 BRA BB2 may be divergent in few warps: it depends on the path by which lanes reached MOVPHI R9, {BB1: 1, BB3: R7}',
     ]);
   });
 

@@ -149,7 +149,7 @@ describe('memory from the stack', () => {
     const { last, records } = runPipeline(program, plan);
     expect(last.functions.map((f) => f.name)).toEqual(['twice', 'k']);
     expect(records.flatMap((r) => r.remarks.map((x) => x.message)).join('\n')).toContain(
-      'what the function takes from the stack is given back when it returns',
+      'memory that the function takes from the stack is freed when it returns',
     );
   });
 

@@ -46,17 +46,17 @@ export const callGraphOf: (program: Program) => CallGraph = memo((program) => {
     if (t !== undefined) addressTaken[t] = 1;
   };
   for (const v of program.variables) for (const r of v.relocs) take(r.symbol);
-  // Whoever knows another name can call the function.
+  // An alias makes the function callable under another name, from anywhere.
   for (const a of program.aliases) take(a.of);
   for (let f = 0; f < count; f++) direct.push(callsOf(fns[f], f));
 
-  const any: number[] = [];
-  for (let f = 0; f < count; f++) if (addressTaken[f] === 1) any.push(f);
+  const taken: number[] = [];
+  for (let f = 0; f < count; f++) if (addressTaken[f] === 1) taken.push(f);
   const calleeStart = new Int32Array(count + 1);
   const edges: number[] = [];
   const seenBy = new Int32Array(count).fill(-1);
   for (let f = 0; f < count; f++) {
-    for (const t of indirect[f] === 1 ? [...direct[f], ...any] : direct[f]) {
+    for (const t of indirect[f] === 1 ? [...direct[f], ...taken] : direct[f]) {
       if (seenBy[t] === f) continue;
       seenBy[t] = f;
       edges.push(t);

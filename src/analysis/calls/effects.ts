@@ -2,7 +2,7 @@ import { OpFlag } from '../../ir/opcode.ts';
 import { Kind, NO_REG } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 
-/** Flags of what an instruction does besides giving results. */
+/** Flags of effects besides results. */
 export const ACTS =
   OpFlag.SideEffect | OpFlag.Control | OpFlag.WritesMemory | OpFlag.Barrier | OpFlag.Volatile;
 
@@ -10,12 +10,12 @@ export const ACTS =
 const KEPT = ACTS | OpFlag.Convergent;
 
 /**
- * Must the instruction stay even if all its results are dead? Yes for stores, atomics, reductions, barriers, fences,
- * control flow, volatile results, and loads that order memory or must be observable (any `sem` but WEAK).
+ * Must the instruction stay even if all its results are dead? Yes for stores, atomics, reductions, barriers, fences, control flow,
+ * volatile results, and loads that order memory or must be observable (any `sem` but WEAK).
  *
- * Operations between lanes (SHFL, VOTE, MATCH, REDUX, ELECT) stay too: other lanes may wait at another one for those that are here, and
- * take their values (PTX ISA 9.0, shfl.sync and vote.sync: a lane waits until all lanes of the mask have executed the operation, wherever
- * they do). See `metByAll` for those that may go.
+ * Operations between lanes (SHFL, VOTE, MATCH, REDUX, ELECT) stay too: other lanes may wait for these lanes at another such operation,
+ * and take their values (PTX ISA 9.0, shfl.sync and vote.sync: a lane waits until all lanes of the mask have executed the operation,
+ * wherever they do). See `metByAll` for those that may be removed.
  */
 export function mustStay(ins: Instr): boolean {
   const { op } = ins;
@@ -53,13 +53,13 @@ export const isPlainLoad = (ins: Instr): boolean =>
   !mustStay(ins);
 
 /**
- * May the load run although control would not have come to it? It may if it reads a fixed place of a constant bank, which always
- * exists. (Another address may be invalid, or computed from what only a test before it makes valid.)
+ * May the load run where the program would not have run it? Yes if it reads a fixed place of a constant bank, which always exists.
+ * (Another address may be invalid, or computed from something that only an earlier test makes valid.)
  */
 export const isSafeLoad = (ins: Instr): boolean =>
   isPlainLoad(ins) && ins.src.length === 1 && ins.src[0].kind === Kind.CBank && ins.src[0].reg === NO_REG;
 
-/** Does it read a special register that a thread always finds the same? */
+/** Does it read a special register that is constant for a thread? */
 export function isFixedRegister({ op, mods }: Instr): boolean {
   if (op.special.length === 0 || (op.flags & OpFlag.Volatile) !== 0) return false;
   const { shift, mask } = op.groups[0];
@@ -70,7 +70,7 @@ export function isFixedRegister({ op, mods }: Instr): boolean {
 export const mayTakeGuard = (ins: Instr): boolean =>
   ins.guard === NO_REG && (ins.op.flags & OpFlag.Predicable) !== 0;
 
-/** Flags of operations that memory or other threads can tell from nothing: each may matter to a barrier or a fence. */
+/** Flags of operations that memory or other threads can observe: each may matter to a barrier or a fence. */
 export const EFFECTS =
   OpFlag.SideEffect |
   OpFlag.WritesMemory |

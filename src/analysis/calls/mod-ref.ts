@@ -13,7 +13,7 @@ export interface Effect {
 }
 
 /** The effect of unknown code. */
-export const ANYTHING: Effect = { reads: MUTABLE | Mem.Const, writes: MUTABLE };
+const ANYTHING: Effect = { reads: MUTABLE | Mem.Const, writes: MUTABLE };
 const NOTHING: Effect = { reads: 0, writes: 0 };
 
 const both = (a: Effect, b: Effect): Effect => ({ reads: a.reads | b.reads, writes: a.writes | b.writes });
@@ -42,7 +42,7 @@ export const effectsOf: (program: Program) => readonly Effect[] = memo((program)
   return out;
 });
 
-/** What the instructions of a function, except calls, do to memory that its caller has too. */
+/** What the instructions of a function, except calls, do to memory that its caller shares. */
 function ownEffect(fn: Fn, program: Program): Effect {
   const a = accessesOf(fn, program.variables);
   const own = new Set(fn.variables.map((v) => v.name));
@@ -69,8 +69,8 @@ export function callEffect(program: Program, call: Instr): Effect {
 }
 
 /**
- * What an instruction may do to memory: its accesses, and everything that it orders. Leaving a function lets others
- * see what was written, so it counts as a read.
+ * What an instruction may do to memory: its accesses, and everything that it orders. Leaving a function makes its writes observable, so
+ * it counts as a read.
  */
 export function effectOf(a: Accesses, program: Program, n: number): Effect {
   const ins = a.du.ins[n];

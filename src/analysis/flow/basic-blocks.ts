@@ -4,10 +4,10 @@ import type { Fn } from '../../ir/program.ts';
 import { controlIsLast } from './cfg.ts';
 
 /**
- * Cuts the blocks of a draft so that a control operation is always last. The first piece keeps id and name, so that no target
- * changes; each further piece is a new block after it, reached by falling through.
+ * Cuts the blocks of a draft so that a control operation is always last. The first piece keeps id and name, so that no target changes;
+ * each further piece is a new block after it, reached by falling through.
  *
- * @param onCut is told the id of each block that is cut, and how many pieces it becomes
+ * @param onCut called with the id of each block that is cut, and the number of its pieces
  */
 export function cutBehindControl(d: Draft, onCut: (block: number, pieces: number) => void = () => {}): void {
   for (const b of d.layout()) {
@@ -20,5 +20,5 @@ export function cutBehindControl(d: Draft, onCut: (block: number, pieces: number
   }
 }
 
-/** The function with control operations at the ends of its blocks only: itself, unless it has not been cut yet (phase 6). */
+/** The function with control operations only at the ends of its blocks: itself if that holds already, as after phase 6. */
 export const inBasicBlocks = (fn: Fn): Fn => (controlIsLast(fn) ? fn : edit(fn, (d) => cutBehindControl(d)));

@@ -52,8 +52,7 @@ export const branchProbabilitiesOf: (fn: Fn) => Float64Array = memo((fn) => {
     const leaves = leavesFunction(fn, last);
     if (to - from === 1 && !leaves) out[from] = 1;
     else if (last.guard !== NO_REG && to - from === (leaves ? 1 : 2)) {
-      // Edges are ordered taken, then fall-through; if the taken way leaves the function, only the fall-through is an
-      // edge.
+      // Edges are ordered taken, then fall-through; if the taken branch leaves the function, only the fall-through is an edge.
       const taken = guessed(fn, g, forest, facts, b, leaves ? -1 : g.succ[from], g.succ[to - 1]);
       if (!leaves) out[from] = taken;
       out[to - 1] = 1 - taken;
@@ -79,7 +78,7 @@ export const branchProbabilitiesOf: (fn: Fn) => Float64Array = memo((fn) => {
   return out;
 });
 
-/** The facts of a block that heuristics ask for. */
+/** The properties of a block that heuristics use. */
 interface Facts {
   readonly calls: boolean;
   readonly stores: boolean;
@@ -102,7 +101,7 @@ const controlLast = (b: Block): boolean => {
   return true;
 };
 
-/** Probability of the first of two ways; -1 stands for the way out of the function. */
+/** Probability of the first of two successors; -1 stands for the exit from the function. */
 function guessed(
   fn: Fn,
   g: Cfg,
@@ -114,8 +113,8 @@ function guessed(
 ): number {
   const post = postDominatorsOf(fn);
   let p = 0.5;
-  /** Combines with the result so far that the first (or the second) way is taken with probability `right`. */
-  const say = (one: boolean, right: number): void => {
+  /** Combines the result so far with a heuristic that predicts the first (or the second) successor with probability `right`. */
+  const combine = (one: boolean, right: number): void => {
     const q = one ? right : 1 - right;
     p = (p * q) / (p * q + (1 - p) * (1 - q));
   };
@@ -133,7 +132,7 @@ function guessed(
     to >= 0 && is(to) && !dominates(post, to, b);
   const either = (is: (to: number) => boolean, right: number): void => {
     const [one, two] = [is(first), is(second)];
-    if (one !== two) say(one, right);
+    if (one !== two) combine(one, right);
   };
 
   either(back, RIGHT.loopBranch);
@@ -154,7 +153,7 @@ function counted(fn: Fn, g: Cfg, forest: LoopForest, loop: number, out: Float64A
     if (at === null) continue;
     const taken: boolean = !left && at === exact;
     left ||= taken;
-    // One of two ways leaves the loop, perhaps out of the function.
+    // One of two successors leaves the loop, perhaps out of the function.
     const leaves = taken ? 1 / (Number(exact) + 1) : 0;
     for (let e = g.succStart[block]; e < g.succStart[block + 1]; e++)
       out[e] = inLoop(forest, loop, g.succ[e]) ? 1 - leaves : leaves;

@@ -61,11 +61,11 @@ export function targets(fn: Fn, ins: Instr, visit: (id: number) => void): void {
 
 /** The control-flow graph of a snapshot. A label without a block gives no edge (the verifier reports it). */
 export const cfgOf = (fn: Fn): Cfg => {
-  let g = known.get(fn.shape);
-  if (g === undefined) known.set(fn.shape, (g = build(fn)));
+  let g = cache.get(fn.shape);
+  if (g === undefined) cache.set(fn.shape, (g = build(fn)));
   return g;
 };
-const known = new WeakMap<Shape, Cfg>();
+const cache = new WeakMap<Shape, Cfg>();
 
 /** Does the cached graph match the function? Shows an edit that wrongly kept the shape. */
 export function cfgIsCurrent(fn: Fn): boolean {

@@ -3,26 +3,27 @@ import { NO_REG, type Reg } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 
 /**
- * A log of the changes to a draft, as the instructions worth another look: the changed one, the users of its results,
- * and, if an operand lost its second-to-last or last use, the operand's definition and its remaining user.
+ * A log of the changes to a draft, as the instructions that need to be examined again: the changed one, the users of its results, and,
+ * if an operand lost its second-to-last or last use, the operand's definition and its remaining user.
  *
- * Several work lists read one log at their own pace: a pass that runs again looks only at what has changed since its
+ * Several work lists read one log at their own pace: a pass that runs again examines only what has changed since its
  * last run.
  */
 
 /** Registers with several definitions and more uses than this are followed only within the block. */
 const MANY_USES = 32;
 
-/** Shared by all lists in which nothing stands yet: most passes change nothing, and most functions are small. */
+/** Shared by all empty lists: most passes change nothing, and most functions are small. */
 const NOTHING: Int32Array = new Int32Array(0);
 const NONE_WAITING: Uint8Array = new Uint8Array(0);
 
+/** The log of one draft, which it watches from its construction on. */
 export class ChangeLog implements Watcher {
   readonly d: Draft;
   /** Instructions changed or added so far, and removed ones. */
   changes = 0;
   removals = 0;
-  /** Told of each changed, added (`true`) or removed instruction. */
+  /** Called for each changed, added (`true`) or removed instruction. */
   meter: ((n: Ins, isThere: boolean) => void) | null = null;
   /** Instructions in the order in which they were queued; one that has not been visited since is queued only once. */
   private entries = NOTHING;
@@ -51,13 +52,13 @@ export class ChangeLog implements Watcher {
     if (this.meter !== null) this.meter(n, true);
     this.add(n);
     for (let i = 0; i < dst.length; i++) if (dst[i] !== NO_REG) this.addUsers(dst[i], n);
-    if (before !== null) this.gone(n, before);
+    if (before !== null) this.lost(n, before);
   }
 
   removed(n: Ins, before: Instr): void {
     this.removals++;
     if (this.meter !== null) this.meter(n, false);
-    this.gone(n, before);
+    this.lost(n, before);
   }
 
   visited(n: Ins): void {
@@ -77,7 +78,7 @@ export class ChangeLog implements Watcher {
   }
 
   /** `before` is no longer at `n`. */
-  private gone(n: Ins, before: Instr): void {
+  private lost(n: Ins, before: Instr): void {
     const { dst, src, guard, otherwise } = before;
     const now = this.d.isRemoved(n) ? null : this.d.at(n);
     for (let i = 0; i < dst.length; i++)
@@ -98,7 +99,7 @@ export class ChangeLog implements Watcher {
     if (left === 1) this.d.eachUse(r, this.note);
   }
 
-  /** Queues every instruction that may see the old or new value that `n` writes to the register. */
+  /** Queues every instruction that may read the old or new value that `n` writes to the register. */
   private addUsers(r: Reg, n: Ins): void {
     const { d } = this;
     let left = d.useCount(r);
@@ -115,7 +116,7 @@ export class ChangeLog implements Watcher {
   }
 }
 
-/** The instructions that one pass still has to look at: at first all of them in layout order, then those in the log. */
+/** The instructions that one pass still has to examine: first all of them in layout order, then those in the log. */
 export class WorkList {
   private readonly log: ChangeLog;
   private swept = 0;
@@ -131,12 +132,12 @@ export class WorkList {
     this.cursor = settled ? 0 : log.length;
   }
 
-  /** Whether nothing is left to look at. */
+  /** Whether nothing is left to examine. */
   get isEmpty(): boolean {
     return this.swept >= this.total && this.cursor >= this.log.length;
   }
 
-  /** The next instruction to look at; -1 if nothing is left for now. */
+  /** The next instruction to examine; -1 if nothing is left for now. */
   next(): Ins {
     const { log } = this;
     const { d } = log;

@@ -29,6 +29,7 @@ export const BlockFlag = {
   Leaves: 1 << 4,
 } as const;
 
+/** The annotations of a snapshot. Blocks are positions, numbers are places in reverse post-order. */
 export interface ControlFlow {
   readonly fn: Fn;
   readonly cfg: Cfg;
@@ -39,7 +40,7 @@ export interface ControlFlow {
   readonly rpoNumber: Int32Array;
   /**
    * Smallest number among the predecessors, -1 for none: the first meaning of the original's dual-use field +152,
-   * which tells from where above the block is reached.
+   * which tells from where above the block control may come.
    */
   readonly firstPredecessor: Int32Array;
   /** For headers: the largest number among the latches, i.e. the end of the loop's interval; -1 otherwise. */
@@ -71,6 +72,7 @@ export function analyzeControlFlow(fn: Fn, opts: { readonly force?: boolean } = 
   return opts.force === true ? forced(fn) : incremental(fn);
 }
 
+/** Has the block at position `b` the flag (a `BlockFlag`)? */
 export const hasFlag = (cf: ControlFlow, b: number, flag: number): boolean => (cf.flags[b] & flag) !== 0;
 
 function analyze(fn: Fn, force: boolean): ControlFlow {

@@ -34,9 +34,9 @@ export const dominators: (g: Cfg) => DominatorTree = memo((g) =>
 );
 
 /**
- * Post-dominators of the reachable blocks. Position `count` is the virtual exit after every block that leaves the
- * function. From where none of them can be reached (an endless loop), the blocks that are left under a guard alone count as leaving, and
- * where there are none, the last block of the region in reverse post-order, so that every reachable block is in the tree.
+ * Post-dominators of the reachable blocks. Position `count` is the virtual exit after every block that leaves the function. In a region
+ * from which none of these can be reached (an endless loop), the blocks with a guarded exit count as leaving; if it has none, its last
+ * block in reverse post-order, so that every reachable block is in the tree.
  */
 export const postDominatorsOf = (fn: Fn): DominatorTree => postDominators(cfgOf(fn));
 

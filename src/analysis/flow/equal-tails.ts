@@ -69,8 +69,7 @@ export class EqualTails {
 
   /**
    * From now on an edge to `gone` counts as one to `kept`.
-   * @returns blocks with an edge whose target class changed; each block is returned at most as often as its class can
-   * double
+   * @returns blocks with an edge whose target class changed; over all calls, a block is returned once for each doubling of its class
    */
   join(kept: BlockNo, gone: BlockNo): readonly BlockNo[] {
     const [a, b] = [this.classOf(kept), this.classOf(gone)];
@@ -91,13 +90,13 @@ export class EqualTails {
 
   /** How control leaves the block; a branch whose targets are equal blocks does not count as one. */
   endOf(b: BlockNo): End {
-    const end = this.waysOf(b);
+    const end = this.exitsOf(b);
     const to = end.to.map((t) => this.classOf(t));
     const folds = end.ins?.op.primitive === 'branch' && to.every((t) => t === to[0]);
     return folds ? { ins: null, to: [to[0]] } : { ins: end.ins, to };
   }
 
-  private waysOf(b: BlockNo): End {
+  private exitsOf(b: BlockNo): End {
     const { d } = this;
     const n = d.terminator(b);
     if (n < 0) return { ins: null, to: [d.fall(b)] };

@@ -34,5 +34,5 @@ export const flowNodesOf: (fn: Fn) => FlowNodes = memo((fn) => {
   return { cfg, segments, nodeAt };
 });
 
-/** The node at whose end control leaves the block at position `b`; there the phis of its successors read. */
+/** The node at whose end control leaves the block at position `b`; phis of its successors read there. */
 export const lastNode = (f: FlowNodes, b: number): number => f.segments.first[b + 1] - 1;

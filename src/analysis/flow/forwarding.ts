@@ -3,17 +3,16 @@ import { endsFlow } from '../../ir/flow.ts';
 import { Kind } from '../../ir/operand.ts';
 
 /**
- * Blocks of a draft that only pass control on: empty ones, and those with only an unguarded branch. Chains of them
- * are kept in a union-find, so that finding where control first does something is nearly free, however long the chain
- * is.
+ * Blocks of a draft that only pass control on: empty ones, and those with only an unguarded branch. Chains of them are kept in a
+ * union-find, so that the first block that does something is found in nearly constant time, however long the chain is.
  *
- * A block in front of phis is not one of them: it tells the phis where control came from. An endless ring of such
- * blocks keeps one as its end, one that branches, so that the empty ones can go.
+ * A block in front of phis is not one of them: it determines which operand the phis take. An endless ring of such blocks keeps one as
+ * its end, one that branches, so that the empty ones can be removed.
  */
 export class Forwarding {
   private readonly d: Draft;
   private readonly to: BlockNo[];
-  /** Called with every block whose control may now continue elsewhere. */
+  /** Called with every block from which control may now continue elsewhere. */
   private readonly reopen: (b: BlockNo) => void;
   private ready = false;
 
@@ -21,7 +20,7 @@ export class Forwarding {
     this.d = d;
     this.reopen = reopen;
     this.to = Array.from({ length: d.blockNumbers }, (_, b) => b);
-    for (const b of d.layout()) this.look(b);
+    for (const b of d.layout()) this.update(b);
     this.ready = true;
   }
 
@@ -56,7 +55,7 @@ export class Forwarding {
   }
 
   /** Checks whether a block now passes control on, and if so notifies the blocks whose control comes through it. */
-  look(b: BlockNo): void {
+  update(b: BlockNo): void {
     const { d, to } = this;
     const first = d.first(b);
     if (first !== d.last(b) || to[b] !== b) return;
@@ -79,10 +78,10 @@ export class Forwarding {
   /** Reopens every block whose control ends up in `b`, including through blocks that only pass it on. */
   private reopenBefore(b: BlockNo): void {
     const stack = [b];
-    const seen = new Set(stack);
+    const visited = new Set(stack);
     const visit = (p: BlockNo): void => {
-      if (p < 0 || seen.has(p)) return;
-      seen.add(p);
+      if (p < 0 || visited.has(p)) return;
+      visited.add(p);
       this.reopen(p);
       if (this.to[p] !== p) stack.push(p);
     };

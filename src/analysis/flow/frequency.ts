@@ -15,14 +15,14 @@ export const frequencyOf: (fn: Fn) => Frequency = memo((fn) =>
 
 /** Counts of all reachable blocks, by id. */
 function countsOf(fn: Fn): Map<number, number> {
-  const known = new Map(fn.attrs.counts.map((n) => [n.block, n.count]));
+  const measured = new Map(fn.attrs.counts.map((n) => [n.block, n.count]));
   const counts = new Map<number, number>();
   const { pred, predStart, rpo, rpoNumber, succ, succStart } = cfgOf(fn);
   const probability = branchProbabilitiesOf(fn);
   for (const b of rpo) {
     const { id } = fn.blocks[b];
-    let count = known.get(id) ?? 0;
-    if (!known.has(id))
+    let count = measured.get(id) ?? 0;
+    if (!measured.has(id))
       for (let i = predStart[b]; i < predStart[b + 1]; i++) {
         const p = pred[i];
         if (rpoNumber[p] >= rpoNumber[b]) continue;

@@ -2,19 +2,18 @@ import type { Cfg } from './cfg.ts';
 import type { DominatorTree } from './dominators.ts';
 
 /**
- * Blocks at which values made in the given blocks meet: their iterated dominance frontier. Linear in the flow graph,
- * whatever its shape: each block's part of the dominator tree is walked once, from the deepest maker up (Sreedhar and
- * Gao, "A linear time algorithm for placing phi-nodes", POPL 1995).
+ * Blocks at which values defined in the given blocks meet: their iterated dominance frontier. Linear in the flow graph, whatever its
+ * shape: each block's part of the dominator tree is walked once, from the deepest defining block up (Sreedhar and Gao, "A linear time
+ * algorithm for placing phi-nodes", POPL 1995).
  *
- * @param makes by position: 1 for blocks that make a value
- * @returns by position: 1 for blocks at whose start several values meet; unreachable blocks neither make nor meet
- * values
+ * @param makes by position: 1 for blocks that define a value
+ * @returns by position: 1 for blocks at whose start several values meet; unreachable blocks neither define values nor join them
  */
 export function joinsOf(g: Cfg, tree: DominatorTree, makes: Uint8Array): Uint8Array {
   const { succStart, succ } = g;
   const { depth, idom, preorder } = tree;
   const joins = new Uint8Array(g.count);
-  const seen = new Uint8Array(g.count);
+  const visited = new Uint8Array(g.count);
   const child = new Int32Array(g.count).fill(-1);
   const sibling = new Int32Array(g.count).fill(-1);
   const byDepth: number[][] = [];
@@ -29,7 +28,7 @@ export function joinsOf(g: Cfg, tree: DominatorTree, makes: Uint8Array): Uint8Ar
   const stack: number[] = [];
   for (let level = byDepth.length - 1; level >= 0; level--)
     for (let root = byDepth[level].pop(); root !== undefined; root = byDepth[level].pop()) {
-      seen[root] = 1;
+      visited[root] = 1;
       stack.push(root);
       for (let b = stack.pop(); b !== undefined; b = stack.pop()) {
         for (let e = succStart[b]; e < succStart[b + 1]; e++) {
@@ -39,8 +38,8 @@ export function joinsOf(g: Cfg, tree: DominatorTree, makes: Uint8Array): Uint8Ar
           if (makes[s] === 0) byDepth[depth[s]].push(s);
         }
         for (let c = child[b]; c >= 0; c = sibling[c]) {
-          if (seen[c] === 1) continue;
-          seen[c] = 1;
+          if (visited[c] === 1) continue;
+          visited[c] = 1;
           stack.push(c);
         }
       }

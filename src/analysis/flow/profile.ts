@@ -50,7 +50,7 @@ class Edges {
   private readonly openIn: Int32Array;
   private readonly work: number[] = [];
 
-  /** @param leaves by position: whether the block also has a way out of the function */
+  /** @param leaves by position: whether control may also leave the function from the block */
   constructor(g: Cfg, count: Float64Array, leaves: readonly boolean[]) {
     const { succ, succStart, predStart } = g;
     this.g = g;
@@ -63,7 +63,7 @@ class Edges {
     this.openIn = new Int32Array(g.count);
     const next = predStart.slice(0, g.count);
     for (let b = 0; b < g.count; b++) {
-      // A way out of the function remains unknown: nothing counts how often it is taken.
+      // An exit from the function remains unknown: nothing counts how often it is taken.
       this.openOut[b] = succStart[b + 1] - succStart[b] + (leaves[b] ? 1 : 0);
       this.openIn[b] = predStart[b + 1] - predStart[b];
       for (let e = succStart[b]; e < succStart[b + 1]; e++) {
@@ -72,31 +72,31 @@ class Edges {
       }
       this.work.push(b);
     }
-    this.settle();
+    this.propagate();
     for (let b = 0; b < g.count; b++) {
       if (this.openOut[b] > 0) this.share(b);
-      this.settle();
+      this.propagate();
     }
   }
 
-  private settle(): void {
+  private propagate(): void {
     const { g } = this;
     while (this.work.length > 0) {
       const b = this.work.pop()!;
       if (this.openOut[b] === 1) {
-        const { open, rest } = this.look(b, g.succStart[b], g.succStart[b + 1], null);
+        const { open, rest } = this.solveLast(b, g.succStart[b], g.succStart[b + 1], null);
         if (open >= 0) this.set(open, rest);
       }
-      // The entry has one more incoming way, from outside.
+      // The entry has one more incoming edge, from outside.
       if (b !== 0 && this.openIn[b] === 1) {
-        const { open, rest } = this.look(b, g.predStart[b], g.predStart[b + 1], this.into);
+        const { open, rest } = this.solveLast(b, g.predStart[b], g.predStart[b + 1], this.into);
         this.set(open, rest);
       }
     }
   }
 
   /** Solves the last unknown edge on one side of a block from the known ones. */
-  private look(
+  private solveLast(
     b: number,
     from: number,
     to: number,
@@ -115,7 +115,7 @@ class Edges {
   /** Divides the rest of a block's count among its unknown edges. */
   private share(b: number): void {
     const { succStart, succ } = this.g;
-    const { open, rest } = this.look(b, succStart[b], succStart[b + 1], null);
+    const { open, rest } = this.solveLast(b, succStart[b], succStart[b + 1], null);
     if (open < 0) return;
     let weight = 0;
     let ways = 0;

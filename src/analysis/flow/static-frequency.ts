@@ -19,10 +19,10 @@ export const edgeFrequency = (f: Frequency, b: number, e: number): number => f.b
 
 /** Iterations assumed for a loop that is never left: many, but few enough for sums of frequencies. */
 const ENDLESS = 1024;
-/** Levels of loops inside a loop up to which it looks at all blocks inside them itself. Kernels have two to six. */
+/** Levels of nested loops up to which a loop processes all blocks inside it itself. Kernels have two to six. */
 const MOST_LEVELS = 16;
 /** A loop that is left more rarely than this counts as endless if its trip count is unknown. */
-const LEAST_WAY_OUT = 1e-9;
+const LEAST_EXIT_PROBABILITY = 1e-9;
 /** Cycles with several entries are solved iteratively, to this relative difference, ... */
 const SETTLED = 1e-12;
 /** ... at most this many times, because a cycle that is never left does not settle. */
@@ -34,8 +34,8 @@ const MOST_SWEEPS = ENDLESS;
  * trip count says. Cycles with several entries are solved iteratively. What flows into a block flows out of it,
  * except in endless loops.
  *
- * Costs blocks and edges times the levels of loops inside a loop, up to `MOST_LEVELS`. A loop with more of them takes those inside it as
- * a whole, for which flows are products along the nest, and so rounded at other places.
+ * Cost: blocks and edges times the levels of loops inside a loop, up to `MOST_LEVELS`. A loop with more levels treats the loops inside
+ * it as single steps; its flows are then products along the nest, and round differently.
  */
 export const staticFrequencyOf: (fn: Fn) => Frequency = memo((fn) => {
   const g = cfgOf(fn);
@@ -52,7 +52,11 @@ export const staticFrequencyOf: (fn: Fn) => Frequency = memo((fn) => {
     for (const p of latches) again += flow.again(l, p);
     const { exact, exits } = trips.of(l);
     const counted = exact !== null && exits.every((x) => forest.innermost[x.block] === l);
-    flow.rounds[header] = counted ? Number(exact) + 1 : again > 1 - LEAST_WAY_OUT ? ENDLESS : 1 / (1 - again);
+    flow.rounds[header] = counted
+      ? Number(exact) + 1
+      : again > 1 - LEAST_EXIT_PROBABILITY
+        ? ENDLESS
+        : 1 / (1 - again);
   }
   flow.spread(g.rpo, -1);
   const block = new Float64Array(g.count);
@@ -76,11 +80,11 @@ class FrequencySolver {
   private readonly stamp: Int32Array;
   private epoch = 0;
   /**
-   * By loop with more than `MOST_LEVELS` inside: its blocks that are in no inner loop, and the headers of inner loops, in reverse
-   * post-order.
+   * By loop with more than `MOST_LEVELS` inside: its blocks that are in no inner loop, and the headers of its inner loops, in reverse
+   * post-order; null for other loops.
    */
   private readonly direct: (number[] | null)[];
-  /** By loop: the one around it, or itself, per entry of which the amounts of its blocks are kept when loops around it are solved. */
+  /** By loop: itself or a loop around it; the amounts of its blocks are per entry of that loop while loops around that one are solved. */
   private readonly base: Int32Array;
   /** By loop: how often it runs per entry of the loop around it, if that has more than `MOST_LEVELS` inside. */
   private readonly scale: Float64Array;
@@ -143,7 +147,7 @@ class FrequencySolver {
     return amount;
   }
 
-  /** As `sweep`, of the blocks of one loop, in which loops inside it have been solved and keep their amounts. */
+  /** As `sweep`, for the blocks of one loop, inside which all loops have been solved and keep their amounts. */
   private sweepDirect(blocks: readonly number[], loop: number): number {
     const { predStart, pred } = this.g;
     const { innermost, loops } = this.forest;

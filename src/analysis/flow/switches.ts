@@ -22,7 +22,7 @@ export interface Test {
   readonly block: BlockNo;
   /** Tests that only this one leads to. */
   readonly next: readonly BlockNo[];
-  /** Values on its other ways, by way: to leaves, or to tests that others lead to as well. */
+  /** By edge, the values on its other outgoing edges: to leaves, or to tests that others lead to as well. */
   readonly apart: readonly IntervalSet[];
 }
 
@@ -60,8 +60,8 @@ export type Between =
   | 'comparison';
 
 /**
- * Most blocks of one switch; the rest of a longer chain is a separate switch. Along a chain the set of values that are left
- * is copied at each test, so that n tests copy n^2 / 2 references: 8 million here.
+ * Maximum number of blocks of one switch; the rest of a longer chain is a separate switch. Along a chain the set of remaining values is
+ * copied at each test, so n tests copy n^2 / 2 references: 8 million here.
  */
 export const MOST_TESTS = 4096;
 /** Values that a block may compute besides its comparison; with more it is ordinary code rather than a test. */
@@ -107,7 +107,7 @@ export class Switches {
       const next: BlockNo[] = [];
       const apart: IntervalSet[] = [];
       tests.push({ block: t.block, next, apart });
-      for (const [to, values] of this.waysOf(t.block, t.values)) {
+      for (const [to, values] of this.valuesByTarget(t.block, t.values)) {
         let ways = open.get(to);
         if (ways === undefined) open.set(to, (ways = []));
         ways.push({ from: t.block, values });
@@ -134,7 +134,7 @@ export class Switches {
         ? `a switch has at most ${MOST_TESTS} blocks`
         : alone
           ? this.refuses(b, base, between)
-          : 'control also comes to it from elsewhere';
+          : 'it has other predecessors';
       if (why !== null) stops.push({ block: b, why });
     }
     if (tests.length < 2)
@@ -154,8 +154,8 @@ export class Switches {
     return selectors.indexOf(x.src[0].reg);
   }
 
-  /** Where values go at the end of a block that decides on the register, or does not branch. */
-  private waysOf(b: BlockNo, values: IntervalSet): Map<BlockNo, IntervalSet> {
+  /** The values that each successor gets at the end of a block that decides on the register, or does not branch. */
+  private valuesByTarget(b: BlockNo, values: IntervalSet): Map<BlockNo, IntervalSet> {
     const { d, selectors } = this;
     const out = new Map<BlockNo, IntervalSet>();
     const add = (to: BlockNo, v: IntervalSet): void => {
@@ -254,7 +254,7 @@ export class Switches {
       if (gone(user)) return !isTerminator(user) && kept.has(user);
       const x = d.at(user);
       if (!isPhi(x)) return true;
-      // If several values take an edge, the phis get what the first of them brought.
+      // If several values take an edge, the phis get the operands of the first of them.
       if (brought.get(d.block(user))?.has(r) === true) return true;
       return x.src.some((o, k) => k % 2 === 1 && o.reg === r && !inside.has(d.blockById(x.src[k - 1].lo)));
     };

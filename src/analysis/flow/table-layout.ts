@@ -2,19 +2,21 @@ import { ENTRY_BYTES } from '../../ir/jump-table.ts';
 import { Kind } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 
-/** A jump table in the code: behind the jump that reads it. */
+/** A jump table in the code, directly behind the jump that reads it. */
 export interface PlacedTable {
   readonly jump: Instr;
   readonly table: number;
-  /** Byte offset of the first entry from the start of the function: what a linker is told, to relocate the entries. */
+  /** Byte offset of the first entry from the start of the function, which a linker needs to relocate the entries. */
   readonly at: number;
-  /** What the entries hold: how far each target is from the first entry. */
+  /** The entries: for each target, its distance in bytes from the first entry. */
   readonly entries: readonly number[];
 }
 
 /**
- * Where jump tables stand if the function is written as it is, and what is in them (seed 003): a table follows its
- * jump without padding, so two jumps through one table have a copy each; code behind it begins at the next place for an instruction.
+ * Where jump tables lie if the function is written as it is, and their contents (seed 003): a table follows its jump without padding,
+ * so two jumps through one table have a copy each; code behind it begins at the next multiple of the instruction size.
+ *
+ * @param instructionBytes bytes of one instruction
  */
 export function tableLayout(fn: Fn, instructionBytes: number): PlacedTable[] {
   const start = new Map<number, number>();

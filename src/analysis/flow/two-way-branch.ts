@@ -6,9 +6,9 @@ import { NO_REG, type Operand, type Reg, reg } from '../../ir/operand.ts';
 export interface TwoWayBranch {
   readonly guard: Reg;
   readonly guardNot: boolean;
-  /** Where control goes when the branch is taken. */
+  /** The successor if the branch is taken. */
   readonly taken: BlockNo;
-  /** Where it goes otherwise. */
+  /** The other successor. */
   readonly fall: BlockNo;
 }
 

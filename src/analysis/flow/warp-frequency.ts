@@ -8,22 +8,22 @@ import { dominates, dominatorsOf } from './dominators.ts';
 import { staticFrequencyOf } from './static-frequency.ts';
 
 /**
- * Groups of lanes that choose independently. Measured over the launches of the test kernels, comparing how often warps
- * took each way out of a branch that may diverge: 3 has the least error (0.31 root mean square, 0.27 before the phases;
- * 1: 0.43 and 0.40, 32: 0.35 and 0.31) and no bias (0.02 and -0.01).
+ * Groups of lanes that choose independently. Measured over the launches of the test kernels, comparing how often warps took each
+ * successor of a branch that may diverge: 3 has the least error (0.31 root mean square, 0.27 before the phases; 1: 0.43 and 0.40, 32:
+ * 0.35 and 0.31) and no bias (0.02 and -0.01).
  */
 const GROUPS = 3;
 /** Lanes of a warp: it runs a block at most as often as all of them together. */
 const LANES = 32;
 
 /**
- * How often a warp executes each block per entry of the function, by block position: `staticFrequencyOf`
- * says how often one thread does. A warp whose lanes part executes both ways, and goes on once where they meet. So an edge that a lane
- * takes with probability p out of a branch that may diverge is taken by a warp with 1 - (1 - p)^3, as if three groups
- * of its lanes chose independently, and a block runs at most as often as its immediate dominator, of which the
- * iterations of a loop that the block is not in count as one. The iterations of a loop are those of one thread.
+ * How often a warp executes each block per entry of the function, by block position; `staticFrequencyOf` gives the same for one thread.
+ * A warp whose lanes diverge executes both paths, and continues once where they meet. So an edge that a lane takes with probability p
+ * out of a branch that may diverge is taken by a warp with 1 - (1 - p)^3, as if three groups of its lanes chose independently. A block
+ * runs at most as often as its immediate dominator, where the iterations of a loop that does not contain the block count as one. The
+ * iterations of a loop are those of one thread.
  *
- * Where cycles have several entries, it is `staticFrequencyOf`.
+ * If cycles have several entries, it is `staticFrequencyOf`.
  */
 export const warpFrequencyOf: (fn: Fn) => Float64Array = memo((fn) => {
   const g = cfgOf(fn);

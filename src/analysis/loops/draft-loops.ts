@@ -21,10 +21,10 @@ export class DraftLoops {
   private readonly d: Draft;
   private readonly forest: LoopForest;
   private readonly dom: DominatorTree;
-  /** By loop: its preheader, if it was asked for. */
+  /** By loop: its preheader, if it was requested. */
   private readonly preheaders = new Map<number, BlockNo>();
-  /** Blocks made here: the loop that they belong to (or -1), and the header that they precede. */
-  private readonly homes = new Map<BlockNo, number>();
+  /** Blocks made here: their innermost loop (or -1), and the header that they precede. */
+  private readonly innermostOf = new Map<BlockNo, number>();
   private readonly headers = new Map<BlockNo, BlockNo>();
   /** By header: the block made in front of it. */
   private readonly made = new Map<BlockNo, BlockNo>();
@@ -71,7 +71,7 @@ export class DraftLoops {
       b = preheader(this.d, loop);
       this.preheaders.set(loop.id, b);
       if (b >= before) {
-        this.homes.set(b, this.forest.loops[loop.id].parent);
+        this.innermostOf.set(b, this.forest.loops[loop.id].parent);
         this.headers.set(b, loop.header);
         this.made.set(loop.header, b);
       }
@@ -108,7 +108,7 @@ export class DraftLoops {
     const { d, dom, forest } = this;
     const { cfg, innermost } = forest;
     const certain = new Int32Array(forest.loops.length).fill(-1);
-    // By loop: blocks from which control leaves it for a loop around it (-1: for none), joined for each such loop.
+    // By loop: blocks from which control leaves it for a loop around it (-1: for no loop); by that loop, their common dominator.
     const ways = forest.loops.map(() => new Map<number, BlockNo>());
     const leads = (loop: number, to: number, b: BlockNo): void => {
       const known = ways[loop].get(to);
@@ -120,7 +120,7 @@ export class DraftLoops {
       const t = d.terminator(b);
       if (t >= 0 && mayLeave(d.at(t))) leads(l, -1, b);
       for (let e = cfg.succStart[b]; e < cfg.succStart[b + 1]; e++) {
-        // Of the loops around the target, only one that it is the header of can be without the block.
+        // Of the loops around the target, the block can only be outside the one whose header the target is.
         let around = innermost[cfg.succ[e]];
         while (around >= 0 && !isNested(forest, l, around)) around = forest.loops[around].parent;
         if (around !== l) leads(l, around, b);
@@ -136,14 +136,14 @@ export class DraftLoops {
   }
 
   private loop(l: Loop): DraftLoop {
-    const { forest, homes } = this;
+    const { forest, innermostOf } = this;
     return {
       id: l.id,
       parent: l.parent,
       header: l.header,
       contains: (b) => {
-        const home = homes.get(b);
-        if (home !== undefined) return isNested(forest, home, l.id);
+        const inMade = innermostOf.get(b);
+        if (inMade !== undefined) return isNested(forest, inMade, l.id);
         return b < forest.innermost.length && inLoop(forest, l.id, b);
       },
     };

@@ -32,6 +32,7 @@ export interface When {
   readonly symbolic: SymbolicCount | null;
 }
 
+/** No statement about the iteration. */
 export const NOTHING_KNOWN: When = { at: null, most: null, symbolic: null };
 const NEVER: When = { at: 'never', most: null, symbolic: null };
 const inRun = (k: bigint): When => ({ at: k, most: k, symbolic: null });
@@ -109,7 +110,7 @@ function exactly(test: Test, a: Evolution, b: Evolution, wanted: boolean): When 
   return null;
 }
 
-/** What can be said if start, step or bound is not constant, but one side moves and the other does not. */
+/** Bounds and formula if start, step or bound is not constant, but one side moves and the other does not. */
 function bounded(test: Test, a: Evolution, b: Evolution, wanted: boolean): When {
   const still = (e: Evolution): boolean => constantOf(e.step) === 0n;
   if (still(a) === still(b)) return NOTHING_KNOWN;

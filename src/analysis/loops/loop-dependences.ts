@@ -21,14 +21,14 @@ export interface Dependence {
   readonly value: boolean;
 }
 
-/** A value that is handed from one iteration to the next. */
+/** A value that one iteration passes to the next. */
 export interface Carried {
   readonly phi: Reg;
-  /** What the next iteration gets. */
+  /** The operand that becomes the phi's value in the next iteration. */
   readonly next: Operand;
 }
 
-/** A loop of one block, without its phis and its branch, and what keeps its instructions in order. */
+/** A loop of one block, without its phis and its branch, and the dependences that order its instructions. */
 export interface LoopBody {
   /** Position of the block. */
   readonly block: number;
@@ -36,18 +36,19 @@ export interface LoopBody {
   readonly first: number;
   readonly instructions: readonly Instr[];
   readonly carried: readonly Carried[];
-  /** Place of the instruction that tests whether to go on; -1 if the test comes from elsewhere. */
+  /** Place of the instruction that tests whether to continue; -1 if the test comes from elsewhere. */
   readonly test: number;
   readonly dependences: readonly Dependence[];
 }
 
 /**
- * The dependences of a loop that is one block, in SSA: of registers, in the same iteration or through a phi in the next one,
- * and of memory. Two accesses whose addresses move by the same constant are compared iteration by iteration, up to `reach`
- * of them; others that may meet at all count as meeting in the next iteration. Writes of registers that are read before are no
- * dependences, because each iteration has its own registers.
+ * The dependences of a loop that is one block, in SSA: of registers, in the same iteration or through a phi in the next one, and of
+ * memory. Two accesses whose addresses advance by the same constant are compared iteration by iteration, up to `reach` of them; others
+ * that may alias at all count as dependent in the next iteration. Anti-dependences between registers do not exist, because each
+ * iteration has its own registers.
  *
- * @param reach most iterations that are ever out of order: memory is not compared over more
+ * @param times costs and latencies of the target
+ * @param reach maximum number of iterations that are ever out of order: memory is not compared beyond that
  */
 export function loopBodyOf(
   fn: Fn,
@@ -101,7 +102,7 @@ function wayFrom(phi: Instr, id: number): Operand {
   throw new Error(`a phi without a value from BB${id}`);
 }
 
-/** A place in memory that moves by a constant from one iteration to the next. */
+/** A place in memory that advances by a constant from one iteration to the next. */
 interface Moving {
   readonly space: string;
   readonly symbol: string;
@@ -109,7 +110,7 @@ interface Moving {
   readonly bytes: number;
 }
 
-/** What keeps the memory accesses of a loop in order. */
+/** Finds the memory dependences of a loop. */
 class MemoryOrder {
   private readonly fn: Fn;
   private readonly accesses: Accesses;
@@ -147,7 +148,7 @@ class MemoryOrder {
       }
   }
 
-  /** The first later iteration in which `to` may meet what `from` accesses; 0 if there is none within reach. */
+  /** The dependence distance: the first later iteration in which `to` may access what `from` accesses; 0 if there is none in reach. */
   private distance(from: number, to: number): number {
     const n = this.first + from;
     const m = this.first + to;
@@ -168,9 +169,9 @@ class MemoryOrder {
   }
 
   private movingAt(n: number): Moving | null {
-    let known = this.moving.get(n);
-    if (known === undefined) this.moving.set(n, (known = this.findMoving(n)));
-    return known;
+    let cached = this.moving.get(n);
+    if (cached === undefined) this.moving.set(n, (cached = this.findMoving(n)));
+    return cached;
   }
 
   private findMoving(n: number): Moving | null {

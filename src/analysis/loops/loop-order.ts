@@ -15,12 +15,12 @@ export interface TwoLoops {
 }
 
 /**
- * May an access `n` of the first loop touch, in some iteration, what an access `m` of the second one touches in an earlier
- * iteration, where one of them writes? Then the whole first loop has to run before the second one: if the iterations of
- * both took turns, `n` would come too late. (Equal iterations, and earlier ones of `n`, keep their order.)
+ * May an access `n` of the first loop touch, in some iteration, what an access `m` of the second one touches in an earlier iteration,
+ * where one of them writes? Then the whole first loop has to run before the second one: if the iterations of both alternated, `n` would
+ * come too late. (Equal iterations, and earlier ones of `n`, keep their order.)
  *
- * Addresses that move by the same constant in both loops are apart by d + k * step, where k = 1, 2, ... is by how many
- * iterations `n` is later. This is compared with the sizes of both accesses, for all k that can occur.
+ * Addresses that advance by the same constant in both loops differ by d + k * step, where k = 1, 2, ... is the number of iterations by
+ * which `n` is later. The difference is compared with the sizes of both accesses, for all k that can occur.
  */
 export function comesTooLate(
   a: Accesses,
@@ -63,8 +63,8 @@ function staysApart(a: Accesses, counts: TripCounts, loops: TwoLoops, x: number,
 }
 
 /**
- * An upper bound of the last iteration; null if there is none that keeps addresses from wrapping. An access that every
- * iteration makes bounds it: no memory takes a quarter of all addresses, so a loop that came so far would have faulted.
+ * An upper bound of the last iteration; null if there is none that keeps addresses from wrapping. An access that every iteration makes
+ * bounds it: no memory covers a quarter of all addresses, so a loop that got that far would have faulted.
  */
 function lastIteration(most: bigint | null, step: bigint, width: number, sure: boolean): bigint | null {
   const quarter = (1n << BigInt(width - 2)) / step;
@@ -80,7 +80,7 @@ function isCertain(a: Accesses, counts: TripCounts, loop: number, row: number): 
   return latches.every((l) => dominates(a.dominators, a.du.blockAt[n], l));
 }
 
-/** The address of a row as it moves in a loop, without what its symbol adds; null if that is not known. */
+/** The address of a row and its evolution in a loop, without the value of its symbol; null if it is not known. */
 function addressOf(
   a: Accesses,
   counts: TripCounts,
@@ -97,7 +97,7 @@ function addressOf(
   const zero = constantForm(0n, width);
   const at =
     o.reg === NO_REG ? { width, start: zero, step: zero } : counts.evolutions.evolutionOf(loop, o.reg);
-  // Offsets of other opcodes count from another begin of memory.
+  // Offsets of opcodes of other spaces count from another start of memory.
   const symbol = `${spaceOf(ins)} ${o.sym}`;
   return at === null ? null : { at: { ...at, start: addScaled(at.start, offset, 1n) }, symbol };
 }

@@ -85,9 +85,9 @@ export function loopExits(f: Forest, id: number): { from: number; to: number }[]
   return out;
 }
 
-/** What `loopContents` returns for one loop. */
+/** The contents of one loop, as `loopContents` returns them. */
 export interface LoopContents {
-  /** In reverse post-order, including inner loops; at most as many as asked for. */
+  /** In reverse post-order, including inner loops; at most as many as requested. */
   readonly blocks: readonly number[];
   readonly exits: readonly { readonly from: number; readonly to: number }[];
 }
@@ -148,8 +148,8 @@ interface Draft {
 }
 
 /**
- * Headers are processed from the innermost outwards. Each body is collected backwards from its latches; an inner loop
- * on the way is stepped over as one node (union-find), so each block is visited only for its own loop.
+ * Finds the loops of a graph. Headers are processed from the innermost outwards. Each body is collected backwards from its latches; an
+ * inner loop on the way is stepped over as one node (union-find), so each block is visited only for its own loop.
  */
 export function collectLoops(g: Cfg, rules: LoopRules): Forest {
   const { count, rpo, rpoNumber, predStart, pred } = g;

@@ -4,9 +4,9 @@ import { latency, type Times } from '../schedule/block-time.ts';
 import { instrCost } from '../schedule/costs.ts';
 import type { Dependence, LoopBody } from './loop-dependences.ts';
 
-/** The next interval is longer by a sixteenth, or by one cycle. */
+/** Each next interval is longer by a sixteenth, or by one cycle. */
 const STEP = 16;
-/** Most intervals that are tried: up to 45 times the first. */
+/** Maximum number of intervals tried: up to 45 times the first. */
 const MOST_TRIES = 64;
 
 /** When each instruction of a loop's body issues, if a new iteration starts every `interval` cycles. */
@@ -25,24 +25,25 @@ export interface ScheduleLimits {
   readonly copies: number;
 }
 
+/** The stage of an instruction: how many intervals after the start of its iteration it issues. */
 export const stageOf = (s: ModuloSchedule, i: number): number => Math.floor(s.start[i] / s.interval);
 
-/** Places of the body in the order in which one round of the loop issues them, whatever iteration they belong to. */
+/** Places of the body in the order in which one round of the loop issues them, across iterations. */
 export function roundOrder(s: ModuloSchedule): number[] {
   const at = (i: number): number => s.start[i] % s.interval;
   return [...s.start.keys()].sort((a, b) => at(a) - at(b) || a - b);
 }
 
 /**
- * Modulo scheduling of a loop that is one block (Rau, "Iterative Modulo Scheduling", 1994, without its backtracking): the
- * shortest interval at which iterations can start such that all dependences hold, no unit is needed twice at once, and at most
- * `stages` iterations are under way. The test of an iteration is in its first stage, so that no iteration starts that would not
- * have run. The interval starts at the larger of what units and what cycles of dependences need, and grows until
- * everything has a place.
+ * Modulo scheduling of a loop that is one block (Rau, "Iterative Modulo Scheduling", 1994, without its backtracking): the shortest
+ * interval at which iterations can start such that all dependences hold, no unit is needed twice at once, and at most `stages`
+ * iterations are under way. The test of an iteration is in its first stage, so that no iteration starts that would not have run. The
+ * interval starts at the larger of what units (ResMII) and cycles of dependences (RecMII) need, and grows until everything has a place.
  *
- * @param isLate whether a result is waited for, so that its register must not need a copy. With several stages, one of these results
- * has a use in a later stage
- * @returns null if no interval up to `most` does
+ * @param isLate whether an instruction's result arrives late, so that its register must not need a copy. With several stages, at least
+ * one such result is used in a later stage
+ * @param most longest interval tried, in cycles
+ * @returns null if no interval up to `most` works
  */
 export function moduloSchedule(
   body: LoopBody,
@@ -63,7 +64,7 @@ export function moduloSchedule(
   );
   let interval = recurrence;
   for (let tries = 0; tries < MOST_TRIES && interval <= most; tries++) {
-    // What waits for late results may come first in a round, in front of what they are written by again.
+    // Users of late results may come first in a round, before the instructions that write these results again.
     for (const delay of [0, room]) {
       const start = new Placement(body, edges, times, interval, limits.stages).run((i) =>
         isLate(i) ? delay : 0,
@@ -79,7 +80,7 @@ export function moduloSchedule(
   return null;
 }
 
-/** Cycles for which an iteration occupies the busiest unit, or issues: no interval is shorter (ResMII). */
+/** Cycles for which an iteration occupies the busiest unit, or the issue slot: no interval is shorter (ResMII). */
 function resourceInterval(body: LoopBody, times: Times): number {
   const units = new Map<string, number>();
   let issued = 1; // the branch
@@ -95,7 +96,7 @@ function resourceInterval(body: LoopBody, times: Times): number {
 const testTime = (body: LoopBody, times: Times): number =>
   Math.max(1, latency(body.instructions[body.test], times));
 
-/** Adds to the dependences that a result of `isLate` is read before the same register is written again, `copies` rounds on. */
+/** Adds dependences so that a result of `isLate` is read before the same register is written again, `copies` rounds later. */
 function withOverwrites(body: LoopBody, copies: number, isLate: (i: number) => boolean): Dependence[] {
   const out = [...body.dependences];
   for (const { from, to, distance, value } of body.dependences)
@@ -105,8 +106,8 @@ function withOverwrites(body: LoopBody, copies: number, isLate: (i: number) => b
 }
 
 /**
- * The shortest interval of at least `least` for which every dependence can hold (RecMII): one is too short if times grow
- * without end around a cycle. Longer intervals are possible whenever shorter ones are.
+ * The shortest interval of at least `least` for which every dependence can hold (RecMII): an interval is too short if times grow
+ * without bound around a cycle. Every longer interval is possible too.
  */
 function recurrenceInterval(
   body: LoopBody,
@@ -193,7 +194,7 @@ class Placement {
       const to = Math.min(from + interval - 1, this.before(i, last));
       if (!this.place(i, from, to)) return null;
     }
-    // What only later stages need is computed there: an earlier result would be carried along in one more register.
+    // What only later stages need is computed there: an earlier result would occupy one more register.
     for (let i = n - 1; i >= 0; i--) this.delay(i);
     return start;
   }
@@ -224,7 +225,7 @@ class Placement {
     return false;
   }
 
-  /** Moves a value behind the last use of what it replaces, or to its first use, if that is in a later stage. */
+  /** Delays a value until after the last use of the value that it replaces, or to its first use, if that is in a later stage. */
   private delay(i: number): void {
     const { body, interval, start, stages } = this;
     const x = body.instructions[i];
@@ -235,7 +236,7 @@ class Placement {
     let wanted = to;
     for (const c of body.carried)
       if (x.dst.includes(c.next.reg)) {
-        // A phi's register is free for its next value once nothing reads it any more.
+        // A phi's register is free for its next value once all reads of it are done.
         wanted = Math.min(wanted, Math.max(own, this.lastRead(c.phi) + 1));
       }
     if (Math.floor(wanted / interval) === Math.floor(own / interval)) return;
@@ -254,12 +255,12 @@ class Placement {
     return last;
   }
 
-  /** Takes (1) or frees (0) what instruction i needs at a time; false if it is in use. */
+  /** Reserves (1) or frees (0) the issue slot and unit of instruction i at a time; false if they are in use. */
   private take(i: number, t: number, by: 0 | 1): boolean {
     const { interval, issue, start } = this;
     const x = this.body.instructions[i];
     const cost = Math.min(interval, instrCost(x, this.times.costs));
-    // What costs nothing only renames registers.
+    // An instruction without cost only renames registers.
     if (cost > 0) {
       let unit = this.units.get(x.op.unit);
       if (unit === undefined) this.units.set(x.op.unit, (unit = new Uint8Array(interval)));
@@ -276,8 +277,11 @@ class Placement {
 }
 
 /**
- * Cycles from one round of a loop to the next, for a warp alone that issues in the given order: `rounds` of them are
- * simulated, the first of which fill the loop. Round k runs an instruction of stage s for iteration k - s; the test is in stage 0.
+ * Cycles from one round of a loop to the next, for a single warp that issues in the given order. Of the simulated `rounds`, the first
+ * half fills the loop and is not measured. Round k runs an instruction of stage s for iteration k - s; the test is in stage 0.
+ *
+ * @param order places of the body in issue order
+ * @param stage the stage of an instruction
  */
 export function roundTime(
   body: LoopBody,
@@ -314,7 +318,7 @@ export function roundTime(
   return (now - half) / (rounds - (rounds >> 1));
 }
 
-/** Most 32-bit registers that values of the body take at once under a schedule, in all iterations under way. */
+/** Maximum number of 32-bit registers that values of the body occupy under a schedule, in all iterations under way. */
 export function registersOf(body: LoopBody, s: ModuloSchedule): number {
   const units = new Int32Array(s.interval);
   const defined = new Map<Reg, number>();

@@ -85,7 +85,7 @@ function withEntries(f: Forest, { count, rpo, rpoNumber, pred, predStart }: Cfg)
   }));
 }
 
-/** Adds the target of an edge to the entries of the loops that the edge enters; from -1 comes what enters the function. */
+/** Adds the target of an edge to the entries of the loops that the edge enters; a `from` of -1 stands for outside the function. */
 function enter(f: Forest, from: number, to: number, entries: readonly number[][]): void {
   for (let l = f.innermost[to]; l >= 0 && (from < 0 || !inLoop(f, l, from)); l = f.loops[l].parent)
     if (entries[l].at(-1) !== to) entries[l].push(to);

@@ -25,12 +25,12 @@ export interface InductionVariable {
 }
 
 /**
- * Says whether a value, read as a number, does not wrap during the iterations of a loop: the step as an integer, or
- * null if that is not certain.
+ * Proves that a value, read as a number, does not wrap during the iterations of a loop: the step as an integer, or null if that is not
+ * certain.
  */
 export type Unwrapped = (loop: number, e: Evolution, signed: boolean) => bigint | null;
 
-/** Longer sums are values of their own. */
+/** Maximum number of terms of a form; a longer sum is opaque. */
 const MOST_TERMS = 6;
 
 /**
@@ -170,7 +170,7 @@ export class Evolutions {
     return out;
   }
 
-  /** The value of a register; while that is being computed, the register stands for itself. */
+  /** The value of a register; null while it is being computed, and the register then stands for itself. */
   private settled(r: Reg): LinearForm | null {
     const known = this.values.get(regIndex(r));
     return known === undefined ? this.value(r) : known;

@@ -13,12 +13,12 @@ interface Extent {
   readonly most: number;
 }
 
-/** Larger numbers are not exact. */
+/** Larger numbers are not exact doubles. */
 const LARGEST = 2 ** 53;
 
 /**
- * The most rounds of a loop for each entry, one more than its trip count: from the count itself, or from what is known of the
- * values that it is a formula of. Infinity if nothing is known.
+ * The maximum number of iterations of a loop per entry, one more than its trip count: from the count itself, or from the ranges of the
+ * values in its formula. Infinity if nothing is known.
  */
 export function mostRounds(fn: Fn, loop: number): number {
   const { most, symbolic } = tripCountsOf(fn).of(loop);
@@ -54,7 +54,7 @@ function mostOf(fn: Fn, s: SymbolicCount, loop: number): number | null {
   return Math.max(0, orEqual ? Math.floor(way / size) + 1 : Math.ceil(way / size));
 }
 
-/** The same numbers modulo 2^width as integers of that width; null if they are not next to one another there. */
+/** The same numbers modulo 2^width as integers of that width; null if they are not contiguous there. */
 function within({ least, most }: Extent, width: number, signed: boolean): Extent | null {
   const size = 2 ** width;
   const low = signed ? -size / 2 : 0;
@@ -63,7 +63,7 @@ function within({ least, most }: Extent, width: number, signed: boolean): Extent
   return out.least >= low && out.most < low + size && isExact(out) ? out : null;
 }
 
-/** What a form may be where the loop begins, modulo 2^width; null if it has terms of which nothing is known. */
+/** Range of a form where the loop begins, modulo 2^width; null if nothing is known about one of its terms. */
 function extentOf(fn: Fn, { width, terms, constant }: LinearForm, loop: number): Extent | null {
   let least = Number(BigInt.asIntN(width, constant));
   let most = least;

@@ -17,15 +17,15 @@ export interface LoopExit extends When {
   /** Position of the block. */
   readonly block: number;
   /**
-   * Whether the block runs in each iteration that goes back to the header. If it runs several times per iteration, in
+   * Whether the block runs in each iteration that returns to the header. If it runs several times per iteration, in
    * an inner loop, a test of values that change only with this loop gives the same result each time.
    */
   readonly everyTime: boolean;
 }
 
 /**
- * How often control comes back to a loop's header before it leaves the loop; the header runs one time more. Counted
- * for each entry of the loop, for one thread.
+ * How often control returns to a loop's header before it leaves the loop; the header runs one time more. Counted per entry of the loop,
+ * for one thread.
  *
  * A count holds if control leaves the loop by one of the loop's own branches or returns. A call, a trap or an endless
  * inner loop may end it earlier; it never runs longer.
@@ -150,8 +150,8 @@ class Counts {
         const { du } = this.evolutions;
         const n = singleDef(du, c.reg);
         if (n < 0 || depth > MOST_TESTS || du.ins[n].guard !== NO_REG) return c;
-        const said = conditionOf(du.ins[n], du.ins[n].dst.indexOf(c.reg));
-        return said === null ? c : this.resolved(said, depth + 1);
+        const computed = conditionOf(du.ins[n], du.ins[n].dst.indexOf(c.reg));
+        return computed === null ? c : this.resolved(computed, depth + 1);
       }
       case 'not': {
         const of = this.resolved(c.of, depth);
@@ -169,14 +169,14 @@ class Counts {
   }
 }
 
-/** Nothing is known about a loop with more ways out: in a nest that is left from everywhere, each loop has those of all inside it. */
+/** A loop with more exits is unknown: in a nest that is left from everywhere, each loop has the exits of all loops inside it. */
 const MOST_EXITS = 256;
 
 const UNKNOWN: TripCount = { exact: null, most: null, endless: false, symbolic: null, exits: [] };
 
 /**
- * By loop, in reverse post-order: blocks from which control may leave it, for another block or the function; found in one walk, and
- * no more than one beyond `MOST_EXITS`.
+ * By loop, in reverse post-order: blocks from which control may leave it, for another block or out of the function; found in one walk,
+ * at most one more than `MOST_EXITS`.
  */
 const waysOut = (fn: Fn, forest: Forest): number[][] => {
   const { succStart, succ, rpo, count } = forest.cfg;
@@ -184,7 +184,7 @@ const waysOut = (fn: Fn, forest: Forest): number[][] => {
   for (const b of rpo) {
     const inner = forest.innermost[b];
     if (inner < 0) continue;
-    // The outermost loop that control stays in, whichever way it takes.
+    // The outermost loop in which control stays, whichever edge it takes.
     let stays = inner;
     const last = terminator(fn.blocks[b]);
     if (b + 1 >= count || (last !== null && leavesFunction(fn, last))) stays = -1;
@@ -220,7 +220,7 @@ function unwrapped(count: TripCount, e: Evolution, signed: boolean): bigint | nu
       continue;
     if (!sameForm(s.step, e.step)) continue;
     if (sameForm(s.start, e.start)) return up;
-    // The test already looks at the next value, so it does not cover the first step.
+    // The test already reads the next value, so it does not cover the first step.
     const next = addScaled(e.start, e.step, 1n);
     if (first !== null && sameForm(s.start, next) && fits(extend(first, width, signed) + up)) return up;
   }

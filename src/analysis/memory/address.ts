@@ -22,11 +22,11 @@ import {
 import type { MemoryObject } from './objects.ts';
 import { Origin, type Provenance, provenanceOf } from './provenance.ts';
 
-/** What an access does, as a bit set. */
+/** Effects of an access, as a bit set. */
 export const Does = {
   Read: 1,
   Write: 2,
-  /** Not a single place: all of the memory named. */
+  /** Not a single place: all memory in `memory` of the row. */
   Anywhere: 4,
   /** A call; its effect depends on the callee. */
   Call: 8,
@@ -64,7 +64,7 @@ export interface Accesses {
 }
 
 /**
- * The accesses of a function and what is known of their addresses: object, register part, constant distance.
+ * The accesses of a function and what is known about their addresses: object, register part, constant distance.
  *
  * A register with one definition that dominates its uses stands for one value. It is followed through sums, shifts,
  * extensions and copies, whatever their opcodes. Any other register is followed only within a block.
@@ -213,7 +213,7 @@ class AddressWalk {
       this.checkBounds(at, object, value.constant, bytes);
   }
 
-  /** An access known to be outside its variable says nothing about where it goes. */
+  /** An access that is known to be out of bounds of its variable may go anywhere. */
   private checkBounds(row: number, object: number, offset: number, bytes: number): void {
     const { kind, size } = this.provenance.objects[object];
     if (kind !== 'variable' || size === 0) return;

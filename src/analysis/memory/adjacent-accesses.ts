@@ -31,14 +31,14 @@ export interface Run {
 const CONTROL = OpFlag.Control | OpFlag.Convergent | OpFlag.Barrier | OpFlag.Volatile;
 const EFFECTS = OpFlag.SideEffect | OpFlag.ReadsMemory | OpFlag.WritesMemory;
 
-/** Does no load or store pass it? What has effects besides its accesses may end the thread, or tell the order. */
+/** Is it something that no load or store passes? An effect that is not an access may end the thread, or reveal the order. */
 const isStop = ({ op }: Instr): boolean =>
   (op.flags & CONTROL) !== 0 || ((op.flags & EFFECTS) !== 0 && op.accesses.length === 0);
 
-/** Cache operators that ask for every access by itself: CV (fetch again), WT (write through). */
+/** Cache operators that require every access to be made by itself: CV (fetch again), WT (write through). */
 const ALONE: ReadonlySet<string> = new Set(['CV', 'WT']);
 
-/** Is it a plain load or store with a form that has vectors, of elements that have at least so many bytes? */
+/** Is it a plain load or store whose opcode has vectors, with elements of at least `least` bytes? */
 function isCandidate(x: Instr, least: number): boolean {
   const { op } = x;
   if (op.accesses.length !== 1 || !op.groupByName.has('vec')) return false;
@@ -52,9 +52,9 @@ function isCandidate(x: Instr, least: number): boolean {
   return bytes > 0 && bytes >= least && bytes <= 8 && accessBytes(op.accesses[0], x.mods) < WIDEST;
 }
 
-/** Which accesses are looked at. */
+/** Which accesses are examined. */
 export interface Wanted {
-  /** Of plain loads and stores. */
+  /** Selects plain loads and stores. */
   readonly wanted: (x: Instr) => boolean;
   /** Fewest bytes of an element. */
   readonly least: number;
@@ -62,7 +62,7 @@ export interface Wanted {
   readonly paramBase: number;
 }
 
-/** All runs of a function that have two adjacent members, judged by their text: nobody has asked whether they may move. */
+/** All runs of a function with two adjacent members, judged by their text; whether they may move is not checked. */
 export function runsOf(fn: Fn, { wanted, least, paramBase }: Wanted): Run[] {
   const out: Run[] = [];
   let n = 0;
@@ -100,7 +100,7 @@ export function runsOf(fn: Fn, { wanted, least, paramBase }: Wanted): Run[] {
 /** A run that may still grow. */
 class Open {
   readonly run: Run;
-  /** Its members, by the piece of `WIDEST` bytes in which they begin: what overlaps begins in the same or a neighbouring one. */
+  /** Its members, by the piece of `WIDEST` bytes in which they begin: overlapping members begin in the same or adjacent pieces. */
   private readonly pieces = new Map<number, Member[]>();
 
   constructor(run: Run, first: Member) {

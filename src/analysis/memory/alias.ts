@@ -10,10 +10,10 @@ export const Alias = { No: 0, May: 1, Must: 2 } as const;
 /**
  * Do two accesses (rows of `Accesses`) touch common memory?
  *
- * They are told apart by the memory that their opcodes and objects name; by the objects that their addresses are
- * derived from (two variables never overlap, but unsized shared arrays begin at the same place); by a constant
- * distance, if the register parts are equal; and by the residue of the distance, if everything that varies is a
- * multiple of a power of two (element k of a structure in an array is not element j of any other).
+ * Two accesses are distinguished by the memory that their opcodes and objects name; by the objects that their addresses are derived
+ * from (two variables never overlap, but unsized shared arrays begin at the same place); by a constant distance, if the register parts
+ * are equal; and by the residue of the distance, if everything that varies is a multiple of a power of two (element k of a structure in
+ * an array is not element j of any other).
  *
  * @param apart the accesses may belong to different executions of their blocks, such as two iterations of a loop;
  * registers that change in between count as unknown. Without it, both belong to the latest execution of everything
@@ -23,16 +23,17 @@ export function alias(a: Accesses, x: number, y: number, apart = false): number 
   if ((a.memory[x] & a.memory[y]) === 0) return Alias.No;
   const ox = a.object[x];
   const oy = a.object[y];
-  if (isUnknownToOthers(a, x, y) || isUnknownToOthers(a, y, x)) return Alias.No;
+  if (isPrivateTo(a, x, y) || isPrivateTo(a, y, x)) return Alias.No;
   if (ox >= 0 && oy >= 0 && ox !== oy && !objectsMayMeet(a.objects[ox], a.objects[oy])) return Alias.No;
   return byDistance(a, x, y, apart);
 }
 
 /**
- * Is the first access to a variable that only this function knows, and the other one through an address from elsewhere, or by a callee?
- * What is added to a kernel parameter may be such an address, and the parameter the distance: nothing more is known of their sum.
+ * Is the first access to a variable whose address stays in this function, and the other one through an address from elsewhere, or by a
+ * callee? A kernel parameter plus an offset may be such an address, with the parameter as the offset: nothing more is known about the
+ * sum.
  */
-function isUnknownToOthers(a: Accesses, mine: number, other: number): boolean {
+function isPrivateTo(a: Accesses, mine: number, other: number): boolean {
   const m = a.object[mine];
   const o = a.object[other];
   if (m < 0 || a.unshared[m] !== 1) return false;

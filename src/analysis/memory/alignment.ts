@@ -8,29 +8,26 @@ import { defUseOf } from '../values/defuse.ts';
 import { instructionGraph } from '../values/linear.ts';
 import { isAddressConversion } from './provenance.ts';
 
-/** The lowest `known` bits of a value, which are those of `value` in every execution; `value` has no other bits. */
+/** The `known` lowest bits of a value, which equal those of `value` in every execution; `value` has no other bits. */
 export interface LowBits {
   readonly known: number;
   readonly value: number;
 }
 
-/** What is aligned by declaration. All alignments are powers of two in bytes; 1 if nothing is known. */
+/** Alignments by declaration: powers of two in bytes; 1 if nothing is known. */
 export interface Declared {
   /** Alignment of a variable's address. */
   variable(name: string): number;
-  /** Alignment of what the 64-bit word at a byte of constant bank 0 points to. */
+  /** Alignment of the memory that the 64-bit word at a byte of constant bank 0 points to. */
   pointee(offset: number): number;
 }
 
-/**
- * Most bits that are followed. Accesses need four (16 bytes); the others are for values that are shifted right
- * afterwards.
- */
+/** Maximum number of bits that are tracked. Accesses need four (16 bytes); the others are for values that are shifted right later. */
 const MOST = 12;
 const MASK = (1 << MOST) - 1;
 
 const UNKNOWN: LowBits = { known: 0, value: 0 };
-/** No value yet: the result of nothing, to which every value may still be added. Compared by identity. */
+/** No value yet: the top of the lattice, which any value may still lower. Compared by identity. */
 const NO_VALUE: LowBits = { known: MOST, value: -1 };
 
 /** The low bits of a constant. */
@@ -49,16 +46,16 @@ export const isMultiple = ({ known, value }: LowBits, offset: number, bytes: num
   1 << known >= bytes && ((value + offset) & (bytes - 1)) === 0;
 
 /**
- * What is known of the low bits of the addresses of a function: a value is followed backwards through sums, products,
- * shifts, bit operations, extensions, selections and phis, by the meanings of the opcodes. What a declaration aligns
- * starts it; everything else that is not computed here (memory, special registers, parameters in registers) is
- * unknown. Phis are solved optimistically, so that an induction variable with a step of 16 keeps its alignment.
+ * The known low bits of the addresses of a function. A value is followed backwards through sums, products, shifts, bit operations,
+ * extensions, selections and phis, by the meanings of the opcodes. Declared alignments are the starting points; everything else that is
+ * not computed here (memory, special registers, parameters in registers) is unknown. Phis are solved optimistically, so that an
+ * induction variable with a step of 16 keeps its alignment.
  *
- * A register's bits are computed when they are first asked for. A register falls at most `MOST` times, so the cost
- * is linear in the computations that an address depends on.
+ * A register's bits are computed on first use. They are lowered at most `MOST` times, so the cost is linear in the computations that an
+ * address depends on.
  *
- * Conversions between a space and generic addresses keep the bits: what is aligned in its space may be accessed with
- * that alignment through its generic address (PTX ISA 9.0, 6.4.1 and 9.7.9: both are aligned to the access).
+ * Conversions between a space and generic addresses keep the bits: what is aligned in its space may be accessed with that alignment
+ * through its generic address (PTX ISA 9.0, 6.4.1 and 9.7.9: both are aligned to the access).
  */
 export class Alignments {
   private readonly fn: Fn;
@@ -82,7 +79,7 @@ export class Alignments {
     return this.bits.get(i)!;
   }
 
-  /** Computes a register together with all that it depends on. */
+  /** Computes a register together with everything that it depends on. */
   private solve(root: number): void {
     const { bits } = this;
     const du = defUseOf(this.fn);
@@ -108,7 +105,7 @@ export class Alignments {
         for (const o of x.otherwise) read(o);
       }
     }
-    // The last ones found are nearest to what everything is made of.
+    // The registers found last are closest to the inputs, so they are computed first.
     const work = found.slice();
     const waits = new Set(work);
     for (let r = work.pop(); r !== undefined; r = work.pop()) {
@@ -127,7 +124,7 @@ export class Alignments {
     for (const r of found) if (bits.get(r) === NO_VALUE) bits.set(r, UNKNOWN);
   }
 
-  /** What all definitions of a register have in common, as far as it is known now. */
+  /** The bits that all definitions of a register have in common, as far as they are known now. */
   private definedAs(r: number): LowBits {
     const du = defUseOf(this.fn);
     if (du.entry[r] === 1 || du.defStart[r] === du.defStart[r + 1]) return UNKNOWN;
@@ -135,7 +132,7 @@ export class Alignments {
     for (let e = du.defStart[r]; e < du.defStart[r + 1]; e++) {
       const x = du.ins[du.defs[e]];
       const k = x.dst.findIndex((d) => d !== NO_REG && regIndex(d) === r);
-      // Outside SSA a false guard leaves what was there before.
+      // Outside SSA a false guard keeps the old value.
       if (x.guard !== NO_REG && x.otherwise.length === 0) return UNKNOWN;
       v = common(v, this.result(x, k));
       if (x.otherwise.length > 0 && x.otherwise[k] !== NO_REG) v = common(v, this.held(x.otherwise[k]));
@@ -159,7 +156,7 @@ export class Alignments {
     return k < g.dsts.length ? this.node(x, g, g.dsts[k], []) : UNKNOWN;
   }
 
-  /** A pointer among the kernel's parameters. */
+  /** The alignment of a pointer that is loaded from the kernel's parameters. */
   private loaded({ op, mods, src }: Instr, k: number): LowBits {
     const [o] = src;
     if (op.primitive !== 'load' || o.kind !== Kind.CBank || o.reg !== NO_REG || o.hi !== 0) return UNKNOWN;
@@ -185,7 +182,7 @@ export class Alignments {
     }
   }
 
-  /** Modifiers of sources are part of the graph. */
+  /** The low bits of source `i`; its modifiers are part of the graph. */
   private source(x: Instr, i: number, width: number): LowBits {
     if (i >= x.src.length) return constant(defaultValue(x.op.srcs[i], width));
     const o = x.src[i];
@@ -240,7 +237,7 @@ export class Alignments {
   }
 }
 
-/** Is the result computed from operands alone, by a meaning that is read or as a copy of one of them? */
+/** Is the result computed from operands alone, by a known meaning, or as a copy of one of them? */
 const isFollowed = (x: Instr): boolean =>
   isPhi(x) || isAddressConversion(x) || ((x.op.flags & OpFlag.Pure) !== 0 && x.op.means !== null);
 
@@ -253,7 +250,7 @@ function amountOf(x: Instr, n: Node): number {
 
 const isSame = (a: LowBits, b: LowBits): boolean => a.known === b.known && a.value === b.value;
 
-/** What holds of either value. */
+/** The bits that both values have in common. */
 function common(a: LowBits, b: LowBits): LowBits {
   if (a === NO_VALUE) return b;
   if (b === NO_VALUE) return a;
@@ -276,7 +273,7 @@ function product(a: LowBits, b: LowBits): LowBits {
   return first(known, Math.imul(a.value, b.value));
 }
 
-/** @param by constant amount, -1 if it is not */
+/** @param by the amount if it is constant, else -1 */
 function shifted(op: Node['op'], a: LowBits, by: number): LowBits {
   if (a === NO_VALUE) return NO_VALUE;
   if (op === 'shl') {
@@ -295,11 +292,12 @@ function bitwise(table: number, a: LowBits, b: LowBits, c: LowBits): LowBits {
   let value = 0;
   for (let i = 0; i < MOST; i++) {
     const [p, q, r] = [at(a, i), at(b, i), at(c, i)];
-    let seen = 0;
+    let outcomes = 0;
     for (let k = 0; k < 8; k++)
-      if (agrees(p, k >> 2) && agrees(q, (k >> 1) & 1) && agrees(r, k & 1)) seen |= 1 << ((table >> k) & 1);
-    if (seen === 3) return first(i, value);
-    if (seen === 2) value |= 1 << i;
+      if (agrees(p, k >> 2) && agrees(q, (k >> 1) & 1) && agrees(r, k & 1))
+        outcomes |= 1 << ((table >> k) & 1);
+    if (outcomes === 3) return first(i, value);
+    if (outcomes === 2) value |= 1 << i;
   }
   return first(MOST, value);
 }

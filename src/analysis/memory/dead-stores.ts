@@ -10,8 +10,8 @@ import { Mem } from './memory-ops.ts';
 import { keptVariables } from './provenance.ts';
 
 /**
- * Most accesses visited for one store before it counts as needed. The same bound as for memory SSA's walks
- * (memory-ssa.ts), for the same reason: it makes all queries together linear.
+ * Maximum number of accesses visited for one store before it counts as needed. The bound, and its reason, are those of memory SSA's
+ * walks (memory-ssa.ts): it makes all queries together linear.
  */
 const MOST_STEPS = 100;
 
@@ -19,8 +19,8 @@ const MOST_STEPS = 100;
 const Meets = { Nothing: 0, Needs: 1, Covers: 2 } as const;
 
 /**
- * Finds stores that nobody can observe: on every path from the store, all of its bytes are overwritten, or cease to
- * exist, before anything may read them. A walk forward from the store, over accesses alone.
+ * Finds stores that nothing can observe: on every path from the store, all of its bytes are overwritten, or cease to exist, before
+ * anything may read them. A forward walk from the store, over accesses alone.
  *
  * Local variables cease to exist when their function ends; memory that other threads or the host see does not.
  * Barriers, fences and strong operations count as reads of memory that other threads see, except of a shared variable
@@ -41,14 +41,14 @@ export class DeadStores {
   private question = 0;
   /** Rows that may read a shared variable whose address the kernel keeps to itself. */
   private readonly readers: number[] = [];
-  /** Shared variables whose address the kernel keeps to itself; found when asked for. */
+  /** Shared variables whose address the kernel keeps to itself; computed on demand. */
   private kept: ReadonlySet<string> | null = null;
 
   constructor(a: Accesses, program: Program) {
     this.a = a;
     for (let y = 0; y < a.count; y++) {
       if ((a.does[y] & Does.Read) === 0 || (a.memory[y] & Mem.Shared) === 0) continue;
-      // An order is no access, and a callee does not know what the kernel keeps to itself.
+      // An ordering row is not an access, and a callee does not know variables that the kernel keeps to itself.
       const everywhere = (a.does[y] & Does.Anywhere) !== 0;
       if (everywhere && ((a.does[y] & Does.Call) !== 0 || doesSomewhere(a.du.ins[a.at[y]]) === 0)) continue;
       this.readers.push(y);
@@ -131,8 +131,8 @@ export class DeadStores {
   }
 
   /**
-   * Is it a store to a shared variable of this kernel alone, of which no thread of it reads anything? An address from elsewhere
-   * may be that of any: those of shared memory are small numbers.
+   * Is it a store to a shared variable of this kernel alone that no thread reads? An address from elsewhere may be that of any
+   * variable: addresses of shared memory are small numbers.
    */
   private isNeverRead(row: number): boolean {
     const { a, readers } = this;
@@ -144,7 +144,7 @@ export class DeadStores {
     return readers.every((y) => a.object[y] >= 0 && a.object[y] !== o);
   }
 
-  /** Does the memory end with the function: a local variable that nobody else knows? */
+  /** Does the memory end with the function: a local variable whose address does not escape? */
   private isOwn(row: number): boolean {
     const { a } = this;
     const o = a.object[row];
@@ -183,6 +183,6 @@ export class DeadStores {
   }
 }
 
-/** Primitives that neither end the kernel nor let anybody see memory. */
+/** Primitives that neither end the kernel nor make memory observable. */
 const SILENT: ReadonlySet<string | null> = new Set(['branch', 'branch-table', 'hint', 'convergence']);
 const mayEnd = (x: Instr): boolean => !SILENT.has(x.op.primitive);

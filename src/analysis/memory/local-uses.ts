@@ -21,22 +21,22 @@ export interface LocalUse {
   readonly variable: Variable;
   /** Its accesses in reverse post-order of their blocks, if all are known. */
   readonly places: readonly Place[];
-  /** Why there may be others, or why their bytes are unknown; '' if neither. */
+  /** Why there may be other accesses, or why their bytes are unknown; '' if neither. */
   readonly unknown: string;
 }
 
 const LEAVES = 'its address leaves the function';
 
 /**
- * The local variables of a function with all accesses to them, where every one is at a constant offset. The memory of such a
- * variable may be arranged anew: nobody can tell where a byte lies.
+ * The local variables of a function with all accesses to them, if every access is at a constant offset. The memory of such a variable
+ * may be rearranged, because its layout cannot be observed.
  *
- * Accesses in blocks that are never reached have no known place.
+ * Accesses in unreachable blocks have no known place.
  */
 export function localUses(fn: Fn, variables: readonly Variable[]): LocalUse[] {
   const own = fn.variables.filter((v) => v.space === 'local');
   if (own.length === 0) return [];
-  // Where all addresses leave the function, which costs less to see, accesses are of no interest.
+  // If all addresses leave the function, which is cheaper to find out, accesses do not matter.
   const { objects, unshared } = provenanceOf(fn, variables);
   const leaves = (v: Variable): boolean => objects.some((o, k) => o.name === v.name && unshared[k] === 0);
   if (own.every(leaves)) return own.map((variable) => ({ variable, places: [], unknown: LEAVES }));
@@ -56,7 +56,7 @@ export function localUses(fn: Fn, variables: readonly Variable[]): LocalUse[] {
     if ((a.memory[row] & Mem.Local) === 0) continue;
     const n = a.at[row];
     const x = a.du.ins[n];
-    // They order what is at other rows, and a callee knows no variable whose address stays here.
+    // They only order other rows, and a callee knows no variable whose address stays here.
     if ((a.does[row] & Does.Anywhere) !== 0 && (isCall(x) || isBarrier(x) || isStrong(x))) continue;
     const o = a.object[row];
     if (o === Origin.Foreign) continue;
@@ -64,7 +64,7 @@ export function localUses(fn: Fn, variables: readonly Variable[]): LocalUse[] {
     const own = places.get(name);
     if (own === undefined) {
       if (o < 0) keepAll('an access may be to any variable');
-    } else if (a.bytes[row] === 0) keep(name, 'an access says not how many bytes it takes');
+    } else if (a.bytes[row] === 0) keep(name, 'the size of an access is unknown');
     else if (!isFixed(a, row)) keep(name, 'an offset is not constant');
     else own.push({ n, src: sourceOf(a, row), at: a.offset[row], bytes: a.bytes[row], does: a.does[row] });
   }
@@ -76,11 +76,11 @@ export function localUses(fn: Fn, variables: readonly Variable[]): LocalUse[] {
   }));
 }
 
-/** The source whose place a row is: rows of accesses come first, in the order of the opcode's accesses. */
+/** The source that holds the address of a row: rows of accesses come first, in the order of the opcode's accesses. */
 const sourceOf = (a: Accesses, row: number): number =>
   a.du.ins[a.at[row]].op.accesses[row - a.firstRow[a.at[row]]].src;
 
-/** Addresses by name that are no row, as in a hint to a cache or in a block that is never reached. */
+/** Handles addresses that name a variable but are not rows, as in a cache hint or an unreachable block. */
 function keepOtherNames(
   a: Accesses,
   places: ReadonlyMap<string, unknown>,
@@ -98,9 +98,9 @@ function keepOtherNames(
 }
 
 /**
- * May one of the places be read before all of its bytes were written? What it reads then depends on where it lies.
+ * May one of the places be read before all of its bytes are written? The value read then depends on the layout.
  *
- * Bytes are counted by the pieces into which the places cut a variable, all of them as one number for each block.
+ * The places cut a variable into pieces; a forward data-flow analysis keeps the set of written pieces of each block as one number.
  */
 export function mayReadUnwritten(fn: Fn, variables: readonly Variable[], places: readonly Place[]): boolean {
   const { du } = accessesOf(fn, variables);
@@ -117,7 +117,7 @@ export function mayReadUnwritten(fn: Fn, variables: readonly Variable[], places:
   const { rpo, rpoNumber, pred, predStart, count } = cfgOf(fn);
   const all = (1n << BigInt(cuts.length)) - 1n;
   const written = new Array<bigint>(count).fill(all);
-  /** What all ways to a block have written. */
+  /** The pieces written on all paths to a block. */
   const before = (b: number): bigint => {
     let w = b === rpo[0] ? 0n : all;
     for (let e = predStart[b]; e < predStart[b + 1]; e++) if (rpoNumber[pred[e]] >= 0) w &= written[pred[e]];

@@ -4,7 +4,7 @@ import type { Instr } from '../../ir/program.ts';
 /** Disjoint kinds of memory, as a bit set. */
 export const Mem = { Global: 1, Shared: 2, Local: 4, Const: 8, Param: 16 } as const;
 
-/** Memory that other threads see. */
+/** Memory that other threads can observe. */
 export const VISIBLE = Mem.Global | Mem.Shared;
 /**
  * Memory that a running kernel may change. It cannot change the constant banks, which include the kernel's

@@ -9,8 +9,8 @@ import { Alias, alias } from './alias.ts';
 import { isCall, MUTABLE } from './memory-ops.ts';
 
 /**
- * Most writes visited for one query before it settles for the version reached. Results are cached, so a function
- * costs at most this for each load. LLVM's walker has the same limit (memssa-check-limit).
+ * Maximum number of writes visited for one query; the query then returns the version reached. Results are cached, so a function costs
+ * at most this for each load. LLVM's walker has the same limit (memssa-check-limit).
  */
 const MOST_STEPS = 100;
 
@@ -18,12 +18,12 @@ const MOST_STEPS = 100;
  * Memory in SSA: every instruction that may write memory, and every join that different versions reach, makes a new
  * version of all memory.
  *
- * What it says of plain (weak) loads is what one thread may assume: the same address holds the same bytes as long as
- * this thread does not write there and does nothing that orders it after another thread's writes. A barrier, a fence,
- * an atomic or other strong operation on the same kind of memory, and a call that may do any of these begin a new
- * version. A weak load that is not ordered in this way after another thread's write races with it and may return the
- * older value (PTX ISA 9.0, chapter 8: what a read must see is defined only for writes that precede it in causality
- * order, and between morally strong operations). ptxas 13.0.88 merges two weak loads under the same conditions.
+ * For plain (weak) loads it states what one thread may assume: the same address holds the same bytes as long as this thread does not
+ * write there and does nothing that orders it after another thread's writes. A barrier, a fence, an atomic or other strong operation on
+ * the same kind of memory, and a call that may do any of these begin a new version. A weak load that is not ordered in this way after
+ * another thread's write races with it and may return the older value (PTX ISA 9.0, chapter 8: what a read must see is defined only for
+ * writes that precede it in causality order, and between morally strong operations). ptxas 13.0.88 merges two weak loads under the same
+ * conditions.
  *
  * Versions are numbers; 0 is memory on entry. A negative version equals no other.
  */
@@ -82,8 +82,8 @@ class Versions implements MemorySsa {
   /** By row: the cached result of `versionSeenBy`, -1 before it is computed. */
   private readonly found: Int32Array;
   /** By version: the last query that visited it. */
-  private readonly asked: Int32Array;
-  private question = 0;
+  private readonly visitedBy: Int32Array;
+  private query = 0;
   private steps = 0;
 
   constructor(accesses: Accesses, program: Program | null) {
@@ -98,7 +98,7 @@ class Versions implements MemorySsa {
     this.after = new Int32Array(accesses.count);
     this.found = new Int32Array(accesses.count).fill(-1);
     if (this.known) this.build();
-    this.asked = new Int32Array(this.writer.length);
+    this.visitedBy = new Int32Array(this.writer.length);
   }
 
   versionBefore(n: number): number {
@@ -173,7 +173,7 @@ class Versions implements MemorySsa {
     }
   }
 
-  /** May the row change anything that a load could see? */
+  /** May the row change anything that a load could read? */
   private writes(x: number): boolean {
     const { does, memory } = this.accesses;
     return (does[x] & Does.Write) !== 0 && (memory[x] & MUTABLE) !== 0;
@@ -235,9 +235,9 @@ class Versions implements MemorySsa {
     const form = accesses.form[row];
     const home = form < 0 ? -1 : accesses.forms[form].home;
     const apart = home >= 0 && (home === at || !dominates(tree, home, at));
-    this.question++;
+    this.query++;
     const stack = [v];
-    this.asked[v] = this.question;
+    this.visitedBy[v] = this.query;
     while (stack.length > 0) {
       const w = stack.pop()!;
       if (this.steps <= 0) return -1;
@@ -257,8 +257,8 @@ class Versions implements MemorySsa {
   }
 
   private visit(v: number, target: number, stack: number[]): void {
-    if (v === target || this.asked[v] === this.question) return;
-    this.asked[v] = this.question;
+    if (v === target || this.visitedBy[v] === this.query) return;
+    this.visitedBy[v] = this.query;
     stack.push(v);
   }
 }

@@ -110,7 +110,7 @@ export const isParameterWord = (o: Operand, width: number): boolean =>
   o.kind === Kind.CBank && o.reg < 0 && o.hi === 0 && width === 64;
 
 /**
- * The kernel parameter that an object stands for, with its space (`.ptr`) and size.
+ * The kernel parameter that an object represents, with its space (`.ptr`) and size.
  * @param paramBase offset of the parameters in constant bank 0: the fact `param-base` of the back end
  * @returns null if the object is not a parameter, or the bytes belong to none
  */
@@ -120,8 +120,8 @@ export function kernelParameter(fn: Fn, o: MemoryObject, paramBase: number): Par
   return fn.params.find((p) => at >= p.offset && at < p.offset + p.size) ?? null;
 }
 
-/** Is its memory its own, so that addresses derived from two such objects never alias? */
-export const isDistinct = (o: MemoryObject): boolean => o.kind === 'variable';
+/** Is its memory separate, so that addresses derived from two such objects never alias? */
+const isDistinct = (o: MemoryObject): boolean => o.kind === 'variable';
 
 /** May addresses derived from two different objects alias? */
 export function objectsMayMeet(a: MemoryObject, b: MemoryObject): boolean {

@@ -53,9 +53,8 @@ const WORD = 4;
  *
  * Variables that are never stored to are left out.
  *
- * What keeps a variable in memory: an index that is not constant; an address that escapes, is stored, or is selected
- * among several variables; a strong access; an access with 16-byte elements; and one at an address that is not a
- * multiple of its size.
+ * These keep a variable in memory: an index that is not constant; an address that escapes, is stored, or is selected among several
+ * variables; a strong access; an access with 16-byte elements; and an access at an address that is not a multiple of its size.
  */
 export function promotable(fn: Fn, variables: readonly Variable[]): Promotable[] {
   const out: Promotable[] = [];

@@ -8,7 +8,7 @@ import { type LinearForm, linearForm } from '../values/linear.ts';
 import { MEMORY_OF, Mem } from './memory-ops.ts';
 import { isParameterWord, type MemoryObject, ObjectTable } from './objects.ts';
 
-/** What is known of a register that is not derived from a single object. */
+/** The state of a register that is not derived from a single object. */
 export const Origin = {
   /** Nothing is known yet; no value. */
   Open: -1,
@@ -74,15 +74,15 @@ export const provenanceOf: (fn: Fn, variables: readonly Variable[]) => Provenanc
         if (ins.dst[k] === NO_REG) continue;
         const r = regIndex(ins.dst[k]);
         if (needed[r] === 0 || of[r] === Origin.Mixed) continue;
-        let v = meet(of[r], resultOrigin(ins, k, of, table));
+        let v = meetOrigins(of[r], resultOrigin(ins, k, of, table));
         if (ins.otherwise.length > 0 && ins.otherwise[k] !== NO_REG)
-          v = meet(v, of[regIndex(ins.otherwise[k])]);
+          v = meetOrigins(v, of[regIndex(ins.otherwise[k])]);
         if (v === of[r]) continue;
         of[r] = v;
         for (let e = du.useStart[r]; e < du.useStart[r + 1]; e++) work.push(du.uses[e]);
       }
     }
-    // Values that depend only on each other come from nowhere.
+    // Values that depend only on each other have no origin.
     for (let r = 0; r < fn.regCount; r++) if (needed[r] === 1 && of[r] === Origin.Open) of[r] = Origin.Mixed;
     return {
       objects: table.objects,
@@ -94,13 +94,10 @@ export const provenanceOf: (fn: Fn, variables: readonly Variable[]) => Provenanc
   },
 );
 
-const meet = (a: number, b: number): number =>
+const meetOrigins = (a: number, b: number): number =>
   a === b || b === Origin.Open ? a : a === Origin.Open ? b : Origin.Mixed;
 
-/**
- * Registers that an address may be derived from, by index: backwards from address operands through everything but
- * memory.
- */
+/** Registers that an address may be derived from, by index: backwards from address operands through everything but memory. */
 function addressRegisters(fn: Fn, du: DefUse): Uint8Array {
   const needed = new Uint8Array(fn.regCount);
   const work: number[] = [];
@@ -144,13 +141,13 @@ function resultOrigin(ins: Instr, k: number, of: Int32Array, table: ObjectTable)
   const { op, src } = ins;
   if ((op.flags & OpFlag.Phi) !== 0) {
     let v: number = Origin.Open;
-    for (let i = 1; i < src.length; i += 2) v = meet(v, operandOrigin(src[i], 0, of, table));
+    for (let i = 1; i < src.length; i += 2) v = meetOrigins(v, operandOrigin(src[i], 0, of, table));
     return v;
   }
   if (isAddressConversion(ins)) {
     const v = operandOrigin(src[0], 64, of, table);
     const memory = MEMORY_OF[convertedSpace(ins).space];
-    // The number of a variable of another space is a number like any other here.
+    // The address of a variable of another space is an ordinary number here.
     const within = v >= 0 ? (table.objects[v].memory & memory) !== 0 : v !== Origin.Foreign;
     return within ? v : table.somewhere(memory);
   }

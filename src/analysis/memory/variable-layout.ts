@@ -2,8 +2,8 @@ import type { Fn, Program, Variable } from '../../ir/program.ts';
 import { endOf } from './shared-layout.ts';
 
 /**
- * Alignments of the variables of a program while a pass raises them. A space is laid out in the order of its declarations, as
- * PTX leaves it to the assembler, so that what a raised alignment adds in padding is an estimate.
+ * Alignments of the variables of a program while a pass raises them. A space is laid out in the order of its declarations; PTX leaves
+ * the layout to the assembler, so the padding that a raised alignment adds is an estimate.
  */
 export class VariableLayout {
   private readonly program: Program;
@@ -13,20 +13,20 @@ export class VariableLayout {
   /** New alignments of variables. */
   private readonly raised = new Map<Variable, number>();
 
-  /** @param mostPadding most bytes by which raised alignments may move the end of a space */
+  /** @param mostPadding maximum number of bytes by which raised alignments may move the end of a space */
   constructor(program: Program, mostPadding: number) {
     this.program = program;
     this.mostPadding = mostPadding;
     this.global = new Map(program.variables.map((v) => [v.name, v]));
   }
 
-  /** Alignment of a variable as it is now, in bytes; 1 where there is no such variable. */
+  /** Current alignment of a variable, in bytes; 1 if there is no such variable. */
   alignOf(fn: Fn, name: string): number {
     const v = this.find(fn, name);
     return v === null ? 1 : Math.max(1, this.raised.get(v) ?? v.align);
   }
 
-  /** May a variable be aligned to `bytes`? Not one that other modules may define or refer to by its place. */
+  /** May a variable be aligned to `bytes`? Variables that other modules may define, or refer to by address, may not. */
   mayRaise(fn: Fn, name: string, bytes: number): boolean {
     const v = this.find(fn, name);
     if (v === null || v.linkage !== '' || v.size === 0 || v.attrs.length > 0) return false;

@@ -4,40 +4,39 @@ import { draftCfg } from '../flow/draft-cfg.ts';
 import { isLiveBehind, LiveClass, type Liveness, liveClassOf, livenessOf, Pool } from './liveness.ts';
 import { type Pressure, pressureOf } from './pressure.ts';
 
-/** A way through more blocks than this counts as one through all of them, so that asking stays cheap in large functions. */
+/** Paths through more blocks than this count as paths through all blocks, so that queries stay cheap in large functions. */
 const MOST_BLOCKS = 500;
 
-/** Most units of a pool that may be live at once. */
+/** Maximum units of a pool that may be live at once. */
 export interface PoolLimits {
   /** 32-bit general registers. */
   readonly registers: number;
   readonly predicates: number;
 }
 
-/** Limits as parameters of a pass give them; no limit where one is absent. */
+/** The limits given by parameters of a pass; an absent one is no limit. */
 export const poolLimits = (registers: unknown, predicates: unknown): PoolLimits => ({
   registers: Number(registers ?? Number.POSITIVE_INFINITY),
   predicates: Number(predicates ?? Number.POSITIVE_INFINITY),
 });
 
 /**
- * What it costs to keep values longer: whether registers stay within their limits at every point where a value that dies early would
- * still be live. Answers of yes are booked, so that many small prolongations count together. Only live ranges that grow are counted, not
- * those that may shrink in return.
+ * Tracks whether registers stay within their limits at every point if values live longer. Extensions that fit are recorded, so that
+ * many small ones count together. Only live ranges that grow are counted, not those that may shrink in return.
  */
 export class LiveRangeExtension {
   private readonly d: Draft;
   private readonly live: Liveness;
   private readonly pressure: Pressure;
-  /** By pool, as what follows: most units, */
+  /** By pool, like the following fields: maximum units, */
   private readonly limits: readonly number[];
-  /** units booked so far by block, */
+  /** units recorded so far by block, */
   private readonly booked: readonly Int32Array[];
-  /** units booked for the whole function, */
+  /** units recorded for the whole function, */
   private readonly everywhere = [0, 0];
   /** and units before each instruction of a block. */
   private readonly points: readonly Map<BlockNo, Int32Array>[] = [new Map(), new Map()];
-  /** Blocks to whose end a register has been prolonged. */
+  /** Blocks to whose end a register has been extended. */
   private readonly ends = new Map<Reg, Set<BlockNo>>();
 
   /** @param d a draft without edits */
@@ -50,11 +49,11 @@ export class LiveRangeExtension {
   }
 
   /**
-   * Books that a result of `def` lives on to `use`, which `def` dominates; false, and nothing booked, where some point on the way
+   * Records that a result of `def` lives on to `use`, which `def` dominates; false, and nothing recorded, if some point in between
    * would have too many live registers. Uniform registers are free.
    *
-   * @param result the register at `use` whose place it takes
-   * @param r the result of `def`; NO_REG where it has none yet
+   * @param result the register at `use` that it replaces
+   * @param r the result of `def`; NO_REG if it has none yet
    */
   prolong(result: Reg, r: Reg, def: Ins, use: Ins): boolean {
     const pool = isPredReg(result) ? Pool.P : Pool.R;
@@ -73,31 +72,31 @@ export class LiveRangeExtension {
       this.everywhere[pool] += units;
       return true;
     }
-    const known = this.ends.get(r) ?? new Set<BlockNo>();
-    if (r !== NO_REG) this.ends.set(r, known);
+    const extended = this.ends.get(r) ?? new Set<BlockNo>();
+    if (r !== NO_REG) this.ends.set(r, extended);
     const charged: BlockNo[] = [];
     // From its start, or from the last use in the first block, to its end.
     const toEnd = (b: BlockNo): boolean => {
-      if (known.has(b) || this.livesBehind(r, b)) return true;
+      if (extended.has(b) || this.isLiveAfter(r, b)) return true;
       charged.push(b);
       return this.fits(pool, r, b, b === from ? def : -1, -1, units);
     };
     if (!toEnd(from)) return false;
     for (const b of between) if (!toEnd(b)) return false;
-    if (!between.has(to) && !known.has(to) && !this.livesBehind(r, to)) {
+    if (!between.has(to) && !extended.has(to) && !this.isLiveAfter(r, to)) {
       if (!this.fits(pool, r, to, -1, use, units)) return false;
       booked[to] += units;
     }
     for (const b of charged) {
-      known.add(b);
+      extended.add(b);
       booked[b] += units;
     }
     return true;
   }
 
-  /** Room in a block between two of its instructions; -1 stands for its border. Where `r` is live anyway it needs none. */
+  /** Do `units` more fit in a block between two of its instructions (-1: its border)? Where `r` is live anyway, it needs none. */
   private fits(pool: number, r: Reg, b: BlockNo, after: Ins, before: Ins, units: number): boolean {
-    if (this.livesBehind(r, b)) return true;
+    if (this.isLiveAfter(r, b)) return true;
     const first = this.d.first(b);
     const at = this.pointsOf(pool, b);
     let begin = after < 0 ? 0 : after - first + 1;
@@ -112,7 +111,7 @@ export class LiveRangeExtension {
     return begin > end || most + this.booked[pool][b] + this.everywhere[pool] + units <= this.limits[pool];
   }
 
-  private livesBehind(r: Reg, b: BlockNo): boolean {
+  private isLiveAfter(r: Reg, b: BlockNo): boolean {
     return r !== NO_REG && isLiveBehind(this.live, r, b);
   }
 
@@ -123,8 +122,8 @@ export class LiveRangeExtension {
   }
 
   /**
-   * Blocks that control may pass between two, the first of which dominates the second; the second is one of them only where a loop leads
-   * back to it. Null where there are too many.
+   * Blocks on paths between two, the first of which dominates the second; the second is one of them only if a loop leads back to it.
+   * Null if there are too many.
    */
   private between(from: BlockNo, to: BlockNo): ReadonlySet<BlockNo> | null {
     const { predStart, pred } = draftCfg(this.d);

@@ -6,18 +6,18 @@ import { cfgOf } from '../flow/cfg.ts';
 /** A read of a register. */
 export interface Use {
   readonly n: Ins;
-  /** The block in which the register is read; for what a phi takes, the one that it comes from. */
+  /** The block in which the register is read; for a phi operand, the predecessor that it comes from. */
   readonly block: BlockNo;
   /** Instructions above it in the block. */
   readonly at: number;
-  /** Whether a phi takes it, at the end of the block. */
+  /** Whether it is a phi operand, read at the end of the block. */
   readonly phi: boolean;
 }
 
-/** Where a value is live: from behind its definition to its last use in each block. */
+/** Where a value is live: from its definition to its last use in each block. */
 export interface LiveRange {
   readonly home: BlockNo;
-  /** The point at which it begins in its home. */
+  /** The point at which it begins in its home block. */
   readonly begin: number;
   readonly into: ReadonlySet<BlockNo>;
   readonly outOf: ReadonlySet<BlockNo>;
@@ -25,12 +25,12 @@ export interface LiveRange {
 }
 
 /**
- * Live ranges of single registers in SSA, and of parts of their uses, where a pass weighs what would be live if some uses had a
- * value of their own. Places are those of the draft before any edit.
+ * Live ranges of single registers in SSA, and of subsets of their uses, for a pass that considers giving some uses a value of their
+ * own. Places are those of the draft before any edit.
  */
 export class LiveRanges {
   private readonly d: Draft;
-  /** Blocks of ranges walked so far, and what else callers add: a measure of cost that is the same on every machine. */
+  /** Number of blocks of the ranges walked so far, plus what callers add: a measure of cost that is the same on every machine. */
   spent = 0;
 
   constructor(d: Draft) {
@@ -51,7 +51,7 @@ export class LiveRanges {
     return at <= (range.outOf.has(b) ? this.lengthOf(b) : (range.last.get(b) ?? -1));
   }
 
-  /** All reads of a register, in no order. */
+  /** All reads of a register, in no particular order. */
   usesOf(r: Reg): Use[] {
     const { d } = this;
     const out: Use[] = [];
@@ -70,7 +70,7 @@ export class LiveRanges {
     return out;
   }
 
-  /** The live range of what is defined right above a point, up to its uses. */
+  /** The live range of a value that is defined directly above a point, up to its uses. */
   walk(home: BlockNo, begin: number, uses: readonly Use[]): LiveRange {
     const { pred, predStart } = cfgOf(this.d.fn);
     const into = new Set<BlockNo>();

@@ -38,6 +38,7 @@ const POOL_OF_FILE: readonly number[] = (() => {
 /** Register file -> units of its pool that one register takes. */
 const UNITS_OF_FILE: readonly number[] = FILE_WIDTH.map((w) => Math.max(1, w >>> 5));
 
+/** The class in which a register's liveness is solved. */
 export const liveClassOf = (r: Reg): number => CLASS_OF_FILE[regFile(r)];
 
 /** The pool in which a register is counted; -1 for none, as for NO_REG. */
@@ -221,7 +222,7 @@ export function liveInOf(l: Liveness, b: number, cls?: number): Reg[] {
   return rowOf(l, l.segments.first[b], cls);
 }
 
-/** Registers live on entry to any of some blocks, in no order, at the cost of a word for 32 registers of a block. */
+/** Registers live on entry to any of some blocks, in no particular order; costs one word per 32 registers of a block. */
 export function liveIntoAny(l: Liveness, blocks: Iterable<number>): Reg[] {
   const { names, fileOf } = l.globals;
   const { start, column, bits } = l.liveIn;
@@ -310,8 +311,8 @@ export class LiveWalker {
   }
 
   /**
-   * Visits the global names that are live now, but for those of some columns and bits, at the cost of a word for 32 of them. Right
-   * behind `enter` no others are live.
+   * Visits the global names that are live now, except those in `except` (bits by column), at the cost of one word per 32 of them.
+   * Directly after `enter` no other names are live.
    */
   eachGlobal(except: Int32Array, visit: (r: Reg) => void): void {
     for (const column of this.touched)

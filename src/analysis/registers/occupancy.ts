@@ -10,7 +10,7 @@ export interface BlockUse {
   readonly shared: number;
 }
 
-/** Warps that an SM holds, out of how many. */
+/** The blocks and warps of a kernel that an SM holds. */
 export interface Occupancy {
   readonly blocks: number;
   readonly warps: number;
@@ -64,8 +64,8 @@ export function occupancyUnder(limits: Limits, use: BlockUse): Occupancy {
 }
 
 /**
- * Most registers of a thread with which an SM holds as many blocks of a kernel as it would with the fewest: what more are saved than
- * that brings no further warps. Infinite where the limits do not say.
+ * The maximum number of registers per thread with which an SM still holds as many blocks of a kernel as with the fewest: saving more
+ * registers than that gains no warps. Infinite if the limits do not say.
  */
 export function freeRegisters(limits: Limits, use: Omit<BlockUse, 'registers'>): number {
   const most = Number(limits['max-registers'] ?? 0);
@@ -74,7 +74,7 @@ export function freeRegisters(limits: Limits, use: Omit<BlockUse, 'registers'>):
   const blocks = (registers: number): number => occupancyUnder(limits, { threads, registers, shared }).blocks;
   let registers = Number(limits['min-registers'] ?? 1);
   const all = blocks(registers);
-  // With more registers never more blocks.
+  // More registers never allow more blocks.
   for (let above = most + 1; registers + 1 < above; ) {
     const middle = (registers + above) >> 1;
     if (blocks(middle) === all) registers = middle;
@@ -84,7 +84,8 @@ export function freeRegisters(limits: Limits, use: Omit<BlockUse, 'registers'>):
 }
 
 /**
- * Most registers of a thread that the directives `.maxnreg` and `.minnctapersm` of a kernel allow. Infinite where the limits do not say.
+ * The maximum number of registers per thread that the directives `.maxnreg` and `.minnctapersm` of a kernel allow. Infinite if the
+ * limits do not say.
  */
 export function registersAllowed(limits: Limits, kernel: Fn): number {
   const all = Number(limits['max-registers'] ?? Number.POSITIVE_INFINITY);

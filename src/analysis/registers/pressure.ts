@@ -7,12 +7,9 @@ import { LiveWalker, livenessOf } from './liveness.ts';
 const POOLS = 4;
 
 /**
- * Register pressure: how many units of each pool are live at once. Points are block borders and the places between
- * instructions. Units are 32 bits wide in the pools R and UR, where a 64-bit register takes two. Pairs and single
- * registers that are live together always fit in that many units if aligned pairs come first. A result that nothing
- * reads is not live.
- *
- * Pools are numbered by `Pool`.
+ * Register pressure: how many units of each pool are live at once. Points are block borders and the places between instructions. Units
+ * are 32 bits wide in the pools R and UR, where a 64-bit register takes two. Pairs and single registers that are live together always
+ * fit in that many units if aligned pairs come first. A result that is never read is not live. Pools are numbered by `Pool`.
  */
 export interface Pressure {
   /** By pool: most units at any point of the function. */
@@ -50,7 +47,7 @@ export const pressureOf: (fn: Fn) => Pressure = memo((fn) => {
     for (let p = 0; p < POOLS; p++) if (byBlock[base + p] > most[p]) most[p] = byBlock[base + p];
   }
 
-  /** By loop and pool; computed when the first loop is asked for. */
+  /** By loop and pool; computed on the first query of a loop. */
   let byLoop: Int32Array | null = null;
   const loopMaxima = (): Int32Array => {
     const { loops, innermost } = loopsOf(fn);

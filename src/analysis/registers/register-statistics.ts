@@ -5,11 +5,11 @@ import { occupancyUnder, statedThreads, USUAL_BLOCK } from './occupancy.ts';
 import { pressureOf } from './pressure.ts';
 
 /**
- * What the allocator of registers will face. The format is our own:
+ * What register allocation will have to cope with, as lines of a report. The format is our own:
  *
- * - for each register file that is used, the most units live at one point, and the first block that has so many
+ * - for each register file that is used, the maximum units live at one point, and the first block that has so many
  * - the warps of an SM that so many general registers allow, up to how many registers that holds, and how many registers would have to
- *   go for more warps
+ *   be saved for more warps
  * - for each call, the units that are live across it, which the callee must not overwrite
  */
 export function registerStatistics(fn: Fn, target: Target): string[] {
@@ -22,7 +22,7 @@ export function registerStatistics(fn: Fn, target: Target): string[] {
   return [...files, ...warpLines(fn, target, most[Pool.R]), ...callLines(fn)];
 }
 
-/** The line on warps, for kernels alone: a function runs in those of its caller. */
+/** The line on warps, for kernels only: a device function runs in the warps of its caller. */
 function warpLines(fn: Fn, { limits }: Target, live: number): string[] {
   const highest = Number(limits['max-registers'] ?? 0);
   if (fn.kind !== 'entry' || highest === 0) return [];

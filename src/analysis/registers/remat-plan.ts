@@ -8,48 +8,48 @@ import { pressureOf } from './pressure.ts';
 import { PressurePoints } from './remat-points.ts';
 import { type Judged, type RematLimits, RematWays } from './remat-ways.ts';
 
-/** One value computed again. */
+/** One recomputation of a value. */
 export interface Recomputation {
   readonly block: BlockNo;
   /** The instruction in front of which it is computed; -1 for the end of the block. */
   readonly before: Ins;
-  /** What is computed, operands first, the value itself last. */
+  /** The recomputed instructions, operands first, the value itself last. */
   readonly chain: readonly Instr[];
-  /** Who takes the new value; a phi takes it on the way from the block of the use. */
+  /** The uses that read the new value; a phi reads it at the end of the block of the use. */
   readonly users: readonly Use[];
 }
 
-/** A value, and the places where it is computed again. */
+/** A value, and the places where it is recomputed. */
 export interface Rematerialization {
   readonly def: Ins;
   readonly result: Reg;
   readonly copies: readonly Recomputation[];
-  /** Weighted cycles that it adds; negative where it saves some. */
+  /** Weighted cycles that it adds; negative if it saves some. */
   readonly cost: number;
 }
 
 /**
- * Blocks of live ranges and groups of points that one planner looks at before it gives up: a second or so. Work grows with the product of
- * values and the lengths of their ranges. The largest of the public kernels at hand, with 11,000 instructions in six blocks, takes a
+ * Blocks of live ranges and groups of points that one planner examines before it gives up: about a second. Work grows with the product
+ * of values and the lengths of their ranges. The largest of the public kernels at hand, with 11,000 instructions in six blocks, takes a
  * million.
  */
 const MOST_WORK = 1 << 22;
 
-/** A choice, and the units that it takes off points above the target. */
+/** A choice, and the units that it removes from points above the target. */
 interface Weighed {
   readonly judged: Judged;
   readonly gain: number;
 }
 
 /**
- * Chooses values to compute again where they are used in place of keeping them in registers (Briggs, Cooper and Torczon,
+ * Chooses values to recompute where they are used instead of keeping them in registers (Briggs, Cooper and Torczon,
  * "Rematerialization", 1992; here before allocation, by pressure).
  *
- * The planner holds the live ranges of a function in SSA as they are with what has been chosen so far, so that pressure is exact at each
- * point of the blocks where it is too high. No live range ever grows: a recomputation reads only what is live at its place for the sake of
- * something else, or recomputes that too. A new range is a part of the old one.
+ * The planner maintains the live ranges of a function in SSA as the choices so far leave them, so that pressure is exact at each point
+ * of the blocks where it is too high. No live range ever grows: a recomputation reads only what is live at its place for another
+ * reason, or recomputes that too. A new range is a part of the old one.
  *
- * @see pressureOf for what a point is
+ * @see pressureOf for the meaning of a point
  */
 export class RematPlanner {
   private readonly d: Draft;
@@ -59,12 +59,12 @@ export class RematPlanner {
   private readonly points: PressurePoints;
   private readonly ways: RematWays;
   private list: readonly Reg[] | null = null;
-  /** Values chosen, and those that recomputations read: their uses are settled. */
+  /** Values chosen, and those that recomputations read: their uses no longer change. */
   private settled = new Set<Reg>();
 
   /**
    * @param d a draft without edits, in SSA
-   * @param floor the lowest target that will be asked for; -1 for `planAll`
+   * @param floor the lowest target that will be queried; -1 for `planAll`
    * @param mostWork see `gaveUp`
    */
   constructor(d: Draft, limits: RematLimits, floor: number, mostWork = MOST_WORK) {
@@ -76,21 +76,21 @@ export class RematPlanner {
     this.ways = new RematWays(d, this.live, limits, floor, this.points);
   }
 
-  /** Was there too much to look at? What was not chosen until then never is. */
+  /** Was there too much to examine? Nothing more is chosen after that. */
   get gaveUp(): boolean {
     return this.live.spent > this.mostWork;
   }
 
-  /** Most units live at any point. */
+  /** Maximum units live at any point. */
   get most(): number {
     return pressureOf(this.d.fn).most[this.limits.pool];
   }
 
   /**
    * What to recompute so that at most `target` units are live at once. If that cannot be reached, a number: no target below it is worth
-   * trying. Nothing if there was too much to look at.
+   * trying. An empty list if there was too much to examine.
    * @param target not below `floor`
-   * @param mostCost most weighted cycles that may be added
+   * @param mostCost maximum weighted cycles that may be added
    */
   plan(target: number, mostCost: number): readonly Rematerialization[] | number {
     this.begin(target);
@@ -100,7 +100,7 @@ export class RematPlanner {
       const best = this.bestOf(this.ways.before(r));
       if (best !== null) found.push(best);
     }
-    // But for what recomputing all of them frees in turn.
+    // Except for what recomputing all of them frees in turn.
     const lowest = this.points.mostWithout(
       found.map(({ judged }) => ({ units: unitsIn(judged.r), freed: judged.freed })),
     );
@@ -112,7 +112,7 @@ export class RematPlanner {
       if (this.points.over === 0) break;
       if (this.gaveUp) return [];
       if (this.settled.has(judged.r)) continue;
-      // Earlier choices may have taken the gain away, uses, or what a recomputation reads.
+      // Earlier choices may have removed the gain, uses, or operands of a recomputation.
       const now = this.ways.isAsJudged(judged) ? this.weigh(judged) : this.bestOf(this.ways.now(judged.r));
       if (now === null || added + Math.max(0, now.judged.cost) > mostCost) continue;
       added += Math.max(0, now.judged.cost);
@@ -121,7 +121,7 @@ export class RematPlanner {
     return this.points.over === 0 ? chosen : target + 1;
   }
 
-  /** Chooses whatever can be recomputed, whatever it costs and gains. */
+  /** Chooses everything that can be recomputed, whatever it costs and gains. */
   planAll(): readonly Rematerialization[] {
     this.begin(-1);
     const chosen: Rematerialization[] = [];
@@ -146,18 +146,18 @@ export class RematPlanner {
     const { d } = this;
     const live = livenessOf(d.fn);
     const seen = new Set<Reg>();
-    const look = (r: Reg): void => {
+    const collect = (r: Reg): void => {
       if (poolOf(r) === this.limits.pool) seen.add(r);
     };
-    for (const r of liveIntoAny(live, this.points.blocks())) look(r);
-    for (const b of this.points.blocks()) for (const x of d.fn.blocks[b].ins) x.dst.forEach(look);
+    for (const r of liveIntoAny(live, this.points.blocks())) collect(r);
+    for (const b of this.points.blocks()) for (const x of d.fn.blocks[b].ins) x.dst.forEach(collect);
     const list: Reg[] = [];
     for (const r of seen) if (this.ways.mayRecompute(r) && !this.staysNear(r)) list.push(r);
     this.list = list.sort((a, b) => d.def(a) - d.def(b));
     return this.list;
   }
 
-  /** Are all uses so near below the definition that none counts as separate? Choices only take uses away, or settle the value. */
+  /** Are all uses so close below the definition that none counts as separate? Choices only remove uses, or make them final. */
   private staysNear(r: Reg): boolean {
     const { d, live } = this;
     const def = d.def(r);
@@ -170,7 +170,7 @@ export class RematPlanner {
     return true;
   }
 
-  /** The one that pays best; null if none gains anything. */
+  /** The choice that pays best; null if none gains anything. */
   private bestOf(ways: readonly Judged[]): Weighed | null {
     let best: Weighed | null = null;
     for (const j of ways) {
@@ -185,7 +185,7 @@ export class RematPlanner {
     return gain > 0 ? { judged, gain } : null;
   }
 
-  /** Chooses it: live ranges are from now on as they will be. */
+  /** Makes a choice: updates the live ranges accordingly. */
   private take(j: Judged): Rematerialization {
     const { d, live, ways } = this;
     const x = d.at(j.def);

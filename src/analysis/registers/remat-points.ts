@@ -3,26 +3,26 @@ import type { Fn } from '../../ir/program.ts';
 import type { LiveRange, LiveRanges } from './live-ranges.ts';
 import { pressureOf } from './pressure.ts';
 
-/** So many points in a row cost as much as a block of a live range. */
+/** Examining this many points in a row costs as much as one block of a live range. */
 const POINTS = 32;
 
 /**
- * Units of one pool that are live at each point of the blocks where they are too many, kept exact while live ranges are
- * cut into parts.
+ * Units of one pool that are live at each point of the blocks where there are too many, kept exact while live ranges are cut into
+ * parts.
  *
- * @see pressureOf for what a point is
+ * @see pressureOf for the meaning of a point
  */
 export class PressurePoints {
   private readonly fn: Fn;
   private readonly live: LiveRanges;
   private readonly pool: number;
-  /** Units at each point to begin with, by block, where they are more than the lowest target at some point. */
+  /** Initial units at each point, by block, for the blocks that exceed the lowest target at some point. */
   private readonly pressed = new Map<BlockNo, Int32Array>();
   private now = new Map<BlockNo, Int32Array>();
   private target = 0;
   private above = 0;
 
-  /** @param floor the lowest target that will be asked for */
+  /** @param floor the lowest target that will be queried */
   constructor(fn: Fn, live: LiveRanges, pool: number, floor: number) {
     this.fn = fn;
     this.live = live;
@@ -31,7 +31,7 @@ export class PressurePoints {
     for (let b = 0; b < fn.blocks.length; b++) if (inBlock(b, pool) > floor) this.pressed.set(b, at(b, pool));
   }
 
-  /** Begins anew, with the ranges that the function has. */
+  /** Starts over, with the original live ranges of the function. */
   begin(target: number): void {
     this.target = target;
     this.now = new Map();
@@ -48,28 +48,28 @@ export class PressurePoints {
     return this.pressed.keys();
   }
 
-  /** Points above the target. */
+  /** Number of points above the target. */
   get over(): number {
     return this.above;
   }
 
-  /** Units at a point; in a block where they are few, the most of the block. */
+  /** Units at a point; in a block with low pressure, the maximum of the block. */
   at(b: BlockNo, at: number): number {
     return this.now.get(b)?.[at] ?? pressureOf(this.fn).inBlock(b, this.pool);
   }
 
-  /** Counts as work what looks at each of these points. */
-  private look(first: number, last: number): void {
+  /** Charges an examination of a run of points to the work limit. */
+  private charge(first: number, last: number): void {
     this.live.spent += 1 + (last - first) / POINTS;
   }
 
-  /** The most units at any point of these blocks if all of these were taken off at once. */
+  /** The maximum units at any point of these blocks if all of these were removed at once. */
   mostWithout(all: Iterable<{ readonly units: number; readonly freed: readonly number[] }>): number {
     const off = new Map([...this.now].map(([b, at]) => [b, at.slice()]));
     for (const { units, freed } of all)
       for (let k = 0; k < freed.length; k += 3) {
         const at = off.get(freed[k])!;
-        this.look(freed[k + 1], freed[k + 2]);
+        this.charge(freed[k + 1], freed[k + 2]);
         for (let i = freed[k + 1]; i <= freed[k + 2]; i++) at[i] -= units;
       }
     let most = 0;
@@ -77,11 +77,11 @@ export class PressurePoints {
     return most;
   }
 
-  /** Units above the target, summed over all points, that go if so many are taken off. */
+  /** Units above the target, summed over all points, that would be removed. */
   gain(units: number, freed: readonly number[]): number {
     let gain = 0;
     for (let k = 0; k < freed.length; k += 3) {
-      this.look(freed[k + 1], freed[k + 2]);
+      this.charge(freed[k + 1], freed[k + 2]);
       const at = this.now.get(freed[k])!;
       for (let i = freed[k + 1]; i <= freed[k + 2]; i++) {
         const over = at[i] - this.target;
@@ -91,7 +91,7 @@ export class PressurePoints {
     return gain;
   }
 
-  /** The points at which a value is no longer live if its range becomes these parts of it: block, first point, last point, and so on. */
+  /** The points at which a value is no longer live if its range is reduced to these parts: triples of block, first and last point. */
   freedBy(was: LiveRange, parts: readonly LiveRange[]): readonly number[] {
     const out: number[] = [];
     this.freedIn(was.home, was, parts, out);
@@ -117,7 +117,7 @@ export class PressurePoints {
     if (from <= old[1]) out.push(b, from, old[1]);
   }
 
-  /** Takes the live range of a register of so many units off the points, and adds others, which are parts of it. */
+  /** Replaces the live range of a register of so many units by parts of it. */
   move(units: number, old: LiveRange, to: readonly LiveRange[]): void {
     this.moveIn(old.home, units, old, to);
     for (const b of old.into) this.moveIn(b, units, old, to);
@@ -133,7 +133,7 @@ export class PressurePoints {
   private add(at: Int32Array, points: readonly [number, number] | null, by: number): void {
     if (points === null) return;
     const [first, last] = points;
-    this.look(first, last);
+    this.charge(first, last);
     for (let i = first; i <= last; i++) {
       if (at[i] > this.target) this.above--;
       at[i] += by;

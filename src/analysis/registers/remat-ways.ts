@@ -7,20 +7,20 @@ import { type LiveRange, type LiveRanges, type Use, usesByBlock } from './live-r
 import { poolOf, reads, unitsIn } from './liveness.ts';
 import type { PressurePoints } from './remat-points.ts';
 
-/** Values that are computed for one recomputation, one above the other: with three, an address is a load, a shift and a sum. */
+/** Maximum height of a tree of recomputed values: with three, an address is a load, a shift and a sum. */
 const HEIGHT = 3;
 
-/** What may be recomputed, and how much that may cost. */
+/** Limits on what may be recomputed, and on its cost. */
 export interface RematLimits {
   /** The pool whose pressure is too high. */
   readonly pool: number;
-  /** Cycles to compute it once more; infinite if it must not be computed anywhere else. Asked only in SSA. */
+  /** Cycles to compute it once more; infinite if it must not be computed anywhere else. Called only in SSA. */
   readonly costOf: (x: Instr) => number;
-  /** Most cycles for one recomputation with all that it needs. */
+  /** Maximum cycles for one recomputation, including everything that it needs. */
   readonly mostCycles: number;
-  /** Uses in one block that are so many instructions apart count as separate. */
+  /** Uses in one block that are more instructions apart than this count as separate. */
   readonly distance: number;
-  /** Instructions above a use that are looked at for a place where all operands are live. */
+  /** Number of instructions above a use that are searched for a place where all operands are live. */
   readonly lookback: number;
 }
 
@@ -31,7 +31,7 @@ interface Group {
   readonly users: Use[];
 }
 
-/** A point, and what has to be computed there. */
+/** A point, and the instructions that have to be computed there. */
 interface RematPoint {
   readonly at: number;
   readonly chain: readonly Instr[];
@@ -46,20 +46,20 @@ interface Choice {
   readonly groups: readonly Group[];
 }
 
-/** A choice for which each group has a place, with what it costs and frees. */
+/** A choice for which each group has a place, with its cost and the points that it frees. */
 export interface Judged extends Choice {
   readonly chains: readonly (readonly Instr[])[];
-  /** What the recomputations read, by group. */
+  /** The registers that the recomputations read, by group. */
   readonly leaves: readonly (readonly Reg[])[];
   readonly cost: number;
   readonly ranges: readonly LiveRange[];
-  /** Where it is no longer live, among blocks that matter: block, first point, last point, and so on. */
+  /** Points where it is no longer live, among blocks that matter: triples of block, first and last point. */
   readonly freed: readonly number[];
 }
 
 /**
- * Ways to recompute a value: where, out of what, and at what cost. Live ranges are as they will be with what has been chosen
- * so far (`set`).
+ * Alternatives for recomputing a value: where, from which operands, and at what cost. Live ranges are as the choices so far leave them
+ * (`set`).
  */
 export class RematWays {
   private readonly d: Draft;
@@ -71,17 +71,17 @@ export class RematWays {
   private readonly tree: DominatorTree;
   private readonly original = new Map<Reg, readonly Use[]>();
   private readonly originalRange = new Map<Reg, LiveRange>();
-  /** By instruction: cycles to compute it once more, negative until somebody asks, and the registers that it reads. */
+  /** By instruction: cycles to compute it once more, negative until computed, and the registers that it reads. */
   private readonly cycles: Float64Array;
   private readonly operands: (readonly Reg[] | undefined)[] = [];
   private readonly first = new Map<Reg, readonly Judged[]>();
-  // What follows belongs to one attempt.
+  // The following fields belong to one attempt.
   private uses = new Map<Reg, readonly Use[]>();
   private ranges = new Map<Reg, LiveRange>();
 
   /**
    * @param d a draft without edits, in SSA
-   * @param floor the lowest pressure that will be asked for
+   * @param floor the lowest pressure that will be queried
    */
   constructor(d: Draft, live: LiveRanges, limits: RematLimits, floor: number, points: PressurePoints) {
     this.d = d;
@@ -94,31 +94,31 @@ export class RematWays {
     this.tree = dominatorsOf(d.fn);
   }
 
-  /** Begins anew, with the ranges that the function has. */
+  /** Starts over, with the original live ranges of the function. */
   begin(): void {
     this.uses = new Map();
     this.ranges = new Map();
   }
 
-  /** From now on a register has these uses, and this range if it is given. */
+  /** Sets the uses of a register from now on, and its range if it is given. */
   set(r: Reg, uses: readonly Use[], range?: LiveRange): void {
     this.uses.set(r, uses);
     if (range !== undefined) this.ranges.set(r, range);
   }
 
-  /** Ways to recompute a value before anything was chosen. */
+  /** Alternatives for recomputing a value before anything was chosen. */
   before(r: Reg): readonly Judged[] {
     let ways = this.first.get(r);
     if (ways === undefined) this.first.set(r, (ways = this.now(r)));
     return ways;
   }
 
-  /** Is what was judged before anything was chosen still so? Live ranges only shrink. */
+  /** Does a judgement made before anything was chosen still hold? Live ranges only shrink. */
   isAsJudged(j: Judged): boolean {
     return !this.uses.has(j.r) && !j.leaves.some((list) => list.some((r) => this.ranges.has(r)));
   }
 
-  /** Ways to recompute a value, as things are. */
+  /** Alternatives for recomputing a value in the current state. */
   now(r: Reg): readonly Judged[] {
     const def = this.d.def(r);
     const uses = this.usesOf(r);
@@ -140,8 +140,8 @@ export class RematWays {
   }
 
   private cyclesOf(n: Ins): number {
-    const known = this.cycles[n];
-    return known >= 0 ? known : (this.cycles[n] = this.limits.costOf(this.d.at(n)));
+    const cached = this.cycles[n];
+    return cached >= 0 ? cached : (this.cycles[n] = this.limits.costOf(this.d.at(n)));
   }
 
   private operandsOf(n: Ins): readonly Reg[] {
@@ -155,8 +155,8 @@ export class RematWays {
   }
 
   /**
-   * Ways to divide the uses: each in its block, each at the cheapest place above it, and the latter where it is not dearer than the
-   * definition.
+   * Partitions of the uses: each recomputed in its block; each at the cheapest place above it; and the latter only where it is not more
+   * expensive than the definition.
    */
   private choices(
     def: Ins,
@@ -206,7 +206,7 @@ export class RematWays {
     return { block, at: first.phi ? this.live.endOf(block) : first.at, users };
   }
 
-  /** The block above (or equal to) `b`, below `home`, that runs least; the nearest of them. */
+  /** The block that runs least among `b` and its dominators below `home`; the nearest of them. */
   private coldest(b: BlockNo, home: BlockNo): BlockNo {
     let best = b;
     for (let p = b; p >= 0 && p !== home; p = this.tree.idom[p])
@@ -240,9 +240,9 @@ export class RematWays {
     return { r, def, stay, groups, chains, leaves, cost, ranges, freed };
   }
 
-  /** The nearest point above the wanted one at which everything can be had; null if there is none near enough. */
+  /** The nearest point above the wanted one at which everything is available; null if there is none near enough. */
   private placeFor(def: Ins, { block, at }: Group): RematPoint | null {
-    // A copy stands behind phis, and behind the definition.
+    // A copy must be behind phis, and behind the definition.
     const top = block === this.d.block(def) ? this.live.indexOf(def) + 1 : this.live.phisOf(block);
     for (let p = at; p >= top && p >= at - this.limits.lookback; p--) {
       const chain: Instr[] = [];
@@ -254,9 +254,10 @@ export class RematWays {
   }
 
   /**
-   * Cycles of what has to be computed for `def` at a place; infinite if an operand is neither live there nor may be computed again.
-   * @param chain takes the instructions in their order
-   * @param read takes the registers that are live there
+   * Cycles of everything that has to be computed for `def` at a place; infinite if an operand is neither live there nor may be computed
+   * again.
+   * @param chain extended by the instructions, in order
+   * @param read extended by the registers that are live there
    */
   private chainAt(def: Ins, b: BlockNo, at: number, height: number, chain: Instr[], read: Reg[]): number {
     const x = this.d.at(def);
@@ -266,7 +267,7 @@ export class RematWays {
       if (cycles > this.limits.mostCycles) break;
       if (read.includes(r)) continue;
       if (this.isLiveAt(r, b, at)) read.push(r);
-      // In another pool it would take room that nobody counts.
+      // In another pool it would take registers that are not counted.
       else if (height < HEIGHT && poolOf(r) === this.limits.pool && this.mayRecompute(r))
         cycles += this.chainAt(this.d.def(r), b, at, height + 1, chain, read);
       else cycles = Number.POSITIVE_INFINITY;
@@ -283,7 +284,7 @@ export class RematWays {
     return this.live.covers(this.rangeOf(r), b, at);
   }
 
-  /** The uses of a register, as things are. */
+  /** The current uses of a register. */
   usesOf(r: Reg): readonly Use[] {
     const now = this.uses.get(r);
     if (now !== undefined) return now;
@@ -292,7 +293,7 @@ export class RematWays {
     return uses;
   }
 
-  /** The live range of a register, as things are. */
+  /** The current live range of a register. */
   rangeOf(r: Reg): LiveRange {
     const now = this.ranges.get(r);
     if (now !== undefined) return now;

@@ -7,7 +7,7 @@ import { divergenceOf } from '../uniformity/divergence.ts';
 import { defUseOf } from '../values/defuse.ts';
 import { singleValuesOf } from '../values/single-values.ts';
 
-/** Why every reader of a register finds its own value in it if the warp has the register once. */
+/** Why every reader of a register finds its own value if the warp has one copy of the register. */
 export const Once = {
   /** It may not. */
   No: 0,
@@ -18,13 +18,13 @@ export const Once = {
 } as const;
 
 /**
- * By register index: may one copy of the register for the warp take the place of one copy for each lane (`Once`)?
+ * By register index: may one copy of the register for the warp replace one copy for each lane (`Once`)?
  *
- * That its lanes hold equal values is not enough: lanes that run apart write and read one copy at different times. A
- * loop counter with the same trip count for all lanes is such a value. If the body parts the lanes, one that lags
- * behind in it would read what others, which are in a later iteration, made of the counter. So a register is either
- * steady, or every definition of it stands where all lanes are together (`convergenceOf`): then no lane lags behind while
- * it changes, and between its changes every lane may read it wherever it is.
+ * Equal values in all lanes are not enough: lanes that run apart write and read one copy at different times. A loop counter with the
+ * same trip count for all lanes is such a value. If lanes diverge in the body, one that lags behind would read the counter after
+ * others, which are in a later iteration, have advanced it. So a register is either steady, or every definition of it is executed while
+ * all lanes are together (`convergenceOf`): then no lane lags behind while it changes, and between its changes every lane may read it
+ * anywhere.
  *
  * Requires: control-last and no phi moves.
  */
@@ -48,7 +48,7 @@ export const onceOf: (fn: Fn) => Uint8Array = memo((fn) => {
   return out;
 });
 
-/** Would an instruction that lanes run at different times give all of them the same, if they agree on its operands? */
+/** Would lanes that run an instruction at different times all get the same result, if they agree on its operands? */
 function isTimeless(x: Instr): boolean {
   if ((x.op.flags & (OpFlag.Volatile | OpFlag.Convergent | OpFlag.SideEffect)) !== 0) return false;
   if (x.op.special.length === 0) return true;

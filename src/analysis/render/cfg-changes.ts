@@ -13,7 +13,7 @@ export interface CfgChanges {
 }
 
 /** The successors of each block, by id, without repetitions. */
-function waysOf(fn: Fn): Map<number, Set<number>> {
+function successorsById(fn: Fn): Map<number, Set<number>> {
   const { succ, succStart } = cfgOf(fn);
   return new Map(
     fn.blocks.map((b, k) => [
@@ -25,7 +25,7 @@ function waysOf(fn: Fn): Map<number, Set<number>> {
 
 /** The differences between the control flow of two versions of a function. */
 export function cfgChanges(before: Fn, after: Fn): CfgChanges {
-  const [x, y] = [waysOf(before), waysOf(after)];
+  const [x, y] = [successorsById(before), successorsById(after)];
   return {
     before,
     after,
@@ -43,7 +43,7 @@ const edgeCount = (ways: ReadonlyMap<number, ReadonlySet<number>>): number =>
  * @param heads titles of the two columns
  */
 export function renderCfgChanges({ before, after }: CfgChanges, heads: readonly [string, string]): string {
-  const [x, y] = [waysOf(before), waysOf(after)];
+  const [x, y] = [successorsById(before), successorsById(after)];
   const size = (ways: Map<number, Set<number>>): string => `${ways.size} blocks, ${edgeCount(ways)} edges`;
   const cell = (id: number, own: typeof x, other: typeof x, sign: string, absent: string): string => {
     const ways = own.get(id);

@@ -5,8 +5,8 @@ import type { CfgChanges } from './cfg-changes.ts';
 import { type CfgRenderOptions, flagNames } from './cfg-text.ts';
 
 /**
- * Control flow of a function as plain data (schemas/output/cfg.schema.json). Blocks are named by their ids. The blocks of a loop are those
- * that name it or a loop inside it, so the size is linear however deep loops nest.
+ * Control flow of a function as plain data (schemas/output/cfg.schema.json). Blocks are named by their ids. The blocks of a loop are
+ * those whose `loop` is it or a loop inside it, so the size is linear however deep loops nest.
  */
 export function cfgData(fn: Fn, opts: CfgRenderOptions = {}) {
   const cf = analyzeControlFlow(fn, opts);

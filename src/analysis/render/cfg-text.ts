@@ -12,9 +12,9 @@ export interface CfgRenderOptions {
 
 /** Characters of the widest column. */
 const WIDEST = 48;
-/** Most blocks listed of a loop. */
+/** Maximum number of blocks listed for a loop. */
 const MOST_BLOCKS = 64;
-/** Most levels of indentation. */
+/** Maximum number of levels of indentation. */
 const DEEPEST = 32;
 
 const FLAG_NAMES: readonly (readonly [number, string])[] = [

@@ -1,17 +1,17 @@
 import type { Fn } from '../../ir/program.ts';
 import { cfgOf } from '../flow/cfg.ts';
 
-/** A way from one block to another, by position. */
+/** An edge from one block to another, by position. */
 export interface FlowEdge {
   readonly from: number;
   readonly to: number;
-  /** It leads against the order. */
+  /** Whether it leads against the order. */
   readonly back: boolean;
-  /** The only way out of its block, the last of several (where control goes on if no branch is taken), or another. */
+  /** Whether it is the only edge out of its block, the last of several (taken if no branch is), or another. */
   readonly way: 'only' | 'next' | 'other';
 }
 
-/** What a drawing of a flow graph is made of: an order of the blocks, and the edges, of which those that are not back edges follow it. */
+/** The contents of a drawing of a flow graph: an order of the blocks, and the edges; all edges except back edges follow the order. */
 export function flowEdges(fn: Fn): {
   readonly order: readonly number[];
   readonly edges: readonly FlowEdge[];

@@ -7,6 +7,7 @@
  * 10 s for 3000, this takes 0.01 s and 0.05 s), and functions of thousands of blocks are ordinary here.
  */
 
+/** The size of a node's box, in the units of the drawing. */
 export interface Box {
   readonly width: number;
   readonly height: number;
@@ -21,6 +22,7 @@ export interface LayoutInput {
   readonly order: readonly number[];
 }
 
+/** A drawing: places of its boxes and edges, and its size. */
 export interface Layout {
   /** Left and top of each box. */
   readonly x: readonly number[];

@@ -1,10 +1,12 @@
 /** Lines of drawings as SVG path data. */
 
+/** A point of a line, in the units of the drawing. */
 export interface Point {
   readonly x: number;
   readonly y: number;
 }
 
+/** A coordinate with one decimal, which is enough for a drawing. */
 export const round = (v: number): number => Math.round(v * 10) / 10;
 
 /** A smooth line that leaves and enters every point vertically. */

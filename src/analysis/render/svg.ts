@@ -10,6 +10,7 @@ import { flowEdges } from './flow-edges.ts';
 import { type Layout, layout } from './layout.ts';
 import { bendyPath, curvedPath, round } from './paths.ts';
 
+/** Options of a drawing. */
 export interface CfgSvgOptions extends CfgRenderOptions {
   /** Instructions shown in each block; default: 14 for up to 60 blocks, none for more. */
   readonly instructions?: number;

@@ -20,8 +20,8 @@ export interface Move {
 }
 
 /**
- * May the instruction be elsewhere in its block, as far as registers are concerned? Its results are general registers, which are counted
- * here; what it reads is in SSA; and it has no uniform register, of which there is one for lanes that may be at different places.
+ * May the instruction be elsewhere in its block, as far as registers are concerned? It may if its results are general registers, which
+ * are counted here; if what it reads is in SSA; and if it has no uniform register, which lanes at different places share.
  */
 export function mayChangePlaces(x: Instr): boolean {
   if (isPhi(x)) return false;
@@ -34,24 +34,24 @@ export function mayChangePlaces(x: Instr): boolean {
   return may;
 }
 
-/** Another order of some adjacent instructions, and what is live in it. */
+/** Another order of some adjacent instructions, and the register pressure in it. */
 export interface Reordering {
   /** Position of the first of them. */
   readonly from: number;
   readonly list: readonly Ins[];
   /** General registers, in 32-bit units, live before each of them in that order. */
   readonly units: Int32Array;
-  /** By element of `list`: the same before this instruction in the order as it is; for one that moves, what is live where it goes. */
+  /** By element of `list`: the units before this instruction in the current order; for one that moves, those at its new place. */
   readonly before: Int32Array;
-  /** By element of `list`: 1 if it is one of those that move. */
+  /** By element of `list`: 1 if it moves. */
   readonly moves: Uint8Array;
-  /** By register that those which move read or write: its last reader in the block, -1 for none. */
+  /** By register that moving instructions read or write: its last reader in the block, -1 for none. */
   readonly last: ReadonlyMap<Reg, Ins>;
 }
 
 /**
- * The instructions of one block of a draft in SSA, in an order that is tried out before anything is moved: where they stand, and how
- * many registers are live at each point, kept exact while they change places. The block must not be edited meanwhile.
+ * The instructions of one block of a draft in SSA, in an order that is tried out before anything is moved: their positions, and how
+ * many registers are live at each point, kept exact while they move. The block must not be edited meanwhile.
  */
 export class BlockOrder {
   readonly list: Ins[];
@@ -63,12 +63,12 @@ export class BlockOrder {
   private readonly live: Liveness;
   /** Units before each instruction, and at the end of the block. */
   private readonly units: Int32Array;
-  /** By instruction, counted from the first one: its position; and its position in the order that is tried. */
+  /** By instruction, counted from the first one: its position, and its position in the order being tried. */
   private readonly at: Int32Array;
   private readonly next: Int32Array;
   /** By instruction: 1 while an order in which it moves is tried. */
   private readonly moving: Uint8Array;
-  /** What phis of the blocks below take from here. */
+  /** Registers that phis of successors read at the end of this block. */
   private readonly taken: ReadonlySet<Reg>;
   private readonly lastUser = new Map<Reg, Ins>();
 
@@ -106,14 +106,14 @@ export class BlockOrder {
     return false;
   }
 
-  /** Does the register live on behind the block? */
-  livesOn(r: Reg): boolean {
+  /** Is the register live after the block? */
+  isLiveAfter(r: Reg): boolean {
     return isLiveBehind(this.live, r, this.b) || this.taken.has(r) || this.d.isReturned(r);
   }
 
   /**
-   * What would be live if some instructions, in order, stood in front of the one at position `to`. It takes time in the
-   * number of instructions passed (and, if the last reader of a register rises, in its readers), and does not ask whether they may pass.
+   * The register pressure if some instructions, in order, preceded the one at position `to`. It takes time in the number of
+   * instructions passed (and, if the last reader of a register rises, in its readers), and does not check whether they may pass.
    */
   reorder(group: readonly Ins[], to: number): Reordering {
     const from = Math.min(to, this.position(group[0]));
@@ -126,7 +126,7 @@ export class BlockOrder {
     for (let k = to; k < end; k++) if (moving[this.list[k] - first] === 0) list.push(this.list[k]);
     for (let k = 0; k < list.length; k++) this.next[list[k] - first] = from + k;
 
-    // What no moving instruction reads or writes is live before the others as it was.
+    // Registers that no moving instruction reads or writes are live before the others as they were.
     const base = this.units.slice(from, end + 1);
     const touched = this.touchedBy(group);
     for (const r of touched) this.cover(r, this.defPoint(r, this.at), this.lastPoint(r), from, base, -1);
@@ -159,14 +159,14 @@ export class BlockOrder {
     return { from, list, units, before, moves, last };
   }
 
-  /** Puts the instructions in that order. */
+  /** Adopts the order. */
   accept({ from, list, units, last }: Reordering): void {
     for (let k = 0; k < list.length; k++) {
       this.list[from + k] = list[k];
       this.at[list[k] - this.first] = from + k;
       this.units[from + k] = units[k];
     }
-    // Of other registers the readers have kept their order.
+    // The readers of other registers have kept their order.
     for (const [r, n] of last) this.lastUser.set(r, n);
   }
 
@@ -187,7 +187,7 @@ export class BlockOrder {
     return out;
   }
 
-  /** Adds the register to the points at which it is live, of those from `from` on. */
+  /** Adds `by` times the register's units to each point from `from` on at which it is live. */
   private cover(r: Reg, def: number, last: number, from: number, units: Int32Array, by: number): void {
     const end = Math.min(last, from + units.length - 1);
     for (let k = Math.max(def + 1, from); k <= end; k++) units[k - from] += by * unitsIn(r);
@@ -205,7 +205,7 @@ export class BlockOrder {
   }
 
   private pointOf(r: Reg, last: Ins, place: (n: Ins) => number): number {
-    if (this.livesOn(r)) return this.list.length;
+    if (this.isLiveAfter(r)) return this.list.length;
     return last < 0 ? -1 : place(last);
   }
 
@@ -215,7 +215,7 @@ export class BlockOrder {
     return n;
   }
 
-  /** The last reader of a register in another order. Those that do not move keep theirs, so most often two are compared. */
+  /** The last reader of a register in another order. Readers that do not move keep their order, so usually only two are compared. */
   private lastAmong(r: Reg, group: readonly Ins[], place: (n: Ins) => number): Ins {
     const was = this.lastUserOf(r);
     if (was < 0) return was;

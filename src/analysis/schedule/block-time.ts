@@ -14,9 +14,9 @@ export interface Times {
 /** Cycles from the issue of an instruction to the use of its result. */
 export function latency(ins: Instr, t: Times): number {
   const { op } = ins;
-  const known = t.latencies[op.name] ?? t.latencies[op.unit === 'lsu' ? spaceOf(ins) : op.unit] ?? 0;
+  const listed = t.latencies[op.name] ?? t.latencies[op.unit === 'lsu' ? spaceOf(ins) : op.unit] ?? 0;
   // An opcode that expands into several instructions takes at least their time.
-  return Math.max(known, instrCost(ins, t.costs));
+  return Math.max(listed, instrCost(ins, t.costs));
 }
 
 /** Time of one execution of a block by one warp. */
@@ -31,7 +31,7 @@ export interface BlockTime {
 /**
  * Simulates a single warp issuing in order: an instruction issues when its operands are available and its unit is
  * free. The block ends when everything that it started has finished; overlap with later blocks is not counted.
- * @param starts takes the cycle in which each instruction issues
+ * @param starts extended by the cycle in which each instruction issues
  */
 export function blockTime(b: { readonly ins: readonly Instr[] }, t: Times, starts?: number[]): BlockTime {
   const ready = new Map<number, number>();

@@ -8,6 +8,7 @@ import type { Instr } from '../../ir/program.ts';
  */
 export type Costs = Readonly<Record<string, number>>;
 
+/** Cost of an opcode with modifiers; 1 if the table has neither the opcode nor its unit. */
 export function costOf(op: Opcode, mods: number, costs: Costs): number {
   const slot = op.dsts[0] ?? op.srcs[0];
   const wide = slot !== undefined && slotWidth(op, mods, slot) === 64;
@@ -17,4 +18,5 @@ export function costOf(op: Opcode, mods: number, costs: Costs): number {
   return wide && op.unit === 'alu' ? 2 * unit : unit;
 }
 
+/** Cost of an instruction: see `costOf`. */
 export const instrCost = (i: Instr, costs: Costs): number => costOf(i.op, i.mods, costs);

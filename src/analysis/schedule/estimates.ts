@@ -15,7 +15,7 @@ export interface Target extends Times {
 /**
  * The target that a back end's facts describe.
  *
- * @param fact a fact by its path, as `factOf` and `PassContext.fact` give it
+ * @param fact returns a fact by its path, like `factOf` and `PassContext.fact`
  */
 export const targetBy = (fact: (path: string) => unknown): Target => ({
   costs: (fact('costs') ?? {}) as Target['costs'],
@@ -23,9 +23,6 @@ export const targetBy = (fact: (path: string) => unknown): Target => ({
   limits: (fact('limits') ?? {}) as Limits,
   instructionBytes: Number(fact('encoding.instruction-bytes') ?? 0),
 });
-
-/** The facts that `targetBy` reads. */
-export const TARGET_FACTS: readonly string[] = ['costs', 'latencies', 'limits', 'encoding'];
 
 /** Estimated time of a function, for one warp alone, in cycles. */
 export interface FunctionTime {
@@ -90,12 +87,12 @@ function roundsOf(fn: Fn): Float64Array {
   return Float64Array.from(forest.innermost, (l) => (l < 0 ? 1 : of[l]));
 }
 
-/** The limits of an SM's throughput for a kernel, in warps completed per cycle, each as if it were the only limit. */
+/** The limits on the throughput of an SM for a kernel, in warps completed per cycle, each as if it were the only limit. */
 export interface Throughput {
   readonly issue: number;
   /** By unit. */
   readonly unit: (unit: string) => number;
-  /** As many warps as one resource allows, each taking as long as a warp alone. */
+  /** With as many warps resident as one resource allows, each as fast as a warp alone. */
   readonly registers: number;
   readonly warps: number;
   readonly shared: number;

@@ -26,14 +26,15 @@ export interface Listing {
  * The `#` header of a listing, line by line and field by field in the spelling of the original (reference: statistics
  * header; "trancedental" is theirs). The sources do not say how a field is computed. Here:
  *
- * - counts are of instructions as they stand, `est` ones too. Registers are virtual, in 32-bit units. The line of uniform registers appears
- *   if there are any (the original prints it for targets whose code is above 24575, which are those that have them)
+ * - counts are of instructions in the text, also those named `est`. Registers are virtual, in 32-bit units. The line of uniform
+ *   registers appears if there are any (the original prints it for targets whose code is above 24575, which are those that have them)
  * - `est latency`, `worstcaseLat`, `avgcaseLat`: cycles for a warp alone (`functionTime`); the first is the last, rounded
  * - `Occupancy`: fraction of the warps of an SM, limited by the most registers live at one point
  * - `thru`: warps that an SM completes in a cycle if this were the only limit (`throughputOf`); inf: not used. `fp` is the slower of the
  *   units fma and fp64; `shared` and `texLoadStore` share the unit lsu
- * - `programSize`: bytes of the instructions that cost time; `NonSpill`: bytes of the accesses to local memory and of the variables there
- * - `Bindless Tex` has its handle in a register, `CB-Bound Tex` names it
+ * - `programSize`: bytes of the instructions that cost time; `NonSpill`: bytes of the accesses to local memory, and of the local
+ *   variables
+ * - `Bindless Tex` counts those whose handle is in a register, `CB-Bound Tex` those that name their texture
  *
  * Always 0: everything about spills (ptxas allocates registers later), `ipa` and `attributeMemUsage` (graphics),
  * pairs (no target since Volta issues two instructions at once), `partially unrolled loops` (not recorded yet),
@@ -94,8 +95,8 @@ export function blockStatistics(fn: Fn, target: Target): string[] {
 }
 
 /**
- * One line per natural loop, outer ones first: its header, nesting depth, blocks and instructions with those of inner loops, how often it
- * comes to its header per run of the function, and cycles of one round for a warp alone. The format is our own.
+ * One line per natural loop, outer ones first: its header, nesting depth, blocks and instructions with those of inner loops, how often
+ * its header runs per run of the function, and cycles of one iteration for a warp alone. The format is our own.
  */
 export function loopStatistics(fn: Fn, target: Target): string[] {
   const { loops, innermost } = loopsOf(fn);
@@ -121,7 +122,7 @@ export function loopStatistics(fn: Fn, target: Target): string[] {
   });
 }
 
-/** As C's `%f` writes it. */
+/** A number as C's `%f` prints it. */
 const fixed = (x: number): string => (Number.isFinite(x) ? x.toFixed(6) : Number.isNaN(x) ? 'nan' : 'inf');
 
 interface Counts {
@@ -144,12 +145,12 @@ interface Counts {
   readonly localStored: number;
 }
 
-/** A texture read as Ori carries it; the handle is the first operand in brackets. */
+/** A texture read in the text that Ori carries; the handle is the first operand in brackets. */
 const TEXTURE = /^(?:tex|tld4)\..*?\[\s*(<s\d+:64>)?/;
 
 function countsOf(fn: Fn, { costs }: Target): Counts {
   const unit = new Map<string, number>();
-  const seen = new Uint8Array(fn.regCount);
+  const counted = new Uint8Array(fn.regCount);
   const n = {
     unit,
     all: 0,
@@ -168,9 +169,9 @@ function countsOf(fn: Fn, { costs }: Target): Counts {
     localLoaded: 0,
     localStored: 0,
   };
-  const see = (r: Reg): void => {
-    if (r === NO_REG || seen[regIndex(r)] === 1) return;
-    seen[regIndex(r)] = 1;
+  const count = (r: Reg): void => {
+    if (r === NO_REG || counted[regIndex(r)] === 1) return;
+    counted[regIndex(r)] = 1;
     const c = liveClassOf(r);
     if (c === LiveClass.R) n.general += units(r);
     else if (c === LiveClass.UR) n.uniform += units(r);
@@ -202,10 +203,10 @@ function countsOf(fn: Fn, { costs }: Target): Counts {
       if (toUniform) n.uniformOps++;
       if (toUniform && x.src.some((o) => o.reg !== NO_REG && liveClassOf(o.reg) === LiveClass.R))
         n.toUniform++;
-      for (const r of x.dst) see(r);
-      for (const o of x.src) see(o.reg);
-      see(x.guard);
-      for (const r of x.otherwise) see(r);
+      for (const r of x.dst) count(r);
+      for (const o of x.src) count(o.reg);
+      count(x.guard);
+      for (const r of x.otherwise) count(r);
     }
   return n;
 }

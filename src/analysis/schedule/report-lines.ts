@@ -3,7 +3,7 @@ import { registerStatistics } from '../registers/register-statistics.ts';
 import type { Target } from './estimates.ts';
 import { loopStatistics } from './listing-statistics.ts';
 
-/** Lines that the report of a pass, and the listing (knob DumpIR) after its phase, have between the header and the text. */
+/** By pass: the lines between the header and the text in its report, and in the listing (knob DumpIR) after its phase. */
 export const REPORT_LINES: ReadonlyMap<string, (fn: Fn, target: Target) => readonly string[]> = new Map([
   ['report-initial', () => []],
   ['report-scheduling', loopStatistics],

@@ -3,20 +3,20 @@ import type { Fn, Instr } from '../../ir/program.ts';
 import { printInstr } from '../../ir/text.ts';
 import type { VerifyError } from '../../ir/verify.ts';
 
-/** How a target has an operation: 'native', 'none', or the phase at which it is expanded. */
+/** How a target supports an operation: 'native', 'none', or the phase that expands it. */
 export type Support = string;
 
 /**
- * A back end's `operations`: which opcodes the target has. A row is an opcode, or an opcode with modifiers that must all be
- * chosen; of the rows that fit, that with the most modifiers counts, and an opcode without one is native.
+ * A back end's `operations`: which opcodes the target has. A row names an opcode, or an opcode with modifiers that must all be chosen;
+ * of the matching rows, the one with the most modifiers counts, and an opcode without a row is native.
  */
 export class TargetOperations {
   private readonly rows = new Map<
     string,
     { readonly mods: readonly string[]; readonly support: Support }[]
   >();
-  /** By opcode, since most have no row. */
-  private readonly known = new Map<Opcode, boolean>();
+  /** By opcode: whether it has a row; most have none. */
+  private readonly hasRow = new Map<Opcode, boolean>();
 
   constructor(operations: Readonly<Record<string, Support>>) {
     for (const [key, support] of Object.entries(operations)) {
@@ -28,22 +28,22 @@ export class TargetOperations {
     }
   }
 
-  /** How the target has what the instruction does. */
+  /** How the target supports the instruction. */
   supportOf(x: Instr): Support {
-    let listed = this.known.get(x.op);
-    if (listed === undefined) this.known.set(x.op, (listed = this.rows.has(x.op.name)));
+    let listed = this.hasRow.get(x.op);
+    if (listed === undefined) this.hasRow.set(x.op, (listed = this.rows.has(x.op.name)));
     if (!listed) return 'native';
     const row = this.rows.get(x.op.name)!.find((r) => r.mods.every((m) => hasMod(x.op, x.mods, m)));
     return row?.support ?? 'native';
   }
 }
 
-/** What an expansion is limited to, where a program may well be beyond it. */
+/** Limits of expansions that a program may exceed. */
 const LIMITS: Readonly<Record<string, string>> = {
   REDUX: ': only a mask that is surely 0xffffffff is expanded, since no lane outside of a mask may be read',
 };
 
-/** The instructions of a function that the target does not have, as errors; at most `most`. */
+/** The instructions of a function that the target lacks, as errors; at most `most`. */
 export function missingOperations(
   fn: Fn,
   operations: Readonly<Record<string, Support>>,

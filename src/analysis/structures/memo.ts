@@ -3,12 +3,12 @@
  * stale, and it is freed together with its snapshot.
  */
 export function memo<K extends object, V>(compute: (key: K) => V): (key: K) => V {
-  const known = new WeakMap<K, V>();
+  const cache = new WeakMap<K, V>();
   return (key) => {
-    let v = known.get(key);
+    let v = cache.get(key);
     if (v === undefined) {
       v = compute(key);
-      known.set(key, v);
+      cache.set(key, v);
     }
     return v;
   };
@@ -18,10 +18,10 @@ export function memo<K extends object, V>(compute: (key: K) => V): (key: K) => V
 export function memoPair<A extends object, B extends object, V>(
   compute: (a: A, b: B) => V,
 ): (a: A, b: B) => V {
-  const known = new WeakMap<A, WeakMap<B, V>>();
+  const cache = new WeakMap<A, WeakMap<B, V>>();
   return (a, b) => {
-    let row = known.get(a);
-    if (row === undefined) known.set(a, (row = new WeakMap()));
+    let row = cache.get(a);
+    if (row === undefined) cache.set(a, (row = new WeakMap()));
     let v = row.get(b);
     if (v === undefined) row.set(b, (v = compute(a, b)));
     return v;

@@ -4,7 +4,7 @@ import { printInstr } from '../../ir/text.ts';
 import type { VerifyError } from '../../ir/verify.ts';
 import { cfgOf } from '../flow/cfg.ts';
 
-/** Registers that are looked at together: one for each bit of a word. */
+/** Number of registers that are analysed together: one for each bit of a word. */
 const TOGETHER = 32;
 
 /** A barrier or return of a block. */
@@ -17,11 +17,11 @@ interface Site {
 
 /**
  * Uses of convergence barriers that are wrong on some path, whatever the lanes do:
- * - `barrier-free`: a BSYNC to which a path leads with no BSSY, or past another BSYNC;
- * - `barrier-taken`: a BSSY to which a path leads on which the register is still to be waited for;
- * - `barrier-kept`: a return from a device function inside of a region, whose other lanes would wait for those that returned.
+ * - `barrier-free`: a BSYNC that a path reaches without a BSSY, or after another BSYNC;
+ * - `barrier-taken`: a BSSY that a path reaches while the register is still waited for;
+ * - `barrier-kept`: a return from a device function inside a region, whose other lanes would wait for those that returned.
  *
- * Cost: for each 32 barrier registers, each block as often as what may be true of one of them grows there.
+ * Cost: for each 32 barrier registers, each block once whenever its state grows.
  */
 export function barrierFaults(fn: Fn): VerifyError[] {
   const registers = new Map<Reg, number>();
@@ -51,22 +51,22 @@ function faultsOf(
   sites: readonly (readonly Site[])[],
 ): VerifyError[] {
   const { rpo, succStart, succ, count } = cfgOf(fn);
-  /** By block: registers that no region may use where it begins, and those that one may. */
+  /** By block: registers that may be free where it begins, and those that a region may use there. */
   const free = new Int32Array(count);
   const set = new Int32Array(count);
   const errors: VerifyError[][] = names.map(() => []);
-  /** What is true behind a block. */
+  /** The state at the end of a block. @param report whether to add errors */
   const walk = (b: number, report: boolean): readonly [number, number] => {
     let [f, s] = [free[b], set[b]];
     for (const { ins: x, index, register } of sites[b]) {
-      const say = (k: number, rule: string, why: string): void => {
+      const addError = (k: number, rule: string, why: string): void => {
         if (!report) return;
         const message = `'${printInstr(x)}' ${why.replace('%', regName(names[k]))}`;
         errors[k].push({ rule, message, fn: fn.name, block: fn.blocks[b].id, index, loc: x.loc });
       };
       if (register < 0) {
         names.forEach((_, k) => {
-          if ((s & (1 << k)) !== 0) say(k, 'barrier-kept', 'returns from a region of %');
+          if ((s & (1 << k)) !== 0) addError(k, 'barrier-kept', 'returns from a region of %');
         });
         continue;
       }
@@ -74,8 +74,8 @@ function faultsOf(
       if (k < 0 || k >= names.length) continue;
       const bit = 1 << k;
       const sets = x.dst.length > 0;
-      if (sets && (s & bit) !== 0) say(k, 'barrier-taken', 'sets %, on which lanes may still wait');
-      if (!sets && (f & bit) !== 0) say(k, 'barrier-free', 'waits on %, which may not be set');
+      if (sets && (s & bit) !== 0) addError(k, 'barrier-taken', 'sets %, on which lanes may still wait');
+      if (!sets && (f & bit) !== 0) addError(k, 'barrier-free', 'waits on %, which may not be set');
       if (x.guard === NO_REG) {
         f &= ~bit;
         s &= ~bit;

@@ -12,48 +12,48 @@ import { inLoop, loopsOf } from '../loops/loops.ts';
 import { memo } from '../structures/memo.ts';
 import { divergenceOf } from '../uniformity/divergence.ts';
 
-/** A region that lanes of a warp may enter together, run apart, and leave together. Blocks are positions. */
+/** A region that lanes of a warp may enter together, execute independently, and leave together. Blocks are positions. */
 export interface ConvergenceRegion {
-  /** Block at whose end it begins; or with `aroundLoop` the header of the loop in front of which it begins. */
+  /** Block at whose end it begins; with `aroundLoop`, the header of the loop in front of which it begins. */
   readonly start: number;
   readonly aroundLoop: boolean;
   /** Block in front of which lanes wait for each other. */
   readonly join: number;
-  /** Predecessors of `join` that belong to it, among them `start` if an edge leads from it to `join`. */
+  /** Predecessors of `join` that belong to it, including `start` if it has an edge to `join`. */
   readonly leaves: readonly number[];
-  /** Blocks between start and join; with `aroundLoop` the header is one. */
+  /** Blocks between start and join; with `aroundLoop`, they include the header. */
   readonly blocks: ReadonlySet<number>;
   /** Branches whose lanes meet at its join. */
   readonly branches: readonly number[];
-  /** How many other regions it is in. */
+  /** Number of other regions around it. */
   readonly level: number;
 }
 
-/** Convergence regions of a function, and the branches that part lanes and have none, with the reason. */
+/** Convergence regions of a function, and the divergent branches that have none, with the reason. */
 export interface ConvergenceRegions {
   readonly regions: readonly ConvergenceRegion[];
   readonly without: readonly { readonly branch: number; readonly why: string }[];
-  /** Most regions around one place. */
+  /** Maximum number of regions around one place. */
   readonly depth: number;
 }
 
-/** Blocks are visited once for each region around them; this often on average is deeper than any target has barriers. */
+/** Blocks are visited once for each region around them; this average is deeper than any target has barriers. */
 const MOST_VISITS_EACH = 64;
 
-/** Ends of threads among which the one is chosen that most blocks reach; with more, among the last. */
+/** Maximum number of exits among which the one that most blocks reach is chosen; with more, among the last ones. */
 const MOST_ENDS = 16;
 
-/** How often a start may be moved up before the region is given up: past a side entry, then out of the loop around it. */
+/** How often a start may be moved up before the region is given up: above a side entry, then in front of the loop around it. */
 const MOST_MOVES = 8;
 
 /**
- * Where lanes that part should meet again: each branch that parts lanes of a warp has a region from it to its immediate
- * post-dominator. Ways on which the thread ends do not count (who has ended is not waited for), so an early exit does not keep the
- * others apart. Regions that one contains and that end at the same place are one. If lanes leave a loop at different times, the region
- * begins in front of the loop, so that those who left it first wait for all.
+ * Where lanes that diverge should reconverge: each divergent branch has a region from it to its immediate post-dominator. Paths on
+ * which the thread ends do not count (nobody waits for a thread that has exited), so an early exit does not delay the others. A region
+ * inside another one that ends at the same place is merged with it. If lanes leave a loop at different times, the region begins in
+ * front of the loop, so that those that left it first wait for all.
  *
- * A region is entered only at its start and left only at its join. Where there is no such start (a cycle with several entries, say) its
- * branches have no region, which costs time but is not wrong.
+ * A region is entered only at its start and left only at its join. If there is no such start (for a cycle with several entries, say),
+ * the branches have no region, which costs time but is not wrong.
  *
  * Cost: each block once for each region around it, with a bound.
  */
@@ -91,10 +91,10 @@ class Finder {
     /** By join: the region of a block, and the one that begins there. */
     const byJoin = new Map<number, { inside: Map<number, Candidate>; starts: Map<number, Candidate> }>();
     for (const b of rpo) {
-      if (branch[b] !== Lanes.Varying || this.ways(b) < 2) continue;
+      if (branch[b] !== Lanes.Varying || this.livingSuccessors(b) < 2) continue;
       const join = this.post.idom[b];
       if (join < 0 || join >= count) {
-        this.without.push({ branch: b, why: 'its ways do not meet before the threads end' });
+        this.without.push({ branch: b, why: 'its paths do not meet before the threads end' });
         continue;
       }
       if (!byJoin.has(join)) byJoin.set(join, { inside: new Map(), starts: new Map() });
@@ -123,8 +123,8 @@ class Finder {
     return this.nested([...all]);
   }
 
-  /** Successors from which threads do not merely end. */
-  private ways(b: number): number {
+  /** Number of successors from which threads do not only exit. */
+  private livingSuccessors(b: number): number {
     const { succStart, succ } = this.cfg;
     let n = 0;
     for (let e = succStart[b]; e < succStart[b + 1]; e++)
@@ -146,17 +146,17 @@ class Finder {
       c.aroundLoop = false;
       if (c.start < 0 || !dominates(this.post, join, c.start)) break;
     }
-    return `control comes to BB${this.fn.blocks[join].id} from elsewhere too, and by other ways into its region`;
+    return `control enters its region, which ends at BB${this.fn.blocks[join].id}, not only at its start`;
   }
 
-  /** May lanes go back to the caller from inside the region? The others would wait for them, who go on. */
+  /** May lanes return to the caller from inside the region? The others would wait for them, although they continue. */
   private returns({ blocks }: Candidate): boolean {
     if (this.fn.kind === 'entry') return false;
     for (const b of blocks) if (terminator(this.fn.blocks[b])?.op.primitive === 'return') return true;
     return false;
   }
 
-  /** Moves the start in front of the outermost loop around it that the join is not in. */
+  /** Moves the start in front of the outermost loop around it that does not contain the join. */
   private leaveLoops(c: Candidate): void {
     const forest = loopsOf(this.fn);
     for (
@@ -171,8 +171,8 @@ class Finder {
 
   /**
    * Finds blocks and leaves of a region.
-   * @returns a block outside from which control comes into it past its start, or the start if a cycle leads back to that; -1 if there is
-   * none; `TOO_MANY`
+   * @returns a block outside with an edge into it past its start, or the start if a cycle leads back to it; -1 if there is none;
+   * `TOO_MANY`
    */
   private fill(c: Candidate): number {
     const { succStart, succ, predStart, pred, rpoNumber } = this.cfg;
@@ -197,7 +197,7 @@ class Finder {
     for (const b of c.blocks) {
       if (c.aroundLoop && b === c.start) continue;
       for (let e = predStart[b]; e < predStart[b + 1]; e++)
-        // Who only ends from here on may come from anywhere.
+        // Blocks from which threads only exit may be entered from anywhere.
         if (rpoNumber[pred[e]] >= 0 && !own(pred[e]) && (this.dead[b] === 0 || this.dead[c.join] === 1))
           return pred[e];
     }
@@ -209,7 +209,7 @@ class Finder {
     return -1;
   }
 
-  /** Gives regions their levels, and drops those that end outside of one that they begin in. */
+  /** Assigns levels to regions, and drops those that end outside a region that they begin in. */
   private nested(all: readonly Candidate[]): ConvergenceRegions {
     const { rpoNumber, count } = this.cfg;
     const around = new Int32Array(count);
@@ -218,7 +218,7 @@ class Finder {
       for (const b of c.blocks) around[b]++;
       if (c.aroundLoop) heads.set(c.start, c);
     }
-    // Who comes to a loop from outside waits in front of it, where the region around the loop has not begun.
+    // Lanes that enter a loop from outside wait in front of it, where the region around the loop has not begun.
     const level = (c: Candidate): number => {
       const loop = heads.get(c.join);
       return around[c.join] - (loop !== undefined && !loop.blocks.has(c.leaves[0]) ? 1 : 0);
@@ -244,8 +244,8 @@ class Finder {
 const TOO_MANY = -2;
 
 /**
- * By position: 1 for blocks from which every way ends the thread elsewhere than where most threads end. Returns from a device function
- * end no thread. Blocks from which control may never come to an end are none of these.
+ * By position: 1 for blocks from which every path ends the thread elsewhere than where most threads end. Returns from a device function
+ * end no thread. Blocks from which control may never reach an end do not count.
  */
 function endings(fn: Fn, g: Cfg): Uint8Array {
   const { rpo, succStart } = g;
@@ -278,22 +278,22 @@ function endings(fn: Fn, g: Cfg): Uint8Array {
   return dead;
 }
 
-/** By position: 1 for blocks from which control may come to one of these. */
+/** By position: 1 for blocks from which one of these is reachable. */
 function reaching(g: Cfg, to: readonly number[]): Uint8Array {
-  const seen = new Uint8Array(g.count);
+  const reaches = new Uint8Array(g.count);
   const work = [...to];
-  for (const b of to) seen[b] = 1;
+  for (const b of to) reaches[b] = 1;
   for (let b = work.pop(); b !== undefined; b = work.pop())
     for (let e = g.predStart[b]; e < g.predStart[b + 1]; e++) {
       const p = g.pred[e];
-      if (seen[p] === 1 || g.rpoNumber[p] < 0) continue;
-      seen[p] = 1;
+      if (reaches[p] === 1 || g.rpoNumber[p] < 0) continue;
+      reaches[p] = 1;
       work.push(p);
     }
-  return seen;
+  return reaches;
 }
 
-/** The graph without the edges that lead to blocks in `dead` from others. */
+/** The graph without the edges from other blocks to blocks in `dead`. */
 function withoutEndings(g: Cfg, dead: Uint8Array): Cfg {
   if (!dead.includes(1)) return g;
   const rows = (start: Int32Array, items: Int32Array, keep: (from: number, to: number) => boolean) => {

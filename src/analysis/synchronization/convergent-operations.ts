@@ -8,8 +8,9 @@ import { memo } from '../structures/memo.ts';
 import { divergenceOf } from '../uniformity/divergence.ts';
 
 /**
- * By instruction number: 1 for operations between lanes that all lanes of a warp execute or none, so that no lane waits elsewhere for one
- * that is here. Without a reader of their results these may go. Null if there are none, as in functions, whose callers may be anywhere.
+ * By instruction number: 1 for operations between lanes that all lanes of a warp execute or none, so that no lane waits elsewhere for
+ * one that is here. If their results are not read, these may be removed. Null if there are none, as in device functions, which may be
+ * called from anywhere.
  */
 export function metByAll(fn: Fn): Uint8Array | null {
   if (!fn.blocks.some((b) => b.ins.some(isMeeting))) return null;
@@ -23,22 +24,19 @@ export function metByAll(fn: Fn): Uint8Array | null {
 }
 
 /**
- * By position: 1 for blocks that all lanes of a warp which have not ended enter equally often, at the latest when they wait for each
- * other. Null where that is unknown, as in functions, whose callers may be anywhere.
+ * By position: 1 for blocks that all lanes of a warp that have not exited enter equally often, at the latest when they wait for each
+ * other. Null if that is unknown, as in device functions, which may be called from anywhere.
  */
 export function enteredByWholeWarps(fn: Fn): Uint8Array | null {
   if (fn.kind !== 'entry' || !controlIsLast(fn)) return null;
   return divergenceOf(fn).control.map((lanes) => (lanes < Lanes.Varying ? 1 : 0)) as Uint8Array;
 }
 
-/** Does it only exchange values between lanes? A guard may part them. */
+/** Does it only exchange values between lanes? A guarded one is excluded, because its guard may split the lanes. */
 const isMeeting = (x: Instr): boolean =>
   x.guard === NO_REG && (x.op.flags & OpFlag.Convergent) !== 0 && (x.op.flags & ACTS) === 0;
 
-/**
- * Most blocks visited for one query: regions between a branch and its post-dominator are small, or not worth the
- * time.
- */
+/** Maximum number of blocks visited for one query: regions between a branch and its post-dominator are small, or not worth the time. */
 const MOST_BLOCKS = 64;
 
 /**
@@ -47,11 +45,11 @@ const MOST_BLOCKS = 64;
  */
 export class Meetings {
   private readonly fn: Fn;
-  /** By position: 1 for blocks that hold such an operation. */
+  /** By position: 1 for blocks that contain such an operation. */
   private readonly convergent: Uint8Array;
   private readonly any: boolean;
-  /** By position: 0 not asked yet, 1 clear, 2 not clear. */
-  private readonly known: Uint8Array;
+  /** By position: 0 not computed, 1 clear, 2 not clear. */
+  private readonly cache: Uint8Array;
 
   constructor(fn: Fn) {
     this.fn = fn;
@@ -59,36 +57,36 @@ export class Meetings {
       b.ins.some((x) => (x.op.flags & OpFlag.Convergent) !== 0) ? 1 : 0,
     );
     this.any = this.convergent.includes(1);
-    this.known = new Uint8Array(fn.blocks.length);
+    this.cache = new Uint8Array(fn.blocks.length);
   }
 
   /**
-   * Does nothing between the end of the block at position `b` and its immediate post-dominator depend on which lanes
-   * execute together? If so, lanes may part or meet there differently than before: past the post-dominator it makes
-   * no difference. False if answering would take visiting more than 64 blocks.
+   * Does nothing between the end of the block at position `b` and its immediate post-dominator depend on which lanes execute together?
+   * If so, lanes may diverge or meet there differently than before: past the post-dominator it makes no difference. False if the answer
+   * would take visiting more than 64 blocks.
    */
   clearBehind(b: number): boolean {
     if (!this.any) return true;
-    if (this.known[b] === 0) this.known[b] = this.search(b) ? 1 : 2;
-    return this.known[b] === 1;
+    if (this.cache[b] === 0) this.cache[b] = this.search(b) ? 1 : 2;
+    return this.cache[b] === 1;
   }
 
   private search(b: number): boolean {
     const { succStart, succ } = cfgOf(this.fn);
     const stop = postDominatorsOf(this.fn).idom[b];
-    const seen = new Set<number>();
+    const visited = new Set<number>();
     const stack = [b];
     for (let at = stack.pop(); at !== undefined; at = stack.pop())
       for (let e = succStart[at]; e < succStart[at + 1]; e++) {
         const s = succ[e];
-        if (s === stop || seen.has(s)) continue;
-        if (this.convergent[s] === 1 || seen.size === MOST_BLOCKS) return false;
-        seen.add(s);
+        if (s === stop || visited.has(s)) continue;
+        if (this.convergent[s] === 1 || visited.size === MOST_BLOCKS) return false;
+        visited.add(s);
         stack.push(s);
       }
     return true;
   }
 }
 
-/** Where it matters in a snapshot which lanes execute together. */
+/** The places in a snapshot where it matters which lanes execute together. */
 export const meetingsOf: (fn: Fn) => Meetings = memo((fn) => new Meetings(fn));

@@ -21,25 +21,25 @@ import { divergenceOf } from '../uniformity/divergence.ts';
 
 /**
  * Sequences of asynchronous matrix products of a warpgroup: fence, products, commit_group, wait_group (PTX ISA 9.0, 9.7.15). The
- * hardware wants an arrival (the fence) before the products of a stage and a wait before anything touches their registers; ptxas
+ * hardware requires an arrival (the fence) before the products of a stage and a wait before anything touches their registers; ptxas
  * inserts what is missing, or gives up and lets one product run at a time.
  *
- * What is said here, and when, follows ptxas 13.0.88 as some 140 small kernels showed it; test/analysis/matrix-groups.test.ts has the
- * clearest. Of 600 random sequences that it was not made for, 565 got the same numbers from both, and for 570 both said the same of
- * whether products run one at a time. The numbers:
+ * The messages and their conditions follow ptxas 13.0.88 as observed on some 140 small kernels; test/analysis/matrix-groups.test.ts has
+ * the clearest. Of 600 other random sequences, 565 got the same numbers from both, and for 570 both agreed whether products run one at
+ * a time. The numbers:
  *
- *     7509, 7510  a call: of a function that is not known, of one of the system
+ *     7509, 7510  a call: of an unknown function, of a system function
  *     7514        read behind a wait that does not cover the product
  *     7515        at a join, a value in flight meets one that another instruction wrote
- *     7517, 7518  a wait is inserted; where lanes may be parted
- *     7519, 7520  an arrival is inserted; where lanes may be parted
+ *     7517, 7518  a wait is inserted; where lanes may have diverged
+ *     7519, 7520  an arrival is inserted; where lanes may have diverged
  */
 export interface MatrixGroups {
   /** Products of the function. */
   readonly products: readonly Instr[];
-  /** The most accumulator registers in flight behind any instruction, and how many results they are. */
+  /** The maximum number of accumulator registers in flight behind any instruction, and of how many results they are part. */
   readonly most: { readonly registers: number; readonly sets: number; readonly at: InstrPlace } | null;
-  /** In order of the code; a place is named once for each reason. */
+  /** In the order of the code; a place occurs once for each reason. */
   readonly advice: readonly GroupAdvice[];
 }
 
@@ -58,7 +58,7 @@ export interface GroupAdvice extends InstrPlace {
   readonly message: string;
 }
 
-/** What is known of a register, in one byte behind its age. */
+/** Facts about a register, in the byte after its age. */
 const Is = {
   /** It may hold the result of a product. */
   Product: 1,
@@ -68,14 +68,14 @@ const Is = {
   Replaced: 4,
   /** Another instruction wrote it after the last arrival. */
   Fresh: 8,
-  /** A wait was passed since its product began. */
+  /** A wait was executed since its product began. */
   Waited: 16,
 } as const;
 
 /** Instructions that name registers in flight without using them. */
 const NAMING: ReadonlySet<string> = new Set(['ORDERS', 'COMMITS', 'ENDS']);
 
-/** No arrival is known to come before. */
+/** No preceding arrival is known. */
 const NO_FENCE = -1;
 
 /** The state of a function at one place. */
@@ -86,7 +86,7 @@ interface State {
   begun: boolean;
   /** Was a function called that is not known? */
   foreignCall: boolean;
-  /** Two bytes for each register: its age, and what it is. */
+  /** Two bytes for each register: its age, and the facts about it (`Is`). */
   readonly of: Uint8Array;
 }
 
@@ -97,12 +97,12 @@ const copyOf = ({ begun, foreignCall, of }: State, fence: number): State => ({
   of: of.slice(),
 });
 
-/** Names of functions that every program has (CUDA C++ Programming Guide 13.0: formatted output, assertions, allocation). */
+/** Names of functions that every program may call (CUDA C++ Programming Guide 13.0: formatted output, assertions, allocation). */
 const SYSTEM_CALLS = new Set(['vprintf', 'malloc', 'free', '__assertfail']);
 
 /**
- * Follows the products of a function along all paths; null if it has none. Linear in instructions times registers in flight, for
- * the few rounds until nothing changes. Requires that control operations are last in their blocks, and registers outside of SSA.
+ * Follows the products of a function along all paths; null if it has none. Linear in instructions times registers in flight, for the
+ * few rounds until the fixpoint. Requires that control operations are last in their blocks, and registers outside of SSA.
  */
 export function matrixGroupsOf(fn: Fn, program: Program): MatrixGroups | null {
   const products = fn.blocks.flatMap((b) => b.ins.filter(isMatrixGroupProduct));
@@ -115,12 +115,12 @@ class Walk {
   private readonly accumulators = new Set<Reg>();
   private readonly atStart: (State | null)[];
   private readonly advice: GroupAdvice[] = [];
-  private readonly told = new Map<Instr, ReadonlySet<number>>();
+  private readonly reported = new Map<Instr, ReadonlySet<number>>();
   private most: MatrixGroups['most'] = null;
-  /** Set in the last walk, which takes down what it finds. */
-  private telling = false;
+  /** Set in the last walk, which records the messages. */
+  private reporting = false;
   private block = 0;
-  /** What `liveness` gives, once somebody asks. */
+  /** The result of `liveness`, computed on demand. */
   private needed: readonly Uint8Array[] | null = null;
 
   private readonly fn: Fn;
@@ -152,22 +152,22 @@ class Walk {
       for (let e = succStart[b]; end !== null && e < succStart[b + 1]; e++)
         if (this.joined(b, succ[e], end)) waiting.add(succ[e]);
     }
-    this.telling = true;
-    // What only a trap leads to is never reached.
+    this.reporting = true;
+    // Blocks that end in a trap reach no join.
     const ends = new Map<number, State>();
     for (const b of rpo) {
       const end = this.atStart[b] === null ? null : this.through(b);
       if (end !== null) ends.set(b, end);
     }
     for (const b of rpo) this.meet(b, ends);
-    return { products: this.products, most: this.most, advice: this.said() };
+    return { products: this.products, most: this.most, advice: this.messages() };
   }
 
   /**
-   * What ptxas says of it: the first reason to run one product at a time. Where that is a parting or a call it comes to this before it
-   * inserts anything, otherwise after that.
+   * The messages that ptxas gives: only the first reason to run one product at a time, if there is one. For divergence or a call, ptxas
+   * finds it before it inserts anything, otherwise after that.
    */
-  private said(): GroupAdvice[] {
+  private messages(): GroupAdvice[] {
     const all = this.advice;
     const reason = (codes: readonly number[]): GroupAdvice[] =>
       all.filter((a) => codes.includes(a.code)).slice(0, 1);
@@ -181,11 +181,11 @@ class Walk {
     return [...all.filter((a) => !a.serializes), ...reason([7514, 7515])];
   }
 
-  /** Merges a state at the end of a predecessor. Bytes only grow and a fence is only forgotten, so this comes to an end. */
+  /** Merges a state at the end of a predecessor. Terminates, because bytes only grow and a fence is only forgotten. */
   private joined(p: number, b: number, from: State): boolean {
     const to = this.atStart[b];
     const { innermost } = loopsOf(this.fn);
-    // ptxas looks for the arrival of a product on its side of every loop.
+    // ptxas searches for the arrival of a product only on the same side of every loop.
     const fence = innermost[p] === innermost[b] ? from.fence : NO_FENCE;
     if (to === null) {
       this.atStart[b] = copyOf(from, fence);
@@ -209,14 +209,14 @@ class Walk {
     return changed;
   }
 
-  /** The state behind a block; null where a trap ends it. */
+  /** The state at the end of a block; null if a trap ends it. */
   private through(b: number): State | null {
     const s: State = copyOf(this.atStart[b]!, this.atStart[b]!.fence);
     this.block = b;
     for (const x of this.fn.blocks[b].ins) {
       if (isTrap(x)) return null;
       this.step(x, s);
-      if (this.telling) this.count(x, s);
+      if (this.reporting) this.count(x, s);
     }
     return s;
   }
@@ -245,7 +245,7 @@ class Walk {
     for (let k = 1; k < s.of.length; k += 2) s.of[k] &= ~Is.Fresh;
   }
 
-  /** Is the last arrival one for this block: executed exactly as often? */
+  /** Does the last arrival belong to this block: is it executed exactly as often? */
   private isOpen(s: State): boolean {
     const { fn, block } = this;
     if (s.fence === NO_FENCE) return false;
@@ -267,11 +267,11 @@ class Walk {
   }
 
   private wait(x: Instr, s: State): void {
-    // ptxas lets a wait for everything end what was never committed, too.
+    // For ptxas, a wait for everything also ends products that were never committed.
     const youngest = youngestEnded(x) === OLDEST ? BEGUN : youngestEnded(x);
     const flies = [...this.accumulators].some((r) => s.of[2 * this.numbers.get(r)!] > 0);
-    if (flies && this.parted() && s.fence !== NO_FENCE && !this.isOpen(s))
-      this.tell(7518, x, 'lanes may be parted where it waits');
+    if (flies && this.mayBeDiverged() && s.fence !== NO_FENCE && !this.isOpen(s))
+      this.report(7518, x, 'lanes may have diverged where it waits');
     for (let k = 0; k < s.of.length; k += 2)
       if (s.of[k] > 0) {
         s.of[k + 1] |= Is.Waited;
@@ -279,7 +279,7 @@ class Walk {
       }
   }
 
-  /** An instruction that knows nothing of products. */
+  /** Any instruction that is not part of a product sequence. */
   private other(x: Instr, s: State): void {
     if (isCall(x)) this.call(x, s);
     if (leaves(x)) {
@@ -292,7 +292,7 @@ class Walk {
       if (n === undefined) continue;
       const is = s.of[2 * n + 1];
       if (x.guard !== NO_REG && s.of[2 * n] > 0 && (is & Is.Product) !== 0) {
-        this.tell(7515, x, `it writes ${regName(r)} under a guard, which is in flight`);
+        this.report(7515, x, `it writes ${regName(r)} under a guard, which is in flight`);
         continue;
       }
       const was = (is & Is.Product) !== 0 || (is & Is.Replaced) !== 0 ? Is.Replaced : 0;
@@ -305,7 +305,7 @@ class Walk {
     const k = 2 * this.numbers.get(r)!;
     if (s.of[k] === 0 || (s.of[k + 1] & Is.Product) === 0) return;
     if ((s.of[k + 1] & Is.Waited) !== 0) {
-      this.tell(7514, x, `it reads ${regName(r)} behind a wait that does not cover its product`);
+      this.report(7514, x, `it reads ${regName(r)} behind a wait that does not cover its product`);
       return;
     }
     this.insertWait(x, s, `it reads ${regName(r)}, which is in flight`);
@@ -317,9 +317,9 @@ class Walk {
     s.fence = NO_FENCE;
     if (known) return;
     s.foreignCall = true;
-    if (SYSTEM_CALLS.has(name)) this.tell(7510, x, `it calls ${name}`);
+    if (SYSTEM_CALLS.has(name)) this.report(7510, x, `it calls ${name}`);
     else
-      this.tell(
+      this.report(
         7509,
         x,
         name === '' ? 'its callee is not known' : `it calls ${name}, which is not in this file`,
@@ -327,21 +327,25 @@ class Walk {
   }
 
   private insertArrival(x: Instr, s: State, why: string): void {
-    if (this.parted() || s.foreignCall)
-      this.tell(7520, x, `ptxas would insert an arrival in front of it where lanes may be parted: ${why}`);
-    else this.tell(7519, x, `ptxas will insert an arrival in front of it: ${why}`);
+    if (this.mayBeDiverged() || s.foreignCall)
+      this.report(
+        7520,
+        x,
+        `ptxas would insert an arrival in front of it where lanes may have diverged: ${why}`,
+      );
+    else this.report(7519, x, `ptxas will insert an arrival in front of it: ${why}`);
     this.arrive(s);
   }
 
   private insertWait(x: Instr, s: State, why: string): void {
-    if (this.parted())
-      this.tell(7518, x, `ptxas would insert a wait in front of it where lanes may be parted: ${why}`);
-    else this.tell(7517, x, `ptxas will insert a wait in front of it: ${why}`);
+    if (this.mayBeDiverged())
+      this.report(7518, x, `ptxas would insert a wait in front of it where lanes may have diverged: ${why}`);
+    else this.report(7517, x, `ptxas will insert a wait in front of it: ${why}`);
     for (let k = 0; k < s.of.length; k += 2) s.of[k] = 0;
   }
 
   /** May some lanes execute this block without others? */
-  private parted(): boolean {
+  private mayBeDiverged(): boolean {
     return divergenceOf(this.fn).control[this.block] === Lanes.Varying;
   }
 
@@ -354,7 +358,7 @@ class Walk {
     return NO_REG;
   }
 
-  /** At a join: does a value in flight on one way meet another instruction's value of the same register on another? */
+  /** At a join: does a value in flight on one path meet another instruction's value of the same register on another? */
   private meet(b: number, ends: ReadonlyMap<number, State>): void {
     const { predStart, pred } = this.cfg;
     const from = [...pred.subarray(predStart[b], predStart[b + 1])].flatMap((p) => ends.get(p) ?? []);
@@ -370,20 +374,20 @@ class Walk {
       );
       if (!product || !other || !this.isNeeded(r, b)) continue;
       this.block = b;
-      this.tell(7515, first, `${regName(r)} is in flight on one way to here, and written on another`);
+      this.report(7515, first, `${regName(r)} is in flight on one path to here, and written on another`);
       return;
     }
   }
 
-  /** Is the value of an accumulator read on some way from the start of a block? */
+  /** Is the value of an accumulator read on some path from the start of a block? */
   private isNeeded(r: Reg, b: number): boolean {
     this.needed ??= this.liveness();
     return this.needed[b][this.numbers.get(r)!] === 1;
   }
 
   /**
-   * By block: which registers in flight are read before they are written again. Liveness would say so of all: fences and waits name
-   * them.
+   * By block: which registers in flight are read before they are written again. Ordinary liveness would count fences and waits, which
+   * name all of them.
    */
   private liveness(): Uint8Array[] {
     const { rpo, succStart, succ, predStart, pred } = this.cfg;
@@ -420,10 +424,10 @@ class Walk {
     this.most = { registers, sets, at: { block: this.block, ins: x } };
   }
 
-  private tell(code: number, ins: Instr, message: string): void {
-    const told = this.told.get(ins);
-    if (!this.telling || told?.has(code)) return;
-    this.told.set(ins, new Set([...(told ?? []), code]));
+  private report(code: number, ins: Instr, message: string): void {
+    const reported = this.reported.get(ins);
+    if (!this.reporting || reported?.has(code)) return;
+    this.reported.set(ins, new Set([...(reported ?? []), code]));
     this.advice.push({ code, serializes: code !== 7517 && code !== 7519, block: this.block, ins, message });
   }
 }
@@ -435,6 +439,6 @@ const leaves = (x: Instr): boolean =>
   !x.src.some((o) => o.kind === Kind.Label || o.kind === Kind.Table) &&
   (endsFlow(x) || x.guard !== NO_REG);
 
-/** Does no lane come behind it? */
+/** Does no lane continue after it? */
 const isTrap = (x: Instr): boolean =>
   x.op.primitive === 'trap' && hasMod(x.op, x.mods, 'TRAP') && x.guard === NO_REG;

@@ -7,14 +7,14 @@ import { memo } from '../structures/memo.ts';
 import { divergenceOf } from '../uniformity/divergence.ts';
 
 /**
- * Where all lanes of a warp that have not ended are surely together: at one instruction, at one time.
+ * Where all lanes of a warp that have not exited are surely together: at one instruction, at one time.
  *
- * Divergence analysis says which lanes take the same way; it does not say when. Once a branch has parted lanes they run
- * independently (PTX ISA 9.0, 3.1: no order between them is guaranteed), even if all come to the same block afterwards:
- * one may go around a loop again while another is still in its body. So lanes are together from where the kernel
- * begins until a branch that may part them, or a call, in which they may part; and again behind an aligned barrier of
- * the block, at which the whole warp arrives at once (PTX ISA 9.0, 9.7.13.1). No reconvergence at post-dominators is
- * assumed. A branch parts nobody if every way but one ends the lanes at once, since ended lanes do nothing any more.
+ * Divergence analysis says which lanes take the same path; it does not say when. Once lanes have diverged they run independently (PTX
+ * ISA 9.0, 3.1: no order between them is guaranteed), even if all reach the same block afterwards: one may start another iteration of a
+ * loop while another is still in its body. So lanes are together from the start of the kernel until a branch at which they may diverge,
+ * or a call, in which they may; and again behind an aligned barrier of the block, at which the whole warp arrives at once (PTX ISA 9.0,
+ * 9.7.13.1). No reconvergence at post-dominators is assumed. A branch is harmless if every successor but one ends the thread at once,
+ * since exited lanes do nothing any more.
  */
 export interface WarpConvergence {
   /** By block position: 1 if they are together where the block begins. */
@@ -24,8 +24,8 @@ export interface WarpConvergence {
 }
 
 /**
- * Where lanes are together: a forward data-flow problem, whose solution is the greatest fixed point; a block falls at
- * most once. Requires that control operations are last in their blocks.
+ * Where lanes are together: a forward data-flow problem, whose solution is the greatest fixpoint; a block is lowered at most once.
+ * Requires that control operations are last in their blocks.
  */
 export const convergenceOf: (fn: Fn) => WarpConvergence = memo((fn) => {
   const cfg = cfgOf(fn);
@@ -33,7 +33,7 @@ export const convergenceOf: (fn: Fn) => WarpConvergence = memo((fn) => {
   const { succStart, succ } = cfg;
   const atStart = new Uint8Array(fn.blocks.length).fill(1);
   const work: number[] = [];
-  const part = (b: number): void => {
+  const lower = (b: number): void => {
     if (atStart[b] === 0) return;
     atStart[b] = 0;
     work.push(b);
@@ -41,12 +41,12 @@ export const convergenceOf: (fn: Fn) => WarpConvergence = memo((fn) => {
   const leave = (b: number): void => {
     let here = atStart[b] === 1;
     for (const x of fn.blocks[b].ins) here = after(x, here);
-    const parts = branch[b] === Lanes.Varying && waysThatGoOn(fn, cfg, b) > 1;
-    if (here && !parts) return;
-    for (let e = succStart[b]; e < succStart[b + 1]; e++) part(succ[e]);
+    const diverges = branch[b] === Lanes.Varying && continuingEdges(fn, cfg, b) > 1;
+    if (here && !diverges) return;
+    for (let e = succStart[b]; e < succStart[b + 1]; e++) lower(succ[e]);
   };
   // The lanes of a caller may be anywhere.
-  if (fn.kind !== 'entry') part(cfg.rpo[0]);
+  if (fn.kind !== 'entry') lower(cfg.rpo[0]);
   for (const b of cfg.rpo) leave(b);
   for (let b = work.pop(); b !== undefined; b = work.pop()) leave(b);
   const at = new Uint8Array(fn.blocks.reduce((n, b) => n + b.ins.length, 0));
@@ -61,7 +61,7 @@ export const convergenceOf: (fn: Fn) => WarpConvergence = memo((fn) => {
   return { atStart, at };
 });
 
-/** Are the lanes together behind an instruction, given whether they were in front of it? */
+/** Are the lanes together behind an instruction, given whether they were together in front of it? */
 function after(x: Instr, before: boolean): boolean {
   if (x.op.primitive === 'barrier' && x.guard === NO_REG)
     return (
@@ -70,8 +70,8 @@ function after(x: Instr, before: boolean): boolean {
   return x.op.primitive === 'call' ? false : before;
 }
 
-/** The edges of a block to others than those that end the thread at once. */
-function waysThatGoOn(fn: Fn, { succStart, succ }: Cfg, b: number): number {
+/** Number of edges of a block to successors that do not end the thread at once. */
+function continuingEdges(fn: Fn, { succStart, succ }: Cfg, b: number): number {
   let n = 0;
   for (let e = succStart[b]; e < succStart[b + 1]; e++) if (!endsAtOnce(fn, fn.blocks[succ[e]])) n++;
   return n;

@@ -15,36 +15,36 @@ import { isDetermined, laneRule, loadsMutable, specialLanes, writtenBy } from '.
 import { SyncDependence, type SyncSink } from './sync-dependence.ts';
 
 /**
- * How far lanes agree, in the levels of `Lanes`. It concerns lanes that execute an instruction together after the
- * same iterations of the loops around it; lanes that have ended do not count.
+ * How far lanes agree, in the levels of `Lanes`. It concerns lanes that execute an instruction together after the same iterations of
+ * the loops around it; lanes that have exited do not count.
  *
- * A register read before it is written holds anything: if only some paths lead past its definition, it counts as what
- * the other paths give.
+ * A register read before it is written holds anything: if only some paths lead past its definition, it counts as what the other paths
+ * give.
  */
 export interface Divergence {
   readonly fn: Fn;
   /** By register index: level inside the loops of its definition. Use `lanesAt` for any other place. */
   readonly value: Uint8Array;
-  /** By block position: level of the block's successor choice. `Varying`: lanes of a warp may part. */
+  /** By block position: level of the block's successor choice. `Varying`: lanes of a warp may diverge. */
   readonly branch: Uint8Array;
   /**
    * By block position: `Block` if all threads of the block execute it or none, `Warp` the same for each warp,
    * `Varying` if some lanes may execute it without the others.
    */
   readonly control: Uint8Array;
-  /** By block position: `Varying` if lanes of a warp that took different ways may meet at its start. */
+  /** By block position: `Varying` if lanes of a warp that took different paths may meet at its start. */
   readonly join: Uint8Array;
-  /** What `lanesAt` needs. */
+  /** The solver, for `lanesAt`. */
   readonly solver: DivergenceSolver;
 }
 
 /**
- * Divergence of a snapshot, in SSA or not: which values differ between lanes, by data (Coutinho, Sampaio, Pereira and
- * Meira, "Divergence Analysis and Optimizations", PACT 2011) and by control (`SyncDependence`). It is a fixed point
- * that starts from "all agree"; every register rises at most twice.
+ * Divergence of a snapshot, in SSA or not: which values differ between lanes, by data (Coutinho, Sampaio, Pereira and Meira,
+ * "Divergence Analysis and Optimizations", PACT 2011) and by control (`SyncDependence`). It is a fixpoint that starts from "all agree";
+ * every register rises at most twice.
  *
- * Outside SSA a register with several definitions is one variable with one level everywhere. It rises if lanes that
- * parted may bring different definitions to a join at which it is live.
+ * Outside SSA a register with several definitions is one variable with one level everywhere. It rises if lanes that diverged may bring
+ * different definitions to a join at which it is live.
  */
 export const divergenceOf: (fn: Fn) => Divergence = memo((fn) => new DivergenceSolver(fn).solve());
 
@@ -68,7 +68,7 @@ class DivergenceSolver implements SyncSink {
   private readonly sync: SyncDependence;
   private readonly work: WorkList;
   private live: Liveness | null = null;
-  /** Branches whose level rose to `Warp` or `Varying` and whose ways are not followed yet. */
+  /** Branches whose level rose to `Warp` or `Varying` and whose paths have not been followed yet, by level. */
   private readonly parted: number[][] = [[], [], []];
 
   constructor(fn: Fn) {
@@ -176,7 +176,7 @@ class DivergenceSolver implements SyncSink {
     if (rule.from === 'operands') return this.operands(x, node);
     /*
      * Memory: a load from one address gives one value if nothing writes there while the kernel runs. If something
-     * may, lanes that parted before the load may execute it at different times, with a write by one of them or by
+     * may, lanes that diverged before the load may execute it at different times, with a write by one of them or by
      * another warp in between, even in a program without races. The order of accesses is not considered.
      */
     if (rule.from === 'memory')
@@ -195,8 +195,8 @@ class DivergenceSolver implements SyncSink {
     if (n + 1 < this.nodes.nodeAt.length && this.nodes.nodeAt[n + 1] === node) return;
     let level = this.operands(x, node);
     if (x.guard !== NO_REG) level = Math.max(level, this.levelAt(x.guard, node));
-    const said = laneRule(x, -1);
-    if (said !== null) level = Math.min(level, said.level);
+    const stated = laneRule(x, -1);
+    if (stated !== null) level = Math.min(level, stated.level);
     if (level > this.sync.branch[node]) this.parted[level].push(node);
   }
 
@@ -252,7 +252,7 @@ class DivergenceSolver implements SyncSink {
     }
   }
 
-  /** Raises variables that are live at the node and have a definition on the way. */
+  /** Raises variables that are live at the node and have a definition on one of the paths to it. */
   private raiseVariables(node: number, level: number, onTheWay: (node: number) => boolean): void {
     const { fn, du, single } = this;
     if (!this.hasVariables()) return;

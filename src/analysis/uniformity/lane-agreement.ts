@@ -19,7 +19,7 @@ const Change = {
   Other: 2,
 } as const;
 
-/** Longest chain of definitions followed; values at the end of a longer one count as `Other`. */
+/** Maximum length of the chain of definitions followed; values at the end of a longer one count as `Other`. */
 const DEEPEST = 64;
 
 /**
@@ -33,10 +33,11 @@ export interface LaneAgreement {
   mostlyAgree(p: Reg): boolean;
 }
 
+/** Lane agreement of a snapshot. */
 export const laneAgreementOf: (fn: Fn) => LaneAgreement = memo((fn) => new Agreement(fn));
 
 /**
- * May a branch on a predicate send the lanes of many warps different ways?
+ * May a branch on a predicate diverge in many warps?
  *
  * @param guard a register; true if the function does not have it, for example because a pass has added it since
  */
@@ -48,7 +49,7 @@ export function partsLanes(fn: Fn, guard: Reg): boolean {
 
 class Agreement implements LaneAgreement {
   private readonly fn: Fn;
-  private readonly known = new Map<number, number>();
+  private readonly cache = new Map<number, number>();
 
   constructor(fn: Fn) {
     this.fn = fn;
@@ -60,18 +61,18 @@ class Agreement implements LaneAgreement {
 
   private of(r: Reg, depth: number): number {
     const i = regIndex(r);
-    const known = this.known.get(i);
-    if (known !== undefined) return known;
+    const cache = this.cache.get(i);
+    if (cache !== undefined) return cache;
     if (i >= this.fn.regCount || depth > DEEPEST) return Change.Other;
     if (divergenceOf(this.fn).value[i] !== Lanes.Varying) return Change.None;
     const du = defUseOf(this.fn);
     const n = singleDef(du, r);
     if (n < 0) return Change.Other;
     // The initial value of a loop-carried value determines its kind.
-    this.known.set(i, Change.Even);
+    this.cache.set(i, Change.Even);
     const x = du.ins[n];
     const found = this.ofResult(x, x.dst.indexOf(r), depth + 1);
-    this.known.set(i, found);
+    this.cache.set(i, found);
     return found;
   }
 

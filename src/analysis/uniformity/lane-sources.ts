@@ -59,7 +59,10 @@ export function laneRule(ins: Instr, k: number): Opcode['lanes'][number] | null 
   return null;
 }
 
-/** Does a barrier wait for all threads of the block? One with a count ends for some of them before others come, who reduce anew. */
+/**
+ * Does a barrier wait for all threads of the block? One with a count completes for some of them before others arrive, which start
+ * another reduction.
+ */
 const isForAll = ({ src }: Instr): boolean =>
   src.length < 2 || (src[1].kind === Kind.Imm && src[1].lo === 0 && src[1].hi === 0);
 

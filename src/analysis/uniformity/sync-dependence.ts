@@ -3,34 +3,33 @@ import { type DominatorTree, dominates, dominators, postDominators } from '../fl
 import { inLoop, type LoopForest, loops } from '../loops/loops.ts';
 import { Heap } from '../structures/heap.ts';
 
-/** Receives what a sweep finds. */
+/** Receives the results of a sweep. */
 export interface SyncSink {
   /**
-   * Lanes that took different ways, at `level`, meet at the node.
-   * @param onTheWay nodes that some of them may have passed since they parted
+   * Lanes that took different paths, at `level`, meet at the node.
+   * @param onTheWay nodes that some of them may have passed since they diverged
    */
   join(node: number, level: number, onTheWay: (node: number) => boolean): void;
   /** Lanes leave the loop, which consists of these nodes, in different iterations and reach the exits. */
   loop(id: number, level: number, nodes: readonly number[], exits: readonly number[]): void;
-  /** Lanes parted inside the irreducible region or before it, so they may meet at any of its nodes. */
+  /** Lanes diverged inside the irreducible region or before it, so they may meet at any of its nodes. */
   region(nodes: readonly number[], level: number): void;
 }
 
 /**
- * Where lanes that a divergent branch has parted meet again. A node is a join of a branch if two paths lead to it
- * from different successors of the branch and have no other node in common; the values of its phis then depend on the
- * lane. Paths are followed as labels, up to the immediate post-dominator of the branch, where all lanes arrive: a
- * node that two labels reach is a join and passes on a label of its own. Rosemann, Moll and Hack, "An Abstract
- * Interpretation for SPMD Divergence on Reducible Control Flow Graphs" (POPL 2021); LLVM's SyncDependenceAnalysis
- * labels in the same way.
+ * Where lanes that diverged at a branch meet again. A node is a join of a branch if two paths lead to it from different successors of
+ * the branch and have no other node in common; the values of its phis then depend on the lane. Paths are followed as labels, up to the
+ * immediate post-dominator of the branch, where all lanes arrive: a node that two labels reach is a join and passes on a label of its
+ * own. Rosemann, Moll and Hack, "An Abstract Interpretation for SPMD Divergence on Reducible Control Flow Graphs" (POPL 2021); LLVM's
+ * SyncDependenceAnalysis labels in the same way.
  *
- * Labels do not go around loops. If lanes may leave a loop in different iterations, its exits count as the successors
- * of a branch in the surrounding loop. Levels are those of `Lanes`: a branch that parts the warps of a block does not
- * part the lanes of a warp.
+ * Labels do not go around loops. If lanes may leave a loop in different iterations, its exits count as the successors of a branch in
+ * the surrounding loop. Levels are those of `Lanes`: a branch at which the warps of a block diverge is not one at which the lanes of a
+ * warp do.
  *
- * Beyond the paper: lanes that wait for each other at the post-dominator may have passed the header of a loop in
- * between a different number of times. The headers of such loops count as joins. So do all nodes of an irreducible
- * region that is touched, and each of its exits is a separate path.
+ * Beyond the paper: lanes that wait for each other at the post-dominator may have passed the header of a loop in between a different
+ * number of times. The headers of such loops count as joins. So do all nodes of an irreducible region that is touched, and each of its
+ * exits is a separate path.
  */
 export class SyncDependence {
   /** Levels of the branches, set by `part`; levels at which a node is a join; levels at which only some lanes may run it. */
@@ -58,11 +57,11 @@ export class SyncDependence {
   private readonly walked: Int32Array;
   private walk = 0;
   private readonly touched: Int32Array;
-  /** By irreducible region: level at which the sink knows of it. */
-  private readonly told: Uint8Array;
+  /** By irreducible region: the level that was reported to the sink. */
+  private readonly reported: Uint8Array;
   /** By irreducible region: the last sweep that began there, as `isAnother` names it. */
   private readonly begun: string[];
-  /** Loops that lanes leave in different iterations, and the levels to which that was raised. */
+  /** Counts how often the level of a loop, at which lanes leave it in different iterations, was raised. */
   private partedLoops = 0;
   private epoch = 0;
   private level = 0;
@@ -97,13 +96,13 @@ export class SyncDependence {
     this.queued = new Uint8Array(count);
     this.walked = new Int32Array(count);
     this.touched = new Int32Array(this.forest.irreducible.length);
-    this.told = new Uint8Array(this.forest.irreducible.length);
+    this.reported = new Uint8Array(this.forest.irreducible.length);
     this.begun = new Array<string>(this.forest.irreducible.length).fill('');
     this.sweptBy = new Int32Array(count);
     this.sweptIn = new Int32Array(count);
   }
 
-  /** Branches at the ends of the nodes now part lanes at `level`, which is higher than before. */
+  /** Raises the level of the branches at the ends of the nodes to `level`. */
   part(nodes: readonly number[], level: number): void {
     const { rpoNumber } = this.cfg;
     for (const b of nodes) this.branch[b] = level;
@@ -141,7 +140,7 @@ export class SyncDependence {
     return true;
   }
 
-  /** Lanes that parted in loop `l` and meet at `stop`, outside it, leave it in different iterations. */
+  /** Lanes that diverged in loop `l` and meet at `stop`, outside it, leave it in different iterations. */
   private partLoops(l: number, level: number, stop: number): void {
     const { loops } = this.forest;
     while (l >= 0 && (stop >= this.cfg.count || !inLoop(this.forest, l, stop))) {
@@ -315,8 +314,8 @@ export class SyncDependence {
       this.raise(b, this.level);
       if (this.joins[b] < this.level) this.joins[b] = this.level;
     }
-    if (this.told[r] < this.level) {
-      this.told[r] = this.level;
+    if (this.reported[r] < this.level) {
+      this.reported[r] = this.level;
       this.sink.region(blocks, this.level);
     }
     for (const b of blocks)

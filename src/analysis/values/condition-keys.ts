@@ -7,17 +7,14 @@ import { type DefUse, defUseOf, singleDef } from './defuse.ts';
 import type { LinearForm } from './linear.ts';
 import { singleValuesOf } from './single-values.ts';
 
-/**
- * The meaning of a predicate register, in a form that is equal for registers that always have the same, or the
- * opposite, value.
- */
+/** The meaning of a predicate register, in a form that is equal for registers that always have the same, or the opposite, value. */
 export interface ConditionKey {
   readonly key: string;
   /** Whether the register holds the opposite. */
   readonly not: boolean;
   /**
-   * Whether a fact about it holds as long as control is below the place where it was learnt; if not, it holds until
-   * the register is written.
+   * Whether a fact about it holds at every place dominated by the place where it was established; if not, it holds until the register
+   * is written.
    */
   readonly stays: boolean;
 }
@@ -28,21 +25,20 @@ interface TruthText {
   readonly not: boolean;
 }
 
-/** Longest chain of negations and combinations that is followed. */
+/** Maximum length of the chain of negations and combinations that is followed. */
 const MOST_DEPTH = 8;
-/** Deepest expression by which two compared values are found equal (seed 001, comparison of expressions in phase 13). */
+/** Maximum depth of the expressions by which two compared values are found equal (seed 001, comparison of expressions in phase 13). */
 const MOST_EQUAL = 2;
 
 /**
- * Conditions of a snapshot, in SSA or not, by what they compare: copies and negations are seen through, `a < b` is
- * the opposite of `b <= a`, and comparisons of equal linear forms are equal. A value that an expression gives is equal
- * to another one that the same expression gives, down to two operations. Registers with several definitions stand for
- * themselves.
+ * Conditions of a snapshot, in SSA or not, by what they compare: copies and negations are resolved, `a < b` is the opposite of `b <=
+ * a`, and comparisons of equal linear forms are equal. Two values are equal if the same expression computes both, down to two
+ * operations. Registers with several definitions stand for themselves.
  */
 export class ConditionKeys {
   private readonly du: DefUse;
   private readonly single: Uint8Array;
-  private readonly known = new Map<Reg, ConditionKey>();
+  private readonly cache = new Map<Reg, ConditionKey>();
 
   constructor(fn: Fn) {
     this.du = defUseOf(fn);
@@ -50,16 +46,16 @@ export class ConditionKeys {
   }
 
   of(r: Reg): ConditionKey {
-    let k = this.known.get(r);
+    let k = this.cache.get(r);
     if (k === undefined) {
       const stays = this.single[regIndex(r)] === 1;
-      const said = this.saidBy(r, 0);
-      this.known.set(r, (k = { key: said.text, not: said.not, stays }));
+      const textOfCondition = this.textOf(r, 0);
+      this.cache.set(r, (k = { key: textOfCondition.text, not: textOfCondition.not, stays }));
     }
     return k;
   }
 
-  private saidBy(r: Reg, depth: number): TruthText {
+  private textOf(r: Reg, depth: number): TruthText {
     const itself = { text: `r${r}`, not: false };
     const n = this.single[regIndex(r)] === 1 ? singleDef(this.du, r) : -1;
     if (n < 0 || depth === MOST_DEPTH) return itself;
@@ -67,18 +63,18 @@ export class ConditionKeys {
     if (x.guard !== NO_REG || (x.op.flags & OpFlag.Pure) === 0 || !this.readsValues(x)) return itself;
     const k = x.dst.indexOf(r);
     const c = conditionOf(x, k);
-    if (c !== null) return this.said(c, depth) ?? itself;
+    if (c !== null) return this.textOfCondition(c, depth) ?? itself;
     return { text: `${x.op.name}:${x.mods}:${k}:${x.src.map((o) => this.value(o)).join()}`, not: false };
   }
 
-  private said(c: Condition, depth: number): TruthText | null {
+  private textOfCondition(c: Condition, depth: number): TruthText | null {
     switch (c.kind) {
       case 'known':
         return { text: 'true', not: !c.value };
       case 'predicate':
-        return this.saidBy(c.reg, depth + 1);
+        return this.textOf(c.reg, depth + 1);
       case 'not': {
-        const of = this.said(c.of, depth);
+        const of = this.textOfCondition(c.of, depth);
         return of === null ? null : { text: of.text, not: !of.not };
       }
       case 'compare': {
@@ -87,7 +83,7 @@ export class ConditionKeys {
         return { text: `${c.test}:${sides.join(':')}`, not: false };
       }
       default: {
-        const sides = [this.said(c.a, depth + 1), this.said(c.b, depth + 1)];
+        const sides = [this.textOfCondition(c.a, depth + 1), this.textOfCondition(c.b, depth + 1)];
         if (sides.includes(null)) return null;
         // A disjunction is the negated conjunction of the negations.
         const flip = c.kind === 'or';
@@ -104,7 +100,7 @@ export class ConditionKeys {
     return `${f.width}+${f.constant}${terms.join('')}`;
   }
 
-  /** An operand, by the expression that computes it. */
+  /** The text of an operand, by the expression that computes it. */
   private value(o: Operand, depth = 0): string {
     if (o.kind !== Kind.Reg || depth === MOST_EQUAL || this.single[regIndex(o.reg)] !== 1) return operand(o);
     const n = singleDef(this.du, o.reg);

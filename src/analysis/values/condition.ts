@@ -29,8 +29,8 @@ export const negated = (c: Condition): Condition =>
   c.kind === 'known' ? KNOWN[c.value ? 0 : 1] : c.kind === 'not' ? c.of : { kind: 'not', of: c };
 
 /**
- * The condition that predicate destination `k` of an instruction holds, read from the opcode's meaning; null if it is
- * neither a comparison of linear forms nor a combination of such comparisons by and, or, not. The guard is ignored.
+ * The condition that predicate destination `k` of an instruction is the value of, read from the opcode's meaning; null if it is neither
+ * a comparison of linear forms nor a combination of such comparisons by and, or, not. The guard is ignored.
  */
 export function conditionOf(ins: Instr, k: number): Condition | null {
   if ((ins.op.flags & OpFlag.Pure) === 0 || ins.op.means === null || k >= ins.op.dsts.length) return null;
@@ -91,7 +91,7 @@ export function conditionOfNode(ins: Instr, g: Graph, node: number): Condition |
   }
 }
 
-/** One side must be known: the other is kept or negated. */
+/** Exclusive or. One side must be known: the other is kept or negated. */
 function either(a: Condition | null, b: Condition | null): Condition | null {
   if (a?.kind === 'known') return b === null ? null : a.value ? negated(b) : b;
   if (b?.kind === 'known') return a === null ? null : b.value ? negated(a) : a;
@@ -99,6 +99,7 @@ function either(a: Condition | null, b: Condition | null): Condition | null {
 }
 
 function both(kind: 'and' | 'or', a: Condition | null, b: Condition | null): Condition | null {
+  // Conjunction or disjunction; a known side decides it, or leaves the other.
   // The deciding value: false in a conjunction, true in a disjunction.
   const decides = kind === 'or';
   if (a?.kind === 'known') return a.value === decides ? a : b;

@@ -15,20 +15,19 @@ import { EqualSource, mayEqualSource } from '../../isa/equal-source.ts';
 import type { CoreOp } from '../../isa/lang/graph.ts';
 
 /**
- * Is it worth asking `rangesOf` for decided conditions and idle operations? That costs far more than looking for one of these
- * signs:
+ * Is it worth computing `rangesOf` to find decided conditions and redundant operations? That costs far more than a search for one of
+ * these signs:
  *
  * - two branches test the same predicate, or another instruction reads one that a branch tests, so one may decide the other;
- * - a register is compared with constants, or with the same register, more than once, for order, so one comparison may decide
- *   another; or a branch compares it with a constant for equality and it is used elsewhere;
- * - a comparison or a sign is decided, or another operation is known to leave an operand as it is, by how the operands are computed:
- *   special registers, narrow loads, masks, shifts.
+ * - a register is compared with constants, or with the same register, more than once, for order, so one comparison may decide another;
+ *   or a branch compares it with a constant for equality and it is used elsewhere;
+ * - a comparison or a sign is decided, or another operation is known to leave an operand unchanged, because of how the operands are
+ *   computed: special registers, narrow loads, masks, shifts.
  *
- * The function is in SSA. A condition that shows none of these signs (a bound from a loop's counter, or through
- * longer sums) is missed.
+ * The function is in SSA. A condition that shows none of these signs (a bound from a loop's counter, or through longer sums) is missed.
  */
 export function mayBeDecided(fn: Fn): boolean {
-  const asked = new Set<number>();
+  const tested = new Set<number>();
   const read = new Set<number>();
   const equal = new Set<number>();
   const compared = new Map<number, { readonly by: Instr; readonly ordered: boolean }>();
@@ -37,8 +36,8 @@ export function mayBeDecided(fn: Fn): boolean {
     for (const x of b.ins) {
       if (isControl(x)) {
         if (x.guard === NO_REG) continue;
-        if (asked.has(x.guard)) return true;
-        asked.add(x.guard);
+        if (tested.has(x.guard)) return true;
+        tested.add(x.guard);
         const by = near.definition(x.guard);
         if (by !== undefined && comparesIntegers(by) && by.src[1].kind === Kind.Imm && !isOrdered(by))
           equal.add(by.src[0].reg);
@@ -57,7 +56,7 @@ export function mayBeDecided(fn: Fn): boolean {
       if (old === undefined) compared.set(key, { by: x, ordered });
       if (near.decides(x)) return true;
     }
-  for (const p of asked) if (read.has(p)) return true;
+  for (const p of tested) if (read.has(p)) return true;
   return equal.size > 0 && readsMore(fn, equal);
 }
 
@@ -99,12 +98,12 @@ class NearBounds {
       for (const x of ins) for (const r of x.dst) if (r !== NO_REG) this.defs[regIndex(r)] = x;
   }
 
-  /** What defines a register. */
+  /** The definition of a register. */
   definition(r: Reg): Instr | undefined {
     return this.defs[regIndex(r)];
   }
 
-  /** Is a predicate that the instruction writes known, or a result one of its operands? */
+  /** Is a predicate that the instruction writes known, or a result equal to one of its operands? */
   decides(x: Instr): boolean {
     const g = x.op.means === null ? null : boundsProgram(x);
     if (g === null || !(x.dst.some(isPredReg) || mayEqualSource(g) || isSign(g, x))) return false;
@@ -125,7 +124,7 @@ class NearBounds {
         width !== sourceWidth(x, k)
       )
         continue;
-      const at = this.made(def, def.dst.indexOf(o.reg), width);
+      const at = this.resultOf(def, def.dst.indexOf(o.reg), width);
       if (at < 0) continue;
       narrow = true;
       this.outer.copy(g.sources[k], this.inner, at);
@@ -137,7 +136,7 @@ class NearBounds {
     return x.dst.some((r, k) => r !== NO_REG && (p.isConstant(g.graph.dsts[k]) || same[k] >= 0));
   }
 
-  /** Whether something may be known of the results: of an operation on registers alone it is, if it counts or extends. */
+  /** Can anything be known about the results? For an operation on registers alone, only if it counts bits or extends. */
   private isBounded(def: Instr | undefined): boolean {
     if (def === undefined || isPhi(def) || def.guard !== NO_REG) return false;
     if (def.op.means === null) return def.op.special.length > 0 || (def.op.flags & OpFlag.ReadsMemory) !== 0;
@@ -145,7 +144,7 @@ class NearBounds {
   }
 
   /** Slot of `inner` with the possible results of an instruction; -1 if they may be anything. */
-  private made(def: Instr, k: number, width: number): number {
+  private resultOf(def: Instr, k: number, width: number): number {
     const { op, mods } = def;
     const g = boundsProgram(def);
     if (g !== null) {
@@ -174,7 +173,7 @@ class NearBounds {
   }
 }
 
-/** Is it the sign of its operand, which signed division by a power of 2 asks: an arithmetic shift by all bits but one? */
+/** Does it compute the sign of its operand, as in signed division by a power of 2: an arithmetic shift by all bits but one? */
 const isSign = (g: BoundsProgram, x: Instr): boolean =>
   x.src.length === 2 &&
   x.src[1].kind === Kind.Imm &&

@@ -25,9 +25,11 @@ export interface DefUse {
 /** Def-use and use-def chains of a snapshot. */
 export const defUseOf: (fn: Fn) => DefUse = memo(build);
 
+/** Number of definitions of a register, including the one on entry of a parameter. */
 export const defCount = (d: DefUse, r: Reg): number =>
   d.defStart[regIndex(r) + 1] - d.defStart[regIndex(r)] + d.entry[regIndex(r)];
 
+/** Number of uses of a register, including its return. */
 export const useCount = (d: DefUse, r: Reg): number =>
   d.useStart[regIndex(r) + 1] - d.useStart[regIndex(r)] + d.returned[regIndex(r)];
 

@@ -8,16 +8,16 @@ import { storedElements } from '../memory/loads-stores.ts';
 import { memo } from '../structures/memo.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
 
-/** By register index: the bits of which a change may be seen, as two words. */
+/** By register index: the bits whose change may be observed, as two words. */
 export interface Demanded {
   readonly low: Int32Array;
   readonly high: Int32Array;
 }
 
 /**
- * Which bits of each register matter: a narrow store sees the lowest bits of its value, a mask those that it keeps, a sum nothing
- * above the highest bit that is wanted of it. A backward data-flow analysis from what is not a value (memory, branches, calls, guards)
- * over definitions and uses, starting from "no bit" (LLVM's `DemandedBits`, which rests on the same equations).
+ * Which bits of each register matter: a narrow store reads the lowest bits of its value, a mask those that it keeps, a sum nothing
+ * above the highest demanded bit of its result. A backward data-flow analysis over definitions and uses, from instructions that are not
+ * values (memory, branches, calls, guards), starting from "no bit" (LLVM's `DemandedBits` rests on the same equations).
  */
 export const demandedOf: (fn: Fn) => Demanded = memo((fn) => new DemandSolver(fn).solve());
 
@@ -36,7 +36,7 @@ class DemandSolver {
     this.waits = new Uint8Array(this.du.ins.length);
   }
 
-  /** To be called once. */
+  /** Must be called only once. */
   solve(): Demanded {
     const { low, high, work, waits } = this;
     const { ins, returned } = this.du;

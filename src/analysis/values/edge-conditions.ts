@@ -3,17 +3,19 @@ import { isPredReg, NO_REG, type Reg } from '../../ir/operand.ts';
 import { dominatorWalk } from '../flow/dominator-walk.ts';
 import { type ConditionKey, ConditionKeys } from './condition-keys.ts';
 
-/** Most facts searched backwards for a register with several definitions. */
+/** Maximum number of facts searched backwards for a register with several definitions. */
 const MOST_STEPS = 64;
 
-/** A list of facts about a register with several definitions at some place; null: none any more, it was written. */
+/**
+ * A list of facts about registers with several definitions at some place; a null value: the register was written, so nothing is known.
+ */
 interface Fact {
   readonly key: string;
   readonly value: boolean | null;
   readonly before: Fact | null;
 }
 
-/** Answers what a predicate is at the end of a block, or on one of its outgoing edges. */
+/** The known values of predicates at the end of a block, or on one of its outgoing edges. */
 export class Known {
   private readonly conditions: Conditions;
   private readonly block: BlockNo;
@@ -25,33 +27,35 @@ export class Known {
     this.flow = flow;
   }
 
-  /** Its value at the end of the block; null if that varies. */
+  /** Its value at the end of the block; null if it is not known. */
   atEnd(r: Reg): boolean | null {
     return this.conditions.valueFor(this.conditions.keys.of(r), this.flow);
   }
 
   /** Its value if control has taken the edge to `to`. */
-  onWay(to: BlockNo, r: Reg): boolean | null {
+  onEdge(to: BlockNo, r: Reg): boolean | null {
     const { keys, d } = this.conditions;
     const k = keys.of(r);
-    const told = impliedByEdge(d, this.block, to);
-    const same = told !== null && keys.of(told.reg).key === k.key && keys.of(told.reg).stays === k.stays;
-    return same ? (told.value !== keys.of(told.reg).not) !== k.not : this.conditions.valueFor(k, this.flow);
+    const implied = impliedByEdge(d, this.block, to);
+    const same =
+      implied !== null && keys.of(implied.reg).key === k.key && keys.of(implied.reg).stays === k.stays;
+    return same
+      ? (implied.value !== keys.of(implied.reg).not) !== k.not
+      : this.conditions.valueFor(k, this.flow);
   }
 
-  /** Does what is known about it also hold behind its definition, because it has a single value? */
+  /** Does a fact about it also hold behind its definition, because it has a single value? */
   stays(r: Reg): boolean {
     return this.conditions.keys.of(r).stays;
   }
 }
 
 /**
- * Visits the reachable blocks, parents in the dominator tree first, with what the branches above say about
- * conditions: on the edge that a branch takes if P is true, P is true, and so is every condition equal to it
- * (`ConditionKeys`).
+ * Visits the reachable blocks, parents in the dominator tree first, with the facts that the branches above establish: on the edge that
+ * a branch takes if P is true, P is true, and so is every condition equal to it (`ConditionKeys`).
  *
- * A register with a single value keeps it below that edge, wherever control came from. One with several definitions
- * keeps it until it is written, along blocks with one predecessor each. The draft must not be edited during the walk.
+ * A register with a single value keeps the fact below that edge, on every path. One with several definitions keeps it until it is
+ * written, along blocks with one predecessor each. The draft must not be edited during the walk.
  */
 export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => void): void {
   const conditions = new Conditions(d);
@@ -62,7 +66,7 @@ export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => vo
   );
 }
 
-/** What is known on the way down the dominator tree. */
+/** The facts on the current path down the dominator tree. */
 class Conditions {
   readonly d: Draft;
   readonly keys: ConditionKeys;
@@ -83,14 +87,14 @@ class Conditions {
     const [from, other] = d.predecessors(b);
     if (from !== undefined && other === undefined && b !== d.entryBlock) {
       flow = facts[from] ?? null;
-      const told = impliedByEdge(d, from, b);
-      if (told !== null) {
-        const k = keys.of(told.reg);
-        if (!k.stays) flow = { key: k.key, value: told.value !== k.not, before: flow };
+      const implied = impliedByEdge(d, from, b);
+      if (implied !== null) {
+        const k = keys.of(implied.reg);
+        if (!k.stays) flow = { key: k.key, value: implied.value !== k.not, before: flow };
         else {
           const list = this.values.get(k.key) ?? [];
           this.values.set(k.key, list);
-          list.push(told.value !== k.not);
+          list.push(implied.value !== k.not);
           scope.push(k.key);
         }
       }
@@ -103,7 +107,7 @@ class Conditions {
     return new Known(this, b, flow);
   }
 
-  /** Leaves the block entered last that was not left. */
+  /** Leaves the most recently entered block that has not been left. */
   leave(): void {
     for (const key of this.scopes.pop()!) this.values.get(key)!.pop();
   }

@@ -4,7 +4,7 @@ import { chosen, type ModGroup, modOf, type Opcode, OpFlag, withMods } from '../
 import { isPredReg, isTrue, NO_REG, type Operand, regFile, sameOperand } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 
-const NOBODY: Ins = -1;
+const NONE: Ins = -1;
 
 /**
  * Expressions of a draft in SSA, keyed by what they compute: opcode, modifiers, operands (`a < b` is `b > a`), guard, values under a false
@@ -15,7 +15,7 @@ const NOBODY: Ins = -1;
  */
 export class ExpressionTable {
   private readonly d: Draft;
-  private buckets = new Int32Array(64).fill(NOBODY);
+  private buckets = new Int32Array(64).fill(NONE);
   /** By entry: the instruction, its hash, its number, and the entry below it in its bucket. */
   private readonly entries: Ins[] = [];
   private readonly hashes: number[] = [];
@@ -42,13 +42,13 @@ export class ExpressionTable {
 
   /**
    * The first instruction that computes the same; `n` itself if there is none yet, which is then the first.
-   * @param state stands for what `n` depends on besides its operands
+   * @param state a number for everything that `n` depends on besides its operands
    */
   findOrAdd(n: Ins, state: number): Ins {
     const x = this.d.at(n);
     const h = hash(x, state);
     const first = this.search(x, state, h);
-    return first === NOBODY ? this.put(n, state, h) : first;
+    return first === NONE ? this.put(n, state, h) : first;
   }
 
   /** The first instruction that computes the same as `x`, which is not added; -1 if there is none. */
@@ -56,7 +56,7 @@ export class ExpressionTable {
     return this.search(x, state, hash(x, state));
   }
 
-  /** Adds `n`, which is found from now on in place of those that compute the same. */
+  /** Adds `n`, which is found from now on instead of earlier instructions that compute the same. */
   add(n: Ins, state: number): Ins {
     return this.put(n, state, hash(this.d.at(n), state));
   }
@@ -65,7 +65,7 @@ export class ExpressionTable {
     for (let e = this.buckets[h & (this.buckets.length - 1)]; e >= 0; e = this.below[e])
       if (this.hashes[e] === h && this.states[e] === state && computeTheSame(this.d.at(this.entries[e]), x))
         return this.entries[e];
-    return NOBODY;
+    return NONE;
   }
 
   private put(n: Ins, state: number, h: number): Ins {
@@ -80,7 +80,7 @@ export class ExpressionTable {
   }
 
   private grow(): void {
-    this.buckets = new Int32Array(this.buckets.length * 2).fill(NOBODY);
+    this.buckets = new Int32Array(this.buckets.length * 2).fill(NONE);
     for (let e = 0; e < this.entries.length; e++) {
       const bucket = this.hashes[e] & (this.buckets.length - 1);
       this.below[e] = this.buckets[bucket];
@@ -105,7 +105,7 @@ const exchangeable = ({ op, src }: Instr): number =>
       ? 2
       : 0;
 
-/** Comparisons as they read with their operands exchanged; the others stay as they are. */
+/** By comparison: the one that is equal to it with exchanged operands; those not listed stay the same. */
 const EXCHANGED: Readonly<Record<string, string>> = {
   LT: 'GT',
   GT: 'LT',
@@ -117,7 +117,7 @@ const EXCHANGED: Readonly<Record<string, string>> = {
   GEU: 'LEU',
 };
 
-/** By opcode: the modifiers that say how it compares its first two operands; null: it compares none that may be exchanged. */
+/** By opcode: the modifier group of its comparison; null if it compares no two operands that may be exchanged. */
 const comparisons = new WeakMap<Opcode, ModGroup | null>();
 
 function comparisonOf(op: Opcode): ModGroup | null {
@@ -136,7 +136,7 @@ function exchangedMods(op: Opcode, mods: number, group: ModGroup): number {
   return now === undefined ? mods : withMods(op, mods, now);
 }
 
-/** Comparisons by the one that is true wherever they are false, an unordered float included. */
+/** By comparison: the one that is true wherever it is false, unordered floats included. */
 const NEGATED: Readonly<Record<string, string>> = {
   EQ: 'NE',
   NE: 'EQ',
@@ -163,8 +163,8 @@ const NEGATED_FLOAT: Readonly<Record<string, string>> = {
 };
 
 /**
- * The comparison that gives the opposite result in every case: of integers, and of floats the unordered complement. null for
- * what is no plain comparison into one predicate, that is, one that combines nothing.
+ * The comparison that gives the opposite result in every case: for floats, the unordered complement. Null for anything but a plain
+ * comparison into one predicate, without another predicate combined into it.
  */
 export function negatedComparison(x: Instr): Instr | null {
   const group = comparisonOf(x.op);
@@ -213,7 +213,7 @@ export function computeTheSame(a: Instr, b: Instr): boolean {
   return true;
 }
 
-/** Do two comparisons compare the same two operands in the same way, or the other way round? */
+/** Do two comparisons compare the same two operands in the same way, or in exchanged order? */
 const compareTheSame = ({ op, mods, src: [p, q] }: Instr, b: Instr, comparison: ModGroup): boolean =>
   (mods === b.mods && sameOperand(p, b.src[0]) && sameOperand(q, b.src[1])) ||
   (exchangedMods(op, mods, comparison) === b.mods && sameOperand(p, b.src[1]) && sameOperand(q, b.src[0]));

@@ -245,17 +245,17 @@ class Search {
 /** Segments with more definitions are searched by bisection. */
 const LONG = 16;
 
-/** What is needed on entry to segments: a subset of what is live there. */
+/** The registers needed on entry to segments: a subset of those that are live there. */
 class Rows {
   private readonly live: Liveness;
-  /** By word of the live rows: what is needed, and the part of it that is not followed yet. */
+  /** By word of the live rows: the needed registers, and those of them that have not been followed yet. */
   private readonly raised: Int32Array;
   private readonly pending: Int32Array;
-  /** By segment: words with a part that is not followed yet. */
+  /** By segment: words with registers that have not been followed yet. */
   private readonly words: (number[] | undefined)[] = [];
   /**
-   * Segments that have such words, counted from the last one: those from the current one up, and those below it, which wait for another
-   * sweep. So registers that are needed in the same places go up together, 32 at a time.
+   * Segments with such words, counted from the last one: those from the current segment up, and those below it, which wait for another
+   * sweep. So registers that are needed in the same places are propagated together, 32 at a time.
    */
   private above = new Heap();
   private below = new Heap();
@@ -311,7 +311,7 @@ class Rows {
     return this.live.globals.slot[regIndex(r)];
   }
 
-  /** Where definitions of a column can start in the list of a segment. */
+  /** Index at which definitions of a column can start in the list of a segment. */
   firstOf(s: number, column: number): number {
     let low = this.lastStart[s];
     let high = this.lastStart[s + 1];
@@ -347,7 +347,7 @@ class Rows {
     (s <= this.at ? this.above : this.below).push(this.lastStart.length - s);
   }
 
-  /** A segment with marks that are not followed yet, with their column and bits; -1 if there is none. */
+  /** A segment with marks that have not been followed yet, with their column and bits; -1 if there is none. */
   takeSegment(): number {
     let list = this.words[this.at];
     if (list === undefined || list.length === 0) {

@@ -7,6 +7,7 @@ export interface Interval {
 /** A set of unsigned values of some width: intervals in ascending order that neither touch nor overlap. */
 export type IntervalSet = readonly Interval[];
 
+/** The empty set. */
 export const NOTHING: IntervalSet = [];
 
 /** All values of a width. */

@@ -28,8 +28,8 @@ export function knownPredicate(fn: Fn, p: Reg, at: number): -1 | 0 | 1 {
   const n = singleDef(du, p);
   if (n < 0) return -1;
   const def = du.ins[n];
-  const home = du.blockAt[n];
-  if (def.guard !== NO_REG || (home !== at && !dominates(dominatorsOf(fn), home, at))) return -1;
+  const defBlock = du.blockAt[n];
+  if (def.guard !== NO_REG || (defBlock !== at && !dominates(dominatorsOf(fn), defBlock, at))) return -1;
   const v = constantPredicate(def, def.dst.indexOf(p));
   return v === null ? -1 : v ? 1 : 0;
 }

@@ -16,7 +16,7 @@ export interface Linear {
   readonly home: number;
 }
 
-/** Most unknowns of one expression; longer sums become one unknown. Array addresses have one for each dimension. */
+/** Maximum number of unknowns of one expression; a longer sum becomes one unknown. Array addresses have one for each dimension. */
 const MOST_ATOMS = 8;
 /** Coefficients and distances are exact below this; larger ones count as unknown. */
 const LARGEST = 2 ** 40;
@@ -30,7 +30,7 @@ export class LinearTable {
   private readonly atomOf: number[] = [];
   private readonly formKeys = new SequenceTable();
   private readonly formOf: number[] = [];
-  /** By unknown: the expression of just that unknown, 0 until asked for; an unknown has one width. */
+  /** By unknown: the expression of just that unknown, 0 until it is needed; an unknown has one width. */
   private readonly alone: number[] = [];
   private readonly depth: Int32Array;
   /** The sum being built: unknowns in ascending order, with their coefficients. */

@@ -56,9 +56,9 @@ export function instructionGraph(ins: Instr): Graph {
   // number.
   const keyed = src.length <= 4 && constants <= 1 && constant >= 0 && constant < 256;
   const key = (mods * 4096 + srcMods) * 256 + constant;
-  let known = graphs.get(op);
-  if (known === undefined) graphs.set(op, (known = new Map()));
-  let g = keyed ? known.get(key) : undefined;
+  let byKey = graphs.get(op);
+  if (byKey === undefined) graphs.set(op, (byKey = new Map()));
+  let g = keyed ? byKey.get(key) : undefined;
   if (g === undefined) {
     g = graphOf({
       op,
@@ -66,7 +66,7 @@ export function instructionGraph(ins: Instr): Graph {
       srcMods: src.map((o) => o.mods),
       consts: op.srcs.map((s, i) => (isConstantSlot(s) ? (src[i]?.lo ?? 0) : null)),
     });
-    if (keyed) known.set(key, g);
+    if (keyed) byKey.set(key, g);
   }
   return g;
 }

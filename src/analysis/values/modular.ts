@@ -28,7 +28,7 @@ function firstMultiple(step: bigint, modulus: bigint, low: bigint, high: bigint)
   const k = (low + step - 1n) / step;
   if (k * step <= high) return k;
   // No multiple lies in the range before the first wrap. After `wraps` wraps one does if wraps * modulus + low ...
-  // wraps * modulus + high contains a multiple of the step: the same question with smaller numbers.
+  // wraps * modulus + high contains a multiple of the step: the same problem with smaller numbers.
   const wraps = firstMultiple(modulus % step, step, remainder(-high, step), remainder(-low, step));
   return wraps === null ? null : (low + modulus * wraps + step - 1n) / step;
 }

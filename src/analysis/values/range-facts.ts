@@ -10,12 +10,12 @@ import { type FlowNodes, flowNodesOf, lastNode } from '../flow/flow-nodes.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
 import { singleValuesOf } from './single-values.ts';
 
-/** Most comparisons into which the condition of one branch is split; longer conditions tell less. */
+/** Maximum number of comparisons into which the condition of one branch is split; the rest of a longer condition is ignored. */
 const MOST_CONDITIONS = 8;
 
 /**
- * What a branch tells about a register on one of its edges: a new name for the register there, as in e-SSA form
- * (Bodik, Gupta and Sarkar, "ABCD: Eliminating Array Bounds Checks on Demand", PLDI 2000).
+ * A fact that a branch establishes about a register on one of its edges: a new name for the register there, as in e-SSA form (Bodik,
+ * Gupta and Sarkar, "ABCD: Eliminating Array Bounds Checks on Demand", PLDI 2000).
  */
 export interface Fact {
   readonly reg: Reg;
@@ -54,7 +54,7 @@ export interface ValueNames {
   readonly factsOf: ReadonlyMap<number, readonly number[]>;
 }
 
-/** Does it say where control may go? */
+/** Is it a label or a table, which are the possible targets of control? */
 const isPlace = (o: Operand): boolean => o.kind === Kind.Label || o.kind === Kind.Table;
 
 /** Names every use of a snapshot in one walk over the dominator tree. */
@@ -121,7 +121,7 @@ class Namer {
     return { facts: this.facts, start, name, factsOf: this.factsOf };
   }
 
-  /** Names what the phis of `to` read from node `from`. */
+  /** Names the registers that phis of `to` read from node `from`. */
   private namePhis(from: number, to: number, start: Int32Array, name: Int32Array): void {
     const { du, fn, nodes } = this;
     const { segments } = nodes;
@@ -164,7 +164,7 @@ class Namer {
     const last = segments.to[from] > segments.from[from] ? ins[segments.to[from] - 1] : null;
     if (last === null) return;
     if (cfg.succStart[from + 1] - cfg.succStart[from] < 2) {
-      // Behind a guarded exit, the guard did not hold.
+      // After a guarded exit, the guard is false.
       if ((last.op.flags & OpFlag.NoFallThrough) !== 0 && last.guard !== NO_REG && !last.src.some(isPlace))
         this.hold(last.guard, last.guardNot ? 1 : 0, root, { left: MOST_CONDITIONS });
       return;
@@ -245,7 +245,7 @@ class Namer {
         return;
       }
       case 'lop3':
-        // Inputs that are equal in all rows with this result.
+        // Inputs that have the same value in all rows with this result.
         for (let k = 0; k < 3; k++) {
           let seen = 0;
           for (let row = 0; row < 8; row++)

@@ -18,9 +18,9 @@ export interface Solution {
   readonly nodes: FlowNodes;
 }
 
-/** Times a phi or variable may grow before it is widened: enough for short chains of constants. */
+/** Number of times a phi or variable may grow before it is widened: enough for short chains of constants. */
 const GROWS = 3;
-/** Times a value is recomputed while narrowing. Two recover the bound of a loop and what depends on it. */
+/** Number of times a value is recomputed while narrowing. Two recover the bound of a loop and what depends on it. */
 const SHRINKS = 3;
 
 /** Computes the ranges of a function. See `rangesOf`. */
@@ -106,19 +106,19 @@ export class RangeSolver {
     if (regFile(d) === RegFile.RQ || regFile(d) === RegFile.B) this.fixed[regIndex(d)] = 1;
   }
 
-  /** Solves for what each name may hold. To be called once. */
+  /** Computes the bounds of each name. Must be called only once. */
   solve(): Solution {
     const { du, nodes, names, bounds, fixed } = this;
     const { cfg, segments } = nodes;
     const files = new Map<number, number>();
-    const see = (r: Reg): void => {
+    const collect = (r: Reg): void => {
       if (r !== NO_REG && fixed[regIndex(r)] === 1) files.set(regIndex(r), r);
     };
     for (const x of du.ins) {
-      for (const o of x.src) see(o.reg);
-      for (const r of x.dst) see(r);
-      for (const r of x.otherwise) see(r);
-      see(x.guard);
+      for (const o of x.src) collect(o.reg);
+      for (const r of x.dst) collect(r);
+      for (const r of x.otherwise) collect(r);
+      collect(x.guard);
     }
     for (const [i, r] of files) bounds.setTop(i, Math.min(64, FILE_WIDTH[regFile(r)]));
     const work = new WorkList(du.ins.length + names.facts.length + 1);

@@ -16,15 +16,15 @@ import type { DefUse } from './defuse.ts';
 import type { Fact, ValueNames } from './range-facts.ts';
 
 /**
- * What one instruction, phi or branch condition implies for ranges, given what its operands may hold. Results are in
- * slots of `scratch`, valid until the next call.
+ * The bounds that one instruction, phi or branch condition implies, given those of its operands. Results are in slots of `scratch`,
+ * valid until the next call.
  */
 export class RangeTransfer {
   scratch = new Bounds(64);
   private readonly fn: Fn;
   private readonly du: DefUse;
   private readonly names: ValueNames;
-  /** By name: what each value may hold. */
+  /** By name: the bounds of each value. */
   private readonly bounds: Bounds;
 
   constructor(fn: Fn, du: DefUse, names: ValueNames, bounds: Bounds) {
@@ -38,7 +38,7 @@ export class RangeTransfer {
     if (this.scratch.least.length < slots) this.scratch = new Bounds(2 * slots);
   }
 
-  /** Sets slot `to` to what an operand may hold. @returns false if it is not known yet */
+  /** Sets slot `to` to the bounds of an operand. @returns false if they are not known yet */
   private load(to: number, o: Operand, width: number, name: number): boolean {
     if (name >= 0 && o.kind === Kind.Reg) {
       if (this.bounds.isEmpty(name)) return false;
@@ -70,7 +70,7 @@ export class RangeTransfer {
     return true;
   }
 
-  /** Slot with what destination `k` may hold, after `prepare`. */
+  /** Slot with the bounds of destination `k`, after `prepare`. */
   result(n: number, k: number, width: number): number {
     const x = this.du.ins[n];
     const { start, name } = this.names;
@@ -121,7 +121,7 @@ export class RangeTransfer {
     return 0;
   }
 
-  /** Negates what a predicate may be: the only modifier that a phi takes. */
+  /** Negates the possible values of a predicate: the only modifier that a phi takes. */
   private complement(at: number): void {
     const p = this.scratch;
     if (p.isConstant(at)) p.setConstant(at, 1, 1 - (p.oneLow[at] & 1), 0);
@@ -144,7 +144,7 @@ export class RangeTransfer {
       p.most[0] = Math.min(p.most[0], (extent === null ? mostThreads : extent[s.thread]) - 1);
   }
 
-  /** Slot with what a fact implies, -1 if nothing is known yet. */
+  /** Slot with the bounds that a fact implies, -1 if nothing is known yet. */
   fact(f: Fact): number {
     const p = this.scratch;
     const width = FILE_WIDTH[regFile(f.reg)];
@@ -173,7 +173,7 @@ export class RangeTransfer {
     const spare = g.count;
     q.copy(spare, q, a);
     q.copy(spare + 1, q, b);
-    // An edge that is never taken: what holds before the branch will do.
+    // On an edge that is never taken, the bounds before the branch are sound.
     if (!constrain(g, q, compare, holds, spare, spare + 1)) return g.sources[f.source];
     return g.sources[f.source] === a ? spare : spare + 1;
   }

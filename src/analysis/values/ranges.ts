@@ -5,7 +5,7 @@ import { type DominatorTree, dominates, dominators } from '../flow/dominators.ts
 import { memo } from '../structures/memo.ts';
 import { RangeSolver, type Solution } from './range-solver.ts';
 
-/** What is known of an integer or predicate register. */
+/** What is known about an integer or predicate register. */
 export interface Known {
   /** Bits of the register. */
   readonly width: number;
@@ -38,10 +38,10 @@ export const rangesOf: (fn: Fn) => Ranges = memo((fn) => {
   return { bounds, names, nodes, fn, dom: dominators(nodes.cfg) };
 });
 
-/** What a register may hold wherever it is defined. */
+/** The possible values of a register wherever it is defined. */
 export const rangeOf = (r: Ranges, reg: Reg): Known => known(r, reg, regIndex(reg));
 
-/** What a register may hold in the block at position `b`, including what the branches above tell. */
+/** The possible values of a register in the block at position `b`, including the facts of the branches above. */
 export const rangeAt = (r: Ranges, reg: Reg, b: number): Known => known(r, reg, nameAt(r, reg, b));
 
 /** As `rangeAt`, into slot `to` of `p`. */

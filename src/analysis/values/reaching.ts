@@ -14,9 +14,10 @@ import { type DominatorTree, dominates, dominatorsOf } from '../flow/dominators.
 /** Registers with more definitions are not followed: scanning them would cost the square of their number. */
 const MOST_DEFS = 16;
 
+/** Queries for reaching definitions of one draft. */
 export class Reaching {
   readonly d: Draft;
-  /** null: control operations occur inside blocks, so dominance between blocks says nothing about their instructions. */
+  /** Null if control operations occur inside blocks: dominance between blocks then implies nothing about their instructions. */
   private readonly dom: DominatorTree | null;
 
   constructor(d: Draft) {

@@ -19,8 +19,8 @@ export interface LinearValue {
 const Unknown = { Symbol: 0, Bank: 1, Register: 2, Low: 3, Extended: 4, Window: 5 } as const;
 
 /**
- * Where the window of a space begins among generic addresses; null: a number in it is the generic address. The addresses of a block's
- * own shared memory are among those of its cluster (PTX ISA 9.0, 5.1.3 and 6.4.1.1).
+ * Where the window of a space begins among generic addresses; null if an address of the space is the generic address itself. The
+ * addresses of a block's own shared memory are among those of its cluster (PTX ISA 9.0, 5.1.3 and 6.4.1.1).
  */
 const WINDOW_OF: Readonly<Record<Space, number | null>> = {
   generic: null,
@@ -33,11 +33,11 @@ const WINDOW_OF: Readonly<Record<Space, number | null>> = {
 };
 
 /**
- * Values of the registers that addresses are derived from, as linear expressions, during a walk through the blocks in
- * reverse post-order, in which dominating definitions come first.
+ * Values of the registers that addresses are derived from, as linear expressions, during a walk through the blocks in reverse
+ * post-order, in which dominating definitions come first.
  *
- * One number names different places in different spaces. So every address is compared as a generic one: a symbol stands for the generic
- * address of its variable, and the number by which an instruction for its space knows it is that less the window of the space.
+ * The same number is a different place in each space. So every address is compared as a generic one: a symbol stands for the generic
+ * address of its variable, and the address that instructions of its space use is that minus the window of the space.
  */
 export class RegisterValues {
   readonly table: LinearTable;
@@ -106,8 +106,8 @@ export class RegisterValues {
     return atoms.length === 1 && coefs[0] === 1 && this.symbols.has(atoms[0]);
   }
 
-  /** Is the expression the number by which the instructions for its space know one variable, and nothing else? */
-  private isNumberOfVariable(form: number): boolean {
+  /** Is the expression the address of one variable within its space, and nothing else? */
+  private isSpaceAddress(form: number): boolean {
     const { atoms, coefs } = this.table.forms[form];
     const at = atoms.findIndex((a) => this.symbols.has(a));
     if (at < 0 || coefs[at] !== 1) return false;
@@ -145,7 +145,7 @@ export class RegisterValues {
     return window < 0 || this.table.add(window, coef);
   }
 
-  /** Adds the number by which instructions know a variable, times `coef`; false if the sum becomes too long. */
+  /** Adds the address of a variable within its space, times `coef`; false if the sum becomes too long. */
   private addSymbol(name: string, coef: number): boolean {
     const a = this.symbol(name);
     const window = this.windowOf.get(a);
@@ -303,10 +303,10 @@ export class RegisterValues {
     const value = bySign ? this.constant[i] : this.constant[i] >>> 0;
     if (form === 0) return this.addForm(0, value, coef, 64);
     // The 32-bit address of a variable in its space equals its 64-bit address there.
-    if (this.isNumberOfVariable(form)) return this.addForm(form, this.constant[i], coef, 64);
+    if (this.isSpaceAddress(form)) return this.addForm(form, this.constant[i], coef, 64);
     return this.table.add(this.table.atom([Unknown.Extended, extend, form, this.constant[i]], f.home), coef);
   }
 }
 
-/** A number of `width` bits as signed. One too large to be exact is out of every range. */
+/** A number of `width` bits as signed. If it is too large to be exact, it is outside every range. */
 const signed = (v: bigint, width: number): number => Number(BigInt.asIntN(width, v));

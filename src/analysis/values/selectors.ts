@@ -21,7 +21,7 @@ import { formOfNode, instructionGraph, type LinearForm, linearForm } from './lin
 export interface Offset {
   /** Represents all registers that hold the same value as `root`. */
   readonly base: Reg;
-  /** A register with the value of `base`, defined before the register asked about. */
+  /** A register with the value of `base`, defined before the queried register. */
   readonly root: Reg;
   /** Modulo 2^width of the register. */
   readonly plus: bigint;
@@ -44,15 +44,15 @@ export interface Index extends Pick<Offset, 'base' | 'root'> {
   }[];
 }
 
-/** Most definitions followed through sums of constants and compound conditions. */
+/** Maximum number of definitions followed through sums of constants and compound conditions. */
 const DEPTH = 16;
 
 /**
- * What predicates say about integer registers, in SSA: `ISETP.LT.U32 P4, R3, 4` with R3 = R2 - 10 says that R2 is in
- * 10 ... 13, and so does `P4 && !P5` if P5 says that R2 is 20. Everything is read from the meanings of opcodes.
+ * What predicates imply about integer registers, in SSA: `ISETP.LT.U32 P4, R3, 4` with R3 = R2 - 10 means that R2 is in 10 ... 13, and
+ * so does `P4 && !P5` if P5 means that R2 is 20. Everything is read from the meanings of opcodes.
  *
- * Registers that are computed alike count as one, because front ends extend a narrow selector again for each
- * comparison. Answers refer to the draft at the time of the query and are cached: edits must not change values.
+ * Registers that are computed in the same way count as one, because front ends extend a narrow selector again for each comparison.
+ * Results refer to the draft at the time of the query and are cached: edits must not change values.
  */
 export class Selectors {
   private readonly d: Draft;
@@ -77,7 +77,7 @@ export class Selectors {
     return isValue(x) && x.dst.every(is) && x.src.every((o) => is(o.reg));
   }
 
-  /** Which values of which register make a predicate true; null if it is not that simple. */
+  /** The register and its values for which a predicate is true; null if the condition is not of this form. */
   truthOf(p: Reg, depth = DEPTH): Truth | null {
     const known = this.truths.get(p);
     if (known !== undefined) return known;
@@ -224,7 +224,7 @@ const isWithin = ({ pieces, width }: Index, bound: bigint): boolean =>
   );
 
 /** One whole register of the form's width, once, plus a constant; null for any other form. */
-export function plainSum(f: LinearForm | null, width: number): { reg: Reg; constant: bigint } | null {
+function plainSum(f: LinearForm | null, width: number): { reg: Reg; constant: bigint } | null {
   if (f === null || f.width !== width || f.terms.length !== 1) return null;
   const [{ operand, coefficient, bits }] = f.terms;
   if (operand.kind !== Kind.Reg || coefficient !== 1n || bits !== width) return null;

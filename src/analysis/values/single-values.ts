@@ -25,11 +25,12 @@ export const singleValuesOf: (fn: Fn) => Uint8Array = memo((fn) => {
     const def = du.defs[at];
     const { guard, otherwise } = du.ins[def];
     if (guard !== NO_REG && otherwise.length === 0) continue;
-    const home = nodeAt[def];
-    let all = du.returned[r] === 0 || returnsBehind(home);
+    const defNode = nodeAt[def];
+    let all = du.returned[r] === 0 || returnsBehind(defNode);
     for (let u = du.useStart[r]; all && u < du.useStart[r + 1]; u++) {
       const use = du.uses[u];
-      if (!isPhi(du.ins[use])) all = nodeAt[use] === home ? use > def : dominates(dom, home, nodeAt[use]);
+      if (!isPhi(du.ins[use]))
+        all = nodeAt[use] === defNode ? use > def : dominates(dom, defNode, nodeAt[use]);
     }
     if (all) single[r] = 1;
   }
@@ -37,21 +38,21 @@ export const singleValuesOf: (fn: Fn) => Uint8Array = memo((fn) => {
   for (const x of du.ins) if (isPhi(x)) leaveReached(x.src);
   return single;
 
-  /** Registers whose definition does not reach the edge by which a phi takes them are not single: that is where they are used. */
+  /** A register whose definition does not dominate the predecessor from which a phi takes it is not single: it is used there. */
   function leaveReached(src: readonly Operand[]): void {
     for (let k = 0; k + 1 < src.length; k += 2) {
       const { reg } = src[k + 1];
       if (reg === NO_REG || single[regIndex(reg)] === 0) continue;
       const from = positionOf[src[k].lo];
-      const home = nodeAt[du.defs[du.defStart[regIndex(reg)]]];
-      if (from < 0 || !dominates(dom, home, lastNode(nodes, from))) single[regIndex(reg)] = 0;
+      const defNode = nodeAt[du.defs[du.defStart[regIndex(reg)]]];
+      if (from < 0 || !dominates(dom, defNode, lastNode(nodes, from))) single[regIndex(reg)] = 0;
     }
   }
 
   /** Does the node dominate every place where the function returns? */
-  function returnsBehind(home: number): boolean {
+  function returnsBehind(defNode: number): boolean {
     for (let n = 0; n < du.ins.length; n++)
-      if (du.ins[n].op.primitive === 'return' && !dominates(dom, home, nodeAt[n])) return false;
+      if (du.ins[n].op.primitive === 'return' && !dominates(dom, defNode, nodeAt[n])) return false;
     return true;
   }
 });

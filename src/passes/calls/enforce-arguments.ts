@@ -11,20 +11,21 @@ import type { Pass, PassContext } from '../pass.ts';
 import { isUniformReg } from '../uniformity/uniform-forms.ts';
 
 /**
- * Phases 48 and 103, EnforceArgumentRestrictions and its late variant: what an instruction reads from constant banks beyond the one place
- * that its encoding has for a constant is loaded into a register in front of it.
+ * Phases 48 and 103, EnforceArgumentRestrictions and its late variant: an encoding has room for one constant-bank operand; each further
+ * one is loaded into a register in front of the instruction.
  *
  *     before                                       after
  *     BB0:                                         BB0:
  *           FFMA R4, c[0x0][0x160], R2,                  LDC R5, c[0x0][0x164]
  *             c[0x0][0x164]                              FFMA R4, c[0x0][0x160], R2, R5
  *
- * An immediate takes the same place. Targets whose arithmetic reads no constant bank at all (`capabilities.constant-operands`, from Hopper
- * on) load every one. Programs that come as PTX have no such instruction, because phase 81 makes none; Ori text may.
+ * An immediate takes the same field. On targets whose arithmetic reads no constant bank at all (`capabilities.constant-operands`, from
+ * Hopper on), every bank operand is loaded. Programs that come as PTX have no such instruction, because phase 81 makes none; Ori text
+ * may.
  *
  * Requires: control-last. Guarantees: blocks and edges stay; SSA stays; equivalence. A second application changes nothing.
- * Bound: one look at each operand. Left alone, with a remark: places that a register indexes, since a load in front of a guarded
- * instruction would read where the program did not.
+ * Bound: each operand is examined once. Indexed bank operands stay, with a remark: a load in front of a guarded instruction would read
+ * where the program did not.
  */
 export const enforceArguments: Pass = (fn, ctx) => {
   const allowed = ctx.fact('capabilities.constant-operands') === true ? 1 : 0;
@@ -47,14 +48,14 @@ function loadBanks(d: Draft, ctx: PassContext, allowed: number): void {
           continue;
         }
         if (!ctx.mayRewrite('bank-operand', d.id(b), x)) return;
-        const says = `operand ${k + 1} of ${printInstr(x)} is loaded in front of it`;
-        ctx.remark('passed', 'bank-operand', says, where);
+        const message = `operand ${k + 1} of ${printInstr(x)} is loaded in front of it`;
+        ctx.remark('passed', 'bank-operand', message, where);
         throughRegister(d, n, k, load);
       }
     }
 }
 
-/** Sources that read a constant bank beyond the constants that an instruction may have. */
+/** Indices of the sources that read a constant bank beyond what the instruction may have. */
 function tooMany(x: Instr, moves: Moves, allowed: number): number[] {
   if (!x.src.some((o) => o.kind === Kind.CBank) || !isValue(x) || isPhi(x) || copyOf(moves, x) !== null)
     return [];
@@ -76,7 +77,7 @@ const isZero = (o: Operand): boolean => o.lo === 0 && o.hi === 0;
 function throughRegister(d: Draft, n: Ins, k: number, load: Opcode): void {
   const x = d.at(n);
   const wide = slotWidth(x.op, x.mods, srcSlot(x.op, k)!) === 64;
-  // An operation of the warp reads uniform registers alone.
+  // An instruction with a uniform result reads only uniform registers.
   const uniform = x.dst.some(isUniformReg);
   const r = d.freshReg(wide ? (uniform ? RegFile.URD : RegFile.RD) : uniform ? RegFile.UR : RegFile.R);
   const mods = wide ? withMods(load, 0, 'B64') : 0;

@@ -23,13 +23,13 @@ import { printInstr } from '../../ir/text.ts';
 import { UniqueNames } from '../../ir/unique-names.ts';
 import type { PassContext } from '../pass.ts';
 
-/** Sizes above which calls stay, in instructions. */
+/** Limits on inlining, in instructions: a call beyond one of them stays. */
 export interface Limits {
-  /** Of a function that is called. */
+  /** Largest callee that has several calls. */
   readonly usual: number;
-  /** Of a function with a single call, which goes with it. */
+  /** Largest callee that has a single call, and disappears when that is inlined. */
   readonly once: number;
-  /** By which a caller may grow. */
+  /** Largest growth of a caller. */
   readonly growth: number;
 }
 
@@ -44,21 +44,19 @@ export interface Callee {
 const accessesParameter = ({ op }: Instr): boolean =>
   op.space === 'param' && (op.primitive === 'load' || op.primitive === 'store');
 
-/** Why no call of a function can be inlined; null if nothing speaks against it. */
+/** Why no call of a function can be inlined; null if there is no such reason. */
 export function whyNever(fn: Fn): string | null {
   if (fn.kind !== 'func') return 'it is a kernel';
   if (fn.attrs.linkage === 'weak') return 'another definition may replace the function, which is weak';
   if (fn.attrs.directives.length > 0) return `the function has the directive ${fn.attrs.directives[0]}`;
   if (hasSsaForms(fn)) return 'the function is in SSA';
-  if (usesStack(fn)) return 'what the function takes from the stack is given back when it returns';
+  if (usesStack(fn)) return 'memory that the function takes from the stack is freed when it returns';
   const params = new Set([...fn.params, ...fn.returns].filter(isVariable).map((p) => p.name));
   const other = otherUse(fn, params, () => true);
-  return other === null
-    ? null
-    : `the function uses its parameter ${other} otherwise than by loads and stores`;
+  return other === null ? null : `the function uses its parameter ${other} other than by loads and stores`;
 }
 
-/** Does a function take memory from the stack, or look where it ends? */
+/** Does a function allocate stack memory, or read or set the end of the stack? */
 const usesStack = (fn: Fn): boolean =>
   fn.blocks.some((b) => b.ins.some((x) => x.src[0]?.kind === Kind.Text && isOfStack(x.src[0].sym)));
 
@@ -66,9 +64,8 @@ const usesStack = (fn: Fn): boolean =>
 const isVariable = (p: Param): boolean => p.reg === NO_REG;
 
 /**
- * A variable of `names` that some instruction uses otherwise than as the address of a plain access; null if there is
- * none.
- * @param counts which calls do so, too
+ * A variable of `names` that has a use other than as the address of a plain access; null if there is none.
+ * @param counts whether its use by a call counts, too
  */
 function otherUse(fn: Fn, names: ReadonlySet<string>, counts: (call: Instr) => boolean): string | null {
   for (const b of fn.blocks)
@@ -84,7 +81,7 @@ function otherUse(fn: Fn, names: ReadonlySet<string>, counts: (call: Instr) => b
 
 /**
  * Inlines calls of a function: see `inlineFunctions`.
- * @param calleeOf the function of a name, or why its calls stay
+ * @param calleeOf maps a name to its function, or to the reason why its calls stay
  */
 export const inlineCalls = (
   program: Program,
@@ -140,7 +137,7 @@ class Inliner {
           const where = { block: d.id(b), ins: call };
           const why = this.inline(d, n, call);
           if (why === null)
-            ctx.remark('passed', 'inlined', `${printInstr(call)}: its code stands here`, where);
+            ctx.remark('passed', 'inlined', `${printInstr(call)}: replaced by its code`, where);
           else if (why !== '') ctx.remark('missed', 'call', `${printInstr(call)} stays: ${why}`, where);
         }
         if (this.local.size > 0) this.accessLocally(d);
@@ -155,7 +152,7 @@ class Inliner {
     );
   }
 
-  /** Inlines the call `n`. @returns null, or why it stays; '' if a limit on rewrites says so */
+  /** Inlines the call `n`. @returns null if it was inlined, else why it stays; '' if the limit on rewrites is reached */
   private inline(d: Draft, n: Ins, call: Instr): string | null {
     if (call.guard !== NO_REG) return 'it is guarded';
     const callee = this.calleeOf(calleeName(call));
@@ -172,7 +169,7 @@ class Inliner {
     return null;
   }
 
-  /** What a call gives to the parameters and results of its function; or why that cannot be told. */
+  /** Binds the callee's parameters and results to what the call site passes; or gives the reason why that is impossible. */
   private siteOf(call: Instr, callee: Fn): Site | string {
     const site: Site = { variables: new Map(), args: [], results: [] };
     let next = 2;
@@ -182,9 +179,9 @@ class Inliner {
       if (v === undefined || v.space !== 'param' || v.size < p.size)
         return `${p.name} gets no variable of its size`;
       if (otherUse(this.fn, new Set([v.name]), (x) => x !== call) !== null)
-        return `${v.name} is used otherwise than by this call, loads and stores`;
+        return `${v.name} is used other than by this call, loads and stores`;
       // The function may write a result before it has read the last argument.
-      if ([...site.variables.values()].includes(v.name)) return `${v.name} is given to it more than once`;
+      if ([...site.variables.values()].includes(v.name)) return `${v.name} is passed to it more than once`;
       site.variables.set(p.name, v.name);
       return null;
     };
@@ -235,7 +232,7 @@ class Inliner {
     }
     for (const { to, from } of site.results)
       if (to !== NO_REG) d.append(back, moves.move(to, reg(copy.register(from)), loc));
-    // A pragma at the entry is one for the whole function: here for each of its loops.
+    // A pragma at the entry applies to the whole function: here it is copied to each of its loops.
     const entry = callee.blocks[0].id;
     const headers = loopsOf(callee).loops.map((l) => d.id(copy.blocks.get(l.header)!));
     const added = callee.attrs.pragmas
@@ -244,7 +241,7 @@ class Inliner {
     if (added.length > 0) d.pragmas = [...d.pragmas, ...added];
   }
 
-  /** Turns accesses to variables that are local now into those of local memory. */
+  /** Turns accesses to variables that are now local into accesses to local memory. */
   private accessLocally(d: Draft): void {
     for (const b of d.layout())
       for (let n = d.first(b); n >= 0; n = d.next(n)) {
@@ -254,17 +251,17 @@ class Inliner {
   }
 }
 
-/** What a call gives. */
+/** What a call site passes and receives. */
 interface Site {
   /** By name of the parameter or result: the variable of the call site. */
   readonly variables: Map<string, string>;
-  /** Registers of parameters, and values. */
+  /** Parameter registers, and the values passed in them. */
   readonly args: { to: Reg; from: Operand }[];
-  /** Registers of the caller, and those of results. */
+  /** Registers of the caller, and the callee's result registers. */
   readonly results: { to: Reg; from: Reg }[];
 }
 
-/** The same access to local memory. */
+/** The same access, to local memory. */
 function locally(x: Instr, isa: Isa): Instr {
   const op = isa.opcodes.find((o) => o.space === 'local' && o.primitive === x.op.primitive)!;
   const mods = withMods(op, 0, ...x.op.groups.map((g) => chosen(g, x.mods).name));

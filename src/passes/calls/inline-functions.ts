@@ -26,16 +26,16 @@ import { type Callee, inlineCalls, type Limits, whyNever } from './inline-calls.
  * The variables of the call site become local ones, for caller and callee alike, and phase 37 promotes them to
  * registers like any other: so parameters of every size and shape go through one mechanism.
  *
- * Callees come before their callers, so that chains of calls collapse from the leaves up. A function that nobody can
- * call any more is removed.
+ * Callees come before their callers, so that chains of calls collapse from the leaves up. A function that can no longer be called is
+ * removed.
  *
- * A call stays, and a remark says why, if it is guarded; if the function is recursive, weak (another definition may
- * replace it) or has directives; if a parameter is used
- * otherwise than by plain loads and stores, or its variable by another call; and if the function is too large:
- * `max-instructions`, or `max-instructions-once` for one with a single call, and `max-growth` for all of a caller.
+ * A call stays, with a remark, if it is guarded; if the function is recursive, weak (another definition may replace it) or has
+ * directives; if a parameter is used by anything but plain loads and stores, or its variable by another call; or if the function is too
+ * large. The limits: `max-instructions` per function, `max-instructions-once` for a function with a single call, `max-growth` for all
+ * that is inlined into a caller.
  *
  * Requires: control-last, phi-free. Guarantees: both. A second application inlines only what growth had ruled out.
- * Bound: each call once; a function grows by `max-growth` instructions at most.
+ * Bound: each call is examined once; a function grows by at most `max-growth` instructions.
  */
 export const inlineFunctions: ProgramPass = (program, ctx) => {
   const graph = callGraphOf(program);
@@ -60,12 +60,12 @@ export const inlineFunctions: ProgramPass = (program, ctx) => {
       if (open.has(fn)) now[f] = inlineCalls(program, fn, ctx.of(fn), limits, calleeOf);
     }
   if (now.every((f, i) => f === program.functions[i])) return program;
-  const mayGo = (i: number): boolean =>
+  const mayRemove = (i: number): boolean =>
     open.has(program.functions[i]) && calls.has(program.functions[i].name);
-  return withoutUncalled(program, now, mayGo);
+  return withoutUncalled(program, now, mayRemove);
 };
 
-/** How often each function is called by name. */
+/** Number of calls of each function by name. */
 function callCounts(program: Program): Map<string, number> {
   const calls = new Map<string, number>();
   for (const f of program.functions)
@@ -74,8 +74,8 @@ function callCounts(program: Program): Map<string, number> {
   return calls;
 }
 
-/** The program with the functions `now`, but without those that only calls could reach which are gone. */
-function withoutUncalled(program: Program, now: readonly Fn[], mayGo: (i: number) => boolean): Program {
+/** The program with the functions `now`, without the removable ones that nothing can call any more. */
+function withoutUncalled(program: Program, now: readonly Fn[], mayRemove: (i: number) => boolean): Program {
   const places = new Map(now.map((f, i) => [f, i]));
   for (let after: Program = { ...program, functions: now }; ; ) {
     const g = callGraphOf(after);
@@ -84,7 +84,7 @@ function withoutUncalled(program: Program, now: readonly Fn[], mayGo: (i: number
       f.attrs.linkage !== '' ||
       g.addressTaken[i] === 1 ||
       g.callerStart[i] < g.callerStart[i + 1] ||
-      !mayGo(places.get(f)!);
+      !mayRemove(places.get(f)!);
     const functions = after.functions.filter(stays);
     if (functions.length === after.functions.length) return after;
     after = { ...after, functions };

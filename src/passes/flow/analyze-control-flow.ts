@@ -7,9 +7,9 @@ import type { Pass } from '../pass.ts';
  *
  *     before, after: the same text; blocks, loops and anything irregular are reported
  *
- * Requires: nothing. Guarantees: nothing that later phases depend on. The annotations are cached by snapshot, and
- * every reader asks the service itself, so knob 235, which switches this phase off, changes no code (seed 002 says
- * the same of the original). The binding may set `force: true`.
+ * Requires: nothing. Guarantees: nothing that later phases depend on. The annotations are cached by snapshot, and every reader queries
+ * the service itself, so knob 235, which disables this phase, changes no code (seed 002 says the same of the original). The binding may
+ * set `force: true`.
  * Bound: linear in edges, times the loop nesting for the dominators.
  */
 export const analyzeControlFlow: Pass = (fn, ctx) => {

@@ -32,15 +32,15 @@ import { maySettle, useOtherwise } from './known-guards.ts';
  * Four rewrites (seeds 000 and 003):
  * 1. folding: a branch to where control goes anyway is removed;
  * 2. unreachable blocks are removed, one after another as each loses its last edge, and whole cycles of them at the end;
- * 3. conditions: a guard whose value is known is removed, or its branch is; a branch whose targets are all the same block
+ * 3. conditions: a guard whose value is known is removed, or the whole branch is; a branch whose targets are all the same block
  *    needs no condition; a table with one target, or a known index, becomes a branch;
  * 4. threading: a branch to a block that only passes control on goes straight to the final target; so do the entries of
  *    jump tables; a guarded branch over such a block, which nothing else reaches, goes there with the opposite guard.
  *
  * Blocks are processed in reverse post-order, each until nothing matches. Seed 003 visits the blocks once and leaves
  * opportunities that a rewrite creates in earlier blocks to later phases; seed 000 repeats until nothing changes.
- * The parameter `sweep` says which: with `fixed-point`, which holds where it is not given, a rewrite reopens only the
- * blocks whose match it may change, so the fixed point costs no second sweep; with `single` no block is opened twice.
+ * The parameter `sweep` selects one: with `fixed-point` (the default) a rewrite reopens only the blocks whose match it may change, so
+ * the fixed point costs no second sweep; with `single` no block is opened twice.
  *
  * Knobs: each rewrite takes a unit of 464, which stops all rewrites when it is spent. 214 (off) and 487 (general
  * budget, one unit per run) are the phase's gate in `phases.yaml`.
@@ -58,8 +58,8 @@ export const branchOpt: Pass = (fn, ctx) => {
     );
     return fn;
   }
-  // A predicate may become known when one of its definitions, or a path around its only one, is erased. Hence the
-  // repetition, which happens only if some definition is constant.
+  // A predicate may become known when one of its definitions, or a path around its only one, is erased. The pass repeats for that
+  // reason, but only if some definition is constant.
   for (let now = fn; ; ) {
     const simplifier = new Simplifier(now, ctx);
     const out = edit(now, (d) => simplifier.run(d), ctx.isa);
@@ -222,7 +222,7 @@ class Simplifier {
     };
   }
 
-  /** Another terminator, or none. */
+  /** Replaces the terminator, or removes it if `ins` is null. */
   private terminator(
     b: BlockNo,
     old: Instr,
@@ -241,7 +241,7 @@ class Simplifier {
         if (ins === null) useOtherwise(d, d.terminator(b));
         d.setTerminator(b, ins, ins !== null && endsFlow(ins) ? -1 : fall);
         this.eraseUnused(before);
-        this.forwarding.look(b);
+        this.forwarding.update(b);
       },
     };
   }

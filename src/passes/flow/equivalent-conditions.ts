@@ -21,10 +21,10 @@ import { BUDGET } from './branch-budget.ts';
 import { maySettle, settleGuard } from './known-guards.ts';
 import { foldBranch, foldJump } from './one-way.ts';
 
-/** Most branches that one edge bypasses at once. */
+/** Maximum number of branches that one edge bypasses at once. */
 const MOST_PASSED = 64;
 /**
- * Most rounds. One suffices except for edges that bypass more than 64 branches and what they expose, so a second
+ * Maximum number of rounds. One suffices, except for edges that bypass more than 64 branches and for what these expose; so a second
  * application finds nothing unless an edge bypasses more than two thousand.
  */
 const ROUNDS = 32;
@@ -33,8 +33,8 @@ const ROUNDS = 32;
 const EXCEPTED = 'Knob91';
 
 /**
- * Phase 13, last step, and phases 133 and 136, first step: a branch on a condition, or its negation, on which control has
- * branched before.
+ * Phase 13, last step, and phases 133 and 136, first step: removes or bypasses a branch on a condition, or its negation, that an
+ * earlier branch has already decided.
  *
  *     before                         after
  *     BB0:                           BB0:
@@ -52,21 +52,21 @@ const EXCEPTED = 'Knob91';
  *
  * 1. A branch whose condition is decided on all incoming edges is always or never taken.
  * 2. An edge to a block that contains only a branch bypasses the block if it decides the branch (jump threading).
- * 3. An edge to a block of at most `most-copied` other instructions gets a copy of the block without its branch, if it
- *    decides that, and all lanes of a warp arrive over one edge, so that nothing runs twice. Registers that the block
- *    alone reads get other names in the copy; a register with a single definition that others read keeps the block
- *    whole, because it would have two. Calls, barriers and operations between lanes are not copied.
+ * 3. An edge to a block of at most `most-copied` other instructions gets a copy of the block without its branch, if the edge decides
+ *    the branch and all lanes of a warp arrive over one edge, so that nothing runs twice. Registers that the block alone reads get
+ *    other names in the copy; a register with a single definition that is read elsewhere prevents the copy, because it would get two.
+ *    Calls, barriers and operations between lanes are not copied.
  *
  * Conditions are equal if they compare the same values (`ConditionKeys`). A condition is known if the edge that
  * decided it is on every path to the branch (`walkConditions`).
  *
- * Bypassing a branch must not separate lanes that met at its block, or the code after it would run twice. It is
- * allowed if the lanes of a warp arrive together, all over the same edge. It is also allowed if each of the branch's
- * two ways is decided by one incoming edge, so that nothing is left of the meeting point, and: neither edge leaves a
- * loop, from which lanes come in different iterations; no operation between lanes and no barrier comes before the
- * paths meet again; and no loop of the function may wait for other threads. A loop keeps its header.
+ * Bypassing a branch must not separate lanes that reconverge at its block, or the code after it would run twice. It is allowed if the
+ * lanes of a warp arrive together, all over the same edge. It is also allowed if each outcome of the branch is decided by one incoming
+ * edge, so that nothing is left of the meeting point, and: neither edge leaves a loop, from which lanes come in different iterations;
+ * no operation between lanes and no barrier comes before the paths meet again; and no loop of the function may wait for other threads.
+ * A loop keeps its header.
  *
- * Blocks that knob 91 names keep their branch (`excepts`: only where the step says that the phase reads it).
+ * Blocks that knob 91 names keep their branch (`excepts` of the step says whether the phase reads the knob).
  *
  * Requires: control-last. Guarantees: control-last; SSA stays SSA; no executed path gets longer; every block is
  * reachable or named by a convergence label.
@@ -81,10 +81,10 @@ export const equivalentConditions: Pass = (fn, ctx) => {
     );
     return fn;
   }
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let now = fn;
   for (let round = 0; round < ROUNDS; round++) {
-    const threader = new Threader(now, ctx, told);
+    const threader = new Threader(now, ctx, reported);
     const out = edit(now, (d) => threader.run(d), ctx.isa);
     if (out === now || threader.spent) return out;
     now = out;
@@ -105,7 +105,7 @@ class Threader {
   spent = false;
   private readonly fn: Fn;
   private readonly ctx: PassContext;
-  private readonly told: Set<string>;
+  private readonly reported: Set<string>;
   private d!: Draft;
   private pinned: ReadonlySet<BlockNo> = new Set();
   private readonly decided: { readonly block: BlockNo; readonly runs: boolean }[] = [];
@@ -116,11 +116,11 @@ class Threader {
   /** By block that contains only a branch: the targets of the incoming edges that decide it. */
   private readonly outcomes = new Map<BlockNo, BlockNo[]>();
 
-  /** @param told reasons already reported, each for one block */
-  constructor(fn: Fn, ctx: PassContext, told: Set<string>) {
+  /** @param reported reasons already reported, each for one block */
+  constructor(fn: Fn, ctx: PassContext, reported: Set<string>) {
     this.fn = fn;
     this.ctx = ctx;
-    this.told = told;
+    this.reported = reported;
     this.mostCopied = Number(ctx.params['most-copied'] ?? 0);
     this.excepted = new Set(
       ctx.params['excepts'] === true ? (ctx.knob(EXCEPTED) as readonly number[] | null) : null,
@@ -129,8 +129,7 @@ class Threader {
 
   run(d: Draft): void {
     this.d = d;
-    // A condition that guards a single branch tells nothing about another, unless both compare the same values: then
-    // both are guards.
+    // A condition that guards a single branch does not decide another, unless both compare the same values: then both are guards.
     let guarded = 0;
     for (const b of d.layout()) {
       const n = d.terminator(b);
@@ -138,7 +137,7 @@ class Threader {
     }
     if (guarded < 2) return;
     this.pinned = pinnedBlocks(d);
-    walkConditions(d, (b, known) => this.look(b, known));
+    walkConditions(d, (b, known) => this.examine(b, known));
     const changed =
       this.ways.reduce((n, w) => n + (this.thread(w.from, w.passed) ? 1 : 0), 0) +
       this.copies.reduce((n, c) => n + (this.copy(c.from, c) ? 1 : 0), 0) +
@@ -146,7 +145,7 @@ class Threader {
     if (changed > 0) removeUnreachable(d, (b) => this.erased(b));
   }
 
-  private look(b: BlockNo, known: Known): void {
+  private examine(b: BlockNo, known: Known): void {
     const { d } = this;
     const n = d.terminator(b);
     if (n >= 0 && d.at(n).guard !== NO_REG && !this.excepted.has(d.id(b))) {
@@ -154,7 +153,7 @@ class Threader {
       if (value !== null) this.decided.push({ block: b, runs: value !== d.at(n).guardNot });
     }
     for (const s of d.successors(b)) {
-      const passed = this.passedFrom(s, (n) => known.onWay(s, d.at(n).guard));
+      const passed = this.passedFrom(s, (n) => known.onEdge(s, d.at(n).guard));
       if (passed.length === 0) {
         const to = this.copiedWay(s, known);
         if (to >= 0) this.copies.push({ from: b, branch: s, to });
@@ -171,13 +170,13 @@ class Threader {
   private passedFrom(s: BlockNo, valueAt: (branch: Ins) => boolean | null): Passed[] {
     const { d } = this;
     const out: Passed[] = [];
-    const seen = new Set<BlockNo>();
+    const visited = new Set<BlockNo>();
     for (let at = s; out.length < MOST_PASSED; ) {
       const n = this.loneBranch(at);
       const value = n < 0 ? null : valueAt(n);
       if (value === null) return out;
-      if (seen.has(at)) return [];
-      seen.add(at);
+      if (visited.has(at)) return [];
+      visited.add(at);
       const { src, guardNot } = d.at(n);
       const to = value !== guardNot ? d.blockById(src[0].lo) : d.fall(at);
       out.push({ branch: at, to });
@@ -196,7 +195,9 @@ class Threader {
     return d.predecessors(b).length > 1 ? n : -1;
   }
 
-  /** Where an edge to `s` leads behind the branch that it decides, if the block may be copied for it; else -1. */
+  /**
+   * The successor of `s` that control reaches over an edge that decides its branch, if the block may be copied for this edge; else -1.
+   */
   private copiedWay(s: BlockNo, known: Known): BlockNo {
     const { d } = this;
     if (this.mostCopied === 0 || s === d.entryBlock || this.pinned.has(s) || this.excepted.has(d.id(s)))
@@ -205,7 +206,7 @@ class Threader {
     if (end < 0 || d.first(s) === end || d.predecessors(s).length < 2) return -1;
     const { op, guard, guardNot, src } = d.at(end);
     if (op.primitive !== 'branch' || guard === NO_REG) return -1;
-    const value = known.onWay(s, guard);
+    const value = known.onEdge(s, guard);
     if (value === null) return -1;
     let count = 0;
     for (let n = d.first(s); n !== end; n = d.next(n)) {
@@ -235,7 +236,7 @@ class Threader {
     const { d, ctx } = this;
     const [{ branch: first }] = passed;
     if (this.spent) return false;
-    // A branch whose two ways now have one target is gone; the rest of its block is left to the next application.
+    // If a branch's two edges now have one target, the branch is gone; the rest of its block is left to the next application.
     if (passed.some((p) => d.terminator(p.branch) < 0)) return false;
     let last = -1;
     while (last + 1 < passed.length && this.mayPass(passed[last + 1])) last++;
@@ -321,7 +322,7 @@ class Threader {
     if (!this.take('condition-decided', b)) return false;
     const ins = d.at(n);
     settleGuard(d, n, runs);
-    const why = `the way there decides that it ${runs ? 'runs' : 'does not run'}`;
+    const why = `the path there decides that it ${runs ? 'runs' : 'does not run'}`;
     ctx.remark('passed', 'condition-decided', `${ins.op.name} of BB${d.id(b)}: ${why}`, {
       block: d.id(b),
       ins,
@@ -343,10 +344,10 @@ class Threader {
   }
 
   private missed(name: string, b: BlockNo, why: string): void {
-    const { d, told } = this;
+    const { d, reported } = this;
     const key = `${name} ${d.id(b)}`;
-    if (told.has(key)) return;
-    told.add(key);
+    if (reported.has(key)) return;
+    reported.add(key);
     this.ctx.remark('missed', name, `edges to BB${d.id(b)} decide its branch, but ${why}`, {
       block: d.id(b),
     });

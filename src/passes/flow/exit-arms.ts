@@ -7,7 +7,7 @@ import { NO_REG, type Operand, type Reg } from '../../ir/operand.ts';
 import { guardIn } from './if-conversion.ts';
 
 /**
- * A branch one of whose ways leads to a block that ends the function:
+ * A branch with one successor that ends the function:
  *
  *     header
  *      |   \
@@ -17,7 +17,7 @@ export interface ExitArm {
   readonly header: BlockNo;
   /** The block that ends the function. */
   readonly last: BlockNo;
-  /** Where control goes otherwise. */
+  /** The other successor of the branch. */
   readonly rest: BlockNo;
   /** True if control goes to `last`. */
   readonly condition: Operand;
@@ -30,9 +30,9 @@ export interface ExitArm {
 const ENDS: ReadonlySet<string | null> = new Set(['exit', 'return']);
 
 /**
- * The exit that the branch at the end of `header` jumps to; null if there is none. A block with other instructions
- * must have no other predecessor, so that it disappears; one that only ends the function may have more. An exit that
- * control falls through to stays: without it, control would have to jump where it went on, around a loop for example.
+ * The exit that the branch at the end of `header` jumps to; null if there is none. A block with other instructions must have no other
+ * predecessor, so that it disappears; one that only ends the function may have more. An exit reached by falling through stays:
+ * otherwise the path to `rest` would need an extra jump, around a loop for example.
  *
  * @param isPinned whether something other than control flow names the block
  */
@@ -50,7 +50,7 @@ export function exitArmOf(d: Draft, header: BlockNo, isPinned: (b: BlockNo) => b
   return { header, last, rest, condition: predicateOf(ways, last), pinned, body };
 }
 
-/** Runs what stands before the end of the function under its condition in the header, and ends it there. */
+/** Moves the body of the exit block into the header under the arm's condition, and ends the function there under that condition. */
 export function applyExitArm(d: Draft, moves: Moves, arm: ExitArm): void {
   const { header, last, rest, condition, pinned, body } = arm;
   const end = d.at(d.terminator(last));

@@ -12,8 +12,7 @@ import { allInSsa, inSsa } from '../../ssa/registers.ts';
 import type { Pass, PassContext } from '../pass.ts';
 
 /**
- * Phase 65, GeneralOptimizeLate2: a value that is computed only for a selection is computed in its place, under a
- * guard.
+ * Phase 65, GeneralOptimizeLate2: a value that is computed only for a select is computed in the select's place, under a guard.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -26,7 +25,7 @@ import type { Pass, PassContext } from '../pass.ts';
  * (`isValue`) qualify, computed in the block of the selection and used by nothing else.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing.
- * Bound: for each selection one look at the uses of its operands; operands with many uses are skipped.
+ * Bound: the uses of each select's operands are examined once; operands with many uses are skipped.
  */
 export const guardedSelects: Pass = (fn, ctx) => edit(fn, (d) => guardSelections(d, ctx));
 
@@ -106,10 +105,7 @@ const mayBeGuarded = (x: Instr, moves: Moves): boolean =>
   allInSsa(x) &&
   copyOf(moves, x) === null;
 
-/**
- * Does the selection, or the instruction that replaces it, read the register for the last time, and is it not a
- * constant?
- */
+/** Is this the last read of the register, by the select or by the instruction that replaces it, and is its value not constant? */
 function diesAt(fn: Fn, d: Draft, moves: Moves, r: Reg, n: Ins): boolean {
   const def = d.def(r);
   if (d.useCount(r) > MOST_USES) return false;

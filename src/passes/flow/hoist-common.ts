@@ -38,7 +38,7 @@ const KNOB = 'SpeculativeHoistCommonInsts';
  *           EXIT
  *
  * The arms are the two successors of a branch, if they have no other predecessor. An expression computed in both is
- * very busy at the branch, so it runs as often as before, and a warp whose lanes part runs it once instead of twice.
+ * very busy at the branch, so it runs as often as before, and a warp whose lanes diverge runs it once instead of twice.
  * Branches are processed from the last to the first, so that a value can rise through several. Copies are seen
  * through.
  *
@@ -48,9 +48,9 @@ const KNOB = 'SpeculativeHoistCommonInsts';
  * 3. Stores, atomics and other effects are hoisted if they come first in both arms, before every memory access that stays;
  *    operations between lanes, barriers and clocks never are.
  *
- * Registers: for each two results that are merged, one becomes live at the branch and in both arms down to its old
- * place. Hoisting to a branch stops when the larger pressure of the arms plus the hoisted results would exceed
- * `max-pressure` of the binding (32-bit units) or `max-predicates` (absent: no limit).
+ * Registers: each pair of merged results makes one value live at the branch and, in both arms, down to where it was computed before.
+ * Hoisting to a branch stops when the larger pressure of the arms plus the hoisted results would exceed `max-pressure` of the binding
+ * (32-bit units) or `max-predicates` (absent: no limit).
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. Unless a limit stops it, a second application
  * changes nothing.
@@ -184,8 +184,8 @@ class Hoister {
     if (version < 0) return false;
     let writer = memory.writerOf(version);
     while (this.twins.has(writer)) writer = this.twins.get(writer)!;
-    const home = writer < 0 ? memory.blockOf(version) : this.d.block(writer);
-    return dominates(dominatorsOf(this.fn), home, head);
+    const definedIn = writer < 0 ? memory.blockOf(version) : this.d.block(writer);
+    return dominates(dominatorsOf(this.fn), definedIn, head);
   }
 
   private fits(head: BlockNo, a: BlockNo, b: BlockNo, n: Ins): boolean {
@@ -265,7 +265,7 @@ class Arm {
     const { d } = this;
     const x = d.at(n);
     if ((x.op.flags & FIXED) !== 0 || !allInSsa(x) || this.h.isCopy(n)) return false;
-    if (!this.isKnownAbove(n)) return false;
+    if (!this.isAvailableAbove(n)) return false;
     if (isValue(x)) return true;
     const at = this.place.get(n)!;
     if (!isPlainLoad(x)) return this.firstOf(this.memory) === at;
@@ -273,7 +273,7 @@ class Arm {
     return at < this.firstOf(this.writers) || this.h.seesMemoryAbove(n, head);
   }
 
-  private isKnownAbove(n: Ins): boolean {
+  private isAvailableAbove(n: Ins): boolean {
     const { d } = this;
     const x = this.h.seenThrough(n);
     const above = (r: Reg): boolean => r === NO_REG || d.def(r) < 0 || d.block(d.def(r)) !== this.block;

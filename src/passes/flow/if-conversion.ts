@@ -22,7 +22,7 @@ import { type Costs, costOf, instrCost } from '../../rules/cost.ts';
 import { allInSsa, inSsa } from '../../ssa/registers.ts';
 import type { Arm, IfShape } from './if-shapes.ts';
 
-/** Instructions that can neither be guarded instead of branched around, nor run speculatively. */
+/** Instructions that can neither get a guard instead of a branch around them, nor run speculatively. */
 const STAYS = OpFlag.Control | OpFlag.Convergent | OpFlag.Barrier | OpFlag.Phi;
 
 /** May the instruction be in an arm that is converted? */
@@ -47,7 +47,7 @@ interface Choice {
 /**
  * The conversion of an `if`, determined before anything is changed.
  *
- * Values run whichever way control would have gone. Memory accesses, and values computed from loaded ones, carry the
+ * Values run regardless of the outcome of the branch. Memory accesses, and values computed from loaded ones, carry the
  * arm's condition as their guard. A value used only by a phi becomes the phi's value itself, guarded, with the other
  * side's value as its `else`; other phis become selects.
  */
@@ -77,19 +77,14 @@ export class IfConversion {
     }
   }
 
-  /**
-   * Cost of each arm by the back end's costs: of values, which always run, and of guarded instructions if the
-   * condition holds.
-   */
-  armCosts(costs: Costs): { readonly values: number; readonly guarded: number; readonly count: number }[] {
+  /** By arm, by the back end's costs: the cost of its values, which always run, and the number of its instructions that need a guard. */
+  armCosts(costs: Costs): { readonly values: number; readonly count: number }[] {
     return this.shape.arms.map((a) => {
-      const cost = { values: 0, guarded: 0, count: 0 };
+      const cost = { values: 0, count: 0 };
       for (const n of a.body) {
         const x = this.d.at(n);
-        if (needsGuard(x)) {
-          cost.guarded += instrCost(x, costs);
-          cost.count++;
-        } else if (!this.isAbsorbedCopy(n)) cost.values += instrCost(x, costs);
+        if (needsGuard(x)) cost.count++;
+        else if (!this.isAbsorbedCopy(n)) cost.values += instrCost(x, costs);
       }
       return cost;
     });
@@ -107,7 +102,7 @@ export class IfConversion {
     return cost;
   }
 
-  /** Is it a copy read only by phis that will take the constant itself? */
+  /** Is it a copy of a constant that only phis read, which will take the constant itself? */
   private isAbsorbedCopy(n: Ins): boolean {
     const { d } = this;
     const [r] = d.at(n).dst;
@@ -135,7 +130,7 @@ export class IfConversion {
         const { ins, arm, other } = fused;
         const x = d.at(ins);
         const made = toRegs(x.dst, (r) => (r === NO_REG ? NO_REG : other));
-        // Below the value that it takes otherwise, which the other arm may define; a value may move there.
+        // Its `else` value may be defined in the other arm, and it must come after that; a value may move there.
         if (isValue(x)) d.moveToEnd(ins, header);
         d.replace(ins, withOtherwise(underCondition(x, arm.condition), made));
         value = values[arms.indexOf(arm)];
@@ -189,7 +184,7 @@ export class IfConversion {
     const second = d.way(phi, arms.length === 2 ? arms[1].last : header)!;
     if (sameOperand(first, second)) return null;
     const constants: [Operand, Operand] = [this.constantOf(first), this.constantOf(second)];
-    // Both are computed now, so either will do.
+    // Both values are computed in any case, so either will do.
     if (sameOperand(...constants)) return { phi, values: [first, first], fused: null };
     if (constants.every((o) => o.kind === Kind.Imm)) return { phi, values: constants, fused: null };
     const values: [Operand, Operand] = [first, second];
@@ -235,17 +230,17 @@ export class IfConversion {
 /**
  * Gives an instruction that has left its arm the arm's condition as guard, if it needs one.
  *
- * @param partial registers defined only under a guard, and those computed from them: added to
+ * @param partial registers that have a value only under a guard, and those computed from them; extended here
  */
 export function guardIn(d: Draft, moves: Moves, n: Ins, condition: Operand, partial: Set<Reg>): void {
   const x = d.at(n);
-  let reads_ = false;
+  let readsPartial = false;
   reads(x, (r) => {
-    if (partial.has(r)) reads_ = true;
+    if (partial.has(r)) readsPartial = true;
   });
-  if (!needsGuard(x) && !reads_) return;
+  if (!needsGuard(x) && !readsPartial) return;
   if (!needsGuard(x) && x.guard !== NO_REG) {
-    // A guarded value whose operands may be undefined: it is not used then.
+    // A value that already has a guard, with operands that may be undefined: its result is not used in that case.
     for (const r of x.dst) if (r !== NO_REG) partial.add(r);
     return;
   }

@@ -71,16 +71,16 @@ function mayBeArm(d: Draft, b: BlockNo, isPinned: (b: BlockNo) => boolean): bool
   return b !== d.entryBlock && d.predecessors(b).length === 1 && d.phis(b).length === 0 && !isPinned(b);
 }
 
-/** Most blocks of an arm; longer ones are never worth converting. */
+/** Maximum number of blocks of an arm; longer ones are never worth converting. */
 const MOST_BLOCKS = 16;
 
-/** The blocks that run in sequence from `b` on, as far as they may be an arm; empty if `b` may not be. */
+/** The chain of blocks from `b` on that may belong to one arm; empty if `b` may not. */
 function chain(d: Draft, b: BlockNo, isPinned: (b: BlockNo) => boolean): BlockNo[] {
   const out: BlockNo[] = [];
   for (
     let x = b;
     x >= 0 && out.length < MOST_BLOCKS && mayBeArm(d, x, isPinned) && !out.includes(x);
-    x = goesOn(d, x)
+    x = onlySuccessor(d, x)
   )
     out.push(x);
   return out;
@@ -88,10 +88,10 @@ function chain(d: Draft, b: BlockNo, isPinned: (b: BlockNo) => boolean): BlockNo
 
 /** The successor of a chain; -1 if it is empty or ends differently. */
 const after = (d: Draft, blocks: readonly BlockNo[]): BlockNo =>
-  blocks.length === 0 ? -1 : goesOn(d, blocks[blocks.length - 1]);
+  blocks.length === 0 ? -1 : onlySuccessor(d, blocks[blocks.length - 1]);
 
 /** The only successor of a block that ends in an unguarded branch or falls through; -1 if it ends differently. */
-function goesOn(d: Draft, b: BlockNo): BlockNo {
+function onlySuccessor(d: Draft, b: BlockNo): BlockNo {
   const n = d.terminator(b);
   if (n >= 0 && d.at(n).op.primitive !== 'branch') return -1;
   const to = d.successors(b);

@@ -21,7 +21,7 @@ function returnsResult(d: Draft, n: Ins): boolean {
  *     STG [RD6], R2
  *
  * @param runs whether the guard lets it run
- * @returns whether it was done: a result that the function returns under its own name needs the instruction
+ * @returns false if nothing was done, because the function returns a result under its own name and so needs the instruction
  */
 export function settleGuard(d: Draft, n: Ins, runs: boolean): boolean {
   if (!maySettle(d, n, runs)) return false;

@@ -14,8 +14,7 @@ import { allInSsa } from '../../ssa/registers.ts';
 import type { Pass, PassContext } from '../pass.ts';
 
 /**
- * Phase 38, OptimizeNestedCondBranches: merges a branch with another one that it leads to, if both lead to the same
- * places.
+ * Phase 38, OptimizeNestedCondBranches: merges a branch with the branch of a successor block, if both lead to the same blocks.
  *
  *     before                          after
  *     BB0:                            BB0:
@@ -39,10 +38,10 @@ import type { Pass, PassContext } from '../pass.ts';
  * their names, and are right wherever they were read before. The operation has three inputs, one for each branch that it
  * replaces; a condition that is itself such an operation is one input.
  *
- * A remark says why, for each branch whose inner block decides too and leads to a common place, and for each whose
- * inner block could run speculatively but leads elsewhere.
+ * If an inner block branches too and shares a target with the outer branch, or if it could run speculatively but leads elsewhere, a
+ * remark says why the two branches stay.
  *
- * It pays if lanes part at the outer branch, because then a warp mostly ran the inner block anyway. The possible loss
+ * It pays if lanes diverge at the outer branch, because a warp then mostly ran the inner block anyway. The possible loss
  * is the cost of the inner blocks' values, in cycles by the back end's `costs`. It may be at most `max-loss`, and at
  * most `max-uniform-loss` if nearly all warps agree at the outer branch (`laneAgreementOf`). Both are parameters of
  * the step; absent: no limit.
@@ -139,7 +138,7 @@ class NestedConditions {
     return false;
   }
 
-  /** May the inner block's values be computed in `outer`? If not, says why. */
+  /** May the inner block's values be computed in `outer`? If not, reports why. */
   private accepted(outer: BlockNo, inner: Inner): boolean {
     const { refusal } = inner;
     return refusal === null || this.refuse(outer, [inner], refusal.name, refusal.why);
@@ -170,14 +169,14 @@ class NestedConditions {
     const n = d.first(to);
     const jumps =
       n < 0 || (n === d.terminator(to) && d.at(n).op.primitive === 'branch' && d.at(n).guard === NO_REG);
-    const next = jumps && this.mayGo(to) ? d.successors(to)[0] : -1;
+    const next = jumps && this.mayRemove(to) ? d.successors(to)[0] : -1;
     return next < 0 || next === to || next === from
       ? { to, from, through: -1 }
       : { to: next, from: to, through: to };
   }
 
   /** Does the block have only one predecessor, and does nothing name it? */
-  private mayGo(b: BlockNo): boolean {
+  private mayRemove(b: BlockNo): boolean {
     const { d } = this;
     return d.predecessors(b).length === 1 && b !== d.entryBlock && !this.pinned.has(b);
   }
@@ -196,7 +195,7 @@ class NestedConditions {
     const { d } = this;
     const name = `BB${d.id(b)}`;
     if (d.predecessors(b).length !== 1 || b === d.entryBlock)
-      return { name: 'other-ways', why: `control also comes to ${name} from elsewhere` };
+      return { name: 'other-ways', why: `${name} has other predecessors` };
     if (this.pinned.has(b)) return { name: 'named', why: `an instruction names ${name}` };
     const end = d.terminator(b);
     for (let n = d.first(b); n !== end; n = d.next(n)) {
@@ -204,7 +203,7 @@ class NestedConditions {
       if (isPhi(x) || !allInSsa(x))
         return {
           name: 'not-in-ssa',
-          why: `the registers of ${printInstr(x)} have one value only where it is`,
+          why: `${printInstr(x)} is a phi, or its registers are not in SSA`,
         };
       if (!isValue(x) && this.without !== 'effects')
         return { name: 'effects', why: `${printInstr(x)} would run where ${name} does not` };

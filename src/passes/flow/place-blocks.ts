@@ -51,7 +51,7 @@ export const placeBlocks: Pass = (fn, ctx) => {
   ctx.remark(
     'passed',
     'blocks-placed',
-    `${moved} runs of blocks stand elsewhere: ${now.toFixed(2)} jumps a call before, ${then.toFixed(2)} after`,
+    `${moved} runs of blocks moved: ${now.toFixed(2)} jumps per call before, ${then.toFixed(2)} after`,
     { count: moved },
   );
   return edit(fn, (d) => arrange(d, order), ctx.isa);
@@ -163,7 +163,7 @@ class Placer {
       own.push({ first: b, last: b, parts: null, loop: -1, cold: cold[b] === 1 && b > 0 });
     }
     const byPlace = (units: Unit[]): readonly Unit[] => units.sort((x, y) => place[x.first] - place[y.first]);
-    // By loop: one around it that has its order, or itself; shortened whenever it is followed.
+    // By loop: an enclosing loop whose order is complete, or the loop itself; paths are compressed whenever they are followed.
     const done = Int32Array.from(loops.keys());
     const outermostDone = (loop: number): number => {
       let top = loop;
@@ -187,7 +187,7 @@ class Placer {
 
   /**
    * @param region the loop that the units are in; -1 for the function
-   * @param outermostDone the outermost loop around one, or itself, that is inside of the region, or the region
+   * @param outermostDone maps a loop inside the region to the outermost loop around it, or itself, that is still inside
    */
   private chain(
     units: readonly Unit[],
@@ -197,7 +197,7 @@ class Placer {
     const { fn, frequency, forest } = this;
     const { succ, succStart, pred, predStart } = cfgOf(fn);
     const placed = new Set<Unit>();
-    /** Units by their first block, which is all of them that control is led to; and by their block or loop. */
+    /** Units by their first block, at which alone a unit can continue another; and by their block or loop. */
     const startingAt = new Map<number, Unit>();
     const ofBlock = new Map<number, Unit>();
     const ofLoop = new Map<number, Unit>();
@@ -210,15 +210,15 @@ class Placer {
       const l = forest.innermost[b];
       return l === region ? ofBlock.get(b) : l < 0 ? undefined : ofLoop.get(outermostDone(l));
     };
-    // By block: its predecessors and how often they lead there, the rarest first.
+    // By first block of a unit: the units with an edge to it and the edge's frequency, in ascending order.
     const into = new Map<number, { readonly from: Unit; readonly often: number }[]>();
     for (const to of startingAt.keys()) {
       const list: { readonly from: Unit; readonly often: number }[] = [];
-      const seen = new Set<number>();
+      const visited = new Set<number>();
       for (let k = predStart[to]; k < predStart[to + 1]; k++) {
         const b = pred[k];
-        const from = seen.has(b) ? undefined : unitOf(b);
-        seen.add(b);
+        const from = visited.has(b) ? undefined : unitOf(b);
+        visited.add(b);
         if (from === undefined) continue;
         for (let e = succStart[b]; e < succStart[b + 1]; e++)
           if (succ[e] === to) list.push({ from, often: edgeFrequency(frequency, b, e) });

@@ -40,13 +40,13 @@ const BUDGET = 'Knob577';
  *
  * Profit is computed in cycles of the units of a sub-partition, which the back end gives for each opcode (`costs`).
  * The loss is what a warp whose lanes agree now executes and would have skipped, weighted by branch probabilities,
- * minus the branches. If lanes may part, a warp went through both arms anyway and there is no such loss. So
+ * minus the branches. If lanes may diverge, a warp went through both arms anyway and there is no such loss. So
  * `max-loss` may be high, while `max-uniform-loss`, for branches at which nearly all warps agree (`laneAgreementOf`),
- * is low. `max-guarded` bounds how many instructions get a guard because they access memory: they keep their order,
- * and a scheduler that has many of them in one block holds many addresses in registers. `max-guarded-block` bounds
- * them for the block that a chain of conversions makes: a scheduler starts all its guarded loads at once. `max-guarded-chain` bounds
- * them where other `if`s stand between, which keep their branch here and which an assembler may convert. With `only: values`, only
- * values are converted. All are parameters of the step; absent: no limit.
+ * is low. `max-guarded` bounds how many instructions get a guard because they access memory: they keep their order, and a scheduler that
+ * has many of them in one block holds many addresses in registers. `max-guarded-block` bounds them in the block that a chain of conversions
+ * makes, because a scheduler starts all guarded loads of a block at once. `max-guarded-chain` bounds them across intervening `if`s that
+ * keep their branch here and that an assembler may convert. With `only: values`, only values are converted. All are parameters of the
+ * step; absent: no limit.
  *
  * With `exits`, a branch to a block that ends the function becomes a guarded EXIT or RET, and the few instructions in
  * front of that get the guard (`exitArmOf`). A block that only ends the function never costs more that way.
@@ -66,17 +66,17 @@ export const predication: Pass = (fn, ctx) => {
   return mode === 0 ? fn : edit(fn, (d) => new Predication(fn, d, ctx).run(), ctx.isa);
 };
 
-/** Cycles of an instruction that its guard keeps from running: those of its issue. */
+/** Cycles of an instruction whose guard is false: those of its issue. */
 const ISSUE = 2;
-/** Cycles of a special function, where the back end says nothing. */
+/** Cycles of a special function, if the back end states no cost. */
 const SLOW = 8;
 
-/** Most `if`s to look at behind one, so that chains of them take linear time. */
+/** Maximum number of `if`s examined after one, so that chains of them take linear time. */
 const MOST_BEHIND = 64;
 
 const ENDS: ReadonlySet<string | null> = new Set(['exit', 'return']);
 
-/** Why something that may lose more than `most` cycles does not pay; null if it pays. */
+/** Why an expected loss of more than `most` cycles does not pay; null if it pays. */
 const over = (loss: number, most: number, when: string): string | null =>
   loss > most ? `${when}it may cost ${loss.toFixed(1)} cycles, more than ${most}` : null;
 
@@ -88,7 +88,7 @@ class Predication {
   private readonly branchOp: Opcode;
   private pinned: ReadonlySet<BlockNo> = new Set();
   private readonly unlimited: boolean;
-  /** By block, where it was asked: how many guarded instructions of it touch memory. */
+  /** By block, computed on demand: number of guarded instructions that touch memory. */
   private readonly guardedIn = new Map<BlockNo, number>();
 
   constructor(fn: Fn, d: Draft, ctx: PassContext) {
@@ -134,7 +134,7 @@ class Predication {
       }
   }
 
-  /** Asks for one conversion at the end of a block. */
+  /** Charges one conversion at the end of a block to the rewrite limit and the knob's budget; false if either is spent. */
   private take(name: string, b: BlockNo): boolean {
     const { d, ctx } = this;
     const ins = d.at(d.terminator(b));
@@ -145,7 +145,7 @@ class Predication {
     return false;
   }
 
-  /** Ends the function at the end of a block whose branch leads to where it ends, if that pays. */
+  /** Ends the function at the end of `b`, if its branch leads to an exit and that pays. */
   private exits(b: BlockNo): 'done' | 'spent' | 'none' {
     const { d, ctx } = this;
     if (ctx.params['exits'] !== true || this.fn.kind !== 'entry') return 'none';
@@ -242,16 +242,16 @@ class Predication {
       : over(loss, Number(ctx.params['max-uniform-loss']), 'all lanes of a warp agree, and ');
   }
 
-  /** How many guarded instructions touch memory in the header and in what will follow it. */
+  /** Number of guarded instructions that touch memory in the header and in the block that will follow it. */
   private guardedAround(header: BlockNo, meeting: BlockNo): number {
     return this.guarded(header) + this.guarded(meeting);
   }
 
   /**
-   * How many guarded instructions touch memory behind a block, beyond `if`s that an assembler may still convert: it makes one block of
-   * all of them then. What is behind a header has been converted before it.
+   * Number of guarded instructions that touch memory after a block, beyond `if`s that an assembler may still convert: it would then
+   * make one block of all of them. Whatever follows a header has been converted before it.
    *
-   * @param most how many are enough to know
+   * @param most counting stops once this many are found
    */
   private guardedBehind(meeting: BlockNo, most: number): number {
     const { d } = this;
@@ -279,7 +279,7 @@ class Predication {
     return n;
   }
 
-  /** Does an arm hold a value that is as slow as one of the special functions? */
+  /** Does an arm compute a value that is as slow as a special function? */
   private isSlow(body: readonly Ins[], costs: Costs): boolean {
     const { d } = this;
     return body.some((n) => !needsGuard(d.at(n)) && instrCost(d.at(n), costs) >= (costs['xu'] ?? SLOW));
@@ -299,7 +299,7 @@ class Predication {
     return whole > 0 && part !== undefined ? Math.min(1, part / whole) : 0.5;
   }
 
-  /** Does the block only end the function? A guarded EXIT instead of the branch does as well. */
+  /** Does the block only end the function? A guarded EXIT then serves as well as the branch. */
   private ends(b: BlockNo): boolean {
     const { d } = this;
     const n = d.terminator(b);

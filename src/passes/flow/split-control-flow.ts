@@ -15,7 +15,7 @@ import type { Pass } from '../pass.ts';
  * Requires: nothing. Guarantees: control-last. The first piece keeps id and name, so that no target changes; each
  * further piece is a new block after it, reached by falling through. Code after an unguarded jump becomes an
  * unreachable block, which branch-opt removes.
- * Bound: one look at each instruction; a block with k inner control operations becomes k + 1 blocks.
+ * Bound: each instruction is examined once; a block with k inner control operations becomes k + 1 blocks.
  */
 export const splitControlFlow: Pass = (fn, ctx) =>
   edit(
@@ -24,6 +24,6 @@ export const splitControlFlow: Pass = (fn, ctx) =>
       cutBehindControl(d, (block, pieces) =>
         ctx.remark('passed', 'block-split', `BB${block} cut into ${pieces} blocks`, { block }),
       ),
-    // What stands behind the last jump of a function goes on to nothing, and gets a branch.
+    // Code behind the last jump of a function has no block to fall into, so the draft may have to give it a branch.
     ctx.isa,
   );

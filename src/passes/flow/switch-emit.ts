@@ -38,7 +38,7 @@ class Emitter {
   private place: BlockNo;
   /** By leaf: a block that leads to its target, for leaves with the same target but different phi operands. */
   private readonly landings = new Map<Leaf, BlockNo>();
-  /** By target: the leaf that each edge to it stands for. Phis are told at the end, once for all edges. */
+  /** By target: for each predecessor, the leaf that its edge stands for. Phi operands are set at the end, for all edges at once. */
   private readonly brought = new Map<BlockNo, Map<BlockNo, Leaf>>();
 
   constructor(d: Draft, s: Switch, map: SwitchMap) {
@@ -65,7 +65,7 @@ class Emitter {
         );
   }
 
-  /** An edge from a block brings a leaf's operands to the phis of its target. */
+  /** Records that an edge from a block brings a leaf's operands to the phis of its target. */
   bring(from: BlockNo, leaf: Leaf): void {
     let ways = this.brought.get(leaf.block);
     if (ways === undefined) this.brought.set(leaf.block, (ways = new Map()));
@@ -116,7 +116,7 @@ class Emitter {
         this.jump(b, plan, ways);
       }
     }
-    ways.tellPhis();
+    ways.recordPhis();
     return rest;
   }
 
@@ -156,11 +156,11 @@ class Emitter {
       const no = last ? out.to(plan.none) : this.next(at);
       this.branch(at, p, out.to(leaf), no, leaf.loc);
       if (last) return;
-      if (out !== ways) out.tellPhis();
+      if (out !== ways) out.recordPhis();
       at = no;
       out = new Ways(this, no);
     });
-    if (out !== ways) out.tellPhis();
+    if (out !== ways) out.recordPhis();
   }
 
   private jump(b: BlockNo, plan: Plan & { kind: 'table' }, ways: Ways): void {
@@ -269,8 +269,8 @@ class Ways {
       : this.e.landing(leaf);
   }
 
-  /** Notes the phi operands of the targets. */
-  tellPhis(): void {
+  /** Records the phi operands that the block's edges bring. */
+  recordPhis(): void {
     for (const leaf of this.direct.values()) this.e.bring(this.b, leaf);
   }
 }

@@ -8,8 +8,8 @@ export interface Case extends Interval {
 }
 
 /**
- * A switch as cases in ascending order, with all other values leading to `other`. Positions are counted from the
- * least signed or the least unsigned number: comparisons use that order, and the range of a jump table is one of it.
+ * A switch as cases in ascending order, with all other values leading to `other`. Positions are counted from the least signed or the
+ * least unsigned number: comparisons use that order, and the range of a jump table is an interval in it.
  */
 export class SwitchMap {
   readonly width: number;
@@ -61,8 +61,8 @@ export class SwitchMap {
    * The map of a switch. Without known frequencies, each case has the same weight, and all values that lead to
    * `other` together the weight of one case. `other` is where most values lead.
    * @param possible the possible values of the selector
-   * @param tableEntries entries of the largest jump table: an order in which all cases fit one is taken first, and then the one that
-   *   makes fewer runs of values
+   * @param tableEntries entries of the largest jump table: the order in which all cases fit into one is preferred; if both or neither
+   * do, the order with fewer runs of values
    * @param share fraction of executions with a leaf's values; null: unknown
    * @returns null if no value is possible
    */

@@ -3,21 +3,21 @@ import type { Leaf } from '../../analysis/flow/switches.ts';
 import type { BlockNo } from '../../ir/draft/index.ts';
 import type { Fn } from '../../ir/program.ts';
 
-/** Most blocks visited from a leaf to where all leaves meet; a more distant meeting does not concern this switch. */
+/** Maximum number of blocks visited between a leaf and the meeting of all leaves; a more distant meeting does not concern this switch. */
 const FAR = 4096;
 
 /**
- * Leaves that keep the others apart. Lanes parted by a jump through a table reconverge where all its paths meet (the
- * nearest common post-dominator), while with comparisons, lanes that meet earlier reconverge earlier. So if, for
- * example, one case returns while all others join after the switch, a table makes the code after it run once per
- * case, unless that case is tested first.
+ * Leaves that delay the reconvergence of the others. Lanes that diverge at a jump through a table reconverge where all its paths meet
+ * (the nearest common post-dominator), while with comparisons, lanes whose paths join earlier reconverge earlier. So if, for example,
+ * one case returns while all others join after the switch, a table makes the code after it run once per case, unless that case is
+ * tested first.
  *
  * @returns the leaves that bypass the place where most others meet; none if there is no such place
  */
 export function escapesOf(fn: Fn, leaves: readonly Leaf[]): Leaf[] {
   const post = postDominatorsOf(fn);
-  const known = leaves.filter(({ block }) => block < fn.blocks.length && post.depth[block] >= 0);
-  if (known.length < leaves.length || leaves.length < 3) return [];
+  const reachable = leaves.filter(({ block }) => block < fn.blocks.length && post.depth[block] >= 0);
+  if (reachable.length < leaves.length || leaves.length < 3) return [];
   const meeting = leaves.map(({ block }) => block).reduce((a, b) => commonDominator(post, a, b));
   /** By the last block before the meeting: the leaves that pass through it. */
   const groups = new Map<BlockNo, Leaf[]>();
@@ -36,9 +36,9 @@ export function escapesOf(fn: Fn, leaves: readonly Leaf[]): Leaf[] {
 }
 
 /**
- * Do lanes that a switch has parted meet at one of its leaves before all of them meet? They do if several of its
- * blocks lead to one leaf. The hardware then forms a nested group of lanes, which costs setup and waiting, and an
- * extra step for lanes that go elsewhere.
+ * Do lanes that diverged in a switch reconverge at one of its leaves before all of them meet? They do if several of its blocks lead to
+ * one leaf. The hardware then forms a nested group of lanes, which costs setup and waiting, and an extra step for lanes that go
+ * elsewhere.
  * @param waysTo by target block of a leaf: how many blocks of the switch lead there
  */
 export function regroups(fn: Fn, head: BlockNo, waysTo: ReadonlyMap<BlockNo, number>): boolean {

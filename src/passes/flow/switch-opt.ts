@@ -36,7 +36,7 @@ import {
   waysOf,
 } from './switch-plan.ts';
 
-/** One unit for each comparison examined; unset: no limit (seed 003: an effort limit). */
+/** Each comparison examined takes one unit; unset: no limit (seed 003: an effort limit). */
 const BUDGET = 'SwitchOptBudget';
 /**
  * 0: only comparisons and branches make a switch. Otherwise values may come between them, which seed 003's scanner
@@ -45,8 +45,8 @@ const BUDGET = 'SwitchOptBudget';
 const EXTENDED = 'SwitchOptExtendedPatternMatch';
 
 /**
- * Most cases tested before a table because they bypass the place where the others meet; more would be a cascade
- * again.
+ * Maximum number of cases that are tested before a table because they bypass the meeting of the others; with more, the result would be
+ * a cascade again.
  */
 const MOST_ESCAPES = 2;
 
@@ -78,8 +78,8 @@ const ROUNDS = 4;
  * selectors, `lanes` of them choose independently, and a block costs once for all lanes that reach it. Several
  * decisions that lead to one target cost `regroup-cost`.
  *
- * There is no table where its jump would take the function beyond the registers that cost no warps: `table-registers`
- * is what the jump takes besides what is live there.
+ * No table is used where its jump would need more registers than cost no warps: `table-registers` is what the jump takes in addition to
+ * what is live there.
  *
  * With `profiled: stays`, a function with a profile is not changed (the guard of seed 003).
  *
@@ -114,11 +114,11 @@ export const switchOpt: Pass = (fn, ctx) => {
   return now;
 };
 
-/** Switches on one register that something keeps apart. */
+/** Switches on one register that could not be joined. */
 interface Chain {
-  /** Comparisons so far. */
+  /** Number of comparisons so far. */
   count: number;
-  /** Remarks that matter once there are more. */
+  /** Remarks that are reported once the chain has enough comparisons. */
   readonly waiting: { readonly message: string; readonly block: number; readonly ins: Instr }[];
 }
 
@@ -130,7 +130,7 @@ class Rewriter {
   private readonly leastGain: number;
   private readonly tableRegisters: number;
   private readonly between: Between;
-  /** Report what was not done; once is enough. */
+  /** Whether to report what was not done; once is enough. */
   private readonly explain: boolean;
   private readonly chains = new Map<BlockNo, Chain>();
   private d!: Draft;
@@ -174,7 +174,7 @@ class Rewriter {
       }
       if (way === null) continue;
       if (!this.ctx.mayRewrite('switch-rewritten', d.id(head), d.at(d.terminator(head)))) break;
-      this.say(used, way);
+      this.report(used, way);
       const old = d.at(d.terminator(head)).guard;
       emitSwitch(d, used, way.map, way.plan);
       this.dropUnused(old);
@@ -196,7 +196,7 @@ class Rewriter {
     return null;
   }
 
-  /** Says why blocks that test the selector too are no part of a switch, unless few comparisons are concerned. */
+  /** Reports why blocks that test the selector too are not part of the switch, unless the chain has only few comparisons. */
   private stopped(s: Switch, count: number): void {
     const { d, chains } = this;
     const chain = chains.get(s.head) ?? { count: 0, waiting: [] };
@@ -255,7 +255,7 @@ class Rewriter {
     return null;
   }
 
-  /** Why a jump through a table would take registers that cost warps, or that the kernel may not have; null if not. */
+  /** Why a jump through a table would take registers that cost warps, or more than the kernel may have; null if it would not. */
   private tooTight(head: BlockNo): string | null {
     const { fn, ctx, tableRegisters } = this;
     if (tableRegisters === 0) return null;
@@ -343,7 +343,7 @@ class Rewriter {
       let instructions = block === s.head ? 1 : 0;
       if (block !== s.head)
         for (let n = d.first(block); n >= 0; n = d.next(n)) if (n !== end && !kept.has(n)) instructions++;
-      // A branch to the only continuation is a matter of layout.
+      // A branch to the only successor is a matter of layout, and does not count.
       if (end >= 0) {
         const x = d.at(end);
         if (x.op.primitive === 'branch-table') instructions += tableCost;
@@ -355,7 +355,7 @@ class Rewriter {
     return cost;
   }
 
-  private say(s: Switch, { plan, cost, before }: Priced & { readonly before: number }): void {
+  private report(s: Switch, { plan, cost, before }: Priced & { readonly before: number }): void {
     const { d } = this;
     const what = `${this.comparisons(s)} comparisons become ${formOf(plan)}`;
     const message = `${what}: about ${before.toFixed(1)} instructions before, ${cost.toFixed(1)} after`;
@@ -407,7 +407,8 @@ function parametersOf(
 ): PlanLimits & { readonly few: number; readonly leastGain: number; readonly tableRegisters: number } {
   const number = (name: string, absent: number): number => {
     const v = given[name] ?? absent;
-    if (typeof v !== 'number' || !(v >= 0)) throw new Error(`switch-opt: '${name}' is a number from 0 on`);
+    if (typeof v !== 'number' || !(v >= 0))
+      throw new Error(`switch-opt: '${name}' must be a number, 0 or more`);
     return v;
   };
   const out = {
@@ -442,5 +443,5 @@ function formOf(plan: Plan): string {
     ...count('bits', 'test of bits', 'tests of bits'),
     ...(comparisons === 0 ? [] : [`${comparisons} comparison${comparisons === 1 ? '' : 's'}`]),
   ];
-  return all.length === 0 ? 'one way' : all.join(' and ');
+  return all.length === 0 ? 'a jump to one target' : all.join(' and ');
 }

@@ -12,7 +12,7 @@ export interface Limits {
   readonly tableCost: number;
   /** Lanes of a warp that choose independently. */
   readonly lanes: number;
-  /** Cost, in instructions, of lanes that meet on the way; see `regroups`. */
+  /** Cost, in instructions, of lanes that reconverge in between; see `regroups`. */
   readonly regroupCost: number;
 }
 
@@ -280,8 +280,8 @@ class Planner {
   }
 
   /**
-   * Up to two leaves whose values lie within a word. A shift by more than the word gives no bit, so no bound needs a
-   * test; of a wide selector the minimum with the size of the word is taken first.
+   * Up to two leaves whose values lie within a word. A shift by the word size or more gives no bit, so no bound needs a test; a wide
+   * selector is first limited to the word size by a minimum.
    */
   private bits(a: number, b: number): Priced | null {
     const { map } = this;

@@ -17,7 +17,7 @@ import { foldBranch, foldJump } from './one-way.ts';
 const LEAST = 3;
 /** By default every arm of a branch may be shared. */
 const LEAST_ARM = 0;
-/** Most empty blocks skipped between a branch and its arm. */
+/** Maximum number of empty blocks skipped between a branch and its arm. */
 const MOST_PASSED_ON = 4;
 /** How merged blocks may end: a call is excluded because it may contain operations between lanes. */
 const ENDS: ReadonlySet<string | null> = new Set(['branch', 'branch-table', 'exit', 'return']);
@@ -116,12 +116,12 @@ class TailMerger {
 
   private wholeBlocks(): void {
     const { d } = this;
-    const known = new Map<number, BlockNo | Map<number, BlockNo[]>>();
+    const byShape = new Map<number, BlockNo | Map<number, BlockNo[]>>();
     const stack = d.layout().reverse();
     for (let b = stack.pop(); b !== undefined && !this.spent; b = stack.pop()) {
       const c = this.tails.keptFor(b) === b && this.mayGo(b) ? this.candidate(b) : null;
       if (c === null || !c.whole || c.body.length + (c.end.ins === null ? 0 : 1) === 0) continue;
-      const list = this.listOf(known, c);
+      const list = this.listOf(byShape, c);
       const at = list.findIndex(
         (a) => a !== b && this.isWholly(a, c) && this.mayShare(a, b) && !this.isShortArm(a, b),
       );
@@ -138,21 +138,18 @@ class TailMerger {
     }
   }
 
-  /**
-   * The blocks so far with the candidate's hash; which registers matter is computed only if another block looks like
-   * it.
-   */
-  private listOf(known: Map<number, BlockNo | Map<number, BlockNo[]>>, c: Candidate): BlockNo[] {
+  /** The earlier blocks with the candidate's hash. Which registers matter is computed only once a second block has the same shape. */
+  private listOf(byShape: Map<number, BlockNo | Map<number, BlockNo[]>>, c: Candidate): BlockNo[] {
     const { tails } = this;
     const shape = tails.hashShapes(c.body, c.end);
-    let lists = known.get(shape);
+    let lists = byShape.get(shape);
     if (lists === undefined || lists === c.block) {
-      known.set(shape, c.block);
+      byShape.set(shape, c.block);
       return [];
     }
     if (typeof lists === 'number') {
       const first = lists;
-      known.set(shape, (lists = new Map()));
+      byShape.set(shape, (lists = new Map()));
       if (tails.keptFor(first) === first)
         lists.set(tails.hashWhole(first, tails.body(first), tails.endOf(first)), [first]);
     }
@@ -239,7 +236,7 @@ class TailMerger {
     return body.length > length || !this.tails.isWhole(b, body) || !this.mayGo(b);
   }
 
-  /** Makes the last instructions of both blocks one block. @returns that block */
+  /** Makes the last `length` instructions of both blocks one shared block. @returns that block */
   private share(a: BlockNo, b: BlockNo, length: number): BlockNo {
     const { d } = this;
     // Prefer to keep the part that falls through, and that needs no split.

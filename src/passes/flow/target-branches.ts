@@ -24,11 +24,11 @@ import { dropFrom, hasRegions } from '../synchronization/region-removal.ts';
  *           EXIT
  *
  * `sync-restructuring` (seed 003, handler A) looks at two things:
- * - A region between BSSY and its BSYNC in which no branch parts the lanes of a warp goes (`drop-regions`).
+ * - A region between BSSY and its BSYNC in which no branch makes the lanes of a warp diverge is removed (`drop-regions`).
  *   Knob 232 leaves all regions alone.
  * - A conditional branch on which the lanes of a warp agree is marked as uniform (with `uniform`); knob 351 bounds how many.
  *
- * `branch-distance` (handler B) reports how far branches go. The short encodings that the original chooses by it have no form in Ori.
+ * `branch-distance` (handler B) reports how far branches go. The original chooses short encodings by it; these have no form in Ori.
  *
  * Requires: control-last. Guarantees: the same blocks and edges; equivalence. A second application changes nothing.
  * Bound: as `drop-regions`.
@@ -70,13 +70,13 @@ function restructure(fn: Fn, ctx: PassContext): Fn {
   );
 }
 
-/** Is it a branch that lanes choose by a predicate or an index, not marked as uniform? */
+/** Is it a branch that lanes decide by a predicate or an index, and that is not marked as uniform? */
 const mayMark = (x: Instr | null): x is Instr =>
   x !== null &&
   (x.op.primitive === 'branch-table' || (x.op.primitive === 'branch' && x.guard !== NO_REG)) &&
   !hasMod(x.op, x.mods, 'U');
 
-/** Reports how far jumps go, if every instruction takes what the target's encoding says. */
+/** Reports branch distances in bytes, at the instruction size of the target's encoding. */
 function measure(fn: Fn, ctx: PassContext): void {
   ctx.report(() => {
     const bytes = Number(ctx.fact('encoding.instruction-bytes'));

@@ -28,11 +28,12 @@ import { constructSsa, phiOf } from '../../ssa/construct.ts';
 import { leaveSsa } from '../../ssa/leave.ts';
 import type { Pass, PassContext } from '../pass.ts';
 
-/** Offsets of accesses are signed numbers of so many bits in machine code (global memory, from Volta on). */
+/** Offsets of accesses are signed numbers of this many bits in machine code (global memory, from Volta on). */
 const OFFSET_BITS = 24;
 
 /**
- * Phase 21, OriStrengthReduce: addresses that advance by the same amount in each iteration of a loop are advanced rather than computed.
+ * Phase 21, OriStrengthReduce: an address that changes by the same amount in each iteration of a loop is advanced instead of
+ * recomputed.
  *
  *     before                            after
  *     BB0:                              BB0:
@@ -47,17 +48,18 @@ const OFFSET_BITS = 24;
  *           ISETP.LT P7, R1, 40           @P7 BRA BB1
  *       @P7 BRA BB1
  *
- * Innermost loops with a preheader and one latch. A candidate is a 64-bit register that is the base of accesses and is start
- * + k * step in iteration k (`Evolutions`: an index that is extended must be known not to wrap). Those that differ only by a constant
- * within the reach of an offset share one new register, which starts in the preheader and takes its step in the latch.
+ * Applies to innermost loops with a preheader and one latch. A candidate is a 64-bit register that is the base of accesses and has the
+ * value start + k * step in iteration k (`Evolutions`: an index that is extended must be known not to wrap). Candidates that differ
+ * only by a constant within the reach of an offset share one new register, which starts in the preheader and is advanced in the latch.
  *
- * It pays if what nothing reads any more is at least `least-gain` instructions more than the steps, a 64-bit addition counting as
- * `step-cost` (the machine has none: two of 32 bits). Registers: a new base, and a step that is no constant, live through the loop; the
- * pressure of the loop with them must not exceed `max-pressure` (32-bit units; absent: no limit).
+ * It pays if at least `least-gain` more instructions become unused than the steps cost, a 64-bit addition counting as `step-cost` (the
+ * hardware has none: it takes two of 32 bits), and if, by frequency, that outweighs what the preheader gains. Registers: a new base,
+ * and a step that is not constant, are live through the loop; the loop's pressure with them must not exceed `max-pressure` (32-bit
+ * units; absent: no limit).
  *
- * Off without `on` in the binding. Requires: control-last, phi-free. Guarantees: control-last, phi-free. A second application changes
- * nothing: what is advanced is no candidate.
- * Bound: the instructions of innermost loops; entering and leaving SSA only where something changes.
+ * Does nothing if the binding sets `on` to false. Requires: control-last, phi-free. Guarantees: control-last, phi-free. A second
+ * application changes nothing: an address that is advanced is no candidate.
+ * Bound: linear in the instructions of innermost loops; SSA is left again only where something changes.
  */
 export const addressRecurrences: Pass = (fn, ctx) => {
   const on = ctx.params.on !== false && ctx.params.on !== 0;
@@ -136,7 +138,7 @@ class Reducer {
       ctx.remark(
         'passed',
         'advanced',
-        `${many} of the loop at BB${block}: ${saved} instructions less in an iteration`,
+        `${many} of the loop at BB${block}: ${saved} fewer instructions per iteration`,
         { block, count: g.members.length },
       );
     }
@@ -145,12 +147,12 @@ class Reducer {
   private groups(): Group[] {
     const { fn, loop, evolutions } = this;
     const groups = new Map<string, Group>();
-    const seen = new Set<Reg>();
+    const visited = new Set<Reg>();
     for (const b of loopBlocks(loopsOf(fn), loop.id))
       for (const x of fn.blocks[b].ins)
         for (const { kind, reg: base } of x.src) {
-          if (kind !== Kind.Addr || base === NO_REG || regWidth(base) !== 64 || seen.has(base)) continue;
-          seen.add(base);
+          if (kind !== Kind.Addr || base === NO_REG || regWidth(base) !== 64 || visited.has(base)) continue;
+          visited.add(base);
           if (!this.isComputed(base)) continue;
           const e = evolutions.evolutionOf(loop.id, base);
           if (e === null || (e.step.terms.length === 0 && e.step.constant === 0n)) continue;
@@ -166,7 +168,7 @@ class Reducer {
     return [...groups.values()];
   }
 
-  /** Is an instruction of the loop, and no phi, what computes the register? */
+  /** Is the register computed by an instruction of the loop that is not a phi? */
   private isComputed(r: Reg): boolean {
     const def = this.d.def(r);
     return def >= 0 && !isPhi(this.d.at(def)) && this.isInside(def);
@@ -176,7 +178,7 @@ class Reducer {
     return inLoop(loopsOf(this.fn), this.loop.id, this.d.block(n));
   }
 
-  /** Instructions of the loop that read the register as the base of accesses only. */
+  /** Instructions of the loop that read the register only as the base of accesses. */
   private accesses(base: Reg): Ins[] {
     return this.d
       .users(base)
@@ -193,7 +195,7 @@ class Reducer {
     );
   }
 
-  /** The instructions of the loop that nothing needs any more if no access reads the bases of a group. */
+  /** The instructions of the loop that become unused if no access reads the bases of a group. */
   private freed(g: Group): ReadonlySet<Ins> {
     const { d } = this;
     const gone = new Set<Ins>(g.members.map((m) => d.def(m.base)));

@@ -30,14 +30,13 @@ import type { Pass, PassContext } from '../pass.ts';
  *     BB2:                                      STG [RD6], R7
  *           STG [RD6], R7
  *
- * Loops are processed from the innermost outwards, so that a value rises as far as it can; what differs in each iteration of a loop
- * also does in those around it, which do not look at it again. An instruction is
- * invariant if everything it reads is defined outside the loop and its result is a single value (in SSA all are;
- * later, those with one definition above all uses). A load also needs the version of memory that it sees to begin
- * outside the loop. An instruction may be hoisted if running it when it would not have run is harmless: always for a
- * value, and for a load from a fixed place of a constant bank (`isSafeLoad`, what phase 27 reports); for any other load only from a
- * block that runs whenever the loop is entered, because its address may be invalid otherwise. Hoisting pays if the instruction ran more
- * often than the preheader does, by static frequency.
+ * Loops are processed from the innermost outwards, so that a value rises as far as it can. What varies in a loop also varies in the
+ * loops around it, which do not examine it again. An instruction is invariant if everything it reads is defined outside the loop and
+ * its result is a single value (in SSA all are; later, those with one definition above all uses). A load also needs the version of
+ * memory that it sees to begin outside the loop. An instruction may be hoisted if running it when it would not have run is harmless:
+ * always for a value, and for a load from a fixed place of a constant bank (`isSafeLoad`, what phase 27 reports); for any other load
+ * only from a block that runs whenever the loop is entered, because its address may be invalid otherwise. Hoisting pays if the
+ * instruction ran more often than the preheader does, by static frequency.
  *
  * Registers: a hoisted value is live through the whole loop. Hoisting into a preheader stops when the loop's pressure
  * plus the hoisted values would exceed `max-pressure` of the binding, in 32-bit units (absent: no limit). Copies and
@@ -45,8 +44,8 @@ import type { Pass, PassContext } from '../pass.ts';
  *
  * Requires: control-last. Guarantees: ssa, if it held before; a preheader for each loop from which something was
  * hoisted. A second application changes nothing.
- * Bound: each instruction once, and those that are invariant in a loop once more for each loop around it, up to `MOST_LOOPS`: what so
- * many loops had to leave where it is stays there, because cost would grow with the square of the nest.
+ * Bound: each instruction once, and one that is invariant in a loop once more for each loop around it, up to `MOST_LOOPS`: what that
+ * many loops could not hoist stays there, because the cost would grow with the square of the nest.
  */
 export const hoistInvariants: Pass = (fn, ctx) => edit(fn, (d) => new Hoisting(d, ctx).run(), ctx.isa);
 
@@ -56,13 +55,13 @@ class Hoisting {
   private readonly loops: DraftLoops;
   private readonly moves: Moves;
   private readonly most: number;
-  /** Candidates of the loop last looked at that are still in it. */
+  /** Candidates of the loop examined last that are still in it. */
   private readonly waiting = new Set<Ins>();
-  /** How many loops have left a candidate where it is. */
+  /** How many loops could not hoist a candidate. */
   private readonly tried = new Map<Ins, number>();
   /** By loop: the candidates that loops inside it have left, by block. */
   private readonly left = new Map<number, Candidates[]>();
-  /** Registers live in the loop last looked at; -1 until something may be hoisted. */
+  /** Registers live in the loop examined last; -1 until something may be hoisted. */
   private live = -1;
 
   constructor(d: Draft, ctx: PassContext) {
@@ -82,7 +81,7 @@ class Hoisting {
         .map((b) => ({ place: loops.place(b), ins: instructionsOf(this.d, b) }));
       const around = loop.parent < 0 ? [] : (left.get(loop.parent) ?? []);
       for (const { place, ins } of byPlace(left.get(loop.id) ?? [], own)) {
-        const stayed = ins.filter((n) => this.stays(n, loop) && this.mayGoOn(n, loop));
+        const stayed = ins.filter((n) => this.stays(n, loop) && this.mayRetry(n, loop));
         if (stayed.length > 0) around.push({ place, ins: stayed });
       }
       left.delete(loop.id);
@@ -90,7 +89,7 @@ class Hoisting {
     }
   }
 
-  /** Hoists an instruction if it may; true if it did not, and a loop around this one may still. */
+  /** Hoists an instruction if possible. @returns true if it stays, and a loop around this one may still hoist it */
   private stays(n: Ins, loop: DraftLoop): boolean {
     const { d, ctx, loops, waiting } = this;
     waiting.delete(n);
@@ -114,8 +113,8 @@ class Hoisting {
     return false;
   }
 
-  /** May another loop look at it? */
-  private mayGoOn(n: Ins, loop: DraftLoop): boolean {
+  /** May a loop around this one still examine it? */
+  private mayRetry(n: Ins, loop: DraftLoop): boolean {
     const { d, ctx, tried } = this;
     if (loop.parent < 0) return false;
     const times = (tried.get(n) ?? 0) + 1;
@@ -123,7 +122,7 @@ class Hoisting {
     if (times < MOST_LOOPS) return true;
     this.waiting.delete(n);
     const at = { block: d.id(d.block(n)), ins: d.at(n) };
-    ctx.remark('missed', 'nest', `${printInstr(d.at(n))}: ${times} loops around it had to leave it`, at);
+    ctx.remark('missed', 'nest', `${printInstr(d.at(n))}: ${times} loops around it could not hoist it`, at);
     return false;
   }
 
@@ -160,7 +159,7 @@ class Hoisting {
   }
 }
 
-/** Loops that look at the same instruction. Kernels have nests of three to eight. */
+/** Maximum number of loops that examine the same instruction. Kernels have nests of three to eight. */
 const MOST_LOOPS = 32;
 
 /** Instructions of one block that may be invariant, in order; blocks are in the order of their places. */
@@ -169,7 +168,7 @@ interface Candidates {
   readonly ins: readonly Ins[];
 }
 
-/** Both lists in one order. */
+/** Both lists, merged by place. */
 const byPlace = (a: readonly Candidates[], b: readonly Candidates[]): readonly Candidates[] =>
   a.length === 0 ? b : [...a, ...b].sort((x, y) => x.place - y.place);
 
@@ -180,8 +179,8 @@ function instructionsOf(d: Draft, b: BlockNo): Ins[] {
 }
 
 /**
- * Where the values that an instruction reads come from: outside the loop; or also from `candidates` in it, which a loop around it may
- * still free; or from something that differs from one iteration to the next.
+ * Where the values that an instruction reads come from: all from outside the loop; or some from `candidates` in it, which a loop around
+ * it may still hoist; or from something that varies between iterations.
  */
 function readsIn(
   d: Draft,

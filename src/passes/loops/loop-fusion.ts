@@ -16,7 +16,7 @@ import { type Fn, instr } from '../../ir/program.ts';
 import type { Pass, PassContext } from '../pass.ts';
 import { type BottomTested, bottomTested, isRefusal, type Refusal } from './unroll-shape.ts';
 
-/** Rows of loops halve with each round, so rows of up to 256 loops become one; longer ones take another application. */
+/** Each round halves a row of loops, so rows of up to 256 become one; longer rows take another application. */
 const MOST_ROUNDS = 8;
 
 /**
@@ -42,17 +42,18 @@ const MOST_ROUNDS = 8;
  *     BB4:
  *           ...
  *
- * The second body goes behind the first one; its phis go to the first header, and its test alone decides. Blocks between
- * the loops go behind both; what the second loop needs of them goes in front.
+ * The second body follows the first one; its phis move to the first header, and its test alone decides. Blocks between the loops move
+ * behind both; what the second loop needs of them moves in front of both.
  *
- * Both loops leave only at their single latch, and the way from the first to the second is the only one. They run equally
- * often if both counts are the same number, or if both compare the same values in the same way. They may only compute, load
- * and store (weakly): other threads must not see in which order. The second uses nothing that the first one changes, and no
- * iteration of the first one touches what an earlier one of the second touches, if one of them writes (`comesTooLate`).
+ * Both loops leave only at their single latch, and the only path into the second one comes from the first. They run equally often if
+ * both trip counts are the same constant, or if both compare the same values in the same way. They may only compute, load and store
+ * (weakly): other threads must not observe the order. The second uses nothing that the first one changes, and if one of them writes, no
+ * iteration of the first accesses what an earlier iteration of the second accesses (`comesTooLate`).
  *
- * Every access is made as often as before, so nothing new can fault. A loop that may not end stays: behind it nothing ran.
+ * Every access is made as often as before, so nothing new can fault. A loop that may not end stays: code behind it might never have
+ * run.
  *
- * Knob PerformLoopFusionBudget: how many pairs with bodies of several blocks are fused; unset: all.
+ * Knob PerformLoopFusionBudget: how many pairs are fused in which a body has several blocks; unset: all.
  *
  * Requires: control-last, ssa; loops without the form of phase 18 stay. Guarantees: the same, and loop-form, if it held
  * before. A second application changes nothing, except in rows of more than 256 loops.
@@ -67,7 +68,7 @@ export const loopFusion: Pass = (fn, ctx) => {
     const step = new Fusion(now, forest, ctx);
     const next = step.run();
     if (next === now || round === MOST_ROUNDS) {
-      step.tell();
+      step.reportMissed();
       return next;
     }
     now = next;
@@ -107,15 +108,15 @@ class Fusion {
     this.loopOfHeader = new Map(forest.loops.map((l) => [l.header, l.id]));
   }
 
-  /** Reports why loops that follow others stay apart from them. */
-  tell(): void {
+  /** Reports why loops stay apart from the loop before them. */
+  reportMissed(): void {
     for (const { name, why, block } of this.missed)
       this.ctx.remark('missed', `not-fused-${name}`, `the loop behind the one at BB${block} stays: ${why}`, {
         block,
       });
   }
 
-  /** Fuses pairs of neighbours, each loop at most once: what is known of it is known of the function as it was. */
+  /** Fuses pairs of neighbours, each loop at most once, because the analyses describe the function before any change. */
   run(): Fn {
     const { fn, ctx, forest } = this;
     return edit(
@@ -149,7 +150,7 @@ class Fusion {
     );
   }
 
-  /** The loop behind a loop, and whether both have the form; null if there is none. */
+  /** The loop behind a loop, if both have the required form, else what they lack; null if there is no loop behind. */
   private neighbours(id: number): Neighbours | Refusal | null {
     const { d, forest } = this;
     const { header, latches } = forest.loops[id];
@@ -182,12 +183,12 @@ class Fusion {
     return { first: { ...first, id }, second: { ...second, id: next }, before: outside[0], between };
   }
 
-  /** What fusing two loops takes, or why they stay apart. */
+  /** The plan for fusing two loops, or why they stay apart. */
   private judge(pair: Neighbours): Plan | Refusal {
     const { d, fn } = this;
     const { first, second } = pair;
     if (this.pragmas(first.header) !== this.pragmas(second.header))
-      return no('pragma', 'a pragma is about one of the two alone');
+      return no('pragma', 'a pragma applies to only one of them');
     const counts = tripCountsOf(fn);
     const one = counts.of(first.id);
     if (!runEquallyOften(one, counts.of(second.id))) return no('count', 'they may not run equally often');
@@ -226,7 +227,7 @@ class Fusion {
     return out;
   }
 
-  /** Instructions between the loops that the second one needs; refused if one of them, or what it needs, must stay. */
+  /** Instructions between the loops that the second one needs; a refusal if one of them, or what it needs, must stay. */
   private neededEarly(pair: Neighbours, counts: TripCounts): ReadonlySet<Ins> | Refusal {
     const { d } = this;
     const { first, second, between } = pair;
@@ -235,7 +236,7 @@ class Fusion {
     const early = new Set<Ins>();
     const work: Ins[] = [];
     let refusal: Refusal | null = null;
-    /** A register that is read: in front of both loops, or in the second one. */
+    /** Handles a register that is read: in front of both loops, or else in the second one. */
     const need = (r: Reg, inFront: boolean): void => {
       d.eachDef(r, (n) => {
         const b = d.block(n);
@@ -267,8 +268,8 @@ class Fusion {
   }
 
   /**
-   * What of memory keeps the loops apart: accesses of both, and those between them that would go behind the second; null
-   * if nothing does.
+   * Why memory accesses keep the loops apart: those of both, and those between them that would move behind the second; null if none
+   * does.
    */
   private orderOf(pair: Neighbours, counts: TripCounts, early: ReadonlySet<Ins>): Refusal | null {
     const { d, fn, ctx } = this;
@@ -298,7 +299,7 @@ class Fusion {
     return null;
   }
 
-  /** An estimate: what both loops keep, and what is live between them only once. */
+  /** Why both loops together would need too many registers: an estimate that counts what is live between them only once. */
   private pressureOf({ first, second, between }: Neighbours): Refusal | null {
     const p = pressureOf(this.fn);
     const [block] = between;
@@ -312,7 +313,7 @@ class Fusion {
     const [behind] = between;
     const last = between[between.length - 1];
     for (const n of this.instructions(between)) if (early.has(n)) d.moveToEnd(n, before);
-    // Edges that go take operands of phis along, so these are kept until the new edges are there.
+    // Phi operands disappear with their edges, so they are kept until the new edges exist.
     const kept = (b: BlockNo, from: BlockNo): (() => void)[] =>
       d.phis(b).map((phi) => {
         const value = d.way(phi, from);
@@ -344,7 +345,7 @@ class Fusion {
   }
 }
 
-/** Do two loops go back equally often: by number, or because both go on while the same values compare the same way? */
+/** Do two loops have equal trip counts: the same constant, or both continue while the same values compare in the same way? */
 function runEquallyOften(one: TripCount, two: TripCount): boolean {
   if (one.exact !== null || two.exact !== null) return one.exact === two.exact;
   const [p, q] = [one.symbolic, two.symbolic];

@@ -14,7 +14,7 @@ import { OpFlag } from '../../ir/opcode.ts';
 import { NO_REG } from '../../ir/operand.ts';
 import type { PassContext } from '../pass.ts';
 
-/** Taken once for each inverted loop. */
+/** Each inverted loop takes one unit. */
 const BUDGET = 'LoopInversionBudget';
 
 /** The parts of a loop with its test at the top. */
@@ -38,7 +38,7 @@ export class LoopInversion {
   private readonly ctx: PassContext;
   private readonly skipped: ReadonlySet<BlockNo>;
   /** Blocks created here: their innermost loop, or -1. */
-  private readonly homes = new Map<BlockNo, number>();
+  private readonly innermostOf = new Map<BlockNo, number>();
   private readonly pinned: ReadonlySet<BlockNo>;
   private readonly place: Int32Array;
 
@@ -83,9 +83,9 @@ export class LoopInversion {
   }
 
   private contains(id: number, b: BlockNo): boolean {
-    const home = this.homes.get(b);
-    if (home === undefined) return inLoop(this.forest, id, b);
-    for (let up = home; up >= id; up = this.forest.loops[up].parent) if (up === id) return true;
+    const innermost = this.innermostOf.get(b);
+    if (innermost === undefined) return inLoop(this.forest, id, b);
+    for (let up = innermost; up >= id; up = this.forest.loops[up].parent) if (up === id) return true;
     return false;
   }
 
@@ -116,9 +116,9 @@ export class LoopInversion {
     }
     if (size - 1 > most) return `the test is ${size - 1} instructions long, and ${most} may be copied`;
     if (this.pinned.has(header)) return 'a convergence label names the header';
-    // Several latches are merged into one along the way, without an additional jump.
+    // Several latches are merged into one by this, without an additional jump.
     if (latches.length === 1 && !this.onlyGoesBack(latches[0], header)) return 'no jump back would be saved';
-    // The copy of the test is an additional place where lanes may part.
+    // The copy of the test is an additional place where lanes may diverge.
     if (mayWaitInLoops(d.fn)) return 'lanes may wait for each other in a loop';
     if (!meetingsOf(d.fn).clearBehind(header)) return 'lanes meet in the loop';
     return null;
@@ -142,16 +142,16 @@ export class LoopInversion {
     const parent = forest.loops[id].parent;
     const before = d.blockNumbers;
     const entry = preheader(d, { header, contains: (b) => this.contains(id, b) });
-    if (entry >= before) this.homes.set(entry, parent);
+    if (entry >= before) this.innermostOf.set(entry, parent);
     let top = d.edges(header)[inward];
     // If the body starts with the header of an inner loop, or has other predecessors, the loop needs a separate top
     // block.
     if (d.predecessors(top).length > 1) {
       top = splitEdge(d, header, inward);
-      this.homes.set(top, id);
+      this.innermostOf.set(top, id);
     }
     const copy = cloneBlocks(d, [header], entry, false).blocks.get(header)!;
-    this.homes.set(copy, parent);
+    this.innermostOf.set(copy, parent);
     d.redirect(entry, header, copy);
     this.dropJump(entry, copy);
     this.movePragmas(header, copy, top);
@@ -186,7 +186,7 @@ export class LoopInversion {
     if (t >= 0 && d.at(t).guard === NO_REG && d.below(from) === to) d.setTerminator(from, null, to);
   }
 
-  /** A loop's pragma is at its header. */
+  /** A loop's pragma is attached to its header. */
   private movePragmas(header: BlockNo, copy: BlockNo, top: BlockNo): void {
     const { d } = this;
     if (!d.pragmas.some((p) => p.block === d.id(header))) return;

@@ -42,15 +42,13 @@ const MOST_HEADER = 16;
  * 3. a single latch: several edges back to a header go through one block, which is placed above the header and falls into it.
  *    No iteration gets longer; entering the loop may need an additional jump.
  *
- * Single entry: natural loops have one by definition. Cycles with several entries (`loopsOf(fn).irreducible`) stay,
- * with a remark, because removing an entry takes copying blocks and saves no instruction. So do the loops inside
- * them: there lanes come from everywhere, and a block in front of a header is an additional place where some of them
- * meet.
+ * Single entry: natural loops have one by definition. Cycles with several entries (`loopsOf(fn).irreducible`) stay, with a remark,
+ * because removing an entry takes copying blocks and saves no instruction. So do the loops inside them: lanes reach those over
+ * different entries, and a block in front of a header is an additional place where some of them meet.
  *
- * What stays: tests of more than `max-header` instructions (of the binding), tests with operations between lanes, or
- * of loops that contain such operations; all tests of a function where lanes may wait for each other
- * (`mayWaitInLoops`), because the copy is an additional place where lanes part; tests in SSA, where a copy would
- * define values twice.
+ * What stays: tests of more than `max-header` instructions (of the binding); tests with operations between lanes, or of loops that
+ * contain such operations; all tests of a function where lanes may wait for each other (`mayWaitInLoops`), because the copy is an
+ * additional place where lanes diverge; tests in SSA, where a copy would define values twice.
  *
  * Knobs: LoopInversion off leaves tests where they are; each moved test takes a unit of LoopInversionBudget.
  *
@@ -119,7 +117,7 @@ function mergeLatches(d: Draft, tangled: ReadonlySet<BlockNo>, ctx: PassContext)
     if (!ctx.mayRewrite('latches-merged', d.id(header))) return;
     const latch = splitPredecessors(d, header, latches);
     d.moveBlock(latch, d.above(header));
-    const what = `${latches.length} ways back to BB${d.id(header)} go through one block`;
+    const what = `${latches.length} back edges to BB${d.id(header)} go through one block`;
     ctx.remark('passed', 'latches-merged', what, { block: d.id(header) });
   }
 }

@@ -17,18 +17,18 @@ import { unrollFully } from './unroll-full.ts';
 import { groupsArePossible, unrollPartly } from './unroll-partly.ts';
 import { type BottomTested, bottomTested, isRefusal, type Refusal } from './unroll-shape.ts';
 
-/** Most nested loops unrolled one after another; deeper nests need another application. */
+/** Maximum number of nested loops unrolled one after another; deeper nests need another application. */
 const MOST_ROUNDS = 16;
 /** Defaults of UnrollFullInstLimit, UnrollUnknownCount and UnrollBudget in the original (reference passes-c). */
 const MOST_FULL = 200;
 const FACTOR = 4;
 const PART_BUDGET = 140;
 /**
- * Instructions beyond which a function does not grow by unrolling in full, unless `full-size` says otherwise: at 450,000 a run takes
- * 1.2 GB (`npm run bench -- --scale`). The original's own limit is not known.
+ * Size of a function, in instructions, beyond which full unrolling stops, unless `full-size` says otherwise: at 450,000 a run takes 1.2
+ * GB (`npm run bench -- --scale`). The original's own limit is not known.
  */
 const FULL_SIZE = 400_000;
-/** Knob 429 forces at most 2 to this power: 1,024 iterations at once. */
+/** Knob 429 forces a factor of at most 2 to this power: 1,024 iterations at once. */
 const MOST_FORCED = 10;
 
 /**
@@ -48,20 +48,18 @@ const MOST_FORCED = 10;
  *                                    BB2:
  *                                          EXIT
  *
- * 1. In full (`unrollFully`): a loop with a known trip count, if all its iterations together have at most
- *    `UnrollFullInstLimit` instructions, and the function stays below `full-size`. Inner loops come first: without them the surrounding
- *    loop may be small enough too.
- *    Tests that are no longer read are left to dead-code elimination.
- * 2. In part (`unrollPartly`): a loop that counts towards a bound, by the factor `part-factor` of the binding, halved until
- *    the copies have at most `part-budget` instructions, and may be live at once in the registers that the SM gives a thread, less
- *    `slack`, and in `max-pressure`. All lanes must run it equally often; otherwise lanes that are done
- *    with the unrolled loop would wait while others run the remaining iterations. With `partial: false`, only if knob 429 is
- *    set: by 2 to the power of its value.
+ * 1. In full (`unrollFully`): a loop with a known trip count, if all its iterations together have at most `UnrollFullInstLimit`
+ *    instructions, and the function stays below `full-size`. Inner loops come first: without them the surrounding loop may be small
+ *    enough too. Tests that are no longer read are left to dead-code elimination.
+ * 2. In part (`unrollPartly`): a loop that counts towards a bound, by the factor `part-factor` of the binding. It is halved until the
+ *    copies have at most `part-budget` instructions and their values fit both `max-pressure` and the registers that the SM gives a
+ *    thread, less `slack`. All lanes must run the loop equally often; otherwise lanes that are done with the unrolled loop would wait
+ *    while others run the remaining iterations. With `partial: false`, only if knob 429 is set: by 2 to the power of its value.
  *
- * Both need an innermost loop that control leaves only at its single latch (phase 18 puts most others into this
- * form), without operations between lanes. `.pragma "nounroll"` at the header, or at the function, is obeyed: there are
- * no copies, and of a loop that runs once only the branch goes that is never taken. Partly unrolled loops get the pragma, which tells
- * later phases and ptxas not to unroll them again.
+ * Both need an innermost loop that control leaves only at its single latch (phase 18 puts most others into this form), without
+ * operations between lanes. `.pragma "nounroll"` at the header, or at the function, is obeyed: no copies are made, and a loop that runs
+ * once loses only the branch that is never taken. Partly unrolled loops get the pragma, which tells later phases and ptxas not to
+ * unroll them again.
  *
  * Knobs: 437 off: nothing is unrolled; 897 off: no loop with several blocks; 429: factor of step 2; 91: headers of loops
  * that stay, by block id.
@@ -94,11 +92,11 @@ export const loopUnrolling: Pass = (fn, ctx) => {
     const second = full || out !== now ? null : new Unroller(now, ctx);
     const inPart = second?.inPart() ?? out;
     if (inPart === now || round === MOST_ROUNDS) {
-      step.tell();
-      second?.tell();
+      step.reportMissed();
+      second?.reportMissed();
       return inPart;
     }
-    // What is left of a loop may run once, and the loop around it be an innermost one then.
+    // The remainder of a loop may run only once, and the loop around it may then be an innermost one.
     now = inPart;
   }
 };
@@ -138,7 +136,7 @@ class Unroller {
   }
 
   /** Reports why loops were not unrolled. */
-  tell(): void {
+  reportMissed(): void {
     for (const { name, why, block } of this.missed)
       this.ctx.remark('missed', `not-unrolled-${name}`, `the loop at BB${block} is not unrolled: ${why}`, {
         block,
@@ -162,7 +160,7 @@ class Unroller {
         apply: () => {
           room -= copied;
           unrollFully(d, loop, Number(again));
-          // Left there, it would hold for a loop around the block, or for the whole function once the block is its entry.
+          // Left there, it would apply to a loop around the block, or to the whole function once the block is its entry.
           const block = d.id(loop.header);
           if (stays && !this.allStay)
             d.pragmas = d.pragmas.filter((p) => p.block !== block || !forbids(p.text));
@@ -198,13 +196,13 @@ class Unroller {
   }
 
   /**
-   * Examines each loop and performs the unrolling found.
+   * Examines each loop and performs the unrolling that `plan` finds.
    *
-   * @param told whether to report which form a loop lacks
-   * @param plan is told whether a loop may get no copies
+   * @param reportForm whether to report which form a loop lacks
+   * @param plan decides about one loop; its `stays` says that the loop may get no copies
    */
   private each(
-    told: boolean,
+    reportForm: boolean,
     name: string,
     plan: (loop: BottomTested, d: Draft, stays: boolean) => Refusal | Unrolling | null,
   ): Fn {
@@ -222,7 +220,7 @@ class Unroller {
           const stays = this.allStay || this.stays.has(block);
           const loop = bottomTested(d, forest, id, pinned, this.place);
           if (isRefusal(loop)) {
-            if (told && !stays) this.missed.push({ ...loop, block });
+            if (reportForm && !stays) this.missed.push({ ...loop, block });
             continue;
           }
           if (single && loop.blocks.length > 1) continue;
@@ -241,7 +239,7 @@ class Unroller {
     );
   }
 
-  /** How often control goes back to the header each time, if known. */
+  /** How often control returns to the header per entry of the loop, if known. */
   private tripCount(loop: BottomTested): bigint | null {
     if (this.ssa === null) {
       const ssa = constructSsa(this.fn, this.ctx.isa);
@@ -264,8 +262,8 @@ class Unroller {
   }
 
   /**
-   * The factor, halved until the copies fit the registers, and why it was. What is live through the loop is counted once, and what an
-   * iteration has beside that once for each copy: a scheduler may start the copies together, so that their loads overlap.
+   * The factor, halved until the copies fit the registers, and why it was halved. What is live through the loop counts once, the rest
+   * of an iteration's pressure once for each copy: a scheduler may start the copies together, so that their loads overlap.
    */
   private within(wanted: number, loop: BottomTested): { factor: number; fewer: string } {
     const { fn, ctx, forest } = this;

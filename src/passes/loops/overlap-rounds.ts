@@ -29,7 +29,7 @@ interface Round {
 }
 
 /**
- * Replaces a loop by one whose rounds run each stage for another iteration.
+ * Replaces a loop by one in which a round runs each stage for a different iteration.
  *
  *     before           after, two stages, one copy
  *     BB1:             BB3:  stage 0 of iteration 0
@@ -39,13 +39,15 @@ interface Round {
  *                      BB5:  stage 1 of the last iteration
  *                      BB2:
  *
- * Stage 0 of an iteration, which has the test, runs only once the test of the one before has said that it is to run. So exactly the
- * iterations of the loop run, however many there are, and each of them completely: no trip count is needed, and no access
- * runs that did not. With more stages, there is such a start for each iteration that is to be under way, and its
- * way out finishes as many as were started.
+ * Stage 0 of an iteration contains the test, and runs only once the test of the previous iteration has decided to continue. So exactly
+ * the iterations of the loop run, however many there are, and each of them completely: no trip count is needed, and no access runs that
+ * did not. With more stages, there is one such prologue for each further iteration under way, and its exit finishes as many as were
+ * started.
  *
  * Values are found as in "Simple and Efficient Construction of Static Single Assignment Form" (Braun, Buchwald, Hack, Leißa, Mallon and
  * Zwinkau, 2013), where the variables are pairs of a register of the loop and an iteration.
+ *
+ * @returns the first block of the new loop
  */
 export function overlapRounds(d: Draft, loop: OneBlock, schedule: ModuloSchedule, isa: Isa): BlockNo {
   return new Rounds(d, loop, schedule, isa).run();
@@ -62,12 +64,12 @@ class Rounds {
   private readonly exit: BlockNo;
   private readonly end: Instr;
   private readonly jumpsBack: boolean;
-  /** Registers that the loop writes, phis aside, and its phis with what the next iteration gets. */
+  /** Registers that the loop writes, except phis; and by phi, the register with its value for the next iteration. */
   private readonly written = new Set<Reg>();
   private readonly next = new Map<Reg, Reg>();
   /** By phi: its value in the first iteration. */
   private readonly initial = new Map<Reg, Reg>();
-  /** By phi that takes a value from outside the loop: that value. */
+  /** By phi whose next value comes from outside the loop: that value. */
   private readonly fixed = new Map<Reg, Reg>();
   private place: BlockNo;
 
@@ -102,7 +104,7 @@ class Rounds {
     for (const r of rounds) this.fill(r, 0, stages - 1);
     this.close(rounds[0]);
 
-    // What finishes the iterations under way, by how many these are and the stage that the youngest comes to.
+    // The epilogues, by the number of iterations under way and the stage that the youngest of them reaches.
     const finish = new Map<number, Round>();
     const finishing = (under: number, stage: number): Round => finish.get(under * stages + stage)!;
     for (let stage = 1; stage < stages; stage++)
@@ -110,7 +112,7 @@ class Rounds {
         const from: Round[] = [];
         if (stage === 1) from.push(starts[under - 1], ...(under === stages - 1 ? rounds : []));
         else from.push(finishing(under, stage - 1));
-        // The oldest of as many as there can be is finished.
+        // If as many as possible were under way, the oldest is finished by now.
         if (stage > 1 && under === stages - stage) from.push(finishing(under + 1, stage - 1));
         const r = this.round(from, 0, -1);
         finish.set(under * stages + stage, r);
@@ -124,7 +126,7 @@ class Rounds {
     return rounds[0].block;
   }
 
-  /** Gives each phi's first value, and what comes from outside later, a register. */
+  /** Puts the first value of each phi, and next values that come from outside, into registers. */
   private handOver(before: BlockNo): void {
     const { d, loop } = this;
     const held = (o: Operand, like: Reg, loc: number): Reg => {
@@ -144,7 +146,7 @@ class Rounds {
   }
 
   private round(before: readonly Round[], starts: 0 | 1, youngest: number): Round {
-    // Where control goes on is set at the end.
+    // The successor is set at the end.
     this.place = this.d.newBlock(this.place, this.exit);
     const r: Round = {
       block: this.place,
@@ -158,7 +160,7 @@ class Rounds {
     return r;
   }
 
-  /** Adds the instructions of some stages. The youngest iteration comes to stage `from`. */
+  /** Appends the instructions of stages `from` to `to`; the youngest iteration is at stage `from`. */
   private fill(r: Round, from: number, to: number): void {
     const { d, loop } = this;
     for (const i of this.order) {
@@ -187,21 +189,21 @@ class Rounds {
   }
 
   /**
-   * What iteration `age` before the youngest of a round wrote to a register; of a phi, what that iteration gave to the next. What
-   * came before the first iteration gave it the phi's value from outside.
+   * The value that iteration `age` before the youngest of a round wrote to a register; for a phi, the value that it passed to the next
+   * iteration. What precedes the first iteration passes the phi's value from outside.
    */
   private read(r: Round, name: Reg, age: number): Reg {
-    // An iteration that surely ran gave to the next what it wrote.
+    // An iteration that surely ran passed on what it wrote.
     const surely = r.youngest >= 0 ? r.youngest : r.starts === 1 ? this.stages - 1 : -1;
     const next = this.next.get(name);
     const u = age <= surely && next !== undefined && this.written.has(next) ? next : name;
     const key = keyOf(u, age);
-    const known = r.values.get(key);
-    if (known !== undefined) return known;
+    const cached = r.values.get(key);
+    if (cached !== undefined) return cached;
     const older = age - r.starts;
     let value: Reg;
     if (r.before.length === 0) {
-      if (age !== 1 || !this.initial.has(u)) throw new Error('a value is read before it is there');
+      if (age !== 1 || !this.initial.has(u)) throw new Error('a value is read before it is defined');
       value = this.initial.get(u)!;
     } else if (r.before.length === 1) value = this.read(r.before[0], u, older);
     else return this.join(r, u, age, key);
@@ -237,7 +239,7 @@ class Rounds {
     d.setTerminator(r.block, withGuard(jump, this.valueOf(r, end.guard, 0), end.guardNot), fall.block);
   }
 
-  /** Makes everything behind the loop read what the last iteration gave, and control come here. */
+  /** Makes all code after the loop read the values of the last iteration, and replaces the loop by the new blocks. */
   private leave(last: Round, before: BlockNo, first: Round): void {
     const { d, loop, exit } = this;
     const results = [...this.next.keys(), ...this.written];
@@ -255,6 +257,6 @@ class Rounds {
   }
 }
 
-/** More than an age can be: the stages are fewer, and one iteration before the oldest is read. */
+/** Greater than any age: there are fewer stages, and reads go back at most one iteration beyond the oldest. */
 const AGES = 256;
 const keyOf = (u: Reg, age: number): number => u * AGES + age;

@@ -27,7 +27,7 @@ import type { Pass, PassContext } from '../pass.ts';
 import { overlapRounds } from './overlap-rounds.ts';
 
 /**
- * Phase 24, OriPipelining: the loads of an iteration start while the one before it still computes.
+ * Phase 24, OriPipelining: the loads of an iteration start while the previous one still computes.
  *
  *     before                                      after
  *     BB1:                                        BB3:
@@ -54,15 +54,15 @@ import { overlapRounds } from './overlap-rounds.ts';
  * and without an access that would not have run. A register that a load writes gets no copy, because a copy would wait for the
  * load: it is read before the next load writes it, or the loop gets up to `copies` bodies that take turns.
  *
- * A loop is left alone, with a remark that says why, if it has several blocks (as one that calls, or that has several exits), synchronizes,
- * or accesses memory in another way than by plain loads and stores; if lanes may leave it at different times; if its test is not of a value
- * that counts, or it surely runs fewer than `least-rounds` times; if a round takes no less time by at least `least-gain`, or no load comes
- * earlier; if its values would take more than `max-pressure` registers; or if it is longer than `max-instructions`. ptxas unrolls loops
- * itself, which brings loads of several iterations together too, so by default only those are taken that it must not unroll any more
- * (`nounroll`, which phase 22 also puts at loops that it has unrolled); OkToPipelineNoUnroll takes all.
+ * A loop stays, with a remark that says why, if it has several blocks (because it calls, or has several exits), synchronizes, or
+ * accesses memory other than by plain loads and stores; if lanes may leave it at different times; if its test is not of a value that
+ * advances by a constant, or it surely runs fewer than `least-rounds` times; if a round is not faster by at least `least-gain`, or no
+ * load starts earlier; if its values would take more than `max-pressure` registers; or if it is longer than `max-instructions`. ptxas
+ * unrolls loops itself, which also brings loads of several iterations together, so by default only loops are taken that it must not
+ * unroll any more (`nounroll`, which phase 22 also puts at loops that it has unrolled); OkToPipelineNoUnroll takes all.
  *
- * Requires: control-last, ssa. Guarantees: control-last, ssa. A second application changes nothing: a loop that loads for its next
- * iteration is left alone, whoever wrote it.
+ * Requires: control-last, ssa. Guarantees: control-last, ssa. A second application changes nothing: a loop that already loads for its
+ * next iteration stays, whoever wrote it.
  * Bound: for each loop of at most `max-instructions` the square of its accesses, and its dependences times its instructions for
  * each of a bounded number of intervals.
  */
@@ -134,7 +134,7 @@ class Candidate {
     return Number(this.ctx.params[name] ?? otherwise);
   }
 
-  /** Why the loop cannot be written in another way. */
+  /** Why the form of the loop rules out overlapping; null if it does not. */
   private form(): Refusal | null {
     const { fn, block } = this;
     const { size } = loopsOf(fn).loops[this.loop];
@@ -153,7 +153,7 @@ class Candidate {
     return null;
   }
 
-  /** Whether ptxas is to have the loop as it is. */
+  /** Refuses a loop that ptxas may still unroll, unless the knob takes all. */
   private policy(): Refusal | null {
     const { attrs, blocks } = this.fn;
     if (Number(this.ctx.knob('OkToPipelineNoUnroll') ?? 0) !== 0) return null;
@@ -164,7 +164,7 @@ class Candidate {
     return isHeld ? null : no('unroll', 'ptxas may still unroll it');
   }
 
-  /** Whether it runs often enough, and as often for every lane. */
+  /** Refuses a loop that runs too rarely, or not equally often for every lane. */
   private rounds(): Refusal | null {
     const { fn } = this;
     if (divergenceOf(fn).branch[this.block] >= Lanes.Varying)
@@ -175,7 +175,7 @@ class Candidate {
     return most < least ? no('short', `it runs at most ${most} times, not ${least}`) : null;
   }
 
-  /** Does everything that the test reads change by the same amount in each iteration, or not at all? */
+  /** Does every operand of the test change by the same amount in each iteration, or not at all? */
   private counts(): boolean {
     const { fn, block, loop } = this;
     const { ins } = fn.blocks[block];
@@ -250,7 +250,7 @@ const MOST_CYCLES = 4096;
 
 const UNIFORM: ReadonlySet<number> = new Set([RegFile.UR, RegFile.URD, RegFile.UP]);
 
-/** The property that keeps an instruction from running for several iterations at once. */
+/** The property of an instruction that prevents overlapping its iterations; null if there is none. */
 function oddInstruction(x: Instr): Refusal | null {
   if (isBarrier(x) || (x.op.flags & OpFlag.Convergent) !== 0)
     return no('barrier', `lanes or threads meet at ${x.op.name}`);
@@ -265,7 +265,7 @@ function oddInstruction(x: Instr): Refusal | null {
     : no('registers', `${x.op.name} uses registers that are not in SSA`);
 }
 
-/** A phi that takes what another phi of the loop was: a value from two iterations back. */
+/** Refuses a phi whose operand is another phi of the loop: a value from two iterations back. */
 function oddPhi(x: Instr, all: readonly Instr[]): Refusal | null {
   const phis = new Set(all.filter(isPhi).map((p) => p.dst[0]));
   return x.src.some((o) => o.mods !== 0 || phis.has(o.reg))

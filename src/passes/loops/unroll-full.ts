@@ -7,7 +7,7 @@ import type { BottomTested } from './unroll-shape.ts';
  * Which lanes meet does not change: the test, which has the same outcome for all lanes each time, is gone, and
  * everything else is copied whole.
  *
- * @param again how often control goes back to the header: one copy for each
+ * @param again how often the back edge is taken: one copy for each time
  */
 export function unrollFully(d: Draft, loop: BottomTested, again: number): void {
   let last: BlockNo = loop.latch;

@@ -15,13 +15,14 @@ export interface BottomTested {
   readonly size: number;
 }
 
-/** Why a loop is not unrolled: a short name, and the reason for a reader. */
+/** Why a loop stays as it is: a short name for the remark, and the reason as text. */
 export interface Refusal {
   readonly name: string;
   readonly why: string;
 }
 const no = (name: string, why: string): Refusal => ({ name, why });
 
+/** Is the result of a search for a loop form the reason why there is none? */
 export const isRefusal = (x: object): x is Refusal => 'why' in x;
 
 /**
@@ -61,7 +62,7 @@ export function bottomTested(
   return { header, latch, exit: edges[0] === header ? edges[1] : edges[0], blocks, size };
 }
 
-/** The instruction property that keeps the surrounding loop from being copied. */
+/** Why an instruction keeps the surrounding loop from being copied; null if it does not. */
 function oddInstruction(d: Draft, b: BlockNo, n: Ins): Refusal | null {
   const x = d.at(n);
   if ((x.op.flags & OpFlag.Convergent) !== 0) return no('convergent', `lanes meet in BB${d.id(b)}`);

@@ -11,12 +11,12 @@ import type { Pass } from '../pass.ts';
  *
  *     before                               after (one step of five)
  *     BB0:                                 BB0:
- *           REDUX.ADD R4, R2, -1                 VOTE.ANY R5, _, PT, -1            lanes that are there
+ *           REDUX.ADD R4, R2, -1                 VOTE.ANY R5, _, PT, -1            active lanes
  *                                                S2R.LANEID R6
  *                                                ...
- *                                                LOP3 R7, R6, 4, -4, (a ^ b) & c   where the other group of 4 lanes begins
+ *                                                LOP3 R7, R6, 4, -4, (a ^ b) & c   first lane of the other group of 4
  *                                                SHL R8, 15, R7
- *                                                LOP3 R9, R8, R5, a & b            those of it that are there
+ *                                                LOP3 R9, R8, R5, a & b            its active lanes
  *                                                ISETP.NE P1, R9, 0
  *                                                FLO.U32 R10, R9
  *                                                SEL R11, R10, R6, P1              one of them, or the lane itself
@@ -24,15 +24,15 @@ import type { Pass } from '../pass.ts';
  *                                                IADD3 R13, R3, R12
  *                                                SEL R14, R13, R3, P1
  *
- * Before the step for 2^k, each lane has the result of those lanes of its aligned group of 2^k that are there; it takes that of the other
- * half of the group of 2^(k+1) from any lane of it. All operations are commutative and associative, so that the order does not matter. An
- * exchange with the lane whose number differs in bit k (SHFL.BFLY) would do if all 32 lanes were there, but REDUX is of those that have not
- * exited, and the value of another lane is undefined (PTX ISA 9.0, redux.sync and shfl.sync).
+ * Before the step for 2^k, each lane holds the result of the active lanes of its aligned group of 2^k; it takes the result of the other
+ * half of its group of 2^(k+1) from any active lane there. All operations are commutative and associative, so the order does not
+ * matter. An exchange with the lane whose number differs in bit k (SHFL.BFLY) would do if all 32 lanes were active, but REDUX reduces
+ * over the lanes that have not exited, and the value of an exited lane is undefined (PTX ISA 9.0, redux.sync and shfl.sync).
  *
  * Only for a mask that is surely all ones; FinalInspectionPass refuses others.
  *
  * Requires: nothing. Guarantees: the same blocks and edges. A second application changes nothing.
- * Bound: one look at each instruction; up to 47 instructions for one.
+ * Bound: each instruction is examined once; up to 49 instructions for one.
  */
 export const expandReductions: Pass = (fn, ctx) => {
   const target = new TargetOperations((ctx.fact('operations') ?? {}) as Readonly<Record<string, string>>);
@@ -60,7 +60,7 @@ export const expandReductions: Pass = (fn, ctx) => {
   );
 };
 
-/** Is the mask all ones, as it stands or as its only definition says? Below level 1 no constant has been carried to it. */
+/** Is the mask all ones, as an immediate or by its only definition? Below level 1 no constant has been propagated to it. */
 function isWhole(d: Draft, mask: Operand): boolean {
   let o = mask;
   if (o.kind === Kind.Reg && o.reg !== NO_REG && d.def(o.reg) >= 0) {
@@ -72,7 +72,7 @@ function isWhole(d: Draft, mask: Operand): boolean {
 
 const [AND, OR, XOR, XOR_AND] = [0xc0, 0xfc, 0x3c, 0x28].map(imm);
 const TABLES: Readonly<Record<string, Operand>> = { AND, OR, XOR };
-/** What applied to a value twice gives the value. */
+/** Operations for which combining a value with itself gives that value. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['MIN', 'MAX', 'AND', 'OR']);
 const STEPS = 5;
 const LAST_LANE = imm(31);
@@ -80,7 +80,7 @@ const LAST_LANE = imm(31);
 function expand(d: Draft, n: Ins): void {
   const x = d.at(n);
   const kind = modOf(x.op, x.mods, 'op');
-  /** An instruction in front, with a fresh register for its result; what all lanes do together has the guard. */
+  /** Inserts an instruction in front, with a fresh register for its result; only operations between lanes get the guard. */
   const put = (name: string, mods: readonly string[], src: readonly Operand[], file: number = RegFile.R) => {
     const op = d.opcode(name);
     const to = d.freshReg(file);

@@ -13,13 +13,13 @@ import { isSet, type Pass } from '../pass.ts';
  *           STG [RD1], R2                       ERRBAR
  *                                               STG [RD1], R2
  *
- * A fence under a guard gets a barrier under the same guard. Fences that order a proxy or one kind of object alone are none for the whole
- * system, whatever their scope. PTX has no error barrier: it is in Ori alone, and ptxas puts its own behind the fence that is written.
+ * A fence under a guard gets a barrier under the same guard. A fence that orders only a proxy or one kind of object is not one for the
+ * whole system, whatever its scope. PTX has no error barrier: it exists only in Ori, and ptxas puts its own behind the fence.
  *
  * Only where the target has error barriers (`capabilities.error-barrier`). Knob: DisableErrbarAfterMembar leaves fences as they are.
  *
  * Requires: control-last. Guarantees: blocks and edges stay; equivalence under every schedule. A second application changes nothing.
- * Bound: one look at each instruction.
+ * Bound: each instruction is examined once.
  */
 export const expandSync: Pass = (fn, ctx) => {
   if (!fn.blocks.some((b) => b.ins.some(isSystemFence))) return fn;

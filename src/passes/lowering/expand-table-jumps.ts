@@ -8,24 +8,24 @@ import { printInstr } from '../../ir/text.ts';
 import type { Pass } from '../pass.ts';
 
 /**
- * Phase ExpandJmxComputation: a jump through a table takes the offset of an entry, as the machine's does, and the
- * shift that makes it of an index is code like any other.
+ * Phase ExpandJmxComputation: a jump through a table takes the byte offset of an entry, as the hardware's does, and the shift that
+ * makes it from the index becomes an ordinary instruction.
  *
  *     before                              after
  *     BB0:                                BB0:
  *           BRX R2, T0                          SHL R3, R2, 2
  *                                               BRX.OFFSET R3, T0
  *
- * Entries are signed words, and the base of the table is in the jump, so there is nothing to add. The table stands in the code, behind its
- * jump; what is not known before code is laid out is reported as it would be now. A constant bank as the place of the table is the other
- * way of the original: it shifts by the same.
+ * Entries are signed words, and the jump contains the base of the table, so nothing is added. The table lies in the code, behind its
+ * jump; its address is reported for the current layout, which later phases may still change. The original can also place the table in a
+ * constant bank, with the same shift.
  *
- * Until here the index is left alone, so that value numbering and ranges see the number that the program computes (seed 003). One that
- * has become a constant makes a branch of the jump, and what only the table led to goes.
+ * Before this phase the index stays, so that value numbering and ranges see the number that the program computes (seed 003). A jump
+ * whose index has become a constant becomes a branch, and blocks that only the table led to are removed.
  *
- * Requires: control-last. Guarantees: equivalence where the index is inside of the table, beyond which a jump is undefined. A second
+ * Requires: control-last. Guarantees: equivalence where the index is inside the table, beyond which a jump is undefined. A second
  * application finds offsets and changes nothing.
- * Bound: each block once.
+ * Bound: each block is visited once.
  */
 export const expandTableJumps: Pass = (fn, ctx) => {
   if (fn.tables.length === 0) return fn;
@@ -78,7 +78,7 @@ function knownTarget(d: Draft, x: Instr): BlockNo {
   return at >= 0 && at < entries.length ? d.blockById(entries[at]) : -1;
 }
 
-/** The offset of the entry that a jump names by its index. */
+/** The byte offset of the entry that a jump selects by its index. */
 function offsetOf(d: Draft, b: BlockNo, x: Instr): Operand {
   const [index] = x.src;
   if (index.kind === Kind.Imm) return imm(index.lo << ENTRY_SHIFT);

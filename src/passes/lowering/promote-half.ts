@@ -21,7 +21,7 @@ import { valuesOf } from '../../rules/fold.ts';
 import type { Pass } from '../pass.ts';
 
 /**
- * Phase PromoteFP16: half-precision operations that the target does not have are computed in single precision.
+ * Phase PromoteFP16: half-precision operations that the target lacks are computed in single precision.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -31,18 +31,19 @@ import type { Pass } from '../pass.ts';
  *                                               FADD.RN R6, R4, R5
  *                                               F2F.F16.F32 R3, R6
  *
- * Each result is rounded to a half again, so a register holds what it held before; of a pair both halves are computed, unless the high one
- * is surely zero. Rounding twice gives what rounding once does:
+ * Each result is rounded to a half again, so a register holds what it held before; both halves of a pair are computed, unless the high
+ * one is surely zero. Rounding twice gives the same as rounding once:
  * - a product of halves has 22 bits and is exact in f32;
- * - a sum is, or 24 bits are enough: twice the 11 of a half and two more (Figueroa, "When is Double Rounding Innocuous?", 1995);
- * - a fused product and sum is not, so the sum is rounded to odd first: cut off, and its last bit set if anything was lost (Boldo and
- *   Melquiond, "Emulation of a FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd", 2008: two bits more are enough).
+ * - a sum is exact, or 24 bits are enough: twice the 11 of a half and two more (Figueroa, "When is Double Rounding Innocuous?", 1995);
+ * - a fused product and sum is not exact, so the sum is rounded to odd first: truncated, and its last bit set if anything was lost (Boldo
+ *   and Melquiond, "Emulation of a FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd", 2008: two bits more are
+ *   enough).
  *
- * What the target lacks is data (`operations` of the back end). Not promoted: bfloat16, whose range is that of f32; FTZ, as no subnormal
- * half is one in f32; RELU, NAN and XORSIGN, which f32 has on no target that lacks halves.
+ * The back end's `operations` say what the target lacks. Not promoted: bfloat16, whose range is that of f32; FTZ, as a subnormal half
+ * is not subnormal in f32; RELU, NAN and XORSIGN, which f32 has on no target that lacks halves.
  *
  * Requires: nothing. Guarantees: the same blocks and edges; equal results in every bit. A second application changes nothing.
- * Bound: one look at each instruction; up to 21 instructions for one.
+ * Bound: each instruction is examined once; up to 26 instructions for one.
  */
 export const promoteHalf: Pass = (fn, ctx) => {
   const target = new TargetOperations((ctx.fact('operations') ?? {}) as Readonly<Record<string, string>>);
@@ -89,7 +90,7 @@ function refusal(x: Instr): string | null {
   if (hasMod(op, mods, 'FTZ')) return 'it flushes subnormal halves, which are normal in f32';
   for (const m of ['RZ', 'RM', 'RP', 'RELU', 'NAN', 'XORSIGN'])
     if (m !== 'NAN' || op.name === 'HMNMX2') if (hasMod(op, mods, m)) return `.${m} is not promoted`;
-  // Two predicates are written one after the other, and what the second needs may be the first.
+  // Two predicates are written one after the other, and the second may read the first.
   if (
     op.name === 'HSETP2' &&
     isPacked(x) &&
@@ -102,13 +103,13 @@ function refusal(x: Instr): string | null {
 const isPacked = (x: Instr): boolean => hasMod(x.op, x.mods, 'PACKED');
 
 /**
- * Which operations are of single halves: the high halves of operands and result are surely zero. Every operation must be asked for, in
- * order, because what is known of its operands follows from those above.
+ * Finds operations on single halves: the high halves of operands and result are surely zero. `isScalar` must be called for every
+ * operation, in order, because it uses the results of earlier calls.
  */
 class Scalars {
   private readonly d: Draft;
   private readonly fn: Fn;
-  /** Results of operations of single halves. */
+  /** Results of operations on single halves. */
   private readonly known = new Set<Reg>();
 
   constructor(d: Draft, fn: Fn) {
@@ -235,7 +236,7 @@ class Promotion {
     this.list.push(instr(op, withMods(op, 0, ...mods), dst, src, this.x.loc));
   }
 
-  /** A fresh register with a result. */
+  /** Appends an instruction with a fresh register for its result. */
   private value(name: string, mods: readonly string[], src: readonly Operand[]): Operand {
     const r = this.d.freshReg(RegFile.R);
     this.add(name, mods, [r], src);

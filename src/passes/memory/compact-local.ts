@@ -8,7 +8,7 @@ import type { Pass, PassContext } from '../pass.ts';
 import { withoutUnnamed } from './unnamed-variables.ts';
 
 /**
- * Phase 32, CompactLocalMemory: closes gaps in local variables: parts that nothing uses, or nothing uses any more.
+ * Phase 32, CompactLocalMemory: closes the gaps in local variables, which are parts that nothing accesses any more.
  *
  *     before                                          after
  *     .var local b8 a size 48 align 16                .var local b8 a size 20 align 16
@@ -17,21 +17,20 @@ import { withoutUnnamed } from './unnamed-variables.ts';
  *           STL.VOLATILE [a+8], R1                          STL.VOLATILE [a], R1
  *           STL.VOLATILE.V4 [a+32], {R2, R3, R4, R5}        STL.VOLATILE.V4 [a+16], {R2, R3, R4, R5}
  *
- * Variables that nothing names go. Of one whose every access is at a constant offset (`localUses`), only the bytes that are
- * accessed stay, in their order. Bytes that touch stay together, and each run of them keeps its place within the largest
- * access, or within what a vector of them could be, so that no alignment is lost. Only the offsets of accesses change;
- * addresses in registers stay as they are, so nothing that is made from them changes.
+ * Variables that nothing names are removed. Of a variable whose every access is at a constant offset (`localUses`), only the bytes that
+ * are accessed stay, in their order. Adjacent bytes stay together, and each run of them keeps its alignment relative to the largest
+ * access, or to the largest vector that they could form. Only the offsets of accesses change; addresses in registers stay, so nothing
+ * that is computed from them changes.
  *
- * Whatever else may be done with an address keeps the whole variable. So does a read of bytes that may not have been written,
- * which finds something else at another place. (Variables behind one that shrinks or goes lie elsewhere too; but what a
- * program finds in a variable that it never wrote is nobody's promise, and a search through all variables would keep every
- * function with an array.)
+ * Any other use of an address keeps the whole variable. So does a read of bytes that may not have been written, which would find
+ * something else at another place. (Variables behind one that shrinks or disappears move too; but the initial contents of a variable
+ * are undefined, and a search through all variables would keep every function with an array.)
  *
- * The order of variables stays: ptxas 13.0.88 places local variables by alignment itself (`-v`: 48 bytes of stack for
- * variables of 1, 16, 1 and 16 bytes, also with like ones together).
+ * The order of variables stays: ptxas 13.0.88 places local variables by alignment itself (`-v`: 48 bytes of stack for variables of 1,
+ * 16, 1 and 16 bytes, also when equal sizes are declared together).
  *
- * Requires: control-last. Guarantees: blocks and edges stay. A second application changes nothing: there is no gap left
- * that alignment does not need.
+ * Requires: control-last. Guarantees: blocks and edges stay. A second application changes nothing: every remaining gap is needed for
+ * alignment.
  * Bound: one address analysis if the function has local variables; variables with more places than `most-places` stay.
  */
 export const compactLocal: Pass = (fn, ctx) => {
@@ -74,7 +73,7 @@ function compacted(fn: Fn, ctx: PassContext): Fn {
       );
     }
   });
-  // As bytes, because the size need not be a multiple of the element's any more.
+  // As bytes, because the size need no longer be a multiple of the element size.
   const cut = (v: Variable): Variable => (sizes.has(v) ? { ...v, type: 'b8', size: sizes.get(v)! } : v);
   return withDeclarations(out, out.variables.map(cut));
 }
@@ -82,12 +81,12 @@ function compacted(fn: Fn, ctx: PassContext): Fn {
 const shifted = (o: Operand, by: number): Operand =>
   makeOperand(o.kind, o.reg, o.lo + by, o.hi, o.sym, o.mods);
 
-/** How many bytes further an access to a place is. */
+/** An access that moves, and the distance in bytes. */
 interface Move extends Place {
   readonly by: number;
 }
 
-/** A variable without its gaps: the bytes that it takes, and the places that lie elsewhere. */
+/** Removes the gaps of a variable: its new size in bytes, and the accesses that move. */
 function layOut({ variable, places }: LocalUse): { readonly size: number; readonly moved: readonly Move[] } {
   const moved: Move[] = [];
   const sorted = [...places].sort((p, q) => p.at - q.at);
@@ -111,5 +110,5 @@ function layOut({ variable, places }: LocalUse): { readonly size: number; readon
   return { size: end, moved };
 }
 
-/** The smallest power of two that is not below. */
+/** The smallest power of two that is at least this. */
 const powerFrom = (bytes: number): number => 2 ** Math.ceil(Math.log2(bytes));

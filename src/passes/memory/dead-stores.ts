@@ -18,25 +18,24 @@ import { Places } from './places.ts';
  *           STL [__local_depot0], R3
  *           EXIT
  *
- * A load of possibly the same memory, a call, a barrier, a fence or a strong operation may read it; so do the host
- * and other threads after the end of the kernel, and after a trap. Local variables cease to exist with their function
- * if their address does not escape, and nobody sees a shared variable that the kernel never reads. Strong stores stay.
- * See `DeadStores`.
+ * A load of possibly the same memory, a call, a barrier, a fence or a strong operation may read it; so may the host and other threads
+ * after the end of the kernel, and after a trap. Local variables cease to exist with their function if their address does not escape,
+ * and no thread observes a shared variable that the kernel never reads. Strong stores stay. See `DeadStores`.
  *
  * Candidates are found by their text: stores to local memory and to shared variables of the function, and stores with the same base as
- * another one further down in the layout, at possibly the same bytes.
+ * a later one in the layout, at possibly the same bytes.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing: a store
  * found to be needed is needed by something that stays, or the search exceeded its bound.
- * Bound: one look at each instruction; at most 100 accesses for each candidate.
+ * Bound: each instruction is examined once; at most 100 accesses for each candidate.
  */
 export const deadStores: Pass = (fn, ctx) => {
   const stores = candidates(fn);
   if (stores.length === 0) return fn;
   const dead = new DeadStores(accessesOf(fn, ctx.program.variables), ctx.program);
-  const going = stores.filter((n) => dead.isDead(n));
+  const removed = stores.filter((n) => dead.isDead(n));
   return edit(fn, (d) => {
-    for (const n of going) {
+    for (const n of removed) {
       const ins = d.at(n);
       if (!ctx.mayRewrite('dead-store', d.id(d.block(n)), ins)) break;
       const why = 'nothing reads it before it is overwritten or gone';
@@ -46,7 +45,7 @@ export const deadStores: Pass = (fn, ctx) => {
   });
 };
 
-/** Numbers of stores that are to the function's own memory or have a similar-looking store below them. */
+/** Numbers of stores that go to the function's own memory, or to a place that a later store names in the same way. */
 function candidates(fn: Fn): number[] {
   const below = new Places();
   const out: number[] = [];

@@ -23,11 +23,10 @@ import { Places } from './places.ts';
  *           LDS.U8 R6, [R1+9]                   BFE.U32 R6, R3, 8, 8
  *           LDS.B64 RD7, [R1+8]                 PAIR RD7, R3, R4
  *
- * The store is the version of memory that the load sees (`memorySsaOf`): no other store, barrier, fence, atomic or
- * call that may matter is in between, on any path. Addresses must be equal up to a constant, and every byte of the
- * load must come from one store; in SSA the stored register then still holds the stored value. A guarded store counts
- * only for loads under the same guard, because otherwise it is not certain. Strong operations (such as volatile ones)
- * take no part.
+ * The store is the version of memory that the load sees (`memorySsaOf`): on no path is there another store, barrier, fence, atomic or
+ * call in between that may matter. Addresses must be equal up to a constant, and every byte of the load must come from one store; in
+ * SSA the stored register then still holds the stored value. A guarded store counts only for loads under the same guard, because
+ * otherwise it may not have run. Strong operations (such as volatile ones) are neither forwarded nor replaced.
  *
  * Candidates are found by their text, before any analysis is computed: loads with the same base register or symbol as
  * some store above them in the layout, at possibly the same bytes. Value numbering and address rules make the bases
@@ -35,7 +34,7 @@ import { Places } from './places.ts';
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks, edges and stores stay. A second application changes nothing,
  * because no loads are created.
- * Bound: one look at each instruction; with candidates, the cost of `MemorySsa`.
+ * Bound: each instruction is examined once; with candidates, the cost of `MemorySsa`.
  */
 export const forwardStores: Pass = (fn, ctx) => {
   const loads = candidates(fn);
@@ -91,8 +90,8 @@ function forward(d: Draft, n: Ins, memory: MemorySsa, ctx: PassContext): void {
 }
 
 /**
- * Instructions that compute into `r` an element of a load from the stored values; null if that would take more than
- * one stored element apart.
+ * Instructions that compute into `r` one element of a load from the stored values; null if it does not lie within one stored element,
+ * or within two 32-bit ones that form a 64-bit element.
  */
 function elementOf(
   d: Draft,

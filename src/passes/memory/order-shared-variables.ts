@@ -3,7 +3,7 @@ import type { Fn, Variable } from '../../ir/program.ts';
 import type { ProgramPass } from '../pass.ts';
 
 /**
- * Declares shared variables in the order that pads least (recipe `shared-layout`, at the hook behind phase 2).
+ * Declares shared variables in the order that needs the least padding (recipe `shared-layout`, at the hook behind phase 2).
  *
  *     before                                          after
  *     .var shared b8 flag size 1 align 1              .var shared b8 tile size 1024 align 16
@@ -14,15 +14,15 @@ import type { ProgramPass } from '../pass.ts';
  * ptxas places them in the order of their declarations, so the order decides how much of an SM's shared memory a block
  * takes: 2,080 bytes before, 2,050 after.
  *
- * Two orders are tried: by falling alignment, which leaves no gap where sizes are multiples of alignments; and one that
- * always takes what fits next with the smallest gap, for sizes that are not. The one that takes the fewest bytes over all
- * kernels is chosen, if no kernel needs more than before.
+ * Two orders are tried: by descending alignment, which leaves no gap where sizes are multiples of alignments; and one that always takes
+ * the variable with the smallest gap next, for other sizes. The one with the fewest bytes over all kernels is chosen, if no kernel
+ * needs more than before.
  *
- * Only variables that this module alone knows are moved, and only if the phase is open for every function that names one:
- * unsized arrays start behind all others, and another module may have been compiled for the place of a variable that it sees.
+ * Only variables that are private to this module are moved, and only if the phase is open for every function that names one: unsized
+ * arrays start behind all others, and another module may have been compiled for the address of a variable that it sees.
  *
  * Requires: nothing. Guarantees: functions are unchanged. A second application changes nothing.
- * Bound: the pairs of variables once, and 256 variables: beyond that padding is no matter.
+ * Bound: quadratic in the variables, of which there may be 256: beyond that, padding hardly matters.
  */
 export const orderSharedVariables: ProgramPass = (program, ctx) => {
   const shared = program.variables.filter(isShared);
@@ -63,7 +63,7 @@ const mayMove = (v: Variable): boolean => v.linkage === '' && v.size > 0 && v.at
 const byAlignment = (variables: readonly Variable[]): Variable[] =>
   [...variables].sort((a, b) => b.align - a.align);
 
-/** Takes the variable with the smallest gap before it, of equal ones that with the largest alignment. */
+/** Repeatedly takes the variable with the smallest gap before it; of equal ones, the one with the largest alignment. */
 function bySmallestGap(variables: readonly Variable[]): Variable[] {
   const left = [...variables];
   const out: Variable[] = [];

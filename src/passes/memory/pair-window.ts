@@ -5,11 +5,11 @@ import { allInSsa } from '../../ssa/registers.ts';
 import type { Pass, PassContext } from '../pass.ts';
 import { type Chain, Chains } from '../values/chains.ts';
 
-/** Knob 31: 0 disables the pass, another value lets it run at every tier. */
+/** Knob 31: 0 disables the pass, any other value enables it at every tier. */
 const ALLOW = 'AllowReassociateCSE';
-/** Knob 605: set, a pair whose first instruction has left the window is not taken. */
+/** Knob 605: if set, a pair whose first instruction has left the window is not taken. */
 const WINDOW = 'ReassociateCSEWindow';
-/** Knob 603: each pair that goes takes a unit; once it is spent, the rest of the block stays. */
+/** Knob 603: each removed pair takes a unit; once it is spent, the rest of the block stays. */
 const BUDGET = 'Knob603';
 
 /** Slots of the window (seed 001, phase 58). */
@@ -57,7 +57,7 @@ export const pairWindow: Pass = (fn, ctx) => {
 interface Slot {
   readonly first: Ins;
   second: Ins;
-  /** What both combine; '' without a second instruction. */
+  /** Operation and operands of both; '' without a second instruction. */
   key: string;
 }
 
@@ -109,7 +109,7 @@ class Window {
     return chain !== null && d.defCount(x.dst[0]) === 1 ? chain : null;
   }
 
-  /** The instruction that makes a pair with `n` as its second; -1: there is none. */
+  /** The instruction that makes a pair with `n` as its second; -1 if there is none. */
   private firstOf(n: Ins, chain: Chain): Ins {
     const { d } = this;
     const operands = this.chains.operands(d.at(n), chain);
@@ -126,7 +126,7 @@ class Window {
     return (o.kind === Kind.Imm ? ctx.params.immediates : ctx.params.registers) !== false;
   }
 
-  /** The slot of a pair; null if it is not taken. */
+  /** The slot of a pair; null if the pair is not taken. */
   private slotOf(first: Ins, second: Ins, chain: Chain): Slot | null {
     const { d } = this;
     const { dst } = d.at(first);

@@ -29,8 +29,9 @@ import { chosen, limitsOf, type Promoted } from './promotion-choice.ts';
  * combine and extract it. A path without a store reads from memory as before: one load at the entry, which is removed
  * if there is no such path. A guarded store is a guarded definition.
  *
- * Which of these variables are promoted is chosen by number and kind of their accesses (`chosen`, with its knobs). Parameters:
- * `full-weight`, what an access costs that is no plain copy, and `many-uses`: what is read more often than that has it too.
+ * `chosen` selects variables by the number and kind of their accesses, with its knobs. Parameters:
+ * `full-weight`, the cost of an access that does not become a plain copy, and `many-uses`: a value with more uses than this costs as
+ * much.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay, except that an entry which is a loop header
  * gets a block in front. A second application changes nothing: promoted variables are no longer in memory, except for
@@ -56,7 +57,7 @@ export const promoteMemory: Pass = (fn, ctx) => {
   return withAlignment(edit(constructSsa(rewritten, ctx.isa), dropUnreadLoads), found.cells);
 };
 
-/** What accesses cost as instructions (seed 001, phase 37). */
+/** Weights of accesses as instructions (seed 001, phase 37). */
 const weightsOf = ({ params }: PassContext) => ({
   fullWeight: Number(params['full-weight'] ?? 1),
   manyUses: Number(params['many-uses'] ?? 4),

@@ -4,7 +4,7 @@ import { NO_REG } from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
 import type { PassContext } from '../pass.ts';
 
-/** What bounds promotion; the knobs and their numbers are from reference passes-g. */
+/** Limits on promotion; the knobs and their numbers are from reference passes-g. */
 export interface PromotionLimits {
   /** Knob 135: most loads and stores of a variable. */
   readonly most: number;
@@ -20,7 +20,7 @@ export interface PromotionLimits {
   readonly mostLoadsPerStore: number;
   /** Knob 132: number of stores above which loads per store do not matter. */
   readonly ratioUpTo: number;
-  /** Knob 136, as a share of the registers of a thread: most registers of all promoted variables, and most cost of one. */
+  /** Knob 136, as a fraction of a thread's registers: bounds the registers of all promoted variables, and the cost of each one. */
   readonly capacity: number;
 }
 
@@ -48,14 +48,15 @@ export function limitsOf(
 export type Promoted = Promotable;
 
 /**
- * Chooses among the variables that can be promoted. One with too many accesses, too few stores, or too many loads per
- * store stays in memory. The others are taken by ascending cost until the registers are used up; a cost that is too
- * high ends the choice, because all others are higher.
+ * Chooses among the variables that can be promoted. One with too many accesses, too few stores, or too many loads per store stays in
+ * memory. The others are taken by ascending cost until the registers are used up; one whose cost exceeds the capacity stays, and so do
+ * all after it, which cost more.
  *
- * The cost of a variable is that of the instructions that its accesses become: a copy is cheap, unless its value has
- * many uses; what packs or extracts parts of a word is not.
+ * The cost of a variable is that of the instructions that its accesses become: a copy is cheap, unless its value has many uses; packing
+ * or extracting parts of a word is not.
  *
- * @param missed told of each variable that stays, and why
+ * @param missed called for each variable that stays, with the reason
+ * @returns the accesses and cells of the chosen variables, as one list
  */
 export function chosen(
   fn: Fn,

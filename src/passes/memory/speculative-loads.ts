@@ -6,14 +6,14 @@ import { printInstr } from '../../ir/text.ts';
 import type { Pass } from '../pass.ts';
 
 /**
- * Phase 27, AnalyzeUniformsForSpeculation: which loads from constant banks may run although control would not have come to them.
+ * Phase 27, AnalyzeUniformsForSpeculation: which loads from constant banks may run where the program would not have run them.
  *
  *     before, after: the same text; the phase's report reads
  *       # 2 of 3 loads from constant banks may run anywhere; 1 of them stands where control may not come
  *       # BB2: LDC R4, c[0x0][0x160]
  *
- * A load from a fixed place of a bank cannot fail, and gives the same whenever it runs; one with a computed address might leave the
- * bank. Phases that move loads (35, 66, 79, 88) ask the property itself (`isSafeLoad`).
+ * A load from a fixed place of a bank cannot fault, and gives the same value whenever it runs; one with a computed address might leave
+ * the bank. Phases that move loads (35, 66, 79, 88) query the property itself (`isSafeLoad`).
  *
  * Requires: nothing. Guarantees: nothing that later phases depend on. Bound: nothing until the report is read; then linear.
  */

@@ -2,7 +2,7 @@ import { withDeclarations } from '../../ir/edit.ts';
 import type { Fn } from '../../ir/program.ts';
 import type { PassContext } from '../pass.ts';
 
-/** Without the variables of the function that no instruction names. */
+/** The function without its variables that no instruction names. */
 export function withoutUnnamed(fn: Fn, ctx: PassContext): Fn {
   if (fn.variables.length === 0) return fn;
   const named = new Set<string>();

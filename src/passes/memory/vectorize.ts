@@ -26,8 +26,8 @@ import { allInSsa } from '../../ssa/registers.ts';
 import { isSet, type PassContext, type ProgramPass } from '../pass.ts';
 
 /**
- * Most accesses that are compared with a member that moves; farther ones are left alone. The walk through memory SSA
- * has the same limit.
+ * Maximum number of accesses that a moving member is compared with; a run that would pass more stays. The walk through memory SSA has
+ * the same limit.
  */
 const MOST_PASSED = 100;
 
@@ -46,11 +46,10 @@ const MOST_PASSED = 100;
  *           STG [RD8], R6
  *           STG [RD8+4], R7
  *
- * Members of a run are in one block and have the same opcode, modifiers, guard, base register and symbol; their offsets
- * follow each other without a gap, and together they fill two or four elements, at most 16 bytes. Elements of less than
- * `least-element` bytes stay apart: the machine has no vectors of them, and taking a word apart costs what a load does.
- * Volatile, relaxed and all other strong operations, and those that bypass or write through the
- * caches, stay as they are.
+ * Members of a run are in one block and have the same opcode, modifiers, guard, base register and symbol; their offsets follow each
+ * other without a gap, and together they fill two or four elements, at most 16 bytes. Elements of less than `least-element` bytes stay
+ * separate: the hardware has no vectors of them, and extracting one from a word costs as much as a load. Volatile, relaxed and all
+ * other strong operations stay, and so do those that bypass or write through the caches.
  *
  * Memory: loads move up to the first member, stores down to the last. Nothing that they pass may touch what they
  * access (`staysInOrder`), and they pass no barrier, fence or operation between lanes. Every member would have run where
@@ -70,11 +69,10 @@ const MOST_PASSED = 100;
  *
  * Knobs DisableReadVectorization and DisableWriteVectorization: loads or stores stay as they are.
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A function is looked through again while
- * something changes, at most `ROUNDS` times; a second application may find that a run fits because registers that
- * were live are not any more, else it changes nothing.
- * Bound: one look at each instruction; with adjacent accesses, the cost of `accessesOf`, and `MOST_PASSED` comparisons
- * for each member.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A function is processed again while something changes, at most
+ * `ROUNDS` times; a second application may find that a run fits because fewer registers are live; otherwise it changes nothing.
+ * Bound: each instruction is examined once; with adjacent accesses, the cost of `accessesOf`, and `MOST_PASSED` comparisons for each
+ * member.
  */
 export const vectorize: ProgramPass = (program, ctx) => {
   const layout = new VariableLayout(program, Number(ctx.params['most-padding'] ?? 0));
@@ -113,7 +111,7 @@ function overFunction(fn: Fn, program: Program, ctx: PassContext, layout: Variab
 
 const base = (ctx: PassContext): number => Number(ctx.fact('param-base'));
 
-/** An access that, because it did not fault, says how its base is aligned. */
+/** An access that proves the alignment of its base by not faulting. */
 interface Proof {
   readonly n: Ins;
   readonly block: BlockNo;
@@ -133,13 +131,13 @@ class Vectorizer {
   private readonly paramWindow: number;
   private readonly declared: Declared;
   private readonly alignments: Alignments;
-  /** By variable and alignment: what would be known if it were aligned so. */
-  private readonly wished = new Map<string, Alignments>();
-  /** By base: what accesses prove of it. */
+  /** By variable and alignment: the low bits of addresses if the variable were aligned so. */
+  private readonly hypothetical = new Map<string, Alignments>();
+  /** By base: the accesses that prove its alignment. */
   private proofs: ReadonlyMap<string, readonly Proof[]> | null = null;
-  /** By merged access: numbers of the accesses that it was made of. */
+  /** By merged access: numbers of the accesses that it replaces. */
   private readonly parts = new Map<Ins, readonly Ins[]>();
-  /** Of the block at hand: its memory accesses in order, and the registers live before each instruction. */
+  /** For the current block: its memory accesses in order, and the registers live before each instruction. */
   private block = -1;
   private accesses: Ins[] = [];
   private live: Int32Array | null = null;
@@ -192,7 +190,7 @@ class Vectorizer {
     for (let n = this.start; n >= 0; n = d.next(n)) if (d.at(n).op.accesses.length > 0) this.accesses.push(n);
   }
 
-  /** Merges members that fill `bytes` bytes. @returns the vector access, or -1 if something is against it */
+  /** Merges members that fill `bytes` bytes. @returns the vector access, or -1 if they cannot be merged */
   private merge(run: Run, members: readonly Member[], bytes: number): Ins {
     const { d, ctx } = this;
     const inOrder = members.map((m) => m.n).sort((a, b) => a - b);
@@ -246,7 +244,7 @@ class Vectorizer {
     return this.mayPass(n, top, n);
   }
 
-  /** May an access pass all that stand between two places of its block? Members of its run do not overlap with it. */
+  /** May an access pass all others between two places of its block? Members of its run do not overlap with it. */
   private mayPass(n: Ins, from: Ins, to: Ins): boolean {
     const { d, accesses } = this;
     const isLoad = d.at(n).op.primitive === 'load';
@@ -267,15 +265,15 @@ class Vectorizer {
 
   // ------------------------------------------------------------------ registers
 
-  /** Registers live before each instruction of the block, with what merged accesses added. */
+  /** Registers live before each instruction of the block, including the effect of merged accesses. */
   private units(): Int32Array {
     this.live ??= pressureOf(this.fn).at(this.block, Pool.R).slice();
     return this.live;
   }
 
   /**
-   * By place behind the first member: by how much the number of live registers changes if these accesses move. A base
-   * that nothing else reads ends at the first load.
+   * By place behind the first member: the change in the number of live registers if these accesses move. A base that nothing else reads
+   * dies at the first load.
    */
   private changeOfLives(
     members: readonly Member[],
@@ -297,7 +295,7 @@ class Vectorizer {
     return change;
   }
 
-  /** How many registers would be live after such a change, if those are too many; else 0. */
+  /** The number of registers that would be live after such a change, if it is too high; else 0. */
   private tooMany(change: Int32Array, top: Ins): number {
     if (this.maxPressure === Number.POSITIVE_INFINITY) return 0;
     const live = this.units();
@@ -314,8 +312,8 @@ class Vectorizer {
   // ------------------------------------------------------------------ alignment
 
   /**
-   * The variable that has to be aligned for a vector access; '' if it is aligned already, null if that is not known
-   * and cannot be achieved.
+   * The variable whose alignment must be raised for a vector access; '' if the alignment suffices, null if it is not known and cannot
+   * be achieved.
    */
   private alignmentFor(run: Run, members: readonly Member[], bytes: number, place: Ins): string | null {
     const { at } = members[0];
@@ -335,13 +333,13 @@ class Vectorizer {
 
   /** Low bits of a base if a variable were aligned. */
   private ifAligned(variable: string, bytes: number, o: Operand): LowBits {
-    const { declared, wished } = this;
+    const { declared, hypothetical } = this;
     const key = `${variable} ${bytes}`;
-    let known = wished.get(key);
+    let known = hypothetical.get(key);
     if (known === undefined) {
       const of = (name: string): number => (name === variable ? bytes : declared.variable(name));
       known = new Alignments(this.fn, { variable: of, pointee: declared.pointee });
-      wished.set(key, known);
+      hypothetical.set(key, known);
     }
     return known.baseBits(o);
   }
@@ -354,7 +352,7 @@ class Vectorizer {
     return id >= 0 && objects[id].kind === 'variable' ? objects[id].name : null;
   }
 
-  /** Does an access that surely ran before, with the same base, show the alignment? */
+  /** Does an access with the same base that surely ran before prove the alignment? */
   private isProved(x: Instr, at: number, bytes: number, place: Ins): boolean {
     this.proofs ??= proofsOf(this.fn);
     const tree = dominatorsOf(this.fn);
@@ -368,7 +366,7 @@ class Vectorizer {
   }
 }
 
-/** One past the last member that fills `bytes` bytes from member `i` on, without a gap; -1 if they do not. */
+/** One past the last of the members that, from member `i` on, fill `bytes` bytes without a gap; -1 if they do not. */
 function tiled(list: readonly Member[], i: number, bytes: number): number {
   let { at } = list[i];
   const end = at + bytes;
@@ -377,7 +375,7 @@ function tiled(list: readonly Member[], i: number, bytes: number): number {
   return at === end && k > i + 1 ? k : -1;
 }
 
-/** Index of the first of these numbers, which ascend, that is greater. */
+/** Index of the first number greater than `n` in an ascending list; the length if there is none. */
 function indexAfter(list: readonly number[], n: number): number {
   let lo = 0;
   let hi = list.length;
@@ -389,7 +387,7 @@ function indexAfter(list: readonly number[], n: number): number {
   return lo;
 }
 
-/** The access that does what these do, in order of their places. */
+/** The vector access that replaces these, which are in order of their addresses. */
 function joined(members: readonly Instr[], count: number, loc: number): Instr {
   const [x] = members;
   const mods = withMods(x.op, withoutCount(x), `V${count}`);
@@ -419,7 +417,7 @@ function unitsOf({ dst, src }: Instr): number {
 
 const baseKey = ({ src: [o] }: Instr): string => `${o.reg} ${o.sym}`;
 
-/** Aligned accesses of more than one byte, by base. Of those in one block that show the same, the first. */
+/** Accesses of more than one byte, which prove alignment, by base. Of those in one block that prove the same, the first. */
 function proofsOf(fn: Fn): Map<string, Proof[]> {
   const out = new Map<string, Proof[]>();
   const known = new Set<string>();

@@ -10,17 +10,18 @@ import type { Draft, Ins } from '../../ir/draft/index.ts';
 import { isPhi } from '../../ir/flow.ts';
 import { NO_REG } from '../../ir/operand.ts';
 
-/** Values that one value takes along, which nothing else needs. */
+/** Maximum number of computations that move with a value because nothing else needs them. */
 const MOST_COMPANIONS = 8;
-/** Instructions that may stand between a value and its use because they are computed for that use too. */
+/** Maximum number of instructions between a value and its use that are there because they are computed for that use too. */
 const MOST_ARGUMENTS = 32;
-/** Instructions passed in a block, for each that it has, as where loads rise. */
+/** Instructions passed in a block, per instruction of the block; the same bound as for loads that rise. */
 const MOST_PASSED = 256;
 
 /**
- * Moves values down to their only use within a block, behind what else is computed for that use, from the last to the first. A value must
- * pass a point with more than `spared` live registers; afterwards fewer are live at some point that it passed, and more at none: an operand
- * that ended with it ends with it again. Where operands would take the room, what only the value needs goes along.
+ * Moves values down to their only use within a block, past other instructions up to those computed for the same use; the last value
+ * first. A value moves only if it passes a point with more than `spared` live registers, if afterwards fewer are live at some passed
+ * point, and if more are live at none: an operand that died at the value must again die there. If operands would need as much room,
+ * what only the value needs moves along.
  *
  * @param order the block; changed
  * @returns the moves, to be made one after the other
@@ -35,9 +36,9 @@ export const lowerValues = (
 class Lowering {
   private readonly d: Draft;
   private readonly order: BlockOrder;
-  /** By value that was looked at: its only use, if that is in this block. */
+  /** By examined value: its only use, if that is in this block. */
   private readonly useOf = new Map<Ins, Ins>();
-  private readonly known = new Map<Ins, Ins>();
+  private readonly userCache = new Map<Ins, Ins>();
 
   constructor(d: Draft, order: BlockOrder) {
     this.d = d;
@@ -69,7 +70,7 @@ class Lowering {
         r = order.reorder(group, to);
       }
       if (!shortens(r)) {
-        refuse(n, 'not-shorter', 'operands would take the room');
+        refuse(n, 'not-shorter', 'its operands would take as many registers');
         continue;
       }
       for (const m of group) this.useOf.set(m, this.userOf(m));
@@ -81,16 +82,16 @@ class Lowering {
 
   /** The only use of a value that may change places, if that is in this block; else -1. */
   private userOf(n: Ins): Ins {
-    let user = this.known.get(n);
+    let user = this.userCache.get(n);
     if (user === undefined) {
       const x = this.d.at(n);
       user = isValue(x) && mayChangePlaces(x) ? onlyUse(this.d, n) : -1;
-      this.known.set(n, user);
+      this.userCache.set(n, user);
     }
     return user;
   }
 
-  /** A value behind all that is computed for it alone, in order. */
+  /** A value, preceded by everything that is computed for it alone, in order. */
   private withOwn(n: Ins): Ins[] {
     const { d, order } = this;
     const group = [n];
@@ -103,7 +104,7 @@ class Lowering {
     return group.sort((x, y) => order.position(x) - order.position(y));
   }
 
-  /** The position in front of a use of `n`, and of what stands there because it is computed for that use too. */
+  /** The position in front of a use of `n`, and in front of the instructions above it that are computed for that use too. */
   private placeAbove(user: Ins, n: Ins): number {
     const { order } = this;
     const end = order.position(user);
@@ -118,7 +119,7 @@ class Lowering {
   }
 }
 
-/** The instruction that alone reads the results, if it stands in the same block and is no phi; else -1. */
+/** The only instruction that reads the results, if it is in the same block and not a phi; else -1. */
 function onlyUse(d: Draft, n: Ins): Ins {
   let user: Ins = -1;
   let several = false;
@@ -133,7 +134,7 @@ function onlyUse(d: Draft, n: Ins): Ins {
   return user < 0 || several || d.block(user) !== d.block(n) || isPhi(d.at(user)) ? -1 : user;
 }
 
-/** Are fewer registers live before something that is passed, and more before nothing? */
+/** Are fewer registers live before some passed instruction, and more before none? */
 function shortens({ units, before }: Reordering): boolean {
   let fewer = false;
   for (let k = 0; k < before.length; k++) {

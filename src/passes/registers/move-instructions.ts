@@ -20,13 +20,13 @@ import type { Pass, PassContext } from '../pass.ts';
 import { lowerValues } from './lower-values.ts';
 import { type Rise, raiseLoads } from './raise-loads.ts';
 
-/** Values of knob 381, the policy of a block: wherever it is, in innermost loops; any other: nowhere. */
+/** Values of knob 381, the policy for blocks: all blocks, those of innermost loops; any other value: none. */
 const Policy = { Always: 0, Inner: 1 } as const;
 
 /**
- * Phases 67, DoKillMovement (`direction: down`), and 68, DoTexMovement (`direction: up`): instructions change places within a block.
- * Loads that take long go up, so that independent work stands between them and what waits for them (`raise-loads.ts`); a value goes
- * down to its only use where registers are short (`lower-values.ts`).
+ * Phases 67, DoKillMovement (`direction: down`), and 68, DoTexMovement (`direction: up`): instructions move within a block. Slow loads
+ * move up, so that independent work separates them from their uses (`raise-loads.ts`); a value moves down to its only use where
+ * registers are scarce (`lower-values.ts`).
  *
  *     before                              after, up
  *     BB0:                                BB0:
@@ -42,17 +42,17 @@ const Policy = { Always: 0, Inner: 1 } as const;
  *           ...                                 SHL R1, R2, 3
  *           STG [RD4], R1                       STG [RD4], R1
  *
- * Registers: most of those that may be live are as many as the function has at some point anyway, or as leave an SM all the warps that
- * it could hold (less `slack`, since ptxas needs some of its own), whichever is more; never more than `.maxnreg` and `.minnctapersm`
- * allow. No point gets more than that by a load that rises, and none gets more by a value that sinks.
+ * Registers: a load may rise as long as no point exceeds the function's current maximum, or the number that leaves an SM all the warps
+ * that it could hold (less `slack`, since ptxas needs some of its own), whichever is more; never more than `.maxnreg` and
+ * `.minnctapersm` allow. A value that sinks raises the number at no point.
  *
- * Everything runs as often as before: no instruction leaves its block, because an access must not be where it was not executed, and
- * phases 35, 66 and 77 have moved between blocks what may. Control operations, barriers and volatile accesses are passed by no load.
- * Uniform registers stay: lanes that come later share them.
+ * Everything runs as often as before: no instruction leaves its block, because an access must not run where it did not, and phases 35,
+ * 66 and 77 have moved what may move between blocks. No load passes control operations, barriers and volatile accesses. Uniform
+ * registers stay: lanes that arrive later share them.
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing, except where a first one
- * made room, or stopped at one of its bounds.
- * Bound: each instruction once in each direction, and a bounded number of places passed in total.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing, unless the first one freed
+ * registers, or stopped at one of its bounds.
+ * Bound: each instruction once in each direction, and a bounded number of passed instructions in total.
  */
 export const moveInstructions: Pass = (fn, ctx) => {
   const policy = Number(ctx.knob('Knob381') ?? Policy.Always);
@@ -84,7 +84,7 @@ export const moveInstructions: Pass = (fn, ctx) => {
   );
 };
 
-/** @param how for loads that rise; for values that sink, the registers that may be live without costing warps */
+/** @param how settings for loads that rise; or, for values that sink, the registers that may be live without costing warps */
 function moveWithin(d: Draft, b: BlockNo, ctx: PassContext, times: Times, how: Rise | number): void {
   const block = d.id(b);
   const order = new BlockOrder(d, b);
@@ -102,13 +102,13 @@ function moveWithin(d: Draft, b: BlockNo, ctx: PassContext, times: Times, how: R
     const n = group[group.length - 1];
     const x = d.at(n);
     if (!ctx.mayRewrite('moved', block, x)) break;
-    const says = `${printInstr(x)} above ${printInstr(d.at(before))}`;
-    ctx.remark('passed', down ? 'lowered' : 'raised', says, { block, ins: x });
+    const what = `${printInstr(x)} above ${printInstr(d.at(before))}`;
+    ctx.remark('passed', down ? 'lowered' : 'raised', what, { block, ins: x });
     for (const m of group) d.move(m, before);
   }
 }
 
-/** Registers that may be live at once without costing warps, and those that may be at all. */
+/** Registers that may be live at once without costing warps, and the maximum that may be live. */
 function registersOf(fn: Fn, ctx: PassContext): { spared: number; allowed: number } {
   const limits = (ctx.fact('limits') ?? {}) as Limits;
   const slack = Number(ctx.params.slack ?? 0);

@@ -16,17 +16,18 @@ import { OpFlag } from '../../ir/opcode.ts';
 import type { Instr } from '../../ir/program.ts';
 import type { PassContext } from '../pass.ts';
 
-/** Computations of its address that a load takes along; further ones stay where they are. */
+/** Maximum number of address computations that move with a load; further ones stay, and stop it. */
 const MOST_COMPANIONS = 16;
-/** Writes to memory that a load is compared with; it does not pass a further one. */
+/** Maximum number of writes to memory that a load is compared with; it does not pass a further one. */
 const MOST_WRITES = 64;
 /** Places tried for one load, each below the last point that had too many live registers. */
 const MOST_PLACES = 8;
-/** Instructions passed in a block, for each that it has: a register more at each of them, as often as there are registers. */
+/** Instructions passed in a block, per instruction of the block: each load adds a register at each, and there are about that many. */
 const MOST_PASSED = 256;
 
+/** Settings for loads that rise. */
 export interface Rise {
-  /** Loads that are worth it. */
+  /** Loads that are worth moving. */
   readonly isSlow: (x: Instr) => boolean;
   readonly times: Times;
   /** Most registers that may be live. */
@@ -36,9 +37,9 @@ export interface Rise {
 }
 
 /**
- * Moves loads that take long up within a block, each as far as its operands, writes to what it reads, and instructions that nothing
- * passes allow; what computes its address goes along. Loads keep their order where they meet. A load moves only if the work below it
- * is too short to hide it, and if it then issues at least `leastGain` cycles earlier, by the estimate of `blockTime`.
+ * Moves slow loads up within a block, each as far as its operands, writes to the memory it reads, and instructions that no load passes
+ * allow; its address computations move along. Loads that would pass each other keep their order. A load moves only if the work below it
+ * is too short to hide its latency, and if it then issues at least `leastGain` cycles earlier, by the estimate of `blockTime`.
  *
  * @param order the block; changed
  * @returns the moves, to be made one after the other
@@ -51,7 +52,7 @@ export const raiseLoads = (
   refuse: (n: Ins, name: string, message: string) => void,
 ): Move[] => new Raising(d, order, rise, ctx, refuse).run();
 
-/** What goes along with a load, and the first place that it may have, with what holds it there. */
+/** What moves with a load, the highest place that it may have, and what stops it there. */
 interface Freedom {
   readonly companions: Set<Ins>;
   place: number;
@@ -68,7 +69,7 @@ class Raising {
   private readonly issue = new Map<Ins, number>();
   private readonly moves: Move[] = [];
   private readonly writes: Ins[] = [];
-  /** Loads that were looked at, and what was computed for them: others go below. */
+  /** Loads that were examined, and their address computations: later loads stay below. */
   private readonly settled = new Set<Ins>();
   private fence: Ins = -1;
   private left: number;
@@ -105,7 +106,7 @@ class Raising {
 
   private raise(n: Ins): void {
     const { order, rise, issue } = this;
-    const { companions, place, held } = this.freedom(n);
+    const { companions, place, held } = this.rangeOf(n);
     if (isHidden(this.d, order, n, rise.times)) {
       this.settle(n, companions);
       return this.refuse(n, 'hidden', 'what stands below it takes as long');
@@ -145,12 +146,12 @@ class Raising {
     for (const m of companions) this.settled.add(m);
   }
 
-  /** The cycle in which an instruction may issue that stands at a position: the one behind the instruction above it. */
+  /** The cycle in which an instruction at a position may issue: the one after the instruction above it. */
   private earliest(at: number): number {
     return at > this.order.phis ? this.issue.get(this.order.list[at - 1])! + 1 : 0;
   }
 
-  private freedom(n: Ins): Freedom {
+  private rangeOf(n: Ins): Freedom {
     const { order, fence, writes } = this;
     const f: Freedom = { companions: new Set(), place: order.phis, held: 'the start of the block' };
     this.follow(n, f);
@@ -161,7 +162,7 @@ class Raising {
     return f;
   }
 
-  /** Takes along what computes the operands of an instruction, as far as it may move. */
+  /** Collects the instructions that compute the operands and may move along; others bound the place. */
   private follow(m: Ins, f: Freedom): void {
     reads(this.d.at(m), (r) => {
       const def = this.order.defHere(r);
@@ -180,16 +181,16 @@ class Raising {
   }
 }
 
-/** What computes an address and may be anywhere above. */
+/** Does it compute an address, and may it be anywhere above? */
 const mayGoAlong = (x: Instr): boolean => (isValue(x) || isSafeLoad(x)) && mayChangePlaces(x);
 
-/** What waits, orders (as a load that acquires does), may end the thread, or does something that lanes do together. */
+/** Does it wait, order accesses (as an acquiring load does), possibly end the thread, or act between lanes? */
 const isFence = (x: Instr): boolean =>
   (x.op.flags & (OpFlag.Barrier | OpFlag.Volatile | OpFlag.Control)) !== 0 ||
   ((x.op.flags & OpFlag.SideEffect) !== 0 && (x.op.flags & OpFlag.Convergent) !== 0) ||
   isOrdering(x);
 
-/** Does what stands between a load and its first use take as long as the load? */
+/** Do the instructions between a load and its first use take as long as the load? */
 function isHidden(d: Draft, order: BlockOrder, n: Ins, times: Times): boolean {
   const { dst } = d.at(n);
   let left = latency(d.at(n), times);
@@ -205,7 +206,7 @@ function isHidden(d: Draft, order: BlockOrder, n: Ins, times: Times): boolean {
   return left <= 0;
 }
 
-/** The last instruction of a new order before which too many registers would be live, and more than there are; -1 for none. */
+/** The last instruction of a new order before which too many registers, and more than now, would be live; -1 if there is none. */
 function lastAbove({ list, units, before }: Reordering, most: number): number {
   for (let k = list.length - 1; k >= 0; k--) if (units[k] > most && units[k] > before[k]) return k;
   return -1;

@@ -23,16 +23,16 @@ import { printInstr } from '../../ir/text.ts';
 import { allInSsa } from '../../ssa/registers.ts';
 import { isSet, type Pass, type PassContext } from '../pass.ts';
 
-/** What was recomputed may make room for operands of something else; so often the function is looked at. */
+/** Maximum number of rounds: recomputed values may free registers for operands of further ones. */
 const ROUNDS = 3;
-/** Targets tried between the one that brings most warps and the pressure as it is, unless a knob says how many. */
+/** Number of targets tried, starting at the one that allows the most warps, unless a knob sets it. */
 const TRIALS = 8;
-/** The step between two of them, unless a knob gives it. */
+/** The factor between two of them, unless a knob gives it. */
 const BACK_OFF = 1.1;
 
 /**
- * Phases 28, SinkRemat, 54, OriDoRematEarly, and 69, OriDoRemat: a value that is cheap to compute is computed again where it is used, in
- * place of being kept in a register through code that is short of them.
+ * Phases 28, SinkRemat, 54, OriDoRematEarly, and 69, OriDoRemat: a value that is cheap to compute is computed again where it is used,
+ * instead of occupying a register through code where registers are scarce.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -43,18 +43,18 @@ const BACK_OFF = 1.1;
  *           STG [RD4+8], R1                     STG [RD4+8], R9
  *           STG [RD4+16], R2                    STG [RD4+16], R2
  *
- * What may be recomputed: values, loads from constant memory, and special registers that a thread always finds the same; all unguarded.
- * Never what lanes do together, clocks, other memory, or uniform registers, of which lanes that left a loop share one with those in it.
- * Everything that a recomputation reads is live at its place anyway, or is recomputed there too, so no live range grows.
+ * What may be recomputed: values, loads from constant memory, and special registers that are constant for a thread; all unguarded.
+ * Never: operations between lanes, clocks, other memory, or uniform registers, which lanes that have left a loop share with those still
+ * in it. Everything that a recomputation reads is live at its place anyway, or is recomputed there too, so no live range grows.
  *
- * When: more general registers are live at some point than leave an SM all the warps that it could hold (less `slack`, since ptxas needs
- * some of its own). The lowest target that can be reached is taken, step by step from there, with as few weighted cycles as possible, at
- * most the fraction `max-cost` of what the function executes. Above that, nothing is done.
+ * When: more general registers are live at some point than leave an SM all the warps that it could hold (less `slack`, since ptxas
+ * needs some of its own). Targets are tried from that number upwards, and the first that can be reached is taken, with as few weighted
+ * cycles as possible and at most the fraction `max-cost` of what the function executes. If none can be reached, nothing is done.
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay; no point has more registers live than before. A second application
- * may spend its cycles anew on a lower target; else it changes nothing.
- * Bound: three rounds of at most `RematRegTargetTrialLimit` plans; a plan looks at each point at which a candidate is live, all together
- * at no more than `MOST_WORK` of the planner; beyond that nothing is done.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay; no point has more registers live than before. A second
+ * application may spend its cycles again on a lower target; otherwise it changes nothing.
+ * Bound: three rounds of at most `RematRegTargetTrialLimit` plans; a plan examines each point at which a candidate is live, at most
+ * `MOST_WORK` of the planner in total; beyond that nothing is done.
  */
 export const rematerialize: Pass = (fn, ctx) => {
   const names = ctx.params.family === 'sink' ? SINK : REMAT;
@@ -145,15 +145,15 @@ const SINK: Names = {
   costs: null,
 };
 
-/** A knob's number, or what stands for it where it is unset. */
+/** A knob's number, or `otherwise` if it is unset. */
 const numberOf = (ctx: PassContext, knob: string | undefined, otherwise: number): number => {
   const v = knob === undefined ? null : ctx.knob(knob);
   return v === null ? otherwise : Number(v);
 };
 
 /**
- * Most registers that should be live at one point: of a function, those that every caller can spare are not known, so only kernels have
- * one.
+ * The number of registers that should be live at most at one point. Only kernels have one, because the registers that the callers of a
+ * device function can spare are not known.
  */
 function targetOf(fn: Fn, ctx: PassContext, { target }: Names, pool: number): number {
   if (pool === Pool.P) return Number(ctx.params['max-predicates'] ?? Number.POSITIVE_INFINITY);
@@ -169,10 +169,7 @@ function targetOf(fn: Fn, ctx: PassContext, { target }: Names, pool: number): nu
   return pressureOf(fn).most[pool] <= least ? least : wanted(sharedBytes(ctx.program, fn));
 }
 
-/**
- * Cycles of a run of the function in which no instruction takes longer than a simple one, weighted by frequency: a share of that is the
- * same share of what is executed.
- */
+/** Weighted cycles of a run of the function, with no instruction counted as longer than a simple one: the budget is a fraction of it. */
 function weightOf(fn: Fn, ctx: PassContext): number {
   const costs = (ctx.fact('costs') ?? {}) as Costs;
   const simple = costs.alu ?? 1;
@@ -244,11 +241,14 @@ function choose(
 
 const UNIFORM: ReadonlySet<number> = new Set([RegFile.UR, RegFile.URD, RegFile.UP]);
 
-/** What it costs to compute the result of an instruction elsewhere. */
+/** Costs of computing the result of an instruction elsewhere. */
 class RecomputationCosts {
   private readonly costs: Costs;
   private readonly moves: Moves;
-  /** Cycles of a load from a fixed place of a constant bank, and from a computed one, and of a copy of a constant; NaN: its own. */
+  /**
+   * Cycles of a load from a fixed place of a constant bank, of one from a computed place, and of a copy of a constant; NaN: the
+   * instruction's own cost.
+   */
   private readonly constant: number;
   private readonly memory: number;
   private readonly move: number;
@@ -261,7 +261,7 @@ class RecomputationCosts {
     this.move = numberOf(ctx, knobs?.move, Number.NaN);
   }
 
-  /** Cycles; infinite if it must not be computed elsewhere. */
+  /** Cycles; infinite if the result must not be computed elsewhere. */
   of(x: Instr): number {
     if (x.guard !== NO_REG || isPhi(x) || !allInSsa(x)) return Number.POSITIVE_INFINITY;
     let results = 0;
@@ -288,7 +288,7 @@ function readsUniform(x: Instr): boolean {
   return false;
 }
 
-/** Carries a plan out, as far as it may, and gives the cycles that this adds. */
+/** Applies a plan as far as the limits on rewrites allow. @returns the cycles that this adds */
 function apply(d: Draft, ctx: PassContext, names: Names, plan: readonly Rematerialization[]): number {
   const made: Ins[] = [];
   const costs = new RecomputationCosts(ctx, names);
@@ -316,7 +316,7 @@ function apply(d: Draft, ctx: PassContext, names: Names, plan: readonly Remateri
     }
     made.push(def);
   }
-  // The later ones first: what they read may then be unused too.
+  // Later ones first: the definitions that they read may then be unused too.
   for (let n = made.pop(); n !== undefined; n = made.pop()) {
     if (d.isRemoved(n) || d.at(n).dst.some((r) => r !== NO_REG && d.useCount(r) > 0)) continue;
     const x = d.at(n);

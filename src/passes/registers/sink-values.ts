@@ -20,7 +20,7 @@ import { allInSsa } from '../../ssa/registers.ts';
 import type { Pass, PassContext } from '../pass.ts';
 
 /**
- * Phase SinkCodeIntoBlock: what only one way needs is computed on that way.
+ * Phase SinkCodeIntoBlock: a value that only one path needs is computed on that path.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -30,18 +30,18 @@ import type { Pass, PassContext } from '../pass.ts';
  *           STG [RD5], R1                       STG [RD5], R1
  *     BB2:                                BB2:
  *
- * The place is the block nearest above all uses (what a phi takes is used at the end of the way that it comes by), or one between
- * there and the definition, whichever runs least, by frequency; never in a loop that the definition is not in. Blocks and their
- * instructions are taken from the last to the first, so that what only a sunk value needs sinks behind it (Click, "Global Code Motion,
- * Global Value Numbering", 1995: the late schedule, for values alone).
+ * The place is the nearest common dominator of all uses (an operand of a phi is used at the end of its predecessor block), or a block
+ * between it and the definition, whichever runs least, by frequency; never in a loop that does not contain the definition. Blocks and
+ * their instructions are processed from the last to the first, so that what only a sunk value needs sinks after it (Click, "Global Code
+ * Motion, Global Value Numbering", 1995: the late schedule, for values alone).
  *
- * What a function returns stays where it is, and so does what is in uniform registers. Only values move, because they give the same
- * wherever they run; a load would move nearer to the use that has to wait for it. Registers: an operand that would otherwise have died
- * lives longer; all such may take no more room than the result did.
+ * What a function returns stays, and so does what is in uniform registers. Only values move, because they give the same result wherever
+ * they run; a load would move closer to the use that waits for it. Registers: an operand that would otherwise have died lives longer;
+ * all such operands may take no more registers than the result did.
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application may find that an operand
- * now lives down to a place where it ended before, and sink more; else it changes nothing.
- * Bound: each instruction once, each time as many steps as the dominator tree is deep between its place and the new one.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application may find that an operand now lives down to
+ * a place where it ended before, and sink more; otherwise it changes nothing.
+ * Bound: each instruction once, with as many steps as the dominator tree is deep between its old and new place.
  */
 export const sinkValues: Pass = (fn, ctx) => edit(fn, (d) => sink(d, ctx), ctx.isa);
 
@@ -76,13 +76,13 @@ const maySink = (x: Instr, returned: ReadonlySet<Reg>): boolean =>
 
 const NOWHERE: readonly BlockNo[] = [];
 
-/** Finds the blocks in which values are computed best. */
+/** Finds the best blocks for computing values. */
 class SinkPlaces {
   private readonly d: Draft;
   private readonly tree: DominatorTree;
   private readonly forest: Forest;
   private readonly often: ArrayLike<number>;
-  /** Ends of the edges along which phis take a register: its uses by phis. */
+  /** By register: the predecessor blocks over which phis take it, which are its uses by phis. */
   private readonly toPhis = new Map<Reg, BlockNo[]>();
 
   constructor(d: Draft) {
@@ -101,17 +101,17 @@ class SinkPlaces {
         }
   }
 
-  /** The block that runs least among those between the definition in `own` and the block nearest above all uses. */
+  /** The block that runs least among those between the definition in `own` and the nearest common dominator of all uses. */
   best(n: Ins, own: BlockNo): BlockNo {
     const { tree, often } = this;
     let best = own;
-    for (let b = this.aboveUses(n); b >= 0 && b !== own; b = tree.idom[b])
+    for (let b = this.dominatorOfUses(n); b >= 0 && b !== own; b = tree.idom[b])
       if (often[b] < often[best] && !this.enters(b, own)) best = b;
     return best;
   }
 
-  /** The block nearest above all uses; -1 if control comes to none of them. */
-  private aboveUses(n: Ins): BlockNo {
+  /** The nearest common dominator of all uses; -1 if none is reachable. */
+  private dominatorOfUses(n: Ins): BlockNo {
     const { d } = this;
     let target = -1;
     for (const r of d.at(n).dst) {
@@ -125,7 +125,7 @@ class SinkPlaces {
     return target;
   }
 
-  /** The block nearest above both; outside of the tree, to which control never comes, there is no use. */
+  /** The nearest common dominator of both; `b` is ignored if it is unreachable. */
   private common(a: BlockNo, b: BlockNo): BlockNo {
     const { tree } = this;
     if (tree.depth[b] < 0) return a;
@@ -144,7 +144,7 @@ class SinkPlaces {
 
 const UNIFORM: ReadonlySet<number> = new Set([RegFile.UR, RegFile.URD, RegFile.UP]);
 
-/** Does it read or write what a warp has once? Lanes that left a loop early would find what later rounds made of it. */
+/** Does it read or write a uniform register? Lanes that left a loop early would see what later iterations made of it. */
 function isUniform(x: Instr): boolean {
   const uniform = (r: Reg): boolean => r !== NO_REG && UNIFORM.has(regFile(r));
   let found = x.dst.some(uniform);
@@ -154,7 +154,7 @@ function isUniform(x: Instr): boolean {
   return found;
 }
 
-/** The first instruction of a block that reads a result, phis aside. */
+/** The first instruction of a block, except phis, that reads a result; -1 if there is none. */
 function firstUser(d: Draft, x: Instr, b: BlockNo): Ins {
   let first: Ins = -1;
   for (const r of x.dst) {
@@ -173,7 +173,7 @@ const unitsOf = (registers: Iterable<Reg>): number => {
   return units;
 };
 
-/** Room of the operands that are not live at the new place without the instruction. */
+/** Registers of the operands that are not live at the new place without the instruction. */
 function unitsEndedBy(x: Instr, isLive: (r: Reg) => boolean): number {
   const ended = new Set<Reg>();
   reads(x, (r) => {

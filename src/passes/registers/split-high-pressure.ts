@@ -20,14 +20,14 @@ import type { Fn, Instr } from '../../ir/program.ts';
 import { printInstr } from '../../ir/text.ts';
 import type { Pass, PassContext } from '../pass.ts';
 
-/** Behind what was split, another point may be the fullest of its block; so often the function is looked at. */
+/** Maximum number of rounds: after a split, another point may be the fullest of its block. */
 const ROUNDS = 4;
-/** Looks at values that may be live at a full point, for each instruction of the function; our own bound. */
+/** Checks of values that may be live at a full point, per instruction of the function; our own bound. */
 const MOST_LOOKS = 64;
 
 /**
- * Phase 138, OriSplitHighPressureLiveRanges: the last resort where a thread would need more registers than it may have. The live range of
- * a value that can be had again without any register is split at the points that are too full.
+ * Phase 138, OriSplitHighPressureLiveRanges: the last resort where a thread would need more registers than it may have. The live range
+ * of a value that can be recomputed without reading a register is split at the points of too high pressure.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -38,17 +38,18 @@ const MOST_LOOKS = 64;
  *           STG [RD1+4], R3                     LDC.B64 RD9, c[0x0][0x168]
  *                                               STG [RD9+4], R3
  *
- * What is split: registers with one definition, unguarded and before all uses, that reads no register: constants, fixed places of constant
- * banks, and special registers that a thread always finds the same. Each block that uses the value computes it in front of its first use,
- * and once more behind its fullest point. Those that cost least by frequency go first, as long as a point that they are live at is too
- * full. What this may cost has no bound, as what ptxas would do else is to store registers to memory.
+ * What is split: registers with one unguarded definition, before all uses, that reads no register: constants, fixed places of constant
+ * banks, and special registers that are constant for a thread. Each block that uses the value computes it in front of its first use,
+ * and once more behind its fullest point. Values with the lowest cost by frequency come first, as long as a point at which they are
+ * live is too full. The cost has no bound, because ptxas would otherwise spill registers to memory.
  *
- * How this differs from phase 69: that works in SSA, towards more warps and below the limit, recomputes from other registers too, and
- * stops at a share of what the function executes.
+ * Unlike this phase, phase 69 works in SSA, aims at more warps below the limit, also recomputes from other registers, and stops at a
+ * fraction of what the function executes.
  *
- * Requires: control-last; not SSA. Guarantees: blocks and edges stay; no point has more registers live than before. Device functions are
- * left alone: what their callers can spare is not known. A second application goes on where the rounds of the first ended; else it changes
- * nothing. Bound: four rounds of one look at each instruction, and 64 at values that may be live at full points for each.
+ * Requires: control-last; not SSA. Guarantees: blocks and edges stay; no point has more registers live than before. Device functions
+ * stay: the registers that their callers can spare are not known. A second application continues where the rounds of the first ended;
+ * otherwise it changes nothing. Bound: four rounds, each of which examines each instruction once and at most `MOST_LOOKS` values at
+ * full points per instruction.
  */
 export const splitHighPressure: Pass = (fn, ctx) => {
   if (fn.kind !== 'entry') return fn;
@@ -69,7 +70,7 @@ export const splitHighPressure: Pass = (fn, ctx) => {
   return out;
 };
 
-/** A point that is too full. */
+/** A point of too high pressure. */
 interface Peak {
   /** The instruction behind it; -1 for the end of the block. */
   readonly at: Ins;
@@ -77,14 +78,14 @@ interface Peak {
   excess: number;
 }
 
-/** A value that is live at peaks, and where it is used. */
+/** A value that is live at peaks, and its uses. */
 interface Candidate {
   readonly r: Reg;
   readonly def: Ins;
   readonly peaks: Peak[];
-  /** First use in each part of a block but that of the definition. */
+  /** The first use in each part of a block, except the part with the definition. */
   readonly starts: Ins[];
-  /** Weighted cycles of the computations in front of these. */
+  /** Weighted cycles of the computations in front of these uses. */
   cost: number;
 }
 
@@ -116,7 +117,7 @@ class Splitting {
     for (const c of found) if (c.peaks.some((p) => p.excess > 0)) this.split(c);
   }
 
-  /** Instruction `i` of a block; -1 for its end. */
+  /** Instruction number `i` of a block; -1 for its end. */
   private insAt(b: BlockNo, i: number): Ins {
     let n = this.d.first(b);
     for (let k = 0; k < i && n >= 0; k++) n = this.d.next(n);
@@ -124,8 +125,9 @@ class Splitting {
   }
 
   /**
-   * Values that are live at a peak, not read right behind it, and may be computed again. The fullest blocks are looked at first, and no
-   * more than `MOST_LOOKS` values for each instruction of the function: where all blocks are full of constants, the least full stay so.
+   * Values that are live at a peak, not read right behind it, and may be computed again. The fullest blocks come first, and at most
+   * `MOST_LOOKS` values per instruction of the function are examined: where all blocks are full of constants, the least full ones stay
+   * so.
    */
   private candidates(): Map<Reg, Candidate> {
     const { d, fn, live } = this;
@@ -133,9 +135,9 @@ class Splitting {
     const leaves = this.leaves();
     if (leaves.length === 0) return out;
     const walker = new LiveWalker(live);
-    let looks = fn.blocks.reduce((n, b) => n + b.ins.length, 0) * MOST_LOOKS;
+    let budget = fn.blocks.reduce((n, b) => n + b.ins.length, 0) * MOST_LOOKS;
     for (const [b, peak] of [...this.peaks].sort((p, q) => q[1].excess - p[1].excess || p[0] - q[0])) {
-      if ((looks -= leaves.length) < 0) break;
+      if ((budget -= leaves.length) < 0) break;
       walker.enter(b);
       for (let n = d.last(b), above: Ins; n >= 0 && peak.at >= 0; n = above) {
         above = d.previous(n);
@@ -220,7 +222,7 @@ class Splitting {
 
 const GENERAL: ReadonlySet<number> = new Set([RegFile.R, RegFile.RD]);
 
-/** Does it give the same wherever it runs, from no register? */
+/** Does it give the same result wherever it runs, without reading a register? */
 function readsNothing(x: Instr): boolean {
   if (x.guard !== NO_REG || x.dst.length !== 1 || !GENERAL.has(regFile(x.dst[0]))) return false;
   let any = false;

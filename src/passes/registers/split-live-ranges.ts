@@ -11,8 +11,8 @@ import type { Pass } from '../pass.ts';
  *           LDG R1, [RD2+4]            LDG R5, [RD2+4]
  *           STG [RD4+4], R1            STG [RD4+4], R5
  *
- * Definitions with a common use stay in one register: those that meet at a join, and guarded ones with the old value.
- * More registers then have a single definition, which rules and copy propagation before SSA can follow.
+ * Definitions with a common use stay in one register: those that meet at a join, and a guarded one together with the old value. More
+ * registers then have a single definition, which rules and copy propagation before SSA can follow.
  *
  * Requires: control-last. Guarantees: the same instructions under other names, without unreachable blocks. A second
  * application changes nothing. Functions in SSA are not changed.

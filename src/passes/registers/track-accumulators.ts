@@ -7,8 +7,8 @@ import type { Pass } from '../pass.ts';
  *     before, after: the same text; the phase's report reads
  *       # 8 matrix products of a warpgroup; most accumulators in flight: 64 registers, sets: 1, in BB5
  *
- * Knob364 at 0 switches it off. Requires: control-last, registers outside of SSA. Guarantees: nothing that phase 87 depends on; it follows
- * the products itself. Bound: nothing where the function has no such product, or until the report is read; then as
+ * Knob364 at 0 disables it. Requires: control-last, registers outside of SSA. Guarantees: nothing that phase 87 depends on; that
+ * follows the products itself. Bound: nothing if the function has no such product, or until the report is read; then as
  * `analysis/synchronization/matrix-groups.ts`.
  */
 export const trackAccumulators: Pass = (fn, ctx) => {

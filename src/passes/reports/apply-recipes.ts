@@ -1,11 +1,14 @@
 import type { Pass } from '../pass.ts';
 
 /**
- * Reports which recipes apply to the function, and which do not because of their conditions (ApplyNvOptRecipes, phase
- * 1).
+ * Phase 1, ApplyNvOptRecipes: reports which recipes apply to the function, and which do not because of their conditions.
  *
- * What a recipe fills, switches and sets is part of the function's plan, which is chosen before the first phase, so
- * nothing is left to change here. If this phase is disabled, plans are made without recipes, so none applies.
+ *     before, after: the same text
+ *
+ * What a recipe fills, switches and sets is part of the function's plan, which is chosen before the first phase, so nothing is left to
+ * change here. If this phase is disabled, plans are made without recipes, so none applies.
+ *
+ * Requires: nothing. Guarantees: nothing. Bound: linear in recipes.
  */
 export const applyRecipes: Pass = (fn, ctx) => {
   for (const { name, when, holds } of ctx.recipes())

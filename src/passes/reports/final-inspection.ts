@@ -8,10 +8,10 @@ import { verified } from './verified.ts';
  *
  * before, after: the same text; ends the run if a rule is violated
  *
- * Requires: control-last. Guarantees: the rules of phases 0 and 12, and no operation that the target lacks (the back end's
- * `operations`), and no use of a convergence barrier that is wrong on some path (`barrierFaults`): what a phase should have expanded, or
- * what the input has although no target as old as this one can run it. Pseudo instructions are rejected only if the binding sets
- * `no-pseudo: true`: PTX has them, and ptxas expands them. Bound: one look at each operand.
+ * Requires: control-last. Guarantees: the rules of phases 0 and 12; no operation that the target lacks (the back end's `operations`),
+ * whether a phase should have expanded it or the input has it although so old a target cannot run it; and no misuse of a convergence
+ * barrier on any path (`barrierFaults`). Pseudo instructions are rejected only if the binding sets `no-pseudo: true`: PTX has them, and
+ * ptxas expands them. Bound: each operand is examined once.
  */
 export const finalInspection: Pass = (fn, ctx) =>
   verified(fn, ctx, { controlLast: true, noPseudo: ctx.params['no-pseudo'] === true }, [

@@ -10,7 +10,7 @@ import { reportBy } from './reports.ts';
  *       # registers are virtual: no phase allocates physical ones, so none is spilled
  *       .entry axpy
  *
- * Requires: nothing. Guarantees: nothing. Bound: nothing until the report is read; then one look at each instruction, liveness
+ * Requires: nothing. Guarantees: nothing. Bound: nothing until the report is read; then each instruction once, liveness
  * for the pressure, divergence and frequencies.
  */
 export const reportAllocation = reportBy('report-allocation');

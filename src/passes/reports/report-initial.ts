@@ -10,7 +10,7 @@ import { reportBy } from './reports.ts';
  *       ...
  *       .entry axpy
  *
- * Requires: nothing. Guarantees: nothing. Bound: nothing until the report is read; then one look at each instruction, liveness
+ * Requires: nothing. Guarantees: nothing. Bound: nothing until the report is read; then each instruction once, liveness
  * for the pressure, divergence and frequencies.
  */
 export const reportInitial = reportBy('report-initial');

@@ -13,7 +13,7 @@ import { reportBy } from './reports.ts';
  *       # live across call BB1.4 helper [R=5]
  *       .entry axpy
  *
- * Requires: nothing. Guarantees: nothing. Bound: nothing until the report is read; then one look at each instruction, liveness
- * for the pressure and, in blocks with calls, for these, divergence and frequencies.
+ * Requires: nothing. Guarantees: nothing. Bound: nothing until the report is read; then each instruction once, liveness
+ * for the pressure and, in blocks with calls, for the calls, divergence and frequencies.
  */
 export const reportRegisters = reportBy('report-registers');

@@ -9,7 +9,7 @@ import { reportBy } from './reports.ts';
  *       # loop BB1 [depth=1] [blocks=2] [inst=9] [est runs=8.000000] [est latency=44.000000]
  *       .entry axpy
  *
- * Requires: nothing. Guarantees: nothing. Bound: nothing until the report is read; then one look at each instruction, liveness for the
+ * Requires: nothing. Guarantees: nothing. Bound: nothing until the report is read; then each instruction once, liveness for the
  * pressure, divergence, frequencies, and the blocks of each loop.
  */
 export const reportScheduling = reportBy('report-scheduling');

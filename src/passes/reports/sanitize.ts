@@ -7,6 +7,6 @@ import { verified } from './verified.ts';
  * before, after: the same text; ends the run if a rule is violated
  *
  * Requires: control-last (phase 6). Guarantees: the rules of phase 0, and that control operations end their blocks.
- * Bound: one look at each operand.
+ * Bound: each operand is examined once.
  */
 export const sanitize: Pass = (fn, ctx) => verified(fn, ctx, { controlLast: true });

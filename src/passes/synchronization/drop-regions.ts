@@ -3,7 +3,7 @@ import type { Pass } from '../pass.ts';
 import { dropFrom, hasRegions } from './region-removal.ts';
 
 /**
- * Removes regions of convergence that nothing parts any more: their branches went, or lanes agree on them.
+ * Removes convergence regions in which lanes no longer diverge, because their branches were removed, or lanes agree on them.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -15,10 +15,10 @@ import { dropFrom, hasRegions } from './region-removal.ts';
  *           BSYNC B4
  *           EXIT
  *
- * A region between BSSY and its BSYNC in which no branch parts the lanes of a warp needs no meeting point: who is there came together.
+ * If no branch between BSSY and its BSYNC makes the lanes of a warp diverge, they need no meeting point: they arrived together.
  *
  * Requires: control-last. Guarantees: the same blocks and edges; equivalence. A second application changes nothing.
- * Bound: each region once, and each block as often as regions contain it, of which at most `MOST_BLOCKS` (`region-removal.ts`) are looked
- * at.
+ * Bound: each region once, and each block once per region that contains it, of which at most `MOST_BLOCKS` (`region-removal.ts`) are
+ * examined.
  */
 export const dropRegions: Pass = (fn, ctx) => (hasRegions(fn) ? edit(fn, (d) => dropFrom(d, fn, ctx)) : fn);

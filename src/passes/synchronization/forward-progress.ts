@@ -7,11 +7,11 @@ import { NO_REG, type Reg, regIndex } from '../../ir/operand.ts';
 import { type Fn, type Instr, instr } from '../../ir/program.ts';
 import type { Pass } from '../pass.ts';
 
-/** What lets other lanes or warps go on. */
+/** Operations that let other lanes or warps proceed. */
 const GIVES_WAY: ReadonlySet<string> = new Set(['YIELD', 'NANOSLEEP']);
 
 /**
- * Phase 43, ForwardProgress: a loop that waits for what another thread writes gives way once a round.
+ * Phase 43, ForwardProgress: a loop that waits for another thread's write yields once per iteration.
  *
  *     before                              after
  *     BB1:                                BB1:
@@ -21,12 +21,12 @@ const GIVES_WAY: ReadonlySet<string> = new Set(['YIELD', 'NANOSLEEP']);
  *     BB2:                                  @P3 BRA BB1
  *                                         BB2:
  *
- * A loop waits if whether it ends depends on an atomic or strong read in it: a plain one cannot be waited on (PTX ISA 9.0, chapter 8).
- * Loops whose latch gives way or sleeps already are left alone, and so are cycles that no single block dominates. The hint is for the
- * target: PTX has none, so that what is written does not change, and ptxas puts in its own.
+ * A loop waits if its end depends on an atomic or strong read in it: a plain read cannot be waited on (PTX ISA 9.0, chapter 8). Loops
+ * whose latch already yields or sleeps stay, and so do cycles that no single block dominates. The hint is for the target: PTX has none,
+ * so the output text does not change, and ptxas inserts its own.
  *
  * Requires: control-last, ssa. Guarantees: blocks and edges stay; equivalence under every schedule. A second application changes nothing.
- * Bound: one look at each operand; each edge out of loops once for each loop that it leaves.
+ * Bound: each operand is examined once; each edge out of loops once for each loop that it leaves.
  */
 export const forwardProgress: Pass = (fn, ctx) => {
   if (!mayWaitInLoops(fn)) return fn;
@@ -58,11 +58,11 @@ export const forwardProgress: Pass = (fn, ctx) => {
 
 const givesWay = (x: Instr): boolean => x.guard === NO_REG && GIVES_WAY.has(x.op.name);
 
-/** Natural loops with a strong read on which it depends whether they end. */
+/** Natural loops that contain a strong read on which their exit depends. */
 function waitingLoops(fn: Fn): Set<number> {
   const forest = loopsOf(fn);
   const { succStart, succ } = cfgOf(fn);
-  const known = fromStrongReads(fn);
+  const derived = fromStrongReads(fn);
   const reading = new Set<number>();
   for (let b = 0; b < fn.blocks.length; b++)
     if (forest.innermost[b] >= 0 && fn.blocks[b].ins.some(isStrongRead))
@@ -70,7 +70,7 @@ function waitingLoops(fn: Fn): Set<number> {
   const out = new Set<number>();
   for (let b = 0; b < fn.blocks.length; b++) {
     const end = fn.blocks[b].ins.at(-1);
-    if (end === undefined || !readsOne(end, known)) continue;
+    if (end === undefined || !readsOne(end, derived)) continue;
     for (let e = succStart[b]; e < succStart[b + 1]; e++)
       for (let l = forest.innermost[b]; l >= 0 && !inLoop(forest, l, succ[e]); l = forest.loops[l].parent)
         if (reading.has(l)) out.add(l);
@@ -78,24 +78,24 @@ function waitingLoops(fn: Fn): Set<number> {
   return out;
 }
 
-const readsOne = (x: Instr, known: Uint8Array): boolean =>
-  (x.guard !== NO_REG && known[regIndex(x.guard)] === 1) ||
-  x.src.some((o) => o.reg !== NO_REG && known[regIndex(o.reg)] === 1);
+const readsOne = (x: Instr, derived: Uint8Array): boolean =>
+  (x.guard !== NO_REG && derived[regIndex(x.guard)] === 1) ||
+  x.src.some((o) => o.reg !== NO_REG && derived[regIndex(o.reg)] === 1);
 
-/** By register index: 1 if its value comes, by way of other values, from a strong read. */
+/** By register index: 1 if its value is derived from a strong read. */
 function fromStrongReads(fn: Fn): Uint8Array {
   const uses = defUseOf(fn);
-  const known = new Uint8Array(fn.regCount);
+  const derived = new Uint8Array(fn.regCount);
   const work: Reg[] = [];
   const add = (x: Instr): void => {
     for (const r of x.dst)
-      if (r !== NO_REG && known[regIndex(r)] === 0) {
-        known[regIndex(r)] = 1;
+      if (r !== NO_REG && derived[regIndex(r)] === 0) {
+        derived[regIndex(r)] = 1;
         work.push(r);
       }
   };
   for (const b of fn.blocks) for (const x of b.ins) if (isStrongRead(x)) add(x);
   for (let r = work.pop(); r !== undefined; r = work.pop())
     usesOf(uses, r, (b, i) => add(fn.blocks[b].ins[i]));
-  return known;
+  return derived;
 }

@@ -9,7 +9,7 @@ import { type Fn, instr } from '../../ir/program.ts';
 import type { Pass, PassContext } from '../pass.ts';
 
 /**
- * Phase LateExpandSyncInstructions: lanes that a branch parts wait for each other where its ways meet.
+ * Phase LateExpandSyncInstructions: lanes that diverge at a branch wait for each other where its paths meet.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -22,17 +22,17 @@ import type { Pass, PassContext } from '../pass.ts';
  *                                               BSYNC B4
  *                                               EXIT
  *
- * The regions are those of `convergenceRegionsOf`: from a branch that parts lanes to its immediate post-dominator, around a loop that
- * lanes leave at different times, one for all that end at the same place. A branch on which lanes agree has none. Each level of nesting
- * has one barrier register, which regions beside each other share. What nests deeper than the target has registers
- * (`limits.convergence-barriers`) gets none: the innermost regions, whose lanes then meet at the end of the one around them.
+ * The regions are those of `convergenceRegionsOf`: from a divergent branch to its immediate post-dominator, around a loop that lanes
+ * leave at different times, one for all that end at the same place. A branch on which lanes agree has none. Each level of nesting has
+ * one barrier register, which disjoint regions share. Regions nested deeper than the target has registers
+ * (`limits.convergence-barriers`) are not set: lanes of these innermost regions then meet at the end of the enclosing one.
  *
- * Where control comes to the meeting place from outside of the region too, the region gets a block in front of it.
+ * If control also reaches the meeting place from outside the region, the region gets a block in front of it.
  *
  * Off until knob ExpandSyncInstLate: PTX has no such instructions, and ptxas inserts its own.
  *
- * No way leaves a region but to its meeting place or the end of the thread, for whom nobody waits; so no lane must be taken off a barrier
- * (the BREAK of the hardware).
+ * Every path leaves a region through its meeting place or by ending the thread, for which nobody waits; so no lane must be taken off a
+ * barrier (the BREAK of the hardware).
  *
  * Requires: control-last. Guarantees: control-last; equivalence; on every path each BSYNC has one BSSY before it. A function that has
  * convergence barriers keeps those that it has, so a second application changes nothing.
@@ -48,7 +48,7 @@ export const insertRegions: Pass = (fn, ctx) => {
     ctx.remark(
       'missed',
       'region-none',
-      'the target has no convergence barriers: where ways meet, its lanes do',
+      'the target has no convergence barriers: where paths meet, its lanes do',
     );
     return fn;
   }
@@ -61,7 +61,7 @@ export const insertRegions: Pass = (fn, ctx) => {
   }
   for (const { branch, why } of without) {
     const { id } = fn.blocks[branch];
-    ctx.remark('missed', 'region-none', `BB${id} parts lanes: ${why}`, { block: id });
+    ctx.remark('missed', 'region-none', `lanes diverge at BB${id}: ${why}`, { block: id });
   }
   const set = regions.filter((r) => {
     if (r.level < most) return ctx.mayRewrite('region-set', fn.blocks[r.start].id);
@@ -69,7 +69,7 @@ export const insertRegions: Pass = (fn, ctx) => {
     ctx.remark(
       'missed',
       'region-none',
-      `BB${id} parts lanes: ${r.level} regions are around it, as many as registers`,
+      `lanes diverge at BB${id}: ${r.level} regions are around it, as many as registers`,
       {
         block: id,
       },
@@ -83,9 +83,9 @@ class Inserter {
   private readonly fn: Fn;
   private readonly d: Draft;
   private readonly ctx: PassContext;
-  /** By level. */
+  /** By nesting level. */
   private readonly registers: Reg[] = [];
-  /** For blocks put in front of a meeting place: one of the blocks that lead to it. */
+  /** For blocks inserted in front of a meeting place: one of the blocks that lead to it. */
   private readonly behind = new Map<BlockNo, number>();
 
   constructor(fn: Fn, d: Draft, ctx: PassContext) {
@@ -108,7 +108,7 @@ class Inserter {
       d.insertAtEnd(at, set);
       const { id } = fn.blocks[r.start];
       const n = r.branches.length;
-      const what = `${r.aroundLoop ? `in front of the loop at BB${id}` : `BB${id}`} to BB${fn.blocks[r.join].id}, level ${r.level}: ${n === 1 ? 'one branch parts' : `${n} branches part`} lanes`;
+      const what = `${r.aroundLoop ? `in front of the loop at BB${id}` : `BB${id}`} to BB${fn.blocks[r.join].id}, level ${r.level}: ${n === 1 ? 'one divergent branch' : `${n} divergent branches`}`;
       this.ctx.remark('passed', 'region-set', what, { block: id, ins: set });
     }
   }
@@ -117,7 +117,7 @@ class Inserter {
   private meetingPlaces(regions: readonly ConvergenceRegion[]): Map<ConvergenceRegion, BlockNo> {
     const { d } = this;
     const loops = new Map(regions.filter((r) => r.aroundLoop).map((r) => [r.start, r]));
-    // Who comes to a loop waits in front of it, before the region around it begins; who goes around waits in it.
+    // Lanes that enter a loop wait in front of it, before the region around it begins; lanes that go around wait inside it.
     const outside = (r: ConvergenceRegion): boolean =>
       loops.has(r.join) && !loops.get(r.join)!.blocks.has(r.leaves[0]);
     const groups = new Map<string, ConvergenceRegion[]>();
@@ -149,7 +149,7 @@ class Inserter {
     return this.d.blockById(this.fn.blocks[position].id);
   }
 
-  /** Position in the snapshot of a block, or of one that leads to it if it is new; -1 if there is none. */
+  /** Position of a block in the snapshot; for a new block, of one that leads to it; -1 if there is none. */
   private position(b: BlockNo): number {
     return this.behind.get(b) ?? cfgOf(this.fn).positionOf[this.d.id(b)] ?? -1;
   }

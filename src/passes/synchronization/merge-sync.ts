@@ -9,7 +9,7 @@ import { printInstr } from '../../ir/text.ts';
 import type { Pass } from '../pass.ts';
 
 /**
- * Phase 71, OptimizeSyncInstructions: of two adjacent synchronizations the one that the other covers goes.
+ * Phase 71, OptimizeSyncInstructions: removes the one of two adjacent synchronizations that the other covers.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -21,23 +21,22 @@ import type { Pass } from '../pass.ts';
  *           MEMBAR.SC.SYS
  *           LDS R4, [R3]
  *
- * - A fence is covered by one of the same or a wider scope and the same or a stricter order: together they order what the
- *   second orders alone (PTX ISA 9.0, 9.7.13.4: the scopes contain each other, `sc` is the stricter order). Not if threads meet
- *   between the two: what others wrote before that is ordered by the second only, and what they read after it by the first only
- *   (PTX ISA 9.0, 8.8 and 8.9.5: release and acquire patterns, causality order).
- * - A meeting of the lanes of a warp is covered by an aligned barrier for all threads of the block (9.7.13.1: the whole warp
- *   executes it, and accesses before it are performed for all who take part) in a block that a warp runs as a whole, since
- *   no lane can then meet others elsewhere.
- * - A barrier that reduces a predicate, whose result is never read, only waits, if all threads of the block come to it or none:
- *   others could come to another reduction instead, and need the predicates of these (9.7.13.1: the two kinds do not mix).
+ * - A fence is covered by one of the same or a wider scope and the same or a stricter order: together they order what the second orders
+ *   alone (PTX ISA 9.0, 9.7.13.4: the scopes contain each other, `sc` is the stricter order). This does not hold if threads meet
+ *   between the two: writes of other threads before the meeting are ordered only by the second, reads of other threads after it only by
+ *   the first (PTX ISA 9.0, 8.8 and 8.9.5: release and acquire patterns, causality order).
+ * - A meeting of the lanes of a warp is covered by an aligned barrier for all threads of the block (9.7.13.1: the whole warp executes
+ *   it, and accesses before it are performed for all participants) in a block that a warp runs as a whole, since no lane can then meet
+ *   others elsewhere.
+ * - A barrier that reduces a predicate, whose result is never read, becomes a plain barrier if all threads of the block reach it or
+ *   none: other threads could reach another reduction instead, and need the predicates of these (9.7.13.1: the two kinds do not mix).
  *
- * Adjacent are two of a block with nothing between them that accesses memory, works between lanes, or has another effect; a meeting
- * and a barrier also with no fence between them.
- * Equal ones, across blocks too, are phase 26's.
+ * Two of them are adjacent if nothing between them in the block accesses memory, acts between lanes, or has another effect; a meeting
+ * and a barrier also need to have no fence between them. Phase 26 removes equal ones, across blocks too.
  *
  * Requires: control-last. Guarantees: blocks and edges stay; equivalence under every schedule. A second application changes
  * nothing.
- * Bound: each instruction once; a removed one lets the one before it be looked at again.
+ * Bound: each instruction once.
  */
 export const mergeSync: Pass = (fn, ctx) => {
   if (!fn.blocks.some((b) => b.ins.some((x) => isFence(x) || isMeeting(x) || isReduction(x)))) return fn;
@@ -52,7 +51,7 @@ export const mergeSync: Pass = (fn, ctx) => {
         next = d.next(n);
         if (isReduction(d.at(n)) && isUnread(d, n) && everyone()) {
           if (!ctx.mayRewrite('barrier-waits', block.id, d.at(n))) return;
-          ctx.remark('passed', 'barrier-waits', `${printInstr(d.at(n))}: nobody reads the result`, {
+          ctx.remark('passed', 'barrier-waits', `${printInstr(d.at(n))}: the result is never read`, {
             block: block.id,
             ins: d.at(n),
           });
@@ -63,7 +62,7 @@ export const mergeSync: Pass = (fn, ctx) => {
           if ((x.op.flags & EFFECTS) !== 0) run = [];
           continue;
         }
-        // What is left of the other kind is behind what orders it.
+        // The other kind is dropped: this one orders it.
         run = run.filter((m) => isFence(d.at(m)) === isFence(x));
         const covered = (a: Instr, c: Instr): boolean => isCovered(a, c) && (isFence(a) || whole());
         const other = run.find((m) => covered(x, d.at(m)));
@@ -116,7 +115,7 @@ const isReduction = (x: Instr): boolean =>
 const isUnread = (d: Draft, n: Ins): boolean =>
   d.at(n).dst.every((r) => r === NO_REG || (d.users(r).length === 0 && !d.isReturned(r)));
 
-/** The same barrier without its result. */
+/** The same barrier, without a reduction. */
 function waiting(x: Instr): Instr {
   const mods = withMods(x.op, withMods(x.op, x.mods, 'SYNC'), 'NONE');
   const { op, dst, src, loc, guard, guardNot } = x;

@@ -13,7 +13,8 @@ const MODE = 'Knob358';
 const OFF = 0;
 
 /**
- * Phase 26, OriRemoveRedundantBarriers: a barrier or fence goes if an equal one ran before it and nothing in between could tell.
+ * Phase 26, OriRemoveRedundantBarriers: removes a barrier or fence if an equal one ran before it and nothing in between could observe a
+ * difference.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -23,19 +24,19 @@ const OFF = 0;
  *           BAR.SYNC 0                          LDS R4, [R3]
  *           LDS R4, [R3]
  *
- * Forward over all ways: the barrier that was the last thing to order anything, where every way brings the same. Memory accesses
- * (but not those of constants), other barriers, what lanes do together, calls and anything else with an effect end it.
+ * A forward data-flow analysis finds the last barrier or fence, if it is the same on all incoming paths. Memory accesses (except of
+ * constants), other barriers, operations between lanes, calls and anything else with an effect end it.
  *
- * A barrier over the block must be one for all of its threads, without a count, and all threads must come to the same barriers in the
- * same order. Warps meet by arrival, wherever they wait: if some waited once more in a loop, the second of two barriers behind it would
- * be where others meet the first. So a kernel keeps its barriers if any of them stands where some threads come without the others
- * (divergence analysis) or under a guard, if one has a number that is computed or is only arrived at, or if a function that is called might
- * have more. Fences are a thread's own.
+ * A barrier over the block must be for all of its threads, without a count, and all threads must reach the same barriers in the same
+ * order. Warps meet by arrival, wherever they wait: if some waited once more in a loop, they would meet the others' first barrier
+ * behind it with their second. So a kernel keeps its barriers if any of them is reached by some threads without the others (divergence
+ * analysis) or has a guard, if one has a computed number or only arrives, or if a called function might have more. Fences concern only
+ * the thread itself.
  *
- * Knob 358: 0 is off; 1 to 3 do the same, since nothing is known of what the wider modes of the original remove.
+ * Knob 358: 0 disables it; 1 to 3 do the same, because it is not known what the wider modes of the original remove.
  *
  * Requires: control-last. Guarantees: blocks and edges stay; a second application changes nothing.
- * Bound: blocks as often as what reaches them changes, which is twice.
+ * Bound: a block is visited again only when its input changes, at most twice.
  */
 export const redundantBarriers: Pass = (fn, ctx) => {
   if (ctx.knob(MODE) === OFF || !fn.blocks.some((b) => b.ins.some(isOrder))) return fn;
@@ -61,11 +62,11 @@ function removeRepeated(d: Draft, orders: LastOrders, ctx: PassContext): void {
   }
 }
 
-/** The barrier or fence that was the last thing to order anything, at each place; null where ways bring different ones, or none. */
+/** The last barrier or fence at each place, if nothing since could observe it; null if incoming paths differ, or there is none. */
 class LastOrders {
   private readonly cfg: Cfg;
   private readonly inStep: boolean;
-  /** By block: what stands at its end; undefined where no way has come yet. */
+  /** By block: the state at its end; undefined until a path has reached it. */
   private readonly out: (Instr | null | undefined)[];
 
   constructor(fn: Fn) {
@@ -85,7 +86,7 @@ class LastOrders {
     }
   }
 
-  /** Before the first instruction of a block. */
+  /** The state before the first instruction of a block. */
   before(b: BlockNo): Instr | null {
     const { rpo, predStart, pred } = this.cfg;
     if (b === rpo[0]) return null;
@@ -99,7 +100,7 @@ class LastOrders {
     return all ?? null;
   }
 
-  /** Behind an instruction, given the one before it. */
+  /** The state behind an instruction, given the one before it. */
   after(last: Instr | null, x: Instr): Instr | null {
     if (isOrder(x)) return !isOfBlock(x) || this.inStep ? x : null;
     return mayTell(x) ? null : last;
@@ -107,8 +108,8 @@ class LastOrders {
 }
 
 /**
- * Do all threads of a block that have not ended wait at the same barriers, in the same order? Asks for divergence only where there is a
- * barrier to remove.
+ * Do all threads of a block that have not exited wait at the same barriers, in the same order? Divergence is computed only if there is
+ * a barrier to remove.
  */
 function meetInStep(fn: Fn): boolean {
   if (fn.kind !== 'entry' || !fn.blocks.some((b) => b.ins.some(isOfBlock))) return false;
@@ -141,7 +142,7 @@ const isSame = (a: Instr, b: Instr): boolean =>
     a.src.length === b.src.length &&
     a.src.every((o, i) => sameOperand(o, b.src[i])));
 
-/** Could it tell whether the threads, or their accesses, were brought into order once more before it? */
+/** Could it observe whether the threads, or their accesses, were ordered once more before it? */
 const mayTell = (x: Instr): boolean =>
   (x.op.flags & EFFECTS) !== 0 &&
   x.op.primitive !== 'branch' &&

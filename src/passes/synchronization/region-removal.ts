@@ -8,10 +8,10 @@ import type { Fn, Instr } from '../../ir/program.ts';
 import { printInstr } from '../../ir/text.ts';
 import type { PassContext } from '../pass.ts';
 
-/** Regions with more blocks stay as they are: those that phases made smaller end within a few branches. */
+/** Larger regions stay: regions that earlier phases have made smaller end within a few branches. */
 const MOST_BLOCKS = 64;
 
-/** Does the function use barriers of convergence? */
+/** Does the function use convergence barriers? */
 export const hasRegions = (fn: Fn): boolean =>
   fn.blocks.some((b) => b.ins.some((x) => x.op.primitive === 'convergence'));
 
@@ -20,19 +20,17 @@ interface User {
   readonly ins: Instr;
 }
 
-/**
- * Removes the regions of `fn` in which no branch parts lanes from a draft of it: who is there came together.
- */
+/** Removes from a draft of `fn` the convergence regions in which no branch makes lanes diverge, since lanes in them arrived together. */
 export function dropFrom(d: Draft, fn: Fn, ctx: PassContext): void {
   for (const list of regionsOf(fn)) {
     const [{ block, ins }] = list;
-    const why = partsAt(fn, list);
+    const why = divergenceAt(fn, list);
     if (why !== null) {
       ctx.remark('missed', 'sync-kept', `${printInstr(ins)}: ${why}`, { block, ins });
       continue;
     }
     if (!ctx.mayRewrite('sync-dropped', block, ins)) return;
-    ctx.remark('passed', 'sync-dropped', `${printInstr(ins)}: no branch of its region parts lanes`, {
+    ctx.remark('passed', 'sync-dropped', `${printInstr(ins)}: no branch in its region is divergent`, {
       block,
       ins,
     });
@@ -47,7 +45,7 @@ export function dropFrom(d: Draft, fn: Fn, ctx: PassContext): void {
   }
 }
 
-/** Users of barriers, those of each region together. Several regions of one register are told apart by the block where they meet. */
+/** Users of barriers, grouped by region. Several regions of one register are distinguished by the block where they meet. */
 function regionsOf(fn: Fn): User[][] {
   const users = new Map<Reg, User[]>();
   for (const b of fn.blocks)
@@ -69,21 +67,21 @@ function regionsOf(fn: Fn): User[][] {
   });
 }
 
-/** Why lanes may come apart to the meeting point of a barrier; null if they do not. */
-function partsAt(fn: Fn, users: readonly User[]): string | null {
+/** Why lanes may diverge before the meeting point of a barrier; null if they do not. */
+function divergenceAt(fn: Fn, users: readonly User[]): string | null {
   const sets = users.filter((u) => u.ins.dst.length > 0);
   if (users.some((u) => u.ins.guard !== NO_REG)) return 'some lanes alone use it';
   if (sets.length === 0 || users.length !== sets.length + 1) return 'it is not set once and awaited once';
   const wait = users.find((u) => u.ins.dst.length === 0)!;
   for (const set of sets) {
-    const why = partsFrom(fn, set, wait);
+    const why = divergenceFrom(fn, set, wait);
     if (why !== null) return why;
   }
   return null;
 }
 
-/** The same for one place where it is set. */
-function partsFrom(fn: Fn, set: User, wait: User): string | null {
+/** The same for one instruction that sets the barrier. */
+function divergenceFrom(fn: Fn, set: User, wait: User): string | null {
   const { positionOf, succStart, succ } = cfgOf(fn);
   const { branch } = divergenceOf(fn);
   const [first, stop] = [positionOf[set.block], positionOf[wait.block]];
@@ -91,14 +89,14 @@ function partsFrom(fn: Fn, set: User, wait: User): string | null {
     return first >= 0 && fn.blocks[first].ins.indexOf(set.ins) < fn.blocks[first].ins.indexOf(wait.ins)
       ? null
       : 'it is awaited before it is set';
-  const seen = new Set([first]);
-  for (const b of seen) {
-    if (seen.size > MOST_BLOCKS) return `its region has more than ${MOST_BLOCKS} blocks`;
-    if (branch[b] === Lanes.Varying) return `BB${fn.blocks[b].id} parts lanes`;
+  const visited = new Set([first]);
+  for (const b of visited) {
+    if (visited.size > MOST_BLOCKS) return `its region has more than ${MOST_BLOCKS} blocks`;
+    if (branch[b] === Lanes.Varying) return `lanes diverge at BB${fn.blocks[b].id}`;
     const x = terminator(fn.blocks[b]);
     if (x !== null && succStart[b] === succStart[b + 1] && endsFlow(x))
       return `threads end in BB${fn.blocks[b].id}`;
-    for (let e = succStart[b]; e < succStart[b + 1]; e++) if (succ[e] !== stop) seen.add(succ[e]);
+    for (let e = succStart[b]; e < succStart[b + 1]; e++) if (succ[e] !== stop) visited.add(succ[e]);
   }
   return null;
 }

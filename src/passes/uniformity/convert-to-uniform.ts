@@ -21,8 +21,8 @@ import { isSet, type Pass, type PassContext } from '../pass.ts';
 import { inFile, isUniformReg, mayBeUniform, type UniformFacts, UniformForms } from './uniform-forms.ts';
 
 /**
- * Phases 74, ConvertToUniformReg, and 86, InsertPseudoUseDefForConvUR: values that a warp needs once move to the uniform
- * register file.
+ * Phases 74, ConvertToUniformReg, and 86, InsertPseudoUseDefForConvUR: values that a warp needs only once move to the uniform register
+ * file.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -36,23 +36,23 @@ import { inFile, isUniformReg, mayBeUniform, type UniformFacts, UniformForms } f
  * - one copy for the warp does what a copy for each lane does (`onceOf`): it never changes, or changes only while all
  *   lanes are together. Equal values are not enough; see there.
  * - every instruction that writes it has a form in the uniform datapath, with uniform operands only;
- * - everyone who reads it can: another uniform instruction, or one whose operand may be a uniform register. For one
- *   who cannot, a copy in front of it is a bridge; `max-bridges` readers of a register may need one (absent: none).
- * What the datapath computes and who reads from it are the back end's `uniform`.
+ * - every reader can read it there: another uniform instruction, or one whose operand may be a uniform register. For any other reader,
+ *   a copy in front of it is a bridge; at most `max-bridges` readers of a register may need one (absent: none). The back end's
+ *   `uniform` lists what the datapath computes and which instructions read from it.
  *
- * Where the files would be full (`limits`), the registers with the fewest uses that are live at the fullest place stay
- * where they were, in at most as many rounds as knob 862 says; after them nothing moves.
+ * Where the files would be full (`limits`), the registers with the fewest uses that are live at the fullest place stay, in at most as
+ * many rounds as knob 862 says; if that does not suffice, nothing moves.
  *
- * With `only: existing` no register moves in; those for which the above no longer holds move out, and readers that later
- * phases made get their bridge. That is what is left of phase 86 as long as nothing allocates registers: its pseudo uses keep a
- * uniform register from being given to another value while lanes that lag behind still need it.
+ * With `only: existing` no register moves in; those for which the conditions no longer hold move out, and readers that later phases
+ * made get their bridge. That is all that phase 86 has to do while nothing allocates registers: its pseudo uses keep a uniform register
+ * from being reused while lanes that lag behind still need it.
  *
- * Knobs: DisableConvergentWriteUR keeps registers that change while lanes are together where they were;
- * DisableURLiveAcrossConvBound those that are read where lanes may be apart.
+ * Knobs: with DisableConvergentWriteUR, registers that change while lanes are together do not move; with DisableURLiveAcrossConvBound,
+ * neither do those that are read where lanes may be apart.
  *
- * Requires: control-last, phi-free. Guarantees: the same instructions and blocks, apart from bridges; equivalence. A second
- * application changes nothing, unless bridges have made readers able to take another uniform register.
- * Bound: each instruction once for each register of it that stays, in each round.
+ * Requires: control-last, phi-free. Guarantees: the same instructions and blocks, apart from bridges; equivalence. A second application
+ * changes nothing, unless bridges have enabled readers to take another uniform register.
+ * Bound: in each round, each instruction once for each of its registers that stays.
  */
 export const convertToUniform: Pass = (fn, ctx) => {
   if (fn.kind !== 'entry') return fn;
@@ -105,8 +105,8 @@ class Choice {
         if (noParting && this.isReadApart(i, at)) continue;
         chosen[i] = 1;
       }
-    for (let n = 0; n < du.ins.length; n++) this.look(n);
-    for (let n = this.work.pop(); n !== undefined; n = this.work.pop()) this.look(n);
+    for (let n = 0; n < du.ins.length; n++) this.examine(n);
+    for (let n = this.work.pop(); n !== undefined; n = this.work.pop()) this.examine(n);
   }
 
   private isReadApart(i: number, at: Uint8Array): boolean {
@@ -117,8 +117,8 @@ class Choice {
 
   private readonly isChosen = (r: Reg): boolean => this.chosen[regIndex(r)] === 1;
 
-  /** Takes back what the instruction cannot write or read. */
-  private look(n: number): void {
+  /** Drops the registers that an instruction cannot write or read as uniform ones. */
+  private examine(n: number): void {
     const x = this.du.ins[n];
     if (this.forms.computes(x, this.isChosen)) return;
     for (const r of x.dst) if (r !== NO_REG) this.drop(regIndex(r));
@@ -127,7 +127,7 @@ class Choice {
       let readers = this.bridged.get(i);
       if (readers === undefined) this.bridged.set(i, (readers = new Set()));
       readers.add(n);
-      // Nothing is gained by a copy of a copy.
+      // A copy of a copy gains nothing.
       if (readers.size > this.bridges || this.isCopy(i)) this.drop(i);
     }
   }
@@ -172,8 +172,8 @@ const inItsFile = (r: Reg, chosen: Uint8Array): Reg =>
   r === NO_REG ? r : inFile(r, chosen[regIndex(r)] === 1);
 
 /**
- * If more uniform registers are live somewhere than there are: those of them with the fewest definitions and uses, as many
- * as are too many.
+ * The registers to take out of the uniform files, by index: wherever more are live than there are, as many as exceed the limit, those
+ * with the fewest definitions and uses first.
  */
 function overfull(fn: Fn, ctx: PassContext): number[] {
   const limits = [
@@ -192,13 +192,14 @@ function overfull(fn: Fn, ctx: PassContext): number[] {
   const { slot, fileOf } = liveness.globals;
   const walker = new LiveWalker(liveness);
   for (const [pool, most] of limits) {
-    // Of the live rows: what is not of the pool, or leaves, so that blocks in which many live on are not asked about each of these.
+    // Of the live rows: registers that are not of the pool, or leave it, so that a block in which many are live is not searched for
+    // each.
     const settled = Int32Array.from(fileOf, (file) => (poolOf(makeReg(0, file)) === pool ? 0 : -1));
     for (const i of out) if (slot[i] >= 0) settled[slot[i] >>> 5] |= 1 << (slot[i] & 31);
-    // Live registers of the pool that may stay where they are, kept from instruction to instruction.
+    // Live registers of the pool that may stay, maintained from instruction to instruction.
     const live = new Set<Reg>();
     let units = 0;
-    const look = (r: Reg): void => {
+    const examine = (r: Reg): void => {
       if (!isUniformReg(r) || poolOf(r) !== pool) return;
       const stays = walker.isLive(r) && !out.has(regIndex(r));
       if (stays === live.has(r)) return;
@@ -211,7 +212,7 @@ function overfull(fn: Fn, ctx: PassContext): number[] {
       walker.enter(b);
       live.clear();
       units = 0;
-      walker.eachGlobal(settled, look);
+      walker.eachGlobal(settled, examine);
       for (let i = ins.length - 1; i >= -1; i--) {
         if (units > most)
           for (const r of [...live].sort((p, q) => touches(p) - touches(q) || p - q)) {
@@ -219,19 +220,19 @@ function overfull(fn: Fn, ctx: PassContext): number[] {
             const i = regIndex(r);
             out.add(i);
             if (slot[i] >= 0) settled[slot[i] >>> 5] |= 1 << (slot[i] & 31);
-            look(r);
+            examine(r);
           }
         if (i < 0) continue;
         walker.step(ins[i]);
-        ins[i].dst.forEach(look);
-        reads(ins[i], look);
+        ins[i].dst.forEach(examine);
+        reads(ins[i], examine);
       }
     }
   }
   return [...out];
 }
 
-/** Puts the bridges in and says what was done; `fn` itself if nothing was, or may be. */
+/** Inserts the bridges and reports what was done; `fn` itself if nothing was done, or may be done. */
 function finish(fn: Fn, renamed: Fn, forms: UniformForms, ctx: PassContext): Fn {
   const moves = movesOf(ctx.isa);
   let { regCount } = fn;
@@ -263,7 +264,7 @@ function finish(fn: Fn, renamed: Fn, forms: UniformForms, ctx: PassContext): Fn 
   for (const b of renamed.blocks) blocks.push(bridged(b));
   if (renamed === fn && bridges === 0) return fn;
   if (!ctx.mayRewrite('uniform')) return fn;
-  say(fn, renamed, ctx);
+  report(fn, renamed, ctx);
   if (bridges === 0) return renamed;
   ctx.remark('passed', 'uniform-bridges', `${bridges} copies for readers that take no uniform register`, {
     count: bridges,
@@ -271,15 +272,15 @@ function finish(fn: Fn, renamed: Fn, forms: UniformForms, ctx: PassContext): Fn 
   return copyFn(renamed, blocks, regCount, renamed.blockCount, renamed.tables, renamed.shape);
 }
 
-/** Remarks: one for each register that moved. */
-function say(fn: Fn, renamed: Fn, ctx: PassContext): void {
-  const said = new Set<Reg>();
+/** Reports each register that moved. */
+function report(fn: Fn, renamed: Fn, ctx: PassContext): void {
+  const reported = new Set<Reg>();
   for (const [b, { id, ins }] of fn.blocks.entries())
     for (const [i, x] of ins.entries())
       for (const [k, r] of x.dst.entries()) {
         const now = renamed.blocks[b].ins[i].dst[k];
-        if (r === now || said.has(r)) continue;
-        said.add(r);
+        if (r === now || reported.has(r)) continue;
+        reported.add(r);
         const name = isUniformReg(now) ? 'uniform' : 'uniform-left';
         ctx.remark('passed', name, `${regName(r)} is ${regName(now)}`, { block: id, ins: x });
       }

@@ -7,8 +7,7 @@ import { printInstr } from '../../ir/text.ts';
 import type { Pass } from '../pass.ts';
 
 /**
- * Phase 11, ReplaceUniformsWithImm: replaces a read of a special register whose value the kernel's directives state
- * by a constant.
+ * Phase 11, ReplaceUniformsWithImm: a read of a special register whose value follows from the kernel's directives becomes a constant.
  *
  *     before, under .reqntid 128, 2        after
  *     BB0:                                 BB0:
@@ -21,7 +20,7 @@ import type { Pass } from '../pass.ts';
  *
  * Requires: control-last. Guarantees: equivalence for every launch that the kernel allows; blocks and edges stay. A second
  * application changes nothing.
- * Bound: one look at each instruction, if there is such a directive.
+ * Bound: each instruction once, if there is such a directive.
  */
 export const replaceUniforms: Pass = (fn, ctx) => {
   const { extent } = blockShapeOf(fn);
@@ -31,7 +30,7 @@ export const replaceUniforms: Pass = (fn, ctx) => {
     for (const b of d.layout())
       for (let n = d.first(b); n >= 0; n = d.next(n)) {
         const x = d.at(n);
-        const value = x.dst.length === 1 && x.dst[0] !== NO_REG ? known(x, extent) : null;
+        const value = x.dst.length === 1 && x.dst[0] !== NO_REG ? constantOf(x, extent) : null;
         if (value === null) continue;
         if (!ctx.mayRewrite('uniform-known', d.id(b), x)) return;
         ctx.remark('passed', 'uniform-known', `${printInstr(x)}: ${value}`, { block: d.id(b), ins: x });
@@ -41,7 +40,7 @@ export const replaceUniforms: Pass = (fn, ctx) => {
 };
 
 /** The value of a special register in blocks of the given extents; null if it varies. */
-function known({ op, mods }: Instr, extent: readonly number[]): number | null {
+function constantOf({ op, mods }: Instr, extent: readonly number[]): number | null {
   if (op.special.length === 0) return null;
   const group = op.groups[0];
   const s = op.special[(mods >>> group.shift) & group.mask];

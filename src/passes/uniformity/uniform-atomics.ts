@@ -10,11 +10,11 @@ import { printInstr } from '../../ir/text.ts';
 import type { Pass, PassContext } from '../pass.ts';
 
 const MODE = 'OptimizeUniformAtomicMode';
-/** Value of the knob that asks for it everywhere (reference passes-e). */
+/** Value of the knob that requests the rewrite everywhere (reference passes-e). */
 const ALWAYS = 1;
 
 /**
- * Phase 44, OptimizeUniformAtomic: atomic operations of a warp on one place, of whose results nobody reads any, become one.
+ * Phase 44, OptimizeUniformAtomic: atomic operations of a warp on one place become one, if none of their results is read.
  *
  *     before                                    after
  *     BB0:                                      BB0:
@@ -25,23 +25,25 @@ const ALWAYS = 1;
  *                                                     ISETP.EQ.U32 P7, R6, R5
  *                                                 @P7 ATOMG.ADD.NORTN [RD1], R4
  *
- * The lanes of the warp reduce their operands, and the highest of them applies the result. A sum of one constant
- * needs no reduction, only the number of lanes; an operation that applied twice does no more than once (and, or, minimum,
- * maximum) needs none for a value that the lanes share. They share what each has computed once, or all at the same time (`onceOf`):
- * of a loop counter, lanes that run together after they had parted may be in different iterations.
+ * The lanes of the warp reduce their operands, and the highest of them applies the result. A sum of one constant needs no reduction,
+ * only the number of lanes; an idempotent operation (and, or, minimum, maximum) needs none for a value that the lanes share. They share
+ * what each has computed once, or all at the same time (`onceOf`): lanes that run together after they had diverged may hold a loop
+ * counter of different iterations.
  *
- * Only where all lanes of a warp that have not ended come by (`enteredByWholeWarps`): they meet at the vote, which names them. Elsewhere
- * nothing in PTX names lanes that surely meet again: those that `activemask` gives need not stay together (PTX ISA 9.0, 9.7.13.8).
+ * Only where all lanes of a warp that have not exited arrive (`enteredByWholeWarps`): they meet at the vote, which names them.
+ * Elsewhere nothing in PTX names lanes that surely meet again: those that `activemask` gives need not stay together (PTX ISA 9.0,
+ * 9.7.13.8).
  *
- * Only relaxed operations on 32 bits, without a guard, with an address that the lanes of a warp share: then the place passes
- * through fewer values, each of which it could have had if the lanes had come one after the other, and no other access is ordered by
- * them (PTX ISA 9.0, 8: a relaxed operation orders nothing but its own place). Other results would need what each lane found.
+ * Only relaxed operations on 32 bits, without a guard, with an address that the lanes of a warp share: then the place goes through
+ * fewer values, each of which it could have had if the lanes had come one after the other, and no other access is ordered by them (PTX
+ * ISA 9.0, 8: a relaxed operation orders nothing but its own place). Results that are read would need the value that each lane found.
  *
- * It runs where knob OptimizeUniformAtomicMode is 1. The original, where the knob is unset, asks the function; nothing in PTX does.
- * One instruction becomes up to six, so whoever counts instructions loses; ptxas does the same for plain reductions itself.
+ * It runs where knob OptimizeUniformAtomicMode is 1. If the knob is unset, the original decides by a property of the function, which
+ * PTX cannot express. One instruction becomes up to seven, so the instruction count grows; ptxas does the same for plain reductions
+ * itself.
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing, since what it makes has
- * a guard.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing, because the resulting
+ * atomic has a guard.
  * Bound: each instruction once.
  */
 export const uniformAtomics: Pass = (fn, ctx) => {
@@ -76,11 +78,11 @@ export const uniformAtomics: Pass = (fn, ctx) => {
   );
 };
 
-/** What the one operation applies: the operands reduced, the constant times the number of lanes, or the operand itself. */
+/** The operand of the combined operation: the operands reduced, the constant times the number of lanes, or the operand itself. */
 type Way = 'reduced' | 'counted' | 'same';
 
 const OPS: ReadonlySet<string> = new Set(['ADD', 'MIN', 'MAX', 'AND', 'OR', 'XOR']);
-/** Those that change nothing when applied again. */
+/** Operations that change nothing when applied again. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['MIN', 'MAX', 'AND', 'OR']);
 const TYPES: ReadonlySet<string> = new Set(['U32', 'S32']);
 
@@ -92,7 +94,7 @@ function mayCombine(fn: Fn, at: number, x: Instr): boolean {
   return where.kind === Kind.Addr && (where.reg === NO_REG || agree(fn, where.reg, at));
 }
 
-/** Do the lanes that run an instruction of the block at one time share the register, even if some are in another iteration? */
+/** Do the lanes that run an instruction of the block at one time agree on the register, even if some are in another iteration? */
 const agree = (fn: Fn, r: Reg, at: number): boolean =>
   lanesAt(divergenceOf(fn), r, at) < Lanes.Varying && onceOf(fn)[regIndex(r)] !== Once.No;
 

@@ -12,7 +12,7 @@ import {
 } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 
-/** What a target's uniform datapath computes, and who reads its registers: the back end's `uniform`. */
+/** What a target's uniform datapath computes, and which instructions read its registers: the back end's `uniform`. */
 export interface UniformFacts {
   readonly operations: readonly string[];
   readonly readers: readonly string[];
@@ -34,7 +34,7 @@ export class UniformForms {
     this.reads = facts.reads;
   }
 
-  /** Has the uniform datapath the instruction, where everything that it reads and writes is a uniform register? */
+  /** Does the uniform datapath have the instruction, and is every register that it reads and writes uniform? */
   computes(x: Instr, uniform: (r: Reg) => boolean): boolean {
     if (!this.operations.has(x.op.name) || isPhi(x) || isControl(x) || x.otherwise.length > 0) return false;
     if (x.guard !== NO_REG && !uniform(x.guard)) return false;
@@ -44,10 +44,7 @@ export class UniformForms {
     return x.src.every((o) => o.kind !== Kind.Addr && (o.reg === NO_REG || uniform(o.reg)));
   }
 
-  /**
-   * The registers among its operands that the instruction, which does not run in the uniform datapath, cannot read
-   * from there.
-   */
+  /** The uniform registers among the operands of an instruction outside the uniform datapath that it cannot read there. */
   refuses(x: Instr, uniform: (r: Reg) => boolean): Reg[] {
     const out: Reg[] = [];
     const refuse = (r: Reg): void => {
@@ -55,7 +52,7 @@ export class UniformForms {
     };
     if (x.guard !== NO_REG && uniform(x.guard)) refuse(x.guard);
     for (const r of x.otherwise) if (r !== NO_REG && uniform(r)) refuse(r);
-    // What is no register takes the place of one.
+    // An operand that is not a register occupies the slot of one.
     let left = this.reads - x.src.reduce((n, o, k) => n + (this.isExtra(o, srcSlot(x.op, k)) ? 1 : 0), 0);
     for (const o of x.src) {
       if (o.reg === NO_REG || !uniform(o.reg)) continue;

@@ -11,7 +11,7 @@ import type { Pass } from '../pass.ts';
 /** Each removed copy takes one unit (reference passes-b). */
 const BUDGET = 'BackCopyPropBudget';
 
-/** Most instructions between a copy and its source's definition, so that a block costs at most its length times this. */
+/** Maximum number of instructions between a copy and its source's definition: a block costs at most its length times this. */
 const MOST_BETWEEN = 64;
 
 /**

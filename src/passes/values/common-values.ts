@@ -11,16 +11,16 @@ import { printInstr } from '../../ir/text.ts';
 import type { PassContext } from '../pass.ts';
 import { negateBy, numberValues, type Repetition, replaceBy } from './value-numbering.ts';
 
-/** Later repetitions may find a nearer value to take once one has been left where it is; so often it is asked again. */
+/** Maximum number of rounds: if one repetition stays, later ones may find a closer value to take. */
 const ROUNDS = 3;
 
 /**
- * Value numbering (`numberValues`), but a value is computed again where keeping it would take registers that are short:
- * see `gvnCse`.
+ * Value numbering (`numberValues`), except that a value is computed again where keeping it would take too many registers: see `gvnCse`.
  *
- * @param most how much of each pool may be live at once for the sake of a common value
+ * @param most the limit on live registers of each pool up to which common values are kept
  * @param oneBlock limits the search to one block
- * @param negated whether a comparison is what the opposite one gives, negated
+ * @param negated whether a comparison may become the negated result of the opposite one
+ * @returns `fn` itself if nothing repeats
  */
 export function commonValues(
   fn: Fn,
@@ -42,13 +42,13 @@ export function commonValues(
     );
     if (found.length === 0 && stay.size === 0) return fn;
     const before = new Draft(fn, ctx.isa);
-    const dear = tooDear(before, found, most);
-    if (dear.size > 0 && round < ROUNDS) {
-      // Of those that would take the same value, the first stays: the others may take its result.
-      const asked = new Set<Ins>();
+    const costly = tooDear(before, found, most);
+    if (costly.size > 0 && round < ROUNDS) {
+      // Of several that would take the same value, the first stays: the others may take its result.
+      const delayed = new Set<Ins>();
       for (const { n, first } of found)
-        if (dear.has(n) && !asked.has(first)) {
-          asked.add(first);
+        if (costly.has(n) && !delayed.has(first)) {
+          delayed.add(first);
           stay.add(n);
         }
       continue;
@@ -57,12 +57,12 @@ export function commonValues(
       const ins = before.at(n);
       ctx.remark(kind, name, `${printInstr(ins)}: ${text}`, { block: before.id(before.block(n)), ins });
     };
-    for (const n of [...stay, ...dear].sort((a, b) => a - b))
-      report('missed', 'pressure', n, 'computed again, because registers are short on the way');
+    for (const n of [...stay, ...costly].sort((a, b) => a - b))
+      report('missed', 'pressure', n, 'computed again, because too many registers are live in between');
     taken = found.filter(({ n, first, not }) => {
-      if (dear.has(n) || !ctx.mayRewrite('common', before.id(before.block(n)), before.at(n))) return false;
-      const says = not ? 'the opposite of' : 'the same as';
-      report('passed', 'common', n, `${says} ${printInstr(before.at(first))}`);
+      if (costly.has(n) || !ctx.mayRewrite('common', before.id(before.block(n)), before.at(n))) return false;
+      const relation = not ? 'the opposite of' : 'the same as';
+      report('passed', 'common', n, `${relation} ${printInstr(before.at(first))}`);
       return true;
     });
     if (taken.length === found.length) return all;
@@ -77,12 +77,12 @@ export function commonValues(
 }
 
 /**
- * Which repetitions would keep registers live where there are too many. From the last to the first, so that the inner values of an
- * expression that goes as a whole cost nothing. A load from memory is worth more than a register.
+ * Repetitions that would keep registers live where there are too many. The last come first, so that the inner values of an expression
+ * that is replaced as a whole cost nothing. A load from memory is worth more than a register.
  */
 function tooDear(d: Draft, found: readonly Repetition[], most: PoolLimits): ReadonlySet<Ins> {
-  const dear = new Set<Ins>();
-  if (!isShort(d, found, most)) return dear;
+  const costly = new Set<Ins>();
+  if (!isShort(d, found, most)) return costly;
   const lives = new LiveRangeExtension(d, most);
   const gone = new Set(found.map((x) => x.n));
   for (let i = found.length - 1; i >= 0; i--) {
@@ -94,13 +94,13 @@ function tooDear(d: Draft, found: readonly Repetition[], most: PoolLimits): Read
       return lives.prolong(r, d.at(first).dst[k], first, n);
     });
     if (fits) continue;
-    dear.add(n);
+    costly.add(n);
     gone.delete(n);
   }
-  return dear;
+  return costly;
 }
 
-/** Whether registers could be short if all results lived at once. */
+/** Could registers be scarce if all results were live at once? */
 function isShort(d: Draft, found: readonly Repetition[], most: PoolLimits): boolean {
   let registers = 0;
   let predicates = 0;

@@ -39,8 +39,7 @@ import { copiesOf } from './kept-operands.ts';
 import { dropRedundantPhis } from './redundant-phis.ts';
 
 /**
- * Constants along the paths that control can take: values that are a single constant there, and branches that this
- * decides.
+ * Constants along executable paths: values that are a single constant there, and branches that this decides.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -60,7 +59,7 @@ import { dropRedundantPhis } from './redundant-phis.ts';
  *
  * There are two steps. The first finds constants and executable edges together (`ConstantsByFlow`), if some phi may
  * be constant; without such a phi, constant folding finds as much. The second uses known bits and ranges refined by
- * branches (`rangesOf`), if there is a sign that they tell something (`mayBeDecided`): predicates with a known value;
+ * branches (`rangesOf`), if anything indicates that they help (`mayBeDecided`): predicates with a known value;
  * in blocks reached by only one outcome, operands that this outcome makes constant; and operations that leave one of
  * their operands as it is (`EqualSource`), such as masks of bits that are clear. Unreachable code is removed.
  *
@@ -81,7 +80,7 @@ function byFlow(fn: Fn, ctx: PassContext): Fn {
   return edit(fn, (d) => new FlowRewriter(d, found, moves, ctx).run(), ctx.isa);
 }
 
-/** Writes what the constants along executable edges tell. */
+/** Rewrites by the constants along executable edges. */
 class FlowRewriter {
   private readonly d: Draft;
   private readonly found: ConstantsByFlow;
@@ -121,7 +120,7 @@ function byRanges(fn: Fn, ctx: PassContext): Fn {
   return edit(fn, (d) => new RangeRewriter(d, ranges, ctx).run(), ctx.isa);
 }
 
-/** Writes what known bits and ranges tell. */
+/** Rewrites by known bits and ranges. */
 class RangeRewriter {
   private readonly d: Draft;
   private readonly ranges: Ranges;
@@ -165,7 +164,7 @@ class RangeRewriter {
     return c === null ? null : immPair(c.low, c.high);
   }
 
-  /** Operands that are constant because of the branch outcomes on the way to the block. */
+  /** Replaces operands that are constant because of the branch outcomes on the path to the block. */
   private impliedByBranches(n: Ins, b: BlockNo): void {
     const { d, ctx } = this;
     if (isPhi(d.at(n)) || isControl(d.at(n))) return;
@@ -182,7 +181,7 @@ class RangeRewriter {
   }
 }
 
-/** Removes the guard of an instruction whose guard is known, or the instruction; likewise for a branch. */
+/** Removes the guard of an instruction, or the instruction, if the value of the guard is known; likewise for a branch. */
 function applyKnownGuard(d: Draft, n: Ins, value: Operand | null, ctx: PassContext): void {
   if (value === null) return;
   const x = d.at(n);
@@ -229,7 +228,7 @@ function toConstant(
 
 const slots = { p: new Bounds(64), equal: new EqualSource() };
 
-/** Replaces an operation whose result is one of its operands, because of what these may hold, by a copy. */
+/** Replaces an operation whose result equals one of its operands, by what is known about these, by a copy. */
 function toOperand(d: Draft, moves: Moves, n: Ins, ranges: Ranges, b: BlockNo, ctx: PassContext): void {
   const x = d.at(n);
   const g = isValue(x) && copyOf(moves, x) === null ? boundsProgram(x) : null;
@@ -250,8 +249,8 @@ function toOperand(d: Draft, moves: Moves, n: Ins, ranges: Ranges, b: BlockNo, c
   const found = equal.of(g, p);
   const copies = copiesOf(moves, x, found);
   if (copies.length === 0 || !ctx.mayRewrite('operand-kept', d.id(b), x)) return;
-  const says = `${printInstr(x)}: ${copies.map(printInstr).join('; ')}`;
-  ctx.remark('passed', 'operand-kept', says, { block: d.id(b), ins: x });
+  const message = `${printInstr(x)}: ${copies.map(printInstr).join('; ')}`;
+  ctx.remark('passed', 'operand-kept', message, { block: d.id(b), ins: x });
   d.replaceBy(n, copies);
 }
 

@@ -16,13 +16,13 @@ import { type EditPass, isSet } from '../pass.ts';
  *           IADD3 R3, R2, -2, RZ            MOV R3, 40
  *           IADD3 R4, 5, -R0, RZ            IADD3 R4, -R0, 5, RZ
  *
- * Operands are constants, or registers that surely hold one, so that a chain folds in one walk. Values are evaluated
- * exactly by the opcode's meaning. Approximate functions fold only if the knob FoldApproximate is set, floats unless
- * FPFoldDisable is, or LimitFoldFp at level 1. Along the way constants are canonicalized: their modifiers are applied, and where operands
- * may be exchanged, constants come last.
+ * Operands are constants, or registers that surely hold one, so that a chain folds in one walk. Values are evaluated exactly by the
+ * opcode's meaning. Approximate functions fold only if the knob FoldApproximate is set, floats unless FPFoldDisable is set, or
+ * LimitFoldFp at level 1. Along the way constants are canonicalized: their modifiers are applied, and where operands may be exchanged,
+ * constants come last.
  *
- * Parameter `level`, of the three at which seed 001 sees constants: 1, up to the peephole, and 2, the peephole. The third is
- * the parser. Without it, 1.
+ * Parameter `level`: seed 001 handles constants at three levels; 1 is everything up to the peephole, and 2 is the peephole (the third
+ * is the parser). Default: 1.
  *
  * Requires: nothing. Guarantees: bit-exact equivalence (approximate functions: to the simulator's results); blocks
  * and edges stay.

@@ -20,12 +20,12 @@ import type { Pass, PassContext } from '../pass.ts';
  *           LDC R1, c[0x0][0x160]               FFMA R4, c[0x0][0x160], R2, R3
  *           FFMA R4, R1, R2, R3
  *
- * Up to Ada, one operand of an arithmetic instruction may be a constant from a bank instead of a register (an
- * immediate uses the same slot, so an instruction has only one of them). From Hopper on it is a uniform register,
- * which must be loaded too. A load is removed only if every use can read the bank.
+ * Up to Ada, one operand of an arithmetic instruction may be a constant from a bank instead of a register (an immediate uses the same
+ * slot, so an instruction has only one of them). From Hopper on, that operand is a uniform register, which must be loaded too. A load
+ * is removed only if every use can read the bank.
  *
  * Requires: control-last. Guarantees: equivalence; blocks and edges stay. A second application changes nothing.
- * Bound: one look at each use of each load.
+ * Bound: each use of each load is examined once.
  */
 export const constantOperands: Pass = (fn, ctx) => {
   if (ctx.fact('capabilities.constant-operands') !== true) return fn;

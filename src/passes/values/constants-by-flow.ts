@@ -25,13 +25,13 @@ import { inSsa } from '../../ssa/registers.ts';
 /** The value of a register along the paths that control can take: nothing yet, one constant, or several values. */
 const State = { None: 0, One: 1, Many: 2 } as const;
 
-/** How far a value is followed to see whether it may be constant. */
+/** Maximum depth to which a value is followed to see whether it may be constant. */
 const MOST_DEPTH = 3;
 
 /**
- * May some phi be a single constant? That is: one of its operands is a constant, and no other is surely different: a
- * value from memory, a special register or a parameter, or another constant if the phi has its first value. If there
- * is no such phi, folding finds everything.
+ * May some phi be a single constant? That requires that one of its operands is a constant, and that no other is surely different: a
+ * value from memory, a special register or a parameter, or another constant if the phi has its first value. Without such a phi,
+ * constant folding finds as much.
  */
 export function mayHaveConstantPhis(fn: Fn, moves: Moves): boolean {
   let search: ConstantSearch | null = null;
@@ -61,7 +61,7 @@ class ConstantSearch {
     return true;
   }
 
-  /** The operand as a constant, given that the phi is assumed to be one. */
+  /** The operand as a constant, on the assumption that the phi is `value`. */
   private constant(o: Operand, phi: Reg, value: Operand): Operand | null {
     if (o.kind === Kind.Imm) return o;
     if (o.kind !== Kind.Reg) return null;
@@ -197,7 +197,7 @@ export class ConstantsByFlow {
         only = guard ? to : b + 1;
       } else if (guard === false) only = b + 1;
     } else if (x?.op.primitive === 'branch-table') {
-      const [s, c] = this.look(x.src[0]);
+      const [s, c] = this.valueOf(x.src[0]);
       if (s === State.None) return;
       const entries = fn.tables[x.src[1].lo];
       const at = c !== null && c.hi === 0 ? entryOf(x, c.lo) : -1;
@@ -210,7 +210,7 @@ export class ConstantsByFlow {
     }
   }
 
-  /** Does an instruction run under its guard? Null: not known yet; 'unknown': it may do either. */
+  /** Does an instruction run under its guard? Null: not known yet; 'unknown': it may or may not. */
   private guardOf(x: Instr): boolean | 'unknown' | null {
     const i = regIndex(x.guard);
     if (this.state[i] === State.None) return null;
@@ -218,8 +218,11 @@ export class ConstantsByFlow {
     return ((this.constants[i]!.lo & 1) === 1) !== x.guardNot;
   }
 
-  /** What is known of an operand. Whoever asks for a constant predicate looks at no modifier, so none is left there. */
-  private look(o: Operand, isPredicate = o.kind === Kind.Reg && isPredReg(o.reg)): [number, Operand | null] {
+  /** The lattice value of an operand. Readers of a constant predicate ignore modifiers, so a negation is applied here. */
+  private valueOf(
+    o: Operand,
+    isPredicate = o.kind === Kind.Reg && isPredReg(o.reg),
+  ): [number, Operand | null] {
     if (o.kind !== Kind.Imm && (o.kind !== Kind.Reg || !inSsa(o.reg))) return [State.Many, null];
     const i = regIndex(o.reg);
     const s = o.kind === Kind.Imm ? State.One : this.state[i];
@@ -269,7 +272,7 @@ export class ConstantsByFlow {
     for (let k = 1; k < x.src.length && s !== State.Many; k += 2) {
       const from = g.positionOf[x.src[k - 1].lo];
       if (!this.isTaken(from, b)) continue;
-      [s, c] = meet(s, c, ...this.look(x.src[k], isPredReg(x.dst[0])));
+      [s, c] = meet(s, c, ...this.valueOf(x.src[k], isPredReg(x.dst[0])));
     }
     return [[s, c]];
   }
@@ -285,12 +288,12 @@ export class ConstantsByFlow {
     const many = (): [number, Operand | null][] => x.dst.map(() => [State.Many, null]);
     const copied = copyOf(this.moves, x);
     if (copied !== null && copied.mods === 0 && (copied.kind === Kind.Imm || copied.kind === Kind.Reg))
-      return [this.look(copied)];
+      return [this.valueOf(copied)];
     if (!this.folds(x)) return many();
     const src: Operand[] = [];
     let open = false;
     for (const o of x.src) {
-      const [s, c] = this.look(o);
+      const [s, c] = this.valueOf(o);
       if (s === State.Many) return many();
       if (c === null) open = true;
       else src.push(c);

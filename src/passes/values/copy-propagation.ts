@@ -51,7 +51,7 @@ export const copyPropagation: EditPass = (d, work, ctx) => {
   let replaced = 0;
   for (let n = work.next(); n >= 0; n = work.next())
     replaced += isPhi(d.at(n))
-      ? ways(d, moves, reaching, n, may)
+      ? phiOperands(d, moves, reaching, n, may)
       : operands(d, moves, reaching, n, may) + guards(d, moves, reaching, n, may);
   if (replaced > 0)
     ctx.remark('passed', 'copies-propagated', `${replaced} operands read what was copied`, {
@@ -59,7 +59,7 @@ export const copyPropagation: EditPass = (d, work, ctx) => {
     });
 };
 
-/** Asks permission for one replacement in an instruction. */
+/** Requests permission for one replacement in an instruction. */
 type Permit = (n: Ins) => boolean;
 
 /**
@@ -140,7 +140,7 @@ function guards(d: Draft, moves: Moves, reaching: Reaching, n: Ins, may: Permit)
 }
 
 /** A phi operand is read at the end of the predecessor. Phis occur only in SSA, where nothing changes in between. */
-function ways(d: Draft, moves: Moves, reaching: Reaching, n: Ins, may: Permit): number {
+function phiOperands(d: Draft, moves: Moves, reaching: Reaching, n: Ins, may: Permit): number {
   let replaced = 0;
   const count = d.at(n).src.length;
   for (let i = 1; i < count; i += 2) {

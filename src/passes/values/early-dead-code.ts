@@ -5,7 +5,7 @@ import { isControl } from '../../ir/flow.ts';
 import { NO_REG, type Reg, regIndex } from '../../ir/operand.ts';
 import type { Pass, PassContext } from '../pass.ts';
 
-/** Most rounds over the blocks: the second already finds almost nothing, and phase 16 removes the rest. */
+/** Maximum number of rounds over the blocks: the second already finds almost nothing, and phase 16 removes the rest. */
 const ROUNDS = 4;
 
 /**

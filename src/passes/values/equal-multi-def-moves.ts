@@ -7,9 +7,9 @@ import { printInstr } from '../../ir/text.ts';
 import { allInSsa } from '../../ssa/registers.ts';
 import type { Pass, PassContext } from '../pass.ts';
 
-/** Most instructions compared to prove two phis equal; the counters and sums of a loop take a few. */
+/** Maximum number of instructions compared to prove two phis equal; the counters and sums of a loop take a few. */
 const MOST_STEPS = 32;
-/** Most phis of one block with which one phi is compared, so that a block with many stays cheap. */
+/** Maximum number of phis of one block with which one phi is compared, so that a block with many phis stays cheap. */
 const MOST_OTHERS = 8;
 
 /**
@@ -60,7 +60,7 @@ function mergeEqual(d: Draft, ctx: PassContext): void {
   }
 }
 
-/** A proof that two values are equal: its assumptions, and how far it may still go. */
+/** A proof that two values are equal: its assumptions, and the remaining steps. */
 class Equality {
   private readonly d: Draft;
   private readonly assumed = new Map<number, number>();

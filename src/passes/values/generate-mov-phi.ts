@@ -19,7 +19,7 @@ import type { Pass } from '../pass.ts';
  *
  * Requires: control-last, no phis. Guarantees: ssa; the same blocks without unreachable ones, and with a new entry if
  * the old one was a loop header. Code already in SSA does not change.
- * Waits and fences of matrix products no longer name registers that nothing has in flight or reads (`ssa/idle-ties.ts`).
+ * Waits and fences of matrix products no longer name registers that are not in flight or read (`ssa/idle-ties.ts`).
  * Bound: see `constructSsa`.
  */
 export const generateMovPhi: Pass = (fn, ctx) => {

@@ -38,22 +38,21 @@ const WIDER: Readonly<Record<number, string>> = {
  * leaves up. A load is the same as an earlier one if it reads the same address from the same version of memory: no
  * store, barrier, fence, atomic or call that may matter is in between.
  *
- * Which instructions may be merged is a property of opcodes: see `isValue` and `isPlainLoad`. Copies are left to copy
- * propagation. A guarded operation is merged only with one that has the same guard and the same values under a false
- * guard.
+ * The properties of an opcode decide which instructions may be merged: see `isValue` and `isPlainLoad`. Copies are left to copy
+ * propagation. A guarded operation is merged only with one that has the same guard and the same values under a false guard.
  *
  * Registers: a value reused from far away stays live until then. If that would exceed what the binding allows (`max-pressure` in 32-bit
  * units, `max-predicates`; absent: no limit), the value is computed again. Loads from memory are exempt: they cost more than a register.
  *
- * Comparisons: one that gives the opposite of another is a negated copy of it, if the binding says so (`negated`); of floats, that is the
- * unordered complement.
+ * Comparisons: if the binding sets `negated`, the opposite of an earlier comparison becomes a negated copy of its result; for floats,
+ * the opposite is the unordered complement.
  *
- * Knob 402: 0 does nothing, 1 is limited to one block, 2 walks the dominator tree. The wider scope of 3 to 6 is for targets and functions
- * with flags that none is known to have; without them they act as 2, as 4 does in any case, and a remark says why.
+ * Knob 402: 0 does nothing, 1 is limited to one block, 2 walks the dominator tree. The wider scope of 3, 5 and 6 needs flags of targets
+ * and functions that none is known to have; without them they act as 2, as 4 does in any case, and a remark says why.
  *
  * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds only what
  * phis expose whose operands became equal around a loop.
- * Bound: three looks at each instruction; memory as in `MemorySsa`.
+ * Bound: each instruction is examined at most three times; memory as in `MemorySsa`.
  */
 export const gvnCse: Pass = (fn, ctx) => {
   const mode = ctx.knob(MODE) ?? WHOLE;

@@ -5,8 +5,8 @@ import { operandOf } from '../../isa/bounds-program.ts';
 
 /**
  * Copies that replace an instruction whose results are its operands.
- * @param found by destination: the number of the operand, -1 for none (`EqualSource`)
- * @returns none if some result is no operand, or one of another register file
+ * @param found by destination: the index of the operand, -1 for none (`EqualSource`)
+ * @returns none if some result is not an operand, or one of another register file
  */
 export function copiesOf(moves: Moves, x: Instr, found: readonly number[]): Instr[] {
   const copies: Instr[] = [];

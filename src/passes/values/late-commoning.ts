@@ -3,8 +3,8 @@ import type { Pass } from '../pass.ts';
 import { commonValues } from './common-values.ts';
 
 /**
- * Phase 64, LateOriCommoning: value numbering once more, after phases 50 to 63 have changed the code; and OriCommoning (entry 57), right
- * after phase 49, for what that was told to leave.
+ * Phase 64, LateOriCommoning: value numbering once more, after phases 50 to 63 have changed the code; and OriCommoning (entry 57),
+ * right after phase 49, for what its parameters made that one leave.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -19,7 +19,7 @@ import { commonValues } from './common-values.ts';
  *
  * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds only what
  * joins of equal values expose.
- * Bound: three looks at each instruction; memory as in `MemorySsa`, which is built only if there are loads.
+ * Bound: each instruction is examined at most three times; memory as in `MemorySsa`, which is built only if there are loads.
  */
 export const lateCommoning: Pass = (fn, ctx) =>
   commonValues(fn, ctx, poolLimits(ctx.params['max-pressure'], ctx.params['max-predicates']));

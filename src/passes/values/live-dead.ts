@@ -16,12 +16,11 @@ import type { Pass, PassContext } from '../pass.ts';
  *           STG [RD2], R3
  *           EXIT
  *
- * An instruction is removed if it need not stay and nothing that stays needs one of its results, directly or
- * indirectly (`neededOf`). A result that is overwritten before it is read is dead too, and so are dead values that
- * feed each other around a loop. Variables of the function that no instruction names any more go too. One application
- * removes everything; a second one changes nothing.
+ * An instruction is removed if it need not stay and nothing that stays needs one of its results, directly or indirectly (`neededOf`). A
+ * result that is overwritten before it is read is dead too, and so are dead values that feed each other around a loop. Variables of the
+ * function that no instruction names any more are removed as well. One application removes everything; a second one changes nothing.
  *
- * For instructions that stay, see `mustStay`; of operations between lanes, those that the whole warp comes to may go (`metByAll`).
+ * For instructions that stay, see `mustStay`; operations between lanes may be removed if the whole warp reaches them (`metByAll`).
  * Requires: nothing (control operations may be in the middle of blocks).
  * Guarantees: live-clean; no block is added, removed or reordered.
  * Bound: each instruction once, and each segment once for each register with several definitions that is live there.

@@ -10,7 +10,7 @@ import { inSsa } from '../../ssa/registers.ts';
 import type { Pass, PassContext } from '../pass.ts';
 import { type MarkRules, marksText, type OperandMarks, operandMarks } from './operand-marks.ts';
 
-/** Switch of the command line of the original: floats take the conservative way (seed 001). */
+/** Knob of the original's command line: floats are handled conservatively (seed 001). */
 const LIMIT = 'LimitFoldFp';
 
 /**
@@ -25,18 +25,18 @@ const LIMIT = 'LimitFoldFp';
  *           STG [RD6+4], R4                     EXIT
  *           EXIT
  *
- * One walk forward marks destinations (`operandMarks`), which the report of the phase shows: `--print-after
- * GeneralOptimize`. Then the marks are consumed. A predicate that is marked as known under a guard is a constant in what it
- * guards. A marked selection whose sides are equal, or whose predicate is known, is the side that it chooses: its users
- * read that side if it is propagated; if the mark defers that, it becomes a copy, which cleaning finds.
+ * One forward walk marks destinations (`operandMarks`); the phase's report shows the marks (`--print-after GeneralOptimize`). Then the
+ * marks are consumed. A predicate that is marked as known under a guard is a constant in what it guards. A marked selection whose sides
+ * are equal, or whose predicate is known, equals the side that it chooses: its users read that side if the mark is `propagated`; if it
+ * is `deferred`, the selection becomes a copy, which cleaning removes.
  *
- * Parameters, all numbers of seed 001: `propagated`, `deferred`, `under-guard`, the bits of marks; `tier`, and `limited-tier` in
- * its place where knob LimitFoldFp is set; `tier-mask` and `scan-mask`, what of it makes the walk conservative, and what makes it scan;
- * `short-codes`, the greatest code of a target for which the bits of `constraints` do not matter; `wide-bit`, `sign-bit`, `bank-bit`, which
- * of them a constant has. Each rewrite takes a unit of the budget of the phase, if it has one.
+ * Parameters, all numbers of seed 001: `propagated`, `deferred`, `under-guard`: the bits of marks; `tier`, and `limited-tier` in its
+ * place if knob LimitFoldFp is set; `tier-mask` and `scan-mask`: the bits of the tier that make the walk conservative, and that make it
+ * scan; `short-codes`: the greatest code of a target for which the bits of `constraints` do not matter; `wide-bit`, `sign-bit`,
+ * `bank-bit`: the constraint bits of a constant. Each rewrite takes a unit of the budget of the phase, if it has one.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application finds nothing new.
- * Bound: `operandMarks`; then, only if something can be done, one look at each instruction.
+ * Bound: `operandMarks`; then, only if something can be done, each instruction once.
  */
 export const markOperands: Pass = (fn, ctx) => {
   const rules = rulesOf(ctx);
@@ -118,7 +118,7 @@ class Consumer {
     return this.marks.get(r)?.bits ?? 0;
   }
 
-  /** In what a predicate guards, it is known. */
+  /** The predicate of a guard is known in the instruction that it guards. */
   private underGuard(b: BlockNo, n: Ins): void {
     const { d } = this;
     for (let k = 0; k < d.at(n).src.length; k++) {

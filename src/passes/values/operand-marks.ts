@@ -7,13 +7,13 @@ import type { Fn, Instr } from '../../ir/program.ts';
 import { floatTypeOf } from '../../isa/meaning.ts';
 import { inSsa } from '../../ssa/registers.ts';
 
-/** What the walk goes by; the numbers are data of the row (seed 001, forward walk of phase 29). */
+/** Settings of the walk; the numbers are parameters of the phase's row (seed 001, forward walk of phase 29). */
 export interface MarkRules {
   /** The bits of the three marks. */
   readonly propagated: number;
   readonly deferred: number;
   readonly underGuard: number;
-  /** 0 under `tierMask`: bold. Else conservative, and under `scanMask`: always with a scan. */
+  /** 0 under `tierMask`: bold. Otherwise conservative, and if it has bits of `scanMask`, always with a scan. */
   readonly tier: number;
   readonly tierMask: number;
   readonly scanMask: number;
@@ -27,9 +27,9 @@ export interface MarkRules {
   readonly constraints: number;
   /** Whether the back end lets predicates be marked (slot 1312). */
   readonly marksPredicates: boolean;
-  /** Whether a comparison is asked for the kinds of what it compares (slot 1320 has no handler). */
+  /** Whether a comparison is checked for the kinds of its operands (slot 1320 has no handler). */
   readonly asksKinds: boolean;
-  /** Whether the target's class is one of those that take constants into selections with care (seed 001, 0x8F29C0). */
+  /** Whether the target's class is one of those that take constants into selections only under conditions (seed 001, 0x8F29C0). */
   readonly careful: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface OperandMark {
 /** Marks by the register that the instruction writes, in the order of the walk. */
 export type OperandMarks = ReadonlyMap<Reg, OperandMark>;
 
-/** Most single links that are followed to find what a selection goes by: our own bound. */
+/** Maximum number of single predecessors followed to find the comparison that decides a selection: our own bound. */
 const MOST_LINKS = 16;
 
 /** Does it write a predicate by comparing two values? */
@@ -56,12 +56,12 @@ const selects = (x: Instr): boolean => (x.op.flags & OpFlag.Selects) !== 0 && x.
 /**
  * One walk over the function in layout order, which marks what comparisons and selections write. It changes nothing.
  *
- * A comparison of registers is marked as known under a guard, if the back end marks predicates. A selection is marked at
- * once in the bold tier. In a conservative tier, one of an integer constant is marked if the class of the target is careful
- * with them; another one is converted, if a scan finds the comparison that it goes by: forwards, from the start of its block to it,
- * and, unless that found something else, backwards over single predecessors.
+ * A comparison of registers is marked as known under a guard, if the back end marks predicates. A selection is marked at once in the
+ * bold tier. In a conservative tier, one of an integer constant is marked if the class of the target is careful with them; any other is
+ * converted, if a scan finds the comparison that decides it: forwards, from the start of its block to it, and, unless that found
+ * something else, backwards over single predecessors.
  *
- * Bound: one look at each instruction; the conservative tiers also look at the users of a selection and at 16 blocks.
+ * Bound: each instruction once; the conservative tiers also examine the users of a selection and 16 blocks.
  */
 export function operandMarks(fn: Fn, rules: MarkRules): OperandMarks {
   return new Walk(fn, rules).marks;
@@ -74,9 +74,9 @@ class Walk {
   private readonly fn: Fn;
   private readonly rules: MarkRules;
   private readonly cfg: Cfg;
-  /** Definitions and uses, which only the conservative tiers ask for. */
+  /** Definitions and uses, which only the conservative tiers need. */
   private chains: DefUse | null = null;
-  /** No comparison that may be propagated since the label, or something that is used came by since. */
+  /** False if a comparison that may be propagated has come since the start of the block, and nothing whose result is used since then. */
   private copySeen = true;
 
   constructor(fn: Fn, rules: MarkRules) {
@@ -109,7 +109,7 @@ class Walk {
     if (this.rules.marksPredicates) this.mark(x, at, this.rules.underGuard, '');
   }
 
-  /** May a predicate be propagated? It compares registers that are values, and nothing else decides what it writes. */
+  /** May a predicate be propagated? It must compare registers that are single values, without a guard. */
   private isFreeComparison(x: Instr): boolean {
     if (x.guard !== NO_REG || !inSsa(x.dst[0])) return false;
     if (!this.rules.asksKinds) return false;
@@ -134,7 +134,7 @@ class Walk {
     if (!rules.careful) this.mark(x, at, 0, 'an integer constant, and the class of the target takes none');
     else if (!this.copySeen || rules.marksPredicates) this.mark(x, at, rules.propagated, '');
     else if (this.scan(x, at, false) === 'hit') this.mark(x, at, rules.propagated, 'found backwards');
-    else this.mark(x, at, 0, 'an integer constant, and what decides it is not on a single way to it');
+    else this.mark(x, at, 0, 'an integer constant, and what decides it is not on a single path to it');
   }
 
   private scanned(x: Instr, at: number): void {
@@ -148,7 +148,7 @@ class Walk {
     this.mark(x, at, this.rules.deferred, why);
   }
 
-  /** Looks for the comparison that a selection goes by. A constant predicate needs none. */
+  /** Searches for the comparison that decides a selection. A constant predicate needs none. */
   private scan(x: Instr, at: number, forwards: boolean): Found {
     const p = x.src[2];
     if (p.kind !== Kind.Reg) return 'hit';
@@ -182,7 +182,7 @@ class Walk {
   }
 }
 
-/** What stands in the way of an operand as a constant of long encodings. */
+/** The constraint bits of an operand, as a constant of long encodings. */
 function constraintsOf(o: Operand, width: number, { wide, sign, bank }: MarkRules): number {
   if (o.kind === Kind.CBank) return bank;
   if (o.kind !== Kind.Imm || width <= 32 || o.hi === 0) return 0;
@@ -191,11 +191,11 @@ function constraintsOf(o: Operand, width: number, { wide, sign, bank }: MarkRule
 
 const hex = (n: number): string => `0x${n.toString(16)}`;
 
-/** The marks as lines of a report: block, instruction, bits or why there are none. */
+/** The marks as lines of a report: block, instruction, bits or the reason why there are none. */
 export function marksText(fn: Fn, marks: OperandMarks, printed: (x: Instr) => string): string {
   const lines = [...marks.values()].map(({ block, ins, bits, why }) => {
-    const says = [...(bits === 0 ? ['-'] : [hex(bits)]), ...(why === '' ? [] : [why])];
-    return `; BB${block}: ${printed(ins)}  ${says.join(', ')}`;
+    const parts = [...(bits === 0 ? ['-'] : [hex(bits)]), ...(why === '' ? [] : [why])];
+    return `; BB${block}: ${printed(ins)}  ${parts.join(', ')}`;
   });
   return [`; marks on operands of ${fn.name}`, ...lines].join('\n');
 }

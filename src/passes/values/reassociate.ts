@@ -21,15 +21,12 @@ import type { Pass, PassContext } from '../pass.ts';
 import { type Chain, Chains } from './chains.ts';
 import { commonValues } from './common-values.ts';
 
-/**
- * Knob 31: 0 disables the phase; each rebuilt tree takes a unit of the budget; the first ones may be skipped
- * (passes-b).
- */
+/** Knob 31: 0 disables the phase. The budget: each rebuilt tree takes a unit. The skip: that many first trees stay (passes-b). */
 const ALLOW = 'AllowReassociateCSE';
 const BUDGET = 'ReassociateCSEBudget';
 const SKIP = 'ReassociateCSESkip';
 
-/** Most operands of one tree; a longer one is cut, so that sorting stays near linear. */
+/** Maximum number of operands of one tree; a longer one is cut, so that sorting stays near linear. */
 const MOST_LEAVES = 64;
 
 /**
@@ -49,8 +46,8 @@ const MOST_LEAVES = 64;
  * together); constants come last, combined into one. The tree is rebuilt as a chain that leans to the left, with
  * three operands at a time if the opcode takes three (reference passes-b: the order, and the shape).
  *
- * A tree keeps its shape if the chain has as many operations and no order makes parts of it common: if it has no constants, and fewer than
- * `least-shared` leaves that others read too, and as few that come from other blocks (absent: every tree is ordered).
+ * A tree keeps its shape if the chain has as many operations and no order makes parts of it common: if it has no constants, fewer than
+ * `least-shared` leaves that are read elsewhere too, and fewer than that from other blocks (absent: every tree is ordered).
  *
  * A chain never has more operations than the tree had. Floats are excluded, because their sums depend on the order.
  *
@@ -74,7 +71,7 @@ class Trees {
   private readonly fn: Fn;
   private readonly chains: Chains;
   private left: number;
-  /** Fewest leaves that others read, or that other blocks define, for which a tree is ordered. */
+  /** Minimum number of leaves that are read elsewhere, or that come from other blocks, for which a tree is ordered. */
   private readonly least: number;
   /** By register index: place of its definition in reverse post-order; 0 for values from outside. */
   private rank: Float64Array | null = null;
@@ -168,7 +165,7 @@ class Trees {
     return leaves;
   }
 
-  /** May the order of these leaves make parts common, here or outside of a loop? Constants are combined in any case. */
+  /** Can the order of these leaves make parts common, here or outside of a loop? Constants are combined in any case. */
   private mayMeet(leaves: readonly Operand[], block: number): boolean {
     const { d, least } = this;
     const registers = leaves.filter((o) => o.kind === Kind.Reg);
@@ -206,7 +203,7 @@ class Trees {
     return this.rank[regIndex(r)] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** A link of a chain ranks with the last of its operands, so that a part that became common keeps its place. */
+  /** An operation of a chain ranks with the last of its operands, so that a part that became common keeps its place. */
   private rankOfMade(x: Instr): number | null {
     const chain = x.guard === NO_REG ? this.chains.of(x) : null;
     if (chain === null) return null;

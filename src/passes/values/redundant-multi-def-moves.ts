@@ -5,8 +5,8 @@ import type { Pass } from '../pass.ts';
 import { dropRedundantPhis } from './redundant-phis.ts';
 
 /**
- * Phase 62, OriRemoveRedundantMultiDefMov: removes moves with several definitions that change nothing. In SSA these
- * are phis whose operands are all one register, or the phi itself.
+ * Phase 62, OriRemoveRedundantMultiDefMov: removes moves with several definitions that always give one value. In SSA these are phis
+ * whose operands are all one register, or the phi itself.
  *
  *     before                                   after
  *     BB1:                                     BB1:

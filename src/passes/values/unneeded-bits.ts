@@ -14,8 +14,8 @@ import type { Pass, PassContext } from '../pass.ts';
 import { copiesOf } from './kept-operands.ts';
 
 /**
- * Takes away what changes only bits that nobody sees: a mask or an extension of a value of which a narrow store, another mask or a
- * shift keeps no more than what the mask keeps.
+ * Removes operations that change only bits that are never observed: a mask or an extension of a value whose only readers are a narrow
+ * store, another mask or a shift that keeps no more bits than it does.
  *
  *     before                                  after
  *     BB0:                                    BB0:
@@ -23,12 +23,12 @@ import { copiesOf } from './kept-operands.ts';
  *           IADD3 R3, R2, 1                         IADD3 R3, R2, 1
  *           STG.U8 [RD4], R3                        STG.U8 [RD4], R3
  *
- * Where the bits of a result that matter (`demandedOf`) are those of an operand (`EqualSource`, with the constants of the instruction
- * alone), the result is a copy of that operand. What the results hold besides changes, and with it what `rangesOf` knows.
- * An assembler that sees a narrow store of four bytes, each under a mask, does not see that these came from one word.
+ * Where the demanded bits of a result (`demandedOf`) equal those of an operand (`EqualSource`, with the constants of the instruction
+ * alone), the result becomes a copy of that operand. Its other bits may change, and with them what `rangesOf` knows. An assembler that
+ * sees a narrow store of four bytes, each under a mask, does not recognize that they came from one word.
  *
- * Requires: ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing, because a copy demands of its
- * source no more than the operation that it replaces.
+ * Requires: ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing, because a copy demands no more bits of
+ * its source than the operation that it replaces.
  * Bound: linear in instructions and uses, times the few steps in which the masks of a loop grow.
  */
 export const unneededBits: Pass = (fn, ctx) => {
@@ -43,19 +43,19 @@ export const unneededBits: Pass = (fn, ctx) => {
   return copies.size === 0 ? fn : edit(fn, (d) => copyInstead(d, copies, ctx));
 };
 
-/** The copies that can stand for an instruction; none if it must stay. */
+/** The copies that can replace an instruction; none if it must stay. */
 function copiesFor(x: Instr, moves: Moves, { low, high }: Demanded): readonly Instr[] {
   if (!isValue(x) || x.guard !== NO_REG || copyOf(moves, x) !== null) return [];
-  let open = false;
+  let isPartial = false;
   for (const r of x.dst) {
     if (r === NO_REG) continue;
     if (isPredReg(r) || !inSsa(r)) return [];
     const bits = bitsOf(low[regIndex(r)], high[regIndex(r)]);
-    // Nothing sees a result without demanded bits: dead code, which goes elsewhere.
+    // A result without demanded bits is dead code, which other passes remove.
     if (bits === 0) return [];
-    open ||= bits < regWidth(r) || lowest(low[regIndex(r)], high[regIndex(r)]) > 0;
+    isPartial ||= bits < regWidth(r) || lowest(low[regIndex(r)], high[regIndex(r)]) > 0;
   }
-  return open ? copiesOf(moves, x, equalOperands(x, low, high)) : [];
+  return isPartial ? copiesOf(moves, x, equalOperands(x, low, high)) : [];
 }
 
 function copyInstead(d: Draft, copies: ReadonlyMap<Instr, readonly Instr[]>, ctx: PassContext): void {
@@ -66,8 +66,8 @@ function copyInstead(d: Draft, copies: ReadonlyMap<Instr, readonly Instr[]>, ctx
       const of = copies.get(x);
       if (of === undefined) continue;
       if (!ctx.mayRewrite('bits-unneeded', d.id(b), x)) return;
-      const says = `${printInstr(x)}: ${of.map(printInstr).join('; ')}`;
-      ctx.remark('passed', 'bits-unneeded', says, { block: d.id(b), ins: x });
+      const message = `${printInstr(x)}: ${of.map(printInstr).join('; ')}`;
+      ctx.remark('passed', 'bits-unneeded', message, { block: d.id(b), ins: x });
       d.replaceBy(n, of);
     }
 }
@@ -78,7 +78,7 @@ const lowest = (low: number, high: number): number =>
 
 const slots = { p: new Bounds(64), equal: new EqualSource(), wanted: new DemandedBits() };
 
-/** By destination: the operand that it equals in the bits that are demanded of it, -1 for none. */
+/** By destination: the index of the operand that it equals in its demanded bits, -1 for none. */
 function equalOperands(x: Instr, low: Int32Array, high: Int32Array): readonly number[] {
   const g = boundsProgram(x);
   if (g === null || !g.sources.some((s) => s >= 0)) return x.dst.map(() => -1);

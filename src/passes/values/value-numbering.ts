@@ -11,14 +11,14 @@ import type { Fn } from '../../ir/program.ts';
 import { allInSsa } from '../../ssa/registers.ts';
 import type { PassContext } from '../pass.ts';
 
-/** Stands for any version of memory: no version and no block has this number. */
+/** Represents any version of memory: no version and no block has this number. */
 const UNASKED = 2 ** 31 - 1;
 
-/** An instruction, and one that certainly ran before it and computed the same. */
+/** An instruction, and an earlier one that surely ran before it and computed the same. */
 export interface Repetition {
   readonly n: Ins;
   readonly first: Ins;
-  /** Whether the first computed the opposite, a predicate. */
+  /** Whether the first computed the opposite predicate. */
   readonly not: boolean;
 }
 
@@ -30,8 +30,8 @@ export interface Repetition {
  *
  * @param d a draft of `fn`, which must be in SSA
  * @param oneBlock limits the search to one block
- * @param stay instructions that stay where they are although they repeat something
- * @param negated whether a comparison is what the opposite one gives, negated
+ * @param stay instructions that stay although they repeat something
+ * @param negated whether a comparison may become the negated result of the opposite one
  * @returns what was replaced, in the order of the dominator tree
  */
 export const numberValues = (
@@ -51,7 +51,7 @@ class ValueNumbering {
   private readonly stay: ReadonlySet<Ins>;
   private readonly negated: boolean;
   private readonly moves: Moves;
-  private readonly seen: ExpressionTable;
+  private readonly available: ExpressionTable;
   private readonly found: Repetition[] = [];
 
   constructor(
@@ -69,7 +69,7 @@ class ValueNumbering {
     this.stay = stay;
     this.negated = negated;
     this.moves = movesOf(ctx.isa);
-    this.seen = new ExpressionTable(d);
+    this.available = new ExpressionTable(d);
   }
 
   run(): readonly Repetition[] {
@@ -77,7 +77,7 @@ class ValueNumbering {
       this.d,
       (b) => this.enter(b),
       () => {
-        if (!this.oneBlock) this.seen.close();
+        if (!this.oneBlock) this.available.close();
       },
     );
     return this.found;
@@ -85,7 +85,7 @@ class ValueNumbering {
 
   private enter(b: BlockNo): void {
     const { d, stay, found } = this;
-    this.seen.open();
+    this.available.open();
     for (let n = d.first(b), next: Ins; n >= 0; n = next) {
       next = d.next(n);
       const opposite = this.negated && !stay.has(n) ? this.oppositeOf(n) : -1;
@@ -99,30 +99,30 @@ class ValueNumbering {
       found.push({ n, first, not: false });
       replaceBy(d, n, first);
     }
-    if (this.oneBlock) this.seen.close();
+    if (this.oneBlock) this.available.close();
   }
 
-  /** The first instruction that computes the same as `n`. */
+  /** The first instruction that computes the same as `n`; `n` itself if there is none. */
   private firstOf(n: Ins): Ins {
-    const { seen } = this;
+    const { available } = this;
     const x = this.d.at(n);
     if (!isPlainLoad(x) || !allInSsa(x)) {
       const s = this.state(n);
-      return s === null ? n : this.look(n, s);
+      return s === null ? n : this.lookUp(n, s);
     }
     // Memory SSA is queried only if some load has the same address.
-    const like = seen.findOrAdd(n, UNASKED);
+    const like = available.findOrAdd(n, UNASKED);
     if (like === n) return n;
-    seen.findOrAdd(like, this.versionSeenBy(like));
-    return this.look(n, this.versionSeenBy(n));
+    available.findOrAdd(like, this.versionSeenBy(like));
+    return this.lookUp(n, this.versionSeenBy(n));
   }
 
-  /** The comparison that surely ran and is true wherever this one is false; -1: none. */
+  /** The comparison that surely ran and is true wherever this one is false; -1 if there is none. */
   private oppositeOf(n: Ins): Ins {
     const { d } = this;
     const x = d.at(n);
     const other = allInSsa(x) ? negatedComparison(x) : null;
-    const first = other === null ? -1 : this.seen.find(other, 0);
+    const first = other === null ? -1 : this.available.find(other, 0);
     return first >= 0 && d.at(first).dst[0] !== NO_REG ? first : -1;
   }
 
@@ -139,8 +139,8 @@ class ValueNumbering {
     return isValue(x) && copied?.kind !== Kind.Reg && copied?.kind !== Kind.Imm ? 0 : null;
   }
 
-  private look(n: Ins, s: number): Ins {
-    return this.stay.has(n) ? this.seen.add(n, s) : this.seen.findOrAdd(n, s);
+  private lookUp(n: Ins, s: number): Ins {
+    return this.stay.has(n) ? this.available.add(n, s) : this.available.findOrAdd(n, s);
   }
 }
 
