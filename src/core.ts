@@ -55,9 +55,9 @@ export type { Plan, PlanPhase, ResolvedKnob } from './spec/plan.ts';
 export type { PlanRequest, Specs } from './spec/specs.ts';
 
 /**
- * The specs that plans are made of.
+ * The specs from which plans are resolved: the shipped ones and the given documents.
  *
- * @param shipped what `orrery/specs` exports
+ * @param shipped the export `shipped` of `orrery/specs`
  * @param documents YAML texts by file name: orders, recipes, knob sets, rules, back ends. Requests, and the documents themselves,
  *   refer to them by these names
  * @throws DiagnosticError with every fault in the form of the documents
@@ -80,7 +80,7 @@ export function openSpecs(shipped: ShippedSpecs, documents: Readonly<Record<stri
  *
  * @param request `sm` is required (such as `sm_90`; `targetOf` finds it in a text). The defaults are level 3 (or the recipe's), order
  *   `binary`, no recipe, no knob sets, nothing set and nothing disabled
- * @throws DiagnosticError with everything that is wrong
+ * @throws DiagnosticError with every fault
  */
 export function planOf(specs: Specs, request: Partial<PlanRequest> & { readonly sm: string }): Plan {
   const target = targetFor(specs, request.sm);
@@ -100,18 +100,19 @@ export function planOf(specs: Specs, request: Partial<PlanRequest> & { readonly 
 }
 
 /**
- * Runs a plan over a program, which is not modified. `last` of the journal is the result, `records` describe what each phase did.
+ * Runs a plan over a program, which is not modified. `last` of the journal is the result, and `records` describe what each phase did.
  *
- * @throws DiagnosticError if a pass finds the program broken, if `verify` finds that a pass broke it, or if a rule has faults
+ * @throws DiagnosticError if a pass finds the program invalid, if `verify` finds that a pass made it invalid, or if a rule has faults
  */
 export const optimize = (program: Program, plan: Plan, options: PipelineOptions = {}): Journal =>
   runPipeline(program, plan, options);
 
 /**
- * A launch from its YAML text, for `simulate`.
+ * Reads a launch for `simulate` from YAML text.
  *
- * @param data reads a file that the launch names; null if there is none
- * @throws DiagnosticError with everything that is wrong
+ * @param data reads a data file that the launch names (`ReadData`)
+ * @param file name for messages
+ * @throws DiagnosticError with every fault
  */
 export function readLaunch(text: string, shipped: ShippedSpecs, data: ReadData, file = '<launch>'): Launch {
   const { spec, diagnostics } = readSpec(file, text, (kind) => shipped.schemas[kind], 'launch');
@@ -121,7 +122,7 @@ export function readLaunch(text: string, shipped: ShippedSpecs, data: ReadData, 
   return launch;
 }
 
-/** Runs a launch in the simulator and compares its buffers with what it expects. Faults of the kernel are part of the result. */
+/** Runs a launch in the simulator and compares its buffers with the expected results. Faults of the kernel are part of the result. */
 export const simulate = (
   program: Program,
   plan: Plan,
@@ -132,7 +133,7 @@ export const simulate = (
 /**
  * Compares the behaviour of a kernel before and after in open worlds, where every address exists, so no launch is needed.
  *
- * @param effort how many worlds are tried: `orrery opt --check auto` takes `medium`
+ * @param effort how many worlds are tried; `orrery opt --check auto` uses `medium`
  */
 export const compare = (
   before: Program,
@@ -146,7 +147,7 @@ export const compare = (
     inexact: inexactness(plan, before).length > 0,
   });
 
-/** How PTX is written. */
+/** Options of `writePtx`. */
 export interface WriteOptions {
   /** The module from which the program was read. Variables, directives and functions without an Ori form are copied from it. */
   readonly module?: PtxModule | null;
@@ -155,11 +156,11 @@ export interface WriteOptions {
 }
 
 /**
- * PTX text of a program; functions that a run left in SSA are taken out of SSA first. It holds no shape of which ptxas is known to make
- * wrong code for the plan's target, unless knob KeepPtxasFaults is set. `warnings` name what could not be written and was kept
- * unchanged, and the shapes that are left.
+ * PTX text of a program. Functions that a run left in SSA form are taken out of it first. Unless knob KeepPtxasFaults is set, code that
+ * ptxas is known to miscompile for the plan's target is rewritten. `warnings` name what could not be written and was copied unchanged, and
+ * such code that is left.
  *
- * @throws DiagnosticError if something can be neither written nor kept
+ * @throws DiagnosticError if something can be neither written nor copied
  * @throws Error if the specs have no document of the kind `ptx`
  */
 export function writePtx(

@@ -15,13 +15,13 @@ export { fitLaunch, type LoadedLaunch, loadLaunch } from './spec/node-launch.ts'
  *
  * @param request as for `planOf`
  * @param specs the result of `loadShipped`; loaded if absent
- * @throws DiagnosticError with everything that is wrong, each at its line
+ * @throws DiagnosticError with every fault at its line
  */
 export async function planFromFiles(
   request: Partial<PlanRequest> & { readonly sm: string },
   specs?: Specs,
 ): Promise<Plan> {
-  // A wrong rule would silently produce wrong programs.
+  // An unsound rule would silently produce wrong programs.
   const wrongRules = 'refuse' as const;
   const defaults = { wrongRules, level: null, order: 'binary', knobSets: [], set: [], disable: [] };
   const base = specs ?? (await loadShipped());

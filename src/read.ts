@@ -15,7 +15,7 @@ import type { Specs } from './spec/specs.ts';
 import { targetsOf } from './spec/targets.ts';
 import { verifySsa } from './ssa/verify.ts';
 
-/** @throws DiagnosticError if any diagnostic is an error */
+/** Checks diagnostics. @throws DiagnosticError with all of them if any is an error */
 export function refuseErrors(diagnostics: readonly Diagnostic[]): void {
   if (diagnostics.some((d) => d.severity === 'error')) throw new DiagnosticError(diagnostics);
 }
@@ -23,9 +23,9 @@ export function refuseErrors(diagnostics: readonly Diagnostic[]): void {
 const numberOf = (sm: string): number => Number(sm.slice(3));
 
 /**
- * The target whose back end serves another: the one with the same name without a suffix; if there is none, the
- * nearest older one, as sm_61 runs code compiled for sm_60; before the oldest, the oldest. A name that is not a PTX
- * target is returned unchanged.
+ * The target whose back end is used for a target: the one with the same name without a suffix; if there is none, the nearest older one, as
+ * sm_61 runs code compiled for sm_60; if there is no older one, the oldest. If `target` is not a PTX target, its name without a suffix is
+ * returned.
  *
  * @param backends targets that have a back end
  */
@@ -42,10 +42,12 @@ export function servingTarget(target: string, backends: Iterable<string>): strin
   return older || oldest || base;
 }
 
-/** The first target whose f32 operations flush nothing by themselves, and that has no mad.f32 without rounding (PTX ISA 9.0, mad). */
+/**
+ * The first target whose f32 operations do not always flush subnormals, and whose mad.f32 requires a rounding modifier (PTX ISA 9.0, mad).
+ */
 const FIRST_WITH_SUBNORMALS = 20;
 
-/** The target to plan for if `target` is requested, and a warning if it differs. */
+/** The target to plan for if `target` is requested, with a warning if that is another one. */
 export function targetFor(specs: Specs, target: string): { sm: string; warnings: readonly Diagnostic[] } {
   const sm = servingTarget(target, targetsOf(specs));
   if (sm === baseTarget(target)) return { sm, warnings: [] };
@@ -69,8 +71,7 @@ export function targetFor(specs: Specs, target: string): { sm: string; warnings:
 }
 
 /**
- * Target that a PTX or Ori text names; null if it names none. One that PTX does not have is none either: whoever reads the text then
- * says so, at the directive.
+ * The target that a PTX or Ori text names; null if it names none, or one that PTX does not have, which the parser reports at the directive.
  */
 export function targetOf(text: string): string | null {
   const named = /^[^\S\n\r\u2028\u2029]*\.target\s+(sm_\w+)/m.exec(text)?.[1];
@@ -78,16 +79,16 @@ export function targetOf(text: string): string | null {
   return /^\.program .* target (sm_\w+)/m.exec(text)?.[1] ?? null;
 }
 
-/** Offset of kernel parameters in constant bank 0. */
+/** Offset of kernel parameters in constant bank 0, in bytes. */
 export const paramBase = (plan: Plan): number => Number(plan.backend.facts['param-base'] ?? 0);
 
-/** Bytes of shared memory that a block may have on a plan's target. */
+/** Maximum bytes of shared memory of a block on a plan's target; infinity if it is unknown. */
 export const mostShared = (plan: Plan): number =>
   Number(
     (plan.backend.facts.limits as Readonly<Record<string, unknown>> | undefined)?.['shared-per-cta'] ?? 0,
   ) || Number.POSITIVE_INFINITY;
 
-/** A program as it was read. */
+/** A program as read. */
 export interface Read {
   readonly program: Program;
   /** The module as parsed, for `writePtx`; null for Ori text. */
@@ -100,7 +101,7 @@ export interface Read {
  * Reads PTX and lowers it to Ori for the target of a plan.
  *
  * @param file name for messages
- * @throws DiagnosticError with everything that is wrong with the text
+ * @throws DiagnosticError with every fault of the text
  */
 export function readPtx(text: string, plan: Plan, file = '<ptx>'): Read & { readonly module: PtxModule } {
   const { module, diagnostics } = parsePtx(text, file, plan.isa.declared);
@@ -110,20 +111,20 @@ export function readPtx(text: string, plan: Plan, file = '<ptx>'): Read & { read
   return { program: lowered.program, module, warnings: [...found, ...lowered.diagnostics] };
 }
 
-/** Most faults of a program that are reported. */
+/** Maximum number of faults reported for a program. */
 const MOST_FAULTS = 10;
 
 /**
  * Reads Ori text.
  *
  * @param file name for messages
- * @throws DiagnosticError with everything that is wrong with the text, or with the program it describes
+ * @throws DiagnosticError with every fault of the text, or with faults of the program that it describes
  */
 export function readOri(text: string, plan: Plan, file = '<ori>'): Read {
   const { program, diagnostics } = parseProgram(text, plan.isa, file);
   refuseErrors(diagnostics);
   const faults = verifyProgram(program);
-  // Passes and simulator ask a phi for the value from each predecessor. A function is in SSA form as a whole, or not at all.
+  // Passes and the simulator rely on a phi operand for each predecessor. A function must be in SSA form as a whole, or not at all.
   if (faults.length === 0)
     for (const fn of program.functions) if (hasSsaForms(fn)) faults.push(...verifySsa(fn));
   if (faults.length === 0) return { program, module: null, warnings: diagnostics };

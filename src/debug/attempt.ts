@@ -6,21 +6,21 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { GOOD, type Judge, kindOfMessage, type Subject, type Verdict } from './judge.ts';
 
-/** A run of a plan that may have stopped midway. */
+/** The result of a run that may have failed before its end. */
 export interface Attempt {
   /** Records of the completed phases. */
   readonly records: readonly PhaseRecord[];
   /** The program after the last of them. */
   readonly last: Program;
-  /** What stopped the run; GOOD if nothing did. */
+  /** The failure that stopped the run; GOOD if it completed. */
   readonly fault: Verdict;
-  /** Where it stopped. */
+  /** Where the run stopped; null if it completed, or the failure was not in a phase. */
   readonly where: Where | null;
-  /** The error thrown. */
+  /** The error that was thrown; null if the run completed. */
   readonly error: unknown;
 }
 
-/** Runs a plan; a pass that throws, or a program that the verifier rejects, is a failure like any other. */
+/** Runs a plan. Errors thrown by a pass or by the verifier are returned as a failure. */
 export function attempt(
   { program, plan }: Subject,
   opts: Pick<PipelineOptions, 'until' | 'verify' | 'rewriteLimit' | 'onRuleHit'> = {},
@@ -45,7 +45,7 @@ export function attempt(
   return { records, last: records.at(-1)?.program ?? program, fault: GOOD, where: null, error: null };
 }
 
-/** A failure of the run itself. */
+/** The verdict for an error that a run threw. */
 export function faultOf(e: unknown): Verdict {
   const invalid = e instanceof DiagnosticError;
   const [d] = invalid ? e.diagnostics : [];
@@ -54,25 +54,25 @@ export function faultOf(e: unknown): Verdict {
   const where = whereOf(e);
   const at =
     where === null ? '' : ` in phase ${where.phase}${where.fn === null ? '' : `, function ${where.fn}`}`;
-  // The first note contains the verifier's finding, which the message lacks.
+  // The message lacks the verifier's finding; it is the first note.
   const note = invalid && d?.code === 'phase-fault' ? (d.notes?.[0] ?? '') : '';
   return {
     state: 'bad',
     kind: `${what}: ${kindOfMessage(`${message} ${note.replace(/^.*?: /, '')}`)}`,
-    // Some messages contain the place themselves.
+    // Some messages already name the phase.
     text: `${what}${where !== null && message.includes(`phase ${where.phase}`) ? '' : at}: ${message}${note === '' ? '' : ` (${note})`}`,
     notes: d?.code === 'rules-diverge' ? (d.notes ?? []) : [],
   };
 }
 
-/** Where the results of phases are kept, for runs of one program by several plans. */
+/** A cache of phase results for runs of one program under several plans. */
 export interface Kept {
   readonly of: PrefixCache;
-  /** Identifies the program. */
+  /** Key of the program in the cache. */
   readonly key: string;
 }
 
-/** Runs the whole plan and judges the result. */
+/** Runs the whole plan and judges the result; a failed run is a bad verdict. */
 export async function outcome(
   subject: Subject,
   judge: Judge,

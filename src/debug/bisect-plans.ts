@@ -17,32 +17,32 @@ export interface Difference {
 export interface Change {
   readonly kind: Difference['kind'];
   readonly name: string;
-  /** Its state in the good plan, and in the bad one; several entries if a phase differs in several respects. */
+  /** Texts for its state in the good plan and in the bad one; several entries if a phase differs in several respects. */
   readonly from: readonly string[];
   readonly to: readonly string[];
 }
 
-/** Which changes of a good plan make it bad. */
+/** The changes that make a good plan bad. */
 export interface PlanFinding {
   readonly failure: Verdict;
-  /** None of them can be omitted. */
+  /** A minimal set of changes: none of them can be omitted, unless the search was stopped. */
   readonly changes: readonly Change[];
-  /** Total number of changes between the plans. */
+  /** Number of all changes between the plans. */
   readonly of: number;
   readonly tests: number;
 }
 
+/** Why there is nothing to find. */
 export interface NoPlanFinding {
   readonly why: 'good is bad' | 'bad is good' | 'same' | 'other program' | 'lost';
   readonly text: string;
 }
 
 /**
- * Finds the fewest changes of a good plan that make it as bad as another one, by delta debugging over all their
- * differences. Intermediate plans combine parts of the two and are not checked against order constraints. One that
- * fails in a different way than the bad plan does not count.
+ * Finds a minimal set of changes that make a good plan fail like a bad one, by delta debugging over all their differences. Intermediate
+ * plans combine parts of the two and are not checked against order constraints. A plan that fails in a different way counts as good.
  *
- * @param differences all differences of the bad plan from the good one
+ * @param differences all differences of the bad plan from the good one (`planDifferences`)
  */
 export async function bisectPlans(
   subject: Omit<Subject, 'plan'>,
@@ -53,7 +53,7 @@ export async function bisectPlans(
   limits: Limits,
   tell: (text: string) => void = () => {},
 ): Promise<PlanFinding | NoPlanFinding> {
-  // Lowering depends on both, and so does the meaning of every instruction.
+  // Lowering and the meaning of instructions depend on the target and on the instruction set.
   if (good.sm !== bad.sm)
     return { why: 'other program', text: `one plan is for ${good.sm}, the other for ${bad.sm}` };
   if (good.isa.hash !== bad.isa.hash)
@@ -79,7 +79,7 @@ export async function bisectPlans(
   return { failure, changes: await fewest(changes, holds, limits), of: changes.length, tests };
 }
 
-/** Groups the differences that concern one thing into one change. */
+/** Groups the differences in one knob, phase or similar into one change. */
 export function changesOf(differences: readonly Difference[]): Change[] {
   const out = new Map<string, { kind: Change['kind']; name: string; from: string[]; to: string[] }>();
   for (const d of differences) {
@@ -94,7 +94,7 @@ export function changesOf(differences: readonly Difference[]): Change[] {
   return [...out.values()];
 }
 
-/** A plan with some of the changes that lead to another plan. */
+/** Plan `a` with some of the changes that lead to plan `b`. */
 export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan {
   const named = (kind: Change['kind']): Set<string> =>
     new Set(changes.filter((c) => c.kind === kind).map((c) => c.name));
@@ -106,7 +106,7 @@ export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan 
     if (k === undefined) knobMap.delete(name);
     else knobMap.set(name, k);
   }
-  // A phase may run a group that the other plan lacks; a group in both is that of `a` unless it is changed.
+  // A phase may run a group that only one plan has. A group in both is that of `a`, unless it is among the changes.
   const rules = new Map([...b.rules, ...a.rules]);
   for (const name of groups) {
     const g = b.rules.get(name);
@@ -122,7 +122,7 @@ export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan 
     ...a,
     hash: `${a.hash}+${changes.length}`,
     level: has('level') ? b.level : a.level,
-    // Facts come from one file, and change together.
+    // Facts are not exchanged one by one, but with the whole back end.
     backend: has('fact') ? b.backend : a.backend,
     profile: has('profile') ? b.profile : a.profile,
     knobs: knobMap,
@@ -166,7 +166,7 @@ function withPhases(
     if (!added && !moved.has(p.id)) continue;
     const old = list.findIndex((x) => x.id === p.id);
     const [phase] = old < 0 ? [p] : list.splice(old, 1);
-    // After the nearest preceding phase that is present.
+    // Insert it after the nearest preceding phase of `b` that is in the list.
     let at = 0;
     for (let k = i - 1; k >= 0; k--) {
       const anchor = list.findIndex((x) => x.id === b.phases[k].id);

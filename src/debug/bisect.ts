@@ -8,8 +8,9 @@ import { type Attempt, attempt } from './attempt.ts';
 import { GOOD, type Judge, type Subject, type Verdict } from './judge.ts';
 import { boundary } from './search.ts';
 
+/** Options of `bisect`. */
 export interface BisectOptions {
-  /** Test the states one after another, which finds the very first bad one. */
+  /** True to test the states one after another, which finds the very first bad one. */
   readonly inTurn?: boolean;
   /** Called with each test's description. */
   readonly tell?: (text: string) => void;
@@ -17,11 +18,11 @@ export interface BisectOptions {
 
 /** A rewrite that turns a good program into a bad one. */
 export interface RewriteFound extends Rewrite {
-  /** Its number among those of the phase, from 1: with a limit of one less, the program is good. */
+  /** Its number among the counted rewrites of the phase, from 1. With a limit of one less, the program is good. */
   readonly number: number;
-  /** The only function whose rewrites are counted; null: all functions. */
+  /** The function whose rewrites are counted; null: those of all functions. */
   readonly counted: string | null;
-  /** The rule that made it; null for a pass. */
+  /** The rule that made it, with its index in the file; null for a pass. */
   readonly rule: {
     readonly id: string;
     readonly title: string;
@@ -30,43 +31,43 @@ export interface RewriteFound extends Rewrite {
   } | null;
 }
 
-/** What made a program bad. */
+/** The cause of a failure. */
 export interface Finding {
   readonly failure: Verdict;
-  /** The first bad phase, and the last phase before it that is known to be good (null: the input). */
+  /** The bad phase, and the last phase before it that is known to be good (null: the input). */
   readonly phase: PlanPhase;
   readonly lastGood: PlanPhase | null;
   /** Phases between the two that could not be judged. */
   readonly unclear: readonly PlanPhase[];
-  /** The function; null if no single one is responsible. */
+  /** The responsible function; null if no single one is. */
   readonly fn: string | null;
-  /** How many functions the phase changed. */
+  /** Number of functions that the phase changed. */
   readonly changedFunctions: number;
-  /** The rewrite; null if it could not be determined, for the reason in `whyNoRewrite`. */
+  /** The responsible rewrite; null if it could not be determined, for the reason in `whyNoRewrite`. */
   readonly rewrite: RewriteFound | null;
   readonly whyNoRewrite: string;
   /** The function without and with the rewrite (or the phase); null if there is none, or a pass threw. */
   readonly before: Fn | null;
   readonly after: Fn | null;
-  /** Whether the run itself failed: a pass threw, or the verifier rejected its result. */
+  /** True if the run itself failed: a pass threw, or the verifier rejected its result. */
   readonly thrown: boolean;
   /** Number of programs judged. */
   readonly tests: number;
 }
 
-/** The reason if there is nothing to search for. */
+/** Why there is nothing to search for: the plan is good, the input is bad, the verdict is unclear, or the error is outside of any phase. */
 export interface NoFinding {
   readonly why: 'good' | 'input' | 'unclear' | 'outside';
   readonly verdict: Verdict;
 }
 
 /**
- * Finds the phase that makes a program bad, then the function, then the single rewrite. Each is the difference within
- * a judged pair: good without it, bad with it.
+ * Finds the phase that makes a program bad, then the function, then the single rewrite. Each is found as the difference between two judged
+ * programs: good without it, bad with it.
  *
- * Snapshots after phases are judged as they are, so that a phase is not blamed for a fault that it only exposes,
- * unless the fault shows nowhere else. Functions are exchanged one by one between the snapshots before and after the
- * phase; rewrites are counted (`RewriteLimit`).
+ * Snapshots after phases are judged as they are, so that a phase is not blamed for a fault that it merely exposes, unless the fault shows
+ * nowhere else. To find the function, functions are exchanged one by one between the snapshots before and after the phase; to find the
+ * rewrite, rewrites are limited (`RewriteLimit`).
  */
 export async function bisect(
   subject: Subject,
@@ -148,7 +149,7 @@ class Bisection {
     return this.found({ ...place, before: was, after: now, ...rewrite });
   }
 
-  /** A pass threw, or the verifier rejected its result. */
+  /** Searches for the cause if a pass threw or the verifier rejected its result. */
   private async ofFault(whole: Attempt): Promise<Finding | NoFinding> {
     const { fault, where, records } = whole;
     const phase = this.subject.plan.phases.find((p) => p.id === where?.phase);
@@ -164,7 +165,7 @@ class Bisection {
       before: where.fn === null ? null : functionOf(whole.last, where.fn),
       after: null,
     };
-    // Other functions may throw as well, so the rewrites of all are counted.
+    // The run goes over all functions, and others may throw too, so the rewrites of all are counted.
     const rewrite = await this.rewrite(phase, null, ({ fault: f }) => {
       this.tests++;
       return f.state === 'good' || f.kind === fault.kind ? f : { ...f, state: 'unclear' };
@@ -172,7 +173,7 @@ class Bisection {
     return this.found({ ...place, ...rewrite });
   }
 
-  /** The function that makes the program bad, and a program in which only this function is still unprocessed. */
+  /** The function that makes the program bad, and a good program in which this function is unchanged by the phase. */
   private async function(
     from: Program,
     to: Program,
@@ -199,7 +200,11 @@ class Bisection {
     return { name: names[pair.bad - 1], without: mixed(pair.good) };
   }
 
-  /** Finds the rewrite of a phase in a function; `judged` gives the verdict on a run under a limit. */
+  /**
+   * Finds the rewrite of a phase.
+   * @param fn the function whose rewrites are counted; null: all functions
+   * @param judged returns the verdict on a run under a limit
+   */
   private async rewrite(
     phase: PlanPhase,
     fn: string | null,
@@ -217,7 +222,7 @@ class Bisection {
       return none('it is bad before the first rewrite that the phase asks for');
     if (first.records.at(-1)?.rewrites?.refused !== true)
       return none('the phase asks for no rewrite there: it changes the function as a whole');
-    // Doubled until it is bad: a run that throws does not tell how many rewrites there were.
+    // The limit is doubled until the result is bad, because the number of rewrites is unknown: a run that throws has no record of it.
     let good = 0;
     let bad = 1;
     for (; ; good = bad, bad *= 2) {
@@ -253,12 +258,12 @@ class Bisection {
       whyNoRewrite: '',
       fn: next.fn,
       before: functionOf(without.last, next.fn),
-      // The records do not contain a program that the verifier rejects.
+      // Records do not contain programs that the verifier rejected.
       after: withIt.fault.state === 'good' ? functionOf(withIt.last, next.fn) : null,
     };
   }
 
-  /** A phase as a function's plan has it: a recipe may apply to some functions only. */
+  /** A phase in the plan of a function, to which another recipe may apply. */
   private phaseIn(phase: PlanPhase, fn: string | null): PlanPhase {
     return fn === null ? phase : (this.plans.of(fn).phases.find((p) => p.id === phase.id) ?? phase);
   }
@@ -287,7 +292,7 @@ class Bisection {
 
 const NOWHERE = { fn: null, changedFunctions: 0, rewrite: null, before: null, after: null } as const;
 
-/** What runs in a phase: passes, then rule groups. */
+/** Names of the passes, then of the rule groups, that a phase runs. */
 export const workersOf = (p: PlanPhase): string[] => [...passesOf(p), ...groupsOf(p)];
 
 const functionOf = (p: Program, name: string): Fn | null => p.functions.find((f) => f.name === name) ?? null;

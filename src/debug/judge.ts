@@ -5,7 +5,7 @@ import type { PtxModule } from '../ptx/ast.ts';
 import { paramBase } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 
-/** A program as it was read, and the plan that breaks it. */
+/** A program as read, and the plan that breaks it. */
 export interface Subject {
   readonly program: Program;
   /** The module from which it was lowered; null for Ori text. */
@@ -13,45 +13,45 @@ export interface Subject {
   readonly plan: Plan;
 }
 
-/** The judgement on a program. */
+/** The result of judging a program. */
 export interface Verdict {
-  /** `unclear`: no judgement is possible, so the program proves nothing. */
+  /** `unclear`: the program could not be judged, so it shows nothing. */
   readonly state: 'good' | 'bad' | 'unclear';
   /** The kind of failure; failures of equal kind count as the same. '' if the program is good. */
   readonly kind: string;
-  /** For people. */
+  /** A message for the user. */
   readonly text: string;
-  /** Further lines. */
+  /** Additional lines. */
   readonly notes?: readonly string[];
 }
 
+/** The verdict on a correct program. */
 export const GOOD: Verdict = { state: 'good', kind: '', text: '' };
 
-/** Decides whether a program made by phases from a subject behaves correctly. */
+/** Decides whether a program that phases produced from a subject is correct. */
 export interface Judge {
   /** The criterion, as in `good by WHAT`. */
   readonly what: string;
-  /** Whether it compares with the input, which is then good by definition. */
+  /** True if it compares with the input, which then is good by definition. */
   readonly comparesInput?: boolean;
   readonly judge: (subject: Subject, after: Program) => Verdict | Promise<Verdict>;
 }
 
-/** A message without the numbers that vary between runs, or between a program and a smaller one. */
+/** The first line of a message with numbers replaced by `#`, because they differ between runs and between a program and a smaller one. */
 export const kindOfMessage = (message: string): string =>
   message.split('\n')[0].replace(/0x[0-9a-f]+|\d+/gi, '#');
 
 /**
- * Suffix of the kind if the fault was found with fewer threads or lane by lane, because the results of more depend on their
- * order.
+ * Suffix of the kind if the fault was found with fewer threads or lane by lane, because the result with all threads depends on their order.
  */
 export const RACED = ' when run with fewer threads or one lane at a time';
 
-/** Compares every kernel with its version before any phase, in open worlds (`judgeKernel`). */
+/** The judge that compares every kernel with its version before any phase, in open worlds (`judgeKernel`). */
 export const openWorlds: Judge = openWorldsWithin(null);
 
 /**
- * Like `openWorlds`, for reducing a program: a candidate may run no longer than the original did, because one that
- * exhausts the budget takes long and proves little.
+ * Like `openWorlds`, for reducing a program: a candidate must not run longer than the original did, because one that exhausts the budget
+ * takes long and shows little.
  */
 export async function openWorldsAsLongAs(subject: Subject, after: Program): Promise<Judge> {
   let executed = 0;
@@ -66,7 +66,7 @@ export async function openWorldsAsLongAs(subject: Subject, after: Program): Prom
 /** Minimum budget of a candidate, in warp instructions. */
 const LEAST_BUDGET = 2000;
 
-/** @param budget warp instructions of a run, beyond which no judgement is possible; null: as many as a check allows */
+/** @param budget maximum warp instructions of a run, beyond which the verdict is unclear; null: the default of checks */
 function openWorldsWithin(budget: number | null, tell: (r: Judgement) => void = () => {}): Judge {
   const judge: Judge['judge'] = ({ program, plan }, after) => {
     const limits = plan.backend.facts.limits as { 'threads-per-sm'?: number } | undefined;

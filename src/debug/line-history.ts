@@ -4,7 +4,7 @@ import { NO_REG, type Reg } from '../ir/operand.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { printGuarded } from '../ir/text.ts';
 
-/** An instruction where it stands. */
+/** The text of an instruction, and its block. */
 export interface PlacedInstr {
   readonly block: string;
   readonly text: string;
@@ -18,21 +18,24 @@ export interface LineStep {
   readonly removed: readonly PlacedInstr[];
   readonly added: readonly PlacedInstr[];
   /**
-   * Rewrites that began at an instruction of the line, or at one of another line that read what was removed. One of many instructions
-   * at once counts by its remarks at the line.
+   * Rewrites that started at an instruction of the line, or (`atReader`) at an instruction of another line that used a removed result.
+   * Changes that passes do not announce as rewrites are taken from their remarks at the line.
    */
   readonly rewrites: readonly { readonly name: string; readonly count: number; readonly atReader: boolean }[];
   readonly remarks: PhaseRecord['remarks'];
 }
 
+/** The history of the instructions of a line in one function. */
 export interface FnHistory {
   readonly fn: string;
+  /** The instructions before the run. */
   readonly first: readonly PlacedInstr[];
   readonly steps: readonly LineStep[];
+  /** The instructions at the end of the run. */
   readonly last: readonly PlacedInstr[];
 }
 
-/** Follows the instructions of one source line through a run. Hand `rewrite` and `phase` to the run as listeners. */
+/** Follows the instructions of one source line through a run. Pass `rewrite` and `phase` to the run as `onRewrite` and `onPhase`. */
 export class LineHistory {
   private readonly locs: ReadonlySet<number>;
   private readonly histories = new Map<string, { first: PlacedInstr[]; steps: LineStep[] }>();
@@ -78,7 +81,7 @@ export class LineHistory {
             rewrites.filter((r) => r.fn === fn.name),
             removed.length > added.length ? removed : [],
           ),
-          ...told(remarks, rewrites),
+          ...unannounced(remarks, rewrites),
         ],
         remarks,
       };
@@ -88,7 +91,7 @@ export class LineHistory {
     }
   };
 
-  /** One history for each function that has, or had, instructions of the line, as far as the run came. */
+  /** A history for each function that has, or had, instructions of the line, up to the last recorded phase. */
   get functions(): readonly FnHistory[] {
     const now = new Map(this.program.functions.map((f) => [f.name, f]));
     return [...this.histories].map(([fn, h]) => ({
@@ -126,7 +129,7 @@ const placed = ({ block, ins }: Placed): PlacedInstr => ({
 
 const textOf = (x: Placed): string => `${x.block} ${placed(x).text}`;
 
-/** What is in one list and not in the other; instructions that read alike in the same block are the same. */
+/** The elements of each list that the other lacks. Instructions with equal texts in the same block are equal. */
 function difference(a: readonly Placed[], b: readonly Placed[]): [Placed[], Placed[]] {
   const left = new Map<string, Placed[]>();
   for (const x of a) left.set(textOf(x), [...(left.get(textOf(x)) ?? []), x]);
@@ -135,8 +138,8 @@ function difference(a: readonly Placed[], b: readonly Placed[]): [Placed[], Plac
   return [a.filter((x) => kept.has(x)), added];
 }
 
-/** What remarks tell that no rewrite has the name of. */
-function told(remarks: PhaseRecord['remarks'], rewrites: readonly Rewrite[]): LineStep['rewrites'] {
+/** Changes that only remarks report: those with a name that no rewrite has. */
+function unannounced(remarks: PhaseRecord['remarks'], rewrites: readonly Rewrite[]): LineStep['rewrites'] {
   const own = new Set(rewrites.map((r) => r.name));
   return counted(
     remarks.filter((m) => m.kind === 'passed' && !own.has(m.name)),

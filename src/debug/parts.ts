@@ -1,20 +1,19 @@
-/** When a reduction ends although there is more to try. */
+/** Stops a reduction early. */
 export interface Limits {
-  /** True once nothing more should be tried. */
+  /** Returns true once nothing more should be tried. */
   readonly stopped: () => boolean;
 }
 
 /**
- * Removes as many parts as possible while a condition holds: first all, then halves, quarters, and so on down to
- * single parts, which it repeats as long as any can be removed. Unless stopped, the result is 1-minimal: no single
- * part can be removed.
+ * Removes as many parts as possible while a condition holds: first all, then halves, quarters, and so on down to single parts, which are
+ * tried repeatedly as long as any can be removed. Unless stopped, the result is 1-minimal: no single part can be removed.
  *
- * This is the delta debugging of Zeller and Hildebrandt ("Simplifying and Isolating Failure-Inducing Input", 2002)
- * without its tests of subsets, which program reducers omit because a small subset of a program is rarely a program.
+ * This is the delta debugging of Zeller and Hildebrandt ("Simplifying and Isolating Failure-Inducing Input", 2002) without its tests of
+ * subsets, which program reducers omit because a small subset of a program is rarely a valid program.
  *
  * @param parts candidates for removal
- * @param holds whether the condition holds with only these parts; asked in a fixed order
- * @returns the parts that must stay, in order
+ * @param holds returns whether the condition holds with only these parts; called in a deterministic order
+ * @returns the parts that cannot be removed, in order
  */
 export async function fewest<T>(
   parts: readonly T[],
@@ -24,7 +23,7 @@ export async function fewest<T>(
   let kept = parts;
   for (let size = parts.length; size >= 1 && kept.length > 0; ) {
     let went = false;
-    // From the end: the fewest other parts depend on what is there.
+    // Start at the end, where few other parts depend on the removed ones.
     for (let end = kept.length; end > 0 && !stopped(); end -= size) {
       const start = Math.max(0, end - size);
       const less = [...kept.slice(0, start), ...kept.slice(end)];
@@ -41,18 +40,18 @@ export async function fewest<T>(
 
 /** A way to make a program smaller: parts that can be removed or simplified independently. */
 export interface Reduction<S> {
-  /** The kind of parts, for progress messages: 'instructions'. */
+  /** The kind of parts, for progress messages, such as 'instructions'. */
   readonly name: string;
-  /** The program without some of its parts, which are numbered from 0; null if it has none of the kind. */
+  /** The number of such parts, and a function that removes those with given numbers, from 0; null if the reduction does not apply. */
   readonly of: (
     s: S,
   ) => { readonly count: number; readonly without: (gone: ReadonlySet<number>) => S } | null;
 }
 
 /**
- * A reduction given by a function that rebuilds a program and asks for each part, in a fixed order, whether to remove
- * it.
- * @param rebuild called once to count, and once for each try
+ * A reduction defined by a function that rebuilds a program and calls `goes` for each part, in a deterministic order, to decide whether to
+ * remove it.
+ * @param rebuild called once to count the parts, and once for each candidate
  */
 export const offering = <S>(name: string, rebuild: (s: S, goes: () => boolean) => S): Reduction<S> => ({
   name,
@@ -70,14 +69,14 @@ export const offering = <S>(name: string, rebuild: (s: S, goes: () => boolean) =
   },
 });
 
-/** Most rounds over all reductions, since each may enable others. Programs of the tests need three or four. */
+/** Maximum number of rounds over all reductions, since each may enable others. Programs of the tests need three or four. */
 const ROUNDS = 12;
 
 /**
  * Applies reductions in turn until none of them makes the program smaller.
  *
- * @param holds whether a candidate still shows the failure
- * @param tell called after every improvement, with the best program so far
+ * @param holds returns whether a candidate still shows the failure
+ * @param tell called after every improvement with the name of the reduction and the best program so far
  */
 export async function reduceBy<S>(
   start: S,

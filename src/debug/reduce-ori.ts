@@ -16,10 +16,10 @@ import type { Instr, Program } from '../ir/program.ts';
 import { offering, type Reduction } from './parts.ts';
 
 /*
- * What may be taken away from an Ori program. Much of what comes out is no valid program: the verifier tells.
+ * Reductions of Ori programs. Many candidates are not valid programs; the verifier rejects them.
  */
 
-/** Maps every instruction to none, itself or another one, and removes blocks that become unreachable. */
+/** Replaces or removes (null) each instruction, and removes blocks that become unreachable. */
 function mapInstructions(p: Program, isa: Isa, change: (x: Instr) => Instr | null): Program {
   return withFunctions(
     p,
@@ -34,17 +34,17 @@ function mapInstructions(p: Program, isa: Isa, change: (x: Instr) => Instr | nul
       try {
         return edit(changed, (d) => void removeUnreachable(d), isa);
       } catch {
-        // A change that a draft rejects is not a valid program; the verifier rejects it too.
+        // A candidate that a draft rejects is not a valid program; the verifier rejects it too.
         return changed;
       }
     }),
   );
 }
 
-/** Removes an instruction and lets the readers of its result read one of its operands of the same kind. */
+/** Removes an instruction and replaces uses of its result by one of its operands in the same register file. */
 const steps = (isa: Isa): Reduction<Program> =>
   offering<Program>('steps', (p, goes) => {
-    /** By function index: the replacement of each register. */
+    /** For each function, the replacements of registers. */
     const instead = p.functions.map(() => new Map<Reg, Reg>());
     const functions = p.functions.map((fn, f) => {
       const renames = instead[f];
@@ -66,7 +66,7 @@ const steps = (isa: Isa): Reduction<Program> =>
       return withBlocks(fn, blocks);
     });
     const shorter = withFunctions(p, functions);
-    const renamed = shorter.functions.map((fn, f) =>
+    const functionsRenamed = shorter.functions.map((fn, f) =>
       instead[f].size === 0
         ? fn
         : withBlocks(
@@ -74,16 +74,16 @@ const steps = (isa: Isa): Reduction<Program> =>
             fn.blocks.map((b) =>
               withIns(
                 b,
-                b.ins.map((x) => reading(x, instead[f])),
+                b.ins.map((x) => renamed(x, instead[f])),
               ),
             ),
           ),
     );
-    return mapInstructions(withFunctions(shorter, renamed), isa, (x) => x);
+    return mapInstructions(withFunctions(shorter, functionsRenamed), isa, (x) => x);
   });
 
-/** An instruction with registers replaced; a replacement may be replaced in turn. */
-function reading(x: Instr, renames: ReadonlyMap<Reg, Reg>): Instr {
+/** An instruction with registers replaced; replacements are applied transitively. */
+function renamed(x: Instr, renames: ReadonlyMap<Reg, Reg>): Instr {
   const nameOf = (r: Reg): Reg => {
     let at = r;
     for (let n = 0; n <= renames.size && renames.has(at); n++) at = renames.get(at)!;
@@ -144,7 +144,7 @@ export function oriReductions(isa: Isa): readonly Reduction<Program>[] {
         p.functions.map((fn) => ({ ...fn, params: fn.params.filter(() => !goes()) })),
       ),
     ),
-    // All at once, because the source file is not available anyway.
+    // All lines are removed at once, because the source file is not available anyway.
     offering<Program>('source lines', (p, goes) =>
       p.locs.length > 1 && goes()
         ? mapInstructions({ ...p, locs: p.locs.slice(0, 1), files: [] }, isa, (x) => ({ ...x, loc: 0 }))

@@ -9,28 +9,28 @@ import type { Subject } from './judge.ts';
 import { fewest, type Limits } from './parts.ts';
 import { type Failing, isFault, stillFails, undefinedIn } from './reduce.ts';
 
-/** The input of a plan, with the files that it names. */
+/** The request for a plan, and specs that include the files that it names. */
 export interface PlanSource {
   readonly specs: Specs;
   readonly request: PlanRequest;
 }
 
-/** A plan of as few phases and settings as still show the failure. */
+/** A plan with a minimal set of phases and settings that still shows the failure. */
 export interface ReducedPlan {
   readonly plan: Plan;
   readonly request: PlanRequest;
-  /** The order, as data of a spec; null if the requested order stays. */
+  /** The reduced order, as data of a spec; null if the requested order is kept. */
   readonly order: Readonly<Record<string, unknown>> | null;
-  /** Number of phases that run something, of those that did originally. */
+  /** Number of phases that run something, in the reduced and in the original plan. */
   readonly phases: number;
   readonly of: number;
   readonly tests: number;
 }
 
-/** Name of the order being tried; no file can have it. */
+/** Name of the order being tried; no file can have this name. */
 const REDUCED = '<reduced>';
 
-/** A plan with its own order; null if it is illegal. */
+/** The plan with an order given as data, or with the requested one; null if it is illegal. */
 function planWith(
   { specs, request }: PlanSource,
   data: Readonly<Record<string, unknown>> | null,
@@ -40,11 +40,11 @@ function planWith(
   return resolve(withSpec(specs, file), { ...request, order: REDUCED, disable: [] }, host).plan;
 }
 
-/** The given phases, all required ones, and those that provide the IR properties that they need. */
+/** The given phases, all required ones, and those that provide the IR properties that these need, transitively. */
 function withProviders({ phases }: Plan, ids: readonly string[]): ReadonlySet<string> {
   const out = new Set(ids);
   for (const p of phases) if (p.required) out.add(p.id);
-  /** By property: the last phase so far that provides it. */
+  /** For each property, the last phase so far that provides it. */
   const provider = new Map<string, PlanPhase>();
   const add = (p: PlanPhase): void => {
     out.add(p.id);
@@ -61,7 +61,7 @@ function withProviders({ phases }: Plan, ids: readonly string[]): ReadonlySet<st
   return out;
 }
 
-/** The ways to specify which phases run, the more readable one first: a list of phases, or a list of dropped ones. */
+/** Orders that run only the given phases and those that they need, the more readable form first: a full list, or edits that drop others. */
 function ordersOf(
   ids: readonly string[],
   plan: Plan,
@@ -78,8 +78,10 @@ function ordersOf(
 }
 
 /**
- * Removes phases from a plan, then knob sets, knobs, rules and the recipe, as long as a program fails in the same
- * way. Required phases stay, and every intermediate plan is legal.
+ * Removes phases from a plan, then recipes, knob sets, knobs and rules, as long as the program fails in the same way. Required phases are
+ * kept, and every intermediate plan is legal.
+ *
+ * @param tell called with a description of each test
  */
 export async function reducePlan(
   subject: Subject,
@@ -100,9 +102,9 @@ export async function reducePlan(
 
   const run = attempt(subject, { verify: isFault(failing.failure) });
   const busy = new Set(run.records.filter((r) => r.blocksChanged > 0).map((r) => r.phase.id));
-  // The phase that threw left no record.
+  // A phase that threw has no record.
   if (run.where !== null) busy.add(run.where.phase);
-  // Steps that recipes bind for some functions only count too, and so does applying recipes at all.
+  // Phases whose steps recipes bind for some functions only count too, as does the phase that applies recipes.
   const plans = [plan, ...plan.cases.map((c) => plan.variant(c))];
   const running = plan.phases.filter((_, i) => plans.some((x) => runs(x.phases[i])));
   if (plan.recipes.length > 0) busy.add(APPLY_PHASE);
@@ -114,7 +116,7 @@ export async function reducePlan(
     of: running.length,
     tests,
   };
-  /** Tries a plan with only these phases; keeps it if it fails. */
+  /** Tries a plan with only these phases; it becomes the best one if it fails. */
   const tryPhases = async (ids: readonly string[]): Promise<boolean> => {
     for (const order of ordersOf(ids, plan, source.request)) {
       const p = planWith(source, order);
@@ -127,7 +129,7 @@ export async function reducePlan(
   };
   const optional = running.filter((p) => !p.required).map((p) => p.id);
   const those = optional.filter((id) => busy.has(id));
-  // A phase that changed nothing is usually not needed; if this fails, all phases are considered.
+  // Phases that changed nothing are usually not needed, so they are removed first; if that loses the failure, all phases are considered.
   const start = (await tryPhases(those)) ? those : (await tryPhases(optional)) ? optional : [];
   await fewest(start, tryPhases, limits);
 

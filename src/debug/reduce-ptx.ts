@@ -2,13 +2,13 @@ import type { PtxFunction, PtxInstr, PtxItem, PtxModule, PtxOperand, PtxStatemen
 import { offering, type Reduction } from './parts.ts';
 
 /*
- * What may be taken away from a PTX module. Much of what comes out is no PTX any more (something is used and not declared): whoever
- * tries it finds out by reading it. Everything here leaves less than there was: no two reductions undo each other.
+ * Reductions of PTX modules. Many candidates are not valid PTX, for instance because something is used but not declared; parsing rejects
+ * them. Every reduction makes the module simpler, so no two can undo each other.
  */
 
 const withItems = (m: PtxModule, items: readonly PtxItem[]): PtxModule => ({ ...m, items });
 
-/** Maps the statements of every body: each becomes none, itself or several. Inner scopes come first. */
+/** Replaces each statement of every body by a list of statements, inner scopes first. */
 function mapStatements(
   m: PtxModule,
   change: (s: PtxStatement, fn: PtxFunction) => readonly PtxStatement[],
@@ -37,12 +37,12 @@ const statements = offering<PtxModule>('instructions', (m, goes) =>
   mapStatements(m, (s) => (goes() ? [] : [s])),
 );
 
-/** Makes a guarded instruction run always; for a branch this decides the direction. */
+/** Removes guards, so that instructions always run and branches are always taken. */
 const guards = offering<PtxModule>('guards', (m, goes) =>
   mapInstructions(m, (i) => (i.guard !== null && goes() ? [{ ...i, guard: null }] : [i])),
 );
 
-/** Types of the registers of a function, by name. */
+/** Types of the registers of a function, by name; `%r*` for the names that `%r<N>` declares. */
 function registersOf(fn: PtxFunction): ReadonlyMap<string, string> {
   const types = new Map<string, string>();
   const walk = (body: readonly PtxStatement[]): void => {
@@ -61,13 +61,13 @@ const typeOf = (types: ReadonlyMap<string, string>, name: string): string | unde
 
 const FLOAT_ONE: Readonly<Record<string, bigint>> = { f32: 0x3f800000n, f64: 0x3ff0000000000000n };
 
-/** A constant of a type. */
+/** The constant 0 or 1 of a type. */
 const constant = (type: string, value: 0n | 1n): PtxOperand =>
   FLOAT_ONE[type] === undefined
     ? { kind: 'int', value, unsigned: false }
     : { kind: 'float', bits: value * FLOAT_ONE[type], width: type === 'f32' ? 32 : 64 };
 
-/** `mov d, value`, or a comparison for a predicate; null for a type without constants. */
+/** An instruction that sets `d` to a constant: `mov`, or `setp` for a predicate; null for types without constants. */
 function setTo(like: PtxInstr, d: PtxOperand, type: string | undefined, value: 0n | 1n): PtxInstr | null {
   if (type === undefined || !/^([bsu](16|32|64)|f(32|64)|pred)$/.test(type)) return null;
   const predicate = type === 'pred';
@@ -81,7 +81,7 @@ function setTo(like: PtxInstr, d: PtxOperand, type: string | undefined, value: 0
   };
 }
 
-/** Registers that an instruction writes, according to its first operand. */
+/** The registers that an instruction writes, assuming that its first operand is the destination. */
 function written(i: PtxInstr): readonly PtxOperand[] {
   const [d] = i.operands;
   if (d === undefined || i.operands.length < 2) return [];
@@ -92,7 +92,7 @@ function written(i: PtxInstr): readonly PtxOperand[] {
 
 const isConstant = (o: PtxOperand): boolean => o.kind === 'int' || o.kind === 'float';
 
-/** Replaces a computed or loaded value by a constant. */
+/** Replaces an instruction that computes or loads a value by one that sets its result to a constant. */
 const values = (value: 0n | 1n): Reduction<PtxModule> =>
   offering<PtxModule>(`values to ${value}`, (m, goes) => {
     const known = new Map<PtxFunction, ReadonlyMap<string, string>>();
@@ -124,9 +124,9 @@ const operands = (value: 0n | 1n): Reduction<PtxModule> =>
     }),
   );
 
-/** Removes an instruction and lets the readers of its result read one of its operands of the same type. */
+/** Removes an instruction and replaces uses of its result by one of its operands of the same type. */
 const copies = offering<PtxModule>('steps', (m, goes) => {
-  /** By function: the replacement of each register. */
+  /** For each function, the replacements of registers. */
   const instead = new Map<PtxFunction, Map<string, PtxOperand>>();
   const shorter = mapInstructions(m, (i, fn) => {
     const [d] = i.operands;
@@ -151,7 +151,7 @@ const copies = offering<PtxModule>('steps', (m, goes) => {
   });
 });
 
-/** An instruction with registers replaced; a replacement may be replaced in turn. */
+/** An instruction with registers replaced; replacements are applied transitively. */
 function renamed(i: PtxInstr, renames: ReadonlyMap<string, PtxOperand>): PtxInstr {
   const nameOf = (name: string): string => {
     let at = name;
@@ -179,7 +179,7 @@ function renamed(i: PtxInstr, renames: ReadonlyMap<string, PtxOperand>): PtxInst
   return { ...i, guard, operands: i.operands.map(change) };
 }
 
-/** Reduces constants above one, and address offsets. */
+/** Replaces integer constants other than 0 and 1 by 1, and address offsets by 0. */
 const constants = offering<PtxModule>('constants', (m, goes) =>
   mapInstructions(m, (i) => [
     {
@@ -193,7 +193,7 @@ const constants = offering<PtxModule>('constants', (m, goes) =>
   ]),
 );
 
-/** Removes parameters, and directives before the body. */
+/** Removes parameters and directives of functions. */
 const headers = offering<PtxModule>('parameters and directives', (m, goes) =>
   withItems(
     m,

@@ -12,30 +12,31 @@ import { type Limits, reduceBy } from './parts.ts';
 import { oriReductions } from './reduce-ori.ts';
 import { PTX_REDUCTIONS } from './reduce-ptx.ts';
 
-/** A program and its failure, which a smaller program must show too. */
+/** A failure that a smaller program must show too, and how to judge it. */
 export interface Failing {
   readonly judge: Judge;
   readonly failure: Verdict;
-  /** Called before each program is tried. */
+  /** Called before each candidate is tried. */
   readonly before?: () => Promise<void>;
 }
 
 /**
- * Is it the failure in question? One that does not depend on the order of threads is as good as one that does, and
- * clearer.
+ * True if a verdict is the failure in question. The same failure without dependence on the order of threads (`RACED`) also counts, because
+ * it is clearer.
  */
 export const isSame = (v: Verdict, failure: Verdict): boolean =>
   v.state === 'bad' && (v.kind === failure.kind || failure.kind === `${v.kind}${RACED}`);
 
-/** Did the run throw, or did the verifier reject its result? Other failures are found by the judge. */
+/** True if the failure is a run that threw or a result that the verifier rejected; the judge finds all other failures. */
 export const isFault = (failure: Verdict): boolean =>
   /^(internal fault|invalid program|error): /.test(failure.kind);
 
 /**
- * Does a subject still fail in the given way, credibly? So that a reduction does not switch to a different failure,
- * the failure must be of the same kind. The program must also be good before any phase: good by the judge, and
- * without registers that are read before they are written, because a phase may change the values of those
- * arbitrarily.
+ * True if a subject still fails in the given way. To keep a reduction from drifting to another failure, the failure must be of the same
+ * kind, and the program must be good before any phase: good by the judge, and without additional registers that may be used uninitialized,
+ * because phases may change the values of those arbitrarily.
+ *
+ * @param undefinedBefore the uninitialized registers of the original program (`undefinedIn`)
  */
 export async function stillFails(
   s: Subject,
@@ -54,16 +55,17 @@ export async function stillFails(
       return false;
     return isSame(await outcome(s, judge, isFault(failure)), failure);
   } catch {
-    // A judge that fails has not shown a failure.
+    // If the judge itself fails, it has not shown a failure of the program.
     return false;
   }
 }
 
-/** By function name: how many registers it may read before writing them. */
+/** For each function name, the number of registers that may be used before they are defined (live into the entry block). */
 export type Undefined = ReadonlyMap<string, number>;
 
 const undefinedReads = (fn: Fn): number => (fn.blocks.length === 0 ? 0 : liveInOf(livenessOf(fn), 0).length);
 
+/** Counts the registers that may be used before they are defined, for each function of a program. */
 export const undefinedIn = (p: Program): Undefined =>
   new Map(p.functions.map((f) => [f.name, undefinedReads(f)]));
 
@@ -78,8 +80,8 @@ export interface Reduced {
 }
 
 /**
- * Makes a program smaller as long as it fails in the same way: functions, instructions, guards, values, operands,
- * constants, parameters. PTX stays PTX, Ori stays Ori; comments are lost.
+ * Makes a program smaller as long as it fails in the same way, by removing or simplifying functions, instructions, guards, values,
+ * operands, constants and parameters. The result is in the language of the input, PTX or Ori; comments are lost.
  *
  * @param best called with every smaller failing program and its text
  */
@@ -92,7 +94,7 @@ export async function reduceProgram(
   const undef = undefinedIn(subject.program);
   const { plan, module } = subject;
   let tests = 0;
-  /** Whether a text fails, by its hash: none is tried twice. */
+  /** Whether a text fails, by its hash, so that none is tried twice. */
   const tried = new Map<string, boolean>();
   const test = async (text: string): Promise<Subject | null> => {
     const key = hashText(text);
@@ -126,17 +128,17 @@ export async function reduceProgram(
     : run<Program>(subject.program, printProgram, oriReductions(plan.isa));
 }
 
-/** Number of instructions of a program as it was read. */
+/** Number of Ori instructions of a program before any phase. */
 export const sizeOf = ({ program }: Subject): number =>
   program.functions.reduce((n, f) => f.blocks.reduce((k, b) => k + b.ins.length, n), 0);
 
-/** A program from its text; null if it is not one, or more than `skipped` of its functions have no Ori form. */
+/** Reads a program; null if the text is invalid, or if more than `skipped` of its functions have no Ori form. */
 export function read(text: string, plan: Plan, ptx: boolean, skipped = 0): Subject | null {
   try {
     const { program, module } = ptx ? readPtx(text, plan, 'reduced.ptx') : readOri(text, plan, 'reduced.ori');
     return program.skipped.length > skipped ? null : { program, module, plan };
   } catch {
-    // An internal error on an invalid candidate is not the failure in question.
+    // Even an internal error of the reader is not the failure in question.
     return null;
   }
 }

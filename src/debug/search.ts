@@ -1,24 +1,26 @@
 import type { Verdict } from './judge.ts';
 
-/** Judges a state between a good and a bad one, by number. */
+/** Judges the state with a number between a good and a bad one. */
 export type Ask = (state: number) => Promise<Verdict>;
 
-/** Two states, the lower good and the higher bad; all states between them are unclear. */
+/** A good state and a higher bad state; all states between them are unclear. */
 export interface Boundary {
   readonly good: number;
   readonly bad: number;
-  /** The verdict on the bad one. */
+  /** The verdict on the bad state. */
   readonly verdict: Verdict;
 }
 
 /**
- * Finds adjacent states of which the lower is good and the higher is bad.
+ * Finds a good state and a bad one after it with only unclear states in between.
  *
- * Bisection finds such a pair with log2(bad - good) tests, whatever the states between do; if states become good
- * again, it may not be the first pair. Testing in turn finds the first, with as many tests as states.
+ * Without unclear states, bisection needs log2(bad - good) tests. If states become good again, it may not find the first such pair; testing
+ * in turn does, with up to as many tests as there are states.
  *
  * @param good a state known to be good
- * @param bad a higher state known to be bad, by `verdict`
+ * @param bad a higher state known to be bad
+ * @param verdict the verdict on `bad`
+ * @param inTurn true to test states in ascending order instead of by bisection
  */
 export async function boundary(
   good: number,

@@ -5,7 +5,7 @@ import type { FunctionPlans } from './function-plans.ts';
  * its value differs for some functions, those share one counter and the others another.
  */
 export class Budgets {
-  /** Units taken, by counter; counters without a limit are not tracked. */
+  /** Units taken, by name of the counter. Counters without a limit are not tracked. */
   private readonly used = new Map<string, number>();
   private readonly plans: FunctionPlans;
 
@@ -40,7 +40,7 @@ export class Budgets {
     return true;
   }
 
-  /** Counts units taken in another run. */
+  /** Adds units that were taken elsewhere, for instance in a run whose result comes from the cache. */
   spend(name: string, fn: string, units: number): void {
     const c = this.counter(name, fn);
     this.used.set(c, (this.used.get(c) ?? 0) + units);

@@ -10,30 +10,30 @@ import type { Report } from './journal.ts';
 import { mayRead, type Read, type Scene, seenValue } from './reads.ts';
 
 /*
- * Results of phases, found in two steps. The first key is what is known before a phase runs: the program's contents,
- * the bound code, the functions that it runs over. It leads to lists of what earlier runs of the phase have read. The
- * current values of such a list make the second key, which leads to the result. A pass is a function of the program
- * and of what it reads, so a result whose reads all have their current values is the current result.
+ * Cached results of phases are found in two steps. The first key covers what is known before a phase runs: the contents of the program, the
+ * code bound to the phase, and the functions that it runs over. Under it are lists of what earlier runs of the phase read. The second key
+ * consists of the first and the current values of one such list, and the result is stored under it. A pass is a function of the program and
+ * of what it reads, so a result for equal values of all its reads is the current result.
  */
 
-/** What runs of a phase over a program read; several lists if a value that was read decided what else was read. */
+/** What runs of a phase over a program read. There are several lists if one value that was read determined what else was read. */
 export interface ReadLists {
   readonly kind: 'reads';
   readonly lists: readonly (readonly Read[])[];
 }
 
-/** What the verifier checked of a snapshot: nothing ('no'), or the IR's rules and these properties, joined by '+'. */
+/** What the verifier checked of a snapshot: 'no' for nothing, or the IR's rules and some properties ('rules+control-last,+ssa'). */
 export type Verified = string;
 
 /** The result of a phase. */
 export interface CachedPhase {
   readonly kind: 'result';
-  /** null: nothing changed. */
+  /** Null: nothing changed. */
   readonly program: Program | null;
-  /** Key of that program, whichever phases made it; '' if nothing changed. */
+  /** Key of that program by contents (`programKey`); '' if nothing changed. */
   readonly programKey: string;
   readonly reads: readonly Read[];
-  /** Units that it took from budgets. */
+  /** Units that the phase took from budgets. */
   readonly taken: readonly Taken[];
   readonly remarks: readonly Remark[];
   readonly reports: readonly Report[];
@@ -44,17 +44,17 @@ export interface CachedPhase {
 
 export type CacheEntry = ReadLists | CachedPhase;
 
-/** Storage for results. Any map will do. */
+/** Storage for results; a `Map` is one. */
 export interface PrefixCache {
   get(key: string): CacheEntry | undefined;
   set(key: string, value: CacheEntry): unknown;
 }
 
-/** Key of an input program. Messages, which are part of results, contain its name. */
+/** Key of an input program. It includes the program's name because messages, which are part of results, contain the name. */
 export const inputKeyOf = (key: string, input: Program, plan: Plan): string =>
   hashText(`${key}|${input.name}|${plan.isa.hash}`);
 
-/** Key of a program by its contents: later phases have the same results, however it came about. */
+/** Key of a program by its contents: later phases give the same results, whichever phases produced it. */
 export const programKey = (program: Program, plan: Plan): string =>
   hashText(contentHash(program), plan.isa.hash);
 
@@ -75,7 +75,10 @@ function boundHash(phase: PlanPhase, { rules }: Plan): string {
   return hash;
 }
 
-/** The first key of a phase over a group of functions: everything that can decide its result before it reads anything. */
+/**
+ * The first key of a phase: everything known before it runs that can affect its result.
+ * @param before key of the program before the phase
+ */
 export function phaseKey(before: string, groups: readonly PlanGroup[], gate: GateResult): string {
   const without = gate.shutFor.map((x) => x.fn);
   const bound = groups.map(({ plan, phase, functions }) => {
@@ -88,7 +91,7 @@ export function phaseKey(before: string, groups: readonly PlanGroup[], gate: Gat
 const resultKey = (first: string, reads: readonly Read[], scene: Scene): string =>
   hashText(JSON.stringify(reads.map((r) => [r, seenValue(r, scene)])), first);
 
-/** The cached result of a phase whose reads have their current values, if there is one, and its key. */
+/** The cached result of a phase whose reads have the values that they have now, with its key; null if there is none. */
 export function findResult(
   cache: PrefixCache,
   first: string,
@@ -98,7 +101,7 @@ export function findResult(
   const known = cache.get(first);
   if (known?.kind !== 'reads') return null;
   for (const list of known.lists) {
-    // A read that this phase may not make is a fault, which a run reports.
+    // If a phase does not declare one of these reads, running it must report that fault.
     if (!list.every((r) => phases.some((p) => mayRead(p, r)))) continue;
     const key = resultKey(first, list, scene);
     const result = cache.get(key);
@@ -107,7 +110,7 @@ export function findResult(
   return null;
 }
 
-/** Stores a result and returns its key. `scene` is that of the start of the phase. */
+/** Stores a result and returns its key. `scene` must be that of the start of the phase. */
 export function keepResult(cache: PrefixCache, first: string, scene: Scene, result: CachedPhase): string {
   const known = cache.get(first);
   const lists = known?.kind === 'reads' ? known.lists : [];

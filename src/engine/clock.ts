@@ -1,11 +1,13 @@
-/** What Node's `process` has that a browser's global object has not. */
+/** The part of Node's global object that browsers lack. */
 interface MayBeNode {
   readonly process?: { readonly hrtime?: () => readonly [seconds: number, nanoseconds: number] };
 }
 
 const hrtime = (globalThis as MayBeNode).process?.hrtime;
 
-/** Milliseconds since a fixed moment in the past. On Node without `performance`, which takes some milliseconds to load there. */
+/**
+ * Milliseconds since a fixed moment in the past. Node's `hrtime` is preferred, because loading `performance` takes some milliseconds there.
+ */
 export const now: () => number =
   hrtime === undefined
     ? () => performance.now()

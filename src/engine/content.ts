@@ -2,9 +2,8 @@ import { hashText } from '../ir/hash.ts';
 import type { Block, Fn, Instr, Program } from '../ir/program.ts';
 
 /*
- * Hashes of programs by contents, so that the same program gets the same later results, whichever phases led to it.
- * Versions share their common parts, so each instruction, block and function caches its hash, and a new version costs
- * only what is new in it.
+ * Hashes of programs by contents, so that later phases reuse results for equal programs, whichever phases produced them. Snapshots share
+ * unchanged parts, and each instruction, block and function caches its hash, so hashing a snapshot costs time only for its new parts.
  */
 
 /** Caches a function of immutable objects. */
@@ -17,7 +16,7 @@ function cached<T extends object>(hash: (x: T) => string): (x: T) => string {
   };
 }
 
-/** Plain data as text: different data give different texts. */
+/** An injective text form of plain data. */
 function plain(v: unknown): string {
   if (typeof v === 'number') return Object.is(v, -0) ? '-0' : String(v);
   if (typeof v === 'bigint') return `${v}n`;
@@ -34,7 +33,7 @@ const fields = (v: object, ...without: readonly string[]): string =>
     .map(([k, x]) => `${k}:${plain(x)}`)
     .join();
 
-/** Operands are numbers and a name; written by hand for speed. */
+/** The operands of an instruction as text. Equivalent to `plain`, but faster. */
 const operands = (i: Instr): string =>
   i.src.map((o) => `${o.kind},${o.reg},${plain(o.lo)},${plain(o.hi)},${o.mods},${plain(o.sym)}`).join(';');
 
@@ -42,7 +41,7 @@ const ofInstr = cached((i: Instr) =>
   hashText(`${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise} ${i.loc}`),
 );
 const ofBlock = cached((b: Block) => hashText(`${b.id} ${plain(b.name)} ${b.ins.map(ofInstr).join('')}`));
-// A shape is determined by the blocks.
+// The blocks determine the shape.
 const ofFn = cached((f: Fn) => hashText(`${fields(f, 'blocks', 'shape')} ${f.blocks.map(ofBlock).join('')}`));
 const ofList = cached((list: readonly unknown[]) => hashText(plain(list)));
 
@@ -58,15 +57,14 @@ const withoutPlace = (i: Instr): string =>
   `${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise}`;
 
 /**
- * Hash by which recipes identify a function: of its code, parameters and directives, but not of its name, labels,
- * source lines and profile. It covers the Ori text that the front end produces, so it differs between targets and
- * versions.
+ * The hash by which recipes identify a function. It covers code, parameters and directives, but not the name, labels, source lines and
+ * profile. It is taken of the Ori that the front end produces, so it may differ between targets and between versions of Orrery.
  */
 export const functionHash = cached((f: Fn) => hashText(parts(f)));
 
 /**
- * Hash of a program's whole contents. Programs of one instruction set with equal contents have equal hashes, whatever
- * they share and however they came about.
+ * Hash of the whole contents of a program. Programs of one instruction set with equal contents have equal hashes, even if they share no
+ * objects.
  */
 export const contentHash = cached((p: Program) =>
   hashText(

@@ -10,7 +10,7 @@ import { Report } from './journal.ts';
 import { declaresFact, type Read, recipesFor } from './reads.ts';
 import type { RewriteCounter } from './rewrites.ts';
 
-/** A pass read something that its phase does not declare: a mistake in `phases.yaml` or in the pass. */
+/** Thrown if a pass reads something that its phase does not declare: a mistake in `phases.yaml` or in the pass. */
 export class UndeclaredRead extends Error {
   constructor(phase: string, what: string, name: string) {
     super(
@@ -23,10 +23,11 @@ export class UndeclaredRead extends Error {
 
 /** Collects what a phase reads and reports. */
 export interface PhaseLog {
-  /** What the gate read. */
+  /** Names of knobs that the gate read. */
   readonly knobs: Set<string>;
+  /** Paths of facts that the gate read. */
   readonly facts: Set<string>;
-  /** What the passes read (`reads.ts`). */
+  /** Everything that the passes read besides the program (`reads.ts`). */
   readonly reads: Set<Read>;
   /** Units of limited budgets that the passes took, by knob and function. */
   readonly taken: Map<string, Taken>;
@@ -41,6 +42,7 @@ export interface Taken {
   units: number;
 }
 
+/** An empty log. */
 export const newLog = (): PhaseLog => ({
   knobs: new Set(),
   facts: new Set(),
@@ -50,7 +52,7 @@ export const newLog = (): PhaseLog => ({
   reports: [],
 });
 
-/** What the passes of one phase may know and report, whatever the function. */
+/** The parts of a pass's context that are the same for all functions of one phase and plan group. */
 export interface PhaseScope {
   readonly plans: FunctionPlans;
   /** The phase as the plan of these functions has it. */
@@ -62,8 +64,8 @@ export interface PhaseScope {
 }
 
 /**
- * The context of one phase over one function. A class, because one is made for each function, phase and step: closures
- * for every method cost more than most passes.
+ * The context of one step of a phase on one function. It is a class because one is created for each function, phase and step: creating
+ * closures for every method would take more time than most passes.
  */
 export class FunctionContext implements PassContext {
   readonly program: Program;
@@ -73,7 +75,7 @@ export class FunctionContext implements PassContext {
   private readonly fn: string;
   private readonly given: Fn;
   private readonly levelHere: number;
-  /** By id of a block, its location; made when a remark names a block alone. */
+  /** Source location of each block, by block id; computed when a remark first names a block without an instruction. */
   private locs: ReadonlyMap<number, number> | null = null;
 
   /** @param level the effective level of the function */
@@ -166,7 +168,7 @@ export class FunctionContext implements PassContext {
     this.scope.log.remarks.push({ kind, name, message, fn, block, loc, count: at?.count ?? 1 });
   }
 
-  /** Location of a block, by its last instruction that has one: usually the branch. 0 if the pass was not given it. */
+  /** Location of a block: that of its last instruction that has one, usually the branch; 0 if the pass did not get the block as input. */
   private locOf(block: number): number {
     if (block < 0) return 0;
     this.locs ??= new Map(this.given.blocks.map((b) => [b.id, b.ins.findLast((i) => i.loc > 0)?.loc ?? 0]));

@@ -11,28 +11,28 @@ import type { FunctionPlans } from './function-plans.ts';
 import { Report } from './journal.ts';
 import { afterLine } from './report.ts';
 
-/** Does the plan ask for the memory of phases (knob PhaseTiming)? */
+/** True if the plan requests memory reports of phases (knob PhaseTiming). */
 export const timesPhases = (plan: Plan): boolean => plan.knobs.get(TIMING_KNOB)?.value === true;
 
-/** The value of knob DumpIR for a function: names of phases in lower case. */
+/** The phase names in knob DumpIR for a function, in lower case. */
 function namedFor(plans: FunctionPlans, fn: string): ReadonlySet<string> {
   const value = plans.knob(DUMP_KNOB, fn);
   return new Set(typeof value === 'string' ? phaseNames(value).map((n) => n.toLowerCase()) : []);
 }
 
-/** Does the knob name a phase for some function? */
+/** True if knob DumpIR is set for any function. */
 export const dumpsAnything = (plans: FunctionPlans, program: Program): boolean =>
   plans.vary
     ? program.functions.some((f) => plans.knob(DUMP_KNOB, f.name) !== null)
     : plans.knob(DUMP_KNOB, '') !== null;
 
 /**
- * The dump after a phase: the `#` header and the text of each function for which knob DumpIR names the phase; after a
- * reporting phase also the lines of its report; with knob DumpPerfMetricsForBlock also a line for each block, with DumpCFG also the control
- * flow. A phase is named by its name, which covers all its places, or by the id of one place (`OriBranchOpt#2`).
+ * The dump after a phase: the `#` header and the text of each function for which knob DumpIR names the phase. After a reporting phase it
+ * includes the lines of the report; knob DumpPerfMetricsForBlock adds a line for each block, and DumpCFG the control flow graph. The knob
+ * names a phase by its name, which means all its occurrences, or by the id of one occurrence (`OriBranchOpt#2`).
  *
- * @param why why the phase did not run, or ''
- * @param allocated whether registers are physical
+ * @param why why the phase did not run; '' if it did
+ * @param allocated true if registers are physical
  * @returns null if there is nothing to dump
  */
 export function dumpOf(

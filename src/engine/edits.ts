@@ -5,17 +5,17 @@ import type { Fn } from '../ir/program.ts';
 /** A step that edits instructions of a draft: an edit pass, or a set of rules. */
 export interface EditStep {
   /**
-   * Identifies what the step does to a function: steps with equal keys do the same. null: it may do something else
-   * the next time, because it spends a budget or reports what it did not do.
+   * Identifies what the step does to a function: steps with equal keys do the same. Null: the result may differ from run to run, because
+   * the step spends a budget or reports missed rewrites.
    */
   readonly key: string | null;
-  /** For reports; absent for a step that nobody asks about. */
+  /** Name for reports; absent for a step that is not reported. */
   readonly name?: string;
   /** Budget knob that limits it; null: none. */
   readonly budget?: string | null;
-  /** Whether a budget prevented rewrites, so that the step may find more in its result. */
+  /** True if a budget prevented rewrites, so that the step might still find work in its own result. */
   readonly cutShort?: () => boolean;
-  /** Opens the step on a draft. The returned function processes the work list, and may be called repeatedly. */
+  /** Opens the step on a draft. The returned function processes the worklist, and may be called repeatedly. */
   readonly open: (d: Draft) => (work: WorkList) => void;
 }
 
@@ -27,31 +27,35 @@ export interface RoundWork {
   readonly removed: number;
 }
 
-/** Why rounds ended: nothing was left, all were used up, or the last one cost too little. */
+/** Why rounds ended: the worklists were empty, the maximum number was reached, or the last round weighed too little. */
 export type RoundsEnd = 'done' | 'used-up' | { readonly cost: number };
 
-/** Steps that run in turn until none of them finds anything, at most `rounds` times. */
+/** Steps that run in turn until none of them finds work, at most `rounds` times. */
 export interface Stretch {
   readonly steps: readonly EditStep[];
   readonly rounds: number;
-  /** Rounds end if what one changed costs less than `least`; absent or null: cost does not matter. */
+  /** Rounds end if the changes of one weigh less than `least`; absent or null: weights do not matter. */
   readonly cost?: {
     readonly least: number;
     readonly of: (d: Draft, n: Ins, isThere: boolean) => number;
   } | null;
-  /** Told what each round did, if there may be several and any did something, or left something to do. */
+  /** Called with the work of each round, if more than one is allowed and any did something or left work. */
   readonly ended: (rounds: readonly (readonly RoundWork[])[], end: RoundsEnd) => void;
 }
 
 /**
  * Runs stretches of edit steps over a function, all on one draft.
  *
- * A step known to find nothing in a function (because it finished when it made that function, or did not change it)
- * looks only at what the others change. If that holds for all steps, the draft is not even opened.
+ * A step is settled for a function version if it is known to find nothing there, because it ran to completion when that version was made.
+ * It then visits only what other steps change. If all steps are settled, no draft is opened.
  */
 export class EditRunner {
-  /** By function: keys of the steps that find nothing in it. */
+  /** For each function version: keys of the steps that find nothing in it. */
   private readonly settled = new WeakMap<Fn, Set<string>>();
+  /**
+   * Runs the stretches and returns the new version of the function, the same object if nothing changed.
+   * @throws Error if a step changes blocks or edges
+   */
 
   run(fn: Fn, stretches: readonly Stretch[]): Fn {
     const settled = this.settled.get(fn);
@@ -105,7 +109,7 @@ function repeat(log: ChangeLog, stretch: Stretch, runs: readonly StepRun[]): voi
     else if (cost !== null && spent < cost.least) end = { cost: spent };
   }
   log.meter = null;
-  // With a single round nothing was to be repeated, so work left over is intended.
+  // With a single round, work that is left over is intended.
   const cut = runs.some((r) => r.step.cutShort?.() === true);
   if (most > 1 && (end !== 'done' || cut || rounds.some((r) => r.length > 0))) ended(rounds, end);
 }

@@ -14,9 +14,9 @@ import type { ConditionTest, Plan, PlanPhase } from '../spec/plan.ts';
 import { functionHash } from './content.ts';
 import type { Decision, DecisionCounts, RecipeUser } from './recipe-manager.ts';
 
-/** Functions over which a phase runs in the same way. */
+/** Functions over which a phase runs in the same way: their plans share the phase and its rules. */
 export interface PlanGroup {
-  /** The plan of the first of them. */
+  /** The plan of the first function. */
   readonly plan: Plan;
   readonly phase: PlanPhase;
   /** Names of the functions; null: all. */
@@ -29,13 +29,13 @@ export interface PlanGroup {
  */
 export class FunctionPlans {
   readonly base: Plan;
-  /** How the functions of the input were decided. */
+  /** How many decisions for functions of the input were made, and how many were shared. */
   readonly decisions: DecisionCounts;
   private readonly known = new Map<string, { readonly plan: Plan; readonly tests: Decision }>();
 
   /**
-   * @param recipes decisions shared with other programs; without it, each function is decided here
-   * @throws DiagnosticError where the plan of a function is illegal: what several `when`s say together was not tried before
+   * @param recipes decisions shared with other programs; absent: all decisions are made here
+   * @throws DiagnosticError if the plan of a function is illegal, which is possible if several `when`s hold for it
    */
   constructor(base: Plan, input: Program, recipes?: RecipeUser) {
     this.base = base;
@@ -50,7 +50,7 @@ export class FunctionPlans {
     this.decisions = { made: functions.length - shared, shared };
   }
 
-  /** Whether functions may have different plans. */
+  /** True if functions may have different plans. */
   get vary(): boolean {
     return this.base.tests.length > 0;
   }
@@ -79,7 +79,7 @@ export class FunctionPlans {
   groups(at: number, program: Program): readonly PlanGroup[] {
     const { base } = this;
     if (!this.vary) return [{ plan: base, phase: base.phases[at], functions: null }];
-    // Plans that differ in knobs alone share their phases, and the rules that these run.
+    // Plans that differ only in knobs share their phases and rules.
     const by = new Map<PlanPhase, { readonly plan: Plan; readonly functions: Set<string> }[]>();
     const out: { readonly plan: Plan; readonly phase: PlanPhase; readonly functions: Set<string> }[] = [];
     for (const f of program.functions) {

@@ -15,17 +15,17 @@ export interface GateAnswer {
   readonly open: boolean;
   /** Why it is closed; '' if it is open. */
   readonly why: string;
-  /** Effective level. */
+  /** The effective level: that of the plan, or 1 once OptBudget is spent. */
   readonly level: number;
   /** True if a knob that the user set closed the gate; such closures are reported. */
   readonly byKnob?: boolean;
 }
 
-/** A gate's answers: knobs may apply to some functions only, and then so may the gate. */
+/** A gate's answers for all functions. They may differ because knobs may apply to some functions only. */
 export interface GateResult {
   /** An answer for each function, by its position in the program; one answer if there is no function. */
   readonly answers: readonly GateAnswer[];
-  /** Whether it is open for any function. */
+  /** True if it is open for any function. */
   readonly open: boolean;
   /** Why it is closed for all; '' if it is open for any. */
   readonly why: string;
@@ -55,9 +55,9 @@ class Taking {
 const NONE_SHUT: GateResult['shutFor'] = [];
 
 /**
- * Decides whether a phase runs, and for which functions. Checks are made in the order: plan (disabled, nothing bound,
- * isNoOp), level, knobs, back-end facts, budgets; the first that fails gives the reason. A phase takes at most one
- * unit of each budget that its gate asks for, however many functions there are.
+ * Decides whether a phase runs, and for which functions. The order of checks is: previous round changed something (later rounds of a
+ * repetition), not disabled, not isNoOp, something bound, level, knobs, back-end facts, budgets; the first that fails gives the reason. A
+ * phase takes at most one unit from each counter of the budgets that its gate requires, however many functions there are.
  *
  * @param at position of the phase
  * @param changed ids of the phases that have changed something so far
@@ -126,7 +126,7 @@ function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: 
   const { gate } = phase;
   let level = plan.level;
   if (gate.asksLevel) {
-    // The plan's level until OptBudget has been queried as often as its limit allows, then 1. Source: reference,
+    // The effective level is the plan's level until OptBudget has been queried as often as its limit allows, then 1. Source: reference,
     // optimization levels, section 2 (the pseudocode, not the prose).
     log.knobs.add(OPT_BUDGET);
     if (!taking.take(OPT_BUDGET, fn)) level = 1;
@@ -138,11 +138,11 @@ function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: 
   return { open: true, why: '', level };
 }
 
-/** Does a condition fail because of a knob with a value? A gate that asks for a set knob is shut by default. */
+/** True if a failed condition is due to a knob with a value. A `set` condition does not count, since such a gate is closed by default. */
 const isByKnob = ({ asks }: GateCondition, level: number, planned: number): boolean =>
   asks === 'unset' || asks === 'nonzero' || asks === 'budget' || (asks === 'levels' && level !== planned);
 
-/** Why a phase whose isNoOp holds does not run: a hook could be filled. Source of the word: seed 004, vtable +8. */
+/** Why a phase whose isNoOp holds does not run; a hook could be filled. Source of the term: seed 004, vtable +8. */
 const whyNoOp = ({ hook }: PlanPhase): string =>
   hook === null ? 'isNoOp' : 'isNoOp: nothing fills the hook';
 
@@ -153,7 +153,7 @@ function whyUnbound({ status, statusNote }: PlanPhase): string {
   return 'nothing is bound to it yet';
 }
 
-/** Why a condition does not hold; '' where it does. */
+/** Why a condition does not hold; '' if it holds. Reads are logged, and a budget condition takes a unit. */
 function against(
   c: GateCondition,
   plans: FunctionPlans,

@@ -5,7 +5,7 @@ import type { PhaseMemory, RunMemory } from './memory.ts';
 import type { DecisionCounts } from './recipe-manager.ts';
 import type { RewriteCounter } from './rewrites.ts';
 
-/** A text built on first read, because most reports are never read. */
+/** A report whose text is built when it is first read, because most reports are never read. */
 export class Report {
   private make: (() => string) | null;
   private made = '';
@@ -23,21 +23,21 @@ export class Report {
   }
 }
 
-/** What one phase did to one snapshot. Recorded for every phase of the plan, run or not. */
+/** What one phase did to one snapshot. Every phase of the plan has a record, whether it ran or not. */
 export interface PhaseRecord {
   readonly phase: PlanPhase;
   readonly outcome: 'ran' | 'skipped';
-  /** Why it was skipped, or ''. */
+  /** Why it was skipped; '' if it ran. */
   readonly why: string;
   /** Functions for which the gate was shut while the phase ran for others, and why. */
   readonly shutFor: readonly { readonly fn: string; readonly why: string }[];
   /** Effective level at the gate; if it differs between functions, that of the first function for which it was open. */
   readonly level: number;
-  /** When it began, in milliseconds after the start of the run. */
+  /** Start of the phase, in milliseconds after the start of the run. */
   readonly began: number;
   /** Wall time in milliseconds (0 if it was skipped or came from the cache). */
   readonly ms: number;
-  /** Growth of the heap in bytes if the host can measure it, else 0. May be negative after a collection. */
+  /** Growth of the heap in bytes, or 0 if the host cannot measure it. May be negative after a garbage collection. */
   readonly bytes: number;
   /**
    * Its effect on the memory of snapshots, in estimated bytes; null if the run does not track it
@@ -47,7 +47,7 @@ export interface PhaseRecord {
   /** Knobs and facts that the gate and the passes read. */
   readonly knobsRead: readonly string[];
   readonly factsRead: readonly string[];
-  /** How many functions, blocks and instructions differ from the previous snapshot. */
+  /** Number of functions and blocks that differ from the previous snapshot. */
   readonly functionsChanged: number;
   readonly blocksChanged: number;
   readonly instructionsBefore: number;
@@ -56,17 +56,17 @@ export interface PhaseRecord {
   readonly reports: readonly Report[];
   /** The listing that knob DumpIR requests after this phase; null if the knob does not name it. */
   readonly dump: Report | null;
-  /** The rewrites counted if `rewriteLimit` names the phase; else null. */
+  /** The counted rewrites if `rewriteLimit` names the phase; otherwise null. */
   readonly rewrites: RewriteCounter | null;
-  /** The progress counter after the phase. Hooks and some phases write to it, whether or not something runs in them. */
+  /** The progress counter after the phase. Hooks and some other phases write to it even if nothing runs in them. */
   readonly progress: number;
-  /** Whether the result came from the prefix cache. */
+  /** True if the result came from the prefix cache. */
   readonly cached: boolean;
   /** Key of the snapshot after the phase, within one cache. */
   readonly key: string;
   /**
-   * The snapshot after the phase; the same object as before it if nothing changed. A run that keeps only the first
-   * and last snapshot (`RunOptions.snapshots`) releases it after `onPhase`: reading it later throws.
+   * The snapshot after the phase; the same object as before it if nothing changed. A run that keeps only the first and last snapshot
+   * (`RunOptions.snapshots`) releases it after `onPhase`, and reading it later throws.
    */
   readonly program: Program;
 }
@@ -81,7 +81,7 @@ export interface Journal {
   readonly began: number;
   /** Memory of snapshots, in estimated bytes; null if the run does not track it. */
   readonly memory: RunMemory | null;
-  /** How it was decided which recipes and knob sets with `when` apply to the functions; zeros if none has `when`. */
+  /** How many functions were tested for `when` conditions, and how many results were shared; zeros if no recipe or knob set has `when`. */
   readonly decisions: DecisionCounts;
 }
 
@@ -93,8 +93,8 @@ export function countInstructions(p: Program): number {
 }
 
 /**
- * Number of blocks of `after` that are not the same object in `before` (changed or new), plus blocks of `before` that
- * are gone. Linear in the number of blocks; functions with an unchanged reference cost nothing.
+ * The number of changed or new functions in `after`, and the number of blocks in them that are changed, new or removed. Parts are compared
+ * by identity. Takes time linear in the blocks of changed functions.
  */
 export function changedBlocks(before: Program, after: Program): { functions: number; blocks: number } {
   if (before === after) return { functions: 0, blocks: 0 };
@@ -110,9 +110,9 @@ export function changedBlocks(before: Program, after: Program): { functions: num
   return { functions, blocks };
 }
 
-/** Number of blocks of `after` that are not in `before`, plus those of `before` whose id is in no block of `after`. */
+/** Number of blocks of `after` that are not the same object in `before`, plus blocks of `before` whose id no block of `after` has. */
 export function differing(before: readonly Block[], after: readonly Block[]): number {
-  // Most changes leave the layout as it is.
+  // Fast path: most changes do not affect the block order.
   if (before.length === after.length) {
     let changed = 0;
     let i = 0;
@@ -129,7 +129,7 @@ export function differing(before: readonly Block[], after: readonly Block[]): nu
 
 const NO_REPORTS: readonly Report[] = [];
 
-/** A record without its snapshot and its reports, which hold on to functions. */
+/** A record without its snapshot and its reports, which would keep functions alive. */
 export const withoutSnapshot = (r: PhaseRecord): PhaseRecord => new Released(r);
 
 class Released implements PhaseRecord {

@@ -1,23 +1,23 @@
 import type { CacheEntry, PrefixCache } from './cache.ts';
 import { countInstructions } from './journal.ts';
 
-/** Weight of an entry besides the instructions of its program, in instructions. */
+/** Fixed part of the weight of an entry, in instructions. */
 const ENTRY = 16;
 /** Default capacity: about 5,000 snapshots of kernels with 200 instructions. */
 const USUAL_LIMIT = 1_000_000;
 
-/** Weight of an entry in instructions: those of its program, although it shares most of them with other entries. */
+/** Weight of an entry in instructions. All instructions of its program count, although entries share most of them. */
 export const weightOf = (e: CacheEntry): number =>
   ENTRY + (e.kind === 'reads' ? e.lists.length : e.program === null ? 0 : countInstructions(e.program));
 
-/** Results in memory, up to a capacity; the least recently used ones are dropped first. */
+/** An in-memory cache with a maximum weight; the least recently used entries are dropped first. */
 export class MemoryCache implements PrefixCache {
   /** In order of last use. */
   private readonly entries = new Map<string, { readonly entry: CacheEntry; readonly weight: number }>();
   private readonly limit: number;
   private held = 0;
 
-  /** @param limit most instructions in cached snapshots, counted as if nothing were shared */
+  /** @param limit maximum total weight (`weightOf`) */
   constructor(limit = USUAL_LIMIT) {
     this.limit = limit;
   }

@@ -1,18 +1,16 @@
 import type { Block, Fn, Instr, Program } from '../ir/program.ts';
 
 /**
- * The effect of a phase on the memory of snapshots, in estimated bytes. Snapshots share what did not change. Which
- * objects are new and which are gone is exact; only the size of each is estimated (`bytesOfInstr` and its
- * neighbours).
+ * The effect of a phase on the memory of snapshots, in estimated bytes. Snapshots share unchanged objects. Which objects are new and which
+ * are gone is exact; only the size of each is estimated (`bytesOfInstr`, `bytesOfBlock`, `bytesOfFn`).
  */
 export interface PhaseMemory {
   /** Bytes of functions, blocks and instructions that are in the snapshot after the phase but not in the one before. */
   readonly total: number;
-  /** Bytes of those that were in the snapshot before but are not in the one after. */
+  /** Bytes of those that are in the snapshot before but not in the one after. */
   readonly freeable: number;
   /**
-   * The part of `freeable` that the run still holds: all of it if it keeps every snapshot, else the parts of the
-   * input.
+   * The part of `freeable` that the run still holds: all of it if the run keeps every snapshot, otherwise the objects of the input program.
    */
   readonly leaked: number;
 }
@@ -21,15 +19,15 @@ export interface PhaseMemory {
 export interface RunMemory {
   /** Sums over all phases. */
   readonly summary: PhaseMemory;
-  /** Bytes of every object that the run holds at its end. */
+  /** Bytes of all objects that the run holds at its end. */
   readonly pool: number;
 }
 
 /*
- * Sizes in the layout of V8 on 64-bit machines without compressed pointers, as in Node: an object takes three words
- * (map, properties, elements) and one per field; an array takes four words and its elements, which have two words of
- * their own. Parts that instructions share with each other (lists of registers, operands) are counted in each of
- * them; strings, numbers above 2^31, registers, source positions and variables are not counted.
+ * Sizes follow the layout of V8 on 64-bit machines without compressed pointers, as in Node: an object takes three words (map, properties,
+ * elements) plus one per field; a non-empty array takes four words plus a backing store of two words and one per element. Parts that
+ * instructions share (lists of registers, operands) are counted in each of them. Strings, numbers above 2^31, registers, source positions
+ * and variables are not counted.
  */
 const WORD = 8;
 const object = (fields: number): number => WORD * (3 + fields);
@@ -52,7 +50,7 @@ export const bytesOfBlock = (b: Block): number => BLOCK + array(b.ins.length);
 export const bytesOfFn = (f: Fn): number =>
   FN + array(f.blocks.length) + f.tables.reduce((n, t) => n + array(t.length), array(f.tables.length));
 
-/** Estimated bytes of the functions of a program. */
+/** Estimated bytes of all functions of a program. */
 export function bytesOfProgram(p: Program): number {
   let bytes = 0;
   for (const f of new Set(p.functions)) eachPart(f, (_, size) => (bytes += size));
@@ -77,13 +75,13 @@ export class MemoryAccount {
   private ofInput: Set<Part> | null = null;
   private readonly sum = { total: 0, freeable: 0, leaked: 0 };
 
-  /** @param keepsAll the run holds every snapshot to its end, not only the input and the last */
+  /** @param keepsAll true if the run holds every snapshot to its end, not only the input and the last one */
   constructor(input: Program, keepsAll: boolean) {
     this.input = input;
     this.keepsAll = keepsAll;
   }
 
-  /** Records a phase. */
+  /** Records a phase and returns its effect. */
   phase(before: Program, after: Program): PhaseMemory {
     if (before === after) return { total: 0, freeable: 0, leaked: 0 };
     const old = new Map<Part, number>();

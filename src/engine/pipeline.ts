@@ -34,7 +34,7 @@ export const host: Host = {
 
 const refuted = new WeakMap<object, readonly RuleFault[]>();
 
-/** The wrong rules of a document, each with values that show it. */
+/** Faults for the unsound rules of a document, each with a counterexample as notes. */
 function refutedIn(doc: object, isa: Isa): readonly RuleFault[] {
   let faults = refuted.get(doc);
   if (faults === undefined) {
@@ -50,8 +50,9 @@ function refutedIn(doc: object, isa: Isa): readonly RuleFault[] {
   return faults;
 }
 
+/** Options of `runPipeline`. */
 export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules' | 'plans'> {
-  /** Decisions about recipes, shared with other runs that are given the same manager. They change no result. */
+  /** Decisions about recipes, shared with other runs that get the same manager. They do not affect results. */
   readonly recipes?: RecipeManager;
   readonly onRuleHit?: RunnerOptions['onHit'];
   readonly onRuleMiss?: RunnerOptions['onMiss'];

@@ -3,7 +3,7 @@ import type { Fn, Program } from '../ir/program.ts';
 import type { PassContext, ProgramPass } from '../passes/pass.ts';
 import type { GateAnswer } from './gate.ts';
 
-/** The gate's answer for a function that a pass of the same phase has added: the next phase is the first to see it. */
+/** The gate's answer for a function that a pass of the same phase added: only later phases process it. */
 const UNSEEN: GateAnswer = { open: false, why: 'added by this phase', level: 0 };
 
 /** The context in which a pass over the program runs. */

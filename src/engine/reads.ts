@@ -5,8 +5,8 @@ import type { Budgets } from './budgets.ts';
 import type { FunctionPlans } from './function-plans.ts';
 
 /**
- * Something that a pass read besides the program. The program and the values of all reads determine the pass's
- * result, so the result may be reused whenever all of them are equal.
+ * Something that a pass reads besides the program. The program and the values of all reads determine the result of the pass, so the result
+ * may be reused if they are equal.
  */
 export type Read =
   | 'level'
@@ -17,7 +17,7 @@ export type Read =
   | `budget ${string}`
   | `fact ${string}`;
 
-/** What the values of reads depend on, at the start of a phase. */
+/** The state at the start of a phase that determines the values of reads. */
 export interface Scene {
   readonly plans: FunctionPlans;
   /** Names of the functions over which the phase runs. */
@@ -27,10 +27,10 @@ export interface Scene {
   readonly budgets: Budgets;
 }
 
-/** Recipes and their parts, and whether they apply to a function. */
+/** The recipes of a plan and their parts, and whether each applies to a function. */
 export function recipesFor(plans: FunctionPlans, fn: string): readonly RecipeForFn[] {
   const held = new Set(plans.testsOf(fn));
-  // None is, where phase 1 does not run for the function.
+  // If phase 1 does not run for the function, its plan has no recipes.
   const any = plans.of(fn).recipes.length > 0;
   return plans.base.recipes.map((r) => ({
     name: r.name,
@@ -39,17 +39,17 @@ export function recipesFor(plans: FunctionPlans, fn: string): readonly RecipeFor
   }));
 }
 
-/** Kind of a read, and the name of the knob or path of the fact. */
+/** Splits a read into its kind and the name of the knob or path of the fact; '' for other kinds. */
 const parts = (r: Read): [kind: string, name: string] => {
   const at = r.indexOf(' ');
   return at < 0 ? [r, ''] : [r.slice(0, at), r.slice(at + 1)];
 };
 
-/** Does a phase declare a fact? Declaring a path includes everything below it. */
+/** True if a phase declares a fact. Declaring a path includes all paths below it. */
 export const declaresFact = (phase: PlanPhase, path: string): boolean =>
   phase.facts.some((f) => path === f || path.startsWith(`${f}.`));
 
-/** Does a phase declare a read? The declarations of another plan may differ. */
+/** True if a phase declares a read. The phase of another plan may have other declarations. */
 export function mayRead(phase: PlanPhase, r: Read): boolean {
   const [kind, name] = parts(r);
   if (kind === 'fact') return declaresFact(phase, name);

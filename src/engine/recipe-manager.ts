@@ -2,22 +2,22 @@ import type { Fn } from '../ir/program.ts';
 import type { Plan } from '../spec/plan.ts';
 import { functionHash } from './content.ts';
 
-/** Which conditions of a plan hold for a function: indices of `Plan.tests`. They select the plan of the function (`Plan.variant`). */
+/** Indices of the plan's tests that hold for a function. They select the plan of the function (`Plan.variant`). */
 export type Decision = readonly number[];
 
-/** How many decisions were made, and how many were taken over because an equal function had been decided before. */
+/** How many decisions were made, and how many were reused because an equal function had been decided before. */
 export interface DecisionCounts {
   readonly made: number;
   readonly shared: number;
 }
 
 /**
- * Decisions about recipes, shared by all programs that one process optimizes (library mode). A decision is found by content: that of the
- * function, its name, and that of the plan with its recipes. So equal kernels of several PTX files are decided once, even if each
- * file has a plan object of its own.
+ * Decisions about recipes, shared by all programs that one process optimizes (library mode). A decision is keyed by the contents and name
+ * of the function and by the hash of the plan. So equal kernels in several PTX files are decided once, even if each file has a plan object
+ * of its own.
  *
- * Whoever needs the decisions to last acquires them, and releases them at the end; the last release drops them all. Every run given
- * this manager does so by itself, so a run alone leaves nothing behind: a batch acquires before its first run and releases after its last.
+ * Users acquire the manager and release it at the end; the last release drops all decisions. Every run with this manager does so itself, so
+ * a single run leaves nothing behind. To share decisions in a batch, acquire before the first run and release after the last.
  */
 export class RecipeManager {
   private readonly decisions = new Map<string, Decision>();
@@ -35,12 +35,12 @@ export class RecipeManager {
     return this.open;
   }
 
-  /** What happened since the manager was created. */
+  /** Counts since the manager was created. */
   get counts(): DecisionCounts {
     return { made: this.made, shared: this.shared };
   }
 
-  /** Keeps the decisions until the user releases. */
+  /** Adds a user; decisions are kept until all users have released. */
   acquire(): RecipeUser {
     this.open++;
     return new RecipeUser(this.decisions, this.counter, () => {
@@ -68,7 +68,7 @@ export class RecipeUser {
   }
 
   /**
-   * The decision about a function, made by `decide` unless it is known.
+   * The decision for a function, made by `decide` unless it is known.
    *
    * @returns the decision, and whether it was known
    * @throws Error after `release`

@@ -2,8 +2,8 @@ import type { Journal, PhaseRecord } from './journal.ts';
 import type { PhaseMemory } from './memory.ts';
 
 /*
- * ptxas's own reports about its phases, in its wording, built from a journal. Source of the texts, numbers and
- * thresholds: seed 004, per-phase timing and memory reporting, timing record format, phase dispatch loop.
+ * Reports about phases in the wording of ptxas, built from a journal. Source of the texts, numbers and thresholds: seed 004, per-phase
+ * timing and memory reporting, timing record format, phase dispatch loop.
  */
 
 const KB = 1024;
@@ -20,14 +20,14 @@ export function sizeText(bytes: number): string {
   return bytes <= MOST_KB ? `${(bytes / KB).toFixed(3)} KB` : `${(bytes / (KB * KB)).toFixed(3)} MB`;
 }
 
-/** Indentation before the name of a phase; the source mentions it but not its form. */
+/** Indentation before the name of a phase; the source mentions it, but not its width. */
 const INDENT = '  ';
 /** The title of the line for all phases. */
 export const SUMMARY = 'All Phases Summary';
 
 /**
- * Memory of a phase, or of all. The percentage is the leaked part of the freeable bytes, which fits the numbers of
- * the example.
+ * The memory line of a phase, or of all phases together (`SUMMARY`). The percentage is the leaked share of the freeable bytes, which agrees
+ * with the numbers of the source's example.
  */
 export function memoryLine(name: string, m: PhaseMemory): string {
   const share = m.freeable === 0 ? 0 : Math.round((100 * m.leaked) / m.freeable);
@@ -35,15 +35,15 @@ export function memoryLine(name: string, m: PhaseMemory): string {
   return `${indent}${name}  ::  [Total ${sizeText(m.total)}]  [Freeable ${sizeText(m.freeable)}]  [Freeable Leaked ${sizeText(m.leaked)}] (${share}%)`;
 }
 
-/** Memory of all snapshots that the run holds. */
+/** The line for the memory of all snapshots that the run holds. */
 export const poolLine = (bytes: number): string => `[Pool Consumption = ${sizeText(bytes)}]`;
 
 const NOTHING: PhaseMemory = { total: 0, freeable: 0, leaked: 0 };
 
-/** The line of one phase, run or not. */
+/** The memory line of one phase, whether it ran or not. */
 export const phaseLine = (r: PhaseRecord): string => memoryLine(r.phase.id, r.memory ?? NOTHING);
 
-/** The lines after the last phase; none if the run did not track memory. */
+/** The lines after the last phase; empty if the run did not track memory. */
 export const summaryLines = ({ memory }: Journal): string[] =>
   memory === null ? [] : [memoryLine(SUMMARY, memory.summary), poolLine(memory.pool)];
 
@@ -52,7 +52,7 @@ export const memoryReport = (j: Journal): string[] => [...j.records.map(phaseLin
 
 /** The line printed before a phase runs. */
 export const beforeLine = (phase: { readonly id: string }): string => `Before ${phase.id}`;
-/** The line printed after it. */
+/** The line printed after a phase runs. */
 export const afterLine = (phase: { readonly id: string }): string => `After ${phase.id}`;
 
 /** A timing record of one phase. */
@@ -63,7 +63,7 @@ export interface TimingRecord {
   readonly name: string | number;
   /** Nanoseconds. The unit is our choice; the source does not state it. */
   readonly time: number;
-  /** The optimization level that the phase saw. */
+  /** The effective optimization level of the phase. */
   readonly flags: number;
 }
 
@@ -73,7 +73,7 @@ export interface TimingRecord {
  */
 export const TIMING_SENTINEL = 0x2030007;
 
-/** The sentinel, then a record for every phase, run or not. */
+/** The sentinel, then a record for every phase, whether it ran or not. */
 export const timingRecords = (j: Journal): TimingRecord[] => [
   { index: -1, name: TIMING_SENTINEL, time: 0, flags: 0 },
   ...j.records.map((r) => ({

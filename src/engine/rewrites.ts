@@ -1,30 +1,29 @@
 import type { Instr } from '../ir/program.ts';
 
 /**
- * How many rewrites one phase may make; later ones are refused, so that a search can find the first rewrite after
- * which something is wrong. This applies the idea of LLVM's `-opt-bisect-limit` and GCC's debug counters to single
- * rewrites.
+ * How many rewrites one phase may make; later ones are refused, so that a search can find the first rewrite that breaks something. This
+ * applies the idea of LLVM's `-opt-bisect-limit` and GCC's debug counters to single rewrites.
  *
- * A run is deterministic, and once one rewrite is refused all later ones are. So the program under a limit of n + 1
- * differs from the program under n by one rewrite and its consequences in passes that do not ask.
+ * Runs are deterministic, and once one rewrite is refused, all later ones are. So the programs under the limits n and n + 1 differ by one
+ * rewrite and its consequences in passes that do not ask for permission.
  */
 export interface RewriteLimit {
   /** Id of the phase. */
   readonly phase: string;
-  /** Rewrites that it may make; Infinity only counts them. */
+  /** Maximum number of rewrites; Infinity only counts them. */
   readonly count: number;
   /** Count only rewrites of this function and do not limit others; null: all functions. */
   readonly fn?: string | null;
 }
 
-/** One rewrite that a pass or a rule asked for. */
+/** One rewrite for which a pass or a rule asked permission. */
 export interface Rewrite {
-  /** Id of the rule, or the pass's name for what it does. */
+  /** Id of the rule, or the pass's name for the rewrite. */
   readonly name: string;
   readonly fn: string;
   /** Block id, -1 for none. */
   readonly block: number;
-  /** The original instruction at which it begins; null for none. */
+  /** The original instruction at which it starts; null for none. */
   readonly ins: Instr | null;
 }
 
@@ -32,7 +31,7 @@ export interface Rewrite {
 export class RewriteCounter {
   /** Number of allowed rewrites. */
   made = 0;
-  /** Whether any rewrite was refused. */
+  /** True once a rewrite was refused. */
   refused = false;
   /** The last allowed rewrite. */
   last: Rewrite | null = null;
@@ -47,7 +46,7 @@ export class RewriteCounter {
     this.onRewrite = onRewrite;
   }
 
-  /** Asks permission for one rewrite. */
+  /** Requests one rewrite; false if it is refused. */
   take(fn: string, name: string, block: number, ins: Instr | null): boolean {
     const { count, fn: only = null } = this.limit;
     const r = { name, fn, block, ins };

@@ -6,8 +6,9 @@ import type { RoundWeights } from '../spec/plan.ts';
 import type { EditStep, RoundsEnd, RoundWork, Stretch } from './edits.ts';
 
 /**
- * Rounds that go on while they are worth it (seed 001, phase 37). A cheap copy costs `least`, and so does a removed instruction, so that a
- * round of nothing else still counts; whatever else is changed or added has its full weight.
+ * The weights of changes; rounds end if the changes of one weigh less than `least` (seed 001, phase 37). A removed instruction or a cheap
+ * copy weighs `least` (or `full`, if that is less), so that a round of nothing else still counts. Any other changed or added instruction
+ * weighs `full`.
  */
 export function roundCost(least: number, weights: RoundWeights, isa: Isa): Stretch['cost'] {
   const moves = movesOf(isa);
@@ -21,8 +22,8 @@ export function roundCost(least: number, weights: RoundWeights, isa: Isa): Stret
 }
 
 /**
- * Reports what kept the steps of a phase from more, and why their rounds ended.
- * @returns what they did in each round
+ * Emits remarks on what limited the steps of a phase: spent budgets, and why their rounds ended.
+ * @returns a text for each round that did something
  */
 export function tellRounds(
   ctx: PassContext,

@@ -41,53 +41,54 @@ import { startAt } from './slice.ts';
 import { type Runnable, runSteps } from './steps.ts';
 import { within } from './where.ts';
 
-/** A pass as the engine knows it: found by name. */
+/** A pass in the engine's registry. */
 export type RegisteredPass = PassEntry;
 
+/** Options of a run. */
 export interface RunOptions extends Runnable {
   /**
-   * Check every changed snapshot, including unchecked results from the cache: the verifier, and print-parse-print.
-   * Throws DiagnosticError on the first fault.
+   * Check every changed snapshot, including unchecked results from the cache, with the verifier and by printing, parsing and printing
+   * again. Throws DiagnosticError on the first fault.
    */
   readonly verify?: boolean;
   /** Identifies the input in cache keys (a hash of the source text and of how it was lowered). */
   readonly inputKey?: string;
   /**
-   * Results of earlier runs. Keys name passes but not their code, so one cache serves one set of `passes`. Rewrite listeners are not called
-   * for phases whose result comes from the cache.
+   * Results of earlier runs. Used only with `inputKey`. Keys name passes but not their code, so one cache serves one set of `passes`. Rewrite
+   * listeners are not called for phases whose result comes from it.
    */
   readonly cache?: PrefixCache;
   /** Bytes of heap in use, if the host can measure it. */
   readonly heap?: () => number;
   /** Track the memory of snapshots (`PhaseRecord.memory`). Knob PhaseTiming also requests it. */
   readonly memory?: boolean;
-  /** Snapshots that the journal holds: all (the default), or only the input and the last, to save memory. */
+  /** Snapshots that the journal holds: all (the default), or only the input and the last one, to save memory. */
   readonly snapshots?: 'all' | 'ends';
   /** Called before each phase that runs. */
   readonly onBegin?: (phase: PlanPhase) => void;
   /** Called after each phase, e.g. for progress and dumps. */
   readonly onPhase?: (record: PhaseRecord, before: Program) => void;
   /**
-   * Begin with this phase (id, in any case): the program is what the phases before it made. Default: the first. A name that the order
-   * does not have stands for phase 158, which does nothing.
+   * Start with this phase (an id, ignoring case); the program is taken for the output of the phases before it. Default: the first phase. An
+   * unknown name means phase 158, which does nothing.
    */
   readonly startAt?: string;
-  /** Stop after this phase (id, in any case); a name that the order does not have stands for phase 158. */
+  /** Stop after this phase (an id, ignoring case); an unknown name means phase 158. */
   readonly until?: string;
   /** Limits the rewrites of one phase. Its result is neither taken from the cache nor stored there. */
   readonly rewriteLimit?: RewriteLimit;
-  /** Called for each rewrite before it is made, by passes and rules alike; not for phases whose result comes from the cache. */
+  /** Called before each rewrite of a pass or rule; not for phases whose result comes from the cache. */
   readonly onRewrite?: (rewrite: Rewrite) => void;
-  /** The plans of functions, if already known. */
+  /** The plans of functions, if already resolved. */
   readonly plans?: FunctionPlans;
 }
 
 /**
- * Runs a plan over a program: phases in the order of the phase index array, each from snapshot to snapshot, with one
- * record for every phase whether it ran or not.
+ * Runs a plan over a program: the phases in the order of the phase index array, each mapping a snapshot to a snapshot. Every phase gets a
+ * record, whether it runs or not.
  *
- * @throws DiagnosticError if a pass finds the program broken, if `verify` finds that a pass broke it, or if the program lacks what
- *   phases from `startAt` on need
+ * @throws DiagnosticError if a pass finds the program invalid, if `verify` finds that a pass made it invalid, or if the program lacks an IR
+ *   property that phases from `startAt` on require
  */
 export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
   try {
@@ -190,7 +191,7 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
           within({ phase: phase.id }, () => checkSnapshot(made, plan, phase.id, variants, properties));
           if (result !== null) kept!.set(place, { ...result, verified: wanted });
         }
-        // Phases after one that changed nothing do not depend on it.
+        // The key changes only if the program does, so later phases do not depend on phases that changed nothing.
         key = result?.programKey ?? (cache === undefined ? '' : programKey(program, plan));
       }
     }
@@ -232,7 +233,7 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
   return { plan, input, records, last: program, began: start, memory, decisions: plans.decisions };
 }
 
-/** One remark for each function for which a knob shuts the gate. */
+/** A remark for each function for which a knob closes the gate. */
 function refusals({ functions }: Program, { answers }: GateResult): Remark[] {
   return functions.flatMap(({ name }, i): Remark[] =>
     answers[i].byKnob === true
@@ -251,7 +252,7 @@ function refusals({ functions }: Program, { answers }: GateResult): Remark[] {
   );
 }
 
-/** What a phase runs over, and what it may read. */
+/** The functions that a phase runs over, and what the values of its reads depend on. */
 function sceneOf(program: Program, gate: GateResult, plans: FunctionPlans, budgets: Budgets): Scene {
   const functions: string[] = [];
   const levels: number[] = [];
@@ -263,7 +264,7 @@ function sceneOf(program: Program, gate: GateResult, plans: FunctionPlans, budge
   return { functions, levels, plans, budgets };
 }
 
-/** Runs a phase over the functions for which it is open, one plan's functions after another's. */
+/** Runs a phase over the functions for which it is open, one plan group after the other. */
 function runPhase(
   program: Program,
   plans: FunctionPlans,
@@ -291,7 +292,7 @@ function runPhase(
   return now;
 }
 
-/** The gate's answers for the functions of one plan, by position in the program as it is now. */
+/** The gate's answers for the functions of one plan group, by position in the current program; closed for all others. */
 function answersFor(
   functions: ReadonlySet<string>,
   now: Program,

@@ -8,15 +8,14 @@ import { EditRunner, type EditStep } from './edits.ts';
 
 const CLEANING = ['copy-propagation', 'constant-folding', 'constant-guards', 'dead-results'];
 
-/** Most alternations of rules with their cleanup passes; a set that does not terminate reaches its own bound first. */
+/** Maximum number of rounds of rules and cleanup passes; a rule set that does not terminate reaches its own bound first. */
 const ROUNDS = 1000;
 
 /**
- * Runs a set of rules and the cleanup passes around them over a function until nothing changes, outside any phase.
- * Used to check rule sets before they ship.
+ * Runs a set of rules together with cleanup passes over a function until nothing changes, outside of any phase. Used to check rule sets.
  *
- * @param knob knobs of the cleanup passes
- * @throws RulesDiverge when the rules' bound is reached
+ * @param knob values of knobs for the cleanup passes
+ * @throws RulesDiverge if the rules reach their bound
  */
 export function settle(
   fn: Fn,

@@ -8,21 +8,21 @@ import { hasWork, neverRuns } from '../spec/phases.ts';
 import type { Plan } from '../spec/plan.ts';
 import { verifySsa } from '../ssa/verify.ts';
 
-/** Where a run begins, and what is known there of phases that are not run. */
+/** The state in which a run starts, including the effects of phases that it leaves out. */
 export interface Start {
   /** Position of the first phase. */
   readonly first: number;
   /** IR properties that the program has. */
   readonly properties: ReadonlySet<string>;
   readonly progress: number;
-  /** Ids of phases that may have changed something before. */
+  /** Ids of left-out phases that may have changed something. */
   readonly changed: ReadonlySet<string>;
 }
 
 const BEGIN: Start = { first: 0, properties: new Set(), progress: 0, changed: new Set() };
 
-/** IR properties that a program shows by itself. */
-const SEEN: Readonly<Record<string, (fn: Fn) => boolean>> = {
+/** IR properties that can be checked on a program. */
+const CHECKS: Readonly<Record<string, (fn: Fn) => boolean>> = {
   'control-last': controlIsLast,
   'phi-free': (fn) => !fn.blocks.some((b) => b.ins.some(isPhi)),
   ssa: (fn) => verifySsa(fn).length === 0,
@@ -36,11 +36,11 @@ const SEEN: Readonly<Record<string, (fn: Fn) => boolean>> = {
 };
 
 /**
- * The start of a run that leaves out the phases before one: the program is taken for what they made. What later phases need of it is
- * looked for in the program; of properties that no program shows, such as `legal`, the word of the plan is taken.
+ * The start of a run that leaves out the phases before a given one: the program is taken for their output. Properties that later phases
+ * require are checked on the program; properties that cannot be checked, such as `legal`, hold if the plan says so.
  *
- * @param name phase to begin with, in any case; undefined: the first. Of a name that is not found, nothing is run (phase 158)
- * @throws DiagnosticError if the program lacks a property that a phase needs
+ * @param name id of the phase to start with, ignoring case; undefined: the first; an unknown name means phase 158, which does nothing
+ * @throws DiagnosticError if the program lacks a property that a phase requires
  */
 export function startAt(plan: Plan, name: string | undefined, program: Program): Start {
   const first = name === undefined ? 0 : dispatchPosition(plan, name);
@@ -52,8 +52,8 @@ export function startAt(plan: Plan, name: string | undefined, program: Program):
     for (const d of p.destroys) have.delete(d);
     for (const x of p.provides) have.add(x);
   }
-  for (const [property, seen] of Object.entries(SEEN))
-    if (program.functions.every(seen)) have.add(property);
+  for (const [property, holds] of Object.entries(CHECKS))
+    if (program.functions.every(holds)) have.add(property);
     else have.delete(property);
   const properties = new Set(have);
   for (const [i, p] of plan.phases.entries()) {

@@ -13,27 +13,27 @@ import { runProgramPass } from './program-pass.ts';
 import { roundCost, tellRounds } from './round-cost.ts';
 import { within } from './where.ts';
 
-/** What can be run. */
+/** The registered passes, and the rule engine. */
 export interface Runnable {
   readonly passes: ReadonlyMap<string, PassEntry>;
-  /** Makes a step of rule groups, which form one set; absent if no rules are loaded. */
+  /** Creates a step that runs rule groups as one set; absent if no rules are loaded. */
   readonly rules?: (groups: readonly string[], ctx: PassContext) => EditStep;
 }
 
 /** The context in which steps run. */
 export interface Site {
-  /** For which functions, and at which level: by position of the function. */
+  /** The gate's answers by position of the function. */
   readonly answers: readonly GateAnswer[];
   readonly isa: Isa;
-  /** What a step may know about one function of a version of the program. */
+  /** Creates the context for a step on one function of a version of the program. */
   readonly contextOf: (program: Program, fn: Fn, params: PassContext['params'], level: number) => PassContext;
-  /** Whether a rewrite was refused, so that steps may find more in their results. */
+  /** True if a rewrite was refused, so that steps might still find work in their own results. */
   readonly refused: () => boolean;
-  /** The error for a step that cannot run. */
+  /** Creates the error for a step that cannot run. */
   readonly fault: (why: string) => DiagnosticError;
 }
 
-/** Makes the context for the parameters of one step. */
+/** Creates the context for the parameters of one step. */
 type ContextFor = (params: PassContext['params']) => PassContext;
 
 /** Runs the steps of a phase over a program, function by function. Adjacent edit steps share one draft. */
@@ -72,7 +72,7 @@ class StepRunner {
   private readonly site: Site;
   /** The gate's answers by position of the function. */
   private answers: readonly GateAnswer[];
-  /** By function: what its steps did, in the order in which they did it. */
+  /** For each function name: texts that say what its steps did, in order. */
   private readonly done = new Map<string, string[]>();
 
   constructor(program: Program, phase: PlanPhase, can: Runnable, edits: EditRunner, site: Site) {
@@ -96,7 +96,7 @@ class StepRunner {
     }
   }
 
-  /** Reports what the steps of a bundle did to each function: of a phase with steps that share drafts. */
+  /** Emits a remark for each function on what the steps did, if the phase has edit steps. */
   tell(): void {
     if (!this.phase.steps.some((s) => this.isEdit(s))) return;
     this.program.functions.forEach((fn, i) => {

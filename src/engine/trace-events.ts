@@ -40,11 +40,11 @@ const stretch = (from: number, ms: number): { ts: number; dur: number } => ({
 });
 
 /**
- * A journal as a trace: a span for each phase that ran, inside one for all, and counters of instructions and, if the
- * run tracked it, of memory. Format: Trace Event Format (Google), complete, counter and metadata events; times count
- * from the first span.
+ * Converts a journal to a trace: a span for each phase that ran, nested in one span for all phases, and counters of instructions and, if
+ * the run tracked it, of memory. Format: Trace Event Format (Google), with complete, counter and metadata events; times are relative to the
+ * first span.
  *
- * @param spans other time spans, by the same clock; a span precedes those that it contains
+ * @param spans other time spans of the same clock; a span must precede those that it contains
  */
 export function traceOf(j: Journal, spans: readonly Span[] = []): Trace {
   const zero = Math.min(j.began, ...spans.map((s) => s.began));

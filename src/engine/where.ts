@@ -8,23 +8,23 @@ export interface Where {
 
 const places = new WeakMap<object, Where>();
 
-/** Where an error was thrown; null if not in a phase. */
+/** The location that `within` recorded for an error; null if there is none. */
 export const whereOf = (e: unknown): Where | null =>
   e !== null && typeof e === 'object' ? (places.get(e) ?? null) : null;
 
-/** Runs `body` and records the place on errors that it throws. Earlier records take precedence. */
+/** Runs `body` and records the location for errors that it throws. Parts that an inner call recorded are kept. */
 export function within<T>(where: Partial<Where>, body: () => T): T {
   try {
     return body();
   } catch (e) {
     if (e !== null && typeof e === 'object')
-      places.set(e, { phase: where.phase ?? '', fn: where.fn ?? null, ...stripped(places.get(e)) });
+      places.set(e, { phase: where.phase ?? '', fn: where.fn ?? null, ...knownParts(places.get(e)) });
     throw e;
   }
 }
 
-/** The known parts of a place. */
-const stripped = (w: Where | undefined): Partial<Where> => ({
+/** The known parts of a location. */
+const knownParts = (w: Where | undefined): Partial<Where> => ({
   ...(w !== undefined && w.phase !== '' && { phase: w.phase }),
   ...(w !== undefined && w.fn !== null && { fn: w.fn }),
 });

@@ -17,6 +17,7 @@ import { otherFunctions, otherVersions, parseProfile } from './profile-file.ts';
 import { bootstrapMean, geometricMean, median } from './statistics.ts';
 import type { Why } from './why.ts';
 
+/** The effect of B, compared with A, on one kernel by the deciding metric. */
 export type Verdict = 'helped' | 'HURT' | 'unchanged';
 
 /** One kernel under both arms. */
@@ -52,50 +53,52 @@ export interface NoisyPair {
   /** 95 % interval of the ratio. */
   readonly interval: Pair<number>;
   readonly pairs: number;
-  /** Whether the interval excludes 1, and the ratio differs from 1 by more than the smallest relevant effect. */
+  /** True if the interval excludes 1 and the ratio differs from 1 by at least `AbOptions.minEffect`. */
   readonly significant: boolean;
 }
 
+/** The result of an A/B comparison. */
 export interface AbResult {
   readonly arms: Pair<{ readonly name: string; readonly plans: Readonly<Record<string, string>> }>;
-  /** `no effect`: the plans are the same, or differ only in knobs that no phase read; nothing is measured then. */
+  /** `no effect`: the plans are the same, or differ only in knobs that no phase read. Nothing is measured in this case. */
   readonly status: 'measured' | 'no effect';
   readonly differences: readonly PlanDifference[];
   /** Differing knobs that no phase read under either arm. */
   readonly unread: readonly string[];
-  /** The metric that decides whether a kernel was helped. */
+  /** The metric that decides the verdict on a kernel. */
   readonly by: Metric;
   readonly metrics: readonly MetricPair[];
   readonly noisy: readonly NoisyPair[];
-  /** Smallest relevant change of a noisy metric. */
+  /** Smallest relevant change of a noisy metric, as a fraction. */
   readonly minEffect: number;
   readonly kernels: readonly KernelPair[];
-  /** Whether every kernel behaves under both arms as before any phase. */
+  /** True if every kernel behaves under both arms as before any phase. */
   readonly equal: boolean;
   readonly warnings: readonly Diagnostic[];
 }
 
+/** Options of `runAb`. */
 export interface AbOptions {
   readonly measure: MeasureOptions;
   /** Cache of phase results that outlives this process. */
   readonly disk?: DiskCache;
-  /** The metric that decides whether a kernel was helped. Default: `usualMetric`. */
+  /** The metric that decides the verdict on a kernel. Default: `usualMetric`. */
   readonly by?: Metric;
   /** Timed runs of each arm; 0: no timing. */
   readonly repeat: number;
   readonly minEffect: number;
   readonly seed: number;
-  /** Processor time of this process in milliseconds; the load of other processes does not count. */
+  /** Processor time of this process in milliseconds, which does not include other processes. */
   readonly clock: () => number;
   /** Bytes of heap in use. */
   readonly heap?: () => number;
-  /** Told how much is done of all, and what is being done. */
+  /** Called with the number of steps done, the total, and a text for the current step. */
   readonly progress?: (done: number, all: number, text: string) => void;
 }
 
 /**
- * Runs two arms over modules and compares them, kernel by kernel. Equal prefixes of phases run once.
- * @throws DiagnosticError if an arm is illegal, or if the modules have no kernel
+ * Runs two arms over modules and compares them kernel by kernel. A common prefix of phases runs only once.
+ * @throws DiagnosticError if an arm gives no legal plan, a module cannot be read, or the modules have no kernel
  */
 export async function runAb(
   modules: readonly Module[],
@@ -173,7 +176,7 @@ const nameOf = (arm: Arm, trials: readonly Trial[], i: 0 | 1) => ({
   plans: Object.fromEntries(trials.map((t) => [t.plans[i].sm, t.plans[i].hash])),
 });
 
-/** What is doubtful about the profile of an arm, if it has one. */
+/** Warnings about the profile of an arm: counts for other versions of the programs, or for functions that they lack. */
 function profileWarnings({ profile: file }: Arm, programs: readonly Program[]): Diagnostic[] {
   if (file === undefined) return [];
   const profile = parseProfile(readWhole(file), file);
@@ -184,7 +187,7 @@ function profileWarnings({ profile: file }: Arm, programs: readonly Program[]): 
   ];
 }
 
-/** The differences of the plans over all targets, and which of the knobs nothing read. */
+/** The differences between the plans of both arms over all targets, and the differing knobs that no phase read. */
 function settings(trials: readonly Trial[]): { differences: PlanDifference[]; unread: string[] } {
   const found = new Map<string, PlanDifference>();
   const seen = new Set<string>();
@@ -200,11 +203,11 @@ function settings(trials: readonly Trial[]): { differences: PlanDifference[]; un
   return { differences, unread: [...new Set(unread)] };
 }
 
-/** The meaning of a change for one kernel. */
+/** The verdict on one kernel by a metric; `unchanged` if the metric does not apply to it. */
 export const verdictOf = (m: Metric, pair: Pair<number> | undefined): Verdict =>
   pair === undefined || pair[0] === pair[1] ? 'unchanged' : improves(m, ...pair) ? 'helped' : 'HURT';
 
-/** The shortest labels that tell kernels apart: the kernel's name, with its module's, or with the path. */
+/** Gives each kernel the shortest unique label: its name, or its name prefixed by the module's name, its file name or its path. */
 function labelled(kernels: readonly KernelPair[]): KernelPair[] {
   const forms = kernels.map((k) => [
     k.kernel,
@@ -220,7 +223,7 @@ function labelled(kernels: readonly KernelPair[]): KernelPair[] {
   }));
 }
 
-/** Totals of all exact metrics that occur. */
+/** Summaries of all exact metrics that occur. */
 function summaries(kernels: readonly KernelPair[], compile: readonly Pair<Values>[]): MetricPair[] {
   const out: MetricPair[] = [];
   for (const m of METRICS) {
@@ -234,7 +237,7 @@ function summaries(kernels: readonly KernelPair[], compile: readonly Pair<Values
   return out;
 }
 
-/** Total, mean of ratios and number of changes of one metric. */
+/** The summary of one metric: totals, mean ratio, and numbers of changes. */
 export function summaryOf(metric: Metric, pairs: readonly Pair<number>[]): MetricPair {
   const verdicts = pairs.map((p) => verdictOf(metric, p));
   const times = (v: Verdict) => verdicts.filter((x) => x === v).length;
@@ -253,12 +256,12 @@ export function summaryOf(metric: Metric, pairs: readonly Pair<number>[]): Metri
   };
 }
 
-/** With at least this many modules, each gives one pair; with fewer, each pair of runs counts separately. */
+/** With at least this many modules, each module counts as one pair (its median); with fewer, each pair of runs counts separately. */
 const ENOUGH_MODULES = 5;
 
 /**
- * Time and memory of all phases, without a cache. Runs of both arms alternate, and so does which one is first, so
- * that other load on the machine affects both.
+ * Measures time and memory of all phases without a cache. Runs of both arms alternate, and so does which one runs first, so that other load
+ * on the machine affects both equally.
  */
 function timing(trials: readonly Trial[], opts: AbOptions, step: (text: string) => void): NoisyPair[] {
   const names = ['compile-time', ...(opts.heap === undefined ? [] : ['compile-memory'])];
@@ -285,7 +288,7 @@ function timing(trials: readonly Trial[], opts: AbOptions, step: (text: string) 
 /**
  * Decides whether B differs from A in a noisy metric.
  *
- * @param runs by module, the pairs of runs
+ * @param runs for each module, the pairs of runs
  */
 export function noisyPair(
   metric: Metric,

@@ -1,4 +1,4 @@
-/** The parts of an arm as they are written, and what each does: for messages and for help. */
+/** The parts of an arm as written on the command line, and what each does; for messages and help. */
 export const ARM_PARTS = {
   set: ['NAME=VALUE', 'sets one knob; set:NAME=VALUE is the same'],
   knobs: ['knobs:SET', 'a knob set, by name or file'],
@@ -17,6 +17,6 @@ export const ARM_PARTS = {
 /** Keywords of arms. */
 export const ARM_WORDS = Object.keys(ARM_PARTS);
 
-/** Each form of a part with what it does, in lines. */
+/** Help lines: the form of each part and what it does. */
 export const armLines = (): readonly string[] =>
   Object.values(ARM_PARTS).map(([form, does]) => `  ${form.padEnd(24)}${does}`);

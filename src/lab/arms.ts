@@ -2,14 +2,14 @@ import { match, P } from 'ts-pattern';
 import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { ARM_PARTS, ARM_WORDS } from './arm-words.ts';
 
-/** A phase at another place than in the order. */
+/** A change of a phase's position in the order. */
 export interface Move {
   readonly phase: string;
   readonly at: 'before' | 'after';
   readonly anchor: string;
 }
 
-/** A variant to try: its differences from the base plan. */
+/** A variant to try, given by its differences from the base plan. */
 export interface Arm {
   /** Its name in output. */
   readonly name: string;
@@ -20,12 +20,12 @@ export interface Arm {
   readonly recipe?: readonly string[];
   /** Knob sets; later ones win. */
   readonly knobs?: readonly string[];
-  /** `NAME=VALUE`. */
+  /** Knob settings of the form `NAME=VALUE`. */
   readonly set?: readonly string[];
   readonly disable?: readonly string[];
   readonly rules?: readonly string[];
   readonly moves?: readonly Move[];
-  /** A profile file: how often blocks ran. */
+  /** A profile file with execution counts of blocks. */
   readonly profile?: string;
   /** Commit or folder whose specs replace the shipped ones. */
   readonly ref?: string;
@@ -117,10 +117,10 @@ function moveOf(text: string): Move {
   return { phase: m[1], at: m[2] as Move['at'], anchor: m[3] };
 }
 
-/** A move as a word of an arm. */
+/** A move in the form that `parseArm` reads. */
 export const moveText = (m: Move): string => `move:${m.phase}@${m.at}:${m.anchor}`;
 
-/** An arm in one line, which `parseArm` can read. */
+/** An arm as one line in the form that `parseArm` reads. */
 export function armText(a: Arm): string {
   const words = [
     ...(a.ref === undefined ? [] : [`ref:${a.ref}`]),
@@ -149,8 +149,8 @@ const isText = (v: unknown): v is string => typeof v === 'string';
 const isTexts = (v: unknown): v is readonly string[] => Array.isArray(v) && v.every(isText);
 
 /**
- * An arm from data: a short text, or a map with `set` (knob -> value), `knobs`, `recipe`, `order`, `level`, `sm`,
- * `disable`, `rules`, `move`, `ref`.
+ * Converts data to an arm: a text for `parseArm`, or a map with `set` (knob -> value), `knobs`, `recipe`, `order`, `level`, `sm`,
+ * `disable`, `rules`, `move`, `profile`, `ref` and `name`.
  *
  * @throws DiagnosticError if the data are not an arm
  */

@@ -9,6 +9,6 @@ import type { Backend } from '../spec/plan.ts';
 
 export type { BlockUse, Occupancy };
 
-/** Blocks of a kernel that one SM of a target holds at once. */
+/** The number of blocks of a kernel that are resident on one SM of a target, and what limits it. */
 export const occupancyOf = (backend: Backend, use: BlockUse): Occupancy =>
   occupancyUnder((factOf(backend, 'limits') ?? {}) as Limits, use);

@@ -6,14 +6,14 @@ import { checksum, PACK_VERSION, packPrograms, unpackPrograms } from '../ir/pack
 import type { Program } from '../ir/program.ts';
 
 /*
- * Entries of a prefix cache as bytes:
+ * Serializes entries of a prefix cache:
  *
  *     'ORC', version of this format, version of packs, checksum of what follows, length of the JSON, JSON, pack of the snapshots
  *
- * Snapshots are packed together, so what they share is stored once. They are unpacked when the first of them is used.
+ * Snapshots are packed together, so that shared parts are stored once. They are unpacked when one of them is first used.
  */
 
-/** Raised whenever earlier entries would be read incorrectly. */
+/** Version of the format. Increment it whenever old entries would be read incorrectly. */
 const BATCH_VERSION = 1;
 const MAGIC = [0x4f, 0x52, 0x43, BATCH_VERSION, PACK_VERSION];
 const SUM = MAGIC.length;
@@ -31,7 +31,7 @@ type StoredPhase = Omit<CachedPhase, 'program' | 'reports'> & {
 /** An entry with its key and its weight in a `MemoryCache`. */
 export type BatchEntry = readonly [key: string, entry: CacheEntry, weight: number];
 
-/** Entries as bytes. `isa` is the instruction set of all their programs. */
+/** Serializes entries. `isa` is the instruction set of all their programs. */
 export function packBatch(entries: ReadonlyMap<string, CacheEntry>, isa: Isa): Uint8Array {
   const places = new Map<Program, number>();
   const placeOf = (p: Program): number => {
@@ -65,7 +65,7 @@ function stored(e: CachedPhase, placeOf: (p: Program) => number): StoredPhase {
   };
 }
 
-/** The entries of a batch; null if the bytes are damaged or have another version. */
+/** The entries of a batch; null if the bytes are damaged or have another format version. */
 export function unpackBatch(bytes: Uint8Array, isa: Isa): BatchEntry[] | null {
   if (bytes.length < BODY || MAGIC.some((b, i) => bytes[i] !== b)) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset);

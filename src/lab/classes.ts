@@ -1,7 +1,7 @@
 import { CLASSES, type InstrClass } from '../ir/opcode.ts';
 import type { Program } from '../ir/program.ts';
 
-/** Instructions of a program by class. */
+/** Number of instructions of a program by class. */
 export function countByClass(p: Program): Record<InstrClass, number> {
   const n = Object.fromEntries(CLASSES.map((c) => [c, 0])) as Record<InstrClass, number>;
   for (const f of p.functions) for (const b of f.blocks) for (const i of b.ins) n[i.op.class]++;

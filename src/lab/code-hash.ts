@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 let code: string | null = null;
 
-/** Hash of the running code: results produced by other code are not valid for it. */
+/** Hash of Orrery's own code, as 16 hexadecimal digits: cached results of other code are not valid. */
 export function codeHash(): string {
   if (code !== null) return code;
   const here = dirname(fileURLToPath(import.meta.url));
-  // Either the whole command line is one script, or this module is in a folder beside those of the others.
+  // Either the whole command line is bundled into one script, or this module is in one of several sibling folders.
   const folder = basename(here) === 'bundle' ? here : dirname(here);
   const hash = createHash('sha256');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });

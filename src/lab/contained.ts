@@ -6,21 +6,22 @@ import { isElf } from '../cubin/read.ts';
 import { decodeText } from '../spec/node-files.ts';
 
 /*
- * PTX in other files: fat binaries, objects, libraries and programs that carry it, and the listings that `cuobjdump -ptx` prints.
+ * Extracts PTX from other files: fat binaries, and object files, libraries and executables that contain them; and listings of
+ * `cuobjdump -ptx`.
  */
 
-/** A module in a file. */
+/** A PTX module in a file. */
 interface Contained {
-  /** `for sm_90, at 0x50`, or `line 9`. */
+  /** Target and location for messages: `for sm_90, at 0x50`, or `line 9`. */
   readonly where: string;
-  /** @throws BinaryError where it is damaged, and an Error where it is no text */
+  /** @throws BinaryError if it is damaged, and Unreadable if it is not UTF-8 text */
   readonly text: () => string;
 }
 
-/** Text of a module, or why there is none. */
+/** The text of a module, or why there is none. */
 export type TextOrFault = string | { readonly fault: string; readonly notes: readonly string[] };
 
-/** The file of a name, and which of its modules that means: `app.o#2` is the second of `app.o`, unless there is a file of that name. */
+/** Splits a name into a file and the number of a module in it: `app.o#2` is the second module of `app.o`, unless a file has that name. */
 export function namedModule(name: string): { readonly file: string; readonly nth: number | null } {
   const m = /^(.+)#([1-9]\d{0,5})$/.exec(name);
   return m === null || existsSync(name) || !existsSync(m[1])
@@ -29,9 +30,9 @@ export function namedModule(name: string): { readonly file: string; readonly nth
 }
 
 /**
- * The PTX of a file that is none itself; null for any other file.
+ * The PTX that a binary or a listing contains; null for any other file.
  *
- * @param nth which of several
+ * @param nth number of the module, from 1; null: the only one
  */
 export function containedText(file: string, bytes: Uint8Array, nth: number | null): TextOrFault | null {
   try {
@@ -56,7 +57,7 @@ export function containedText(file: string, bytes: Uint8Array, nth: number | nul
 const NO_PTX =
   '`nvcc -gencode arch=compute_90,code=[sm_90,compute_90]` puts PTX beside it; `orrery disasm` prints machine code';
 
-/** Modules that are listed. */
+/** Maximum number of modules that a fault lists. */
 const MOST_LISTED = 20;
 
 function inBinary(bytes: Uint8Array): Contained[] {
@@ -65,7 +66,7 @@ function inBinary(bytes: Uint8Array): Contained[] {
     .filter(is)
     .map((m) => ({
       where: `${m.target === null ? '' : `for sm_${m.target}, `}${m.where}`,
-      // Behind the text stand zeros.
+      // The text is padded with zeros.
       text: () => {
         const content = m.content();
         const end = content.indexOf(0);
@@ -74,12 +75,12 @@ function inBinary(bytes: Uint8Array): Contained[] {
     }));
 }
 
-/** Headings of what `cuobjdump` prints of a member. */
+/** Heading that `cuobjdump` prints for a member of a fat binary. */
 const HEADING = /^Fatbin (ptx|elf|lto ptx|nvvm-ir) code:\s*$/;
-/** How far into a text its first heading stands. */
+/** The first heading of a listing must be within this many bytes. */
 const HEAD = 2000;
 
-/** The modules of a listing, at the lines where they stand in it; null if a text is none. */
+/** The modules of a listing; null if a text is not a listing. Empty lines before each keep its line numbers those of the listing. */
 function inListing(bytes: Uint8Array): Contained[] | null {
   const head = Buffer.from(bytes.subarray(0, HEAD)).toString('latin1');
   if (

@@ -2,7 +2,7 @@ import { match } from 'ts-pattern';
 import type { Move } from './arms.ts';
 import { randomOf } from './statistics.ts';
 
-/** The change of an arm at one level of a factor; none if the arm stays as the base. */
+/** One level of a factor: the change that it makes to the base. Without `set`, `disable` and `move` it makes none. */
 export interface Level {
   /** Its name in output: '64', 'off', 'after OriCopyProp'. */
   readonly name: string;
@@ -11,7 +11,7 @@ export interface Level {
   readonly move?: Move;
 }
 
-/** A numeric range of a knob. */
+/** A numeric range of a knob, both ends included. */
 export interface Range {
   readonly from: number;
   readonly to: number;
@@ -26,15 +26,16 @@ export type Factor =
   | { readonly name: string; readonly levels: readonly Level[] }
   | { readonly name: string; readonly range: Range };
 
+/** How arms are chosen from the factors. */
 export type Design = 'grid' | 'one-at-a-time' | 'random' | 'latin-hypercube';
 
-/** The level chosen for each factor that the arm varies, by factor. */
+/** The chosen level of each factor that an arm varies, by name of the factor. */
 export type Choice = ReadonlyMap<string, Level>;
 
-/** Most arms of a design. */
+/** Maximum number of arms of a grid. */
 export const MOST_ARMS = 100_000;
 
-/** The level at a relative position, 0 to 1, of a knob's range. */
+/** The level at a relative position from 0 to 1 in a knob's range. */
 function levelAt(knob: string, { from, to, log, integer }: Range, at: number): Level {
   const value = log
     ? Math.exp(Math.log(from) + at * (Math.log(to) - Math.log(from)))
@@ -43,7 +44,7 @@ function levelAt(knob: string, { from, to, log, integer }: Range, at: number): L
   return { name: String(n), set: `${knob}=${n}` };
 }
 
-/** The levels of a factor in a design that enumerates them. */
+/** The levels of a factor in a design that enumerates them; a range gives `steps` values, or fewer if some are equal after rounding. */
 export function levelsOf(f: Factor): readonly Level[] {
   if ('levels' in f) return f.levels;
   const { steps } = f.range;
@@ -55,7 +56,7 @@ export function levelsOf(f: Factor): readonly Level[] {
   return [...out.values()];
 }
 
-/** A level chosen by a number in [0, 1). */
+/** The level that a number in [0, 1) selects. */
 const drawn = (f: Factor, u: number): Level =>
   'levels' in f ? f.levels[Math.floor(u * f.levels.length)] : levelAt(f.name, f.range, u);
 
@@ -66,7 +67,7 @@ export const gridSize = (factors: readonly Factor[]): number =>
 /**
  * The choices of a design, in an order that depends only on the factors and the seed.
  *
- * @param samples for random and latin-hypercube
+ * @param samples number of arms for `random` and `latin-hypercube`; other designs ignore it
  */
 export const choicesOf = (
   design: Design,

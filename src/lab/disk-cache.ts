@@ -14,23 +14,23 @@ import { packBatch, unpackBatch } from './cache-batch.ts';
 import { codeHash } from './code-hash.ts';
 
 /*
- * Results of phases on disk:
+ * A cache of phase results on disk:
  *
  *     FOLDER / hash of the code / input / batches
  *
- * A batch is written under a temporary name and renamed, so it appears whole or not at all, and it is never modified. A killed
- * process loses what it had not written yet, and concurrent processes at worst write the same result twice. A failure to read
- * or write costs only time. A batch counts only with the seal of this user (node-seal.ts): results become code, and a folder may come
- * from somebody else. Nothing in it is followed that is a link, nor read that is no regular file.
+ * Batches are written atomically and never modified. A killed process loses what it has not written yet, and concurrent processes at worst
+ * write the same result twice. A failure to read or write only costs time. A batch is used only if it carries the seal of this user
+ * (node-seal.ts): results become code, and the folder may come from somebody else. Links in the folder are not followed, and only regular
+ * files are read.
  */
 
-/** Default limit in bytes. */
+/** Default limit on the size of the folder in bytes. */
 export const USUAL_LIMIT = 1 << 30;
-/** Results collected before they are written as one batch. */
+/** Number of results that are collected before they are written as one batch. */
 const BATCH = 1000;
-/** Batches of one input before they are merged. */
+/** If an input has at least this many batches, they are merged when they are loaded. */
 const MANY = 8;
-/** A batch under its temporary name is left over from a killed process if it is older than this. */
+/** A temporary file that is older than this, in milliseconds, is a leftover of a killed process. */
 const LEFT_OVER_MS = 3_600_000;
 
 const FOLDER = /^[0-9a-f]{16}$/;
@@ -45,7 +45,7 @@ export class DiskCache {
   private wrote = false;
 
   /**
-   * @param limit most bytes that remain when a process closes the cache
+   * @param limit maximum bytes that remain after a process that wrote something closes the cache
    * @throws DiagnosticError if the folder cannot be created
    */
   constructor(folder: string, limit = USUAL_LIMIT) {
@@ -62,7 +62,7 @@ export class DiskCache {
     }
   }
 
-  /** Results for one input; `isa` is the instruction set that it was lowered for. */
+  /** The results for one input; `isa` is the instruction set for which it was lowered. */
   shelf(inputKey: string, isa: Isa): Shelf {
     const name = hashText(`${inputKey}|${isa.hash}`);
     let s = this.shelves.get(name);
@@ -73,7 +73,7 @@ export class DiskCache {
     return s;
   }
 
-  /** Writes what a shelf collected and drops it: its memory is on disk. */
+  /** Writes the collected results of a shelf and drops the shelf from memory. */
   release(shelf: PrefixCache | undefined): void {
     for (const [name, s] of this.shelves) {
       if (s !== shelf) continue;
@@ -83,7 +83,7 @@ export class DiskCache {
     }
   }
 
-  /** Writes what is left, and removes the least recently used batches if there are too many bytes. */
+  /** Writes all collected results, and removes the least recently used batches if the limit is exceeded. */
   close(): void {
     for (const s of [...this.shelves.values()]) this.release(s);
     if (this.wrote) this.evict();
@@ -100,28 +100,28 @@ export class DiskCache {
       return false;
     });
     const limits = { bytes: this.limit, files: Number.POSITIVE_INFINITY };
-    // Removes empty folders only.
+    // `rmdirSync` removes only empty folders.
     evict(batches, limits, (path) => tried(() => rmdirSync(dirname(path))));
   }
 }
 
-/** Whether something is a folder, and no link to one. */
+/** True if a path is a folder and not a link to one. */
 const isFolder = (path: string): boolean => tried(() => lstatSync(path))?.isDirectory() === true;
 
-/** What the seal of a batch is about: the code and the input whose results it holds. */
+/** The key that the seal of a batch covers: the names of its folders, which are hashes of the code and of the input. */
 const aboutOf = (folder: string): string => `${basename(dirname(folder))}/${basename(folder)}`;
 
-/** The content of a batch; undefined where this user has not written it. */
+/** The content of a batch file; undefined if it cannot be read or this user has not written it. */
 export function readBatch(path: string): Uint8Array | undefined {
   return tried(() => {
-    // Opening a pipe would wait for its writer.
+    // Opening a pipe would block until it has a writer.
     const seen = lstatSync(path);
     if (!seen.isFile() || seen.size > MOST_BYTES.input) return undefined;
     return unsealed(readFileSync(path), aboutOf(dirname(path)));
   });
 }
 
-/** Batches of all inputs, and leftovers of unfinished ones. Other files are ignored. */
+/** Batch files of all inputs, and temporary files. Other files are ignored. */
 function filesBelow(folder: string): string[] {
   return namesIn(folder)
     .filter((c) => FOLDER.test(c) && isFolder(join(folder, c)))
@@ -136,9 +136,9 @@ function filesBelow(folder: string): string[] {
     );
 }
 
-/** Results for one input: those on disk when it was opened, and those of this process. */
+/** The results for one input: those that were on disk at the first access, and those of this process. */
 export class Shelf implements PrefixCache {
-  /** Whether anything was written. */
+  /** True once a batch was written. */
   wrote = false;
   private readonly folder: string;
   private readonly isa: Isa;
@@ -194,7 +194,7 @@ export class Shelf implements PrefixCache {
     for (const path of read) used(path);
   }
 
-  /** Whether its folder is where it seems to be, and not elsewhere by a link. */
+  /** True if the folder exists and neither it nor its parent is a link. */
   private isThere(): boolean {
     return isFolder(dirname(this.folder)) && isFolder(this.folder);
   }
@@ -209,7 +209,7 @@ export class Shelf implements PrefixCache {
   }
 }
 
-/** Merges what two processes found under one key: both lists of reads; of two results, the checked one. */
+/** Merges two entries of one key: the union of lists of reads, or, of two results, one that was verified. */
 function joined(a: CacheEntry | undefined, b: CacheEntry): CacheEntry {
   if (a === undefined || a.kind !== b.kind) return b;
   if (a.kind === 'result') return b.kind === 'result' && a.verified === 'no' ? b : a;

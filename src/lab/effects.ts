@@ -7,11 +7,11 @@ import { mean } from './statistics.ts';
 export interface Effect {
   readonly factor: string;
   /**
-   * By level, in the order of the experiment or of size: mean ratio of the arms with it, or, if the effects are fitted jointly, what that
-   * would be if all levels met the other factors alike; null if the design does not tell.
+   * The levels in the order of the experiment, or by size for a range. `ratio` is the geometric mean ratio of the arms with the level; if
+   * effects are fitted jointly, it is adjusted to a balanced design. It is null if the design does not determine it.
    */
   readonly levels: readonly { readonly name: string; readonly ratio: number | null; readonly arms: number }[];
-  /** Highest ratio of a level divided by the lowest, minus one; null if the design does not tell. */
+  /** Highest ratio of a level divided by the lowest, minus one; null if the design does not determine it. */
   readonly size: number | null;
 }
 
@@ -24,39 +24,40 @@ export interface Interaction {
 }
 
 /**
- * How effects follow from the arms.
+ * How effects are estimated from the arms.
  * - `base`: each arm differs from the base in one factor.
  * - `means`: the design is balanced, so marginal means estimate the effects.
  * - `least squares`: it is not balanced, so all effects are fitted jointly.
- * - `nothing`: it is not balanced, and has more levels than are fitted.
+ * - `nothing`: it is not balanced, and has too many levels to be fitted (`MOST_COLUMNS`).
  */
 export type EffectsBy = 'base' | 'means' | 'least squares' | 'nothing';
 
+/** Effects and interactions of all factors. */
 export interface Effects {
   readonly effectsBy: EffectsBy;
-  /** Standard deviation of ratios around what effects that only multiply explain; null if no arm is left to tell. */
+  /** Residual standard deviation of the model in which effects only multiply, as a fraction; null if no degrees of freedom are left. */
   readonly deviation: number | null;
   readonly effects: readonly Effect[];
-  /** The strongest first. */
+  /** The largest first. */
   readonly interactions: readonly Interaction[];
-  /** Pairs of factors of whose interaction the design does not tell. */
+  /** Pairs of factors whose interaction the design does not determine. */
   readonly untold: readonly (readonly [string, string])[];
 }
 
-/** Most columns of a fit, whose time grows with their cube: with so many it takes a second. */
+/** Maximum number of columns of a fit. Its time grows with their cube; with this many it takes a second. */
 export const MOST_COLUMNS = 1000;
 
-/** Number of groups if a factor has too many distinct levels. */
+/** Number of groups for a range with more than twice as many distinct values. */
 const GROUPS = 4;
 
-/** The levels of a factor in display order, and which of them each arm has. */
+/** The levels of a factor in display order; `of` has the index of the level of each arm, or null if the arm does not vary the factor. */
 interface Levelled {
   readonly factor: string;
   readonly levels: readonly string[];
   readonly of: readonly (number | null)[];
 }
 
-/** Does an arm with this level stay as the base? */
+/** True if a level makes no change to the base. */
 const isBase = (l: Level): boolean => l.set === undefined && l.disable === undefined && l.move === undefined;
 
 /** Levels of a factor; sampled ranges are grouped by size. */
@@ -82,7 +83,7 @@ function levelled(experiment: Experiment, f: Factor): Levelled {
 /**
  * Effects and interactions of the factors of an experiment.
  *
- * @param logs by arm, the logarithm of its ratio to the base; null if it has none
+ * @param logs for each arm, the natural logarithm of its ratio to the base; null if it has none
  */
 export function effectsOf(experiment: Experiment, logs: readonly (number | null)[]): Effects {
   const all = experiment.factors.map((f) => levelled(experiment, f));
@@ -91,7 +92,7 @@ export function effectsOf(experiment: Experiment, logs: readonly (number | null)
     const effects = experiment.factors.map((f, i) => againstBase(f, all[i], logs));
     return { effectsBy: 'base', deviation: null, effects: sorted(effects), interactions: [], untold: pairs };
   }
-  // Arms that the experiment lists have no level of any factor.
+  // Arms that the experiment lists explicitly have no level of any factor and are left out.
   const arms = logs.flatMap((log, arm) =>
     log !== null && Number.isFinite(log) && all.every((x) => x.of[arm] !== null) ? [{ arm, log }] : [],
   );
@@ -104,13 +105,13 @@ export function effectsOf(experiment: Experiment, logs: readonly (number | null)
     return { effectsBy: 'nothing', deviation: null, effects: [], interactions: [], untold: pairs };
   const fit = balanced ? null : design.fitted([]);
   const model = fit ?? design.ofMeans();
-  const told = design.interactions();
+  const estimated = design.interactions();
   return {
     effectsBy: balanced ? 'means' : 'least squares',
     deviation: deviationOf(model, arms.length),
     effects: sorted(all.map((_, i) => (fit === null ? design.byMeans(i) : design.byFit(i, fit)))),
-    interactions: told.sort((x, y) => y.size - x.size),
-    untold: pairs.filter(([x, y]) => !told.some((t) => t.factors[0] === x && t.factors[1] === y)),
+    interactions: estimated.sort((x, y) => y.size - x.size),
+    untold: pairs.filter(([x, y]) => !estimated.some((t) => t.factors[0] === x && t.factors[1] === y)),
   };
 }
 
@@ -124,11 +125,11 @@ function deviationOf(
 const sorted = (effects: readonly Effect[]): Effect[] =>
   [...effects].sort((a, b) => (b.size ?? -1) - (a.size ?? -1));
 
-/** Size of an effect by the ratios of at least two levels. */
+/** Size of an effect from the ratios of its levels; null for fewer than two. */
 const sizeOf = (ratios: readonly number[]): number | null =>
   ratios.length < 2 ? null : Math.max(...ratios) / Math.min(...ratios) - 1;
 
-/** The effect of a factor whose arms are as the base but for it. */
+/** The effect of a factor in a one-at-a-time design, where each arm differs from the base in this factor only. */
 function againstBase(f: Factor, x: Levelled, logs: readonly (number | null)[]): Effect {
   const same = 'levels' in f ? f.levels.find(isBase)?.name : undefined;
   const levels = x.levels.flatMap((name, l) => {
@@ -143,7 +144,7 @@ function againstBase(f: Factor, x: Levelled, logs: readonly (number | null)[]): 
   };
 }
 
-/** The levels that some of the arms have. */
+/** A factor restricted to the levels that some of the arms have. */
 function present({ factor, levels, of }: Levelled, arms: readonly { readonly arm: number }[]): Levelled {
   const has = new Set(arms.map(({ arm }) => of[arm]));
   const kept = levels.map((_, l) => l).filter((l) => has.has(l));
@@ -154,13 +155,13 @@ function present({ factor, levels, of }: Levelled, arms: readonly { readonly arm
   };
 }
 
-/** Arms with a level of every factor. */
+/** The arms of a design that have a level of every factor. */
 class Design {
   private readonly all: readonly Levelled[];
   private readonly logs: readonly number[];
-  /** By arm, its level of each factor. */
+  /** For each arm, the index of its level of each factor. */
   private readonly at: readonly (readonly number[])[];
-  /** First column of each factor in a model; the one before is the constant. */
+  /** First column of each factor in a model; column 0 is the constant. */
   private readonly first: readonly number[];
   readonly columns: number;
 
@@ -177,7 +178,11 @@ class Design {
     this.columns = next;
   }
 
-  /** A model of all single effects and of further columns, by arm. */
+  /**
+   * Fits a model of all single effects.
+   * @param further for each arm, additional columns that are 1
+   * @param more number of additional columns
+   */
   fitted(further: readonly (readonly number[])[], more = 0): LinearModel {
     const rows = this.at.map((levels, n) => [
       0,
@@ -188,8 +193,8 @@ class Design {
   }
 
   /**
-   * Rank and residual of the model of all single effects where levels meet alike: then each effect is the distance of the mean of a level
-   * from that of all arms.
+   * Rank and residual of the model of all single effects in a balanced design, where an effect is the difference between the mean of a
+   * level and the mean of all arms.
    */
   ofMeans(): Pick<LinearModel, 'rank' | 'residual'> {
     const all = mean(this.logs);
@@ -203,7 +208,7 @@ class Design {
     };
   }
 
-  /** True if every two levels of different factors occur together in proportion to how often each occurs. */
+  /** True if any two levels of different factors occur together in proportion to their own frequencies. */
   balanced(): boolean {
     const n = this.at.length;
     return this.all.every((x, f) =>
@@ -246,11 +251,11 @@ class Design {
               [this.first[f] + other, -1],
             ]),
           );
-    // Levels that can be compared with each other are compared; of several such sets, the one with most levels.
+    // Compare only levels whose differences the model determines; if there are several such sets, take the largest.
     const sets = all.map((l) => all.filter((k) => against(k, l) !== null));
     const set = sets.reduce((most, s) => (s.length > most.length ? s : most), []);
     const arms = set.flatMap((l) => this.logsWith(f, l).map((log) => ({ l, log })));
-    // What the arms with these levels have on average, once with their own levels and once with each level.
+    // Mean of the arms with these levels, minus the mean effect of their own levels; adding the effect of a level gives its adjusted mean.
     const off = (l: number) => against(l, set[0])!;
     const middle = mean(arms.map((a) => a.log)) - mean(arms.map((a) => off(a.l)));
     const levels = all.map((l) => ({
@@ -266,8 +271,8 @@ class Design {
   }
 
   /**
-   * Interactions of all pairs of factors, fitted jointly, since one that is left out would show in others; those of which the design does
-   * not tell, and those that would take too many columns, are left out.
+   * Interactions of all pairs of factors. They are fitted jointly, because an omitted one would bias the others. Pairs whose interaction is
+   * not determined are left out; if there are too few arms or too many columns, all are.
    */
   interactions(): Interaction[] {
     const counts = this.all.map((x) => x.levels.length);
@@ -280,7 +285,7 @@ class Design {
       }
     const needed = 1 + counts.reduce((s, c) => s + Math.max(0, c - 1), 0) + next - this.columns;
     if (needed > Math.min(this.at.length, MOST_COLUMNS)) return [];
-    // The first level of each factor is what the others are compared with, so that no column is there twice.
+    // The first level of each factor is the reference, so that columns are not redundant.
     const column = ({ g, first }: (typeof blocks)[number], x: number, y: number) =>
       x === 0 || y === 0 ? null : first + (x - 1) * (counts[g] - 1) + (y - 1);
     const further = this.at.map((l) => blocks.flatMap((b) => column(b, l[b.f], l[b.g]) ?? []));
@@ -297,7 +302,7 @@ class Design {
     });
   }
 
-  /** The pair of levels that departs most from what both do on average. */
+  /** The pair of levels with the largest deviation from the additive model of a table. */
   private largest(f: number, g: number, table: readonly (readonly number[])[]): Interaction {
     const [x, y] = [this.all[f], this.all[g]];
     const all = mean(table.flat());

@@ -6,35 +6,35 @@ import { paramBase } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { KernelMeasure } from './measure.ts';
 
-/** Whether a kernel still behaves as before, and how that was determined. */
+/** A finding on whether a kernel still behaves as before, and how it was determined. */
 export interface Equality {
   readonly ok: boolean;
   readonly by: 'unchanged' | 'launch' | 'open world' | 'ptxas';
-  /** The difference; for an equal kernel the limits of the finding ('as far as the budget went'), or ''. */
+  /** For a kernel that differs, the difference; otherwise limits of the finding ('as far as the budget went'), or ''. */
   readonly note: string;
-  /** Of a kernel that was compared in open worlds and did not run in full: how much did, in percent of its blocks. */
+  /** For a kernel that was compared in open worlds and not all of whose blocks ran: percent of its blocks that ran. */
   readonly ran?: number;
 }
 
 /**
- * Compares a kernel with its version before any phase: by its launches if any of them expects
- * something, else in open worlds.
+ * Compares a kernel with its version before any phase: by its launches if any of them states expected results, otherwise in open worlds.
  *
- * @param input the module as it was lowered
- * @param measured the kernel of `last`, whose launches have already run
+ * @param input the module as lowered
+ * @param last the module after all phases
+ * @param measured the kernel in `last`, whose launches have already run
  */
 export function equalityOf(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
   return withInexactness(comparison(input, last, measured, plan), plan, input);
 }
 
-/** A finding with what the plan's knobs let rules change, which equal code of several plans does not tell. */
+/** Adds to a finding the changes of results that the plan's knobs permit rules to make. Unchanged kernels are exempt. */
 export function withInexactness(found: Equality, plan: Plan, input: Program): Equality {
   if (found.by === 'unchanged') return found;
   const inexact = inexactness(plan, input).map((n) => (found.ok ? `although ${n}` : n));
   return { ...found, note: [...(found.note === '' ? [] : [found.note]), ...inexact].join('; ') };
 }
 
-/** What `equalityOf` finds, whatever the plan's knobs are. */
+/** Like `equalityOf`, but without notes on inexact rules, so that plans with the same code share the finding. */
 export function comparison(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
   const bad = measured.launches.find((l) => !l.ok);
   if (bad !== undefined) return { ok: false, by: 'launch', note: `${bad.file}: ${bad.why}` };
@@ -57,13 +57,13 @@ export function comparison(input: Program, last: Program, measured: KernelMeasur
   };
 }
 
-/** A kernel that did not run in full, and how much of it did, in percent of its blocks. */
+/** A kernel not all of whose blocks ran, and the percent of its blocks that ran. */
 export interface PartlyRun {
   readonly kernel: string;
   readonly ran: number;
 }
 
-/** What findings that kernels are equal leave open, in words that go on behind their number; '' where all ran in full. */
+/** Text that follows the number of equal kernels and says which of them were compared only in part; '' if all ran in full. */
 export function unreachedWords(kernels: readonly PartlyRun[]): string {
   if (kernels.length === 0) return '';
   const worst = kernels.reduce((a, b) => (b.ran < a.ran ? b : a));

@@ -3,12 +3,12 @@ import type { Fn } from '../ir/program.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
 
-/** The numbers of a target that the estimate uses: `costs` and `latencies` of its back end. */
+/** The parameters of the estimate for a target: `costs` and `latencies` of its back end, in cycles. */
 export interface Timing extends Times {
   readonly subpartitions: number;
 }
 
-/** The numbers of a back end; null if its specs (those of an older commit) lack them. */
+/** The parameters of a back end; null if it lacks them, as those of older commits do. */
 export function timingOf(backend: Backend): Timing | null {
   const costs = factOf(backend, 'costs') as Timing['costs'] | undefined;
   const latencies = factOf(backend, 'latencies') as Timing['latencies'] | undefined;
@@ -16,21 +16,21 @@ export function timingOf(backend: Backend): Timing | null {
   return { costs, latencies, subpartitions: Number(factOf(backend, 'limits.subpartitions')) };
 }
 
-/** A run of a grid: how often warps ran each block, and how many warps share an SM. */
+/** Execution counts of a grid. */
 export interface GridRun {
   readonly functions: readonly Fn[];
-  /** Runs of blocks by warps: function, block id. */
+  /** How often warps ran each block, by function name and block id. */
   readonly blocks: Readonly<Record<string, Readonly<Record<number, number>>>>;
-  /** Warps that are on the SM at once. */
+  /** Number of warps that are resident on an SM at once. */
   readonly resident: number;
 }
 
 /**
- * Cycles that one SM takes for the whole grid: the larger of the work of its busiest unit (shared by all warps) and
- * the latency of the warps (resident warps wait at the same time). A standard two-sided bound (Hong and Kim, "An
- * Analytical Model for a GPU Architecture with Memory-level and Thread-level Parallelism Awareness", 2009, without
- * their bandwidth term). Loads hit where `latencies` says. Bank conflicts, bandwidth and the instruction cache are
- * ignored, so this ranks versions of one kernel but does not predict a time.
+ * Estimates the cycles that one SM takes for the whole grid: the larger of its throughput bound (the work of the busiest unit, which all
+ * warps share) and its latency bound (the latency of all warps, divided by the number of resident warps, which wait at the same time). This
+ * is the model of Hong and Kim, "An Analytical Model for a GPU Architecture with Memory-level and Thread-level Parallelism Awareness",
+ * 2009, without their bandwidth term. Every load has the latency of its space in `latencies`. Bank conflicts, bandwidth and the instruction
+ * cache are ignored, so the estimate ranks versions of one kernel but does not predict a time.
  */
 export function estimateCycles(run: GridRun, t: Timing): number {
   const busy: Record<string, number> = {};

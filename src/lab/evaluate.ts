@@ -10,20 +10,20 @@ import { Bench, type KernelTrial } from './trials.ts';
 
 /** The result of an arm over all kernels. */
 export interface Evaluation {
-  /** Whether every kernel behaves as before any phase. */
+  /** True if every kernel behaves as before any phase. */
   readonly ok: boolean;
-  /** The first kernel that does not, and how; '' if all do. */
+  /** The first kernel that does not, and the difference; '' if all do. */
   readonly error: string;
-  /** By metric: the sum over the kernels. */
+  /** The sum over the kernels, by metric. */
   readonly metrics: Values;
-  /** By metric: geometric mean over the kernels of the arm's value divided by the base's. The base is 1. */
+  /** The geometric mean over the kernels of the arm's value divided by the base's, by metric. */
   readonly ratios: Values;
   readonly kernels: readonly {
     readonly file: string;
     readonly kernel: string;
     readonly ok: boolean;
     readonly values: Values;
-    /** Of one that did not run in full in open worlds: percent of its blocks that did. */
+    /** For a kernel that did not run in full in open worlds: percent of its blocks that ran. */
     readonly ran?: number;
   }[];
 }
@@ -42,7 +42,7 @@ export class Evaluator {
   }
 
   /**
-   * Runs the base; nothing more is read afterwards.
+   * Runs the base, which also reads everything that later arms share.
    * @throws DiagnosticError if the base is not a plan, or if the modules have no kernel
    */
   static async start(

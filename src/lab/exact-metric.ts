@@ -3,7 +3,7 @@ import type { Issues, Spot } from '../spec/issues.ts';
 import type { RecipeSpec } from '../spec/types.generated.ts';
 import { METRICS, type Metric, metricOf } from './metrics.ts';
 
-/** Reports metrics under `measured` of a recipe that do not exist, or that are other numbers in every run. */
+/** Reports metrics under `measured` of a recipe that do not exist or are noisy. */
 export function checkMeasured(spec: SpecFile, issues: Issues): void {
   const { measured } = spec.data as Partial<RecipeSpec.Recipe>;
   measured?.kernels.forEach(({ values }, i) => {
@@ -18,7 +18,7 @@ export function checkMeasured(spec: SpecFile, issues: Issues): void {
   });
 }
 
-/** A metric that a spec names; undefined, and an issue, where there is none. */
+/** The metric that a spec names; undefined, with an issue, if it does not exist. */
 function namedMetric(name: string, at: Spot, issues: Issues, key = false): Metric | undefined {
   const m = metricOf(name);
   if (m === undefined)
@@ -37,8 +37,8 @@ function namedMetric(name: string, at: Spot, issues: Issues, key = false): Metri
 /**
  * The exact kernel metric that a spec names.
  *
- * @param code issue code for a metric of another kind
- * @returns one metric, or none and an issue
+ * @param code issue code for a metric that is noisy or describes a module
+ * @returns a list of one metric; empty, with an issue, if there is no such metric or it is of another kind
  */
 export function exactMetric(name: string, at: Spot, issues: Issues, code: string): Metric[] {
   const m = namedMetric(name, at, issues);

@@ -24,11 +24,11 @@ import type { Base } from './plans.ts';
 /** An arm of an experiment, with its chosen levels. */
 export interface TrialArm {
   readonly arm: Arm;
-  /** Level by factor; absent factors are as in the base. */
+  /** The level of each factor; absent factors are as in the base. */
   readonly choice: Choice;
 }
 
-/** A bound that an arm must respect. */
+/** A constraint that an arm must satisfy; `never` compares with the base. */
 export type Bound = { readonly metric: Metric } & (
   | { readonly never: 'more' | 'less' }
   | { readonly most: number }
@@ -58,17 +58,17 @@ const usualMetrics = (launched: boolean): readonly Metric[] => [
   metricOf('pressure.R')!,
 ];
 
-/** Does an experiment leave open which metrics decide? */
+/** True if an experiment does not name its metrics. */
 export const namesNoMetrics = ({ spec }: Experiment): boolean => spec.data.metrics === undefined;
 
-/** An experiment that names no metrics, with those that decide where launches run every kernel. */
+/** An experiment with the default metrics for modules of which launches run every kernel. */
 export const decidedByLaunches = (e: Experiment): Experiment => ({ ...e, metrics: usualMetrics(true) });
 
 /**
- * Reads an experiment. One that names no metrics gets those for kernels without launches.
+ * Reads and checks an experiment. If it names no metrics, it gets the default ones for kernels without launches.
  *
  * @param specs specs in which knobs and phases are looked up
- * @throws DiagnosticError with every problem, each at its line
+ * @throws DiagnosticError with every fault at its line
  */
 export async function loadExperiment(path: string, specs: Specs): Promise<Experiment> {
   const spec = await loadSpec(path, 'experiment');
@@ -155,14 +155,14 @@ function armOf(choice: Choice): TrialArm {
 
 const isFile = (name: string): boolean => /\.ya?ml$/.test(name) || name.includes('/');
 
-/** A file path in the experiment is relative to it; other names are kept. */
+/** Resolves a file path relative to the experiment; other names are kept. */
 const inFolder = (folder: string, name: string): string => (isFile(name) ? resolve(folder, name) : name);
 
 /** Files and folders that an arm names. */
 const filesOfArm = ({ order, recipe = [], knobs = [], rules = [], profile, ref }: Arm): string[] => [
   ...[...(order === undefined ? [] : [order]), ...recipe, ...knobs, ...rules].filter(isFile),
   ...(profile === undefined ? [] : [profile]),
-  // A commit has no such place.
+  // A `ref` that is not a folder is a commit.
   ...(ref !== undefined && existsSync(ref) ? [resolve(ref)] : []),
 ];
 

@@ -13,16 +13,18 @@ const LAUNCH_FILE = /\.ya?ml$/;
 const KERNELS = "kernels are .ptx and .ori files, folders of them, and patterns: 'kernels/**/*.ptx'";
 
 /**
- * Kernel files: files, folders (all PTX below them), and patterns with `*`, `?` and `**`, each sorted by name.
+ * Finds kernel files by file names, folders (all kernels below them), and patterns with `*`, `?` and `**`. The matches of each are sorted
+ * by name.
  *
  * @param base folder to which patterns are relative
+ * @returns paths as shown to the user, without duplicates
  * @throws DiagnosticError if one of them matches nothing
  */
 export const kernelFiles = (patterns: readonly string[], base = '.'): string[] =>
   filesOf(patterns, base, () => KERNEL_FILE, KERNELS);
 
 /**
- * Kernel files, and launch files where a name or a pattern ends as theirs do: `k/*` means kernels, `k/*.yaml` launches.
+ * Like `kernelFiles`, but a name or pattern with a YAML extension means launch files: `k/*` means kernels, `k/*.yaml` launches.
  *
  * @param base folder to which patterns are relative
  * @throws DiagnosticError if one of them matches nothing
@@ -50,7 +52,7 @@ function filesOf(
   return [...out];
 }
 
-/** @param wanted names of the files that a pattern may match */
+/** @param wanted matches names of files that a pattern may match */
 function matches(pattern: string, base: string, wanted: RegExp): string[] {
   const full = resolve(base, pattern);
   if (existsSync(namedModule(full).file)) {
@@ -70,8 +72,8 @@ function matches(pattern: string, base: string, wanted: RegExp): string[] {
 }
 
 /**
- * Sees that a file that was found in a folder is no link to one elsewhere.
- * @throws DiagnosticError
+ * Checks that a file that was found in a folder is not a link to an outside place.
+ * @throws DiagnosticError if it is
  */
 export function seeFound(folder: string, file: string): void {
   try {
@@ -84,7 +86,7 @@ export function seeFound(folder: string, file: string): void {
 
 /**
  * Files below a folder that match the parts of a pattern; `**` stands for any number of folders.
- * @param seen folders that were looked at, with the number of parts that were left: several `**` lead to one in many ways
+ * @param seen folders that were visited, each with the number of remaining parts: with several `**` a folder is reached in many ways
  */
 function walk(
   folder: string,
@@ -112,7 +114,7 @@ function walk(
   return [...new Set(out)];
 }
 
-/** All files of a folder and of the folders in it, but for hidden ones, sorted by name. */
+/** Full paths of all files below a folder, sorted by name. Hidden folders are skipped. */
 export const filesBelow = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true })
     .sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -124,11 +126,11 @@ export const filesBelow = (folder: string): string[] =>
         : [join(folder, e.name)],
     );
 
-/** What other shells and tools take for a set of characters or of words. */
+/** Syntax for sets of characters or words in the patterns of shells. */
 const OTHER_PATTERN = /\[.*\]|\{.*,.*\}/;
 
 function nothing(pattern: string, base: string, hint: string) {
-  // A file that is there matches, whatever it is called.
+  // An existing file always matches, so this is a folder.
   if (existsSync(resolve(base, pattern)))
     return fileFault('', `the folder '${pattern}' holds no .ptx or .ori file`, []);
   const folder = dirname(resolve(base, pattern));
@@ -150,9 +152,10 @@ function nothing(pattern: string, base: string, hint: string) {
   );
 }
 
+/** True if a file has the extension of a launch file. */
 export const isLaunchFile = (file: string): boolean => LAUNCH_FILE.test(file);
 
-/** Launch files in the folder of a kernel. */
+/** Launch files in the folder of a kernel, by name (`launch*.yaml`); empty if the folder cannot be read. */
 export function launchFilesBeside(file: string): string[] {
   const folder = dirname(file);
   try {
@@ -165,7 +168,7 @@ export function launchFilesBeside(file: string): string[] {
   }
 }
 
-/** The part of a module's name that its versions for several targets share: saxpy in saxpy.sm_90.ptx. */
+/** The base name that a module's versions for several targets share: `saxpy` for `saxpy.sm_90.ptx`. */
 export const stemOf = (file: string): string =>
   basename(file)
     .replace(/\.(ptx|ori|ya?ml)$/, '')

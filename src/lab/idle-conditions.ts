@@ -13,18 +13,18 @@ export interface PlannedProgram {
   readonly program: Program;
 }
 
-/** What one arm makes of all programs. */
+/** The plans of one arm for all programs. */
 export interface PlannedArm {
-  /** As it is named in a warning; '' for the only one. */
+  /** Name of the arm in warnings; '' if there is only one. */
   readonly name: string;
   readonly inputs: readonly PlannedProgram[];
 }
 
 /**
- * Warns of what plans say for functions that none of the programs has: it has no effect.
+ * Warns about `when` conditions of plans that match no function of any program, so that their settings have no effect.
  *
- * @param file that the warning is about; '' for several
- * @returns one warning for all arms that say the same
+ * @param file the file that the warning is about; '' for several
+ * @returns a warning for each distinct set of idle conditions, which several arms may share
  */
 export function idleConditions(file: string, arms: readonly PlannedArm[]): Diagnostic[] {
   const found = new Map<string, { readonly idle: Idle; readonly arms: string[] }>();
@@ -53,7 +53,7 @@ export function idleConditions(file: string, arms: readonly PlannedArm[]): Diagn
   });
 }
 
-/** Tests that hold for no function, and the names of the functions. */
+/** Tests that hold for no function, and the names of all functions. */
 interface Idle {
   readonly tests: readonly ConditionTest[];
   readonly names: readonly string[];
@@ -75,8 +75,8 @@ function idleOf(inputs: readonly PlannedProgram[]): Idle | null {
 }
 
 /**
- * The same of arms that have not run yet. Modules are read only for plans that say anything for some functions.
- * @throws DiagnosticError for a module that cannot be read
+ * Like `idleConditions`, for arms that have not run yet. Modules are lowered only for plans with `when` conditions.
+ * @throws DiagnosticError if a module cannot be read
  */
 export async function idleArms(
   arms: readonly Arm[],
@@ -100,7 +100,7 @@ export async function idleArms(
   return idleConditions('', planned);
 }
 
-/** Functions that are named. */
+/** Maximum number of functions that a note names. */
 const MOST_NAMED = 12;
 
 const listed = (names: readonly string[]): string =>

@@ -12,7 +12,7 @@ import type { Plan } from '../spec/plan.ts';
 import { containedText, namedModule } from './contained.ts';
 import { isLaunchFile, kernelAndLaunchFiles, launchFilesBeside, seeFound, stemOf } from './files.ts';
 
-/** A file of kernels, with its known launches. */
+/** A file of kernels with its launches. */
 export interface Module {
   readonly file: string;
   readonly text: string;
@@ -24,20 +24,20 @@ export interface Module {
 /** A module lowered for a plan. */
 export interface Lowered {
   readonly program: Program;
-  /** As parsed, for writing PTX; null for Ori text. */
+  /** The parsed module, for writing PTX; null for Ori text. */
   readonly ptx: PtxModule | null;
-  /** Cache key: what it was lowered from, and how. */
+  /** Cache key (`loweredKey`). */
   readonly key: string;
   /** Functions without an Ori form, with the reasons. */
   readonly warnings: readonly Diagnostic[];
 }
 
 /**
- * Reads modules and the launches beside them. A launch file names its module and also applies to the module's
- * versions for other targets in the same folder. A launch file given explicitly is the only launch of its module.
+ * Reads modules and the launches in their folders. A launch file names its module and also applies to the module's versions for other
+ * targets in the same folder. If launch files are given explicitly, their modules have only those launches.
  *
  * @param base folder to which patterns are relative
- * @throws DiagnosticError for whatever is missing or broken
+ * @throws DiagnosticError if a file is missing or faulty
  */
 export async function loadModules(patterns: readonly string[], base = '.'): Promise<Module[]> {
   const out: Module[] = [];
@@ -61,13 +61,13 @@ export async function loadModules(patterns: readonly string[], base = '.'): Prom
   return out;
 }
 
-/** The fault of modules of which none has a kernel: what is measured of nothing is no result. */
+/** The error for modules without any kernel, of which nothing can be measured. */
 export const noKernel = (): DiagnosticError =>
   new DiagnosticError([fileFault('', 'no kernel was found', ['a kernel is a .entry that has an Ori form'])]);
 
 /**
- * Text of a file.
- * @throws DiagnosticError if it cannot be read
+ * Text of a PTX or Ori file, or the PTX inside of a binary or listing; `file#2` selects the second module of one.
+ * @throws DiagnosticError if it cannot be read or has no PTX
  */
 export function readWhole(file: string): string {
   try {
@@ -89,13 +89,13 @@ function moduleOf(file: string, launches: readonly LoadedLaunch[]): Module {
   return { file, text, target: target === null ? null : baseTarget(target), launches };
 }
 
-/** What a module lowered for a plan depends on: its text, the target, where parameters begin, and the instruction set. */
+/** Hash of everything that lowering depends on: the text, the target, the address of parameters, and the instruction set. */
 export const loweredKey = (m: Module, plan: Plan): string =>
   hashText(m.text, `${plan.sm}|${paramBase(plan)}|${plan.isa.hash}`);
 
 /**
- * Reads a module for the target and the instruction set of a plan.
- * @throws DiagnosticError with every problem in its text
+ * Lowers a module for the target and the instruction set of a plan.
+ * @throws DiagnosticError with every fault of its text
  */
 export function lowerModule(m: Module, plan: Plan): Lowered {
   const key = loweredKey(m, plan);
@@ -103,7 +103,7 @@ export function lowerModule(m: Module, plan: Plan): Lowered {
   return { program, ptx: module, key, warnings };
 }
 
-/** Do launches run every kernel of a module? */
+/** True if launches run every kernel of a module. */
 export const isLaunched = (m: Module, plan: Plan): boolean =>
   m.launches.length > 0 &&
   lowerModule(m, plan).program.functions.every(

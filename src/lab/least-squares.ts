@@ -1,7 +1,7 @@
-/** Share of a column's own square below which all of it follows from other columns. Counts are exact, so only rounding is this small. */
+/** If less than this share of a column's square remains, the column depends on others. Counts are exact, so only rounding is this small. */
 const NOTHING = 1e-9;
 
-/** Sweeps one row and column of a matrix. */
+/** Applies the sweep operator to row and column `k` of a square matrix, in place. */
 function sweepColumn(m: readonly Float64Array[], k: number): void {
   const row = m[k];
   const d = row[k];
@@ -16,20 +16,20 @@ function sweepColumn(m: readonly Float64Array[], k: number): void {
 }
 
 /**
- * A linear model whose columns are 0 or 1, fitted by least squares. Columns may follow from others; then only some sums of coefficients
- * have a value. Solves the normal equations by the sweep operator (Goodnight, "A Tutorial on the SWEEP Operator", The American
- * Statistician 33, 1979).
+ * A linear model with columns of 0 and 1, fitted by least squares. If columns are linearly dependent, only estimable combinations of
+ * coefficients have a value. Solves the normal equations with the sweep operator (Goodnight, "A Tutorial on the SWEEP Operator", The
+ * American Statistician 33, 1979).
  */
 export class LinearModel {
-  /** Number of columns that do not follow from those before them. */
+  /** Number of columns that do not depend linearly on those before them. */
   readonly rank: number;
-  /** Sum of squares of what the model leaves over. */
+  /** Residual sum of squares. */
   readonly residual: number;
   private readonly kept: readonly boolean[];
   private readonly swept: readonly Float64Array[];
 
   /**
-   * @param rows of each observation, the columns that are 1
+   * @param rows for each observation, the indices of the columns that are 1
    * @param columns number of columns; one that is 1 everywhere is the constant
    * @param y the observations
    */
@@ -52,15 +52,15 @@ export class LinearModel {
       }
     this.kept = kept;
     this.rank = kept.filter(Boolean).length;
-    // Where everything is explained, rounding may leave less than nothing.
+    // If the model explains everything, rounding may make this negative.
     this.residual = Math.max(0, m[columns][columns]);
     this.swept = m;
   }
 
   /**
-   * A sum of coefficients, each times a number; null if it does not have the same value in every best fit.
+   * A linear combination of coefficients; null if it is not estimable, that is, if it differs between least-squares solutions.
    *
-   * @param sum the numbers by column
+   * @param sum the factor of each coefficient, by column
    */
   sum(sum: ReadonlyMap<number, number>): number | null {
     for (let j = 0; j < this.kept.length; j++) {

@@ -1,11 +1,10 @@
 import { structuredPatch } from 'diff';
 
-/** Most edits for which the shortest difference is searched: 4000 take 0.7 s, and time grows quadratically. */
+/** Maximum length of an edit script: searching for the shortest one takes quadratic time, and 0.7 s for 4000 edits. */
 const MOST_EDITS = 4000;
 
 /**
- * A line of a difference: in both texts, only in the first, only in the second, or a header with the position of the
- * next lines.
+ * A line of a difference: in both texts (' '), only in the first ('-'), only in the second ('+'), or a hunk header ('@').
  */
 export interface DiffLine {
   readonly tag: ' ' | '-' | '+' | '@';
@@ -13,13 +12,13 @@ export interface DiffLine {
 }
 
 /**
- * The lines in which two texts differ, each place with its line numbers. If the texts differ almost everywhere, one
- * is shown as replaced by the other.
+ * The differences of two texts as hunks. If the texts differ almost everywhere, all lines of the first are removed and all of the second
+ * added.
  *
  * @param context lines shown around each difference
  */
 export function diffLines(before: string, after: string, context = 3): DiffLine[] {
-  // The last line must equal a line that is followed by others.
+  // With a line break at the end, a last line can equal a line that is not the last.
   const [a, b] = [`${before}\n`, `${after}\n`];
   const patch = structuredPatch('', '', a, b, '', '', { context, maxEditLength: MOST_EDITS });
   if (patch === undefined) return [...whole('-', before), ...whole('+', after)];
@@ -32,6 +31,6 @@ export function diffLines(before: string, after: string, context = 3): DiffLine[
 const whole = (tag: DiffLine['tag'], text: string): DiffLine[] =>
   text.split('\n').map((line) => ({ tag, text: line }));
 
-/** The line as in a patch, with its sign separated. */
+/** A line as in a patch, with a space after its sign. */
 export const diffLineText = (l: DiffLine): string =>
   l.tag === '@' ? l.text : `${l.tag} ${l.text}`.trimEnd();

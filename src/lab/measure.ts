@@ -20,7 +20,7 @@ import type { Lowered, Module } from './kernels.ts';
 import { MEMORY, type Values } from './metrics.ts';
 import { blockUse, functionsOf, type LaunchShape, residentPercent, staticValues } from './statics.ts';
 
-/** What ptxas reports for a function. */
+/** Resources of a function as reported by ptxas; spills, stack and code in bytes. */
 export interface PtxasUse {
   readonly name: string;
   readonly registers: number;
@@ -31,15 +31,15 @@ export interface PtxasUse {
   readonly instructions: number;
 }
 
-/** Assembles PTX with the real ptxas; what it says if it rejects the text. */
+/** Assembles PTX with the real ptxas; returns its message if it rejects the text. */
 export type Assembler = (text: string, arch: string, level: number) => readonly PtxasUse[] | string;
 
-/** Measurements besides those of the program itself. */
+/** What is measured besides the program itself. */
 export interface MeasureOptions {
   readonly profile?: Profile;
-  /** Run the launches of the module. Default: true. */
+  /** Whether to run the launches of the module. Default: true. */
   readonly launches?: boolean;
-  /** How programs are written as PTX; absent: they are not, and ptxas is not called. */
+  /** How programs are written as PTX; absent: ptxas is not called. */
   readonly table?: PtxTable;
   /** Absent: ptxas is not called. */
   readonly ptxas?: {
@@ -55,13 +55,13 @@ export interface LaunchOutcome {
   readonly ok: boolean;
   /** The fault; '' if there is none. */
   readonly why: string;
-  /** Whether it says what any buffer holds afterwards; without that it only runs. */
+  /** True if the launch states expected results for any buffer. */
   readonly expects: boolean;
-  /** Warp instructions that it took. */
+  /** Number of executed warp instructions. */
   readonly executed: number;
 }
 
-/** How many times the instructions of one version another may take, and how many any may. */
+/** A launch may take this many times the instructions that it took with the other version, but always at least `LEAST_BUDGET`. */
 const MOST_TIMES = 20;
 const LEAST_BUDGET = 1_000_000;
 
@@ -70,11 +70,11 @@ export interface KernelMeasure {
   readonly kernel: string;
   readonly values: Values;
   readonly launches: readonly LaunchOutcome[];
-  /** What ptxas says against the PTX that is written for its module; '' if it takes it, or was not asked. */
+  /** The message of ptxas if it rejects the PTX written for the module; '' if it accepts it or was not called. */
   readonly refused: string;
 }
 
-/** Measures programs of one module; equal programs are measured once, whichever plan made them. */
+/** Measures programs of one module. Equal programs are measured once, whichever plan produced them. */
 export class Measurer {
   private readonly module: Module;
   private readonly ptx: PtxModule | null;
@@ -89,10 +89,11 @@ export class Measurer {
   }
 
   /**
-   * Metrics of every kernel of a program made by a plan for `plan.sm`.
+   * Metrics of every kernel of a program that a plan produced.
    *
-   * @param like measures of another version: a launch that takes `MOST_TIMES` as many instructions as it did there ends as one that has
-   *   no end
+   * @param like measures of another version: a launch that takes more than `MOST_TIMES` as many instructions as there is stopped and counts
+   *   as not terminating
+   * @throws DiagnosticError if a launch does not fit the program
    */
   async kernels(
     program: Program,
@@ -197,7 +198,7 @@ export class Measurer {
   }
 }
 
-/** The target for ptxas: the plan's if the module's PTX may run on it, else the module's. */
+/** The target for ptxas: that of the plan if the module's PTX may run on it, otherwise that of the module. */
 function assembledFor({ target: [named] }: PtxModule, plan: Plan): string {
   if (named === undefined) return plan.sm;
   const portable = /^sm_(\d+)$/.exec(named);
@@ -207,7 +208,7 @@ function assembledFor({ target: [named] }: PtxModule, plan: Plan): string {
 
 const worlds = new WeakMap<Plan, string>();
 
-/** What measurements of a program depend on besides its text: the facts of the target, and the meanings of the opcodes. */
+/** Hash of everything that measurements depend on besides the program: the facts of the target and the meanings of opcodes. */
 function worldOf(plan: Plan): string {
   let world = worlds.get(plan);
   if (world === undefined)
@@ -217,13 +218,13 @@ function worldOf(plan: Plan): string {
 
 interface Run {
   readonly start: LaunchShape;
-  /** Blocks of the grid. */
+  /** Number of thread blocks. */
   readonly grid: number;
   readonly result: LaunchResult;
   readonly outcome: LaunchOutcome;
 }
 
-/** Event counts of all launches of a kernel together; empty if there are none. */
+/** Event counts over all launches of a kernel; empty if there are none. */
 function dynamicValues(program: Program, fn: Fn, plan: Plan, runs: readonly Run[]): Values {
   const v: Record<string, number> = {};
   const timing = timingOf(plan.backend);
@@ -265,7 +266,7 @@ const ptxasValues = (u: PtxasUse): Values => ({
   'ptxas.code-bytes': u.code,
 });
 
-/** The cost of running the phases; without time and memory if some results came from a cache. */
+/** Compile-time metrics of a run: time in milliseconds and memory in KB. Both are absent if a result came from a cache. */
 export function compileValues(j: Journal): Values {
   let ms = 0;
   let bytes = 0;

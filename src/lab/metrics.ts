@@ -2,9 +2,9 @@ import { nearest } from '../ir/diagnostic.ts';
 import { entryOf } from '../ir/entry-of.ts';
 import { CLASSES, SPACES } from '../ir/opcode.ts';
 
-/** The meaning of a number, spelled out. */
+/** A metric and its properties. */
 export interface Metric {
-  /** Stable name, used in scripts and with `--metrics`: 'weighted.memory'. */
+  /** Stable name, used in scripts and with `--metrics`, such as 'weighted.memory'. */
   readonly name: string;
   readonly title: string;
   readonly unit: string;
@@ -12,9 +12,9 @@ export interface Metric {
   readonly better: 'less' | 'more';
   /** Where the number comes from. */
   readonly source: 'program' | 'model' | 'simulator' | 'engine' | 'ptxas';
-  /** Exact: equal input gives an equal number, so any difference is real. Noisy: measured, so it needs statistics. */
+  /** False if the metric is exact: equal inputs give equal numbers. True if it is a measurement, which needs statistics. */
   readonly noisy: boolean;
-  /** Whether it describes one kernel, or the whole compiled module. */
+  /** The object that it describes. */
   readonly of: 'kernel' | 'module';
 }
 
@@ -73,7 +73,7 @@ export const METRICS: readonly Metric[] = [
   }),
 ];
 
-/** The values of a metric over kernels as one number: their sum, or the mean of percentages, to a tenth as each of them is. */
+/** The total of a metric over kernels: the sum; for percentages the mean, rounded to a tenth like the values. */
 export function totalOf(metric: Metric, values: readonly number[]): number {
   const sum = values.reduce((s, v) => s + v, 0);
   return metric.unit === '%' && values.length > 0 ? Math.round((10 * sum) / values.length) / 10 : sum;
@@ -81,17 +81,17 @@ export function totalOf(metric: Metric, values: readonly number[]): number {
 
 const byName = new Map(METRICS.map((m) => [m.name, m]));
 
-/** A metric by its name; undefined if there is none. */
+/** The metric of a name; undefined if there is none. */
 export const metricOf = (name: string): Metric | undefined => byName.get(name);
 
 /** What can be measured. */
 export interface Known {
   readonly ptxas: boolean;
-  /** Whether a launch runs every kernel. */
+  /** True if launches run every kernel. */
   readonly launched: boolean;
 }
 
-/** Short names, each with the metric that tells it best and the one that stands for it otherwise. */
+/** Short names, each with the preferred metric and the fallback if that cannot be measured. */
 export const SHORT_NAMES: Readonly<Record<string, readonly [best: string, otherwise: string]>> = {
   registers: ['ptxas.registers', 'pressure.R'],
   code: ['ptxas.code-bytes', 'code-bytes'],
@@ -99,7 +99,7 @@ export const SHORT_NAMES: Readonly<Record<string, readonly [best: string, otherw
   occupancy: ['ptxas.occupancy', 'occupancy'],
 };
 
-/** Whether a metric can be measured. */
+/** True if a metric can be measured. */
 export const canMeasure = (m: Metric, known: Known): boolean =>
   m.source === 'ptxas'
     ? known.ptxas
@@ -107,14 +107,14 @@ export const canMeasure = (m: Metric, known: Known): boolean =>
       ? known.launched
       : true;
 
-/** The metric that a short name stands for, as far as it can be measured; undefined for another name. */
+/** The metric for a short name: the preferred one if it can be measured, otherwise the fallback; undefined for other names. */
 export function shortMetric(name: string, known: Known): Metric | undefined {
   if (!Object.hasOwn(SHORT_NAMES, name)) return undefined;
   const [best, otherwise] = SHORT_NAMES[name].map((n) => metricOf(n)!);
   return canMeasure(best, known) ? best : otherwise;
 }
 
-/** What people call what metrics measure, and the metrics that do. */
+/** Common words for what metrics measure, with suitable metrics. */
 const CALLED: Readonly<Record<string, readonly string[]>> = {
   speed: ['warp-instructions', 'cycles', 'weighted'],
   time: ['cycles', 'warp-instructions', 'compile-time'],
@@ -132,7 +132,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   divergence: ['divergent-branches', 'divergence-points'],
 };
 
-/** Metrics that may be meant by a name that is none: those like it, or those that measure what is called so. */
+/** Suggestions for an unknown metric name: metrics for a common word, or metrics with similar names. */
 export function metricsLike(name: string): readonly string[] {
   const word = name.toLowerCase();
   const called = entryOf(CALLED, word) ?? entryOf(CALLED, `${word}s`);
@@ -142,15 +142,14 @@ export function metricsLike(name: string): readonly string[] {
   return inFamily.length > 0 ? inFamily : nearest(name, byName.keys());
 }
 
-/** Is `b` better than `a`? Equal is not. */
+/** True if `b` is better than `a`; equal is not. */
 export const improves = (m: Metric, a: number, b: number): boolean => (m.better === 'less' ? b < a : b > a);
 
 /**
- * The metric that decides if none is named: what warps carried out, if launches tell that of every kernel; otherwise the estimate
- * of it.
+ * The deciding metric by default: executed warp instructions if launches run every kernel, otherwise the static estimate.
  */
 export const usualMetric = (launched: boolean): Metric =>
   metricOf(launched ? 'warp-instructions' : 'weighted')!;
 
-/** A deciding metric in words, which tell an estimate from a count. */
+/** A text that names a deciding metric and marks an estimate as such. */
 export const decidedBy = (m: Metric): string => `by ${m.name}${m.source === 'model' ? ', an estimate' : ''}`;

@@ -17,52 +17,52 @@ import type { Values } from './metrics.ts';
 import { comparedKernels, namesOf, type Pair, PairBench, type Trial, whyOf } from './pairs.ts';
 import type { Why } from './why.ts';
 
-/** One side of a comparison: its plan, and what is measured of its programs. */
+/** One side of a comparison: its plan, and what to measure. */
 export interface Side {
   readonly plan: Plan;
   readonly measure: MeasureOptions;
 }
 
-/** What is to be found out beside measurements. */
+/** What to determine besides measurements. */
 export interface Asked {
-  /** Rules whose applications are counted. */
+  /** Ids of rules; kernels to which one applies are marked. */
   readonly rules: readonly string[];
-  /** Opcodes of which it is asked whether a kernel has them. */
+  /** Opcodes; kernels that contain one are marked. */
   readonly opcodes: readonly string[];
-  /** A recipe of which it is asked to which kernels it applies. */
+  /** A recipe; kernels to which it applies are marked. Null: none. */
   readonly recipe: string | null;
-  /** Whether kernels with the same code are measured too. */
+  /** True if kernels with the same code are measured too. */
   readonly all: boolean;
 }
 
 /** One kernel at base and head. */
 export interface KernelEffect {
   readonly kernel: string;
-  /** Whether both sides have the same code for it. */
+  /** True if both sides have the same code for it. */
   readonly same: boolean;
-  /** Base and head; empty if it was not measured, because its code and everything that measurements depend on is the same. */
+  /** Values of base and head; empty if nothing that measurements depend on differs, so that it was not measured. */
   readonly values: Readonly<Record<string, Pair<number>>>;
-  /** Whether it does what it did before any phase; null if it was not run. */
+  /** Whether it behaves as before any phase, for each side; null if it was not measured. */
   readonly equal: Pair<Equality> | null;
-  /** The first difference between what its instructions mean at the base and at the head; '' if there is none. */
+  /** The first difference in behaviour between the unoptimized kernel at base and at head, if opcodes changed their meaning; or ''. */
   readonly meaning: string;
   readonly why: Why | null;
-  /** Rules and opcodes among those asked for that act on it. */
+  /** The requested rules that apply to it and the requested opcodes that it contains, on either side. */
   readonly has: readonly string[];
-  /** Whether the recipe asked for applies to it, or to a function that it calls, on either side; true if none is asked for. */
+  /** True if the requested recipe applies to it or to a function that it calls, on either side, or if no recipe is requested. */
   readonly applied: boolean;
 }
 
 /** A module at base and head. */
 export interface ModuleEffect {
   readonly kernels: readonly KernelEffect[];
-  /** Why a side gives no result; '' if it does. */
+  /** Why a side gives no result; '' if it gives one. */
   readonly fault: Pair<string>;
-  /** Whether ptxas refuses what both sides make, and what it says. */
+  /** The message of ptxas if it rejects the PTX of both sides; otherwise ''. */
   readonly refused: string;
 }
 
-/** A module under one comparison after another; what they have in common is done once. */
+/** Compares a module under several pairs of plans. Work that the pairs share is done once. */
 export class EffectBench {
   readonly module: Module;
   private readonly bench: PairBench;
@@ -72,7 +72,7 @@ export class EffectBench {
     this.bench = new PairBench(module);
   }
 
-  /** What the module's kernels are under both sides. What a side makes of it may be a fault, which is part of the result. */
+  /** Compares the module's kernels under both sides. An error of a side is part of the result and not thrown. */
   async run(sides: Pair<Side>, asked: Asked): Promise<ModuleEffect> {
     const base = this.attempt(sides[0].plan);
     const head = this.attempt(sides[1].plan);
@@ -141,21 +141,21 @@ function faultOf(a: Attempt): string {
   return `${first.message}${at}`;
 }
 
-/** Do the same instructions mean and cost the same on both sides? */
+/** True if opcodes have the same meanings and costs on both sides. */
 const sameWorld = ([a, b]: Pair<Side>): boolean =>
   a.plan.sm === b.plan.sm &&
   a.plan.isa.hash === b.plan.isa.hash &&
   dataHash(a.plan.backend.facts) === dataHash(b.plan.backend.facts);
 
-/** Have both sides as much room for warps, registers and shared memory? */
+/** True if both sides have the same limits on warps, registers and shared memory. */
 const sameLimits = ([a, b]: Pair<Side>): boolean =>
   dataHash(a.plan.backend.facts.limits ?? null) === dataHash(b.plan.backend.facts.limits ?? null);
 
-/** Without shares of a multiprocessor: of two that hold more or less, such shares do not compare. */
+/** Values without occupancies, which are not comparable between targets with different limits. */
 const withoutShares = (values: KernelEffect['values']): KernelEffect['values'] =>
   Object.fromEntries(Object.entries(values).filter(([name]) => !/(^|\.)occupancy$/.test(name)));
 
-/** By kernel, what its instructions do otherwise where the sides differ in what opcodes mean. */
+/** For a kernel, the first difference in behaviour of the unoptimized programs of both sides; '' if the opcodes have the same meanings. */
 function meanings({ inputs: [a, b], plans }: Trial): (kernel: string) => string {
   if (plans[0].isa.hash === plans[1].isa.hash || paramBase(plans[0]) !== paramBase(plans[1])) return () => '';
   return (kernel) => {
@@ -164,7 +164,7 @@ function meanings({ inputs: [a, b], plans }: Trial): (kernel: string) => string 
   };
 }
 
-/** By kernel, what is wrong with the PTX that the head's table gives, read back; null if nothing is. */
+/** For a kernel, the difference if the PTX that the head writes is read back and compared with the input; null if there is none. */
 function readBack(t: Trial, [, head]: Pair<Side>): (kernel: string) => Equality | null {
   const [, { program: input, ptx }] = t.inputs;
   const { plan, measure } = head;
@@ -194,7 +194,7 @@ function readBack(t: Trial, [, head]: Pair<Side>): (kernel: string) => Equality 
   };
 }
 
-/** By kernel, which of the rules and opcodes that are asked for act on it, on either side. */
+/** For a kernel, the requested rules that apply to it and the requested opcodes that it contains, on either side. */
 function actors(t: Trial, { rules, opcodes }: Asked): (kernel: string) => string[] {
   if (rules.length === 0 && opcodes.length === 0) return () => [];
   const wanted = new Set(rules);
@@ -214,7 +214,7 @@ function actors(t: Trial, { rules, opcodes }: Asked): (kernel: string) => string
   };
 }
 
-/** Which opcodes occur in any of several programs, in functions with these names. */
+/** The opcodes of a list that occur in the named functions of any of the programs. */
 function opcodesOf(
   programs: Iterable<Program>,
   names: ReadonlySet<string>,
@@ -232,7 +232,7 @@ function opcodesOf(
   return opcodes.filter((o) => !left.has(o));
 }
 
-/** By kernel, whether a side applies a recipe to it, or to a function that it calls. */
+/** For a kernel, whether either side applies a recipe to it or to a function that it calls. */
 function receivers(t: Trial, recipe: string): (kernel: string) => boolean {
   const plans = [0, 1].map((i) => new FunctionPlans(t.plans[i], t.inputs[i].program));
   return (kernel) => {
@@ -243,6 +243,6 @@ function receivers(t: Trial, recipe: string): (kernel: string) => boolean {
   };
 }
 
-/** One side's numbers of a kernel. */
+/** The values of a kernel on one side. */
 export const sideValues = ({ values }: KernelEffect, side: 0 | 1): Values =>
   Object.fromEntries(Object.entries(values).map(([name, pair]) => [name, pair[side]]));

@@ -10,7 +10,7 @@ import { type KernelMeasure, type MeasureOptions, Measurer } from './measure.ts'
 import { functionsOf } from './statics.ts';
 import { firstDifference, sameCode, type Why } from './why.ts';
 
-/** The same thing for A and B. */
+/** A value for A and one for B. */
 export type Pair<T> = readonly [a: T, b: T];
 
 /** A module under two plans, after all phases have run. */
@@ -25,17 +25,17 @@ export interface Trial {
 export interface PairMeasure {
   readonly file: string;
   readonly kernel: string;
-  /** Its name, which others may have too. */
+  /** Its name, which need not be unique. */
   readonly label: string;
   readonly values: Readonly<Record<string, Pair<number>>>;
   readonly equal: Pair<Equality>;
   /** Null if the code is the same. */
   readonly why: Why | null;
-  /** What ptxas says against what both plans make of the module; '' if it takes one of them, or was not asked. */
+  /** The message of ptxas if it rejects the PTX of both plans; '' if it accepts either or was not called. */
   readonly refused: string;
 }
 
-/** A module under one pair of plans after another; what they have in common is run once. */
+/** Runs a module under several pairs of plans. A common prefix of phases runs once. */
 export class PairBench {
   readonly module: Module;
   private readonly disk: DiskCache | undefined;
@@ -51,7 +51,7 @@ export class PairBench {
   /**
    * Runs both plans.
    *
-   * @param heap bytes of heap in use, if memory is to be measured
+   * @param heap returns the bytes of heap in use; absent: memory is not measured
    * @throws DiagnosticError if the module cannot be read for a plan, or a phase of it fails
    */
   trial(plans: Pair<Plan>, heap?: () => number): Trial {
@@ -63,8 +63,8 @@ export class PairBench {
   }
 
   /**
-   * The module as it is lowered for a plan.
-   * @throws DiagnosticError with every problem in its text
+   * The module as lowered for a plan.
+   * @throws DiagnosticError with every fault of its text
    */
   input(plan: Plan): Lowered {
     const key = loweredKey(this.module, plan);
@@ -89,9 +89,9 @@ export class PairBench {
 }
 
 /**
- * Measures every kernel of a module under both plans, and finds out why they differ.
+ * Measures every kernel of a module under both plans, compares its behaviour with the input, and determines where the plans diverge.
  *
- * @param measure what is measured under each plan
+ * @param measure what to measure under each plan
  */
 export async function comparedKernels(t: Trial, measure: Pair<MeasureOptions>): Promise<PairMeasure[]> {
   const first = new Measurer(t.module, t.inputs[0], measure[0]);
@@ -124,20 +124,20 @@ export async function comparedKernels(t: Trial, measure: Pair<MeasureOptions>): 
   return out;
 }
 
-/** A finding, unless ptxas refuses what one plan makes and takes what the other does. */
+/** A finding, replaced by a failure if ptxas rejects the PTX of this plan but accepts that of the other. */
 const unrefused = (found: Equality, own: KernelMeasure, other: KernelMeasure): Equality =>
   found.ok && own.refused !== '' && other.refused === ''
     ? { ok: false, by: 'ptxas', note: `ptxas refuses it: ${own.refused}` }
     : found;
 
-/** Where the two runs part for a kernel; null if they end with the same code. */
+/** Where the two runs diverge for a kernel; null if they end with the same code. */
 export function whyOf(t: Trial, kernel: string): Why | null {
   const names = namesOf(t, kernel);
   const [a, b] = t.journals;
   return sameCode(a.last, b.last, names) ? null : firstDifference(a, b, names);
 }
 
-/** Names of the functions of a kernel. */
+/** Names of a kernel and of the functions that it calls. */
 export function namesOf(t: Trial, kernel: string): ReadonlySet<string> {
   const { program } = t.inputs[0];
   const fn = program.functions.find((f) => f.name === kernel)!;

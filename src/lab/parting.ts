@@ -5,11 +5,11 @@ import { divergenceOf } from '../analysis/uniformity/divergence.ts';
 import { Lanes } from '../ir/opcode.ts';
 import type { Fn } from '../ir/program.ts';
 
-/** Where the threads of a warp may diverge. */
+/** Branch divergence in a function. */
 export interface Parting {
   /** Positions of blocks with a branch that may diverge. */
   readonly points: readonly number[];
-  /** Most nested divergent regions around one block; regions that end at the same place count once. */
+  /** Maximum nesting depth of divergent regions; regions with the same reconvergence point count once. */
   readonly depth: number;
 }
 
@@ -20,7 +20,7 @@ export const partingOf: (fn: Fn) => Parting = memo((fn) => {
   return { points, depth: depthOf(fn, points) };
 });
 
-/** One walk for each place where diverged threads reconverge. */
+/** The maximum nesting depth, by one traversal for each reconvergence point (immediate post-dominator of divergent branches). */
 function depthOf(fn: Fn, points: readonly number[]): number {
   const { succStart, succ, count } = cfgOf(fn);
   const end = postDominatorsOf(fn).idom;

@@ -10,20 +10,20 @@ import { knobValueText } from './why.ts';
 /** One difference between two plans. */
 export interface PlanDifference {
   readonly kind: 'knob' | 'phase' | 'order' | 'level' | 'target' | 'fact' | 'rules' | 'opcodes' | 'profile';
-  /** Knob, phase, fact or rule group; '' if there is only one of the kind. */
+  /** Name of the knob, phase, fact or rule group; '' if the plan has only one of the kind. */
   readonly name: string;
   readonly a: string;
   readonly b: string;
 }
 
-/** A difference with what it is about, from which its place follows. */
+/** A difference together with its context, from which its location in the specs can be found. */
 export interface PlacedDifference {
   readonly difference: PlanDifference;
-  /** The plans of the functions for which it holds. */
+  /** The plans of the functions to which it applies, on both sides. */
   readonly plans: readonly [Plan, Plan];
   /**
-   * Of the kind 'phase': the phase in both plans, undefined where the order does not have it, and whether they differ in being on, in
-   * their steps, or in when they run. Null for all other kinds.
+   * For the kind 'phase': the phase in both plans (undefined if the order does not have it), and what differs: whether it is on, its steps,
+   * or its gate. Null for all other kinds.
    */
   readonly phase: {
     readonly about: 'state' | 'steps' | 'gate';
@@ -36,24 +36,24 @@ export interface PlacedDifference {
 export const planDifferences = (a: Plan, b: Plan): PlanDifference[] =>
   placedDifferences(a, b).map((d) => d.difference);
 
-/** All differences between two plans that can have an effect, with what they are about. */
+/** All differences between two plans that can have an effect, with their context. */
 export function placedDifferences(a: Plan, b: Plan): PlacedDifference[] {
   if (a.hash === b.hash) return [];
   const out = differencesOf(a, b);
-  /** By difference, for which functions it is told already. */
-  const said = new Map<string, (readonly string[])[]>(
+  /** For each difference, the sets of tests for which it is listed already. */
+  const listed = new Map<string, (readonly string[])[]>(
     out.map(({ difference: d }) => [JSON.stringify(d), [[]]]),
   );
-  // What holds for some functions only is told where these differ in more.
+  // Differences for some functions only are listed if they are not implied by those for all functions, or for a superset.
   for (const texts of casesOf(a, b)) {
     const [x, y] = [planWhere(a, texts), planWhere(b, texts)];
     if (x === null || y === null) continue;
     const which = texts.join(', ');
     for (const { difference: d, phase } of differencesOf(x, y, which)) {
       const key = JSON.stringify(d);
-      const known = said.get(key) ?? [];
+      const known = listed.get(key) ?? [];
       if (known.some((c) => c.every((t) => texts.includes(t)))) continue;
-      said.set(key, [...known, texts]);
+      listed.set(key, [...known, texts]);
       out.push({
         difference: { ...d, a: `${d.a} (${which})`, b: `${d.b} (${which})` },
         plans: [x, y],
@@ -65,7 +65,8 @@ export function placedDifferences(a: Plan, b: Plan): PlacedDifference[] {
 }
 
 /**
- * Tests that functions may pass together, as texts: each case of either plan, and with what goes along, where the order of recipes shows.
+ * Sets of tests that may hold together, as texts: the cases of both plans, and compatible combinations, in which the order of recipes
+ * matters.
  */
 function casesOf(a: Plan, b: Plan): readonly (readonly string[])[] {
   const tests = [...new Map([...a.tests, ...b.tests].map((t) => [t.text, t])).values()];
@@ -74,7 +75,7 @@ function casesOf(a: Plan, b: Plan): readonly (readonly string[])[] {
   return testSets(tests, cases).map((set) => set.map((t) => tests[t].text));
 }
 
-/** The plan of functions for which these tests hold, as far as it has them; null: that is illegal, and no function has it. */
+/** The plan of functions for which these tests hold; tests that the plan does not have are ignored. Null: that plan is illegal. */
 function planWhere(p: Plan, texts: readonly string[]): Plan | null {
   try {
     return p.variant(p.tests.flatMap((t, i) => (texts.includes(t.text) ? [i] : [])));
@@ -84,7 +85,7 @@ function planWhere(p: Plan, texts: readonly string[]): Plan | null {
   }
 }
 
-/** @param which functions that both plans are for; null: all */
+/** @param which text for the functions that both plans apply to; null: all functions */
 function differencesOf(a: Plan, b: Plan, which: string | null = null): PlacedDifference[] {
   const out: PlacedDifference[] = [];
   const say = (
@@ -98,7 +99,7 @@ function differencesOf(a: Plan, b: Plan, which: string | null = null): PlacedDif
   };
   say('level', '', `-O${a.level}`, `-O${b.level}`);
   say('target', '', a.sm, b.sm);
-  // Recipes themselves make no difference; only what they set does.
+  // Knob 391 identifies recipes, which have an effect only by what they set.
   for (const name of new Set([...a.knobs.keys(), ...b.knobs.keys()]))
     if (name !== MANAGER_KNOB)
       say('knob', name, knobValueText(a, name, which), knobValueText(b, name, which));
@@ -145,7 +146,7 @@ const profileText = ({ profile }: Plan): string =>
 const stateText = (p: PlanPhase | undefined): string =>
   p === undefined ? 'not in the order' : p.disabled === null ? 'on' : 'off';
 
-/** How two phases of the same name differ: what runs there, and when. */
+/** Texts for the steps, if they differ, and the gates of two phases with the same id. */
 function bindingDifferences(
   p: PlanPhase,
   q: PlanPhase,
@@ -157,7 +158,7 @@ function bindingDifferences(
   ];
 }
 
-/** Steps of two phases; of their rule groups only those that the other lacks, because most phases run a dozen. */
+/** Texts for the steps of two phases. Only rule groups that the other lacks are named, because most phases run a dozen. */
 function stepTexts(p: PlanPhase, q: PlanPhase): readonly [string, string] {
   const params = paramDifferences(flatSteps(p.steps), flatSteps(q.steps));
   if (params !== null) return params;
@@ -171,7 +172,7 @@ function stepTexts(p: PlanPhase, q: PlanPhase): readonly [string, string] {
   return a === b ? ['its rule groups in one order', 'in another'] : [a, b];
 }
 
-/** What a step does, in a line. */
+/** A step as one line. */
 export const outline = (s: Step): string =>
   s.kind === 'repeat'
     ? `${s.rounds} times (${s.steps.map(outline).join(', ')})`
@@ -179,7 +180,7 @@ export const outline = (s: Step): string =>
       ? 'rules'
       : `${s.pass}${Object.keys(s.params).length > 0 ? JSON.stringify(s.params) : ''}`;
 
-/** When a phase runs: 'always', or 'if' and what must hold. */
+/** The condition under which a phase runs, as text: 'always', or 'if' followed by the conditions. */
 export function gateText({
   gate,
   noOp,
@@ -195,15 +196,15 @@ export function gateText({
   return parts.length === 0 ? 'always' : `if ${parts.join(' and ')}`;
 }
 
-/** The phase after which a phase runs. */
+/** The position of a phase as text: 'first' or 'after PHASE'. */
 function placeText(p: Plan, id: string): string {
   const at = p.phases.findIndex((x) => x.id === id);
   return at === 0 ? 'first' : `after ${p.phases[at - 1].id}`;
 }
 
 /**
- * The fewest phases that must move to turn the order of one plan into the other's: those outside a longest common
- * subsequence (patience sorting).
+ * A smallest set of phases whose moves turn the order of one plan into that of the other: the phases outside of a longest common
+ * subsequence (found as a longest increasing subsequence of positions, by patience sorting).
  */
 function movedPhases(a: Plan, b: Plan): string[] {
   const place = new Map(b.phases.map((p, i) => [p.id, i]));

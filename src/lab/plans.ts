@@ -11,18 +11,18 @@ import { isLaunched, type Module, readWhole } from './kernels.ts';
 import { parseProfile } from './profile-file.ts';
 import { specsOfPlace } from './refs.ts';
 
-/** The plan from which arms differ: a request without a target, which defaults to the module's. */
+/** The request from which arms differ. A null target means that of the module. */
 export interface Base extends Omit<PlanRequest, 'sm'> {
   readonly sm: string | null;
 }
 
-/** Target if neither the command nor the module names one: the oldest that ptxas 13 knows. */
+/** Target if neither the command nor the module names one: the oldest that ptxas 13 supports. */
 export const DEFAULT_SM = 'sm_75';
 
-/** Name of the order that an arm's moves produce; no file can have it. */
+/** Name for the order that results from an arm's moves; no file can have this name. */
 const MOVED = '<moves>';
 
-/** Plans of arms, each resolved once per target. */
+/** Resolves plans of arms, once for each target. */
 export class Plans {
   private readonly base: Base;
   private readonly shipped: Promise<Specs>;
@@ -32,7 +32,7 @@ export class Plans {
 
   private readonly judge: (plan: Plan) => readonly Diagnostic[];
 
-  /** @param judge what else is wrong with a plan; with an error of it, there is no plan */
+  /** @param judge an additional check of plans; a plan for which it returns an error counts as illegal */
   constructor(
     base: Base,
     shipped: Promise<Specs> = loadShipped(),
@@ -65,7 +65,10 @@ export class Plans {
     return p;
   }
 
-  /** The request for an arm's plan. */
+  /**
+   * The request for an arm's plan.
+   * @throws DiagnosticError if the arm's profile cannot be read
+   */
   request(arm: Arm, sm: string): PlanRequest {
     const { base } = this;
     return {
@@ -84,7 +87,7 @@ export class Plans {
     };
   }
 
-  /** The specs that an arm uses. */
+  /** The specs that an arm uses: the shipped ones, or those of its `ref`. */
   specs(arm: Arm): Promise<Specs> {
     if (arm.ref === undefined) return this.shipped;
     let s = this.refs.get(arm.ref);
@@ -105,13 +108,13 @@ export class Plans {
   }
 
   /**
-   * The request of an arm, and its specs including the order that its moves produce and the files that it names.
+   * The request of an arm, and its specs with the order that results from its moves and with the files that it names.
    * @throws DiagnosticError for files that cannot be read
    */
   async orderedSpecs(arm: Arm, sm: string): Promise<{ request: PlanRequest; specs: Specs }> {
     const request = this.request(arm, sm);
     const { moves = [] } = arm;
-    // Arms with the same files share the specs, and everything that plans derive from them.
+    // Arms with the same files share specs and everything that plans derive from them.
     const key = JSON.stringify([
       arm.ref,
       request.order,
@@ -130,24 +133,24 @@ export class Plans {
     const base = await this.specs(arm);
     const { specs, faults } = await withFiles(base, request);
     const still = arm.moves === undefined || arm.moves.length === 0;
-    // Faults of a file are reported by whoever makes the plan, together with all others.
+    // `makePlan` reports the faults of files together with all others.
     if (still) return faults.length > 0 ? base : specs;
     if (faults.length > 0) throw new DiagnosticError(faults);
     return withMoves(specs, request.order, arm.moves);
   }
 }
 
-/** Whether a launch runs every kernel of all modules, as the base reads them. */
+/** True if launches run every kernel of all modules, lowered for the base plan. */
 export async function allLaunched(modules: readonly Module[], plans: Plans): Promise<boolean> {
   for (const m of modules) if (!isLaunched(m, await plans.plan({ name: 'base' }, m.target))) return false;
   return true;
 }
 
-/** Specs with the order that moves make of another. */
+/** Specs with the order that results from moves. */
 const withMoves = (specs: Specs, order: string, moves: readonly Move[]): Specs =>
   withSpec(specs, movedOrder(order, moves), MOVED);
 
-/** The specs and the request of a plan in whose order phases are moved. */
+/** The specs and the request for a plan in whose order phases are moved. */
 export const movedRequest = (
   specs: Specs,
   request: PlanRequest,
@@ -157,7 +160,7 @@ export const movedRequest = (
     ? { specs, request }
     : { specs: withMoves(specs, request.order, moves), request: { ...request, order: MOVED } };
 
-/** An order that extends another by moves. What is wrong with it is said of the words of the arm: there is no file. */
+/** An order that extends another by moves. There is no file, so its faults are reported for the words of the arm. */
 const movedOrder = (order: string, moves: readonly Move[]): SpecFile => ({
   file: moves.map(moveText).join(' '),
   text: '',

@@ -1,32 +1,33 @@
 import type { Worker } from 'node:worker_threads';
 
 /*
- * A pool of worker threads. A worker is sent a list of task numbers and answers each, in that order, with
- * [number, result], several in one message; null asks it to end. If a worker dies, its unanswered tasks are given to another.
+ * A pool of worker threads. A worker receives a list of task numbers and answers each, in that order, with [number, result], several in one
+ * message; null tells it to exit. If a worker dies, its unanswered tasks are given to another one.
  */
 
 /** How many workers a task may kill before the pool gives up. */
 const MOST_DEATHS = 2;
 
+/** Options of `runPool`. */
 export interface PoolOptions<R> {
   /** Numbers of the tasks to run, counted from 0. */
   readonly tasks: readonly number[];
   readonly workers: number;
   /** Starts a worker. */
   readonly start: () => Worker;
-  /** How many of the first tasks in a list one worker should take in a row; at least 1. */
+  /** How many tasks from the start of the list one worker should take at once; at least 1. */
   readonly together: (left: readonly number[], workers: number) => number;
   /** Called with each result as it arrives. */
   readonly onResult: (task: number, result: R) => void;
-  /** Asked after each message; true ends the pool and loses unfinished work. */
+  /** Called after each message; true ends the pool, and unfinished work is lost. */
   readonly stop?: () => boolean;
 }
 
 /**
  * Runs tasks on workers.
  *
- * @returns whether all were run
- * @throws the error that killed the workers, if one task killed several
+ * @returns true if all tasks were run
+ * @throws the worker's error if one task killed `MOST_DEATHS` workers
  */
 export function runPool<R>(opts: PoolOptions<R>): Promise<boolean> {
   const left = [...opts.tasks];

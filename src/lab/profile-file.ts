@@ -27,10 +27,10 @@ export interface ProfileFile {
 
 const versionOf = (fn: Fn): string => hashText(printFn(fn, { locs: false }));
 
-/** A table by names of functions, which may be `__proto__`: without a prototype, which would be written to under that name. */
+/** An empty table without a prototype, because functions may be called `__proto__`. */
 const byName = <T>(): Record<string, T> => Object.create(null) as Record<string, T>;
 
-/** The counts of one launch that are kept. */
+/** The record of one launch for a profile file. */
 export function profiledRun(
   launch: string,
   kernel: string,
@@ -57,8 +57,8 @@ const isCounts = (v: unknown): v is Readonly<Record<string, number>> =>
   );
 
 /**
- * Reads a profile file.
- * @throws DiagnosticError if the text is not a profile
+ * Parses a profile file and sums the counts of its runs.
+ * @throws DiagnosticError if the text is not a profile, or its runs are of different versions of a function
  */
 export function parseProfile(text: string, file: string): ProfileFile {
   const counts = byName<Record<string, number>>();
@@ -105,7 +105,7 @@ const warning = (file: string, message: string, note: string): Diagnostic => ({
 });
 const RECORD = '`orrery run LAUNCH.yaml --no-opt --profile-out FILE`';
 
-/** Warns of functions that a profile counts as something else than what a program holds. */
+/** Warns about functions of which a profile has counts for another version than the program contains. */
 export function otherVersions(file: string, profile: ProfileFile, program: Program): Diagnostic[] {
   const named = program.functions
     .filter((f) => profile.versions.has(f.name) && profile.versions.get(f.name) !== versionOf(f))
@@ -121,9 +121,9 @@ export function otherVersions(file: string, profile: ProfileFile, program: Progr
 }
 
 /**
- * Warns of a profile that counts nothing of what it is used for.
+ * Warns about a profile without counts for any function of the programs that it is used for.
  *
- * @param functions names of functions of all programs that it is used for, their kernels at least
+ * @param functions names of functions of these programs, at least of all kernels
  */
 export function otherFunctions(file: string, profile: Profile, functions: Iterable<string>): Diagnostic[] {
   const counted = Object.keys(profile);
@@ -139,5 +139,5 @@ export function otherFunctions(file: string, profile: Profile, functions: Iterab
   ];
 }
 
-/** Functions named in a warning before the rest is only counted. */
+/** Maximum number of functions that a warning names; the rest are counted. */
 const MOST_NAMED = 5;

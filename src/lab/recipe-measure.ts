@@ -15,27 +15,28 @@ export interface RecipeFigure {
   readonly file: string;
   readonly kernel: string;
   readonly metric: string;
-  /** Without the recipe, and with it. */
+  /** The values that the recipe states: without it, and with it. */
   readonly said: readonly [number, number];
-  /** Absent if it cannot be measured, such as ptxas metrics without ptxas. */
+  /** The values measured now; undefined if they cannot be measured, such as ptxas metrics without ptxas. */
   readonly now: readonly [number | undefined, number | undefined];
 }
 
-/** What was found out about one input, by calls with the same options: plans and programs of other recipes are the same in part. */
+/** Caches for one input, shared by calls with the same options: recipes often have the same plans and programs in part. */
 export interface KnownInput {
   /** Results of phases. */
   readonly cache: MemoryCache;
-  /** By target. */
+  /** Measurers by target. */
   readonly measurers: Map<string, Measurer>;
 }
 
 /**
  * Repeats the measurements that a recipe states, without it and with it, for the first of its targets.
  *
- * @param name of a recipe that ships, or the path of one
- * @param known by input
- * @throws DiagnosticError if there is no such recipe, if it states no measurements, or if a kernel or metric does not
- * exist
+ * @param name name of a shipped recipe, or the path of one
+ * @param tell called with the name of each kernel before it is measured
+ * @param known caches by input key; extended by this call
+ * @throws DiagnosticError if there is no such recipe, if it states no measurements, if a kernel or metric does not exist, or if a launch
+ *   gives wrong results
  */
 export async function measureRecipe(
   name: string,
@@ -67,7 +68,7 @@ export async function measureRecipe(
           `those that do are ${others.join(', ')}`,
         ]);
   }
-  // As everywhere, what a file names is relative to it; those that ship name test kernels.
+  // Paths in a recipe are relative to its file; those in shipped recipes are relative to the project.
   const folder = specs.recipes.has(name) ? ROOT : dirname(resolve(name));
   const plansOf = (nvopt?: number): Plans =>
     new Plans(

@@ -12,40 +12,40 @@ import type { RecipeSpec } from '../spec/types.generated.ts';
 import type { Arm } from './arms.ts';
 import { orderText, type Plans } from './plans.ts';
 
-/** An arm as files that can be committed. */
+/** An arm written as files that can be committed. */
 export interface RecipeFiles {
   readonly recipe: string;
-  /** The order that its moves produce; null if it moves nothing. */
+  /** The order that results from its moves; null if it moves nothing. */
   readonly order: string | null;
   /** Options needed besides the recipe, because a recipe cannot contain them. */
   readonly options: readonly string[];
-  /** Whether the recipe gives the same plan as the arm. */
+  /** True if the recipe, with the options, gives the same plan as the arm. */
   readonly same: boolean;
 }
 
-/** What a search adds to the recipe of an arm. */
+/** Additional contents for the recipe of an arm. */
 export interface HowFound {
-  /** The command that found it: `orrery tune`. */
+  /** The command that found it, such as `orrery tune`. */
   readonly by: string;
-  /** Lines of comment: why it is as it is. */
+  /** Comment lines that give reasons. */
   readonly reasons: readonly string[];
-  /** Pattern of the functions that it is for; absent: all. */
+  /** Pattern of the functions that it applies to; absent: all. */
   readonly kernels?: string;
   readonly measured?: RecipeSpec.Measured;
 }
 
 const BY_SWEEP: HowFound = { by: 'orrery sweep', reasons: [] };
 
-/** Origins of values that belong in a recipe; other values hold without it. */
+/** Origins of values that must be written into a recipe; values of other origins apply anyway. */
 const OWN = new Set(['recipe', 'knob-set', 'command-line']);
 
 /**
- * Writes an arm as a recipe, with everything that the base adds to the shipped values.
+ * Writes an arm as a recipe, which includes everything that the base adds to the shipped values.
  *
- * @param targets targets for which it was tried
- * @param title one line
- * @param paths future paths of the recipe and the order
- * @param how what is said of how it was found
+ * @param targets targets for which the arm was tried; null: that of the base
+ * @param title one line of text
+ * @param paths the paths at which the recipe and the order will be stored
+ * @param how how it was found, and further contents
  */
 export async function recipeOf(
   arm: Arm,
@@ -61,7 +61,7 @@ export async function recipeOf(
   const { specs } = await withFiles(await plans.specs(arm), request);
   const named = request.recipes ?? [];
   const only = named.length === 1 ? specs.recipes.get(named[0]) : undefined;
-  // If there are several recipes, or one that extends another or has parts, the new one contains only its additions.
+  // A single recipe without `extends` and parts is copied into the new one. Otherwise, the new one extends the recipes of the base.
   const copied = only?.data.extends === undefined && only?.data.parts === undefined ? only : undefined;
   const base = (copied?.data ??
     (named.length === 0
@@ -105,7 +105,7 @@ const seenFrom = (name: string, file: string): string =>
     ? relative(dirname(resolve(file)), resolve(name)).replaceAll('\\', '/')
     : name;
 
-/** Knobs that were given a value for all kernels. */
+/** Knobs that are set for all kernels, with their values. */
 function valuesOf(plan: Plan): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const k of plan.knobs.values())
@@ -113,7 +113,7 @@ function valuesOf(plan: Plan): Record<string, unknown> {
   return out;
 }
 
-/** First line of a spec, which tells editors its schema; nothing for paths outside the project. */
+/** First line of a spec, which names its schema for editors; '' for paths outside of the project. */
 function schemaLine(kind: string, path: string): string {
   const to = relative(dirname(resolve(path)), join(ROOT, 'schemas', `${kind}.schema.json`));
   const inside = !relative(ROOT, resolve(path)).startsWith('..');
@@ -134,7 +134,7 @@ const recipeText = (
     stringify(data, { lineWidth: 120 }),
   ].join('\n');
 
-/** Does the recipe alone, with the order and the rules of the arm, give the plan of the arm? */
+/** True if the recipe alone, with the order and the rules of the arm, gives the plan of the arm. */
 async function samePlan(plan: Plan, data: RecipeSpec.Recipe, arm: Arm, plans: Plans): Promise<boolean> {
   const ordered = await plans.orderedSpecs(arm, plan.sm);
   const name = '<recipe>';

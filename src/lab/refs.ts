@@ -18,30 +18,30 @@ import { MOST_BYTES, readRegular, Unreadable, whyUnread } from '../spec/node-fil
 import { foundIn } from '../spec/node-paths.ts';
 import type { Specs } from '../spec/resolve.ts';
 
-/** Most bytes of what git says. */
-const MOST_SAID = 1 << 28;
+/** Maximum size of git's output in bytes. */
+const MOST_OUTPUT = 1 << 28;
 
 const fail = (message: string, notes: readonly string[] = []): never => {
   throw new DiagnosticError([fileFault('', message, notes)]);
 };
 
-/** What git says, as long as that is; a repository of somebody else may hold more. */
+/** The error for output of git that is too large; the repository may be somebody else's. */
 const tooMuch = (): never =>
-  fail(`git gives more than the ${MOST_SAID} bytes that are read`, [
+  fail(`git gives more than the ${MOST_OUTPUT} bytes that are read`, [
     'the commit holds files that are too large',
   ]);
 
 const noGit = (): never => fail('git cannot be run', ['a ref needs git on PATH']);
 
 /**
- * Runs git on a repository that may come from somebody else, whose configuration says how to reach others and what to run then: nothing
- * is fetched, and what looks like a repository without a working tree (files called HEAD and config) is none.
+ * Runs git on a repository that may come from somebody else. Its configuration can name remotes and commands to run, so nothing is fetched,
+ * and embedded bare repositories (folders with files such as HEAD and config) are not used.
  */
 const runGit = (folder: string, args: readonly string[], input?: string) =>
   spawnSync('git', ['-c', 'core.fsmonitor=false', '-c', 'safe.bareRepository=explicit', ...args], {
     cwd: folder,
     input,
-    maxBuffer: MOST_SAID,
+    maxBuffer: MOST_OUTPUT,
     env: { ...process.env, GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1', GIT_OPTIONAL_LOCKS: '0' },
   });
 
@@ -55,13 +55,13 @@ function git(folder: string, args: readonly string[], input?: string): Buffer | 
 const hasSpecs = (folder: string): boolean => existsSync(join(folder, 'pipelines', 'phases.yaml'));
 
 /**
- * The repository with the specs: the one in which the command runs if it has them, else Orrery's own.
- * @returns its top folder; null if neither has any, or git cannot be run
+ * The repository with the specs: that of the current folder if it has specs, otherwise Orrery's own.
+ * @returns its top folder; null if neither has specs, or git cannot be run
  */
 function specRepository(): string | null {
   for (const folder of [process.cwd(), ROOT]) {
     const r = runGit(folder, ['rev-parse', '--show-toplevel']);
-    // A name may end in spaces.
+    // Not `trim`: the name of a folder may end with spaces.
     const top = r.status === 0 ? r.stdout.toString().replace(/\r?\n$/, '') : '';
     if (top !== '' && hasSpecs(top)) return top;
   }
@@ -78,8 +78,7 @@ function repository(): string {
 }
 
 /**
- * The working tree of the repository whose commits refs name, as a place for `specsOfPlace`; undefined if it is that of this
- * installation.
+ * The working tree of the repository in which refs are looked up, as a place for `specsOfPlace`; undefined if it is this installation.
  */
 export function foreignWorkingTree(): string | undefined {
   const top = specRepository();
@@ -90,9 +89,9 @@ export function foreignWorkingTree(): string | undefined {
 const CODE = 'src';
 
 /**
- * Whether the code itself differs between two places of one repository; false if that is not known.
+ * True if the code itself differs between two places of one repository; false if that is unknown, as for folders.
  *
- * @param places commits; the second undefined: the working tree
+ * @param places the base and the head, as for `specsOfPlace`; an undefined head is the working tree
  */
 export function codeDiffers([base, head]: readonly [string, string | undefined]): boolean {
   const top = specRepository();
@@ -102,20 +101,20 @@ export function codeDiffers([base, head]: readonly [string, string | undefined])
   return r.status === 1;
 }
 
-/** Hash of the commit that a ref names; null for what names none. */
+/** Hash of the commit that a ref names; null if it names none. */
 function commitNamed(top: string, ref: string): string | null {
-  // A ref is a name, never an option, whatever it starts with.
+  // `--end-of-options`: a ref may begin with a dash.
   const commit = git(top, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]);
   return commit === null ? null : commit.toString().trim();
 }
 
-/** Hash of the commit that a ref names. */
+/** Like `commitNamed`. @throws DiagnosticError if the ref names no commit */
 const commitOf = (top: string, ref: string): string =>
   commitNamed(top, ref) ??
   fail(`'${ref}' names no commit in ${shownPath(top)}`, ['a branch, a tag, HEAD~1 or a hash does']);
 
 /**
- * All shipped specs as of a commit. The current code reads and runs them.
+ * The specs of a commit. The current code parses and runs them.
  * @throws DiagnosticError if the ref does not exist, or this code cannot read its specs
  */
 export async function specsAt(ref: string): Promise<Specs> {
@@ -123,7 +122,7 @@ export async function specsAt(ref: string): Promise<Specs> {
   const hash = commitOf(top, ref);
   const listed = git(top, ['ls-tree', '-r', '--name-only', '-z', hash, '--', 'pipelines', 'knobs']);
   const paths = (listed ?? Buffer.alloc(0)).toString().split('\0').filter(isShipped).sort();
-  // git is asked for them one a line.
+  // `git cat-file --batch` takes one name per line.
   const odd = paths.find((p) => visible(p) !== p);
   if (odd !== undefined) return fail(`commit '${ref}' holds a spec that is called '${odd}'`);
   const blobs = git(top, ['cat-file', '--batch'], `${paths.map((p) => `${hash}:${p}`).join('\n')}\n`);
@@ -152,7 +151,7 @@ export async function specsAt(ref: string): Promise<Specs> {
  * The text of a file at a place; null if there is none.
  *
  * @param place folder or commit, as for `specsOfPlace`
- * @throws DiagnosticError where it is there and is not read: the folder may be that of somebody else
+ * @throws DiagnosticError if it exists and cannot be read, or is a link out of the folder, which may be somebody else's
  */
 export function textInPlace(place: string, name: string): string | null {
   if (isFolderPlace(place)) {
@@ -171,14 +170,14 @@ export function textInPlace(place: string, name: string): string | null {
 
 const isFolder = (place: string): boolean => existsSync(place) && statSync(place).isDirectory();
 
-/** Names that are those of folders alone: no ref begins so. */
+/** True for paths that cannot be refs: full paths, and those that begin with `.` or `..`. */
 const isPath = (place: string): boolean => isAbsolute(place) || /^\.\.?(?:[/\\]|$)/.test(place);
 
 /**
- * Whether a place is a folder rather than a commit. A working tree that comes from somebody else may hold a folder with specs that is
- * called as the commit that it is compared with: what is both is neither.
+ * True if a place is a folder and not a commit. A working tree of somebody else may contain a folder with specs whose name is that of the
+ * commit to compare with, so an ambiguous name is an error.
  *
- * @throws DiagnosticError for what is both
+ * @throws DiagnosticError if a name is both a commit and a folder with specs
  */
 function isFolderPlace(place: string): boolean {
   if (!isFolder(place)) return false;
@@ -205,8 +204,8 @@ export async function specInPlace(place: string, name: string, kind: SpecKind): 
   return text === null ? null : specOf(`${place}:${name}`, text, kind);
 }
 
-/** Sees that no spec of a folder is elsewhere by a link: it may be a working tree of somebody else. */
-function seeInside(folder: string): void {
+/** Checks that no spec of a folder is a link to an outside place: it may be a working tree of somebody else. */
+function checkLinks(folder: string): void {
   for (const path of shippedFiles(folder))
     try {
       foundIn(folder, path);
@@ -217,13 +216,16 @@ function seeInside(folder: string): void {
     }
 }
 
-/** Specs of a folder that contains `pipelines`, or of a commit. */
+/**
+ * The specs of a place: a folder that contains `pipelines` and `knobs`, or a commit.
+ * @throws DiagnosticError if there is no such place, or its specs cannot be read
+ */
 export async function specsOfPlace(place: string): Promise<Specs> {
   if (isFolderPlace(place)) {
     const folder = resolve(place);
     if (!hasSpecs(folder))
       return fail(`the folder '${place}' holds no specs`, ['it is one with pipelines/ and knobs/ in it']);
-    seeInside(folder);
+    checkLinks(folder);
     return loadShipped(folder);
   }
   return specsAt(place);

@@ -17,16 +17,16 @@ import { blockWeights } from './weights.ts';
 
 /** Register files whose pressure is a metric. */
 const FILES = ['R', 'UR', 'P', 'UP'] as const;
-/** Sums of estimated frequencies are rounded, so that the order of addition does not show. */
+/** Sums of estimated frequencies are rounded to multiples of 1 / DIGITS, so that the order of addition does not matter. */
 const DIGITS = 1000;
 
-/** What is known of how a kernel will be launched. */
+/** Known launch parameters of a kernel. */
 export interface LaunchShape {
   readonly threads?: number;
   readonly dynamicShared?: number;
 }
 
-/** The functions of a kernel: itself, and those that it names directly or indirectly. */
+/** A kernel and the functions that it refers to, directly or indirectly. */
 export function functionsOf(program: Program, kernel: Fn): Fn[] {
   const names = namesReached(program, kernel);
   return [kernel, ...program.functions.filter((f) => f !== kernel && names.has(f.name))];
@@ -48,8 +48,8 @@ export function staticValues(
     v[name] = 0;
   for (const c of CLASSES) v[`instructions.${c}`] = v[`weighted.${c}`] = 0;
   for (const s of MEMORY) v[`memory.${s}`] = 0;
-  // A jump in the middle of a block would hide from the estimate how often what follows is run. A profile counts the blocks as they
-  // are.
+  // The frequency estimate needs basic blocks: after a branch in the middle of a block, the rest runs less often. A profile has counts for
+  // the blocks as they are.
   const functions = functionsOf(program, kernel).map((f) =>
     profile?.[f.name] === undefined ? inBasicBlocks(f) : f,
   );
@@ -93,13 +93,13 @@ export function staticValues(
   return v;
 }
 
-/** Warps of a kernel that are resident at once, in percent of those that an SM of the target can hold. */
+/** The occupancy of a kernel: its resident warps in percent of those that an SM of the target can hold, rounded to a tenth. */
 export function residentPercent(backend: Backend, use: BlockUse): number {
   const { warps, most } = occupancyOf(backend, use);
   return Math.round((1000 * warps) / most) / 10;
 }
 
-/** The resources of a kernel's block, from its directives and its launch. */
+/** The resources of a thread block of a kernel, from its directives and its launch. */
 export const blockUse = (program: Program, kernel: Fn, registers: number, start: LaunchShape) => ({
   threads: start.threads ?? statedThreads(kernel) ?? USUAL_BLOCK,
   registers,
@@ -107,8 +107,8 @@ export const blockUse = (program: Program, kernel: Fn, registers: number, start:
 });
 
 /**
- * How often each function is called in one run of the kernel: the sum over its direct calls, callers first. A
- * function that is called through a pointer, or recursively, counts once.
+ * How often each function is called in one run of the kernel: the sum over its direct calls, with callers processed first. A function that
+ * is only called through a pointer or recursively counts as called once.
  */
 function callWeights(functions: readonly Fn[], profile: Profile | undefined): Map<string, number> {
   const byName = new Map(functions.map((f) => [f.name, f]));

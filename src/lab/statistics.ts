@@ -1,4 +1,4 @@
-/** A generator of numbers in [0, 1) determined by a seed (mulberry32, Tommy Ettinger; public domain). */
+/** A seeded generator of pseudo-random numbers in [0, 1) (mulberry32, Tommy Ettinger; public domain). */
 export function randomOf(seed: number): () => number {
   let s = seed >>> 0;
   return () => {
@@ -10,8 +10,10 @@ export function randomOf(seed: number): () => number {
   };
 }
 
+/** The arithmetic mean; NaN for an empty list. */
 export const mean = (xs: readonly number[]): number => xs.reduce((s, x) => s + x, 0) / xs.length;
 
+/** The median; NaN for an empty list. */
 export function median(xs: readonly number[]): number {
   const s = [...xs].sort((a, b) => a - b);
   const m = s.length >> 1;
@@ -30,18 +32,19 @@ export function geometricMean(pairs: readonly (readonly [number, number])[]): nu
   return n === 0 ? null : Math.exp(sum / n);
 }
 
+/** A confidence interval. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
 }
 
-/** Bootstrap draws: enough for the ends of a 95 % interval to vary only by a few per mille. */
+/** Number of bootstrap resamples: enough for the ends of a 95 % interval to vary by a few per mille only. */
 const DRAWS = 2000;
 
-/** Quantile 0.975 of the normal distribution. */
+/** The 0.975 quantile of the standard normal distribution. */
 const Z = 1.959964;
 
-/** Quantile 0.975 of Student's distribution, by its expansion in 1 / degrees (Abramowitz and Stegun, 26.7.5). */
+/** The 0.975 quantile of Student's t distribution, by its expansion in 1 / degrees of freedom (Abramowitz and Stegun, 26.7.5). */
 export function student(degrees: number): number {
   const n = degrees;
   return (
@@ -53,9 +56,9 @@ export function student(degrees: number): number {
 }
 
 /**
- * The 95 % interval of the mean of paired differences, by resampling pairs with replacement (percentile bootstrap;
- * Efron, "Bootstrap Methods: Another Look at the Jackknife", 1979), widened for few pairs, for which it would be too
- * narrow (Hesterberg, "What Teachers Should Know About the Bootstrap", 2014). Fewer than three pairs give no result.
+ * The 95 % confidence interval of the mean of paired differences, by resampling pairs with replacement (percentile bootstrap; Efron,
+ * "Bootstrap Methods: Another Look at the Jackknife", 1979). It is widened for small samples, for which it would be too narrow (Hesterberg,
+ * "What Teachers Should Know About the Bootstrap", 2014). Fewer than three pairs give an infinite interval.
  *
  * @param differences one for each pair
  */
@@ -79,7 +82,7 @@ export function bootstrapMean(differences: readonly number[], seed: number): Int
 }
 
 /**
- * Rank correlation (Spearman): Pearson's coefficient of the ranks; equal values share their mean rank. NaN for a
+ * Spearman's rank correlation: Pearson's coefficient of the ranks, where equal values share their mean rank. NaN if either list is
  * constant.
  */
 export function spearman(xs: readonly number[], ys: readonly number[]): number {

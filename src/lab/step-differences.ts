@@ -1,12 +1,12 @@
 import type { PassStep, RulesStep } from '../spec/plan.ts';
 
-/** The parameters in which lists of steps differ that run the same passes and rules; null if they differ in anything else. */
+/** Texts for the differing parameters of two step lists with the same passes and rules; null if they differ otherwise or not at all. */
 export function paramDifferences(
   a: readonly (PassStep | RulesStep)[],
   b: readonly (PassStep | RulesStep)[],
 ): readonly [string, string] | null {
-  const said = (s: PassStep | RulesStep): string => (s.kind === 'pass' ? s.pass : JSON.stringify(s.groups));
-  if (a.length !== b.length || a.some((s, i) => said(s) !== said(b[i]))) return null;
+  const nameOf = (s: PassStep | RulesStep): string => (s.kind === 'pass' ? s.pass : JSON.stringify(s.groups));
+  if (a.length !== b.length || a.some((s, i) => nameOf(s) !== nameOf(b[i]))) return null;
   const texts: [string[], string[]] = [[], []];
   a.forEach((s, i) => {
     const t = b[i];

@@ -33,12 +33,12 @@ const headOf = (e: Experiment, identity: Identity): Head => ({
 });
 
 /**
- * Results of a sweep as JSON lines: a header, then a line for each cell, written when the cell is finished. A line
- * truncated by a kill is removed when the file is opened again.
+ * The results file of a sweep, in JSON lines: a header, then a line for each cell, appended when the cell is finished. A line that was
+ * truncated when the process was killed is removed when the file is opened again.
  */
 export class SweepFile {
   readonly cells: readonly FinishedCell[];
-  /** Without links. */
+  /** The path with links resolved. */
   private readonly real: string;
   private readonly path: string;
 
@@ -51,7 +51,7 @@ export class SweepFile {
   /**
    * Opens the results file of a sweep, or creates it.
    *
-   * @param restart discard existing results
+   * @param restart true to discard existing results
    * @throws DiagnosticError if the file holds results of another sweep, or something else
    */
   static open(path: string, experiment: Experiment, identity: Identity, restart = false): SweepFile {
@@ -90,8 +90,8 @@ export class SweepFile {
   }
 
   /**
-   * The text of a finished sweep: the header and all cells in order. It does not depend on the order in which, or the
-   * number of processes by which, the cells were run.
+   * The contents of the file for a finished sweep: the header and all cells in order. They do not depend on the order in which cells were
+   * run, or on the number of processes.
    */
   static text(experiment: Experiment, identity: Identity, cells: readonly FinishedCell[]): string {
     return [headOf(experiment, identity), ...cells].map((x) => `${JSON.stringify(x)}\n`).join('');
@@ -107,8 +107,8 @@ export class SweepFile {
 }
 
 /**
- * What `write` gives.
- * @throws DiagnosticError with the reason why it cannot be written, or what is there cannot be read
+ * The result of `write`.
+ * @throws DiagnosticError if it throws; the message says why the file cannot be written or read
  */
 function writing<T>(path: string, write: () => T): T {
   try {
@@ -124,10 +124,10 @@ function writing<T>(path: string, write: () => T): T {
   }
 }
 
-/** Most lines of a results file: of a shortest cell, a few hundred megabytes of memory. */
+/** Maximum number of lines of a results file: even the shortest cells would take a few hundred megabytes of memory. */
 const MOST_LINES = 2 ** 20;
 
-/** The cells of complete lines; a repeated cell counts once. */
+/** The cells in a results file; the last line of a repeated cell counts. */
 function cellsIn(
   path: string,
   text: string,
@@ -152,7 +152,7 @@ function cellsIn(
   for (const [k, line] of lines.entries()) {
     if (k === 0) continue;
     const c = parsed(line);
-    // A line that a kill has cut short, with the next one behind it, is done again.
+    // This line was truncated by a kill and the next one appended to it; both cells are run again.
     if (c === null) continue;
     if (!isCell(c))
       throw new DiagnosticError([
@@ -166,7 +166,7 @@ function cellsIn(
 const isMap = (x: unknown): x is Readonly<Record<string, unknown>> =>
   x !== null && typeof x === 'object' && !Array.isArray(x);
 
-/** Whether a line of a file, which anybody may have written, has the form of a finished cell. */
+/** True if data has the form of a finished cell; the file may come from somebody else. */
 function isCell(x: unknown): x is FinishedCell {
   if (!isMap(x) || !Number.isSafeInteger(x.arm) || typeof x.file !== 'string' || !isMap(x.result))
     return false;
@@ -185,10 +185,10 @@ const isKernel = (x: unknown): boolean =>
   typeof x.equal.by === 'string' &&
   typeof x.equal.note === 'string';
 
-/** Why the identities of results differ. */
-function otherMakers(said: unknown, here: Makers): string {
+/** A message that says why the identity of results differs from the current one. */
+function otherMakers(recorded: unknown, here: Makers): string {
   const ptxas = (m: Partial<Makers>): string => (m.ptxas === undefined ? 'no ptxas' : `ptxas ${m.ptxas}`);
-  const there: Partial<Makers> | undefined = isMap(said) ? said : undefined;
+  const there: Partial<Makers> | undefined = isMap(recorded) ? recorded : undefined;
   if (there !== undefined && there.ptxas !== here.ptxas)
     return `${ptxas(there)} made these results, and ${ptxas(here)} is here`;
   if (there !== undefined && there.orrery !== here.orrery)

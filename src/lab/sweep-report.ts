@@ -12,24 +12,25 @@ export interface ArmScore {
   /** Index in the experiment. */
   readonly arm: number;
   readonly name: string;
-  /** By metric: geometric mean over the kernels of its value divided by the base's; below 1 means less. */
+  /** The geometric mean over the kernels of the value divided by the base's, by metric; below 1 means less. */
   readonly ratio: Readonly<Record<string, number>>;
   readonly total: Readonly<Record<string, number>>;
-  /** Why the arm is excluded: it is not a plan, or breaks a kernel or a bound; '' if it is not. */
+  /** Why the arm is excluded: it has no legal plan, breaks a kernel or violates a bound; '' if it counts. */
   readonly refused: string;
 }
 
+/** The report of a sweep. */
 export interface SweepReport extends Effects {
   readonly metrics: readonly Metric[];
   readonly scores: readonly ArmScore[];
-  /** Arms that no other arm improves in one metric without being worse in another. */
+  /** The Pareto front: arms that no other arm dominates, the best by the first metric first. */
   readonly front: readonly ArmScore[];
-  /** The arm of the front that is best by the first metric. */
+  /** The best arm of the front by the first metric; ties are decided by the next metrics. */
   readonly best: ArmScore;
 }
 
 /**
- * The report of a finished sweep.
+ * Computes the report of a finished sweep.
  * @throws DiagnosticError if the base has no kernel
  */
 export function reportOf(experiment: Experiment, cells: readonly FinishedCell[]): SweepReport {
@@ -85,7 +86,7 @@ export function reportOf(experiment: Experiment, cells: readonly FinishedCell[])
   };
 }
 
-/** Geometric mean of the ratios of new to old values; if the old ones are all zero, the ratio of the sums. */
+/** Geometric mean of the ratios of new to old values. If no pair has both above zero: the ratio of the sums, or 1 + new if old is 0. */
 function ratioOf(pairs: readonly (readonly [number, number])[]): number {
   const known = geometricMean(pairs);
   if (known !== null) return known;
@@ -93,7 +94,7 @@ function ratioOf(pairs: readonly (readonly [number, number])[]): number {
   return a === b ? 1 : a === 0 ? 1 + b : b / a;
 }
 
-/** Why an arm is excluded. */
+/** Why an arm is excluded; '' if it is not. */
 function refusal(
   kernels: ReadonlyMap<string, KernelTrial>,
   base: ReadonlyMap<string, KernelTrial>,
@@ -126,7 +127,7 @@ function frontOf(experiment: Experiment, scores: readonly ArmScore[]): ArmScore[
     const text = armText(experiment.arms[s.arm].arm);
     return text === 'base' ? 0 : text.split(' ').length;
   };
-  // Of several arms with equal results, the first with the fewest settings represents all: the others set what does nothing.
+  // Of several arms with equal results, keep the first with the fewest settings: the other settings have no effect.
   const seen = new Set<string>();
   return front
     .sort((x, y) => settings(x.s) - settings(y.s))

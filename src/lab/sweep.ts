@@ -12,7 +12,7 @@ import { Bench, type TrialResult } from './trials.ts';
 export interface Cell {
   /** Index of the arm in the experiment. */
   readonly arm: number;
-  /** Module path relative to the experiment's folder: the same on every machine, in every working directory. */
+  /** Module path relative to the experiment's folder, so that it does not depend on the machine or the current folder. */
   readonly file: string;
 }
 
@@ -27,7 +27,7 @@ export const cellKey = (c: Cell): string => `${c.arm} ${c.file}`;
 const nameOf = (m: Module, experiment: Experiment): string =>
   relative(experiment.folder, resolve(m.file)).split(sep).join('/');
 
-/** Every cell of an experiment, module by module, so that a module's arms share their work. */
+/** All cells of an experiment, module by module, so that the arms of a module share work. */
 export const cellsOf = (experiment: Experiment, modules: readonly Module[]): Cell[] =>
   modules.flatMap((m) => {
     const file = nameOf(m, experiment);
@@ -42,20 +42,21 @@ export interface Makers {
   readonly ptxas?: string;
 }
 
+/** The programs that produce results with these options. */
 export const makersOf = (measure: MeasureOptions): Makers => ({
   orrery: codeHash(),
   ...(measure.ptxas !== undefined && { ptxas: measure.ptxas.version }),
 });
 
-/** What results belong to. */
+/** Identifies the sweep to which results belong. */
 export interface Identity {
   readonly hash: string;
   readonly makers: Makers;
 }
 
 /**
- * Everything that determines the results of a sweep: the experiment, the texts of its kernels and launches, the plan
- * of every arm, and the programs that produce the results.
+ * The identity of a sweep: a hash of everything that determines its results, that is, the experiment, the texts of kernels and launches,
+ * the plan of every arm, and the programs that produce the results.
  */
 export async function identityOf(
   experiment: Experiment,
@@ -82,7 +83,7 @@ export interface CellOptions {
   readonly disk?: DiskCache;
 }
 
-/** Runs cells; consecutive cells of one module share their common work. */
+/** Runs cells. Consecutive cells of one module share work. */
 export class CellRunner {
   private readonly experiment: Experiment;
   private readonly plans: Plans;
@@ -113,17 +114,19 @@ export class CellRunner {
   }
 }
 
-/** Called for finished cells, and asked whether to continue. */
+/** Callbacks of `runCells`. */
 export interface CellWatch {
-  /** Called with each finished cell, by index. */
+  /** Called with the index and result of each finished cell. */
   readonly onCell: (place: number, result: TrialResult) => void;
-  /** Asked before each cell; true ends the sweep. */
+  /** Called before each cell; true ends the sweep. */
   readonly stop?: () => boolean;
 }
 
 /**
  * Runs cells in this thread, in order.
- * @returns whether all were run
+ *
+ * @param places indices of the cells to run
+ * @returns true if all were run
  */
 export async function runCells(
   cells: readonly Cell[],
@@ -142,8 +145,8 @@ export async function runCells(
 }
 
 /**
- * How many of the remaining cells one of several workers should take in a row: all of one module, since its arms
- * share most of the work, and fewer as fewer remain, so that all workers end at about the same time.
+ * How many of the remaining cells one of several workers should take at once: those of one module, since its arms share most of the work,
+ * and fewer as fewer remain, so that all workers finish at about the same time.
  */
 export function cellsTogether(cells: readonly Cell[], left: readonly number[], workers: number): number {
   const most = Math.max(1, Math.floor(left.length / (2 * workers)));
@@ -152,7 +155,7 @@ export function cellsTogether(cells: readonly Cell[], left: readonly number[], w
   return n;
 }
 
-/** Indices of the cells of shard `i` of `n`, counted from 1: contiguous, since neighbours share most of the work. */
+/** Indices of the cells of shard `i` of `n`, counted from 1. They are contiguous, since neighbours share most of the work. */
 export function shardOf(count: number, i: number, n: number): number[] {
   const [from, to] = [Math.floor(((i - 1) * count) / n), Math.floor((i * count) / n)];
   return Array.from({ length: to - from }, (_, k) => from + k);

@@ -20,7 +20,7 @@ export interface KernelTrial {
 /** One module under one arm. */
 export type TrialResult =
   | { readonly kernels: readonly KernelTrial[] }
-  /** The arm is not a plan: the reason. */
+  /** Why the arm has no legal plan. */
   | { readonly illegal: string };
 
 /** The module lowered for a target. */
@@ -30,7 +30,7 @@ interface TrialInput {
   readonly cache: PrefixCache;
 }
 
-/** A module under one arm after another; work that arms share is done once. */
+/** Runs a module under one arm after another. Work that arms share is done once. */
 export class Bench {
   readonly module: Module;
   private readonly opts: MeasureOptions;

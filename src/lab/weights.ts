@@ -3,8 +3,8 @@ import type { Fn } from '../ir/program.ts';
 import type { Profile } from '../spec/profile.ts';
 
 /**
- * How often a warp runs each block in one call of the function, by position: as counted by the profile, else by the
- * static estimate. A block that the profile does not know, because an optimization created it, also gets the estimate.
+ * How often a warp runs each block in one call of the function, by position: from the profile if it has counts, otherwise by the static
+ * estimate. Blocks without a count, which an optimization created, get the estimate too.
  */
 export function blockWeights(fn: Fn, profile?: Profile): Float64Array {
   const block = warpFrequencyOf(fn);

@@ -10,15 +10,16 @@ import { paramDifferences } from './step-differences.ts';
 export interface Why {
   /** Id of the phase; 'lowering' if the programs differ before any phase. */
   readonly phase: string;
-  /** What each run did there: 'changed 3 blocks', 'not run: disabled on the command line'. */
+  /** What run A did there: 'changed 3 blocks', 'not run: disabled on the command line'. */
   readonly a: string;
+  /** What run B did there. */
   readonly b: string;
-  /** The responsible differences of the plans, among what the phase declares to read: 'knob X: 1 -> 2'. */
+  /** Differences of the plans that may be responsible: in the knobs and facts that the phase read, its steps, the level or its position. */
   readonly because: readonly string[];
   readonly diff: readonly DiffLine[];
 }
 
-/** The functions of a kernel in a program. */
+/** Selects the functions of a kernel in a program. */
 type View = (p: Program) => readonly Fn[];
 
 const viewOf =
@@ -26,7 +27,7 @@ const viewOf =
   (p) =>
     p.functions.filter((f) => names.has(f.name));
 
-/** Phases that changed one of the functions, in order. */
+/** Records of the phases that changed any of the functions, in order. */
 const steps = (j: Journal, view: View): PhaseRecord[] => {
   const out: PhaseRecord[] = [];
   let before = j.input;
@@ -40,23 +41,23 @@ const steps = (j: Journal, view: View): PhaseRecord[] => {
 const same = (a: readonly Fn[], b: readonly Fn[]): boolean =>
   a.length === b.length && a.every((f, i) => f === b[i] || onlyCounted(f, b[i]));
 
-/** Do two functions differ only in profile counts? */
+/** True if two functions differ only in profile counts. */
 const onlyCounted = (f: Fn, g: Fn): boolean => f.blocks === g.blocks && f.attrs.counts !== g.attrs.counts;
 
-/** How functions are printed if only the code matters. */
+/** Print options for comparing code only. */
 const CODE = { locs: false, counts: false };
 
 const equal = (a: readonly Fn[], b: readonly Fn[]): boolean =>
   a.length === b.length && a.every((f, i) => f === b[i] || printFn(f, CODE) === printFn(b[i], CODE));
 
-/** Do two programs have the same code in the functions of a kernel? */
+/** True if two programs have the same code in the named functions. */
 export const sameCode = (a: Program, b: Program, names: ReadonlySet<string>): boolean =>
   equal(viewOf(names)(a), viewOf(names)(b));
 
 /**
- * Where two runs of a module diverge, for one kernel; null if they take the same steps to the same code.
+ * Where two runs of a module first diverge for one kernel; null if the same phases change it in the same way.
  *
- * @param names functions of the kernel
+ * @param names names of the kernel's functions
  */
 export function firstDifference(a: Journal, b: Journal, names: ReadonlySet<string>): Why | null {
   const view = viewOf(names);
@@ -82,7 +83,7 @@ export function firstDifference(a: Journal, b: Journal, names: ReadonlySet<strin
   return null;
 }
 
-/** Which of two steps the other run did not take: the one that is earlier in the other's order. */
+/** Of two diverging steps, the phase that the other run skipped: the one that comes earlier in the other run's order. */
 function firstOf(p: PhaseRecord | undefined, q: PhaseRecord | undefined, a: Journal, b: Journal): string {
   if (p === undefined) return q!.phase.id;
   if (q === undefined || p.phase.id === q.phase.id) return p.phase.id;
@@ -90,7 +91,7 @@ function firstOf(p: PhaseRecord | undefined, q: PhaseRecord | undefined, a: Jour
   const inA = a.records.findIndex((r) => r.phase.id === q.phase.id);
   if (inB >= 0 && inB < q.phase.position) return p.phase.id;
   if (inA >= 0 && inA < p.phase.position) return q.phase.id;
-  // Each stands later in the other's order: one of them was moved forward.
+  // Each comes later in the other's order, so one of them was moved forward.
   return q.phase.position < p.phase.position ? q.phase.id : p.phase.id;
 }
 
@@ -114,7 +115,7 @@ function whyOf(
   };
 }
 
-/** What a phase did to the functions of a kernel: in a step, or where it stands in the run. */
+/** What a phase did to the functions of a kernel, as text. */
 function did(step: PhaseRecord | null, there: PhaseRecord | undefined, names: ReadonlySet<string>): string {
   if (step !== null) return `changed ${step.blocksChanged} block${step.blocksChanged === 1 ? '' : 's'}`;
   if (there === undefined) return 'not in the order';
@@ -124,7 +125,7 @@ function did(step: PhaseRecord | null, there: PhaseRecord | undefined, names: Re
   return there.blocksChanged === 0 ? 'changed nothing' : `at position ${there.phase.position}`;
 }
 
-/** The differences of two plans among what a phase declares to read. */
+/** The differences of two plans in what a phase read and in the phase itself. */
 function reasons(x: PhaseRecord | undefined, y: PhaseRecord | undefined, a: Plan, b: Plan): string[] {
   const out: string[] = [];
   const names = (of: (r: PhaseRecord) => readonly string[]) => [
@@ -141,7 +142,7 @@ function reasons(x: PhaseRecord | undefined, y: PhaseRecord | undefined, a: Plan
   return out;
 }
 
-/** Facts that differ, each by its whole path. */
+/** The differing facts below a path, each with its full path. */
 function factChanges(path: string, a: unknown, b: unknown): string[] {
   const isMap = (v: unknown): v is Readonly<Record<string, unknown>> =>
     v !== null && typeof v === 'object' && !Array.isArray(v);
@@ -180,7 +181,7 @@ function phaseReasons(p: PlanPhase, q: PlanPhase, a: Plan, b: Plan): string[] {
 /**
  * A knob's value in a plan, for display.
  *
- * @param known for which functions the plan is, if that is said beside the value
+ * @param known text for the functions that the plan applies to, which is then not repeated; null: all functions
  */
 export function knobValueText(plan: Plan, name: string, known: string | null = null): string {
   const k = plan.knobs.get(name);
@@ -188,7 +189,7 @@ export function knobValueText(plan: Plan, name: string, known: string | null = n
   return `${JSON.stringify(k.value)}${k.when === known || k.when === null ? '' : ` for ${k.when}`}`;
 }
 
-/** Differing lines of the functions that differ between two programs. */
+/** The diffs of the functions that differ. */
 function diffOf(a: readonly Fn[], b: readonly Fn[]): DiffLine[] {
   const out: DiffLine[] = [];
   for (const fn of a) {

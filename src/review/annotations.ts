@@ -6,13 +6,13 @@ import { oneEach } from './effect.ts';
 import { isAlarm, type Review, wrongRows } from './reviewed.ts';
 import { changeEffectText, followingLines, limitsOf, toldChanges, wrongText } from './words.ts';
 
-/** Kernels that are named where a limit is broken. */
+/** Maximum number of kernels that are named for a broken limit. */
 const MOST_NAMED = 5;
 
 type Severity = 'error' | 'warning' | 'notice';
 const SEVERITIES: readonly Severity[] = ['error', 'warning', 'notice'];
 
-/** One annotation; `place` is `file:line`, `file` or ''. */
+/** One annotation in the syntax of GitHub Actions; `place` is `file:line`, `file` or ''. */
 function annotation(
   severity: Severity,
   title: string,
@@ -30,9 +30,9 @@ function annotation(
 }
 
 /**
- * The faults of specs that cannot be read, as annotations.
+ * Annotations for errors in specs that cannot be loaded.
  *
- * @param prefix prefix of the head's paths: `REF:`
+ * @param prefix prefix of the head's paths, such as `REF:`, which annotations omit
  */
 export const faultAnnotations = (diagnostics: readonly Diagnostic[], prefix: string): string[] =>
   diagnostics
@@ -49,11 +49,11 @@ export const faultAnnotations = (diagnostics: readonly Diagnostic[], prefix: str
     });
 
 /**
- * The results of a review as annotations of GitHub Actions. Errors come first, because only the first ten of a step
- * are shown. Errors are whatever must not be merged: plans that do not resolve, broken kernels, refuted and unproved
- * rules, broken limits. A waived constraint is a warning, every other change a notice.
+ * The results of a review as annotations of GitHub Actions. Errors come first, because GitHub shows only the first ten annotations of a
+ * step. Errors are: plans that do not resolve, broken kernels, refuted and unproved rules, and broken limits. Other alarms, such as a
+ * waived constraint, are warnings; every other change is a notice.
  *
- * @param prefix prefix of the head's paths: `REF:`
+ * @param prefix prefix of the head's paths, such as `REF:`, which annotations omit
  */
 export function annotations(r: Review, prefix: string): string[] {
   const found: { readonly severity: Severity; readonly line: string }[] = [];
@@ -61,7 +61,7 @@ export function annotations(r: Review, prefix: string): string[] {
     found.push({ severity, line: annotation(severity, title, place, prefix, message) });
   };
   for (const f of r.faults) add('error', 'no plan', f.place, f.text);
-  // A line of the head that may be to blame: that of the only change that the comparison shows.
+  // If a plan is affected by a single change, the line of that change is to blame.
   const blamed = (plan: string): string => {
     const seen = r.changes.filter((c) => c.where.includes(plan));
     return seen.length === 1 ? seen[0].place : '';
@@ -81,7 +81,7 @@ export function annotations(r: Review, prefix: string): string[] {
       visible(`${c.name}: ${c.before} -> ${c.after}`),
       ...(c.note === '' ? [] : [c.note]),
       ...(r.faults.length > 0 ? [] : [visible(changeEffectText(e, r.effect?.measures ?? []))]),
-      // An annotation marks a line of the head, and what is gone has none there.
+      // Annotations mark lines of the head, where removed things have none.
       ...(c.basePlace === '' ? [] : [`it was at ${c.basePlace}`]),
     ].join('\n');
     add(severity, c.kind === 'rules' ? 'rule' : c.kind, c.place, message);

@@ -1,7 +1,7 @@
 import { type Budget, type Limit, limitText } from './budget.ts';
 import { type Change, onNothing } from './changes.ts';
 
-/** The limits of both sides; null where one has none. */
+/** The limits of both sides; null for a side without limits. */
 export interface Budgets {
   readonly base: Budget | null;
   readonly head: Budget | null;
@@ -32,7 +32,7 @@ export function budgetChanges({ base, head }: Budgets): Change[] {
   });
 }
 
-/** Limits by what they are on; several on the same are told apart by their place among these. */
+/** Limits by metric, scope, kernels and kind; several limits with the same of these are numbered. */
 function byKey(budget: Budget | null): Map<string, Limit> {
   const out = new Map<string, Limit>();
   for (const l of budget?.limits ?? []) {
@@ -47,13 +47,13 @@ function byKey(budget: Budget | null): Map<string, Limit> {
   return out;
 }
 
-/** Does the new limit let pass what the old one does not? */
+/** True if the new limit permits what the old one does not. */
 function allowsMore({ bound: x, unless: before }: Limit, { bound: y, unless }: Limit): boolean {
-  // It leaves out kernels for which the old one holds.
+  // The new limit exempts kernels to which the old one applies.
   if (unless !== null && unless.name !== before?.name) return true;
   if (x.most !== undefined) return y.most! > x.most;
   if (x.least !== undefined) return y.least! < x.least;
-  // Of two bounds, both must be exceeded: each missing one allows nothing by itself.
+  // A limit with two bounds is broken only if both are exceeded, so a missing bound permits nothing by itself.
   const more = (a = 0, b = 0): boolean => b > a;
   return more(x.percent, y.percent) || more(x.by, y.by);
 }

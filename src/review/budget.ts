@@ -11,12 +11,12 @@ import { toDiagnostics } from '../spec/node.ts';
 import { placeOf } from '../spec/places.ts';
 import type { BudgetSpec } from '../spec/types.generated.ts';
 
-/** Name of the file, in the top folder of a repository, that sets its limits. */
+/** Name of the file in the top folder of a repository that sets its limits. */
 export const BUDGET_FILE = 'orrery.budget.yaml';
-/** The limits of a repository that sets none. */
+/** The limits for repositories without such a file. */
 export const DEFAULT_BUDGET = 'pipelines/budget.yaml';
 
-/** How far a metric may go; of `percent` and `by` together, both must be exceeded. */
+/** The bound of a limit. If both `percent` and `by` are given, the limit is broken only if both are exceeded. */
 export interface Bound {
   readonly percent?: number;
   readonly by?: number;
@@ -30,12 +30,12 @@ export interface Limit {
   readonly of: 'each' | 'total';
   /** Pattern of kernel names. */
   readonly kernels: string;
-  /** The limit is for kernels of which this metric is not known; null: for all. */
+  /** The limit applies only to kernels without a value of this metric; null: to all. */
   readonly unless: Metric | null;
   readonly bound: Bound;
-  /** Where it is stated: `file:line`. */
+  /** Where it is stated, as `file:line`. */
   readonly place: string;
-  /** Whether the repository sets it; a limit that it does not set is left out where nothing can be measured by it. */
+  /** True if the repository sets it. Default limits are ignored if nothing can be measured by them. */
   readonly own: boolean;
 }
 
@@ -48,34 +48,34 @@ export interface Budget {
 /** A limit that is exceeded, or that could not be checked. */
 export interface BrokenLimit {
   readonly metric: string;
-  /** In words: `never more than +2 %`. */
+  /** The limit as text, such as `never beyond +2 %`. */
   readonly limit: string;
   /** The kernel; `total` for a sum; '' if nothing was measured. */
   readonly kernel: string;
-  /** The plan under which it was measured: `sm_90 -O3`; '' if nothing was. */
+  /** The plan under which it was measured, such as `sm_90 -O3`; '' if nothing was measured. */
   readonly plan: string;
-  /** Base and head; null if nothing was measured. */
+  /** Values of base and head; null if nothing was measured. */
   readonly values: Pair<number> | null;
   readonly place: string;
 }
 
-/** What limits look at: kernels under one plan. */
+/** The kernels under one plan to which limits are applied. */
 export interface LimitedKernels {
   readonly plan: string;
   readonly kernels: readonly {
     readonly kernel: string;
     readonly label: string;
-    /** Whether code and all that measurements depend on is the same, so that no value is needed. */
+    /** True if the code and everything that measurements depend on is the same, so that no value is needed. */
     readonly same: boolean;
     readonly values: Readonly<Record<string, Pair<number>>>;
   }[];
 }
 
 /**
- * The limits that a budget sets.
+ * Reads the limits of a budget.
  *
- * @param own whether it is that of a repository
- * @throws DiagnosticError with every unknown metric, each at its line
+ * @param own true if it belongs to the repository
+ * @throws DiagnosticError with every unknown metric and invalid bound at its line
  */
 export async function budgetOf(spec: SpecFile, own = true): Promise<Budget> {
   const issues = new Issues();
@@ -106,25 +106,25 @@ export async function budgetOf(spec: SpecFile, own = true): Promise<Budget> {
 }
 
 /**
- * The limits of a head together with those of its base that it does not state, so that no change is judged by limits that it has itself
- * loosened.
+ * The limits of the head, plus those of the base that the head does not state, so that no change is judged by limits that it loosened
+ * itself.
  */
 export function withLimitsOf(base: Budget | null, head: Budget | null): Budget | null {
   if (base === null || head === null) return head ?? base;
-  const said = ({ metric, of, kernels, unless, bound }: Limit): string =>
+  const keyOf = ({ metric, of, kernels, unless, bound }: Limit): string =>
     canonical({ metric: metric.name, of, kernels, unless: unless?.name ?? null, bound });
-  const kept = new Set(head.limits.map(said));
-  return { ...head, limits: [...head.limits, ...base.limits.filter((l) => !kept.has(said(l)))] };
+  const kept = new Set(head.limits.map(keyOf));
+  return { ...head, limits: [...head.limits, ...base.limits.filter((l) => !kept.has(keyOf(l)))] };
 }
 
-/** Whether a budget can be checked only if kernels that did not change are measured too. */
+/** True if checking a budget requires values of kernels that did not change. */
 export const needsAll = (budget: Budget | null): boolean =>
   budget?.limits.some(
     ({ of, bound }) =>
       bound.most !== undefined || bound.least !== undefined || (of === 'total' && (bound.percent ?? 0) > 0),
   ) === true;
 
-/** Rounding may carry a value this far beyond its bound, because the metrics are sums of doubles. */
+/** Relative tolerance for rounding errors, because metrics are sums of doubles. */
 const ROUNDING = 1e-9;
 
 function breaks({ metric, bound }: Limit, [a, b]: Pair<number>): boolean {
@@ -138,10 +138,10 @@ function breaks({ metric, bound }: Limit, [a, b]: Pair<number>): boolean {
   );
 }
 
-/** A number of a limit, none of its digits rounded away: two limits are told apart by their words. */
+/** A number of a limit with all its digits: limits are distinguished by their text. */
 const exactly = (n: number): string => n.toLocaleString('en-US', { maximumFractionDigits: 20 });
 
-/** A limit in words. */
+/** A limit as text, without its metric. */
 export function limitText({ metric, bound, of, kernels, unless }: Limit): string {
   const sign = metric.better === 'less' ? '+' : '-';
   const allowed = [
@@ -161,8 +161,8 @@ export function limitText({ metric, bound, of, kernels, unless }: Limit): string
 }
 
 /**
- * The limits of a budget that the head breaks, plan by plan and kernel by kernel, in file order. A limit of a repository counts as
- * broken if nothing could be measured by it, because unchecked code must not pass.
+ * The limits of a budget that the head breaks: limits in file order, each plan by plan and kernel by kernel. A limit of the repository also
+ * counts as broken if nothing could be measured by it, because unchecked code must not pass. Empty if there is no plan.
  */
 export const brokenLimits = (budget: Budget, plans: readonly LimitedKernels[]): BrokenLimit[] =>
   plans.length === 0
@@ -176,7 +176,7 @@ export const brokenLimits = (budget: Budget, plans: readonly LimitedKernels[]): 
 
 const rowOf = (l: Limit) => ({ metric: l.metric.name, limit: limitText(l), place: l.place });
 
-/** What breaks a limit under one plan; null if that was not measured. */
+/** What breaks a limit under one plan; null if nothing was measured by it. */
 function brokenOf(l: Limit, { plan, kernels }: LimitedKernels): BrokenLimit[] | null {
   const own = kernels.filter(
     (k) => covers(l.kernels, k.kernel) && (l.unless === null || k.values[l.unless.name] === undefined),
@@ -191,14 +191,14 @@ function brokenOf(l: Limit, { plan, kernels }: LimitedKernels): BrokenLimit[] | 
   return judged.filter((r) => breaks(l, r.values)).map((r) => ({ ...rowOf(l), plan, ...r }));
 }
 
-/** A broken limit in one line, without its place. */
+/** A broken limit as one line, without its location. */
 export function brokenText(b: BrokenLimit): string {
   const limit = `limit ${b.metric} ${b.limit}`;
   if (b.values === null) return `${limit}: no kernel was measured by it`;
   return `${limit}: ${brokenBy(b)}`;
 }
 
-/** What breaks a limit: the kernel, its plan, and both values. */
+/** What breaks a limit, as text: the kernel, its plan, and both values. `values` must not be null. */
 export function brokenBy({ kernel, plan, values }: BrokenLimit): string {
   const [x, y] = values!;
   return `${kernel} (${plan}) ${number(x)} -> ${number(y)} (${change(x, y)})`;

@@ -13,12 +13,12 @@ import { type MadePlan, madePlan } from './made-plans.ts';
 
 /** One comparison on one file of kernels. */
 export interface Cell {
-  /** Place of the comparison in the list of all. */
+  /** Index of the comparison in the list of all. */
   readonly comparison: number;
   readonly file: string;
 }
 
-/** Every cell, file by file, so that comparisons of the same kernels share their work. */
+/** All cells, file by file, so that comparisons of the same kernels share work. */
 export function cellsOf(comparisons: readonly Comparison[]): Cell[] {
   const files = [...new Set(comparisons.flatMap((c) => c.files))];
   return files.flatMap((file) =>
@@ -26,13 +26,13 @@ export function cellsOf(comparisons: readonly Comparison[]): Cell[] {
   );
 }
 
-/** The specs of a side, and what is measured of its kernels. */
+/** The specs of a side, and what to measure of its kernels. */
 export interface SideOptions {
   readonly specs: Specs;
   readonly measure: MeasureOptions;
 }
 
-/** Plans of both sides. */
+/** Resolves plans of both sides. */
 export class SidePlans {
   private readonly sides: Readonly<Record<'base' | 'head', Specs>>;
 
@@ -41,8 +41,8 @@ export class SidePlans {
   }
 
   /**
-   * A plan.
-   * @throws DiagnosticError with the reasons why it is illegal
+   * The plan of a side.
+   * @throws DiagnosticError with the reasons if it is illegal
    */
   async plan(wanted: PlanOf): Promise<Plan> {
     const { plan, diagnostics } = await this.made(wanted);
@@ -64,7 +64,7 @@ export class SidePlans {
   }
 }
 
-/** Runs cells; consecutive cells of one file share their common work. */
+/** Runs cells. Consecutive cells of one file share work. */
 export class ReviewRunner {
   private readonly plans: SidePlans;
   private readonly sides: Readonly<Record<'base' | 'head', SideOptions>>;

@@ -6,28 +6,28 @@ import { type Effect, kernelsOf, type Row } from './effect.ts';
 import { limitedKernels } from './limited.ts';
 import { mainParts } from './requests.ts';
 
-/** What is known of the effect of one change. */
+/** The effect of one change, as far as it is known. */
 export type ChangeEffect =
   | { readonly state: 'not measured'; readonly why: string }
   | {
       readonly state: 'measured';
-      /** What it was measured in, as it is shown. */
+      /** Names of the comparisons that measured it. */
       readonly by: readonly string[];
-      /** Kernels that it can act on. */
+      /** Kernels that it can affect. */
       readonly rows: readonly Row[];
-      /** Other changes that the same comparisons show, so that an effect may be theirs. */
+      /** Number of other changes in the same comparisons, to which an effect may be due. */
       readonly together: number;
-      /** Of a loosened limit: what the limit of the base refuses. */
+      /** For a loosened limit: what the limit of the base rejects. */
       readonly refused: readonly BrokenLimit[];
     };
 
 const unmeasured = (why: string): ChangeEffect => ({ state: 'not measured', why });
 
 /**
- * The effect of each change.
+ * The effect of each change, in the order of `changes`.
  *
- * @param effect what was measured; null if nothing was
- * @param none why nothing was
+ * @param effect the measurements; null if nothing was measured
+ * @param none the reason if nothing was measured
  */
 export const changeEffects = (
   changes: readonly Change[],
@@ -85,7 +85,7 @@ function effectOn(c: Change, changes: readonly Change[], effect: Effect): Change
 
 const kernelCount = (rows: readonly Row[]): string => plural(kernelsOf(rows), 'kernel');
 
-/** Why a change that could act was in no comparison. */
+/** Why no comparison measures a change. */
 function whyNone({ acts, name, where }: Change, effect: Effect): string {
   if (acts.on === 'order') {
     const still = effect.forbidden.get(name);
@@ -96,7 +96,7 @@ function whyNone({ acts, name, where }: Change, effect: Effect): string {
   return targets.length > 0 ? `no kernel here runs on ${targets.join(', ')}` : 'there are no kernels for it';
 }
 
-/** Why comparisons of a recipe say nothing of it: it is applied to no function; null if it is, or they are not of one. */
+/** The reason if comparisons of a recipe do not measure it because it applies to no function; otherwise null. */
 function notApplied(comparisons: readonly Comparison[], effect: Effect): string | null {
   if (!comparisons.every((c) => c.asked.recipe !== null)) return null;
   const own = effect.results.filter(({ cell }) => comparisons.includes(effect.comparisons[cell.comparison]));

@@ -24,59 +24,60 @@ export const KINDS = [
   'level',
   'target',
 ] as const;
+/** The kind of a change. */
 export type ChangeKind = (typeof KINDS)[number];
 
-/** One change in what plans mean. */
+/** One change in the meaning of specs. */
 export interface Change {
   readonly kind: ChangeKind;
-  /** Phase, knob, rule, recipe, fact, opcode. */
+  /** Name of the phase, knob, rule, recipe, fact, opcode or similar that changed. */
   readonly name: string;
   readonly before: string;
   readonly after: string;
-  /** Further information for a reviewer: default and readers of a knob, verdict of a rule, reason of a constraint. */
+  /** Further information for a reviewer, such as default and readers of a knob, verdict of a rule, reason of a constraint. */
   readonly note: string;
-  /** Where the head states it: `file:line`; '' if it is gone. */
+  /** Where the head states it, as `file:line`; '' if it was removed. */
   readonly place: string;
-  /** Where the base stated what is gone: `file:line`; '' if it is not gone. */
+  /** If it was removed: where the base states it, as `file:line`; otherwise ''. */
   readonly basePlace: string;
-  /** Targets and levels, orders, recipes to which it applies; empty if it does not depend on any. */
+  /** Names of the plans to which it applies (`Requested.name`); empty if it belongs to none. */
   readonly where: readonly string[];
-  /** Whether it may break something: a refuted rule, a removed constraint. */
+  /** True if it may break something, such as a refuted rule or a removed constraint. */
   readonly alarm: boolean;
-  /** Whether values refute a rule: it gives other results than what it replaces. */
+  /** True if a counterexample refutes the changed rule. */
   readonly refuted?: boolean;
-  /** What changed, and this with it, though nothing was changed here: opcodes, or the table of a group. Absent: it was changed itself. */
+  /** If its text is unchanged but its meaning changed: the opcodes or the table that caused it. Absent: it was changed itself. */
   readonly cause?: string;
-  /** On what it can have an effect. */
+  /** What it can affect. */
   readonly acts: Acts;
 }
 
-/** On what a change can have an effect. */
+/** What a change can affect, and so how its effect is measured. */
 export type Acts =
   /** The plans of `where`. */
   | { readonly on: 'plans' }
   /** In the plans of `where`, kernels to which the rule is applied or that have the opcode. */
   | { readonly on: 'rule' | 'opcode'; readonly name: string }
-  /** Orders that have `second` before `first`, which a constraint forbade. */
+  /** Orders with `second` before `first`, which a constraint forbade. */
   | { readonly on: 'order'; readonly first: string; readonly second: string }
-  /** What the limit of the base, which allowed less, would refuse. */
+  /** Kernels that the limit of the base, which permits less, would reject. */
   | { readonly on: 'limit'; readonly limit: Limit }
   /** Nothing that can be measured. */
   | { readonly on: 'nothing'; readonly why: string };
 
-/** That a change acts on the plans that have it. */
+/** The change affects the plans in `where`. */
 export const ON_PLANS: Acts = { on: 'plans' };
 
-/** That a change cannot be measured. */
+/** The effect of the change cannot be measured, for the given reason. */
 export const onNothing = (why: string): Acts => ({ on: 'nothing', why });
 
-/** A plan of both sides, or its faults. */
+/** A plan on both sides, or the errors of the head. */
 export interface PlanPair {
-  /** sm_90 -O3, or 'recipe X'. */
+  /** Name of the plan: `sm_90 -O3`, or `recipe X`. */
   readonly where: string;
   readonly base: Plan | null;
   readonly head: Plan | null;
-  /** Of a plan that only the head has: the head's plan without the document that it is for. */
+  /** For a plan that only the head has: the head's plan without the new document; otherwise null. */
   readonly without: Plan | null;
   readonly faults: readonly Diagnostic[];
 }
@@ -86,14 +87,14 @@ export interface Fault {
   readonly message: string;
   /** `file:line`; '' if it has none. */
   readonly place: string;
-  /** The whole message, with its frame. */
+  /** The whole message, with a source excerpt. */
   readonly text: string;
 }
 
 type OfKind = PlanDifference & { readonly kind: ChangeKind };
 const isKind = (d: PlanDifference): d is OfKind => (KINDS as readonly string[]).includes(d.kind);
 
-/** The differences between the plans of both sides, each once with all plans that have it. */
+/** The distinct differences between the plans of both sides, each with all plans that have it. */
 export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs): Change[] {
   const places = new Places(base, head);
   const found = new Map<string, { placed: PlacedDifference; difference: OfKind; where: string[] }>();
@@ -101,7 +102,7 @@ export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs
     if (a === null || b === null) continue;
     for (const placed of placedDifferences(a, b)) {
       const d = placed.difference;
-      // Rules and opcodes are reported individually.
+      // Changes of rules and opcodes are reported individually elsewhere.
       if (
         !isKind(d) ||
         d.kind === 'opcodes' ||
@@ -133,7 +134,7 @@ export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs
   }));
 }
 
-/** Default and readers of a knob. */
+/** Default and readers of a knob, as text. */
 function knobNote(name: string, base: Specs, head: Specs): string {
   const rowOf = (s: Specs) => (s.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>)[name];
   const [was, row] = [rowOf(base), rowOf(head)];
@@ -150,7 +151,7 @@ function knobNote(name: string, base: Specs, head: Specs): string {
 const phaseNote = (d: PlanDifference, plan: Plan): string =>
   plan.phases.find((p) => p.id === d.name)?.disabled?.why ?? '';
 
-/** Faults of the head, each once. */
+/** The distinct faults of the head. */
 export function faultsOf(found: readonly Diagnostic[], head: Specs): Fault[] {
   const files = filesOf(head);
   const seen = new Map<string, Diagnostic>();

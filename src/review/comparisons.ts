@@ -10,7 +10,7 @@ import { canonical } from './data-diff.ts';
 import { mainName, mainParts, type Requested, type Scope, usualTarget } from './requests.ts';
 import { type Differences, withoutAdded } from './review.ts';
 
-/** A plan of one side, in whose order phases may be moved. */
+/** A plan of one side, with moves of phases applied to its order. */
 export interface PlanOf {
   readonly of: 'base' | 'head';
   readonly request: PlanRequest;
@@ -19,63 +19,62 @@ export interface PlanOf {
 
 /** Two plans that are compared over kernels. */
 export interface Comparison {
-  /** As it is shown: `sm_90 -O3`, `recipe X, NvOpt 3`. */
+  /** Name for display: `sm_90 -O3`, `recipe X, sm_90, NvOpt 3`. */
   readonly name: string;
-  /** The plan whose difference it measures, as changes name it in `where`; '' if it is none. */
+  /** Name of the plan whose difference it measures, as in `Change.where`; '' if there is none. */
   readonly plan: string;
   /**
-   * `change`: a plan of the base and that of the head. `new`: what only the head has, against the head without it. `allowed`: what
-   * orders the head allows and the base does not.
+   * `change`: a plan of the base against that of the head. `new`: the head's plan without a new document against the plan with it.
+   * `allowed`: the head's plan against one with an order that only the head permits.
    */
   readonly kind: 'change' | 'new' | 'allowed';
-  /** Of the kind `allowed`: name of the constraint that is gone. */
+  /** For the kind `allowed`: name of the removed constraint; otherwise ''. */
   readonly constraint: string;
   readonly sides: Pair<PlanOf>;
   readonly files: readonly string[];
   readonly asked: Asked;
 }
 
-/** A file of kernels, and the target whose back end serves them. */
+/** A file of kernels, and the target for which they are compiled. */
 export interface FoundKernels {
   readonly file: string;
   readonly target: string;
 }
 
-/** Kernel files by the target whose back end serves them. */
+/** The available kernel files. */
 export interface KernelFiles {
   readonly byTarget: ReadonlyMap<string, readonly string[]>;
   /**
-   * The files of which recipes say what was measured, as they are found here; undefined: there is none.
+   * Finds a kernel file for which a recipe states measurements; undefined: it does not exist.
    *
-   * @param at which of those of the recipe
-   * @throws DiagnosticError if it cannot be read, or is out of reach of the recipe
+   * @param at index in `measured.kernels` of the recipe
+   * @throws DiagnosticError if the file cannot be read, or is out of reach of the recipe
    */
   readonly find: (recipe: SpecFile, at: number) => Promise<FoundKernels | undefined>;
-  /** Whether all of them are measured, changed or not. */
+  /** True if kernels are measured even if they did not change. */
   readonly all: boolean;
 }
 
-/** Levels from the one that stands for all where one is enough to the one that says least of others. */
+/** Levels by how well they represent the others, the best first. */
 const LEVELS = [3, 2, 4, 1, 5, 0];
 
-/** The targets that kernels are for, the oldest first. */
+/** The targets that have kernels, in ascending order. */
 const kernelTargets = (kernels: KernelFiles): string[] =>
   [...kernels.byTarget.keys()].sort((a, b) => numberOf(a) - numberOf(b));
 
 const numberOf = (sm: string): number => Number(sm.slice('sm_'.length));
 
-/** The kernels that run on a target: those for it, or else for the nearest older one. */
+/** The kernels to measure for a target: those of the target itself, or else those of the nearest older target. */
 export function filesFor(sm: string, kernels: KernelFiles): readonly string[] {
   const serving = servingTarget(sm, kernels.byTarget.keys());
   return numberOf(serving) > numberOf(sm) ? [] : (kernels.byTarget.get(serving) ?? []);
 }
 
 /**
- * What to measure of a difference, so that every change that can have an effect is measured where it has one: each target that there
- * are kernels for, at one level; then changes that these do not show, where they do; documents by the plans that name them; and
- * orders that are allowed from now on.
+ * Chooses comparisons so that every change that can have an effect is measured where it has one: first each target that has kernels, at one
+ * level; then plans for changes that these do not cover, including plans of documents; and orders that a removed constraint forbade.
  *
- * @param faultOf why a plan does not resolve; null if it does
+ * @param faultOf returns why a plan does not resolve; null if it does
  */
 export async function comparisonsOf(
   found: Differences,
@@ -92,10 +91,10 @@ export async function comparisonsOf(
   return { comparisons: [...cx.out.values()], forbidden: cx.forbidden };
 }
 
-/** What is to be measured. */
+/** The chosen comparisons. */
 export interface Chosen {
   readonly comparisons: readonly Comparison[];
-  /** By the name of a constraint that is waived, what forbids still what it forbade. */
+  /** For waived constraints whose forbidden order is still illegal: the reason, by name of the constraint. */
   readonly forbidden: ReadonlyMap<string, string>;
 }
 
@@ -105,20 +104,20 @@ interface Choosing {
   readonly head: Specs;
   readonly kernels: KernelFiles;
   readonly faultOf: (plan: PlanOf) => Promise<string | null>;
-  /** By name. */
+  /** The chosen comparisons by name. */
   readonly out: Map<string, Comparison>;
   readonly forbidden: Map<string, string>;
 }
 
-/** Is a change seen by one of these comparisons? */
+/** True if one of the comparisons measures a change. */
 const isMeasured = (c: Change, comparisons: Iterable<Comparison>): boolean =>
   [...comparisons].some((x) => c.where.includes(x.plan));
 
-/** Plans that are to be looked at. */
+/** Names of the plans that are worth measuring. */
 const wantedPlans = ({ changes, differing }: Differences): ReadonlySet<string> =>
   new Set([...differing, ...changes.flatMap((c) => (c.acts.on === 'nothing' ? [] : c.where))]);
 
-/** Each target that kernels are for, at the level that stands for most. */
+/** Adds each target that has kernels, at the most representative level. */
 async function chooseMains(cx: Choosing, scope: Scope): Promise<void> {
   const wanted = wantedPlans(cx.found);
   for (const sm of scope.sm === null ? kernelTargets(cx.kernels) : [scope.sm]) {
@@ -127,7 +126,7 @@ async function chooseMains(cx: Choosing, scope: Scope): Promise<void> {
   }
 }
 
-/** Adds what shows a change: of targets and levels the nearest; if it is in none of these, every document that has it. */
+/** Adds a plan that covers a change: the most representative target and level; if it affects none, the plans of all affected documents. */
 async function cover(c: Change, cx: Choosing): Promise<void> {
   if (c.acts.on === 'nothing') return;
   const mains = c.where.flatMap((w) => mainParts(w) ?? []);
@@ -154,7 +153,7 @@ async function addPlan(name: string, cx: Choosing): Promise<void> {
 
 type Sides = Pair<PlanOf>;
 
-/** The plans that are compared for a request: none if the head does not have it, and of what is new, the head's plan without it. */
+/** The plans to compare for a request: none if the head lacks the document; for a new one, the head's plan without it is the base. */
 function sidesOf(r: Requested, { base, head, kernels }: Choosing): (readonly [Sides, Comparison['kind']])[] {
   const has = (s: Specs): boolean => {
     const { of } = r;
@@ -162,7 +161,7 @@ function sidesOf(r: Requested, { base, head, kernels }: Choosing): (readonly [Si
     return { order: s.orders, recipe: s.recipes, 'knob set': s.knobSets }[of.what].has(of.name);
   };
   if (!has(head)) return [];
-  // What is for all targets is measured on one that there are kernels for.
+  // Documents for all targets are measured on one that has kernels.
   const usual = usualTarget(kernelTargets(kernels));
   const forAll = r.of?.what === 'order' || r.of?.what === 'knob set';
   const request = forAll && usual !== undefined ? { ...r.request, sm: usual } : r.request;
@@ -173,8 +172,8 @@ function sidesOf(r: Requested, { base, head, kernels }: Choosing): (readonly [Si
 }
 
 /**
- * A recipe on the kernels that it is for: those of which it says what was measured, each for its first target and with the NvOpt
- * level named there; and, if its own text changed, all that there are for the target, where `when` chooses.
+ * Adds comparisons of a recipe: on the kernels for which it states measurements, for its first target and with the stated NvOpt level; and,
+ * if its own settings changed or it states none, on all kernels for the target, where its `when` decides.
  */
 async function addRecipe(r: Requested, sides: Sides, kind: Comparison['kind'], cx: Choosing): Promise<void> {
   const name = r.of!.name;
@@ -191,13 +190,13 @@ async function addRecipe(r: Requested, sides: Sides, kind: Comparison['kind'], c
     const found = await cx.kernels.find(recipe, i);
     if (found !== undefined) put(data.sm?.[0] ?? found.target, m.nvopt, [found.file]);
   }
-  if (parts.size === 0 || doesOtherwise(name, cx)) {
+  if (parts.size === 0 || settingsChanged(name, cx)) {
     const plain = [...parts.values()].find((p) => p.nvopt === undefined);
     const sm = data.sm?.[0] ?? plain?.sm ?? usualTarget(kernelTargets(cx.kernels)) ?? r.request.sm;
     put(sm, undefined, filesFor(sm, cx.kernels));
   }
   for (const { sm, nvopt, files } of parts.values()) {
-    // What is new is compared with nothing, as a recipe's own figures are.
+    // A new recipe is compared with no recipe, and so without an NvOpt level, like the figures that it states.
     const of = (p: PlanOf, plain = false): PlanOf => ({
       ...p,
       request: { ...p.request, sm, ...(nvopt !== undefined && !plain && { nvopt }) },
@@ -217,16 +216,16 @@ async function addRecipe(r: Requested, sides: Sides, kind: Comparison['kind'], c
   }
 }
 
-/** Does a recipe's own text say something else than before? */
-function doesOtherwise(name: string, { base, head }: Choosing): boolean {
-  const said = (s: Specs) => {
+/** True if a recipe's own settings changed. */
+function settingsChanged(name: string, { base, head }: Choosing): boolean {
+  const settings = (s: Specs) => {
     const { title: _, measured: __, ...does } = s.recipes.get(name)?.data ?? {};
     return canonical(does);
   };
-  return said(base) !== said(head);
+  return settings(base) !== settings(head);
 }
 
-/** What orders a constraint forbade do: the head's plan, and the same with the two phases the other way round. */
+/** Adds a comparison for a removed constraint: the head's plan against the same with the two phases in the opposite order. */
 async function chooseAllowed(c: Change, scope: Scope, cx: Choosing): Promise<void> {
   if (c.acts.on !== 'order') return;
   const sm = scope.sm ?? usualTarget(kernelTargets(cx.kernels));
@@ -234,7 +233,7 @@ async function chooseAllowed(c: Change, scope: Scope, cx: Choosing): Promise<voi
   if (sm === undefined || main === undefined) return;
   const { first, second } = c.acts;
   const side = (moves: readonly Move[]): PlanOf => ({ of: 'head', request: main.request, moves });
-  // Which of the two can move is up to the other constraints.
+  // The other constraints determine which of the two can move.
   const moves: readonly Move[] = [
     { phase: second, at: 'before', anchor: first },
     { phase: first, at: 'after', anchor: second },

@@ -1,15 +1,16 @@
-/** One difference between two documents: its path by names, and the old and new value. */
+/** One difference between two documents: its path, in which list elements are named, and the old and new value. */
 export interface DataChange {
   readonly path: readonly string[];
-  /** undefined: absent. */
+  /** The old value; undefined: absent. */
   readonly before: unknown;
+  /** The new value; undefined: absent. */
   readonly after: unknown;
 }
 
 const isMap = (v: unknown): v is Readonly<Record<string, unknown>> =>
   v !== null && typeof v === 'object' && !Array.isArray(v);
 
-/** Keys that can name an element of a list; the first that all elements of both lists have is used, or else the first of each. */
+/** Keys that can name an element of a list: the first that all elements of both lists have, or else the first that each element has. */
 const NAMES = [
   'id',
   'name',
@@ -23,7 +24,7 @@ const NAMES = [
   'replace',
 ] as const;
 
-/** JSON with sorted keys: equal for equal data. */
+/** JSON with sorted keys; equal for equal data. `undefined` is kept distinct from null. */
 export const canonical = (v: unknown): string =>
   isMap(v)
     ? `{${Object.keys(v)
@@ -35,8 +36,8 @@ export const canonical = (v: unknown): string =>
       : (JSON.stringify(v) ?? 'undefined');
 
 /**
- * The differences of two documents by name: maps key by key, lists by the names of their elements, or as sets if
- * their elements are plain values. Positions in lists do not matter.
+ * The differences of two documents. Maps are compared key by key, and lists by the names of their elements, whose positions do not matter.
+ * A list whose elements have no unique names is compared as a whole.
  */
 export function dataChanges(a: unknown, b: unknown, path: readonly string[] = []): DataChange[] {
   if (canonical(a) === canonical(b)) return [];
@@ -59,7 +60,7 @@ export function dataChanges(a: unknown, b: unknown, path: readonly string[] = []
 const commonName = (list: readonly unknown[]): string | undefined =>
   NAMES.find((n) => list.every((x) => isMap(x) && typeof x[n] === 'string'));
 
-/** Elements of a list by name; null if some have none, or names repeat. Without a common key, the key is part of the name. */
+/** The elements of a list by name; null if some have none, or names repeat. Without a common key, the name includes the key. */
 function named(list: readonly unknown[], common: string | undefined): Map<string, unknown> | null {
   const out = new Map<string, unknown>();
   for (const x of list) {
@@ -71,9 +72,9 @@ function named(list: readonly unknown[], common: string | undefined): Map<string
   return out.size === list.length ? out : null;
 }
 
-/** Characters of a value that are shown. */
+/** Maximum length of a value as shown. */
 const SHOWN = 90;
-/** Characters of what two long values begin with alike that are shown before they part. */
+/** Number of characters of the common prefix of two long values that are shown before the first difference. */
 const LEAD = 20;
 
 const oneLine = (v: unknown): string =>
@@ -81,14 +82,14 @@ const oneLine = (v: unknown): string =>
 
 const clipped = (line: string): string => (line.length > SHOWN ? `${line.slice(0, SHOWN - 3)}...` : line);
 
-/** A value in a few words. */
+/** A value as a short text. */
 export const valueText = (v: unknown): string => clipped(oneLine(v));
 
 /** True for a list of plain texts, such as names. */
 export const isTexts = (v: unknown): v is readonly string[] =>
   Array.isArray(v) && v.every((x) => typeof x === 'string');
 
-/** Two values in a few words each, in which their difference shows: of lists of names, what only one of them has. */
+/** Two values as short texts that show their difference; for lists of names, the names that only one of them has. */
 export function valueTexts({ before, after }: Pick<DataChange, 'before' | 'after'>): {
   readonly before: string;
   readonly after: string;

@@ -6,11 +6,11 @@ import { canonical, type DataChange, dataChanges, isTexts, valueText } from './d
 import { Places } from './places.ts';
 
 /*
- * Declarations in the tables of knobs and phases that are not part of plans. They determine what may be set, read and
+ * Changes in declarations of knobs, phases and rule groups that are not part of plans. Declarations determine what may be set, read and
  * moved, and may change without affecting any shipped plan.
  */
 
-/** Keys of the catalog that are only for readers. */
+/** Keys of the catalog that are documentation. */
 const TEXTS: ReadonlySet<string> = new Set(['effect', 'source', 'conflict', 'note']);
 
 /** Declarations in a row of the phase table; steps and gates are reported with the plans that run them. */
@@ -26,7 +26,7 @@ const DECLARED = [
   'progress',
 ] as const;
 
-/** The elements that only one of two lists of names has. */
+/** Text that lists the names which only one of two lists has; '' if the values are not lists of names. */
 function onlyText({ before = [], after = [] }: DataChange): string {
   if (!isTexts(before) || !isTexts(after)) return '';
   const only = (word: string, a: readonly string[], b: readonly string[]) => {
@@ -37,17 +37,17 @@ function onlyText({ before = [], after = [] }: DataChange): string {
 }
 
 /**
- * Knobs that were added or removed, and changes in the catalog to the others: type, range, readers, default.
+ * Added and removed knobs, and changes in the catalog entries of others, such as type, range, readers and default.
  *
- * @param told names of knobs whose value in some plan is already reported
+ * @param reported names of knobs for which a changed value in some plan is already reported, so that the new default need not be
  */
-export function catalogChanges(base: Specs, head: Specs, told: ReadonlySet<string>): Change[] {
+export function catalogChanges(base: Specs, head: Specs, reported: ReadonlySet<string>): Change[] {
   const rowsOf = (s: Specs) => s.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>;
   const [a, b] = [rowsOf(base), rowsOf(head)];
   const places = new Places(base, head);
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((name) =>
     dataChanges(a[name], b[name], [name])
-      .filter((c) => !TEXTS.has(c.path[1]) && !(c.path[1] === 'default' && told.has(name)))
+      .filter((c) => !TEXTS.has(c.path[1]) && !(c.path[1] === 'default' && reported.has(name)))
       .map((c) => ({
         kind: 'knob',
         name: c.path.join('.'),
@@ -65,13 +65,13 @@ export function catalogChanges(base: Specs, head: Specs, told: ReadonlySet<strin
   );
 }
 
-/** Declarations of which only checks of orders know. */
+/** Declarations that only affect checks of orders. */
 const CHECKED: ReadonlySet<string> = new Set(['requires', 'provides', 'destroys', 'required']);
 
 /**
- * Changed declarations in rows of the phase table. A property that a phase no longer requires is no longer checked.
+ * Changed declarations in rows of the phase table. Removing a property from `requires` is an alarm, because it is no longer checked.
  *
- * @param differing plans that are others than before
+ * @param differing names of the plans that changed
  */
 export function declarationChanges(base: Specs, head: Specs, differing: readonly string[] = []): Change[] {
   const rowsOf = (s: Specs) => {
@@ -108,10 +108,10 @@ export function declarationChanges(base: Specs, head: Specs, differing: readonly
 }
 
 /**
- * Changes to what a group of rules states for all of its rules: condition, owners, tables.
+ * Changes to declarations of a rule group as a whole: condition, owners, tables.
  *
- * @param whereOf plans in which a group is another than before
- * @param provedAgain the new verdicts of the rules with a changed table, by the name of their group
+ * @param whereOf returns names of the plans in which a group changed
+ * @param provedAgain text on the new verdicts of rules affected by a changed table, by name of the group
  */
 export function groupChanges(
   base: Specs,
@@ -139,7 +139,7 @@ export function groupChanges(
   });
 }
 
-/** Is this key of rules and opcodes only for readers? */
+/** True if a key of rules and opcodes is documentation. */
 const isText = (key: string): boolean => key === 'title' || key === 'source';
 
 const withoutTexts = (v: unknown): unknown =>
@@ -153,9 +153,9 @@ const withoutTexts = (v: unknown): unknown =>
         )
       : v;
 
-/** Are rules and opcodes of both sides equal except for titles and sources, which are in the hashes of plans? */
+/** True if rules and opcodes of both sides are equal except for titles and sources, which hashes of plans include. */
 export function equalExceptTexts(base: Specs, head: Specs): boolean {
-  const said = (s: Specs) =>
+  const content = (s: Specs) =>
     canonical(withoutTexts([s.isa.map((f) => f.data), [...(s.rules ?? [])].map(([g, f]) => [g, f.data])]));
-  return said(base) === said(head);
+  return content(base) === content(head);
 }

@@ -8,18 +8,19 @@ import { Places } from './places.ts';
 import type { Added } from './requests.ts';
 
 /*
- * Changes in documents: recipes, knob sets, orders, opcodes, constraints. What plans show of them is told by the plans.
+ * Changes in documents: recipes, knob sets, orders, opcodes, constraints and others. Changes that differences of plans report already are
+ * left out.
  */
 
-/** Keys that are only for readers. */
+/** Keys that are documentation. */
 const TEXTS: ReadonlySet<string> = new Set(['title', 'why', 'source', 'sources', 'doubts']);
 
 const isText = ({ path }: DataChange): boolean => TEXTS.has(path[0]) || TEXTS.has(path.at(-1) ?? '');
 
-/** Differences of a new plan that are named. */
-const MOST_TOLD = 8;
+/** Maximum number of differences that the note on a new document lists. */
+const MOST_LISTED = 8;
 
-/** Recipes, knob sets and orders that were added, removed or changed, but for what plans of them tell already. */
+/** Added, removed and changed recipes, knob sets and orders, except for changes that differences of their plans report already. */
 export function documentChanges(
   base: Specs,
   head: Specs,
@@ -55,9 +56,9 @@ export function documentChanges(
       if (y === undefined)
         return [{ ...row([]), before: 'there', after: 'nothing', note: '', acts: onNothing('it is gone') }];
       if (kind === 'order' && x.data.phases !== undefined) return [];
-      const told = inPlans.filter((c) => c.where.includes(`${kind} ${name}`));
+      const reported = inPlans.filter((c) => c.where.includes(`${kind} ${name}`));
       return dataChanges(x.data, y.data)
-        .filter((c) => !isText(c) && !isTold(kind, c, told))
+        .filter((c) => !isText(c) && !isReported(kind, c, reported))
         .map((c) => ({
           ...row(c.path),
           ...valueTexts(c),
@@ -68,11 +69,15 @@ export function documentChanges(
   );
 }
 
-/** Do changes of plans tell all of a change of a document? */
-function isTold(kind: Added, { path, before, after }: DataChange, told: readonly Change[]): boolean {
-  const named = (name: string) => told.some((c) => c.name === name || c.name.startsWith(`${name}#`));
+/** True if changes of plans report everything about a change of a document. */
+function isReported(
+  kind: Added,
+  { path, before, after }: DataChange,
+  reported: readonly Change[],
+): boolean {
+  const named = (name: string) => reported.some((c) => c.name === name || c.name.startsWith(`${name}#`));
   const [first, second] = path;
-  // Edits are named by their phases, behind what they do where that is not all the same.
+  // Edits are named by their phases, after the kind of the edit if there are several kinds (`dataChanges`).
   if (kind === 'order') return first === 'edits' && second !== undefined && named(second.split(' ').at(-1)!);
   const changed =
     first === 'parts'
@@ -99,29 +104,29 @@ function namesIn(part: object): string[] {
   return [...Object.keys(knobs), ...Object.keys(hooks), ...lists.filter(isTexts).flat()];
 }
 
-/** In what the plan of a new document differs from the plan without it. */
+/** How the plan with a new document differs from the plan without it, one difference per line. */
 function newNote(kind: Added, name: string, f: SpecFile, pairs: readonly PlanPair[]): string {
   const found = pairs.find((p) => p.where === `${kind} ${name}`);
   if (found?.head == null || found.without === null) return '';
   const against = kind === 'order' ? `from ${String(f.data.extends ?? DEFAULT_ORDER)}` : '';
   const all = planDifferences(found.without, found.head).map(differenceLine);
-  const more = all.length > MOST_TOLD ? [`and ${all.length - MOST_TOLD} more`] : [];
+  const more = all.length > MOST_LISTED ? [`and ${all.length - MOST_LISTED} more`] : [];
   return all.length === 0
     ? `does not differ ${against || 'from a plan without it'}`
-    : [`differs ${against}`.trim(), ...all.slice(0, MOST_TOLD), ...more].join('\n');
+    : [`differs ${against}`.trim(), ...all.slice(0, MOST_LISTED), ...more].join('\n');
 }
 
 const differenceLine = (d: PlanDifference): string =>
   `${d.kind}${d.name === '' ? '' : ` ${d.name}`}: ${d.a} -> ${d.b}`;
 
-/** The parts of an opcode on which proofs of rules depend. */
+/** Keys of an opcode on which proofs of rules depend. */
 const PROVED_BY: ReadonlySet<string> = new Set(['means', 'form', 'modifiers']);
 
 /**
- * Opcodes whose form or meaning changed.
+ * Added, removed and changed opcodes.
  *
- * @param where plans that have other opcodes than before
- * @param provedAgain the new verdicts of the rules with an opcode, by its name
+ * @param where names of the plans whose instruction set changed
+ * @param provedAgain text on the new verdicts of rules that use an opcode, by its name
  */
 export function opcodeChanges(
   base: Specs,
@@ -158,7 +163,7 @@ export function opcodeChanges(
   );
 }
 
-/** Constraints that were added, removed or relaxed, with their reasons. */
+/** Constraints that were added, removed, or changed in severity, with their reasons. */
 export function constraintChanges(base: Specs, head: Specs): Change[] {
   const of = (s: Specs) =>
     new Map(
@@ -197,10 +202,9 @@ export function constraintChanges(base: Specs, head: Specs): Change[] {
 }
 
 /**
- * Back ends, the table of PTX forms, PTX that is carried and faults of ptxas where they differ in what no plan tells: a reader must know
- * that they do.
+ * Changes that no plan shows but that a reviewer must know: in back ends, PTX forms, carried PTX and faults of ptxas.
  *
- * @param inPlans what plans tell
+ * @param inPlans changes that differences of plans report
  * @param plans names of the plans whose results are written as PTX
  */
 export function otherChanges(
@@ -225,7 +229,7 @@ export function otherChanges(
   const backends = names.flatMap((name) => {
     const [x, y] = [base.backends.get(name), head.backends.get(name)];
     return dataChanges(x?.data, y?.data)
-      .filter((c) => !isText(c) && !isToldOfBackend(c, inPlans))
+      .filter((c) => !isText(c) && !isReportedForBackend(c, inPlans))
       .map((c): Change => {
         const isDefault = c.path[0] === 'recipe' && y?.data.sm !== undefined;
         return {
@@ -238,7 +242,7 @@ export function otherChanges(
   return [...forms, ...carriedChanges(base, head, plans), ...faultChanges(base, head, plans), ...backends];
 }
 
-/** PTX that Ori carries as it is: what stands for it, and which row is the first that fits. */
+/** Changes in the rows for PTX that Ori carries unchanged, and in their order: the first matching row is used. */
 function carriedChanges(base: Specs, head: Specs, plans: readonly string[]): Change[] {
   type Carried = Readonly<Record<string, unknown>> & { readonly ptx: readonly string[] };
   const of = (s: Specs) => {
@@ -273,10 +277,10 @@ function carriedChanges(base: Specs, head: Specs, plans: readonly string[]): Cha
   return [...rows, { ...common, ...texts, note, ...places.of(at(b.get(moved)), at(a.get(moved))) }];
 }
 
-/** What a fault of ptxas says for its tests and for readers; the rest of it says what is avoided. */
+/** Keys of a ptxas fault that are documentation or test data; the others determine which code is avoided. */
 const FAULT_TEXTS: ReadonlySet<string> = new Set(['ptxas', 'wrong', 'instead', 'input']);
 
-/** Known faults of ptxas, which what is written avoids: less of them is an alarm. */
+/** Changes in the known faults of ptxas. Removing or changing one is an alarm, because its code may no longer be avoided. */
 function faultChanges(base: Specs, head: Specs, plans: readonly string[]): Change[] {
   const [x, y] = [base.ptxasFaults, head.ptxasFaults];
   const faults = (f: SpecFile | undefined): readonly { readonly name: string }[] =>
@@ -312,8 +316,8 @@ function faultChanges(base: Specs, head: Specs, plans: readonly string[]): Chang
   });
 }
 
-/** Do plans tell a change of a back end? */
-function isToldOfBackend({ path }: DataChange, inPlans: readonly Change[]): boolean {
+/** True if changes of plans report a change of a back end. */
+function isReportedForBackend({ path }: DataChange, inPlans: readonly Change[]): boolean {
   const [first, second] = path;
   if (first === 'knobs' || first === 'hooks')
     return inPlans.some((c) => c.name === second || c.name.startsWith(`${second}#`));

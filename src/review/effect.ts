@@ -10,49 +10,50 @@ import { isShare, type Measure, type Reading, readingOf } from './measures.ts';
 export interface Row {
   readonly comparison: Comparison;
   readonly file: string;
-  /** '' where a side cannot read the file, or a phase of it fails: the row then stands for all its kernels. */
+  /** '' if a side cannot read the file or one of its phases fails; the row then stands for all kernels of the file. */
   readonly kernel: string;
-  /** The shortest name that tells it from other kernels. */
+  /** The shortest unique name. */
   readonly label: string;
+  /** The measurements; null if a side failed. */
   readonly effect: KernelEffect | null;
-  /** Whether its code, what that means, or a measure of it is another than before. */
+  /** True if its code, the meaning of the code, or a measure changed. */
   readonly changed: boolean;
-  /** By measure; null where nothing tells it, or a side is wrong. */
+  /** The readings of all measures, in order; null if there is no value or a side is wrong. */
   readonly readings: readonly (Reading | null)[];
-  /** By how much it became worse by the measure by which it did most; 0 if by none. */
+  /** The largest relative worsening by any ranking measure; 0 if there is none. */
   readonly severity: number;
-  /** What is wrong with it at the base, and at the head; '' if nothing is known to be. */
+  /** What is wrong with it at base and at head; '' if nothing is known to be wrong. */
   readonly wrong: Pair<string>;
 }
 
-/** A measure over all kernels whose code changed. */
+/** A measure over all kernels that changed. */
 export interface Total {
   readonly measure: Measure;
-  /** Sum of the values, or mean of percentages, at base and head; null if nothing was measured. */
+  /** Sum of the values, or mean for percentages, at base and head; null if nothing was measured. */
   readonly values: Pair<number> | null;
-  /** Kernels that became worse, and better. */
+  /** Number of kernels that became worse, and better. */
   readonly worse: number;
   readonly better: number;
-  /** How many of the values are of another metric that stands for it. */
+  /** Number of rows with a value of a fallback metric, and number of all rows with a value. */
   readonly estimates: number;
   readonly measured: number;
-  /** The row that became worse by most; null if none did. */
+  /** The row with the largest worsening; null if none became worse. */
   readonly worst: Row | null;
 }
 
-/** What was found of kernels. */
+/** The measured effect on kernels. */
 export interface Effect extends Chosen {
   readonly measures: readonly Measure[];
   readonly results: readonly { readonly cell: Cell; readonly result: ModuleEffect }[];
-  /** Every kernel of every comparison, the worst first. */
+  /** A row for each kernel of each comparison, the worst first. */
   readonly rows: readonly Row[];
   readonly totals: readonly Total[];
 }
 
-/** Order of severity from which on a change is not taken for rounding. */
+/** Smaller relative changes are attributed to rounding. */
 const ROUNDING = 1e-9;
 
-/** The rows of cells, and what they amount to. What is only allowed counts for nothing but the change that allows it. */
+/** Computes rows and totals from the results of cells. Comparisons of kind `allowed` do not count in totals. */
 export function effectOf(
   { comparisons, forbidden }: Chosen,
   results: readonly { readonly cell: Cell; readonly result: ModuleEffect }[],
@@ -97,7 +98,7 @@ function rowOf(
     return e === undefined || e.ok ? '' : oneLine(e.note);
   };
   const wrong = [why(0), why(1)] as const;
-  // How fast and how large code is that does something else says nothing.
+  // Measures of incorrect code are meaningless.
   const isRight = wrong.every((x) => x === '');
   const readings = measures.map((m) => (isRight ? readingOf(m, k.values) : null));
   const ranked = readings.flatMap((r, i) => (r !== null && measures[i].ranks ? [r.worse] : []));
@@ -114,15 +115,15 @@ function rowOf(
   };
 }
 
-/** A message of several lines in one. */
+/** A message with line breaks replaced by semicolons. */
 const oneLine = (text: string): string => text.trim().replace(/\s*\n\s*/g, '; ');
 
-/** Wrong kernels come first, then those that became worse by most; then by name and plan. */
+/** Sorts kernels that became wrong first, then those that are wrong on both sides, then by severity, name and plan. */
 function worstFirst(x: Row, y: Row): number {
   const rank = (r: Row): number => (r.wrong[1] !== '' ? (r.wrong[0] === '' ? 2 : 1) : 0);
   return (
     rank(y) - rank(x) ||
-    // Infinite in both is the same.
+    // The difference of two infinities would be NaN.
     (x.severity === y.severity ? 0 : y.severity - x.severity) ||
     compare(x.label, y.label) ||
     compare(x.comparison.name, y.comparison.name)
@@ -132,8 +133,8 @@ function worstFirst(x: Row, y: Row): number {
 const compare = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
 
 /**
- * The shortest names that tell kernels apart: the kernel's, with its module's, or with the file. Versions of one module for several
- * targets have the same name.
+ * Gives each kernel a short unique name: its own, or one prefixed by the module's name or the file. Versions of one module for several
+ * targets share a name.
  */
 function labelsOf(
   results: readonly { readonly cell: Cell; readonly result: ModuleEffect }[],
@@ -159,7 +160,7 @@ function totalsOf(rows: readonly Row[], measures: readonly Measure[]): Total[] {
       const reading = r.readings[i];
       return reading === null || !r.changed ? [] : [{ r, reading }];
     });
-    // Values of two metrics do not add up: those that tell it themselves count, if there are any.
+    // Values of different metrics must not be added, so fallback values count only if there are no others.
     const exact = known.filter((k) => !k.reading.estimate);
     const summed = exact.length > 0 ? exact : known;
     const total = (side: 0 | 1): number => {
@@ -183,16 +184,16 @@ function totalsOf(rows: readonly Row[], measures: readonly Measure[]): Total[] {
   });
 }
 
-/** How many kernels rows are of, versions of one for several targets counting as one. */
+/** Number of distinct kernels in rows; versions of one kernel for several targets count as one. */
 export const kernelsOf = (rows: readonly Row[]): number => new Set(rows.map((r) => r.label)).size;
 
-/** A kernel by one of its rows, with its other rows. */
+/** A kernel, represented by one of its rows; `also` has the others. */
 export interface OneKernel {
   readonly row: Row;
   readonly also: readonly Row[];
 }
 
-/** Each kernel once, by the first of its rows. */
+/** Groups rows by kernel; the first row of each represents it. */
 export function oneEach(rows: readonly Row[]): OneKernel[] {
   const out = new Map<string, { row: Row; also: Row[] }>();
   for (const row of rows) {
@@ -203,7 +204,7 @@ export function oneEach(rows: readonly Row[]): OneKernel[] {
   return [...out.values()];
 }
 
-/** The measure by which a row became worse by most, among those that rank; null if it did by none. */
+/** The ranking measure with the largest worsening of a row; null if there is none. */
 export function mainReading(
   row: Row,
   measures: readonly Measure[],

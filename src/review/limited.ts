@@ -2,8 +2,8 @@ import type { LimitedKernels } from './budget.ts';
 import type { Effect } from './effect.ts';
 
 /**
- * The kernels that limits look at: of plans that the base has too, and right on both sides. What is new, or
- * only allowed, is worse than nothing.
+ * The kernels to which limits are applied: those that are correct on both sides, in comparisons of plans that the base has too. New
+ * documents and merely permitted orders have no earlier values that they could worsen.
  */
 export const limitedKernels = ({ comparisons, rows }: Effect): LimitedKernels[] =>
   comparisons

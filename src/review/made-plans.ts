@@ -12,7 +12,7 @@ export interface MadePlan {
 
 const known = new WeakMap<Specs, Map<string, Promise<MadePlan>>>();
 
-/** The plan of a request, made once for the same specs. */
+/** The plan of a request; resolved once for the same specs object. */
 export function madePlan(specs: Specs, request: PlanRequest): Promise<MadePlan> {
   let plans = known.get(specs);
   if (plans === undefined) known.set(specs, (plans = new Map()));

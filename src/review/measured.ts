@@ -9,10 +9,10 @@ import type { Scope } from './requests.ts';
 import type { Differences } from './review.ts';
 
 /**
- * Measures what a difference does to kernels, wherever it can do something.
+ * Measures the effect of a difference on kernels, with comparisons chosen by `comparisonsOf`.
  *
  * @param sides specs of base and head
- * @param run runs every cell, and gives their results in the same order
+ * @param run runs all cells and returns their results in the same order
  */
 export async function measured(
   found: Differences,

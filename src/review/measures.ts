@@ -3,18 +3,19 @@ import { metricOf } from '../lab/metrics.ts';
 import type { KernelEffect } from '../lab/pair-effects.ts';
 import type { Pair } from '../lab/pairs.ts';
 
-/** A property of kernels that a reviewer asks for, and the metrics that tell it. */
+/** A property of kernels that matters to a reviewer, and the metrics that measure it. */
 export interface Measure {
   readonly title: string;
-  /** The metrics of which the sum tells it, and those that stand for it where they are absent; none: nothing does. */
+  /** The metrics whose sum is the value. */
   readonly metrics: readonly string[];
+  /** Fallback metrics if any of `metrics` is absent; empty: there is no fallback. */
   readonly instead: readonly string[];
   readonly better: Metric['better'];
-  /** Unit behind a value; '' for a plain count. */
+  /** Unit, with a leading space, to append to a value; '' for a plain count. */
   readonly unit: string;
   /**
-   * Whether kernels are ranked by it. Registers are not: they are allocated in steps, so that a few more or less often change
-   * nothing, and where they do, occupancy or spills tell.
+   * True if kernels are ranked by it. Registers are not used for ranking: they are allocated in steps, so that a few more or less often
+   * change nothing; if they matter, occupancy or spills show it.
    */
   readonly ranks: boolean;
 }
@@ -64,9 +65,9 @@ const OTHERS: readonly Measure[] = [
 ];
 
 /**
- * The measures of a review, in display order. The first decides whether a kernel was helped.
+ * The measures of a review, in display order. The first one decides whether a kernel is counted as hurt or helped.
  *
- * @param by the metric that decides instead of executed instructions
+ * @param by metric that decides instead of executed instructions
  */
 export const measuresOf = (by?: Metric): readonly Measure[] => [
   by === undefined
@@ -78,13 +79,13 @@ export const measuresOf = (by?: Metric): readonly Measure[] => [
 /** A measure of one kernel at base and head. */
 export interface Reading {
   readonly values: Pair<number>;
-  /** How much worse it became, as a part of what it was; below 0: better. Infinite from 0. */
+  /** The worsening relative to the base; below 0: better. Infinite if the base is 0. */
   readonly worse: number;
-  /** Whether another metric stands for it. */
+  /** True if the values are of fallback metrics. */
   readonly estimate: boolean;
 }
 
-/** What a measure says of a kernel; null if nothing tells it. */
+/** The reading of a measure for a kernel; null if neither its metrics nor the fallback metrics have values. */
 export function readingOf(m: Measure, values: KernelEffect['values']): Reading | null {
   for (const [names, estimate] of [
     [m.metrics, false],
@@ -104,5 +105,5 @@ export function readingOf(m: Measure, values: KernelEffect['values']): Reading |
   return null;
 }
 
-/** Is this a percentage, of which the mean is a total? */
+/** True if a measure is a percentage, whose total is the mean. */
 export const isShare = (m: Measure): boolean => metricOf(m.metrics[0])?.unit === '%';

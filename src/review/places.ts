@@ -14,7 +14,7 @@ import {
 import type { Specs } from '../spec/specs.ts';
 import { canonical } from './data-diff.ts';
 
-/** Every spec of a side, by file name. */
+/** All specs of a side, by file name. */
 export const filesOf = (specs: Specs): Map<string, SpecFile> =>
   new Map(
     [
@@ -32,26 +32,26 @@ export const filesOf = (specs: Specs): Map<string, SpecFile> =>
     ].map((f) => [f.file, f]),
   );
 
-/** `file:line` of a path in a spec. */
+/** The location of a path in a spec as `file:line`, or `file` if the text is not available. */
 export function placeText(files: ReadonlyMap<string, SpecFile>, file: string, path: Origin['path']): string {
   const spec = files.get(file);
   if (spec === undefined || spec.text === '') return file;
   return `${file}:${placeOf(spec.text, path).line}`;
 }
 
-/** Where something is stated: by the head, or, if it is gone there, by the base. `file:line`; '' if a side does not state it. */
+/** Where the head states something, or, if the head does not, where the base does; as `file:line`, or ''. */
 export interface Stated {
   readonly place: string;
   readonly basePlace: string;
 }
 
-/** Where a side states something: a path in a file. */
+/** A path in a file of one side. */
 export interface At {
   readonly file: string;
   readonly path: Origin['path'];
 }
 
-/** Places in the files of both sides. */
+/** Looks up locations in the files of both sides. */
 export class Places {
   readonly base: Specs;
   readonly head: Specs;
@@ -65,7 +65,7 @@ export class Places {
     this.headFiles = filesOf(head);
   }
 
-  /** The head's place of something; if it has none, the base's. Undefined and a file without a name are no place. */
+  /** The location of something at the head, or else at the base. Undefined, or a path in a file without a name, means no location. */
   of(head: At | undefined, base: At | undefined): Stated {
     const known = (at: At | undefined): at is At => at !== undefined && at.file !== '';
     if (known(head)) return { place: placeText(this.headFiles, head.file, head.path), basePlace: '' };
@@ -75,7 +75,7 @@ export class Places {
     };
   }
 
-  /** The place of a difference between two plans. */
+  /** The location of a difference between two plans. */
   ofDifference({ difference: d, phase, plans: [base, head] }: PlacedDifference): Stated {
     if (phase !== null) return this.ofPhase(phase, base, head);
     const inOrder = (plan: Plan) => plan.phases.find((p) => p.id === d.name)?.origin;
@@ -107,7 +107,7 @@ export class Places {
     return this.of(this.changedKey(b, ['gate', 'noOp']) ?? settingOf(head), settingOf(base) ?? a.origin);
   }
 
-  /** The first of some keys of a phase's row that differs from the base; the row, if it lacks that key now. */
+  /** The location of the first key of a phase's row that differs from the base; the row itself if it no longer has that key. */
   private changedKey({ id }: PlanPhase, keys: readonly ('gate' | 'noOp')[]): At | undefined {
     const [was, is] = [this.base, this.head].map((s) => new RowTable(s.phases));
     const [before, after] = [was.rows[was.find(id)], is.rows[is.find(id)]];
@@ -115,7 +115,7 @@ export class Places {
     return key === undefined ? undefined : this.inRow(id, key);
   }
 
-  /** A key in the head's row of a phase; undefined for an inserted phase, which has none. */
+  /** The location of a key in the head's row of a phase; undefined for an inserted phase, which has no row. */
   private inRow(id: string, key: 'gate' | 'noOp' | 'steps'): At | undefined {
     const table = new RowTable(this.head.phases);
     const i = table.find(id);
@@ -124,7 +124,7 @@ export class Places {
     return { file, path: ['phases', i, ...(table.rows[i][key] === undefined ? [] : [key])] };
   }
 
-  /** The first step that differs; if it is only gone, the list that had it. */
+  /** The location of the first step that differs; if a step was only removed, the list that contained it. */
   private ofSteps(a: PlanPhase, b: PlanPhase): Stated {
     const { was, is } = firstOther(a.steps, b.steps);
     if (is !== undefined) return this.of({ file: is.origin.file, path: withinStep(was, is) }, undefined);
@@ -143,7 +143,7 @@ export class Places {
 
 type Other = { readonly was: Step | undefined; readonly is: Step | undefined };
 
-/** The first steps of two lists behind what both begin with; undefined on the side that has none before what both end with. */
+/** The first differing steps of two lists, after their common prefix; undefined for a side whose remainder is the common suffix. */
 function firstOther(a: readonly Step[], b: readonly Step[]): Other {
   const same = (x: Step | undefined, y: Step | undefined) =>
     x !== undefined && y !== undefined && canonical(stepData(x)) === canonical(stepData(y));
@@ -161,7 +161,7 @@ function firstOther(a: readonly Step[], b: readonly Step[]): Other {
   return { was, is };
 }
 
-/** The part of a step that differs from another that does the same kind of work. */
+/** The path of the part in which a step differs from an earlier version of it. */
 function withinStep(was: Step | undefined, is: Step): Origin['path'] {
   const { path } = is.origin;
   if (was?.kind === 'pass' && is.kind === 'pass' && was.pass === is.pass) return [...path, 'params'];

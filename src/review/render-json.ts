@@ -6,7 +6,7 @@ import type { Effect, Row } from './effect.ts';
 import { changedMeanings, doneRows, isAlarm, isRefused, type Review } from './reviewed.ts';
 import { changeEffectText } from './words.ts';
 
-/** Raised when the form of a review as data changes incompatibly. */
+/** Version of the output; incremented on incompatible changes. */
 const VERSION = 2;
 
 /** A review as plain data (schemas/output/diff.schema.json). */
@@ -78,7 +78,7 @@ const rowJson = (x: Row) => ({
   kernel: x.kernel,
   label: x.label,
   changed: x.changed,
-  // Infinity is no JSON: what was nothing before has no ratio.
+  // JSON has no infinity, which the ratio to a zero base is.
   severity: Number.isFinite(x.severity) ? x.severity : null,
   wrong: { base: x.wrong[0], head: x.wrong[1] },
   values: x.effect?.values ?? {},

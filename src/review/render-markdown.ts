@@ -23,17 +23,17 @@ import {
   wrongText,
 } from './words.ts';
 
-/** A text; arrows as they are printed, which need no escape. */
+/** Escapes plain text for Markdown. `->` becomes an arrow, which needs no escaping. */
 const text = (s: string): string => markdownText(s.replaceAll(' -> ', ' → '));
 
-/** Rows of a table before the rest is folded. */
+/** Maximum number of rows of a table; the rest are folded. */
 const MOST_ROWS = 10;
-/** Kernels that are named where a limit is broken. */
+/** Maximum number of kernels that are named for a broken limit. */
 const MOST_BROKEN = 5;
 
 /**
- * A review as a comment on a pull request: one status line, a line for each measure, what changed, who is hurt most, whether it is still
- * right, and what is not known; details are folded.
+ * A review as a comment on a pull request, in Markdown: a status line, a table of measures, changes, the kernels that are hurt most,
+ * correctness, and what is not known. Details are folded.
  */
 export function reviewMarkdown(r: Review): string {
   const out = [`**${text(reviewLine(r))}**`, '', `${markdownCode(r.base)} → ${markdownCode(r.head)}`];
@@ -113,7 +113,9 @@ function hurt(r: Review): string[] {
   ];
 }
 
-/** One table of kernels over all plans: where a kernel is worse under several, the worst of them, with the names of the others. */
+/**
+ * A table of kernels over all plans. A kernel that is worse under several plans is shown with the worst one and the names of the others.
+ */
 function kernelTable(r: Review, kernels: readonly OneKernel[]): string[] {
   const { measures: all } = r.effect!;
   return tableRows(
@@ -162,7 +164,7 @@ const folded = (title: string, lines: readonly string[]): string[] => [
   '</details>',
 ];
 
-/** The code of the worst kernels; of those that are wrong first. */
+/** Folded diffs of the worst kernels, wrong ones first. */
 function diffs(r: Review): string[] {
   const rows = oneEach([...wrongRows(r), ...hurtKernels(r.effect!).map((k) => k.row)]);
   const shown = rows.flatMap(({ row }) => (row.effect?.why == null ? [] : [row])).slice(0, MOST_DIFFS);
@@ -179,17 +181,17 @@ function diffs(r: Review): string[] {
   });
 }
 
-/** Kernels that changed and are not worse, the best first. */
+/** A folded table of kernels that changed and are not worse, the best first. */
 function others(r: Review): string[] {
   const better = otherKernels(r.effect!);
   if (better.length === 0) return [];
   return ['', ...folded(`${plural(better.length, 'kernel')} changed and not worse`, kernelTable(r, better))];
 }
 
-/** Why changes are noted, and where; what goes over several lines, as counterexamples do, is a block. */
+/** Folded notes and locations of changes. Notes of several lines, such as counterexamples, become code blocks. */
 function reasons(r: Review): string[] {
-  const told = toldChanges(r).flatMap(([c]) => (c.note !== '' || statedAt(c) !== '' ? [c] : []));
-  const lines = told.flatMap((c) => {
+  const noted = toldChanges(r).flatMap(([c]) => (c.note !== '' || statedAt(c) !== '' ? [c] : []));
+  const lines = noted.flatMap((c) => {
     const [first, ...more] = c.note.split('\n');
     const item = `- ${markdownCode(c.name)}: ${text([first, statedAt(c)].filter((x) => x !== '').join(' — '))}`;
     return more.length === 0 ? [item] : [item, '', ...markdownBlock(more.join('\n'), 'text', '  '), ''];

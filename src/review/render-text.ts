@@ -30,20 +30,20 @@ import {
   wrongText,
 } from './words.ts';
 
-/** Kernels that are listed before the rest is only counted. */
+/** Maximum number of kernels that are listed; the rest are counted. */
 const MOST_KERNELS = 10;
-/** Kernels that are named where a limit is broken. */
+/** Maximum number of kernels that are named for a broken limit. */
 const MOST_BROKEN = 3;
-/** Lines of what is said of a change, before the rest is only counted. */
+/** Maximum number of lines of a note on a change; the rest are counted. */
 const MOST_NOTE = 20;
-/** Kernels of which it is said how to see the difference of the code. */
+/** Maximum number of kernels for which the command that shows the diff is printed. */
 export const MOST_DIFFS = 3;
 
 /**
- * A review for a terminal: what changed, whom it hurts most and by how much, whether it is still right, and what is not known.
+ * A review for a terminal: measures, changes, the kernels that are hurt most, correctness, and what is not known.
  *
- * @param again command that shows the difference of a kernel's code, or what keeps one from doing so
- * @param width columns
+ * @param again returns the command that shows the diff of a kernel, or a text that says why there is none
+ * @param width width in characters
  */
 export function reviewText(r: Review, paint: Paint, again: (row: Row) => string, width = WIDTH): string {
   const mark = isRefused(r) ? paint.bad : paint.bold;
@@ -91,7 +91,7 @@ export function reviewText(r: Review, paint: Paint, again: (row: Row) => string,
 const indented = (text: string, width: number): string[] =>
   wrapped(visible(text), width - 4).map((l, i) => (i === 0 ? `  ${l}` : `    ${l}`));
 
-/** A line for each measure: how it changed over all kernels that changed, and who is hurt most. */
+/** A table with a line for each measure: its change over all kernels that changed, and the worst kernel. */
 function measureLines(r: Review, paint: Paint, width: number): string[] {
   const { totals, measures } = r.effect!;
   const head = ['', 'of the kernels that changed', 'HURT', 'helped', 'worst'].map((text) => ({
@@ -124,7 +124,7 @@ function limitLines(limit: string, by: Review['broken'], paint: Paint, width: nu
   ];
 }
 
-/** Kernels that became worse, the worst first, each with all that changed of it. */
+/** The kernels that became worse, the worst first, each with all measures that changed. */
 function hurtLines(r: Review, paint: Paint, again: (row: Row) => string, width: number): string[] {
   const { measures } = r.effect!;
   const hurt = hurtKernels(r.effect!);
@@ -134,13 +134,13 @@ function hurtLines(r: Review, paint: Paint, again: (row: Row) => string, width: 
     const main = mainReading(row, measures)!;
     const [first, ...rest] = indented(`${row.label} (${row.comparison.name}${alsoText(also)})`, width);
     out.push(first.replace(visible(row.label), paint.bold), ...rest);
-    const told = measures.flatMap((m, n) => {
+    const readings = measures.flatMap((m, n) => {
       const reading = row.readings[n];
       return reading !== null && (reading.worse !== 0 || m === main.measure)
         ? [`${m.title} ${readingText(m, reading)}`]
         : [];
     });
-    out.push(...indented(told.join(', '), width - 2).map((l) => `  ${l}`));
+    out.push(...indented(readings.join(', '), width - 2).map((l) => `  ${l}`));
     const why = row.effect?.why;
     if (why != null) {
       const because = becauseText(why.because);
@@ -152,7 +152,7 @@ function hurtLines(r: Review, paint: Paint, again: (row: Row) => string, width: 
   return out;
 }
 
-/** Kernels that changed and are not worse, by name; and of the first how to see it, if it stands for all. */
+/** Names of kernels that changed and are not worse; if no kernel is worse, also the command that shows the diff of the first one. */
 function otherLines(r: Review, paint: Paint, again: (row: Row) => string, width: number): string[] {
   const kernels = otherKernels(r.effect!);
   if (kernels.length === 0) return [];
@@ -191,10 +191,10 @@ function rightLines(r: Review, paint: Paint, again: (row: Row) => string, width:
   ];
 }
 
-/** Most lines shown of a diff. */
+/** Maximum number of lines shown of a diff. */
 const MOST_LINES = 60;
 
-/** The lines of code that differ for a kernel after the first phase that differs, and how many more there are. */
+/** The diff of a kernel's code after the first phase that differs; omitted lines are counted in the last line. */
 export function diffLinesOf(row: Row): readonly string[] {
   const diff = row.effect?.why?.diff ?? [];
   const shown = diff.slice(0, MOST_LINES).map(diffLineText);

@@ -3,22 +3,22 @@ import { MANAGER_KNOB } from '../spec/knobs.ts';
 import { DEFAULT_ORDER, MAX_LEVEL, type PlanRequest, type Specs } from '../spec/specs.ts';
 import { targetHint, targetsOf } from '../spec/targets.ts';
 
-/** The plans to compare: every shipped target and level, and the plans that specs add to them. */
+/** Restricts the plans to compare; null: all targets, or all levels. */
 export interface Scope {
   /** Only this target. */
   readonly sm: string | null;
   readonly level: number | null;
 }
 
-/** What the specs of a side add to the plans of targets and levels: documents that a plan may name. */
+/** Kinds of documents that have plans of their own, besides the plans of targets and levels. */
 export type Added = 'order' | 'recipe' | 'knob set' | 'default recipe';
 
 /** A plan that is resolved on both sides. */
 export interface Requested {
-  /** `sm_90 -O3`, `recipe X`. */
+  /** Name of the plan, such as `sm_90 -O3` or `recipe X`. */
   readonly name: string;
   readonly request: PlanRequest;
-  /** The document that it is for; null for a target at a level. */
+  /** The document for which the plan is compared; null for a target at a level. */
   readonly of: { readonly what: Added; readonly name: string } | null;
 }
 
@@ -29,19 +29,19 @@ const PLAIN: PlanRequest = {
   knobSets: [],
   set: [],
   disable: [],
-  // A review tells of wrong rules itself.
+  // A review reports unsound rules itself.
   wrongRules: 'run',
 };
 
-/** The target that stands for all where one is enough, if it has a back end. */
+/** The preferred representative of all targets. */
 const USUAL_TARGET = 'sm_90';
 
-/** The target that stands for all where one is enough; undefined if there is none. */
+/** The target to use if one is enough to represent all; undefined if there are no targets. */
 export const usualTarget = (targets: readonly string[]): string | undefined =>
   targets.includes(USUAL_TARGET) ? USUAL_TARGET : targets[0];
 
 /**
- * A scope without plans would find no difference, whatever differs.
+ * Checks that a scope contains a plan: otherwise no difference would ever be found.
  *
  * @throws DiagnosticError if there is no such level, or neither side has the target
  */
@@ -59,13 +59,13 @@ export function checkScope(base: Specs, head: Specs, { sm, level }: Scope): void
 /** Name of the plan of a target at a level. */
 export const mainName = (sm: string, level: number): string => `${sm} -O${level}`;
 
-/** Target and level of such a name; null for any other plan. */
+/** Inverse of `mainName`; null for the name of any other plan. */
 export function mainParts(name: string): { readonly sm: string; readonly level: number } | null {
   const m = /^(sm_\d+) -O(\d)$/.exec(name);
   return m === null ? null : { sm: m[1], level: Number(m[2]) };
 }
 
-/** Every plan request that follows from the specs of both sides. */
+/** The requests of all plans that either side has, within the scope. */
 export function requestsOf(base: Specs, head: Specs, scope: Scope): Requested[] {
   const out: Requested[] = [];
   const targets = targetsOf(base, head).filter((sm) => scope.sm === null || sm === scope.sm);
@@ -98,14 +98,14 @@ export function requestsOf(base: Specs, head: Specs, scope: Scope): Requested[] 
   return out;
 }
 
-/** Name of the recipe that runs on a target where nobody names one; undefined if there is none, or no such target. */
+/** Name of the default recipe of a target; undefined if there is none, or no such target. */
 export function defaultRecipe(specs: Specs, sm: string): string | undefined {
   const byName = specs.backends;
   const seen = new Set<string>();
   let at = [...byName.values()].find((f) => f.data.sm === sm);
   while (at !== undefined) {
-    const said = (at.data.recipe as { readonly default?: string } | undefined)?.default;
-    if (said !== undefined) return said;
+    const name = (at.data.recipe as { readonly default?: string } | undefined)?.default;
+    if (name !== undefined) return name;
     const up = String(at.data.extends);
     if (seen.has(up)) return undefined;
     seen.add(up);
@@ -114,7 +114,7 @@ export function defaultRecipe(specs: Specs, sm: string): string | undefined {
   return undefined;
 }
 
-/** Does a side have everything that a request names? */
+/** True if the specs of a side have everything that a request names. */
 export const hasAll = (specs: Specs, r: PlanRequest): boolean =>
   specs.orders.has(r.order) &&
   (r.recipes ?? []).every((n) => specs.recipes.has(n)) &&

@@ -19,13 +19,13 @@ export interface Differences {
   readonly base: string;
   readonly head: string;
   readonly changes: readonly Change[];
-  /** Faults of the head: plans that do not resolve. */
+  /** Faults of the head: plans that do not resolve, and errors of changed specs. */
   readonly faults: readonly Fault[];
-  /** Names of all resolved plans, to tell what applies to all of them. */
+  /** Names of all compared plans, to recognize changes that apply to all of them. */
   readonly plans: readonly string[];
-  /** Whether some plan of the head means something different from the base's; null if faults of the head leave it open. */
+  /** True if the two sides differ; null if none differs so far but faults of the head leave it open. */
   readonly differs: boolean | null;
-  /** Plans of both sides that are others than before. */
+  /** Names of the plans that both sides have and that changed. */
   readonly differing: readonly string[];
   readonly requests: readonly Requested[];
 }
@@ -33,10 +33,10 @@ export interface Differences {
 /**
  * Compares the meaning of two states of the specs.
  *
- * @param jury says whether rules hold
- * @param budgets limits, whose changes are told too
- * @param tell is told what is being done
- * @throws DiagnosticError if the scope names a target or a level that there is not
+ * @param jury decides whether rules hold
+ * @param budgets limits, whose changes are reported too
+ * @param tell called with a description of each step
+ * @throws DiagnosticError if the scope names a target or a level that does not exist
  */
 export async function differences(
   names: readonly [base: string, head: string],
@@ -100,7 +100,7 @@ export async function differences(
   };
 }
 
-/** What is wrong with specs of the head that the base does not have so, whether or not plans come of them. */
+/** Errors in specs of the head that are new or changed, including specs that no plan uses. */
 async function changedFaults(base: Specs, head: Specs): Promise<Diagnostic[]> {
   const was = filesOf(base);
   const changed = [...filesOf(head).values()].filter(
@@ -108,11 +108,11 @@ async function changedFaults(base: Specs, head: Specs): Promise<Diagnostic[]> {
   );
   const found: Diagnostic[] = [];
   for (const f of changed) found.push(...(await ownFaults(f, head, host)));
-  // What values refute is an alarm of its own, with the values.
+  // A refuted rule is reported as an alarm, with its counterexample.
   return found.filter((d) => d.severity === 'error' && d.code !== REFUTED);
 }
 
-/** A plan of both sides, as far as they have what it names. */
+/** The plans of both sides for a request; a side that lacks something that the request names has none. */
 async function pairOf({ name, request, of }: Requested, base: Specs, head: Specs): Promise<PlanPair> {
   const side = async (specs: Specs, r = request) => (hasAll(specs, r) ? madePlan(specs, r) : null);
   const [a, b] = [await side(base), await side(head)];
@@ -127,7 +127,7 @@ async function pairOf({ name, request, of }: Requested, base: Specs, head: Specs
   };
 }
 
-/** The request of a plan without the document that it is for: of an order, with what it extends; null if that is no order that ships. */
+/** The request without its document; an order is replaced by the one that it extends. Null if that order does not exist. */
 export function withoutAdded({ request, of }: Requested, specs: Specs): PlanRequest | null {
   if (of?.what !== 'order') return { ...request, recipes: [], knobSets: [], set: [] };
   const order = String(specs.orders.get(of.name)?.data.extends ?? DEFAULT_ORDER);
@@ -140,7 +140,7 @@ const whereBoth = (pairs: readonly PlanPair[], holds: (a: Plan, b: Plan) => bool
     base !== null && head !== null && holds(base, head) ? [where] : [],
   );
 
-/** Names of the plans in which a group of rules is another than before, or has other opcodes. */
+/** Names of the plans in which a rule group changed, or in which it is present and the instruction set changed. */
 const whereMeant =
   (pairs: readonly PlanPair[], whereOf: (group: string) => readonly string[]) =>
   (group: string): readonly string[] => [

@@ -8,31 +8,31 @@ import { mainParts } from './requests.ts';
 import type { Differences } from './review.ts';
 import { restText } from './where.ts';
 
-/** A difference of two states of the specs, and all that is known of its effect. */
+/** The difference between two states of the specs, and its measured effect. */
 export interface Review extends Differences {
-  /** By change. */
+  /** The effect of each change, in the order of `changes`. */
   readonly effects: readonly ChangeEffect[];
-  /** What was found of kernels; null if none was looked at. */
+  /** The measured effect on kernels; null if no kernel was measured. */
   readonly effect: Effect | null;
   /** Limits that the head breaks. */
   readonly broken: readonly BrokenLimit[];
-  /** What nobody found out, each in a line. */
+  /** What could not be determined, one line each. */
   readonly unknown: readonly string[];
 }
 
-/** What is known of how the effect was measured. */
+/** How the effect was measured. */
 export interface Circumstances {
-  /** Why no kernel was looked at; '' if some were. */
+  /** Why no kernel was measured; '' if some were. */
   readonly none: string;
-  /** Version of ptxas; null if it was not asked. */
+  /** Version of ptxas; null if it was not called. */
   readonly ptxas: string | null;
-  /** Limits of the budget that were left out. */
+  /** Number of limits that were not checked because they need ptxas. */
   readonly leftOut: number;
-  /** What else is not known, each in a line. */
+  /** Further things that could not be determined, one line each. */
   readonly more: readonly string[];
 }
 
-/** Puts together what was found. */
+/** Combines the difference, its measured effect and the budget into a review. */
 export function reviewed(
   found: Differences,
   effect: Effect | null,
@@ -50,14 +50,14 @@ export function reviewed(
   };
 }
 
-/** Rows of what the head does, not of what it only allows. */
+/** Rows for what the head does; those for orders that it merely permits are left out. */
 export const doneRows = (effect: Effect): Row[] => effect.rows.filter((r) => r.comparison.kind !== 'allowed');
 
-/** Rows that do not do what they did before any phase. */
+/** Rows of kernels that do not behave as before any phase. */
 export const wrongRows = (r: Review): Row[] =>
   r.effect === null ? [] : doneRows(r.effect).filter((x) => x.wrong[1] !== '');
 
-/** Kernels that became worse by a measure that ranks, the worst first. */
+/** Kernels that became worse by a ranking measure, the worst first. */
 export const hurtKernels = (effect: Effect): OneKernel[] =>
   oneEach(
     doneRows(effect)
@@ -76,24 +76,24 @@ export const otherKernels = (effect: Effect): OneKernel[] => {
   );
 };
 
-/** Must the change not be merged as it is? */
+/** True if the change must not be merged as it is. */
 export const isRefused = (r: Review): boolean =>
   r.faults.length > 0 || refutedRules(r).length > 0 || wrongRows(r).length > 0 || r.broken.length > 0;
 
-/** The changes that make a rule give other results, or bring one that does. */
+/** The changes that add a refuted rule, or make an existing one unsound. */
 export const refutedRules = (r: Review): Change[] => r.changes.filter((c) => c.refuted === true);
 
-/** Exit code when the two sides differ. `diff` uses 1 for that; here, as in every command, 1 is an error. */
+/** Exit code if the two sides differ. (`diff` uses 1, but 1 means an error in all commands here.) */
 const DIFFERS = 2;
 
-/** The exit code of a review: 0 where nothing differs, 2 where something does, 1 for what must not be merged. */
+/** The exit code of a review: 0 if nothing differs, 2 if something does, 1 if the change must not be merged. */
 export const exitCode = (r: Review): number => (isRefused(r) ? 1 : r.differs === true ? DIFFERS : 0);
 
-/** Kernels that a changed opcode makes do something else, as far as a change is measured. */
+/** Rows of kernels whose meaning an opcode change altered, if the change was measured. */
 export const changedMeanings = (e: ChangeEffect): Row[] =>
   e.state === 'measured' ? e.rows.filter((r) => (r.effect?.meaning ?? '') !== '') : [];
 
-/** Whether a change may break something. */
+/** True if a change may break something. */
 export const isAlarm = (c: Change, e: ChangeEffect): boolean => c.alarm || changedMeanings(e).length > 0;
 
 function unknownOf(
@@ -138,7 +138,7 @@ function unknownOf(
   return [...out, ...how.more];
 }
 
-/** Names that are listed before the rest is only counted. */
+/** Maximum number of names that are listed; the rest are counted. */
 const MOST_NAMES = 6;
 
 const listed = (names: readonly string[]): string =>

@@ -9,13 +9,13 @@ import type { ReviewsSpec } from '../spec/types.generated.ts';
 
 export type Review = ReviewsSpec.Review;
 
-/** A rule as far as reviews look at it. */
+/** The fields of a rule that reviews refer to. */
 interface Reviewed {
   readonly id: string;
   readonly hash: string;
 }
 
-/** The reviews of a document by rule; of several for one rule, the first. */
+/** The reviews of a document by rule id. If there are several for one rule, the first counts. */
 export function reviewsOf(data: Readonly<Record<string, unknown>> | undefined): ReadonlyMap<string, Review> {
   const out = new Map<string, Review>();
   for (const r of (data as ReviewsSpec.Reviews | undefined)?.reviews ?? [])
@@ -23,15 +23,15 @@ export function reviewsOf(data: Readonly<Record<string, unknown>> | undefined): 
   return out;
 }
 
-/** The review of a rule as it stands; null if there is none, or one of another text. */
+/** The review of a rule's current text; null if there is none, or only one of another text. */
 export function currentReview(reviews: ReadonlyMap<string, Review>, rule: Reviewed): Review | null {
   const r = reviews.get(rule.id);
   return r?.hash === rule.hash ? r : null;
 }
 
 /**
- * What is wrong with reviews: an error at each of a rule that does not exist or has changed since, and at a second one for the
- * same rule; a warning where the rule has a full proof.
+ * Checks reviews. It is an error if the rule does not exist, has changed since, or has another review; it is a warning if the rule is fully
+ * proved.
  */
 export function reviewFaults(spec: SpecFile, rules: readonly Reviewed[], verdicts: Verdicts): SpecIssue[] {
   const byId = new Map(rules.map((r) => [r.id, r]));

@@ -13,20 +13,20 @@ import { type Change, onNothing } from './changes.ts';
 import { canonical } from './data-diff.ts';
 import { type Judged, restated, reviewChanges, standing, type Trust } from './trust.ts';
 
-/** Who says whether rules hold. */
+/** Decides whether rules hold. */
 export interface Jury {
   /**
-   * What is known of a rule of the head.
-   * @param which which of how many rules it is, for progress
+   * Judges a rule of the head.
+   * @param which number of the rule and number of all rules, for progress messages
    */
   readonly ask: (rule: Rule, which: readonly [nth: number, of: number]) => Promise<Judged>;
   /** As for `Trust`. */
   readonly accepted: ReadonlySet<string>;
-  /** Verdicts that base and head have stored. */
+  /** The verdicts that are stored at base and at head. */
   readonly stored: readonly [Verdicts, Verdicts];
 }
 
-/** A side's specs and its instruction set; null if no plan of that side resolves. */
+/** A side's specs and its instruction set, which is null if no plan of that side resolves. */
 export interface RuleSide {
   readonly specs: Specs;
   readonly isa: Isa | null;
@@ -39,7 +39,7 @@ interface Row {
   readonly index: number;
 }
 
-/** Rules by id, as written. */
+/** The rules of a side by id, as written. */
 function rowsOf(specs: Specs): Map<string, Row> {
   const out = new Map<string, Row>();
   for (const [group, file] of specs.rules ?? [])
@@ -49,7 +49,7 @@ function rowsOf(specs: Specs): Map<string, Row> {
   return out;
 }
 
-/** A rule without the parts that are only for readers. */
+/** A rule without its documentation. */
 const withoutTexts = ({ title: _, source: __, ...rest }: Record<string, unknown> & { id: string }): unknown =>
   rest;
 
@@ -60,8 +60,8 @@ function placeOfRow({ file, index }: Row): string {
 }
 
 /**
- * Rules of the groups selected by `wanted`, by id, without those whose texts have faults. Whether one can hold at all takes most
- * of the time, and is asked of the few that matter.
+ * Compiled rules of the selected groups by id, without those whose texts have faults. Instances of modifiers, which take most of the time,
+ * are computed on demand (`canHold`).
  */
 function rulesOf({ specs, isa }: RuleSide, wanted: (group: string) => boolean): Map<string, Rule> {
   const out = new Map<string, Rule>();
@@ -77,7 +77,7 @@ function rulesOf({ specs, isa }: RuleSide, wanted: (group: string) => boolean): 
   return out;
 }
 
-/** Is there a choice of modifiers for which it holds? If not, that is a fault. */
+/** True if a rule applies to any choice of modifiers; otherwise it is faulty. */
 const canHold = (r: Rule): boolean => r.instances.length > 0;
 
 const UNREADABLE: Judged = { verdict: null, unasked: 'its text has errors' };
@@ -137,16 +137,16 @@ export async function ruleChanges(
     });
   }
   const again = await proveAgain(base, head, b, touched, whereOf, jury, trust);
-  const said = await restatedChanges(head, b, touched, jury, trust);
+  const restated = await restatedChanges(head, b, touched, jury, trust);
   return {
-    changes: [...out, ...again.changes, ...said, ...reviewChanges(trust)],
+    changes: [...out, ...again.changes, ...restated, ...reviewChanges(trust)],
     provedAgain: again.provedAgain,
   };
 }
 
 /**
- * Rules with unchanged text whose meaning changed, because an opcode or a table that they name did. Each one that no
- * longer holds is reported as a change.
+ * Proves again the rules with unchanged text whose meaning changed because an opcode or a table that they use did. Each one that may no
+ * longer hold is reported as a change.
  */
 async function proveAgain(
   base: RuleSide,
@@ -160,9 +160,9 @@ async function proveAgain(
   const changes: Change[] = [];
   const verdicts = new Map<string, string[]>();
   if (base.isa === null || head.isa === null) return { changes, provedAgain: new Map() };
-  // By what they say, not by a hash that a change could be made to keep.
-  const said = (s: RuleSide) => canonical(s.specs.isa.map((f) => f.data));
-  const sameOpcodes = said(base) === said(head);
+  // Compare the data and not a stored hash, which the head controls.
+  const opcodes = (s: RuleSide) => canonical(s.specs.isa.map((f) => f.data));
+  const sameOpcodes = opcodes(base) === opcodes(head);
   const tables = (s: RuleSide, group: string) => canonical(s.specs.rules?.get(group)?.data.tables);
   const affected = (group: string) => !sameOpcodes || tables(base, group) !== tables(head, group);
   const [was, now] = [rulesOf(base, affected), rulesOf(head, affected)];
@@ -199,8 +199,8 @@ async function proveAgain(
 }
 
 /**
- * Rules of which the head stores another verdict than the base, though neither they nor their opcodes changed; and verdicts that are of no
- * rule as it stands, since one that comes later with their hash would count as judged.
+ * Rules for which the head stores another verdict than the base although their text is unchanged; and stored verdicts that match no current
+ * rule, because a rule that is added later with that hash would count as judged.
  */
 async function restatedChanges(
   head: RuleSide,
@@ -209,7 +209,7 @@ async function restatedChanges(
   { ask, stored }: Jury,
   trust: Trust,
 ): Promise<Change[]> {
-  // Without instructions no rule can be read, which is an error of its own.
+  // Without an instruction set no rule can be compiled, which is reported elsewhere.
   if (head.isa === null) return [];
   const [was, is] = stored;
   const ids = restated(stored);
@@ -257,7 +257,7 @@ async function restatedChanges(
   return out;
 }
 
-/** How many rules were proved again, and with which verdicts. */
+/** Text that says how many rules were proved again, and with which verdicts. */
 function provedText(verdicts: readonly string[]): string {
   const kinds = [...new Set(verdicts)].sort();
   const counts = kinds.map((k) => `${verdicts.filter((v) => v === k).length} ${k}`);

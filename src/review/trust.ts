@@ -9,31 +9,31 @@ import { canonical } from './data-diff.ts';
 import { currentReview, type Review, reviewsOf } from './rule-reviews.ts';
 
 /*
- * Whom a review believes. What the head of a pull request says of its own rules, in stored verdicts and in reviews, is a claim: a verdict
- * holds if the base has it or a solver has said it, and a review if the base has it or a person confirms it.
+ * What a review trusts. Verdicts and reviews that the head of a pull request stores for its own rules are only claims: a verdict counts if
+ * the base has it or a solver returned it, and a review counts if the base has it or a person confirms it.
  */
 
-/** What is known of a rule of the head. */
+/** The judgement on a rule of the head. */
 export interface Judged {
-  /** Of the base, or of a solver; null where there is neither. */
+  /** The verdict of the base or of a solver; null if there is neither. */
   readonly verdict: Verdict | null;
-  /** What the head states beside, where nothing else is known. */
+  /** The verdict that the head states, if there is no trusted one. */
   readonly claimed?: Verdict;
-  /** Why no solver was asked. Default: none could be. */
+  /** Why no solver was called. Default: none is available. */
   readonly unasked?: string;
 }
 
-/** What a review takes from outside of the head. */
+/** The inputs for deciding what to trust. */
 export interface Trust {
   readonly base: Specs;
   readonly head: Specs;
-  /** Ids of rules of which a person says that the review, or the intent, of the head holds. */
+  /** Ids of rules for which a person confirmed the review, or the intent, that the head states. */
   readonly accepted: ReadonlySet<string>;
 }
 
 const PERSON = 'a person must confirm it (--accept)';
 
-/** Why a person must look at a rule whose verdict rests on more than a proof; null where nobody must. */
+/** Why a person must check a rule whose verdict is not a full proof; null if no one must. */
 function openQuestion(rule: Rule, verdict: Verdict, { base, head, accepted }: Trust): string | null {
   const intended = verdict.verdict === 'inexact' || verdict.verdict === 'out of scope';
   if (!intended && !needsReview(verdict)) return null;
@@ -45,7 +45,7 @@ function openQuestion(rule: Rule, verdict: Verdict, { base, head, accepted }: Tr
     : `the change brings the review of its own rule: ${PERSON}`;
 }
 
-/** What is said of a rule of the head, in lines, and whether it may not pass, or even is refuted. */
+/** The note on a rule of the head, whether it is an alarm, and whether the rule is refuted. */
 export function standing(
   rule: Rule | undefined,
   { verdict, claimed, unasked = 'no solver could be asked' }: Judged,
@@ -59,15 +59,15 @@ export function standing(
           : `claimed, not proved: the head states '${verdictText(claimed)}', and ${unasked}`,
       alarm: true,
     };
-  const said = verdictText(verdict);
+  const text = verdictText(verdict);
   if (verdict.verdict === 'refuted')
-    return { note: `${said}\n${verdict.counterexample}`, alarm: true, refuted: true };
-  if (verdict.verdict === 'unknown') return { note: said, alarm: true };
+    return { note: `${text}\n${verdict.counterexample}`, alarm: true, refuted: true };
+  if (verdict.verdict === 'unknown') return { note: text, alarm: true };
   const open = rule === undefined ? null : openQuestion(rule, verdict, trust);
-  return { note: open === null ? said : `${said}; ${open}`, alarm: open !== null };
+  return { note: open === null ? text : `${text}; ${open}`, alarm: open !== null };
 }
 
-/** Reviews that the head adds, changes or takes away. */
+/** Reviews that the head adds, changes or removes. */
 export function reviewChanges({ base, head, accepted }: Trust): Change[] {
   const [a, b] = [base, head].map((s) => reviewsOf(s.reviews?.data));
   return [...new Set([...a.keys(), ...b.keys()])].flatMap((rule): Change[] => {
@@ -92,7 +92,7 @@ export function reviewChanges({ base, head, accepted }: Trust): Change[] {
   });
 }
 
-/** Characters of an argument that are shown. */
+/** Maximum length of an argument as shown. */
 const SHOWN = 300;
 const bySaying = ({ by, date, argument }: Review): string =>
   `${by}, ${date}: ${argument.length > SHOWN ? `${argument.slice(0, SHOWN)}…` : argument}`.replaceAll(
@@ -107,6 +107,6 @@ function placeOfReview(file: SpecFile | undefined, rule: string, review: Review 
   return `${file.file}:${placeOf(file.text, ['reviews', at]).line}`;
 }
 
-/** Ids of which the head stores another verdict than the base, whether or not they are those of rules. */
+/** Ids for which the head stores another verdict than the base, including ids that belong to no rule. */
 export const restated = ([base, head]: readonly [Verdicts, Verdicts]): string[] =>
   Object.keys(head).filter((id) => canonical(entryOf(base, id)) !== canonical(head[id]));

@@ -1,7 +1,13 @@
 import { plural } from '../lab/render/table.ts';
 import { mainParts } from './requests.ts';
 
-/** Where a change applies: targets that have it at every level, levels at which every target has it, or both named. */
+/**
+ * Text for the plans to which a change applies: 'everywhere', the targets if it applies at every level, the levels if it applies to every
+ * target, or both.
+ *
+ * @param where names of the plans to which it applies
+ * @param plans names of all plans
+ */
 export function whereText(where: readonly string[], plans: readonly string[]): string {
   const main = (list: readonly string[]) => list.filter((w) => / -O\d$/.test(w));
   const here = main(where);
@@ -19,10 +25,10 @@ export function whereText(where: readonly string[], plans: readonly string[]): s
   return [t, l].filter((x) => x !== '').join(' ');
 }
 
-/** Names that are listed before they are only counted. */
+/** If there are more targets than this, they are counted and not listed. */
 const MOST_NAMES = 6;
 
-/** Plans of targets and levels that were not measured, in words: which targets not at all, and which levels of the others. */
+/** Text for the plans that were not measured: targets without any measurement, and missing levels of the other targets. */
 export function restText(rest: readonly string[], measured: readonly string[]): string {
   const of = (names: readonly string[]) => names.flatMap((n) => mainParts(n) ?? []);
   const known = new Set(of(measured).map((x) => x.sm));

@@ -7,10 +7,10 @@ import { isShare, type Measure, type Reading } from './measures.ts';
 import { changedMeanings, doneRows, isAlarm, type Review, refutedRules, wrongRows } from './reviewed.ts';
 
 /*
- * What a review says, in words that terminal, comment and annotations share.
+ * Texts of a review that the terminal, Markdown and annotation outputs share.
  */
 
-/** The review in one line. */
+/** A summary of the review in one line. */
 export function reviewLine(r: Review): string {
   if (r.faults.length > 0)
     return `${plural(r.faults.length, 'error')} in the specs of the head: nothing is measured`;
@@ -36,7 +36,7 @@ export function reviewLine(r: Review): string {
   ].join('; ');
 }
 
-/** How many kernels the deciding measure shows hurt and helped, and who is hurt most by anything. */
+/** A summary of the effect: how many kernels are hurt and helped by the deciding measure, and the worst kernel by any measure. */
 function effectLine(effect: Effect): string {
   const rows = doneRows(effect);
   if (rows.length === 0) return 'no plan of a kernel differs';
@@ -53,7 +53,7 @@ function effectLine(effect: Effect): string {
   ].join('; ');
 }
 
-/** How many kernels the deciding measure shows hurt, and helped; one may be either, by target. */
+/** How many kernels are hurt and helped by the deciding measure. A kernel may be both, under different targets. */
 function hurtAndHelped(rows: readonly Row[]): string {
   const of = (sign: 1 | -1) => rows.filter((r) => sign * (r.readings[0]?.worse ?? 0) > 0);
   const hurt = new Set(of(1).map((r) => r.label));
@@ -64,17 +64,17 @@ function hurtAndHelped(rows: readonly Row[]): string {
 const sameCode = (kernels: number): string =>
   kernels === 1 ? 'the code of its one kernel is the same' : `the code of all ${kernels} kernels is the same`;
 
-/** The row that became worse by most; null if none did. */
+/** The row with the highest severity; null if none became worse. */
 const worstOf = (rows: readonly Row[]): Row | null =>
   rows.reduce((most, r) => (r.severity > (most?.severity ?? 0) ? r : most), null as Row | null);
 
-/** By what a row became worse by most: `code size +28.00 % (sm_90 -O3)`. */
+/** The largest worsening of a row: `code size +28.00 % (sm_90 -O3)`. */
 export function mainText(row: Row, measures: readonly Measure[]): string {
   const main = mainReading(row, measures);
   return main === null ? '' : `${main.measure.title} ${readingChange(main.reading)} (${row.comparison.name})`;
 }
 
-/** A change of a measure: `+28.00 %`; from nothing: `+16`. */
+/** The change of a measure: `+28.00 %`, or `+16` if the base is 0. */
 export const readingChange = ({ values: [a, b] }: Reading): string => change(a, b);
 
 /** A measure before and after: `1,024 -> 1,536 bytes (+50.00 %)`. */
@@ -83,7 +83,7 @@ export const readingText = (m: Measure, r: Reading): string =>
     ? `${number(r.values[0])}${m.unit}`
     : `${number(r.values[0])} -> ${number(r.values[1])}${m.unit} (${readingChange(r)})${r.estimate ? ', estimated' : ''}`;
 
-/** What a measure says of all kernels that changed. */
+/** The total of a measure over all kernels that changed, as text. */
 export function totalText(t: Total): string {
   if (t.values === null) return t.measure.instead.length === 0 ? 'not measured: no ptxas' : 'not measured';
   const [a, b] = t.values;
@@ -94,14 +94,14 @@ export function totalText(t: Total): string {
   return `${isShare(t.measure) ? 'mean ' : ''}${value}${only}`;
 }
 
-/** The kernel that became worse by most by a measure; '' if none did. */
+/** The worst kernel by a measure, as text; '' if none became worse. */
 export function worstText(t: Total, measures: readonly Measure[]): string {
   if (t.worst === null) return '';
   const reading = t.worst.readings[measures.indexOf(t.measure)]!;
   return `${t.worst.label}, ${t.worst.comparison.name}: ${readingText(t.measure, reading)}`;
 }
 
-/** What is known of the effect of a change. */
+/** The effect of a change, as text. */
 export function changeEffectText(e: ChangeEffect, measures: readonly Measure[]): string {
   if (e.state === 'not measured') return `not measured: ${e.why}`;
   const where = listOf(e.by);
@@ -122,7 +122,7 @@ export function changeEffectText(e: ChangeEffect, measures: readonly Measure[]):
   return `${where}: ${parts.join('; ')}${with_}`;
 }
 
-/** What is known of the effects of all changes; one that is told right before is not told again. */
+/** The effects of all changes, as texts; one that equals the previous effect is replaced by 'as above'. */
 export const changeEffectTexts = (r: Review): string[] =>
   r.effects.map((e, i) => {
     const text = changeEffectText(e, r.effect?.measures ?? []);
@@ -130,7 +130,7 @@ export const changeEffectTexts = (r: Review): string[] =>
     return text === before ? 'as above' : text;
   });
 
-/** Who is wrong, hurt or helped by a change, and by how much at most. */
+/** Texts on the kernels that a change breaks, hurts or helps, and on the worst one. */
 function changeParts(e: ChangeEffect & { state: 'measured' }, measures: readonly Measure[]): string[] {
   const wrong = e.rows.filter((r) => r.wrong[1] !== '');
   const worst = worstOf(e.rows);
@@ -147,7 +147,7 @@ function changeParts(e: ChangeEffect & { state: 'measured' }, measures: readonly
   ];
 }
 
-/** Comparisons in a few words: targets at one level are told together. */
+/** Names of comparisons as a short text; targets at one level are combined. */
 function listOf(names: readonly string[]): string {
   const parts = names.map((n) => /^(sm_\d+) (-O\d)$/.exec(n));
   const levels = new Set(parts.map((p) => p?.[2]));
@@ -156,7 +156,7 @@ function listOf(names: readonly string[]): string {
     : names.join(', ');
 }
 
-/** Broken limits, each limit once, with what breaks it, the worst first. */
+/** Groups broken limits by limit; what breaks each is sorted, the worst first. */
 export function limitsOf(
   broken: readonly BrokenLimit[],
 ): { readonly limit: string; readonly by: readonly BrokenLimit[] }[] {
@@ -171,7 +171,7 @@ export function limitsOf(
   }));
 }
 
-/** By how much of what it was a limit is broken. */
+/** The relative change of the value that breaks a limit. */
 const excess = ({ values }: BrokenLimit): number => {
   const [a, b] = values!;
   return a === 0 ? Number.POSITIVE_INFINITY : Math.abs(b - a) / Math.abs(a);
@@ -185,14 +185,14 @@ const refutedText = (rules: readonly Change[]): string[] =>
     ? [`${rules.length} rules REFUTED by values`]
     : rules.map((c) => `rule ${c.name} REFUTED by values`);
 
-/** How results are found to hold, and what is said of it. */
+/** Texts for the ways in which results were found to be correct. */
 const HOW = [
   ['launch', 'right by launch'],
   ['open world', 'equal in open worlds'],
   ['unchanged', 'left as they came'],
 ] as const;
 
-/** How it was found that results hold. A kernel counts once, for whatever targets; by two ways where they differ by target. */
+/** How results were found to be correct, as text. A kernel counts once for all targets, or once for each way if ways differ by target. */
 export function rightText(r: Review): string {
   if (r.effect === null) return 'not known: no kernel was run';
   const done = doneRows(r.effect);
@@ -217,11 +217,11 @@ export function rightText(r: Review): string {
   ].join('; ');
 }
 
-/** A kernel that is wrong, in a line. */
+/** A wrong kernel, as one line. */
 export const wrongText = ({ row, also }: OneKernel): string =>
   `${row.label}, ${row.comparison.name}${alsoText(also)} (${row.file})${row.wrong[0] === '' ? '' : ', at the base already'}: ${row.wrong[1]}`;
 
-/** The other comparisons in which the same is found. */
+/** Text that names further comparisons with the same finding; '' if there are none. */
 export const alsoText = (also: readonly Row[]): string =>
   also.length === 0 ? '' : `, also ${also.map((x) => x.comparison.name).join(', ')}`;
 
@@ -231,10 +231,10 @@ const KIND_WORD: Readonly<Partial<Record<Change['kind'], string>>> = {
   spec: '',
 };
 
-/** Rules that mean something else because of another change, beyond which they are only named. */
+/** Maximum number of rules with a changed meaning that are reported in full; the rest are only named. */
 const MOST_FOLLOWING = 3;
 
-/** The changes that are told in full, with their places among all. */
+/** The changes that are reported in full, with their indices in the list of all. */
 export const toldChanges = (r: Review): readonly (readonly [Change, number])[] => {
   let following = 0;
   return r.changes.flatMap((c, i) =>
@@ -242,10 +242,10 @@ export const toldChanges = (r: Review): readonly (readonly [Change, number])[] =
   );
 };
 
-/** The other changes, all of rules that mean something else: one line for those that values refute, one for the others. */
+/** Lines for the other changes, all of rules with a changed meaning: one for those that are refuted, one for the rest. */
 export function followingLines(r: Review): string[] {
-  const told = new Set(toldChanges(r).map(([c]) => c));
-  const rest = r.changes.filter((c) => !told.has(c));
+  const inFull = new Set(toldChanges(r).map(([c]) => c));
+  const rest = r.changes.filter((c) => !inFull.has(c));
   const line = (refuted: boolean, text: string): string[] => {
     const some = rest.filter((c) => (c.refuted === true) === refuted);
     if (some.length === 0) return [];
@@ -257,18 +257,18 @@ export function followingLines(r: Review): string[] {
   ];
 }
 
-/** Differences of two plans that are named as those which a phase reads. */
+/** Maximum number of reasons that are named for a difference. */
 const MOST_REASONS = 3;
 
-/** What a phase reads that differs, in brackets; '' for nothing. */
+/** The reasons for a difference, in parentheses; '' if there are none. */
 export function becauseText(because: readonly string[]): string {
   const more = because.length > MOST_REASONS ? [`and ${because.length - MOST_REASONS} more`] : [];
   return because.length === 0 ? '' : ` (${[...because.slice(0, MOST_REASONS), ...more].join('; ')})`;
 }
 
-/** A change in a line. */
+/** A change as one line. */
 export const changeLine = (c: Change): string =>
   `${KIND_WORD[c.kind] ?? c.kind} ${c.name}: ${c.before} -> ${c.after}`.trim();
 
-/** Where a change is stated; what the head has no more is marked as the base's. */
+/** Where a change is stated; a location at the base is marked as such. */
 export const statedAt = (c: Change): string => (c.basePlace === '' ? c.place : `at the base: ${c.basePlace}`);

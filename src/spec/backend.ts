@@ -6,23 +6,23 @@ import type { Specs } from './specs.ts';
 import type { StepSpec } from './steps.ts';
 import { targetHint, targetsOf } from './targets.ts';
 
-/** Keys for readers and for the resolver, which no pass sees. */
+/** Keys that are documentation or input of the resolver; passes cannot read them. */
 const NOT_FACTS = new Set(['kind', 'name', 'extends', 'sources', 'doubts', 'knobs', 'recipe', 'hooks']);
 
-/** Whether a key of a back end is a fact that phases read, or holds such facts. */
+/** True if a top-level key of a back end is a fact that phases may read, or a map of such facts. */
 export const isFact = (key: string): boolean => !NOT_FACTS.has(key);
 
-/** The back end of a target, and the knobs that it and its families set. */
+/** The back end of a target, and the knobs that it and the back ends that it extends set. */
 export interface ResolvedBackend {
   readonly backend: Backend;
   readonly knobs: readonly { readonly name: string; readonly value: unknown; readonly file: SpecFile }[];
-  /** Its default recipe, with the file that names it, and the application mode of recipes that name none. */
+  /** The default recipe, the file that names it, and the application mode for recipes that state none. */
   readonly recipe: {
     readonly default: string | null;
     readonly mode: number | null;
     readonly file: SpecFile;
   } | null;
-  /** What its slots do in hooks of kind B, families first. */
+  /** Steps of the back end's slots, which fill hooks of kind B; extended back ends come first. */
   readonly hooks: readonly {
     readonly file: SpecFile;
     readonly hooks: Readonly<Record<string, readonly StepSpec[]>>;
@@ -30,8 +30,10 @@ export interface ResolvedBackend {
 }
 
 /**
- * Facts of a target: family files first, each over the one that it extends. Maps merge key by key, everything else is
- * replaced. The origin of every leaf is kept.
+ * Resolves the facts of a target along the `extends` chain, the base first. Maps are merged key by key, and any other value replaces the
+ * inherited one. The origin of every leaf is kept.
+ *
+ * @returns null, with an issue, if the target or an extended back end does not exist, or the chain has a cycle
  */
 export function resolveBackend(specs: Specs, sm: string, issues: Issues): ResolvedBackend | null {
   const targets = [...specs.backends.values()].filter((f) => f.data.sm !== undefined);
@@ -69,12 +71,12 @@ export function resolveBackend(specs: Specs, sm: string, issues: Issues): Resolv
       if (!NOT_FACTS.has(key)) mergeInto(facts, key, value, [key], f, origins);
     for (const [name, value] of Object.entries((f.data.knobs as Record<string, unknown> | undefined) ?? {}))
       knobs.push({ name, value, file: f });
-    const said = f.data.recipe as { readonly default?: string; readonly mode?: number } | undefined;
-    if (said !== undefined)
+    const stated = f.data.recipe as { readonly default?: string; readonly mode?: number } | undefined;
+    if (stated !== undefined)
       recipe = {
-        default: said.default ?? recipe?.default ?? null,
-        mode: said.mode ?? recipe?.mode ?? null,
-        file: said.default === undefined && recipe !== null ? recipe.file : f,
+        default: stated.default ?? recipe?.default ?? null,
+        mode: stated.mode ?? recipe?.mode ?? null,
+        file: stated.default === undefined && recipe !== null ? recipe.file : f,
       };
     if (f.data.hooks !== undefined)
       hooks.push({ file: f, hooks: f.data.hooks as Readonly<Record<string, readonly StepSpec[]>> });

@@ -4,25 +4,25 @@ import type { CachedSpec, SpecFile, SpecKind } from './document.ts';
 import type { Specs } from './specs.ts';
 import { produce } from './state.ts';
 
-/** All shipped specs and schemas as data, written by the build for hosts without files. */
+/** All shipped specs and schemas as data. The build writes this for hosts without a file system. */
 export interface ShippedSpecs {
   readonly specs: readonly (CachedSpec & { readonly file: string })[];
   /** JSON Schemas by kind. */
   readonly schemas: Readonly<Record<string, object>>;
 }
 
-/** The name of a spec by its path: `mine` for `orders/mine.yaml`. */
+/** A path's base name without its YAML extension: `mine` for `orders/mine.yaml`. */
 export const stemOf = (file: string): string =>
   file
     .replaceAll('\\', '/')
     .replace(/^.*\//s, '')
     .replace(/\.ya?ml$/, '');
 
-/** The name under which a spec is looked up: its own `name`, or its file's. */
+/** The name under which a spec is looked up: a back end's `name`, a rule file's `group`, or else the base name of the file. */
 export const specName = (f: SpecFile): string =>
   f.kind === 'backend' ? String(f.data.name) : f.kind === 'rules' ? String(f.data.group) : stemOf(f.file);
 
-/** Hash of the data of a spec; the build made it where nothing has changed since. */
+/** Hash of a spec's data. The hash that the build stored is reused if the data is unchanged. */
 export const hashOfSpec = ({ data, built }: Pick<SpecFile, 'data' | 'built'>): string =>
   built?.hash !== undefined && built.data === data ? built.hash : dataHash(data);
 
@@ -46,11 +46,11 @@ export function specsOf(files: readonly SpecFile[]): Specs {
   };
 }
 
-/** Shipped specs as files without text, so messages about them cannot name lines. */
+/** Shipped specs as files without text; diagnostics about them therefore have no line numbers. */
 export const shippedSpecFiles = (shipped: ShippedSpecs): SpecFile[] =>
   shipped.specs.map(({ file, ...built }) => ({ file, text: '', kind: built.kind, data: built.data, built }));
 
-/** `Specs` with replaceable parts; the documents themselves stay read-only. */
+/** `Specs` with writable fields and maps; the documents themselves stay read-only. */
 type Changeable = {
   -readonly [K in keyof Specs]: Specs[K] extends ReadonlyMap<string, SpecFile> | undefined
     ? Map<string, SpecFile>
@@ -58,9 +58,10 @@ type Changeable = {
 };
 
 /**
- * Specs with a document added. An order, a recipe or a knob set is looked up by the path given here. A rule group, a back end or a
- * file of opcodes replaces the shipped one of its name, and a table of phases, constraints, knobs, PTX forms, reviews or faults of
- * ptxas the only one of its kind. A file that only says how PTX is carried is added to the instruction set.
+ * Specs with a document added. Orders, recipes and knob sets are entered under `path`. A rule group, a back end or a file of opcodes
+ * replaces the shipped one of the same name. A table of phases, constraints, knobs, PTX forms, reviews or ptxas faults replaces the only
+ * one of its kind. An instruction file without `opcodes`, which only declares PTX that Ori carries unchanged, is added to the instruction
+ * set.
  */
 export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
   produce(specs, (draft: Changeable) => {

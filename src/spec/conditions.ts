@@ -1,25 +1,25 @@
 import type { ConditionTest } from './plan.ts';
 
-/** `when` as recipes and knob sets write it. */
+/** A `when` clause as written in recipes and knob sets. */
 export interface When {
   readonly kernel?: string;
   readonly hash?: readonly string[];
 }
 
-/** The mode in which a recipe is not applied. */
+/** Application mode under which a recipe is never applied. */
 export const MODE_OFF = 0;
-/** Application mode of a recipe where nobody names one: every function. */
+/** Default application mode: every function. */
 export const MODE_ALL = 1;
 export const MODE_KERNELS = 2;
 export const MODE_DEVICE = 3;
 export const MODE_LOOPS = 4;
 export const MODE_STRAIGHT = 5;
-/** The mode for what `when`s leave: it is asked when all of them have answered, so none can be asked beside it. */
+/** Mode for the functions that no `when` matches. It is evaluated after every `when`, so it cannot be combined with one. */
 export const MODE_REST = 7;
 
 /**
- * What application modes mean. That there are the numbers 0 to 5 and 7 is all that is known of the original (seed 004); what
- * each stands for is ours.
+ * Meanings of the application modes. The original is known to have the numbers 0 to 5 and 7 and nothing more (seed 004); the meanings
+ * are our own.
  */
 export const MODES: ReadonlyMap<number, string> = new Map([
   [MODE_OFF, 'no function'],
@@ -31,7 +31,7 @@ export const MODES: ReadonlyMap<number, string> = new Map([
   [MODE_REST, 'functions for which no `when` holds'],
 ]);
 
-/** A `when` as a test of functions. */
+/** The function test for a `when` clause. */
 export function testOfWhen(when: When): ConditionTest {
   const parts = [
     ...(when.kernel === undefined ? [] : [`kernel ${when.kernel}`]),
@@ -45,21 +45,21 @@ export function testOfWhen(when: When): ConditionTest {
   };
 }
 
-/** An application mode as a test of functions; null where it is for all. */
+/** The function test for an application mode; null for the mode that includes all functions. */
 export const testOfMode = (mode: number): ConditionTest | null =>
   mode === MODE_ALL
     ? null
     : { kernel: null, hashes: null, mode, text: `mode ${mode}, ${MODES.get(mode) ?? 'unknown'}` };
 
-/** Whether a test is that of a `when`. */
+/** True if a test comes from a `when` clause and not from an application mode. */
 export const isWhen = (t: ConditionTest): boolean => t.kernel !== null || t.hashes !== null;
 
-/** Tests of a plan, each once. */
+/** The distinct tests of a plan, identified by their text. */
 export class Tests {
   readonly list: ConditionTest[] = [];
   private readonly places = new Map<string, number>();
 
-  /** Place of a test in the list. */
+  /** Index of a test in the list; the test is appended if it is new. */
   add(test: ConditionTest): number {
     const known = this.places.get(test.text);
     if (known !== undefined) return known;

@@ -4,17 +4,17 @@ import type { Specs } from './specs.ts';
 import type { ConstraintsSpec } from './types.generated.ts';
 import type { OrderWalk, Pair } from './walk.ts';
 
-/** A pair of which the later one stands first. */
+/** A violated ordering constraint. */
 export interface Breach {
   readonly pair: Pair;
-  /** Position of the phase to blame: that which an edit has placed, the later edit if both were. */
+  /** Position of the phase to blame: the one that an edit placed; if edits placed both, the one of the later edit. */
   readonly blamed: number;
 }
 
 /**
- * The pairs that apply to orders made from a list.
+ * The ordering constraints that apply to orders derived from a full list.
  *
- * @param base name of the full list; some pairs apply to one list only
+ * @param base name of the full list; some constraints apply to certain lists only
  */
 export const pairsOf = (specs: Specs, base: string): readonly Pair[] =>
   ((specs.constraints.data.constraints as readonly ConstraintsSpec.Constraint[]) ?? []).flatMap((c, at) =>
@@ -23,7 +23,7 @@ export const pairsOf = (specs: Specs, base: string): readonly Pair[] =>
       : [],
   );
 
-/** Positions of phases by name: of the first occurrence that the order runs. */
+/** For each phase name, the position of its first occurrence that is not dropped. */
 export function firstPlaces(entries: readonly Entry[]): ReadonlyMap<string, number> {
   const first = new Map<string, number>();
   entries.forEach((x, i) => {
@@ -32,7 +32,7 @@ export function firstPlaces(entries: readonly Entry[]): ReadonlyMap<string, numb
   return first;
 }
 
-/** Pairs that an order breaks, judged by the first occurrences of the phases that it runs. */
+/** Constraints that an order violates, judged by the first occurrence of each phase that it runs. */
 export function findBreaches({ entries, pairs }: OrderWalk): Breach[] {
   const first = firstPlaces(entries);
   return pairs.flatMap((pair) => {
@@ -43,10 +43,10 @@ export function findBreaches({ entries, pairs }: OrderWalk): Breach[] {
   });
 }
 
-/** Code of what is said of a broken pair. */
+/** Diagnostic code for a violated constraint. */
 export const BROKEN_PAIR = 'order-constraint';
 
-/** What is said of a broken pair. */
+/** The issue that reports a violated constraint. */
 export const breachIssue = ({ pair, blamed }: Breach, walk: OrderWalk): SpecIssue => ({
   severity: pair.hard ? 'error' : 'warning',
   code: BROKEN_PAIR,
@@ -57,5 +57,5 @@ export const breachIssue = ({ pair, blamed }: Breach, walk: OrderWalk): SpecIssu
   see: { what: 'the constraint', file: walk.constraints, path: ['constraints', pair.at] },
 });
 
-/** Number of the edit that placed an entry; -1 for a line of the full list. */
+/** Index of the edit that placed an entry; -1 for an entry of the full list. */
 const placedBy = (x: Entry): number => (x.origin.path[0] === 'edits' ? Number(x.origin.path[1]) : -1);

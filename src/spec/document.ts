@@ -9,7 +9,7 @@ import { yamlFaults } from './yaml-faults.ts';
 
 export { placeOf, type SpecPlace, specError } from './places.ts';
 
-/** Kinds of specs; each has a schema of its name. */
+/** Kinds of specs; each has a schema of the same name. */
 export const KINDS = [
   'phases',
   'order',
@@ -31,32 +31,32 @@ export const KINDS = [
 ] as const;
 export type SpecKind = (typeof KINDS)[number];
 
-/** What is kept of a valid spec. */
+/** What the caches keep of a valid spec. */
 export interface CachedSpec {
   readonly kind: SpecKind;
   readonly data: Readonly<Record<string, unknown>>;
-  /** Of a spec that ships: the hash of its data (`dataHash`). */
+  /** For shipped specs: the hash of the data (`dataHash`). */
   readonly hash?: string;
   /**
-   * Of rules that the build found whole: the hash of the instruction set that they were tried with, and the automaton
-   * that finds them in its instructions.
+   * For rule groups that the build checked without finding faults: the hash of the instruction set that they were checked against, and the
+   * matching automaton.
    */
   readonly rules?: { readonly wholeFor: string; readonly automaton: Automaton };
 }
 
-/** A spec as read: plain data, and the text, in which lines are looked up when needed. */
+/** A spec as read: its data, and its text, in which line numbers are looked up on demand. */
 export interface SpecFile {
   readonly file: string;
   readonly text: string;
   readonly kind: SpecKind;
   readonly data: Readonly<Record<string, unknown>>;
-  /** What the build found out about exactly this data; meaningless on a copy whose data was changed. */
+  /** Results that the build stored for exactly this data; not valid for a copy with other data. */
   readonly built?: CachedSpec;
-  /** What was taken out, of a spec whose schema rejects some of its entries. */
+  /** The entries that were removed because the schema rejects them. */
   readonly pruned?: Pruned;
 }
 
-/** Kinds whose lists hold parts that can be judged one by one. */
+/** Kinds whose lists hold elements that can be checked independently of each other. */
 const PARTS: Readonly<Partial<Record<SpecKind, Parts>>> = {
   order: { elements: true, whole: 'edits' },
   recipe: { elements: true },
@@ -64,7 +64,7 @@ const PARTS: Readonly<Partial<Record<SpecKind, Parts>>> = {
   rules: { elements: true, whole: 'rules' },
 };
 
-/** Most alias expansions in one document; a file that needs more is a mistake or an attack. */
+/** Maximum number of alias expansions in one document; a file that needs more is a mistake or an attack. */
 const MOST_ALIASES = 100;
 
 const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true });
@@ -73,15 +73,15 @@ const validators = new Map<string, ValidateFunction>();
 interface Read {
   readonly spec: SpecFile | null;
   readonly diagnostics: Diagnostic[];
-  /** If the schema rejects the spec: what remains without the rejected entries. */
+  /** If the schema rejects the spec: the spec without the rejected entries. */
   readonly rest?: SpecFile;
 }
 
 /**
- * Reads and validates one YAML spec. Reports all faults at once, each with its place; never throws, whatever the input.
+ * Reads and validates one YAML spec. Reports all faults at once, each with its location. Never throws.
  *
  * @param schemaOf the JSON Schema of a kind
- * @param expect the kind that the spec must have; absent: any
+ * @param expect the kind that the spec must have; absent: any kind
  */
 export function readSpec(
   file: string,
@@ -96,7 +96,7 @@ export function readSpec(
     if (faults.length > 0) return { spec: null, diagnostics: faults };
     data = parsed.doc.toJS({ maxAliasCount: MOST_ALIASES });
   } catch (e) {
-    return { spec: null, diagnostics: [givenUp(file, text, e)] };
+    return { spec: null, diagnostics: [parserFault(file, text, e)] };
   }
   const f = { file, text };
   if (data === null || typeof data !== 'object' || Array.isArray(data)) {
@@ -110,8 +110,8 @@ export function readSpec(
   const wrong = kindFault(f, map.kind, expect);
   if (wrong !== null) return { spec: null, diagnostics: [wrong] };
   const kind = map.kind as SpecKind;
-  const acting = textFaults(f, map, schemaOf(kind));
-  if (acting.length > 0) return { spec: null, diagnostics: acting };
+  const badText = textFaults(f, map, schemaOf(kind));
+  if (badText.length > 0) return { spec: null, diagnostics: badText };
   const errors = validate(kind, map, schemaOf);
   const diagnostics = schemaFaults(f, errors);
   if (diagnostics.length === 0) return { spec: { file, text, kind, data: map }, diagnostics };
@@ -120,11 +120,11 @@ export function readSpec(
   return { spec: null, diagnostics, ...(rest !== null && { rest: { file, text, kind, ...rest } }) };
 }
 
-/** The YAML reader gave up: excessive nesting or aliases, or an alias without an anchor. */
-function givenUp(file: string, text: string, e: unknown): Diagnostic {
-  const said = e instanceof Error ? e.message.split('\n')[0] : String(e);
+/** The diagnostic for a text that the YAML parser rejected with an exception: excessive nesting or aliases, or an undefined alias. */
+function parserFault(file: string, text: string, e: unknown): Diagnostic {
+  const reported = e instanceof Error ? e.message.split('\n')[0] : String(e);
   const fault = { severity: 'error', code: 'yaml', file, line: 1, column: 1, length: 1 } as const;
-  const alias = /^Unresolved alias[^:]*: (.*)/.exec(said)?.[1];
+  const alias = /^Unresolved alias[^:]*: (.*)/.exec(reported)?.[1];
   if (alias !== undefined) {
     const at = Math.max(0, text.indexOf(`*${alias}`));
     const place = placeAt(text, parseYaml(text).lines, at, at + alias.length + 1);
@@ -132,9 +132,9 @@ function givenUp(file: string, text: string, e: unknown): Diagnostic {
     return { ...fault, ...place, message: `the alias '*${alias}' names no anchor`, notes };
   }
   if (e instanceof RangeError) return { ...fault, message: 'the text is nested too deeply' };
-  if (/alias count/i.test(said))
+  if (/alias count/i.test(reported))
     return { ...fault, message: `aliases expand to more than ${MOST_ALIASES} copies` };
-  return { ...fault, message: `the text cannot be read: ${said}` };
+  return { ...fault, message: `the text cannot be read: ${reported}` };
 }
 
 function kindFault(

@@ -7,6 +7,7 @@ import { below, type Issues, type Spot } from './issues.ts';
 import { checkParams, unknownPass } from './params.ts';
 import { partlyRepeated, repeatsOf, tearing, withReplaced, withRounds } from './repeats.ts';
 
+/** What applying an edit needs: where the edit is written, and the tables that it may refer to. */
 export interface EditContext {
   readonly at: Spot & { readonly file: SpecFile };
   readonly table: RowTable;
@@ -14,17 +15,17 @@ export interface EditContext {
   readonly passes: ReadonlySet<string>;
   readonly params: Host['passParams'];
   readonly ruleGroups: ReadonlySet<string>;
-  /** Rows that were replaced, and the edit that did it. */
+  /** Rows of the phase table that an edit replaced, with that edit. */
   readonly replaced: Map<number, Spot>;
-  /** Whether an edit that was left out for its form may have put in a phase of that id. */
+  /** True if an edit that was skipped because its form is invalid might have inserted a phase of that id. */
   readonly lost: (id: string) => boolean;
   readonly issues: Issues;
 }
 
-/** Where an edit puts its entry. */
+/** The phase next to which an edit places its entry. */
 type Anchor = { readonly before: string } | { readonly after: string };
 
-/** One edit; the schema admits no other form. */
+/** One edit; the schema allows no other form. */
 export type Edit = { readonly levels?: readonly number[]; readonly why?: string } & OneEdit;
 type OneEdit =
   | ({ readonly move: string } & Anchor)
@@ -35,10 +36,13 @@ type OneEdit =
   | ({ readonly insertPass: string; readonly params?: Readonly<Record<string, unknown>> } & Anchor)
   | ({ readonly insertRules: string } & Anchor);
 
-/** Applies one edit. One that is faulty or for other levels changes nothing. */
+/**
+ * Applies one edit to `list` in place. A faulty edit changes nothing and is reported to `cx.issues`. An edit for other levels changes
+ * nothing either, except that phases which it adds keep their positions and are marked as dropped.
+ */
 export function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
   const here = edit.levels?.includes(cx.level) !== false;
-  // What is put in is in the order at every level, so that its positions are the same, but runs at its levels only.
+  // An added entry is in the order at every level, so that positions do not depend on the level, but it runs at its own levels only.
   const added = (entry: Entry | null): Entry | null =>
     entry === null || here ? entry : { ...entry, dropped: notAtLevel(edit.levels, cx.level, edit.why) };
   match(edit)
@@ -92,8 +96,8 @@ export function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
 }
 
 /**
- * Warns of an edit of phases that an edit above drops wherever this one holds.
- * @returns whether it did
+ * Warns about an edit that has no effect because an earlier edit drops its phases at every level that it applies to.
+ * @returns true if it warned
  */
 function warnDropped(
   entries: readonly Entry[],
@@ -113,10 +117,10 @@ function warnDropped(
   return true;
 }
 
-/** Most entries that an order may come to: repetitions of repetitions grow quickly. */
+/** Maximum number of entries in an order: nested repetitions grow quickly. */
 const MOST_ENTRIES = 2000;
 
-/** Puts the later rounds of neighbouring phases behind them. */
+/** Applies a `repeat` edit: inserts the later rounds of a run of adjacent phases after it. */
 function repeat(
   list: Entry[],
   edit: Extract<Edit, { repeat: string }>,
@@ -150,7 +154,7 @@ function repeat(
   list.splice(0, list.length, ...made);
 }
 
-/** An edit that would tear what an edit before it repeats. */
+/** Reports an edit that would split a run of phases that an earlier edit repeats. */
 const refuseRepeated = (key: string, message: string, by: Spot, cx: EditContext): void =>
   cx.issues.error(below(cx.at, key), 'edit-repeated', message, {
     notes: ['an edit above the `repeat` holds in every round; behind it, `drop` and `replace` do'],
@@ -172,7 +176,7 @@ function findEntry(list: readonly Entry[], id: string, key: string, cx: EditCont
   return at;
 }
 
-/** The entry beside which an edit puts its own, and on which side of it. */
+/** The entry next to which an edit places its own, and on which side. */
 function findAnchor(
   list: readonly Entry[],
   anchor: Anchor,
@@ -183,7 +187,7 @@ function findAnchor(
   return [key, findEntry(list, id, key, cx)];
 }
 
-/** Puts an entry before or after the edit's anchor and removes the one at `from` (-1: none). Without an entry nothing changes. */
+/** Inserts an entry before or after the edit's anchor and removes the one at `from` (-1: none). A null entry changes nothing. */
 function place(list: Entry[], from: number, entry: Entry | null, anchor: Anchor, cx: EditContext): void {
   const [key, at] = findAnchor(list, anchor, cx);
   if (entry === null || at < 0) return;
@@ -222,7 +226,7 @@ function newPhase(list: readonly Entry[], id: string, key: string, cx: EditConte
   return { id: freshId(list, name), name, row, origin: cx.at, dropped: null };
 }
 
-/** A hint where somebody inserts a pass as if it were a phase; null where no pass is called so. */
+/** A hint for an `insert` that names a pass instead of a phase; null if no pass has a similar name. */
 function passLike(id: string, { passes, issues }: EditContext): string | null {
   const [near] = issues.suggests ? nearest(id, passes) : [];
   return near === undefined ? null : `there is a pass '${near}': a pass is put in with 'insertPass'`;
@@ -257,6 +261,7 @@ function newRules(list: readonly Entry[], group: string, cx: EditContext): Entry
   return { id: freshId(list, group), name: group, row: -1, origin: cx.at, dropped: null, rules: group };
 }
 
+/** Reports a rule group that does not exist. */
 export const unknownRules = (at: Spot, group: string, groups: ReadonlySet<string>, issues: Issues): void =>
   issues.unknown(
     at,

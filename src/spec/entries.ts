@@ -2,6 +2,7 @@ import type { SpecFile } from './document.ts';
 import type { Spot } from './issues.ts';
 import type { PhasesSpec } from './types.generated.ts';
 
+/** A row of the phase table, without the fields that only document it. */
 export type Row = Omit<PhasesSpec.Phase, 'purpose' | 'source'>;
 
 /** An entry of an order that is being edited. */
@@ -11,25 +12,26 @@ export interface Entry {
   readonly name: string;
   /** Index of its row in the phase table; -1 for an inserted pass or rule group. */
   readonly row: number;
-  /** The line that put it here. */
+  /** The list element or the edit that placed it here. */
   readonly origin: Spot & { readonly file: SpecFile };
-  /** Why the order does not run it; null if it does. */
+  /** Why the order does not run it; null if it runs. */
   readonly dropped: string | null;
-  /** The last edit that drops it, and its levels, of which this need not be one. */
+  /** The last edit that drops it, and the levels of that edit, which need not include the current one. */
   readonly drop?: { readonly at: Spot; readonly levels: readonly number[] | undefined };
-  /** The edits that repeat it, in whichever round it is. */
+  /** The edits that repeat it, the same in every round. */
   readonly repeats?: readonly Spot[];
-  /** Of a later round of phases that are repeated: the phases of the round before. */
+  /** For an entry in a later round of a repetition: the phases of the previous round. */
   readonly roundAfter?: readonly string[];
-  /** Of a later round: its id in the first, by which edits, hooks and switches mean every round. */
+  /** For an entry in a later round: its id in the first round. Edits, hooks and switches that name this id apply to every round. */
   readonly firstRound?: string;
   readonly pass?: { readonly pass: string; readonly params: Readonly<Record<string, unknown>> };
   readonly rules?: string;
 }
 
+/** Hint for an unknown phase name. */
 export const LISTS_PHASES = '`orrery phases` lists them';
 
-/** Rows of the phase table by id: `name`, and `name#2` for the second row of a name. Look-up ignores case. */
+/** Rows of the phase table by id: `name`, or `name#2` for the second row of that name. Look-up ignores case. */
 export class RowTable {
   readonly rows: readonly Row[];
   private readonly at = new Map<string, number>();
@@ -47,14 +49,14 @@ export class RowTable {
     });
   }
 
-  /** Row of an id; occurrences beyond the rows of that name use its first row. -1: no such name. */
+  /** Index of the row for an id. An occurrence number without a row of its own uses the first row of the name. -1: unknown name. */
   find(id: string): number {
     const key = id.toLowerCase();
     return this.at.get(key) ?? this.at.get(key.replace(/#\d+$/, '')) ?? -1;
   }
 }
 
-/** Why an element does not run at this level; null where it does. */
+/** Why an element of an order does not run at this level; null if it runs. */
 export const notAtLevel = (
   levels: readonly number[] | undefined,
   level: number,
@@ -64,7 +66,7 @@ export const notAtLevel = (
     ? null
     : `the order has it at level ${levels.join(', ')} only${why === undefined ? '' : `: ${why}`}`;
 
-/** `name`, or `name#2`, `name#3`, ... if it is taken. */
+/** An id that is not yet in the list: `name`, or else `name#2`, `name#3`, ... */
 export function freshId(list: readonly Entry[], name: string): string {
   const prefix = `${name}#`;
   const taken = new Set<number>();

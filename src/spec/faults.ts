@@ -19,8 +19,8 @@ type Schema = {
 };
 
 /**
- * Turns the validator's errors into diagnostics, one per mistake, in file order. Where a value could have taken several forms, the
- * errors of the single forms become one sentence about the choice.
+ * Turns the validator's errors into diagnostics, one per mistake, in file order. If a value may take several forms, the errors of the
+ * single forms are replaced by one message about the choice.
  */
 export function schemaFaults(f: Text, errors: readonly ErrorObject[]): Diagnostic[] {
   const out: Diagnostic[] = [];
@@ -33,7 +33,7 @@ export function schemaFaults(f: Text, errors: readonly ErrorObject[]): Diagnosti
       seen.add(key);
     }
   }
-  // Filtering out repetitions must never let an invalid spec pass.
+  // Filtering must never let an invalid spec pass.
   if (out.length === 0)
     for (const e of errors)
       out.push(
@@ -45,7 +45,7 @@ export function schemaFaults(f: Text, errors: readonly ErrorObject[]): Diagnosti
 const isChoice = (e: ErrorObject): boolean => e.keyword === 'oneOf' || e.keyword === 'anyOf';
 
 /**
- * Whether an error was found while trying one alternative of a choice. Those of an alternative that is referred to have paths of their own.
+ * True if an error was found while trying one alternative of a choice. An alternative behind a `$ref` has a schema path of its own.
  */
 const isInside = (e: ErrorObject, choice: ErrorObject): boolean => {
   if (e.instancePath !== choice.instancePath && !e.instancePath.startsWith(`${choice.instancePath}/`))
@@ -57,7 +57,7 @@ const isInside = (e: ErrorObject, choice: ErrorObject): boolean => {
 
 const formsOf = (choice: ErrorObject): readonly Schema[] => (choice.schema ?? []) as readonly Schema[];
 
-/** Leaves out errors inside the alternatives of a choice that failed as a whole, and that of a type where a list of values says more. */
+/** Drops errors inside the alternatives of a choice that failed as a whole, and type errors where an enum error says more. */
 function withoutAlternatives(errors: readonly ErrorObject[]): ErrorObject[] {
   const choices = errors.filter(isChoice);
   const listed = new Set(errors.filter((e) => e.keyword === 'enum').map((e) => e.parentSchema));
@@ -66,22 +66,22 @@ function withoutAlternatives(errors: readonly ErrorObject[]): ErrorObject[] {
   );
 }
 
-/** The value itself has the wrong type for this alternative, as opposed to something inside it being wrong. */
+/** True if the value itself has the wrong type for an alternative, rather than something inside it being wrong. */
 const isWrongKind = (x: ErrorObject, choice: ErrorObject): boolean =>
   x.instancePath === choice.instancePath && ['type', 'enum', 'const'].includes(x.keyword);
 
-/** Where only one alternative is a map, a value that is a map was meant to be that one: only its errors are reported. */
+/** A map must have been meant as an alternative that accepts maps, so only the errors of such alternatives are reported. */
 function expanded(e: ErrorObject, all: readonly ErrorObject[]): ErrorObject[] {
   if (!isChoice(e) || e.data === null || typeof e.data !== 'object' || isKeyed(e)) return [e];
   const inside = all.filter((x) => isInside(x, e) && !isChoice(x) && !isWrongKind(x, e));
   return inside.length > 0 ? inside : [e];
 }
 
-/** Alternatives that differ only in which keys they require. */
+/** True if the alternatives differ only in the keys that they require. */
 const isKeyed = (e: ErrorObject): boolean =>
   formsOf(e).every((s) => Object.keys(s).length === 1 && s.required !== undefined);
 
-/** An unknown key of the same map that nearly spells one of these keys; the error about that key is enough. */
+/** True if the same map has an unknown key that is nearly one of these keys; the error about that key is enough. */
 const isMisspelt = (e: ErrorObject, keys: readonly string[], all: readonly ErrorObject[]): boolean =>
   all.some(
     (x) =>
@@ -96,7 +96,7 @@ const pathOf = (e: ErrorObject): string[] =>
     .slice(1)
     .map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** How a message names a path: `'edits.0'`, or `the top level`. */
+/** A path as shown in messages: `'edits.0'`, or `the top level`. */
 const nameOf = (path: readonly string[]): string =>
   path.length === 0 ? 'the top level' : `'${path.join('.')}'`;
 
@@ -163,7 +163,7 @@ function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnost
           notes: patternNote(e, all),
         }),
       )
-      // The error about the name itself already says so.
+      // The `propertyNames` error already reports this.
       .with({ keyword: 'pattern', propertyName: P.string }, { keyword: 'if' }, () => null)
       .with({ keyword: 'pattern', params: { pattern: P.string.select() } }, (form) =>
         specError(f, path, 'spec-value', `${at} is ${typeName(e.data)}, which has not its form`, {
@@ -174,7 +174,7 @@ function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnost
   );
 }
 
-/** A missing key; not reported if a misspelling of it beside it already is. */
+/** The diagnostic for a missing key; null if a misspelling of the key is reported already. */
 function missing(
   f: Text,
   e: ErrorObject,
@@ -193,7 +193,9 @@ function missing(
   return specError(f, path, 'spec-missing', `'${key}' is missing in ${nameOf(path)}`, { notes });
 }
 
-/** A choice among forms. The keys that are present decide which form was meant, if the forms differ in required keys. */
+/**
+ * The diagnostic for a value that fits none of several forms. If the forms differ in required keys, the present keys tell what was meant.
+ */
 function choice(
   f: Text,
   e: ErrorObject,
@@ -263,7 +265,7 @@ function keyedChoice(
 }
 
 function notAllowed(f: Text, path: readonly string[], data: unknown, allowed: readonly string[]): Diagnostic {
-  // Numbers are near to each other in value, and not in how they are spelt.
+  // The edit distance between two numbers says nothing about which one was meant.
   const near = typeof data === 'number' ? [] : nearest(String(data), allowed);
   const shown = data !== null && typeof data === 'object' ? typeName(data) : `'${String(data)}'`;
   return specError(f, path, 'spec-value', `${shown} is not allowed for ${nameOf(path)}`, {
@@ -271,7 +273,7 @@ function notAllowed(f: Text, path: readonly string[], data: unknown, allowed: re
   });
 }
 
-/** A number or truth value where text of that form is wanted: it was not meant as such, and may have lost digits by that. */
+/** True for a number or boolean where text of that form is required: YAML read an unquoted text as another type, perhaps losing digits. */
 function isQuotable(e: ErrorObject): boolean {
   const types = ([] as unknown[]).concat(e.params.type);
   const { pattern } = (e.parentSchema ?? {}) as Schema;
@@ -283,13 +285,13 @@ function isQuotable(e: ErrorObject): boolean {
   );
 }
 
-/** The form that the keys of a map must have, from the error that the validator gives for the key itself. */
+/** A note with the pattern for keys of a map, taken from the validator's error about the key itself. */
 function patternNote(e: ErrorObject, all: readonly ErrorObject[]): string[] {
   const inner = all.find((x) => x.propertyName === e.params.propertyName && x.keyword === 'pattern');
   return inner === undefined ? [] : [`form: ${inner.params.pattern}`];
 }
 
-/** What the validator says about a limit of a number or a list, worded to follow the name of the value. */
+/** The validator's message about a limit of a number or a list, worded to follow the name of the value. */
 function limitText(e: ErrorObject): string {
   const p = e.params as { limit?: number; comparison?: string; i?: number; j?: number };
   switch (e.keyword) {

@@ -1,18 +1,18 @@
 import { match } from 'ts-pattern';
 import type { Gate } from './plan.ts';
 
-/** One question of a gate. */
+/** One condition of a gate. */
 export type GateCondition =
   | { readonly asks: 'levels'; readonly levels: readonly number[] }
   | { readonly asks: 'unset' | 'set' | 'nonzero' | 'budget'; readonly knob: string }
   | { readonly asks: 'fact'; readonly path: string; readonly equals: unknown };
 
 /**
- * What must hold for a gate to be open, in the order in which it is asked. Budgets come last, because asking takes a unit of one: a gate
- * that something else shuts leaves them as they are.
+ * The conditions for a gate to be open, in the order of evaluation. Budgets come last because testing one takes a unit of it: a gate that
+ * another condition closes must not consume any.
  */
 export function conditionsOf(gate: Gate): readonly GateCondition[] {
-  let conditions = known.get(gate);
+  let conditions = cached.get(gate);
   if (conditions === undefined) {
     conditions = [
       ...(gate.levels === null ? [] : [{ asks: 'levels', levels: gate.levels } as const]),
@@ -22,15 +22,15 @@ export function conditionsOf(gate: Gate): readonly GateCondition[] {
       ...gate.facts.map((f) => ({ asks: 'fact', ...f }) as const),
       ...gate.budget.map((knob) => ({ asks: 'budget', knob }) as const),
     ];
-    known.set(gate, conditions);
+    cached.set(gate, conditions);
   }
   return conditions;
 }
 
-/** Gates are asked once for each phase and program. */
-const known = new WeakMap<Gate, readonly GateCondition[]>();
+/** Gates are evaluated once for each phase and program. */
+const cached = new WeakMap<Gate, readonly GateCondition[]>();
 
-/** A condition in a few words, for tables. */
+/** A condition in short form, for tables. */
 export const conditionText = (condition: GateCondition): string =>
   match(condition)
     .with({ asks: 'levels' }, (c) => `level ${rangeText(c.levels)}`)
@@ -41,7 +41,7 @@ export const conditionText = (condition: GateCondition): string =>
     .with({ asks: 'budget' }, (c) => `budget ${c.knob}`)
     .exhaustive();
 
-/** `2..5` for neighbours, `1, 3` otherwise. */
+/** Levels in short form: `2..5` if they are contiguous, `1, 3` otherwise. */
 export function rangeText(levels: readonly number[]): string {
   const s = [...levels].sort((a, b) => a - b);
   const contiguous = s.every((v, i) => i === 0 || v === s[i - 1] + 1);

@@ -1,6 +1,6 @@
-/** True where a pattern of `*` (any text) and `?` (any one character) covers the whole name. */
+/** True if a pattern with `*` (any text) and `?` (any one character) matches the whole name. */
 export function covers(pattern: string, name: string): boolean {
-  // Two pointers and one point to backtrack to: linear in practice, and no regular expression built from user text.
+  // Two pointers and one backtracking point: linear in practice, and no regular expression is built from user text.
   let p = 0;
   let n = 0;
   let star = -1;

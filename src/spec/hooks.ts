@@ -9,13 +9,13 @@ import { checkParams, unknownPass } from './params.ts';
 import type { Origin, Setting, Step } from './plan.ts';
 import { type StepSpec, stepsOf } from './steps.ts';
 
-/** What a recipe, or the slot of a back end, puts into one hook. */
+/** The steps that a recipe or a slot of a back end puts into one hook, and where they are written. */
 export interface HookFilling {
   readonly steps: readonly Step[];
   readonly at: Spot;
 }
 
-/** What fills hooks: who may be named, and where named lists stand. */
+/** Names that hook steps may refer to, and the file that defines named step lists. */
 export interface HookNames {
   readonly entries: readonly Entry[];
   readonly rows: readonly Row[];
@@ -27,9 +27,9 @@ export interface HookNames {
 }
 
 /**
- * The hooks that are filled, by phase id: by slots of the back end, and then by recipes, of which a later one takes the place of
- * those before it. A key without a number is the first occurrence of that phase. Faults go to `issues`: a name that is no phase or
- * no hook, a slot in a hook that is none, an unknown pass or rule group.
+ * The filled hooks by phase id. Slots of the back end come first, then recipes; a later recipe replaces what earlier ones put there. A key
+ * without a number means the first occurrence of the phase. Reports to `issues` a name that is not a phase or not a hook, a slot for a
+ * hook that calls none, and unknown passes and rule groups.
  */
 export function resolveHooks(
   layers: readonly Layer[],
@@ -66,7 +66,7 @@ export function resolveHooks(
   return { hooks, settings: [...settings.values()] };
 }
 
-/** The place of a hook in the order; null, and an issue, where there is none or where it is not what it is taken for. */
+/** The entry of a hook in the order; null, with an issue, if there is no such phase or it is not a hook that may be filled. */
 function hookNamed(
   name: string,
   at: Spot,

@@ -1,30 +1,30 @@
 import type { Isa } from '../ir/opcode.ts';
 import type { ParamTypes, PassNeeds } from '../ir/pass.ts';
 
-/** What the code around the resolver can run. */
+/** What the program that embeds the resolver can run. */
 export interface Host {
   /** Names of registered passes. */
   readonly passes: ReadonlySet<string>;
-  /** Whether it can run rule groups. */
+  /** True if it can run rule groups. */
   readonly rules?: boolean;
-  /** Knobs that are read wherever rules run, whichever rules they are. */
+  /** Knobs that the rule engine reads, whatever the rules. */
   readonly ruleKnobs?: readonly string[];
-  /** What a pass reads and requires wherever it runs. */
+  /** Knobs and facts that a pass reads, and properties that it requires, independent of the phase that runs it. */
   readonly passNeeds?: (pass: string) => PassNeeds;
-  /** Parameters that a pass reads; absent, they are not checked. */
+  /** Parameters that a pass reads; absent: parameters are not checked. */
   readonly passParams?: (pass: string) => ParamTypes;
-  /** Checks the rules of one group together with those of the groups that run beside it. */
+  /** Checks the rules of one group together with those of the groups that run in the same step. */
   readonly checkRules?: (
     docs: readonly unknown[],
     group: string,
     isa: Isa,
     costs: Readonly<Record<string, number>>,
   ) => readonly RuleFault[];
-  /** Rules of a group that are wrong, and for which values: what evaluation finds, without a solver. */
+  /** Finds unsound rules of a group by evaluation, without a solver; each fault has a counterexample. */
   readonly refuteRules?: (doc: unknown, isa: Isa) => readonly RuleFault[];
 }
 
-/** What is wrong with a rule: its place in the group's file, and the field that says it. */
+/** A fault of a rule: its index in the group's file, and the faulty field. */
 export interface RuleFault {
   readonly severity: 'error' | 'warning';
   readonly code: string;

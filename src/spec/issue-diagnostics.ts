@@ -2,7 +2,7 @@ import { type Diagnostic, fileFault } from '../ir/diagnostic.ts';
 import type { SpecIssue } from './issues.ts';
 import { placeOf, specError } from './places.ts';
 
-/** Issues with their places looked up. A spec without a text, such as one that came as data, has none. */
+/** Converts issues to diagnostics with lines and columns. Issues of a spec without text, such as one given as data, have none. */
 export const issueDiagnostics = (issues: readonly SpecIssue[]): Diagnostic[] =>
   issues.map((i) => {
     const { severity, code, label } = i;

@@ -1,6 +1,7 @@
 import { meantNote, nearest } from '../ir/diagnostic.ts';
 import type { SpecFile } from './document.ts';
 
+/** Keys and indices from the root of a document to a value. */
 export type SpecPath = readonly (string | number)[];
 
 /** A fault at a path in a spec. The line is looked up only when the fault is reported. */
@@ -8,20 +9,20 @@ export interface SpecIssue {
   readonly severity: 'error' | 'warning';
   readonly code: string;
   readonly message: string;
-  /** null: the command line. */
+  /** Null: the command line. */
   readonly file: SpecFile | null;
   readonly path: SpecPath;
-  /** What the issue is about, to tell apart several at one place. */
+  /** Distinguishes several issues of one code at one location. */
   readonly subject?: string;
-  /** Mark the last key of the path rather than its value. */
+  /** Marks the last key of the path rather than its value. */
   readonly key?: boolean;
   readonly label?: string;
   readonly notes?: readonly string[];
-  /** A second place, printed as `what at file:line`. */
+  /** A related location, printed as `what: file:line`. */
   readonly see?: { readonly what: string; readonly file: SpecFile; readonly path: SpecPath };
 }
 
-/** A place to blame: a path in a file, or the command line. */
+/** A location to blame: a path in a file, or the command line (`file` is null). */
 export interface Spot {
   readonly file: SpecFile | null;
   readonly path: SpecPath;
@@ -31,10 +32,10 @@ export const COMMAND_LINE: Spot = { file: null, path: [] };
 
 type More = Pick<SpecIssue, 'subject' | 'key' | 'label' | 'notes' | 'see'>;
 
-/** Unknown names beyond these get no suggestion: to look for one costs as much as all else. */
+/** Maximum number of unknown names that get a suggestion: searching for one costs as much as everything else. */
 const MOST_SUGGESTIONS = 50;
 
-/** Collects faults, so that all of them are reported together. */
+/** Collects issues so that all of them are reported together. */
 export class Issues {
   readonly list: SpecIssue[];
   private suggestions = 0;
@@ -44,7 +45,7 @@ export class Issues {
     this.list = [...before];
   }
 
-  /** Adds what was found elsewhere. */
+  /** Adds issues that were found elsewhere. */
   add(more: readonly SpecIssue[]): void {
     this.list.push(...more);
   }
@@ -57,7 +58,7 @@ export class Issues {
     this.list.push({ severity: 'warning', code, message, file: at.file, path: at.path, ...more });
   }
 
-  /** Reports an unknown name, with the nearest known one; with the note `otherwise` if none is near. */
+  /** Reports an unknown name, with a suggestion of the nearest known one, or with the note `otherwise` if none is near. */
   unknown(
     at: Spot,
     code: string,
@@ -76,7 +77,7 @@ export class Issues {
     });
   }
 
-  /** Whether what is like an unknown name is looked for. */
+  /** True while suggestions are still searched for. */
   get suggests(): boolean {
     return this.suggestions < MOST_SUGGESTIONS;
   }
@@ -86,7 +87,7 @@ export class Issues {
   }
 }
 
-/** The place of a step below another place. */
+/** A location inside another one. */
 export const below = (at: Spot, ...steps: SpecPath): Spot => ({
   file: at.file,
   path: [...at.path, ...steps],

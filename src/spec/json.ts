@@ -1,14 +1,14 @@
 /*
- * JSON of files that anybody may have written.
+ * Parses JSON from untrusted files, within bounds.
  */
 
 /**
- * Most values, keys and lists of a text that are read: each may take sixty bytes of memory or more, whatever it takes of the text. The
- * profile of a large program has some 100,000.
+ * Maximum number of values, keys and lists in a text. Each may take sixty bytes of memory or more, however short it is in the text. The
+ * profile of a large program has about 100,000.
  */
 export const MOST_PARTS = 2 ** 22;
 
-/** Deepest nesting that is read: what prints and compares values calls itself for every level. */
+/** Maximum nesting depth: the functions that print and compare values recurse once per level. */
 const MOST_NESTED = 500;
 
 const CODE = {
@@ -22,7 +22,7 @@ const CODE = {
   endOfMap: 0x7d,
 };
 
-/** Why a text is not read, whether or not it is JSON; null where nothing speaks against it. */
+/** Why a text exceeds the bounds, whether or not it is JSON; null if it does not. */
 function refusal(text: string): string | null {
   let [parts, depth] = [0, 0];
   for (let i = 0; i < text.length; i++) {
@@ -41,13 +41,13 @@ function refusal(text: string): string | null {
   return null;
 }
 
-/** Thrown where a text has more parts or levels than are read, whether or not it is JSON. The message quotes nothing of it. */
+/** Thrown if a text exceeds the bounds on parts or nesting, whether or not it is JSON. The message quotes nothing of the text. */
 export class TooMuchJson extends SyntaxError {}
 
 /**
- * What a text in JSON says.
- * @throws SyntaxError where it is no JSON
- * @throws TooMuchJson
+ * Parses a JSON text.
+ * @throws SyntaxError if it is not JSON
+ * @throws TooMuchJson if it exceeds the bounds
  */
 export function parseJson(text: string): unknown {
   const why = refusal(text);

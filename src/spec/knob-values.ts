@@ -5,23 +5,23 @@ import type { KnobsSpec } from './types.generated.ts';
 /** The fields of a knob that checking a value needs. */
 export type KnobType = Pick<KnobsSpec.Knob, 'type' | 'range'>;
 
-/** A value of the knob's type, or what is wrong with it. */
+/** A value of the knob's type, or why the given value is not one. */
 export type CheckedValue =
   | { readonly value: KnobValue; readonly problem?: undefined }
   | { readonly problem: string; readonly notes?: readonly string[] };
 
-/** The least and the greatest value of an integer of 32 bits, with a sign or without. */
+/** The least value of a signed and the greatest value of an unsigned 32-bit integer. */
 const LEAST = -(2 ** 31);
 const GREATEST = 2 ** 32 - 1;
 
-/** Ends of an open range. */
+/** Bounds that stand for the open ends of a range. */
 const LOWEST = Number.MIN_SAFE_INTEGER;
 const HIGHEST = Number.MAX_SAFE_INTEGER;
 
 const INTEGER = /^[-+]?(0x[0-9a-f]+|0b[01]+|0o[0-7]+|\d+)$/i;
 const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 
-/** An integer from YAML, or from text in any base; null if it is not one. */
+/** An integer from a YAML number, or from decimal, hexadecimal, octal or binary text; null if it is not one. */
 function integer(v: unknown): number | null {
   if (typeof v === 'number') return Number.isSafeInteger(v) ? v : null;
   if (typeof v !== 'string' || !INTEGER.test(v.trim())) return null;
@@ -37,7 +37,7 @@ function decimal(v: unknown): number | null {
   return Number.isFinite(n) ? n : null;
 }
 
-/** What is wrong with a number of a knob's type; null if nothing is. Integers have 32 bits, but for INT64 (reference knobs, System). */
+/** Why a number is outside the range of a knob; null if it is inside. Integers have 32 bits, except INT64 (reference knobs, System). */
 function inRange(type: KnobType, n: number, what = 'it'): string | null {
   const real = type.type === 'FLOAT' || type.type === 'DBL';
   if (!real && (n < LEAST || n > GREATEST)) return `${what} has more than 32 bits`;
@@ -53,10 +53,10 @@ function ranged(type: KnobType, n: number | null, wanted: string): CheckedValue 
 }
 
 /**
- * Checks a value, from YAML or from the command line, against a knob's type and range (types: reference knobs,
- * System). `null` and the text `unset` leave the knob unset.
+ * Checks a value from YAML or the command line against a knob's type and range, and converts it (types: reference knobs, System). `null`
+ * and the text `unset` leave the knob unset.
  *
- * @param opcodes names that an opcode list may hold; absent: any
+ * @param opcodes names that an opcode list may hold; absent: any name
  */
 export function knobValue(type: KnobType, value: unknown, opcodes?: ReadonlySet<string>): CheckedValue {
   if (value === null || value === 'unset') return { value: null };
@@ -94,11 +94,11 @@ export function knobValue(type: KnobType, value: unknown, opcodes?: ReadonlySet<
   }
 }
 
-/** An integer of 64 bits. One that a number cannot hold is its hexadecimal text. */
+/** A 64-bit integer. If a JavaScript number cannot hold it exactly, the value is its hexadecimal text. */
 function wide(value: unknown): CheckedValue {
   const small = integer(value);
   if (small !== null) return { value: small };
-  // What YAML made of a longer number is another number already.
+  // YAML has already rounded a longer number.
   if (typeof value === 'number' && Number.isInteger(value))
     return { problem: "it loses digits as a number: quote it, as in '0x0123456789abcdef'" };
   const text = String(value).trim();
@@ -115,7 +115,7 @@ function flag(value: unknown): CheckedValue {
   return { problem: 'it is a flag: true or false' };
 }
 
-/** `lo..hi` with open ends, one number for both, or a list of two. */
+/** A range: `lo..hi`, where either end may be open, one number for both ends, or a list of two. */
 function range(type: KnobType, value: unknown): CheckedValue {
   const wanted = "it is a range: 'lo..hi', where either end may be left out, or one number";
   let lo: number | null;
@@ -154,7 +154,7 @@ function integers(type: KnobType, value: unknown): CheckedValue {
   return { value: out };
 }
 
-/** Records separated by `~`: a shader hash, an instruction hash, or K= for always (reference knobs, System). */
+/** A WHEN value: records separated by `~`, each a shader hash, an instruction hash, or `K=` for always (reference knobs, System). */
 function conditions(value: unknown): CheckedValue {
   const wanted = "it is a list of conditions: SH=<hex> or IH=<hex> or K=<text>, '~' between them";
   if (typeof value !== 'string') return { problem: wanted };
@@ -169,7 +169,7 @@ function conditions(value: unknown): CheckedValue {
   return { value };
 }
 
-/** `FADD,3,FMUL,2`: opcodes, each followed by a number. */
+/** An opcode list, such as `FADD,3,FMUL,2`: opcodes, each followed by a number. */
 function opcodeList(value: unknown, opcodes?: ReadonlySet<string>): CheckedValue {
   const wanted = 'it is a list of opcodes with a number each: FADD,3,FMUL,2';
   const parts = typeof value === 'string' ? value.split(',').map((x) => x.trim()) : [];

@@ -11,31 +11,31 @@ import type { PlanRequest, Specs } from './specs.ts';
 import { produce } from './state.ts';
 import type { KnobsSpec, PhasesSpec } from './types.generated.ts';
 
-/** Option 391: its value, of 64 bits, names the recipe, and that there is one turns the recipe manager on (seed 004). */
+/** Option 391: its 64-bit value identifies the recipe; setting it turns the recipe manager on (seed 004). */
 export const MANAGER_KNOB = 'Knob391';
 
-/** Every knob with the value that wins, and where that was set. */
+/** Every knob with its effective value, and where that was set. */
 export interface KnobTable {
   readonly knobs: ReadonlyMap<string, ResolvedKnob>;
-  /** Where the winning values were set that are not catalog defaults. */
+  /** Where each effective value that is not the catalog default was set. */
   readonly spots: ReadonlyMap<string, Spot>;
 }
 
 interface Source {
   readonly source: Origin['source'];
-  /** Functions that it is for; null: all. */
+  /** The functions that the value applies to, as text; null: all. */
   readonly when: string | null;
 }
 
 /** The catalog, prepared once for all requests. */
 interface Catalog {
   readonly rows: Readonly<Record<string, KnobsSpec.Knob>>;
-  /** Knob names by lower-case name or alias, or by `knob` with the index. */
+  /** Knob names by lower-case name, by lower-case alias, and by `knob` followed by the index. */
   readonly byName: ReadonlyMap<string, string>;
   /** Names and aliases. */
   readonly names: readonly string[];
   readonly defaults: ReadonlyMap<string, ResolvedKnob>;
-  /** Defaults that are no value of their knob's type. */
+  /** Defaults that do not fit the type of their knob. */
   readonly faults: readonly {
     readonly at: Spot;
     readonly message: string;
@@ -46,9 +46,9 @@ interface Catalog {
 const catalogs = new WeakMap<SpecFile, Catalog>();
 
 function catalogOf(file: SpecFile): Catalog {
-  let known = catalogs.get(file);
-  if (known === undefined) catalogs.set(file, (known = readCatalog(file)));
-  return known;
+  let catalog = catalogs.get(file);
+  if (catalog === undefined) catalogs.set(file, (catalog = readCatalog(file)));
+  return catalog;
 }
 
 function readCatalog(file: SpecFile): Catalog {
@@ -81,7 +81,7 @@ function readCatalog(file: SpecFile): Catalog {
       unread: row.unread ?? false,
     });
   }
-  // References number knobs whose names they do not decode: KnobNNN is then whichever has that index.
+  // References give numbers for knobs whose names they do not decode, so KnobNNN means the knob with that index, if only one has it.
   const indexed = new Map<number, string[]>();
   for (const [name, { index }] of Object.entries(rows))
     if (typeof index === 'number') indexed.set(index, [...(indexed.get(index) ?? []), name]);
@@ -93,13 +93,13 @@ function readCatalog(file: SpecFile): Catalog {
 const refusal = (name: string, value: unknown, why: string): string =>
   `knob ${name} cannot be ${JSON.stringify(value)}: ${why}`;
 
-/** Reports defaults of a catalog that are no value of their knob's type. */
+/** Reports defaults of a catalog that do not fit the type of their knob. */
 function checkDefaults(catalog: SpecFile, issues: Issues): void {
   for (const { at, message, notes } of catalogOf(catalog).faults)
     issues.error(at, 'knob-value', message, { notes });
 }
 
-/** For a number in place of a name: the knobs that have it as their index, and how they are set. No file has such a key. */
+/** For a number given instead of a name: a note that names the knobs with that index, and how to set them. */
 function indexNote(rows: Readonly<Record<string, KnobsSpec.Knob>>, key: string): string[] {
   if (!/^\d{1,9}$/.test(key)) return [];
   const found = Object.entries(rows)
@@ -112,7 +112,7 @@ function indexNote(rows: Readonly<Record<string, KnobsSpec.Knob>>, key: string):
   return found.length === 0 ? [] : [`${key} is the index of ${found.join(' and of ')}`];
 }
 
-/** A note on a key that is the name of a phase, whose switch is no knob. */
+/** For a key that is a phase name: a note on how to switch a phase off, which takes no knob. */
 function phaseNote(specs: Specs, key: string): string[] {
   const phase = (specs.phases.data.phases as readonly PhasesSpec.Phase[]).find(
     (p) => p.name.toLowerCase() === key.toLowerCase(),
@@ -120,16 +120,16 @@ function phaseNote(specs: Specs, key: string): string[] {
   return phase === undefined ? [] : [`${phase.name} is a phase: \`--disable ${phase.name}\` switches it off`];
 }
 
-/** The knob of a name or alias, whatever its case; undefined where there is none. */
+/** The knob with a name or alias, ignoring case; undefined if there is none. */
 export const knobNamed = (specs: Specs, name: string): string | undefined =>
   catalogOf(specs.knobs).byName.get(name.toLowerCase());
 
 /**
- * Values in the order catalog, back end, layers of recipes, of knob sets, and of the command line: the last that speaks wins, the others
- * are kept for display.
+ * Resolves the value of every knob. Sources are taken in the order catalog, back end, recipes, knob sets, command line. The last one that
+ * sets a knob wins, and the overridden values are kept for display. Unknown knobs and invalid values go to `issues`.
  *
- * @param layers those that hold for the functions that the table is for, weakest first
- * @param tests what layers ask of functions
+ * @param layers the layers that apply to the functions of this plan, weakest first
+ * @param tests the function tests that layers refer to by index
  */
 export function resolveKnobs(
   specs: Specs,
@@ -187,7 +187,7 @@ export function resolveKnobs(
     for (const [k, v] of Object.entries(layer.data.knobs ?? {}))
       give(k, v, at(k), { source: layer.source, when });
   };
-  // What the command line says of some functions is closer to what is meant than what it says of all.
+  // On the command line, a setting for some functions is more specific than one for all, so it wins.
   const last = layers.filter((l) => l.source === 'command-line');
   for (const layer of layers) if (!last.includes(layer)) giveAll(layer);
   for (const text of request.set) {
@@ -200,7 +200,7 @@ export function resolveKnobs(
   return { knobs, spots };
 }
 
-/** Name and value of `NAME=VALUE`; of a flag alone, that it is set. */
+/** Name and value of `NAME=VALUE`, or of `NAME` alone, which sets a flag; null, with an issue, if the knob needs a value. */
 function assignmentOf(text: string, specs: Specs, issues: Issues): [string, unknown] | null {
   const { rows, byName } = catalogOf(specs.knobs);
   const at = text.indexOf('=');
@@ -214,7 +214,7 @@ function assignmentOf(text: string, specs: Specs, issues: Issues): [string, unkn
   return null;
 }
 
-/** Layers of what the request sets beside recipes and plain values: knob sets, and records of the command line for some functions. */
+/** The layers of a request's knob sets and of its WHEN records on the command line, in this order. */
 export function knobLayers(specs: Specs, request: PlanRequest, tests: Tests, issues: Issues): Layer[] {
   const out: Layer[] = [];
   for (const name of request.knobSets) {
@@ -251,7 +251,7 @@ export function knobLayers(specs: Specs, request: PlanRequest, tests: Tests, iss
   return out;
 }
 
-/** Which recipes are applied is decided before any of them is, and before anything is asked of a function. */
+/** Reports a layer that sets knob 391: recipes are chosen before any of them is read and before any function is tested. */
 export function refuseManagerKnob(specs: Specs, layer: Layer, issues: Issues): void {
   const recipe = layer.source === 'recipe';
   for (const key of Object.keys(layer.data.knobs ?? {}))

@@ -8,12 +8,13 @@ import { Issues, type SpecIssue, type SpecPath } from './issues.ts';
 import type { LaunchSpec } from './types.generated.ts';
 
 /**
- * Reads a file that a launch names, by its path as written there, if it has so many bytes; a text says why it cannot be read,
- * null that it is not there.
+ * Reads a data file by the path that the launch gives. `size` is the number of bytes that it must have.
+ *
+ * @returns the contents; a text that says why the file cannot be read; null if it does not exist
  */
 export type ReadData = (name: string, size: number) => Uint8Array | string | null;
 
-/** One parameter as written; the schema admits no other form. */
+/** One parameter as written; the schema allows no other form. */
 type Parameter =
   | { readonly scalar: string; readonly value: number | string }
   | {
@@ -26,17 +27,16 @@ type Parameter =
     }
   | { readonly bytes: number; readonly data?: string };
 
-/** Most shared memory of a block on any target (CUDA C Programming Guide, technical specifications: 227 KB from sm_90 on). */
+/** Maximum bytes of shared memory of a block on any target (CUDA C Programming Guide, technical specifications: 227 KB from sm_90 on). */
 const MOST_SHARED = 232448;
 
-/** Threads of a block (CUDA C Programming Guide, technical specifications). */
+/** Maximum number of threads of a block (CUDA C Programming Guide, technical specifications). */
 const MOST_THREADS = 1024;
 
 /**
- * Turns a launch spec and its data files into a launch for the simulator.
+ * Converts a launch spec and its data files to a launch for the simulator.
  *
- * @returns the launch, null on errors; and everything that is wrong: a missing file, one of the wrong size, a value that
- *   does not fit its type
+ * @returns the launch, or null on errors; and all issues: missing files, files of the wrong size, values that do not fit their type
  */
 export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | null; issues: SpecIssue[] } {
   const d = spec.data as unknown as LaunchSpec.Launch;
@@ -44,7 +44,7 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
   const error = (path: SpecPath, code: string, message: string, notes?: readonly string[]) =>
     issues.error({ file: spec, path }, code, message, { notes });
 
-  /** Contents of a data file; zeros if the file is faulty, so that checking can go on. */
+  /** Contents of a data file; empty if the file is faulty, so that checking can go on. */
   const data = (name: string, size: number, path: SpecPath): Uint8Array => {
     const bytes = read(name, size);
     if (bytes === null || typeof bytes === 'string')
@@ -57,8 +57,8 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
     return new Uint8Array(0);
   };
 
-  /** Reports a parameter that needs more bytes than a buffer can hold. */
   let total = 0;
+  /** Reports a parameter with which the buffers exceed the limit on their size, or on their total size. */
   const tooLarge = (size: number, path: SpecPath): boolean => {
     if (size > MOST_LOADED) {
       error(path, 'launch-value', `${size} bytes are more than the ${MOST_LOADED} of the largest buffer`);
@@ -140,7 +140,7 @@ const WORDS: Readonly<Record<string, number>> = {
   '-inf': Number.NEGATIVE_INFINITY,
 };
 
-/** A scalar of a type from a number or text, or why it is none. Integers wider than 2^53 are BigInt. */
+/** Converts a number or text to a scalar of a PTX type; `problem` says why it cannot. Integers beyond 2^53 are BigInt. */
 export function scalarValue(type: string, given: number | string): number | bigint | { problem: string } {
   const text = String(given).trim().toLowerCase();
   if (FLOAT.test(type)) {

@@ -4,7 +4,7 @@ import { below, type Issues, type Spot } from './issues.ts';
 import type { Origin } from './plan.ts';
 import type { StepSpec } from './steps.ts';
 
-/** What a recipe, a part of one, or a knob set says. */
+/** The settings of a recipe, of a part of one, or of a knob set. */
 export interface LayerData {
   readonly level?: number;
   readonly knobs?: Readonly<Record<string, unknown>>;
@@ -12,35 +12,35 @@ export interface LayerData {
   readonly phases?: { readonly enable?: readonly string[]; readonly disable?: readonly string[] };
 }
 
-/** Settings from one place, and the functions that they are for. A plan has several; later ones win. */
+/** Settings from one source, and the functions that they apply to. A plan has several layers; later ones win. */
 export interface Layer {
   readonly source: 'recipe' | 'knob-set' | 'command-line';
   /** Name of the recipe or knob set. */
   readonly name: string;
   readonly at: Spot;
   readonly data: LayerData;
-  /** Tests that must all hold, by their places in the plan; none: all functions. */
+  /** Indices of the plan's tests that must all hold for a function; empty: all functions. */
   readonly tests: readonly number[];
 }
 
-/** Origin of what a layer says at a path below it. */
+/** The origin of a setting at a path inside a layer. */
 export const originIn = (layer: Layer, ...path: (string | number)[]): Origin => ({
   source: layer.source,
   file: layer.at.file?.file ?? '',
   path: [...layer.at.path, ...path],
 });
 
-/** Layers of which all tests are among these. */
+/** The layers whose tests are all in a set. */
 export const holding = (layers: readonly Layer[], tests: ReadonlySet<number>): readonly Layer[] =>
   layers.every((l) => l.tests.length === 0)
     ? layers
     : layers.filter((l) => l.tests.every((t) => tests.has(t)));
 
-/** The tests of a `when`. */
+/** Indices of the tests of a `when`; they are added to `tests`. */
 export const testsOfWhen = (when: When | undefined, tests: Tests): readonly number[] =>
   when === undefined ? [] : [tests.add(testOfWhen(when))];
 
-/** The tests of an application mode. */
+/** Indices of the tests of an application mode; they are added to `tests`. */
 export const testsOfMode = (mode: number, tests: Tests): readonly number[] => {
   const test = testOfMode(mode);
   return test === null ? [] : [tests.add(test)];
@@ -58,22 +58,24 @@ export const knobSetLayer = (file: SpecFile, name: string, tests: Tests): Layer 
 const WHEN = /^\s*WHEN\s*=/i;
 const HASH = /^[0-9a-f]{16}$/;
 
-/** Whether a text of the command line is a record of knobs for functions of a hash. */
+/** True if a `--set` text is a WHEN record, which sets knobs for functions with a given hash. */
 export const isWhenText = (text: string): boolean => WHEN.test(text);
 
-/** Assignments of the command line for functions of a hash. */
+/** Assignments for the functions with a hash; null: for all functions. */
 export interface WhenRecord {
   readonly hash: string | null;
   readonly assignments: readonly string[];
 }
 
 /**
- * `WHEN=SH=<hash>;A=1~B=2`: records between `~`. One that begins with `SH=<hash>;` is for functions of that hash, as are those after it up
- * to the next; `K=` begins those that are for all (reference knobs, sources).
+ * Parses `WHEN=SH=<hash>;A=1~B=2`, where `~` separates records. A record that begins with `SH=<hash>;` applies to functions with that hash,
+ * as do the records after it up to the next such prefix. `K=` begins records for all functions (reference knobs, sources).
+ *
+ * @returns empty, with an issue, if the text is malformed
  */
 export function whenRecords(text: string, at: Spot, issues: Issues): WhenRecord[] {
   const out: { hash: string | null; assignments: string[] }[] = [];
-  let said = false;
+  let hasPrefix = false;
   for (const part of text.replace(WHEN, '').split('~')) {
     let rest = part.trim();
     const head = /^(SH|IH|K)\s*=\s*/i.exec(rest);
@@ -111,9 +113,9 @@ export function whenRecords(text: string, at: Spot, issues: Issues): WhenRecord[
         out.push({ hash, assignments: [] });
         rest = rest.slice(end + 1).trim();
       }
-      said = true;
+      hasPrefix = true;
     }
-    if (!said) {
+    if (!hasPrefix) {
       issues.error(at, 'knob-when', `'${text}' does not say for what: it begins with SH=<hash>; or K=`, {
         notes: ['--set "WHEN=SH=<16 hexadecimal digits>;NAME=VALUE~NAME=VALUE"'],
       });
@@ -124,5 +126,5 @@ export function whenRecords(text: string, at: Spot, issues: Issues): WhenRecord[
   return out;
 }
 
-/** Place of a part of a layer. */
+/** The location of a path inside a layer. */
 export const inLayer = (layer: Layer, ...path: (string | number)[]): Spot => below(layer.at, ...path);

@@ -6,12 +6,12 @@ import { tearing } from './repeats.ts';
 import { type OrderWalk, withMove } from './walk.ts';
 
 /*
- * Where phases may stand: one judgement for what is wrong with an order, for the nearest place that would do, and for all of them.
+ * Where phases may be placed. The same checks report the faults of an order, find the nearest legal position, and judge every position.
  */
 
 /**
- * Reports the pairs that an order breaks, with the nearest place of what is to blame: for an error one that breaks no hard pair. The first
- * error of an edit names the other phases that lack an IR property by that edit.
+ * Reports the constraints that an order violates, each with the nearest legal position for the blamed entry; for an error, a position is
+ * legal if it violates no hard constraint. The first error of an edit also names the phases that lack an IR property because of the edit.
  */
 export function reportBreaches(walk: OrderWalk, issues: Issues): void {
   const near = nearestOf(walk);
@@ -22,25 +22,29 @@ export function reportBreaches(walk: OrderWalk, issues: Issues): void {
     const origin = ({ blamed }: Breach): Entry['origin'] => walk.entries[blamed].origin;
     const same = hard.filter((x) => sameSpot(origin(x), origin(b)));
     const own = same[0] === b ? lacks.filter((l) => sameSpot(l.blamed, origin(b))) : [];
-    const lost = own.flatMap((l) => lackNote(l, toldBy(same, l.property, walk), walk));
+    const lost = own.flatMap((l) => lackNote(l, reportedBy(same, l.property, walk), walk));
     issues.add([{ ...breachIssue(b, walk), notes: [...lost, ...near(b.blamed, !b.pair.hard)] }]);
   }
 }
 
-/** Phases that a note names. */
+/** Maximum number of phases that a note names. */
 const MOST_NAMED = 4;
 
-/** Phases that stand before what provides a property, by broken pairs: that they lack it follows. */
-const toldBy = (breaches: readonly Breach[], property: string, { phases }: OrderWalk): ReadonlySet<string> =>
+/** Phases that violated constraints place before a provider of the property: that they lack it is a consequence. */
+const reportedBy = (
+  breaches: readonly Breach[],
+  property: string,
+  { phases }: OrderWalk,
+): ReadonlySet<string> =>
   new Set(
     breaches.flatMap(({ pair }) =>
       phases.some((p) => p.name === pair.before && p.provides.includes(property)) ? [pair.after] : [],
     ),
   );
 
-/** Phases that lack a property, but for those that are told of already. */
-function lackNote({ property, needy }: Lack, told: ReadonlySet<string>, { phases }: OrderWalk): string[] {
-  const names = needy.filter((i) => !told.has(phases[i].name)).map((i) => phases[i].id);
+/** A note on the phases that lack a property, except those that are reported already. */
+function lackNote({ property, needy }: Lack, reported: ReadonlySet<string>, { phases }: OrderWalk): string[] {
+  const names = needy.filter((i) => !reported.has(phases[i].name)).map((i) => phases[i].id);
   if (names.length === 0) return [];
   const more = names.length - MOST_NAMED;
   const shown = more > 1 ? [...names.slice(0, MOST_NAMED), `${more} more`] : names;
@@ -49,9 +53,9 @@ function lackNote({ property, needy }: Lack, told: ReadonlySet<string>, { phases
 }
 
 /**
- * Reports the IR properties that phases lack, with the nearest place of an entry if it is its edit that is wrong. If the edit is an error
- * already, because it breaks a pair, this follows from the same cause and is left out: the nearest place heeds both. So does what only a
- * required phase provides that the order has not, which is an error by itself.
+ * Reports the IR properties that phases lack, with the nearest legal position if an edit is to blame. Two kinds are left out as
+ * consequences of other errors: those blamed on an edit that already violates a constraint, whose nearest legal position takes properties
+ * into account too, and properties that only a missing required phase provides.
  *
  * @param required the required rows of the table
  */
@@ -73,16 +77,16 @@ export function reportLacks(
   }
 }
 
-/** What is wrong with an order, or warned of, without places that would do. */
+/** Errors and warnings of an order, without suggested positions. */
 export const faultsOf = (walk: OrderWalk): SpecIssue[] => [
   ...findBreaches(walk).map((b) => breachIssue(b, walk)),
   ...findLacks(walk).map((l) => lackIssue(l, walk)),
 ];
 
 /**
- * The order with an entry elsewhere, or what cannot be torn for that.
+ * The order with one entry moved, or the repetition that the move would split.
  *
- * @param to position of the entry in the order that is made
+ * @param to position of the entry in the resulting order
  */
 export function placedAt(
   walk: OrderWalk,
@@ -94,34 +98,34 @@ export function placedAt(
   return torn === null ? withMove(walk, at, to, origin) : { torn: torn.message };
 }
 
-/** Notes on the nearest place, each searched for once. */
+/** A memoized `nearestNote`. */
 function nearestOf(walk: OrderWalk): (at: number, soft: boolean) => string[] {
-  const known = new Map<string, string[]>();
+  const notes = new Map<string, string[]>();
   return (at, soft) => {
     const key = `${at} ${soft}`;
-    let note = known.get(key);
-    if (note === undefined) known.set(key, (note = nearestNote(walk, at, soft)));
+    let note = notes.get(key);
+    if (note === undefined) notes.set(key, (note = nearestNote(walk, at, soft)));
     return note;
   };
 }
 
 /**
- * The nearest place where an entry does what is asked of it, while all others stay.
+ * A note on the nearest position where an entry violates nothing, with all other entries unchanged.
  *
- * @param soft pairs that are only warned of count too
+ * @param soft true if constraints of severity `warning` count too
  */
 function nearestNote(walk: OrderWalk, at: number, soft: boolean): string[] {
   const { entries } = walk;
   if (entries[at].repeats !== undefined) return [];
   const { name, origin } = entries[at];
   const pairs = walk.pairs.filter((p) => (soft || p.hard) && (p.before === name || p.after === name));
-  // What others lack by their own fault, they lack wherever this one stands.
+  // Properties that are missing for other reasons are missing wherever this entry is placed.
   const others = findLacks(walk).filter((l) => !sameSpot(l.blamed, origin));
-  const knownOf = (l: Lack): boolean =>
+  const isUnrelated = (l: Lack): boolean =>
     others.some((o) => o.property === l.property && sameSpot(o.blamed, l.blamed));
   const legal = (to: number): boolean => {
     const there = placedAt({ ...walk, pairs }, at, to);
-    return !('torn' in there) && findBreaches(there).length === 0 && findLacks(there).every(knownOf);
+    return !('torn' in there) && findBreaches(there).length === 0 && findLacks(there).every(isUnrelated);
   };
   for (let d = 1; d < entries.length; d++)
     for (const to of [at - d, at + d]) {
@@ -132,7 +136,7 @@ function nearestNote(walk: OrderWalk, at: number, soft: boolean): string[] {
   return [noPlace(walk, at, pairs)];
 }
 
-/** Why no place does: pairs that leave none between them, or properties. */
+/** Why no position is legal: two constraints that leave no gap between them, or else IR properties. */
 function noPlace({ entries }: OrderWalk, at: number, pairs: OrderWalk['pairs']): string {
   const { name } = entries[at];
   const first = firstPlaces(entries);

@@ -8,26 +8,26 @@ import { type RecipeStack, recipeId } from './recipes.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import type { KnobsSpec } from './types.generated.ts';
 
-/** Phase 1: where it does not run, no recipe is applied. */
+/** Phase 1. If it does not run, no recipe is applied. */
 export const APPLY_PHASE = 'ApplyNvOptRecipes';
 
-/** The value for which the manager takes the default recipe of the back end. */
+/** Value of knob 391 that selects the default recipe of the back end. */
 const DEFAULT_RECIPE = 1;
 
-/** What the manager works with. */
+/** The decision of the recipe manager. */
 export interface Managed {
-  /** Names of recipes. */
+  /** Names of the recipes to apply. */
   readonly names: readonly string[];
-  /** Who names them. */
+  /** Where they are named. */
   readonly at: Spot;
   readonly on: boolean;
-  /** Somebody set the knob. */
-  readonly said: boolean;
+  /** True if the knob is set explicitly. */
+  readonly explicit: boolean;
 }
 
 /**
- * Which recipes a plan is made of: those that are asked for, unless knob 391 is 0; where none is, the one that the knob names: the
- * default of the back end (1), or the recipe of that id.
+ * Decides which recipes apply: the requested ones, unless knob 391 is 0. If none is requested, the knob selects the default recipe of the
+ * back end (value 1) or the recipe with that id. Faults go to `issues`.
  */
 export function manage(
   specs: Specs,
@@ -38,29 +38,29 @@ export function manage(
   const asked = request.recipes ?? [];
   const given = givenValue(specs, request, backend);
   const wanted = asked.length > 0 || request.nvopt !== undefined;
-  if (given === null) return { names: asked, at: COMMAND_LINE, on: wanted, said: false };
+  if (given === null) return { names: asked, at: COMMAND_LINE, on: wanted, explicit: false };
   const { value, at } = given;
   if (value === null || value === 0) {
     if (wanted)
       issues.warning(at, 'recipe-off', `knob ${MANAGER_KNOB} is off, so no recipe is applied`, {
         notes: ['without that setting a recipe that is named turns it on'],
       });
-    return { names: [], at, on: false, said: true };
+    return { names: [], at, on: false, explicit: true };
   }
-  if (asked.length > 0) return { names: asked, at: COMMAND_LINE, on: true, said: true };
+  if (asked.length > 0) return { names: asked, at: COMMAND_LINE, on: true, explicit: true };
   if (value === DEFAULT_RECIPE) {
     const own = backend?.recipe?.default ?? null;
     if (own === null) {
       issues.warning(at, 'recipe-none', `back end '${request.sm}' names no default recipe`, {
         notes: ['`recipe: { default: NAME }` in its file does, and --recipe NAME names one for a run'],
       });
-      return { names: [], at, on: true, said: true };
+      return { names: [], at, on: true, explicit: true };
     }
     return {
       names: [own],
       at: { file: backend!.recipe!.file, path: ['recipe', 'default'] },
       on: true,
-      said: true,
+      explicit: true,
     };
   }
   const ids = new Map([...specs.recipes].map(([name, f]) => [BigInt(recipeId(f)), name]));
@@ -69,10 +69,10 @@ export function manage(
     issues.error(at, 'unknown-recipe', `knob ${MANAGER_KNOB}: no recipe has the id ${value}`, {
       notes: ['1 is the default recipe of the back end; `orrery recipes` prints the ids of the others'],
     });
-  return { names: name === undefined ? [] : [name], at, on: true, said: true };
+  return { names: name === undefined ? [] : [name], at, on: true, explicit: true };
 }
 
-/** The value that a back end, a knob set for all functions, or the command line gives the knob; null: nobody does. */
+/** The value that the back end, a knob set for all functions, or the command line gives the knob, the last of them; null: none does. */
 function givenValue(
   specs: Specs,
   request: PlanRequest,
@@ -99,9 +99,9 @@ function givenValue(
   return last;
 }
 
-/** The knob as a plan with these recipes shows it: their id, unless somebody set it. */
-export function managerKnob(knob: ResolvedKnob, { on, said }: Managed, stack: RecipeStack): ResolvedKnob {
-  if (!on || said) return knob;
+/** Knob 391 as a plan shows it: the id of the applied recipes, unless it is set explicitly. Several ids are combined by hashing. */
+export function managerKnob(knob: ResolvedKnob, { on, explicit }: Managed, stack: RecipeStack): ResolvedKnob {
+  if (!on || explicit) return knob;
   const ids = stack.files.map((f) => recipeId(f.file));
   const file = stack.files.find((f) => f.name === stack.names[0])?.file ?? stack.files[0]?.file;
   return {
@@ -112,13 +112,13 @@ export function managerKnob(knob: ResolvedKnob, { on, said }: Managed, stack: Re
   };
 }
 
-/** One id of two, in order. */
+/** Combines two ids; the order matters. */
 const mixed = (a: string, b: string): string =>
   BigInt.asUintN(64, BigInt(`0x${a}`) * 1099511628211n + BigInt(`0x${b}`))
     .toString(16)
     .padStart(16, '0');
 
-/** Why a plan cannot apply recipes; null where it can. A table of phases without phase 1 has nothing that could stand against it. */
+/** Why a plan cannot apply recipes; null if it can. A phase table without phase 1 never prevents it. */
 export function unapplied(
   specs: Specs,
   phases: readonly PlanPhase[],

@@ -6,21 +6,21 @@ import { COMMAND_LINE, type Issues, type Spot } from './issues.ts';
 import { flatSteps, type PassStep, type PlanPhase } from './plan.ts';
 import type { Specs } from './specs.ts';
 
-/** One kind of name that passes may need. */
+/** A kind of name that passes may depend on. */
 interface Kind {
   readonly field: keyof PassNeeds;
   readonly what: string;
   has(name: string): boolean;
-  /** All names; asked for only where one is not there. */
+  /** All names of this kind; computed only if one is missing. */
   names(): Iterable<string>;
   readonly otherwise: string;
 }
 
 /**
- * Reports passes that need a knob, a fact or an IR property that is not there, each where something runs it: in a phase row, a hook or an
- * inserted step. Such a pass would find the name unset, whatever anybody sets.
+ * Reports passes that depend on a knob, a fact or an IR property that does not exist. The location is the step that runs the pass: in a
+ * phase row, a hook or an inserted step. Such a pass would always find the name unset.
  *
- * @param files what the origins of steps may name besides the phase table
+ * @param files specs that the origins of steps may refer to, besides the phase table
  */
 export function checkNeeds(
   specs: Specs,
@@ -32,7 +32,7 @@ export function checkNeeds(
   if (host.passNeeds === undefined) return;
   const kinds = kindsOf(specs);
   const lacking = new Map<string, readonly { readonly kind: Kind; readonly name: string }[]>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const step of phases.flatMap((p) => flatSteps(p.steps))) {
     if (step.kind !== 'pass') continue;
     let lacks = lacking.get(step.pass);
@@ -45,10 +45,10 @@ export function checkNeeds(
     }
     if (lacks.length === 0) continue;
     const at = placeOf(step, [specs.phases, ...files]);
-    // A row is in the order as often as its phase is.
+    // One row may be in the order several times.
     const place = JSON.stringify([step.pass, at.file?.file, at.path]);
-    if (told.has(place)) continue;
-    told.add(place);
+    if (reported.has(place)) continue;
+    reported.add(place);
     for (const { kind, name } of lacks)
       issues.unknown(
         at,
@@ -93,7 +93,7 @@ function kindsOf({ knobs, backends, phases }: Specs): Kind[] {
 const hasFact = ({ data }: SpecFile, path: string): boolean =>
   isFact(path.split('.', 1)[0]) && factOf({ facts: data }, path) !== undefined;
 
-/** Paths of the facts of a back end, those above leaves included. */
+/** Paths of the facts of a back end, inner maps included. */
 function factPaths({ data }: SpecFile): string[] {
   const below = (value: unknown, path: string): string[] => [
     path,
@@ -104,7 +104,7 @@ function factPaths({ data }: SpecFile): string[] {
   return Object.entries(data).flatMap(([key, value]) => (isFact(key) ? below(value, key) : []));
 }
 
-/** Where the step stands that runs a pass. */
+/** The location of the step that runs a pass. */
 function placeOf({ origin }: PassStep, files: readonly (SpecFile | null)[]): Spot {
   const file = files.find((f) => f?.file === origin.file) ?? null;
   if (file === null) return COMMAND_LINE;

@@ -8,24 +8,24 @@ import { discard } from './node-discard.ts';
 import { evict, type Limits, namesIn, tried, used } from './node-evict.ts';
 import { makeFolders, PRIVATE, writeReplacing } from './node-write.ts';
 
-/** Root folder of the project: two folders up, from the sources and from the build alike. */
+/** Root folder of the project, two folders up from this file both in `src` and in `dist`. */
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
-/** What the build stores about shipped specs, in one file. */
+/** Contents of a file in which the build stores shipped specs. */
 export interface BuiltSpecs {
   /** Hash of the schemas that the specs were checked against. */
   readonly schemas: string;
   /** Stamp of the schema files at that time. */
   readonly schemasStamp: string;
-  /** By the hash of the text. */
+  /** Specs by the hash of their text. */
   readonly specs: Readonly<Record<string, CachedSpec>>;
-  /** By path in the project: the hash of the text, and the stamp of the file that had it. */
+  /** By path relative to the project: the hash of the text, and the stamp of the file at that time. */
   readonly files: Readonly<Record<string, { readonly key: string; readonly stamp: string }>>;
 }
 
 /**
- * Size and times of a file; as long as they are the same, so is its text. The modification time alone would not do, since programs can
- * set it back; they cannot set back the change time.
+ * Size, modification time and change time of a file; while they stay the same, so does its text. The modification time alone is not enough,
+ * because programs can set it back; they cannot set back the change time.
  */
 export function stampOf(path: string): string {
   const { size, mtimeMs, ctimeMs } = statSync(path);
@@ -38,7 +38,7 @@ const schemaFiles = (): string[] =>
     .sort()
     .map((f) => join(ROOT, 'schemas', f));
 
-/** Stamp of all schemas. */
+/** The stamps of all schema files as one text. */
 export const schemasStamp = (): string =>
   schemaFiles()
     .map((f) => `${f.slice(ROOT.length)} ${stampOf(f)}`)
@@ -48,7 +48,7 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 
 let schemaHash: string | null = null;
 
-/** Hash of everything that decides whether a text is valid: a changed schema invalidates earlier results. */
+/** Hash of all schemas, which decide whether a text is valid: a changed schema invalidates earlier results. */
 export function schemasHash(): string {
   schemaHash ??= sha256(
     schemaFiles()
@@ -58,15 +58,15 @@ export function schemasHash(): string {
   return schemaHash;
 }
 
-/** Forms of machine code are apart from the specs that every command reads. */
+/** Machine-code forms are kept apart from the specs that every command reads. */
 type BuiltFile = 'specs.json' | 'machine.json';
 
-/** Where the forms of machine code are in the project. */
+/** Folder of the machine-code forms, relative to the project. */
 export const MACHINE_FOLDER = join('pipelines', 'machine');
 
 const built = new Map<BuiltFile, Pick<BuiltSpecs, 'specs' | 'files'>>();
 
-/** What the build stored in a file; empty if there was no build or a schema has changed since. */
+/** The specs that the build stored in a file; empty if there is no build or a schema has changed since. */
 function builtSpecs(name: BuiltFile = 'specs.json'): Pick<BuiltSpecs, 'specs' | 'files'> {
   const known = built.get(name);
   if (known !== undefined) return known;
@@ -75,7 +75,7 @@ function builtSpecs(name: BuiltFile = 'specs.json'): Pick<BuiltSpecs, 'specs' | 
     const file = JSON.parse(readFileSync(join(ROOT, 'dist', name), 'utf8')) as BuiltSpecs;
     if (file.schemasStamp === schemasStamp() || file.schemas === schemasHash()) found = file;
   } catch {
-    // Not built: everything is read from YAML.
+    // There is no build, so everything is read from YAML.
   }
   built.set(name, found);
   return found;
@@ -84,7 +84,7 @@ function builtSpecs(name: BuiltFile = 'specs.json'): Pick<BuiltSpecs, 'specs' | 
 /** A shipped spec as the build parsed it; undefined if its text or a schema has changed since. */
 export const fromBuild = (key: string): CachedSpec | undefined => builtSpecs().specs[key];
 
-/** The same by path, without reading the file; undefined unless it is certain that the file is unchanged since the build. */
+/** Like `fromBuild`, by path and without reading the file; undefined unless the stamp shows that the file is unchanged since the build. */
 export function untouched(path: string): CachedSpec | undefined {
   if (!path.startsWith(ROOT)) return undefined;
   const own = path.slice(ROOT.length + 1);
@@ -98,10 +98,10 @@ export function untouched(path: string): CachedSpec | undefined {
   }
 }
 
-/** Folder of the user's cache; null where the system names none. */
+/** The user's cache folder for Orrery; null if the system defines none. */
 export function cacheFolder(): string | null {
   const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
-  // What is no full path counts as none (XDG Base Directory Specification).
+  // A relative path is to be ignored (XDG Base Directory Specification).
   if (XDG_CACHE_HOME !== undefined && isAbsolute(XDG_CACHE_HOME)) return join(XDG_CACHE_HOME, 'orrery');
   if (process.platform === 'win32' && LOCALAPPDATA !== undefined)
     return join(LOCALAPPDATA, 'orrery', 'Cache');
@@ -115,21 +115,22 @@ export function cacheFolder(): string | null {
   }
 }
 
-/** Whether a folder is the user's own: what others could write into it would be believed. */
+/** True if only this user can write to a folder: files in it are trusted. */
 export function isOwn(folder: string): boolean {
   const seen = tried(() => lstatSync(folder));
   if (seen?.isDirectory() !== true) return false;
   return process.getuid === undefined || (seen.uid === process.getuid() && (seen.mode & 0o022) === 0);
 }
 
-/** Characters of a checksum, which is the first line of a file. */
+/** Length of the checksum, which is the first line of a file. */
 const SUM = 64;
-/** Most bytes of a file that is read. */
+/** Maximum size in bytes of a cached file. */
 const MOST_BYTES = 64 * 2 ** 20;
 
 /**
- * A text that `writeChecked` has kept; undefined where there is none, it was changed, or it is about something else.
- * @param about what it is about: part of the checksum
+ * Reads a text that `writeChecked` stored.
+ * @param about the key that was stored with it, which the checksum covers
+ * @returns undefined if there is no such file, it was modified, or it was stored under another key
  */
 export function readChecked(file: string, about: string): string | undefined {
   const text = tried(() => {
@@ -142,7 +143,10 @@ export function readChecked(file: string, about: string): string | undefined {
   return sha256(`${about}\n${kept}`) === text.slice(0, SUM) ? kept : undefined;
 }
 
-/** Keeps a text in a folder of the user's own, which is made if it is not there. @throws Error, where it cannot be kept */
+/**
+ * Stores a text with a checksum. The folder is created if it does not exist.
+ * @throws Error if others can write to the folder, or writing fails
+ */
 export function writeChecked(file: string, about: string, text: string): void {
   const folder = dirname(file);
   makeFolders(folder, 0o700);
@@ -150,17 +154,17 @@ export function writeChecked(file: string, about: string, text: string): void {
   writeReplacing(file, `${sha256(`${about}\n${text}`)}\n${text}`, PRIVATE);
 }
 
-/** Where specs are kept; null where the system names no folder. */
+/** Folder of cached specs; null if the system defines no cache folder. */
 function specFolder(): string | null {
   const folder = cacheFolder();
   return folder === null ? null : join(folder, 'specs');
 }
 
-/** What is kept of specs: some hundred of those that ship, and a user's own. */
+/** Limits of the spec cache: enough for the hundred or so shipped specs and for a user's own. */
 const LIMITS: Limits = { bytes: 32 * 2 ** 20, files: 500 };
 const ENTRY = /^[0-9a-f]{64}\.json$/;
 
-/** The cached spec with this hash. A damaged entry counts as missing. */
+/** The cached spec for the hash of a text; a damaged entry counts as missing. */
 export function fromCache(key: string): CachedSpec | undefined {
   const folder = specFolder();
   if (folder === null) return undefined;
@@ -173,7 +177,7 @@ export function fromCache(key: string): CachedSpec | undefined {
   return { kind, data };
 }
 
-/** Caches a valid spec. Failing to write costs only time later, so it is not reported. */
+/** Caches a valid spec. A failed write only costs time later, so it is not reported. */
 export function toCache(key: string, spec: CachedSpec): void {
   const folder = specFolder();
   if (folder === null) return;
@@ -185,10 +189,10 @@ export function toCache(key: string, spec: CachedSpec): void {
       JSON.stringify({ kind: spec.kind, data: spec.data }),
     );
     evict(entriesIn(folder), LIMITS);
-    // Where earlier versions kept them, without checksums.
+    // Earlier versions kept entries here, without checksums.
     for (const path of entriesIn(dirname(folder))) discard(path);
   } catch {
-    // It is read again the next time.
+    // The spec is parsed again the next time.
   }
 }
 

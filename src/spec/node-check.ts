@@ -27,15 +27,17 @@ const TRIAL: PlanRequest = {
   wrongRules: 'refuse',
 };
 
-/** So many faults of one spec are enough to begin with. */
+/** Trials stop once this many distinct faults of a spec are found. */
 const ENOUGH = 200;
 
-/** Turns the recipe manager on, with the default recipe of the back end. */
+/** Request fields that turn the recipe manager on, with the default recipe of the back end. */
 const DEFAULT_RECIPES = { set: [`${MANAGER_KNOB}=1`] };
 
 /**
- * Checks any spec file: first its form, then its meaning, by resolving plans that use it together with the shipped specs, at every
- * level and for the targets it concerns. Never throws, whatever the input.
+ * Checks any spec file: first its form, then its meaning, by resolving plans that use it together with the shipped specs, at every level
+ * and for every target that it concerns. Faults of the input are returned, never thrown.
+ *
+ * @param base the specs to combine it with; absent: the shipped ones
  */
 export async function checkFile(
   path: string,
@@ -49,15 +51,15 @@ export async function checkFile(
     if (!(e instanceof DiagnosticError)) throw e;
     if (!(e instanceof SpecFaults) || e.rest === undefined) return [...e.diagnostics];
     if (e.rest.kind === 'launch') return checkFaults(() => loadLaunch(path, true));
-    return withRest(e.diagnostics, await faultsOf(e.rest, path, host, base), meansTheSame(e.rest));
+    return withRest(e.diagnostics, await faultsOf(e.rest, path, host, base), sameMeaning(e.rest));
   }
 }
 
-/** Whether nothing was left out but single rules of a group, without which the others mean the same. */
-const meansTheSame = ({ kind, pruned }: SpecFile): boolean =>
+/** True if pruning removed only single rules of a group, which does not change the meaning of the others. */
+const sameMeaning = ({ kind, pruned }: SpecFile): boolean =>
   pruned?.removed.every(({ path }) => kind === 'rules' && path[0] === 'rules' && path.length === 2) === true;
 
-/** What an action says against its input. */
+/** The diagnostics that an action throws; other errors pass through. */
 async function checkFaults(action: () => Promise<unknown>): Promise<Diagnostic[]> {
   try {
     await action();
@@ -68,7 +70,7 @@ async function checkFaults(action: () => Promise<unknown>): Promise<Diagnostic[]
   }
 }
 
-/** Faults of a spec whose form is valid. */
+/** Faults in the meaning of a spec whose form is valid. */
 async function faultsOf(
   spec: SpecFile,
   path: string,
@@ -83,7 +85,7 @@ async function faultsOf(
   return [...used, ...(await ownFaults(spec, shipped, host))];
 }
 
-/** What is wrong with a spec beside others, whether or not a plan comes of it: names that nothing has, rules that cannot be applied. */
+/** Faults of a spec in the context of others that do not depend on a plan: undefined names, and rules that cannot be applied. */
 export async function ownFaults(
   spec: SpecFile,
   others: Specs,
@@ -94,14 +96,14 @@ export async function ownFaults(
   return toDiagnostics([...sense.list, ...(spec.kind === 'rules' ? ruleFaults(spec, others, host) : [])]);
 }
 
-/** The shipped specs, and what an order or a recipe extends by its path. */
+/** The shipped specs, plus the files that an order or a recipe extends by path. */
 async function around(spec: SpecFile, path: string, shipped: Specs): Promise<Specs> {
   if (spec.kind === 'recipe') return (await withFiles(shipped, { ...TRIAL, recipes: [path] })).specs;
   if (spec.kind === 'order') return (await withFiles(shipped, { ...TRIAL, order: path })).specs;
   return shipped;
 }
 
-/** Faults of the rules of a group, by itself and together with the groups that some phase runs beside it. */
+/** Faults of the rules of a group, together with the groups that some phase runs with it. */
 function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
   const name = specName(spec);
   const all = [...(shipped.rules ?? [])].filter(([g]) => g !== name).map(([, f]) => f);
@@ -111,10 +113,10 @@ function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | 
   const { plan } = resolve({ ...shipped, rules: groups }, TRIAL, host);
   if (plan === null) return placed(spec, taken);
   const costs = plan.backend.facts.costs as Readonly<Record<string, number>>;
-  const company = new Set([name]);
-  for (const p of plan.phases) if (groupsOf(p).includes(name)) for (const g of groupsOf(p)) company.add(g);
-  const docs = [...groups].filter(([g]) => company.has(g)).map(([, f]) => f.data);
-  // Those of the set that runs together are among all that are taken.
+  const together = new Set([name]);
+  for (const p of plan.phases) if (groupsOf(p).includes(name)) for (const g of groupsOf(p)) together.add(g);
+  const docs = [...groups].filter(([g]) => together.has(g)).map(([, f]) => f.data);
+  // `takenIds` finds duplicate ids among all groups, so those that this check finds would be repeated.
   const faults = host.checkRules(docs, name, plan.isa, costs).filter((f) => f.code !== 'rule-id');
   return placed(spec, [...faults, ...taken]);
 }
@@ -130,8 +132,8 @@ const placed = (spec: SpecFile, faults: readonly RuleFault[]): SpecIssue[] =>
   }));
 
 /**
- * Commands and reports name rules by id, so ids must be unique in their group, and even among groups that never run together. Rules that
- * have other faults count too.
+ * Reports rule ids that are used more than once. Commands and reports name rules by id, so ids must be unique even among groups that never
+ * run together. Rules with other faults count too.
  */
 function takenIds(spec: SpecFile, others: readonly SpecFile[]): RuleFault[] {
   const idsOf = (f: SpecFile): string[] =>
@@ -146,25 +148,25 @@ function takenIds(spec: SpecFile, others: readonly SpecFile[]): RuleFault[] {
   });
 }
 
-/** Errors of any trial, and warnings that all trials agree on: a knob that nothing reads at one level may be read at another. */
+/** Errors of any trial, and warnings that every trial gives: a knob that nothing reads at one level may be read at another. */
 function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
   const { specs, requests } = trialOf(spec, path, shipped);
   const all = new Map<string, { issue: SpecIssue; trials: Set<PlanRequest> }>();
   let tried = 0;
   for (const request of requests) {
-    // Other levels and targets would say the same again.
+    // Other levels and targets would mostly repeat these.
     if (all.size > ENOUGH) break;
     tried++;
     for (const found of resolve(specs, request, host).issues) {
-      // The target of a trial comes from the spec, so a fault of it must not blame the command line.
+      // The target of a trial comes from the spec, so blame the spec and not the command line.
       const targets = spec.data.sm;
       const named = found.code === 'unknown-sm' && Array.isArray(targets) ? targets.indexOf(request.sm) : -1;
       const issue = named < 0 ? found : { ...found, file: spec, path: ['sm', named] };
       const { file, path, code, subject, see, severity, message } = issue;
-      // A warning may give another reason in each trial, and one is enough; every distinct error is worth reading. Which phases lack a
-      // property is a matter of the level: the longest list has the others.
-      const said = severity === 'error' && code !== 'ir-property' ? message : null;
-      const key = JSON.stringify([file?.file, path, code, subject, see?.path, said]);
+      // A warning may give a different reason in each trial, and one is enough, but every distinct error is reported. The phases that lack
+      // a property depend on the level; the longest list is kept.
+      const text = severity === 'error' && code !== 'ir-property' ? message : null;
+      const key = JSON.stringify([file?.file, path, code, subject, see?.path, text]);
       const known = all.get(key);
       if (known === undefined) all.set(key, { issue, trials: new Set([request]) });
       else {
@@ -176,16 +178,16 @@ function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<
   return (
     [...all.values()]
       .filter((x) => x.issue.severity === 'error' || x.trials.size === tried)
-      // A group that a knob switches on is not at fault for being off.
+      // A rule group with a switch may be off by default.
       .filter((x) => x.issue.code !== 'rules-off')
       .map((x) => x.issue)
   );
 }
 
-/** How much an issue says besides its message. */
+/** Total length of the notes of an issue. */
 const lengthOf = ({ notes = [] }: SpecIssue): number => notes.reduce((n, x) => n + x.length, 0);
 
-/** The specs including the one to check, and requests that use it. */
+/** The specs with the one to check added, and requests whose plans use it. */
 function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; requests: PlanRequest[] } {
   const one = TRIAL;
   const levels = Array.from({ length: MAX_LEVEL + 1 }, (_, level) => level);
@@ -196,7 +198,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     ...levels.map((level) => ({ ...r, level })),
     ...sms.map((sm) => ({ ...r, sm })),
   ];
-  // It is entered under its path, so that it may extend the shipped order of the same name.
+  // The spec is entered under its path, so that it may extend the shipped order of the same name.
   const there = shipped.recipes.get(path) ?? shipped.orders.get(path);
   const specs = there === undefined ? withSpec(shipped, spec, path) : shipped;
   const requests = match(spec.kind)
@@ -205,7 +207,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
       const { sm = [TRIAL_SM], level, parts = [] } = spec.data as Partial<RecipeSpec.Recipe>;
       const tried = level === undefined ? levels : [level];
       const nvopts = parts.some((p) => p.nvopt !== undefined) ? levels : [];
-      // A target of a part that no back end has is told of there, and not tried.
+      // Unknown targets of parts are reported elsewhere, so they are not tried.
       const ofParts = parts.flatMap((p) => p.sm ?? []).filter((s) => sms.includes(s));
       return [...new Set([...sm, ...ofParts])].flatMap((s) => {
         const request = { ...one, sm: s, recipes: [path] };
@@ -227,9 +229,9 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     )
     .with('rules', () => [{ ...one, rules: [specName(spec)] }])
     .with('isa', () => [one])
-    // No plan has them: PTX is checked against the first when it is read, and what rules do is not changed by the others.
+    // Plans do not contain these: PTX input is checked against the first, and the others do not change what rules do.
     .with('ptx-syntax', 'reviews', 'machine', 'ptxas-faults', () => [])
-    // There is one file of each of these kinds, which it replaces.
+    // The spec replaces the only one of its kind, so it affects every order and level.
     .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', 'budget', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),
     )
@@ -237,7 +239,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
   return { specs, requests };
 }
 
-/** Whether a back end is, or extends, a given one. */
+/** True if a back end is another one or extends it, directly or indirectly. */
 function reaches(from: SpecFile, to: SpecFile, specs: Specs): boolean {
   const seen = new Set<SpecFile>();
   for (let f: SpecFile | undefined = from; f !== undefined && !seen.has(f); ) {

@@ -1,10 +1,10 @@
 import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 
 /*
- * What caches on disk share: they are used by several processes at a time, and nothing that goes wrong there is worth more than time.
+ * Helpers for caches on disk. Several processes use them at a time, and a failure must only cost time, so system errors are ignored.
  */
 
-/** The result of `f`; undefined if the system refuses the operation. */
+/** The result of `f`; undefined if it throws a system error, that is, one with a `code`. Other errors pass through. */
 export function tried<T>(f: () => T): T | undefined {
   try {
     return f();
@@ -14,13 +14,13 @@ export function tried<T>(f: () => T): T | undefined {
   }
 }
 
-/** Names of what is in a folder; none where it cannot be read. */
+/** Names of the entries of a folder; empty if it cannot be read. */
 export const namesIn = (folder: string): string[] => tried(() => readdirSync(folder)) ?? [];
 
-/** The time of use of a file is updated only after this long, in milliseconds. */
+/** A file's time of last use is updated at most this often, in milliseconds. */
 const USED_MS = 60_000;
 
-/** Notes that a file is used now. */
+/** Marks a file as used now. */
 export function used(path: string): void {
   const now = new Date();
   tried(() => {
@@ -28,15 +28,15 @@ export function used(path: string): void {
   });
 }
 
-/** What a cache may hold. */
+/** Maximum size of a cache. */
 export interface Limits {
   readonly bytes: number;
   readonly files: number;
 }
 
 /**
- * Removes the files that have not been used for the longest time, until the rest is within the limits.
- * @param removed is called with the path of each
+ * Removes the least recently used files until the rest is within the limits.
+ * @param removed is called with the path of each removed file
  */
 export function evict(
   paths: readonly string[],

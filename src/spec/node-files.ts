@@ -14,24 +14,24 @@ import { basename, dirname, relative, resolve } from 'node:path';
 import { didYouMean } from '../ir/diagnostic.ts';
 
 /*
- * The files that a command reads, directly or through a file that names them: what reproducing it elsewhere needs.
+ * Reads files that a command or another file names, and records them: they are what reproducing the command elsewhere requires.
  */
 
-/** Inputs belong to one task of a command, specs to all of its tasks. */
+/** What a file is read as. Inputs belong to one task of a command, specs to all of its tasks. */
 type Use = 'input' | 'spec';
 
 const files = new Map<string, Use>();
 
 /**
- * Most bytes of a file of each use that are read: more is a mistake, or an attack. The largest spec that ships has 0.1 MB; YAML of line
- * breaks alone costs 2 seconds and 100 MB of memory a megabyte.
+ * Maximum size of a file in bytes by use; a larger one is a mistake or an attack. The largest shipped spec has 0.1 MB; a YAML text of line
+ * breaks only costs 2 seconds and 100 MB of memory per megabyte.
  */
 export const MOST_BYTES: Readonly<Record<Use, number>> = { input: 256 * 2 ** 20, spec: 4 * 2 ** 20 };
 
-/** Why a file is not read although it is there. `code` is what a system error would have. */
+/** Thrown if a file exists but must not be read. `code` has the form of a system error code. */
 export class Unreadable extends Error {
   readonly code: 'ENOTREG' | 'EFBIG' | 'ENOTTEXT' | 'EOUTSIDE' | 'ENAME';
-  /** Further lines for people. */
+  /** Additional lines for the user. */
   readonly notes: readonly string[];
   constructor(code: Unreadable['code'], message: string, notes: readonly string[] = []) {
     super(message);
@@ -40,19 +40,19 @@ export class Unreadable extends Error {
   }
 }
 
-/** What no name may hold that reports, lists and scripts print: controls and line breaks. */
+/** Characters that a file name must not contain, because reports, lists and scripts print it: control characters and line breaks. */
 const NO_NAME = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 /**
- * Content of a file that a command names: a regular file, of no more than its use may have. Devices and pipes have no size, and may
- * never end; nothing is read of them.
+ * Contents of a file that a command or another file names, which is recorded (`namedFiles`). It must be a regular file within the size
+ * limit of its use. Devices and pipes have no size and may never end, so they are not read.
  *
- * @param size what it must have, where that is known; another is not read
- * @throws as `readFileSync` does, and Unreadable
+ * @param size exact number of bytes that it must have; absent: any number
+ * @throws system errors as `readFileSync` does, and Unreadable
  */
 export function readNamed(path: string, use: Use, size?: number): Buffer {
   const bytes = readRegular(path, use, size);
-  // What a file names, or a link leads to, is not told of in errors before it is certain that such a file may be meant.
+  // Errors quote lines of a file. A file that another file names, or that a link leads to, may be private, so it must look like an input.
   const byOthers = reached.has(resolve(path)) || lstatSync(path).isSymbolicLink();
   if (size === undefined && byOthers && !EXPECTED.test(bytes.toString('latin1')))
     throw new Unreadable('ENOTTEXT', 'it holds nothing that a file is named for: no PTX, no Ori, no spec');
@@ -60,18 +60,18 @@ export function readNamed(path: string, use: Use, size?: number): Buffer {
   return bytes;
 }
 
-/** The same of a file that is no input of the command, such as one that it goes on to write. */
+/** Like `readNamed`, for a file that is not an input of the command, such as one that the command extends. It is not recorded. */
 export function readRegular(path: string, use: Use, size?: number): Buffer {
   if (NO_NAME.test(relative('.', path)))
     throw new Unreadable('ENAME', 'its name holds a control character', ['rename it']);
-  // Opening a device may do something; what is there may be another thing a moment later, so that is looked at again.
+  // Opening a device may have side effects, so check first; the file may be replaced in between, so check again after opening.
   refuse(statSync(path), use, size);
   const { O_RDONLY, O_NONBLOCK = 0 } = constants;
   const file = openSync(path, O_RDONLY | O_NONBLOCK);
   try {
     const seen = fstatSync(file);
     refuse(seen, use, size);
-    // The kernel's own files say that they are empty: some never end, and some wait.
+    // Files of the kernel report a size of 0; some never end, and some block.
     return seen.size > 0 ? readFileSync(file) : readToEnd(file, use);
   } catch (e) {
     if ((e as NodeJS.ErrnoException).code === 'EAGAIN')
@@ -82,7 +82,7 @@ export function readRegular(path: string, use: Use, size?: number): Buffer {
   }
 }
 
-/** Sees that something is a file that may be read: parameters as for `readNamed`. @throws Unreadable */
+/** Checks that a file may be read; parameters as for `readNamed`. Folders pass, since reading one fails anyway. @throws Unreadable */
 function refuse(seen: Stats, use: Use, size: number | undefined): void {
   if (!seen.isFile() && !seen.isDirectory()) throw new Unreadable('ENOTREG', 'it is no regular file');
   if (seen.size > MOST_BYTES[use])
@@ -110,13 +110,13 @@ const REASONS: Readonly<Record<string, string>> = {
   ELOOP: 'its links lead in a circle',
 };
 
-/** Why the system refuses, in words. */
+/** The reason of a system error in words. */
 export const reason = (e: unknown): string => {
   const { code, message } = e as NodeJS.ErrnoException;
   return REASONS[code ?? ''] ?? code ?? message;
 };
 
-/** A note with names of a missing file's folder that are like it; none if there are none. */
+/** A "did you mean" note with similar names in the folder of a missing file; empty if there are none. */
 export function namesLike(file: string): string[] {
   try {
     return didYouMean(basename(file), readdirSync(dirname(file)));
@@ -125,35 +125,36 @@ export function namesLike(file: string): string[] {
   }
 }
 
-/** Why a file could not be read, for people. */
+/** A message for the user that says why a file could not be read. */
 export const whyUnread = (e: unknown): string =>
   e instanceof Unreadable ? e.message : `cannot read the file: ${reason(e)}`;
 
-/** Full paths of what was read, in order. */
+/** Full paths of the files that were read, in order. */
 export const namedFiles = (): readonly string[] => [...files.keys()];
 
-/** Begins another command, which has read nothing yet. */
+/** Clears the record of files at the start of another command. */
 export function forgetFiles(): void {
   files.clear();
   reached.clear();
 }
 
-/** Full paths that a file named, not the user. */
+/** Full paths that were named by a file and not by the user. */
 const reached = new Set<string>();
+/** Records that a file, not the user, named a path. */
 export const noteReached = (path: string): void => void reached.add(path);
 
-/** What a module, a program, a spec or a profile has somewhere. */
+/** Matches text that every PTX module, Ori program, spec and profile contains. */
 const EXPECTED = /^[^\S\n\r\u2028\u2029]*\.(?:version|program)\b|\b(?:kind|kernel)["']?\s*:/m;
 
-/** Begins another task, which does not need the inputs of earlier ones. */
+/** Removes the inputs of earlier tasks from the record at the start of another task. */
 export function forgetInputs(): void {
   for (const [path, use] of files) if (use === 'input') files.delete(path);
 }
 
-/** Standard input to its end, no more than an input may have. @throws Unreadable */
+/** Reads standard input to its end. @throws Unreadable if it is larger than an input may be */
 export const readStandardInput = (): Buffer => readToEnd(0, 'input', waitForChunk);
 
-/** What is open to its end, no more than its use may have. @throws Unreadable, and as `read` does */
+/** Reads an open file to its end. @throws Unreadable if it exceeds the limit of its use, and whatever `read` throws */
 function readToEnd(
   file: number,
   use: Use,
@@ -185,7 +186,7 @@ function waitForChunk(into: Buffer): number {
     }
 }
 
-/** Text of bytes in UTF-8. @throws Unreadable that says where it is none */
+/** Decodes UTF-8. @throws Unreadable with the position of the first invalid byte */
 export function decodeText(bytes: Uint8Array): string {
   const nul = bytes.indexOf(0);
   if (nul >= 0) throw new Unreadable('ENOTTEXT', `byte ${nul} is 0: this is no text`);
@@ -198,14 +199,14 @@ export function decodeText(bytes: Uint8Array): string {
 
 function placeOfBadByte(bytes: Uint8Array): string {
   let good = 0;
-  // The longest beginning that can be decoded, by halves.
+  // Binary search for the longest prefix that can be decoded.
   for (let step = 2 ** Math.ceil(Math.log2(bytes.length + 1)); step >= 1; step /= 2) {
     if (good + step > bytes.length) continue;
     try {
       new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, good + step), { stream: true });
       good += step;
     } catch {
-      // A fault before there.
+      // The prefix contains an invalid byte.
     }
   }
   const line = bytes.subarray(0, good).reduce((n, b) => n + (b === 10 ? 1 : 0), 1);

@@ -10,7 +10,7 @@ import { loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
 import { readNamed, reason, Unreadable } from './node-files.ts';
 import { namedPath } from './node-paths.ts';
 
-/** A launch with the path of its module. */
+/** A launch with its spec and the path of its module; the path is as shown to the user. */
 export interface LoadedLaunch extends Launch {
   readonly modulePath: string;
   readonly file: string;
@@ -18,10 +18,10 @@ export interface LoadedLaunch extends Launch {
 }
 
 /**
- * Reads a launch file and the data that it names.
+ * Reads a launch file and the data files that it names.
  *
- * @param needModule whether the module must exist too; false if the caller provides another
- * @throws DiagnosticError with every fault, each at its line
+ * @param needModule true if the module must exist; false if the caller provides another one
+ * @throws DiagnosticError with every fault at its line
  */
 export async function loadLaunch(path: string, needModule = false): Promise<LoadedLaunch> {
   const { spec, faults } = await readLaunch(path);
@@ -40,7 +40,7 @@ export async function loadLaunch(path: string, needModule = false): Promise<Load
   const at = { severity: 'error', code: 'launch-module', file: spec, path: ['module'] } as const;
   let modulePath = '';
   try {
-    // As it is shown: relative where the launch is.
+    // The path as shown: relative if the path of the launch file is.
     modulePath = isAbsolute(module) ? module : join(dirname(path), module);
     if (!existsSync(namedPath(module, path)) && needModule)
       issues.push({
@@ -58,7 +58,7 @@ export async function loadLaunch(path: string, needModule = false): Promise<Load
   return { ...launch, modulePath, file: spec.file, spec };
 }
 
-/** A launch file; if its form is invalid, its valid entries and the faults. */
+/** Reads a launch file; if its form is invalid, the result has the valid entries and the faults. */
 async function readLaunch(path: string): Promise<{ spec: SpecFile; faults: readonly Diagnostic[] }> {
   try {
     return { spec: await loadSpec(path, 'launch'), faults: [] };
@@ -69,9 +69,9 @@ async function readLaunch(path: string): Promise<{ spec: SpecFile; faults: reado
 }
 
 /**
- * Sees that a program has the kernel of a launch, with the parameters that it gives, shared memory enough, and no more variables than
- * a launch can load.
- * @param most bytes of shared memory that a block may have on the target; absent: any
+ * Checks that a launch fits a program: the kernel exists, its parameters have the sizes that the launch gives, there is enough shared
+ * memory, and the variables of the program do not exceed what a launch can load.
+ * @param most maximum bytes of dynamic shared memory of a block on the target; absent: no limit
  * @throws DiagnosticError at the line that does not fit
  */
 export async function fitLaunch(launch: LoadedLaunch, program: Program, most?: number): Promise<void> {

@@ -12,10 +12,10 @@ import { loadSpec, toDiagnostics } from './node.ts';
 import { MACHINE_FOLDER, ROOT } from './node-cache.ts';
 
 /*
- * Forms of machine code. Only what reads or writes machine code loads them: they are no part of the specs of plans.
+ * Loads the forms of machine code. They are not part of the specs of plans; only code that reads or writes machine code loads them.
  */
 
-/** Files of the families that ship. */
+/** Full paths of the shipped family files. */
 export const machineFiles = (): string[] =>
   readdirSync(join(ROOT, MACHINE_FOLDER))
     .filter((f) => f.endsWith('.yaml'))
@@ -36,17 +36,17 @@ async function families(): Promise<Families> {
 
 const rowsOf = (all: Families): Map<string, FamilyRow> => new Map([...all].map(([n, { row }]) => [n, row]));
 
-/** Targets whose machine code can be read. */
+/** Targets whose machine code can be decoded. @throws DiagnosticError where a family file is invalid */
 export const targetsOfMachines = async (): Promise<string[]> => machineTargets(rowsOf(await families()));
 
 const machines = new Map<string, Machine>();
 
 /**
- * The forms of a target; read once.
+ * The forms of a target. They are loaded once.
  *
  * @param sm `sm_90` or `sm_90a`
- * @returns null where no family has the target
- * @throws DiagnosticError where the families are faulty
+ * @returns null if no family has the target
+ * @throws DiagnosticError if the families are faulty
  */
 export async function loadMachine(sm: string): Promise<Machine | null> {
   const target = baseTarget(sm);
@@ -92,8 +92,8 @@ async function diagnosed(faults: readonly FormFault[], all: Families): Promise<D
 }
 
 /**
- * What is wrong with a family among the others: rows that are not of the language, bits that two fields have, words of two forms. A family
- * that has the name of one that ships takes its place.
+ * Faults of a family together with the shipped ones: invalid rows, bits that belong to two fields, and words that match two forms. A family
+ * with the name of a shipped one replaces it.
  */
 export async function machineFaults(spec: SpecFile): Promise<SpecIssue[]> {
   const rows = rowsOf(await families());
@@ -113,7 +113,7 @@ export async function machineFaults(spec: SpecFile): Promise<SpecIssue[]> {
   return [...seen.values()];
 }
 
-/** Whether a family is, or extends, another. */
+/** True if a family is another one or extends it, directly or indirectly. */
 function reaches(rows: ReadonlyMap<string, FamilyRow>, from: string, to: string): boolean {
   const seen = new Set<string>();
   for (let n: string | undefined = from; n !== undefined && !seen.has(n); n = rows.get(n)?.extends) {

@@ -6,22 +6,22 @@ import { ROOT } from './node-cache.ts';
 import { noteReached, Unreadable } from './node-files.ts';
 
 /*
- * Which files a file may name. Files come from others, so what they name is read only where it belongs to them or to what the user works
- * on: in the folder of the file that names it and below, in the project (the git repository, or else the folder, that the command runs
- * in), and in Orrery itself. Hidden files and folders (`.git`, `.ssh`) of those are out of reach, and so is what a link leads to outside.
+ * Decides which paths a file may name. Input files may come from others, so a path that one names is read only inside of certain folders:
+ * the folder of the naming file, the project (the git repository that the command runs in, or else the current folder), and Orrery itself.
+ * Hidden files and folders in them (`.git`, `.ssh`) are out of reach, and so are targets of links outside.
  */
 
-/** Folders that files may name things in beside, separated as in PATH: what `--allow-path` adds to. */
+/** Environment variable with further allowed folders, separated as in PATH; `--allow-path` adds to it. */
 export const ALLOWED = 'ORRERY_ALLOW_PATH';
 
-/** Has this command, and what it starts, allow folders too. */
+/** Allows further folders for this process and the processes that it starts. */
 export function allowPaths(folders: readonly string[]): void {
   const before = process.env[ALLOWED] ?? '';
   const all = [...(before === '' ? [] : [before]), ...folders.map((f) => resolve(f))];
   if (folders.length > 0) process.env[ALLOWED] = all.join(delimiter);
 }
 
-/** A path without links. What is not there yet is where its folder is. */
+/** A path with all links resolved. For a path that does not exist, the links of its existing ancestors are resolved. */
 export function realPath(path: string): string {
   const full = resolve(path);
   try {
@@ -29,13 +29,13 @@ export function realPath(path: string): string {
   } catch {
     const above = dirname(full);
     if (above === full) return full;
-    // A link that leads nowhere leads there all the same.
+    // A dangling link is resolved too.
     const to = linkAt(full);
     return to === null ? join(realPath(above), basename(full)) : resolve(realPath(above), to);
   }
 }
 
-/** What a link says; null for what is none. */
+/** The target of a link as written; null if the path is not a link. */
 function linkAt(path: string): string | null {
   try {
     return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null;
@@ -44,32 +44,32 @@ function linkAt(path: string): string | null {
   }
 }
 
-/** The way from a folder to what is in it; null for what is not. */
+/** The relative path from a folder to a path inside of it; null if the path is outside. */
 function wayIn(folder: string, path: string): string | null {
   const way = relative(folder, path);
   return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way) ? null : way;
 }
 
-/** Whether a path is a folder or in it, both without links. */
+/** True if a path is a folder or inside of it. Both must be free of links. */
 export const isWithin = (folder: string, path: string): boolean => wayIn(folder, path) !== null;
 
 const isHidden = (way: string): boolean => way.split(sep).some((part) => part.startsWith('.') && part !== '');
 
-/** Sticky, and open to everybody's writing: folders for temporary files, in which anybody may put a `.git`. */
+/** Mode bits of shared folders for temporary files, sticky and writable by everyone: anyone may create a `.git` there. */
 const SHARED = 0o1002;
 
-/** Folders that hold all that a user has, or what several users have, are no project. */
+/** True for folders that cannot be a project: shared folders, the user's home folder, and the folders that contain it. */
 function isEverybodys(folder: string): boolean {
   if (((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & SHARED) === SHARED) return true;
   try {
     return isWithin(folder, realPath(homedir()));
   } catch {
-    // The system names no home.
+    // The system defines no home folder.
     return dirname(folder) === folder;
   }
 }
 
-/** The folder of the project that the command runs in; null where it runs in none. */
+/** The folder of the project that the command runs in; null if there is none. */
 function project(): string | null {
   const here = realPath('.');
   for (let folder = here; ; folder = dirname(folder)) {
@@ -83,13 +83,13 @@ function project(): string | null {
   }
 }
 
-/** Folders that a file in one may name things in. */
+/** Folders whose contents a file in `folder` may name. */
 function reach(folder: string): string[] {
   const own = project();
   return [folder, ...(own === null ? [] : [own]), realPath(ROOT)];
 }
 
-/** Whether what is at a path belongs to a folder, or to what the user works on. */
+/** True if a path, with links resolved, may be named by a file in `folder`. */
 function belongs(path: string, folder: string): boolean {
   const real = realPath(path);
   const allowed = (process.env[ALLOWED] ?? '').split(delimiter).filter((f) => f !== '');
@@ -100,26 +100,27 @@ function belongs(path: string, folder: string): boolean {
   });
 }
 
-/** Whether a path is no link, whatever its folder is. */
+/** True if a path itself is not a link; its folders may be. */
 const isPlain = (path: string): boolean =>
   realPath(path) === join(realPath(dirname(resolve(path))), basename(resolve(path)));
 
-/** What allows a path, and as little else as can be. */
+/** A note with the narrowest `--allow-path` option that allows a path. */
 function hint(real: string): string {
   const isFolder = statSync(real, { throwIfNoEntry: false })?.isDirectory() === true;
   return `where it is meant, --allow-path ${fileWord(isFolder ? real : dirname(real))} allows it`;
 }
 
 /**
- * The path of a file that another names, relative to that one.
+ * The full path of a file that another file names.
  *
- * @param from the file that names it
- * @throws Unreadable where it is out of reach of that file
+ * @param name relative to the folder of `from`, or a full path
+ * @param from the naming file
+ * @throws Unreadable if the path is out of reach of that file
  */
 export function namedPath(name: string, from: string): string {
   const folder = dirname(resolve(from));
   const path = resolve(folder, name);
-  // The folder of a file that is itself a link is where it is, and where it leads.
+  // If the naming file is a link, its own folder and the folder of its target both count.
   if (!belongs(path, folder) && !belongs(path, dirname(realPath(from))))
     throw new Unreadable(
       'EOUTSIDE',
@@ -131,10 +132,9 @@ export function namedPath(name: string, from: string): string {
 }
 
 /**
- * Sees that a file that was found in a folder, or by a pattern, is not elsewhere by a link: in its own place, or in that of a folder on the
- * way.
+ * Checks a file that was found by listing a folder or by a pattern: neither it nor a folder on the way may be a link to an outside place.
  *
- * @throws Unreadable
+ * @throws Unreadable if one is
  */
 export function foundIn(folder: string, path: string): void {
   const straight = join(realPath(folder), relative(resolve(folder), resolve(path)));
@@ -142,20 +142,20 @@ export function foundIn(folder: string, path: string): void {
     throw new Unreadable('EOUTSIDE', 'it is a link that leads elsewhere', [hint(realPath(path))]);
 }
 
-/** Whether lines of a file that the user named may be shown: a link in a folder from others may lead to what is nobody's business. */
+/** True if messages may quote lines of a file that the user named: a link in a folder from others may lead to a private file. */
 export const mayShow = (path: string): boolean => isPlain(path) || belongs(path, dirname(resolve(path)));
 
-/** Streams of a process, and what takes everything, by their names. */
+/** Paths of a process's standard streams, file descriptors and terminal, and of `/dev/null`. */
 const STREAM = /^\/dev\/(?:std(?:out|err)|null|tty|fd\/\d+)$|^\/proc\/self\/fd\/\d+$/;
 
-/** Whether a path is a device by its name, or a link to a stream of this process. */
+/** True if a path is below `/dev` or `/proc`, or is a link to a stream of this process. */
 export const isDevice = (path: string): boolean =>
   /^\/(dev|proc)\//.test(resolve(path)) || STREAM.test(linkAt(resolve(path)) ?? '');
 
 /**
- * Sees that a link which a command would write through leads to what belongs to its folder or the project.
- * @returns the path without links
- * @throws Unreadable
+ * Checks a path that a command writes to: if it is a link, its target must be in the folder of the link or in the project.
+ * @returns the path with links resolved
+ * @throws Unreadable if the target is elsewhere
  */
 export function writtenPath(path: string): string {
   const real = realPath(path);
@@ -167,9 +167,9 @@ export function writtenPath(path: string): string {
 }
 
 /**
- * Sees that a file which a command would write below a folder that the user named stays there: its name comes from elsewhere, and a link
- * may stand in the place of a folder on the way.
- * @throws Unreadable
+ * Checks that a file that a command writes below a folder of the user's choice stays there: its name comes from elsewhere, and a folder on
+ * the way may be a link.
+ * @throws Unreadable if it leads outside
  */
 export function writtenBelow(folder: string, path: string): void {
   const real = realPath(path);

@@ -7,19 +7,19 @@ import { tried } from './node-evict.ts';
 import { asideOf, makeFolders, PRIVATE, writeNew } from './node-write.ts';
 
 /*
- * Seals: what this user has written is known by them again, wherever it lies. A checksum tells damage, and anybody can compute it; a seal
- * needs a secret, which is in the user's cache folder.
+ * Seals prove that this user wrote a content, wherever it is stored. A checksum only detects damage, and anyone can compute one; a seal is
+ * an HMAC with a secret from the user's cache folder.
  */
 
 const SECRET_BYTES = 32;
 const SEAL_BYTES = 32;
 
-/** Secrets by their files: a server runs commands with the environments of its clients. */
+/** Secrets by the path of their file: a server runs commands with the environments of its clients, which may differ in the cache folder. */
 const secrets = new Map<string, Buffer>();
-/** Where no secret can be kept, this process knows what it wrote itself, and nothing else. */
-const passing = randomBytes(SECRET_BYTES);
+/** The secret where none can be stored: this process then recognizes only what it sealed itself. */
+const temporary = randomBytes(SECRET_BYTES);
 
-/** The secret in a file; undefined where there is none, or others can read or write it. */
+/** The secret in a file; undefined if there is none, or others can read or write it. */
 function secretIn(folder: string, file: string): Buffer | undefined {
   if (!isOwn(folder)) return undefined;
   const seen = tried(() => lstatSync(file));
@@ -28,7 +28,7 @@ function secretIn(folder: string, file: string): Buffer | undefined {
   return isMine ? tried(() => readFileSync(file)) : undefined;
 }
 
-/** Makes a secret. Of several processes that do so at the same time, the first one's stays. */
+/** Creates a secret. If several processes do so at the same time, the first one wins. */
 function makeSecret(folder: string, file: string): void {
   makeFolders(folder, 0o700);
   if (!isOwn(folder)) return;
@@ -43,14 +43,14 @@ function makeSecret(folder: string, file: string): void {
 
 function secret(): Buffer {
   const folder = cacheFolder();
-  if (folder === null) return passing;
+  if (folder === null) return temporary;
   const file = join(folder, 'secret');
   let known = secrets.get(file);
   if (known === undefined) {
     known = secretIn(folder, file);
     if (known === undefined) {
       tried(() => makeSecret(folder, file));
-      known = secretIn(folder, file) ?? passing;
+      known = secretIn(folder, file) ?? temporary;
     }
     secrets.set(file, known);
   }
@@ -61,13 +61,13 @@ const sealOf = (content: Uint8Array, about: string): Buffer =>
   createHmac('sha256', secret()).update(`${about}\0`).update(content).digest();
 
 /**
- * A content behind its seal.
- * @param about what it is about, which the seal covers too
+ * A content with its seal in front.
+ * @param about the key of the content, which the seal covers too
  */
 export const sealed = (content: Uint8Array, about: string): Uint8Array =>
   Buffer.concat([sealOf(content, about), content]);
 
-/** What `sealed` was given; undefined where this user has not sealed it, or it was about something else. */
+/** The content that was given to `sealed`; undefined if this user has not sealed it, or under another key. */
 export function unsealed(bytes: Uint8Array, about: string): Uint8Array | undefined {
   if (bytes.length < SEAL_BYTES) return undefined;
   const content = bytes.subarray(SEAL_BYTES);

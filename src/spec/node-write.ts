@@ -14,19 +14,20 @@ import { basename, dirname, join } from 'node:path';
 import { discard } from './node-discard.ts';
 
 /*
- * Files appear whole or not at all, and nobody who can write into a folder decides what is written to: the name under which a file is
- * made cannot be foreseen, and nothing that has it already is opened.
+ * Writes files atomically. Others who can write to the folder cannot redirect the output: the temporary name is unpredictable, and a file
+ * that already has it is never opened.
  */
 
-/** Where something that is to have a path is made: beside it, under a name that nobody can foresee. */
+/** An unpredictable temporary path in the same folder, from which a file can be renamed to `path`. */
 export const asideOf = (path: string): string =>
   join(dirname(path), `.${basename(path).slice(0, 200)}.${randomBytes(8).toString('hex')}.part`);
 
 /**
- * Makes a folder, and those above it that are not there. `mkdirSync` with `recursive` never ends where the system takes no folder and
- * says that the one above is missing, as in /proc (Node 20).
+ * Creates a folder and its missing parents. `mkdirSync` with `recursive` does not terminate where the system refuses to create a folder and
+ * reports its parent as missing, as in /proc (Node 20).
  *
- * @param mode permissions of each that is made; absent: the usual ones
+ * @param mode permissions of each created folder; absent: the defaults
+ * @throws system errors, as `mkdirSync` does
  */
 export function makeFolders(path: string, mode?: number): void {
   if (existsSync(path)) return;
@@ -35,21 +36,21 @@ export function makeFolders(path: string, mode?: number): void {
   try {
     mkdirSync(path, mode === undefined ? {} : { mode });
   } catch (e) {
-    // Another thread or process has just made it.
+    // Another thread or process may just have created it.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw e;
   }
 }
 
-/** Permissions of a file that only its user may read. */
+/** Permissions of a file that only its owner may read and write. */
 export const PRIVATE = 0o600;
-/** Permissions of others, less what the user's mask takes away. */
+/** Default permissions, before the user's mask. */
 const USUAL = 0o666;
 
 /**
- * Makes a new file that nothing has the name of, and nothing is a link to.
+ * Creates a new file. Fails if the path exists, even as a link.
  *
- * @param mode its permissions, whatever the user's mask; absent: the usual ones
- * @throws as `openSync` and `writeSync` do; nothing is left of it then
+ * @param mode permissions regardless of the user's mask; absent: the defaults
+ * @throws as `openSync` and `writeFileSync` do; the file is removed again if writing fails
  */
 export function writeNew(path: string, content: string | Uint8Array, mode?: number): void {
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants;
@@ -59,17 +60,17 @@ export function writeNew(path: string, content: string | Uint8Array, mode?: numb
     writeFileSync(file, content);
     closeSync(file);
   } catch (e) {
-    // Closing it again may be what failed.
+    // Not closed here, because closing may be what failed.
     discard(path);
     throw e;
   }
 }
 
 /**
- * Makes a file or folder whole, or not at all: `make` builds it under another name beside it, and it takes the place of what has the path
- * now. A link is replaced, not followed.
+ * Creates or replaces a file or folder atomically: `make` builds it under a temporary name in the same folder, which is then renamed. A
+ * link is replaced, not followed.
  *
- * @throws as `make` and `renameSync` do; nothing is left of it then
+ * @throws as `make` and `renameSync` do; the temporary file is removed then
  */
 export function replaceWhole(path: string, make: (aside: string) => void): void {
   const aside = asideOf(path);
@@ -82,6 +83,6 @@ export function replaceWhole(path: string, make: (aside: string) => void): void 
   }
 }
 
-/** Writes a file whole, or not at all; parameters and errors as for `writeNew` and `replaceWhole`. */
+/** Writes a file atomically; parameters and errors as for `writeNew` and `replaceWhole`. */
 export const writeReplacing = (path: string, content: string | Uint8Array, mode?: number): void =>
   replaceWhole(path, (aside) => writeNew(aside, content, mode));

@@ -13,17 +13,17 @@ import type { StepSpec } from './steps.ts';
 
 export { ROOT } from './node-cache.ts';
 
-/** The JSON Schema of a kind. */
+/** The JSON Schema of a kind of specs. @throws a system error for an unknown kind */
 export const schemaOf = (kind: string): object =>
   JSON.parse(readFileSync(join(ROOT, 'schemas', `${kind}.schema.json`), 'utf8')) as object;
 
-/** Path as shown to the user: relative to where the command runs, if that is shorter. */
+/** A full path as shown to the user: relative to the current folder, if that is shorter. */
 export function shownPath(path: string): string {
   const r = relative(process.cwd(), path);
   return r !== '' && r.length < path.length ? r : path;
 }
 
-/** Text of a file; a file that cannot be read is a diagnostic, with near names of its folder. */
+/** Text of a spec file. @throws DiagnosticError if it cannot be read, with similar names in its folder */
 export function readSpecText(path: string): string {
   const file = shownPath(path);
   try {
@@ -44,7 +44,7 @@ export function readSpecText(path: string): string {
     } catch {
       throw new DiagnosticError([fileFault(file, `there is no folder '${shownPath(dirname(path))}'`)]);
     }
-    // Endings are ignored: with them, all short names would look alike.
+    // Extensions are ignored: with them, all short names would be similar.
     const stem = (f: string) => f.replace(/\.ya?ml$/, '');
     const close = nearest(stem(basename(path)), there.map(stem));
     const near = there.filter((f) => close.includes(stem(f))).map((f) => `'${f}'`);
@@ -54,7 +54,7 @@ export function readSpecText(path: string): string {
   }
 }
 
-/** The schema faults of a spec, and its valid remainder, whose values are checked as well. */
+/** The schema faults of a spec. `rest` is the spec without the rejected entries, so that it can be checked as well. */
 export class SpecFaults extends DiagnosticError {
   readonly rest: SpecFile | undefined;
   constructor(diagnostics: readonly Diagnostic[], rest: SpecFile | undefined) {
@@ -63,14 +63,14 @@ export class SpecFaults extends DiagnosticError {
   }
 }
 
-/** Faults of single values: others might merely follow from the parts that were left out. */
+/** Codes of faults of single values. Other faults of a pruned spec might only be consequences of what was removed. */
 const OF_ONE_VALUE =
   /^(unknown-|knob-|recipe-|launch-|not-a-hook$|ir-property$|pass-params$|edit-itself$|phase-twice$)/;
 
 /**
- * The schema faults of a spec and those of its remainder, in file order.
+ * The schema faults of a spec and the errors of its pruned remainder, in file order.
  *
- * @param all whether what remains means the same without what was left out, so that nothing follows from that
+ * @param all true if pruning does not change the meaning of the remainder, so that none of its errors is a mere consequence
  */
 export const withRest = (
   form: readonly Diagnostic[],
@@ -83,8 +83,8 @@ export const withRest = (
   ].sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : 0));
 
 /**
- * Reads a spec file through the caches: a text that was found valid before is neither parsed nor checked again.
- * @throws SpecFaults with everything that is wrong with its form
+ * Reads a spec file through the caches: a text that was valid before is neither parsed nor validated again.
+ * @throws SpecFaults with all faults of its form
  */
 export async function loadSpec(path: string, expect?: SpecKind): Promise<SpecFile> {
   const file = shownPath(path);
@@ -94,7 +94,7 @@ export async function loadSpec(path: string, expect?: SpecKind): Promise<SpecFil
   return untouchedSpec(path, file, known);
 }
 
-/** A shipped spec as the build parsed it. Its text is read only to find the lines of faults. */
+/** A shipped spec as the build parsed it. The text is read on demand, to find line numbers. */
 function untouchedSpec(path: string, file: string, built: CachedSpec): SpecFile {
   let text: string | null = null;
   return {
@@ -110,10 +110,10 @@ function untouchedSpec(path: string, file: string, built: CachedSpec): SpecFile 
 }
 
 /**
- * A spec from its text, through the caches.
+ * Parses and validates a spec's text, through the caches.
  *
- * @param file name for messages
- * @throws SpecFaults with everything that is wrong with its form
+ * @param file the name for messages
+ * @throws SpecFaults with all faults of its form
  */
 export async function specOf(file: string, text: string, expect?: SpecKind): Promise<SpecFile> {
   const key = sha256(text);
@@ -129,7 +129,7 @@ export async function specOf(file: string, text: string, expect?: SpecKind): Pro
 }
 
 const NEEDED_FILES = ['pipelines/phases.yaml', 'pipelines/constraints.yaml', 'knobs/catalog.yaml'];
-/** Those that a folder may be without. */
+/** Optional files of a folder of specs. */
 const OTHER_FILES = ['pipelines/ptxas-faults.yaml'];
 const SHIPPED_FILES = [...NEEDED_FILES, ...OTHER_FILES];
 const SHIPPED_FOLDERS = [
@@ -141,7 +141,7 @@ const SHIPPED_FOLDERS = [
   'knobs/sets',
 ];
 
-/** Files of every spec that ships in a folder, in an order that does not depend on the file system. */
+/** Full paths of all specs below a project folder, in an order that does not depend on the file system. */
 export function shippedFiles(root = ROOT): string[] {
   const others = OTHER_FILES.filter((f) => existsSync(join(root, f)));
   const out = [...NEEDED_FILES, ...others].map((f) => join(root, f));
@@ -153,13 +153,16 @@ export function shippedFiles(root = ROOT): string[] {
   return out;
 }
 
-/** True for the path of a spec that ships, relative to the folder of the project. */
+/** True if a path, relative to the project, is that of a shipped spec. */
 export const isShipped = (path: string): boolean =>
   SHIPPED_FILES.includes(path) || (SHIPPED_FOLDERS.includes(dirname(path)) && path.endsWith('.yaml'));
 
-/** All specs that ship in a folder. Throws DiagnosticError with the faults of all of them. */
+/**
+ * All specs below a project folder. They are read again only if one of the files changed.
+ * @throws DiagnosticError with the faults of all of them
+ */
 export async function loadShipped(root = ROOT): Promise<Specs> {
-  // Plans share what is derived from a spec with other plans of the same object.
+  // The same object is returned for unchanged files, because plans share what is derived from a spec by its identity.
   const files = shippedFiles(root);
   const stamp = [process.cwd(), ...files.map((path) => `${path} ${stampOf(path)}`)].join('\n');
   if (stamp !== shipped?.stamp)
@@ -167,20 +170,20 @@ export async function loadShipped(root = ROOT): Promise<Specs> {
   return shipped.specs;
 }
 
-/** The specs that were read last, and what their files were then. */
+/** The specs that were loaded last, and the stamp of their files. */
 let shipped: { readonly stamp: string; readonly specs: Specs } | null = null;
 
 /**
- * Specs from their texts: those of another commit.
+ * Parses specs from texts, such as those of another commit.
  *
  * @param files names for messages, and texts
- * @throws DiagnosticError with the faults of all of them, or where one that must be there is missing
+ * @throws DiagnosticError with the faults of all of them, or if a required spec is missing
  */
 export const specsFromTexts = (
   files: readonly { readonly file: string; readonly text: string }[],
 ): Promise<Specs> => allSpecs(files.map(({ file, text }) => ({ read: () => specOf(file, text) })));
 
-/** Kinds with exactly one spec, which every plan needs. */
+/** Kinds of which there is exactly one spec, which every plan needs. */
 const SINGLE = ['phases', 'constraints', 'knobs'] as const;
 
 async function allSpecs(sources: readonly { readonly read: () => Promise<SpecFile> }[]): Promise<Specs> {
@@ -201,21 +204,21 @@ async function allSpecs(sources: readonly { readonly read: () => Promise<SpecFil
   return specsOf(files);
 }
 
-/** Whether a name is a path: `mine.yaml`, `./x/mine`. */
+/** True if a name is a path, such as `mine.yaml` or `./x/mine`. */
 const isPath = (n: string): boolean => /\.ya?ml$/.test(n) || n.includes('/') || n.includes('\\');
 
 const NO_RULES: ReadonlyMap<string, SpecFile> = new Map();
 
-/** Specs and the files of a request, as far as their form is valid. */
+/** Specs with the files of a request added, as far as their form is valid. */
 interface WithFiles {
   readonly specs: Specs;
-  /** What is wrong with the form of the files. */
+  /** Faults in the form of the files. */
   readonly faults: readonly Diagnostic[];
-  /** Whether no part of a file was left out for its form. */
+  /** True if nothing was pruned from any file. */
   readonly whole: boolean;
 }
 
-/** Specs plus the files that a request names by path, each entered under that path, and the faults of their form. */
+/** Adds the files that a request names by path to specs, each under that path. Faults of their form are returned. */
 export async function withFiles(specs: Specs, request: PlanRequest): Promise<WithFiles> {
   const faults: Diagnostic[] = [];
   let whole = true;
@@ -269,8 +272,8 @@ type Load = (path: string, kind: SpecKind, by?: Naming) => Promise<SpecFile | nu
 /**
  * The full path of a file that a spec names.
  *
- * @param name relative to that spec, or a full path
- * @param folder what it is relative to instead
+ * @param name relative to the folder of that spec, or a full path
+ * @param folder folder that it is relative to instead
  * @throws DiagnosticError at the place where it is named, if it is out of reach (`namedPath`)
  */
 export async function pathNamedBy(
@@ -321,14 +324,14 @@ async function withRules(
       const f = out.get(n) ?? (await load(key, 'rules', { spec: user, at: [] }));
       if (f !== null) enter(n, f);
     }
-  // If nothing was added, the object stays the same, so that plans share what is derived from it.
+  // If nothing was added, return the same object, so that plans share what is derived from it.
   return more ? out : rules;
 }
 
-/** The set that was made last of each: of files with the same contents it is the same object, so that plans share what they derive. */
+/** The last extension of each instruction set. Files with the same contents give the same object, so that plans share what they derive. */
 const extended = new WeakMap<Specs['isa'], SpecFile[]>();
 
-/** The instruction set, and files of instructions beside it. */
+/** The instruction set with files of instructions added. */
 async function withInstructions(
   isa: Specs['isa'],
   names: readonly string[],
@@ -348,7 +351,7 @@ async function withInstructions(
   return all;
 }
 
-/** Paths of rule files that an order or a recipe names. */
+/** Paths of the rule files that an order or a recipe names. */
 function rulePaths(f: SpecFile): string[] {
   const edits = (f.data.edits ?? []) as readonly { readonly insertRules?: string }[];
   const names: (string | undefined)[] = edits.map((e) => e.insertRules);
@@ -363,7 +366,10 @@ function rulePaths(f: SpecFile): string[] {
   return names.filter((n): n is string => n !== undefined && isPath(n));
 }
 
-/** Recipes with files, and all that they extend. A path in `extends` is relative to the file that says it, and entered as it is shown. */
+/**
+ * Adds recipe files and everything that they extend. A path in `extends` is relative to the file that contains it, and is entered as
+ * `shownPath` gives it.
+ */
 async function withRecipes(
   recipes: ReadonlyMap<string, SpecFile>,
   names: readonly string[],
@@ -374,10 +380,10 @@ async function withRecipes(
     const f = await load(path, 'recipe', by);
     if (f === null) return;
     const full = (up: string): string => (isPath(up) ? shownPath(resolvePath(dirname(path), up)) : up);
-    const said = f.data.extends as string | readonly string[] | undefined;
-    const ups = said === undefined ? [] : typeof said === 'string' ? [said] : said;
+    const stated = f.data.extends as string | readonly string[] | undefined;
+    const ups = stated === undefined ? [] : typeof stated === 'string' ? [stated] : stated;
     const data = ups.some((up) => full(up) !== up)
-      ? { ...f.data, extends: typeof said === 'string' ? full(said) : ups.map(full) }
+      ? { ...f.data, extends: typeof stated === 'string' ? full(stated) : ups.map(full) }
       : f.data;
     out.set(key, data === f.data ? f : { ...f, data });
     for (const up of ups.map(full))
@@ -393,8 +399,8 @@ async function withRecipes(
 }
 
 /**
- * Orders plus a file and everything that it extends. A path in `extends` is relative to the file that contains it, and is entered as
- * a full path, so that files of the same name in two folders stay apart.
+ * Adds an order file and everything that it extends. A path in `extends` is relative to the file that contains it, and is entered as a full
+ * path, so that files of the same name in two folders stay distinct.
  */
 async function withOrders(
   orders: ReadonlyMap<string, SpecFile>,
@@ -423,11 +429,11 @@ async function withOrders(
   return out;
 }
 
-/** Issues with their lines. The YAML reader is loaded only if there are any. */
+/** Converts issues to diagnostics with line numbers. The YAML parser is loaded only if there are any. */
 export const toDiagnostics = async (issues: readonly SpecIssue[]): Promise<Diagnostic[]> =>
   issues.length === 0 ? [] : (await import('./issue-diagnostics.ts')).issueDiagnostics(issues);
 
-/** Line of an origin in its file, from 1; 0 without a file. Loads the YAML reader. */
+/** Line of an origin in its file, from 1; 0 if it has no file. Loads the YAML parser. */
 export async function lineOf(origin: {
   readonly file: string;
   readonly path: readonly (string | number)[];
@@ -438,8 +444,10 @@ export async function lineOf(origin: {
 }
 
 /**
- * Resolves the plan for a request. Orders, recipes and knob sets may be given by name or by path.
- * @returns the plan (null on errors) and every error and warning, with places
+ * Resolves the plan for a request. Orders, recipes, knob sets and rule groups may be given by name or by path.
+ *
+ * @param base specs to resolve from; absent: the shipped ones
+ * @returns the plan, or null on errors; and all errors and warnings with their locations
  */
 export async function makePlan(
   request: PlanRequest,

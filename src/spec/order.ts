@@ -5,7 +5,7 @@ import type { Host } from './host.ts';
 import type { Issues, Spot } from './issues.ts';
 import type { Specs } from './specs.ts';
 
-/** The chain of orders from the requested one down to the full list; null if it is broken. */
+/** The `extends` chain from the requested order to the full list; null, with an issue, if an order is missing or extends itself. */
 export function orderChain(specs: Specs, name: string, issues: Issues): SpecFile[] | null {
   const chain: SpecFile[] = [];
   const seen = new Set<SpecFile>();
@@ -38,8 +38,8 @@ export function orderChain(specs: Specs, name: string, issues: Issues): SpecFile
 }
 
 /**
- * The phase index array as names: the full list at the end of the chain with every edit applied, the oldest first.
- * Faults go to `issues`; an edit that is wrong changes nothing.
+ * The entries of an order: the full list at the end of the chain with all edits applied, the base order's first. Faults go to `issues`; a
+ * faulty edit changes nothing.
  */
 export function buildOrder(
   chain: readonly SpecFile[],
@@ -48,7 +48,7 @@ export function buildOrder(
   { passes, params }: { readonly passes: ReadonlySet<string>; readonly params: Host['passParams'] },
   ruleGroups: ReadonlySet<string>,
   issues: Issues,
-  /** Why the order needs a row, by its index. */
+  /** Reasons why the order needs a row, given by index; one line each. */
   why: (row: number, entries: readonly Entry[]) => readonly string[],
 ): Entry[] {
   let entries: Entry[] = [];
@@ -69,7 +69,7 @@ export function buildOrder(
   return entries;
 }
 
-/** What may be in the order by edits that were left out for their form. */
+/** A predicate on ids of phases that pruned edits might have inserted. */
 function lostBy(chain: readonly SpecFile[]): EditContext['lost'] {
   const left = chain
     .flatMap((f) => f.pruned?.removed ?? [])
@@ -84,7 +84,7 @@ function lostBy(chain: readonly SpecFile[]): EditContext['lost'] {
   return (id) => names.has(id.toLowerCase().replace(/#\d+$/, '')) || (rounds && id.includes('#'));
 }
 
-/** An element of a full list: a phase, or one that runs at some levels. */
+/** An element of a full list: a phase, or a phase that runs at some levels only. */
 type Listed = string | { readonly phase: string; readonly levels: readonly number[]; readonly why?: string };
 
 function fullList(

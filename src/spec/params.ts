@@ -5,6 +5,7 @@ import type { Host } from './host.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import { type StepSpec, stepLists } from './steps.ts';
 
+/** Reports a pass that does not exist. */
 export const unknownPass = (at: Spot, pass: string, passes: ReadonlySet<string>, issues: Issues): void =>
   issues.unknown(
     at,
@@ -15,7 +16,7 @@ export const unknownPass = (at: Spot, pass: string, passes: ReadonlySet<string>,
     `passes are ${[...passes].join(', ')}`,
   );
 
-/** Parameters that a pass does not read, or that are not what it reads. */
+/** Reports parameters that a pass does not have, and values of the wrong type. */
 export function checkParams(
   at: Spot,
   pass: string,
@@ -46,10 +47,10 @@ export function checkParams(
   }
 }
 
-/** Tables of phases whose passes and parameters are right, by the passes of the host that read them. */
+/** Phase tables that were checked without faults, with the set of passes that they were checked against. */
 const checked = new WeakMap<SpecFile, Host['passes']>();
 
-/** The passes that the table of phases runs, in rows and in named lists, and the parameters that it gives them. */
+/** Checks the passes and parameters in the rows and named step lists of a phase table. */
 export function checkRows(phases: SpecFile, host: Pick<Host, 'passes' | 'passParams'>, issues: Issues): void {
   if (checked.get(phases) === host.passes) return;
   const before = issues.list.length;

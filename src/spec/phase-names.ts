@@ -2,8 +2,8 @@ import { nearest } from '../ir/diagnostic.ts';
 import type { Plan, PlanPhase } from './plan.ts';
 
 /**
- * What a look-up by name gives for a name that it does not find: the seed number of the last phase, NOP, which does nothing. Source:
- * seed 004, phase name lookup.
+ * The seed number that a failed look-up by name returns: that of the last phase, NOP, which does nothing. Source: seed 004, phase name
+ * lookup.
  */
 export const NOT_FOUND = 158;
 
@@ -11,7 +11,7 @@ type Phases = readonly Pick<PlanPhase, 'id' | 'index'>[];
 
 const tables = new WeakMap<Phases, ReadonlyMap<string, number>>();
 
-/** Positions of the phases of a plan by their ids in lower case. */
+/** Positions of the phases of a plan by lower-case id. */
 function tableOf({ phases }: Pick<Plan, 'phases'>): ReadonlyMap<string, number> {
   let table = tables.get(phases);
   if (table === undefined) {
@@ -22,28 +22,28 @@ function tableOf({ phases }: Pick<Plan, 'phases'>): ReadonlyMap<string, number> 
 }
 
 /**
- * Seed number of the phase of that name, in any case. Of a name that stands twice, the plain name is the first place in the order, and
- * `name#2` the second.
+ * The seed number of the phase with an id, ignoring case. If a name occurs twice, the plain name is the first occurrence, and `name#2` the
+ * second.
  *
- * @returns `NOT_FOUND` (158) where the order has no such phase, or one that the seeds do not number (a named worker, an inserted pass)
+ * @returns `NOT_FOUND` (158) if the order has no such phase, or the seeds do not number it (a named worker, an inserted pass)
  */
 export const phaseIndex = (plan: Pick<Plan, 'phases'>, name: string): number =>
   plan.phases[phasePosition(plan, name) ?? -1]?.index ?? NOT_FOUND;
 
-/** Position in the order of the phase of that name, in any case; null where the order has none. */
+/** Position in the order of the phase with an id, ignoring case; null if there is none. */
 export const phasePosition = (plan: Pick<Plan, 'phases'>, name: string): number | null =>
   tableOf(plan).get(name.toLowerCase()) ?? null;
 
 /**
- * Position that the engine takes for a name: of a name that is not found, that of phase 158, where nothing is done; the end of an order
- * that does not have it.
+ * The position at which the engine starts for a name. For an unknown name it is that of phase 158, which does nothing, or the end of the
+ * order if it does not contain phase 158.
  */
 export function dispatchPosition(plan: Pick<Plan, 'phases'>, name: string): number {
   const found = phasePosition(plan, name) ?? plan.phases.findIndex((p) => p.index === phaseIndex(plan, name));
   return found < 0 ? plan.phases.length : found;
 }
 
-/** Ids of the phases that a name which is not found was probably meant for. */
+/** Suggestions for an unknown phase name: ids of phases with similar names. */
 export const phasesLike = (plan: Pick<Plan, 'phases'>, name: string): string[] =>
   nearest(
     name,

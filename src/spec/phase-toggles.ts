@@ -5,28 +5,29 @@ import { inLayer, type Layer, originIn } from './layers.ts';
 import type { Origin, Setting } from './plan.ts';
 import type { PlanRequest } from './specs.ts';
 
-/** Why a phase is off, and what switched it off. */
+/** Why a phase is off, and the setting that switched it off. */
 export interface Off {
   readonly why: string;
   readonly origin: Origin;
   readonly at: Spot;
 }
 
+/** Phases that knobs, recipes or the command line switch off or on. */
 export interface PhaseToggles {
-  /** By id. */
+  /** Phases that are switched off, by id. */
   readonly off: ReadonlyMap<string, Off>;
-  /** Ids that run at every level, whatever the order or the level test of the gate says, and who says so. */
+  /** Ids of phases that run at every level, regardless of levels in the order or the gate; with the setting that says so. */
   readonly enabled: ReadonlyMap<string, Spot>;
-  /** What recipes say. */
+  /** Settings of recipes, for display. */
   readonly settings: readonly Setting[];
 }
 
-/** Most entries in NamedPhases (reference, opt-levels 7). */
+/** Maximum number of entries in NamedPhases (reference, opt-levels 7). */
 const MOST_NAMED = 256;
 
 /**
- * Which phases are switched off or on: by the knobs DisablePhases and NamedPhases, by recipes, by the command line. The
- * last that speaks is kept as the reason.
+ * Resolves which phases are switched off or on by the knobs DisablePhases and NamedPhases, by recipes and by the command line, in this
+ * order. The last setting wins and is kept as the reason.
  */
 export function resolvePhaseToggles(
   entries: readonly Entry[],
@@ -80,7 +81,7 @@ export function resolvePhaseToggles(
       if (id === undefined) return;
       if (disable.some((d) => d.toLowerCase() === name.toLowerCase()))
         return issues.error(at, 'phase-switch', `phase '${id}' is both enabled and disabled`);
-      // What a recipe before this one switched off is on again; what a knob did stays.
+      // Enabling cancels an earlier recipe's `disable`, but not a knob.
       if (off.get(id)?.origin.source === 'recipe') off.delete(id);
       enabled.set(id, at);
       say(id, 'enabled', originIn(layer, 'phases', 'enable', i));
@@ -96,11 +97,11 @@ export function resolvePhaseToggles(
   return { off, enabled, settings: [...settings.values()] };
 }
 
-/** Whether the knob of this name switches phases. */
+/** True if a knob that switches phases is set. */
 export const switchKnobs = (table: KnobTable): boolean =>
   ['DisablePhases', 'NamedPhases'].some((k) => typeof table.knobs.get(k)?.value === 'string');
 
-/** Value of a text knob that switches phases. */
+/** Value of a text knob that switches phases, and where it is set; null if it is unset. */
 function switchText(name: string, table: KnobTable): { text: string; at: Spot } | null {
   const knob = table.knobs.get(name);
   if (typeof knob?.value !== 'string') return null;
@@ -109,8 +110,8 @@ function switchText(name: string, table: KnobTable): { text: string; at: Spot } 
 }
 
 /**
- * DisablePhases (185): names between `+`, or where there is none between `,`; each a part of a phase's name or alias, case ignored
- * (reference, opt-levels 7, which has both syntaxes for lists of phases).
+ * Applies DisablePhases (185): a list separated by `+`, or by `,` if it has no `+`. Each element is a substring of a phase's name or alias,
+ * ignoring case (reference, opt-levels 7, which has both syntaxes for lists of phases).
  */
 function disablePhases(
   entries: readonly Entry[],
@@ -137,8 +138,8 @@ function disablePhases(
 }
 
 /**
- * NamedPhases (298): only these phases run, and the required ones. `+` between entries and `,` before a parameter, or `,`
- * between entries and `=` before a parameter; a number between commas is a parameter too (reference, opt-levels 7).
+ * Applies NamedPhases (298): only these phases and the required ones run. Either `+` separates entries and `,` or `=` precedes a parameter,
+ * or `,` separates entries and `=` precedes a parameter; then a bare number is a parameter too (reference, opt-levels 7).
  */
 function namedPhases(
   entries: readonly Entry[],
@@ -196,7 +197,7 @@ function namedPhases(
       off.set(x.id, { why: 'knob NamedPhases does not name it', origin, at: value.at });
 }
 
-/** Parameters in a list of phases: behind `,` or `=` where `+` parts the entries, else behind `=`, or a number between commas. */
+/** Parameters in a list of phases: after `,` or `=` if `+` separates the entries; otherwise after `=`, or a number between commas. */
 function parameters(text: string, plus: boolean): string[] {
   if (plus) return text.split('+').flatMap((x) => x.split(/[,=]/).slice(1));
   return text.split(',').flatMap((x) => (/^\s*\d+\s*$/.test(x) ? [x.trim()] : x.split('=').slice(1)));

@@ -18,10 +18,10 @@ const insertedRow = (x: Entry): Row => ({
   status: 'implemented',
 });
 
-/** Knobs, facts and properties that phase rows declare for their passes, which steps that run such a pass elsewhere need too. */
+/** What phase rows declare for their passes; a step that runs such a pass elsewhere needs the same. */
 type Declared = Required<Pick<Row, 'knobs' | 'facts' | 'requires' | 'destroys'>>;
 
-/** By pass, from the rows that run nothing else: a row with several passes does not say which of them needs what. */
+/** Declarations by pass. Only rows that run a single pass count: a row with several does not say which of them needs what. */
 function declarations(rows: readonly Row[], phases: SpecFile): ReadonlyMap<string, Declared> {
   const users = new Map<string, Row[]>();
   for (const r of rows) {
@@ -53,30 +53,31 @@ function union(...lists: readonly (readonly string[] | undefined)[]): string[] {
   return [...all];
 }
 
-/** What is known of a table of phases, as long as host and rules are the same objects. */
+/** Results cached for a phase table; valid while host and rules are the same objects. */
 interface KnownRows {
   readonly host: unknown;
   readonly rules: unknown;
   readonly declared: ReadonlyMap<string, Declared>;
-  /** By index of the row: its phase where nothing is added to what the row runs, as if it were the first of the order. */
+  /** By row index: the phase of a row to which nothing is added. Position and other fields of the entry are those of its first use. */
   readonly alone: Map<number, PlanPhase>;
 }
 
 const knownRows = new WeakMap<SpecFile, KnownRows>();
 
 /**
- * The phases of the plan: each entry of the order with its row, what fills its hook, and what switches it. The row of a
- * worker is empty: the phase that calls the worker runs its steps.
+ * Builds the phases of a plan: combines each entry of the order with its row, the steps that fill its hook, and its switches. A row with a
+ * `slot` has no steps of its own: the phase that dispatches the worker runs them.
  */
 export function planPhases(
   entries: readonly Entry[],
   rows: readonly Row[],
   phasesFile: SpecFile,
   reads: {
-    /** What a pass reads and requires, and the knobs that a rule group reads, whichever phase runs them. */
+    /** What a pass reads and requires, independent of the phase that runs it. */
     readonly pass: (name: string) => PassNeeds;
+    /** The knobs that a rule group reads. */
     readonly group: (name: string) => readonly string[];
-    /** What `pass` and `group` answer from: for the same objects they answer the same. */
+    /** The objects that determine the results of `pass` and `group`; used to validate cached results. */
     readonly host: unknown;
     readonly rules: unknown;
     /** Rule groups that the request adds to a row. */
@@ -85,7 +86,7 @@ export function planPhases(
   hooks: ReadonlyMap<string, HookFilling>,
   switches: Pick<PhaseToggles, 'off' | 'enabled'>,
   issues: Issues,
-  /** Why the order needs a row, by its index. */
+  /** Reasons why the order needs a row, given by index; one line each. */
   whyNeeded: (row: number) => readonly string[],
 ): PlanPhase[] {
   let known = knownRows.get(phasesFile);
@@ -132,7 +133,7 @@ export function planPhases(
     const flat = flatSteps(steps);
     const passes = flat.flatMap((s) => (s.kind === 'pass' ? [s.pass] : []));
     const groups = flat.flatMap((s) => (s.kind === 'rules' ? s.groups : []));
-    // Passes that an edit or a recipe adds bring what the row does not declare.
+    // Passes that an edit or a recipe adds need what the row does not declare.
     const foreign = flatSteps([...inserted, ...added]).flatMap((s) =>
       s.kind === 'pass' && declared.has(s.pass) ? [declared.get(s.pass)!] : [],
     );
@@ -171,11 +172,11 @@ export function planPhases(
   });
 }
 
-/** What a phase has from its entry in the order. */
+/** Fields of a phase that come from its entry in the order. */
 type OfEntry = Pick<PlanPhase, 'position' | 'id' | 'roundAfter' | 'disabled' | 'origin'>;
 type OfRow = Omit<PlanPhase, keyof OfEntry>;
 
-/** All phases are made here, so that all have one shape. */
+/** Creates a phase. All phases are created here, so that all have the same hidden class. */
 const phaseOf = (row: OfRow, entry: OfEntry): PlanPhase => ({
   position: entry.position,
   index: row.index,
@@ -203,7 +204,7 @@ const phaseOf = (row: OfRow, entry: OfEntry): PlanPhase => ({
   origin: entry.origin,
 });
 
-/** What a hook of kind A dispatches: the steps of its worker, where the order has no place of its own for that. */
+/** The steps of the worker that a hook of kind A dispatches; empty if the worker has a place of its own in the order. */
 function dispatched(
   row: Row,
   entry: Entry,
@@ -261,12 +262,12 @@ function offOf(
   return { why: off.why, origin: off.origin };
 }
 
-/** Whether anything runs in the phase. */
+/** True if any step is bound to the phase. */
 export const hasWork = (p: PlanPhase): boolean => p.steps.length > 0;
 
 /**
- * Why a phase can never run under this plan; null if it can. OptBudget, knobs and budgets do not count, since they are only known
- * while the plan runs.
+ * Why a phase can never run under a plan; null if it can. OptBudget, knobs and budgets are not considered, since they are known only while
+ * the plan runs.
  */
 export function neverRuns(p: PlanPhase, level: number, backend: Backend): string | null {
   if (p.disabled !== null) return p.disabled.why;

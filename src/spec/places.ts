@@ -14,25 +14,26 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Pruned } from './prune.ts';
 import { isTooDeep, isTooLong } from './yaml-depth.ts';
 
-/** A place in a document: line and column from 1, and the length of the text there. */
+/** A location in a text: line and column, both from 1, and the length of the marked text. */
 export interface SpecPlace {
   readonly line: number;
   readonly column: number;
   readonly length: number;
 }
 
+/** A YAML document, and the line starts of its text. */
 export interface ParsedYaml {
   readonly doc: Document.Parsed;
   readonly lines: LineCounter;
 }
 
-/** Look-ups come in bursts (all errors of one file), so a few parsed texts are kept. */
+/** Parsed texts. Look-ups come in bursts (all errors of one file), so a few are kept. */
 const parsedTexts = new Map<string, ParsedYaml>();
 const MOST_KEPT = 64;
 
 /**
- * The document of a YAML text. Faults of the text are in its `errors`.
- * @throws RangeError for a text that is nested too deeply, Error for one of too many parts
+ * Parses a YAML text. Syntax errors are in the `errors` of the document.
+ * @throws RangeError if the text is nested too deeply, Error if it has too many tokens
  */
 export function parseYaml(text: string): ParsedYaml {
   let p = parsedTexts.get(text);
@@ -40,7 +41,7 @@ export function parseYaml(text: string): ParsedYaml {
     if (isTooDeep(text)) throw new RangeError('the text is nested too deeply');
     if (isTooLong(text)) throw new Error('it has too many parts');
     const lines = new LineCounter();
-    // By itself, the package warns through Node of keys that are no texts, which a check of names finds anyway.
+    // By default, the package emits Node warnings about keys that are not text; the schema check rejects them anyway.
     const options = {
       lineCounter: lines,
       prettyErrors: false,
@@ -48,25 +49,25 @@ export function parseYaml(text: string): ParsedYaml {
       uniqueKeys: false,
     } as const;
     p = { doc: parseDocument(text, options), lines };
-    refuseTwins(p.doc);
+    reportDuplicateKeys(p.doc);
     if (parsedTexts.size >= MOST_KEPT) parsedTexts.clear();
     parsedTexts.set(text, p);
   }
   return p;
 }
 
-/** Errors of a text behind which keys that stand twice are no more; few of them are shown. */
+/** No duplicate keys are reported once a document has this many errors; only a few are shown. */
 const MOST_ERRORS = 1000;
 
-/** Keys that a map has twice are errors. The package's own check compares each key with each other. */
-function refuseTwins(doc: Document.Parsed): void {
+/** Adds an error for each duplicate key of a map. The package's own check takes quadratic time. */
+function reportDuplicateKeys(doc: Document.Parsed): void {
   visit(doc, {
     Map: (_, { items }) => {
       const seen = new Set<unknown>();
       for (const { key } of items) {
         if (!isScalar(key)) continue;
         const [from, to] = key.range!;
-        // An error holds where it was made: a million of them would take a gigabyte.
+        // Each error keeps its stack trace: a million of them would take a gigabyte.
         if (seen.has(key.value) && doc.errors.length < MOST_ERRORS)
           doc.errors.push(new YAMLParseError([from, to], 'DUPLICATE_KEY', 'Map keys must be unique'));
         seen.add(key.value);
@@ -78,8 +79,8 @@ function refuseTwins(doc: Document.Parsed): void {
 type Ranged = { readonly range?: readonly number[] | null } | null | undefined;
 
 /**
- * Where a path is in a YAML text: the last key itself if `key` is set, else its value. If the path does not exist, the place of its
- * longest part that does.
+ * The location of a path in a YAML text: of its value, or of its last key if `key` is set. If the path does not exist, the location of its
+ * longest existing prefix.
  */
 export function placeOf(text: string, path: readonly (string | number)[], key = false): SpecPlace {
   const { doc, lines } = parseYaml(text);
@@ -105,7 +106,7 @@ export function placeOf(text: string, path: readonly (string | number)[], key = 
   return placeAt(text, lines, start, range?.[1] ?? start + 1);
 }
 
-/** A range of the text as a place, cut at the end of its first line. */
+/** The location of a range of a text, cut at the end of its first line. */
 export function placeAt(text: string, lines: LineCounter, start: number, end: number): SpecPlace {
   const pos = lines.linePos(start);
   const eol = text.indexOf('\n', start);
@@ -113,7 +114,7 @@ export function placeAt(text: string, lines: LineCounter, start: number, end: nu
   return { line: Math.max(1, pos.line), column: Math.max(1, pos.col), length };
 }
 
-/** Builds a diagnostic at a path of a spec. */
+/** A diagnostic at a path of a spec. */
 export function specError(
   f: { readonly file: string; readonly text: string; readonly pruned?: Pruned },
   path: readonly (string | number)[],

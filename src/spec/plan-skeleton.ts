@@ -29,45 +29,45 @@ import type { PlanRequest, Specs } from './specs.ts';
 import type { OrderWalk } from './walk.ts';
 import { knobsReadBy, warnIdleHooks, warnIdleSwitches } from './warnings.ts';
 
-/** Everything in a plan except knob values, so plans that differ only in those can share it. */
+/** Everything in a plan except knob values, so that plans that differ only in knob values can share it. */
 export interface PlanSkeleton {
-  /** Null where there is an error. */
+  /** Null if the instruction set is faulty. */
   readonly isa: Isa | null;
   readonly phases: readonly PlanPhase[];
   readonly rules: Plan['rules'];
-  /** What recipes and back ends say of hooks, and recipes of phases. */
+  /** Settings of recipes and back ends for hooks, and of recipes for phases. */
   readonly settings: readonly Setting[];
-  /** Knobs that some running phase may read. */
+  /** Knobs that the resolver or a phase that runs may read. */
   readonly read: ReadonlySet<string>;
-  /** The texts that are hashed before and after the knob values. */
+  /** The state of the hash before the knob values, and the text to hash after them; null if there is an error. */
   readonly hash: { readonly before: HashState; readonly after: string } | null;
-  /** What the order was judged by; null where it could not be. */
+  /** The input for checks of the order; null if there is none. */
   readonly walk: OrderWalk | null;
-  /** The order could not be built, so the fields above are empty. */
+  /** True if the order could not be built; the fields above are empty then. */
   readonly unordered: boolean;
-  /** Faults of the order and of what it runs. */
+  /** Faults of the order and of the steps that it runs. */
   readonly issues: readonly SpecIssue[];
-  /** Faults of running that on the target. */
+  /** Faults that depend on the target. */
   readonly issuesOfTarget: readonly SpecIssue[];
 }
 
-/** What a skeleton is made from. */
+/** The inputs of a skeleton. */
 export interface SkeletonInput {
   readonly specs: Specs;
   readonly request: PlanRequest;
   readonly host: Host;
-  /** Layers of recipes that hold, weakest first. */
+  /** The recipe layers that apply, weakest first. */
   readonly layers: readonly Layer[];
   readonly level: number;
-  /** Null: there is no back end. */
+  /** Null: the target has no back end. */
   readonly found: ResolvedBackend | null;
   readonly table: KnobTable;
   /** Issues found earlier. */
   readonly issues: Issues;
 }
 
-/** Most skeletons kept for one phase table; the oldest is dropped first. */
-const MOST_FRAMES = 32;
+/** Maximum number of skeletons kept for one phase table; the oldest is dropped first. */
+const MOST_SKELETONS = 32;
 
 const skeletons = new WeakMap<SpecFile, Map<string, PlanSkeleton>>();
 
@@ -83,15 +83,15 @@ function numberOf(x: object | null | undefined): number {
 }
 
 /**
- * The skeleton of a request. It is reused for requests that differ only in knob values, provided that the documents are the same, nothing
- * is wrong with them, and no knob switches phases.
+ * The skeleton of a request. Requests that differ only in knob values share one, provided that the documents are the same objects and
+ * without errors, and that no knob switches phases.
  */
 export function skeletonOf(x: SkeletonInput): PlanSkeleton {
   const { specs, request } = x;
   if (x.issues.failed || x.found === null || switchKnobs(x.table)) return makeSkeleton(x);
   const parts = [specs.constraints, specs.knobs, specs.isa, specs.orders, specs.rules, x.found, x.host];
   const { order, disable, rules = [], wrongRules, sm } = request;
-  // What else a recipe says is in the level and in the values of knobs.
+  // Other settings of recipes affect only the level and the knob values.
   const own = x.layers.filter((l) => l.data.hooks !== undefined || l.data.phases !== undefined);
   const layers = own.map((l) => [numberOf(l.at.file), l.at.path, l.name]);
   const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, layers, disable, rules, wrongRules]);
@@ -101,7 +101,7 @@ export function skeletonOf(x: SkeletonInput): PlanSkeleton {
   if (skeleton === undefined) {
     skeleton = makeSkeleton(x);
     if (skeleton.hash === null) return skeleton;
-    if (kept.size >= MOST_FRAMES) kept.delete(kept.keys().next().value!);
+    if (kept.size >= MOST_SKELETONS) kept.delete(kept.keys().next().value!);
     kept.set(key, skeleton);
   }
   return skeleton;
@@ -117,7 +117,7 @@ function makeSkeleton({
   table,
   issues: before,
 }: SkeletonInput): PlanSkeleton {
-  // The steps below behave differently if anything was wrong so far.
+  // Some steps below are skipped if there were errors before.
   const issues = new Issues(before.list);
   const from = issues.list.length;
   const nothing = {
@@ -204,7 +204,7 @@ function makeSkeleton({
   if (found === null) return { ...nothing, unordered: false, issues: said, issuesOfTarget: [] };
 
   const { backend } = found;
-  // What is lacking may be due to an edit that was left out for its form.
+  // Otherwise, a missing property may be due to an edit that was removed because its form is invalid.
   if (chain.every((f) => (f.pruned?.removed ?? []).length === 0))
     reportLacks(
       walk,
@@ -229,7 +229,7 @@ function makeSkeleton({
   };
 }
 
-/** Reports rules that the host cannot run: leaving them out silently would change the result. */
+/** Reports rule groups if the host cannot run rules: skipping them silently would change the result. */
 function refuseRules(phases: readonly PlanPhase[], entries: readonly Entry[], issues: Issues): void {
   phases.forEach((p, i) => {
     const [group] = groupsOf(p);
@@ -245,13 +245,13 @@ function refuseRules(phases: readonly PlanPhase[], entries: readonly Entry[], is
 const orderName = (specs: Specs, f: SpecFile): string =>
   [...specs.orders].find(([, x]) => x === f)?.[0] ?? f.file;
 
-/** Instruction sets by the list of specs that they were built from, so that plans of the same specs share them. */
+/** Instruction sets by the list of specs from which they were built, so that plans of the same specs share them. */
 const builtIsas = new WeakMap<
   readonly SpecFile[],
   { readonly table: SpecFile | undefined; readonly built: ReturnType<typeof buildIsa> }
 >();
 
-/** The documents that an instruction set is built from: its opcodes, and what PTX calls them. */
+/** The documents from which an instruction set is built: opcodes, and their PTX forms. */
 export const isaDocs = (specs: Pick<Specs, 'isa' | 'ptx'>): { file: string; data: unknown; hash: string }[] =>
   [...specs.isa, ...(specs.ptx === undefined ? [] : [specs.ptx])].map((f) => ({
     file: f.file,
@@ -272,7 +272,7 @@ function resolveIsa(specs: Specs, issues: Issues): Isa | null {
   if (built.diagnostics.length > 0) return null;
   let isRight = true;
   for (const f of specs.isa) {
-    // What the build made has been checked.
+    // The build has checked unchanged shipped files.
     if (f.built !== undefined && f.built.data === f.data) continue;
     for (const { op, message, notes } of meaningFaults(f, built.isa)) {
       isRight = false;
@@ -290,7 +290,7 @@ interface MeaningFault {
 
 const meaningsOf = new WeakMap<object, readonly MeaningFault[]>();
 
-/** Faults in the meanings of a document's opcodes, under every choice of their modifiers. */
+/** Faults in the meanings of a document's opcodes, for every combination of modifiers. */
 function meaningFaults({ data, file }: SpecFile, isa: Isa): readonly MeaningFault[] {
   let found = meaningsOf.get(data);
   if (found === undefined) {
@@ -306,8 +306,8 @@ function meaningFaults({ data, file }: SpecFile, isa: Isa): readonly MeaningFaul
 }
 
 /*
- * Hash of everything that decides what the plan does: level, facts, instruction set, phases that may run with what is
- * bound to them, and every knob value. Titles, reasons, sources and origins of values are left out.
+ * The hash of a plan covers everything that determines what it does: level, facts, instruction set, phases that may run with their steps
+ * and gates, rule groups, knob values and the profile. Titles, reasons, sources and origins of values are left out.
  */
 
 function hashParts(
@@ -333,7 +333,7 @@ const stepsKnown = new WeakMap<
   { readonly gate: PlanPhase['gate']; readonly text: string }
 >();
 
-/** What a phase runs and its gate, as the middle of a list in canonical JSON. Plans of one table share those of most rows. */
+/** Steps and gate of a phase as two elements of a canonical JSON list. Plans of one phase table share the text of most rows. */
 function textOfSteps({ steps, gate }: PlanPhase): string {
   const known = stepsKnown.get(steps);
   if (known?.gate === gate) return known.text;
@@ -342,7 +342,7 @@ function textOfSteps({ steps, gate }: PlanPhase): string {
   return text;
 }
 
-/** Hash of a plan: its skeleton, its knob values and its profile. */
+/** Hash of a plan from its skeleton, its knob values and its profile. */
 export function planHash(
   { before, after }: NonNullable<PlanSkeleton['hash']>,
   knobs: ReadonlyMap<string, ResolvedKnob>,

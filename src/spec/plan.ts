@@ -9,33 +9,34 @@ export interface Origin {
   /** 'catalog', 'backend', 'recipe', 'knob-set', 'command-line', 'phases', 'order'. */
   readonly source: string;
   readonly file: string;
-  /** Path inside the file; its line is looked up only when needed. */
+  /** Path inside the file; its line is looked up on demand. */
   readonly path: readonly (string | number)[];
 }
 
+/** A knob with its effective value. */
 export interface ResolvedKnob {
   readonly name: string;
   readonly index: number | null;
   readonly type: string;
   readonly value: KnobValue;
   readonly origin: Origin;
-  /** Values that lost, first the weakest. */
+  /** Overridden values, the weakest first. */
   readonly overridden: readonly {
     readonly value: KnobValue;
     readonly origin: Origin;
     readonly when: string | null;
   }[];
-  /** Where the value is for some functions only: which. Stands in the plans of these functions alone (`Plan.variant`). */
+  /** The functions that the value applies to, as text; null: all. Not null only in the plans of these functions (`Plan.variant`). */
   readonly when: string | null;
-  /** Marked in the catalog as not read by any code yet. */
+  /** True if the catalog marks the knob as not read by any code yet. */
   readonly unread: boolean;
 }
 
-/** When a phase runs: all conditions must hold. */
+/** The conditions under which a phase runs; all must hold. */
 export interface Gate {
   /** Levels at which it runs, e.g. [2, 3, 4, 5]; null: all. Tested on the effective level. */
   readonly levels: readonly number[] | null;
-  /** Whether the gate queries the effective level, each query of which takes one unit of OptBudget. */
+  /** True if the gate queries the effective level; each query takes one unit of OptBudget. */
   readonly asksLevel: boolean;
   /** Knobs that must be unset (or false). */
   readonly unset: readonly string[];
@@ -57,30 +58,30 @@ export interface PassStep {
   readonly origin: Origin;
 }
 
-/** Rule groups that run together, as one set. */
+/** Rule groups that run together, as one rule set. */
 export interface RulesStep {
   readonly kind: 'rules';
   readonly groups: readonly string[];
   readonly origin: Origin;
 }
 
-/** What the instructions that a round changed cost. */
+/** Weights of the instructions that a round of a repetition changed. */
 export interface RoundWeights {
-  /** Of an instruction that is not cheap. */
+  /** Weight of an instruction that is not cheap. */
   readonly full: number;
-  /** Opcodes that are cheap where they copy. */
+  /** Opcodes that are cheap when they copy a value. */
   readonly cheap: readonly string[];
-  /** A copy whose value has more uses is not cheap. */
+  /** A copy whose value has more uses than this is not cheap. */
   readonly 'many-uses': number;
 }
 
-/** Steps that are repeated until nothing changes, at most `rounds` times. */
+/** Steps that run repeatedly until nothing changes, at most `rounds` times. */
 export interface RepeatStep {
   readonly kind: 'repeat';
   readonly rounds: number;
-  /** Knob: rounds end if what one changed costs less; null: they go on while anything changes. */
+  /** Knob: the repetition ends if the changes of a round weigh less; null: it goes on while anything changes. */
   readonly leastCost: string | null;
-  /** What a round costs; null exactly if `leastCost` is. */
+  /** Weights of changes; null if and only if `leastCost` is. */
   readonly weights: RoundWeights | null;
   readonly steps: readonly (PassStep | RulesStep)[];
   readonly origin: Origin;
@@ -88,18 +89,18 @@ export interface RepeatStep {
 
 export type Step = PassStep | RulesStep | RepeatStep;
 
-/** The content of a step without its origin: equal for steps that do the same. */
+/** The content of a step without its origin; equal for steps that do the same. */
 export const stepData = (s: Step): unknown => {
   if (s.kind === 'repeat')
     return [s.rounds, ...(s.leastCost === null ? [] : [s.leastCost, s.weights]), s.steps.map(stepData)];
   return s.kind === 'pass' ? [s.pass, s.params] : [...s.groups];
 };
 
-/** The passes and rule groups of steps in order, those inside repetitions included. */
+/** The pass and rule steps in order, including those inside repetitions. */
 export const flatSteps = (steps: readonly Step[]): (PassStep | RulesStep)[] =>
   steps.flatMap((s) => (s.kind === 'repeat' ? s.steps : [s]));
 
-/** Names of the passes that a phase runs. */
+/** Names of the passes that a phase runs, in order, with repetitions. */
 export const passesOf = (p: PlanPhase): string[] =>
   flatSteps(p.steps).flatMap((s) => (s.kind === 'pass' ? [s.pass] : []));
 
@@ -108,6 +109,7 @@ export const groupsOf = (p: PlanPhase): string[] => [
   ...new Set(flatSteps(p.steps).flatMap((s) => (s.kind === 'rules' ? s.groups : []))),
 ];
 
+/** A phase of a plan. */
 export interface PlanPhase {
   /** Place in the phase index array, from 0. */
   readonly position: number;
@@ -121,7 +123,7 @@ export interface PlanPhase {
   readonly category: string;
   readonly status: 'implemented' | 'partial' | 'marker' | 'not-applicable' | 'unbound';
   readonly statusNote: string;
-  /** The steps it runs in order; empty: nothing is bound. */
+  /** The steps that it runs, in order; empty: nothing is bound to it. */
   readonly steps: readonly Step[];
   readonly gate: Gate;
   readonly knobs: readonly string[];
@@ -135,46 +137,46 @@ export interface PlanPhase {
   readonly hook: 'A' | 'B' | 'C' | null;
   /** Value written to the progress counter, or null. */
   readonly progress: number | null;
-  /** Of a later round of phases that are repeated: it runs only if one of these, the round before, changed something. */
+  /** For a later round of a repetition: ids of the phases of the previous round. It runs only if one of them changed something. */
   readonly roundAfter: readonly string[] | null;
-  /** isNoOp: the phase is skipped, yet leaves a record. */
+  /** isNoOp: the phase is skipped, but recorded in the journal. */
   readonly noOp: boolean;
-  /** May not be disabled. */
+  /** True if it must not be disabled. */
   readonly required: boolean;
-  /** Set if the plan switches the phase off: why, and where. */
+  /** If the plan switches the phase off: why, and where. */
   readonly disabled: { readonly why: string; readonly origin: Origin } | null;
   readonly origin: Origin;
 }
 
-/** A question to a function before any phase has run: what `when` and the application mode of a recipe ask. */
+/** A test that is applied to each function before the first phase: from a `when` clause or an application mode. */
 export interface ConditionTest {
-  /** Pattern on its name; null: any. */
+  /** Pattern for the name of the function; null: any name. */
   readonly kernel: string | null;
-  /** Hashes of which it must have one (`functionHash`); null: any. */
+  /** Permitted hashes of the function (`functionHash`); null: any. */
   readonly hashes: readonly string[] | null;
-  /** Application mode, 1: any function. */
+  /** Application mode (`MODES`); 1: any function. */
   readonly mode: number;
-  /** As it is shown: 'kernel gemm*'. No two tests of a plan have the same. */
+  /** The test as shown, such as 'kernel gemm*'; unique in a plan. */
   readonly text: string;
 }
 
-/** What a recipe or back end says beside knobs, and what it wins over. */
+/** A setting of a recipe or back end other than a knob, with the values that it overrides. */
 export interface Setting {
   readonly what: 'hook' | 'phase' | 'level' | 'nvopt';
   /** Id of the phase; '' for levels. */
   readonly name: string;
-  /** 'enabled', 'disabled', a level, or what runs, as data. */
+  /** 'enabled', 'disabled', a level, or the steps of a hook as data. */
   readonly value: unknown;
   readonly origin: Origin;
-  /** Values that lost, first the weakest. */
+  /** Overridden values, the weakest first. */
   readonly overridden: readonly { readonly value: unknown; readonly origin: Origin }[];
 }
 
-/** A recipe, or a part of one, that a plan is made of. */
+/** A recipe, or a part of one, that a plan applies. */
 export interface AppliedRecipe {
   readonly name: string;
   readonly origin: Origin;
-  /** Tests (places in `Plan.tests`) that must all hold; none: all functions. */
+  /** Indices in `Plan.tests` of the tests that must all hold; empty: all functions. */
   readonly tests: readonly number[];
 }
 
@@ -183,9 +185,9 @@ export interface Backend {
   readonly sm: string;
   readonly code: number;
   readonly class: string;
-  /** Everything, families merged in: `facts.limits['max-registers']`. */
+  /** All facts, inherited ones included: `facts.limits['max-registers']`. */
   readonly facts: Readonly<Record<string, unknown>>;
-  /** Origin of each leaf of the facts, by path: 'limits.max-registers'. */
+  /** Origin of each leaf of the facts, by path, such as 'limits.max-registers'. */
   readonly origins: ReadonlyMap<string, Origin>;
 }
 
@@ -195,22 +197,22 @@ export interface Plan {
   readonly level: number;
   readonly sm: string;
   readonly order: string;
-  /** Names of the recipes that were asked for, '+' between them; null: none. */
+  /** Names of the requested recipes, separated by '+'; null: none. */
   readonly recipe: string | null;
-  /** What is applied of them, and of those that they extend, weakest first. */
+  /** The applied recipes and parts, including those that they extend, weakest first. */
   readonly recipes: readonly AppliedRecipe[];
   readonly nvopt: number | null;
   readonly settings: readonly Setting[];
-  /** What is asked of each function before the first phase runs. */
+  /** Tests that are applied to each function before the first phase runs. */
   readonly tests: readonly ConditionTest[];
-  /** Sets of tests that something asks for together, each once and not empty. The plans of these are legal. */
+  /** Distinct, non-empty sets of tests that some layer requires together. Their plans are legal. */
   readonly cases: readonly (readonly number[])[];
   /**
-   * The plan of the functions for which just these tests hold; this plan is for those for which none does. It has the same phases at the
-   * same positions, but what they run, their gates, and knobs may differ.
+   * The plan for functions for which exactly these tests hold; this plan itself is for functions for which none holds. It has the same
+   * phases at the same positions, but their steps and gates, and knob values, may differ.
    *
-   * @param tests places in `tests`, ascending
-   * @throws DiagnosticError where that plan is illegal, which none is for one test alone, or for a case
+   * @param tests indices in `tests`, ascending
+   * @throws DiagnosticError if that plan is illegal; never for a single test or for a case
    */
   readonly variant: (tests: readonly number[]) => Plan;
   readonly knobSet: string | null;
@@ -218,9 +220,9 @@ export interface Plan {
   readonly isa: Isa;
   readonly phases: readonly PlanPhase[];
   readonly knobs: ReadonlyMap<string, ResolvedKnob>;
-  /** Rule groups that phases of the plan run: their documents, and a hash of each. */
+  /** Rule groups that phases of the plan run: the document of each, with its hash. */
   readonly rules: ReadonlyMap<string, GroupDoc>;
-  /** Block counts that phase 20 attaches to the functions; null: none. */
+  /** Execution counts of blocks that phase 20 attaches to functions; null: none. */
   readonly profile: Profile | null;
   readonly warnings: readonly Diagnostic[];
 }

@@ -3,18 +3,18 @@ import { hasWork, neverRuns } from './phases.ts';
 import type { Backend, PlanPhase } from './plan.ts';
 import type { OrderWalk } from './walk.ts';
 
-/** A property that does not hold where phases need it. */
+/** An IR property that does not hold where phases require it. */
 export interface Lack {
   readonly property: string;
-  /** Positions of the phases that need it, in order. */
+  /** Positions of the phases that require it, in order. */
   readonly needy: number[];
-  /** Position of the phase that destroyed it; null where nothing has provided it. */
+  /** Position of the phase that destroyed it; null if no phase has provided it. */
   readonly lost: number | null;
-  /** Line to blame. */
+  /** The location to blame. */
   readonly blamed: Spot;
 }
 
-/** Why phases cannot run at a level and on a target, each null where it can. */
+/** For each phase, why it cannot run at a level and on a target; null if it can. */
 export const shutOf = (
   phases: readonly PlanPhase[],
   level: number,
@@ -22,7 +22,7 @@ export const shutOf = (
 ): readonly (string | null)[] =>
   phases.map((p) => (p.required && p.disabled !== null ? null : neverRuns(p, level, backend)));
 
-/** What is said of a property that is lacking. */
+/** The issue that reports a missing property. */
 export function lackIssue({ property, needy, lost, blamed }: Lack, walk: OrderWalk): SpecIssue {
   const { phases, shut, table } = walk;
   const [first, ...others] = needy.map((i) => `'${phases[i].id}'`);
@@ -49,10 +49,10 @@ export function lackIssue({ property, needy, lost, blamed }: Lack, walk: OrderWa
 }
 
 /**
- * Follows the IR properties along the order. What a phase requires must hold from the start or be provided by an earlier phase, with
- * nothing in between that destroys it; phases with nothing bound require nothing, but provide and destroy what their rows declare.
- * A phase that cannot run at this level or on this target does neither. A required phase that is switched off counts as if it
- * ran, because switching it off is already an error.
+ * Tracks the IR properties along the order. A property that a phase requires must hold initially or be provided by an earlier phase, and no
+ * phase in between may destroy it. Phases with nothing bound require nothing, but provide and destroy what their rows declare. A phase that
+ * cannot run at this level or on this target has no effect. A required phase that is switched off counts as running, because switching it
+ * off is an error of its own.
  */
 export function findLacks(walk: OrderWalk): Lack[] {
   const { phases, shut, table } = walk;
@@ -83,8 +83,8 @@ export function findLacks(walk: OrderWalk): Lack[] {
 }
 
 /**
- * What caused it: what fills the phase, a hook; the edit that placed it, or what destroys, or a provider; a provider's switch; else its
- * line.
+ * The location that caused a missing property. The first that exists of: what fills the hook that requires or destroys it; the edit that
+ * placed the requiring phase, the destroying phase or a provider; the setting that switched a provider off; the requiring phase itself.
  */
 function blame(
   property: string,
@@ -104,5 +104,6 @@ function blame(
   return switched?.at ?? entries[needy].origin;
 }
 
+/** True if two locations have the same file and path. */
 export const sameSpot = (a: Spot, b: Spot): boolean =>
   a.file === b.file && a.path.join('\n') === b.path.join('\n');

@@ -4,42 +4,42 @@ import { meantBy } from '../ir/diagnostic.ts';
 type Tree = Record<string, unknown> | unknown[];
 type Path = readonly (string | number)[];
 
-/** What was taken out of a spec, and where the places of the rest are in its text. */
+/** The entries that were removed from a spec, and how paths in the remainder map to its text. */
 export interface Pruned {
   /**
-   * The path in the text of a path in what remains: behind an element that was taken out, the others have other indices, and a key that is
-   * misspelt there stands here as it was meant.
+   * Maps a path in the remainder to the path in the text. They differ because elements after a removed one have shifted indices, and
+   * because a misspelt key has been corrected.
    */
   readonly original: (path: Path) => Path;
   readonly removed: readonly { readonly path: Path; readonly value: unknown }[];
 }
 
-/** How a spec is taken apart. */
+/** Which entries of a spec may be removed separately. */
 export interface Parts {
   /**
-   * Lists hold parts that mean the same without their neighbours, so that a faulty element is taken out alone. Otherwise the entry that
-   * holds the list is, since the places of the others say something.
+   * True if elements of lists keep their meaning without their neighbours, so that a faulty element is removed alone. Otherwise positions
+   * in lists have a meaning, so the whole entry that holds the list is removed.
    */
   readonly elements: boolean;
-  /** The list of this name has elements that mean something else, or nothing, without one of their entries. */
+  /** The top-level list whose elements are removed as a whole, because they would change their meaning without one of their entries. */
   readonly whole?: string;
 }
 
-/** Most rounds of removing faulty entries; each round may uncover faults that an earlier one hid. */
+/** Maximum number of rounds; removing entries may uncover faults that they hid. */
 const ROUNDS = 6;
 
-/** Stands for an element that was taken out. */
+/** Marks a removed element of a list. */
 const GONE = Symbol('gone');
 
-/** Keys of maps that were misspelt, by what they are taken for. */
+/** Misspelt keys of maps, by the corrected key. */
 type Renamed = WeakMap<object, ReadonlyMap<string, string>>;
 
 /**
- * A spec without the entries that its schema rejects, so that the rest can still be checked and all faults reported together. A key that
- * can only be a misspelling of one is taken for that, and its entry stays.
+ * Removes the entries of a spec that its schema rejects, so that the rest can still be checked and all faults reported together. A key that
+ * can only be a misspelling of one allowed key is corrected, and its entry is kept.
  *
- * @param validate errors of a spec; none if it is valid
- * @returns null if the fault is in the spec as a whole
+ * @param validate returns the schema errors of a spec; empty if it is valid
+ * @returns null if the fault is in the spec as a whole, or the spec is still invalid after the maximum number of rounds
  */
 export function prune(
   data: Readonly<Record<string, unknown>>,
@@ -54,7 +54,7 @@ export function prune(
     const errors = validate(rest.data);
     if (errors.length === 0)
       return { data: rest.data, pruned: { original: (path) => rest.original(path, true), removed } };
-    // What else is said of a map with a misspelt key mostly follows from that.
+    // Other errors of a map with a misspelt key are mostly consequences of it, so correct keys first.
     const meant = errors.flatMap((e) => {
       const key = meantKey(e);
       return key === null ? [] : [{ path: rest.original(pathOf(e), false), key }];
@@ -64,15 +64,15 @@ export function prune(
     for (const e of errors) {
       const path = rest.original(pathOf(e), false);
       const short = path[0] === parts.whole && path.length > 2 ? path.slice(0, 2) : path;
-      const taken = takeOut(whole, short, parts.elements);
-      if (taken === null) return null;
-      if (taken.value !== GONE) removed.push(taken);
+      const entry = removeAt(whole, short, parts.elements);
+      if (entry === null) return null;
+      if (entry.value !== GONE) removed.push(entry);
     }
   }
   return null;
 }
 
-/** The path of what a validator's error is about. */
+/** The path of the entry that a validator's error is about. */
 function pathOf(e: ErrorObject): string[] {
   const path = e.instancePath
     .split('/')
@@ -84,7 +84,7 @@ function pathOf(e: ErrorObject): string[] {
   return path;
 }
 
-/** The key that one which may not stand in its map is taken for; null where it is none, or stands there too. */
+/** The allowed key that an unknown key was probably meant to be; null if there is none, or the map has that key as well. */
 function meantKey(e: ErrorObject): string | null {
   if (e.keyword !== 'additionalProperties') return null;
   const { properties = {} } = (e.parentSchema ?? {}) as { readonly properties?: object };
@@ -92,7 +92,7 @@ function meantKey(e: ErrorObject): string | null {
   return meant === null || Object.hasOwn(e.data as object, meant) ? null : meant;
 }
 
-/** Gives the last key of a path another name, which several errors may ask for. */
+/** Renames the last key of a path. Several errors may ask for the same, so a key that is gone already is ignored. */
 function rename(root: Tree, path: Path, to: string, renamed: Renamed): void {
   const from = String(path.at(-1));
   const map = path.slice(0, -1).reduce<unknown>((at, step) => (at as Tree)[step as never], root) as Record<
@@ -105,16 +105,16 @@ function rename(root: Tree, path: Path, to: string, renamed: Renamed): void {
   renamed.set(map, new Map([...(renamed.get(map) ?? []), [to, from]]));
 }
 
-/** A copy without the elements that were taken out. */
+/** A copy without the removed elements. */
 function withoutGone(
   whole: Record<string, unknown>,
   renamed: Renamed,
 ): {
   readonly data: Record<string, unknown>;
-  /** The path in what was copied, or in the text. */
+  /** Maps a path in the copy to the path in the original data, or in the text, where keys are still misspelt. */
   readonly original: (path: Path, inText: boolean) => Path;
 } {
-  /** Of lists that lost elements: the indices that the others had. */
+  /** For copied lists with removed elements: the original indices of the elements. */
   const kept = new WeakMap<object, readonly number[]>();
   const spelt: Renamed = new WeakMap();
   const copy = (x: unknown): unknown => {
@@ -144,8 +144,11 @@ function withoutGone(
   return { data, original };
 }
 
-/** Removes what a path leads to, or the last entry on the way to it. */
-function takeOut(
+/**
+ * Removes the value at a path, or, if it does not exist or is an element that must not be removed alone, the innermost removable entry on
+ * the way to it. Returns null if that is the spec itself or its kind.
+ */
+function removeAt(
   root: Tree,
   path: Path,
   elements: boolean,

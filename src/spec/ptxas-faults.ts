@@ -1,4 +1,4 @@
-/** Known faults of ptxas, as `pipelines/ptxas-faults.yaml` lists them: which rules find and avoid them, and for which code. */
+/** A known fault of ptxas, as listed in `pipelines/ptxas-faults.yaml`: the affected code, and the rules that find and avoid it. */
 
 import { didYouMean } from '../ir/diagnostic.ts';
 import { baseTarget } from '../ir/target.ts';
@@ -10,35 +10,35 @@ import type { PtxasFaultsSpec, RulesSpec } from './types.generated.ts';
 
 export type PtxasFault = PtxasFaultsSpec.Fault;
 
-/** The knob that leaves PTX as it is written, faults of ptxas or not. */
+/** The knob that keeps PTX as written even where ptxas would miscompile it. */
 export const KEEP_FAULTS = 'KeepPtxasFaults';
-/** The group of the rules that find and avoid faults. */
+/** The group of the rules that find and avoid faults of ptxas. */
 export const FAULT_RULES = 'ptxas-faults';
-/** Levels of ptxas at which a fault is asked about where nothing says how ptxas will be run: its default (ptxas 13.0.88, --help). */
+/** The level of ptxas that is assumed if it is not known how ptxas will be run: its default (ptxas 13.0.88, --help). */
 export const PTXAS_LEVEL = 3;
 
-/** The faults of a document, in its order; none where there is no document. */
+/** The faults of a document, in order; empty if there is no document. */
 export const ptxasFaults = (spec: SpecFile | undefined): readonly PtxasFault[] =>
   (spec?.data as unknown as PtxasFaultsSpec.PtxasFaults | undefined)?.faults ?? [];
 
 /**
- * Whether ptxas makes the fault for a target at a level.
- * @param sm as `sm_90` or `sm_90a`: the variants of a target have its faults
+ * True if ptxas has the fault for a target at a level.
+ * @param sm such as `sm_90` or `sm_90a`; the variants of a target share its faults
  */
 export const hasFault = (f: PtxasFault, sm: string, level: number): boolean =>
   f.levels.includes(level) && (f.targets === 'all' || f.targets.includes(baseTarget(sm)));
 
-/** An instruction of PTX, as forms see it. */
+/** A PTX instruction, as far as forms of faults match it. */
 export interface Spelled {
-  /** Opcode with its modifiers, as `set.lt.f32.f32`. */
+  /** Opcode with its modifiers, such as `set.lt.f32.f32`. */
   readonly text: string;
   readonly guarded: boolean;
 }
 
 /**
- * What tells whether an instruction has a form of a fault.
+ * A predicate that is true for instructions that match a form.
  *
- * @param form as `@ set.*.{u32|s32}.u16`: with a guard, any text for a star, one of the words in braces
+ * @param form such as `@ set.*.{u32|s32}.u16`: `@ ` requires a guard, a star matches any text, and braces list alternatives
  */
 export function formMatcher(form: string): (i: Spelled) => boolean {
   const guarded = form.startsWith('@ ');
@@ -50,8 +50,8 @@ export function formMatcher(form: string): (i: Spelled) => boolean {
 }
 
 /**
- * What is wrong with faults beside the rest of the specs: names and rules that occur twice, rules that are not there, targets without a
- * back end, an expression that is none, and rules of the group that no fault names.
+ * Checks the list of ptxas faults against the other specs: duplicate fault names, rules that do not exist or belong to another fault
+ * already, targets without a back end, and rules of the group that no fault names.
  */
 export function ptxasFaultIssues(spec: SpecFile, specs: Specs): SpecIssue[] {
   const group = specs.rules?.get(FAULT_RULES);

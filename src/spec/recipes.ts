@@ -10,40 +10,42 @@ import type { PlanRequest, Specs } from './specs.ts';
 import { MAX_LEVEL } from './specs.ts';
 import { targetHint, targetsOf } from './targets.ts';
 
-/** The recipe of which parts hold by NvOpt level alone; it comes before all others where a level is set. */
+/** The recipe whose parts are selected by NvOpt level alone; if a level is set, it comes before all others. */
 export const NVOPT_RECIPE = 'nvopt-levels';
 
 /** Number of the warning for an NvOpt level above 5 (seed 004). */
 const INVALID_NVOPT = 8000;
 
 /**
- * Most recipes of a request, one that is reached for several kinds of functions counting as several: where each of a row of recipes
- * extends the next in two ways, there are twice as many with every step.
+ * Maximum number of recipes of a request. A recipe that is reached for several kinds of functions counts several times: in a chain where
+ * each recipe extends the next in two ways, the number doubles with every step.
  */
 const MOST_RECIPES = 1000;
 
-/** What recipes a plan is made of. */
+/** The recipes of a plan. */
 export interface RecipeStack {
-  /** As they were named, in order. */
+  /** The names as requested, in order. */
   readonly names: readonly string[];
-  /** The files, weakest first: those that are extended before those that extend. */
+  /** The files, weakest first: extended recipes come before those that extend them. */
   readonly files: readonly { readonly name: string; readonly file: SpecFile }[];
   readonly layers: readonly Layer[];
-  /** NvOpt level, and who said it; null: none. */
+  /** NvOpt level, and where it is set; null: none. */
   readonly nvopt: { readonly level: number; readonly at: Spot } | null;
 }
 
+/** The stack of a plan without recipes. */
 export const NO_RECIPES: RecipeStack = { names: [], files: [], layers: [], nvopt: null };
 
-/** The id of a recipe, as the value of knob 391 names it: a hash of what it does. */
+/** The id of a recipe as a value of knob 391: `0x` and a hash of its contents, without title and measurements. */
 export function recipeId(f: SpecFile): string {
   const { title: _, measured: __, ...does } = f.data;
   return `0x${hashText(canonical(does))}`;
 }
 
 /**
- * The layers of recipes: each after those that it extends, a file that several extend once. What a recipe with `when` inherits holds where
- * the `when` does. Parts for NvOpt levels and targets are settled here. Faults go to `issues`.
+ * The layers of recipes. Each recipe comes after those that it extends, and a file that several recipes extend for the same functions
+ * occurs once. A recipe's `when` also restricts what it extends. Parts for other NvOpt levels or targets are dropped. Faults go to
+ * `issues`.
  */
 export function recipeStack(
   specs: Specs,
@@ -96,36 +98,36 @@ export function recipeStack(
   };
 }
 
-/** A recipe file, as it is reached by one way of `extends`. */
+/** A recipe file as reached by one path of `extends`. */
 interface Chain {
   readonly name: string;
   readonly file: SpecFile;
-  /** Tests of its own `when`, and of those of the recipes that it was reached by. */
+  /** Tests of its own `when` and of those of the recipes through which it was reached. */
   readonly tests: readonly number[];
-  /** Application mode that it names, or else a recipe by which it was reached, or the back end. */
+  /** Application mode: its own, or else that of a recipe through which it was reached, or that of the back end. */
   readonly mode: number;
-  /** The recipe that extends it here. */
+  /** The recipe that extends it on this path; null: it was requested. */
   readonly by: Chain | null;
 }
 
 interface Collecting {
   readonly specs: Specs;
-  /** Application mode of recipes that name none. */
+  /** Application mode of recipes that state none. */
   readonly mode: number;
   readonly tests: Tests;
   readonly issues: Issues;
   readonly chains: Chain[];
-  /** Recipes that were reached so far. */
+  /** Number of recipes reached so far. */
   reached: number;
 }
 
 const isForSome = (c: Chain): boolean => c.tests.length > 0 || c.mode !== MODE_ALL;
 
-/** For which functions a recipe is. */
+/** The functions that a recipe applies to, as text. */
 const whoseText = (c: Chain, tests: Tests): string =>
   [...c.tests, ...testsOfMode(c.mode, tests)].map((t) => tests.list[t].text).join(', ');
 
-/** Adds a recipe behind those that it extends, unless it is there already for at least the same functions. */
+/** Appends a recipe after those that it extends, unless the list already has it for a superset of its functions. */
 function collect(name: string, from: Spot, by: Chain | null, cx: Collecting): void {
   const { specs, issues } = cx;
   const file = specs.recipes.get(name);
@@ -175,19 +177,19 @@ function collect(name: string, from: Spot, by: Chain | null, cx: Collecting): vo
 
 /** Names or paths of the recipes that a recipe extends. */
 export const extendedBy = (file: SpecFile): readonly string[] => {
-  const said = file.data.extends as string | readonly string[] | undefined;
-  return said === undefined ? [] : typeof said === 'string' ? [said] : said;
+  const stated = file.data.extends as string | readonly string[] | undefined;
+  return stated === undefined ? [] : typeof stated === 'string' ? [stated] : stated;
 };
 
 /** A part of a recipe. */
 interface Part extends LayerData {
   readonly when?: When;
-  /** Targets for which it holds; absent: all. */
+  /** Targets that it applies to; absent: all. */
   readonly sm?: readonly string[];
   readonly nvopt?: readonly number[];
 }
 
-/** Reports targets of a part that no back end has. */
+/** Reports targets of a part that have no back end. */
 function checkTargets({ sm = [] }: Part, at: Spot, specs: Specs, issues: Issues): void {
   const known = targetsOf(specs);
   sm.forEach((name, i) => {
@@ -215,7 +217,7 @@ function layersOf(
     tests: [...new Set([...all, ...own])].sort((a, b) => a - b),
   });
   const whole: Spot = { file, path: [] };
-  /** Mode 7 is for what no `when` is for. */
+  /** Reports a layer with mode 7 and a `when`, which exclude each other. */
   const checkRest = (l: Layer, at: Spot | null): void => {
     const asked = l.tests.map((t) => tests.list[t]);
     if (at !== null && asked.some((t) => t.mode === MODE_REST) && asked.some(isWhen))
@@ -226,7 +228,7 @@ function layersOf(
   };
   const out = [layer(file.data as LayerData, whole, [])];
   const own = ['when', 'mode'].find((key) => file.data[key] !== undefined);
-  // Where the file says neither, what extends it says both, and is told.
+  // If the file has neither key, the recipe that extends it has both and is reported itself.
   checkRest(out[0], own === undefined ? null : below(whole, own));
   ((file.data.parts ?? []) as readonly Part[]).forEach((part, i) => {
     checkTargets(part, below(whole, 'parts', i), specs, issues);

@@ -30,7 +30,7 @@ export function checkReferences(spec: SpecFile, shipped: Specs, issues: Issues):
     .otherwise(() => {});
 }
 
-/** Knobs by every name that finds them, in lower case as look-up has it. */
+/** Names and aliases of knobs by their lower-case form, since look-up ignores case. */
 function knobNames(catalog: SpecFile): Map<string, string> {
   const out = new Map<string, string>();
   for (const [name, k] of Object.entries(mapOf(catalog.data.knobs)))
@@ -41,7 +41,7 @@ function knobNames(catalog: SpecFile): Map<string, string> {
 const phaseNames = (phases: SpecFile): Set<string> =>
   new Set(listOf(phases.data.phases).map((p) => String(mapOf(p).name)));
 
-/** Paths that facts of back ends have, those above leaves included, each with the values that stand there. */
+/** Paths of the facts of back ends, inner maps included, each with the values that back ends have there. */
 function factPaths(backends: Iterable<SpecFile>): Map<string, unknown[]> {
   const out = new Map<string, unknown[]>();
   const walk = (v: unknown, path: string): void => {
@@ -150,7 +150,7 @@ function checkPhases(spec: SpecFile, shipped: Specs, issues: Issues): void {
   checkPhaseNames(spec, rows, issues);
 }
 
-/** A name is one row's, or that of a row and of those that run it again (`slot`). */
+/** Reports phase names that occur twice. Only rows with a `slot` may share the name of another row. */
 function checkPhaseNames(spec: SpecFile, rows: readonly Data[], issues: Issues): void {
   const seen = new Map<string, number>();
   rows.forEach((row, i) => {
@@ -171,7 +171,7 @@ function checkPhaseNames(spec: SpecFile, rows: readonly Data[], issues: Issues):
   });
 }
 
-/** Owners of a group, and of its rules, are phases. */
+/** Reports owners of a rule group, or of its rules, that are not phases. */
 function checkOwners(spec: SpecFile, shipped: Specs, issues: Issues): void {
   const names = phaseNames(shipped.phases);
   const owners = (list: unknown, path: SpecPath): void =>
@@ -187,7 +187,7 @@ function unknownPhase(at: Spot, name: string, names: ReadonlySet<string>, issues
     issues.unknown(at, 'unknown-phase', `there is no phase '${name}'`, name, names, LISTS_PHASES);
 }
 
-/** A seed number is one row's; a true index is one row's, or that of a slot and its worker. */
+/** Reports duplicate numbers. A seed number belongs to one row, a true index to one row or to a slot and its worker. */
 function checkNumbers(spec: SpecFile, rows: readonly Data[], issues: Issues): void {
   for (const key of ['index', 'trueIndex']) {
     const seen = new Map<number, Data>();
@@ -259,7 +259,7 @@ function checkCatalog(spec: SpecFile, shipped: Specs, issues: Issues): void {
   }
 }
 
-/** Parts of a back end whose keys are those that shipped ones have. */
+/** Parts of a back end that may only have keys that a shipped back end has. */
 const MAPS = ['slots', 'capabilities', 'limits', 'encoding'];
 
 function checkBackend(spec: SpecFile, shipped: Specs, issues: Issues): void {
@@ -311,7 +311,7 @@ function checkBackend(spec: SpecFile, shipped: Specs, issues: Issues): void {
   for (const key of ['sm', 'code']) {
     const value = spec.data[key];
     const same = others.find((f) => f.data.name !== spec.data.name && f.data[key] === value);
-    // Sources give two targets one code, and others at other places.
+    // Sources disagree on the codes of some targets; `doubts` marks these.
     if (value === undefined || same === undefined || doubtful(spec, key) || doubtful(same, key)) continue;
     issues.error(
       { file: spec, path: [key] },
@@ -333,8 +333,8 @@ function checkBackend(spec: SpecFile, shipped: Specs, issues: Issues): void {
 }
 
 /**
- * The back ends whose keys another may have. Its own count only where it is what all targets start from, and so says which there are: one
- * that ships is checked too, and would else vouch for itself.
+ * The back ends that define which keys `spec` may have. They exclude `spec` itself, unless it is the base of all targets and so the one
+ * that declares the keys. Shipped back ends are checked too, and must not vouch for themselves.
  */
 function declarersFor(spec: SpecFile, shipped: Specs): SpecFile[] {
   const all = [...shipped.backends.values()];
@@ -344,7 +344,7 @@ function declarersFor(spec: SpecFile, shipped: Specs): SpecFile[] {
   return all.filter((f) => !isIt(f));
 }
 
-/** A back end is found by its name, and people look for its file by that. */
+/** Reports a back end whose name differs from that of its file. */
 function checkBackendName(spec: SpecFile, issues: Issues): void {
   const stem = stemOf(spec.file);
   const { name } = spec.data;
@@ -359,7 +359,7 @@ function checkBackendName(spec: SpecFile, issues: Issues): void {
     );
 }
 
-/** What a back end says of opcodes, units and spaces: those are of the instruction set, and what expands an operation is a phase. */
+/** Reports operations, costs and latencies of a back end with unknown opcodes, modifiers, units, memory spaces or phases. */
 function checkOperations(spec: SpecFile, shipped: Specs, issues: Issues): void {
   const { isa } = buildIsa(isaDocs(shipped));
   const phases = phaseNames(shipped.phases);
@@ -381,7 +381,7 @@ function checkOperations(spec: SpecFile, shipped: Specs, issues: Issues): void {
     );
   const opcodes = [...isa.byName.keys()];
   const units = isa.opcodes.map((op) => op.unit);
-  // A cost may be that of the wide form of an opcode (`instrCost`).
+  // A cost may be for the 64-bit form of an opcode (`instrCost`).
   const timed = {
     costs: new Set<string>([...units, ...opcodes, ...opcodes.map((n) => `${n}_64`)]),
     latencies: new Set<string>([...units, ...SPACES, ...opcodes]),
@@ -413,10 +413,10 @@ function unknownOpcode(at: Spot, name: string, isa: Isa, issues: Issues, key = f
     );
 }
 
-/** Sources and doubts are of facts that the back end has, itself or by what it extends. */
+/** Reports sources and doubts about facts that the back end neither has nor inherits. */
 function checkExplained(spec: SpecFile, shipped: Specs, issues: Issues): void {
   const family = familyOf(spec, shipped);
-  // What it extends and is not there may have any fact.
+  // A missing base might have any fact.
   if (family.at(-1)!.data.extends !== undefined) return;
   const facts = new Set(factPaths(family).keys());
   for (const key of ['sources', 'doubts'])
@@ -433,7 +433,7 @@ function checkExplained(spec: SpecFile, shipped: Specs, issues: Issues): void {
         );
 }
 
-/** A back end and what it extends, itself first. */
+/** The `extends` chain of a back end, itself first. */
 function familyOf(spec: SpecFile, shipped: Specs): SpecFile[] {
   const out: SpecFile[] = [];
   for (let f: SpecFile | undefined = spec; f !== undefined && !out.includes(f); ) {

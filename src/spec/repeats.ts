@@ -2,19 +2,21 @@ import { type Entry, freshId } from './entries.ts';
 import type { Spot } from './issues.ts';
 
 /*
- * Phases that an order repeats: a stretch of neighbours stands several times, one round behind the other. What is said of a phase of the
- * first round holds in all; an id of a later round means that round alone.
+ * Repetitions in orders: a run of adjacent phases occurs several times, one round after the other. Settings for a phase of the first round
+ * apply to all rounds; an id of a later round means that round alone.
  */
 
-/** Entries that an edit of one of them means: it, and where it is of a first round, those of the later ones. */
+/**
+ * Positions of the entries that an edit of the one at `at` applies to: itself and, if it is in a first round, its copies in later rounds.
+ */
 export const repeatsOf = (list: readonly Entry[], at: number): number[] =>
   list.flatMap((x, i) => (i === at || x.firstRound === list[at].id ? [i] : []));
 
 /**
- * What a move would tear of phases that are repeated; null: nothing.
+ * The repetition that a move would split; null: none.
  *
- * @param from position of the entry that is moved; -1: it is a new one
- * @param to position before which it is put
+ * @param from position of the entry that is moved; -1: a new entry
+ * @param to position before which it is inserted; -1: only whether the entry may be moved is checked
  */
 export function tearing(
   list: readonly Entry[],
@@ -30,7 +32,7 @@ export function tearing(
   return { what: 'place', message: `'${a.id}' and '${b.id}' are repeated together`, by };
 }
 
-/** An edit that repeats some of these entries together with others; null: there is none. */
+/** An edit that repeats some of the entries from `from` to `to` together with others; null: there is none. */
 export function partlyRepeated(list: readonly Entry[], from: number, to: number): Spot | null {
   const inside = list.slice(from, to + 1);
   for (const spot of new Set(inside.flatMap((x) => x.repeats ?? []))) {
@@ -42,10 +44,10 @@ export function partlyRepeated(list: readonly Entry[], from: number, to: number)
 }
 
 /**
- * A list in which neighbours stand as many times as there are rounds.
+ * A list in which the entries from `from` to `to` occur `rounds` times.
  *
  * @param by the edit that repeats them
- * @param added what becomes of an entry that the edit adds
+ * @param added maps each entry that the edit adds
  */
 export function withRounds(
   list: readonly Entry[],
@@ -64,7 +66,7 @@ export function withRounds(
     for (const x of first) {
       const id = freshId([...out, ...later], x.name);
       ids.set(x.id, id);
-      // A later round of an inner repetition waits for the inner round before it, which has waited for the outer one.
+      // A later round of an inner repetition depends on the previous inner round, which depends on the previous outer round.
       const roundAfter = x.roundAfter?.map((other) => ids.get(other) ?? other) ?? before;
       later.push(added({ ...x, id, origin: by, roundAfter, firstRound: x.firstRound ?? x.id }));
     }
@@ -74,7 +76,7 @@ export function withRounds(
   return out;
 }
 
-/** A list in which an entry is another, in every round of it. */
+/** A list in which an entry is replaced in every round. */
 export function withReplaced(list: readonly Entry[], at: number, entry: Entry): Entry[] {
   const places = repeatsOf(list, at);
   const out = [...list];
@@ -86,7 +88,7 @@ export function withReplaced(list: readonly Entry[], at: number, entry: Entry): 
     out[i] = {
       ...entry,
       id,
-      // What the order leaves out of later rounds alone stays out.
+      // A later round that was dropped by itself stays dropped.
       dropped: old.dropped === list[at].dropped ? entry.dropped : old.dropped,
       ...(old.repeats !== undefined && { repeats: old.repeats }),
       ...(old.roundAfter !== undefined && { roundAfter: old.roundAfter }),
@@ -101,9 +103,9 @@ export function withReplaced(list: readonly Entry[], at: number, entry: Entry): 
 }
 
 /**
- * What is said by id, with the later rounds of what is meant.
+ * Extends settings by id to later rounds: a setting for a phase of the first round applies to its copies as well.
  *
- * @param own whether something is said of a later round by itself
+ * @param own true for the id of a later round that has a setting of its own, which then takes precedence
  */
 export function ofRounds<T>(
   said: ReadonlyMap<string, T>,

@@ -2,26 +2,28 @@ import { COMMAND_LINE, type Issues } from './issues.ts';
 import type { KnobTable } from './knobs.ts';
 import type { PlanPhase } from './plan.ts';
 
-/** Reports memory of every phase while it runs: option 17928 = 72 * 249 of seed 004, known as PhaseTiming. */
+/** Reports the memory use of every phase: option 17928 = 72 * 249 of seed 004, known as PhaseTiming. */
 export const TIMING_KNOB = 'Knob249';
 /** Names the phases after which functions are dumped (reference, opt-levels 7: DUMPIR). */
 export const DUMP_KNOB = 'DumpIR';
 
-/** Adds the control flow to what is listed (reference, opt-levels 7: DUMPIR family). */
+/** Adds the control flow graph to dumps (reference, opt-levels 7: DUMPIR family). */
 export const CFG_KNOB = 'DumpCFG';
-/** Adds figures of each block to what is listed (reference, opt-levels 7: DUMPIR family). */
+/** Adds figures for each block to dumps (reference, opt-levels 7: DUMPIR family). */
 export const BLOCKS_KNOB = 'DumpPerfMetricsForBlock';
-/** The knobs that ask for reports. */
+/** The knobs that request reports. */
 export const REPORT_KNOBS: readonly string[] = [TIMING_KNOB, DUMP_KNOB, CFG_KNOB, BLOCKS_KNOB];
 
-/** Names of phases in the value of a knob: `+` or `,` between them. */
+/** Phase names in the value of a knob, separated by `+` or `,`. */
 export const phaseNames = (text: string): string[] =>
   text
     .split(/[+,]/)
     .map((x) => x.trim())
     .filter((x) => x !== '');
 
-/** Checks the knobs that ask for reports: the phases they name must exist, and what concerns all kernels must not be set for some. */
+/**
+ * Checks the report knobs: the phases that they name must exist, and a knob for the whole program must not be set for some kernels only.
+ */
 export function checkReportKnobs(phases: readonly PlanPhase[], table: KnobTable, issues: Issues): void {
   const timing = table.knobs.get(TIMING_KNOB);
   if (timing !== undefined && timing.when !== null)

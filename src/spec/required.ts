@@ -2,23 +2,23 @@ import type { Entry, Row } from './entries.ts';
 import type { PhasesSpec } from './types.generated.ts';
 import type { Pair } from './walk.ts';
 
-/** What the tables say of phases: rows, IR properties, and pairs of phases with a reason for their order. */
+/** Tables about phases: rows, IR properties and ordering constraints. */
 export interface PhaseTables {
   readonly rows: readonly Row[];
   readonly properties: Readonly<Record<string, PhasesSpec.IRProperty>>;
   readonly pairs: readonly Pair[];
 }
 
-/** Phases that are named; of more the number is said. */
+/** Maximum number of phases that a reason names; the rest are counted. */
 const MOST_NAMED = 3;
 
 type Listed = Pick<Entry, 'row' | 'name' | 'dropped'>;
 
 /**
- * Why an order needs a row: which phases lack which IR property without it; if none does, before which phases it has to run.
+ * Why an order needs a row: the phases that would lack an IR property without it, or else the phases that a constraint places after it.
  *
  * @param row index of the row
- * @returns a line for each reason; of a whole order where this one is too short to show any
+ * @returns a line for each reason; if this order gives none, the reasons for an order of all numbered phases
  */
 export function whyRequired(row: number, entries: readonly Listed[], tables: PhaseTables): readonly string[] {
   const { rows } = tables;
@@ -47,7 +47,7 @@ function reasons(
     .map((p) => `'${p.after}' has to come after it: ${p.why}`);
 }
 
-/** Names of the phases that lack properties in an order without a row, by property. Phases with nothing bound need none. */
+/** For each property, the names of the phases that lack it in an order without a row. Phases with nothing bound require none. */
 function lacking(
   without: number,
   entries: readonly Listed[],

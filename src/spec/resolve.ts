@@ -23,14 +23,14 @@ export type { Host, RuleFault } from './host.ts';
 export type { SpecIssue } from './issues.ts';
 export type { PlanRequest, Specs } from './specs.ts';
 
-/** A plan, or null where there is an error; what was found; and what its order was judged by, for each kind of functions. */
+/** A plan, or null on errors; all issues; and the order checks' input for each variant of the plan. */
 export interface Resolved {
   readonly plan: Plan | null;
   readonly issues: SpecIssue[];
   readonly walks: readonly OrderWalk[];
 }
 
-/** What all plans of one request have in common: those of functions for which different `when`s hold. */
+/** Data shared by all plan variants of a request; there is one for each set of `when` tests that may hold. */
 interface Common {
   readonly specs: Specs;
   readonly request: PlanRequest;
@@ -39,17 +39,17 @@ interface Common {
   readonly managed: Managed;
   readonly stack: RecipeStack;
   readonly tests: Tests;
-  /** Of recipes and knob sets, weakest first. */
+  /** Layers of recipes, knob sets and WHEN records, weakest first. */
   readonly layers: readonly Layer[];
 }
 
 /**
- * Resolves specs to a plan: the phase index array is built by name, every knob and fact gets its winning value, and what
- * the result breaks (constraints, IR properties, required phases, unknown names) is reported with the edit that did it.
- * Where recipes or knob sets are for some functions only, the plan of these is made and checked too.
+ * Resolves specs to a plan: builds the phase index array by name and determines the effective value of every knob and fact. Violated
+ * constraints, missing IR properties and required phases, and unknown names are reported with the edit that causes them. If recipes or knob
+ * sets apply to some functions only, the plans of those functions are resolved and checked too.
  *
- * @param host names of registered passes, or these and what else the host can run
- * @returns the plan, or null if there is any error, and all errors and warnings, with paths instead of lines
+ * @param host names of registered passes, or a full description of what the host can run
+ * @returns the plan, or null on errors; and all errors and warnings, with paths instead of lines
  */
 export function resolve(specs: Specs, request: PlanRequest, host: ReadonlySet<string> | Host): Resolved {
   const issues = new Issues();
@@ -86,36 +86,36 @@ function resolveWith(
   warnRecipes(specs, stack, request, issues);
   const base = resolveFor(common, [], null, issues);
   if (tests.list.length === 0) return base;
-  const all = new Map(base.issues.map((i) => [sayingOf(i), i]));
+  const all = new Map(base.issues.map((i) => [issueKey(i), i]));
   const made = new Map<string, Plan>();
   const walks = new Set(base.walks);
   const asked = layers.map((l) => l.tests).filter((set) => set.length > 0);
   for (const set of testSets(tests.list, asked)) {
     const { plan, issues: found, walks: own } = resolveFor(common, set, base.plan, new Issues());
     for (const w of own) walks.add(w);
-    for (const i of found) if (!all.has(sayingOf(i))) all.set(sayingOf(i), i);
+    for (const i of found) if (!all.has(issueKey(i))) all.set(issueKey(i), i);
     if (plan !== null) made.set(set.join(), plan);
   }
-  const said = new Issues([...all.values()]);
-  if (base.plan === null || said.failed) return { plan: null, issues: said.list, walks: [...walks] };
+  const merged = new Issues([...all.values()]);
+  if (base.plan === null || merged.failed) return { plan: null, issues: merged.list, walks: [...walks] };
   const plans = [...made].map(([set, p]) => [set, p.hash]);
   const hash = hashText(canonical([base.plan.hash, tests.list, layers.map(contentOf), plans]));
   const cases = [...new Map(asked.map((set) => [set.join(), set])).values()];
   const whole: Plan = { ...base.plan, hash, cases, variant: variants(common, base.plan, made) };
-  return { plan: whole, issues: said.list, walks: [...walks] };
+  return { plan: whole, issues: merged.list, walks: [...walks] };
 }
 
-/** What a layer says, and for whom: of several that hold together, the order decides. */
+/** The content of a layer for hashing: its settings and tests. The position in the list matters too, because later layers win. */
 const contentOf = ({ source, tests, data }: Layer): unknown =>
   [source, tests, data.level, data.knobs, data.hooks, data.phases].map((x) => x ?? null);
 
-/** What an issue says and where, so that what several plans of a request have is said once. */
-const sayingOf = (i: SpecIssue): string => JSON.stringify([i.file?.file, i.path, i.code, i.message, i.notes]);
+/** Identifies an issue by location and text, so that an issue of several variants is reported once. */
+const issueKey = (i: SpecIssue): string => JSON.stringify([i.file?.file, i.path, i.code, i.message, i.notes]);
 
 /**
- * The plans of functions for which tests hold: those that were checked, and others when they are asked for.
+ * The variants of a plan. Those that were checked are reused, and others are resolved on demand.
  *
- * @param made plans by the places of their tests
+ * @param made plans by the indices of their tests, joined with commas
  */
 function variants(common: Common, base: Plan, made: ReadonlyMap<string, Plan>): Plan['variant'] {
   const plans = new Map<string, Plan>([['', base]]);
@@ -140,7 +140,7 @@ function variants(common: Common, base: Plan, made: ReadonlyMap<string, Plan>): 
   return variant;
 }
 
-/** An issue with its path instead of its line: a plan of several `when`s at once is made when a program is there, far from the texts. */
+/** A diagnostic with a path instead of a line: variants are resolved while a program is compiled, when the texts may not be available. */
 const unplaced = (i: SpecIssue, whose: string): Diagnostic => ({
   ...fileFault(i.file?.file ?? '', i.message, [
     ...(i.path.length === 0 ? [] : [`at ${i.path.join('.')}`]),
@@ -151,16 +151,16 @@ const unplaced = (i: SpecIssue, whose: string): Diagnostic => ({
   code: i.code,
 });
 
-/** Optimization level that layers name last. */
+/** The optimization level of the last layer that states one; null if none does or the request states a level. */
 const levelOf = (c: Common, layers: readonly Layer[]): { level: number; layer: Layer } | null => {
   const layer = layers.filter((l) => l.data.level !== undefined).at(-1);
   return layer === undefined || c.request.level !== null ? null : { level: layer.data.level!, layer };
 };
 
 /**
- * The plan of the functions for which these tests hold.
+ * Resolves the plan for functions for which exactly the tests in `held` hold.
  *
- * @param base the plan of those for which none does, whose order all others have; null: there is none, or this is it
+ * @param base the plan for functions for which no test holds, whose order all variants must have; null: there is none, or this is it
  */
 function resolveFor(c: Common, held: readonly number[], base: Plan | null, issues: Issues): Resolved {
   const { specs, request, host, found, stack, tests } = c;
@@ -214,7 +214,7 @@ function resolveFor(c: Common, held: readonly number[], base: Plan | null, issue
   return { plan, issues: issues.list, walks };
 }
 
-/** All functions go through the phases together, so another level must not bring another order. */
+/** Reports a variant with another order: all functions go through the phases together, so a different level must not change the order. */
 function checkSameOrder(
   specs: Specs,
   base: Plan,
@@ -242,7 +242,7 @@ function checkSameOrder(
   );
 }
 
-/** The plan of functions for which phase 1 does not run, whoever says so: no recipe is applied to them. */
+/** The plan of functions for which phase 1 does not run: no recipe is applied to them, and a warning says why. */
 function withoutRecipes(
   c: Common,
   held: readonly number[],
@@ -264,7 +264,7 @@ function withoutRecipes(
   return resolveFor(without, held, base, issues);
 }
 
-/** Levels that recipes name, and what the command line says over them. */
+/** Optimization and NvOpt levels of recipes, for display, with the levels of the command line that override them. */
 function levelSettings(c: Common, layers: readonly Layer[]): Setting[] {
   const { request, stack } = c;
   const command = { source: 'command-line', file: '', path: [] };
@@ -290,7 +290,7 @@ function levelSettings(c: Common, layers: readonly Layer[]): Setting[] {
   return [...setting('level', levels, request.level), ...setting('nvopt', nvopts, request.nvopt ?? null)];
 }
 
-/** Hosts made from bare sets of pass names: one for each set. */
+/** One host for each set of pass names, so that caches keyed by the host work. */
 const plainHosts = new WeakMap<ReadonlySet<string>, Host>();
 
 function hostOf(host: ReadonlySet<string> | Host): Host {
@@ -300,7 +300,7 @@ function hostOf(host: ReadonlySet<string> | Host): Host {
   return known;
 }
 
-/** Back ends without faults, by the table that holds them. */
+/** Resolved back ends without faults, by the map that holds their specs. */
 const backends = new WeakMap<Specs['backends'], Map<string, ResolvedBackend>>();
 
 function backendOf(specs: Specs, sm: string, issues: Issues): ResolvedBackend | null {

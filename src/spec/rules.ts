@@ -30,9 +30,9 @@ function knobsOfGroup(specs: Specs, group: string): readonly string[] {
 }
 
 /**
- * What the phases need to know of rules: knobs that groups read, and the groups that a request adds to a row.
+ * Look-ups for building phases: the knobs that rule groups read, and the groups that a request adds to a row.
  *
- * @param ruleKnobs knobs that running any group reads
+ * @param ruleKnobs knobs that the rule engine reads for any group
  */
 export function rulesFor(
   specs: Specs,
@@ -64,7 +64,7 @@ export function rulesFor(
     group: (group) => [...ruleKnobs, ...knobsOfGroup(specs, group)],
     extra: (row, runsRules) =>
       added
-        // A required phase has rules to make operations legal, and would run others even where all is switched off.
+        // Required phases run rules for legalization. They run even if all optimizations are off, so no other rules may join them.
         .filter((a) =>
           a.owner === undefined ? runsRules && row.required !== true : a.owner.includes(row.name),
         )
@@ -72,7 +72,10 @@ export function rulesFor(
   };
 }
 
-/** Reports unknown groups, phases that run a group without owning it, and knobs that are not in the catalog. */
+/**
+ * Reports unknown groups, phases that run a group without owning it, phases that run inexact rules unasked, and knobs in conditions that
+ * are not in the catalog.
+ */
 export function checkRules(
   specs: Specs,
   phases: readonly PlanPhase[],
@@ -81,8 +84,8 @@ export function checkRules(
   asked: ReadonlySet<string>,
   issues: Issues,
 ): void {
-  const told = new Set<string>();
-  /** Where a phase names a group: in its row, or where the order brings the phase in. */
+  const checked = new Set<string>();
+  /** Where a phase names a group: in its row, or else where the order places the phase. */
   const namedAt = (p: PlanPhase, group: string, order: Spot): Spot => {
     for (const s of flatSteps(p.steps)) {
       const at = s.kind === 'rules' && s.origin.source === 'phases' ? s.groups.indexOf(group) : -1;
@@ -94,7 +97,7 @@ export function checkRules(
     for (const group of groupsOf(p)) {
       const file = specs.rules?.get(group);
       if (file === undefined) {
-        // Names in orders and hooks are checked where those are read, so only the rows of the table are left.
+        // Names in orders and hooks have been checked already, so only rows of the phase table remain.
         if (issues.list.some((x) => x.code === 'unknown-rules')) continue;
         issues.unknown(
           namedAt(p, group, origins[i]),
@@ -117,8 +120,8 @@ export function checkRules(
             see: { what: 'the group', file, path: ['owner'] },
           },
         );
-      if (told.has(group)) continue;
-      told.add(group);
+      if (checked.has(group)) continue;
+      checked.add(group);
       if (p.hook === null && p.index !== null && !asked.has(group) && !(doc.when ?? '').match(KNOB_READ))
         doc.rules.forEach((r, k) => {
           if (r.inexact !== undefined)
@@ -156,7 +159,8 @@ export function checkRules(
 }
 
 /**
- * Rules from files that did not ship with the build: what evaluation refutes is an error, or a warning, as the request says.
+ * Checks rules from files that are not part of the build. A rule that evaluation refutes is an error or a warning, as `request.wrongRules`
+ * says.
  */
 export function checkForeignRules(
   specs: Specs,
@@ -182,7 +186,7 @@ export function checkForeignRules(
   }
 }
 
-/** Tables of rules map values of modifiers to others: one that no opcode has is met by nothing, and would never be missed. */
+/** Reports values in modifier tables of rules that no opcode has: such an entry would never match, and nobody would notice. */
 function checkTables(file: SpecFile, { tables = {} }: RulesSpec.Rules, isa: Isa, issues: Issues): void {
   let known: Set<string> | null = null;
   for (const [name, table] of Object.entries(tables))
@@ -201,7 +205,7 @@ function checkTables(file: SpecFile, { tables = {} }: RulesSpec.Rules, isa: Isa,
     }
 }
 
-/** Warns of a group that the request adds and that does nothing because no knob in its condition is set; names these knobs. */
+/** Warns about a requested group that does nothing because no knob in its condition is set. */
 export function warnRulesOff(
   specs: Specs,
   request: PlanRequest,
@@ -221,7 +225,7 @@ export function warnRulesOff(
   }
 }
 
-/** The groups that phases of a plan run, each with the hash of its content. */
+/** The documents of the groups that phases of a plan run, by name. */
 export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules'] {
   const out: Map<string, GroupDoc> = new Map();
   for (const p of phases)
@@ -233,7 +237,7 @@ export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules
   return out;
 }
 
-/** The document of a rule group, read from its file. */
+/** The document of a rule group with its hash and, if the build checked it, its automaton. */
 export function groupDocOf(f: SpecFile): GroupDoc {
   const { data, file, built } = f;
   const { wholeFor = null, automaton = null } = (built?.data === data ? built.rules : undefined) ?? {};

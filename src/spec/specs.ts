@@ -7,7 +7,7 @@ export interface Specs {
   readonly constraints: SpecFile;
   readonly knobs: SpecFile;
   readonly isa: readonly SpecFile[];
-  /** How opcodes are written as PTX; absent for hosts that write none. */
+  /** How opcodes are written as PTX; absent for hosts that do not write PTX. */
   readonly ptx?: SpecFile;
   readonly orders: ReadonlyMap<string, SpecFile>;
   readonly backends: ReadonlyMap<string, SpecFile>;
@@ -15,13 +15,13 @@ export interface Specs {
   readonly knobSets: ReadonlyMap<string, SpecFile>;
   /** Rule groups; absent means none. */
   readonly rules?: ReadonlyMap<string, SpecFile>;
-  /** Why rules hold that no solver proves in full; no plan reads it. */
+  /** Reasons why rules are correct that no solver proves in full. No plan reads it. */
   readonly reviews?: SpecFile;
-  /** What ptxas is known to do wrong; absent: nothing is. No plan reads it. */
+  /** Known faults of ptxas; absent: none. No plan reads it. */
   readonly ptxasFaults?: SpecFile;
 }
 
-/** What the user asks for. */
+/** The user's request for a plan. */
 export interface PlanRequest {
   /** Optimization level; null: that of a recipe, or 3. */
   readonly level: number | null;
@@ -29,27 +29,28 @@ export interface PlanRequest {
   readonly order: string;
   /** Recipes, by name or file; later ones win. Absent is the same as none. */
   readonly recipes?: readonly string[];
-  /** NvOpt level, whatever recipes say. */
+  /** NvOpt level; it overrides those of recipes. */
   readonly nvopt?: number;
-  /** Later ones win. */
+  /** Knob sets, by name or file; later ones win. */
   readonly knobSets: readonly string[];
-  /** `NAME=VALUE` texts. */
+  /** Texts of the form `NAME=VALUE`, `NAME` or `WHEN=...`. */
   readonly set: readonly string[];
+  /** Ids of phases to switch off. */
   readonly disable: readonly string[];
-  /** Rule groups, by name or file, that run in addition: in the phases that own them, or in all that run rules. */
+  /** Additional rule groups, by name or file. They run in the phases that own them, or in all that run rules. */
   readonly rules?: readonly string[];
-  /** Files of PTX instructions that Ori carries as they are, besides those that ship. */
+  /** Additional files of PTX instructions that Ori carries unchanged. */
   readonly isa?: readonly string[];
-  /** What becomes of rules from files that evaluation refutes: an error (also where this is absent), a warning, nothing. */
+  /** How to treat rules from files that evaluation refutes: as an error (the default), with a warning, or not at all. */
   readonly wrongRules?: 'refuse' | 'warn' | 'run';
-  /** How often blocks ran, from earlier runs. */
+  /** Execution counts of blocks from earlier runs. */
   readonly profile?: Profile | null;
 }
 
-/** Level where neither the request nor the recipe names one: the documented default of -O (reference, levels 1). */
+/** Level if neither the request nor a recipe states one: the documented default of -O (reference, levels 1). */
 export const DEFAULT_LEVEL = 3;
 
-/** Order where none is named: the one that the modelled compiler executes. `seed` follows the numbers of a trace instead. */
+/** Default order: the one that the modelled compiler executes. `seed` follows the numbers of a trace instead. */
 export const DEFAULT_ORDER = 'binary';
 
 /** Levels 0 to 5 exist internally, 0 to 4 are documented (reference, levels 1). */

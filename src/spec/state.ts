@@ -3,7 +3,7 @@ import { enableMapSet, Immer } from 'immer';
 enableMapSet();
 
 /**
- * Makes the next state from a draft of the current one. Unmodified parts stay shared; without a modification the result is the same
- * object. Nothing is frozen: the state refers to whole documents, and walking those would be slow.
+ * Immer's `produce` without freezing: returns the state that results from editing a draft. Unmodified parts stay shared, and without a
+ * modification the result is the same object. Freezing would walk whole documents, which is slow.
  */
 export const produce: Immer['produce'] = new Immer({ autoFreeze: false }).produce;

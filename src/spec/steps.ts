@@ -34,17 +34,17 @@ export function eachStep(list: readonly StepSpec[], phases: SpecFile, visit: (s:
   walk(list, []);
 }
 
-/** Weights of a row that states none, as rows of older commits do not. */
+/** Weights for rows that state none, such as those of older commits. */
 const PLAIN_WEIGHTS: RoundWeights = { full: 1, cheap: ['MOV', 'PLOP3'], 'many-uses': 4 };
 
 /**
- * The steps of a list, with named lists expanded. Reports to `issues` a name that is not a step list, a list that contains itself, and
- * a repetition inside a repetition.
+ * Expands a list of steps with its named lists. Reports to `issues` unknown step lists, lists that contain themselves, and nested
+ * repetitions.
  *
  * @param phases the phase table, which defines the named lists
- * @param at where the list stands
- * @param source what kind of spec that is, for the origin of each step
- * @param inherited what stands in place of a step `inherited`; only hooks have that
+ * @param at the location of the list
+ * @param source the kind of its spec, for the origin of each step
+ * @param inherited the steps that replace a step `inherited`, which only hooks may have
  */
 export function stepsOf(
   list: readonly StepSpec[],
@@ -120,8 +120,8 @@ export function stepsOf(
 }
 
 /**
- * Adds rule groups to steps. They join the first step that runs rules, so that all are tried together; without such a step they become
- * one of their own at the end.
+ * Adds rule groups to steps. They join the first step that runs rules, so that all are matched together. If there is no such step, they
+ * form a step of their own at the end.
  */
 export function withGroups(steps: readonly Step[], groups: readonly string[], origin: Origin): Step[] {
   if (groups.length === 0) return [...steps];

@@ -7,36 +7,37 @@ import { resolve } from './resolve.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import type { OrderWalk } from './walk.ts';
 
-/** A stretch of places where a phase may stand. */
+/** A range of adjacent positions where a phase may be placed. */
 export interface LegalRange {
-  /** Position and id of the phase behind which it begins, and of the one before which it ends; null: the first or last place. */
+  /** The phase after which the range begins; null: at the start of the order. */
   readonly after: { readonly position: number; readonly id: string } | null;
+  /** The phase before which the range ends; null: at the end of the order. */
   readonly before: { readonly position: number; readonly id: string } | null;
-  /** What it says there, though it is legal: the later phase finds less to do. */
+  /** Warnings that the order gives with the phase there, beyond those that it gives anyway. */
   readonly warnings: readonly string[];
-  /** The phase stands here. */
+  /** True if the range contains the current position. */
   readonly current: boolean;
 }
 
-/** Where a phase may be moved. */
+/** The positions to which a phase may be moved. */
 export interface Suggestion {
   readonly id: string;
   readonly position: number;
   readonly legal: readonly LegalRange[];
-  /** Why the other places are illegal: each reason once, without the places. */
+  /** Why the other positions are illegal: the distinct reasons, without positions. */
   readonly reasons: readonly SpecIssue[];
 }
 
-/** The edit that a place is tried with: what is wrong there is its fault. */
+/** The edit that stands for a trial move, so that faults are blamed on it. */
 const MOVE: SpecFile = { file: '<suggestion>', text: '', kind: 'order', data: {} };
 const TRIED = { file: MOVE, path: ['edits', 0] };
 
 /**
- * Tries a phase of an order at every place: each is judged as the order with that move would be, for all functions that a `when` tells
- * apart. Neighbouring places at which the same is said are one range.
+ * Tries a phase of an order at every position. Each position is judged by the checks of the order with that move, for every variant of the
+ * plan. Adjacent positions with the same warnings form one range.
  *
  * @param id id of the phase in the order
- * @returns null where the order itself is illegal, or does not have the phase
+ * @returns null if the order itself is illegal, or does not have the phase
  */
 export function legalPlaces(specs: Specs, request: PlanRequest, host: Host, id: string): Suggestion | null {
   const { plan, walks } = resolve(specs, request, host);
@@ -76,7 +77,7 @@ export function legalPlaces(specs: Specs, request: PlanRequest, host: Host, id: 
   };
 }
 
-/** What is said of an order with a phase at another place. */
+/** Issues of an order with a phase at another position. */
 function tried(walk: OrderWalk, at: number, to: number): SpecIssue[] {
   const there = placedAt(walk, at, to, TRIED);
   if (!('torn' in there)) return faultsOf(there);

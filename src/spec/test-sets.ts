@@ -1,10 +1,10 @@
 import { isWhen, MODE_DEVICE, MODE_KERNELS, MODE_LOOPS, MODE_REST, MODE_STRAIGHT } from './conditions.ts';
 import type { ConditionTest } from './plan.ts';
 
-/** Tests of which every pair is tried; of more, each alone and with all that go with it. */
+/** Maximum number of tests for which every pair is tried. */
 const MOST_PAIRED = 8;
 
-/** Whether a function may pass both tests. */
+/** True if a function may pass both tests. */
 function together(a: ConditionTest, b: ConditionTest): boolean {
   if (a.hashes !== null && b.hashes !== null && !a.hashes.some((h) => b.hashes!.includes(h))) return false;
   if (a.kernel !== null && b.kernel !== null && plain(a.kernel) && plain(b.kernel) && a.kernel !== b.kernel)
@@ -18,10 +18,11 @@ function together(a: ConditionTest, b: ConditionTest): boolean {
 const plain = (pattern: string): boolean => !/[*?]/.test(pattern);
 
 /**
- * Sets of tests for which plans are checked before anything runs: each test alone, what each layer asks for together, pairs, and each with
- * all that go with it. Not every set of many, of which there are too many.
+ * Sets of tests whose plans are checked before anything runs: each test alone, the tests of each layer, pairs, and for each test a maximal
+ * set of tests that are compatible with it. The number of all sets is exponential.
  *
- * @param asked tests that layers ask for, which must all hold for what the layer says
+ * @param asked the sets of tests of layers, all of which must hold for the layer to apply
+ * @returns sets of indices in ascending order, the smallest sets first
  */
 export function testSets(tests: readonly ConditionTest[], asked: readonly (readonly number[])[]): number[][] {
   const out = new Map<string, number[]>();

@@ -2,32 +2,31 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import { specError } from './places.ts';
 
 /*
- * What texts in a spec may hold, and how many there may be. Reports, scripts and comments on pull requests print them, so they are single
- * lines, and nothing in them acts on what prints them. Programs and expressions, whose schema states what they are (`contentMediaType`),
- * have several lines.
+ * Restricts the texts in a spec and their number. Reports, scripts and comments on pull requests print them, so a text is a single line
+ * without control characters. Programs and expressions, which the schema marks with `contentMediaType`, may have several lines.
  */
 
 type Path = readonly (string | number)[];
 
-/** Controls, line separators, marks that turn the direction of a text, tags, and halves of characters. */
-const ACTING = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
-/** The same without line breaks and tabs. */
-const ACTING_IN_LINES = new RegExp(ACTING.source.replace('[', '(?![\\n\\t])['), 'u');
+/** Control characters, line separators, bidirectional marks, tags and surrogates. */
+const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
+/** The same, except line breaks and tabs. */
+const CONTROL_IN_LINES = new RegExp(CONTROL.source.replace('[', '(?![\\n\\t])['), 'u');
 
-/** Most elements of a list or a map: whoever writes more makes a mistake, or wants checks to take forever. */
+/** Maximum number of elements of a list or a map; more is a mistake or an attack that makes checks slow. */
 const MOST_ELEMENTS = 5000;
 
-/** Most faults of one text: who wrote one such text by accident wrote more. */
+/** Maximum number of faults reported for one spec: such mistakes usually come in groups. */
 const MOST_FAULTS = 10;
 
-/** A text without the line breaks at its end. A regular expression would try each break of a long run again from there. */
+/** A text without the line breaks at its end. A regular expression would take quadratic time on a long run of line breaks. */
 function withoutEnd(text: string): string {
   let end = text.length;
   while (text[end - 1] === '\n') end--;
   return text.slice(0, end);
 }
 
-/** Names of the properties of a schema that hold several lines. */
+/** Names of the properties of a schema that may have several lines. */
 function severalLines(schema: unknown, out = new Set<string>()): ReadonlySet<string> {
   if (schema === null || typeof schema !== 'object') return out;
   for (const [key, value] of Object.entries(schema)) {
@@ -38,15 +37,14 @@ function severalLines(schema: unknown, out = new Set<string>()): ReadonlySet<str
 }
 
 /**
- * Faults of the texts and keys of a spec, in file order.
- * @param data without circles
+ * Checks the texts and keys of a spec, in file order.
+ * @param data the parsed spec; must be acyclic
  */
 export function textFaults(
   f: { readonly file: string; readonly text: string },
   data: unknown,
   schema: object,
 ): Diagnostic[] {
-  // Most specs have no such character; a line break may be an escape too.
   const lines = severalLines(schema);
   const out: Diagnostic[] = [];
   const fault = (path: Path, message: string, notes: readonly string[], key: boolean): void => {
@@ -55,7 +53,7 @@ export function textFaults(
   const see = (text: string, path: Path, key: boolean): void => {
     const [step] = path.slice(-1);
     const inLines = !key && typeof step === 'string' && lines.has(step);
-    const at = (inLines ? ACTING_IN_LINES : ACTING).exec(inLines || key ? text : withoutEnd(text));
+    const at = (inLines ? CONTROL_IN_LINES : CONTROL).exec(inLines || key ? text : withoutEnd(text));
     if (at === null) return;
     if (at[0] === '\n')
       fault(path, 'this text has a line break', ["'>-' folds the lines of a text into one"], key);

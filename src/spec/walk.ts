@@ -5,24 +5,26 @@ import type { Off } from './phase-toggles.ts';
 import type { PlanPhase } from './plan.ts';
 import type { PhasesSpec } from './types.generated.ts';
 
-/** Two phases of which the one must stand before the other. */
+/** An ordering constraint: one phase must come before another. */
 export interface Pair {
   readonly before: string;
   readonly after: string;
   readonly why: string;
-  /** To break it is an error, not a warning. */
+  /** True if a violation is an error, false if it is a warning. */
   readonly hard: boolean;
-  /** Place in the table of constraints. */
+  /** Index in the list of constraints. */
   readonly at: number;
 }
 
-/** The phases of an order, position by position, with all that says whether they may stand there. */
+/**
+ * An order with everything that determines whether it is legal. `phases`, `entries` and `shut` are parallel, one element for each position.
+ */
 export interface OrderWalk {
   readonly phases: readonly PlanPhase[];
   readonly entries: readonly Entry[];
   readonly off: ReadonlyMap<string, Off>;
   readonly hooks: ReadonlyMap<string, HookFilling>;
-  /** Why a phase cannot run at this level or on this target; null: there is no target, and properties are not followed. */
+  /** For each phase, why it cannot run at this level or on this target; null: there is no back end, so properties are not checked. */
   readonly shut: readonly (string | null)[] | null;
   readonly pairs: readonly Pair[];
   readonly constraints: SpecFile;
@@ -30,10 +32,10 @@ export interface OrderWalk {
 }
 
 /**
- * The order with one entry elsewhere.
+ * The order with one entry moved.
  *
- * @param to its position in the order that is made
- * @param origin what puts it there
+ * @param to its position in the resulting order
+ * @param origin the origin of the moved entry; absent: unchanged
  */
 export function withMove(walk: OrderWalk, from: number, to: number, origin?: Entry['origin']): OrderWalk {
   const of = <T>(list: readonly T[]): T[] => {

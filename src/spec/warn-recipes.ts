@@ -3,7 +3,7 @@ import type { Issues } from './issues.ts';
 import { extendedBy, type RecipeStack } from './recipes.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 
-/** Recipes for other targets or another level than what is planned. */
+/** Warns about recipes that are meant for other targets or for another level than the request. */
 export function warnRecipes(specs: Specs, stack: RecipeStack, request: PlanRequest, issues: Issues): void {
   for (const name of stack.names) {
     const file = specs.recipes.get(name);
@@ -25,7 +25,7 @@ export function warnRecipes(specs: Specs, stack: RecipeStack, request: PlanReque
     );
 }
 
-/** The targets that a recipe names, or else one that it extends. */
+/** The targets that a recipe names, or else the first recipe that it extends and that names any; null: none does. */
 function targetsOf(
   specs: Specs,
   file: SpecFile,

@@ -6,10 +6,10 @@ import type { Backend, PlanPhase } from './plan.ts';
 import { KEEP_FAULTS } from './ptxas-faults.ts';
 import { REPORT_KNOBS } from './report-knobs.ts';
 
-/** Knobs that the resolver and the dispatcher read. */
+/** Knobs that the resolver, the dispatcher and the PTX output read. */
 const READ_HERE = ['DisablePhases', 'NamedPhases', MANAGER_KNOB, ...REPORT_KNOBS, KEEP_FAULTS];
 
-/** Knobs that the resolver, or a phase that runs, may read. */
+/** Names of the knobs that the resolver or a phase that runs may read. */
 export function knobsReadBy(
   phases: readonly PlanPhase[],
   level: number,
@@ -25,9 +25,9 @@ export function knobsReadBy(
 }
 
 /**
- * Warns of knobs that are set although no phase that runs may read them.
+ * Warns about knobs that are set although no phase that runs may read them. Knobs of back ends are exempt.
  *
- * @param read what `knobsReadBy` gives for the phases
+ * @param read the result of `knobsReadBy` for the phases
  */
 export function warnUnread(
   phases: readonly PlanPhase[],
@@ -60,7 +60,7 @@ export function warnUnread(
   }
 }
 
-/** A hook that is filled, in a phase that cannot run on this target or at this level. */
+/** Warns about filled hooks in phases that cannot run on this target or at this level. */
 export function warnIdleHooks(
   phases: readonly PlanPhase[],
   hooks: ReadonlyMap<string, HookFilling>,
@@ -78,7 +78,7 @@ export function warnIdleHooks(
   }
 }
 
-/** A phase that a recipe enables, in which nothing would run. */
+/** Warns about phases that a recipe enables but in which nothing would run. */
 export function warnIdleSwitches(
   phases: readonly PlanPhase[],
   enabled: ReadonlyMap<string, Spot>,

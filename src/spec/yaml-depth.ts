@@ -1,18 +1,18 @@
 import { Lexer } from 'yaml';
 
 /**
- * Deepest nesting of a YAML text that is read. Specs need about ten; the reader calls itself for every level, and where the stack of
- * the engine ends inside of a regular expression, the whole process ends with it.
+ * Maximum nesting depth of a YAML text. Specs need about ten levels. The parser recurses once per level, and if the stack overflows inside
+ * of a regular expression, the whole process ends.
  */
 const MOST_NESTED = 500;
 
 /**
- * Most tokens of a YAML text that is read; the largest spec has some 30,000. The reader makes an error of a kilobyte of each that is out of
- * place: of 4 MB of commas, 4 GB.
+ * Maximum number of tokens of a YAML text; the largest spec has about 30,000. The parser creates an error object of a kilobyte for each
+ * misplaced token: 4 MB of commas would take 4 GB.
  */
 const MOST_TOKENS = 1_000_000;
 
-/** Whether a text has more tokens than are read. */
+/** True if a text has too many tokens. */
 export function isTooLong(text: string): boolean {
   if (text.length <= MOST_TOKENS) return false;
   let tokens = 0;
@@ -20,15 +20,15 @@ export function isTooLong(text: string): boolean {
   return false;
 }
 
-/** Marks the text of a scalar, which is the next token (`yaml` package, Lexer). */
+/** Token that precedes the text of a scalar (`yaml` package, Lexer). */
 const SCALAR = '\u001f';
 
-/** Whether a text is nested deeper than can be read: brackets inside each other, or lists and maps, each of which begins further right. */
+/** True if a text is nested too deeply, either by brackets or by indented lists and maps, each of which begins further to the right. */
 export function isTooDeep(text: string): boolean {
   if (text.length <= MOST_NESTED) return false;
   let flow = 0;
   let column = 0;
-  // Only markers of lists and keys came in this line so far.
+  // True while the current line has only list and key markers.
   let opening = true;
   let scalar = false;
   for (const token of new Lexer().lex(text)) {

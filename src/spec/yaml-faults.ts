@@ -2,13 +2,13 @@ import { isAlias, type Node, visit, type YAMLError } from 'yaml';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { type ParsedYaml, placeAt } from './places.ts';
 
-/** Most faults of one text: what follows is nearly always a consequence. */
+/** Maximum number of faults reported for one text: further ones are nearly always consequences. */
 const MOST_FAULTS = 10;
 
-/** Most aliases of one text: the reader looks for what one names among all anchors and aliases before it. */
+/** Maximum number of aliases in one text: to resolve one, the parser searches all anchors and aliases before it. */
 const MOST_ALIASES = 1000;
 
-/** Messages for the errors of the YAML reader, by its codes (`yaml` package, ErrorCode), for the person who edits the file. */
+/** Messages and hints for errors of the YAML parser, by error code (`yaml` package, ErrorCode). */
 const WORDS: Readonly<Record<string, readonly [message: string, hint: string]>> = {
   DUPLICATE_KEY: ['this key stands twice in one map', 'join the two, or rename one'],
   TAB_AS_INDENT: ['a tab cannot indent', 'use spaces'],
@@ -29,8 +29,8 @@ const WORDS: Readonly<Record<string, readonly [message: string, hint: string]>> 
   TAG_RESOLVE_FAILED: ['this tag is not known', "a text that starts with '!' is quoted"],
 };
 
-/** The same for errors whose code says too little, by what the reader says. */
-const BY_TEXT: readonly (readonly [said: RegExp, message: string, hint: string])[] = [
+/** The same for errors whose code is too general, by the parser's message. */
+const BY_TEXT: readonly (readonly [text: RegExp, message: string, hint: string])[] = [
   [
     /^Sequence item without -/,
     'an element of this list has no dash',
@@ -51,12 +51,12 @@ const BY_TEXT: readonly (readonly [said: RegExp, message: string, hint: string])
   [/^Block scalar header/, "nothing may follow '|' or '>' in its line", 'the text begins in the next line'],
 ];
 
-/** The YAML syntax faults of a text, only the first of each line. */
+/** The YAML syntax faults of a text, the first of each line; if there are none, the faulty aliases. */
 export function yamlFaults(file: string, text: string, { doc, lines }: ParsedYaml): Diagnostic[] {
   const errors = [...doc.errors, ...doc.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
   const out: Diagnostic[] = [];
   for (const e of errors) {
-    // Thousands may stand in one long line, to whose end the whole place is looked for.
+    // One long line may have thousands of errors, and finding a location scans to the end of the line.
     const line = Math.max(1, lines.linePos(e.pos[0]).line);
     if (out.some((d) => d.line === line)) continue;
     const place = placeAt(text, lines, e.pos[0], e.pos[1]);
@@ -67,11 +67,11 @@ export function yamlFaults(file: string, text: string, { doc, lines }: ParsedYam
   return out.length > 0 ? out : faultyAliases(file, text, { doc, lines });
 }
 
-/** Aliases that stand in what they name, since a document that has one never ends, and the first that is too many. */
+/** Aliases inside of the node that they name, which would make the document infinite; and the first alias beyond the maximum. */
 function faultyAliases(file: string, text: string, { doc, lines }: ParsedYaml): Diagnostic[] {
   const out: Diagnostic[] = [];
   let aliases = 0;
-  // The last node of each anchor so far, which is what an alias names. The package looks for it from the beginning, for each alias.
+  // The last node of each anchor so far, which is what an alias refers to. The package would search the whole document for each alias.
   const named = new Map<string, Node>();
   visit(doc, {
     Node: (_, node, above) => {
@@ -118,7 +118,7 @@ function inWords(e: YAMLError, text: string): [string, string[]] {
   return [key === '' ? known[0] : `the key '${key}' stands twice in one map`, notes];
 }
 
-/** How far the line at an offset may be indented: as one of the lines before it that are still open, each with what begins there. */
+/** A note on how the line at an offset may be indented: like one of the enclosing blocks before it, each named by its first key. */
 function indentNotes(offset: number, text: string, which = 'the line'): string[] {
   const lines = text.slice(0, offset).split('\n');
   const rest = text.slice(offset).split('\n', 1)[0];
@@ -128,7 +128,7 @@ function indentNotes(offset: number, text: string, which = 'the line'): string[]
   for (const l of lines.reverse()) {
     if (/^\s*(#|$)/.test(l)) continue;
     const at = spaces(l);
-    // A key may stand behind the dash of its element: both are places where a line may begin.
+    // The first key of an element follows its dash; a line may be aligned with either.
     const key = at + /^(?:- +)*/.exec(l.slice(at))![0].length;
     const outermost = open.at(-1)?.at ?? Number.POSITIVE_INFINITY;
     if (key < outermost) open.push({ at: key, name: /^["']?([\w.-]+)/.exec(l.slice(key))?.[1] ?? l.trim() });
@@ -142,7 +142,7 @@ function indentNotes(offset: number, text: string, which = 'the line'): string[]
   ];
 }
 
-/** A map where only a scalar may be: a second colon in the line, or a line indented under a complete value. */
+/** Message for a map where only a scalar is allowed: a second colon in a line, or a line indented under a complete value. */
 function secondColon(e: YAMLError, text: string): [string, string[]] {
   const end = text.indexOf('\n', e.pos[0]);
   const rest = text.slice(e.pos[0], end < 0 ? undefined : end);

@@ -28,8 +28,8 @@ import { type Fn, newShape, type Program } from '../ir/program.ts';
 import { parseProgram } from '../ir/text.ts';
 
 /**
- * Ori text of about `n` instructions in SSA: pairs of nested counted loops with a load, a store, address arithmetic
- * and a side exit; half of them have a bound that is not constant.
+ * Ori text of about `n` instructions in SSA form: pairs of nested counted loops with loads, stores, address arithmetic and a side exit.
+ * Half of the outer loops have a bound that is not constant.
  */
 export function loopsText(n: number): string {
   const out: string[] = [
@@ -77,14 +77,14 @@ export function loopsText(n: number): string {
   return out.join('\n');
 }
 
-/** An analysis, with the analyses that it uses, which are not part of its cost. */
+/** An analysis, and the analyses that it uses (`asks`), which run before the measurement. */
 interface Measured {
   readonly name: string;
   readonly run: (fn: Fn, program: Program) => unknown;
   readonly asks: readonly ((fn: Fn, program: Program) => unknown)[];
 }
 
-/** All trip counts, and the evolution of every register defined in a loop. */
+/** Computes all trip counts, and the evolution of every register that is defined in a loop. */
 function allTrips(fn: Fn): void {
   const trips = tripCountsOf(fn);
   const { innermost } = loopsOf(fn);
@@ -95,14 +95,14 @@ function allTrips(fn: Fn): void {
   });
 }
 
-/** The memory version that each load sees. */
+/** Computes the memory version that each load sees. */
 function allVersions(fn: Fn, program: Program): void {
   const m = memorySsaOf(fn, program);
   const { ins } = m.accesses.du;
   for (let n = 0; n < ins.length; n++) if (mayBeCommon(ins[n])) m.versionSeenBy(n);
 }
 
-/** Whether lanes agree on every guard of a branch. */
+/** Computes whether lanes agree on the guard of each block's last instruction. */
 function allAgreements(fn: Fn): void {
   for (const { ins } of fn.blocks) {
     const x = ins[ins.length - 1];
@@ -145,7 +145,7 @@ const ANALYSES: readonly Measured[] = [
   { name: 'call graph, effects', run: (_, program) => effectsOf({ ...program }), asks: [] },
 ];
 
-/** Prints the cost of each analysis, in nanoseconds per instruction at three sizes. */
+/** Prints the cost of each analysis in nanoseconds per instruction, for functions of 1 k, 10 k and 100 k instructions. */
 export function benchAnalyses(isa: Isa, say: (line: string) => void): void {
   const programs = [1000, 10_000, 100_000].map((n) => {
     const { program, diagnostics } = parseProgram(loopsText(n), isa);
@@ -158,7 +158,7 @@ export function benchAnalyses(isa: Isa, say: (line: string) => void): void {
       const [original] = program.functions;
       const size = original.blocks.reduce((n, b) => n + b.ins.length, 0);
       const times: number[] = [];
-      // Small sizes run more often, until the code is compiled.
+      // Small sizes run more often, so that V8 compiles the code.
       const runs = Math.max(5, Math.ceil(100_000 / size));
       for (let i = 0; i <= runs; i++) {
         // A new function and shape, so that nothing is cached.

@@ -19,7 +19,7 @@ const SM = 'sm_80';
 const MARK = '<!-- table -->';
 const PAGE = join(ROOT, 'src', 'passes', 'CONTRIBUTION.md');
 
-/** The columns: a metric of the lab, and its heading. */
+/** Columns of the table: a metric and its heading. */
 const COLUMNS: readonly (readonly [metric: string, heading: string])[] = [
   ['instructions', 'instructions'],
   ['warp-instructions', 'executed'],
@@ -29,26 +29,25 @@ const COLUMNS: readonly (readonly [metric: string, heading: string])[] = [
   ['ptxas.registers', 'ptxas registers'],
 ];
 
-/** A kernel whose code is another one when a phase is switched off. */
+/** A kernel whose final code differs if a phase is switched off. */
 export interface Contribution {
   readonly kernel: string;
-  /** Its metrics with the phase. */
+  /** Its metrics with the phase on. */
   readonly with: Values;
-  /** And without it; null if it is not code that can be measured then. */
+  /** Its metrics with the phase off; null if the code cannot be measured then. */
   readonly without: Values | null;
 }
 
-/** What a phase does to kernels. */
+/** The effect of a phase on kernels. */
 export interface Effect {
-  /** How many functions it changes where it stands; without it, a later phase may do the same. */
+  /** Number of functions that it changes; if it is off, a later phase may do the same. */
   inPlace: number;
-  /** Those whose code is another one in the end when it is switched off. */
+  /** Kernels whose final code differs if it is switched off. */
   readonly changed: Contribution[];
 }
 
 /**
- * The phases of the shipped plan that run something and that it may do without, in the order in which they run, each with the plan
- * that does.
+ * The phases of the shipped plan that run something and can be switched off, in order, each with the plan in which it is off.
  */
 export async function switchable(specs: Specs): Promise<Map<string, Plan>> {
   const plans = new Plans(
@@ -58,7 +57,7 @@ export async function switchable(specs: Specs): Promise<Map<string, Plan>> {
   const out = new Map<string, Plan>();
   for (const { id, steps } of (await shippedPlan(specs, SM)).phases) {
     if (steps.length === 0) continue;
-    // Phases that are required, or that provide what a later one requires, have no such plan.
+    // There is no such plan for required phases, and for phases that provide a property that a later one requires.
     const { plan } = await plans.tryPlan({ name: id, disable: [id] }, SM);
     if (plan !== null) out.set(id, plan);
   }
@@ -67,11 +66,11 @@ export async function switchable(specs: Specs): Promise<Map<string, Plan>> {
 
 const ratio = (c: Contribution, metric: string): number | null => {
   const [a, b] = [c.with[metric], c.without?.[metric]];
-  // Plus one, so that zero counts too.
+  // One is added so that zeros count too.
   return a === undefined || b === undefined ? null : (a + 1) / (b + 1);
 };
 
-/** Is any of the columns better with the phase than without it? Code that is nothing without it counts as better. */
+/** True if any column is better with the phase on. Code that cannot be measured with the phase off counts as better. */
 const pays = (c: Contribution): boolean =>
   c.without === null || COLUMNS.some(([metric]) => (ratio(c, metric) ?? 1) < 1);
 
@@ -93,7 +92,7 @@ export function rowOf(phase: string, { inPlace, changed: all }: Effect): string 
   return `| ${[phase, inPlace, all.length, all.filter(pays).length, ...cells, named].join(' | ')} |`;
 }
 
-/** The table, and a line for each phase that no kernel is better with. */
+/** The table of the page, and a line for each phase with which no kernel is better. */
 export function tableOf(found: ReadonlyMap<string, Effect>): string {
   const rows = [...found].filter(([, x]) => x.changed.length > 0);
   const idle = [...found].filter(([, x]) => x.changed.length === 0);
@@ -115,11 +114,11 @@ export function tableOf(found: ReadonlyMap<string, Effect>): string {
 }
 
 /**
- * What each phase contributes: the test kernels with all phases against the same without the phase.
+ * Measures what each phase contributes: compares kernels under the shipped plan and under the plan without the phase.
  *
- * @param only ids of phases; none: all that can be switched off
- * @param patterns of the files
- * @param ptxas whether to ask ptxas too
+ * @param patterns patterns of kernel files, relative to the project
+ * @param ptxas true to measure with ptxas too
+ * @param only ids of phases; empty: all that can be switched off
  */
 export async function contributions(
   patterns: readonly string[],
@@ -167,10 +166,10 @@ export async function contributions(
   return found;
 }
 
-/** By kernel: its code, and what was measured of it. */
+/** Hash of the code of each kernel, and its metrics. */
 type Measured = ReadonlyMap<string, { readonly text: string; readonly values: Values }>;
 
-/** Measures what plans make of a module: equal code once, and phases that plans share once. */
+/** A function that measures a module under a plan. Equal code is measured once, and phases that plans share run once. */
 function measurerOf(
   m: Module,
   input: Lowered,
@@ -186,7 +185,7 @@ function measurerOf(
       let made = known.get(key);
       if (made === undefined) {
         const texts = new Map(last.functions.map((f) => [f.name, printProgram({ ...last, functions: [f] })]));
-        // What a kernel calls is part of what is measured of it.
+        // The measurements of a kernel include the functions that it calls.
         const shared = last.functions.filter((f) => f.kind !== 'entry').map((f) => texts.get(f.name)!);
         const kernels = await measurer.kernels(last, plan);
         made = new Map(
@@ -199,15 +198,15 @@ function measurerOf(
       }
       return made;
     } catch {
-      // Without a phase that makes operations legal there may be nothing that can run or be written.
+      // Without a legalizing phase, the program may not run or may have no PTX form.
       return null;
     }
   };
 }
 
 /**
- * Writes or prints the page on what each phase contributes.
- * @param write renews the page src/passes/CONTRIBUTION.md
+ * Measures the contributions of phases and prints the table.
+ * @param write true to write the table to src/passes/CONTRIBUTION.md instead
  */
 export async function benchContribution(
   write: boolean,

@@ -18,24 +18,25 @@ import type { Plan } from '../spec/plan.ts';
 import { withoutSsa } from '../ssa/program.ts';
 import { shippedPlan } from './shipped-plan.ts';
 
-/** Resolution of the shell's times, in seconds. */
+/** Resolution of times that the shell reports, in seconds. */
 const TICK = 0.01;
 
-/** The cost of one file, in seconds of user and system time. */
+/** The costs of one file, in seconds of user and system time. */
 interface Cost {
   readonly file: string;
-  /** Of a process of its own. */
+  /** Cost of a separate process. */
   readonly alone: number;
-  /** Of the client and of the server that runs the command; null where there is no server. */
+  /** Cost of the client and of the server that runs the command; null if there is no server. */
   readonly served: number | null;
+  /** Cost of ptxas; null if it is not measured. */
   readonly ptxas: number | null;
 }
 
 /**
- * Costs of whole files: each in a separate process and by a server, compared with ptxas -O3 on the same file on request, and all in
- * one process from text to text, cold and warm.
+ * Measures the cost of whole files: each in a separate process and by a server, on request compared with ptxas -O3 on the same file; and
+ * all in one process from text to text, cold and warm.
  *
- * @param patterns files, folders and patterns of PTX
+ * @param patterns files, folders and patterns of PTX files
  */
 export async function benchCorpus(
   patterns: readonly string[],
@@ -48,7 +49,7 @@ export async function benchCorpus(
   const folder = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
   const costs: Cost[] = [];
   let refused = 0;
-  // A server of its own, which nobody else uses.
+  // Start a separate server that no one else uses.
   const environment = { ...process.env, XDG_RUNTIME_DIR: folder };
   const serving = await startServer(environment);
   try {
@@ -83,10 +84,10 @@ export async function benchCorpus(
   await inOneProcess(files, say);
 }
 
-/** Our cost over that of ptxas: the median, and the worst files. */
+/** Prints the ratio of our cost to that of ptxas: the median, and the worst files. */
 function sayRatios(costs: readonly Cost[], how: 'alone' | 'served', say: (line: string) => void): void {
-  // The shell counts in hundredths of a second, and node's startup dominates small files, so files that take ptxas
-  // longer tell more.
+  // The shell counts in hundredths of a second, and the startup of Node dominates small files, so ratios are more reliable for files on
+  // which ptxas takes longer.
   for (const least of [0, 0.1]) {
     const ratios = costs
       .filter((c) => c.ptxas! >= Math.max(least, TICK) && c[how] !== null)
@@ -111,7 +112,7 @@ function sayRatios(costs: readonly Cost[], how: 'alone' | 'served', say: (line: 
   }
 }
 
-/** What the one process of a server says of itself. */
+/** The status of the first process of a server; undefined if no server runs. */
 export function stateOf(environment: NodeJS.ProcessEnv): Served | undefined {
   const r = spawnSync(process.execPath, [SCRIPT, 'server', 'status', '--json'], {
     encoding: 'utf8',
@@ -120,19 +121,19 @@ export function stateOf(environment: NodeJS.ProcessEnv): Served | undefined {
   return (JSON.parse(r.stdout) as { server: ServerState | null }).server?.processes[0];
 }
 
-/** Starts a server and waits until it is warm. @returns whether there is one */
+/** Starts a server and waits until it is warm, for at most 30 seconds. @returns false if it cannot be started */
 export async function startServer(environment: NodeJS.ProcessEnv): Promise<boolean> {
   if (cpuOf(process.execPath, [SCRIPT, 'server', 'start'], environment) === null) return false;
   for (let n = 0; n < 300 && stateOf(environment)?.warm !== true; n++) await sleep(100);
   return true;
 }
 
-/** Seconds of processor time of a command that a server runs: of the client, and what the server has used meanwhile. */
+/** Seconds of processor time of a command that a server runs: that of the client plus what the server used meanwhile; null if it fails. */
 async function servedCost(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number | null> {
   const before = stateOf(environment);
   const client = cpuOf(process.execPath, args, environment);
   if (client === null || before === undefined) return null;
-  // It tells when it is through with what follows the answer.
+  // The server counts a command once it has finished the work that follows the answer.
   for (let n = 0; n < 100; n++) {
     const after = stateOf(environment);
     if (after !== undefined && after.commands > before.commands)
@@ -142,7 +143,7 @@ async function servedCost(args: readonly string[], environment: NodeJS.ProcessEn
   return null;
 }
 
-/** All files from text to text in this process, twice. */
+/** Measures all files from text to text in this process, twice: cold and warm. */
 async function inOneProcess(files: readonly string[], say: (line: string) => void): Promise<void> {
   const specs = await loadShipped();
   const table = ptxTable(specs);
@@ -180,7 +181,7 @@ async function inOneProcess(files: readonly string[], say: (line: string) => voi
   }
 }
 
-/** Seconds of user and system time of a command, null if it fails. The shell knows the times of its children. */
+/** Seconds of user and system time of a command, measured by a shell as its child; null if it fails. */
 function cpuOf(command: string, args: readonly string[], env = process.env): number | null {
   const r = spawnSync('sh', ['-c', '"$@" >/dev/null 2>&1 || exit 1; times', 'sh', command, ...args], {
     encoding: 'utf8',

@@ -18,7 +18,7 @@ import { type Fn, instr, newShape } from '../ir/program.ts';
 import { constructSsa } from '../ssa/construct.ts';
 import { leaveSsa } from '../ssa/leave.ts';
 
-/** A draft without any index built before the measurement. */
+/** Builds no index of a draft before the measurement. */
 const nothing = (): void => {};
 const uses = (d: Draft): void => void d.useCount(0);
 const all = (d: Draft): void => {
@@ -28,8 +28,9 @@ const all = (d: Draft): void => {
 };
 
 /**
- * Median nanoseconds of `f` per operation, whose number it returns; each time on a fresh copy of the function, so
- * that nothing is cached.
+ * Median nanoseconds per operation of `f`. Each run is on a fresh copy of the function, so that nothing is cached.
+ * @param know builds indices before the measurement
+ * @param f returns the number of its operations
  */
 function each(fn: Fn, isa: Isa, know: (d: Draft) => void, f: (d: Draft) => number): number {
   const per: number[] = [];
@@ -44,8 +45,8 @@ function each(fn: Fn, isa: Isa, know: (d: Draft) => void, f: (d: Draft) => numbe
 }
 
 /**
- * Median nanoseconds of a run per instruction, for `n` instructions, each on a fresh copy; `anew`: with a new shape
- * too.
+ * Median nanoseconds per instruction of `f` on a function of `n` instructions. Each run is on a fresh copy.
+ * @param anew true to give the copy a new shape too, so that the control flow graph is not cached
  */
 function whole(fn: Fn, n: number, anew: boolean, f: (fn: Fn) => unknown): number {
   const per: number[] = [];
@@ -58,12 +59,12 @@ function whole(fn: Fn, n: number, anew: boolean, f: (fn: Fn) => unknown): number
   return median(per);
 }
 
-/** The first run warms up. */
+/** The median without the first run, which is a warm-up. */
 const median = (per: readonly number[]): number => per.slice(1).sort((a, b) => a - b)[per.length >> 1];
 
 /**
- * Costs of the editable function: opening and closing it per instruction, each edit, and entering and leaving SSA.
- * @param functions by name, with 1 k, 10 k and 100 k instructions
+ * Prints the costs of drafts: opening and closing one, per instruction; each kind of edit; and entering and leaving SSA.
+ * @param functions named kinds of functions, each with 1 k, 10 k and 100 k instructions
  */
 export function benchDraft(
   say: (line: string) => void,
@@ -117,7 +118,7 @@ export function benchDraft(
       const list = instructions(new Draft(fn, isa));
       return each(fn, isa, all, (d) => f(d, list));
     });
-  /** One edit for each of the listed instructions. */
+  /** Applies one edit to each of the listed instructions. */
   const atEach =
     (f: (d: Draft, n: number) => void) =>
     (d: Draft, list: readonly number[]): number => {
@@ -175,7 +176,7 @@ export function benchDraft(
     atEach((d, n) => d.remove(n)),
   );
   edits('rename', (d, list) => {
-    // A register name that every instruction has; the cost is per instruction.
+    // A register that many instructions use; the cost is per occurrence.
     const r = d.at(list[list.length >> 1]).dst.find((x) => x !== NO_REG);
     if (r === undefined) return 1;
     const n = d.useCount(r) + d.defCount(r);
@@ -229,7 +230,7 @@ export function benchDraft(
     return n;
   });
   edits('  a way of a table', (d) => {
-    // One jump with a way to every block: the cost is for each entry of its table.
+    // One jump whose table has an entry for every block; the cost is per entry.
     const blocks = d.layout();
     const jump = instr(
       isa.byName.get('BRX')!,
@@ -259,7 +260,7 @@ export function benchDraft(
     return blocks.length;
   });
   edits('eraseBlock', (d) => {
-    // Nothing but the entry is reached any more.
+    // Only the entry block remains reachable.
     d.setTerminator(d.entryBlock, instr(isa.byName.get('EXIT')!, 0, [], []), -1);
     return removeUnreachable(d);
   });
@@ -284,7 +285,7 @@ export function benchDraft(
   });
 }
 
-/** The function with control at the ends of blocks. */
+/** The function with blocks split after control instructions, so that these are always last. */
 const controlLast = (fn: Fn): Fn =>
   edit(fn, (d) => {
     for (const b of d.layout()) {

@@ -1,5 +1,5 @@
-// Costs of the engine's parts: parsing, phases, analyses, snapshots, rules. Times are medians. To compare machines,
-// use the ratios, which come from one run.
+// Measures the parts of the engine: parsing, phases, analyses, snapshots, rules, the simulator and the start of commands. Times are
+// medians. To compare machines, use the ratios, which come from one run.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ function time(f: () => unknown, n = 5): number {
 const lower = (text: string) =>
   lowerPtx(parsePtx(text, 'bench.ptx').module, { isa: plan.isa, paramBase, sm: 'sm_80' }).program;
 
-// Every test kernel of one target, as one body of text.
+// The texts of all test kernels for one target.
 const dir = join(ROOT, 'test', 'kernels');
 const texts = readdirSync(dir, { withFileTypes: true })
   .filter((d) => d.isDirectory())
@@ -54,7 +54,7 @@ const texts = readdirSync(dir, { withFileTypes: true })
       .filter((f) => f.endsWith('.sm_80.ptx'))
       .map((f) => readFileSync(join(dir, d.name, f), 'utf8')),
   );
-/** Instructions of a module, without declarations and directives. */
+/** Number of instructions of a module, without declarations and directives. */
 function instructions(text: string): number {
   let n = 0;
   const walk = (body: readonly PtxStatement[]): void => {
@@ -99,7 +99,7 @@ for (const [name, make] of [
   );
 }
 
-// Analyses of values, as lowered. A fresh copy for each run, so that only the flow graph is cached.
+// Value analyses on programs as lowered. Each run is on a fresh copy, so that only the control flow graph is cached.
 for (const [what, analyse] of [
   ['divergence', divergenceOf],
   ['ranges', rangesOf],
@@ -118,7 +118,7 @@ for (const [what, analyse] of [
     );
   }
 
-// Snapshots as bytes, and the cost of keeping one after each phase.
+// Serialized snapshots, and the memory cost of keeping one after each phase.
 const module = lower(branchyKernel(100_000));
 const packed = packProgram(module, plan.isa);
 const many = countInstructions(module);
@@ -164,7 +164,7 @@ benchDraft(
   })),
 );
 
-/** Rules that match instructions of the program up to a constant and never fire, at one or two levels. */
+/** Rules of one or two levels that match instructions of the program except for a constant, so that they never fire. */
 function generatedRules(n: number): Rule[] {
   const shapes = [
     'IADD3 $d, $a, K, 0',

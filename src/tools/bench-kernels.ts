@@ -1,4 +1,4 @@
-/** A kernel around the text of a body. */
+/** PTX text of a kernel `k` with a given body. */
 export const kernel = (body: string): string => `.version 9.0
 .target sm_80
 .address_size 64
@@ -21,7 +21,7 @@ ret;
 }
 `;
 
-/** A kernel of about n instructions without branches. */
+/** PTX text of a kernel of about n instructions without branches. */
 export function straightKernel(n: number): string {
   const body: string[] = [];
   for (let i = 0; i < n; i++)
@@ -36,7 +36,7 @@ export function straightKernel(n: number): string {
   return kernel(body.join('\n'));
 }
 
-/** A kernel of about n instructions, one conditional branch in four. */
+/** PTX text of a kernel of about n instructions, of which one in four is a conditional branch. */
 export function branchyKernel(n: number): string {
   const body: string[] = [];
   for (let i = 0; i < n / 4; i++)

@@ -10,23 +10,23 @@ import { paramBase } from '../read.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
 import { shippedPlan } from './shipped-plan.ts';
 
-/** Runs over all kernels; the first ones warm up and do not count. */
+/** Number of runs over all kernels, and how many of them are warm-ups that do not count for the median. */
 const RUNS = 8;
 const WARM_UP = 3;
 
 /** The cost of one phase, in nanoseconds per input instruction. */
 interface PhaseCost {
   readonly phase: string;
-  /** Over all kernels, in the first run of this process, and the median of the warm runs. */
+  /** The cost over all kernels in the first run of this process, and the median of the warm runs. */
   readonly cold: number;
   readonly warm: number;
-  /** Fraction of the instructions whose function it changed. */
+  /** The fraction of instructions in programs that it changed. */
   readonly changed: number;
 }
 
 /**
- * Costs of each phase over the test kernels of one target.
- * @param write renews the page src/passes/COST.md
+ * Prints the cost of each phase over the test kernels for one target.
+ * @param write true to update src/passes/COST.md too
  */
 export async function benchPhases(write: boolean, say: (line: string) => void): Promise<void> {
   const costs = await costsOfPhases();

@@ -1,4 +1,4 @@
-// How cost grows: `npm run bench -- --scale`. Each command runs in its own process, at a size and at half of it.
+// `npm run bench -- --scale`: how costs grow with size. Each command runs in its own process, at a size and at half of it.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -26,20 +26,20 @@ import {
   switchKernel,
 } from './kernel-shapes.ts';
 
-/** What one command took: seconds of processor time, and MB at the most. */
+/** The cost of one command: seconds of processor time, and peak memory in MB. */
 interface Cost {
   readonly seconds: number;
   readonly megabytes: number;
 }
 
-/** One thing to measure: puts its input into an empty folder, and names the command. */
+/** A measurement: `make` writes the input of a given size into an empty folder and returns the arguments of the command. */
 interface Shape {
   readonly name: string;
   readonly size: number;
   readonly make: (folder: string, size: number) => readonly string[];
 }
 
-/** A command that optimizes one file. */
+/** A measurement of `opt` on one file. */
 const module = (name: string, size: number, text: (n: number) => string, ...more: string[]): Shape => ({
   name,
   size,
@@ -49,7 +49,7 @@ const module = (name: string, size: number, text: (n: number) => string, ...more
   },
 });
 
-/** So many files of one small kernel, each of another name. */
+/** Writes `n` files with a small kernel, each under another name. */
 function filesInto(folder: string, n: number): void {
   const text = readFileSync(join(ROOT, 'test', 'kernels', 'saxpy', 'saxpy.sm_80.ptx'), 'utf8');
   mkdirSync(join(folder, 'in'));
@@ -111,10 +111,10 @@ const SHAPES: readonly Shape[] = [
   },
 ];
 
-/** Ratio to half the size above which a row is marked, and MB. */
+/** Limits on the ratio to half the size and on memory, above which a row is marked. */
 const MOST = { ratio: 2.3, megabytes: 2000 };
 
-/** Writes what a process took to the file that BENCH_COST names, when it ends. */
+/** A module that writes the cost of its process at exit to the file that BENCH_COST names. */
 const PRELOAD = `data:text/javascript,${encodeURIComponent(`import { writeFileSync } from 'node:fs';
 process.on('exit', () => {
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
@@ -122,7 +122,7 @@ process.on('exit', () => {
   writeFileSync(process.env.BENCH_COST, JSON.stringify(cost));
 });`)}`;
 
-/** @returns what the command took, or what it said last if it failed */
+/** @returns the cost of a command, or its last error message if it failed */
 function costOf(args: readonly string[], folder: string): Cost | string {
   const cost = join(folder, 'cost.json');
   const r = spawnSync(process.execPath, ['--import', PRELOAD, SCRIPT, ...args], {
@@ -147,7 +147,10 @@ function inFolder<T>(use: (folder: string) => T): T {
 const costAt = (shape: Shape, size: number): Cost | string =>
   inFolder((folder) => costOf(shape.make(folder, size), folder));
 
-/** Measures every shape at its size and at half of it. */
+/**
+ * Measures every shape at its size and at half of it, and then a server with many clients.
+ * @param only part of the names of shapes, or of `server`; true: everything
+ */
 export async function benchScale(only: string | true, say: (line: string) => void): Promise<void> {
   const rows: string[][] = [['shape', 'size', 'CPU', 'MB', 'to half']];
   for (const shape of SHAPES) {
@@ -176,7 +179,10 @@ export async function benchScale(only: string | true, say: (line: string) => voi
 const CLIENTS = 50;
 const REQUESTS = 2000;
 
-/** Many clients of one server at once, which run by themselves where it is busy; the answers must be those of a process alone. */
+/**
+ * Measures many concurrent clients of one server, which run the command themselves if it is busy. Counts answers that differ from a
+ * process's.
+ */
 async function benchServer(say: (line: string) => void): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'orrery-scale-'));
   const env = { ...process.env, XDG_RUNTIME_DIR: folder };

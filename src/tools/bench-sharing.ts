@@ -1,4 +1,4 @@
-// Costs of arms of an experiment that have most phases in common, and the speed-up of a sweep by several workers.
+// Measures the cost of arms that have most phases in common, and the speed-up of a sweep with several workers.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { loadShipped, ROOT } from '../spec/node.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { branchyKernel } from './bench-kernels.ts';
 
-/** Kernels of different kinds and sizes: 256 runs of all kernels would take an hour. */
+/** Kernels of different kinds and sizes; 256 runs of all kernels would take an hour. */
 const KERNELS = [
   'saxpy',
   'float-compare',
@@ -40,7 +40,7 @@ const ms = async (f: () => unknown): Promise<number> => {
   return performance.now() - began;
 };
 
-/** Milliseconds of processor time, on which other load has little influence. */
+/** Milliseconds of processor time, which other load hardly affects. */
 const cpu = async (f: () => unknown): Promise<number> => {
   const began = process.cpuUsage();
   await f();
@@ -51,9 +51,9 @@ const cpu = async (f: () => unknown): Promise<number> => {
 const median = (l: number[]) => l.sort((a, b) => a - b)[l.length >> 1];
 
 /**
- * Prints the effect of shared prefixes and of workers.
+ * Prints the speed-up by shared prefixes and by workers.
  *
- * @param only names of parts: arms, knob, workers; none: all
+ * @param only names of parts to measure: arms, knob, workers; empty: all
  */
 export async function benchSharing(say: (s: string) => void, only: readonly string[] = []): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
@@ -77,7 +77,7 @@ async function arms(say: (s: string) => void, folder: string): Promise<void> {
   const modules = await loadModules(KERNELS.map((k) => join(ROOT, 'test', 'kernels', k, `${k}.sm_80.ptx`)));
   const base = await newPlans().plan(list[0], 'sm_80');
   const inputs = modules.map((m) => lowerModule(m, base));
-  /** Every arm on one program, with plans from scratch, as in a separate run. */
+  /** Runs arms on one program with newly resolved plans, as separate commands would. */
   const separate = async (x: Lowered, some: readonly Arm[]): Promise<void> => {
     for (const arm of some) runPipeline(fresh(x), await newPlans().plan(arm, 'sm_80'));
   };
@@ -145,13 +145,13 @@ async function oneKnob(say: (s: string) => void, folder: string): Promise<void> 
   );
 }
 
-/** Runs of each variant, which take turns. */
+/** Number of runs of each variant; variants take turns. */
 const ROUNDS = 3;
 
 async function workers(say: (s: string) => void, folder: string): Promise<void> {
-  /** 16 arms: long enough that the start of the threads does not dominate. */
+  /** 16 arms: long enough that starting the threads does not dominate. */
   const short = experimentOf('short', [4, 4]);
-  /** 256 arms: long enough that what each worker compiles anew does not. */
+  /** 256 arms: long enough that just-in-time compilation, which each worker repeats, does not dominate. */
   const long = experimentOf('long', [16, 16]);
   function experimentOf(name: string, values: readonly number[]): string {
     const path = join(folder, `${name}.experiment.yaml`);
@@ -200,7 +200,7 @@ metrics: [weighted]
     });
     return took / 1000;
   };
-  /** Two commands that share nothing, one confined to each processor. */
+  /** Seconds that two independent commands take at the same time, each confined to one processor. */
   const bothAtOnce = async (): Promise<number> => {
     const took = await ms(async () => {
       await Promise.all(
@@ -216,7 +216,7 @@ metrics: [weighted]
     });
     return took / 1000;
   };
-  // V8 compiles and collects garbage in threads of its own, so one worker uses more than one processor unless it is confined.
+  // V8 compiles and collects garbage in separate threads, so one worker uses more than one processor unless it is confined.
   const confine = availableParallelism() > 1 && spawnSync('taskset', ['-c', '0,1', 'true']).status === 0;
   const took: [one: number, two: number][] = [];
   for (let i = 0; i < ROUNDS; i++) took.push([await seconds(short, 1, null), await seconds(short, 2, null)]);
@@ -237,6 +237,6 @@ metrics: [weighted]
   );
 }
 
-// Alone: node dist/tools/bench-sharing.js [arms] [knob] [workers]
+// This part alone: node dist/tools/bench-sharing.js [arms] [knob] [workers]
 if (process.argv[1] === fileURLToPath(import.meta.url))
   await benchSharing((s) => void process.stdout.write(`${s}\n`), process.argv.slice(2));

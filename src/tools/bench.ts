@@ -1,10 +1,10 @@
-// `npm run bench`: what things cost here and now.
+// `npm run bench`: measures costs on this machine.
 //
 //     npm run bench                                    everything, over the test kernels
 //     npm run bench -- --corpus FOLDER... [--ptxas]    whole files: ours against ptxas, by file and in one process
-//     npm run bench -- --phases [--write]              each phase, in nanoseconds an instruction; --write renews src/passes/COST.md
-//     npm run bench -- --scale [SHAPE]                 how cost grows: modules, folders, sweeps and clients of many sizes
-//     npm run bench -- --contribution [--ptxas] [--write]    what kernels lose without each phase; --write renews CONTRIBUTION.md
+//     npm run bench -- --phases [--write]              each phase, in nanoseconds per instruction; --write updates src/passes/COST.md
+//     npm run bench -- --scale [SHAPE]                 how costs grow: modules, folders, sweeps and clients of many sizes
+//     npm run bench -- --contribution [--ptxas] [--write]    what kernels lose without each phase; --write updates CONTRIBUTION.md
 
 import { join } from 'node:path';
 import { Command } from 'commander';

@@ -1,7 +1,7 @@
-// Writes dist/specs.json: every shipped spec, parsed and validated, by the hash of its text. A spec that is changed
-// after the build has a new hash and is read from YAML again. Rules are compiled too, so that nobody needs to check
-// them at run time. Forms of machine code, which few commands read, are in dist/machine.json. Also writes dist/shipped.js: the same specs
-// and the schemas as a module, for hosts without files.
+// Writes dist/specs.json: every shipped spec, parsed and validated, by the hash of its text. A spec that changes after the build has a new
+// hash and is read from YAML again. Rules are checked and their automata built, so that this need not be done at run time. Machine-code
+// forms, which few commands read, go to dist/machine.json. Also writes dist/shipped.js: the same specs and the schemas as a module, for
+// hosts without a file system.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
@@ -27,7 +27,7 @@ const read = (paths: readonly string[]): SpecFile[] =>
     for (const d of diagnostics) say(d, text);
     return spec === null ? [] : [spec];
   });
-// What follows from a fault is not worth a word.
+// Later steps would only report consequences of these faults.
 const stopAtFaults = (): void => {
   if (faults > 0) process.exit(1);
 };

@@ -1,5 +1,5 @@
-// Writes dist/web: the explorer as a page, its engine as a script for a worker, and the specs as data. Page and styles are one file
-// each, because `orrery trace` makes one file of them.
+// Writes dist/web: the page of the explorer, its engine as a worker script, and the specs as data. The script of the page and its styles
+// are one file each, because `orrery trace` combines them into a single HTML file.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -15,7 +15,7 @@ const out = join(DIST, 'web');
 const config: InlineConfig = {
   configFile: false,
   root: join(ROOT, 'src', 'web', 'ui'),
-  // Every address is relative, so that a site may lie in any folder.
+  // All addresses are relative, so that a site can be served from any folder.
   base: './',
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

@@ -1,6 +1,5 @@
-// `node dist/tools/control-flow-table.js`: writes src/passes/CONTROL-FLOW.md, the effect of each phase that changes
-// control flow on the test kernels for sm_80. The phases are enabled one after another, in the order in which they
-// run.
+// `node dist/tools/control-flow-table.js`: writes src/passes/CONTROL-FLOW.md, the effect on the test kernels for sm_80 of each phase that
+// changes control flow. Phases are enabled cumulatively, in the order in which they run.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
@@ -12,7 +11,7 @@ import type { Plan } from '../spec/plan.ts';
 import { shippedPlan } from './shipped-plan.ts';
 import { switchForms } from './switch-forms.ts';
 
-/** Phases of the columns, with the pass that counts where the phase has others besides. */
+/** The phases of the columns. If a phase runs other passes too, the pass to switch; null: all its steps. */
 const PHASES: Readonly<Record<string, string | null>> = {
   MergeEquivalentConditionalFlow: null,
   DoSwitchOptFirst: null,
@@ -36,7 +35,7 @@ const MARK = '<!-- tables -->';
 const specs = await loadShipped();
 const full = await shippedPlan(specs, 'sm_80');
 const columns = full.phases.filter((p) => p.id in PHASES).map((p) => p.id);
-/** The plan without some phases, or without the one pass of a phase that counts. */
+/** The plan without some phases, or without the relevant pass of a phase. */
 const without = (phases: readonly string[]): Plan => ({
   ...full,
   phases: full.phases.map((p) => {
@@ -47,7 +46,7 @@ const without = (phases: readonly string[]): Plan => ({
 });
 const plans = [...columns.keys(), columns.length].map((k) => without(columns.slice(k)));
 
-/** By kernel: its metrics with increasingly many phases. */
+/** For each kernel, its metrics with increasingly many phases enabled. */
 const rows = new Map<string, Values[]>();
 for (const m of await loadModules(['test/kernels/*/*.sm_80.ptx'], ROOT)) {
   const measurer = new Measurer(m, lowerModule(m, plans[0]), {});
@@ -66,7 +65,7 @@ const mean = (ratios: readonly number[]): string =>
   Math.exp(ratios.reduce((sum, r) => sum + Math.log(r), 0) / Math.max(1, ratios.length)).toFixed(3);
 
 /**
- * The table of one metric: kernels that one of the phases changes, and the geometric mean over all kernels with the
+ * The table of one metric: a row for each kernel for which a phase changes it, and the geometric mean over all kernels that have the
  * metric.
  */
 function tableOf(metric: string): string {
@@ -78,7 +77,7 @@ function tableOf(metric: string): string {
       return `| ${name} | ${cells.join(' | ')} |`;
     });
   const means = plans.map((_, k) =>
-    // Plus one, so that zero counts too.
+    // One is added so that zeros count too.
     mean(all.map(([, list]) => (list[k][metric] + 1) / (list[0][metric] + 1))),
   );
   return [

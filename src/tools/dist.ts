@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of the build that this tool belongs to: one that is made aside, until it takes the place of `dist`. */
+/** The build folder that contains this tool. During a build, it is a temporary folder that replaces `dist` at the end. */
 export const DIST = join(dirname(fileURLToPath(import.meta.url)), '..');

@@ -1,5 +1,5 @@
-// `node dist/tools/foreign-table.js`: writes pipelines/isa/FOREIGN.md, which says for every PTX instruction whether
-// it has its own Ori opcodes, is carried unchanged, or prevents its function from being lowered.
+// `node dist/tools/foreign-table.js`: writes pipelines/isa/FOREIGN.md, which lists for every PTX instruction whether it has Ori opcodes of
+// its own, is carried unchanged, or prevents its function from being lowered.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ForeignForm, Isa, Opcode } from '../ir/opcode.ts';
@@ -14,7 +14,7 @@ export const PAGE = 'pipelines/isa/FOREIGN.md';
 
 const code = (s: string): string => `\`${s}\``;
 
-/** An opcode with the modifiers of a row. */
+/** The opcode of a row with its modifiers, as text. */
 function opcodeText(f: ForeignForm): string {
   const { op } = f;
   if (op === null) return '';
@@ -28,14 +28,14 @@ function opcodeText(f: ForeignForm): string {
   );
 }
 
-/** The properties of an opcode that carries PTX. */
-const known = (op: Opcode): string =>
+/** The properties of an opcode that carries PTX, as text. */
+const propertiesOf = (op: Opcode): string =>
   Object.entries(PROPS)
     .filter(([name, flag]) => name !== 'predicable' && (op.flags & flag) !== 0)
     .map(([name]) => name)
     .join(', ') || 'nothing else';
 
-/** Rows that some form of a PTX opcode may use. */
+/** The rows that may match some form of a PTX opcode. */
 function rowsOf(opcode: string, isa: Isa): ForeignForm[] {
   const may = (name: string): boolean => {
     const base = name.split('.')[0];
@@ -89,7 +89,7 @@ ${out.length === 0 ? '' : `| left out (${out.length}) | ${list(out)} |\n`}
 
 | opcode | what it stands for | what passes know |
 |---|---|---|
-${family.map((o) => `| ${code(o.name)} | ${o.title} | ${known(o)} |`).join('\n')}
+${family.map((o) => `| ${code(o.name)} | ${o.title} | ${propertiesOf(o)} |`).join('\n')}
 
 None is folded, or run more often than it is written. One without \`side-effect\` goes when
 nobody needs its results. An open world makes results up from name, operands and what memory holds at the addresses.

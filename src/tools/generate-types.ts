@@ -8,13 +8,13 @@ type Schema = Record<string, unknown>;
 
 const isSchema = (v: unknown): v is Schema => v !== null && typeof v === 'object' && !Array.isArray(v);
 
-/** Alternatives that only say which keys go together; in TypeScript they would become unreadable intersections. */
+/** True for alternatives that only constrain which keys occur together; in TypeScript they would become unreadable intersections. */
 const onlyKeys = (v: unknown): boolean =>
   Array.isArray(v) && v.every((a) => isSchema(a) && Object.keys(a).every((k) => k === 'required'));
 
 /**
- * The part of a schema that types can express: rules about which keys go together are left to the validator, and only
- * maps with fixed keys get a named type.
+ * The part of a schema that types can express. Constraints on which keys occur together are left to the validator, and only maps with fixed
+ * keys get a named type.
  */
 function typed(v: unknown): unknown {
   if (Array.isArray(v)) return v.map(typed);
@@ -40,7 +40,7 @@ export async function generatedTypes(): Promise<string> {
     if (!f.endsWith('.schema.json')) continue;
     const schema = JSON.parse(readFileSync(join(ROOT, 'schemas', f), 'utf8')) as Schema;
     const name = f.replace('.schema.json', '').replace(/(^|-)(\w)/g, (_m, _d, c: string) => c.toUpperCase());
-    // Each schema becomes its own module, so that equal names of parts do not clash.
+    // Each schema gets its own namespace, so that equal names of parts do not clash.
     const body = await compile({ ...(typed(schema) as Schema), title: name }, name, {
       bannerComment: '',
       additionalProperties: false,

@@ -1,6 +1,6 @@
-// `node dist/tools/gpu-bench.js ./gpu-bench [kernel...]`: runs every launch of the test kernels on the local GPU, as compiled originally
-// and as written by Orrery; or other launch files. `--write FOLDER` and `--read FOLDER` do the parts before and after the GPU
-// (test/bench/gpu/README.md).
+// `node dist/tools/gpu-bench.js ./gpu-bench [kernel | launch.yaml ...]`: runs launches of the test kernels, or other launch files, on the
+// local GPU, with the original PTX and with the PTX that Orrery writes, and compares results and times. `--write FOLDER` and `--read
+// FOLDER` do the parts before and after the GPU (test/bench/gpu/README.md).
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,10 +16,10 @@ import { shippedPlan } from './shipped-plan.ts';
 
 const REPEATS = 50;
 const KERNELS = join(ROOT, 'test', 'kernels');
-/** PTX of which target the test kernels are run with: newer GPUs run it too. */
+/** Target of the PTX of the test kernels; newer GPUs run it too. */
 const TARGET = 'sm_80';
 
-/** A parameter in kernel layout. */
+/** Converts a parameter to the memory layout of the kernel. */
 function argument(p: LaunchParam): GpuArgument {
   if (p.kind === 'buffer') return { kind: 'buffer', bytes: p.bytes };
   if (p.kind === 'bytes') return { kind: 'value', bytes: p.bytes };
@@ -37,7 +37,7 @@ interface Named {
   readonly source: string;
 }
 
-/** The launch files of the test kernels of these names, or of all if none is given. */
+/** The launch files of the named test kernels; empty: of all. */
 const ofTestKernels = (names: readonly string[]): Named[] =>
   readdirSync(KERNELS)
     .sort()
@@ -50,7 +50,7 @@ const ofTestKernels = (names: readonly string[]): Named[] =>
         .map((f) => ({ name: `${n}/${f}`, file: join(KERNELS, n, f), source })),
     );
 
-/** The launches that the arguments name, launch files and test kernels, with what each expects. */
+/** The launches that the arguments name (launch files and test kernels), each with its job for the GPU. */
 async function launches(wanted: readonly string[]): Promise<{ job: GpuJob; launch: Launch }[]> {
   const specs = await loadShipped();
   const out: { job: GpuJob; launch: Launch }[] = [];
@@ -79,7 +79,7 @@ async function launches(wanted: readonly string[]): Promise<{ job: GpuJob; launc
   return out;
 }
 
-/** What a run on the GPU left that the launch does not expect; null if nothing. */
+/** The first place where the results of a run on the GPU differ from what the launch expects, as text; null if there is none. */
 function unexpected(launch: Launch, buffers: readonly (Uint8Array | null)[]): string | null {
   for (const [k, p] of launch.params.entries()) {
     if (p.kind !== 'buffer' || p.expect === null) continue;
@@ -103,7 +103,7 @@ function report(folder: string, all: readonly { job: GpuJob; launch: Launch }[])
       continue;
     }
     const differing = a.buffers.findIndex((x, k) => x !== null && Buffer.compare(x, b.buffers[k]!) !== 0);
-    const said = [
+    const findings = [
       differing < 0 ? 'equal' : `DIFFERENT in parameter ${differing}`,
       ...Object.entries({ original: a, ours: b }).flatMap(([arm, { buffers }]) => {
         const wrong = unexpected(launch, buffers);
@@ -115,7 +115,7 @@ function report(folder: string, all: readonly { job: GpuJob; launch: Launch }[])
       ratios.push(b.us / a.us);
       times = `  ${a.us.toFixed(1)} -> ${b.us.toFixed(1)} us  ${(b.us / a.us).toFixed(3)}`;
     }
-    process.stdout.write(`${job.name}: ${said}${times}\n`);
+    process.stdout.write(`${job.name}: ${findings}${times}\n`);
   }
   if (ratios.length > 0) {
     const mean = Math.exp(ratios.reduce((s, r) => s + Math.log(r), 0) / ratios.length);

@@ -1,18 +1,18 @@
-// The files by which launches travel to a GPU, and results come back (test/bench/gpu/README.md).
+// Files that transfer launches to the GPU program, and its results back (test/bench/gpu/README.md).
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** An argument of a launch: memory that the kernel gets a pointer to, or bytes in kernel layout. */
+/** An argument of a launch: the contents of a buffer to which the kernel gets a pointer, or a value in memory layout. */
 export type GpuArgument =
   | { readonly kind: 'buffer'; readonly bytes: Uint8Array }
   | { readonly kind: 'value'; readonly bytes: Uint8Array };
 
 type Triple = readonly [number, number, number];
 
-/** One launch, of each of several versions of a module. */
+/** One launch, to be run with each of several versions of a module. */
 export interface GpuJob {
-  /** Without spaces; no two jobs have the same. */
+  /** Unique name without spaces. */
   readonly name: string;
   readonly kernel: string;
   readonly grid: Triple;
@@ -20,15 +20,15 @@ export interface GpuJob {
   readonly cluster?: Triple | undefined;
   readonly dynamicShared: number;
   readonly args: readonly GpuArgument[];
-  /** The PTX of each version, by its name. */
+  /** The PTX of each version, by name of the version. */
   readonly arms: Readonly<Record<string, string>>;
 }
 
-/** What a version of a job did on a GPU. */
+/** The result of one version of a job. */
 export interface GpuResult {
   /** Why it did not run; null if it did. */
   readonly why: string | null;
-  /** Its buffers afterwards, by argument; null for values. Empty if it did not run. */
+  /** The contents of its buffers after the run, by argument; null for values. Empty if it did not run. */
   readonly buffers: readonly (Uint8Array | null)[];
   /** Median time in microseconds; null if it was not timed. */
   readonly us: number | null;
@@ -66,7 +66,7 @@ export function writeJobs(folder: string, jobs: readonly GpuJob[]): void {
   writeFileSync(join(folder, 'data.bin'), Buffer.concat(data));
 }
 
-/** Exit code of the GPU program where a kernel's fault ended the process: it goes on with the next job in another one. */
+/** Exit code of the GPU program if a faulting kernel ended the process; the next job must run in a new one. */
 const FAULT = 3;
 
 /** Runs jobs on the local GPU. @throws Error if the GPU program cannot run */
@@ -81,7 +81,7 @@ export function runJobs(program: string, folder: string, repeats: number): void 
   }
 }
 
-/** Results that the GPU program left, by job and version. @throws Error if there are none */
+/** The results that the GPU program wrote, by job and version. @throws Error if there are none, or they are of unknown jobs */
 export function readResults(
   folder: string,
   jobs: readonly GpuJob[],

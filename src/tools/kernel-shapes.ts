@@ -1,11 +1,11 @@
 /**
- * Kernels of any size as PTX text, for measuring how cost grows with the program. Pure and deterministic: the same
- * size gives the same text. Every kernel ends, writes what it computed, and is accepted by ptxas for sm_75 and later.
+ * Generates kernels of any size as PTX text, for measuring how costs grow with the program. The same size always gives the same text. Every
+ * kernel terminates, stores what it computes, and is accepted by ptxas for sm_75 and later.
  */
 
 const REGISTERS = 24;
 
-/** A small generator (mulberry32), so that the kernels are varied and yet the same everywhere. */
+/** A seeded generator of pseudo-random numbers below a bound (mulberry32). */
 function generator(seed: number): (bound: number) => number {
   let state = seed >>> 0;
   return (bound) => {
@@ -46,7 +46,7 @@ const head = (name: string): string[] => [
   ),
 ];
 
-/** Folds every register into one stored word, so that nothing computed is dead. */
+/** Combines all registers into one stored word, so that no computation is dead. */
 const tail = (): string[] => [
   ...Array.from({ length: 8 }, (_, i) => [
     `\tmov.b32 \t%r${REGISTERS + 2}, %f${i};`,
@@ -59,7 +59,7 @@ const tail = (): string[] => [
   '',
 ];
 
-/** One instruction over the register window. */
+/** A random instruction over the registers of the kernel. */
 function operation(pick: Pick): string {
   const d = pick(REGISTERS);
   const a = pick(REGISTERS);
@@ -96,7 +96,7 @@ function operation(pick: Pick): string {
 /**
  * A kernel of one basic block.
  *
- * @param n about how many instructions (the fixed frame of about 100 is added)
+ * @param n approximate number of instructions; a prologue and epilogue of about 100 are added
  * @returns PTX text with the entry `straight(u64 out, u32 seed)`; thread t writes word t of `out`
  */
 export function straightKernel(n: number): string {
@@ -107,9 +107,10 @@ export function straightKernel(n: number): string {
 }
 
 /**
- * A kernel of many small blocks: diamonds, one-armed ifs, bounded loops and forward exits, in turn at random.
+ * A kernel of many small blocks: a random sequence of diamonds, one-armed ifs, bounded loops with a side exit, and ladders of equality
+ * tests.
  *
- * @param n about how many instructions
+ * @param n approximate number of instructions
  * @returns PTX text with the entry `branchy(u64 out, u32 seed)`; thread t writes word t of `out`
  */
 export function branchyKernel(n: number): string {
@@ -147,7 +148,7 @@ export function branchyKernel(n: number): string {
         lines.push(`$J${id}:`);
         left--;
         break;
-      case 2: // a loop of one to three turns, with an early exit
+      case 2: // a loop with a trip count of one to three and an early exit
         lines.push(`\tmov.u32 \t%r${REGISTERS + 3}, ${1 + pick(3)};`, `$L${id}:`);
         some(1 + pick(3));
         test(2);
@@ -157,7 +158,7 @@ export function branchyKernel(n: number): string {
         lines.push(`\tsetp.ne.s32 \t%p3, %r${REGISTERS + 3}, 0;`, `\t@%p3 bra \t$L${id};`, `$J${id}:`);
         left -= 5;
         break;
-      default: // a ladder of equality tests, as a compiler makes of a switch
+      default: // a ladder of equality tests, as compilers generate for a switch
         for (let arm = 0; arm < 3; arm++) {
           lines.push(
             `\tsetp.eq.s32 \t%p0, %r${id % REGISTERS}, ${pick(16)};`,
@@ -179,9 +180,9 @@ export function branchyKernel(n: number): string {
 }
 
 /**
- * A kernel of loop nests, three deep, one after another: what loop analyses and loop passes see.
+ * A kernel of loop nests of depth three, one after the other, for loop analyses and loop passes.
  *
- * @param n about how many instructions
+ * @param n approximate number of instructions
  * @returns PTX text with the entry `loopy(u64 out, u32 seed)`; thread t writes word t of `out`
  */
 export function loopyKernel(n: number): string {
@@ -211,7 +212,7 @@ export function loopyKernel(n: number): string {
 }
 
 /**
- * A kernel of one nest of loops, `depth` deep, two rounds each at the innermost three and one elsewhere.
+ * A kernel of one loop nest of the given depth. The innermost three loops have a trip count of two, the others of one.
  *
  * @returns PTX text with the entry `nest(u64 out, u32 seed)`; thread t writes word t of `out`
  */
@@ -229,7 +230,7 @@ export function nestKernel(depth: number): string {
 }
 
 /**
- * A kernel of a switch: a jump table where `dense`, else a test for equality by case.
+ * A kernel of a switch: a jump table if `dense`, otherwise an equality test for each case.
  *
  * @returns PTX text with the entry `cases(u64 out, u32 seed)`; thread t writes word t of `out`
  */
@@ -250,9 +251,9 @@ export function switchKernel(cases: number, dense: boolean): string {
 }
 
 /**
- * A kernel in whose middle `n` registers are live: as many words are loaded, and then added up from the last to the first.
+ * A kernel with `n` live registers in the middle: it loads `n` words, and then combines them from the last to the first.
  *
- * @returns PTX text with the entry `live(u64 out, u32 seed)`; thread t writes word t of `out`, of which `n` words are read behind it
+ * @returns PTX text with the entry `live(u64 out, u32 seed)`; thread t reads `n` words of `out` from word t on, and writes word t
  */
 export function liveKernel(n: number): string {
   const lines = head('live');
@@ -262,7 +263,7 @@ export function liveKernel(n: number): string {
   return [...lines, ...tail()].join('\n');
 }
 
-/** A module of `n` small kernels, `k0` to `k<n-1>`. */
+/** PTX text of a module of `n` small kernels, `k0` to `k<n-1>`. */
 export function manyKernels(n: number): string {
   const header = '.version 8.0\n.target sm_75\n.address_size 64\n';
   const one = (k: number) => `
@@ -281,7 +282,7 @@ $E:
   return header + Array.from({ length: n }, (_, k) => one(k)).join('');
 }
 
-/** A module of a kernel `chain(u64 out)` and `n` functions, each of which calls the next. */
+/** PTX text of a module of a kernel `chain(u64 out)` and `n` functions; the kernel calls the first, and each function calls the next. */
 export function callChain(n: number): string {
   const one = (k: number) => {
     const last = k === 0;

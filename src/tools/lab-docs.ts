@@ -1,5 +1,5 @@
-// `node dist/tools/lab-docs.js [sm]`: writes between the marks of src/lab/README.md the output of each of its
-// commands, and how well our metrics rank the test kernels compared with ptxas -O3, with the kernels ranked worst.
+// `node dist/tools/lab-docs.js [sm]`: updates src/lab/README.md between its marks: the output of each of its commands, how well our metrics
+// rank the test kernels compared with ptxas -O3, and the kernels that deviate most.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -58,7 +58,7 @@ const correlation = (a: string, b: string): string => {
   ).toFixed(3);
 };
 
-/** Kernels whose ratio deviates most, as a factor, from the usual one. */
+/** Table rows of the kernels whose ratio of two metrics deviates most from the median ratio. */
 function worst(a: string, b: string): string[] {
   const known = both(a, b).filter((r) => r.values[a] > 0);
   const logs = known.map((r) => Math.log(r.values[b] / r.values[a]));
@@ -90,7 +90,7 @@ const lines = [
 const page = join(ROOT, 'src', 'lab', 'README.md');
 let text = readFileSync(page, 'utf8');
 
-/** Writes lines between two marks of the page. */
+/** Replaces the text between two marks of the page. */
 function put(mark: string, body: string): void {
   const [begin, end] = [`<!-- ${mark}: begin -->`, `<!-- ${mark}: end -->`];
   const [at, to] = [text.indexOf(begin), text.indexOf(end)];
@@ -99,7 +99,7 @@ function put(mark: string, body: string): void {
 }
 
 put('truth', lines.join('\n'));
-// Each command is right before the mark of its output; files that it writes go to a temporary folder.
+// Each command precedes the mark for its output. Files that it writes go to a temporary folder.
 const folder = mkdtempSync(join(tmpdir(), 'orrery-docs-'));
 symlinkSync(join(ROOT, 'test'), join(folder, 'test'));
 const orrery = `${process.execPath} ${join(ROOT, 'bin', 'orrery.js')}`;
@@ -112,7 +112,7 @@ for (const [, command, mark] of text.matchAll(/```sh\n(.*)\n```\n\n<!-- (shows-\
   if (r.status !== 0) throw new Error(`${command}: ${r.stderr}`);
   put(mark, `\`\`\`\n${r.stdout.trimEnd()}\n\`\`\``);
 }
-// The review needs a repository: the specs on main, and a branch that its commands change.
+// The review needs a repository with the specs on `main` and a branch that its commands change.
 const git = (...args: string[]) => {
   const r = spawnSync('git', args, { cwd: folder, encoding: 'utf8' });
   if (r.status !== 0) throw new Error(r.stderr);

@@ -1,4 +1,4 @@
-// Derives and checks the rows of pipelines/machine: `node dist/tools/machine-forms.js` says how.
+// Derives and checks the rows of pipelines/machine. Run `node dist/tools/machine-forms.js` for its usage.
 import { DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
 import { decode } from '../machine/decode.ts';
 import type { Machine } from '../machine/forms.ts';
@@ -20,9 +20,9 @@ const USAGE = `usage: node dist/tools/machine-forms.js COMMAND SM ...
 
 ORRERY_DISASSEMBLER names the disassembler; it must take the options of nvdisasm (-b SM80 FILE). check works without.`;
 
-/** Words that a probe begins with, for each opcode. */
+/** Maximum number of seed words of a probe for each opcode. */
 const MOST_SEEDS = 16;
-/** Kinds of differences that `check` shows, the most frequent first. */
+/** Maximum number of kinds of differences that `check` shows, the most frequent first. */
 const MOST_SHOWN = 200;
 
 async function machineFor(sm: string): Promise<Machine> {

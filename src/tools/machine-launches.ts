@@ -14,7 +14,7 @@ import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import { loadMachine } from '../spec/node-machine.ts';
 import { shippedPlan } from './shipped-plan.ts';
 
-/** What is run: a name, whether it is of our output, and the level of ptxas. */
+/** Columns of the table: the heading, whether our output or the original PTX is compiled, and the level of ptxas. */
 export const COLUMNS = [
   { name: '-O0', ours: false, level: 0 },
   { name: '-O1', ours: false, level: 1 },
@@ -22,7 +22,9 @@ export const COLUMNS = [
   { name: 'ours, -O3', ours: true, level: 3 },
 ] as const;
 
-/** A kernel: machine instructions that the warps of its launches execute, by column; null where one has a gap. */
+/**
+ * A kernel, with the number of machine instructions that the warps of its launches execute, by column; null if the code cannot be lifted.
+ */
 export interface LaunchRow {
   readonly kernel: string;
   readonly executed: readonly (number | null)[];
@@ -30,7 +32,7 @@ export interface LaunchRow {
 
 const MARK = '<!-- table -->';
 
-/** The table, with the geometric mean over the column of -O3 below each head. */
+/** The table, with a first row of geometric means of the ratios to the column -O3. */
 export function launchTable(rows: readonly LaunchRow[]): string {
   const base = COLUMNS.findIndex((c) => !c.ours && c.level === 3);
   const means = COLUMNS.map((_, k) => {
@@ -58,7 +60,7 @@ function madeOf(text: string, sm: string, level: number): Elf {
   return made;
 }
 
-/** Machine instructions that warps executed, by how often each block ran. */
+/** Number of machine instructions that warps executed, from the execution counts of blocks. */
 const executedIn = (l: Lifted, blocks: Readonly<Record<number, number>>): number =>
   Object.entries(blocks).reduce((n, [id, count]) => n + count * (l.sizes.get(Number(id)) ?? 0), 0);
 

@@ -1,10 +1,10 @@
-// `node dist/tools/mutate.js`: how many small faults in our own code the tests find. Needs a clone, since it runs its tests.
+// `node dist/tools/mutate.js`: mutation testing of our own code. Needs a clone, since it runs its tests.
 //
-// A fault is one change of an operator, a constant or a statement, of those that mutation testing knows (DeMillo, Lipton and Sayward,
-// "Hints on Test Data Selection: Help for the Practicing Programmer", 1978). Each is put into a copy of the clone, whose tests run without
-// those that start processes, for they run what is built. One run with a mark at each fault says which test files get to it; only these run
-// with the fault, those nearest to the changed file and the shortest first, until one fails. A run that takes much longer than without
-// the fault counts as found. Exit code 1 if fewer than 95 % are found.
+// A fault (mutant) is one change of an operator, a constant or a statement, as usual in mutation testing (DeMillo, Lipton and Sayward,
+// "Hints on Test Data Selection: Help for the Practicing Programmer", 1978). Each is built into a copy of the clone. Tests that start
+// processes are left out. One instrumented run with a mark at each fault shows which test files reach it; only these run with the fault,
+// the ones closest to the changed file and the shortest first, until one fails. A run that takes much longer than without the fault counts
+// as found. Exit code 1 if fewer than 95 % are found.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -33,11 +33,11 @@ interface Mutant {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** The smallest code around it that runs as a whole. */
+  /** The innermost enclosing code that runs as a whole. */
   readonly around: Stretch;
 }
 
-/** Code that runs as a whole: a statement, or an expression that some condition chooses. */
+/** Code that runs as a whole: a statement, or an expression that is evaluated conditionally. */
 interface Stretch {
   readonly start: number;
   readonly end: number;
@@ -71,14 +71,14 @@ const OPERATORS: Readonly<Record<string, string>> = {
 
 const sources = new Map<string, string>();
 
-/** A source as it was when the study began. */
+/** The source of a file at the start of the study. */
 function sourceOf(file: string): string {
   const known = sources.get(file) ?? readFileSync(join(ROOT, file), 'utf8');
   sources.set(file, known);
   return known;
 }
 
-/** What may be changed in a file. */
+/** All mutants of a file. */
 function mutantsOf(file: string): Mutant[] {
   const text = sourceOf(file);
   const found: Mutant[] = [];
@@ -87,7 +87,7 @@ function mutantsOf(file: string): Mutant[] {
     found.push({ file, start, end, text: to, around });
   };
   const visit = (n: Node): void => {
-    // Types, imports and messages are no behaviour, and a bound on cost may be one more.
+    // Changes of types, imports and messages do not affect behaviour, and a bound on cost may as well be one more.
     if (/^TS|^Import|^TemplateElement/.test(n.type)) return;
     if (n.type === 'VariableDeclarator' && isBound(n, text)) return;
     if (
@@ -131,7 +131,7 @@ function mutantsOf(file: string): Mutant[] {
   return found;
 }
 
-/** Does a child of a node run only if something else says so? @returns null if not */
+/** The stretch that a child of a node forms if it runs conditionally or is a statement; otherwise null. */
 function stretchOf(parent: Node, key: string, child: Node): Stretch | null {
   const { start, end } = child;
   const chosen =
@@ -146,13 +146,13 @@ function stretchOf(parent: Node, key: string, child: Node): Stretch | null {
   return inBlock ? { start, end, is: 'statement' } : null;
 }
 
-/** Is it a constant that is a number, as `MOST_USES = 32`? */
+/** True for a constant with a literal value, such as `MOST_USES = 32`. */
 const isBound = (n: Node, text: string): boolean =>
   /^[A-Z][A-Z0-9_]*$/.test(nameOf(n.id as Node, text)) && (n.init as Node | null)?.type === 'Literal';
 
 const nameOf = (n: Node, text: string): string => text.slice(n.start, n.end);
 
-/** Does a statement leave, so that its condition only excepts something? */
+/** True if a statement ends with a return, continue or break, so that its condition is an early exit. */
 function isExit(n: Node): boolean {
   const last = n.type === 'BlockStatement' ? (n.body as Node[]).at(-1) : n;
   return last !== undefined && /^(Return|Continue|Break)Statement$/.test(last.type);
@@ -163,7 +163,7 @@ const sourcesOf = (folder: string): string[] =>
     .filter((f) => f.endsWith('.ts'))
     .map((f) => join(folder, f));
 
-/** Tests that run the code of the clone itself, and not what was built of it. */
+/** Tests that import the code and do not start the built commands. */
 function inProcessTests(): { file: string; text: string }[] {
   return readdirSync(join(ROOT, 'test'))
     .filter((f) => f.endsWith('.test.ts'))
@@ -176,7 +176,7 @@ function inProcessTests(): { file: string; text: string }[] {
     );
 }
 
-/** Those of the tests that import a file, or name its pass, and what runs the many small tests of passes as IR text. */
+/** Tests that import a file or name its pass, and those that run the Ori tests of passes. */
 function nearest(file: string, tests: readonly { file: string; text: string }[]): string[] {
   const name = basename(file, '.ts');
   const near = tests.filter(
@@ -185,10 +185,10 @@ function nearest(file: string, tests: readonly { file: string; text: string }[])
   return near.map((t) => t.file);
 }
 
-/** What a run of tests in the copy came to. */
+/** The result of a run of tests in the copy. */
 interface Run {
   readonly ok: boolean;
-  /** The tests that failed, or why there is none to name. */
+  /** The tests that failed; if none is known, the reason why the run failed. */
   readonly failed: readonly string[];
 }
 
@@ -205,12 +205,12 @@ function passes(copy: string, tests: readonly string[], limit: number, ...more: 
         detached: true,
       },
     );
-    let said = '';
-    const hear = (chunk: Buffer): void => {
-      if (said.length < 2 ** 20) said += chunk.toString();
+    let output = '';
+    const collect = (chunk: Buffer): void => {
+      if (output.length < 2 ** 20) output += chunk.toString();
     };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
     let late = false;
     const timer = setTimeout(() => {
       late = true;
@@ -218,15 +218,15 @@ function passes(copy: string, tests: readonly string[], limit: number, ...more: 
     }, limit * 1000);
     child.on('close', (code) => {
       clearTimeout(timer);
-      const failed = late ? [] : [...said.matchAll(/^ *FAIL +(.*)/gm)].map((m) => m[1]);
+      const failed = late ? [] : [...output.matchAll(/^ *FAIL +(.*)/gm)].map((m) => m[1]);
       if (failed.length === 0)
-        failed.push(late ? `more than ${limit.toFixed(0)} s` : said.trim().slice(-500));
+        failed.push(late ? `more than ${limit.toFixed(0)} s` : output.trim().slice(-500));
       done({ ok: code === 0, failed });
     });
   });
 }
 
-/** A test file: how long it takes, and the faults of the sample that it gets to. */
+/** A test file: how long it takes, and the numbers of the faults that it reaches. */
 interface Reached {
   readonly file: string;
   readonly seconds: number;
@@ -235,7 +235,7 @@ interface Reached {
 
 type Numbered = readonly { readonly m: Mutant; readonly k: number }[];
 
-/** A source with a mark at each fault, which says that it runs. */
+/** A source instrumented with a mark at each fault, which records that it was reached. */
 function marked(source: string, faults: Numbered): string {
   const puts: { at: number; order: number; text: string }[] = [];
   const stretches = new Map(faults.map(({ m }) => [m.around.start, m.around]));
@@ -248,7 +248,7 @@ function marked(source: string, faults: Numbered): string {
       body: [`{${mark};`, '}'],
       expression: [`(${mark}, `, ')'],
     }[is];
-    // At one place what is inside ends first, and all that ends comes before what begins.
+    // At equal positions, ends come before starts, and inner ends before outer ones.
     puts.push({ at: start, order: 1, text: before }, { at: end, order: -start, text: after });
   }
   puts.sort((a, b) => a.at - b.at || a.order - b.order);
@@ -261,7 +261,7 @@ function marked(source: string, faults: Numbered): string {
   return out + source.slice(done);
 }
 
-/** Puts a source into what was built. */
+/** Compiles a source into the build of the copy. */
 function build(copy: string, file: string, source: string): void {
   const { code, errors } = transformSync(file, source, {
     target: 'es2023',
@@ -271,7 +271,9 @@ function build(copy: string, file: string, source: string): void {
   writeFileSync(join(copy, file.replace(/^src/, 'dist').replace(/ts$/, 'js')), code);
 }
 
-/** Runs all tests once, with a mark at each fault. A process for each file: what one has computed and keeps is run by the next too. */
+/**
+ * Runs all tests once with a mark at each fault. Each file runs in its own process, so that results cached by others do not hide faults.
+ */
 async function reach(copy: string, tests: readonly string[], faults: Numbered): Promise<Reached[]> {
   const files = [...new Set(faults.map(({ m }) => m.file))];
   const built = files.map((f) => readFileSync(join(copy, f.replace(/^src/, 'dist').replace(/ts$/, 'js'))));
@@ -315,10 +317,10 @@ afterAll(() => {
     .filter(({ file }) => !run.failed.some((f) => f.includes(file)));
 }
 
-/** Seconds that the first tests of a fault take; each further part takes up to five times as long. */
+/** Duration in seconds of the first batch of tests for a fault; each further batch takes up to five times as long. */
 const FIRST = 8;
 
-/** Tests in the order to run them, in parts: each start of Vitest costs a second or two, and most faults are found at once. */
+/** Tests in batches, in the order to run them: starting Vitest takes a second or two, and most faults are found in the first batch. */
 function inParts(tests: readonly Reached[], near: readonly string[], most: number): Reached[][] {
   const rank = (t: Reached): number => t.seconds / (near.includes(t.file) ? 10 : 1);
   const parts: Reached[][] = [];
@@ -338,7 +340,7 @@ function inParts(tests: readonly Reached[], near: readonly string[], most: numbe
   return parts;
 }
 
-/** What git does not bring. */
+/** Folders that a git clone does not contain. */
 const BESIDE = ['node_modules', 'dist'];
 
 function copyOfClone(): string {
@@ -349,19 +351,19 @@ function copyOfClone(): string {
     return r.stdout;
   };
   git('clone', '--quiet', '--shared', '.', copy);
-  // What is not committed yet counts too.
+  // Include changes that are not committed.
   const changed = git('ls-files', '-z', '--modified', '--others', '--exclude-standard').split('\0');
   for (const f of changed.filter((f) => f !== '' && !BESIDE.includes(f) && existsSync(join(ROOT, f)))) {
     mkdirSync(join(copy, dirname(f)), { recursive: true });
     cpSync(join(ROOT, f), join(copy, f));
   }
   for (const f of BESIDE) cpSync(join(ROOT, f), join(copy, f), { recursive: true, verbatimSymlinks: true });
-  // Tests take what is built if it is newer than the sources (vitest.config.ts).
+  // Tests use the build if it is newer than the sources (vitest.config.ts).
   utimesSync(join(copy, 'dist/.built'), new Date(), new Date(Date.now() + 1000));
   return copy;
 }
 
-/** Part of the faults that has to be found. */
+/** Required fraction of found faults. */
 const WANTED = 0.95;
 
 const options = new Command('mutate')
@@ -404,7 +406,7 @@ const where = ({ file, start, end, text }: Mutant): string => {
   return `${file}:${line}\n  - ${source.slice(from, to).trim()}\n  + ${changed.trim()}`;
 };
 
-/** Which tests get to which fault of the sample. */
+/** Determines which tests reach which fault of the sample, or reads it from the file of `--map`. */
 async function map(copy: string, tests: readonly string[]): Promise<Reached[]> {
   if (options.map !== undefined && existsSync(options.map))
     return JSON.parse(readFileSync(options.map, 'utf8')) as Reached[];
@@ -416,7 +418,7 @@ async function map(copy: string, tests: readonly string[]): Promise<Reached[]> {
   return reached;
 }
 
-/** Runs these tests with a fault, until one finds it. @returns that one, or null */
+/** Runs batches of tests with a fault until one finds it. @returns the first failed test, or null */
 async function finder(copy: string, parts: readonly Reached[][]): Promise<string | null> {
   for (const some of parts) {
     const seconds = some.reduce((sum, t) => sum + t.seconds, 0);

@@ -1,4 +1,4 @@
-// `node dist/tools/ptxas-faults-page.js`: writes pipelines/PTXAS-FAULTS.md, the known faults of ptxas for readers.
+// `node dist/tools/ptxas-faults-page.js`: writes pipelines/PTXAS-FAULTS.md, a page on the known faults of ptxas.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { targetsText } from '../cli/machine/faults.ts';
@@ -12,11 +12,11 @@ import type { RulesSpec } from '../spec/types.generated.ts';
 /** Path of the page in the repository. */
 export const PAGE = 'pipelines/PTXAS-FAULTS.md';
 
-/** Columns of the page. */
+/** Width of the page in characters. */
 const COLUMNS = 140;
 const para = (text: string): string => wrapped(text, COLUMNS).join('\n');
 
-/** What an input holds between its loads and its store. */
+/** The relevant instructions of a sample input, between its loads and its store. */
 const shapeOf = (ptx: string): string =>
   ptx
     .split('\n')

@@ -1,5 +1,5 @@
-// `node dist/tools/ptxas-levels.js [sm]`: the original and ours side by side, kernel by kernel: instructions of Ori, warp instructions that
-// the launches execute, and what ptxas makes of both at -O0, -O1 and -O3. Rewrites src/ptx/emit/LEVELS.md behind its mark.
+// `node dist/tools/ptxas-levels.js [sm]`: compares the original and our output kernel by kernel: Ori instructions, executed warp
+// instructions, and code size and registers by ptxas at -O0, -O1 and -O3. Rewrites src/ptx/emit/LEVELS.md after its mark.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { assemble, ptxasPresent } from '../cli/optimize/ptxas-run.ts';
@@ -12,7 +12,7 @@ import { loadShipped, ROOT } from '../spec/node.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { shippedPlan } from './shipped-plan.ts';
 
-/** The original's number, and ours; null: it is not known of one. */
+/** The value of the original, and ours; null if either is unknown. */
 export type Pair = readonly [number, number] | null;
 
 /** One kernel: its name, and a pair for each column. */
@@ -22,6 +22,7 @@ export interface LevelRow {
 }
 
 const LEVELS = [0, 1, 3];
+/** Headings of the columns after the kernel. */
 export const COLUMNS: readonly string[] = [
   'Ori',
   'executed',
@@ -29,7 +30,7 @@ export const COLUMNS: readonly string[] = [
 ];
 const MARK = '<!-- table -->';
 
-/** The table, with the geometric mean of ours over the original behind each column. */
+/** The table, with a first row of geometric means of ours over the original. */
 export function levelTable(rows: readonly LevelRow[]): string {
   const cell = (p: Pair): string => (p === null ? '' : p[0] === p[1] ? String(p[0]) : `${p[0]} → ${p[1]}`);
   const means = COLUMNS.map((_, k) => {
@@ -48,7 +49,7 @@ export function levelTable(rows: readonly LevelRow[]): string {
   ].join('\n');
 }
 
-/** What ptxas makes of a text at each level, by kernel. */
+/** The resources that ptxas reports for a text at each level, by function. */
 function assembled(name: string, text: string, sm: string) {
   return LEVELS.map((level) => {
     const a = assemble(text, [`-arch=${sm}`, `-O${level}`]);

@@ -1,6 +1,5 @@
-// `node dist/tools/ptxas-table.js [sm]`: what ptxas makes of every test kernel before and after optimization, as the
-// table of src/ptx/emit/README.md, and the effect of each rule group on that. The page is rewritten between its
-// marks.
+// `node dist/tools/ptxas-table.js [sm]`: updates src/ptx/emit/README.md between its marks: registers, code size and spills by ptxas for
+// every test kernel before and after optimization, and the effect of each rule group on them.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assemble, type FunctionUse, ptxasPresent } from '../cli/optimize/ptxas-run.ts';
@@ -53,7 +52,7 @@ const withoutGroups = <S extends Step>(steps: readonly S[], gone: (group: string
     return s.kind === 'repeat' ? { ...s, steps: withoutGroups(s.steps, gone) } : s;
   });
 
-/** Original and optimized version of each kernel, with all rule groups but one. */
+/** Measures the original and the optimized version of each kernel, with all rule groups except one. */
 function measure(plan: Plan, without: string | null): Line[] {
   const phases = plan.phases.map((p) => ({ ...p, steps: withoutGroups(p.steps, (g) => g === without) }));
   return inputs.flatMap(({ name, module, program, original }) => {
@@ -91,7 +90,7 @@ const md = [
   ...lines.map((l) => `| ${l.name} | ${cell(l.registers)} | ${cell(l.code)} | ${cell(l.spills)} |`),
 ];
 
-// The effect of each group: the same without it.
+// The effect of each group: the same without the group.
 const groups = [...new Set(plan.phases.flatMap(groupsOf))];
 const without = groups.map((g) => {
   const l = measure(plan, g);

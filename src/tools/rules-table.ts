@@ -1,5 +1,5 @@
-// `node dist/tools/rules-table.js`: writes pipelines/rules/KERNELS.md, the effect of the rules on every test kernel,
-// next to the number of machine instructions that ptxas -O1 makes of the same kernel.
+// `node dist/tools/rules-table.js`: writes pipelines/rules/KERNELS.md, the effect of the rules on every test kernel, next to the number of
+// machine instructions that ptxas -O1 generates for the same kernel.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assemble, ptxasPresent } from '../cli/optimize/ptxas-run.ts';
@@ -38,7 +38,7 @@ for (const name of readdirSync(dir).sort()) {
     sm: SM,
   });
   const hits = new Map<string, Map<string, number>>();
-  // What the rule phases themselves remove and add, whatever the other phases do in between.
+  // The number of instructions that phases with rules add or remove; changes by other phases are not counted.
   const change = new Map<string, number>();
   let before = program;
   const { last } = runPipeline(program, plan, {

@@ -1,4 +1,4 @@
-// Writes the pictures of src/web/README.md, from the page as it is built. Needs Chromium, on the PATH or named in CHROMIUM.
+// Writes the pictures of src/web/README.md from the built page. Needs Chromium at /usr/bin/chromium, or at the path in CHROMIUM.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
@@ -18,7 +18,7 @@ const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
 const tab = (name: string) => page.getByRole('tab', { name, exact: true }).click();
 const phase = (name: string) => page.locator('.row.phase', { hasText: name }).click();
 
-/** Each picture, and how one comes to what it shows. They follow one another. */
+/** The pictures by name, with the steps that lead to each. Each continues from the state of the previous one. */
 const PICTURES: Readonly<Record<string, (p: Page) => Promise<void>>> = {
   code: async () => {
     await phase('GeneralOptimizeEarly');

@@ -4,9 +4,9 @@ import type { Plan } from '../spec/plan.ts';
 import { DEFAULT_ORDER, type PlanRequest, type Specs } from '../spec/specs.ts';
 
 /**
- * The shipped plan for a target: level 3, the default order, nothing set.
+ * The shipped plan for a target: level 3, the default order, and no settings.
  *
- * @param changes further parts of the request
+ * @param changes request fields that replace these
  * @throws Error if the shipped specs do not resolve
  */
 export async function shippedPlan(

@@ -1,5 +1,5 @@
-// Writes a static site: the explorer with the gallery, all of it run by the browser. Any host of files can serve it.
-// Usage: npm run site [-- FOLDER]; the folder is dist/site unless it is named.
+// Writes a static site: the explorer with the gallery, which runs entirely in the browser. Any static file host can serve it.
+// Usage: npm run site [-- FOLDER]; the default folder is dist/site.
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { galleryEntry, galleryRows } from '../cli/explore/gallery.ts';
@@ -11,8 +11,8 @@ const out = resolve(process.argv[2] ?? join(ROOT, 'dist', 'site'));
 rmSync(out, { recursive: true, force: true });
 mkdirSync(join(out, 'gallery'), { recursive: true });
 cpSync(WEB, out, { recursive: true });
-// Hosts of files send no policy with a page, so that it stands in the page. The worker then has none, and needs none: what it may
-// load is what its site may.
+// Static hosts send no content security policy, so it is embedded in the page. The worker then has none, and needs none: it may load what
+// its site may.
 writeFileSync(join(out, 'index.html'), withPolicy(webFile('index.html'), PAGE_POLICY));
 const start: Start = { files: [], request: {}, documents: {}, live: false };
 writeFileSync(join(out, 'start.json'), JSON.stringify(start));

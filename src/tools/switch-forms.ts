@@ -5,18 +5,18 @@ import { switchOpt } from '../passes/flow/switch-opt.ts';
 import type { PassContext } from '../passes/pass.ts';
 import { type Launch, runLaunch } from '../sim/launch.ts';
 
-/** Where kernel parameters begin in constant bank 0. */
+/** Offset of kernel parameters in constant bank 0. */
 const BASE = 0x160;
 const LANES = 32;
-/** Warps whose lanes hold random selectors. */
+/** Number of warps whose lanes have random selectors. */
 const WARPS = 16;
-/** Label of the first target, beyond those of the comparisons. */
+/** Block id of the first target, above those of the comparisons. */
 const FIRST = 10_000;
 const END = 20_000;
-/** Instructions of a target: a store and a branch. */
+/** Number of instructions of a target: a store and a branch. */
 const ARM = 2;
 
-/** The forms of a switch, with the parameters of `switch-opt` that make each the cheapest. */
+/** The forms of a switch, with the parameters of `switch-opt` that make each form the cheapest; null: the original code. */
 const FORMS: Readonly<Record<string, Readonly<Record<string, number>> | null>> = {
   cascade: null,
   tree: { 'table-entries': 0 },
@@ -24,7 +24,7 @@ const FORMS: Readonly<Record<string, Readonly<Record<string, number>> | null>> =
   'bit test': { 'table-entries': 0 },
 };
 
-/** Values of a switch with n cases. */
+/** Kinds of switches: numbers of cases, the value of each case, and whether all cases share a target. */
 const VALUES: Readonly<
   Record<string, { sizes: readonly number[]; of: (k: number) => number; targets: 'own' | 'one' }>
 > = {
@@ -33,15 +33,15 @@ const VALUES: Readonly<
   set: { sizes: [4, 8, 16], of: (k) => 2 * k, targets: 'one' },
 };
 
-/** What seeds 000 and 003 give for a form and n cases: instructions at worst, and the places where lanes part. */
-const SAID: Readonly<Record<string, (n: number) => string>> = {
+/** Figures of seeds 000 and 003 for a form with n cases: maximum number of instructions, and number of places where lanes diverge. */
+const SEED_FIGURES: Readonly<Record<string, (n: number) => string>> = {
   cascade: (n) => `${2 * n} | ${n}`,
   tree: (n) => `${2 * Math.ceil(Math.log2(n))} | ${Math.ceil(Math.log2(n))}`,
   table: () => '3 | 1',
   'bit test': () => ' | ',
 };
 
-/** A kernel that stores the number of the case of its thread's selector. */
+/** A kernel with a cascade of equality tests on a selector per thread; each target stores its number. */
 function cascade(isa: Isa, values: readonly number[], targets: 'own' | 'one'): Program {
   const arm = (k: number): number => FIRST + (targets === 'own' ? k : 0);
   const tests = values.map(
@@ -67,7 +67,7 @@ BB${END}:\n EXIT
   return program;
 }
 
-/** Only what `switch-opt` asks for. */
+/** A minimal context for `switch-opt`. */
 const contextOf = (program: Program, isa: Isa, params: PassContext['params']): PassContext => ({
   program,
   isa,
@@ -87,7 +87,7 @@ const contextOf = (program: Program, isa: Isa, params: PassContext['params']): P
   report: () => {},
 });
 
-/** The program with its switch in a form; null if the cases do not allow it. */
+/** The program with its switch in a form; null if `switch-opt` does not produce that form for these cases. */
 function inForm(program: Program, isa: Isa, form: string): Program | null {
   const params = FORMS[form];
   if (params === null) return program;
@@ -103,7 +103,7 @@ interface Run {
   readonly divergent: number;
 }
 
-/** Runs warps with the given selectors of their lanes; per warp, without what is no part of the switch. */
+/** Runs warps with the given selectors of their lanes. Counts are per warp, without instructions that are not part of the switch. */
 function measure(program: Program, isa: Isa, selectors: readonly number[]): Run {
   const bytes = new Uint8Array(8 * selectors.length);
   const view = new DataView(bytes.buffer);
@@ -135,7 +135,7 @@ function measure(program: Program, isa: Isa, selectors: readonly number[]): Run 
   };
 }
 
-/** Random numbers below `n`, the same in every run (Numerical Recipes' linear congruence). */
+/** A generator of pseudo-random numbers below `n` with a fixed seed (the linear congruential generator of Numerical Recipes). */
 function randomBelow(): (n: number) => number {
   let x = 20261126;
   return (n) => {
@@ -147,7 +147,7 @@ function randomBelow(): (n: number) => number {
 const shown = (x: number): string => (Number.isInteger(x) ? `${x}` : x.toFixed(1));
 
 /**
- * A table of what the forms of a switch cost, as the simulator runs them, beside what seeds 000 and 003 say.
+ * A Markdown table of the costs of the forms of a switch in the simulator, with the figures of seeds 000 and 003.
  * @throws Error if a switch does not run
  */
 export function switchForms(isa: Isa): string {
@@ -156,7 +156,7 @@ export function switchForms(isa: Isa): string {
     for (const n of sizes) {
       const values = Array.from({ length: n }, (_, k) => of(k));
       const plain = cascade(isa, values, targets);
-      // One more for values that are no case.
+      // One more selector that matches no case.
       const all = [...values, of(n) + 1];
       const random = randomBelow();
       const mixed = Array.from({ length: LANES * WARPS }, () => all[random(all.length)]);
@@ -174,7 +174,7 @@ export function switchForms(isa: Isa): string {
         const worst = Math.max(...each.map((r) => r.instructions));
         const apart = measure(program, isa, mixed);
         const cells = [mean, worst, apart.instructions, apart.divergent].map(shown);
-        lines.push(`| ${name} | ${n} | ${form} | ${cells.join(' | ')} | ${SAID[form](n)} |`);
+        lines.push(`| ${name} | ${n} | ${form} | ${cells.join(' | ')} | ${SEED_FIGURES[form](n)} |`);
       }
     }
   return [

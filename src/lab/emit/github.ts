@@ -1,7 +1,7 @@
 import { Document, type YAMLSeq } from 'yaml';
 import { mergeCommand, type ShardedSweep, shardCommand, shardFile } from './job.ts';
 
-/** Most jobs that a matrix may make (docs.github.com, "Running variations of jobs in a workflow"). */
+/** Maximum number of jobs of a matrix (docs.github.com, "Running variations of jobs in a workflow"). */
 export const MOST_MATRIX_JOBS = 256;
 
 /** Major version of Node that the jobs install: the oldest that orrery supports. */
@@ -13,9 +13,9 @@ const prepared = [
   { run: 'npm ci' },
 ];
 
-/** A sweep as a GitHub Actions workflow: a matrix job per shard, and one that merges their results. */
+/** A sweep as a GitHub Actions workflow, in YAML: a matrix job for each shard, and a job that merges their results. */
 export function githubWorkflow(s: ShardedSweep): string {
-  // Expanded before the shell sees the line (docs.github.com, "Contexts reference").
+  // GitHub expands this before the shell reads the line (docs.github.com, "Contexts reference").
   const shard = '${{ matrix.shard }}';
   const workflow = {
     name: s.name,

@@ -1,6 +1,6 @@
 import { fileWord } from '../../ir/quote.ts';
 
-/** A sweep in parts, as input for a batch system. */
+/** A sweep that is split into shards for a batch system. */
 export interface ShardedSweep {
   /** Name of the job, valid for all batch systems; see `jobName`. */
   readonly name: string;
@@ -13,11 +13,11 @@ export interface ShardedSweep {
   readonly shards: number;
   /** Worker threads of each shard. */
   readonly jobs: number;
-  /** Further options of each shard, as words of a POSIX shell; '' for none. */
+  /** Additional options of each shard, as words of a POSIX shell; '' for none. */
   readonly options: string;
 }
 
-/** Longest name of a Kubernetes object whose pods are named after it (RFC 1123 label: 63, minus the index and a hash). */
+/** Maximum length of the name of a Kubernetes object whose pods are named after it (RFC 1123 label: 63, minus the index and a hash). */
 const LONGEST_NAME = 45;
 
 /** A name valid for Slurm, Kubernetes and GitHub: lower-case letters, digits and `-`, as in RFC 1123 labels. */

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { mergeCommand, type ShardedSweep, shardCommand } from './job.ts';
 
-/** How often Kubernetes restarts a shard, which keeps the cells that it has finished. */
+/** How often Kubernetes restarts a shard. A restarted shard keeps its finished cells. */
 const MOST_RESTARTS = 3;
 
 /** Mount point of the claim, and working directory of the commands. */
@@ -16,8 +16,8 @@ export interface KubernetesPlace {
 }
 
 /**
- * A sweep as an indexed Kubernetes Job (API reference, Job v1 batch): one index for each shard, from 0, which pods
- * get as `JOB_COMPLETION_INDEX`.
+ * A sweep as an indexed Kubernetes Job in YAML (API reference, Job v1 batch). Each shard has an index from 0, which its pod gets as
+ * `JOB_COMPLETION_INDEX`.
  */
 export function kubernetesJob(s: ShardedSweep, place: KubernetesPlace): string {
   const job = {

@@ -2,8 +2,8 @@ import { shellWord } from '../../ir/quote.ts';
 import { mergeCommand, type ShardedSweep, shardCommand } from './job.ts';
 
 /**
- * A sweep as a Slurm array (sbatch(1)): one task for each shard, on machines that share the folder. A restarted task
- * keeps the cells that it has finished.
+ * A sweep as a script for a Slurm job array (sbatch(1)): one task for each shard, on machines that share the folder. A restarted task keeps
+ * its finished cells.
  *
  * @param folder working directory of the commands
  */

@@ -3,8 +3,8 @@ import { METRICS } from '../metrics.ts';
 import { csvOf, type Field } from './csv.ts';
 
 /**
- * An A/B result as a table: a row for each kernel, with each exact metric under A and under B, what became of the kernel by the deciding
- * one, and whether it does what it did before any phase.
+ * An A/B result as CSV: a row for each kernel, with each exact metric under A and B, the verdict by the deciding metric, and whether the
+ * kernel behaves as before any phase.
  */
 export function abCsv(r: AbResult): string {
   const metrics = METRICS.filter((m) => r.kernels.some((k) => k.values[m.name] !== undefined)).map(

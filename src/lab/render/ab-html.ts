@@ -20,7 +20,7 @@ const HALF = 280;
 /** Relative change at which a bar reaches its full length. */
 const LONGEST = 0.5;
 
-/** An A/B result as one self-contained page: a bar for each kernel, sorted, and its diff. */
+/** An A/B result as a self-contained HTML page with a bar for each kernel, sorted by change, and diffs. */
 export function abHtml(r: AbResult): string {
   const kernels = sorted(r);
   const differences = r.differences
@@ -59,7 +59,7 @@ ${bars(r, kernels)}
 ${diffs.length === 0 ? '' : `<h2>What differs first</h2>${diffs.join('\n')}`}`;
 }
 
-/** Cuts a text in the middle, because start and end tell names apart; the graphic has room for no more. */
+/** Shortens a text in the middle, because names mostly differ at the start or the end. */
 function shortened(text: string, width: number): string {
   const chars = [...text];
   if (chars.length <= width) return text;
@@ -67,7 +67,7 @@ function shortened(text: string, width: number): string {
   return `${chars.slice(0, left).join('')}…${chars.slice(chars.length - (width - 1 - left)).join('')}`;
 }
 
-/** One bar per kernel: to the left if it was helped, to the right if it was hurt. */
+/** A bar for each kernel: to the left if it was helped, to the right if it was hurt. */
 function bars(r: AbResult, kernels: readonly KernelPair[]): string {
   const height = kernels.length * (BAR + 4) + 10;
   const middle = NAME + HALF;

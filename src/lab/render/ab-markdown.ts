@@ -14,10 +14,10 @@ import {
 import { tableRows } from './markdown.ts';
 import { change, number, percent } from './table.ts';
 
-/** Most lines shown of a diff. */
+/** Maximum number of lines shown of a diff. */
 const MOST_LINES = 60;
 
-/** An A/B result as Markdown: one status line, short tables, long parts folded, kernels from the most hurt to the most helped. */
+/** An A/B result as Markdown: a status line, short tables, and folded details with kernels from the most hurt to the most helped. */
 export function abMarkdown(r: AbResult): string {
   const out: string[] = [
     `**${markdownText(statusLine(r))}**`,

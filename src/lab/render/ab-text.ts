@@ -12,14 +12,14 @@ import {
 } from './ab-words.ts';
 import { type Cell, change, columns, number, type Paint, percent, plural, WIDTH, wrapped } from './table.ts';
 
-/** Kernels listed at each end before the rest is only counted. */
+/** Maximum number of helped and of hurt kernels that are listed; the rest are counted. */
 const MOVERS = 12;
 
 /**
  * An A/B result for a terminal.
  *
- * @param again command that shows the diff of a kernel, or what keeps one from doing so
- * @param width columns
+ * @param again the command that shows the diff of a kernel, or a text that says why there is none
+ * @param width width in characters
  */
 export function abText(r: AbResult, paint: Paint, again: (k: KernelPair) => string, width = WIDTH): string {
   const out: string[] = [

@@ -4,7 +4,7 @@ import { decidedBy, SHORT_NAMES } from '../metrics.ts';
 import type { PlanDifference } from '../plan-differences.ts';
 import { number, percent, plural } from './table.ts';
 
-/** The whole result in one line. */
+/** A summary of the whole result in one line. */
 export function statusLine(r: AbResult): string {
   if (r.status === 'no effect')
     return r.differences.length === 0
@@ -24,7 +24,7 @@ export function statusLine(r: AbResult): string {
   return [counts, equal, ...time].join('; ');
 }
 
-/** A noisy metric in words. */
+/** The change of a noisy metric, as text. */
 export const noisyWords = (n: NoisyPair): string =>
   n.pairs < 3
     ? 'too few runs to tell'
@@ -32,17 +32,18 @@ export const noisyWords = (n: NoisyPair): string =>
       ? `${percent(n.ratio)} (95 %: ${interval(n)})`
       : 'no significant change';
 
+/** The 95 % interval of a noisy metric, as text. */
 export const interval = (n: NoisyPair): string =>
   n.pairs < 3 ? 'unknown' : `${percent(n.interval[0])} to ${percent(n.interval[1])}`;
 
-/** One difference of the plans: `knob X: 1 -> 2`. */
+/** One difference of the plans, such as `knob X: 1 -> 2`. */
 export const differenceText = (d: PlanDifference): string =>
   `${d.kind}${d.name === '' ? '' : ` ${d.name}`}: ${d.a} -> ${d.b}`;
 
-/** What every table has, changed or not: that registers stayed as they were is often what is asked. */
+/** Metrics that every table includes even if they did not change: that they did not is often what the user wants to know. */
 const ALWAYS = ['weighted', 'ptxas.spill-stores', 'ptxas.spill-loads'];
 
-/** Metrics that changed, with those that decide, and with registers, code, spills and the estimate, in display order. */
+/** Metrics that changed, and always the deciding metric, registers, code, spills and the static estimate, in display order. */
 export function changedMetrics(r: AbResult): MetricPair[] {
   const known = new Set(r.metrics.map((m) => m.metric.name));
   const always = new Set([
@@ -55,7 +56,7 @@ export function changedMetrics(r: AbResult): MetricPair[] {
   return r.metrics.filter((m) => m.helped + m.hurt > 0 || always.has(m.metric.name));
 }
 
-/** A kernel's change, as a ratio for sorting: below 1 is better. */
+/** A kernel's change by the deciding metric, as a ratio for sorting; below 1 is better. */
 export function movement(r: AbResult, k: KernelPair): number {
   const pair = k.values[r.by.name];
   if (pair === undefined || pair[0] === pair[1]) return 1;
@@ -78,11 +79,11 @@ export function faults(r: AbResult): { kernel: string; arm: string; by: string; 
   );
 }
 
-/** Kernels that are equal in open worlds and did not run there in full. */
+/** Kernels that were found equal in open worlds without running in full there. */
 const partlyRun = (r: AbResult): PartlyRun[] =>
   r.kernels.flatMap(({ label, equal: [, { ran }] }) => (ran === undefined ? [] : [{ kernel: label, ran }]));
 
-/** How equality was determined: `40 by launch, 3 in open worlds`. */
+/** How equality was determined, such as `40 by launch, 3 in open worlds`. */
 export function equalityWords(r: AbResult): string {
   const n: Record<Equality['by'], number> = { launch: 0, 'open world': 0, unchanged: 0, ptxas: 0 };
   const notes = new Map<string, number>();
@@ -100,7 +101,7 @@ export function equalityWords(r: AbResult): string {
   ].join(', ');
 }
 
-/** Both values of the deciding metric, and their change. */
+/** Both values of the deciding metric, such as `10 -> 8`; '' if it does not apply. */
 export function valuesText(r: AbResult, k: KernelPair): string {
   const pair = k.values[r.by.name];
   return pair === undefined ? '' : `${number(pair[0])} -> ${number(pair[1])}`;

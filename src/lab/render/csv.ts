@@ -1,14 +1,14 @@
 import { visible } from '../../ir/quote.ts';
 
-/** A text that is a number, such as the level of a factor. */
+/** Matches a text that is a number, such as the level of a factor. */
 const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
 
-/** What a field of a table may hold. */
+/** The value of a field. */
 export type Field = string | number | boolean;
 
 /**
- * A value as a field of CSV (RFC 4180). Names come from files of others, and a spreadsheet runs what begins as a formula: an apostrophe
- * before it makes it a text there.
+ * A value as a field of CSV (RFC 4180). Names may come from files of others, and a spreadsheet evaluates text that looks like a formula; a
+ * leading apostrophe prevents that.
  */
 function field(v: Field): string {
   const text = visible(String(v));

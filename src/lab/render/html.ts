@@ -1,6 +1,6 @@
 import { html } from '../../ir/quote.ts';
 
-/** Styles that the pages of the lab have in common, in light and dark. */
+/** Styles shared by all pages, for light and dark mode. */
 const STYLE = `
 :root {
   color-scheme: light dark;
@@ -27,11 +27,11 @@ pre { overflow-x: auto; background: var(--panel); padding: .7rem; font-size: 13p
 svg text { font: 12px system-ui, sans-serif; fill: var(--text); }`;
 
 /**
- * A self-contained page: nothing is loaded from elsewhere.
+ * A self-contained HTML page, which loads nothing else.
  *
- * @param title as text
- * @param style further styles
- * @param body as HTML
+ * @param title plain text
+ * @param style additional CSS
+ * @param body HTML
  */
 export const page = (title: string, style: string, body: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

@@ -2,10 +2,10 @@ import type { AbResult } from '../ab.ts';
 import { diffLineText } from '../lines.ts';
 import type { Metric } from '../metrics.ts';
 
-/** Raised when the output format of `measure`, `ab`, `sweep` and `evaluate` changes incompatibly. */
+/** Version of the output of `measure`, `ab`, `sweep` and `evaluate`; incremented on incompatible changes. */
 export const OUTPUT_VERSION = 1;
 
-/** Metrics with their meaning, by name. */
+/** The properties of metrics, by name. */
 export const metricsJson = (used: Iterable<Metric>) =>
   Object.fromEntries(
     [...used].map((m) => [

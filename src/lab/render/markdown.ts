@@ -1,7 +1,7 @@
 /**
- * A table of texts that are Markdown already.
+ * The lines of a Markdown table. Texts are not escaped.
  *
- * @param align a letter for each column: l or r
+ * @param align a letter for each column: l (left) or r (right)
  */
 export const tableRows = (
   head: readonly string[],

@@ -14,7 +14,7 @@ export interface ModuleMeasure {
   readonly kernels: readonly KernelMeasure[];
 }
 
-/** Columns of a table of many kernels, if they have values, with their headings. */
+/** Default columns of a table of several kernels, with their headings. Columns without values are omitted. */
 const SHORT: Readonly<Record<string, string>> = {
   instructions: 'instr.',
   weighted: 'weighted',
@@ -34,7 +34,7 @@ const SOURCES: Readonly<Record<Metric['source'], string>> = {
   ptxas: 'by ptxas',
 };
 
-/** Metrics of modules for a terminal: a single kernel in full, several as a table. */
+/** Metrics of modules for a terminal: all metrics of a single kernel, or a table of several. */
 export function measureText(
   modules: readonly ModuleMeasure[],
   chosen: readonly Metric[] | null,
@@ -61,7 +61,7 @@ function one(
   width: number,
 ): string {
   const values = { ...k.values, ...m.compile };
-  // Classes and spaces without any instruction are omitted.
+  // By default, metrics of classes and spaces are omitted if they are 0.
   const shown = (chosen ?? METRICS).filter(
     ({ name }) =>
       values[name] !== undefined &&
@@ -125,10 +125,10 @@ function many(
   ].join('\n');
 }
 
-/** Units of what is not counted; what is counted has its name. */
+/** Units that a heading shows; for counts, the name of the metric says what is counted. */
 const MEASURES: ReadonlySet<string> = new Set(['bytes', 'KB', 'ms', '%']);
 
-/** Heading of a metric's column, with what its name does not say: the unit, and that values vary from run to run. */
+/** Heading of a metric's column: its name, with its unit if the name does not contain it, and a mark if it is noisy. */
 function headingOf(x: Metric): string {
   const short = SHORT[x.name];
   if (short !== undefined) return short;

@@ -4,9 +4,9 @@ import type { SweepReport } from '../sweep-report.ts';
 import { csvOf, type Field } from './csv.ts';
 
 /**
- * The results of a sweep as a table: a row for each kernel under each arm, with the level of each factor, the value of each metric and
- * whether the kernel is right; the last columns are about all kernels of the arm: totals, and geometric means of the ratios to the base. An
- * arm that is no plan has one row, without a kernel.
+ * The results of a sweep as CSV: a row for each kernel under each arm, with the level of each factor, the value of each metric, and whether
+ * the kernel behaves correctly. The last columns describe the whole arm: totals, and geometric mean ratios to the base. For a module under
+ * an arm without a legal plan there is one row without a kernel.
  */
 export function sweepCsv(e: Experiment, cells: readonly FinishedCell[], r: SweepReport): string {
   const front = new Set(r.front.map((s) => s.arm));

@@ -17,11 +17,11 @@ import {
 import { parallel, scatter } from './sweep-plots.ts';
 import { plural } from './table.ts';
 
-/** Arms in the table of all. */
+/** Maximum number of arms in the table of all arms. */
 const MOST_ARMS = 500;
-/** Scatter plots: the first metric against each of so many others. */
+/** Maximum number of scatter plots; each shows the first metric against another one. */
 const MOST_PLOTS = 4;
-/** Change of the deciding metric at which a bar has its full length, if no level changes it more. */
+/** Change of the deciding metric at which a bar has its full length, unless a level changes it more. */
 const LEAST_SCALE = 0.01;
 
 const STYLE = `
@@ -54,7 +54,7 @@ svg { display: block; width: 100%; height: auto; }
 @media (max-width: 600px) { .level { grid-template-columns: 1fr 5.5rem; } .level > :first-child { grid-column: 1 / -1; } }
 td.name { text-align: left; overflow-wrap: anywhere; min-width: 10rem; }`;
 
-/** What a sweep found, as one self-contained page. */
+/** The report of a sweep as a self-contained HTML page. */
 export function sweepHtml(e: Experiment, r: SweepReport): string {
   const others = r.metrics.slice(1, 1 + MOST_PLOTS);
   const title = e.title === '' ? 'sweep' : e.title;
@@ -123,7 +123,7 @@ function lines(e: Experiment, r: SweepReport): string {
   return `<h2>Arms by all factors and metrics</h2><p class="dim keys">${KEY}</p><p class="dim">A line is an arm: its level of each factor, then what came of it.${some}</p><figure class="wide scroll">${svg}</figure>`;
 }
 
-/** A factor's levels as bars to the left where the deciding metric falls, and to the right where it rises. */
+/** For each factor, a bar for each level: to the left if the deciding metric falls, to the right if it rises. */
 function effects(list: readonly Effect[], by: Metric): string[] {
   const most = Math.max(
     LEAST_SCALE,

@@ -4,29 +4,29 @@ import type { Metric } from '../metrics.ts';
 import type { ArmScore, SweepReport } from '../sweep-report.ts';
 import { ratioText } from './sweep.ts';
 
-/** Size of a scatter plot, and room for its axes. */
+/** Size of a scatter plot in SVG units, and its margins. */
 const WIDTH = 400;
 const HEIGHT = 300;
 const LEFT = 62;
 const BOTTOM = 34;
 const EDGE = 14;
-/** Points of a scatter plot; of more, those of no front are drawn one in some. */
+/** Maximum number of points outside of the front in a scatter plot; of more, only every n-th is drawn. */
 const MOST_POINTS = 4000;
-/** Lines of parallel coordinates; of more, those of no front are drawn one in some. */
+/** Maximum number of lines outside of the front in a parallel-coordinates plot; of more, only every n-th is drawn. */
 const MOST_LINES = 400;
-/** Columns between two parallel axes, and their height. */
+/** Distance between parallel axes, their height, and the margin above them. */
 const AXES = 130;
 const TALL = 260;
 const TOP = 56;
-/** Characters of a label of an axis. */
+/** Maximum length of an axis label in characters. */
 const LABEL = 18;
 
-/** From a value to a coordinate. */
+/** Maps a value to a coordinate. */
 type Scale = (v: number) => number;
 
 const px = (n: number): string => n.toFixed(1);
 
-/** Steps of an axis are 1, 2 or 5 times a power of ten. */
+/** Tick positions of an axis; the step is 1, 2 or 5 times a power of ten. */
 function ticks(low: number, high: number, about: number): number[] {
   const raw = (high - low) / about;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -36,7 +36,7 @@ function ticks(low: number, high: number, about: number): number[] {
   return out;
 }
 
-/** The range of changes, with zero and some room around it. */
+/** The range of an axis: all finite values and zero, with a margin. */
 function rangeOf(values: readonly number[]): readonly [number, number] {
   const known = values.filter(Number.isFinite);
   const [low, high] = [Math.min(0, ...known), Math.max(0, ...known)];
@@ -51,14 +51,14 @@ const tickText = (v: number): string => {
   return `${Number(p.toPrecision(6))} %`;
 };
 
-/** Which of the arms are drawn: all of a front, the base, and of the others as many as there is room for. */
+/** The arms to draw: the front, the base, and at most `most` others; `left` is the number of omitted arms. */
 function drawn(r: SweepReport, most: number): { readonly arms: readonly ArmScore[]; readonly left: number } {
   const front = new Set(r.front.map((s) => s.arm));
   const others = r.scores.filter((s) => s.arm !== 0 && !front.has(s.arm));
   const every = Math.max(1, Math.ceil(others.length / most));
   const shown = others.filter((_, i) => i % every === 0);
   return {
-    // What is told about stands over the rest.
+    // Later elements are drawn on top: the base and the front.
     arms: [...shown, ...r.scores.filter((s) => s.arm === 0), ...r.front.filter((s) => s.arm !== 0)],
     left: others.length - shown.length,
   };
@@ -67,13 +67,13 @@ function drawn(r: SweepReport, most: number): { readonly arms: readonly ArmScore
 const kindOf = (s: ArmScore, front: ReadonlySet<number>): string =>
   s.refused !== '' ? 'refused' : front.has(s.arm) ? 'front' : '';
 
-/** An arm with what came of it. */
-const told = (s: ArmScore, r: SweepReport): string =>
+/** An arm with its results, as text. */
+const armSummary = (s: ArmScore, r: SweepReport): string =>
   `${s.name}: ${r.metrics.map((m) => `${m.name} ${ratioText(s.ratio[m.name])}`).join(', ')}${s.refused === '' ? '' : `; ${s.refused}`}`;
 
-const tell = (s: ArmScore, r: SweepReport): string => `<title>${html(told(s, r))}</title>`;
+const tooltip = (s: ArmScore, r: SweepReport): string => `<title>${html(armSummary(s, r))}</title>`;
 
-/** Elements by a key, in the order in which keys occur. */
+/** Groups elements by a key, in the order of first occurrence. */
 function grouped<T>(list: readonly T[], keyOf: (x: T) => string): Map<string, T[]> {
   const out = new Map<string, T[]>();
   for (const x of list) {
@@ -85,7 +85,7 @@ function grouped<T>(list: readonly T[], keyOf: (x: T) => string): Map<string, T[
   return out;
 }
 
-/** Every arm as a point by two metrics, and the steps of the Pareto front. */
+/** An SVG scatter plot of arms by two metrics, with the Pareto front as steps. */
 export function scatter(r: SweepReport, across: Metric, up: Metric): string {
   const { arms } = drawn(r, MOST_POINTS);
   const legal = arms.filter((s) => Number.isFinite(s.ratio[across.name]) && !s.refused.startsWith('no plan'));
@@ -108,13 +108,13 @@ export function scatter(r: SweepReport, across: Metric, up: Metric): string {
   const points = [...grouped(legal, (s) => `${px(x(changeOf(s, across)))} ${px(y(changeOf(s, up)))}`)].map(
     ([at, same]) => {
       const [cx, cy] = at.split(' ');
-      // What is told about stands over the rest.
+      // The last arm is the most important one (see `drawn`).
       const s = same.at(-1)!;
       const size = s.arm === 0 ? 6 : (front.has(s.arm) ? 5 : 3.5) + Math.log2(same.length) / 2;
       const more =
         same.length > 1
-          ? `<title>${html(`${same.length} arms, among them ${told(s, r)}`)}</title>`
-          : tell(s, r);
+          ? `<title>${html(`${same.length} arms, among them ${armSummary(s, r)}`)}</title>`
+          : tooltip(s, r);
       return `<circle class="dot ${s.arm === 0 ? 'base' : kindOf(s, front)}" cx="${cx}" cy="${cy}" r="${px(size)}">${more}</circle>`;
     },
   );
@@ -122,7 +122,7 @@ export function scatter(r: SweepReport, across: Metric, up: Metric): string {
   return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${html(label)}">${grid.join('')}${frontLine(r, across, up, x, y)}${points.join('')}</svg>`;
 }
 
-/** The front as steps, if it is one of these two metrics alone: of more, a projection is no line. */
+/** The Pareto front as steps if the sweep has only these two metrics; a projection of a front of more metrics is not a line. */
 function frontLine(r: SweepReport, across: Metric, up: Metric, x: Scale, y: Scale): string {
   if (r.metrics.length !== 2 || r.front.length < 2) return '';
   const points = [...r.front].sort((a, b) => a.ratio[across.name] - b.ratio[across.name]);
@@ -133,7 +133,7 @@ function frontLine(r: SweepReport, across: Metric, up: Metric, x: Scale, y: Scal
   return `<path class="front-line" d="${steps.join('')}"/>`;
 }
 
-/** An axis of parallel coordinates: where an arm crosses it, and its marks. */
+/** An axis of a parallel-coordinates plot: the coordinate of each arm, and the tick marks. */
 interface Axis {
   readonly name: string;
   readonly at: (s: ArmScore) => number | null;
@@ -142,7 +142,7 @@ interface Axis {
 
 const short = (text: string): string => (text.length <= LABEL ? text : `${text.slice(0, LABEL - 1)}…`);
 
-/** The levels of a factor, evenly spaced in the order of the experiment; of numbers, by size. */
+/** The axis of a factor: levels are evenly spaced in the order of the experiment, or placed by value for a range. */
 function factorAxis(e: Experiment, name: string): Axis {
   const seen = [...new Set(e.arms.map((a) => a.choice.get(name)?.name).filter((n) => n !== undefined))];
   const factor = e.factors.find((f) => f.name === name)!;
@@ -180,7 +180,7 @@ function metricAxis(r: SweepReport, m: Metric): Axis {
   };
 }
 
-/** Every arm as a line over all factors and metrics, and how many arms are left out. */
+/** An SVG parallel-coordinates plot of arms over all factors and metrics; `left` is the number of omitted arms. */
 export function parallel(e: Experiment, r: SweepReport): { readonly svg: string; readonly left: number } {
   const axes = [...e.factors.map((f) => factorAxis(e, f.name)), ...r.metrics.map((m) => metricAxis(r, m))];
   const { arms, left } = drawn(r, MOST_LINES);
@@ -189,7 +189,7 @@ export function parallel(e: Experiment, r: SweepReport): { readonly svg: string;
   const width = x(axes.length - 1) + 110;
   const height = TOP + TALL + 20;
   const lines = arms.flatMap((s) => {
-    // An arm without a level of some factor, as the base is at times, has a gap there.
+    // A line has a gap where the arm has no level of a factor, as may be the case for the base.
     let d = '';
     let open = false;
     axes.forEach((a, i) => {
@@ -199,10 +199,12 @@ export function parallel(e: Experiment, r: SweepReport): { readonly svg: string;
     });
     return d === ''
       ? []
-      : [`<path class="arm-line ${s.arm === 0 ? 'base' : kindOf(s, front)}" d="${d}">${tell(s, r)}</path>`];
+      : [
+          `<path class="arm-line ${s.arm === 0 ? 'base' : kindOf(s, front)}" d="${d}">${tooltip(s, r)}</path>`,
+        ];
   });
   const marks = axes.map((a, i) => {
-    // Names of neighbours are told at two heights, so that long ones do not meet.
+    // Adjacent names are drawn at alternating heights, so that long ones do not overlap.
     const name = `<text x="${px(x(i))}" y="${i % 2 === 0 ? 16 : 34}" text-anchor="middle" font-weight="600"><title>${html(a.name)}</title>${html(a.name.length <= 2 * LABEL ? a.name : `${a.name.slice(0, 2 * LABEL - 1)}…`)}</text>`;
     const texts = a.marks.map(
       ([y, text]) =>

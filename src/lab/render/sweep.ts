@@ -6,22 +6,23 @@ import type { ArmScore, SweepReport } from '../sweep-report.ts';
 import { metricsJson, OUTPUT_VERSION } from './json.ts';
 import { type Cell, columns, number, type Paint, percent, plural, stacked, WIDTH, wrapped } from './table.ts';
 
-/** Arms of the front and factors shown before the rest is only counted. */
+/** Maximum number of arms of the front and of interactions that are shown. */
 const MOST = 12;
-/** The same of all arms. */
+/** Maximum number of arms in the table of all arms. */
 const MOST_ARMS = 20;
-/** A smaller change is shown as none. */
+/** Smaller relative changes are shown as none. */
 const SMALL = 5e-6;
 
-/** Is a ratio too close to 1 to be shown as a change? */
+/** True if a ratio is too close to 1 to be shown as a change. */
 export const isSame = (r: number): boolean => Math.abs(r - 1) < SMALL;
-/** A ratio as a change: `+1.23 %`, or `0`. */
+/** A ratio as a change: `+1.23 %` or `0`. */
 export const ratioText = (r: number): string => (isSame(r) ? '0' : percent(r));
 
 /**
- * The result in a line.
+ * The result in one line.
  *
- * @param text quotes texts, and `code` names, as the medium has it
+ * @param text escapes plain text for the output format
+ * @param code escapes and marks up a name
  */
 export function headline(
   e: Experiment,
@@ -35,7 +36,7 @@ export function headline(
 
 const asIs = (text: string): string => text;
 
-/** What a sweep found, for a terminal. */
+/** The report of a sweep for a terminal. */
 export function sweepText(e: Experiment, r: SweepReport, paint: Paint, width = WIDTH): string {
   const first = r.metrics[0];
   const refused = r.scores.filter((s) => s.refused !== '');
@@ -56,7 +57,7 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint, width = W
   if (tellsOfEffects(r))
     out.push(
       '',
-      // The rest of a design would no longer tell factors apart.
+      // Arms that do not count are included: without them, the design could not separate the factors.
       paint.bold(
         `Effect of each factor on ${first.name}${refused.length > 0 ? ', over all arms that have a plan' : ''}`,
       ),
@@ -81,7 +82,7 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint, width = W
   return out.join('\n');
 }
 
-/** Arms by the reason for which they are excluded, the most frequent first. */
+/** The reasons why arms are excluded, each with the names of its arms, the most frequent first. */
 export function reasons(refused: readonly ArmScore[]): (readonly [string, readonly string[]])[] {
   const by = new Map<string, string[]>();
   for (const s of refused) by.set(s.refused, [...(by.get(s.refused) ?? []), s.name]);
@@ -100,10 +101,10 @@ function scoreTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint, w
   return columns([head, ...rows], `l${'r'.repeat(r.metrics.length)}`, width);
 }
 
-/** What a table of all arms is called. */
+/** Title of the table of all arms that count. */
 const ARMS = 'All arms that count, the best first';
 
-/** The arms that count, the best by the first metric first. */
+/** The arms that are not excluded, the best by the first metric first. */
 function countedArms({ scores, metrics: [first] }: SweepReport): readonly ArmScore[] {
   const sign = first.better === 'less' ? 1 : -1;
   return scores
@@ -123,11 +124,11 @@ function totalTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint, w
   return stacked([head, ...rows], width);
 }
 
-/** Whether there are effects to show, or a reason why there are none. */
+/** True if there are effects to show, or a reason why there are none. */
 export const tellsOfEffects = ({ effects, effectsBy }: SweepReport): boolean =>
   effects.length > 0 || effectsBy === 'nothing';
 
-/** How the effects follow from the arms, and how far to trust them. */
+/** How the effects were estimated, and how reliable they are. */
 export function howText({ effectsBy, deviation }: SweepReport): string {
   if (effectsBy === 'base') return 'each level against the base, all else as there';
   if (effectsBy === 'nothing')
@@ -141,11 +142,11 @@ export function howText({ effectsBy, deviation }: SweepReport): string {
   ].join('\n');
 }
 
-/** The size of an effect in words. */
+/** The size of an effect, as text. */
 export const sizeText = ({ size }: Effect): string =>
   size === null ? 'unknown' : size < SMALL ? 'none' : percent(1 + size).slice(1);
 
-/** The levels with their ratios, or why those say nothing. */
+/** The levels with their changes, or why there are none. */
 export function levelsText({ levels, size }: Effect): string {
   if (size !== null) return inRuns(levels).join(', ');
   return levels.length === 0
@@ -155,21 +156,21 @@ export function levelsText({ levels, size }: Effect): string {
       : 'the arms do not tell it from other factors';
 }
 
-/** Levels in their order; three and more neighbours with the same ratio stand as the first and the last of them. */
+/** Texts for levels in order. Three or more adjacent levels with the same change are shown as the first and the last. */
 function inRuns(levels: Effect['levels']): string[] {
-  const runs: { said: string; names: string[] }[] = [];
+  const runs: { text: string; names: string[] }[] = [];
   for (const { name, ratio } of levels) {
-    const said = ratio === null ? 'unknown' : isSame(ratio) ? '0 %' : percent(ratio);
+    const text = ratio === null ? 'unknown' : isSame(ratio) ? '0 %' : percent(ratio);
     const last = runs.at(-1);
-    if (last?.said === said) last.names.push(name);
-    else runs.push({ said, names: [name] });
+    if (last?.text === text) last.names.push(name);
+    else runs.push({ text, names: [name] });
   }
-  return runs.flatMap(({ said, names }) =>
-    names.length < FEW ? names.map((n) => `${n}: ${said}`) : [`${names[0]} ... ${names.at(-1)}: ${said}`],
+  return runs.flatMap(({ text, names }) =>
+    names.length < FEW ? names.map((n) => `${n}: ${text}`) : [`${names[0]} ... ${names.at(-1)}: ${text}`],
   );
 }
 
-/** Neighbours that stand alone. */
+/** Runs of fewer levels are not shortened. */
 const FEW = 3;
 
 const effectTable = (effects: readonly Effect[], width: number): string =>
@@ -181,7 +182,7 @@ const effectTable = (effects: readonly Effect[], width: number): string =>
 
 function interactionText({ effectsBy, interactions, untold }: SweepReport, width: number): string {
   const strong = interactions.filter((i) => i.size >= SMALL);
-  const told =
+  const lines =
     interactions.length === 0
       ? []
       : [
@@ -189,11 +190,11 @@ function interactionText({ effectsBy, interactions, untold }: SweepReport, width
             ? 'none: the factors work independently'
             : interactionTable(strong.slice(0, MOST), width),
         ];
-  if (untold.length === 0) return told.join('\n');
+  if (untold.length === 0) return lines.join('\n');
   const why =
     effectsBy === 'base' ? 'one factor varies at a time' : 'a grid, more arms, or fewer levels would';
   const which = interactions.length === 0 ? '' : ` of ${plural(untold.length, 'other pair')}`;
-  return [...told, `the design does not tell${which}: ${why}`].join('\n');
+  return [...lines, `the design does not tell${which}: ${why}`].join('\n');
 }
 
 const interactionTable = (list: readonly Interaction[], width: number): string =>
@@ -207,7 +208,7 @@ const interactionTable = (list: readonly Interaction[], width: number): string =
     width,
   );
 
-/** What a sweep found, as Markdown. */
+/** The report of a sweep as Markdown. */
 export function sweepMarkdown(e: Experiment, r: SweepReport): string {
   const first = r.metrics[0];
   const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
@@ -254,7 +255,7 @@ export function sweepMarkdown(e: Experiment, r: SweepReport): string {
   return `${out.join('\n')}\n`;
 }
 
-/** What a sweep found, as plain data (schemas/output/sweep.schema.json). */
+/** The report of a sweep as plain data (schemas/output/sweep.schema.json). */
 export const sweepJson = (e: Experiment, r: SweepReport) => ({
   version: OUTPUT_VERSION,
   kind: 'sweep-report',

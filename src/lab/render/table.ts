@@ -1,7 +1,7 @@
-/** Width for which texts are laid out. */
+/** Default width of text output in characters. */
 export const WIDTH = 100;
 
-/** How parts of a text are highlighted; the identity without colours. */
+/** Functions that highlight parts of a text; the identity without colours. */
 export interface Paint {
   readonly good: (s: string) => string;
   readonly bad: (s: string) => string;
@@ -13,7 +13,7 @@ const as = (s: string): string => s;
 /** No highlighting. */
 export const PLAIN: Paint = { good: as, bad: as, bold: as, dim: as };
 
-/** A cell, and how it is highlighted. */
+/** The text of a cell, optionally with its highlighting. */
 export type Cell = string | { readonly text: string; readonly paint: (s: string) => string };
 
 const textOf = (c: Cell): string => (typeof c === 'string' ? c : c.text);
@@ -22,13 +22,13 @@ const painted = (c: Cell, text: string): string => (typeof c === 'string' ? text
 const size = (s: string): number => [...s].length;
 
 /**
- * A text in lines of at most so many characters, which longer words exceed. A line ends with a clause if that fills half of it, else
- * with a word.
+ * Wraps a text into lines of at most `width` characters; only longer words exceed it. A line is broken after a clause if that fills at
+ * least half of it, otherwise after a word.
  */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   let line: string[] = [];
-  // A number and its percent sign are one word, and so is what an arrow is between.
+  // Do not break before a percent sign, or around an arrow.
   for (const word of text.split(/(?<!->) (?!%|->)/)) {
     while (line.length > 0 && size([...line, word].join(' ')) > width) {
       const clause = line.findLastIndex((w) => /[;,]$/.test(w)) + 1;
@@ -46,9 +46,10 @@ const LEAST = 12;
 const GAP = 2;
 
 /**
- * Rows as aligned columns that fit the width if their words do: texts of the widest left-aligned columns are wrapped first.
+ * Lays out rows as aligned columns. If they exceed the width, the texts of the widest left-aligned columns are wrapped first; long words
+ * may still exceed it.
  *
- * @param align a letter for each column: l or r
+ * @param align a letter for each column: l (left) or r (right)
  */
 export function columns(rows: readonly (readonly Cell[])[], align: string, width = WIDTH): string {
   const widths: number[] = [];
@@ -86,14 +87,14 @@ export function columns(rows: readonly (readonly Cell[])[], align: string, width
     .join('\n');
 }
 
-/** Columns stand beside a first column of up to this width; names are mostly shorter. */
+/** Width up to which the first column counts when other columns are distributed; names are mostly shorter. */
 const BESIDE = 50;
 
 /**
- * Like `columns`, with as many columns as fit beside the first; the others follow below, each time after the first
- * column.
+ * Like `columns`, but columns that do not fit are placed in further tables below, each of which repeats the first column. The first column
+ * is left-aligned, the others are right-aligned.
  *
- * @param rows the first is the heading; all columns but the first are right-aligned
+ * @param rows the first row is the heading
  */
 export function stacked(rows: readonly (readonly Cell[])[], width = WIDTH): string {
   const first = Math.min(BESIDE, Math.max(...rows.map((r) => size(textOf(r[0])))));
@@ -110,7 +111,7 @@ export function stacked(rows: readonly (readonly Cell[])[], width = WIDTH): stri
   return out.join('\n\n');
 }
 
-/** `1,234,567` or `0.25`: whole numbers with separators, others with their significant digits. */
+/** A number for display: integers with thousands separators, others with three significant digits. */
 export function number(n: number): string {
   if (!Number.isInteger(n))
     return Math.abs(n) >= 100 ? grouped(Math.round(n)) : String(Number(n.toPrecision(3)));
@@ -134,5 +135,6 @@ export function percent(ratio: number): string {
   return `${p > 0 ? '+' : ''}${p.toFixed(digits)} %`;
 }
 
+/** A count with its noun: `1 kernel`, `2 kernels`. */
 export const plural = (n: number, one: string, more = `${one}s`): string =>
   `${number(n)} ${n === 1 ? one : more}`;

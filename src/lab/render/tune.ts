@@ -6,23 +6,23 @@ import type { Tuned, TunedKernel } from '../tune/tune.ts';
 import { OUTPUT_VERSION } from './json.ts';
 import { change, number, type Paint, plural, stacked, WIDTH, wrapped } from './table.ts';
 
-/** What a search found, and where it was written. */
+/** The result of a search, and where it was written. */
 export interface TuneReport {
   readonly goals: readonly Goal[];
   readonly metrics: readonly Metric[];
   readonly found: Tuned;
-  /** The kernels as the written recipe makes them; null if there is none. */
+  /** The kernels under the written recipe; null if none was written. */
   readonly written: readonly TunedKernel[] | null;
   readonly recipe: string | null;
-  /** Options that it needs beside itself. */
+  /** Options that are needed besides the recipe. */
   readonly options: readonly string[];
   readonly seconds: number;
 }
 
-/** The kernels by which a report judges: as the recipe makes them, where there is one. */
+/** The kernels that a report is based on: under the written recipe if there is one. */
 const kernelsOf = (r: TuneReport): readonly TunedKernel[] => r.written ?? r.found.kernels;
 
-/** Are all bounds kept? */
+/** True if all bounds are met. */
 export const isReached = (r: TuneReport): boolean =>
   r.goals.every((g) => missing(g, kernelsOf(r)).length === 0);
 
@@ -32,7 +32,7 @@ const ENDED: Readonly<Record<Tuned['ended'], string>> = {
   time: 'the time was up; --budget gives it more',
 };
 
-/** The sums of a metric over kernels, before and after; null where it is not known. */
+/** The totals of a metric over kernels, before and after; null if no kernel has it. */
 function totals(metric: Metric, kernels: readonly TunedKernel[]): readonly [number, number] | null {
   const known = kernels.filter(
     (k) => k.base[metric.name] !== undefined && k.values[metric.name] !== undefined,
@@ -46,13 +46,13 @@ function totals(metric: Metric, kernels: readonly TunedKernel[]): readonly [numb
   return [of('base'), of('values')];
 }
 
-/** What the search did, in a line. */
+/** A summary of the search in one line. */
 const triedText = ({ found, seconds }: TuneReport): string =>
   `${plural(found.tried, 'arm')} in ${seconds.toFixed(0)} s by combined elimination, each checked${
     found.refused > 0 ? ` (${found.refused} of them no plan, or wrong)` : ''
   }; ${ENDED[found.ended]}`;
 
-/** What a change does: the metrics that are other without it. */
+/** The effect of one change: the metrics that differ without it. */
 export function effectText(r: TuneReport, without: readonly TunedKernel[]): string {
   if (without.length === 0) return 'the others are no plan without it';
   const parts = r.metrics.flatMap((m) => {

@@ -11,9 +11,9 @@ import type { Plans } from '../plans.ts';
 
 /** One change of a plan. */
 export interface Change {
-  /** In words, as in output: `GvnCse off`. */
+  /** Text for output, such as `GvnCse off`. */
   readonly name: string;
-  /** What it changes; of changes of one subject, an arm has one. */
+  /** The knob, phase, recipe or position that it changes; an arm has at most one change of each subject. */
   readonly subject: string;
   readonly set?: string;
   readonly disable?: string;
@@ -21,7 +21,7 @@ export interface Change {
   readonly move?: Move;
 }
 
-/** The arm of several changes, beside the recipes of the base. */
+/** The arm that combines several changes. If they add recipes, these come after the recipes of the base. */
 export function armOf(changes: readonly Change[], recipes: readonly string[]): Arm {
   const of = <K extends 'set' | 'disable' | 'recipe' | 'move'>(key: K) =>
     changes.flatMap((c) => (c[key] === undefined ? [] : [c[key] as NonNullable<Change[K]>]));
@@ -35,14 +35,14 @@ export function armOf(changes: readonly Change[], recipes: readonly string[]): A
   return { name: armText({ name: '', ...arm }), ...arm };
 }
 
-/** Values of knobs with so few are all tried. */
+/** If a knob has at most this many values, all are tried. */
 const FEW_VALUES = 4;
 /** Factors by which a number is changed. */
 const FACTORS = [0.5, 2];
 
 type Row = KnobsSpec.Knob;
 
-/** Other values of a knob that are worth a try; none where a value says nothing about others: texts, lists, unset numbers, budgets. */
+/** Other values of a knob to try; none if the current value suggests none, as for texts, lists, unset numbers and budgets. */
 function valuesOf(row: Row, value: unknown): readonly unknown[] {
   if (row.type === 'NONE') return [!(value === true)];
   if ((row.type !== 'INT' && row.type !== 'FLOAT' && row.type !== 'DBL') || typeof value !== 'number')
@@ -61,7 +61,7 @@ function valuesOf(row: Row, value: unknown): readonly unknown[] {
   return [...new Set(tried)].filter((v) => v !== value && v >= low && v <= high);
 }
 
-/** Changes that may do something to modules: only what acts on them under the plan so far is offered. */
+/** Proposes changes that may affect modules: only phases and knobs that are active under the current plan are varied. */
 export class Changes {
   private readonly modules: readonly Module[];
   private readonly plans: Plans;
@@ -75,9 +75,10 @@ export class Changes {
   }
 
   /**
-   * Switches of phases that change the code under an arm, knobs that are read there, and recipes for its targets.
+   * Changes to try on top of an arm: switching off phases that change the code, other values for knobs that are read, and recipes for its
+   * targets.
    *
-   * @param positions whether phases that change the code are also tried at the ends of each range of their legal places
+   * @param positions true to also move phases that change the code to the ends of their ranges of legal positions
    */
   async of(arm: Arm, positions: boolean): Promise<readonly Change[]> {
     const found = new Map<string, Change>();

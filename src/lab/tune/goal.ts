@@ -11,17 +11,17 @@ import {
 import { number } from '../render/table.ts';
 import { geometricMean } from '../statistics.ts';
 
-/** How far a metric may go: a value, or a change against the base in percent. */
+/** A limit on a metric: a value, or a change from the base in percent. */
 interface Bound {
   readonly value: number;
   readonly relative: boolean;
 }
 
-/** What a search is for: a bound that every kernel must keep, or a metric that is to become as good as possible. */
+/** A goal of a search: a bound that every kernel must meet, or a metric to optimize. */
 export interface Goal {
-  /** As it was asked for: `registers<=64`. */
+  /** The goal as text, such as `registers<=64`. */
   readonly text: string;
-  /** The name in it. */
+  /** The name of the metric as the user wrote it. */
   readonly name: string;
   readonly metric: Metric;
   readonly bound: Bound | null;
@@ -40,7 +40,10 @@ const wrong = (message: string, ...notes: string[]): never => {
   throw new DiagnosticError([fileFault('', message, notes)]);
 };
 
-/** The metric that a goal names, as far as it can be measured. */
+/**
+ * The metric that a goal names.
+ * @throws DiagnosticError if it does not exist, is not an exact metric of a kernel, or cannot be measured
+ */
 export function goalMetric(name: string, known: Known): Metric {
   const short = shortMetric(name, known);
   if (short !== undefined) return short;
@@ -60,10 +63,10 @@ export function goalMetric(name: string, known: Known): Metric {
 }
 
 /**
- * Reads a goal: a metric, by its name or one of registers, code, executed and occupancy, and possibly a bound: `<=64`, `>=50`, or in
- * percent of the base, `<=-10%`.
+ * Parses a goal: a metric or a short name (registers, code, executed, occupancy), optionally with a bound: `<=64`, `>=50`, or a change from
+ * the base in percent, `<=-10%`.
  *
- * @throws DiagnosticError if it is none, or cannot be measured
+ * @throws DiagnosticError if it is malformed, or its metric cannot be measured
  */
 export function goalOf(text: string, known: Known): Goal {
   const m = /^\s*([A-Za-z][\w.-]*?)\s*(?:(<=|>=|<|>|=)\s*([+-]?\d+(?:\.\d+)?)\s*(%?))?\s*$/.exec(text);
@@ -85,12 +88,12 @@ export function goalOf(text: string, known: Known): Goal {
   };
 }
 
-/** What a kernel may reach at most, or must reach at least. */
+/** The bound of a goal for one kernel, as a value of the metric. */
 function limitOf({ metric, bound }: Goal & { readonly bound: Bound }, k: KernelValues): number {
   return bound.relative ? k.base[metric.name] * (1 + bound.value / 100) : bound.value;
 }
 
-/** How far a kernel is from the bound of a goal, as a share of that; 0 where it keeps it. */
+/** How far a kernel misses the bound of a goal, relative to the bound; 0 if it meets it. */
 function missOf(goal: Goal, k: KernelValues): number {
   const v = k.values[goal.metric.name];
   if (goal.bound === null || v === undefined) return 0;
@@ -99,11 +102,14 @@ function missOf(goal: Goal, k: KernelValues): number {
   return Math.max(0, off) / Math.max(1, Math.abs(limit));
 }
 
-/** The kernels that do not keep the bound of a goal, the furthest first. */
+/** The kernels that miss the bound of a goal, the furthest first. */
 export const missing = (goal: Goal, kernels: readonly KernelValues[]): readonly KernelValues[] =>
   kernels.filter((k) => missOf(goal, k) > 0).sort((a, b) => missOf(goal, b) - missOf(goal, a));
 
-/** By what factor a metric changed over kernels: the geometric mean, or the ratio of the sums where all are zero; below 1 is better. */
+/**
+ * The factor by which a metric changed over kernels; below 1 is better. It is the geometric mean; if no kernel has both values above zero,
+ * it is the ratio of the sums plus one.
+ */
 export function costOf(metric: Metric, kernels: readonly KernelValues[]): number {
   const pairs = kernels.flatMap((k) => {
     const [a, b] = [k.base[metric.name], k.values[metric.name]];
@@ -114,33 +120,33 @@ export function costOf(metric: Metric, kernels: readonly KernelValues[]): number
   return metric.better === 'less' ? ratio : 1 / ratio;
 }
 
-/** How good an arm is, smaller being better: how far all bounds are missed, then the costs, the most important first. */
+/** The score of an arm, compared lexicographically, smaller being better: the total miss of all bounds, then the costs by importance. */
 export type Score = readonly number[];
 
-/** Judges kernels by goals; `executed` decides between arms that are equally good by them. */
+/** The score of kernels by goals; `executed` decides between arms that are equal by the goals. */
 export function scoreOf(goals: readonly Goal[], executed: Metric, kernels: readonly KernelValues[]): Score {
   const missed = goals.reduce((s, g) => s + kernels.reduce((t, k) => t + missOf(g, k), 0), 0);
   const costs = goals.filter((g) => g.bound === null).map((g) => costOf(g.metric, kernels));
   return [missed, ...costs, costOf(executed, kernels)];
 }
 
-/** Smaller differences are those of rounding. */
+/** Smaller differences are attributed to rounding. */
 const SMALL = 1e-9;
 
-/** Is a score better than another? */
+/** True if score `a` is better than `b`. */
 export function isBetter(a: Score, b: Score): boolean {
   const at = a.findIndex((v, i) => Math.abs(v - b[i]) > SMALL);
   return at >= 0 && a[at] < b[at];
 }
 
-/** Is a score better than another by the goals themselves? What is executed only decides between equals. */
+/** True if score `a` is better than `b` by the goals alone, without the tie-breaker. */
 export const helps = (a: Score, b: Score): boolean => isBetter(a.slice(0, -1), b.slice(0, -1));
 
-/** Are all bounds kept, and is there nothing else to reach? */
+/** True if all bounds are met and no goal asks for more. */
 export const isEnough = (goals: readonly Goal[], score: Score): boolean =>
   score[0] === 0 && goals.every((g) => g.bound !== null);
 
-/** What came of a goal, in words. */
+/** The outcome of a goal, as text. */
 export function outcomeText(goal: Goal, kernels: readonly KernelValues[]): string {
   if (goal.bound === null) {
     const cost = costOf(goal.metric, kernels);

@@ -1,17 +1,17 @@
 import { helps, isBetter, type Score } from './goal.ts';
 
-/** A search: what can be changed, and what comes of it. */
+/** The problem of a search: the possible changes, and how to judge them. */
 export interface Search<C> {
   /** The score without any change. */
   readonly start: Score;
-  /** Changes that may be added to those chosen; `stage` counts how often no other change helped any more. */
+  /** Changes that may be added to the chosen ones; `stage` is the number of times that no further change helped. */
   readonly offers: (chosen: readonly C[], stage: number) => Promise<readonly C[]>;
   readonly stages: number;
-  /** The score of changes together; null if they are no plan, or make a kernel wrong. */
+  /** The score of a set of changes; null if they give no legal plan or break a kernel. */
   readonly judge: (chosen: readonly C[]) => Promise<Score | null>;
-  /** Whether a score needs no improvement. */
+  /** True if a score needs no improvement. */
   readonly enough: (score: Score) => boolean;
-  /** Whether the time is up. */
+  /** True if the time is up. */
   readonly late: () => boolean;
 }
 
@@ -25,15 +25,14 @@ export interface Found<C> {
 
 /**
  * Combined elimination (Z. Pan and R. Eigenmann, "Fast and Effective Orchestration of Compiler Optimizations for Automatic Performance
- * Tuning", CGO 2006): every change is tried alone, the best is taken, then each other one that helped, the best first, if it still helps
- * beside those taken; and again, until none helps. In the end, changes without which the result is as good are left out. The
- * number of trials grows with the square of the number of changes, not exponentially, and the search is the same in every run that is
- * not cut short.
+ * Tuning", CGO 2006). Each iteration tries every change alone, takes the best one, and then takes the other helpful ones, the best first,
+ * as long as they still help. Iterations end when no change helps. Finally, changes without which the result is as good are dropped. The
+ * number of trials is quadratic in the number of changes, not exponential, and the search is deterministic unless the time runs out.
  */
 export async function search<C>(s: Search<C>): Promise<Found<C>> {
   let [chosen, score]: [readonly C[], Score] = [[], s.start];
   let ended: Found<C>['ended'] = 'nothing helps';
-  /** Takes changes if they make it better. */
+  /** Adopts a set of changes if it improves the score. */
   const take = async (next: readonly C[]): Promise<boolean> => {
     const made = await s.judge(next);
     if (made === null || !helps(made, score)) return false;
@@ -54,7 +53,7 @@ export async function search<C>(s: Search<C>): Promise<Found<C>> {
     }
     helped.sort((a, b) => (isBetter(a.score, b.score) ? -1 : isBetter(b.score, a.score) ? 1 : 0));
     for (const { change } of helped) {
-      // What was tried before the time was up is still used, as far as it needs no further trial.
+      // When the time is up, the best single change is still adopted, since it needs no further trial.
       if (s.enough(score) || (chosen !== before && s.late())) break;
       await take([...chosen, change]);
     }

@@ -12,49 +12,50 @@ import { armOf, type Change, Changes } from './changes.ts';
 import { type Goal, isEnough, type KernelValues, scoreOf } from './goal.ts';
 import { type Found, search } from './search.ts';
 
-/** What is tuned, for what, and how long. */
+/** A request to tune modules. */
 export interface TuneRequest {
   readonly modules: readonly Module[];
   readonly plans: Plans;
   readonly specs: Specs;
   readonly measure: MeasureOptions;
   readonly goals: readonly Goal[];
-  /** Decides between arms that are equally good by the goals. */
+  /** The metric that decides between arms that are equal by the goals. */
   readonly executed: Metric;
-  /** Everything that is reported. */
+  /** All metrics that are reported. */
   readonly metrics: readonly Metric[];
-  /** Pattern of the kernels that count. */
+  /** Pattern of the kernels to tune. */
   readonly only: string;
-  /** Recipes of the base, which stay. */
+  /** Recipes of the base, which are kept. */
   readonly recipes: readonly string[];
-  /** Whether phases are moved too. */
+  /** True to try moving phases too. */
   readonly positions: boolean;
   readonly disk?: DiskCache;
-  /** Whether the time is up. */
+  /** True if the time is up. */
   readonly late: () => boolean;
+  /** Called after each trial with the number of arms tried so far. */
   readonly tell?: (tried: number, arm: string) => void;
 }
 
 /** A kernel under the base and the best arm. */
 export interface TunedKernel extends KernelValues {
   readonly file: string;
-  /** Of one that did not run in full in open worlds: percent of its blocks that did. */
+  /** For a kernel that did not run in full in open worlds: percent of its blocks that ran. */
   readonly ran?: number;
 }
 
-/** What was found. */
+/** The result of a search. */
 export interface Tuned {
   readonly arm: Arm;
   readonly ended: Found<Change>['ended'];
-  /** Arms that were measured, and those of them that are no plan or change what a kernel does. */
+  /** Number of measured arms, and how many of them have no legal plan or change the behaviour of a kernel. */
   readonly tried: number;
   readonly refused: number;
   readonly kernels: readonly TunedKernel[];
-  /** Each change of the arm, with the kernels as they are without it. */
+  /** Each change of the arm, with the kernels under the arm without this change. */
   readonly changes: readonly { readonly change: Change; readonly without: readonly TunedKernel[] }[];
 }
 
-/** Measures arms, each once. */
+/** Measures arms, each once, and compares them with the base. */
 export class Judge {
   private readonly evaluator: Evaluator;
   private readonly only: string;
@@ -67,7 +68,7 @@ export class Judge {
     this.only = only;
   }
 
-  /** @throws DiagnosticError if the base is no plan, makes a kernel wrong, or no kernel counts */
+  /** @throws DiagnosticError if the base has no legal plan or breaks a kernel, or no kernel matches the pattern */
   static async start(r: TuneRequest): Promise<Judge> {
     const evaluator = await Evaluator.start(r.modules, r.plans, r.measure, r.metrics, r.disk);
     const judge = new Judge(evaluator, r.only);
@@ -82,7 +83,7 @@ export class Judge {
     return this.known.size;
   }
 
-  /** The kernels that count under an arm; null if it is no plan, or a kernel does something else. */
+  /** The matching kernels under an arm; null if it has no legal plan or changes the behaviour of a kernel. */
   async of(arm: Arm): Promise<readonly TunedKernel[] | null> {
     const key = armText(arm);
     let made = this.known.get(key);
@@ -94,7 +95,7 @@ export class Judge {
     return made;
   }
 
-  /** The same under plans of another base, measured anew. */
+  /** Like `of`, with plans of another base; results are not cached. */
   under(plans: Plans, arm: Arm): Promise<readonly TunedKernel[] | null> {
     return this.measured(armText(arm), plans);
   }
@@ -114,14 +115,14 @@ export class Judge {
           base: base.get(`${file}\n${kernel}`) ?? values,
         }));
     } catch (e) {
-      // An arm that is no plan; the base is known to be one.
+      // The arm has no legal plan; for the base, the error is the user's.
       if (!(e instanceof DiagnosticError) || arm === 'base') throw e;
       return null;
     }
   }
 }
 
-/** Searches for the plan that reaches goals; every arm is checked as `orrery ab` checks it. */
+/** Searches for a plan that reaches the goals. The behaviour of kernels is checked for every arm, as `orrery ab` does. */
 export async function tune(r: TuneRequest, judge: Judge): Promise<Tuned> {
   const offers = new Changes(r.modules, r.plans, r.specs);
   const armFor = (changes: readonly Change[]): Arm =>
@@ -153,7 +154,7 @@ export async function tune(r: TuneRequest, judge: Judge): Promise<Tuned> {
   const changes = [];
   for (const change of found.chosen) {
     const without = await measure(found.chosen.filter((c) => c !== change));
-    // A change that the others cannot do without has no figure of its own.
+    // If the plan is illegal without a change, that change has no effect of its own to report.
     changes.push({ change, without: without ?? [] });
   }
   return {

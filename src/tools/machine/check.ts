@@ -1,4 +1,4 @@
-// Compares decoded words with what a disassembler prints of them.
+// Compares decoded words with the output of a disassembler.
 import { decode, opcodeOf, whyUnknown } from '../../machine/decode.ts';
 import { encode } from '../../machine/encode.ts';
 import type { Machine } from '../../machine/forms.ts';
@@ -8,22 +8,27 @@ import { vendorText } from '../../machine/vendor.ts';
 import { wordText } from '../../machine/word.ts';
 import { addressOf, askAll, hasDisassembler, keyOf, type Word } from './oracle.ts';
 
+/** The result of a comparison; all fields but `words` count instructions. */
 export interface Outcome {
   readonly words: number;
   readonly instructions: number;
-  /** Instructions whose word is of no form. */
+  /** Words that match no form. */
   unknown: number;
-  /** Decoded, but encoded as another word. */
+  /** Words that are decoded but encoded again as another word. */
   changed: number;
-  /** Decoded, but our text of it is read as another word, or not at all. */
+  /** Words that are decoded but whose text is parsed as another word, or not at all. */
   unread: number;
-  /** Decoded, of those for which the disassembler prints something. */
+  /** Decoded words for which the disassembler prints an instruction. */
   compared: number;
   equal: number;
-  /** By kind of difference: how many instructions, and a sample. */
+  /** For each kind of difference, the number of instructions and a sample. */
   readonly differences: Map<string, { count: number; sample: string }>;
 }
 
+/**
+ * Decodes, encodes, prints and parses every word, and compares its text with the disassembler, if there is one.
+ * @param words distinct words with their number of occurrences
+ */
 export function compareWords(
   sm: string,
   machine: Machine,

@@ -1,10 +1,10 @@
-// Words of cubins, for the tools that derive and check forms.
+// Reads instruction words of cubins, for the tools that derive and check forms.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { sectionBytes } from '../../cubin/code-size.ts';
 import { keyOf, type Word } from './oracle.ts';
 
-/** The cubins among files and folders. */
+/** The given files, and the cubins in the given folders. */
 export const cubinsIn = (paths: readonly string[]): string[] =>
   paths.flatMap((p) =>
     statSync(p).isDirectory()
@@ -15,7 +15,7 @@ export const cubinsIn = (paths: readonly string[]): string[] =>
       : [p],
   );
 
-/** How often each word stands in the code of cubins; `as` says what of a word counts. */
+/** Counts the instruction words in the code of cubins. `as` maps words that count as equal to one representative. */
 export function countWords(
   files: readonly string[],
   as: (w: Word) => Word,

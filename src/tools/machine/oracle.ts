@@ -1,5 +1,5 @@
-// Asks a disassembler, which is not a part of Orrery, what words mean. It is named by ORRERY_DISASSEMBLER, and must take the options of
-// nvdisasm: `-b SM80 FILE` prints the instructions of a raw binary, or says at which addresses it finds none.
+// Runs a disassembler, which is not part of Orrery, on instruction words. ORRERY_DISASSEMBLER names it. It must accept the options of
+// nvdisasm: `-b SM80 FILE` prints the instructions of a raw binary, or the addresses at which it finds none.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,18 +8,21 @@ import { join } from 'node:path';
 /** An instruction word: 128 bits in four numbers, the least significant first. */
 export type Word = readonly [number, number, number, number];
 
+/** True if two words are equal. */
 export const sameWord = (a: Word, b: Word): boolean => a.every((x, k) => x === b[k]);
+/** A word as 32 hexadecimal digits, the most significant first. */
 export const keyOf = (w: Word): string =>
   w
     .map((x) => (x >>> 0).toString(16).padStart(8, '0'))
     .reverse()
     .join('');
+/** Inverse of `keyOf`. */
 export const wordOf = (key: string): Word => {
   const part = (k: number): number => Number.parseInt(key.slice(8 * k, 8 * k + 8), 16) >>> 0;
   return [part(3), part(2), part(1), part(0)];
 };
 
-/** A bit field of a word, of at most 32 bits. */
+/** The value of a bit field of a word, of at most 32 bits. */
 export function bitsOf(w: Word, at: number, n: number): number {
   let value = 0;
   for (let k = 0; k < n; k++) value += ((w[(at + k) >> 5] >>> ((at + k) & 31)) & 1) * 2 ** k;
@@ -37,18 +40,22 @@ export function withBits(w: Word, at: number, n: number, value: number): Word {
   return out as unknown as Word;
 }
 
-/** Always executed, no barriers, no stall: what is not asked about is the same everywhere. */
+/** A word with a guard that is always true, and with control bits for no barriers and no stall, so that only the other bits differ. */
 export const plain = (w: Word): Word => withBits(withBits(w, 12, 4, 7), 105, 21, 0x7e0);
 
+/** True if ORRERY_DISASSEMBLER is set. */
 export const hasDisassembler = (): boolean => process.env['ORRERY_DISASSEMBLER'] !== undefined;
 
 const BYTES = 16;
 const NOP: Word = [0x00007918, 0, 0, 0x000fc000];
 const MOST_WORDS = 100_000;
-/** The address at which the word of an index is asked about. */
+/** The address at which `askAll` disassembles the word of an index. */
 export const addressOf = (k: number): number => BYTES * (k % MOST_WORDS);
 
-/** What the disassembler prints of each word, at the address that `addressOf` says; null where it finds no instruction. */
+/**
+ * The text that the disassembler prints for each word, at the address `addressOf`; null if it finds no instruction.
+ * @throws Error if there is no disassembler, or it fails
+ */
 export function askAll(sm: string, words: readonly Word[]): (string | null)[] {
   const out: (string | null)[] = [];
   for (let from = 0; from < words.length; from += MOST_WORDS)

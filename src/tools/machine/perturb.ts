@@ -1,5 +1,5 @@
-// Asks a disassembler about words that no compiler may have written: every value of every field, mixtures of them, and every bit that a
-// form says is fixed. What it prints must be what the form says.
+// Compares our text with the disassembler's for words that no compiler may have generated: every value of every field, combinations of
+// values, and every flipped bit that a form declares fixed.
 import { allowed, decode, type Instruction } from '../../machine/decode.ts';
 import { encode } from '../../machine/encode.ts';
 import type { Form, Machine } from '../../machine/forms.ts';
@@ -10,10 +10,10 @@ import { addressOf, askAll, bitsOf, type Word, withBits } from './oracle.ts';
 const PLAIN = { stall: 0, yield: false, write: 7, read: 7, wait: 0, reuse: 0 };
 const MOST_SEEDS = 8;
 const MIXTURES = 40;
-/** Fields of more values are tried with some of them. */
+/** Fields with more values than this are tried with some of them. */
 const MOST_VALUES = 32;
 
-/** Numbers that look random and are the same each time. */
+/** A seeded generator of pseudo-random numbers below a bound. */
 function random(seed: number): (below: number) => number {
   let s = seed >>> 0;
   return (below) => {
@@ -25,7 +25,7 @@ function random(seed: number): (below: number) => number {
 interface Question {
   readonly form: Form;
   readonly word: Word;
-  /** null: a fixed bit is turned over. */
+  /** Null: a fixed bit is flipped. */
   readonly instruction: Instruction | null;
   readonly what: string;
   readonly seed: Word;
@@ -42,7 +42,7 @@ function valuesFor(form: Form, k: number, next: (below: number) => number): numb
   return f.signed ? all.map((v) => (v >= count / 2 ? v - count : v)) : all;
 }
 
-/** Fills in what is not there. */
+/** Values of fields, with the default value for fields whose condition does not hold. */
 const settled = (form: Form, values: readonly number[]): number[] => {
   const out = [...values];
   form.fields.forEach((f, k) => {
@@ -112,15 +112,22 @@ function questionsOf(form: Form, seeds: readonly Instruction[], guardFree: numbe
   return out;
 }
 
+/** The result of `perturb`. */
 export interface Perturbation {
+  /** Number of valid instructions that were compared. */
   asked: number;
   equal: number;
+  /** Number of instructions that the disassembler rejects. */
   refused: number;
-  /** Fixed bits that change the text: the form may lack a field. */
+  /** Differences with their numbers and a sample each, including fixed bits that change the text, for which the form may lack a field. */
   readonly lines: string[];
 }
 
-/** Asks about all forms, beginning with words of a corpus. */
+/**
+ * Compares perturbed words of all matching forms.
+ * @param words words of a corpus, which serve as seeds
+ * @param names pattern of the names of rows
+ */
 export function perturb(sm: string, machine: Machine, words: readonly Word[], names: RegExp): Perturbation {
   const seeds = new Map<Form, Instruction[]>();
   const shapes = new Set<string>();

@@ -1,12 +1,12 @@
-// Derives a draft of a row of pipelines/machine from words and a disassembler: which bits are operands, which are modifiers, and what
-// the values of each modifier print. A person reads the draft and writes the row.
+// Derives a draft of a row of pipelines/machine from words and a disassembler: which bits belong to operands, which to modifiers, and how
+// the values of each modifier are printed. A person writes the row from the draft.
 import { askAll, bitsOf, plain, type Word, withBits } from './oracle.ts';
 import { parseVendor, shapeKey, type VendorText } from './vendor-text.ts';
 
-/** Bits that belong to the form: neither opcode, nor guard, nor control. */
+/** Bits that belong to the form, that is, neither to the opcode nor to the guard nor to control information. */
 const FORM_BITS = [...Array.from({ length: 89 }, (_, k) => k + 16), 126, 127];
 
-/** What a change of bits does to the text, in short. */
+/** The difference between two texts in short notation: '' if there is none, 'X' if only one of them is an instruction. */
 export function effectOf(a: VendorText | null, b: VendorText | null): string {
   if (a === null || b === null) return a === b ? '' : 'X';
   const out: string[] = [];
@@ -34,7 +34,7 @@ export function effectOf(a: VendorText | null, b: VendorText | null): string {
   return out.join(' ');
 }
 
-/** One word of each shape, the most frequent first. */
+/** One word of each shape, the most frequent shapes first. */
 export function seedsOf(
   words: readonly { readonly word: Word; readonly count: number }[],
   texts: readonly (string | null)[],
@@ -55,10 +55,12 @@ export function seedsOf(
     .map((s) => s.word);
 }
 
-/** Words to ask about, and the answers: many probes run at the same time, and each round of questions is asked at once. */
+/**
+ * A probe as a coroutine: it yields words and receives their texts. Many probes run together, with one run of the disassembler per round.
+ */
 export type Asking<T> = Generator<readonly Word[], T, readonly (VendorText | null)[]>;
 
-/** Runs probes together. */
+/** Runs probes together and returns their results. */
 export function together<T>(sm: string, probes: readonly Asking<T>[]): T[] {
   const results = new Array<T>(probes.length);
   let open = probes.map((p, k) => ({ p, k, step: p.next() }));
@@ -79,7 +81,7 @@ export function together<T>(sm: string, probes: readonly Asking<T>[]): T[] {
 const flip = (w: Word, b: number): Word => withBits(w, b, 1, 1 - bitsOf(w, b, 1));
 const isValue = (e: string): boolean => /^\d+\.\d+[A-Z]+( \d+\.\d+[A-Z]+)*$/.test(e);
 
-/** For each bit, what flipping it does, over the seeds; and the values of groups of bits that act together. */
+/** The effect of flipping each bit over the seeds, and the values of groups of bits that act together; lines of text. */
 export function* probe(seeds: readonly Word[], mostGroup = 7): Asking<string[]> {
   const texts = yield seeds.flatMap((s) => [s, ...FORM_BITS.map((b) => flip(s, b))]);
   const each = FORM_BITS.length + 1;
@@ -116,7 +118,7 @@ const mostCommon = (list: readonly string[]): string => {
   return [...counts].sort((a, b) => b[1] - a[1])[0][0];
 };
 
-/** Bits whose effects depend on each other, by flipping pairs. */
+/** Groups bits whose effects depend on each other, which flipping pairs of bits shows. */
 function* groupsOf(seeds: readonly Word[], bits: readonly number[]): Asking<number[][]> {
   const parent = new Map(bits.map((b) => [b, b]));
   const root = (b: number): number => (parent.get(b) === b ? b : root(parent.get(b)!));
@@ -154,7 +156,7 @@ function* valuesOf(seeds: readonly Word[], groups: readonly number[][], most: nu
     const all = yield some.flatMap((s) =>
       Array.from({ length: count }, (_, v) => bits.reduce((w, b, k) => withBits(w, b, 1, (v >> k) & 1), s)),
     );
-    // The seed for which most values are legal says most.
+    // Use the seed for which most values are legal.
     const texts = some
       .map((_, k) => all.slice(k * count, (k + 1) * count))
       .reduce((x, y) => (y.filter((t) => t !== null).length > x.filter((t) => t !== null).length ? y : x));

@@ -1,10 +1,10 @@
-// Chooses words for tests: few, and together they show every form and every value of every modifier that the cubins have.
+// Chooses a small set of words for tests that covers every form and every value of every modifier in the given cubins.
 import { decode } from '../../machine/decode.ts';
 import type { Machine } from '../../machine/forms.ts';
 import { wordText } from '../../machine/word.ts';
 import { addressOf, askAll, type Word } from './oracle.ts';
 
-/** What a word shows: its form, each named value of its fields, and which of its registers are the constant one. */
+/** The features that a word covers: its form, the values of its named and one-bit fields, register reuse, and a negated guard. */
 function featuresOf(machine: Machine, w: Word): string[] {
   const i = decode(machine, w);
   if (i === null) return [];
@@ -20,10 +20,10 @@ function featuresOf(machine: Machine, w: Word): string[] {
 }
 
 /**
- * Lines `WORD ADDRESS TEXT`, the text as a disassembler prints it at this address.
+ * Lines of the form `WORD ADDRESS TEXT`, with the text that a disassembler prints at this address.
  *
- * @param words the most frequent first
- * @param most lines
+ * @param words candidates, the most frequent first
+ * @param most maximum number of lines
  */
 export function sampleWords(sm: string, machine: Machine, words: readonly Word[], most: number): string[] {
   const seen = new Set<string>();

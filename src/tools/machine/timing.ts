@@ -1,7 +1,7 @@
 /*
- * `node dist/tools/machine/timing.js CUBIN...`: the `distances` of pipelines/machine, from code that ptxas made. Between an instruction
- * whose result comes after a fixed time and each one that reads it in the same block, the least sum of stalls is an upper bound of what the
- * hardware needs, since that code is right.
+ * `node dist/tools/machine/timing.js CUBIN...`: derives the `distances` of pipelines/machine from code that ptxas generated. For a result
+ * with fixed latency and each kind of reader in the same block, the minimum sum of stalls between them is an upper bound on the latency,
+ * since that code is correct.
  */
 import { readFileSync } from 'node:fs';
 import { targetName } from '../../cubin/functions.ts';
@@ -71,7 +71,7 @@ const machine = (await loadMachine(sm))!;
 const { isa } = await shippedPlan(await loadShipped(), sm);
 const table: Table = new Map();
 for (const f of files) mine(f, machine, isa, table);
-/** What was seen more rarely says little of how close two instructions may be. */
+/** Minimum number of observations of a pair: rarer ones say little about the minimum distance. */
 const FEWEST = 200;
 
 console.log('  distances:');

@@ -1,17 +1,18 @@
-// Takes what a disassembler prints apart: the name with its suffixes, and operands with their values.
+// Parses the output of a disassembler: the name with its suffixes, and operands with their values.
 
 /** A register, number or name in an operand. */
 export interface TextValue {
-  /** R, UR, P, UP, B, SB; I for a whole number, F for another. */
+  /** R, UR, P, UP, B, SB or UB for a register, I for a hexadecimal integer, F for any other number. */
   readonly kind: string;
   readonly text: string;
 }
 
+/** An instruction as a disassembler prints it. */
 export interface VendorText {
   readonly guard: string;
   /** The name and its suffixes. */
   readonly head: readonly string[];
-  /** The operands with `<R>` in place of each register, `<I>` of each number. */
+  /** The operands, with registers replaced by `<R>`, `<UR>` and so on, and numbers by `<I>`. */
   readonly shapes: readonly string[];
   readonly values: readonly (readonly TextValue[])[];
 }
@@ -19,7 +20,7 @@ export interface VendorText {
 const TOKEN =
   /(?<![A-Za-z0-9_])(?<reg>(?:UR|UP|R|P|B|SB|UB)(?:\d+|Z|T)(?![A-Za-z0-9_]))|(?<hex>-?0x[0-9a-f]+)|(?<float>[-+](?:INF|QNAN|SNAN)\b|(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]))/g;
 
-/** Splits at the commas that stand in no brackets. */
+/** Splits a text at commas outside of brackets. */
 function operandsOf(text: string): string[] {
   const out: string[] = [];
   let depth = 0;
@@ -35,6 +36,7 @@ function operandsOf(text: string): string[] {
   return part.trim() === '' ? out : [...out, part.trim()];
 }
 
+/** Parses one instruction. */
 export function parseVendor(text: string): VendorText {
   const guard = /^@!?U?P[0-9T]\s+/.exec(text)?.[0] ?? '';
   const rest = text.slice(guard.length);
@@ -58,5 +60,5 @@ export function parseVendor(text: string): VendorText {
   return { guard: guard.trim(), head, shapes, values };
 }
 
-/** Name, suffixes and shapes, without values: what words of one form and the same modifiers have in common. */
+/** Name, suffixes and operand shapes without values; equal for words of one form with the same modifiers. */
 export const shapeKey = (t: VendorText): string => `${t.head.join('.')} ${t.shapes.join(', ')}`;
