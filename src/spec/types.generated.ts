@@ -2,7 +2,7 @@
 
 export namespace BackendSpec {
 /**
- * Opcodes that have a form in the uniform datapath.
+ * Opcodes with a form in the uniform datapath.
  */
 export type Opcodes = string[]
 /**
@@ -68,7 +68,7 @@ limits?: {
 [k: string]: number | number[]
 }
 /**
- * Cycles in which one warp takes a unit of its sub-partition, by unit; and of opcodes that expand into several instructions, by name ('IDIV', 'IDIV_64').
+ * Cycles for which an instruction of one warp occupies a unit of its sub-partition: by unit, and by name for opcodes that expand into several instructions ('IDIV', 'IDIV_64').
  */
 costs?: {
 /**
@@ -77,7 +77,7 @@ costs?: {
 [k: string]: number
 }
 /**
- * Cycles from the issue of an instruction to the use of its result: by unit, by memory space for loads (a hit where most find their data), by opcode name where it differs from its unit.
+ * Cycles from the issue of an instruction to the use of its result: by unit, by memory space for loads (a hit in the level of the hierarchy where most loads hit), and by opcode where it differs from its unit.
  */
 latencies?: {
 /**
@@ -86,11 +86,11 @@ latencies?: {
 [k: string]: number
 }
 /**
- * Opcodes, with modifiers where only these are meant, that not every target has -> 'native', 'none', or the phase at which rules expand them. The most modifiers win; an opcode that is not listed is native.
+ * Opcodes that not every target has, with modifiers if only those forms are meant -> 'native', 'none', or the phase whose rules expand them. The entry with the most modifiers wins; an opcode that is not listed is native.
  */
 operations?: {
 /**
- * How the target has it.
+ * How the target supports it.
  */
 [k: string]: string
 }
@@ -102,7 +102,7 @@ encoding?: Encoding
 "param-base"?: number
 recipe?: Recipe
 /**
- * Hooks of kind B -> what this back end's slot does there, in turn. A recipe takes its place, or begins with it (`inherited`).
+ * Hooks of kind B -> what the slot of this back end runs there, in order. A recipe replaces it, or includes it (`inherited`).
  */
 hooks?: {
 /**
@@ -111,7 +111,7 @@ hooks?: {
 [k: string]: Step[]
 }
 /**
- * Knob values of this target; weaker than a recipe, a knob set or the command line.
+ * Knob values of this target; a recipe, a knob set or the command line overrides them.
  */
 knobs?: {
 /**
@@ -120,26 +120,26 @@ knobs?: {
 [k: string]: boolean | number | string | number[]
 }
 /**
- * Path, or the start of one -> where the value is from. Every number has one.
+ * Path, or the start of one -> source of the value. Every number has one.
  */
 sources?: {
 [k: string]: string
 }
 /**
- * Path -> what other sources say, and why this value was taken.
+ * Path -> what other sources say, and why this value was chosen.
  */
 doubts?: {
 [k: string]: string
 }
 }
 /**
- * What the uniform datapath computes, and who reads its registers.
+ * What the uniform datapath computes, and which opcodes read its registers.
  */
 export interface UniformDatapath {
 operations?: Opcodes
 readers?: Opcodes1
 /**
- * Operands of a reader that are uniform registers, constants of a bank, or immediates, at most.
+ * Maximum number of operands of a reader that are uniform registers, constants of a bank, or immediates.
  */
 reads?: number
 /**
@@ -169,11 +169,11 @@ export interface Encoding {
 "control-bits"?: ("control-word" | "in-instruction")
 }
 /**
- * What the recipe manager does on the target; it is on where somebody names a recipe, or knob Knob391 (NvOptRecipe) is set.
+ * What the recipe manager does on the target. It is on if a recipe is named, or knob Knob391 (NvOptRecipe) is set.
  */
 export interface Recipe {
 /**
- * Recipe that runs where the manager is on and nobody names one.
+ * Recipe that is applied if the manager is on and no recipe is named.
  */
 default?: string
 /**
@@ -182,7 +182,7 @@ default?: string
 mode?: (0 | 1 | 2 | 3 | 4 | 5 | 7)
 }
 /**
- * One of: a pass, rule groups, a list that has a name, steps that are repeated.
+ * One of: a pass, rule groups, a named list of steps, repeated steps.
  */
 export interface Step {
 /**
@@ -190,25 +190,25 @@ export interface Step {
  */
 pass?: string
 /**
- * Values for this binding; the pass says which it knows.
+ * Parameters for this binding; the pass declares which it has.
  */
 params?: {
 [k: string]: unknown
 }
 /**
- * Rule groups, tried together as one set: by descending priority, then in the order given here.
+ * Rule groups that are tried together as one set: by descending priority, then in the order given here.
  */
 rules?: string[]
 /**
- * A list of `stepLists` of the phase table, which stands here with all its steps.
+ * Name of a list in `stepLists` of the phase table; all its steps run here.
  */
 use?: string
 /**
- * Steps that run in turn until none of them changes anything.
+ * Steps that run in order, again and again, until none of them changes anything.
  */
 repeat?: Step[]
 /**
- * Times that they run at most.
+ * Maximum number of rounds.
  */
 rounds?: number
 }
@@ -228,7 +228,7 @@ kind: "budget"
  */
 title?: string
 /**
- * What must hold, each for itself.
+ * Limits, each checked on its own.
  */
 limits: Limit[]
 }
@@ -241,31 +241,31 @@ export interface Limit {
  */
 metric: string
 /**
- * each: every kernel for itself; total: the sum over all kernels. Missing: each.
+ * each: for every kernel separately; total: for the sum over all kernels. Missing: each.
  */
 of?: ("each" | "total")
 /**
- * Names of the kernels that it is for; * is any text, ? one character. Missing: all.
+ * Names of the kernels that the limit applies to; * is any text, ? one character. Missing: all.
  */
 kernels?: string
 /**
- * Name of another metric: the limit is for kernels of which that one is not known, so that an estimate counts only where nothing better does.
+ * Name of another metric: the limit applies only to kernels without a value of that metric, so that an estimate counts only if nothing better is known.
  */
 unless?: string
 /**
- * Never worse than at the base by more than so many percent of it; 0: never worse. With by: where it is worse by more than that, too.
+ * Maximum loss against the base in percent; 0: never worse. With by: exceeded only if that is exceeded too.
  */
 percent?: number
 /**
- * Never worse than at the base by more than this, in the unit of the metric.
+ * Maximum loss against the base, in the unit of the metric.
  */
 by?: number
 /**
- * Never more than this, whatever it was.
+ * Upper bound, whatever the base has.
  */
 most?: number
 /**
- * Never less than this, whatever it was.
+ * Lower bound, whatever the base has.
  */
 least?: number
 }
@@ -273,7 +273,7 @@ least?: number
 
 export namespace ConstraintsSpec {
 /**
- * Which phase must stand before which, and why. Every resolved order is checked against them.
+ * Which phase must run before which, and why. Every resolved order is checked against these constraints.
  */
 export interface Constraints {
 /**
@@ -286,7 +286,7 @@ kind: "constraints"
 constraints: Constraint[]
 }
 /**
- * The first occurrence of 'before' must stand before the first occurrence of 'after'. It says nothing where one of the two is missing.
+ * The first occurrence of 'before' must come before the first occurrence of 'after'. The constraint does not apply if one of the two is missing.
  */
 export interface Constraint {
 /**
@@ -306,11 +306,11 @@ why: string
  */
 source: string
 /**
- * Full orders (and what extends them) for which it holds, where they differ. Missing: all.
+ * Full orders (and orders that extend them) to which it applies. Missing: all.
  */
 orders?: string[]
 /**
- * error: an order that breaks it is refused. warning: the result stays right, but the later phase has less to work on; the order is taken with a warning. Default: error.
+ * error: an order that violates it is rejected. warning: the result stays correct, but the later phase has less to work on; the order is accepted with a warning. Default: error.
  */
 severity?: ("error" | "warning")
 }
@@ -318,7 +318,7 @@ severity?: ("error" | "warning")
 
 export namespace ExperimentSpec {
 /**
- * What is tried on which kernels: arms over knobs, places of phases and switched-off phases, and what counts.
+ * What is tried on which kernels: arms over knobs, positions of phases and disabled phases, and the metrics that count.
  */
 export interface Experiment {
 /**
@@ -332,19 +332,19 @@ title?: string
 base?: Base
 factors?: Factors
 /**
- * How arms are made of the factors: grid, every combination; one-at-a-time, each value alone against the base; random and latin-hypercube, samples drawn by a seed. Missing: grid. Without factors, only the arms that are listed.
+ * How arms are made from the factors: grid, every combination; one-at-a-time, each value alone against the base; random and latin-hypercube, samples drawn with a seed. Missing: grid. Without factors, only the listed arms.
  */
 design?: ("grid" | "one-at-a-time" | "random" | "latin-hypercube")
 /**
- * Arms that random and latin-hypercube draw.
+ * Number of arms that random and latin-hypercube draw.
  */
 samples?: number
 /**
- * Of what is drawn. Missing: 1.
+ * Seed of the samples. Missing: 1.
  */
 seed?: number
 /**
- * Arms that are tried beside those of the design, as short texts: 'recipe:mine.yaml NAME=1'.
+ * Arms in addition to those of the design, as short texts: 'recipe:mine.yaml NAME=1'.
  * 
  * Items: As on the command line of `orrery ab`.
  */
@@ -356,13 +356,13 @@ arms?: string[]
  */
 kernels: string[]
 /**
- * What counts; the first decides which arm is best. Missing: warp-instructions if every kernel has a launch, else weighted; then pressure.R.
+ * Metrics that count; the first decides which arm is best. Missing: warp-instructions if every kernel has a launch, otherwise weighted; then pressure.R.
  * 
  * Items: Name of an exact metric of a kernel.
  */
 metrics?: string[]
 /**
- * What an arm must keep to, for every kernel.
+ * Bounds that an arm must keep for every kernel.
  */
 constraints?: Constraint[]
 }
@@ -397,7 +397,7 @@ recipe?: (string | string[])
  */
 set?: {
 /**
- * As in a knob set; the text default leaves the knob as the base has it.
+ * As in a knob set; the text 'default' leaves the knob as in the base.
  */
 [k: string]: null | boolean | number | string | number[]
 }
@@ -408,20 +408,20 @@ set?: {
  */
 disable?: string[]
 /**
- * Groups or files that run too.
+ * Additional rule groups or files.
  * 
  * Items: Name or file.
  */
 rules?: string[]
 /**
- * Files of instructions that the kernels hold and PTX does not have.
+ * Files that declare instructions of the kernels that PTX does not have.
  * 
  * Items: Relative to this one.
  */
 isa?: string[]
 }
 /**
- * What varies.
+ * What varies between arms.
  */
 export interface Factors {
 /**
@@ -437,7 +437,7 @@ knobs?: {
  */
 switches?: string[]
 /**
- * Phase -> places where it stands beside the one that it has.
+ * Phase -> places to try in addition to its own.
  */
 positions?: {
 /**
@@ -459,15 +459,15 @@ from: number
  */
 to: number
 /**
- * Values that a grid takes of it. Missing: 4.
+ * Number of values that a grid takes from the range. Missing: 4.
  */
 steps?: number
 /**
- * How values lie between the ends. Missing: linear.
+ * Spacing of the values between the ends. Missing: linear.
  */
 scale?: ("linear" | "log")
 /**
- * Whole numbers only. Missing: true.
+ * Integers only. Missing: true.
  */
 integer?: boolean
 }
@@ -476,11 +476,11 @@ integer?: boolean
  */
 export interface Place {
 /**
- * The phase stands before this one.
+ * The phase runs before this one.
  */
 before?: string
 /**
- * The phase stands after this one.
+ * The phase runs after this one.
  */
 after?: string
 }
@@ -493,7 +493,7 @@ export interface Constraint {
  */
 metric: string
 /**
- * No kernel has more, or less, of it than under the base.
+ * No kernel has more (or less) of it than with the base.
  */
 never?: ("more" | "less")
 /**
@@ -514,7 +514,7 @@ export namespace IsaSpec {
 export type Space = ("generic" | "shared" | "local" | "const" | "param" | "global" | "cluster")
 
 /**
- * Opcodes of Ori: operands, modifiers, properties and meaning; PTX instructions that are carried as they are.
+ * Opcodes of Ori: operands, modifiers, properties and meaning; PTX instructions that are carried unchanged.
  */
 export interface Isa {
 /**
@@ -528,12 +528,12 @@ opcodes?: {
 [k: string]: Opcode
 }
 /**
- * PTX instructions that Ori carries as they are: patterns of their names, and which opcode stands for them. The first row that fits is used.
+ * PTX instructions that Ori carries unchanged: patterns of their names, and the opcode that stands for them. The first row that matches is used.
  */
 foreign?: ForeignRow[]
 }
 /**
- * What an opcode takes, gives and means. It has either a meaning or a primitive.
+ * Operands, results and meaning of an opcode. It has either a meaning or a primitive.
  */
 export interface Opcode {
 /**
@@ -559,17 +559,17 @@ modifiers?: {
 }
 }
 /**
- * What passes must know of it.
+ * What passes must know about it.
  */
 props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure" | "symmetric" | "table" | "phi" | "hands-address-on" | "reflexive" | "carries" | "copies" | "selects")[]
 /**
- * How far the lanes that execute it together agree on its results: block, warp or varying; warp(mask) - across the warp where they agree on the source mask; operands - as far as on all sources; memory - as far as on the address, if nothing writes there. Or rows of result names and modifier values, of which the first that fits holds. Of a branch: where the lanes go. Without it, results of pure opcodes are as their operands and all others varying.
+ * To what extent the lanes that execute it together agree on its results: block, warp or varying; warp(mask) - across the warp, if they agree on the source mask; operands - as far as on all sources; memory - as far as on the address, if nothing writes there. Or rows of result names and modifier values; the first that matches applies. For a branch: where the lanes go. Without it, results of pure opcodes are as uniform as their operands, and all others varying.
  */
 lanes?: (string | {
 [k: string]: string
 })
 /**
- * What is known of each value of the first modifier group, a special register; one without a row may hold anything, in every lane another.
+ * What is known about each value of the first modifier group, a special register; one without a row may hold any value, different in every lane.
  */
 special?: {
 [k: string]: SpecialRegister
@@ -579,12 +579,12 @@ special?: {
  */
 unit: ("alu" | "fma" | "fp64" | "fp16" | "xu" | "lsu" | "control" | "special")
 /**
- * What reports count it under. Left out: control, warp (convergent) or memory by its properties and unit, predicate if its first result is one, float on the units fma, fp64 and fp16, and integer elsewhere.
+ * Class under which reports count it. Absent: control, warp (convergent) or memory by its properties and unit, predicate if its first result is one, float on the units fma, fp64 and fp16, and integer otherwise.
  */
 class?: ("integer" | "float" | "convert" | "move" | "predicate" | "memory" | "warp" | "control")
 space?: Space
 /**
- * What is done at an address operand where the space, the properties and the modifier group 'type' do not say it.
+ * Accesses through an address operand, if the space, the properties and the modifier group 'type' do not determine them.
  */
 accesses?: {
 [k: string]: Access
@@ -594,20 +594,20 @@ accesses?: {
  */
 observed?: number
 /**
- * Named primitive that carries it out.
+ * Name of the primitive that executes it.
  */
 primitive?: string
 /**
- * Meaning in the expression language; empty where the opcode gives no value.
+ * Meaning in the expression language; empty if the opcode computes no value.
  */
 means?: string
 }
 /**
- * What is known of a special register.
+ * What is known about a special register.
  */
 export interface SpecialRegister {
 /**
- * Whether it is the same in all threads of a block, in all lanes of a warp, or in neither.
+ * Whether it is uniform across a block, across a warp, or neither.
  */
 lanes: ("block" | "warp" | "varying")
 /**
@@ -619,7 +619,7 @@ least?: number
  */
 most?: number
 /**
- * It may give something else when the thread reads it again.
+ * A thread may read different values at different times.
  */
 changes?: boolean
 /**
@@ -637,16 +637,16 @@ extent?: (0 | 1 | 2)
 export interface Access {
 space?: Space
 /**
- * Reads, writes, or both; as the properties say where absent.
+ * Reads, writes, or both. Absent: as the properties say.
  */
 does?: ("read" | "write")[]
 /**
- * How many from the address on, or the modifier group whose types say it.
+ * Number of bytes from the address on, or the modifier group whose types give it.
  */
 bytes?: (number | string)
 }
 /**
- * A family of PTX instructions and what passes must know of it.
+ * A family of PTX instructions and what passes must know about it.
  */
 export interface ForeignRow {
 /**
@@ -666,11 +666,11 @@ as?: string
  */
 results?: number
 /**
- * The results are read too: each is one register before and after.
+ * The results are read too: each is the same register before and after.
  */
 tied?: true
 /**
- * Nothing is known of the operands: every register is taken as read and written, and a warning says so.
+ * Nothing is known about the operands: every register is assumed to be read and written, and a warning says so.
  */
 unknown?: true
 /**
@@ -682,7 +682,7 @@ none?: string
 
 export namespace KnobSetSpec {
 /**
- * A named set of knob values, to try against others. It wins over the recipe and loses to the command line.
+ * A named set of knob values, to compare with others. It overrides recipes, and the command line overrides it.
  */
 export interface KnobSet {
 /**
@@ -705,7 +705,7 @@ knobs: {
 when?: When
 }
 /**
- * Functions that this is for; all that is said must hold. Missing: all.
+ * Functions that this applies to; all conditions must hold. Missing: all.
  */
 export interface When {
 /**
@@ -713,7 +713,7 @@ export interface When {
  */
 kernel?: string
 /**
- * Hashes of what functions say before any phase, of which it has one: `orrery recipes FILE` prints them.
+ * Hashes of functions before any phase; the function must have one of them: `orrery recipes FILE` prints them.
  * 
  * Items: 16 hexadecimal digits.
  */
@@ -723,12 +723,12 @@ hash?: string[]
 
 export namespace KnobsSpec {
 /**
- * Value where nothing sets it; null: unset. Where the original is unset and its reader falls back to a number, that number.
+ * Value if nothing sets it; null: unset. If the original is unset and its reader falls back to a number, that number.
  */
 export type Value = (null | boolean | number | string | number[])
 
 /**
- * Every knob: index, type, default, who reads it, where it is from.
+ * Every knob: index, type, default, readers, source.
  */
 export interface Knobs {
 /**
@@ -747,7 +747,7 @@ knobs: {
  */
 export interface Knob {
 /**
- * Number in the knob table; null where none is known or the knob is our own.
+ * Number in the knob table; null if none is known or the knob is our own.
  */
 index: (number | null)
 /**
@@ -775,11 +775,11 @@ range?: [(number | null), (number | null)]
  */
 effect: string
 /**
- * Phases that the sources name as readers. The phase table says what may really read it.
+ * Phases that the sources name as readers. The phase table decides which phases may read it.
  */
 readers?: string[]
 /**
- * True where a phase that runs declares it, because the original reads it there, and no code does so yet: setting it warns, reading it is an error. Default: false.
+ * True if a phase that runs declares it, because the original reads it there, but no code reads it yet: setting it warns, reading it is an error. Default: false.
  */
 unread?: boolean
 /**
@@ -787,15 +787,15 @@ unread?: boolean
  */
 aliases?: string[]
 /**
- * False where only the index is known and the name is 'Knob' with the index. Default: true.
+ * False if only the index is known, so that the name is 'Knob' with the index. Default: true.
  */
 decoded?: boolean
 /**
- * True where the knob exists only in this project. Default: false.
+ * True if the knob exists only in this project. Default: false.
  */
 ours?: boolean
 /**
- * True where results may then differ from those of the hardware though every check here holds, so that `orrery tune` leaves it as it is. Default: false.
+ * True if results may differ from those of the hardware although every check here passes, so that `orrery tune` does not change it. Default: false.
  */
 inexact?: boolean
 /**
@@ -811,7 +811,7 @@ source: string
 
 export namespace LaunchSpec {
 /**
- * A kernel, its grid, its arguments, and what must come out.
+ * A kernel, its grid, its arguments, and the expected results.
  */
 export interface Launch {
 /**
@@ -847,7 +847,7 @@ cluster?: number[]
  */
 "dynamic-shared"?: number
 /**
- * Bytes of stack of a thread. Default: 65536; --stack of the run command goes before it.
+ * Bytes of stack per thread. Default: 65536; --stack of the run command overrides it.
  */
 stack?: number
 /**
@@ -923,7 +923,7 @@ max: number
 
 export namespace MachineSpec {
 /**
- * How instruction words of 128 bits are made of fields. pipelines/machine/README.md describes the language of places, operands and modifiers.
+ * Fields of 128-bit instruction words. pipelines/machine/README.md describes the language of places, operands and modifiers.
  */
 export interface Machine {
 /**
@@ -935,7 +935,7 @@ kind: "machine"
  */
 name: string
 /**
- * The family whose registers, values, layouts and forms hold where this file says nothing.
+ * The family whose registers, values, layouts and forms apply unless this file replaces them.
  */
 extends?: string
 /**
@@ -956,7 +956,7 @@ bits: number
  */
 constant?: number
 /**
- * What that one has for a number.
+ * What stands in place of a number for that register.
  */
 letter?: ("Z" | "T")
 }
@@ -990,7 +990,7 @@ nctaid?: number
  */
 stack?: number
 /**
- * Two words: a descriptor of global memory, which says nothing of values.
+ * Two words: a descriptor of global memory, which does not affect values.
  */
 descriptor?: number
 }
@@ -1003,7 +1003,7 @@ values?: {
 }
 }
 /**
- * Where the operands stand that are a register, an immediate, a constant or a uniform register.
+ * Places of the operands that are a register, an immediate, a constant or a uniform register.
  */
 layouts?: {
 [k: string]: {
@@ -1031,7 +1031,7 @@ slots: {
  */
 hides?: string[]
 /**
- * Rows by name; null takes a row of the extended family away.
+ * Rows by name; null removes a row of the extended family.
  */
 forms: {
 [k: string]: null | Form
@@ -1039,17 +1039,17 @@ forms: {
 timing?: Timing
 }
 /**
- * Bits that are not zero in every word: place -> value.
+ * Bits that are set in every word: place -> value.
  */
 export interface Set {
 [k: string]: number
 }
 /**
- * One opcode. A row that an extended family has too replaces it key by key.
+ * One opcode. A row that the extended family also has replaces it key by key.
  */
 export interface Form {
 /**
- * How text begins, if not as the row is called.
+ * First word of the text, if it is not the name of the row.
  */
 name?: string
 /**
@@ -1057,11 +1057,11 @@ name?: string
  */
 opcode?: number
 /**
- * The layouts that it comes in, between blanks.
+ * Its layouts, separated by blanks.
  */
 layouts?: string
 /**
- * Operands in the order of the text, between commas.
+ * Operands in the order of the text, separated by commas.
  */
 operands?: string
 /**
@@ -1091,7 +1091,7 @@ reuse?: {
  */
 guard?: ("P" | "UP")
 /**
- * Names that the vendor's text puts behind the first one, the first that fits: 'MOV in RRR when a=RZ & !X'.
+ * Names that the vendor's text inserts behind the first one; the first that matches is used: 'MOV in RRR when a=RZ & !X'.
  */
 aliases?: string[]
 /**
@@ -1100,7 +1100,7 @@ aliases?: string[]
 pipe?: ("alu" | "control" | "fma" | "fp64" | "lsu" | "mufu" | "tensor" | "tex" | "uniform")
 }
 /**
- * Name -> place, the names of its values ('_' has none, '-' is reserved, $name is a list of 'values'), and when it is there. A place alone: a flag that is called as the modifier.
+ * Name -> place, names of its values ('_' has none, '-' is reserved, $name is a list of 'values'), and the condition under which it is present. A place alone: a flag with the name of the modifier.
  */
 export interface Modifiers {
 [k: string]: number | string
@@ -1110,27 +1110,27 @@ export interface Modifiers {
  */
 export interface Timing {
 /**
- * What gives its results at no fixed time: a barrier tells that they are there.
+ * Instructions without a fixed latency: a barrier signals that their results are available.
  */
 late?: string
 /**
- * Queue -> what goes through it in order; what is in none goes through that of its pipe.
+ * Queue -> instructions that go through it in order; those in no queue go through the queue of their pipe.
  */
 queues?: {
 [k: string]: string
 }
 /**
- * Class -> what is timed otherwise than the rest of its pipe.
+ * Class -> instructions whose timing differs from the rest of their pipe.
  */
 classes?: {
 [k: string]: string
 }
 /**
- * Classes whose results' second register is there later than the first; of operand c it is read later.
+ * Classes whose second result register is available later than the first, and whose second register of operand c is read later.
  */
 halves?: string
 /**
- * Result (alu.R, or wide.hi.R: its second register) -> reader -> least cycles in ptxas' code, of how many pairs.
+ * Result (alu.R, or wide.hi.R: its second register) -> reader -> minimum cycles in ptxas' code, and the number of pairs.
  */
 distances?: {
 [k: string]: {
@@ -1146,7 +1146,7 @@ export namespace OrderSpec {
  */
 export type Id = string
 /**
- * Levels at which this holds: at others, what is edited stays as it was. Missing: all.
+ * Levels at which this applies; at others, the order stays unchanged. Missing: all.
  */
 export type Levels = number[]
 
@@ -1171,7 +1171,7 @@ extends?: string
  */
 phases?: (Id | Element)[]
 /**
- * Applied in turn; each sees what the ones above it did.
+ * Applied in order; each edit sees the effect of the ones above it.
  */
 edits?: Edit[]
 }
@@ -1216,7 +1216,7 @@ repeat?: string
  */
 through?: string
 /**
- * Rounds at most, the first among them.
+ * Maximum number of rounds, including the first.
  */
 rounds?: number
 /**
@@ -1258,23 +1258,23 @@ export namespace PhasesSpec {
  */
 export type Level = number
 /**
- * Set (true, or any number but 0) shuts the gate.
+ * Any value other than false and 0 closes the gate.
  */
 export type KnobNames = string[]
 /**
- * Unset, false or 0 shuts the gate.
+ * Unset, false or 0 closes the gate.
  */
 export type KnobNames1 = string[]
 /**
- * 0 shuts the gate; unset and every other value leave it open.
+ * 0 closes the gate; unset and every other value leave it open.
  */
 export type KnobNames2 = string[]
 /**
- * Each run takes one unit of each; a spent one shuts the gate; an unset one has no limit.
+ * Each run takes one unit of each; a spent budget closes the gate; an unset one has no limit.
  */
 export type KnobNames3 = string[]
 /**
- * Every knob that the phase may read, those of its gate included. Reading another is an error.
+ * Every knob that the phase may read, including those of its gate. Reading another is an error.
  */
 export type KnobNames4 = string[]
 /**
@@ -1286,7 +1286,7 @@ export type PropertyNames = string[]
  */
 export type PropertyNames1 = string[]
 /**
- * IR properties that need not hold after it.
+ * IR properties that may not hold after it.
  */
 export type PropertyNames2 = string[]
 
@@ -1316,20 +1316,20 @@ stepLists?: {
 phases: Phase[]
 }
 /**
- * Something that holds of the IR from the phase that provides it to the phase that destroys it.
+ * A property of the IR that holds from the phase that provides it to the phase that destroys it.
  */
 export interface IRProperty {
 /**
- * What holds of the IR while the property does.
+ * What is guaranteed about the IR while the property holds.
  */
 means: string
 /**
- * True where the lowering of PTX already gives it. Default: false.
+ * True if it already holds after the lowering of PTX. Default: false.
  */
 initial?: boolean
 }
 /**
- * One of: a pass, rule groups, a list that has a name, steps that are repeated.
+ * One of: a pass, rule groups, a named list of steps, repeated steps.
  */
 export interface Step {
 /**
@@ -1337,43 +1337,43 @@ export interface Step {
  */
 pass?: string
 /**
- * Values for this binding; the pass says which it knows.
+ * Parameters for this binding; the pass declares which it has.
  */
 params?: {
 [k: string]: unknown
 }
 /**
- * Rule groups, tried together as one set: by descending priority, then in the order given here.
+ * Rule groups that are tried together as one set: by descending priority, then in the order given here.
  */
 rules?: string[]
 /**
- * A list of `stepLists` of the phase table, which stands here with all its steps.
+ * Name of a list in `stepLists` of the phase table; all its steps run here.
  */
 use?: string
 /**
- * Steps that run in turn until none of them changes anything.
+ * Steps that run in order, again and again, until none of them changes anything.
  */
 repeat?: Step[]
 /**
- * Times that they run at most.
+ * Maximum number of rounds.
  */
 rounds?: number
 /**
- * A knob: rounds end where what one changed costs less. What a changed instruction costs, `weights` says; a cheap one and a removed one cost what the knob says.
+ * A knob: rounds end once the changes of a round cost less than its value. `weights` gives the cost of a changed instruction; a cheap or removed one costs the value of the knob.
  */
 leastCost?: string
 weights?: Weights
 }
 /**
- * What the instructions that a round changed cost.
+ * Costs of the instructions that a round changed.
  */
 export interface Weights {
 /**
- * What an instruction costs that is not cheap.
+ * Cost of an instruction that is not cheap.
  */
 full: number
 /**
- * Opcodes that are cheap where they copy.
+ * Opcodes that are cheap if they copy.
  */
 cheap: string[]
 /**
@@ -1410,7 +1410,7 @@ ocgStage?: number
  */
 category: ("Optimization" | "Lowering" | "Analysis" | "Validation" | "Reporting" | "Cleanup" | "Scheduling" | "RegAlloc" | "Encoding" | "Hook")
 /**
- * implemented: does what its purpose says. partial: 'note' says what is missing. marker: does nothing by itself. not-applicable: has no meaning for compute, or what it makes is in Ori from the start. unbound: nothing is bound yet.
+ * implemented: does what its purpose says. partial: 'note' says what is missing. marker: does nothing by itself. not-applicable: has no meaning for compute, or Ori has its result from the start. unbound: nothing is bound yet.
  */
 status: ("implemented" | "partial" | "marker" | "not-applicable" | "unbound")
 /**
@@ -1422,21 +1422,21 @@ purpose: string
  */
 note?: string
 /**
- * What other sources say of the row, and which one is followed.
+ * What other sources say about the row, and which one is followed.
  */
 conflict?: string
 /**
- * What runs here, in turn: passes and rule groups. Missing: nothing is bound.
+ * What runs here, in order: passes and rule groups. Missing: nothing is bound.
  */
 steps?: Step[]
 gate?: Gate
 knobs?: KnobNames4
 /**
- * Other names by which the knob DisablePhases knows the phase.
+ * Other names of the phase for the knob DisablePhases.
  */
 aliases?: string[]
 /**
- * Budget knob of which each rewrite by a rule takes one unit; once it is spent, the phase applies no rule.
+ * Budget knob: each rewrite by a rule takes one unit of it; once it is spent, the phase applies no rule.
  */
 ruleBudget?: string
 /**
@@ -1451,11 +1451,11 @@ destroys?: PropertyNames2
  */
 hook?: ("A" | "B" | "C")
 /**
- * Name of the phase that a hook dispatches. It runs in the hook's place, or at its own place in an order that lists it; never at both.
+ * Name of the phase that a hook dispatches. It runs in place of the hook, or at its own place in an order that lists it, never at both.
  */
 worker?: string
 /**
- * Seed number of the slot whose worker this row is. The slot runs the work, so that it runs once: nothing is bound to the worker's own row.
+ * Seed number of the slot whose worker this row is. The slot does the work; nothing is bound to the row of the worker, so that the work is done once.
  */
 slot?: number
 /**
@@ -1480,11 +1480,11 @@ source: string
  */
 export interface Gate {
 /**
- * Levels at which it runs, tested on the effective level. Missing: all.
+ * Levels at which it runs, compared with the effective level. Missing: all.
  */
 levels?: Level[]
 /**
- * The gate asks the level accessor and so spends one unit of OptBudget. Default: false.
+ * The gate calls the level accessor and so spends one unit of OptBudget. Default: false.
  */
 asksLevel?: boolean
 unset?: KnobNames
@@ -1497,7 +1497,7 @@ budget?: KnobNames3
 facts?: BackEndFact[]
 }
 /**
- * The phase runs only where this fact of the back end has this value.
+ * The phase runs only if this fact of the back end has this value.
  */
 export interface BackEndFact {
 /**
@@ -1539,13 +1539,13 @@ modes: string
  */
 unchecked: string
 /**
- * Name -> modifiers or types between blanks, for `$name` in forms.
+ * Name -> modifiers or types, separated by blanks, for `$name` in forms.
  */
 sets: {
 [k: string]: string
 }
 /**
- * Modifier or type -> the first version and target that have it, in whatever form it stands.
+ * Modifier or type -> the first version and target that have it, in any form.
  */
 words: {
 [k: string]: string
@@ -1570,7 +1570,7 @@ instructions: {
 
 export namespace PtxSpec {
 /**
- * What is written in PTX for each Ori opcode.
+ * The PTX text of each Ori opcode.
  */
 export interface Ptx {
 /**
@@ -1578,7 +1578,7 @@ export interface Ptx {
  */
 kind: "ptx"
 /**
- * Modifier group, or OPCODE.group -> what PTX calls its values, where that is neither the value's type nor its name in lower case.
+ * Modifier group, or OPCODE.group -> PTX names of its values, if they are neither the type of the value nor its name in lower case.
  */
 words: {
 [k: string]: {
@@ -1586,7 +1586,7 @@ words: {
 }
 }
 /**
- * PTX instruction, as opcode and the modifiers that count -> the first PTX version and the number of the first target that have it. Only what ordinary older code may become needs a row.
+ * PTX instruction, as opcode and the modifiers that matter -> the first PTX version and the number of the first target that have it. Only instructions that ordinary older code may turn into need a row.
  */
 needs: {
 [k: string]: {
@@ -1602,22 +1602,22 @@ sm: number
 }
 halves: Halves
 /**
- * Opcode -> rows; the first that fits is used.
+ * Opcode -> rows; the first that matches is used.
  */
 opcodes: {
 [k: string]: Row[]
 }
 }
 /**
- * Which opcodes may be written with 16-bit registers, beside operands of a 16-bit type.
+ * Opcodes that may be written with 16-bit registers, in addition to operands of a 16-bit type.
  */
 export interface Halves {
 /**
- * Opcodes each half of whose result depends on the same half of the operands.
+ * Opcodes in which each half of the result depends on the same half of the operands.
  */
 lanewise: string[]
 /**
- * Opcodes that read low halves alone -> the modifiers under which they do.
+ * Opcodes that read only low halves -> the modifiers under which they do.
  */
 low: {
 [k: string]: {
@@ -1625,16 +1625,16 @@ low: {
 }
 }
 /**
- * Opcodes whose result is a half, beside those whose result is of a 16-bit type.
+ * Opcodes whose result is a half, in addition to those with a result of a 16-bit type.
  */
 results: string[]
 /**
- * Opcodes that compute with halves, next to which 16-bit registers are worth it.
+ * Opcodes that compute with halves; 16-bit registers pay off next to them.
  */
 arithmetic: string[]
 }
 /**
- * One way to write an opcode: what it fits, and the lines, the builder, or the reason why there are none.
+ * One way to write an opcode: the instructions that it matches, and the lines, the builder, or the reason why there are none.
  */
 export interface Row {
 /**
@@ -1648,15 +1648,15 @@ mods?: {
  */
 from?: number
 /**
- * Lowering reads the row too: the PTX instruction becomes this opcode.
+ * Lowering uses the row too: the PTX instruction becomes this opcode.
  */
 both?: true
 /**
- * One item a source: its name, with the modifier that it carries (-a, |a|, ~a, !a), a number, PT, PF, CC, or name:bank.
+ * One item per source: its name, with its modifier (-a, |a|, ~a, !a), a number, PT, PF, CC, or name:bank.
  */
 src?: string
 /**
- * One item a destination: its name, _ for one that is discarded, CC for a carry that stays in CC.CF.
+ * One item per destination: its name, _ for one that is discarded, CC for a carry that stays in CC.CF.
  */
 dst?: string
 /**
@@ -1668,11 +1668,11 @@ ptx?: string
  */
 why?: string
 /**
- * Written by code: logic functions, calls and what is carried as it is have no fixed text.
+ * Written by code: logic functions, calls and carried instructions have no fixed text.
  */
 by?: ("logic" | "logic-test" | "call" | "foreign")
 /**
- * Why PTX cannot say this.
+ * Why PTX cannot express this.
  */
 none?: string
 }
@@ -1680,7 +1680,7 @@ none?: string
 
 export namespace PtxasFaultsSpec {
 /**
- * Known faults of ptxas: shapes of which it makes wrong code, for which targets, and rules that rewrite them.
+ * Known faults of ptxas: shapes that it miscompiles, the affected targets, and rules that rewrite the shapes.
  */
 export interface PtxasFaults {
 /**
@@ -1692,16 +1692,16 @@ kind: "ptxas-faults"
  */
 title?: string
 /**
- * One for each thing that ptxas does wrong.
+ * One entry per fault.
  */
 faults: Fault[]
 }
 /**
- * One fault: what ptxas makes wrong, where, since when, and what avoids it.
+ * One fault: what ptxas miscompiles, on which targets and versions, and what avoids it.
  */
 export interface Fault {
 /**
- * What warnings call it.
+ * Its name in warnings.
  */
 name: string
 /**
@@ -1714,13 +1714,13 @@ ptxas: Ptxas
  */
 targets: ("all" | string[])
 /**
- * Values of -O of ptxas at which it happens.
+ * Values of ptxas -O at which it occurs.
  * 
  * Items: Value of -O.
  */
 levels: number[]
 /**
- * What the code does instead, in words that end a sentence which begins with the name.
+ * What the code does instead, as the rest of a sentence that starts with the name.
  */
 wrong: string
 /**
@@ -1734,13 +1734,13 @@ instead: string
  */
 rules?: string[]
 /**
- * Instructions that are always wrong, of which Orrery writes none. @: a guard; * any text; {a|b} one of two.
+ * Instructions that are always miscompiled; Orrery writes none of them. @: a guard; * any text; {a|b} one of two.
  * 
- * Items: Opcode with its modifiers, behind @ where it needs a guard.
+ * Items: Opcode with its modifiers, after @ if it needs a guard.
  */
 forms?: string[]
 /**
- * A launch of a small module that shows it, with the right values; the path is one of this repository.
+ * A launch of a small module that shows it, with the correct values; a path in this repository.
  */
 input: string
 /**
@@ -1759,7 +1759,7 @@ export interface Ptxas {
  */
 seen: string[]
 /**
- * Versions of which others report it.
+ * Versions for which others report it.
  * 
  * Items: As the report names it.
  */
@@ -1769,7 +1769,7 @@ reported?: string[]
 
 export namespace RecipeSpec {
 /**
- * What one target, or one kind of kernel, does differently: level, knobs, hooks, phases. The command line wins over it.
+ * What one target, or one kind of kernel, does differently: level, knobs, hooks, phases. The command line overrides it.
  */
 export interface Recipe {
 /**
@@ -1781,11 +1781,11 @@ kind: "recipe"
  */
 title?: string
 /**
- * Recipe, or recipes, that this one starts from, by name or by path relative to this file: all that they say, and then what this one says. Of several, a later one wins.
+ * Recipe, or recipes, that this one extends, by name or by path relative to this file. They are applied first, in order; this recipe overrides them.
  */
 extends?: (string | string[])
 /**
- * Targets that it is made for; on any other it is applied with a warning. Missing: all.
+ * Targets that it is meant for; on any other it is applied with a warning. Missing: all.
  * 
  * Items: sm_NN.
  */
@@ -1808,7 +1808,7 @@ phases?: Phases
 when?: When
 measured?: Measured
 /**
- * What holds for some functions, targets or NvOpt levels only. Applied behind the rest, in turn; a later one wins.
+ * What applies only to some functions, targets or NvOpt levels. Applied after the rest, in order; a later one wins.
  */
 parts?: Part[]
 }
@@ -1822,7 +1822,7 @@ export interface Knobs {
 [k: string]: null | boolean | number | string | number[]
 }
 /**
- * Hook phase -> what runs there, in turn, in place of what recipes before this one said.
+ * Hook phase -> what runs there, in order. It replaces what earlier recipes put there.
  */
 export interface Hooks {
 /**
@@ -1831,7 +1831,7 @@ export interface Hooks {
 [k: string]: Step[]
 }
 /**
- * One of: a pass, rule groups, a list that has a name, what recipes before this one put there, steps that are repeated.
+ * One of: a pass, rule groups, a named list of steps, what earlier recipes put there, repeated steps.
  */
 export interface Step {
 /**
@@ -1839,29 +1839,29 @@ export interface Step {
  */
 pass?: string
 /**
- * Values for this binding; the pass says which it knows.
+ * Parameters for this binding; the pass declares which it has.
  */
 params?: {
 [k: string]: unknown
 }
 /**
- * Rule groups, tried together as one set: by descending priority, then in the order given here.
+ * Rule groups that are tried together as one set: by descending priority, then in the order given here.
  */
 rules?: string[]
 /**
- * A list of `stepLists` of the phase table, which stands here with all its steps.
+ * Name of a list in `stepLists` of the phase table; all its steps run here.
  */
 use?: string
 /**
- * What would run in the hook without this recipe: by a recipe that it extends or that comes before it, or by the back end.
+ * What would run in the hook without this recipe: from a recipe that it extends or that is applied before it, or from the back end.
  */
 inherited?: true
 /**
- * Steps that run in turn until none of them changes anything.
+ * Steps that run in order, again and again, until none of them changes anything.
  */
 repeat?: Step[]
 /**
- * Times that they run at most.
+ * Maximum number of rounds.
  */
 rounds?: number
 }
@@ -1876,14 +1876,14 @@ export interface Phases {
  */
 disable?: string[]
 /**
- * Phases that run at every level: the level test of the gate and a drop by the order are lifted. Knobs and target facts of the gate still hold.
+ * Phases that run at every level: the level condition of the gate and a drop by the order are lifted. Knobs and target facts of the gate still apply.
  * 
  * Items: A phase name, or name#n for the n-th occurrence.
  */
 enable?: string[]
 }
 /**
- * Functions that this is for; all that is said must hold. Missing: all.
+ * Functions that this applies to; all conditions must hold. Missing: all.
  */
 export interface When {
 /**
@@ -1891,14 +1891,14 @@ export interface When {
  */
 kernel?: string
 /**
- * Hashes of what functions say before any phase, of which it has one: `orrery recipes FILE` prints them.
+ * Hashes of functions before any phase; the function must have one of them: `orrery recipes FILE` prints them.
  * 
  * Items: 16 hexadecimal digits.
  */
 hash?: string[]
 }
 /**
- * What it does to kernels, without it and with it, on the first of its targets: `orrery recipes --measure RECIPE` measures it again.
+ * Metrics of kernels without it and with it, on the first of its targets: `orrery recipes --measure RECIPE` measures them again.
  */
 export interface Measured {
 /**
@@ -1906,7 +1906,7 @@ export interface Measured {
  */
 ptxas?: string
 /**
- * Kernels and what was measured of them.
+ * Kernels and their metrics.
  */
 kernels: Kernel[]
 }
@@ -1927,7 +1927,7 @@ file: string
  */
 kernel: string
 /**
- * Metric -> value without the recipe, and with it; metrics of the module, such as phases-run, among them. Only metrics that are the same in every run.
+ * Metric -> value without the recipe, and with it; also metrics of the module, such as phases-run. Only metrics that are the same in every run.
  */
 values: {
 /**
@@ -1947,13 +1947,13 @@ export interface Part {
 title?: string
 when?: When
 /**
- * Targets for which it holds; for others it is left out. Missing: all.
+ * Targets to which it applies; on others it is ignored. Missing: all.
  * 
  * Items: sm_NN.
  */
 sm?: string[]
 /**
- * Levels at which it holds. Missing: all, and where none is set.
+ * Levels at which it applies. Missing: all, and if none is set.
  * 
  * Items: 0 to 5.
  */
@@ -1970,7 +1970,7 @@ phases?: Phases
 
 export namespace ReviewsSpec {
 /**
- * Why rules hold that no solver proves in full, each read by a person against exactly one text of the rule.
+ * Arguments for rules that no solver proves in full, each reviewed by a person for exactly one text of the rule.
  */
 export interface Reviews {
 /**
@@ -1982,7 +1982,7 @@ kind: "reviews"
  */
 title?: string
 /**
- * One for each such rule.
+ * One entry per such rule.
  */
 reviews: Review[]
 }
@@ -1995,7 +1995,7 @@ export interface Review {
  */
 rule: string
 /**
- * Of what the rule meant when it was reviewed: its text, its tables and the meanings of its opcodes. `orrery rules prove --rule ID --json` prints it.
+ * Hash of the rule as it was reviewed: its text, its tables and the meanings of its opcodes. `orrery rules prove --rule ID --json` prints it.
  */
 hash: string
 /**
@@ -2011,7 +2011,7 @@ date: string
  */
 argument: string
 /**
- * What was evaluated exhaustively beside the argument.
+ * What was evaluated exhaustively in addition to the argument.
  */
 checked?: string
 }
@@ -2035,7 +2035,7 @@ title?: string
  */
 group: string
 /**
- * Priority of the rules that state none: groups that run together are tried from the highest down.
+ * Priority of the rules that state none; groups that run together are tried by descending priority.
  */
 priority?: number
 /**
@@ -2065,7 +2065,7 @@ tables?: {
 rules: Rule[]
 }
 /**
- * One rewrite: what is matched, under which conditions, and what takes its place.
+ * One rewrite: what is matched, under which conditions, and what replaces it.
  */
 export interface Rule {
 /**
@@ -2077,7 +2077,7 @@ id: string
  */
 title: string
 /**
- * Ori instructions, one a line; $names are operands, #names constants, .$names modifiers. The last one is the root.
+ * Ori instructions, one per line; $names are operands, #names constants, .$names modifiers. The last one is the root.
  */
 match: string
 /**
@@ -2085,7 +2085,7 @@ match: string
  */
 when?: string
 /**
- * Ori instructions that take the place of the root.
+ * Ori instructions that replace the root.
  */
 rewrite: string
 /**
@@ -2099,15 +2099,15 @@ owner?: string[]
  */
 priority?: number
 /**
- * Instructions saved, where the lines and their units do not say it.
+ * Instructions saved, if the lines and their units do not show it.
  */
 cost?: number
 /**
- * Why the rule is true where no solver decides it: NaN, signed zero, rounding and flushing named.
+ * Why the rule is correct if no solver decides it: covers NaN, signed zeros, rounding and flushing.
  */
 holds?: string
 /**
- * What the rule changes, for one that is not exact: its group needs a switch ('when: knob(Name)') or runs in a recipe's hook or where the command line asks for it.
+ * What an inexact rule changes: its group needs a switch ('when: knob(Name)'), or runs in a hook of a recipe or on request of the command line.
  */
 inexact?: string
 /**

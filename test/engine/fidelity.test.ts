@@ -50,7 +50,8 @@ function faultOf({ cells }: Row): string {
     if (place === null) return `'${where}' is neither - nor \`path\` nor \`path: symbol\``;
     const [, path, symbol] = place;
     if (!isFile(path)) return `there is no file ${path}`;
-    if (symbol !== undefined && !textOf(path).includes(symbol)) return `${path} has no '${symbol}'`;
+    // Texts of YAML may continue on the next line.
+    if (symbol !== undefined && !textOf(path).replace(/\n\s*/g, ' ').includes(symbol)) return `${path} has no '${symbol}'`;
   }
   if (by !== '-') {
     const title = /^`([^`]+)` "([^"]+)"$/.exec(by);

@@ -351,7 +351,7 @@ hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
         --> mine.yaml:2:5
           2 | sm: [90, sm_90, sm_90]
             |     ^^^^^^^^^^^^^^^^^^
-        Targets that it is made for; on any other it is applied with a warning. Missing: all.
+        Targets that it is meant for; on any other it is applied with a warning. Missing: all.
       error: 'sm.0' is the number 90, expected text
         --> mine.yaml:2:6
           2 | sm: [90, sm_90, sm_90]
@@ -386,7 +386,7 @@ hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
         --> mine.yaml:6:7
           6 | when: {}
             |       ^^
-        Functions that this is for; all that is said must hold. Missing: all.
+        Functions that this applies to; all conditions must hold. Missing: all.
       error: 'hooks.A.0' has both pass and rules
         --> mine.yaml:7:25
           7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
@@ -396,7 +396,7 @@ hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
         --> mine.yaml:7:32
           7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
             |                                ^
-        Rule groups, tried together as one set: by descending priority, then in the order given here.
+        Rule groups that are tried together as one set: by descending priority, then in the order given here.
       error: 'hooks.A.1' has none of pass, rules, use, inherited, repeat with rounds
         --> mine.yaml:7:37
           7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
