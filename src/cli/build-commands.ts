@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { guarded } from './terminal/ui.ts';
 
-/** Adds the commands around ptxas. */
+/** Adds the commands around ptxas: `ptxas`, `toolkit`, `faults`. */
 export function addBuildCommands(program: Command): void {
   program
     .command('ptxas')

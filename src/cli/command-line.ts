@@ -6,9 +6,9 @@ const each = (name: string, v: readonly string[] | undefined): string[] =>
   (v ?? []).flatMap((x) => [name, shellWord(x)]);
 
 /**
- * Plan options as they are typed.
+ * Plan options as words of a command line.
  *
- * @param foreign rules that do not ship run: those of `--rules`, or of the files of an order or a recipe
+ * @param foreign whether rules run that do not ship: those of `--rules`, or of the files of an order or a recipe
  */
 export const planWords = (o: PlanOptions, foreign = (o.rules ?? []).length > 0): string[] => [
   ...one('-O', o.level),

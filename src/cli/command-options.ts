@@ -5,13 +5,13 @@ import { DEFAULT_ORDER } from '../spec/specs.ts';
  * Options that several commands take.
  */
 
-/** Collects the values of an option that may be given several times. */
+/** Collects the values of a repeatable option. */
 export const collect = (v: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),
   v,
 ];
 
-/** Adds the option that lets files name others elsewhere. */
+/** Adds the option that allows files to name other files elsewhere. */
 export const withPaths = (c: Command): Command =>
   c.option(
     '--allow-path <folder>',
@@ -45,11 +45,11 @@ export function withPlan(c: Command): Command {
     );
 }
 
-/** Adds the plan options, a profile among them, to a command that runs plans on one program. */
+/** Adds the plan options, including a profile, to a command that runs plans on one program. */
 export const withProfiledPlan = (c: Command): Command =>
   withPlan(c).option('--profile <file>', 'optimize by this profile (orrery run --no-opt --profile-out)');
 
-/** Adds the options that say who judges what a plan makes of a program. */
+/** Adds the options that select the judge of a result. */
 export function withJudge(c: Command): Command {
   return c
     .option(
@@ -65,7 +65,7 @@ export function withJudge(c: Command): Command {
     .option('--ptxas', 'good is PTX that ptxas takes');
 }
 
-/** Adds the options that say where results of phases are kept. */
+/** Adds the options of the cache for results of phases. */
 export function withCache(c: Command): Command {
   return c
     .option('--cache <folder>', 'keep results of phases there, and take those that are there')

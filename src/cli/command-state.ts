@@ -1,11 +1,11 @@
 /*
- * What belongs to one command and not to the process that runs it: a server (`orrery server`) runs many, one after the other.
+ * State that belongs to one command and not to the process that runs it: a server (`orrery server`) runs many commands in sequence.
  */
 
 const beginnings: (() => void)[] = [];
 let endings: (() => void)[] = [];
 
-/** Thrown where a command of a server ends the process that runs it: only the command ends. */
+/** Thrown if a command that a server runs exits: only the command ends, not the process. */
 export class Exit extends Error {
   readonly code: number;
   constructor(code: number) {
@@ -14,19 +14,19 @@ export class Exit extends Error {
   }
 }
 
-/** Has `reset` called before each command: it forgets what an earlier one left in the variables of a module. */
+/** Registers `reset` to be called before each command, to clear module state that an earlier command left. */
 export const beforeEachCommand = (reset: () => void): void => void beginnings.push(reset);
 
-/** Has `task` called once when the command that runs now ends, however it ends, unless it is killed. */
+/** Registers `task` to be called once when the current command ends, however it ends, unless it is killed. */
 export const atEnd = (task: () => void): void => void endings.push(task);
 
-/** Forgets what earlier commands of this process left. */
+/** Clears the state that earlier commands of this process left. */
 export function beginCommand(): void {
   endings = [];
   for (const reset of beginnings) reset();
 }
 
-/** Calls what is due at the end of a command, once. */
+/** Runs the tasks that are due at the end of a command, once. */
 export function endCommand(): void {
   const due = endings;
   endings = [];

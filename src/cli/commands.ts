@@ -19,7 +19,9 @@ import { printable } from './terminal/colours.ts';
 import { answerInJson, guarded, noteUsage } from './terminal/ui.ts';
 import { ORRERY_VERSION } from './version.ts';
 
-/** A message of Commander with each word of the command line that it quotes in its place: a name that a pattern found may have lines. */
+/**
+ * A message of Commander in which the quoted words of the command line are escaped: names that a pattern matched may contain line breaks.
+ */
 function quotedWords(text: string): string {
   const words = process.argv.slice(2).flatMap((word) => [word, ...word.split('=')]);
   return words.reduce((t, word) => (visible(word) === word ? t : t.replaceAll(word, visible(word))), text);
@@ -32,7 +34,7 @@ const program = new Command('orrery')
   .version(ORRERY_VERSION)
   .showHelpAfterError('(orrery --help lists the commands)')
   .showSuggestionAfterError(true)
-  // What a command takes is said by its own help; here it would leave no room for what it does.
+  // Options are shown by the help of each command; here they would leave no room for descriptions.
   .configureHelp({ ...HELP_LAYOUT, sortSubcommands: false, subcommandTerm: (c) => c.name() })
   .configureOutput({
     outputError: (text, write) => {
@@ -415,7 +417,7 @@ program
 program.hook('preAction', (_, command) =>
   allowPaths((command.opts() as { allowPath?: readonly string[] }).allowPath ?? []),
 );
-/** Commands by what they are for, as --help lists them. */
+/** Commands grouped by purpose, as --help lists them. */
 const JOBS: Readonly<Record<string, readonly string[]>> = {
   'Optimize a kernel and look at it': ['opt', 'explore', 'trace', 'cfg', 'run', 'disasm'],
   'Plans: phases, orders, recipes, rules': ['phases', 'plan', 'order', 'recipes', 'rules', 'check'],
@@ -428,7 +430,7 @@ const JOBS: Readonly<Record<string, readonly string[]>> = {
 
 const subcommandsOf = (c: Command): readonly Command[] => c.commands;
 
-// Commander's own help says nothing of a command that it does not know, and of one in a group shows the group.
+// Commander's own help says nothing about an unknown command, and for a command in a group it shows the group.
 for (const group of [program, ...subcommandsOf(program)].filter((c) => c.commands.length > 0))
   group
     .command('help')
@@ -442,19 +444,19 @@ for (const [job, names] of Object.entries(JOBS))
       .find((c) => c.name() === name)
       ?.helpGroup(`${job}:`);
 const listed = Object.values(JOBS).flat();
-// Groups stand in the order of their first command.
+// Groups are listed in the order of their first command.
 (program.commands as Command[]).sort((a, b) => listed.indexOf(a.name()) - listed.indexOf(b.name()));
 
-/** The command that the first words name. One that is not there ends the process, with those that are like it. */
+/** The command that the first words name. An unknown name ends the process with suggestions. */
 function commandOf(words: readonly string[], group: Command = program): Command {
   const [word, ...rest] = words;
   if (word === undefined || word.startsWith('-') || group.commands.length === 0) return group;
   const command = subcommandsOf(group).find((c) => c.name() === word);
-  // It finds none either.
+  // This fails with Commander's error for an unknown command.
   return command === undefined ? group.parse([word], { from: 'user' }) : commandOf(rest, command);
 }
 
-/** Runs the command that the arguments name. */
+/** Runs the command that `process.argv` names. */
 export async function runCommand(): Promise<void> {
   // The options of ptxas are not parsed here: they are passed on unchanged.
   if (process.argv[2] === 'ptxas') await (await import('./optimize/ptxas.ts')).ptxas(process.argv.slice(3));

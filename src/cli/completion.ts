@@ -5,7 +5,7 @@ import { MAX_LEVEL } from '../spec/specs.ts';
 import { targetsOf } from '../spec/targets.ts';
 import { failWith, out, outExactly } from './terminal/ui.ts';
 
-/** What may follow an option. */
+/** Kind of word that follows an option. */
 const AFTER: Readonly<Record<string, Kind>> = {
   '--recipe': 'recipes',
   '--sm': 'sms',
@@ -31,11 +31,11 @@ const AFTER: Readonly<Record<string, Kind>> = {
   '--by': 'metrics',
   '--rewrite-limit': 'phases',
 };
-/** What follows these goes on behind a name. */
+/** Options whose word is a name followed by `=` and a value. */
 const ASSIGNED: readonly string[] = ['--set', '--rewrite-limit'];
-/** What follows these are names between commas. */
+/** Options that take names separated by commas. */
 const LISTED: readonly string[] = ['--metrics'];
-/** What is an argument of a command by itself. */
+/** Kind of word that is an argument of a command. */
 const ARGUMENT: Readonly<Record<string, Kind>> = {
   'order suggest': 'phases',
   phases: 'phases',
@@ -59,8 +59,8 @@ type Kind =
 const SHELLS = ['bash', 'zsh', 'fish'];
 
 /**
- * `orrery completion SHELL`: a script that completes commands, options and what follows them: names of phases, knobs, recipes, rules,
- * metrics, targets, ... The names are in the script, so that completing starts nothing. `--json` prints what such a script is made of.
+ * `orrery completion SHELL`: prints a script that completes commands, options and their values: names of phases, knobs, recipes, rules,
+ * metrics, targets, ... The names are in the script, so completion starts no process. `--json` prints the data of such a script.
  */
 export async function completion(
   shell: string | undefined,
@@ -83,17 +83,17 @@ export async function completion(
   );
 }
 
-/** Commands, each with its options and commands of its own. */
+/** A command with its options and subcommands. */
 interface Described {
   readonly name: string;
   readonly description: string;
   readonly options: readonly string[];
-  /** Words that may follow an option. */
+  /** Words that may follow an option, by option. */
   readonly values: Readonly<Record<string, readonly string[]>>;
   readonly commands: readonly Described[];
 }
 
-/** The words among `<launch.yaml|auto>`; none where the argument is of one kind. */
+/** The alternatives in `<launch.yaml|auto>` that are words; none if the argument has only one kind. */
 function valuesIn(flags: string): string[] {
   const kinds = /<([^>]*)>/.exec(flags)?.[1].split('|') ?? [];
   return kinds.length > 1 ? kinds.filter((k) => /^[\w-]+$/.test(k)) : [];
@@ -142,7 +142,7 @@ async function names(): Promise<Record<Kind, string[]>> {
   };
 }
 
-/** Commands and those of groups, each by its words, with what it takes besides options. */
+/** Commands and subcommands, each with its full name and the arguments that it takes besides options. */
 const flattened = (
   commands: readonly Described[],
   words: Record<Kind, readonly string[]>,
@@ -212,7 +212,7 @@ function fish(commands: readonly Described[], words: Record<Kind, readonly strin
     for (const o of [...new Set(all.flatMap((s) => s.options))]) {
       const kind = AFTER[o];
       const own = all.flatMap((s) => s.values[o] ?? []);
-      // Beside words, what follows may be a file.
+      // In addition to these words, the value may be a file.
       const values =
         kind !== undefined
           ? ` -x -a ${quoted(words[kind].join(' '))}`

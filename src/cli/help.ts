@@ -1,9 +1,9 @@
 import { type Command, Help } from 'commander';
 
-/** Columns of a term that has its description beside it; that of a longer one begins below it. */
+/** Width of the column of terms; the description of a longer term starts below it. */
 const BESIDE = 30;
 
-/** How help is laid out: one long option leaves the descriptions of the others their room. */
+/** Layout of help: one long option does not narrow the descriptions of the others. */
 export const HELP_LAYOUT = {
   padWidth: (command: Command, helper: Help): number =>
     Math.min(BESIDE, Help.prototype.padWidth.call(helper, command, helper)),

@@ -7,7 +7,7 @@ const BY =
   'what decides whether a kernel was helped: a metric, or registers, code or executed (default: warp-instructions if every ' +
   'kernel has a launch, else weighted)';
 
-/** Adds the options that say what is measured. */
+/** Adds the options that control what is measured. */
 const withMeasure = (c: Command, mayLeaveOutLaunches = true): Command => {
   const own = withCache(withPlan(c))
     .option('--ptxas <level>', 'level at which ptxas is asked for registers and code size (default: 3)')
@@ -18,7 +18,7 @@ const withMeasure = (c: Command, mayLeaveOutLaunches = true): Command => {
     : own;
 };
 
-/** Adds the commands that measure and compare, and the one that reviews. */
+/** Adds the commands that measure and compare, and `diff`, which reviews. */
 export function addLabCommands(program: Command): void {
   withMeasure(
     program

@@ -1,10 +1,10 @@
 import { isMainThread, workerData } from 'node:worker_threads';
 import type { WorkerRole } from './input/workers.ts';
 
-/** For bin/orrery.js, which keeps compiled code. */
+/** For bin/orrery.js, which caches compiled code. */
 export { writeReplacing } from '../spec/node-write.ts';
 
-// A worker runs the script of the command line, because compiled code is kept for that one. What it dies of is for whoever started it.
+// A worker runs the script of the command line, because its compiled code is cached. Its errors are for the thread that started it.
 const { role } = (isMainThread ? {} : (workerData ?? {})) as { readonly role?: WorkerRole };
 if (role === 'sweep') void import('./lab/sweep-worker.ts').then((m) => m.serveCells());
 else if (role === 'opt') void import('./optimize/opt-worker.ts').then((m) => m.serveFiles());

@@ -1,2 +1,2 @@
-/** Of this program, as in package.json. */
+/** Version of this program, as in package.json. */
 export const ORRERY_VERSION = '0.1.0';

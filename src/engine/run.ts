@@ -54,8 +54,8 @@ export interface RunOptions extends Runnable {
   /** Identifies the input in cache keys (a hash of the source text and of how it was lowered). */
   readonly inputKey?: string;
   /**
-   * Results of earlier runs. Used only with `inputKey`. Keys name passes but not their code, so one cache serves one set of `passes`. Rewrite
-   * listeners are not called for phases whose result comes from it.
+   * Results of earlier runs. Used only with `inputKey`. Keys name passes but not their code, so one cache serves one set of `passes`.
+   * Rewrite listeners are not called for phases whose result comes from it.
    */
   readonly cache?: PrefixCache;
   /** Bytes of heap in use, if the host can measure it. */

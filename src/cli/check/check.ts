@@ -39,10 +39,14 @@ import { plural } from '../rules/rules.ts';
 import { readVerdicts, verdictFaults } from '../rules/verdicts.ts';
 import { CliExit, err, grouped, out, pc, show } from '../terminal/ui.ts';
 
-/** Most faults of one file that are shown; --json has all. */
+/** Maximum number of faults shown per file; --json has all. */
 const MOST_SHOWN = 100;
 
-/** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
+/**
+ * `orrery check`: prints every fault of every file.
+ *
+ * @throws CliExit with code 1 if there is any error
+ */
 export async function check(
   names: readonly string[],
   o: { readonly json?: boolean; readonly isa?: readonly string[] },
@@ -69,7 +73,7 @@ export async function check(
   if (all.some((d) => d.severity === 'error')) throw new CliExit(1);
 }
 
-/** A file, or what can be checked in a folder and below; the folder itself where that is nothing. */
+/** The file itself, or the files in and below a folder that can be checked; the folder itself if it has none. */
 function filesOf(name: string): string[] {
   if (!isFolder(name)) return [name];
   const found = filesBelow(name).filter((f) => {
@@ -82,7 +86,7 @@ function filesOf(name: string): string[] {
 
 const isFolder = (name: string): boolean => statSync(name, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** Whether a YAML file means to be a spec: there are others in a folder. */
+/** Whether a YAML file is meant to be a spec, by its `kind`: folders may contain other YAML files. */
 function isSpec(file: string): boolean {
   const text = textOrFault(file);
   const kind =
@@ -102,9 +106,9 @@ const plain = (file: string, message: string, notes: readonly string[] = []): Di
 });
 
 /**
- * What is wrong with a file of any kind, whatever it holds.
+ * Faults of a file of any kind and content.
  *
- * @param isa files of instructions that PTX may hold besides its own
+ * @param isa files that declare instructions that PTX may have besides its own
  */
 export async function checkOne(file: string, isa: readonly string[] = []): Promise<Diagnostic[]> {
   if (isFolder(file))
@@ -136,7 +140,7 @@ export async function checkOne(file: string, isa: readonly string[] = []): Promi
   return [plain(file, 'unknown kind of file', ['it ends in .yaml, .ptx or .ori, or carries PTX'])];
 }
 
-/** Warnings of shapes of which ptxas makes wrong code, for the target that the PTX names. */
+/** Warnings about shapes that ptxas miscompiles, for the target that the PTX names. */
 async function shapesOf(
   text: string,
   file: string,
@@ -154,7 +158,7 @@ async function shippedIsa(): Promise<Isa> {
   return buildIsa(isaDocs(await loadShipped())).isa;
 }
 
-/** A table of PTX forms is checked against the shipped instruction set, and against what lowering does by handlers. */
+/** Checks a table of PTX forms against the shipped instruction set, and for rows that a handler of lowering shadows. */
 async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
   const doc = spec.data as unknown as PtxDoc;
   const faults = checkPtxTable(doc, await shippedIsa());
@@ -173,7 +177,7 @@ async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
   });
 }
 
-/** Forms of PTX instructions that cannot be read, each at its line. */
+/** Forms of PTX instructions that cannot be parsed, each at its line. */
 function syntaxFaults(spec: SpecFile): Diagnostic[] {
   const { sets, instructions } = spec.data as {
     sets: Readonly<Record<string, string>>;
@@ -191,7 +195,7 @@ function syntaxFaults(spec: SpecFile): Diagnostic[] {
   );
 }
 
-/** Names in an experiment must exist in the shipped specs, and its base must resolve to a plan; a budget must name metrics. */
+/** Checks that names in an experiment exist in the shipped specs and that its base resolves to a plan, or that a budget names metrics. */
 async function labFaults(file: string, spec: SpecFile): Promise<Diagnostic[]> {
   try {
     if (spec.kind === 'budget') {
@@ -208,7 +212,7 @@ async function labFaults(file: string, spec: SpecFile): Promise<Diagnostic[]> {
   }
 }
 
-/** A launch must fit its module, as `orrery run` has it; what is wrong with the module itself is told of too. */
+/** Checks a launch against its module, as `orrery run` does; also reports faults of the module itself. */
 async function launchFaults(file: string): Promise<Diagnostic[]> {
   try {
     const launch = await loadLaunch(file, true);
@@ -226,7 +230,7 @@ async function launchFaults(file: string): Promise<Diagnostic[]> {
   }
 }
 
-/** Reviews are of shipped rules as they stand. */
+/** Checks that reviews match the shipped rules as they are now. */
 async function reviewIssues(spec: SpecFile): Promise<Diagnostic[]> {
   const specs = await loadShipped();
   const isa = await shippedIsa();
@@ -234,7 +238,7 @@ async function reviewIssues(spec: SpecFile): Promise<Diagnostic[]> {
   return issueDiagnostics(reviewFaults(spec, rules, readVerdicts()));
 }
 
-/** What faults of ptxas say must be there: rules and targets in the shipped specs, and inputs in the repository. */
+/** Checks that the entries of ptxas faults name existing rules and targets of the shipped specs, and inputs in the repository. */
 async function faultFaults(spec: SpecFile): Promise<Diagnostic[]> {
   const missing = ptxasFaults(spec).flatMap((f, at) =>
     existsSync(join(ROOT, f.input))
@@ -244,7 +248,7 @@ async function faultFaults(spec: SpecFile): Promise<Diagnostic[]> {
   return [...issueDiagnostics(ptxasFaultIssues(spec, await loadShipped())), ...missing];
 }
 
-/** What verdicts add to the rules that values refute. */
+/** Faults from stored verdicts, in addition to the rules that sampled values have refuted. */
 async function verdictsBeside(errors: readonly Diagnostic[], spec: SpecFile): Promise<Diagnostic[]> {
   const known = verdictFaults(spec, await shippedIsa());
   if (errors.length === 0) return known;
@@ -253,7 +257,7 @@ async function verdictsBeside(errors: readonly Diagnostic[], spec: SpecFile): Pr
   );
 }
 
-/** A spec is tried where it is used: in plans, with the shipped specs around it. Meanings of opcodes are checked too. */
+/** Checks a spec in the context where it is used: in plans, with the shipped specs around it, including the meanings of opcodes. */
 async function checkSpec(file: string): Promise<Diagnostic[]> {
   const found = await checkFile(file, host);
   const errors = found.filter((d) => d.severity === 'error');

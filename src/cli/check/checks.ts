@@ -16,10 +16,10 @@ import { millisecondsOf } from '../terminal/times.ts';
 import { failWith, grouped, pc } from '../terminal/ui.ts';
 import type { Proof } from './proof.ts';
 
-/** What `--check` may be beside a launch file. */
+/** Values of `--check` besides a launch file. */
 export const CHECK_WORDS = ['auto', 'thorough', 'prove', 'machine'] as const;
 
-/** Ends the command where `--check` names neither of these words nor a launch file. */
+/** Ends the command if `--check` names neither one of these words nor a launch file. */
 export function checkWord(how: string): void {
   if (isCheckWord(how) || isLaunchFile(how) || existsSync(how)) return;
   const words = [...CHECK_WORDS.map((w) => `'${w}'`), 'a launch file (.yaml)'];
@@ -30,40 +30,43 @@ export function checkWord(how: string): void {
   );
 }
 
-/** Is it one of the words, and no file? */
+/** Whether the value is one of the words and not an existing file. */
 export const isCheckWord = (how: string): boolean => (CHECK_WORDS as readonly string[]).includes(how);
 
-/** What a check found. */
+/** Result of a check. */
 export interface Verdict {
   readonly ok: boolean;
   readonly text: string;
-  /** Where the program is equal in open worlds but did not run in full: percent of its blocks that did. */
+  /** If the program is equal in open worlds but did not run completely: percentage of its blocks that ran. */
   readonly ran?: number;
 }
 
-/** What `--check` or `--check-each` found. */
+/** Result of `--check` or `--check-each`. */
 export interface Check extends Verdict {
-  /** As it was asked for; `after PHASE` and `each` with `--check-each`. */
+  /** The value of `--check` as given; `after PHASE` and `each` for `--check-each`. */
   readonly check: string;
-  /** With `prove`: what is proved, region by region. */
+  /** For `prove`: the proof, region by region. */
   readonly proof?: Omit<Proof, 'refuted'>;
 }
 
-/** How `--check` compares without a launch: `auto` looks at fewer worlds. */
+/** Effort of `--check` without a launch: `auto` tries fewer worlds. */
 const EFFORT_OF: Readonly<Record<string, EffortName>> = { auto: 'medium', thorough: 'high' };
 
-/** What a comparison in open worlds may take. */
+/** Limits on a comparison in open worlds. */
 export interface CheckLimits {
   readonly effort?: EffortName;
-  /** Milliseconds for the whole program: what is left then is not looked at. */
+  /** Milliseconds for the whole program; whatever is left then is not compared. */
   readonly milliseconds?: number;
-  /** Bytes that the process may hold, likewise. */
+  /** Maximum bytes of memory of the process; whatever is left then is not compared. */
   readonly bytes?: number;
 }
 
 const MEMORY: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9 };
 
-/** The limits of `--check-limit`: a time (`500ms`, `10s`, `2min`), or memory of the process (`400MB`, `2GB`). */
+/**
+ * Parses the limits of `--check-limit`: a time (`500ms`, `10s`, `2min`), or memory of the process (`400MB`, `2GB`). Anything else ends the
+ * command.
+ */
 export function limitsOf(given: readonly string[] = []): CheckLimits {
   const out: { milliseconds?: number; bytes?: number } = {};
   for (const text of given) {
@@ -122,7 +125,7 @@ export function checkOpen(before: Program, after: Program, plan: Plan, limits: C
 
 const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
-/** What was found of all kernels of a program. */
+/** Collects the judgements of all kernels of a program. */
 class Summary {
   private readonly lines: string[] = [];
   private partial = 0;
@@ -186,10 +189,10 @@ class Summary {
 }
 
 /**
- * Checks a result, or the PTX that is written for it, which is what runs.
+ * Checks a result, by running the PTX that is written for it, if any.
  *
  * @param how `auto`, `thorough`, or the path of a launch
- * @param ptx what is written; '' if that is no PTX
+ * @param ptx the written text; '' if the output is not PTX
  */
 export async function checkResult(
   how: string,
@@ -218,15 +221,17 @@ export async function checkResult(
   }
   const found = await check(written);
   if (found.ok) return found;
-  // Whose fault it is: the optimizer's, or the writer's.
+  // Find out which one is wrong: the optimizer or the PTX writer.
   const own = await check(after);
   return own.ok ? { ok: false, text: `as written in PTX: ${found.text}` } : own;
 }
 
-/** Characters of output that a verdict shows. */
+/** Maximum number of characters of output that a verdict shows. */
 const SHOWN = 60;
 
-/** Runs a launch on a program, and compares with what the launch expects; if it expects nothing, with what the program gave before. */
+/**
+ * Runs a launch on a program and compares the results with those that the launch expects; if it expects nothing, with the results before.
+ */
 export async function checkLaunch(
   path: string,
   before: Program,

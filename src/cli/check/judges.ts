@@ -26,7 +26,7 @@ import { assemble, cubinOf, ptxasLevel } from '../optimize/ptxas-run.ts';
 import { failWith } from '../terminal/ui.ts';
 import { checkWord, isCheckWord } from './checks.ts';
 
-/** Options that say who judges; at most one of them is given. */
+/** Options that select the judge; at most one of them is given. */
 export interface JudgeOptions {
   readonly check?: string;
   readonly launch?: string;
@@ -35,7 +35,7 @@ export interface JudgeOptions {
   readonly timeout?: string;
 }
 
-/** The options as they are typed. */
+/** The options as words of a command line. */
 export const judgeWords = (o: JudgeOptions): string[] => [
   ...(o.launch === undefined ? [] : ['--launch', shellWord(o.launch)]),
   ...(o.command === undefined ? [] : ['--command', shellWord(o.command)]),
@@ -43,19 +43,19 @@ export const judgeWords = (o: JudgeOptions): string[] => [
   ...(o.ptxas === true ? ['--ptxas'] : []),
 ];
 
-/** Exit code by which a command says that it cannot tell, as in `git bisect run`. */
+/** Exit code by which a command says that it cannot decide, as in `git bisect run`. */
 const CANNOT_TELL = 125;
-/** Seconds that a command may take. */
+/** Default limit on the time of a command, in seconds. */
 const TIMEOUT = 60;
 
-/** The options with `--check FILE`, as `orrery opt` takes it, for a launch. */
+/** Replaces `--check FILE`, as `orrery opt` accepts it, by `--launch FILE`. */
 export function withLaunch<T extends JudgeOptions>(o: T): T {
   if (o.check === undefined || o.launch !== undefined) return o;
   checkWord(o.check);
   return isCheckWord(o.check) ? o : { ...o, check: undefined, launch: o.check };
 }
 
-/** The judge that the options ask for: open worlds by default. */
+/** The judge that the options select; open worlds by default. Contradicting options end the command. */
 export async function judgeOf(o: JudgeOptions): Promise<Judge> {
   const given = [
     o.check !== undefined && '--check',
@@ -102,7 +102,7 @@ async function launchJudge(file: string): Promise<Judge> {
   };
 }
 
-/** What writes programs as PTX for those who want text; what cannot be written cannot be judged. */
+/** Makes a function that writes programs as PTX, for judges that need text; a program that cannot be written cannot be judged. */
 async function writer(): Promise<(s: Subject, program: Program) => string | Verdict> {
   const table: PtxTable = ptxTable(await loadShipped());
   return ({ plan, module }, program) => {
@@ -180,7 +180,7 @@ async function ptxasJudge(): Promise<Judge> {
       const { ok, said } = assemble(text, [`-arch=${archOf(subject)}`, `-O${ptxasLevel(subject.plan)}`]);
       if (ok) return GOOD;
       const line = said.split('\n').find((l) => /error|fatal|ended by/.test(l)) ?? said;
-      // The place in a file that nobody sees says nothing.
+      // The location in a temporary file is meaningless to the user.
       const message = line
         .replace(/^ptxas \S+, line \d+; /, '')
         .replace(/^error\s*:\s*/, '')

@@ -20,7 +20,7 @@ export interface Step {
   readonly before: Program;
 }
 
-/** A region that a phase changed and that is not proved. */
+/** A region that a phase changed and that could not be proved. */
 export interface Unproved {
   readonly phase: string;
   readonly function: string;
@@ -29,7 +29,7 @@ export interface Unproved {
   readonly why: string;
 }
 
-/** A launch by which the program after a phase gives something else than before it. */
+/** A launch that gives different results after a phase than before it. */
 export interface Refutation {
   readonly phase: string;
   readonly function: string;
@@ -37,17 +37,21 @@ export interface Refutation {
   readonly expect: readonly (Uint8Array | null)[];
 }
 
-/** What `--check prove` found of the phases. */
+/** Result of `--check prove`. */
 export interface Proof {
   readonly phases: number;
   readonly regions: number;
   readonly proved: number;
   readonly left: readonly Unproved[];
-  /** The first phase that a launch shows to be wrong; null: none. */
+  /** The first phase that a launch refutes; null: none. */
   readonly refuted: Refutation | null;
 }
 
-/** Proves for each phase that what it changed does the same for all inputs. @param milliseconds after which the rest is left unproved */
+/**
+ * Proves, phase by phase, that the changed regions behave alike for all inputs.
+ *
+ * @param milliseconds time limit, after which the rest is left unproved
+ */
 export async function proveSteps(
   steps: readonly Step[],
   plan: Plan,
@@ -61,7 +65,7 @@ export async function proveSteps(
   const left: Unproved[] = [];
   const purse = new Purse(MOST_WORK, null, isLate);
   let refutations = 0;
-  // One launch is written, and what no launch is found for a few times is mostly too hard.
+  // Only one launch is written; after several failures a launch is usually too hard to find.
   const refute: Refute = async (...what) =>
     shown !== null || refutations++ >= MOST_REFUTATIONS ? null : refuted(...what, solver?.solve ?? null);
   let shown: Refutation | null = null;
@@ -92,23 +96,33 @@ export async function proveSteps(
   return { phases: steps.length, regions, proved, left, refuted: shown };
 }
 
-/** Steps of the solver, and of everything else, for all phases together; over the test kernels no module takes more than 42 s. */
+/**
+ * Limits on the steps of the solver, and on all other work, for all phases together; no module of the test kernels takes more than 42 s.
+ */
 const MOST_SOLVED = 40_000_000;
 const MOST_WORK = 40_000_000;
 
-/** Regions for which a launch is looked for: only the first one found is told, and each may take a second of the solver's. */
+/**
+ * Maximum number of regions for which a launch is sought: only the first refutation is reported, and each attempt may take a second of
+ * solver time.
+ */
 const MOST_REFUTATIONS = 16;
 
-/** Bytes of a buffer behind what is known to be read, for what is only written. */
+/** Extra bytes of a buffer beyond the bytes known to be read, for bytes that are only written. */
 const BEHIND = 1024;
 
-/** Does an address lie behind the k-th pointer? */
+/** Whether an address lies in the buffer of the k-th pointer. */
 const isBehind = (address: bigint, k: number): boolean => {
   const from = POINTERS + BigInt(k) * APART;
   return address >= from && address < from + REACH;
 };
 
-/** The launch that inputs describe, if it gives something else after the phase. */
+/**
+ * The launch that the inputs describe, if it gives different results after the phase; null otherwise.
+ *
+ * @param name of the function
+ * @param inputs found by the proof
+ */
 export function refutation(
   phase: string,
   before: Program,
@@ -119,7 +133,7 @@ export function refutation(
 ): Refutation | null {
   const fn = before.functions.find((f) => f.name === name)!;
   if (fn.blocks.some((b) => b.ins.some(mayAskLongField))) return null;
-  // What lies elsewhere has no value that a launch could give it.
+  // A launch cannot set memory outside its buffers.
   if (!memory.every(({ address }) => pointers.some((_, k) => isBehind(address, k)))) return null;
   const base = paramBase(plan);
   const bank = new DataView(new ArrayBuffer(8192));
@@ -150,32 +164,33 @@ export function refutation(
   const second = runLaunch(after, plan.isa, { ...launch, params: expected }, base, {
     budget: MOST_EXECUTED,
   });
-  // What does not end within the budget may only be slower.
+  // A run that exceeds the budget may only be slower.
   if (second.status === 'budget' || (second.status === 'ok' && second.output === first.output)) return null;
   return { phase, function: name, launch, expect: first.buffers };
 }
 
-/** The first line of a block. */
+/** The line of the first instruction with a location in a block; 0 if there is none. */
 function lineOf(program: Program, name: string, block: number): number {
   const b = program.functions.find((f) => f.name === name)?.blocks.find((x) => x.id === block);
   const loc = b?.ins.find((x) => x.loc !== 0)?.loc ?? 0;
   return program.locs[loc]?.line ?? 0;
 }
 
-/** Warp instructions of a launch that is to refute: one thread runs to its first loop, and that loop. */
+/** Budget of a refuting launch in warp instructions: one thread runs to its first loop, and through that loop. */
 const MOST_EXECUTED = 100_000;
 
-/** What it means that some regions are not proved, for readers who would take that for a fault. */
+/** Explanation for readers who would take an unproved region for a fault. */
 const LIMITS =
   '  what is not proved is no fault by that: a proof cannot follow loops that are unrolled, pipelined or test elsewhere;\n' +
   '  it was compared by runs:';
 
-/** Regions that are named one by one. */
+/** Maximum number of regions that are named individually. */
 const NAMED = 8;
 
 /**
- * The proof in words.
- * @param file where the launch of a refutation has been written
+ * The proof as text.
+ *
+ * @param file path of the launch that was written for a refutation
  */
 export function proofText(
   { phases, regions, proved, left, refuted: wrong }: Proof,
@@ -202,10 +217,10 @@ export function proofText(
   return [`${head}: ${what} do the same for all inputs`, ...told, ...lines, ...more, ...limits].join('\n');
 }
 
-/** Parameters that are named in a line. */
+/** Maximum number of parameters listed in a line. */
 const NAMED_PARAMS = 8;
 
-/** The arguments of a launch in a line. */
+/** The arguments of a launch in one line. */
 const inputsText = ({ params }: Launch): string =>
   params
     .slice(0, NAMED_PARAMS)

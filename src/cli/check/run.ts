@@ -14,7 +14,7 @@ import { liftedOf, machineFor } from '../machine/lifted.ts';
 import { table } from '../terminal/table.ts';
 import { CliExit, failWith, grouped, out, pc } from '../terminal/ui.ts';
 
-/** Most bytes of local memory of a thread, its stack included (CUDA C Programming Guide, technical specifications: 512 KB). */
+/** Maximum bytes of local memory of a thread, including its stack (CUDA C Programming Guide, technical specifications: 512 KB). */
 const MOST_STACK = 2 ** 19;
 
 interface RunOptions extends PlanOptions {
@@ -29,7 +29,11 @@ interface RunOptions extends PlanOptions {
   readonly json?: boolean;
 }
 
-/** `orrery run`. */
+/**
+ * `orrery run`: runs launches in the simulator.
+ *
+ * @throws CliExit with code 1 if a launch fails
+ */
 export async function run(files: readonly string[], o: RunOptions): Promise<void> {
   const specs = await loadShipped();
   const results: { launch: LoadedLaunch; result: LaunchResult; program: Program }[] = [];

@@ -20,10 +20,10 @@ export interface PlanPairOptions extends PlanOptions, JudgeOptions {
   readonly json?: boolean;
 }
 
-/** An arm from the options of one of the plans. Both run refuted rules anyway, so that `--force-rules` says nothing there. */
+/** Parses the options of one plan as an arm. Both plans run refuted rules anyway, so `--force-rules` is dropped. */
 const armOf = (words = 'base'): Arm => parseArm(words.replace(/(?<!\S)--force-rules(?!\S)/g, ''));
 
-/** `orrery bisect --good ... --bad ...`: the changes of the good plan that make it bad. */
+/** `orrery bisect --good ... --bad ...`: finds a minimal set of differences that make the good plan bad. */
 export async function bisectPlans(
   file: string,
   text: string,
@@ -84,7 +84,7 @@ export async function bisectPlans(
     out(`\nwhere in it:  orrery bisect ${[fileWord(file), ...next, ...judgeWords(o)].join(' ')}`);
 }
 
-/** The options of a plan as they are typed; null for what only arms can say. */
+/** The options of a plan as words of a command line; null if only an arm can express it. */
 function optionsOf(o: PlanOptions, arm: Arm): string[] | null {
   if (arm.moves !== undefined || arm.ref !== undefined) return null;
   const more = (a: readonly string[] = [], b: readonly string[] = []): readonly string[] => [...a, ...b];
@@ -100,7 +100,7 @@ function optionsOf(o: PlanOptions, arm: Arm): string[] | null {
   });
 }
 
-/** A line for each thing in which one change shows. */
+/** Table rows of one change. */
 const rowsOf = (c: Change): string[][] =>
   c.from.map((from, i) => [
     i === 0 ? `  ${c.kind}` : '',

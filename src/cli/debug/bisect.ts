@@ -18,9 +18,9 @@ export interface BisectOptions extends PlanPairOptions {
   readonly linear?: boolean;
 }
 
-/** `orrery bisect`. */
+/** `orrery bisect`: finds the phase, function and rewrite that make a result wrong. */
 export async function bisect(file: string, asked: BisectOptions): Promise<void> {
-  // What is wrong is looked for: rules that are refuted run.
+  // The search is for wrong results, so refuted rules run.
   const o = withLaunch({ ...asked, forceRules: 'quiet' as const });
   const text = readText(file);
   const judge = await judgeOf(o);
@@ -41,7 +41,7 @@ export async function bisect(file: string, asked: BisectOptions): Promise<void> 
   );
 }
 
-/** Ends the command where there is nothing to search for. */
+/** Ends the command if there is nothing to search for. */
 function refuse({ why, verdict }: NoFinding, judge: Judge): never {
   switch (why) {
     case 'good':
@@ -62,7 +62,7 @@ function refuse({ why, verdict }: NoFinding, judge: Judge): never {
   }
 }
 
-/** What was found, as plain data (schemas/output/bisect.schema.json). */
+/** The finding as plain data (schemas/output/bisect.schema.json). */
 async function reportOf(f: Finding, { program }: Subject, judge: Judge, inTurn: boolean) {
   const { rewrite } = f;
   const loc = rewrite?.ins?.loc ?? 0;
@@ -108,7 +108,11 @@ async function reportOf(f: Finding, { program }: Subject, judge: Judge, inTurn: 
 
 type Report = Awaited<ReturnType<typeof reportOf>>;
 
-/** @param words the plan options as they are typed */
+/**
+ * The report as text.
+ *
+ * @param words the plan options as words of a command line
+ */
 function textOf(r: Report, f: Finding, file: string, words: readonly string[]): string {
   const { phase, rewrite } = r;
   const since = phase.lastGood === null ? 'good before any phase' : `good after ${phase.lastGood}`;
@@ -152,7 +156,7 @@ function textOf(r: Report, f: Finding, file: string, words: readonly string[]): 
   return lines.join('\n');
 }
 
-/** Names, of which only the first few are shown. */
+/** The first three names, and the number of the others. */
 const some = (names: readonly string[]): string =>
   names.length <= 3 ? names.join(', ') : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`;
 
@@ -161,7 +165,7 @@ const difference = (before: Fn | null, after: Fn | null): string =>
     ? ''
     : unifiedDiff(printFn(before, { locs: false }), printFn(after, { locs: false }));
 
-/** The command that shows the phase stop behind the rewrite. */
+/** The command that shows the phase after the rewrite. */
 function seeIt({ phase, rewrite }: Report, file: string, words: readonly string[]): string {
   const where = rewrite?.counted == null ? phase.id : `${phase.id}:${rewrite.counted}`;
   const limit = rewrite === null ? '' : ` --rewrite-limit ${shellWord(`${where}=${rewrite.number}`)}`;

@@ -3,7 +3,9 @@ import type { Fn, Param, Program } from '../../ir/program.ts';
 import { readPtx } from '../../read.ts';
 import type { Plan } from '../../spec/plan.ts';
 
-/** Functions that no kernel of a program calls, or takes the address of, and that a kernel can call: their parameters are in memory. */
+/**
+ * Functions that no kernel of a program calls or takes the address of, and that a kernel can call, because their parameters are in memory.
+ */
 export function uncalled(program: Program): Fn[] {
   const byName = new Map(program.functions.map((f) => [f.name, f]));
   const called = new Set<string>();
@@ -25,16 +27,16 @@ export function uncalled(program: Program): Fn[] {
 export const callerOf = (fn: Fn): string => `call_of_${fn.name}`;
 
 const isBlob = (p: Param): boolean => p.array || p.size > 8;
-/** The largest access that divides a parameter, in bytes. */
+/** Size in bytes of the accesses by which a parameter is copied. */
 const pieceOf = (p: Param): number => (isBlob(p) ? Math.min(8, Math.max(1, p.align)) : p.size);
 
 const declared = (p: Param, name: string): string =>
   isBlob(p) ? `.param .align ${p.align} .b8 ${name}[${p.size}]` : `.param .${p.type} ${name}`;
 
-/** Bytes between the results of a thread and those of the next one. */
+/** Distance in bytes between the results of consecutive threads. */
 const STRIDE = 256;
 
-/** PTX of a kernel that calls a function with its own arguments and stores the results, each thread in a place of its own. */
+/** PTX of a kernel that passes its own arguments to a function and stores the results, each thread at its own address. */
 function callerText(fn: Fn, version: string, target: string): string {
   const registers: string[] = [];
   const copy = (p: Param, load: string, from: string, store: string, to: string, base = 0): string[] => {
@@ -97,12 +99,12 @@ export function callersOf(program: Program, functions: readonly Fn[], plan: Plan
       fn.name,
     ).program;
     const caller = read.functions.find((f) => f.name === callerOf(fn))!;
-    // It has no place in the text of the program.
+    // The instructions have no location in the text of the program.
     const blocks = caller.blocks.map((b) => ({ ...b, ins: b.ins.map((i) => ({ ...i, loc: 0 })) }));
     return { ...caller, blocks };
   });
 }
 
-/** A program with kernels that call its functions. */
+/** A program extended by kernels that call its functions. */
 export const withCallers = (program: Program, callers: readonly Fn[]): Program =>
   callers.length === 0 ? program : { ...program, functions: [...program.functions, ...callers] };

@@ -24,12 +24,12 @@ export interface ReduceOptions extends PlanOptions, JudgeOptions {
   readonly json?: boolean;
 }
 
-/** Programs that are tried at most. A kernel of 300 lines needs some 1,500. */
+/** Default limit on the number of programs that are tried. A kernel of 300 lines needs some 1,500. */
 const TESTS = 20_000;
 
-/** `orrery reduce`. */
+/** `orrery reduce`: shrinks a plan and a program that fail, as long as they fail in the same way. */
 export async function reduce(file: string, asked: ReduceOptions): Promise<void> {
-  // What is wrong is looked for: rules that are refuted run.
+  // The search is for wrong results, so refuted rules run.
   const o = withLaunch({ ...asked, forceRules: 'quiet' as const });
   const most = Number(o.tests ?? TESTS);
   if (!Number.isInteger(most) || most < 1) failWith(`--tests ${o.tests} is no number of programs`);
@@ -45,7 +45,7 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
   const judge = await judgeOf(o);
   const subject: Subject = { program, module, plan };
   const run = attempt(subject, { verify: true });
-  // What is wrong beside the phases, as rules that cannot be read, is no matter of the program: less and less of it shows it as well.
+  // A fault outside the phases, such as rules that cannot be read, does not depend on the program, so every reduction would reproduce it.
   if (run.fault.state !== 'good' && run.where === null)
     failWith('the run fails, but in no phase: nothing to reduce', run.fault.text);
   const failure = run.fault.state === 'good' ? await judge.judge(subject, run.last) : run.fault;
@@ -56,13 +56,13 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
   const onInterrupt = (): void => {
     interrupted = true;
   };
-  // The second one ends the command at once.
+  // A second interrupt ends the command at once.
   process.once('SIGINT', onInterrupt);
   const limits = { stopped: () => interrupted || tests >= most };
   const failing = {
     failure,
     judge: judge === openWorlds ? await openWorldsAsLongAs(subject, attempt(subject).last) : judge,
-    // Lets an interrupt come through, which a loop that never waits would not hear.
+    // Yields, so that an interrupt can be handled: a loop that never waits would not receive it.
     before: async () => {
       tests++;
       await turn();
@@ -137,7 +137,7 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
   out(`\nwritten to ${output}${order}, and it still fails:\n  ${again}`);
 }
 
-/** Ends the command where there is no failure, or none of ours. */
+/** Ends the command if there is no failure, or none that depends on the plan. */
 async function refuseOthers(failure: Verdict, subject: Subject, judge: Judge): Promise<void> {
   if (failure.state === 'good')
     failWith(
@@ -155,7 +155,7 @@ async function refuseOthers(failure: Verdict, subject: Subject, judge: Judge): P
     );
 }
 
-/** The plan options that reproduce. */
+/** The plan options that reproduce the failure. */
 function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string): PlanOptions {
   if (r === null) return planOptionsOf(o);
   const { request } = r;
@@ -177,7 +177,7 @@ function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string
   };
 }
 
-/** A command that fails with the reduced program: `opt --check`, or the judge asked again. */
+/** A command that fails with the reduced program: `opt --check`, or the command of the judge. */
 function commandFor(output: string, options: PlanOptions, o: ReduceOptions, plan: Plan): string {
   const words = [fileWord(output), ...planWords(options, runsForeign(plan))];
   if (o.launch === undefined && o.command === undefined && o.ptxas !== true)
@@ -185,7 +185,7 @@ function commandFor(output: string, options: PlanOptions, o: ReduceOptions, plan
   return `orrery bisect ${[...words, ...judgeWords(o)].join(' ')}`;
 }
 
-/** An order as a file. */
+/** An order as YAML text. */
 function orderText(data: Readonly<Record<string, unknown>>, failure: Verdict): string {
   const lines = [
     `# The fewest phases with which this happens: ${visible(failure.kind)}`,

@@ -15,11 +15,11 @@ import { CliExit, failWith, out, pc } from '../terminal/ui.ts';
 import { ORRERY_VERSION } from '../version.ts';
 import type { Reproducer } from './reproducer.ts';
 
-/** Exit code where the failure does not happen any more. */
+/** Exit code if the failure no longer occurs. */
 const GONE = 2;
-/** Seconds that a command may take where nothing else is said, and most that can be: timers count milliseconds in 31 bits. */
+/** Default and maximum time for a command in seconds: timers count milliseconds in 31 bits. */
 const [USUAL_SECONDS, MOST_SECONDS] = [600, 2_000_000];
-/** Folders above that of the command which a reproducer may name: more is a mistake, or an attack. */
+/** Maximum number of parent folders that a reproducer may name: more is a mistake, or an attack. */
 const MOST_ABOVE = 64;
 
 export interface ReproOptions {
@@ -30,7 +30,7 @@ export interface ReproOptions {
   readonly json?: boolean;
 }
 
-/** `orrery repro`: runs the command of a reproducer again, in a folder of its own. */
+/** `orrery repro`: runs the command of a reproducer again, in its own folder. */
 export async function repro(file: string, o: ReproOptions): Promise<void> {
   const r = reproducerOf(file, readText(file));
   const seconds = Number(o.timeout ?? USUAL_SECONDS);
@@ -56,7 +56,7 @@ export async function repro(file: string, o: ReproOptions): Promise<void> {
       'where you have read it and mean it, --allow-commands runs it',
     );
   const dir = mkdtempSync(join(tmpdir(), 'orrery-repro-'));
-  // No file of it can be put there.
+  // No file of the reproducer can be placed there.
   const again = mkdtempSync(join(tmpdir(), 'orrery-repro-'));
   try {
     const status = await runIn(unpack(r, join(dir, 'files')), r, again, o.allowCommands === true, seconds);
@@ -75,19 +75,19 @@ export async function repro(file: string, o: ReproOptions): Promise<void> {
   }
 }
 
-/** Whether a folder can have a path: nothing is there, or an empty one. */
+/** Whether a path is free for a folder: it does not exist, or is an empty folder. */
 function isFree(path: string): boolean {
   const seen = lstatSync(path, { throwIfNoEntry: false });
   return seen === undefined || (seen.isDirectory() && readdirSync(path).length === 0);
 }
 
 /**
- * Runs the command of a reproducer; what it prints is not needed.
+ * Runs the command of a reproducer; its output is discarded.
  *
  * @param again folder for the reproducer of its failure
- * @param anything whether it may start other programs, and read and keep what the user has
- * @param seconds after which it is ended
- * @returns its exit code; null where a signal ended it
+ * @param anything whether it may start other programs, and read and write the user's cache
+ * @param seconds time limit
+ * @returns its exit code; null if a signal ended it
  */
 function runIn(
   cwd: string,
@@ -96,7 +96,8 @@ function runIn(
   anything: boolean,
   seconds: number,
 ): Promise<number | null | 'late'> {
-  // No cache and no program is there: a file of the reproducer in that place would be taken for what this user has kept.
+  // A path without a cache or a program. It is outside the folder of the reproducer, whose files would otherwise be taken for the
+  // cache of this user.
   const nothing = join(again, '.nothing');
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1], ...r.command], {
     cwd,
@@ -117,7 +118,7 @@ function runIn(
   const stop = (signal: NodeJS.Signals): void => void child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, stop);
-  // It may end before it has read everything.
+  // It may exit before it has read all of its input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(r.stdin ?? '');
   return new Promise((done, fail) => {
@@ -130,7 +131,7 @@ function runIn(
   });
 }
 
-/** Reads a reproducer; what is none ends the command. */
+/** Parses a reproducer; anything else ends the command. */
 function reproducerOf(file: string, text: string): Reproducer {
   let data: unknown;
   try {
@@ -163,13 +164,14 @@ function reproducerOf(file: string, text: string): Reproducer {
   return known;
 }
 
-/** What a file of a reproducer may not be called: a name that nobody sees, or what makes a folder a repository. */
+/** Whether a path of a reproducer is not allowed: it is invisible, or would make the folder a repository. */
 const isOdd = (path: string): boolean =>
   visible(path) !== path || path.split(/[\\/]/).some((part) => /^\.git$/i.test(part));
 
 /**
- * Writes the files of a reproducer below a folder that is not there or empty, all or none; a path that leads above the folder of the
- * command stays inside of it.
+ * Writes the files of a reproducer into a folder that does not exist or is empty, all or none; a path that leads above the folder of the
+ * command stays inside it.
+ *
  * @returns the folder to run in
  */
 function unpack(r: Reproducer, dir: string): string {
@@ -197,7 +199,7 @@ function unpack(r: Reproducer, dir: string): string {
   return resolve(full, ...here);
 }
 
-/** Writes a file of a reproducer; what cannot be written ends the command. */
+/** Writes a file of a reproducer; a failure ends the command. */
 function place(f: Reproducer['files'][number], path: string): void {
   try {
     makeFolders(dirname(path));

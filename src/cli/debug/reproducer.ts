@@ -9,24 +9,24 @@ import { makeFolders, writeReplacing } from '../../spec/node-write.ts';
 import { situation } from '../input/situation.ts';
 import { ORRERY_VERSION } from '../version.ts';
 
-/** All that it takes to run a command again that failed by a mistake of ours (schemas/output/reproducer.schema.json). */
+/** Everything that is needed to run a command again that failed because of an internal error (schemas/output/reproducer.schema.json). */
 export interface Reproducer {
   readonly kind: 'reproducer';
-  /** Of this form. */
+  /** Version of this format. */
   readonly version: 1;
   readonly orrery: string;
   readonly node: string;
-  /** Words behind `orrery`; paths are relative to the folder it ran in. */
+  /** Words after `orrery`; paths are relative to the folder in which it ran. */
   readonly command: readonly string[];
   readonly failure: {
-    /** Equal for failures that are taken for the same. */
+    /** Equal for failures that are considered the same. */
     readonly kind: string;
     readonly text: string;
     readonly phase: string | null;
     readonly function: string | null;
     readonly stack: readonly string[];
   };
-  /** The plan that was run; null where none had been made. */
+  /** The plan that was run; null if none had been made. */
   readonly plan: {
     readonly hash: string;
     readonly level: number;
@@ -34,27 +34,27 @@ export interface Reproducer {
     readonly order: string;
     readonly recipe: string | null;
     readonly options: object;
-    /** Knobs that something set. */
+    /** Knobs with a value from the user or the specs, not the catalog. */
     readonly knobs: Readonly<Record<string, unknown>>;
     /** Phases that may run, in order. */
     readonly phases: readonly string[];
   } | null;
-  /** Of `--seed`; seeds of checks that nobody can set are fixed. null: the command takes none. */
+  /** Value of `--seed`; seeds of checks that cannot be set are constants. null: the command takes none. */
   readonly seed: number | null;
   readonly stdin: string | null;
-  /** Files that the command read, those that ship with orrery aside. */
+  /** Files that the command read, except those that ship with orrery. */
   readonly files: readonly {
-    /** Relative to the folder that the command ran in. */
+    /** Relative to the folder in which the command ran. */
     readonly path: string;
     readonly encoding: 'utf8' | 'base64';
     readonly content: string;
   }[];
 }
 
-/** Bytes of files that a reproducer may hold; a command that reads more names only what fits. */
+/** Maximum total bytes of files in a reproducer; of more, only those that fit are included. */
 const MOST_BYTES = 1 << 26;
 
-/** The reproducer of an error. */
+/** Makes the reproducer of an error. */
 export function reproducerOf(e: unknown): Reproducer {
   const fault = faultOf(e);
   const where = whereOf(e);
@@ -100,7 +100,7 @@ export function reproducerOf(e: unknown): Reproducer {
 function filesRead(): Reproducer['files'] {
   const out: Reproducer['files'][number][] = [];
   let bytes = 0;
-  // The last ones are those that it failed on.
+  // The last files are those on which the command failed.
   for (const path of [...namedFiles()].reverse()) {
     let content: Buffer;
     try {
@@ -121,16 +121,17 @@ function filesRead(): Reproducer['files'] {
   return out;
 }
 
-/** A path that is there, relative to where the command runs; any other word as it is. */
+/** An existing path relative to the working folder; any other word unchanged. */
 function asRelative(word: string): string {
   if (!isAbsolute(word) || !existsSync(word)) return word;
   return relative(process.cwd(), resolve(word)) || '.';
 }
 
 /**
- * Writes the reproducer of an error, whole or not at all: into the folder that ORRERY_REPRO names, else where the command runs, else
- * where temporary files are. Errors of one kind in one command share a file.
- * @returns its path; null where it cannot be written anywhere, or ORRERY_REPRO is empty
+ * Writes the reproducer of an error, completely or not at all: into the folder that ORRERY_REPRO names, else into the working folder, else
+ * into the folder for temporary files. Errors of one kind in one command share a file.
+ *
+ * @returns its path; null if it cannot be written anywhere, or ORRERY_REPRO is empty
  */
 export function writeReproducer(e: unknown): string | null {
   const asked = process.env.ORRERY_REPRO;
@@ -145,7 +146,7 @@ export function writeReproducer(e: unknown): string | null {
       writeReplacing(path, text);
       return path;
     } catch {
-      // The next one, or none.
+      // Try the next folder, if there is one.
     }
   }
   return null;

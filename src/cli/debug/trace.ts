@@ -9,7 +9,7 @@ import type { PlanOptions } from '../input/options.ts';
 import { webRequest } from '../input/web-source.ts';
 import { err, failWith, grouped, outExactly } from '../terminal/ui.ts';
 
-/** `orrery trace FILE`: a page of its own that shows what each phase did. */
+/** `orrery trace FILE`: writes a self-contained page that shows what each phase did. */
 export async function trace(
   file: string,
   o: PlanOptions & { readonly output?: string; readonly json?: boolean },
@@ -18,7 +18,7 @@ export async function trace(
     failWith('trace writes a file', `\`orrery trace ${fileWord(file)} -o trace.html\``);
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
-  // Faults of the input are told as every command tells them; the session then finds none.
+  // Faults of the input are reported as by every command; the session then finds none.
   programFor(file, text, plan);
   const session = new Session(JSON.parse(webFile('specs.json')) as EngineData);
   const name = file === STANDARD_INPUT ? (/^\.program /m.test(text) ? 'stdin.ori' : 'stdin.ptx') : file;

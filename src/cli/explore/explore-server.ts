@@ -10,14 +10,14 @@ import { PAGE_POLICY, WEB, WORKER_POLICY } from './page.ts';
 
 /** The explorer on a port of this machine. */
 export interface Served {
-  /** With the token, without which nothing is answered: a port of a machine is open to all of its users. */
+  /** The address with the token, without which no request is answered: a local port is open to all users of the machine. */
   readonly address: string;
-  /** Tells open pages that a file has another text now. */
+  /** Notifies open pages that the text of a file has changed. */
   readonly changed: (file: string, text: string) => void;
   readonly close: () => void;
 }
 
-/** The only address that is listened on: nobody else's machine can reach it. */
+/** The only address that the server listens on: other machines cannot reach it. */
 const HOST = '127.0.0.1';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -31,13 +31,13 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Bytes of a token. */
 const TOKEN = 24;
 
-/** Whether two texts are equal, in a time that does not tell where they differ. */
+/** Compares two texts in a time that does not reveal where they differ. */
 const isSame = (a: string, b: string): boolean => {
   const [x, y] = [Buffer.from(a), Buffer.from(b)];
   return x.length === y.length && timingSafeEqual(x, y);
 };
 
-/** What a page is given at first, as JSON; null where it is longer than a text can be. */
+/** The start data of a page as JSON; null if it is longer than a string can be. */
 function startText(start: Start): string | null {
   try {
     return JSON.stringify(start);
@@ -47,17 +47,18 @@ function startText(start: Start): string | null {
   }
 }
 
-/** Serves the page. A port that is taken, or more than a page can be given, ends the command with one error. */
+/** Serves the page. A port in use, or start data that are too long, end the command with one error. */
 export async function serve(start: Start, port: number): Promise<Served> {
   const pages = new Set<ServerResponse>();
-  // It is a part of the path, so that all that the page asks for has it; other ports of this host would be sent a cookie too.
+  // The token is part of the path, so that every request of the page has it; a cookie would be sent to other ports of this host too.
   const token = randomBytes(TOKEN).toString('base64url');
   let now = start;
   let text =
     startText(start) ??
     failWith('the files, with their launches, are more than the explorer can show', 'name fewer of them');
   const server = createServer((q, r) => {
-    // A page of another site that has its own name lead here must not read files: names but ours are refused.
+    // A page of another site whose host name is made to resolve to this address must not read files: host names other than ours are
+    // rejected.
     const host = (q.headers.host ?? '').replace(/:\d+$/, '');
     if (host !== HOST && host !== 'localhost') return end(r, 403, 'text/plain', 'only for this machine\n');
     if (q.method !== 'GET' && q.method !== 'HEAD') return end(r, 405, 'text/plain', 'only GET\n');
@@ -107,7 +108,7 @@ export async function serve(start: Start, port: number): Promise<Served> {
         files: now.files.map((f) => (f.file === file ? { ...f, text: changed } : f)),
       };
       const shown = startText(next);
-      // Pages keep what they have.
+      // The open pages then keep the text that they have.
       if (shown === null) return;
       [now, text] = [next, shown];
       for (const page of pages) page.write(`data: ${JSON.stringify({ file, text: changed })}\n\n`);

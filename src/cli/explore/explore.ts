@@ -15,10 +15,10 @@ import { serve } from './explore-server.ts';
 import { launchesOf } from './gallery.ts';
 import { webFile } from './page.ts';
 
-/** Time after which a file that changes has been written, in milliseconds. */
+/** Delay in milliseconds after which a changed file is assumed to be completely written. */
 const SETTLED = 80;
 
-/** `orrery explore [FILE...]`: the explorer on a local port, until it is interrupted. */
+/** `orrery explore [FILE...]`: serves the explorer on a local port until it is interrupted. */
 export async function explore(
   files: readonly string[],
   o: PlanOptions & { readonly port?: string; readonly open?: boolean },
@@ -41,15 +41,15 @@ export async function explore(
   });
   server.close();
   opened.close();
-  // Watchers of files keep a process alive; nothing is left to be written.
+  // File watchers keep a process alive; nothing is left to be written.
   process.exit(0);
 }
 
-/** The launches beside a file; standard input has none. */
+/** The launches next to a file; standard input has none. */
 const besides = (file: string): ReturnType<typeof launchesOf> =>
   file === STANDARD_INPUT ? { launches: [], data: {} } : launchesOf(file);
 
-/** Tells of changes of a file. Its folder is watched: editors write a new file and put it in the place of the old one. */
+/** Watches a file for changes. The folder is watched, because editors replace a file by a new one. */
 function follow(file: string, changed: (file: string, text: string) => void): void {
   let timer: NodeJS.Timeout | undefined;
   const read = (): void => {
@@ -64,8 +64,8 @@ function follow(file: string, changed: (file: string, text: string) => void): vo
 }
 
 /**
- * Opens an address in the browser of the system, by way of a file that leads there: everybody on a machine can read how processes were
- * called, and the address is for this user alone.
+ * Opens an address in the browser of the system, through a file that redirects to it: command lines are visible to all users of a machine,
+ * and the address is only for this one.
  */
 function openInBrowser(address: string): { readonly close: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'orrery-explore-'));

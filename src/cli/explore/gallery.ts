@@ -5,15 +5,15 @@ import { readRegular } from '../../spec/node-files.ts';
 import { namedPath } from '../../spec/node-paths.ts';
 import type { GalleryEntry, GalleryRow } from '../../web/protocol.ts';
 
-/** Kernels of the tests, which the explorer shows. */
+/** Folder of the test kernels, which the gallery shows. */
 const FOLDER = join(ROOT, 'test', 'kernels');
-/** Targets for which the kernels were compiled, the one that is shown first. */
+/** Targets for which the kernels were compiled, in order of preference. */
 const TARGETS = ['sm_90', 'sm_80', 'sm_75'];
 
-/** Most bytes of a launch file, and of all launches of a kernel with their data. */
+/** Maximum bytes of a launch file, and of all launches of a kernel with their data. */
 const [MOST_TEXT, MOST_DATA] = [1 << 20, 64 << 20];
 
-/** The PTX of a kernel; null where there is none. */
+/** The PTX of a kernel; null if there is none. */
 function ptxOf(name: string): string | null {
   const file = TARGETS.map((sm) => `${name}.${sm}.ptx`).find((f) => existsSync(join(FOLDER, name, f)));
   return file ?? null;
@@ -32,7 +32,7 @@ export function galleryRows(): GalleryRow[] {
     });
 }
 
-/** A kernel of the gallery with its launches and their data; null where there is none of that name. */
+/** A kernel of the gallery with its launches and their data; null if there is none with that name. */
 export function galleryEntry(name: string): GalleryEntry | null {
   if (!/^[\w-]+$/.test(name)) return null;
   const file = ptxOf(name);
@@ -41,16 +41,16 @@ export function galleryEntry(name: string): GalleryEntry | null {
   return { name, file, text: readFileSync(join(folder, file), 'utf8'), ...launchesOf(join(folder, file)) };
 }
 
-/** `saxpy` of `saxpy.sm_90.ptx`: launches of a kernel fit it for whatever target it was compiled. */
+/** `saxpy` for `saxpy.sm_90.ptx`: launches of a kernel apply to every target that it was compiled for. */
 const stem = (file: string): string => basename(file).replace(/(\.sm_\w+)?\.\w+$/, '');
 
-/** Launch files beside a module, and the data that they name. What cannot be read is left out: the module can be looked at all the same. */
+/** Launch files next to a module, and the data that they name. Unreadable ones are omitted, since the module can be shown without them. */
 export function launchesOf(file: string): Pick<GalleryEntry, 'launches' | 'data'> {
   const folder = dirname(file);
   let left = MOST_DATA;
   const launches = readdirSync(folder)
     .filter((f) => f.endsWith('.yaml'))
-    // The usual launch comes first, those for corner cases behind it.
+    // The usual launch comes first, those for corner cases after it.
     .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
     .flatMap((name) => {
       const bytes = besideOf(name, file, Math.min(left, MOST_TEXT));
@@ -73,7 +73,7 @@ export function launchesOf(file: string): Pick<GalleryEntry, 'launches' | 'data'
   return { launches, data };
 }
 
-/** What a file beside a module holds; null for one that is larger than `most`, out of reach, or cannot be read. */
+/** Contents of a file next to a module; null for one that is larger than `most`, out of reach, or cannot be read. */
 function besideOf(name: string, module: string, most: number): Buffer | null {
   try {
     const path = namedPath(name, module);

@@ -9,17 +9,17 @@ import { failWith } from '../terminal/ui.ts';
 /** The built page of the explorer. */
 export const WEB = join(ROOT, 'dist', 'web');
 
-/** What a page may load: itself, and nothing from anywhere else. Images are the sign of the page, which stands in it. */
+/** Content security policy of the page: it may load only itself. The icon is embedded in the page as a data URL. */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'";
 
 /**
- * What the engine's worker may do. Rules, lanes and folds are compiled to functions, which is what 'unsafe-eval' stands for; it
- * is the worker's alone, which has no document and whose requests can go nowhere but back to where it came from.
+ * Content security policy of the worker. Rules, lanes and constant folding are compiled to functions, which needs 'unsafe-eval'; only the
+ * worker has it, which has no document and can send requests only to its origin.
  */
 export const WORKER_POLICY = "default-src 'none'; script-src 'self' 'unsafe-eval'; connect-src 'self'";
 
-/** A file of the page; where it was not built, the command ends with one error. */
+/** A file of the page; if the page was not built, the command ends with one error. */
 export function webFile(name: string): string {
   const file = join(WEB, name);
   if (!existsSync(file)) failWith('the page of the explorer is not built', '`npm run build` builds it');
@@ -36,13 +36,13 @@ export const withPolicy = (html: string, policy: string): string =>
   );
 
 /**
- * One file that shows a recording: page, styles, script and data, and a policy that names the styles and the script by their hashes
+ * A single file that shows a recording: page, styles, script and data, with a policy that names the styles and the script by their hashes
  * and lets nothing else run or load.
  */
 export function recordingPage(recording: Recording): string {
   const data = gzipSync(JSON.stringify(recording), { level: 9 }).toString('base64');
   const style = webFile('index.css');
-  // The text of a script ends at the first thing that looks like its end tag.
+  // The text of a script ends at the first text that looks like its end tag.
   const script = webFile('index.js').replaceAll('</script', '<\\/script');
   const policy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; img-src data:; base-uri 'none'; form-action 'none'`;
   return withPolicy(webFile('index.html'), policy)

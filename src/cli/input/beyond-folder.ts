@@ -1,5 +1,5 @@
 /*
- * What a command line that comes from somebody else would do beyond the folder that it runs in.
+ * Finds out whether a command line from somebody else would have effects outside the folder in which it runs.
  */
 
 /** Commands that stay in their folder: they read, compute, and write where an option says. */
@@ -9,7 +9,7 @@ const STAYING: ReadonlySet<string> = new Set([
   ...['measure', 'ab', 'diff', 'sweep', 'tune', 'merge', 'evaluate'],
 ]);
 
-/** What the others do. */
+/** Effects of the other commands outside their folder. */
 const OTHERS: Readonly<Record<string, string>> = {
   ptxas: 'ptxas starts the ptxas of this machine',
   toolkit: 'toolkit makes a folder of links, and asks nvcc',
@@ -17,10 +17,10 @@ const OTHERS: Readonly<Record<string, string>> = {
   explore: 'explore listens on a port',
 };
 
-/** What may stand in the place of a command, and runs none. */
+/** Words that may stand in place of a command and run none. */
 const NO_COMMANDS: ReadonlySet<string> = new Set(['-h', '--help', '-V', '--version']);
 
-/** Options that start programs, whatever their command, or let files name others elsewhere. */
+/** Options that start programs, in any command, or allow files to name others elsewhere. */
 export const STARTING: Readonly<Record<string, string>> = {
   '--command': 'starts a program',
   '--solver': 'starts a program',
@@ -29,28 +29,28 @@ export const STARTING: Readonly<Record<string, string>> = {
   '--allow-path': 'lets files name others elsewhere',
 };
 
-/** Folders above its own that a word names, in whatever place. */
+/** Number of parent folders that a word climbs, at any position in it. */
 export const climbs = (word: string): number => word.split('..').length - 1;
 
-/** Whether a word names something by a full path: alone, behind an option, or as a part of an arm. */
+/** Whether a word contains an absolute path: alone, after an option, or as part of an arm. */
 const isFull = (word: string): boolean =>
   /(?:^|[^\p{L}\p{N}_.~@+%)}\]-])[/\\]|^-[A-Za-z]+[/\\]|(?:^|[^\w])[A-Za-z]:[\\/]/u.test(word);
 
-/** A text in JSON with what its escapes stand for: a slash has many spellings. */
+/** A JSON text with its escapes decoded: a slash has many spellings. */
 const unescaped = (json: string): string =>
   json.replace(/\\u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 
 /**
- * What a command does beyond its folder, each in a line for the user; nothing where it stays there. Whatever is not known to stay does
- * not.
+ * Effects of a command outside its folder, one line each, for the user; empty if there are none. A command that is not known to stay counts
+ * as leaving it.
  *
- * @param command words behind `orrery`
+ * @param command words after `orrery`
  * @param input its standard input
  */
 export function beyondFolder(command: readonly string[], input: string): string[] {
   const [name = ''] = command;
   const found: string[] = [];
-  // Commander takes the word behind `--` for the command.
+  // Commander takes the word after `--` for the command.
   if (!STAYING.has(name) && !(command.length === 1 && NO_COMMANDS.has(name)))
     found.push(
       Object.hasOwn(OTHERS, name) ? OTHERS[name] : `'${name}' is no command that stays in its folder`,

@@ -19,11 +19,11 @@ import { CliExit, failWith, rememberText } from '../terminal/ui.ts';
 import { roomFault } from './room.ts';
 import { situation } from './situation.ts';
 
-/** The name under which commands read standard input, and write standard output. */
+/** The file name that stands for standard input and standard output. */
 export const STANDARD_INPUT = '-';
 export const STANDARD_OUTPUT = '-';
 
-/** Text of an input file, kept for the frames of diagnostics; or why it cannot be read as text. */
+/** Text of an input file, kept for the frames of diagnostics; or the reason why it cannot be read as text. */
 export function textOrFault(file: string): TextOrFault {
   let bytes: Buffer;
   const named = namedModule(file);
@@ -40,7 +40,7 @@ export function textOrFault(file: string): TextOrFault {
   }
   const contained = containedText(named.file, bytes, named.nth);
   if (contained !== null) return typeof contained === 'string' ? remembered(file, contained) : contained;
-  // A text has no NUL; what follows the last one may be padding.
+  // A text has no NUL, except as padding at the end.
   const end = bytes.indexOf(0);
   if (end >= 0 && bytes.subarray(end).some((b) => b !== 0))
     return {
@@ -57,7 +57,7 @@ export function textOrFault(file: string): TextOrFault {
   return remembered(file, text);
 }
 
-/** A text, kept for the frames of diagnostics; or why it is too large for this process. */
+/** Keeps a text for the frames of diagnostics; or gives the reason why it is too large for this process. */
 function remembered(file: string, text: string): TextOrFault {
   const cramped = roomFault(text);
   if (cramped !== null) return { ...cramped, fault: `cannot read ${file}: ${cramped.fault}` };
@@ -72,7 +72,7 @@ export function readText(file: string): string {
   return text;
 }
 
-/** Makes the folder of a file that a command will write. What cannot be made ends the command with one error. */
+/** Makes the folder of a file that a command will write. A failure ends the command with one error. */
 export function makeFolderOf(file: string): void {
   try {
     makeFolders(dirname(resolve(file)));
@@ -81,17 +81,17 @@ export function makeFolderOf(file: string): void {
   }
 }
 
-/** Why something cannot be written. ENOENT means here that the file system does not create names. */
+/** Why something cannot be written. Here ENOENT means that the file system does not create names. */
 const refusal = (e: unknown): string =>
   (e as NodeJS.ErrnoException).code === 'ENOENT' ? 'nothing can be made there' : reason(e);
 
 /**
- * Makes a file or folder whole or not at all: `make` builds it under another name beside it. What cannot be made ends the
- * command with one error.
+ * Creates a file or folder completely or not at all: `make` builds it under another name next to it. A failure ends the command with one
+ * error.
  */
 export function makeWhole(path: string, make: (aside: string) => void): void {
   try {
-    // A link stays a link; what it leads to is replaced.
+    // A link stays a link; its target is replaced.
     const target = writtenPath(path);
     makeFolders(dirname(target));
     replaceWhole(target, make);
@@ -100,13 +100,13 @@ export function makeWhole(path: string, make: (aside: string) => void): void {
   }
 }
 
-/** Ends the command where a file cannot be written. */
+/** Ends the command because a file cannot be written. */
 function refuseToWrite(path: string, e: unknown): never {
   if (e instanceof Unreadable) failWith(`cannot write ${path}: ${e.message}`, ...e.notes);
   failWith(`cannot write ${path}: ${refusal(e)}`);
 }
 
-/** What a file is, whatever its name; null where none can be found. */
+/** Identity of a file, independent of its name; null if it cannot be determined. */
 function identity(path: string): string | null {
   try {
     const { dev, ino } = statSync(path, { bigint: true });
@@ -117,9 +117,9 @@ function identity(path: string): string | null {
 }
 
 /**
- * Ends the command with an error where a file that it is to write is one of its inputs, by this or another name.
+ * Ends the command with an error if a file that it is going to write is one of its inputs, by this or another name.
  *
- * @param inputs those that it has read, where no others are named
+ * @param inputs the files that the command has read, unless others are given
  */
 export function keepInputs(
   outputs: readonly (string | undefined)[],
@@ -140,8 +140,8 @@ export function keepInputs(
 }
 
 /**
- * Devices, pipes and this process's streams are written to in place: replacing them by a regular file would break the machine. A link to
- * one is none, but for those in /dev and /proc.
+ * Whether a path is a device, a pipe or a stream of this process, which are written in place: replacing them by a regular file would break
+ * the machine. A link to one does not count, except in /dev and /proc.
  */
 function isStream(path: string): boolean {
   const known = statSync(path, { throwIfNoEntry: false });
@@ -149,13 +149,13 @@ function isStream(path: string): boolean {
 }
 
 /**
- * Writes a file completely or not at all, or writes to a device or pipe. Its folder must be there: one that is not is more often a
- * slip than a wish. Nor does it write over an input. A failure ends the command with one error.
+ * Writes a file completely or not at all, or writes to a device or pipe. Its folder must exist: a missing one is more often a typo than an
+ * intention. It never overwrites an input. A failure ends the command with one error.
  */
 export const writeWhole = (file: string, content: string | Uint8Array): void =>
   writeTogether([[file, content]]);
 
-/** The same of files that need each other: all of them are written, or none. */
+/** Writes several files that belong together: all of them or none. */
 export function writeTogether(
   files: readonly (readonly [path: string, content: string | Uint8Array])[],
 ): void {
@@ -189,7 +189,7 @@ export function writeTogether(
   }
 }
 
-/** How long a pipe may have no reader, and how often that is looked at, in milliseconds. */
+/** How long to wait for a reader of a pipe, and the interval between checks, in milliseconds. */
 const [READER_PATIENCE, READER_LOOK] = [5000, 50];
 
 /** Writes to a device or a pipe. */
@@ -203,9 +203,10 @@ function writeToStream(file: string, content: string | Uint8Array): void {
 }
 
 /**
- * Opens a pipe that has a reader or gets one soon, so that it can be written to: opening another would wait without end. Whatever is no
- * pipe is left alone.
- * @returns closes it again
+ * Opens a pipe that has a reader, or gets one soon, so that it can be written to: opening one without a reader would block forever.
+ * Anything that is not a pipe is ignored.
+ *
+ * @returns a function that closes it again
  */
 function holdPipe(file: string): () => void {
   const { O_WRONLY, O_NONBLOCK = 0 } = constants;
@@ -223,9 +224,10 @@ function holdPipe(file: string): () => void {
 }
 
 /**
- * Sees that a program which the command starts may write a file, as the command itself would: through no link to elsewhere, over no
- * input, and into no pipe that nobody reads.
- * @returns to be called when it has been written
+ * Checks that a program started by the command may write a file, under the same conditions as the command itself: not through a link to
+ * elsewhere, not over an input, and not into a pipe without a reader.
+ *
+ * @returns a function to call when it has been written
  */
 export function seeOutput(file: string, inputs: readonly string[]): () => void {
   try {
@@ -238,7 +240,7 @@ export function seeOutput(file: string, inputs: readonly string[]): () => void {
   }
 }
 
-/** Ends the command where the folder of a file that it is to write is not there. */
+/** Ends the command if the folder of a file that it is going to write does not exist. */
 function seeFolderOf(file: string): void {
   if (!existsSync(dirname(resolve(file))))
     failWith(

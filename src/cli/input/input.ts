@@ -16,13 +16,14 @@ import { runsForeign } from './foreign-rules.ts';
 import { type PlanOptions, planOptionsOf, requestedSpecs } from './options.ts';
 import { situation } from './situation.ts';
 
-/** Warnings about targets already printed: a command that reads many files prints each once. */
+/** Warnings about targets that were already printed: a command that reads many files prints each once. */
 const told = new Set<string>();
 beforeEachCommand(() => told.clear());
 
 /**
- * The plan that the options ask for. Errors are printed and end the command.
- * @param beside it is made beside the one that the command is about: its warnings are not printed, nor is it in a report of a failure
+ * The plan that the options select. Errors are printed and end the command.
+ *
+ * @param beside true for an auxiliary plan: its warnings are not printed, and it is not part of a failure report
  */
 export async function planFor(
   o: PlanOptions,
@@ -51,7 +52,7 @@ export async function planFor(
   return plan;
 }
 
-/** A profile file; what is wrong with it ends the command. */
+/** Reads a profile file; faults end the command. */
 export function profileOf(file: string): ProfileFile {
   try {
     return parseProfile(readText(file), file);
@@ -62,19 +63,19 @@ export function profileOf(file: string): ProfileFile {
   }
 }
 
-/** Warns of functions that a profile counts as something else than what the input holds. */
+/** Warns about functions whose profile was counted for another version of them. */
 export const warnOtherVersions = (file: string, program: Program): void =>
   show(otherVersions(file, profileOf(file), program));
 
-/** Warns of a profile that counts none of the functions of all inputs together. */
+/** Warns about a profile that counts none of the functions of all inputs together. */
 export const warnOtherFunctions = (file: string, functions: Iterable<string>): void =>
   show(otherFunctions(file, profileOf(file).counts, functions));
 
-/** Warns of what a plan says for functions that the input does not have: it has no effect there. */
+/** Warns about settings of a plan for functions that the input does not have: they have no effect. */
 export const warnOtherConditions = (file: string, plan: Plan, program: Program): void =>
   show(idleConditions(file, [{ name: '', inputs: [{ plan, program }] }]));
 
-/** Warns where code for the target of a plan cannot be made of a module, because it is for a newer one. */
+/** Warns if a module cannot be compiled for the target of a plan, because it is for a newer one. */
 export function warnNewerTarget(file: string, plan: Plan, module: PtxModule | null, retarget: boolean): void {
   const [named] = module?.target ?? [];
   const number = (sm: string): number => Number(/^sm_(\d+)/.exec(sm)?.[1] ?? 0);
@@ -93,7 +94,7 @@ export function warnNewerTarget(file: string, plan: Plan, module: PtxModule | nu
   ]);
 }
 
-/** What plan options ask for. */
+/** The plan request of plan options. */
 const requestOf = (o: PlanOptions, level: number | null, sm: string): PlanRequest => ({
   level,
   sm,
@@ -101,7 +102,7 @@ const requestOf = (o: PlanOptions, level: number | null, sm: string): PlanReques
   profile: o.profile === undefined ? null : profileOf(o.profile).counts,
 });
 
-/** What a plan was made of: the request, and the specs with the files that it names. */
+/** The source of a plan: the request, and the specs with the files that it names. */
 export async function sourceOf(
   o: PlanOptions,
   plan: Plan,
@@ -111,7 +112,7 @@ export async function sourceOf(
   return { specs, request };
 }
 
-/** Plans for files of several targets: specs are read once, and a plan is made once for each target. */
+/** Makes plans for files of several targets: specs are read once, and a plan is made once per target. */
 export function plansFor(o: PlanOptions): (target: string | null) => Promise<Plan> {
   const specs = loadShipped();
   const plans = new Map<string, Promise<Plan>>();
@@ -128,14 +129,14 @@ export interface Input {
   /** The module as parsed; null for Ori text. */
   readonly module: PtxModule | null;
   readonly text: string;
-  /** Hash of the text and of what it was lowered for; computed when asked for, since only a cache needs it. */
+  /** Hash of the text and of the settings it was lowered for; computed lazily, since only a cache needs it. */
   readonly key: string;
   readonly warnings: readonly Diagnostic[];
 }
 
 export { readText } from './files.ts';
 
-/** The functions of a program, or the one that is named. Where there is none, the command ends with the names that there are. */
+/** The functions of a program, or the named one. An unknown name ends the command with the names that exist. */
 export function functionsOf(file: string, program: Program, name?: string): readonly Fn[] {
   const { functions } = program;
   if (functions.length === 0) failWith(`${file} holds no function that was lowered`);
@@ -151,8 +152,8 @@ export function functionsOf(file: string, program: Program, name?: string): read
 }
 
 /**
- * Program of a PTX or Ori file for a plan. Faults are printed and end the command; functions without an Ori form are
- * warned about, or are errors if `strict`.
+ * Program of a PTX or Ori file for a plan. Faults are printed and end the command; functions without an Ori form are warned about, or are
+ * errors if `strict`.
  */
 export function programFor(file: string, text: string, plan: Plan, strict = false): Input {
   const keyOf = (): string => hashText(text, `${plan.sm}|${plan.isa.hash}`);

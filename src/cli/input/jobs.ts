@@ -1,18 +1,19 @@
 import { availableParallelism } from 'node:os';
 import { failWith } from '../terminal/ui.ts';
 
-/** Most workers of one command: each is a thread with an engine of its own, of some 100 MB. */
+/** Maximum number of workers of one command: each is a thread with its own engine, of some 100 MB. */
 export const MOST_JOBS = 256;
 
-/** Most workers that a command starts unasked. */
+/** Maximum default number of workers. */
 const MOST_UNASKED = 16;
 
-/** A worker for each core. */
+/** One worker per core, up to the maximum default number. */
 export const coreJobs = (): number => Math.min(availableParallelism(), MOST_UNASKED);
 
 /**
- * The number of workers that `--jobs` asks for. What is no number ends the command.
- * @param unasked the number where the option is not given
+ * The number of workers that `--jobs` requests. Anything but a number ends the command.
+ *
+ * @param unasked the number if the option is not given
  */
 export function jobsOf(text: string | undefined, unasked: number): number {
   if (text === undefined) return unasked;

@@ -1,12 +1,12 @@
 import type { PlanRequest } from '../../spec/resolve.ts';
 import { DEFAULT_ORDER } from '../../spec/specs.ts';
 
-/** Options that say which plan to resolve; the same on every command that needs one. */
+/** Options that select a plan; the same on every command that needs one. */
 export interface PlanOptions {
   readonly level?: string;
   readonly sm?: string;
   readonly order?: string;
-  /** Later ones win. */
+  /** Recipes in order; later ones win. */
   readonly recipe?: readonly string[];
   readonly nvopt?: string;
   readonly knobs?: readonly string[];
@@ -15,11 +15,11 @@ export interface PlanOptions {
   readonly rules?: readonly string[];
   /** Files of instructions that PTX does not have. */
   readonly isa?: readonly string[];
-  /** Rules that are known to be wrong run: with a warning; 'quiet' for commands that look for what is wrong. */
+  /** Whether rules run that are known to be wrong: with a warning; 'quiet' for commands that search for wrong results. */
   readonly forceRules?: boolean | 'quiet';
-  /** Profile that phase 20 gives to functions. */
+  /** Profile that phase 20 attaches to functions. */
   readonly profile?: string;
-  /** Folders in which files may name others. */
+  /** Folders in which files may name other files. */
   readonly allowPath?: readonly string[];
 }
 
@@ -43,7 +43,7 @@ const NAMES: Readonly<Record<keyof PlanOptions, true>> = {
 export const planOptionsOf = (o: PlanOptions): PlanOptions =>
   Object.fromEntries((Object.keys(NAMES) as (keyof PlanOptions)[]).map((name) => [name, o[name]]));
 
-/** What a plan request takes from plan options as it stands there, with defaults. */
+/** The plan options that a plan request takes unchanged, with defaults. */
 export const requestedSpecs = (
   o: PlanOptions,
 ): Pick<

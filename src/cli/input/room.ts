@@ -1,17 +1,17 @@
 import { getHeapStatistics } from 'node:v8';
 
-/** Characters of a text from which on it is looked at: below, no heap is too small. */
+/** Length of a text in characters from which on its memory is estimated; below it, no heap is too small. */
 const LARGE = 2 ** 24;
 
 /**
- * Bytes of the heap that `check` takes at least for an instruction and for a function: 3.3 GB for three million additions, and 4 GB for
- * 400,000 functions that return (Node 20), rounded down. Other commands take more.
+ * Minimum bytes of heap that `check` takes per instruction and per function: 3.3 GB for three million additions, and 4 GB for 400,000
+ * functions that return (Node 20), rounded down. Other commands take more.
  */
 const EACH = { instruction: 800, function: 8000 } as const;
 
 /**
- * Why the heap is too small for a PTX text, whatever is done with it; null where it may do. V8 ends a process whose heap is full, and
- * leaves no way to say why.
+ * Why the heap is too small for a PTX text, whatever is done with it; null if it may suffice. V8 ends a process whose heap is full, and
+ * gives no chance to say why.
  *
  * @param limit bytes of the heap
  */
@@ -31,7 +31,7 @@ export function roomFault(
   };
 }
 
-/** How often a text holds another. */
+/** Number of occurrences of a part in a text. */
 function countOf(text: string, part: string): number {
   let n = 0;
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) n++;

@@ -9,7 +9,7 @@ import type { Plan } from '../../spec/plan.ts';
 import type { unifiedDiff } from '../review/diff.ts';
 import { err, failWith, pcErr } from '../terminal/ui.ts';
 
-/** Options about what is printed while phases run. */
+/** Options that control the output while phases run. */
 export interface WatchOptions {
   readonly printAfter?: readonly string[];
   readonly printChanged?: boolean;
@@ -17,7 +17,7 @@ export interface WatchOptions {
   readonly ftracePhaseAfter?: string;
 }
 
-/** Position of a phase that an option names, in any case. An unknown one ends the command. */
+/** Position of a phase that an option names, ignoring case. An unknown name ends the command. */
 export function placeOf(plan: Plan, name: string): number {
   const at = phasePosition(plan, name);
   if (at !== null) return at;
@@ -28,7 +28,7 @@ export function placeOf(plan: Plan, name: string): number {
   );
 }
 
-/** What is printed on standard error while phases run, as options and knobs ask for it. */
+/** Makes the observer that prints on standard error while phases run, as options and knobs request. */
 export async function watchOf(o: WatchOptions, plan: Plan): Promise<Pick<RunOptions, 'onBegin' | 'onPhase'>> {
   for (const name of o.printAfter ?? []) if (name !== 'all') placeOf(plan, name);
   const wanted = new Set((o.printAfter ?? []).map((n) => n.toLowerCase()));

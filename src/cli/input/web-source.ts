@@ -7,7 +7,7 @@ import type { Request } from '../../web/recording.ts';
 import { sourceOf } from './input.ts';
 import { type PlanOptions, requestedSpecs } from './options.ts';
 
-/** What plan options ask for, as the explorer asks for it, with the texts of the files that they name. */
+/** The request of plan options in the form of the explorer, with the texts of the files that it names. */
 export async function webRequest(
   o: PlanOptions,
   plan: Plan,
@@ -41,7 +41,7 @@ export async function webRequest(
   };
 }
 
-/** A spec whose `extends` names files as the explorer knows them: by their whole paths, as they were found. */
+/** A spec whose `extends` names files as the explorer knows them: by full path. */
 function withExtends(text: string, found: unknown): string {
   const names = typeof found === 'string' ? [found] : Array.isArray(found) ? found.map(String) : [];
   if (!names.some((n) => /[\\/]|\.ya?ml$/.test(n))) return text;

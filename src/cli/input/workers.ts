@@ -5,19 +5,19 @@ import { Worker } from 'node:worker_threads';
 import { type PoolOptions, runPool } from '../../lab/pool.ts';
 import { ROOT } from '../../spec/node-cache.ts';
 
-/** What a worker thread does: runs cells of a sweep or of a review, optimizes files, or proves rules. */
+/** Role of a worker thread: runs cells of a sweep or of a review, optimizes files, or proves rules. */
 export type WorkerRole = 'sweep' | 'opt' | 'prove' | 'review';
 
 /**
- * Runs tasks on worker threads (`src/lab/pool.ts`), each of them the script of the command line again, whose compiled
- * code is there.
- * @param workerData tells a worker what it is to do
+ * Runs tasks on worker threads (`src/lab/pool.ts`), each of which runs the script of the command line again, whose compiled code is cached.
+ *
+ * @param workerData role and settings of a worker
  */
 export async function runWorkers<R, T extends { readonly role: WorkerRole }>(
   workerData: T,
   opts: Omit<PoolOptions<R>, 'start'>,
 ): Promise<boolean> {
-  // V8 collects the garbage of one thread in several. Where workers keep all processors busy, those wait for each other.
+  // V8 collects the garbage of one thread with several helper threads. If workers keep all processors busy, these wait for each other.
   const busy = opts.workers >= availableParallelism();
   if (busy) setFlagsFromString('--no-parallel-scavenge');
   try {
@@ -25,7 +25,7 @@ export async function runWorkers<R, T extends { readonly role: WorkerRole }>(
       ...opts,
       start: () =>
         new Worker(join(ROOT, 'bin', 'orrery.js'), {
-          // A reproducer that it writes names the command.
+          // A reproducer that a worker writes names the command.
           argv: process.argv.slice(2),
           env: { ...process.env, ORRERY_WORKER: '1' },
           workerData,

@@ -44,7 +44,7 @@ interface AbCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
 
 const FORMATS = ['text', 'markdown', 'json', 'html', 'csv'];
 
-/** `orrery ab`. */
+/** `orrery ab`: compares two arms over kernels. */
 export async function ab(texts: readonly string[], o: AbCommand): Promise<void> {
   const arms = armsOf(texts);
   const format = formatOf(o, FORMATS);
@@ -84,13 +84,13 @@ export async function ab(texts: readonly string[], o: AbCommand): Promise<void> 
     o.diff === undefined
       ? rendered(result, format, texts, o)
       : oneDiff(result, o.diff, o.output === undefined);
-  // Lines of a table for other programs end as its format has it.
+  // Lines of CSV end as the format requires.
   if (o.output === undefined) (format === 'csv' ? outExactly : out)(text);
   else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
   if (!result.equal) throw new CliExit(1);
 }
 
-/** The arms; one text may be two of them, `main..branch`. */
+/** The two arms; one text may give both, as `main..branch`. */
 function armsOf(texts: readonly string[]): readonly [Arm, Arm] {
   const long = texts.find((t) => /^--?\w/.test(t) && !/[\s=]/.test(t));
   if (long !== undefined)
@@ -142,7 +142,7 @@ function rendered(r: AbResult, format: string, texts: readonly string[], o: AbCo
 /**
  * The command that shows how the code of a kernel differs between two arms.
  *
- * @param arms as they are typed
+ * @param arms as words of a command line
  * @param o plan options of both
  */
 export const diffCommand = (

@@ -16,7 +16,7 @@ interface EvaluateCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly perKernel?: boolean;
 }
 
-/** `orrery evaluate`. */
+/** `orrery evaluate`: reads arms as JSON lines, and answers with metrics as JSON lines. */
 export async function evaluate(o: EvaluateCommand): Promise<void> {
   if (o.kernels === undefined || o.kernels.length === 0)
     failWith('--kernels is missing', "name PTX files, folders or patterns: --kernels 'kernels/*.ptx'");
@@ -38,14 +38,14 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;
     const answer = await answerTo(line, evaluator, o.perKernel === true);
-    // One line, whole, at once: who drives this waits for it.
+    // The answer is written as one complete line immediately: the driving program waits for it.
     outExactly(JSON.stringify(answer));
   }
 }
 
-/** A faulty line is answered with its error, so that the optimizer at the other end can go on. */
+/** A faulty line is answered with its error, so that the optimizer at the other end can continue. */
 async function answerTo(line: string, evaluator: Evaluator, perKernel: boolean): Promise<object> {
-  // What reads and prints arms calls itself for every level.
+  // Parsing and printing of arms are recursive, so nesting is limited.
   if (isTooDeep(line)) return { version: 1, id: null, ok: false, error: 'this line is nested too deeply' };
   let request: unknown;
   try {

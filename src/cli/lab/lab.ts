@@ -24,7 +24,7 @@ import { assemble, ptxasVersion, refusal } from '../optimize/ptxas-run.ts';
 import { foreignFaults } from '../rules/verdicts.ts';
 import { err, failWith, pc, pcErr } from '../terminal/ui.ts';
 
-/** Options that say what is measured. */
+/** Options that control what is measured. */
 export interface MeasureCliOptions {
   readonly ptxas?: boolean | string;
   readonly launches: boolean;
@@ -42,7 +42,7 @@ export const clock = (): number => {
   return (user + system) / 1000;
 };
 
-/** What the plan options ask for. */
+/** The base of a comparison, from the plan options. */
 export function baseOf(o: PlanOptions): Base {
   const level = o.level === undefined ? null : Number(o.level);
   if (level !== null && !Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
@@ -53,11 +53,11 @@ export function baseOf(o: PlanOptions): Base {
   };
 }
 
-/** Plans of arms that differ from what the options ask for; rules that a solver has refuted are in none, unless they are forced. */
+/** Plans of arms relative to the options; rules that a solver has refuted are in none, unless they are forced. */
 export const plansOf = (o: PlanOptions, specs: Specs): Plans =>
   new Plans(baseOf(o), Promise.resolve(specs), (plan) => foreignFaults(plan, o));
 
-/** What to measure. ptxas is included where it can be run, unless `--no-ptxas` is given. */
+/** Measurement options. ptxas is included if it can be run, unless `--no-ptxas` is given. */
 export function measureOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions {
   const ptxas = ptxasOptions(o);
   return {
@@ -91,12 +91,12 @@ function ptxasOptions(o: MeasureCliOptions): MeasureOptions['ptxas'] {
   };
 }
 
-/** Everything is measured, as far as a name says. */
+/** Assumes that everything is measured, for interpreting names of metrics. */
 const ALL: Known = { ptxas: true, launched: true };
 
 const namesOf = (text: string): string[] => text.split(',').map((name) => name.trim());
 
-/** What can be measured of modules, as far as names of metrics ask. */
+/** What can be measured for modules, as far as the names of metrics require it. */
 export async function knownFor(
   text: string | undefined,
   o: MeasureCliOptions,
@@ -112,8 +112,8 @@ export async function knownFor(
 }
 
 /**
- * Metrics by name, separated by commas; `weighted.*` names a whole family. A short name (`registers`) that no metric has stands for what
- * tells it best.
+ * Metrics by name, separated by commas; `weighted.*` names a whole family. A short name (`registers`) that is not a metric stands for the
+ * best available one.
  *
  * @param known what can be measured
  */
@@ -134,7 +134,7 @@ export function metricsOf(text: string, known = ALL): Metric[] {
   });
 }
 
-/** Why no kernel may have a value of a metric. */
+/** Why no kernel has a value of a metric, by source of the metric. */
 const WHY_NONE: Readonly<Record<Metric['source'], string>> = {
   program: 'nothing computes it',
   model: 'the target has no facts for it, or no kernel has a launch beside it',
@@ -144,9 +144,9 @@ const WHY_NONE: Readonly<Record<Metric['source'], string>> = {
 };
 
 /**
- * Warns of metrics that were asked for by their own names and that no kernel has. Where it has none of them all, the command ends.
+ * Warns about metrics that were requested by name and that no kernel has. If it has none of them at all, the command ends.
  *
- * @param text what was asked for, as `metricsOf` takes it
+ * @param text the request, as `metricsOf` takes it
  */
 export function tellMissing(text: string, found: readonly Values[], known = ALL): void {
   const asked = metricsOf(text, known);
@@ -159,7 +159,7 @@ export function tellMissing(text: string, found: readonly Values[], known = ALL)
     if (names.has(m.name)) err(`${pcErr.yellow('warning')}: ${said(m)}\n  ${WHY_NONE[m.source]}`);
 }
 
-/** What `--by` names; undefined where it is not given. */
+/** The metric that `--by` names; undefined if it is not given. */
 export function decidingMetric(text: string | undefined, known = ALL): Metric | undefined {
   if (text === undefined) return undefined;
   const [by, ...more] = metricsOf(text, known);

@@ -26,7 +26,7 @@ interface MeasureCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly json?: boolean;
 }
 
-/** `orrery measure`. */
+/** `orrery measure`: prints metrics of kernels. */
 export async function measure(patterns: readonly string[], o: MeasureCommand): Promise<void> {
   const specs = await loadShipped();
   const plans = plansOf(o, specs);

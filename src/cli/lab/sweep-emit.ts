@@ -13,7 +13,7 @@ import { loadSweep } from './sweep-setup.ts';
 const ENGINES = ['slurm', 'k8s', 'github'] as const;
 type Engine = (typeof ENGINES)[number];
 
-/** Shards where none are asked for. */
+/** Default number of shards. */
 const USUAL_SHARDS = 8;
 
 /** Options of `sweep --emit`. */
@@ -26,7 +26,7 @@ export interface EmitCommand extends CacheOptions {
   readonly output?: string;
 }
 
-/** `orrery sweep --emit`: the experiment as a job of a batch engine, each shard a plain sweep. */
+/** `orrery sweep --emit`: writes the experiment as a job of a batch system, each shard a plain sweep. */
 export async function emitSweep(file: string, stem: string, jobs: number, o: EmitCommand): Promise<void> {
   const engine = ENGINES.find((e) => e === o.emit);
   if (engine === undefined)
@@ -66,7 +66,7 @@ export async function emitSweep(file: string, stem: string, jobs: number, o: Emi
   err([`${sweep.shards} shards of ${cells.length} cells: ${o.output}`, ...next[engine]].join('\n  '));
 }
 
-/** Only Slurm has the folder of this machine; elsewhere it is another, with the same in it. */
+/** Only Slurm sees the folder of this machine; elsewhere paths are relative to another folder with the same contents. */
 function fileFor(engine: Engine, file: string): string {
   const path = relative('.', resolve(file)).split(sep).join('/');
   if (path.includes('\n'))

@@ -19,7 +19,8 @@ export interface SweepSetup {
 
 /**
  * Reads an experiment, its kernels and launches.
- * @throws DiagnosticError for what is wrong with them, or where the base is no plan
+ *
+ * @throws DiagnosticError for their faults, or if the base is not a plan
  */
 export async function loadSweep(file: string): Promise<SweepSetup> {
   if (!/\.ya?ml$/.test(file))

@@ -4,14 +4,14 @@ import { type CacheOptions, cacheOf } from '../optimize/cache.ts';
 import { serveTasks } from '../server/serve.ts';
 import { loadSweep } from './sweep-setup.ts';
 
-/** What makes a thread one that runs cells of a sweep. */
+/** Settings of a worker thread that runs cells of a sweep. */
 export interface SweepWorker {
   readonly role: 'sweep';
   readonly file: string;
   readonly cache: CacheOptions;
 }
 
-/** Runs cells in this thread: it reads the experiment for itself, and is sent the places of cells. */
+/** Runs cells in this thread: it reads the experiment itself, and receives the indices of cells. */
 export async function serveCells(): Promise<void> {
   const { file, cache } = workerData as SweepWorker;
   const setup = await loadSweep(file);

@@ -35,7 +35,7 @@ import type { SweepWorker } from './sweep-worker.ts';
 interface ReportCommand {
   readonly output?: string;
   readonly best?: string;
-  /** Where the results go as CSV, and the report as a page; true: beside the experiment. */
+  /** Path of the results as CSV, and of the report as a page; true: next to the experiment. */
   readonly csv?: string | true;
   readonly html?: string | true;
   readonly format?: string;
@@ -48,13 +48,13 @@ interface SweepCommand extends CacheOptions, ReportCommand, Partial<EmitCommand>
   readonly shard?: string;
 }
 
-/** Options that say how a sweep is written for a batch engine, and those that say how it is run here. */
+/** Options that only apply to `--emit`, and options that only apply to a run here. */
 const FOR_EMIT = ['shards', 'command', 'image', 'claim'] as const;
 const FOR_RUN = ['restart', 'shard', 'best', 'csv', 'html', 'format', 'json'] as const;
 
 const FORMATS = ['text', 'markdown', 'json'];
 
-/** `orrery sweep`. */
+/** `orrery sweep`: runs an experiment, or writes it as a job. */
 export async function sweep(file: string, o: SweepCommand): Promise<void> {
   formatOf(o, FORMATS);
   const jobs = jobsOf(o.jobs, 1);
@@ -101,11 +101,11 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   process.off('SIGINT', stop).off('SIGTERM', stop);
   if (!whole) {
     err(`stopped: ${before + finished} of ${places.length} cells are in ${path}; the same command goes on`);
-    // By custom, the exit code of a command that a signal ended.
+    // By convention, the exit code of a command that a signal ended.
     throw new CliExit(128 + constants.signals[stopped ?? 'SIGINT']);
   }
   const ordered = places.map((at) => done.get(cellKey(cells[at]))!);
-  // Workers finish in any order, and a sweep that was interrupted and resumed has yet another.
+  // Workers finish in any order, and an interrupted and resumed sweep has yet another order.
   writeWhole(path, SweepFile.text(experiment, identity, ordered));
   if (shard !== null)
     return out(
@@ -134,7 +134,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   }
 }
 
-/** `orrery merge`: the results of the shards of a sweep as if it had been run in one. */
+/** `orrery merge`: joins the results of the shards of a sweep as if it had been run at once. */
 export async function merge(file: string, parts: readonly string[], o: ReportCommand): Promise<void> {
   formatOf(o, FORMATS);
   const setup = await loadSweep(file);

@@ -28,19 +28,19 @@ interface TuneCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly json?: boolean;
 }
 
-/** What is always reported beside the goals. */
+/** Metrics that are always reported in addition to the goals. */
 const REPORTED = ['executed', 'code', 'registers', 'occupancy'];
 const SPILLS = ['ptxas.spill-stores', 'ptxas.spill-loads'];
-/** Exit code where a goal is not reached. */
+/** Exit code if a goal is not reached. */
 const NOT_REACHED = 2;
 
-/** Milliseconds that the search may take. */
+/** Milliseconds of a time limit on the search. */
 function timeOf(text: string): number {
   const found = millisecondsOf(text);
   return found === null ? failWith(`--budget ${text} is no time`, 'write it as 90s, 10m or 1h') : found;
 }
 
-/** `orrery tune`. */
+/** `orrery tune`: searches for a plan that reaches goals, and writes it as a recipe. */
 export async function tune(files: readonly string[], o: TuneCommand): Promise<void> {
   if (o.goal === undefined)
     failWith('--goal is missing', 'say what is wanted: --goal registers<=64, code, executed or cycles');
@@ -72,14 +72,14 @@ export async function tune(files: readonly string[], o: TuneCommand): Promise<vo
     metrics,
     only: o.only ?? '*',
     recipes: baseOf(o).recipes ?? [],
-    // An order is one for all functions of a program, so that one for some would not hold for the others.
+    // An order applies to all functions of a program, so one for some functions would also affect the others.
     positions: o.only === undefined,
     disk: cacheOf(o),
     late: () => Date.now() - started > budget,
     tell: (tried, arm) => progress.update(`arm ${tried}: ${arm}`),
   };
   const judge = await Judge.start(request);
-  // What the base costs is no part of the search.
+  // The cost of the base is not part of the search.
   started = Date.now();
   const found = await tuned(request, judge);
   progress.done();
@@ -98,7 +98,7 @@ export async function tune(files: readonly string[], o: TuneCommand): Promise<vo
   if (!isReached(report)) throw new CliExit(NOT_REACHED);
 }
 
-/** Writes the recipe of what was found, and measures it as it was written. */
+/** Writes the recipe of the result, and measures it as written. */
 async function written(
   r: TuneReport,
   path: string,
@@ -121,7 +121,7 @@ async function written(
   const files = await recipeOf(r.found.arm, q.plans, targets, title, { recipe: path, order }, how);
   writeTogether([[path, files.recipe], ...(files.order === null ? [] : [[order, files.order] as const])]);
   const arm: Arm = { name: '', recipe: [path], ...(files.order !== null && { order }) };
-  // The recipe holds what the command line asks for, which would win over it.
+  // The recipe contains the options of the command line, which would override it.
   const kernels = await judge.under(
     plansOf({ sm: o.sm, order: o.order, rules: o.rules, isa: o.isa, forceRules: o.forceRules }, q.specs),
     arm,
@@ -134,7 +134,7 @@ async function written(
   return { ...r, written: kernels, recipe: path, options: files.options };
 }
 
-/** Whether `orrery recipes --measure` can measure it again: it adds nothing but the recipe to what ships. */
+/** Whether `orrery recipes --measure` can measure the result again: it adds nothing but the recipe to the shipped specs. */
 const isPlain = (o: TuneCommand, { arm }: Tuned): boolean => {
   const b = baseOf(o);
   const more = [b.recipes, b.knobSets, b.set, b.disable, b.rules].some((l) => (l ?? []).length > 0);
@@ -149,7 +149,7 @@ const isPlain = (o: TuneCommand, { arm }: Tuned): boolean => {
   );
 };
 
-/** Figures of the kernels for the first target, as recipes state them. */
+/** Metrics of the kernels for the first target, as recipes state them. */
 async function measuredBy(r: TuneReport, path: string, q: TuneRequest): Promise<HowFound['measured']> {
   const smOf = async (m: Module) => (await q.plans.plan({ name: 'base' }, m.target)).sm;
   const first = await smOf(q.modules[0]);

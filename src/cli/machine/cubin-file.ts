@@ -7,7 +7,7 @@ import { baseTarget } from '../../ir/target.ts';
 import { namesLike, readNamed, reason, Unreadable } from '../../spec/node-files.ts';
 import { failWith } from '../terminal/ui.ts';
 
-/** A cubin of the file that was chosen. */
+/** A selected cubin of the file. */
 export interface Chosen {
   readonly member: Member;
   readonly bytes: Uint8Array;
@@ -26,10 +26,10 @@ export function bytesOf(file: string): Uint8Array {
   }
 }
 
-/** Whether a text has become longer than V8 takes: an attribute, or a line, may name others so often. */
+/** Whether an error is V8's for a string that is too long: an attribute or a line may repeat others that often. */
 const isTooLong = (e: unknown): boolean => e instanceof RangeError && e.message === 'Invalid string length';
 
-/** What a reader of binaries gives; what it finds wrong ends the command with one error. */
+/** Runs a reader of binaries; a fault that it finds ends the command with one error. */
 export function parsed<T>(file: string, where: string, read: () => T): T {
   try {
     return read();
@@ -47,7 +47,7 @@ export function parsed<T>(file: string, where: string, read: () => T): T {
   }
 }
 
-/** The cubins of a file, for a target if one was asked for; where there is none, that ends the command. */
+/** The cubins of a file, for a target if one is given; if there is none, the command ends. */
 export function chosenOf(file: string, all: readonly Member[], sm: string | undefined): Chosen[] {
   const cubins = all
     .filter((m) => m.kind === 'cubin')
@@ -69,7 +69,7 @@ export function chosenOf(file: string, all: readonly Member[], sm: string | unde
   return chosen;
 }
 
-/** The one cubin of a file, for a target if one was asked for; where there are none or several, that ends the command. */
+/** The only cubin of a file, for a target if one is given; if there are none or several, the command ends. */
 export function oneCubin(file: string, sm: string | undefined): Chosen {
   const all = parsed(file, '', () => membersOf(bytesOf(file)));
   const cubins = chosenOf(file, all, sm);

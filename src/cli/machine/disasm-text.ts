@@ -16,10 +16,10 @@ import { table } from '../terminal/table.ts';
 import { grouped } from '../terminal/ui.ts';
 
 /*
- * What `orrery disasm` prints.
+ * Output of `orrery disasm`.
  */
 
-/** How instructions are written. */
+/** Options of how instructions are written. */
 export interface Spelling {
   readonly machine: Machine;
   readonly vendor: boolean;
@@ -58,10 +58,10 @@ function placeText(p: SourcePlace): string {
   return p.inlined === undefined ? own : `${own} in ${p.inlined.name}, inlined at ${placeText(p.inlined.at)}`;
 }
 
-/** Most characters of what is printed of a cubin: names of a megabyte may stand in every line. */
+/** Maximum number of characters printed for a cubin: names of a megabyte may occur in every line. */
 const MOST_CHARACTERS = 2 ** 28;
 
-/** Passes lines on as long as they are not too many together. */
+/** Passes lines through until their total length exceeds the limit. */
 function roomForLines(): (lines: string[]) => string[] {
   let left = MOST_CHARACTERS;
   return (lines) => {
@@ -71,7 +71,7 @@ function roomForLines(): (lines: string[]) => string[] {
   };
 }
 
-/** Lines before an instruction that comes from another place than the one before it. */
+/** Lines before an instruction that comes from another location than the previous one. */
 function placeLines(i: Listed, before: Listed | undefined, ptx: readonly string[]): string[] {
   const { source, ptx: own } = i.places;
   const out: string[] = [];
@@ -89,11 +89,11 @@ function placeLines(i: Listed, before: Listed | undefined, ptx: readonly string[
 }
 
 /**
- * Functions with an instruction a line.
+ * Listing of functions, one instruction per line.
  *
- * @param ptx the lines of the PTX, where places are to be shown; else null
- * @param executions how often warps executed instructions, by function and address; null: that is not asked
- * @throws BinaryError where they are too long
+ * @param ptx the lines of the PTX, if locations are shown; else null
+ * @param executions how often warps executed instructions, by function and address; null: not requested
+ * @throws BinaryError if the listing is too long
  */
 export function codeText(
   functions: readonly ListedFunction[],
@@ -134,13 +134,13 @@ function lineOf(i: Listed, spelling: Spelling): string {
   return `  ${address}  ${controlText(i.control)}  ${textOf(i, spelling)}${relocated(i)}`;
 }
 
-/** What a linker or the driver puts there. */
+/** Relocations that a linker or the driver applies to the instruction. */
 const relocated = (i: Listed): string =>
   i.relocations.length === 0
     ? ''
     : `  // ${i.relocations.map((r) => `${r.symbol}${r.addend === 0 ? '' : `+${hex(r.addend)}`}`).join(', ')}`;
 
-/** The same for scripts. */
+/** The listing as JSON. */
 export const codeJson = (
   elf: Elf,
   functions: readonly ListedFunction[],
@@ -185,7 +185,7 @@ function functionJson(elf: Elf, f: CubinFunction): object {
 const TYPE_NAMES: ReadonlyMap<number, string> = new Map(Object.entries(SHT).map(([name, n]) => [n, name]));
 const typeName = (type: number): string => TYPE_NAMES.get(type) ?? hex(type);
 
-/** `12 symbols`: what a section holds. */
+/** `12 symbols`: summary of the contents of a section. */
 function holds(c: Content): string {
   switch (c.kind) {
     case 'code':
@@ -222,7 +222,7 @@ const flagsText = (flags: number): string =>
     .map(([, letter]) => letter)
     .join('');
 
-/** Attributes in words. Those of `.nv.compat` have codes of their own, whose names are not known. */
+/** Attributes as text. Those of `.nv.compat` have their own codes, whose names are not known. */
 const attributeTexts = (
   s: Section,
   symbols: readonly ElfSymbol[],
@@ -238,7 +238,11 @@ const attributeTexts = (
         ]),
       );
 
-/** The table of sections, and what the attributes of the file and of each function say. @throws BinaryError where that is too long */
+/**
+ * The table of sections, and the attributes of the file and of each function.
+ *
+ * @throws BinaryError if that is too long
+ */
 export function sectionsText(elf: Elf, bytes: Uint8Array): string {
   const symbols = symbolsOf(elf);
   const room = roomForLines();
@@ -266,7 +270,7 @@ export function sectionsText(elf: Elf, bytes: Uint8Array): string {
   ].join('\n');
 }
 
-/** The same for scripts. */
+/** The sections as JSON. */
 export function sectionsJson(elf: Elf, bytes: Uint8Array): object {
   const symbols = symbolsOf(elf);
   const room = roomForLines();

@@ -20,7 +20,7 @@ export interface DisasmOptions {
   readonly json?: boolean;
 }
 
-/** `orrery disasm`. */
+/** `orrery disasm`: prints machine code. */
 export async function disasm(file: string, o: DisasmOptions): Promise<void> {
   if (o.sections === true && o.lines === true)
     failWith('--sections shows no code, so --lines has nothing to say', 'take one of the two');
@@ -122,10 +122,10 @@ function mustName(file: string, name: string, cubins: readonly Chosen[]): void {
   if (!names.has(name)) failWith(`${file} has no function '${name}'`, `it has ${[...names].join(', ')}`);
 }
 
-/** Most words of no form that are named one by one. */
+/** Maximum number of undecodable words that are listed. */
 const MOST_NAMED = 20;
 
-/** Ends the command with an error where a word is of no form: what is not known is never passed over. */
+/** Ends the command with an error if a word cannot be decoded: unknown words are never skipped silently. */
 function refuseUnknown(file: string, cubins: readonly Chosen[], listed: readonly ListedCubin[]): void {
   const unknown = listed.flatMap(({ functions }, k) =>
     functions.flatMap(({ fn, code }) =>

@@ -10,8 +10,8 @@ import type { Executions } from './disasm-text.ts';
 import { liftedOf, machineFor } from './lifted.ts';
 
 /**
- * Runs a launch with the machine code of a cubin, and says how often warps executed each instruction. That the launch does not end, or
- * gives other results than it expects, is said on standard error.
+ * Runs a launch with the machine code of a cubin, and returns how often warps executed each instruction. If the launch does not end, or
+ * gives unexpected results, that is printed on standard error.
  */
 export async function executionsIn(file: string, cubin: Chosen, launchFile: string): Promise<Executions> {
   const launch = await loadLaunch(launchFile);

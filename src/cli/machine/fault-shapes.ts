@@ -6,7 +6,7 @@ import { PTXAS_LEVEL } from '../../spec/ptxas-faults.ts';
 import type { Input } from '../input/input.ts';
 import type { FaultRow } from '../optimize/summary-json.ts';
 
-/** Shapes of which ptxas makes wrong code: those of PTX that was written, or else of the PTX that was read, which nothing avoids. */
+/** Shapes that ptxas miscompiles: those in the written PTX, or else those in the PTX that was read, which nothing avoids. */
 export async function shapesOf(
   file: string,
   text: string,
@@ -28,7 +28,7 @@ export async function shapesOf(
   };
 }
 
-/** The writer itself warns of what is left. */
+/** The PTX writer itself warns about those that remain. */
 function writtenShapes({ found, left }: Avoided) {
   const avoided = found.filter(
     (s) => !left.includes(s) && !left.some((l) => l.fn === s.fn && l.fault === s.fault),

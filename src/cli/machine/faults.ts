@@ -16,7 +16,7 @@ import { table } from '../terminal/table.ts';
 import { failWith, out, pc } from '../terminal/ui.ts';
 import { liftedOf, machineFor } from './lifted.ts';
 
-/** Target for which inputs are assembled, where it has the fault. */
+/** Target for which inputs are assembled, if it has the fault. */
 const USUAL_SM = 'sm_90';
 
 interface FaultsOptions {
@@ -25,7 +25,7 @@ interface FaultsOptions {
   readonly json?: boolean;
 }
 
-/** `orrery faults`. */
+/** `orrery faults`: lists known faults of ptxas, or tests the installed one for them. */
 export async function faults(name: string | undefined, o: FaultsOptions): Promise<void> {
   const all = ptxasFaults((await loadShipped()).ptxasFaults);
   if (name !== undefined && !all.some((f) => f.name === name)) {
@@ -83,7 +83,7 @@ const rowOf = (f: PtxasFault) => ({
   source: f.source,
 });
 
-/** Targets of a fault in words. */
+/** Targets of a fault as text. */
 export const targetsText = (f: PtxasFault): string => (f.targets === 'all' ? 'all' : f.targets.join(' '));
 
 const hereText = (shows: boolean | undefined): string => (shows === true ? pc.yellow('yes') : 'no');
@@ -111,7 +111,7 @@ function inFull(f: PtxasFault, shows: boolean | undefined): string {
 }
 
 /**
- * Whether the code that ptxas makes of a fault's input gives wrong results in the launch of the input.
+ * Whether the code that ptxas generates for the input of a fault gives wrong results in its launch.
  *
  * @param sm target; undefined: sm_90, or the first that has the fault
  */
@@ -122,7 +122,7 @@ async function showsIn(f: PtxasFault, sm?: string): Promise<boolean> {
   return typeof shows === 'string' ? failWith(`${f.input}: ${shows}`) : shows;
 }
 
-/** Whether the code that ptxas makes of a text fails a launch; a text says why that cannot be told. */
+/** Whether the code that ptxas generates for a text fails a launch; a string says why that cannot be determined. */
 export async function wrongIn(launch: Launch, text: string, sm: string): Promise<boolean | string> {
   const elf = cubinOf(text, [`-arch=${sm}`, `-O${PTXAS_LEVEL}`]);
   if (typeof elf === 'string') return elf;

@@ -31,7 +31,7 @@ async function checkedOf(
   return { machine, functions };
 }
 
-/** `orrery disasm --hazards`: what is read or written too early. */
+/** `orrery disasm --hazards`: prints registers that are read or written too early. */
 export async function hazards(
   file: string,
   cubins: readonly Chosen[],
@@ -81,7 +81,7 @@ const nameOf = ({ register }: Hazard): string => {
 
 const barriersOf = (mask: number): number[] => [0, 1, 2, 3, 4, 5].filter((b) => (mask >> b) & 1);
 
-/** What is missing, in words. */
+/** The missing wait as text. */
 function missing(h: Hazard): string {
   if (h.needed !== null) return `${h.cycles} cycles after it, and ${h.needed} are needed`;
   const barriers = barriersOf(h.barriers);
@@ -92,7 +92,7 @@ function missing(h: Hazard): string {
     : `barrier ${barriers.join(' or ')} says ${what}, and nothing has waited for it`;
 }
 
-/** A hazard in words: what is too early, and the two instructions. */
+/** A hazard as text: what is too early, and the two instructions. */
 export function hazardText(h: Hazard, listed: ListedFunction, machine: Machine): string[] {
   const at = (k: number): string => `${hexText(k * WORD_BYTES)} ${wordAt(k, listed, machine)}`;
   return [`${nameOf(h)} is ${h.kind}: ${missing(h)}`, `  ${at(h.first)}`, `  ${at(h.second)}`];

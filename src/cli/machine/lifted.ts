@@ -10,7 +10,7 @@ import type { Plan } from '../../spec/plan.ts';
 import { failWith } from '../terminal/ui.ts';
 import type { Chosen } from './cubin-file.ts';
 
-/** What is known of the machine code of a target; that nothing is ends the command. */
+/** The description of the machine code of a target; an unknown target ends the command. */
 export async function machineFor(target: string): Promise<Machine> {
   const machine = await loadMachine(target);
   if (machine === null)
@@ -21,7 +21,7 @@ export async function machineFor(target: string): Promise<Machine> {
   return machine;
 }
 
-/** A kernel's machine code in Ori; a text says why it has no meaning here. */
+/** The machine code of a kernel in Ori; a string says why it cannot be lifted. */
 export function liftedOf(
   { elf }: Pick<Chosen, 'elf'>,
   machine: Machine,

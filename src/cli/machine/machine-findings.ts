@@ -16,7 +16,7 @@ import { hazardText } from './hazards.ts';
 import { liftedOf } from './lifted.ts';
 import { type Code, type Finding, findingOf, type VerifyOptions, whyNot } from './verify-finding.ts';
 
-/** What comparing kernels with machine code finds, code by code. */
+/** Compares kernels with machine code, one code after another, and collects the findings. */
 export function findingsOf(
   codes: readonly Code[],
   kernels: readonly Fn[],
@@ -28,7 +28,7 @@ export function findingsOf(
   const progress = new Progress();
   const found: Finding[] = [];
   for (const code of codes) {
-    // Code that is no sequence of words is not lifted either, which says why.
+    // Code that is not a sequence of words is not lifted either, which reports the reason.
     let listed: readonly ListedFunction[] | undefined;
     for (const kernel of kernels) {
       progress.update(`${code.name}: ${kernel.name}`);
@@ -62,7 +62,7 @@ export function findingsOf(
 }
 
 /**
- * A finding, which is a difference where the code computes the same but reads or writes registers too early.
+ * A finding, extended by hazards: code that computes the same but reads or writes registers too early is a difference.
  *
  * @param listed the functions that the kernel may reach
  */
@@ -83,7 +83,7 @@ function inTime(
   return f;
 }
 
-/** What a difference is, in words: the machine code of a kernel ... */
+/** The difference as the end of a sentence: the machine code of a kernel ... */
 export const differenceText = (f: Finding): string =>
   f.difference === 'timing' ? 'computes the same, but too early' : 'does something else';
 
@@ -91,9 +91,9 @@ export const differenceText = (f: Finding): string =>
 export const kernelsOf = (program: Program): Fn[] => program.functions.filter((f) => f.kind === 'entry');
 
 /**
- * What comparing all kernels of a program with machine code finds.
+ * Compares all kernels of a program with machine code.
  *
- * @param elf the machine code; a text says why there is none
+ * @param elf the machine code; a string says why there is none
  */
 export async function machineFindings(
   elf: Code['elf'] | string,
@@ -119,10 +119,10 @@ export async function machineFindings(
 }
 
 /**
- * `--check machine`: compares the input with the machine code that ptxas makes of the PTX that is written for it.
+ * `--check machine`: compares the input with the machine code that ptxas generates for the written PTX.
  *
  * @param before the input
- * @param ptx what is written
+ * @param ptx the written text
  * @param arch target of ptxas
  */
 export async function checkMachine(before: Program, ptx: string, arch: string, plan: Plan): Promise<Verdict> {
@@ -133,7 +133,7 @@ export async function checkMachine(before: Program, ptx: string, arch: string, p
   const found = await machineFindings(elf, name, before, plan);
   const wrong = found.filter((f) => f.verdict === 'different');
   if (wrong.length === 0) return rightText(found, name);
-  // Whose fault it is: that of ptxas, or ours.
+  // Find out which one is wrong: ptxas or the output.
   const written = await machineFindings(elf, name, readPtx(ptx, plan, before.name).program, plan);
   const culprit = (f: Finding): string =>
     written.some((w) => w.kernel === f.kernel && w.verdict === 'different')

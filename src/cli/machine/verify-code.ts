@@ -8,7 +8,7 @@ import type { Code, VerifyOptions } from './verify-finding.ts';
 /** Levels of ptxas. */
 const LEVELS: readonly string[] = ['0', '1', '2', '3'];
 
-/** Levels at which ptxas is to be called; options that contradict each other end the command. */
+/** Levels at which to call ptxas; contradicting options end the command. */
 export function levelsOf(cubin: string | undefined, o: VerifyOptions): readonly string[] {
   const own = [
     o.ptxas === true && '--ptxas',
@@ -34,11 +34,11 @@ export function levelsOf(cubin: string | undefined, o: VerifyOptions): readonly 
   return o.levels === true ? LEVELS : [o.level ?? '3'];
 }
 
-/** What ptxas makes of a text at a level; a text says why it refuses, or what kept it from running. */
+/** Assembles a text at a level; a string says why ptxas rejects it, or why it could not run. */
 const assembled = (text: string, level: string, arch: string, o: VerifyOptions): Elf | string =>
   cubinOf(text, [`-arch=${arch}`, `-O${level}`, '-lineinfo'], o.with);
 
-/** What ptxas makes of a text at a level; null if it refuses it. */
+/** The cubin that ptxas makes from a text at a level; null if it rejects the text. */
 export function cubinMadeOf(text: string, level: string, o: VerifyOptions): Elf | null {
   const arch = o.sm ?? targetOf(text);
   if (arch === null) return null;
@@ -46,7 +46,7 @@ export function cubinMadeOf(text: string, level: string, o: VerifyOptions): Elf 
   return typeof made === 'string' ? null : made;
 }
 
-/** What ptxas makes of the PTX now, at each level; that it refuses it ends the command. */
+/** Assembles the PTX now, at each level; if ptxas rejects it, the command ends. */
 export function madeBy(file: string, text: string, levels: readonly string[], o: VerifyOptions): Code[] {
   if (o.with === undefined) ptxasNeeded();
   const arch = o.sm ?? targetOf(text);

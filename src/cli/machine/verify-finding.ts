@@ -11,11 +11,11 @@ import { runsMatrix } from '../../sim/matrix-names.ts';
 import type { Plan } from '../../spec/plan.ts';
 import { grouped } from '../terminal/ui.ts';
 
-/** Machine code that is compared, and what it is called. */
+/** Machine code to compare, and its name. */
 export interface Code {
   readonly name: string;
   readonly elf: Elf;
-  /** Level of ptxas that made it; null where that is not known. */
+  /** Level of ptxas that generated it; null if unknown. */
   readonly level: string | null;
 }
 
@@ -32,28 +32,28 @@ export interface VerifyOptions {
   readonly json?: boolean;
 }
 
-/** How hard kernels are compared. */
+/** Effort of the comparison of kernels. */
 export const effortOf = (o: Pick<VerifyOptions, 'thorough'>): 'medium' | 'high' =>
   o.thorough === true ? 'high' : 'medium';
 
-/** What was found of a kernel. */
+/** Result of comparing a kernel. */
 export interface Finding {
   readonly code: string;
-  /** Level of ptxas that made the code; null where that is not known. */
+  /** Level of ptxas that generated the code; null if unknown. */
   readonly level: string | null;
   readonly kernel: string;
   readonly verdict: 'equal' | 'different' | 'not compared';
   readonly notes: readonly string[];
   readonly why?: string;
-  /** What differs: results, or only that registers are read or written too early. */
+  /** Kind of difference: results, or only registers that are read or written too early. */
   readonly difference?: 'results' | 'timing';
   readonly world?: string;
   readonly stores?: { readonly ptx: StoredText | null; readonly machine: StoredText | null };
-  /** A launch that gives another result with this code than with the PTX; it has been run with both. */
+  /** A launch that gives different results with this code than with the PTX; it has been run with both. */
   readonly launch?: { readonly launch: Launch; readonly expect: readonly (Uint8Array | null)[] };
 }
 
-/** A store in words. */
+/** A store as text. */
 export interface StoredText {
   readonly block: readonly number[];
   readonly thread: readonly number[];
@@ -63,7 +63,7 @@ export interface StoredText {
   readonly line: number;
 }
 
-/** What comparing a kernel with its machine code finds. `tell` is called with each world. */
+/** Compares a kernel with its machine code. `tell` is called with each world. */
 export function findingOf(
   code: Pick<Code, 'name' | 'level'>,
   lifted: Lifted,
@@ -146,7 +146,7 @@ const notesOf = (r: Judgement): string[] => [
   ...(r.approximate ? ['some results within the tolerance of approximations and of fused products'] : []),
 ];
 
-/** The launch with what the PTX gives, if the machine code gives something else. */
+/** The launch with the results of the PTX as expectation, if the machine code gives different ones. */
 function confirmed(launch: Launch, lifted: Lifted, program: Program, plan: Plan): Finding['launch'] | null {
   const base = paramBase(plan);
   const before = runLaunch(program, plan.isa, launch, base);

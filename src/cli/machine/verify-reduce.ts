@@ -13,14 +13,14 @@ import { liftedOf } from './lifted.ts';
 import { cubinMadeOf } from './verify-code.ts';
 import { effortOf, type Finding, type VerifyOptions, whyNot } from './verify-finding.ts';
 
-/** Programs that are tried at most: each is assembled and compared, some ten a second. */
+/** Maximum number of programs that are tried: each is assembled and compared, some ten per second. */
 const TESTS = 3000;
 
 /**
- * The smallest part of a PTX text, line by line, of whose kernel ptxas still makes other code than the text says (ddmin: Zeller and
+ * The smallest part of a PTX text, line by line, for whose kernel ptxas still generates code that differs from the text (ddmin: Zeller and
  * Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002).
  *
- * @param wrong what was found of the whole text
+ * @param wrong the finding for the whole text
  * @returns null if the difference does not show without comments and line numbers
  */
 export async function reduceWrong(

@@ -7,7 +7,11 @@ import { ptxasVersion } from '../optimize/ptxas-run.ts';
 import { out, pc } from '../terminal/ui.ts';
 import type { Finding, StoredText } from './verify-finding.ts';
 
-/** Writes the launch of the first difference that has one. @returns its file */
+/**
+ * Writes the launch of the first difference that has one.
+ *
+ * @returns its path
+ */
 export function writeLaunch(path: string, ptx: string, found: readonly Partial<Finding>[]): string | null {
   const f = found.find((x) => x.launch !== undefined);
   if (f?.launch === undefined) return null;
@@ -23,7 +27,7 @@ export function writeLaunch(path: string, ptx: string, found: readonly Partial<F
     const e = expect[k];
     const changed = e?.some((x, i) => x !== p.bytes[i]) === true;
     if (e != null && changed) data.set(name(k, '.out'), e);
-    // What the PTX leaves as it is must stay so: wrong code may store there.
+    // Bytes that the PTX leaves unchanged must stay unchanged: wrong code may store there.
     const expected = e == null ? {} : { expect: name(k, changed ? '.out' : '') };
     return { buffer: p.type, length: p.length, data: name(k, ''), ...expected };
   });
@@ -42,7 +46,7 @@ export function writeLaunch(path: string, ptx: string, found: readonly Partial<F
   return file;
 }
 
-/** A number as a launch file has it: as text where YAML's numbers do not hold it. */
+/** A number as written in a launch file: as text if it is beyond the numbers of YAML. */
 function scalarText(value: number | bigint): number | string {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (Object.is(value, -0)) return '-0';
@@ -50,7 +54,7 @@ function scalarText(value: number | bigint): number | string {
   return Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf';
 }
 
-/** YAML with the shape of the launch and each of its parameters in a line. */
+/** YAML with the shape of the launch and each of its parameters on one line. */
 function inRows(data: Readonly<Record<string, unknown>>): string {
   const doc = new Document(data);
   const flow = (node: unknown): void => {
@@ -62,7 +66,7 @@ function inRows(data: Readonly<Record<string, unknown>>): string {
   return doc.toString();
 }
 
-/** What was found, for people. */
+/** The findings as text. */
 export function report(
   file: string,
   target: string,
@@ -90,7 +94,7 @@ export function report(
   for (const line of written) out(line);
 }
 
-/** Known faults of ptxas whose shapes the kernel has, and what to do about each. */
+/** Known faults of ptxas whose shapes the kernel has, with the remedy for each. */
 function faultText(file: string, f: Finding, known: readonly FaultSite[]): string[] {
   const what =
     f.level === null

@@ -16,7 +16,7 @@ import type { Finding, VerifyOptions } from './verify-finding.ts';
 import { reduceWrong } from './verify-reduce.ts';
 import { report, writeLaunch } from './verify-text.ts';
 
-/** `orrery verify`. */
+/** `orrery verify`: compares machine code with its PTX. */
 export async function verify(file: string, cubin: string | undefined, o: VerifyOptions): Promise<void> {
   const levels = levelsOf(cubin, o);
   const specs = await loadShipped();
@@ -97,7 +97,7 @@ export async function verify(file: string, cubin: string | undefined, o: VerifyO
   if (found.some((f) => f.verdict !== 'equal')) throw new CliExit(1);
 }
 
-/** Known faults of ptxas, each once. */
+/** Known faults of ptxas, without duplicates. */
 const faultsOf = (known: readonly FaultSite[]): { name: string; line: number }[] =>
   known
     .filter((k, at) => known.findIndex((x) => x.fault === k.fault) === at)

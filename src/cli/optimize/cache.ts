@@ -2,7 +2,7 @@ import { DiskCache } from '../../lab/disk-cache.ts';
 import { atEnd } from '../command-state.ts';
 import { failWith } from '../terminal/ui.ts';
 
-/** Options that say where results of phases are kept. */
+/** Options of the cache for results of phases. */
 export interface CacheOptions {
   readonly cache?: string;
   readonly cacheLimit?: string;

@@ -3,7 +3,7 @@ import { failWith, pc } from '../terminal/ui.ts';
 import { unrolledLoops } from './ptxas-loops.ts';
 import { assemble, type FunctionUse, ptxasCommand, ptxasLevel, ptxasPresent } from './ptxas-run.ts';
 
-/** What ptxas makes of a function before and after. */
+/** Results of ptxas for a function before and after. */
 export interface UsePair {
   readonly name: string;
   readonly before: FunctionUse;
@@ -12,7 +12,7 @@ export interface UsePair {
   readonly unrolled: { readonly before: readonly string[]; readonly after: readonly string[] };
 }
 
-/** Ends the command where ptxas cannot be run. */
+/** Ends the command if ptxas cannot be run. */
 export function ptxasNeeded(): void {
   if (!ptxasPresent())
     failWith(
@@ -22,8 +22,7 @@ export function ptxasNeeded(): void {
 }
 
 /**
- * Assembles both texts and puts side by side what each function needs. Ends the command where ptxas is absent or refuses
- * one of them.
+ * Assembles both texts and pairs the resource use of each function. Ends the command if ptxas is absent or rejects one of them.
  *
  * @param arch as ptxas takes it, `sm_90a`
  */
@@ -47,7 +46,7 @@ export function comparePtxas(before: string, after: string, arch: string, level:
   });
 }
 
-/** Heads of columns and what they hold; null: ptxas does not say it of a function that others call. */
+/** Column headings and values; null: ptxas does not report the value for a function that others call. */
 const COLUMNS: readonly (readonly [string, (u: FunctionUse) => number | null])[] = [
   ['registers', (u) => u.registers || null],
   ['spill stores [B]', (u) => u.spillStores],
@@ -56,7 +55,7 @@ const COLUMNS: readonly (readonly [string, (u: FunctionUse) => number | null])[]
   ['code [B]', (u) => u.code || null],
 ];
 
-/** A table of `before -> after` for every function, and by name the loops that ptxas unrolls of only one of both. */
+/** A table of `before -> after` for every function, and the names of loops that ptxas unrolls in only one of the two. */
 export function usesTable(pairs: readonly UsePair[]): string {
   const cell = (a: number | null, b: number | null): string => {
     if (a === null || b === null) return '-';

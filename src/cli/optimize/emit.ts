@@ -13,35 +13,35 @@ import { withoutSsa } from '../../ssa/program.ts';
 
 import { CliExit, failWith, rememberText, show } from '../terminal/ui.ts';
 
-/** The table that says how opcodes are written in PTX. */
+/** The table of how opcodes are written in PTX. */
 export function ptxTable(specs: Specs): PtxTable {
   if (specs.ptx === undefined)
     return failWith('there is no table of PTX forms', 'pipelines/isa/ptx.yaml holds it');
   return new PtxTable(specs.ptx.data as unknown as PtxDoc);
 }
 
-/** The tables of specs that programs have been written with. */
+/** Tables that were built, by specs. */
 const tables = new WeakMap<Specs, PtxTable>();
 
-/** How a program is written. */
+/** Options of the PTX writer. */
 export interface PtxHow {
   /** Architecture for `.target`; null keeps the module's. */
   readonly retarget?: string | null;
-  /** `.version` is the lowest that has what is written. */
+  /** `.version` is the lowest that has all written instructions. */
   readonly lowestVersion?: boolean;
-  /** A function that had to be kept unchanged is an error. */
+  /** A function that must be kept unchanged is an error. */
   readonly strict?: boolean;
   /** Functions whose text is copied from the module. */
   readonly keep?: ReadonlySet<string>;
-  /** Nothing is said of what could not be written. */
+  /** Functions that could not be written are not reported. */
   readonly quiet?: boolean;
   /** The file that is written, for warnings. */
   readonly file?: string;
-  /** Told which shapes that ptxas gets wrong were written otherwise, and which are left. */
+  /** Called with the shapes miscompiled by ptxas that were avoided, and those that remain. */
   readonly onFaults?: (a: Avoided) => void;
 }
 
-/** PTX text of a program; warns about what could not be written. */
+/** PTX text of a program; warns about functions that could not be written. */
 export async function ptxOf(
   program: Program,
   module: PtxModule | null,
@@ -77,7 +77,7 @@ export async function ptxOf(
   return safe.text;
 }
 
-/** The text without shapes of which ptxas makes wrong code for the plan's target, at the level that it has if nothing says another. */
+/** Rewrites shapes that ptxas miscompiles for the target of the plan, at the level that ptxas uses by default. */
 function withoutFaults(text: string, plan: Plan, specs: Specs, table: PtxTable): Avoided {
   const faults = KnownFaults.of(specs, plan.isa, plan.sm, PTXAS_LEVEL);
   if (faults === null) return { text, found: [], left: [] };

@@ -7,47 +7,47 @@ import type { PlanOptions } from '../input/options.ts';
 import { failWith } from '../terminal/ui.ts';
 import type { Assembled, FunctionUse } from './ptxas-run.ts';
 
-/** Recipes that are tried in turn for kernels that lose, before their input is taken as it came. */
+/** Recipes that are tried in order for kernels that lose, before their input is kept unchanged. */
 export const FALLBACKS: readonly string[] = ['few-registers', 'quick-build'];
 
-/** A kernel of which the plan makes too much, and what is taken for it. */
+/** A kernel that loses too much with the plan, and its replacement. */
 export interface Retreat {
   readonly fn: string;
-  /** The recipe whose result is taken; null: the input, as it came. */
+  /** The recipe whose result is taken; null: the unchanged input. */
   readonly by: string | null;
   readonly before: FunctionUse;
-  /** What ptxas made of it by the plan. */
+  /** Resource use with the plan. */
   readonly lost: FunctionUse;
-  /** What it makes of what is taken. */
+  /** Resource use of the replacement. */
   readonly now: FunctionUse;
 }
 
 /** A program in which no kernel loses too much. */
 export interface Limited {
-  /** What the plan made, with the functions that are taken from elsewhere. */
+  /** The result of the plan, with replaced functions. */
   readonly program: Program;
-  /** Functions whose text is to be kept as it came. */
+  /** Functions whose text is kept unchanged. */
   readonly keep: ReadonlySet<string>;
   readonly retreats: readonly Retreat[];
 }
 
 export interface LossQuestion {
-  /** The input: its text, as ptxas takes it for the target, and the program that was lowered from it. */
+  /** The input: its text, as ptxas accepts it for the target, and the program that was lowered from it. */
   readonly text: string;
   readonly input: Program;
-  /** What the plan made of it. */
+  /** The result of the plan. */
   readonly made: Program;
-  /** What the plan makes of it together with a recipe. */
+  /** Runs the plan together with a recipe. */
   readonly makeWith: (recipe: string) => Promise<Program>;
   readonly fallbacks: readonly string[];
-  /** PTX of a program, for ptxas alone: nothing is said of it. */
+  /** PTX of a program for ptxas only: nothing is reported. */
   readonly write: (program: Program, keep: ReadonlySet<string>) => Promise<string>;
   readonly assemble: (text: string) => Assembled;
-  /** Percent by which code and registers may grow. */
+  /** Percentage by which code and registers may grow. */
   readonly percent: number;
 }
 
-/** The percentage of `--max-loss`. */
+/** Parses the percentage of `--max-loss`. */
 export function percentOf(text: string, option: string): number {
   const percent = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (!(percent <= 1000))
@@ -56,8 +56,9 @@ export function percentOf(text: string, option: string): number {
 }
 
 /**
- * The plan of some options together with one of the recipes. A level that the recipe names holds where a higher one was asked for: to do
- * less is what it is for.
+ * The plan of some options together with one of the recipes. If the recipe names a lower level than was requested, the level of the recipe
+ * applies: its purpose is to do less.
+ *
  * @param text of the input
  */
 export async function fallbackPlan(o: PlanOptions, recipe: string, text: string): Promise<Plan> {
@@ -66,7 +67,7 @@ export async function fallbackPlan(o: PlanOptions, recipe: string, text: string)
   return planFor({ ...o, level, recipe: [...(o.recipe ?? []), recipe] }, targetOf(text), undefined, true);
 }
 
-/** Does a function need more than it may: registers or code beyond the percentage, or any more spills? */
+/** Whether a function exceeds the limit: registers or code beyond the percentage, or any additional spills. */
 export const loses = (before: FunctionUse, now: FunctionUse, percent: number): boolean =>
   now.spillStores > before.spillStores ||
   now.spillLoads > before.spillLoads ||
@@ -74,12 +75,12 @@ export const loses = (before: FunctionUse, now: FunctionUse, percent: number): b
   now.code > before.code * (1 + percent / 100);
 
 /**
- * Takes for each kernel of which ptxas makes too much another result: that of the first recipe with which it is not too much, or the
- * input as it came. Functions that name each other, directly or by tables of addresses, go down together: ptxas counts what it inlines to
- * the kernel, and a variable that a function declares has to stay one.
+ * Replaces each kernel that loses too much by another result: that of the first recipe with which it does not, or the unchanged input.
+ * Functions that refer to each other, directly or through tables of addresses, are replaced together: ptxas attributes inlined code to the
+ * kernel, and a variable that a function declares must stay a single one.
  *
- * Ends the command where ptxas refuses the input or what is made of it. Bound: in each round at least one group of functions goes down the
- * ladder, whose steps are the plan, the recipes and the input; most modules need a round for each step.
+ * Ends the command if ptxas rejects the input or a result. Bound: in each round at least one group of functions moves to the next candidate
+ * (plan, recipes, input); most modules need one round per candidate.
  */
 export async function limitLoss(q: LossQuestion): Promise<Limited> {
   const uses = (r: Assembled, what: string): Map<string, FunctionUse> => {
@@ -89,7 +90,7 @@ export async function limitLoss(q: LossQuestion): Promise<Limited> {
   const before = uses(q.assemble(q.text), 'the input');
   const steps: { readonly by: string | null; readonly program: Program }[] = [{ by: null, program: q.made }];
   const untried = [...q.fallbacks];
-  /** The next step that fits what is declared around the functions; the input is the last. */
+  /** Moves to the next candidate that fits the declarations around the functions; the input is the last. */
   const deepen = async (): Promise<void> => {
     const by = untried.shift() ?? null;
     const program = by === null ? q.input : await q.makeWith(by);
@@ -98,12 +99,12 @@ export async function limitLoss(q: LossQuestion): Promise<Limited> {
   };
   const isInput = (depth: number): boolean => depth > 0 && steps[depth].by === null;
   const groups = groupsOf(q.input);
-  /** By group: how far down the ladder it is. */
+  /** Index of the current candidate, by group. */
   const depths = new Map<number, number>();
   const depthOf = (fn: string): number => depths.get(groups.get(fn)!) ?? 0;
   const program = (): Program => {
     const byName = steps.map((s) => new Map(s.program.functions.map((f) => [f.name, f])));
-    // A function that a step has removed is not there.
+    // A function that a candidate has removed is absent.
     return {
       ...q.made,
       functions: q.input.functions.flatMap((f) => byName[depthOf(f.name)].get(f.name) ?? []),
@@ -143,10 +144,10 @@ const declaresSame = (a: Program, b: Program): boolean =>
   JSON.stringify(a.locs) === JSON.stringify(b.locs) &&
   JSON.stringify(a.variables) === JSON.stringify(b.variables);
 
-/** A number for each function, the same for functions of which one names the other: calls it, or holds its address. */
+/** A group number per function, equal for functions of which one refers to the other: calls it, or holds its address. */
 function groupsOf({ functions, variables, aliases }: Program): ReadonlyMap<string, number> {
   const number = new Map(functions.map((f, k) => [f.name, k]));
-  /** Union-find: a function of the same group, with a lower number unless it stands for the group. */
+  /** Union-find: a function of the same group with a lower number, or the function itself for the representative. */
   const link = functions.map((_, k) => k);
   const find = (k: number): number => {
     let at = k;
@@ -164,14 +165,14 @@ function groupsOf({ functions, variables, aliases }: Program): ReadonlyMap<strin
     for (const name of named) {
       const other = number.get(meant.get(name) ?? name);
       if (other !== undefined) join(number.get(f.name)!, other);
-      // What a variable holds the address of, in turn.
+      // Functions and variables whose addresses a variable holds, transitively.
       for (const symbol of relocs.get(name) ?? []) named.add(symbol);
     }
   }
   return new Map([...number].map(([name, k]) => [name, find(k)]));
 }
 
-/** One line about a kernel that retreats. */
+/** One line about a replaced kernel. */
 export function retreatText({ fn, by, before, lost, now }: Retreat): string {
   const grown = (
     [

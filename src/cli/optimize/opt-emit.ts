@@ -4,14 +4,14 @@ import { percentOf } from './max-loss.ts';
 import { ENDING, type OptOptions } from './opt-options.ts';
 
 /*
- * What `orrery opt` writes, and which of its options go together.
+ * Output format of `orrery opt`, and checks of its option combinations.
  */
 
-/** The form that the name of a result asks for. */
+/** The format that the extension of a file name selects. */
 const formOf = (file: string | undefined): string | undefined =>
   Object.keys(ENDING).find((form) => file?.endsWith(ENDING[form]));
 
-/** Ends the command where the name of a result ends like a file of another form. */
+/** Ends the command if the output name has the extension of another format. */
 function checkEnding(file: string | undefined): void {
   const ending = /[^/.]\.(\w+)$/.exec(file ?? '')?.[1];
   if (ending === undefined || formOf(file) !== undefined) return;
@@ -25,7 +25,8 @@ function checkEnding(file: string | undefined): void {
 }
 
 /**
- * What `--emit` asks for, or else `-o` by its ending.
+ * The format that `--emit` selects, or else the extension of `-o`.
+ *
  * @param several files are optimized: `-o` names a folder
  */
 export function emitOf(o: OptOptions, several = false): string {

@@ -31,35 +31,35 @@ import { ENDING, type Optimized, type OptOptions } from './opt-options.ts';
 import { optimize } from './optimize.ts';
 import { decisionsText } from './stat.ts';
 
-/** One of several files, and where its result goes; undefined: nowhere. */
+/** One of several files, and the path of its result; undefined: none. */
 export interface OptTask {
   readonly file: string;
   readonly output: string | undefined;
-  /** Where its trace goes; undefined: none is wanted. */
+  /** Path of its trace; undefined: none is requested. */
   readonly trace: string | undefined;
 }
 
-/** What makes a thread one that optimizes files. */
+/** Settings of a worker thread that optimizes files. */
 export interface OptWorker {
   readonly role: 'opt';
   readonly tasks: readonly OptTask[];
   readonly options: OptOptions;
 }
 
-/** What a task printed, and what became of the file; null where it failed. */
+/** Output of a task, and the result for the file; null if it failed. */
 export interface OptResult extends Printed {
   readonly code: number;
   readonly optimized: Optimized | null;
 }
 
 /**
- * `orrery opt` of several files and folders: each is optimized by itself, and one that fails does not stop the others. What is printed
- * and written does not depend on the number of threads.
+ * `orrery opt` for several files and folders: each is optimized on its own, and a failure does not stop the others. The output does not
+ * depend on the number of threads.
  */
 export async function optMany(patterns: readonly string[], given: OptOptions): Promise<void> {
   const emit = emitOf(given, true);
   const o = { ...given, emit };
-  // What is not there is said first: it may be all that is wrong.
+  // Missing files are reported first: they may be the only fault.
   if (!patterns.includes(STANDARD_INPUT)) kernelFiles(patterns);
   if (o.ptxas === true)
     failWith('--ptxas compares one file', '`orrery measure` tells what ptxas makes of many');
@@ -84,9 +84,9 @@ export async function optMany(patterns: readonly string[], given: OptOptions): P
     tasks.map((t) => t.file),
   );
   const planOf = plansFor(o);
-  // What is said of all files is one document.
+  // The output for all files is one document.
   const each = { ...o, json: undefined };
-  // What is wrong with the options is said once, not for each file.
+  // Faults of the options are reported once, not for each file.
   const text = textOrFault(tasks[0].file);
   if (typeof text === 'string') await planOf(targetOf(text));
   const results: (OptResult | undefined)[] = [];
@@ -96,7 +96,7 @@ export async function optMany(patterns: readonly string[], given: OptOptions): P
   const onResult = (at: number, r: OptResult): void => {
     results[at] = r;
     progress.of(++done, tasks.length, tasks[at].file);
-    // In the order of the files, whichever thread is done first.
+    // In the order of the files, whichever thread finishes first.
     for (; results[shown] !== undefined; shown++) {
       if (results[shown]!.out + results[shown]!.err !== '') progress.done();
       if (results[shown]!.out !== '') process.stdout.write(results[shown]!.out);
@@ -129,7 +129,7 @@ export async function optMany(patterns: readonly string[], given: OptOptions): P
   if (results.some((r) => r!.code !== 0 || r!.optimized?.equal === false)) throw new CliExit(1);
 }
 
-/** Does a path name a file: one that is there, or that ends as files do? */
+/** Whether a path names a file: it exists, or has the extension of one. */
 const namesFile = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true &&
   (statSync(path, { throwIfNoEntry: false })?.isFile() === true ||
@@ -138,13 +138,12 @@ const namesFile = (path: string): boolean =>
 /** Optimizes files one after another. */
 export interface TaskRunner {
   readonly run: (task: OptTask) => Promise<OptResult>;
-  /** Releases what the files share. */
+  /** Releases resources that the files share. */
   readonly close: () => void;
 }
 
 /**
- * Optimizes several files, which share their decisions about recipes; the account of the phases is given only where something of it is
- * asked for by name.
+ * Optimizes several files that share decisions about recipes; the account of the phases is printed only if part of it is requested by name.
  */
 export function taskRunner(o: OptOptions, planOf = plansFor(o)): TaskRunner {
   const named = o.stat === true || o.remarks === true;
@@ -165,10 +164,10 @@ export function taskRunner(o: OptOptions, planOf = plansFor(o)): TaskRunner {
   return { run, close: () => user.release() };
 }
 
-/** What a trace of a file is called among others. */
+/** Extension of the trace of one of several files. */
 const TRACE_ENDING = '.trace.json';
 
-/** Ends the command where a file below a folder would be written elsewhere. */
+/** Ends the command if a file below a folder would be written outside of it. */
 function staysBelow(folder: string, path: string): void {
   try {
     writtenBelow(folder, path);
@@ -178,7 +177,7 @@ function staysBelow(folder: string, path: string): void {
   }
 }
 
-/** The files that are named, with the places of what is written: as below the folder that was named, else by the file's own name. */
+/** The named files with their output paths: relative to the folder that was named, else by their own names. */
 function tasksOf(patterns: readonly string[], emit: string, o: OptOptions): OptTask[] {
   const names = new Map<string, string>();
   const seen = new Set<string>();
@@ -210,7 +209,7 @@ function tasksOf(patterns: readonly string[], emit: string, o: OptOptions): OptT
 
 const equalText = (ran: number | null): string => (ran === null ? 'equal' : pcErr.yellow(equalWhereRun(ran)));
 
-/** A line for each file, and one for all; and how decisions about recipes were shared. */
+/** A line for each file, and one for all; also how decisions about recipes were shared. */
 function summary(
   tasks: readonly OptTask[],
   results: readonly OptResult[],

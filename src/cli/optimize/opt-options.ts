@@ -29,20 +29,20 @@ export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
   readonly jobs?: string;
 }
 
-/** What became of one file. */
+/** Result for one file. */
 export interface Optimized {
   readonly before: number;
   readonly after: number;
   readonly ms: number;
-  /** Whether every check that was asked for found the program equal; null: none was. */
+  /** Whether every requested check found the program equal; null: none was requested. */
   readonly equal: boolean | null;
-  /** Where it is equal in open worlds but did not run there in full: percent of its blocks that did, the least of all checks. */
+  /** If it is equal in open worlds but did not run there completely: percentage of its blocks that ran, the minimum over all checks. */
   readonly ran: number | null;
-  /** Decisions about recipes. */
+  /** Counts of decisions about recipes. */
   readonly decisions: DecisionCounts;
   /** Names of its functions. */
   readonly functions: readonly string[];
 }
 
-/** How the names of files of each form end. */
+/** Extensions of file names by format. */
 export const ENDING: Readonly<Record<string, string>> = { ptx: '.ptx', ori: '.ori', json: '.json' };

@@ -7,7 +7,7 @@ import { optMany } from './opt-many.ts';
 import type { OptOptions } from './opt-options.ts';
 import { optimize } from './optimize.ts';
 
-/** `orrery opt`. */
+/** `orrery opt`: optimizes one file or several. */
 export async function opt(files: readonly string[], o: OptOptions): Promise<void> {
   const [file] = files;
   if (files.length > 1 || isFolderOrPattern(file)) return optMany(files, o);
@@ -17,6 +17,6 @@ export async function opt(files: readonly string[], o: OptOptions): Promise<void
   if (equal === false) throw new CliExit(1);
 }
 
-/** `-` is standard input, whatever the working folder holds. */
+/** `-` is standard input, even if a file of that name exists. */
 const isFolderOrPattern = (file: string): boolean =>
   file !== STANDARD_INPUT && (statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? /[*?]/.test(file));

@@ -50,7 +50,7 @@ import { emitOf } from './opt-emit.ts';
 import type { Optimized, OptOptions } from './opt-options.ts';
 import { changedPhases, classTable, journalJson, lineText } from './report.ts';
 
-/** What `--rewrite-limit PHASE=N` asks for. */
+/** Parses `--rewrite-limit PHASE=N`. */
 function limitOf(
   text: string | undefined,
   plan: Plan,
@@ -70,8 +70,9 @@ function limitOf(
 }
 
 /**
- * Optimizes one file and writes what is asked for.
- * @param detailed with an account of the phases on standard error
+ * Optimizes one file and writes the requested outputs.
+ *
+ * @param detailed whether to print the account of the phases on standard error
  * @param planOf makes the plan for a target
  * @param recipes shares decisions about recipes with other files
  */
@@ -115,7 +116,7 @@ export async function optimize(
     rewriteLimit: limitOf(o.rewriteLimit, plan, file, input.program),
   };
   const journal = runPipeline(input.program, plan, {
-    // Rewrites of a phase whose result is kept are not known.
+    // Rewrites of a phase whose result comes from the cache are not known.
     cache: history !== null ? undefined : disk?.shelf(input.key, plan.isa),
     inputKey: disk && input.key,
     recipes,
@@ -226,13 +227,13 @@ export async function optimize(
   };
 }
 
-/** How much of a program ran, of the check that saw least of it; null where all saw all. */
+/** Percentage of a program that ran, in the check with the least coverage; null if all checks ran everything. */
 function leastRun(checks: readonly Check[]): number | null {
   const ran = checks.flatMap((c) => (c.ran === undefined ? [] : [c.ran]));
   return ran.length === 0 ? null : Math.min(...ran);
 }
 
-/** What is proved of the phases; what is not, and PTX that is written, is compared by runs as with `--check auto`. */
+/** Verdict of `--check prove`: unproved regions, and the written PTX, are compared by running them as with `--check auto`. */
 async function proofVerdict(
   steps: readonly Step[],
   { file, input, result, ptx }: { file: string; input: Program; result: Program; ptx: string },
@@ -270,7 +271,7 @@ const ptxText = async (
   return ptxOf(program, input.module, plan, { retarget, strict, lowestVersion, ...how });
 };
 
-/** What `--max-loss` asks for: a program of which ptxas makes no kernel much larger than of the input. */
+/** Applies `--max-loss`: gives a program in which no kernel gets much larger than in the input. */
 async function limitedLoss(
   text: string,
   input: Input,
@@ -310,7 +311,7 @@ async function limitedLoss(
 const archOf = (input: Input, plan: Plan, o: OptOptions): string =>
   o.sm ?? input.module?.target[0] ?? plan.sm;
 
-/** Compares the input with what ptxas makes of the output. */
+/** Compares the input with the code that ptxas generates for the output. */
 async function machineVerdict(ptx: string, input: Input, plan: Plan, o: OptOptions): Promise<Verdict> {
   if (input.module === null)
     failWith('--check machine needs PTX', 'the input is Ori text; write it with --emit ptx first');
@@ -319,7 +320,7 @@ async function machineVerdict(ptx: string, input: Input, plan: Plan, o: OptOptio
   return checkMachine(input.program, ptx, archOf(input, plan, o), plan);
 }
 
-/** What ptxas needs for each function before and after, for the target asked for or named by the file. */
+/** Resource use of each function before and after, according to ptxas, for the requested target or the one that the file names. */
 async function usesOf(
   before: string,
   after: string,
@@ -333,7 +334,7 @@ async function usesOf(
   return comparePtxas(before, after, archOf(input, plan, o), plan.level);
 }
 
-/** Writes a result: to standard output, or whole to a file. */
+/** Writes a result: to standard output, or completely to a file. */
 function write(text: string, file: string | undefined): void {
   if (file === undefined || file === STANDARD_OUTPUT) return outExactly(text);
   writeWhole(file, text);
@@ -346,13 +347,13 @@ const KIND_OF_REMARK: Readonly<Record<Remark['kind'], string>> = {
   advice: pc.yellow('advice'),
 };
 
-/** What phases advise the author of the code, at the lines of the input where it is PTX. */
+/** Advice of phases for the author of the code, at lines of the input if it is PTX. */
 function adviceOf(file: string, text: string, isPtx: boolean, journal: Journal): Diagnostic[] {
   const advice = journal.records.flatMap((r) => r.remarks.filter((m) => m.kind === 'advice'));
   if (advice.length === 0) return [];
   const lines = text.split('\n');
   return advice.map((m): Diagnostic => {
-    // Ori text names lines of the PTX that it was made of.
+    // Locations of Ori text name lines of the PTX that it was lowered from.
     const line = isPtx ? (journal.last.locs[m.loc]?.line ?? 0) : 0;
     const code = lines[line - 1] ?? '';
     return {
@@ -368,18 +369,18 @@ function adviceOf(file: string, text: string, isPtx: boolean, journal: Journal):
   });
 }
 
-/** What the account on standard error is of. */
+/** Options of the account on standard error. */
 interface Account {
   readonly file: string;
-  /** Whether it is wanted, beside what is asked for by name. */
+  /** Whether it is printed, in addition to reports requested by name. */
   readonly detailed: boolean;
-  /** Whether it would stand beside an answer about one line: then it is left out. */
+  /** Whether it would accompany an answer about one line: then it is omitted. */
   readonly beside: boolean;
   readonly verdicts: readonly string[];
   readonly equal: boolean;
 }
 
-/** Prints on standard error what was asked for by name, behind the account where it is wanted, and what checks found. */
+/** Prints on standard error the reports that were requested by name, after the account if it is wanted, and the results of checks. */
 async function report(journal: Journal, o: OptOptions, a: Account): Promise<void> {
   const named = [
     ...(o.remarks === true ? [remarkLines(journal)] : []),
@@ -394,7 +395,7 @@ async function report(journal: Journal, o: OptOptions, a: Account): Promise<void
   if (texts.length > 0) err(texts.join('\n\n'));
 }
 
-/** Instructions before and after, and what changed them. */
+/** Instruction counts before and after, and the phases that changed them. */
 function accountOf(journal: Journal, file: string): string {
   const { plan } = journal;
   const ran = journal.records.filter((r) => r.outcome === 'ran').length;
@@ -422,7 +423,7 @@ function accountOf(journal: Journal, file: string): string {
   ].join('\n\n');
 }
 
-/** A line for each remark. */
+/** One line per remark. */
 const remarkLines = (journal: Journal): string =>
   journal.records
     .flatMap((r) =>
@@ -433,7 +434,7 @@ const remarkLines = (journal: Journal): string =>
     )
     .join('\n');
 
-/** Does something, and takes down how long it took. */
+/** Runs a body and records its duration. */
 async function timed<T>(spans: Span[], name: string, body: () => T | Promise<T>): Promise<T> {
   const began = now();
   const result = await body();

@@ -3,24 +3,24 @@ import { parsePtx } from '../../ptx/parse.ts';
 import { err } from '../terminal/ui.ts';
 import { assemble, type FunctionUse } from './ptxas-run.ts';
 
-/** Each is a run of ptxas, of some 20 ms for a small module. */
+/** Maximum number of loops that are tried: each takes a run of ptxas, of some 20 ms for a small module. */
 const MOST_LOOPS = 32;
 
-/** What forbids to unroll a loop, at its header (PTX ISA 9.0, 11.4, Pragma Strings: "nounroll"). */
+/** Pragma that forbids unrolling of a loop, at its header (PTX ISA 9.0, 11.4, Pragma Strings: "nounroll"). */
 const NO_UNROLL = '.pragma "nounroll";';
 
 interface Loop {
   readonly fn: string;
   readonly label: string;
-  /** Where the pragma goes. */
+  /** Offset in the text at which the pragma is inserted. */
   readonly at: number;
 }
 
 /**
- * The loops that ptxas unrolls, by function. Each is found by forbidding it: with the pragma `nounroll` at its header, ptxas' code is
- * shorter. Loops that have the pragma already are not among them. `most` loops are tried one by one, and a note tells of the others.
+ * The loops that ptxas unrolls, by function. Each is found by forbidding its unrolling: with the pragma `nounroll` at its header, the code
+ * of ptxas is shorter. Loops that already have the pragma are not included. At most `most` loops are tried; a note reports the others.
  *
- * @param plain what ptxas makes of the text as it is
+ * @param plain the result of ptxas for the unchanged text
  * @returns labels of headers, in their order
  */
 export function unrolledLoops(
@@ -51,7 +51,7 @@ export function unrolledLoops(
   return found;
 }
 
-/** Labels that a later branch leads back to, without those that have the pragma. */
+/** Labels that a later branch jumps back to, without those that have the pragma. */
 function loopsIn(fn: PtxFunction): Loop[] {
   const open = new Map<string, { at: number; pragma: boolean }>();
   const loops = new Map<string, Loop>();

@@ -9,39 +9,39 @@ import { readCubin } from '../../cubin/read.ts';
 import { reason } from '../../spec/node-files.ts';
 import type { Plan } from '../../spec/plan.ts';
 
-/** What ptxas says of one function. */
+/** What ptxas reports for one function. */
 export interface FunctionUse {
   readonly name: string;
-  /** 0: ptxas does not say it of a function that others call. */
+  /** 0: ptxas does not report it for a function that others call. */
   readonly registers: number;
   /** Bytes stored and loaded because registers ran out. */
   readonly spillStores: number;
   readonly spillLoads: number;
   /** Bytes of the stack frame. */
   readonly stack: number;
-  /** Bytes of machine code, padding included; 0 likewise. */
+  /** Bytes of machine code, including padding; 0 if not reported. */
   readonly code: number;
-  /** Machine instructions, without the padding. */
+  /** Machine instructions, without padding. */
   readonly instructions: number;
 }
 
 export interface Assembled {
   readonly ok: boolean;
-  /** What ptxas printed. */
+  /** Output of ptxas. */
   readonly said: string;
   readonly functions: readonly FunctionUse[];
 }
 
-/** The real ptxas: `ORRERY_PTXAS`, or the first on PATH that is not `own` (a link to us of that name). */
+/** The real ptxas: `ORRERY_PTXAS`, or the first on PATH that is not `own` (a link of that name to this program). */
 export const ptxasCommand = (): string => process.env.ORRERY_PTXAS ?? 'ptxas';
 
-/** Levels of ptxas from here on are the same (13.0.88). */
+/** Higher levels of ptxas are the same (13.0.88). */
 const HIGHEST_LEVEL = 4;
 
-/** The level of ptxas for what a plan makes. */
+/** The level at which ptxas compiles the result of a plan. */
 export const ptxasLevel = ({ level }: Pick<Plan, 'level'>): number => Math.min(level, HIGHEST_LEVEL);
 
-/** Version and build of ptxas, as `13.0.88 cuda_13.0.r13.0/compiler.36424714_0`; null where it cannot be run. */
+/** Version and build of ptxas, as `13.0.88 cuda_13.0.r13.0/compiler.36424714_0`; null if it cannot be run. */
 export function ptxasVersion(): string | null {
   const { status, stdout } = spawnSync(ptxasCommand(), ['--version'], { encoding: 'utf8' });
   if (status !== 0) return null;
@@ -49,27 +49,27 @@ export function ptxasVersion(): string | null {
   return parts.length > 0 ? parts.join(' ') : stdout.trim();
 }
 
-/** True if ptxas can be run. */
+/** Whether ptxas can be run. */
 export const ptxasPresent = (): boolean => ptxasVersion() !== null;
 
-/** What a run of ptxas gave. */
+/** Result of a run of ptxas. */
 export interface PtxasRun {
-  /** What it printed; where it cannot be run or was ended, that. */
+  /** Its output, or the reason why it could not be run or was ended. */
   readonly said: string;
-  /** What it made; null where it refuses the text, or failed. */
+  /** The cubin; null if ptxas rejects the text, or failed. */
   readonly cubin: Uint8Array | null;
-  /** Why it made nothing, in one line; null where it did. */
+  /** Why there is no cubin, in one line; null if there is one. */
   readonly why: string | null;
 }
 
-/** Most milliseconds that ptxas may take for one text. */
+/** Time limit of ptxas for one text, in milliseconds. */
 const LONGEST_MS = 600_000;
 
 /**
- * Has ptxas assemble a text.
+ * Assembles a text with ptxas.
  *
- * @param options beside the files, as ['-arch=sm_90', '-O3']
- * @param command the program; the real ptxas where absent
+ * @param options in addition to the files, as ['-arch=sm_90', '-O3']
+ * @param command the program; default: the real ptxas
  */
 export function runPtxas(text: string, options: readonly string[], command = ptxasCommand()): PtxasRun {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-ptxas-'));
@@ -102,17 +102,17 @@ export function runPtxas(text: string, options: readonly string[], command = ptx
 }
 
 /**
- * What ptxas makes of a text, taken apart; a text says why there is nothing.
+ * Assembles a text with ptxas and parses the cubin; a string says why there is none.
  *
- * @param options beside the files, as ['-arch=sm_90', '-O3']
- * @param command the program; the real ptxas where absent
+ * @param options in addition to the files, as ['-arch=sm_90', '-O3']
+ * @param command the program; default: the real ptxas
  */
 export function cubinOf(text: string, options: readonly string[], command = ptxasCommand()): Elf | string {
   const { cubin, why } = runPtxas(text, options, command);
   return cubin === null ? why! : takenApart(cubin, `what '${command}' made`);
 }
 
-/** A cubin taken apart; a text says why it cannot be. */
+/** A parsed cubin; a string says why it cannot be parsed. */
 export function takenApart(cubin: Uint8Array, what: string): Elf | string {
   try {
     return readCubin(new Uint8Array(cubin));
@@ -123,9 +123,9 @@ export function takenApart(cubin: Uint8Array, what: string): Elf | string {
 }
 
 /**
- * Assembles PTX and reads what ptxas says of it.
+ * Assembles PTX and parses the report of ptxas.
  *
- * @param options for ptxas beside `-v` and the files, as ['-arch=sm_90', '-O3']
+ * @param options of ptxas in addition to `-v` and the files, as ['-arch=sm_90', '-O3']
  */
 export function assemble(text: string, options: readonly string[]): Assembled {
   const { said, cubin } = runPtxas(text, [...options, '-v']);
@@ -136,14 +136,14 @@ export function assemble(text: string, options: readonly string[]): Assembled {
   return { ok: true, said, functions: functionUses(said, sizes, counts) };
 }
 
-/** The first thing that ptxas says against a text, without the name of the temporary file. */
+/** The first error that ptxas prints for a text, without the name of the temporary file. */
 export function refusal(said: string): string {
   const lines = said.split('\n').map((l) => l.trim());
   const line = lines.find((l) => /\b(error|fatal)\b/.test(l)) ?? lines.find((l) => l !== '');
   return line?.replace(/^ptxas (?:\S+\.ptx, )?/, '').replace(/\s+/g, ' ') ?? 'ptxas failed without a word';
 }
 
-/** Reads what `ptxas -v` prints (13.0.88). */
+/** Parses the output of `ptxas -v` (13.0.88). */
 export function functionUses(
   said: string,
   code: ReadonlyMap<string, number>,

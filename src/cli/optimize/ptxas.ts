@@ -20,20 +20,20 @@ import { ptxOf } from './emit.ts';
 import { FALLBACKS, fallbackPlan, limitLoss, percentOf, retreatText } from './max-loss.ts';
 import { assemble, ptxasCommand, ptxasPresent, takenApart } from './ptxas-run.ts';
 
-/** Options of ours among those of ptxas. */
+/** Our options among those of ptxas. */
 interface Ours {
   readonly order?: string;
   readonly recipe: readonly string[];
   readonly knobs: readonly string[];
   readonly set: readonly string[];
-  /** Percent. */
+  /** Percentage of `--orrery-max-loss`. */
   readonly maxLoss: number | null;
   readonly strict: boolean;
   readonly verbose: boolean;
   readonly verify: boolean;
 }
 
-/** Our options that take a value, with what it is and what they do. */
+/** Our options that take a value, with the name of the value and a description. */
 const VALUE_OPTIONS: Readonly<Record<string, readonly [value: string, does: string]>> = {
   order: ['<name|file>', 'phase order (default: binary)'],
   recipe: ['<name|file>', 'recipe to apply (repeatable)'],
@@ -44,7 +44,7 @@ const VALUE_OPTIONS: Readonly<Record<string, readonly [value: string, does: stri
     'a kernel of which ptxas makes so much more code or registers than of the input, or more spills, is optimized less, or stays as it came',
   ],
 };
-/** Our options without a value. */
+/** Our options without a value, with a description. */
 const FLAG_OPTIONS: Readonly<Record<string, string>> = {
   strict: 'a failure on our side is an error; by default the input is then used as it came, with a warning',
   verbose: 'say which plan was run, and of what',
@@ -53,7 +53,7 @@ const FLAG_OPTIONS: Readonly<Record<string, string>> = {
 };
 const VALUES = Object.keys(VALUE_OPTIONS);
 const FLAGS = Object.keys(FLAG_OPTIONS);
-/** Columns of an option before what it does. */
+/** Width of the option column in the help. */
 const OPTION = 34;
 
 /** Our own options, for `orrery ptxas --help`. */
@@ -83,8 +83,8 @@ function help(): string {
 }
 
 /**
- * `orrery ptxas`: optimizes every PTX input, then runs the real ptxas with the options as they were given. Where anything
- * on our side fails, the unmodified input is used and a warning says so, unless `--orrery-strict` is given.
+ * `orrery ptxas`: optimizes every PTX input, then runs the real ptxas with the given options. If anything on our side fails, the unmodified
+ * input is used and a warning says so, unless `--orrery-strict` is given.
  */
 export async function ptxas(argv: readonly string[]): Promise<void> {
   const { ours, theirs } = split([
@@ -93,7 +93,7 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
   ]);
   if (theirs.some((a) => a === '--help' || a === '-h')) {
     out(help());
-    // Without a ptxas, our own options are what there is to say.
+    // Without ptxas, only our own options can be listed.
     if (ptxasPresent()) run(theirs, true);
     else out(`  '${ptxasCommand()}' cannot be run`);
     return;
@@ -143,18 +143,18 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** A message in one line beside those of ptxas, whatever names it quotes. */
+/** Prints a one-line message among those of ptxas, with quoted names escaped. */
 const say = (message: string): void => err(`orrery: ${visible(message)}`);
 const warn = (message: string): void => say(`warning: ${message}`);
 
-/** What ptxas writes where nothing says another name (13.0.88, --help). */
+/** Default output of ptxas (13.0.88, --help). */
 const USUAL_OUTPUT = 'elf.o';
 
-/** The level that ptxas is given, or its usual one. */
+/** The level that is passed to ptxas, or its default. */
 const levelOf = (args: readonly string[]): string =>
   optionValue(args, ['-O', '--opt-level']) ?? String(PTXAS_LEVEL);
 
-/** Where ptxas writes: what its options say, those in option files (`-optf`) too. */
+/** Path of the output of ptxas according to its options, including those in option files (`-optf`). */
 function outputOf(args: readonly string[]): string {
   const files = optionValue(args, ['-optf', '--options-file'])?.split(',') ?? [];
   const within = files.flatMap((f) =>
@@ -163,17 +163,17 @@ function outputOf(args: readonly string[]): string {
   return optionValue([...within, ...args], ['-o', '--output-file']) ?? USUAL_OUTPUT;
 }
 
-/** When a file was written, to the nanosecond, and which it is; null if there is none. */
+/** Modification time of a file in nanoseconds, and its identity; null if there is none. */
 function writtenAt(file: string): string | null {
   const s = statSync(file, { bigint: true, throwIfNoEntry: false });
   return s === undefined ? null : `${s.ino} ${s.mtimeNs}`;
 }
 
 /**
- * Whether the machine code does what the inputs say, as they came; what cannot be compared is warned about.
+ * Whether the machine code behaves like the unmodified inputs; warns about kernels that cannot be compared.
  *
- * @param before when the output had been written before ptxas ran
- * @param last code that does something else is removed, and ends the command
+ * @param before modification time of the output before ptxas ran
+ * @param last whether different code is removed and ends the command
  */
 async function rightCode(
   args: readonly string[],
@@ -253,7 +253,7 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
   return { ours, theirs };
 }
 
-/** The file that an argument names; undefined for none, and for what can be no name of a file. */
+/** Stats of the file that an argument names; undefined if there is none, or if the argument cannot be a file name. */
 function fileOf(argument: string): Stats | undefined {
   try {
     return statSync(argument, { throwIfNoEntry: false });
@@ -262,7 +262,7 @@ function fileOf(argument: string): Stats | undefined {
   }
 }
 
-/** Whether we read a file too: a regular one, of no more than an input may have. Folders, devices and more are for ptxas alone. */
+/** Whether we also read a file: a regular one within the size limit of inputs. Folders, devices and others are for ptxas alone. */
 const isReadable = (seen: Stats | undefined): boolean =>
   seen?.isFile() === true && seen.size <= MOST_BYTES.input;
 
@@ -283,7 +283,10 @@ function inputs(args: readonly string[]): [number, string][] {
   return out;
 }
 
-/** Options for a trial of one file: without what ptxas reads and writes. Null where it also reads a pipe, which a trial would empty. */
+/**
+ * Options for a trial run on one file: without those that name other inputs and outputs. Null if ptxas also reads a pipe, which a trial
+ * would drain.
+ */
 function trialOptions(args: readonly string[], files: readonly [number, string][]): string[] | null {
   if (args.some((a) => fileOf(a)?.isFIFO())) return null;
   const read = new Set(files.map(([k]) => k));
@@ -306,8 +309,9 @@ function optionValue(args: readonly string[], names: readonly string[]): string 
 }
 
 /**
- * The optimized text of a file; null where the file is to be used as it is.
- * @param trial options for a trial with ptxas; null: there is none
+ * The optimized text of a file; null if the file is to be used unchanged.
+ *
+ * @param trial options for a trial run of ptxas; null: none is possible
  */
 async function optimized(
   file: string,
@@ -368,14 +372,14 @@ async function optimized(
   }
 }
 
-/** Says which faults of ptxas are avoided. */
+/** Reports which faults of ptxas are avoided. */
 const sayAvoided =
   (file: string) =>
   ({ found }: Avoided): void => {
     for (const name of new Set(found.map((s) => s.fault.name))) say(`${file}: avoids ${name}`);
   };
 
-/** Runs the real ptxas; with `show`, what it prints is printed, whether it succeeds or not. */
+/** Runs the real ptxas; with `show`, its output is printed, whether it succeeds or not. */
 function run(args: readonly string[], show: boolean): { status: number; said: string } {
   const r = spawnSync(ptxasCommand(), args, {
     stdio: ['inherit', 'pipe', 'pipe'],
@@ -389,7 +393,7 @@ function run(args: readonly string[], show: boolean): { status: number; said: st
     );
   const status = r.status ?? 1;
   if (show || status === 0) {
-    // It quotes names of files and of PTX as they are.
+    // It quotes names of files and of PTX unescaped.
     if (r.stdout !== '') outExactly(r.stdout);
     if (r.stderr !== '') err(r.stderr);
   }

@@ -7,7 +7,7 @@ import { percent } from '../../lab/render/table.ts';
 import { ROOMY, table, tableAbove } from '../terminal/table.ts';
 import { duration, grouped, pc } from '../terminal/ui.ts';
 
-/** Columns by which what a phase did is indented below it: those of its position. */
+/** Indentation of the line below a phase: the width of its position column. */
 const BELOW = 5;
 
 /** Instructions before and after, by class; classes that occur in neither are omitted. */
@@ -34,7 +34,8 @@ function change(a: number, b: number): string {
 
 /**
  * The phases that changed something, one line each.
- * @param columns of a line: what does not fit is wrapped
+ *
+ * @param columns maximum line width, beyond which text is wrapped
  */
 export function changedPhases(journal: Journal, columns: number): string {
   const changed = journal.records.filter((r) => r.blocksChanged > 0);
@@ -59,19 +60,20 @@ export function changedPhases(journal: Journal, columns: number): string {
   );
 }
 
-/** What the passed remarks of a record tell of: how often, by name. */
+/** Counts of the passed remarks of a record, by name. */
 export function passedOf(r: Pick<PhaseRecord, 'remarks'>): ReadonlyMap<string, number> {
   const n = new Map<string, number>();
   for (const m of r.remarks) if (m.kind === 'passed') n.set(m.name, (n.get(m.name) ?? 0) + m.count);
   return n;
 }
 
-/** `12 dead-removed, 3 branch-folded`: what the passed remarks of a record tell of. */
+/** `12 dead-removed, 3 branch-folded`: summary of the passed remarks of a record. */
 export const remarkSummary = (r: Pick<PhaseRecord, 'remarks'>): string =>
   [...passedOf(r)].map(([name, n]) => `${n} ${name}`).join(', ');
 
 /**
- * Where a remark applies: `line 47 (saxpy.cu:7)`, the line of the PTX and what `.loc` says of it; '' if no line is known.
+ * Location of a remark: `line 47 (saxpy.cu:7)`, the line of the PTX and the source line from `.loc`; '' if no line is known.
+ *
  * @param loc index into `Program.locs`
  */
 export function lineText(program: Program, loc: number): string {

@@ -11,10 +11,10 @@ import { planFor, programFor, readText } from '../input/input.ts';
 import { CliExit, columnsOf, duration, err, grouped, out, pc } from '../terminal/ui.ts';
 import { changedPhases, classTable } from './report.ts';
 
-/** The kernel that the tour shows. */
+/** The kernel of the tour. */
 const KERNEL = 'interpreter';
 
-/** `npm start`: one bundled kernel through the whole of it. */
+/** `npm start`: a tour with one bundled kernel. */
 export async function start(): Promise<void> {
   const dir = join(ROOT, 'test', 'kernels', KERNEL);
   const launchFile = join(dir, 'launch.yaml');

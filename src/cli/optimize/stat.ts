@@ -7,7 +7,7 @@ import { duration, grouped, pc } from '../terminal/ui.ts';
 
 const timeOf = (j: Journal): number => j.records.reduce((t, r) => t + r.ms, 0);
 
-/** Phases that ran, those that took longest first; of equal ones, the earlier. */
+/** Phases that ran, by descending time; among equal ones, the earlier first. */
 export const byCost = (j: Journal): PhaseRecord[] =>
   j.records
     .filter((r) => r.outcome === 'ran')
@@ -19,7 +19,7 @@ const change = (from: number, to: number): string =>
 const percent = (part: number, whole: number): string =>
   whole === 0 ? '' : `${((100 * part) / whole).toFixed(1)} %`;
 
-/** Time and memory of the phases that ran, the costliest first, and why the others did not run. */
+/** Time and memory of the phases that ran, the most expensive first, and why the others did not run. */
 export function costTable(j: Journal): string {
   const all = timeOf(j);
   const rows = byCost(j).map((r) => [
@@ -50,17 +50,17 @@ export function costTable(j: Journal): string {
   ].join('\n');
 }
 
-/** How it was decided which recipes apply to functions; '' if nothing had to be decided. */
+/** How decisions about recipes were made; '' if nothing had to be decided. */
 export const decisionsText = ({ made, shared }: DecisionCounts): string =>
   made + shared === 0
     ? ''
     : `recipes decided for ${made} ${made === 1 ? 'function' : 'functions'}, and taken over for ${shared} equal ${shared === 1 ? 'one' : 'ones'}`;
 
-/** The functions that a phase left out, and why. */
+/** The functions that a phase skipped, and why. */
 const leftOut = (r: PhaseRecord): string =>
   r.shutFor.length === 0 ? '' : `not ${r.shutFor.map((x) => `${x.fn} (${x.why})`).join(', ')}`;
 
-/** How many phases did not run, by reason, the commonest first. */
+/** Counts of phases that did not run, by reason, the most common first. */
 function skipped(j: Journal): string[] {
   const by = new Map<string, number>();
   for (const r of j.records) if (r.outcome === 'skipped') by.set(r.why, (by.get(r.why) ?? 0) + 1);
@@ -70,7 +70,7 @@ function skipped(j: Journal): string[] {
   return ['', `${n} phase${n === 1 ? '' : 's'} did not run:`, table(rows, 'rl')];
 }
 
-/** The same as plain data (schemas/output/stat.schema.json). */
+/** The statistics as plain data (schemas/output/stat.schema.json). */
 export const statJson = (j: Journal, checks: readonly Check[]) => {
   const ms = timeOf(j);
   return {

@@ -6,20 +6,20 @@ import type { Check } from '../check/checks.ts';
 import type { Optimized } from './opt-options.ts';
 import { passedOf } from './report.ts';
 
-/** Raised when the form of a summary changes incompatibly. */
+/** Version of the format of a summary: incremented on incompatible changes. */
 const VERSION = 1;
 
-/** A shape of which ptxas makes wrong code: of the PTX that was written, or else of the PTX that was read. */
+/** A shape that ptxas miscompiles: in the written PTX, or else in the PTX that was read. */
 export interface FaultRow {
-  /** Of the fault. */
+  /** Name of the fault. */
   readonly name: string;
   readonly function: string;
-  /** Null where it is written otherwise; 0: unknown. */
+  /** Null if it is written differently; 0: unknown. */
   readonly line: number | null;
   readonly avoided: boolean;
 }
 
-/** What `orrery opt` says of one file, as plain data (schemas/output/opt.schema.json). */
+/** The summary of `orrery opt` for one file, as plain data (schemas/output/opt.schema.json). */
 export function summaryJson(
   j: Journal,
   result: Program,
@@ -64,7 +64,7 @@ export function summaryJson(
   };
 }
 
-/** What `orrery opt` says of several files, as plain data (schemas/output/opt.schema.json); null: the file failed. */
+/** The summary of `orrery opt` for several files, as plain data (schemas/output/opt.schema.json); null: the file failed. */
 export const filesJson = (
   files: readonly {
     readonly file: string;

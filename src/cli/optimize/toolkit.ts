@@ -16,8 +16,8 @@ import { makeWhole } from '../input/files.ts';
 import { failWith, out } from '../terminal/ui.ts';
 
 /**
- * `orrery toolkit`: a CUDA toolkit of links in which `bin/ptxas` is `orrery ptxas`. nvcc looks for ptxas beside itself
- * before it looks on PATH (`nvcc --dryrun` prints it), so this is what points it at ours.
+ * `orrery toolkit`: makes a CUDA toolkit of links in which `bin/ptxas` is `orrery ptxas`. nvcc looks for ptxas in its own folder before
+ * PATH (`nvcc --dryrun` shows it), so it finds ours.
  */
 export function toolkit(folder: string, o: { readonly from?: string; readonly json?: boolean }): void {
   const from = o.from === undefined ? found() : resolve(o.from);
@@ -57,7 +57,7 @@ export function toolkit(folder: string, o: { readonly from?: string; readonly js
   out(visible(nvcc));
 }
 
-/** The toolkit of the nvcc on PATH: what it says of itself, since that may be a script that calls the real one. */
+/** The toolkit of the nvcc on PATH, as reported by nvcc itself, since the one on PATH may be a script that calls the real one. */
 function found(): string {
   const r = spawnSync('nvcc', ['--dryrun', '-x', 'cu', '-c', '/dev/null', '-o', '/dev/null'], {
     encoding: 'utf8',

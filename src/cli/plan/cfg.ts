@@ -13,7 +13,7 @@ import { placeOf } from '../input/watch.ts';
 import { formatOf } from '../terminal/format.ts';
 import { failWith, out } from '../terminal/ui.ts';
 
-/** `orrery cfg`. */
+/** `orrery cfg`: prints control flow of functions. */
 export async function cfg(
   file: string,
   o: PlanOptions & {
@@ -64,7 +64,7 @@ export async function cfg(
   writeWhole(o.output, result);
 }
 
-/** A document of the form that schemas/output/cfg.schema.json describes. */
+/** A document as described by schemas/output/cfg.schema.json. */
 const jsonOf = (program: Program, content: object): string =>
   JSON.stringify({ version: 1, program: program.name, ...content }, null, 2);
 

@@ -7,7 +7,7 @@ import type { PlanOptions } from '../input/options.ts';
 import { placeOf } from '../input/watch.ts';
 import { failWith, out, pc, tableColumns } from '../terminal/ui.ts';
 
-/** `orrery order suggest PHASE`: where a phase may stand, and why not elsewhere. */
+/** `orrery order suggest PHASE`: prints the legal places of a phase, and why others are not legal. */
 export async function suggest(name: string, o: PlanOptions & { json?: boolean }): Promise<void> {
   const plan = await planFor(o, null);
   const { id, disabled } = plan.phases[placeOf(plan, name)];

@@ -7,10 +7,10 @@ import { placeOf } from '../input/watch.ts';
 import { out, pc, USUAL_COLUMNS } from '../terminal/ui.ts';
 import { phaseJson, wrapped } from './phases.ts';
 
-/** Columns before what is said. */
+/** Width of the label column. */
 const LABEL = 12;
 
-/** What the specs say of a phase beside its place in a plan. */
+/** A phase of a plan with its entries in the specs. */
 interface Told {
   readonly phase: PlanPhase;
   readonly row: PhasesSpec.Phase;
@@ -19,7 +19,7 @@ interface Told {
   readonly constraints: readonly ConstraintsSpec.Constraint[];
 }
 
-/** `orrery phases PHASE...`: all that the specs say of phases: what runs, when, what it reads and what it needs. */
+/** `orrery phases PHASE...`: prints everything that the specs say about phases: what runs, when, what is read and what is required. */
 export async function printPhase(
   plan: Plan,
   specs: Specs,
@@ -113,7 +113,7 @@ function card(plan: Plan, specs: Specs, { phase: p, row, place, constraints }: T
 /** Numbers of phases in prose: `phase 29`, `rows 31, 37 and 81`. */
 const IN_PROSE = /\b(?:phases?|rows?) (\d+(?:(?:, | and | to )\d+)*)/g;
 
-/** What phases stand behind the numbers in texts, which are those of the seed. */
+/** The phases behind the (seed) numbers in texts. */
 function numbersIn(texts: readonly string[], plan: Plan): string[] {
   const said = texts.flatMap((t) =>
     [...t.matchAll(IN_PROSE)].flatMap((m) => m[1].match(/\d+/g)!.map(Number)),
@@ -127,7 +127,7 @@ function numbersIn(texts: readonly string[], plan: Plan): string[] {
   return named.length === 0 ? [] : [`of the seed: ${named.join(', ')}`];
 }
 
-/** A step with its parameters; of steps that repeat, each. */
+/** A step with its parameters; for repeated steps, each of them. */
 function stepLines(s: Step): string[] {
   if (s.kind === 'rules') return [`rules ${s.groups.join(', ')}`];
   if (s.kind === 'repeat')

@@ -20,12 +20,12 @@ export interface PhasesOptions {
   readonly wide?: boolean;
 }
 
-/** From so many columns on, categories, gates and what runs have room beside the phase. */
+/** Minimum terminal width at which categories, gates and steps fit next to the phase. */
 const ALL_BESIDE = 140;
-/** Columns by which what a phase runs is indented below it: those of the numbers. */
+/** Indentation of the line of steps below a phase: the width of the number columns. */
 const BELOW = 11;
 
-/** The table of `orrery phases`: every row of the plan in order, and what runs there. It is as wide as the terminal at most. */
+/** The table of `orrery phases`: every row of the plan in order, with its steps. It is at most as wide as the terminal. */
 export function printPhases(plan: Plan, opts: PhasesOptions): void {
   known('status', opts.status, Object.keys(PAINT));
   known('category', opts.category, [...new Set(plan.phases.map((p) => p.category))]);
@@ -57,7 +57,7 @@ export function printPhases(plan: Plan, opts: PhasesOptions): void {
   if (opts.wide !== true) out(pc.dim('--wide: every column, however wide'));
 }
 
-/** Ends the command where a value is none of those that there are. */
+/** Ends the command if a value is not among the known ones. */
 function known(what: string, value: string | undefined, values: readonly string[]): void {
   if (value === undefined || values.some((v) => v.toLowerCase() === value.toLowerCase())) return;
   const near = nearest(value, values).map((n) => `did you mean '${n}'?`);
@@ -81,7 +81,7 @@ function wholeTable(rows: readonly PlanPhase[], width: number): string {
   return table([head, ...body], 'rrrlllll', width);
 }
 
-/** What runs and why it does not stand in a line of its own, below the phase. */
+/** A table with steps and reasons in a separate line below each phase. */
 function narrowTable(rows: readonly PlanPhase[], width: number): string {
   const head = ['pos', 'seed', 'phase', 'status'].map((h) => pc.bold(h));
   const body = rows.map((p) => [
@@ -94,11 +94,11 @@ function narrowTable(rows: readonly PlanPhase[], width: number): string {
   return tableAbove([head, ...body], 'rrll', below, BELOW, width);
 }
 
-/** What stands for a phase that runs nothing: that it is a no-op, and of a hook its kind. */
+/** Text for a phase without steps: that it is a no-op, and the kind of a hook. */
 const idle = (p: PlanPhase): string =>
   pc.dim([...(p.noOp ? ['isNoOp'] : []), ...(p.hook === null ? [] : [`hook ${p.hook}`])].join(' '));
 
-/** A text in lines of so many columns, cut between words. */
+/** Wraps a text between words into lines of at most `columns` characters. */
 export function wrapped(text: string, columns: number): string {
   const lines: string[] = [''];
   for (const word of text.split(' ')) {
@@ -109,13 +109,13 @@ export function wrapped(text: string, columns: number): string {
   return lines.join('\n');
 }
 
-/** Rule groups that are named; of more the number is said. */
+/** Maximum number of rule groups that are named; of more, only the count is shown. */
 const MOST_GROUPS = 3;
 
-/** What a phase runs, in a line. */
+/** The steps of a phase in one line. */
 export const workOf = (p: PlanPhase): string => p.steps.map(stepText).join(' + ');
 
-/** What steps of a hook, as a recipe writes them, run. */
+/** The steps of a hook, as written in a recipe, in one line. */
 export const stepsText = (steps: unknown): string =>
   (steps as readonly StepSpec[])
     .map((s) => {
@@ -151,7 +151,7 @@ const stepJson = (s: Step): object => {
       };
 };
 
-/** One row for scripts. */
+/** One row as JSON. */
 export const phaseJson = (p: PlanPhase) => ({
   position: p.position,
   id: p.id,

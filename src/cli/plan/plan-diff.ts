@@ -14,9 +14,9 @@ const extendedBy = (specs: Specs, order: string): string =>
   String(specs.orders.get(order)?.data.extends ?? DEFAULT_ORDER);
 
 /**
- * `orrery plan --diff [BASE]`: in what the plan differs from that of an order alone.
+ * `orrery plan --diff [BASE]`: differences between the plan and the plan of an order alone.
  *
- * @param against the order, by name or file; true: what the order of the plan extends, or the default one
+ * @param against the order, by name or file; true: the order that the order of the plan extends, or the default one
  */
 export async function planDiff(
   plan: Plan,

@@ -3,10 +3,12 @@ import { table } from '../terminal/table.ts';
 import { out, pc } from '../terminal/ui.ts';
 import { stepsText } from './phases.ts';
 
-/** What is said of a value and where. */
+/** Renders the origin of a value. */
 type Where = (o: Origin) => Promise<string>;
 
-/** Recipes of a plan, and what they say beside knobs, with what each setting wins over; nothing for a plan without. */
+/**
+ * Prints the recipes of a plan and their settings besides knobs, with the values that each overrides; nothing for a plan without recipes.
+ */
 export async function printRecipes(p: Plan, where: Where): Promise<void> {
   if (p.recipes.length > 0) {
     out(`\n${pc.bold('recipes')}, later ones win${p.nvopt === null ? '' : `; NvOpt level ${p.nvopt}`}:`);
@@ -47,11 +49,11 @@ async function printSettings(settings: readonly Setting[], where: Where): Promis
 const valueText = (what: Setting['what'], value: unknown): string =>
   what === 'hook' ? stepsText(value) : String(value);
 
-/** Which functions a case of a plan is for. */
+/** The functions to which a case of a plan applies, as text. */
 export const textOf = (p: Plan, tests: readonly number[]): string =>
   tests.map((t) => p.tests[t].text).join(', ');
 
-/** What is different for functions of each case of the plan. */
+/** Prints the settings that differ for the functions of each case of the plan. */
 export async function printVariants(p: Plan, where: Where): Promise<void> {
   for (const tests of p.cases) {
     const v = p.variant(tests);

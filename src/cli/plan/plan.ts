@@ -8,7 +8,7 @@ import { failWith, out, pc, tableColumns } from '../terminal/ui.ts';
 import { type PhasesOptions, phaseJson, printPhases, workOf } from './phases.ts';
 import { printRecipes, printVariants, textOf } from './plan-recipes.ts';
 
-/** `orrery phases`: the table, or all that is known of the phases named. */
+/** `orrery phases`: prints the table, or everything that is known about the named phases. */
 export async function phases(names: readonly string[], o: PlanOptions & PhasesOptions): Promise<void> {
   const p = await planFor(o, null);
   if (names.length === 0) return printPhases(p, o);
@@ -28,7 +28,7 @@ async function where(o: Origin): Promise<string> {
   }
 }
 
-/** `orrery plan`. */
+/** `orrery plan`: prints the resolved plan. */
 export async function plan(
   o: PlanOptions & { json?: boolean; all?: boolean; diff?: string | true },
 ): Promise<void> {
@@ -95,7 +95,7 @@ export async function plan(
   await printVariants(p, where);
 }
 
-/** In what the plan of functions for which a test holds differs from the others. */
+/** Differences of the plan for functions with a given test result from the plan of the others. */
 const variantJson = (p: Plan, v: Plan, when: string) => ({
   when,
   hash: v.hash,
@@ -107,7 +107,7 @@ const variantJson = (p: Plan, v: Plan, when: string) => ({
     .map(phaseJson),
 });
 
-/** Values that lost: of recipes and knob sets, with their places, since these are what somebody wrote. */
+/** Values that were overridden: those of recipes and knob sets with their locations, since somebody wrote them there. */
 async function overText(k: ResolvedKnob): Promise<string> {
   const texts = k.overridden.map(async (x) =>
     ['recipe', 'knob-set'].includes(x.origin.source)
@@ -128,12 +128,12 @@ function valueText(k: ResolvedKnob): string {
 
 const text = (v: unknown): string => (v === null ? pc.dim('unset') : JSON.stringify(v));
 
-/** Most phases that are named for one reason; `orrery phases` and --json have all. */
+/** Maximum number of phases that are named per reason; `orrery phases` and --json have all. */
 const MOST_NAMED = 12;
 
-/** From so many columns on, what a phase runs and where it stands have room beside it. */
+/** Minimum terminal width at which steps and location fit next to a phase. */
 const WIDE = 140;
-/** Columns by which they are indented below it otherwise: those of the position. */
+/** Indentation of these otherwise: the width of the position column. */
 const BELOW = 5;
 
 const listed = (ids: readonly string[]): string =>

@@ -13,7 +13,7 @@ import { Progress } from '../terminal/progress.ts';
 import { table } from '../terminal/table.ts';
 import { CliExit, out, pc } from '../terminal/ui.ts';
 
-/** `orrery recipes`: those that ship. */
+/** `orrery recipes`: lists those that ship. */
 async function list(json: boolean): Promise<void> {
   const { recipes, backends } = await loadShipped();
   const rows = [...recipes].map(([name, f]) => ({
@@ -38,7 +38,11 @@ async function list(json: boolean): Promise<void> {
   );
 }
 
-/** `orrery recipes --measure NAME`: what a recipe says of its effect, measured again; a figure that is another ends with exit code 1. */
+/**
+ * `orrery recipes --measure NAME`: measures the stated effect of a recipe again.
+ *
+ * @throws CliExit with code 1 if a figure differs
+ */
 async function measureAgain(name: string, json: boolean): Promise<void> {
   const specs = await loadShipped();
   const progress = new Progress();
@@ -77,7 +81,7 @@ async function measureAgain(name: string, json: boolean): Promise<void> {
   if (!figures.every(same)) throw new CliExit(1);
 }
 
-/** `orrery recipes [FILE]`: the recipes that ship, or which are applied to each function of a file, and its hash. */
+/** `orrery recipes [FILE]`: lists the recipes that ship, or those that are applied to each function of a file, with its hash. */
 export async function recipes(
   file: string | undefined,
   o: PlanOptions & { json?: boolean; measure?: string },

@@ -5,8 +5,10 @@ import { lineText, remarkSummary } from '../optimize/report.ts';
 import { failWith, pc } from '../terminal/ui.ts';
 
 /**
- * The locations that `--why` names: `57`, a line of the input, or `kernel.cu:12`, a line that `.loc` directives name.
- * @returns their indices in `Program.locs`; a line without instructions ends the command
+ * The locations that `--why` names: `57`, a line of the input, or `kernel.cu:12`, a line that `.loc` directives name. A line without
+ * instructions ends the command.
+ *
+ * @returns their indices in `Program.locs`
  */
 export function locsOf(program: Program, asked: string): ReadonlySet<number> {
   const line = asked.replace(/^\.\//, '');
@@ -51,8 +53,9 @@ export function locsOf(program: Program, asked: string): ReadonlySet<number> {
 }
 
 /**
- * Names a line, with its text if it is one of the input.
- * @param ptx the PTX that was read; null if the input is Ori text, whose locations name lines of the PTX behind it
+ * Title of a line, with its text if it is one of the input.
+ *
+ * @param ptx the PTX that was read; null if the input is Ori text, whose locations name lines of the original PTX
  */
 export function titleOf(file: string, line: string, ptx: string | null): string {
   if (line.includes(':')) return `${file}, ${line}`;
@@ -61,7 +64,8 @@ export function titleOf(file: string, line: string, ptx: string | null): string 
 }
 
 /**
- * What happened to the instructions of one line, phase by phase.
+ * Changes to the instructions of one line, phase by phase.
+ *
  * @param program any state of the program: it has the locations
  */
 export function whyText(title: string, program: Program, functions: readonly FnHistory[]): string {
@@ -101,7 +105,7 @@ function heading(s: LineStep): string {
   return [s.phase, pc.dim(what.filter((w) => w !== '').join('; '))].join('  ').trimEnd();
 }
 
-/** The same for scripts: `schemas/output/why.schema.json`. */
+/** The same as JSON: `schemas/output/why.schema.json`. */
 export const whyJson = (
   file: string,
   line: string,

@@ -4,7 +4,7 @@ import { pc } from '../terminal/ui.ts';
 const PAINT = { '-': pc.red, '+': pc.green, '@': pc.cyan, ' ': (s: string) => s };
 
 /**
- * Unified differences of two texts, coloured, each place with its line numbers.
+ * Unified diff of two texts, coloured, each hunk with its line numbers.
  *
  * @param context lines shown around each difference
  */

@@ -9,7 +9,7 @@ import { keepForeign, readForeign, VERDICTS_FILE } from '../rules/verdicts.ts';
 import { millisecondsOf } from '../terminal/times.ts';
 import { failWith } from '../terminal/ui.ts';
 
-/** Options that say who judges rules. */
+/** Options that select how rules are judged. */
 export interface JuryOptions {
   readonly prove: boolean;
   readonly proveLimit: string;
@@ -18,13 +18,13 @@ export interface JuryOptions {
 }
 
 /**
- * Judges of the rules of the head of a review: values that refute one; the verdict that the base has stored for exactly what it means,
- * if it still counts;
- * what a solver has said of that on this machine, or says now. What the head stores is no more than a claim.
+ * Judges of the rules of the head of a review, in order: sample values that refute a rule; the verdict that the base has stored for exactly
+ * its meaning, if it still counts; a verdict of a solver for that on this machine, earlier or now. A verdict that the head stores is only a
+ * claim.
  *
  * @param base a commit or a folder
  * @param head the same; undefined: the working tree of this installation
- * @param tell is told of each proof
+ * @param tell is called for each proof
  */
 export function juryFor(
   o: JuryOptions,
@@ -64,7 +64,7 @@ export function juryFor(
       const verdict = await prove(rule, solver.solve);
       spent += performance.now() - began;
       asked.set(rule.hash, verdict);
-      // A solver that somebody names may say anything.
+      // A solver that the user names is not trusted to answer correctly.
       if (o.solver === undefined) keepForeign(new Map([[rule, verdict]]));
       return { verdict };
     },
@@ -72,14 +72,14 @@ export function juryFor(
   };
 }
 
-/** Milliseconds of a time for all proofs. */
+/** Milliseconds of a time limit for all proofs. */
 function timeOf(text: string): number {
   const found = millisecondsOf(text);
   if (found === null) failWith(`--prove-limit ${text} is no time`, 'such as 30s or 10min');
   return found;
 }
 
-/** Verdicts that a folder or commit holds; none where it has no file of them, or one that cannot be read. */
+/** Verdicts in a folder or commit; none if it has no file of them, or an unreadable one. */
 function verdictsAt(place: string): Verdicts {
   try {
     const data: unknown = parseJson(textInPlace(place, VERDICTS_FILE) ?? '{}');

@@ -20,15 +20,15 @@ import { targetsOf } from '../../spec/targets.ts';
 import type { RecipeSpec } from '../../spec/types.generated.ts';
 import { type MeasureCliOptions, measureOptions } from '../lab/lab.ts';
 
-/** The places of both sides: a commit or a folder; undefined: the specs of this installation. */
+/** Locations of both sides: a commit or a folder; undefined: the specs of this installation. */
 export type Places = readonly [base: string, head: string | undefined];
 
-/** What worker threads need to run cells of a review. */
+/** Settings that worker threads need to run cells of a review. */
 export interface ReviewCells {
   readonly places: Places;
   readonly comparisons: readonly Comparison[];
   readonly measure: MeasureCliOptions;
-  /** Files of kernels as they were named, for those whose launches were named instead. */
+  /** Kernel files as given by the user; for some, launch files were given instead. */
   readonly patterns: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export interface ReviewCells {
 export const specsAtPlace = (place: string | undefined): Promise<Specs> =>
   place === undefined ? loadShipped() : specsOfPlace(place);
 
-/** What is measured on both sides: the same, but that each writes PTX by its own table. */
+/** Measurement options of both sides: equal, except that each writes PTX by its own table. */
 export function sideOptions(base: Specs, head: Specs, o: MeasureCliOptions): [SideOptions, SideOptions] {
   const common = measureOptions(o, head);
   const table = (s: Specs) => (s.ptx === undefined ? undefined : new PtxTable(s.ptx.data as never));
@@ -49,13 +49,13 @@ export function sideOptions(base: Specs, head: Specs, o: MeasureCliOptions): [Si
   ];
 }
 
-/** What runs the cells of a review. */
+/** Makes the runner of the cells of a review. */
 export async function reviewRunner({ places, measure, patterns }: ReviewCells): Promise<ReviewRunner> {
   const [base, head] = [await specsAtPlace(places[0]), await specsAtPlace(places[1])];
   return new ReviewRunner(...sideOptions(base, head, measure), moduleLoader(patterns));
 }
 
-/** Reads modules; those whose launches were named have these launches alone. */
+/** Makes a loader of modules; a module whose launches were named has only these launches. */
 function moduleLoader(patterns: readonly string[]): (file: string) => Promise<Module> {
   const launches = kernelAndLaunchFiles(patterns).filter(isLaunchFile);
   let named: Promise<readonly Module[]> | undefined;
@@ -69,7 +69,7 @@ function moduleLoader(patterns: readonly string[]): (file: string) => Promise<Mo
 }
 
 /**
- * The kernels of a review: those named, or else those of the project.
+ * The kernels of a review: the named ones, or else those of the project.
  *
  * @param all whether kernels that did not change are measured too
  */
@@ -98,7 +98,7 @@ export async function kernelFilesOf(
   };
 }
 
-/** The path of a file of which a recipe says what was measured, in the folder of the head or here; undefined: there is none. */
+/** The path of a file that a recipe lists under `measured`, in the folder of the head or here; undefined: there is none. */
 async function measuredPath(spec: SpecFile, at: number, folder: string): Promise<string | undefined> {
   const { kernels } = spec.data.measured as RecipeSpec.Measured;
   for (const top of new Set([folder, ROOT])) {
@@ -109,13 +109,13 @@ async function measuredPath(spec: SpecFile, at: number, folder: string): Promise
   return undefined;
 }
 
-/** The kernels of the project, as patterns; none where it has none. */
+/** The kernels of the project, as patterns; none if it has none. */
 export function projectKernels(): readonly string[] {
   const own = join(ROOT, 'test', 'kernels');
   return existsSync(own) ? [`${shownPath(own)}/*/*.ptx`] : [];
 }
 
-/** The command that shows how the code of a kernel differs between both sides, or why there is none. */
+/** The command that shows how the code of a kernel differs between both sides, or the reason why there is none. */
 export function diffOf(row: Row, places: Places, forceRules: boolean): string {
   const { comparison: c, file, kernel } = row;
   const spaced = places.find((p) => p !== undefined && /\s/.test(p));

@@ -3,12 +3,12 @@ import { cellsOf } from '../../review/cells.ts';
 import { serveTasks } from '../server/serve.ts';
 import { type ReviewCells, reviewRunner } from './review-setup.ts';
 
-/** What makes a thread one that runs cells of a review. */
+/** Settings of a worker thread that runs cells of a review. */
 export interface ReviewWorker extends ReviewCells {
   readonly role: 'review';
 }
 
-/** Runs cells in this thread: it reads both sides for itself, and is sent the places of cells. */
+/** Runs cells in this thread: it reads both sides itself, and receives the indices of cells. */
 export async function serveReview(): Promise<void> {
   const setup = workerData as ReviewWorker;
   const runner = await reviewRunner(setup);

@@ -58,10 +58,10 @@ interface DiffCommand extends JuryOptions {
 }
 
 const FORMATS = ['text', 'markdown', 'json'];
-/** Cells for which a thread of their own pays: it starts and compiles in the time that a few take. */
+/** Number of cells from which on another thread pays off: starting and compiling takes as long as a few cells. */
 const CELLS_FOR_THREAD = 8;
 
-/** `orrery diff`. */
+/** `orrery diff`: reviews the differences between two states of the specs. */
 export async function diff(baseName: string, headName: string | undefined, o: DiffCommand): Promise<void> {
   const format = formatOf(o, FORMATS);
   if (o.annotations === true && format === 'json' && o.output === undefined)
@@ -71,7 +71,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const { level, sm } = baseOf({ level: o.level, sm: o.sm });
   const scope = { level, sm };
   const patterns = o.kernels === false ? [] : (o.kernels ?? projectKernels());
-  // What is mistyped must fail even where nothing differs, so that nobody takes it for the answer.
+  // Typos must be reported even if nothing differs, so that the result is not taken for an answer.
   kernelAndLaunchFiles(patterns);
   const base = await specsOfPlace(baseName);
   const headPlace = headName ?? foreignWorkingTree();
@@ -82,7 +82,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const { head, budgets } = await headOf(places, o, prefix);
   checkScope(base, head, scope);
   const asked = { launches: true, ptxas: o.ptxas };
-  // What is asked for and cannot be done must fail even where nothing differs.
+  // Requests that cannot be satisfied must be reported even if nothing differs.
   const ptxas = patterns.length === 0 ? null : (measureOptions(asked, head).ptxas?.version ?? null);
   const { budget, leftOut } = checkable(budgets, ptxas !== null, o);
   const progress = new Progress();
@@ -119,12 +119,12 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   }
 }
 
-/** The head's specs and the limits of both sides; faults are annotations, too, if these are asked for. */
+/** The specs of the head and the limits of both sides; faults are also printed as annotations if these are requested. */
 async function headOf([base, head]: Places, o: DiffCommand, prefix: string) {
   try {
     const specs = await specsAtPlace(head);
     const own = o.budget === undefined ? null : await budgetOf(await loadSpec(o.budget, 'budget'));
-    // A budget that is named is for this review alone: nothing changed in it.
+    // A budget that is named explicitly applies to this review alone: it counts as unchanged.
     return {
       head: specs,
       budgets:
@@ -149,14 +149,14 @@ async function limits(place: string | undefined): Promise<Budget | null> {
   return usual === null ? null : budgetOf(usual, false);
 }
 
-/** Limits of the base. What was wrong with them already is not the head's fault. */
+/** Limits of the base. Faults that they already had are not the head's fault. */
 const limitsOfBase = (base: string): Promise<Budget | null> =>
   limits(base).catch((e: unknown) => {
     if (!(e instanceof DiagnosticError)) throw e;
     return null;
   });
 
-/** The limits that can be checked, and how many others there are: those of the head, and those of the base, which no head takes away. */
+/** The limits that can be checked, and the number of others: those of the head, and those of the base, which the head cannot remove. */
 function checkable(
   { base, head }: Budgets,
   ptxas: boolean,
@@ -174,7 +174,7 @@ function checkable(
   return { budget: { ...budget, limits }, leftOut };
 }
 
-/** Runs cells on threads, each with both sides for itself, or in this one where they are few. */
+/** Runs cells on threads, each of which reads both sides, or in this thread if there are few. */
 async function runCells(
   comparisons: readonly Comparison[],
   cells: readonly Cell[],
@@ -202,7 +202,7 @@ async function runCells(
   return results;
 }
 
-/** How many of the first cells are of one file, whose comparisons share most of their work. */
+/** Number of leading cells of one file, whose comparisons share most of their work. */
 function oneFile(cells: readonly Cell[], left: readonly number[]): number {
   let n = 1;
   while (n < left.length && cells[left[n]].file === cells[left[0]].file) n++;
@@ -210,7 +210,7 @@ function oneFile(cells: readonly Cell[], left: readonly number[]): number {
 }
 
 function print(r: Review, format: string, places: Places, prefix: string, o: DiffCommand): void {
-  // Here wrong rules run, so that their effect is seen; in other commands they do not.
+  // Wrong rules run here, so that their effect is visible; other commands do not run them.
   const forceRules = r.changes.some((c) => c.kind === 'rules' && c.alarm);
   const text =
     format === 'json'

@@ -6,7 +6,7 @@ import { serveTasks } from '../server/serve.ts';
 import { bookFor } from './rules.ts';
 import { openSolver } from './solver.ts';
 
-/** What makes a thread one that proves rules. */
+/** Settings of a worker thread that proves rules. */
 export interface ProveWorker {
   readonly role: 'prove';
   readonly options: PlanOptions;
@@ -14,10 +14,10 @@ export interface ProveWorker {
   readonly effort: number;
 }
 
-/** What a worker says of a rule: a verdict, or why the solver cannot be used. */
+/** Result of a worker for a rule: a verdict, or the reason why the solver cannot be used. */
 export type Proved = { readonly verdict: Verdict } | { readonly fault: string };
 
-/** Proves rules in this thread: it is sent their places among the rules of its options. */
+/** Proves rules in this thread: it receives their indices among the rules of its options. */
 export async function serveRules(): Promise<void> {
   const { options, solver, effort } = workerData as ProveWorker;
   const { rules } = await bookFor(options);

@@ -41,27 +41,28 @@ interface ProveCommand extends PlanOptions {
   readonly json?: boolean;
 }
 
-/** What is known of a rule after a run. */
+/** Result for a rule after a run. */
 interface Finding {
   readonly verdict: Verdict;
-  /** What this run said, where the stored verdict on the same rule outweighs it. */
+  /** Verdict of this run, if the stored verdict on the same rule outweighs it. */
   readonly here?: Verdict;
 }
 
-/** After so many new verdicts those so far are written, so that they are kept if the rest is cut short. */
+/** Number of new verdicts after which verdicts are saved, so that they survive an interruption. */
 const SAVE_EVERY = 16;
 
 /**
- * `orrery rules prove`: asks a solver about every rule whose verdict is missing, about another text or of a lesser prover; of those that
- * --rules names, if it does and nothing else chooses. With --accept it stores what is found of shipped rules. What is found of others is
- * kept in the cache folder. It ends with exit code 1 if a rule is refuted, or is neither proved nor accepted by a
- * person.
+ * `orrery rules prove`: proves every rule whose verdict is missing, is for another text, or is from a less thorough prover; with --rules,
+ * the rules of these files, unless --group or --rule chooses others. With --accept it stores the verdicts of shipped rules. Verdicts of
+ * others are kept in the cache folder.
+ *
+ * @throws CliExit with code 1 if a rule is refuted, or is neither proved nor accepted by a person
  */
 export async function proveRules(o: ProveCommand): Promise<void> {
   const jobs = jobsOf(o.jobs, coreJobs());
   const effort = effortOf(o.effort);
   const { rules, shipped, named, specs } = await bookFor(o);
-  // A file may stand in for a shipped group: what is known about the group's own rules stays.
+  // A file may replace a shipped group: verdicts on the rules of the shipped group are kept.
   const kept = shipped.size === specs.rules?.size ? {} : readVerdicts();
   const all = o.rule !== undefined || o.group !== undefined || named.size === 0;
   const wanted = rules.filter(
@@ -154,8 +155,9 @@ export async function proveRules(o: ProveCommand): Promise<void> {
 }
 
 /**
- * Which rules a person accepts.
- * @param wanted those that this run is about
+ * The rules that a person accepts.
+ *
+ * @param wanted the rules of this run
  */
 function acceptsOf(accept: ProveCommand['accept'], wanted: readonly Rule[]): (r: Rule) => boolean {
   if (accept === undefined) return () => false;
@@ -172,14 +174,14 @@ function acceptsOf(accept: ProveCommand['accept'], wanted: readonly Rule[]): (r:
   return (r) => accept.includes(r.id);
 }
 
-/** Who may say that a rule holds which nothing proves. */
+/** Sources of acceptance for rules without a proof. */
 interface Witnesses {
   readonly accepts: (r: Rule) => boolean;
   readonly reviews: ReadonlyMap<string, Review>;
   readonly known: Known;
 }
 
-/** The rules that are neither proved nor refuted, and that nobody has accepted: shipped ones by a review, others by `--accept`. */
+/** The rules that are neither proved, refuted, nor accepted: shipped ones by a review, others by `--accept`. */
 const openRules = (
   wanted: readonly Rule[],
   found: ReadonlyMap<Rule, Finding>,
@@ -192,10 +194,10 @@ const openRules = (
     return ships(r) ? !needsReview(v) || currentReview(reviews, r) === null : isOpen(known(r.hash));
   });
 
-/** Rules named in an error; of more, the number is told. */
+/** Maximum number of rules named in an error; of more, only the count is shown. */
 const MOST_NAMED = 6;
 
-/** Ends the command, with what to do about rules that are not proved. */
+/** Ends the command, and says what to do about rules that are not proved. */
 function failUnproved(open: readonly Rule[], o: ProveCommand): never {
   const named = open.slice(0, MOST_NAMED).map((r) => `'${r.id}'`);
   const more = open.length > named.length ? ` and ${open.length - named.length} more` : '';
@@ -207,17 +209,17 @@ function failUnproved(open: readonly Rule[], o: ProveCommand): never {
   );
 }
 
-/** How many times the usual limits a question may take. */
+/** Factor on the usual limits of a query. */
 function effortOf(text: string | undefined): number {
   const n = text === undefined ? 1 : /^[\d.]+$/.test(text) ? Number(text) : 0;
   return n > 0 && n <= MOST_EFFORT
     ? n
     : failWith(`--effort ${text} is no factor of the limits`, `it is a number above 0 up to ${MOST_EFFORT}`);
 }
-/** The limit of one question then fits the 32 bits in which solvers count. */
+/** With this factor, the limit of one query fits the 32 bits in which solvers count. */
 const MOST_EFFORT = 100;
 
-/** A verdict without what a store adds to it. */
+/** A verdict without the fields that a store adds. */
 const plain = ({ hash: _, accepted: __, ...v }: Verdict & { hash?: string; accepted?: true }): Verdict =>
   v as Verdict;
 
@@ -229,8 +231,9 @@ interface Way {
 }
 
 /**
- * Proves rules, on several workers where they are several; each answer is the same as that of one worker.
- * @param rules all rules of the options, in which a worker finds those asked for
+ * Proves rules, on several workers if there are several rules; the results are the same as with one worker.
+ *
+ * @param rules all rules of the options, in which a worker finds those to prove
  */
 async function proveAll(
   asked: readonly Rule[],
@@ -247,9 +250,9 @@ async function proveAll(
     }
     return;
   }
-  // A missing solver is told once, before any worker starts.
+  // A missing solver is reported once, before any worker starts.
   openSolver(solver).close();
-  // What takes longest goes first, so that no worker ends long after the others.
+  // The longest proofs go first, so that no worker finishes long after the others.
   const order = [...asked].sort(
     (a, b) => Number(b.holds !== null) - Number(a.holds !== null) || b.instances.length - a.instances.length,
   );
@@ -267,7 +270,7 @@ async function proveAll(
   });
 }
 
-/** Writes the verdicts of shipped rules that a person accepts; rules that are gone go with it. Nothing is written where nothing changed. */
+/** Writes the verdicts of shipped rules that a person accepts, and drops those of removed rules. Nothing is written if nothing changed. */
 function save(
   rules: readonly Rule[],
   accepts: (r: Rule) => boolean,
@@ -287,7 +290,7 @@ function save(
   writeReplacing(VERDICTS, text);
 }
 
-/** How a verdict that this run did not find again is told. */
+/** Text about a stored verdict that this run did not find again. */
 const stays = (here: Verdict): string =>
   `it was proved with greater limits than those of this run, which says: ${verdictText(here)}`;
 
@@ -295,7 +298,7 @@ const stays = (here: Verdict): string =>
 interface Beside {
   readonly stored: Verdicts;
   readonly shipped: ReadonlySet<string>;
-  /** Where the verdicts of other rules are kept; null where they are not. */
+  /** File with the verdicts of other rules; null if they are not kept. */
   readonly ownFile: string | null;
   readonly reviews: ReadonlyMap<string, Review>;
 }
@@ -335,7 +338,7 @@ function report(
     out(JSON.stringify(data, null, 2));
     return;
   }
-  // Those of the shipped rules are 240 lines, among which a new verdict is easily overlooked.
+  // Shipped rules have 240 lines, among which a new verdict is easily overlooked.
   const inFull = o.reviews === true || o.rule !== undefined;
   let short = 0;
   const counts = new Map<string, number>();

@@ -11,7 +11,7 @@ import { table } from '../terminal/table.ts';
 import { CliExit, failWith, grouped, out, pc } from '../terminal/ui.ts';
 import { Account, bookFor, phasesOf, plural, type RuleOptions, WHY } from './rules.ts';
 
-/** PTX files of a folder of kernels and of its subfolders, those for the target where there are any. */
+/** PTX files of a folder of kernels and its subfolders; those for the target, if there are any. */
 function kernelFiles(dir: string, sm: string): string[] {
   if (!existsSync(dir)) failWith(`there is no folder ${dir}`);
   const found: string[] = [];
@@ -32,7 +32,7 @@ function kernelFiles(dir: string, sm: string): string[] {
   return found;
 }
 
-/** Rules whose shape does not occur: how many of each group, or which. */
+/** Prints rules whose shape does not occur: the number in each group, or their names. */
 function printAbsent(rules: readonly { readonly id: string; readonly group: string }[], all: boolean): void {
   if (rules.length === 0) return;
   const by = new Map<string, string[]>();
@@ -45,7 +45,7 @@ function printAbsent(rules: readonly { readonly id: string; readonly group: stri
     else out(`  ${group} ${pc.dim(String(ids.length))}`);
 }
 
-/** `orrery rules coverage [FOLDER]`. */
+/** `orrery rules coverage [FOLDER]`: prints which rules fire over a folder of kernels. */
 export async function coverage(folder: string | undefined, o: RuleOptions): Promise<void> {
   const sm = o.sm ?? 'sm_80';
   const { plan, rules } = await bookFor({ ...o, sm });

@@ -30,14 +30,14 @@ export interface RuleOptions extends PlanOptions {
   readonly function?: string;
 }
 
-/** Rule groups and the plan that says where they run. */
+/** Rule groups and the plan in which they run. */
 interface Book {
   readonly specs: Specs;
   readonly plan: Plan;
   readonly rules: readonly Rule[];
-  /** Groups that stand in pipelines/rules. */
+  /** Names of the groups in pipelines/rules. */
   readonly shipped: ReadonlySet<string>;
-  /** Groups that --rules names. */
+  /** Names of the groups from --rules. */
   readonly named: ReadonlySet<string>;
   /** Conditions of whole groups. */
   readonly switches: ReadonlyMap<string, string>;
@@ -45,11 +45,11 @@ interface Book {
 
 export async function bookFor(o: PlanOptions, target: string | null = null): Promise<Book> {
   const specs = await loadShipped();
-  // Wrong rules are looked at too: that is how one finds out what is wrong.
+  // Wrong rules are shown too: they are what one investigates.
   const plan = await planFor({ ...o, forceRules: 'quiet' }, target, specs);
   const rules: Rule[] = [];
   const shipped = new Set(specs.rules?.keys() ?? []);
-  // Groups of files named on the command line come with the plan; one of the same name takes the shipped one's place.
+  // Groups of files named on the command line come with the plan; one with the name of a shipped group replaces it.
   const files = new Map<string, GroupDoc>();
   for (const [g, f] of specs.rules ?? []) files.set(g, groupDocOf(f));
   for (const [g, f] of plan.rules) {
@@ -78,7 +78,7 @@ export const phasesOf = (plan: Plan, group: string): string[] =>
 const phasesOfRule = (plan: Plan, { group, owner }: Rule): string[] =>
   phasesOf(plan, group).filter((p) => owner === null || owner.includes(p.replace(/#\d+$/, '')));
 
-/** Phases that are named; of more the number is said. */
+/** Maximum number of phases that are named; of more, only the count is shown. */
 const MOST_PHASES = 3;
 
 const shortList = (names: readonly string[]): string =>
@@ -86,7 +86,7 @@ const shortList = (names: readonly string[]): string =>
     ? names.join(', ')
     : `${names.slice(0, MOST_PHASES - 1).join(', ')} and ${names.length - MOST_PHASES + 1} more phases`;
 
-/** `orrery rules list`. */
+/** `orrery rules list`: lists rules by group. */
 export async function list(o: RuleOptions): Promise<void> {
   const { plan, rules, switches } = await bookFor(o);
   const groups = [...new Set(rules.map((r) => r.group))];
@@ -133,16 +133,16 @@ const summary = (r: Rule) => ({
   ...r.text,
 });
 
-/** The review of a rule as it stands, or null. */
+/** The review of a rule with its current text, or null. */
 const reviewOf = (id: string, rules: readonly Rule[], specs: Specs): Review | null => {
   const rule = rules.find((r) => r.id === id);
   return rule === undefined ? null : currentReview(reviewsOf(specs.reviews?.data), rule);
 };
 
-/** Who has reviewed a rule, and when. */
+/** The reviewer of a rule, and the date. */
 export const reviewedBy = (r: Review): string => `reviewed by ${r.by}, ${r.date}`;
 
-/** A review of a rule for people, in lines of at most `REVIEW_WIDTH` characters. */
+/** A review of a rule as text, in lines of at most `REVIEW_WIDTH` characters. */
 export function reviewText(r: Review, indent: string): string {
   const lines = [`${reviewedBy(r)}:`];
   const words = [r.argument, ...(r.checked === undefined ? [] : [`Checked: ${r.checked}`])]
@@ -160,7 +160,7 @@ export function reviewText(r: Review, indent: string): string {
 }
 const REVIEW_WIDTH = 100;
 
-/** `orrery rules show ID`. */
+/** `orrery rules show ID`: prints one rule in full. */
 export async function showRule(id: string, o: RuleOptions): Promise<void> {
   const { plan, rules, switches, specs } = await bookFor(o);
   const r = rules.find((x) => x.id === id);
@@ -223,10 +223,10 @@ interface Tally {
   example: string;
 }
 
-/** Counts what rules did to programs. */
+/** Counts the effects of rules on programs. */
 export class Account {
   readonly byRule = new Map<string, Tally>();
-  /** By function and result register: the instructions it had so far, with the rules that made them. */
+  /** By function and result register: the versions of the instruction so far, with the rules that made them. */
   private readonly history = new Map<string, { text: string; rule: string }[]>();
 
   tally(rule: Rule): Tally {
@@ -251,7 +251,7 @@ export class Account {
     if (past.length === 0) past.push({ text: printInstr(h.before), rule: '' });
     const text = printInstr(last);
     const again = past.findIndex((p) => p.text === text);
-    // The changes between two occurrences of the same text cancelled out.
+    // The changes between two occurrences of the same text cancel out.
     if (again >= 0) for (const p of past.splice(again + 1)) this.byRule.get(p.rule)!.undone++;
     else past.push({ text, rule: h.rule.id });
     this.history.set(key, past);
@@ -272,7 +272,7 @@ export const WHY: Readonly<Record<string, string>> = {
   'operand does not fit': 'an operand may not stand where the rewrite puts it',
 };
 
-/** `orrery rules explain FILE`. */
+/** `orrery rules explain FILE`: prints which rules fired in a kernel, and why others did not. */
 export async function explain(file: string, o: RuleOptions): Promise<void> {
   const text = readText(file);
   const { plan, rules, specs } = await bookFor(o, targetOf(text));

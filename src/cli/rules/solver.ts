@@ -5,10 +5,10 @@ import type { Solver } from '../../rules/prove/solver.ts';
 import { ROOT } from '../../spec/node.ts';
 import { failWith } from '../terminal/ui.ts';
 
-/** The solver of the z3-solver package behind the interface of a solver's binary. */
+/** The solver of the z3-solver package, wrapped to behave like the binary of a solver. */
 const PACKAGED: readonly string[] = [process.execPath, join(ROOT, 'bin', 'z3.mjs')];
 
-/** Can the solver of the package be used? */
+/** Whether the solver of the package is installed. */
 export function packagedSolver(): boolean {
   try {
     createRequire(join(ROOT, 'package.json')).resolve('z3-solver');
@@ -19,8 +19,8 @@ export function packagedSolver(): boolean {
 }
 
 /**
- * The solver of the z3-solver package, or a command that reads SMT-LIB from standard input. It is one process that answers
- * question after question. It is started by the first question, and again after it ended or was ended at a limit.
+ * The solver of the z3-solver package, or a command that reads SMT-LIB from standard input. It is one process that answers query after
+ * query, started by the first query, and again after it ended or was stopped at a limit.
  */
 export function openSolver(command: string | undefined): { solve: Solver; close: () => void } {
   if (command === undefined && !packagedSolver())
@@ -38,7 +38,7 @@ class SolverProcess {
   private received = '';
   private complaint = '';
   private asked = 0;
-  /** The process that runs, or ran last, has answered a question; it was ended from here. */
+  /** Whether the current or last process has answered a query. */
   private answered = false;
   private stopped = false;
   private wake: () => void = () => undefined;
@@ -90,7 +90,7 @@ class SolverProcess {
     child.stdout.setEncoding('utf8').on('data', (d: string) => {
       if (this.child !== child) return;
       this.received += d;
-      // A solver with a limit of its own says so and ends.
+      // A solver with a limit of its own reports it and exits.
       if (/^(unsat|sat|unknown|timeout)\b/m.test(this.received)) this.answered = true;
       this.wake();
     });
@@ -107,12 +107,12 @@ class SolverProcess {
       ended();
     });
     child.on('close', ended);
-    // What is written to a process that has ended is lost; the missing answer shows it.
+    // Text written to a process that has ended is lost; the missing answer shows that.
     child.stdin.on('error', () => undefined);
     return child;
   }
 
-  /** A process that ends before its first answer is no solver. */
+  /** A process that exits before its first answer is not a solver. */
   private fault(): Error {
     const why = this.complaint.trim().split('\n')[0] || 'it ended without an answer';
     return new Error(`cannot use '${this.words.join(' ')}' as a solver: ${why}`);

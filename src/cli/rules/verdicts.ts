@@ -23,32 +23,32 @@ import { rulesOf } from '../input/foreign-rules.ts';
 import type { PlanOptions } from '../input/options.ts';
 import { CliExit, show } from '../terminal/ui.ts';
 
-/** Path of the verdicts of the shipped rules, in the folder of the project. */
+/** Path of the verdicts of the shipped rules, relative to the project. */
 export const VERDICTS_FILE = 'pipelines/rules/verdicts.json';
 
 /** Where the verdicts of the shipped rules are kept. */
 export const VERDICTS = join(ROOT, ...VERDICTS_FILE.split('/'));
 
-/** Stored verdicts; none where there is no file yet. */
+/** Stored verdicts; none if there is no file yet. */
 export const readVerdicts = (): Verdicts =>
   existsSync(VERDICTS) ? (JSON.parse(readFileSync(VERDICTS, 'utf8')) as Verdicts) : {};
 
-/** Where the verdicts of rules that do not ship are kept, by the hash of what they are about. */
+/** File with the verdicts of rules that do not ship, by the hash of their meaning. */
 function foreignFile(): string {
   const folder = cacheFolder();
   if (folder === null) throw new Error('there is no folder for caches');
   return join(folder, 'verdicts.json');
 }
 
-/** What is kept of a rule that does not ship, and whether a person has taken with `--accept` what is less than a proof as enough. */
+/** Verdict on a rule that does not ship, and whether a person has accepted it with `--accept` although it is not a proof. */
 type Kept = Verdict & { readonly accepted?: true };
 
-/** What the file is about, in its checksum: of another form, another word. */
+/** Word in the checksum of the file; another word for another format. */
 const ABOUT = 'verdicts';
 /** Most verdicts that are kept. */
 const MOST_KEPT = 10_000;
 
-/** Verdicts of rules that do not ship, as far as they still count; none where they cannot be read: they can be asked for again. */
+/** Verdicts on rules that do not ship, as far as they still count; none if they cannot be read: they can be found again. */
 export function readForeign(): Readonly<Record<string, Kept>> {
   try {
     const kept: unknown = JSON.parse(readChecked(foreignFile(), ABOUT) ?? '{}');
@@ -60,12 +60,12 @@ export function readForeign(): Readonly<Record<string, Kept>> {
   }
 }
 
-/** What is known of a rule with a hash. The hash is of all that the rule means, so ids and groups do not matter. */
+/** Looks up the verdict on a rule by its hash. The hash covers the whole meaning of the rule, so ids and groups do not matter. */
 export type Known = (hash: string) => Kept | undefined;
 
 /**
- * The verdicts of shipped rules, and of those that were proved here, as far as they still count; a shipped proof stands if this machine
- * found none.
+ * The verdicts on shipped rules, and on those that were proved on this machine, as far as they still count; a shipped proof stands if this
+ * machine found none.
  */
 export function knownVerdicts(stored: Verdicts = readVerdicts()): Known {
   const shipped = new Map(
@@ -77,17 +77,18 @@ export function knownVerdicts(stored: Verdicts = readVerdicts()): Known {
   return (hash) => (here[hash]?.verdict === 'refuted' ? here[hash] : (shipped.get(hash) ?? here[hash]));
 }
 
-/** Whether a rule is open: nobody has asked a solver, or it found no proof and nobody has accepted the rule all the same. */
+/** Whether a rule is open: it has no verdict, or it is neither proved nor accepted. */
 export const isOpen = (v: Kept | undefined): boolean =>
   v === undefined || (!settles(v) && v.accepted !== true);
 
-/** What is known of a rule, for people. */
+/** A verdict as text. */
 export const keptText = (v: Kept): string =>
   `${verdictText(v)}${isOpen(v) ? '; counts as open until it is accepted with --accept' : ''}`;
 
 /**
- * Keeps what was found of rules that do not ship, and warns where it cannot.
- * @param accepts whether a person takes a rule without a proof all the same; else the verdict leaves it open
+ * Keeps verdicts on rules that do not ship, and warns if it cannot.
+ *
+ * @param accepts whether a person accepts a rule without a proof; else it stays open
  * @returns the file that has them; null if there is none
  */
 export function keepForeign(
@@ -105,7 +106,7 @@ export function keepForeign(
   }
   try {
     const file = foreignFile();
-    // Those that were found last come last.
+    // The most recent ones come last.
     const kept = Object.entries(next).slice(-MOST_KEPT);
     writeChecked(file, ABOUT, JSON.stringify(Object.fromEntries(kept)));
     return file;
@@ -116,7 +117,7 @@ export function keepForeign(
   }
 }
 
-/** Groups already told of: a command makes several plans of the same rules. */
+/** Groups that were already reported: a command makes several plans with the same rules. */
 const told = new Set<string>();
 beforeEachCommand(() => told.clear());
 
@@ -144,7 +145,7 @@ const judged = (
   open: rules.filter((r) => isOpen(known(r.hash))),
 });
 
-/** A warning of rules that nobody has proved, with what a solver found of the first of which one was asked. */
+/** A warning about unproved rules, with the verdict on the first one that has one. */
 function unproved(file: string, open: readonly Rule[], known: Known): Diagnostic {
   const message = `nobody has proved ${open.length === 1 ? `rule '${open[0].id}'` : `${open.length} rules`} of ${file}`;
   const asked = open.find((r) => known(r.hash) !== undefined);
@@ -158,7 +159,7 @@ function unproved(file: string, open: readonly Rule[], known: Known): Diagnostic
   return fault('warning', file, message, ...notes);
 }
 
-/** What is known of the rules of a file: an error at each that a solver has refuted, or a warning if nobody has proved some. */
+/** Faults from verdicts on the rules of a file: an error at each refuted rule, or a warning if some are not proved. */
 export function verdictFaults(spec: SpecFile, isa: Isa): Diagnostic[] {
   const known = knownVerdicts();
   const { refuted, open } = judged(rulesOfDoc(spec.data, isa).rules, known);
@@ -177,8 +178,8 @@ export function verdictFaults(spec: SpecFile, isa: Isa): Diagnostic[] {
 }
 
 /**
- * What is known of the rules of a plan that do not ship: an error for those that the solver has refuted, a warning for those that nobody
- * has proved; nothing where rules are forced.
+ * Faults from verdicts on the rules of a plan that do not ship: an error for those that are refuted, a warning for those that are not
+ * proved; none if rules are forced.
  */
 export function foreignFaults(plan: Plan, o: Pick<PlanOptions, 'forceRules'> = {}): Diagnostic[] {
   if ((o.forceRules ?? false) !== false) return [];
@@ -203,7 +204,7 @@ export function foreignFaults(plan: Plan, o: Pick<PlanOptions, 'forceRules'> = {
   return out;
 }
 
-/** Says what `foreignFaults` finds, once for each file, and ends the command where it is an error. */
+/** Reports the result of `foreignFaults` once for each file, and ends the command if it is an error. */
 export function judgeForeign(plan: Plan, o: PlanOptions): void {
   const found = foreignFaults(plan, o).filter((d) => d.severity === 'error' || !told.has(d.file));
   for (const d of found) told.add(d.file);

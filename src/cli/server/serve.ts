@@ -1,11 +1,12 @@
 import { parentPort } from 'node:worker_threads';
 
-/** How long (ms) an answer may wait for others: each message costs 0.15 ms. */
+/** How long in milliseconds an answer may wait to be batched with others: each message costs 0.15 ms. */
 const MOST_WAIT = 50;
 
 /**
- * Answers tasks in a worker thread, which is sent lists of their numbers (`src/lab/pool.ts`).
- * @param run does one
+ * Answers tasks in a worker thread, which receives lists of their indices (`src/lab/pool.ts`).
+ *
+ * @param run runs one task
  * @param close is called when there are no more
  */
 export function serveTasks(run: (task: number) => Promise<unknown>, close: () => void): void {

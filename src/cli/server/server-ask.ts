@@ -6,8 +6,8 @@ import { ROOT } from '../../spec/node-cache.ts';
 import { failWith } from '../terminal/ui.ts';
 
 /*
- * What is known of the server of this build from outside. A server is there as long as somebody listens on its socket, which the system
- * knows, even while the process is paused; numbers of processes that are written down say nothing, since the system uses them again.
+ * Queries the server of this build from outside. A server exists as long as a process listens on its socket, which the system knows, even
+ * while the process is paused; stored process ids prove nothing, since the system reuses them.
  */
 
 interface Places {
@@ -20,58 +20,58 @@ interface Places {
 const places = createRequire(import.meta.url)(join(ROOT, 'bin', 'server-folder.cjs')) as Places;
 export const { buildOf, KEEPER, STATE } = places;
 
-/** Path of the command line. */
+/** Path of the script of the command line. */
 export const SCRIPT = join(ROOT, 'bin', 'orrery.js');
 export const BUNDLE = join(ROOT, 'dist', 'bundle', 'main.cjs');
 
 /** The folder of the server of this build. */
 export const folderOfServer = (): string => places.serverFolder(buildOf(BUNDLE));
 
-/** What a process of the server says to the one that keeps it. */
+/** State that a process of the server reports to its keeper. */
 export interface Served {
-  /** Commands that it has run. */
+  /** Number of commands that it has run. */
   readonly commands: number;
   /** Bytes of memory that it holds. */
   readonly memory: number;
   /** Seconds of processor time that it has used. */
   readonly seconds: number;
-  /** Whether it has rehearsed: from then on commands cost least. */
+  /** Whether it is warmed up: from then on commands run fastest. */
   readonly warm: boolean;
 }
 
-/** What a server is doing: in schemas/output/server-status.schema.json. */
+/** State of a server: schemas/output/server-status.schema.json. */
 export interface ServerState {
   readonly pid: number;
   /** When it was started: ISO 8601. */
   readonly started: string;
   /** Minutes without a command after which it ends. */
   readonly idle: number;
-  /** Those that take commands now. */
+  /** Processes that accept commands. */
   readonly processes: readonly (Served & { readonly pid: number; readonly busy: boolean })[];
 }
 
-/** What a server and its clients know each other by: each is told to the other side alone. */
+/** Secrets by which a server and its clients recognize each other: each is known only to the other side. */
 export interface Tokens {
   readonly client: string;
   readonly server: string;
 }
 
 /**
- * Whether a folder is the user's own, and nobody else may enter it: others could put a socket there that answers as they like. True also
- * where it is gone, as that of a server that has just ended.
+ * Whether a folder belongs to the user and is inaccessible to others: they could put a socket there that gives any answer. Also true if it
+ * is gone, as that of a server that has just ended.
  */
 export function isPrivate(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   return found === undefined || (found.uid === process.getuid!() && (found.mode & 0o077) === 0);
 }
 
-/** Ends the command where a folder is not the user's own. */
+/** Ends the command if a folder does not belong to the user. */
 export function refuseForeign(folder: string): void {
   if (!isPrivate(folder))
     failWith(`${folder} is not yours alone`, 'it must have your user as its owner, and mode 700: remove it');
 }
 
-/** What a server has written into its folder; null where there is nothing. */
+/** Contents of the file that a server has written into its folder; null if there is none. */
 export function writtenIn(folder: string): { readonly pid: number; readonly tokens: Tokens } | null {
   try {
     const { pid, tokens } = JSON.parse(readFileSync(join(folder, STATE), 'utf8'));
@@ -81,7 +81,7 @@ export function writtenIn(folder: string): { readonly pid: number; readonly toke
   }
 }
 
-/** Whether somebody listens in the folder of a server, if only a process that is paused. */
+/** Whether a process listens in the folder of a server, even if it is paused. */
 export const answers = (folder: string): Promise<boolean> =>
   new Promise((done) => {
     const socket = connect(join(folder, KEEPER));
@@ -94,12 +94,13 @@ export const answers = (folder: string): Promise<boolean> =>
     );
   });
 
-/** How long a server may take to say something, in milliseconds. */
+/** How long in milliseconds to wait for an answer of a server. */
 const PATIENCE = 2000;
 
 /**
- * Asks the server of a folder for its state, or to end.
- * @returns its state, once it has said it, and ended if it was to; 'silent' where it is there and says nothing; null where there is none
+ * Requests the state of the server of a folder, or its end.
+ *
+ * @returns its state, after it has ended if that was requested; 'silent' if it exists but does not answer; null if there is none
  */
 export async function askServer(
   folder: string,
@@ -132,7 +133,7 @@ export async function askServer(
   });
 }
 
-/** What a server says of itself; 'silent' where somebody else says it. */
+/** The state in an answer of a server; 'silent' if the answer is not from that server. */
 function stateIn(text: string, tokens: Tokens): ServerState | 'silent' {
   try {
     const said = JSON.parse(text) as { readonly server: string; readonly state: ServerState };

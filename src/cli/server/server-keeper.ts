@@ -20,44 +20,45 @@ import {
   writtenIn,
 } from './server-ask.ts';
 
-/** How often a server checks whether it is still wanted, in milliseconds. */
+/** Interval in milliseconds at which a server checks whether it is still needed. */
 const CHECK = 5000;
-/** Bytes of memory after which a process makes way for a new one: what it keeps of past commands is worth less than that. */
+/** Memory in bytes above which a process is replaced by a new one: its caches of past commands are worth less than that. */
 const MOST_MEMORY = 1.5 * 2 ** 30;
-/** Why a server ends that nobody can find any more. */
+/** Reason for the end of a server that clients can no longer find. */
 const GONE = 'its folder is gone';
-/** So many processes in a row that end before they take a command end the server. */
+/** Number of consecutive processes that end before they take a command, after which the server ends. */
 const MOST_FAILURES = 3;
-/** The longest path of a socket: 104 bytes with the 0 at its end on macOS, 108 on Linux. */
+/** Maximum length of a socket path: 104 bytes with the terminating 0 on macOS, 108 on Linux. */
 const LONGEST_SOCKET = 103;
-/** Most bytes of what a client asks of the keeper. */
+/** Maximum bytes of a request to the keeper. */
 const LONGEST_QUESTION = 1000;
 
-/** A folder that nobody else may write to; another ends the command. */
+/** Makes a folder that nobody else may write to; if that is impossible, the command ends. */
 function makePrivate(folder: string): void {
   makeFolders(folder, 0o700);
   refuseForeign(folder);
 }
 
-/** A name beside a folder that nobody can foresee, short enough for a socket in it. */
+/** An unpredictable name next to a folder, short enough for a socket in it. */
 const besides = (folder: string): string => join(dirname(folder), `.${randomBytes(8).toString('hex')}`);
 
-/** Takes away the folder of a server that does not answer any more, and never that of one that does. */
+/** Removes the folder of a server that no longer answers, and never that of one that does. */
 async function bury(folder: string): Promise<void> {
   const away = besides(folder);
   try {
-    // Another server may have begun there since it was looked at: its folder is put back.
+    // Another server may have started there since the check: its folder is put back.
     renameSync(folder, away);
     if (await answers(away)) renameSync(away, folder);
   } catch {
-    // Somebody else was faster.
+    // Another process was faster.
   }
   discard(away);
 }
 
 /**
- * Makes the folder of a server, in which it listens already, at once: of two servers that begin at the same time one gets it.
- * @returns what listens; null where another server has the folder
+ * Creates the folder of a server, in which it already listens, atomically: of two servers that start at the same time, one gets it.
+ *
+ * @returns the listening server; null if another server has the folder
  */
 async function claim(folder: string, text: string): Promise<Server | null> {
   const own = besides(folder);
@@ -83,28 +84,29 @@ async function claim(folder: string, text: string): Promise<Server | null> {
     }
 }
 
-/** Ends a process that has not been waited for yet, and what it has started. */
+/** Ends a process that has not been reaped yet, and its children. */
 function endGroup(child: ChildProcess): void {
   if (child.exitCode !== null || child.signalCode !== null) return;
   try {
     process.kill(-child.pid!, 'SIGKILL');
   } catch {
-    // It has ended.
+    // It has already ended.
   }
 }
 
-/** What is asked of a server. */
+/** Options of a server. */
 export interface KeepOptions {
-  /** Number of processes: of commands at the same time. */
+  /** Number of processes, that is of simultaneous commands. */
   readonly jobs: number;
   /** Minutes without a command after which it ends. */
   readonly idle: number;
-  /** Seconds of processor time for which each of its processes runs the bundled kernels before it is needed. */
+  /** Seconds of processor time for which each of its processes runs the bundled kernels in advance. */
   readonly warmUp: number;
 }
 
 /**
- * Keeps processes that run commands, until it is told to end, nobody has needed it for a while, or the build is another.
+ * Keeps processes that run commands, until it is told to end, has been idle too long, or the build has changed.
+ *
  * @param folder where its clients look for it
  * @returns why it ended
  */
@@ -119,7 +121,7 @@ export async function keepServer(folder: string, options: KeepOptions): Promise<
   return new Keeper(folder, options, tokens, listener).run();
 }
 
-/** The processes of a server, and what is known of each. */
+/** The processes of a server, and their states. */
 class Keeper {
   private readonly folder: string;
   private readonly options: KeepOptions;
@@ -127,9 +129,9 @@ class Keeper {
   private readonly listener: Server;
   private readonly build = buildOf(BUNDLE);
   private readonly started = new Date().toISOString();
-  /** What each has said last; null for one that has not begun. */
+  /** Last reported state of each; null for one that has not started. */
   private readonly children = new Map<ChildProcess, Served | null>();
-  /** The connections of the clients that have a process. */
+  /** Connections of the clients that have a process. */
   private readonly busy = new Map<ChildProcess, Socket>();
   private lastUse = Date.now();
   private failures = 0;
@@ -166,7 +168,7 @@ class Keeper {
     done(why);
   }
 
-  /** Whether clients find this server where they look for it. */
+  /** Whether clients find this server in its folder. */
   private isOurs(): boolean {
     return writtenIn(this.folder)?.tokens.server === this.tokens.server;
   }
@@ -177,7 +179,7 @@ class Keeper {
     try {
       now = buildOf(BUNDLE);
     } catch {
-      // The build is being made anew.
+      // The build is being replaced.
     }
     if (this.busy.size > 0) this.lastUse = Date.now();
     else if (now !== this.build) this.end('orrery was built anew');
@@ -190,7 +192,7 @@ class Keeper {
     const child = fork(SCRIPT, ['server-process', this.folder, String(this.options.warmUp)], {
       env: { ...process.env, ORRERY_SERVER: 'off' },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      // A group of its own: what a command has started ends with it.
+      // Its own process group, so that children of a command end with it.
       detached: true,
     });
     this.children.set(child, null);
@@ -221,10 +223,10 @@ class Keeper {
     return { pid: process.pid, started: this.started, idle: this.options.idle, processes };
   }
 
-  /** Answers a client that knows the token. */
+  /** Handles a connection of a client that knows the token. */
   private hear(socket: Socket): void {
     let text = '';
-    /** What the next line is taken for: nobody who gave up while this process was paused sends one. */
+    /** Handler of the next line: a client that gave up while this process was paused sends none. */
     let next: ((line: string) => void) | null = (line) => {
       next = null;
       switch (this.question(line)) {
@@ -254,8 +256,9 @@ class Keeper {
   }
 
   /**
-   * Gives a process to a client. A client that ends before its command is done, however it ends, takes it along.
-   * @returns what hears the lines of that client
+   * Assigns a process to a client. If the client ends before its command is done, the process ends too.
+   *
+   * @returns the handler of further lines of that client
    */
   private lend(child: ChildProcess, socket: Socket): (line: string) => void {
     let begun = false;
@@ -271,7 +274,7 @@ class Keeper {
     };
   }
 
-  /** What a client asks for; undefined where it does not know the token, or makes no sense. */
+  /** The request of a client; undefined if it does not know the token, or is malformed. */
   private question(text: string): unknown {
     try {
       const asked = JSON.parse(text) as { do?: unknown; client?: unknown } | null;

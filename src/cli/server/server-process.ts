@@ -6,7 +6,7 @@ import { forgetFiles } from '../../spec/node-files.ts';
 import { beginCommand, Exit, endCommand } from '../command-state.ts';
 import { type Served, writtenIn } from './server-ask.ts';
 
-/** What a client (bin/client.cjs) asks for: a line of JSON. */
+/** A request of a client (bin/client.cjs): a line of JSON. */
 interface Request {
   /** Words of the command line, without node and script. */
   readonly argv: readonly string[];
@@ -17,11 +17,11 @@ interface Request {
   readonly terminals: readonly [boolean, boolean];
   /** Width of the terminal. */
   readonly columns?: number;
-  /** The token of clients. */
+  /** The token of the client. */
   readonly client: string;
 }
 
-/** The request in a text; null for one that no client of this server sends. */
+/** Parses a request; null if it is not from a client of this server. */
 function requestIn(text: string, token: string): Request | null {
   try {
     const request = JSON.parse(text) as Partial<Request> | null;
@@ -33,10 +33,10 @@ function requestIn(text: string, token: string): Request | null {
   }
 }
 
-/** The token of the server, standard output, standard error, or the exit code. */
+/** Kind of a frame: h the token of the server, o standard output, e standard error, x the exit code. */
 type Frame = 'h' | 'o' | 'e' | 'x';
 
-/** A letter, the length in four bytes, and as many bytes. */
+/** Encodes a frame: a letter, the length in four bytes, and the content. */
 function frame(kind: Frame, content: string | Uint8Array): Buffer {
   const bytes = Buffer.from(content as string);
   const head = Buffer.alloc(5);
@@ -55,7 +55,8 @@ const settle = (): Promise<void> => new Promise((done) => setImmediate(done));
 
 /**
  * Runs a command as its client would: in its folder, with its environment and its terminals.
- * @param print takes what it prints on standard output (o) and standard error (e)
+ *
+ * @param print takes output for standard output (o) and standard error (e)
  * @returns its exit code
  */
 async function serve(
@@ -94,7 +95,7 @@ async function serve(
   return Number(process.exitCode ?? 0);
 }
 
-/** Kernels that come with orrery, in the order of their names. */
+/** Bundled kernels, in the order of their names. */
 function bundledKernels(): string[] {
   const kernels = join(ROOT, 'test', 'kernels');
   return readdirSync(kernels, { recursive: true, encoding: 'utf8' })
@@ -104,17 +105,18 @@ function bundledKernels(): string[] {
 }
 
 /**
- * Runs the commands of clients, one after the other, until the process that keeps it ends.
- * @param folder where its socket is put, named by the number of the process
+ * Runs the commands of clients, one after another, until the keeper ends.
+ *
+ * @param folder where its socket is put, named by the process id
  * @param run runs the command of `process.argv`
- * @param warmUp seconds of processor time after which it no longer rehearses
+ * @param warmUp seconds of processor time for warming up
  */
 export async function serverProcess(folder: string, run: () => Promise<void>, warmUp: number): Promise<void> {
   const schemas = schemasStamp();
   let commands = 0;
   const leave = process.exit.bind(process) as () => never;
   const tokens = writtenIn(folder)?.tokens ?? leave();
-  // The end of a command is not the end of this process.
+  // The end of a command does not end this process.
   process.exit = ((code?: number) => {
     throw new Exit(code ?? Number(process.exitCode ?? 0));
   }) as typeof process.exit;
@@ -124,7 +126,7 @@ export async function serverProcess(folder: string, run: () => Promise<void>, wa
     umask: process.umask(),
     terminals: [false, false],
   } as const;
-  /** Optimizes a kernel for nobody. */
+  /** Optimizes a kernel only to warm up. */
   const rehearse = async (kernel: string): Promise<void> => {
     const argv = ['opt', kernel, '--emit', 'ptx'];
     await serve({ ...surroundings, argv }, run, () => {});
@@ -154,7 +156,7 @@ export async function serverProcess(folder: string, run: () => Promise<void>, wa
       const request = requestIn(text, tokens.client);
       if (request === null) return void socket.destroy();
       last = last.then(async () => {
-        // What was valid under other schemas is kept in this process: leave it to another one.
+        // Data validated under other schemas are cached in this process: leave the command to another one.
         if (schemasStamp() !== schemas) return leave();
         const send = (kind: Frame, content: string | Uint8Array): void => {
           if (!socket.destroyed) socket.write(frame(kind, content));
@@ -169,7 +171,7 @@ export async function serverProcess(folder: string, run: () => Promise<void>, wa
   });
   process.on('disconnect', leave);
   listener.listen(join(folder, `${process.pid}.sock`), report);
-  // One kernel at a time, so that whoever comes meanwhile waits for that one alone.
+  // One kernel at a time, so that a client that arrives meanwhile waits for that one alone.
   for (const kernel of kernels) {
     if (processorSeconds() > warmUp) break;
     last = last.then(() => rehearse(kernel));

@@ -10,15 +10,15 @@ import { type KeepOptions, keepServer } from './server-keeper.ts';
 export interface ServerOptions {
   readonly jobs?: string;
   readonly idle?: string;
-  /** Seconds; false: none. */
+  /** Seconds; false: no warm-up. */
   readonly warmUp?: string | false;
 }
 
-/** Minutes without a command after which a server ends, where none are named. */
+/** Default for the minutes without a command after which a server ends. */
 const IDLE = 60;
-/** Seconds of processor time that a process spends on getting warm: V8 makes code fast that has run often. */
+/** Default for the seconds of processor time that a process spends on warming up: V8 optimizes code that has run often. */
 const WARM_UP = 6;
-/** How long starting and stopping may take, and how often to check, in milliseconds. */
+/** How long starting and stopping may take, and the interval between checks, in milliseconds. */
 const PATIENCE = 30_000;
 const CHECK = 25;
 
@@ -43,14 +43,18 @@ const isReady = async (folder: string, jobs: number): Promise<boolean> => {
   return s !== null && s !== 'silent' && s.processes.length === jobs;
 };
 
-/** Waits until something holds. @returns whether it does */
+/**
+ * Waits until a condition is true.
+ *
+ * @returns whether it became true in time
+ */
 async function until(holds: () => Promise<boolean>): Promise<boolean> {
   for (const end = Date.now() + PATIENCE; Date.now() < end; await sleep(CHECK))
     if (await holds()) return true;
   return holds();
 }
 
-/** Whether there is a process of this number. */
+/** Whether a process with this id exists. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -60,7 +64,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Ends the command where a server is there and says nothing. */
+/** Ends the command because a server exists but does not answer. */
 function silent(folder: string): never {
   const pid = writtenIn(folder)?.pid;
   const name = pid === undefined ? '' : `: process ${pid}, if it is still that`;
@@ -75,7 +79,7 @@ function notOnWindows(): void {
     failWith('there is no server on Windows', 'commands run without one, and give the same');
 }
 
-/** What the options ask for, where no server is running yet. */
+/** The options of a server that is not running yet. */
 async function toKeep(o: ServerOptions): Promise<KeepOptions & { readonly folder: string }> {
   notOnWindows();
   const options = { jobs: jobsOf(o.jobs, 1), idle: minutesOf(o.idle), warmUp: warmUpOf(o.warmUp) };
@@ -87,7 +91,7 @@ async function toKeep(o: ServerOptions): Promise<KeepOptions & { readonly folder
   return { ...options, folder };
 }
 
-/** `orrery server start`. */
+/** `orrery server start`: starts the server in the background. */
 export async function startServer(o: ServerOptions): Promise<void> {
   const { folder, jobs, idle, warmUp } = await toKeep(o);
   const child = spawn(
@@ -111,27 +115,27 @@ export async function startServer(o: ServerOptions): Promise<void> {
   );
 }
 
-/** `orrery server run`: the same in this terminal. */
+/** `orrery server run`: runs the server in this terminal. */
 export async function runServer(o: ServerOptions): Promise<void> {
   const { folder, ...options } = await toKeep(o);
   out(`the server has ended: ${await keepServer(folder, options)}`);
-  // A client may hold a connection open.
+  // A client may keep a connection open.
   process.exit();
 }
 
-/** `orrery server stop`. */
+/** `orrery server stop`: ends the server. */
 export async function stopServer(): Promise<void> {
   notOnWindows();
   const folder = folderOfServer();
   const there = await askServer(folder, 'stop');
   if (there === 'silent') silent(folder);
   if (there === null) return out('no server of this build is running');
-  // It said itself that it has this number, just now.
+  // It has just reported this process id itself.
   if (!(await until(async () => !(await answers(folder)) && !isAlive(there.pid)))) silent(folder);
   out(`server ${there.pid} has ended`);
 }
 
-/** `orrery server status`. */
+/** `orrery server status`: prints the state of the server. */
 export async function serverStatus(o: { readonly json?: boolean }): Promise<void> {
   notOnWindows();
   const folder = folderOfServer();

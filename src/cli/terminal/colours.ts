@@ -3,13 +3,13 @@ import { visible, visibleLines } from '../../ir/quote.ts';
 import { beforeEachCommand } from '../command-state.ts';
 
 /*
- * Colours, and what reaches a terminal. A colour that this process paints carries a number in its escape sequence that no file knows; it
- * is taken out where the text is printed, and every other escape sequence is shown as text there.
+ * Colours, and escaping of text for a terminal. A colour that this process writes carries a secret number in its escape sequence; the
+ * number is removed when the text is printed, and every other escape sequence is printed as visible text.
  */
 
 /**
- * Whether colours belong on a stream: on a terminal, unless NO_COLOR says no or FORCE_COLOR says yes. That a build server
- * runs the command (`CI`) is no reason: what it prints is read by scripts there.
+ * Whether a stream gets colours: on a terminal, unless NO_COLOR or FORCE_COLOR says otherwise. A build server (`CI`) does not count:
+ * scripts read its output.
  */
 const coloured = (stream: NodeJS.WriteStream): boolean =>
   (process.env.NO_COLOR ?? '') === '' &&
@@ -17,7 +17,7 @@ const coloured = (stream: NodeJS.WriteStream): boolean =>
 
 const OURS = randomInt(2 ** 47);
 
-/** Codes that begin and end a colour or a weight (ECMA-48, SGR). */
+/** SGR codes that begin and end a colour or a weight (ECMA-48). */
 const CODES = {
   bold: [1, 22],
   dim: [2, 22],
@@ -34,11 +34,11 @@ const sequence = (code: number): string => `\u001b[${code};${OURS}m`;
 
 function painter([on, off]: readonly [number, number]): Painter {
   const [begin, end] = [sequence(on), sequence(off)];
-  // What is painted within ends with a code that would end this too.
+  // A nested colour ends with a code that would end this one too.
   return (text) => begin + text.replaceAll(end, `${end}${begin}`) + end;
 }
 
-/** Colours for a stream, where they belong on it at the time of the command that paints. */
+/** Colours for a stream, if it gets colours at the time of the command that prints. */
 function coloursFor(stream: NodeJS.WriteStream): Colours {
   let on = coloured(stream);
   beforeEachCommand(() => {
@@ -58,20 +58,20 @@ export const pcErr = coloursFor(process.stderr);
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes start with ESC
 const ANSI = /\u001b\[[0-9;]*m/g;
-/** A text without its colours. */
+/** A text without its colour codes. */
 export const uncoloured = (text: string): string => text.replace(ANSI, '');
 
 const PAINTED = new RegExp(`\u001b\\[(\\d+);${OURS}m`);
 
-/** A text of several lines as a terminal or a log gets it: with our colours, and nothing else that acts on it. */
+/** A multi-line text for a terminal or a log: with our colours, and nothing else that controls the terminal. */
 export function printable(text: string): string {
   if (!text.includes(String(OURS))) return visibleLines(text);
-  // The number of a colour comes behind each text.
+  // The secret number of a colour follows each text.
   return text
     .split(PAINTED)
     .map((part, i) => (i % 2 === 0 ? visibleLines(part) : `\u001b[${part}m`))
     .join('');
 }
 
-/** A text in one line, likewise. */
+/** A text in one line, escaped likewise. */
 export const printableLine = (text: string): string => visible(uncoloured(text));

@@ -1,8 +1,8 @@
 import { failWith } from './ui.ts';
 
 /**
- * The format in which a command writes: that of `--format`, `json` with `--json`, or else the first.
- * Fails if the format is not known, or if the two options contradict each other.
+ * The output format of a command: that of `--format`, `json` with `--json`, or else the first. An unknown format, or contradicting options,
+ * end the command.
  */
 export function formatOf(
   { json, format }: { readonly json?: boolean; readonly format?: string },

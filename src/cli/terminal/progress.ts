@@ -1,17 +1,17 @@
 import { printableLine } from './colours.ts';
 import { clipped, columnsOf, duration, err } from './ui.ts';
 
-/** Least time between two updates on a terminal, in ms. */
+/** Minimum time between two updates on a terminal, in ms. */
 const PAUSE = 100;
 /** Time between two lines in a log, in ms. */
 const LOG_PAUSE = 60_000;
-/** Share of the work after which the time left is told: what comes first is slow, because code is still being compiled. */
+/** Share of the work after which the remaining time is shown: the first part is slow, because code is still being compiled. */
 const FIRST_SHARE = 0.05;
 /** Columns of the bar. */
 const BAR = 20;
 
 /**
- * Progress of a long command on standard error: on a terminal a line that changes, at most ten times a second; in a log a line a
+ * Progress of a long command on standard error: on a terminal one line that is updated at most ten times a second; in a log one line a
  * minute, so that short commands print nothing there.
  */
 export class Progress {
@@ -22,16 +22,16 @@ export class Progress {
   private waiting: NodeJS.Timeout | undefined;
   private readonly terminal = process.stderr.isTTY === true;
 
-  /** Says what is being done. */
+  /** Shows the current activity. */
   update(text: string): void {
     this.say(text, text);
   }
 
   /**
-   * Says how much is done: a bar and the time that is left.
+   * Shows the progress: a bar and the remaining time.
    *
-   * @param text what is being done
-   * @param before how much of it was done by an earlier run, and says nothing of the pace
+   * @param text current activity
+   * @param before part of the work that an earlier run did, which does not count for the pace
    */
   of(done: number, total: number, text: string, before = 0): void {
     const left = this.left(done - before, total - before);
@@ -43,14 +43,14 @@ export class Progress {
     );
   }
 
-  /** Ends it: the line on the terminal goes. */
+  /** Ends the display: the line on the terminal is removed. */
   done(): void {
     clearTimeout(this.waiting);
     if (this.shown) process.stderr.write('\r\u001b[K');
     this.shown = false;
   }
 
-  /** The time that is left at the pace so far; null while there is none to judge by. */
+  /** The remaining time at the current pace; null if it cannot be estimated yet. */
   private left(done: number, total: number): string | null {
     if (done === 0 || done < FIRST_SHARE * total || done >= total) return null;
     const ms = ((Date.now() - this.start) / done) * (total - done);
@@ -63,7 +63,7 @@ export class Progress {
     clearTimeout(this.waiting);
     const pause = this.last + PAUSE - Date.now();
     if (pause <= 0) this.write(line);
-    // What comes too soon is shown later, if nothing follows: it may be what takes long.
+    // An early update is shown later, if nothing follows: it may be the one that takes long.
     else this.waiting = setTimeout(() => this.write(line), pause).unref();
   }
 

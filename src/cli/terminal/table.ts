@@ -2,9 +2,9 @@ import { wrapped } from '../../lab/render/table.ts';
 import { pc, printableLine, uncoloured } from './colours.ts';
 import { columnsOf } from './ui.ts';
 
-/** Columns between those of a table. */
+/** Number of columns between two cells. */
 const GAP = 2;
-/** Least columns of one whose texts are wrapped, if its words are no longer. */
+/** Minimum width of a wrapped column, if its words are no longer. */
 const LEAST = 12;
 
 const width = (s: string): number => [...printableLine(s)].length;
@@ -13,24 +13,24 @@ const width = (s: string): number => [...printableLine(s)].length;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes start with ESC
 const WHOLE = /^((?:\u001b\[[0-9;]*m)*)([^\u001b]*)((?:\u001b\[[0-9;]*m)*)$/;
 
-/** The lines of a cell of so many columns; one that is coloured in part is one line. */
+/** The lines of a cell of a given width; one that is partly coloured is not wrapped. */
 function linesOf(cell: string, columns: number): readonly string[] {
   if (width(cell) <= columns) return [cell];
   const m = WHOLE.exec(cell);
   return m === null ? [cell] : wrapped(m[2], columns).map((line) => m[1] + line + m[3]);
 }
 
-/** Columns of the longest word of a cell, which cannot be cut. */
+/** Width of the longest word of a cell, which cannot be split. */
 const longest = (cell: string): number =>
   WHOLE.test(cell) ? Math.max(...wrapped(uncoloured(cell), 1).map((w) => [...w].length)) : width(cell);
 
 /**
- * Columns that line up and, where it can be, fit the terminal: the widest texts are wrapped between words, and columns for which that is
- * not enough follow below, again after the first. Empty columns are left out.
+ * Aligned columns that fit the terminal if possible: the widest texts are wrapped between words, and columns that still do not fit follow
+ * below, after the first column again. Empty columns are omitted.
  *
  * @param rows colour codes do not count as width
- * @param align a letter for each column: l or r; those that are aligned right are never wrapped
- * @param columns that it may be wide; without a terminal it may be as wide as it is
+ * @param align a letter for each column: l or r; right-aligned ones are never wrapped
+ * @param columns maximum width; without a terminal it is unlimited
  */
 export function table(
   rows: readonly (readonly string[])[],
@@ -45,7 +45,7 @@ export function table(
   ).join('\n\n');
 }
 
-/** Tables of as many columns each as fit. */
+/** Tables with as many columns each as fit. */
 function tables(rows: readonly (readonly string[])[], align: string, columns: number): string[] {
   const widths = widthsOf(rows, align, columns);
   let room = columns;
@@ -68,7 +68,7 @@ function tables(rows: readonly (readonly string[])[], align: string, columns: nu
   ];
 }
 
-/** The width of each column where the widest texts are wrapped until all fit, or until no more can be. */
+/** The width of each column after wrapping the widest texts until all fit, or until no more wrapping is possible. */
 function widthsOf(rows: readonly (readonly string[])[], align: string, columns: number): number[] {
   const widths: number[] = [];
   const least: number[] = [];
@@ -89,14 +89,14 @@ function widthsOf(rows: readonly (readonly string[])[], align: string, columns: 
   return widths;
 }
 
-/** Terminals narrower than this have no room for long texts beside the columns of a table. */
+/** Minimum width of a terminal with room for long texts next to the columns of a table. */
 export const ROOMY = 110;
 
 /**
- * A table with a text below each row, indented, for what has no room beside it; rows without one stand alone.
+ * A table with an indented text below each row, for texts that do not fit next to it; rows without one have no extra line.
  *
  * @param rows the first is the heading, and has no text
- * @param below texts of the rows behind the heading
+ * @param below texts of the rows after the heading
  * @param indent columns by which they are indented
  */
 export function tableAbove(

@@ -21,7 +21,7 @@ export class CliExit extends Error {
   }
 }
 
-/** Ends the command where a stream cannot be written to. */
+/** Ends the command if a stream cannot be written to. */
 function onFault(this: NodeJS.WriteStream, e: NodeJS.ErrnoException): void {
   endedBy(this, e);
   process.exit();
@@ -35,8 +35,8 @@ function endedBy(stream: NodeJS.WriteStream, e: NodeJS.ErrnoException): void {
 for (const stream of [process.stdout, process.stderr]) stream.on('error', onFault);
 
 /**
- * Has a stream that is a file write all that it is given: Node takes it for written where the system has taken a part, as a disk does that
- * becomes full.
+ * Makes a stream to a file write everything that it is given: Node takes a partial write of the system, as on a full disk, for a complete
+ * one.
  */
 function writeWholly(stream: NodeJS.WriteStream, fd: number): void {
   stream.write = (content: string | Uint8Array, ...rest: unknown[]): boolean => {
@@ -58,27 +58,27 @@ if (isMainThread)
   ] as const)
     if (tried(() => fstatSync(fd).isFile()) === true) writeWholly(stream, fd);
 
-/** Whether the command has given its result. */
+/** Whether the command has printed its result. */
 let answered = false;
 
-/** What a task printed. */
+/** Output of a task. */
 export interface Printed {
   out: string;
   err: string;
 }
-/** Where the output of the task that runs now is kept; null: it goes to the streams. */
+/** Buffer for the output of the current task; null: it goes to the streams. */
 let kept: Printed | null = null;
 
 const asLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
 
 /**
- * Writes a text as it is, where standard output is no terminal: a program, a page or a script that the command was asked for. What
- * people read goes through `out`.
+ * Writes a text unescaped if standard output is not a terminal: a program, a page or a script that was requested. Text for people goes
+ * through `out`.
  */
 export const outExactly = (text: string): void =>
   print(process.stdout.isTTY === true ? printable(text) : text);
 
-/** Prints a text in which nothing acts on the terminal but our colours, whatever names it holds. */
+/** Prints a text in which only our colours control the terminal, whatever names it contains. */
 export const out = (text: string): void => print(printable(text));
 
 function print(text: string): void {
@@ -95,7 +95,7 @@ export const err = (text: string): void => {
   else process.stderr.write(asLine(printable(text)));
 };
 
-/** Runs one of several tasks, one after the other, and keeps what it prints, so that it can be shown in the order of the tasks. */
+/** Runs one of several sequential tasks, and keeps its output, so that outputs can be shown in the order of the tasks. */
 export async function captured(body: () => Promise<void>): Promise<Printed & { readonly code: number }> {
   const printed: Printed = { out: '', err: '' };
   kept = printed;
@@ -111,7 +111,7 @@ export async function captured(body: () => Promise<void>): Promise<Printed & { r
 const texts = new Map<string, string>();
 export const rememberText = (file: string, text: string): void => void texts.set(file, text);
 
-/** Text of a file whose lines may be shown. */
+/** Text of a file whose lines may be shown; undefined if there is none. */
 function textOf(file: string): string | undefined {
   if (file === '' || file.startsWith('<')) return texts.get(file);
   const text = texts.get(file) ?? textAt(file);
@@ -120,7 +120,7 @@ function textOf(file: string): string | undefined {
 
 function textAt(file: string): string | undefined {
   try {
-    // What is no regular file has no lines to show, and may never end.
+    // A file that is not regular has no lines to show, and reading it may never end.
     const seen = statSync(file);
     return seen.isFile() && seen.size <= MOST_BYTES.input ? readFileSync(file, 'utf8') : undefined;
   } catch {
@@ -128,7 +128,7 @@ function textAt(file: string): string | undefined {
   }
 }
 
-/** What was shown, for `answerInJson`. */
+/** Diagnostics that were shown, for `answerInJson`. */
 let shown: Diagnostic[] = [];
 
 beforeEachCommand(() => {
@@ -139,11 +139,11 @@ beforeEachCommand(() => {
 });
 process.on('exit', () => {
   endCommand();
-  // Commander ends the process itself, before the stream has said that it failed.
+  // Commander exits the process itself, before the stream has reported that it failed.
   if (process.stdout.errored != null) endedBy(process.stdout, process.stdout.errored);
 });
 
-/** A script that asked for JSON gets JSON even from a command that fails: `{ "errors": [...] }`, with the text of standard error. */
+/** Makes a failing command print JSON too if a script requested it: `{ "errors": [...] }`, with the text of standard error. */
 export function answerInJson(): void {
   atEnd(() => {
     if ((process.exitCode ?? 0) === 0 || answered) return;
@@ -158,7 +158,7 @@ export const noteUsage = (text: string, notes: readonly string[] = []): void => 
   shown.push({ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0, notes });
 };
 
-/** Prints diagnostics with their frames to stderr; many that say the same are one. */
+/** Prints diagnostics with their frames to stderr; equal ones are merged. */
 export function show(diagnostics: readonly Diagnostic[]): void {
   shown.push(...diagnostics);
   for (const d of gathered(diagnostics)) {
@@ -180,13 +180,13 @@ export function failWith(message: string, ...notes: readonly string[]): never {
   fail([{ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0, notes }]);
 }
 
-/** Shows warnings, stops on errors. */
+/** Shows warnings, and ends the command if there are errors. */
 export function stopOnErrors(diagnostics: readonly Diagnostic[]): void {
   show(diagnostics);
   if (diagnostics.some((d) => d.severity === 'error')) throw new CliExit(1);
 }
 
-/** A text of so many columns at most. */
+/** A text clipped to a number of columns. */
 export const clipped = (text: string, columns: number): string =>
   text.length <= columns ? text : `${text.slice(0, Math.max(1, columns - 1))}…`;
 
@@ -200,15 +200,15 @@ export function duration(ms: number): string {
   return `${(ms / 1000).toFixed(2)} s`;
 }
 
-/** Columns where a terminal says nothing of its width, or 0. */
+/** Assumed width of a terminal that reports none, or 0. */
 export const USUAL_COLUMNS = 80;
-/** Columns of a line; without a limit where the stream is no terminal. */
+/** Width of a line; unlimited if the stream is not a terminal. */
 export const columnsOf = (stream: NodeJS.WriteStream): number =>
   stream.isTTY === true ? stream.columns || USUAL_COLUMNS : Number.POSITIVE_INFINITY;
 
-/** Columns for which tables and texts are laid out that are no terminal's: of files, pipes and logs. */
+/** Width for which tables and texts are laid out if the stream is not a terminal: files, pipes and logs. */
 const LAID_OUT = 100;
-/** Columns for which tables and texts on standard output are laid out. */
+/** Width for which tables and texts on standard output are laid out. */
 export const tableColumns = (): number =>
   process.stdout.isTTY === true ? columnsOf(process.stdout) : LAID_OUT;
 
@@ -216,8 +216,8 @@ export const tableColumns = (): number =>
 const plainError = (message: string): void => err(`${pcErr.red(pcErr.bold('error'))}: ${visible(message)}`);
 
 /**
- * Ends the command with one error where something fails that nobody waits for: Node would print what it runs. After another error it
- * says nothing new.
+ * Ends the command with one error if a promise or callback fails that nothing awaits: Node would print source code. After another error it
+ * adds nothing.
  */
 export function endOnStrayFaults(): void {
   const stray = async (e: unknown): Promise<void> => {
@@ -236,7 +236,7 @@ export async function guarded(body: () => void | Promise<void>): Promise<void> {
   if (code !== 0) process.exitCode = code;
 }
 
-/** Runs a body and turns every outcome into an exit code; internal faults are reported as such. */
+/** Runs a body and maps every outcome to an exit code; internal errors are reported as such. */
 async function outcome(body: () => void | Promise<void>): Promise<number> {
   try {
     await body();
@@ -270,21 +270,21 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
   }
 }
 
-/** What the system says no to, in words; null for an error of another kind. */
+/** A refusal of the operating system as text; null for other kinds of errors. */
 function systemFault(e: NodeJS.ErrnoException): string | null {
   if (e.syscall === 'uv_cwd') return 'the folder that this command runs in is gone';
   if (typeof e.code !== 'string') return null;
   if (e.path !== undefined) return `cannot open ${e.path}: ${reason(e)}`;
-  // What a command was asked to write says its name itself.
+  // Code that writes requested files reports their names itself.
   return NO_ROOM.has(e.code)
     ? `a temporary file cannot be written: ${reason(e)}; TMPDIR can name another folder than ${tmpdir()}`
     : null;
 }
 
-/** Why the system takes no more of a file that is open already. */
+/** Error codes of the system for a file that is open but cannot grow. */
 const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']);
 
-/** Writes what it takes to run this again, and says where that is. */
+/** Writes the reproducer, and gives notes that say where it is. */
 async function reproducerNotes(e: unknown): Promise<readonly string[]> {
   const file = (await import('../debug/reproducer.ts')).writeReproducer(e);
   const ours = 'This is a mistake in orrery, not in your input. Please report it with';
