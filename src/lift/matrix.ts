@@ -169,6 +169,9 @@ const GROUP_ROWS = 16;
 /** Registers of a first factor. */
 const GROUP_FACTOR = 4;
 
+/** Where the descriptor of the second factor stands among the four uniform registers of both, even if the first is not there (measured). */
+const SECOND_FACTOR = 2;
+
 /** A descriptor of a matrix: two uniform registers, `skip` registers behind the first one that is named. */
 function descriptorOf(b: Builder, name: string, skip: number): Operand {
   const atom = b.slot(name).prefix?.term.atom;
@@ -193,7 +196,7 @@ function groupProduct(b: Builder, p: GroupProduct): void {
   if (sums[0] === NO_REG) return b.fail('sums that go nowhere');
   if (!alone && old.reg !== sums[0]) return b.fail('sums that are added to others');
   const first = inRegisters ? words(b, 'a', GROUP_FACTOR) : [descriptorOf(b, 'a', 0)];
-  const second = inRegisters ? descriptorOf(b, 'b', 0) : descriptorOf(b, 'a', 2);
+  const second = descriptorOf(b, inRegisters ? 'b' : 'a', SECOND_FACTOR);
   const sources = [...sums.map((r) => reg(r)), ...first, second, adds];
   const at = sums.length;
   const negative = (name: string): number => (b.has(name) ? -1 : 1);
