@@ -1,6 +1,6 @@
 import { addressesIn, isOfStack, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
 import { OpFlag } from '../../ir/opcode.ts';
-import { isPredReg, Kind, NO_REG, type Operand, RegFile, regFile, regWidth } from '../../ir/operand.ts';
+import { isPredReg, Kind, NO_REG, type Operand, RegFile, regFile } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 import { memoByText } from '../../ir/text-memo.ts';
 import type { Decoded } from '../decode.ts';

@@ -13,8 +13,8 @@ import { keep } from './ties.ts';
 /*
  * Asynchronous products of matrices that four warps make together (PTX ISA 9.0, 9.7.15). Each warp has sixteen of the 64 rows. What is
  * undefined shows: until it has waited, a warp finds no sums in its registers; what it wrote to registers behind the last fence, a
- * product does not see; and a product reads shared memory and the registers of its first factor when the fourth warp begins it, or,
- * where copies are late, when the warp waits.
+ * product does not see; and a product reads shared memory and the registers of its first factor when the warp begins it, whatever the
+ * others do, or, where copies are late, when the warp waits. A wait lasts until all four have begun.
  */
 
 const LANES = 32;
@@ -118,6 +118,7 @@ function begin(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): v
   const x = flight(c, flights, product);
   flights.pending.push(x);
   for (const at of x.to) if (at >= 0) c.f.regs.i32.fill(m.opts.undefined ?? 0, at, at + LANES);
+  if (m.opts.copies === 'early') x.sums();
   const group = groupOf(w);
   const what = sharedBy(c);
   const known = group.begun.get(x.number);
@@ -128,10 +129,6 @@ function begin(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): v
   if (warps < others.length) return;
   group.begun.delete(x.number);
   m.changes++;
-  if (m.opts.copies === 'early')
-    for (const { flights: all } of others)
-      for (const y of [...(all?.groups.flat() ?? []), ...(all?.pending ?? [])])
-        if (y.number === x.number) y.sums();
   for (const { warp, path } of group.waiting.splice(0)) {
     path.wait = null;
     warp.state = 'ready';
@@ -177,7 +174,8 @@ function flight(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): 
     return words;
   };
   const early = m.opts.copies === 'early';
-  const factor = c.operands[1].parts.map((p, k): Words => {
+  const inRegisters = c.operands[1].parts.length > 1 ? c.operands[1].parts : [];
+  const factor = inRegisters.map((p, k): Words => {
     if (p.kind !== 'source' || d.ins.src[1 + p.at].kind !== Kind.Reg) {
       const same = Int32Array.from({ length: LANES }, (_, lane) => c.word(1, lane, k));
       return () => same;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { numberToHalf } from '../src/isa/floats.ts';
-import { lowerPtx } from '../src/ptx/lower/index.ts';
-import { parsePtx } from '../src/ptx/parse.ts';
-import { type Launch, type LaunchParam, runLaunch } from '../src/sim/launch.ts';
-import { testIsa } from './support/isa.ts';
-import { BASE } from './support/sim-kernel.ts';
+import { numberToHalf } from '../../src/isa/floats.ts';
+import { lowerPtx } from '../../src/ptx/lower/index.ts';
+import { parsePtx } from '../../src/ptx/parse.ts';
+import { type Launch, type LaunchParam, runLaunch } from '../../src/sim/launch.ts';
+import { testIsa } from '../support/isa.ts';
+import { BASE } from '../support/sim-kernel.ts';
 
 /*
  * Asynchronous products of a warpgroup in launches, against a plain sum over three loops. Layouts are written here as the PTX ISA 9.0
