@@ -217,8 +217,8 @@ function flight(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): 
         a:
           a === null
             ? rowsInRegisters(factor, product)
-            : rowsInShared(c, a, ROWS * (w.index % WARPS), ROWS, product.ta, product.k, transA),
-        b: rowsInShared(c, b!, 0, product.n, product.tb, product.k, transB),
+            : rowsInShared(c, a, FIRST, ROWS * (w.index % WARPS), ROWS, product.ta, product.k, transA),
+        b: rowsInShared(c, b!, SECOND, 0, product.n, product.tb, product.k, transB),
         scale: scales,
         old: adds ? old.map((x) => x()) : null,
         inexact: lastBits(c, product.td),
@@ -231,10 +231,15 @@ function flight(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): 
 const differs = (words: Int32Array, regs: Int32Array, at: number): boolean =>
   words.some((x, lane) => x !== regs[at + lane]);
 
+/** Room for the factors of one product and its sums: the most columns, and the most elements of a row (PTX ISA 9.0, 9.7.15.2). */
+const FIRST = new Float64Array(ROWS * 256);
+const SECOND = new Float64Array(256 * 256);
+const SUMS = new Float64Array(ROWS * 256);
+
 /** The first factor from registers, row by row: four words of a lane are of two rows and two parts of their columns. */
 function rowsInRegisters(factor: readonly Words[], { ta, k }: GroupProduct): Float64Array {
   const each = 32 / BITS[ta];
-  const values = new Float64Array(ROWS * k);
+  const values = FIRST;
   for (const [r, read] of factor.entries()) {
     const words = read();
     for (let lane = 0; lane < LANES; lane++) {
@@ -246,10 +251,11 @@ function rowsInRegisters(factor: readonly Words[], { ta, k }: GroupProduct): Flo
   return values;
 }
 
-/** Rows of a matrix in shared memory, of `k` elements each, from row `first` on. */
+/** Rows of a matrix in shared memory, of `k` elements each, from row `first` on, into `values`. */
 function rowsInShared(
   c: ForeignCall,
   matrix: MatrixInShared,
+  values: Float64Array,
   first: number,
   count: number,
   type: string,
@@ -259,7 +265,6 @@ function rowsInShared(
   const bits = BITS[type];
   const each = 32 / bits;
   const inChunk = (8 * CHUNK) / bits;
-  const values = new Float64Array(count * k);
   const read = (address: number, place: (e: number) => number): void => {
     const p = c.w.block.shared.place(address, CHUNK, false);
     for (let word = 0; word < CHUNK / 4; word++) {
@@ -301,28 +306,51 @@ function multiply({ product, a, b, scale, old, inexact }: Factors): Int32Array {
   const { n, k, td, saturates } = product;
   const packed = td === 'f16';
   const out = new Int32Array((packed ? n / 4 : n / 2) * LANES);
+  const sums = products(a, b, n, k, SUMS);
+  const sizes =
+    inexact === 0 ? null : products(a.map(Math.abs), b.map(Math.abs), n, k, new Float64Array(ROWS * n));
   for (let i = 0; i < n / 2; i++)
     for (let lane = 0; lane < LANES; lane++) {
       const row = (lane >> 2) + 8 * ((i >> 1) & 1);
-      const column = 8 * (i >> 2) + 2 * (lane & 3) + (i & 1);
+      const place = row * n + 8 * (i >> 2) + 2 * (lane & 3) + (i & 1);
       const register = packed ? i >> 1 : i;
       const before = old === null ? 0 : oldSum(old[register][lane], i & 1, td);
-      let sum = 0;
-      let size = Math.abs(before);
-      for (let j = 0; j < k; j++) {
-        const term = a[row * k + j] * b[column * k + j];
-        sum += term;
-        size += Math.abs(term);
-      }
       const at = register * LANES + lane;
-      const all = scale * sum + before;
+      const all = scale * sums[place] + before;
+      const open = sizes === null ? 0 : inexact * (Math.abs(before) + sizes[place]);
       if (td === 's32') out[at] = saturates ? Math.max(-2147483648, Math.min(2147483647, all)) : all;
-      else if (packed) out[at] |= numberToHalf(all + inexact * size, td) << (16 * (i & 1));
+      else if (packed) out[at] |= numberToHalf(all + open, td) << (16 * (i & 1));
       else {
-        float[0] = all + inexact * size;
+        float[0] = all + open;
         // NaN of f32 is 0x7fffffff (PTX ISA 9.0, 9.7.3).
         out[at] = Number.isNaN(float[0]) ? 0x7fffffff : word[0];
       }
+    }
+  return out;
+}
+
+/** Rows times columns, each sum from the first element to the last; four columns at once, because each addition waits for the last. */
+function products(a: Float64Array, b: Float64Array, n: number, k: number, out: Float64Array): Float64Array {
+  for (let row = 0; row < ROWS; row++)
+    for (let column = 0; column < n; column += 4) {
+      const x = row * k;
+      const y = column * k;
+      let s0 = 0;
+      let s1 = 0;
+      let s2 = 0;
+      let s3 = 0;
+      for (let j = 0; j < k; j++) {
+        const v = a[x + j];
+        s0 += v * b[y + j];
+        s1 += v * b[y + k + j];
+        s2 += v * b[y + 2 * k + j];
+        s3 += v * b[y + 3 * k + j];
+      }
+      const to = row * n + column;
+      out[to] = s0;
+      out[to + 1] = s1;
+      out[to + 2] = s2;
+      out[to + 3] = s3;
     }
   return out;
 }
