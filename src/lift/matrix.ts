@@ -1,4 +1,4 @@
-import { imm, Kind, NO_REG, type Operand, type Reg, RegFile, RZ, reg, text } from '../ir/operand.ts';
+import { Kind, NO_REG, type Operand, type Reg, RegFile, RZ, reg, text } from '../ir/operand.ts';
 import { BITS } from '../sim/matrix-names.ts';
 import type { Builder } from './builder.ts';
 import { sharedAddress } from './memory.ts';
