@@ -1,6 +1,7 @@
 import { mustStay } from '../analysis/calls/effects.ts';
 import { isReadOnlyLoad } from '../analysis/memory/memory-ops.ts';
 import { memo } from '../analysis/structures/memo.ts';
+import { isMatrixGroupProduct } from '../ir/async-registers.ts';
 import { modOf, type Opcode, OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
@@ -20,6 +21,8 @@ export interface Features {
   readonly communicates: boolean;
   /** Lanes of a warp exchange values: it means something else if some of them have ended. */
   readonly exchanges: boolean;
+  /** Four warps multiply matrices together: fewer cannot (PTX ISA 9.0, 9.7.15). */
+  readonly warpgroups: boolean;
   readonly clusters: boolean;
   /** Copies that happen until they are waited for. */
   readonly copies: boolean;
@@ -168,6 +171,7 @@ export function featuresOf(program: Program, kernel: Fn): Features {
   let instructions = 0;
   let readOnlyLoads = 0;
   let [orders, wide, communicates, exchanges, clusters, copies, loops] = Array<boolean>(7).fill(false);
+  let warpgroups = false;
   let rows = false;
   let deep = false;
   const constants = new Map<number, number>();
@@ -186,6 +190,7 @@ export function featuresOf(program: Program, kernel: Fn): Features {
         if (isReadOnlyLoad(x)) readOnlyLoads++;
         communicates ||= talks(op);
         exchanges ||= (op.flags & OpFlag.Convergent) !== 0 && !ALONE.has(op.primitive);
+        warpgroups ||= isMatrixGroupProduct(x);
         clusters ||= op.primitive === 'cluster-barrier';
         copies ||= op.primitive === 'async-copy';
         loops ||= x.src.some((o) => o.kind === Kind.Label && position.get(o.lo)! <= at);
@@ -200,6 +205,7 @@ export function featuresOf(program: Program, kernel: Fn): Features {
     readOnlyLoads,
     communicates,
     exchanges,
+    warpgroups,
     clusters,
     copies,
     loops,

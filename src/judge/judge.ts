@@ -81,7 +81,7 @@ export class KernelJudge implements Original {
       kernel,
       paramBase,
       pool: poolOf([...features.functions, ...(theirs?.functions ?? [])]),
-      sharedAt: sharedPlaces(before),
+      sharedAt: sharedPlaces(before, fn),
       frames: new FramePool(),
       ...(opts.constantsAt !== undefined && { constantsAt: opts.constantsAt }),
       dead: features.orders ? deadLoads(features.functions) : new Set(),

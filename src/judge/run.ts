@@ -1,4 +1,5 @@
-import type { Instr, Program } from '../ir/program.ts';
+import { namesReached } from '../analysis/memory/shared-layout.ts';
+import type { Fn, Instr, Program } from '../ir/program.ts';
 import { SimFault } from '../sim/faults.ts';
 import type { FramePool } from '../sim/frames.ts';
 import { findKernel, placeVariables } from '../sim/launch.ts';
@@ -80,9 +81,19 @@ const BANK = VARIABLES + 2 ** 41;
 /** Bytes of dynamic shared memory. */
 const DYNAMIC = 4096;
 
-/** Where the variables of shared memory of a program are. */
-export const sharedPlaces = (program: Program): ReadonlyMap<string, number> =>
-  new Symbols(program, null, DYNAMIC).shared;
+/**
+ * Where the variables of shared memory of a program are: those that a kernel reaches first, and dynamic memory behind them, as if the
+ * others were not there, because descriptors of matrices hold only 18 bits of an address (PTX ISA 9.0, 9.7.15.5.1.2.2).
+ */
+export function sharedPlaces(program: Program, kernel: Fn): ReadonlyMap<string, number> {
+  const reached = namesReached(program, kernel);
+  const own = new Symbols(program, reached, DYNAMIC).shared;
+  const inOrder = [true, false].flatMap((x) => program.variables.filter((v) => reached.has(v.name) === x));
+  const places = new Map(new Symbols({ ...program, variables: inOrder }, null, DYNAMIC).shared);
+  for (const v of program.variables)
+    if (v.space === 'shared' && v.linkage === 'extern' && v.size === 0) places.set(v.name, own.get(v.name)!);
+  return places;
+}
 
 export interface RunOptions {
   /** Listener for every load from global memory. */

@@ -89,6 +89,13 @@ export const oneWarp = (block: number, thread: number): Selection => ({
   lanes: -1,
 });
 
+/** The four warps of a launch that multiply together, by block and the number of a thread in it. */
+export const oneWarpgroup = (block: number, thread: number): Selection => ({
+  blocks: [block],
+  warps: [0, 1, 2, 3].map((k) => 4 * (thread >> 7) + k),
+  lanes: -1,
+});
+
 /** A single thread of a launch, by block and number in it. */
 export const oneThread = (block: number, thread: number): Selection => ({
   blocks: [block],

@@ -3,7 +3,16 @@ import type { Fn } from '../ir/program.ts';
 import { blocksOfCluster, statedCluster } from '../sim/clusters.ts';
 import type { Effort } from './effort.ts';
 import type { Features } from './features.ts';
-import { isOneThread, oneThread, oneWarp, type Shape, type Triple, type World, worldOf } from './world.ts';
+import {
+  isOneThread,
+  oneThread,
+  oneWarp,
+  oneWarpgroup,
+  type Shape,
+  type Triple,
+  type World,
+  worldOf,
+} from './world.ts';
 
 /** Threads that any multiprocessor can hold: sm_75 has the fewest (`pipelines/backends/turing.yaml`). */
 export const FEWEST_THREADS = 1024;
@@ -32,14 +41,19 @@ function mostThreads(fn: Fn, threadsPerSm: number): number {
   );
 }
 
+/** Threads of a block of a check, and of one that has a warpgroup. */
+const USUAL_THREADS = 64;
+const WARPGROUP_THREADS = 128;
+
 /**
- * Block size of a check: what the kernel requires, or else up to 64 threads in a shape that it allows. The product of
+ * Block size of a check: what the kernel requires, or else up to 64 threads, or a warpgroup, in a shape that it allows. The product of
  * .maxntid bounds a block, and .minnctapersm blocks must fit a multiprocessor together (PTX ISA 9.0, 11.4).
  */
-export function blockOf(fn: Fn, threadsPerSm: number): [number, number, number] {
+export function blockOf(fn: Fn, threadsPerSm: number, warpgroups = false): [number, number, number] {
   const required = requiredBlock(fn);
   if (required !== null) return required;
-  return shrunk(dimensions(fn, '.maxntid') ?? [64, 1, 1], Math.min(64, mostThreads(fn, threadsPerSm)));
+  const n = warpgroups ? WARPGROUP_THREADS : USUAL_THREADS;
+  return shrunk(dimensions(fn, '.maxntid') ?? [n, 1, 1], Math.min(n, mostThreads(fn, threadsPerSm)));
 }
 
 /** Most threads of a block, and blocks of a cluster (CUDA C Programming Guide, "Compute Capabilities"): no launch has more. */
@@ -101,7 +115,7 @@ export function blockWorlds(look: Look): World[] {
     look.budget ??
     budgetFor(features.instructions, blocks * Math.ceil((block[0] * block[1] * block[2]) / 32));
   const races = features.communicates;
-  const block = look.block ?? blockOf(kernel, look.threadsPerSm);
+  const block = look.block ?? blockOf(kernel, look.threadsPerSm, features.warpgroups);
   const grid = look.grid ?? gridOf([2, 1, 1], cluster);
   const shape = (grid: Triple, block: Triple, blocks: readonly number[] | null = null): Shape => ({
     grid,
@@ -123,7 +137,7 @@ export function blockWorlds(look: Look): World[] {
   if (look.block !== null || look.grid !== null) return out;
   const most = mostThreads(kernel, look.threadsPerSm);
   const required = requiredBlock(kernel);
-  const deep = required ?? shrunk(features.deep ? [8, 8, 2] : [8, 4, 2], most);
+  const deep = required ?? shrunk(features.deep || features.warpgroups ? [8, 8, 2] : [8, 4, 2], most);
   const one = gridOf([1, 1, 1], cluster);
   const blocks = one[0] * one[1] * one[2];
   // Sizes that reach all threads, and small ones, with words that are often equal or neighbours.
@@ -181,7 +195,7 @@ export function blockWorlds(look: Look): World[] {
         }),
       );
     }
-  if (required === null && most >= 37)
+  if (required === null && most >= 37 && !features.warpgroups)
     out.push(
       worldOf({
         name: 'a block of 37 threads',
@@ -240,7 +254,9 @@ export class ThreadWorlds {
   private at(k: number, block: number, thread: number, grid = this.grid): Shape {
     const shape = this.shapes[k % this.shapes.length];
     const t = thread % (shape[0] * shape[1] * shape[2]);
-    const only = this.look.features.exchanges ? oneWarp(block, t) : oneThread(block, t);
+    const { exchanges, warpgroups } = this.look.features;
+    const few = warpgroups ? oneWarpgroup : exchanges ? oneWarp : oneThread;
+    const only = few(block, t);
     return { grid, block: shape, cluster: this.cluster, only };
   }
 

@@ -1,7 +1,8 @@
-import { type Operand, type Reg, RegFile, RZ, reg, text } from '../ir/operand.ts';
+import { Kind, NO_REG, type Operand, type Reg, RegFile, RZ, reg, text } from '../ir/operand.ts';
 import { BITS } from '../sim/matrix-names.ts';
 import type { Builder } from './builder.ts';
 import { sharedAddress } from './memory.ts';
+import { physical } from './registers.ts';
 
 /*
  * Products of matrices, and what moves their parts, which all lanes of a warp do together. Each is one instruction of PTX, whose
@@ -150,6 +151,110 @@ const transpose: Meaning = (b) => {
   b.give('d', reg(d));
 };
 
+// -------------------------------------------------------------------- products of a warpgroup
+
+/** What a warpgroup multiplies, in the words of PTX. */
+interface GroupProduct {
+  /** Types of the sums and of both factors. */
+  readonly types: readonly [d: string, a: string, b: string];
+  readonly before?: string;
+  readonly after?: string;
+  /** Whether signs may be asked for, and transpositions. */
+  readonly signs: boolean;
+  readonly transposes: boolean;
+}
+
+/** Rows of a product of a warpgroup that a warp has. */
+const GROUP_ROWS = 16;
+/** Registers of a first factor. */
+const GROUP_FACTOR = 4;
+
+/** Where the descriptor of the second factor stands among the four uniform registers of both, even if the first is not there (measured). */
+const SECOND_FACTOR = 2;
+
+/** A descriptor of a matrix: two uniform registers, `skip` registers behind the first one that is named. */
+function descriptorOf(b: Builder, name: string, skip: number): Operand {
+  const atom = b.slot(name).prefix?.term.atom;
+  if (atom === undefined) return b.fail('a descriptor that is no register');
+  const [low, high] = [0, 1].map((k) => reg(physical('UR', b.raw(atom) + skip + k)));
+  return reg(b.pure('PAIR', [], [low, high], RegFile.RD));
+}
+
+/**
+ * A product of a warpgroup, and the end of its group where it signals its scoreboard. Sums are added to where they stand: a third operand
+ * elsewhere has no meaning in PTX.
+ */
+function groupProduct(b: Builder, p: GroupProduct): void {
+  const shape = /^64x(\d+)x(\d+)$/.exec(b.mod('shape'));
+  if (shape === null) return b.fail(`the shape ${b.mod('shape')}`);
+  const [n, k] = shape.slice(1).map(Number);
+  const sums = Array.from({ length: registersOf(GROUP_ROWS, n, p.types[0]) }, (_, i) => b.to('d', i));
+  const inRegisters = b.find('b') !== undefined;
+  const adds = b.truth('p');
+  const old = b.word(b.slot('c'));
+  const alone = adds.kind === Kind.Imm && (adds.lo & 1) === 0;
+  if (sums[0] === NO_REG) return b.fail('sums that go nowhere');
+  if (!alone && old.reg !== sums[0]) return b.fail('sums that are added to others');
+  const first = inRegisters ? words(b, 'a', GROUP_FACTOR) : [descriptorOf(b, 'a', 0)];
+  const second = descriptorOf(b, inRegisters ? 'b' : 'a', SECOND_FACTOR);
+  const sources = [...sums.map((r) => reg(r)), ...first, second, adds];
+  const at = sums.length;
+  const negative = (name: string): number => (b.has(name) ? -1 : 1);
+  const signA = inRegisters && b.signsOf(b.slot('a')).negative ? -1 : negative('na');
+  const operands = [
+    `{${sums.map((_, i) => `<d${i}=s${i}>`).join(', ')}}`,
+    inRegisters ? placesOf('s', at, GROUP_FACTOR) : `<s${at}:64>`,
+    `<s${at + first.length}:64>`,
+    `<s${at + first.length + 1}:p>`,
+    ...(p.signs ? [signA, negative('nb')] : []),
+    ...(p.transposes ? (inRegisters ? ['tb'] : ['ta', 'tb']).map((name) => (b.has(name) ? 1 : 0)) : []),
+  ];
+  const name = `wgmma.mma_async.sync.aligned.m64n${n}k${k}${p.before ?? ''}.${p.types.join('.')}${p.after ?? ''}`;
+  b.write('FOREIGN', ['BEGINS'], sums, [text(`${name} ${operands.join(', ')}`), ...sources]);
+  const signal = b.slot('g').atom!;
+  if (b.i.form.fields[signal.field].names?.[b.raw(signal)] === 'gsb0')
+    b.write('FOREIGN', ['COMMITS'], [], [text('wgmma.commit_group.sync.aligned')]);
+}
+
+const groupHalves: Meaning = (b) => {
+  const factor = b.mod('from').toLowerCase() || 'f16';
+  groupProduct(b, {
+    types: [b.mod('to').toLowerCase(), factor, factor],
+    signs: true,
+    transposes: factor !== 'tf32',
+  });
+};
+
+const groupSmall: Meaning = (b) =>
+  groupProduct(b, {
+    types: [b.mod('to').toLowerCase(), b.mod('ta').toLowerCase(), b.mod('tb').toLowerCase()],
+    signs: true,
+    transposes: false,
+  });
+
+const groupIntegers: Meaning = (b) =>
+  groupProduct(b, {
+    types: ['s32', b.mod('ta').toLowerCase(), b.mod('tb').toLowerCase()],
+    before: b.has('SAT') ? '.satfinite' : '',
+    signs: false,
+    transposes: false,
+  });
+
+const groupBits: Meaning = (b) =>
+  groupProduct(b, {
+    types: ['s32', 'b1', 'b1'],
+    after: `.${b.mod('bool').toLowerCase()}.popc`,
+    signs: false,
+    transposes: false,
+  });
+
+const groupArrive: Meaning = (b) => b.write('FOREIGN', ['ORDERS'], [], [text('wgmma.fence.sync.aligned')]);
+
+const groupWait: Meaning = (b) => {
+  const left = b.raw(b.slot('n').atom!);
+  b.write('FOREIGN', ['ENDS'], [], [text(`wgmma.wait_group.sync.aligned ${left}`)]);
+};
+
 /** Meanings of matrix instructions, by row. */
 export const MATRIX: Readonly<Record<string, Meaning>> = {
   HMMA: half,
@@ -160,4 +265,14 @@ export const MATRIX: Readonly<Record<string, Meaning>> = {
   LDSM: loadParts,
   STSM: storeParts,
   MOVM: transpose,
+  HGMMA: groupHalves,
+  'HGMMA.r': groupHalves,
+  QGMMA: groupSmall,
+  'QGMMA.r': groupSmall,
+  IGMMA: groupIntegers,
+  'IGMMA.r': groupIntegers,
+  BGMMA: groupBits,
+  'BGMMA.r': groupBits,
+  'WARPGROUP.ARRIVE': groupArrive,
+  'WARPGROUP.DEPBAR': groupWait,
 };

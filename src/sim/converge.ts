@@ -95,7 +95,7 @@ export function completeGroups(m: Simulation, w: Warp): boolean {
       p.wait = null;
       p.pc++;
       execute(m, w, p.frame, wait.d, p.mask & live);
-      if (m.opts.apart !== undefined) part(w, p);
+      if (m.opts.apart !== undefined && p.wait === null) part(w, p);
     } else together(m, w, group);
     return true;
   }

@@ -250,6 +250,7 @@ export class Machine implements WarpHost {
       shared,
       barriers: new Map(),
       mbarriers: new Map(),
+      warpgroups: new Map(),
       locals: [],
       cluster,
       onOpen: this.watch === null ? null : (bar) => this.watch!.open(bar),
@@ -274,6 +275,7 @@ export class Machine implements WarpHost {
         state: 'ready',
         pending: [],
         groups: [],
+        flights: null,
         logs,
       };
       const frame = this.newFrame(code, 0, 0, null);

@@ -40,25 +40,35 @@ export function runsMatrix(name: string): boolean {
       return productOf(mods) !== null;
     case 'wmma':
       return taskOf(mods) !== null;
+    case 'wgmma':
+      return mods[0] === 'mma_async' ? groupProductOf(mods) !== null : AROUND_PRODUCTS.has(mods[0]);
     default:
       return false;
   }
 }
 
+/** What stands around asynchronous products of a warpgroup. */
+const AROUND_PRODUCTS: ReadonlySet<string> = new Set(['fence', 'commit_group', 'wait_group']);
+
 /**
  * Whether nobody promises the last bits of what an instruction with this name gives: PTX leaves order and precision of sums of floats
- * open (PTX ISA 9.0, 9.7.14, mma and wmma.mma).
+ * open (PTX ISA 9.0, 9.7.14, mma and wmma.mma, 9.7.15, wgmma.mma_async).
  */
 export function roundsSums(name: string): boolean {
   const [opcode, ...mods] = name.split('.');
   const types = mods.filter((x) => BITS[x] !== undefined);
-  return (opcode === 'mma' || (opcode === 'wmma' && mods[0] === 'mma')) && ROUNDED.has(types[0]);
+  const multiplies =
+    opcode === 'mma' ||
+    (opcode === 'wmma' && mods[0] === 'mma') ||
+    (opcode === 'wgmma' && mods[0] === 'mma_async');
+  return multiplies && ROUNDED.has(types[0]);
 }
 
 /** Type of the elements that an operation with this name multiplies; null if it multiplies none. */
 export function factorOf(name: string): string | null {
   const [opcode, ...mods] = name.split('.');
   if (opcode === 'mma') return productOf(mods)?.ta ?? null;
+  if (opcode === 'wgmma') return groupProductOf(mods)?.ta ?? null;
   const task = opcode === 'wmma' ? taskOf(mods) : null;
   return task?.what === 'multiply' ? task.ta : null;
 }
@@ -102,6 +112,33 @@ export function productOf(mods: readonly string[]): Product | null {
   if (bits && (!mods.includes('popc') || differing === mods.includes('and'))) return null;
   if (isInteger ? td !== 's32' : ta === 'f64' ? td !== 'f64' : td !== 'f32' && td !== 'f16') return null;
   return { m, k, td, ta, tb, tc, isInteger, differing };
+}
+
+/** What a `wgmma.mma_async` multiplies: 64 rows of `k` elements by `n` columns. */
+export interface GroupProduct {
+  readonly n: number;
+  readonly k: number;
+  /** Types of the sums, and of the elements of both factors. */
+  readonly td: string;
+  readonly ta: string;
+  readonly tb: string;
+  readonly saturates: boolean;
+}
+
+/** Bits of a row of a factor of a product of a warpgroup, whatever their type (PTX ISA 9.0, 9.7.15.2). */
+const GROUP_ROW = 256;
+
+/** What a `wgmma.mma_async` multiplies; null if it is not supported here: sparse products are not. */
+export function groupProductOf(mods: readonly string[]): GroupProduct | null {
+  const shape = /^m64n(\d+)k(\d+)$/.exec(mods[3] ?? '');
+  const types = mods.filter((x) => BITS[x] !== undefined);
+  if (mods[0] !== 'mma_async' || shape === null || types.length !== 3) return null;
+  const [n, k] = [Number(shape[1]), Number(shape[2])];
+  const [td, ta, tb] = types;
+  const integer = INTEGERS.has(ta);
+  if (n % 8 !== 0 || n < 8 || n > 256 || k * BITS[ta] !== GROUP_ROW || BITS[ta] !== BITS[tb]) return null;
+  if (integer ? td !== 's32' : !FLOATS.has(ta) || !ROUNDED.has(td)) return null;
+  return { n, k, td, ta, tb, saturates: mods.includes('satfinite') };
 }
 
 /** What a `wmma` does with matrices of which shape and types. */

@@ -68,6 +68,35 @@ export interface AsyncCopy {
   readonly n: number;
 }
 
+/** What a warp does of an asynchronous product of its warpgroup, begun and not waited for yet. */
+export interface MatrixFlight {
+  /** How many its warp began before it. */
+  readonly number: number;
+  readonly frame: Frame;
+  /** Places of the registers that get the sums, -1 for none. */
+  readonly to: Int32Array;
+  /** The sums, by register and lane: made when first asked for. */
+  sums(): Int32Array;
+}
+
+/** The asynchronous products of a warp. */
+export interface MatrixFlights {
+  begun: number;
+  /** Those of no group yet. */
+  readonly pending: MatrixFlight[];
+  readonly groups: MatrixFlight[][];
+  /** Registers as they were at the last fence. */
+  fenced: { readonly frame: Frame; readonly words: Int32Array } | null;
+}
+
+/** Four warps that multiply matrices together. */
+export interface Warpgroup {
+  /** By number of a product that not all of them have begun: what it is, and how many have. */
+  readonly begun: Map<number, { readonly what: string; readonly warps: number }>;
+  /** Warps that wait until all have. */
+  readonly waiting: { readonly warp: Warp; readonly path: Path }[];
+}
+
 /** A warp: its paths, and which lanes have ended. */
 export interface Warp {
   readonly index: number;
@@ -83,6 +112,8 @@ export interface Warp {
   state: 'ready' | 'barrier' | 'done';
   readonly pending: AsyncCopy[];
   readonly groups: AsyncCopy[][];
+  /** Null until it begins a product of matrices with its warpgroup. */
+  flights: MatrixFlights | null;
   /** In an open world, what each lane stored in order: address, value, address, value, ... */
   readonly logs: readonly number[][] | null;
 }
@@ -136,6 +167,7 @@ export interface BlockState {
   readonly shared: Memory;
   readonly barriers: Map<number, Barrier>;
   readonly mbarriers: Map<number, MBarrier>;
+  readonly warpgroups: Map<number, Warpgroup>;
   readonly locals: Memory[];
   /** The blocks that it runs with; null if it is alone in an open world. */
   readonly cluster: ClusterState | null;

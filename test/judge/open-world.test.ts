@@ -45,7 +45,7 @@ it('what keeps a kernel from running is told by its kind and by what it is about
         kernel: name,
         paramBase: BASE,
         pool: poolOf([]),
-        sharedAt: sharedPlaces(p),
+        sharedAt: sharedPlaces(p, p.functions[0]),
         promises: false,
         machine: false,
         blank: false,

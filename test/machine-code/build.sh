@@ -25,6 +25,7 @@ make_cubin matrices.ptx sm_80 3
 make_cubin matrices.ptx sm_90 3
 make_cubin matrices-ada.ptx sm_89 3
 make_cubin matrices-hopper.ptx sm_90 3
+make_cubin warpgroup.ptx sm_90a 3
 kernel() { # name, sm of its PTX, target, level
   grep -vE '^[[:space:]]*\.(loc|file)[[:space:]]' "../kernels/$1/$1.$2.ptx" |
     sed '/^[[:space:]]*\.section[[:space:]]*\.debug/,/^}/d' > "/tmp/$1.ptx"

@@ -127,6 +127,20 @@ const guarded =
   (not: boolean) =>
   (i: Instruction): Instruction => ({ ...i, guardNot: not });
 
+/** Nothing instead of an instruction. */
+const nothing =
+  (machine: Machine) =>
+  (i: Instruction): Instruction => ({
+    ...decode(machine, [0x7918, 0, 0, 0xfc000])!,
+    control: i.control,
+  });
+
+/** Kernels of test/machine-code/warpgroup.ptx. */
+const WARPGROUP = 'warpgroup.sm_90a.O3.cubin';
+const PRODUCTS = [
+  ...['halves', 'columns', 'fromRegisters', 'smallFloats', 'tensor', 'bytes', 'bits', 'chosen', 'pipeline'],
+];
+
 /** Kernels of test/machine-code/matrices.ptx. */
 const MATRICES = [
   ...['halves', 'halfSums', 'brain', 'tensor', 'bytes', 'fewBytes', 'nibbles', 'bits', 'fewBits', 'doubles'],
@@ -155,6 +169,7 @@ describe('the judge compares PTX and machine code', () => {
     ['matrices-ada.sm_89.O3.cubin', 'smallFloats'],
     ['matrices-hopper.sm_90.O3.cubin', 'storeParts'],
     ['matrices-hopper.sm_90.O3.cubin', 'largeDoubles'],
+    ...PRODUCTS.map((kernel): [string, string] => [WARPGROUP, kernel]),
   ])('%s: %s is equal', async (file, kernel) => {
     expect(judge(await subjectOf(file), kernel)).toMatchObject({ same: true, differences: [] });
   });
@@ -272,6 +287,49 @@ describe('the judge compares PTX and machine code', () => {
   ])('%s', async (_, file, kernel, text, change) => {
     const s = await subjectOf(file);
     expect(judge(s, kernel, changed(s, kernel, text, change)).same).toBe(false);
+  });
+
+  // Products of a warpgroup: what a code generator may get wrong of their descriptors, their order and themselves.
+  test.each<[string, string, RegExp, 'nothing' | ((i: Instruction) => Instruction)]>([
+    ['the next step of a row for this one', 'halves', /^UIADD3\.64 UR12, UPT, UPT, UR4, 0x4/, having(32, 2)],
+    ['the step of one factor alone', 'halves', /^UIADD3\.64 UR14, UPT, UPT, UR6, 0x4/, having(32, 6)],
+    ['a factor at another place', 'halves', /^UIADD3 UR6.*0x200/, having(32, 0x240)],
+    ['one factor for the other', 'halves', /^HGMMA.*UR4.*none/, having(24, 6)],
+    ['other parts along the rows', 'columns', /^ULOP3\.LUT .*0x400000/, having(32, 0x200000)],
+    ['other parts across the rows', 'columns', /^UMOV UR5, 0x80000020/, having(32, 0x80000040)],
+    ['another swizzle', 'halves', /^UMOV UR5, 0x40000040/, having(32, 0x80000040)],
+    ['no swizzle', 'fromRegisters', /^UMOV UR7, 0xc0000010/, having(32, 0x10)],
+    ['a first factor as it stands', 'columns', /^HGMMA/, having('ta', '')],
+    ['a second factor as it stands', 'columns', /^HGMMA/, having('tb', '')],
+    ['a second factor across', 'halves', /^HGMMA/, having('tb', 'tnspB')],
+    ['a first factor without its sign', 'columns', /^HGMMA/, having('na', '')],
+    ['a second factor without its sign', 'fromRegisters', /^HGMMA/, having('nb', '')],
+    ['other registers of a factor', 'fromRegisters', /^HGMMA/, having(24, 25)],
+    ['the sums of others', 'chosen', /^HGMMA/, having(90, 1)],
+    ['old sums always', 'chosen', /^HGMMA/, having(87, 0)],
+    ['old sums never', 'bits', /^BGMMA/, having(90, 1)],
+    ['fewer columns', 'halves', /^HGMMA/, having('shape', '64x8x16')],
+    ['brain floats for halves', 'halves', /^HGMMA/, having('from', 'BF16')],
+    ['halves for brain floats', 'columns', /^HGMMA/, having('from', '')],
+    ['another small float first', 'smallFloats', /^QGMMA/, having('ta', 'E5M2')],
+    ['another small float second', 'smallFloats', /^QGMMA/, having('tb', 'E4M3')],
+    ['bytes without a sign', 'bytes', /^IGMMA/, having('ta', 'U8')],
+    ['bytes with a sign', 'bytes', /^IGMMA/, having('tb', 'S8')],
+    ['sums that wrap', 'bytes', /^IGMMA/, having('SAT', 0)],
+    ['no product', 'halves', /^HGMMA/, 'nothing'],
+    ['no arrival', 'halves', /^WARPGROUP\.ARRIVE/, 'nothing'],
+    ['no arrival before a factor in registers', 'fromRegisters', /^WARPGROUP\.ARRIVE/, 'nothing'],
+    ['no wait', 'halves', /^WARPGROUP\.DEPBAR/, 'nothing'],
+    ['a wait that leaves a group', 'halves', /^WARPGROUP\.DEPBAR/, having(72, 1)],
+    ['a wait that leaves two groups', 'pipeline', /^WARPGROUP\.DEPBAR.*0x1/, having(72, 2)],
+    ['no wait in a loop', 'pipeline', /^WARPGROUP\.DEPBAR.*0x1/, 'nothing'],
+    ['no wait behind a loop', 'pipeline', /^WARPGROUP\.DEPBAR.*0x0/, 'nothing'],
+    ['a group that nothing closes', 'halves', /^HGMMA.*gsb0/, having(84, 7)],
+    ['a barrier left out', 'halves', /^BAR\.SYNC/, 'nothing'],
+  ])('a product of a warpgroup: %s', async (_, kernel, text, change) => {
+    const s = await subjectOf(WARPGROUP);
+    const fault = changed(s, kernel, text, change === 'nothing' ? nothing(s.machine) : change);
+    expect(judge(s, kernel, fault).same).toBe(false);
   });
 });
 

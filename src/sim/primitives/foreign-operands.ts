@@ -1,5 +1,5 @@
 import { writtenPart } from '../../ir/foreign-text.ts';
-import { NO_REG, regWidth } from '../../ir/operand.ts';
+import { isPredReg, Kind, NO_REG, regWidth } from '../../ir/operand.ts';
 import { memoByText } from '../../ir/text-memo.ts';
 import type { Decoded } from '../decode.ts';
 import type { Simulation } from '../simulation.ts';
@@ -8,7 +8,7 @@ import { opnd, setPred } from './primitive.ts';
 
 /** One register, symbol or constant of an operand of a foreign instruction. */
 type Part =
-  | { readonly kind: 'source'; readonly at: number }
+  | { readonly kind: 'source'; readonly at: number; readonly not: boolean }
   | { readonly kind: 'result'; readonly at: number }
   | { readonly kind: 'constant'; readonly value: bigint }
   | { readonly kind: 'none' };
@@ -39,8 +39,9 @@ function operandTexts(text: string): string[] {
 }
 
 function partIn(text: string): Part {
-  const place = /^<([sd])(\d+)(?:=s\d+)?(?::\w+)?>$/.exec(text);
-  if (place !== null) return { kind: place[1] === 's' ? 'source' : 'result', at: Number(place[2]) };
+  const place = /^(!?)<([sd])(\d+)(?:=s\d+)?(?::\w+)?>$/.exec(text);
+  if (place?.[2] === 's') return { kind: 'source', at: Number(place[3]), not: place[1] !== '' };
+  if (place !== null) return { kind: 'result', at: Number(place[3]) };
   if (/^-?(0x[\da-fA-F]+|\d+)U?$/.test(text)) {
     const digits = text.replace(/U$/, '').replace(/^-/, '');
     return { kind: 'constant', value: text[0] === '-' ? -BigInt(digits) : BigInt(digits) };
@@ -115,6 +116,20 @@ export class ForeignCall {
     let v = 0n;
     for (let k2 = words - 1; k2 >= 0; k2--) v = (v << 32n) | BigInt(i[from + words * lane + k2] >>> 0);
     return v;
+  }
+
+  /** Whether the `k`-th operand, a predicate or a number, is true in a lane. */
+  truth(k: number, lane: number): boolean {
+    const p = this.operands[k].parts[0];
+    if (p.kind !== 'source') return p.kind === 'constant' && p.value !== 0n;
+    const { dst, src } = this.d.ins;
+    const o = src[1 + p.at];
+    const holds =
+      o.kind === Kind.Reg && isPredReg(o.reg)
+        ? (((this.f.regs.p[opnd(this.f, this.d, dst.length + 1 + p.at)] >>> lane) & 1) !== 0) !==
+          (o.mods !== 0)
+        : this.value(k, lane) !== 0n;
+    return holds !== p.not;
   }
 
   word(k: number, lane: number, part = 0): number {

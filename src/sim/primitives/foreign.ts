@@ -1,6 +1,6 @@
-import { addressesIn, isOfStack, type Tie, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
+import { addressesIn, isOfStack, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
 import { OpFlag } from '../../ir/opcode.ts';
-import { isPredReg, Kind, NO_REG, type Operand, RegFile, regFile, regWidth } from '../../ir/operand.ts';
+import { isPredReg, Kind, NO_REG, type Operand, RegFile, regFile } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 import { memoByText } from '../../ir/text-memo.ts';
 import type { Decoded } from '../decode.ts';
@@ -16,7 +16,9 @@ import { runMatrix } from './matrix.ts';
 import { runNarrow } from './narrow-floats.ts';
 import { opnd, type Primitive, setPred } from './primitive.ts';
 import { runStack } from './stack.ts';
+import { keep } from './ties.ts';
 import { hashOf } from './unknown-call.ts';
+import { runWarpgroup } from './warpgroup.ts';
 
 /** What the text of a foreign instruction tells about running it. */
 interface Words {
@@ -71,6 +73,8 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
     runMatrix({ m, w, f, d, name: words.name, address })
   )
     return;
+  const whole = d.matrix && mask === -1 && (!m.opts.open || m.opts.blank === true);
+  if (whole && runWarpgroup(new ForeignCall(m, w, f, d, mask, words.name))) return;
   if (!m.opts.open) {
     const l = lowest(mask);
     if (mask === -1 && runMatrix({ m, w, f, d, name: words.name, address })) return;
@@ -121,22 +125,6 @@ const MOVES = /^(ldmatrix|stmatrix|movmatrix)\b/;
 const WAITS = /\.wait(_group)?\b/;
 
 const isPredicate = (o: Operand): boolean => o.kind === Kind.Reg && isPredReg(o.reg);
-
-/** Copies values that stay unchanged from their sources to their results, all at once. */
-function keep(f: Frame, d: Decoded, ties: readonly Tie[], mask: number): void {
-  const i = f.regs.i32;
-  const values: { to: number; size: number; words: Int32Array }[] = [];
-  for (const t of ties) {
-    const to = opnd(f, d, t.dst);
-    const from = opnd(f, d, d.ins.dst.length + t.src);
-    if (!t.unwritten || to < 0 || from < 0 || to === from) continue;
-    const size = regWidth(d.ins.dst[t.dst]) / 32;
-    values.push({ to, size, words: i.slice(from, from + 32 * size) });
-  }
-  for (const { to, size, words } of values)
-    for (let r = mask; r !== 0; r &= r - 1)
-      for (let k = 0; k < size; k++) i[to + size * lowest(r) + k] = words[size * lowest(r) + k];
-}
 
 /** Mixes the words of a source into a hash. */
 function mixSource(f: Frame, d: Decoded, k: number, l: number, h: number): number {

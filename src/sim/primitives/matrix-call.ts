@@ -22,10 +22,11 @@ const ELEMENTS_LOG2 = 3;
 const OPEN: Readonly<Record<string, number>> = { f32: 2 ** -22, f16: 2 ** -10 };
 
 /** What is added to a sum, for each unit of its terms' magnitudes, so that what depends on its last bits shows. */
-export function lastBits({ m, d }: MatrixCall, type: string): number {
+export function lastBits({ m, d }: Pick<MatrixCall, 'm' | 'd'>, type: string): number {
   const { nudge = 0 } = m.opts;
   return nudge === 0 ? 0 : (OPEN[type] ?? 0) * ((mix(d.k, nudge) & 1) === 0 ? 1 : -1);
 }
 
-export const spendProducts = (c: MatrixCall, products: number): void => c.m.spend(products >> PRODUCTS_LOG2);
+export const spendProducts = (c: Pick<MatrixCall, 'm'>, products: number): void =>
+  c.m.spend(products >> PRODUCTS_LOG2);
 export const spendElements = (c: MatrixCall, elements: number): void => c.m.spend(elements >> ELEMENTS_LOG2);

@@ -4,6 +4,7 @@ import { BITS, matricesMoved, productOf } from '../matrix-names.ts';
 import { SHARED_WINDOW } from '../memory.ts';
 import { foreignOperands } from './foreign-operands.ts';
 import { lastBits, type MatrixCall, spendElements, spendProducts } from './matrix-call.ts';
+import { element } from './matrix-elements.ts';
 import { opnd } from './primitive.ts';
 import { runWmma } from './wmma.ts';
 
@@ -198,37 +199,6 @@ function fragment(
 
 const float = new Float32Array(1);
 const word = new Int32Array(float.buffer);
-
-/** The value of a float of four bits of exponent (bias 7) and three of fraction, without infinities (PTX ISA 9.0, 5.2.3). */
-function e4m3ToNumber(byte: number): number {
-  const magnitude = byte & 0x7f;
-  if (magnitude === 0x7f) return Number.NaN;
-  const exponent = magnitude >>> 3;
-  const fraction = exponent === 0 ? (magnitude & 7) / 8 : 1 + (magnitude & 7) / 8;
-  return (byte >= 0x80 ? -1 : 1) * fraction * 2 ** (Math.max(exponent, 1) - 7);
-}
-
-/** Element `j` of a register. */
-function element(register: number, j: number, type: string): number {
-  switch (type) {
-    case 'f16':
-    case 'bf16':
-      return halfToNumber((register >>> (16 * j)) & 0xffff, type);
-    case 'e5m2':
-      return halfToNumber(((register >>> (8 * j)) & 0xff) << 8, 'f16');
-    case 'e4m3':
-      return e4m3ToNumber((register >>> (8 * j)) & 0xff);
-    case 'tf32':
-      // The low bits of a tf32 are ignored.
-      word[0] = register & ~0x1fff;
-      return float[0];
-    default: {
-      const bits = BITS[type];
-      const low = (register << (32 - bits * (j + 1))) >>> 0;
-      return type.startsWith('s') ? (low | 0) >> (32 - bits) : low >>> (32 - bits);
-    }
-  }
-}
 
 /** Row and column of the first of two adjacent elements that a lane holds, by pair of elements. */
 const place = (lane: number, pair: number): number => ((lane >> 2) + 8 * pair) * 8 + 2 * (lane & 3);
