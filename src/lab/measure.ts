@@ -3,6 +3,7 @@ import { pressureOf } from '../analysis/registers/pressure.ts';
 import type { Journal } from '../engine/journal.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
+import { baseTarget } from '../ir/target.ts';
 import { printProgram } from '../ir/text.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
@@ -10,7 +11,7 @@ import type { PtxTable } from '../ptx/emit/table.ts';
 import { mostShared, paramBase } from '../read.ts';
 import type { Counters } from '../sim/counters.ts';
 import { expectsAnything, type LaunchResult, runLaunch } from '../sim/launch.ts';
-import { fitLaunch } from '../spec/node-launch.ts';
+import { fitLaunch, type LoadedLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Profile } from '../spec/profile.ts';
 import { withoutSsa } from '../ssa/program.ts';
@@ -31,8 +32,36 @@ export interface PtxasUse {
   readonly instructions: number;
 }
 
+/** What ptxas made of a module. */
+export interface AssembledModule {
+  readonly functions: readonly PtxasUse[];
+  readonly cubin: Uint8Array;
+}
+
 /** Assembles PTX with the real ptxas; returns its message if it rejects the text. */
-export type Assembler = (text: string, arch: string, level: number) => readonly PtxasUse[] | string;
+export type Assembler = (text: string, arch: string, level: number) => AssembledModule | string;
+
+/** A launch to run with machine code. */
+export interface MachineRun {
+  readonly cubin: Uint8Array;
+  readonly target: string;
+  /** The module as it was lowered from PTX: its parameters and variables are those of the machine code. */
+  readonly input: Program;
+  readonly plan: Plan;
+  readonly launch: LoadedLaunch;
+  /** Maximum number of warp instructions. */
+  readonly budget: number;
+}
+
+/** What a launch did in machine code; `why` says how it failed, or is ''. */
+export interface MachineCounts {
+  readonly executed: number;
+  readonly stalls: number;
+  readonly why: string;
+}
+
+/** Runs a launch with machine code; null if some of the code that it may reach has no meaning yet. */
+export type MachineRunner = (run: MachineRun) => Promise<MachineCounts | null>;
 
 /** What is measured besides the program itself. */
 export interface MeasureOptions {
@@ -46,6 +75,8 @@ export interface MeasureOptions {
     readonly assemble: Assembler;
     readonly version: string;
     readonly level: number;
+    /** Absent: machine code is not run. */
+    readonly machine?: MachineRunner;
   };
 }
 
@@ -78,13 +109,15 @@ export interface KernelMeasure {
 export class Measurer {
   private readonly module: Module;
   private readonly ptx: PtxModule | null;
+  private readonly input: Program;
   private readonly opts: MeasureOptions;
   private readonly known = new Map<string, readonly KernelMeasure[]>();
-  private readonly assembled = new Map<string, readonly PtxasUse[] | string>();
+  private readonly assembled = new Map<string, AssembledModule | string>();
 
   constructor(module: Module, input: Lowered, opts: MeasureOptions) {
     this.module = module;
     this.ptx = input.ptx;
+    this.input = input.program;
     this.opts = opts;
   }
 
@@ -114,8 +147,11 @@ export class Measurer {
     plan: Plan,
     like: readonly KernelMeasure[],
   ): Promise<readonly KernelMeasure[]> {
-    const made = this.uses(program, plan);
-    const uses = new Map(typeof made === 'string' ? [] : made.map((u) => [u.name, u]));
+    const made = this.assemble(program, plan);
+    const refused = typeof made === 'string' ? made : '';
+    const uses = new Map(
+      made === null || typeof made === 'string' ? [] : made.functions.map((u) => [u.name, u]),
+    );
     const out: KernelMeasure[] = [];
     for (const fn of program.functions) {
       if (fn.kind !== 'entry') continue;
@@ -123,6 +159,7 @@ export class Measurer {
       const runs = await this.launches(program, fn, plan, other);
       const start: LaunchShape = runs[0]?.start ?? {};
       const use = uses.get(fn.name);
+      const machine = use === undefined ? [] : await this.machineRuns(made as AssembledModule, plan, runs);
       out.push({
         kernel: fn.name,
         values: {
@@ -132,17 +169,42 @@ export class Measurer {
             ...ptxasValues(use),
             'ptxas.occupancy': residentPercent(plan.backend, blockUse(program, fn, use.registers, start)),
           }),
+          ...machineValues(machine),
         },
-        launches: runs.map((r) => r.outcome),
-        refused: typeof made === 'string' ? made : '',
+        launches: [
+          ...runs.map((r) => r.outcome),
+          ...machine.flatMap((m) => (m.outcome.ok ? [] : [m.outcome])),
+        ],
+        refused,
       });
     }
     return out;
   }
 
-  private uses(program: Program, plan: Plan): readonly PtxasUse[] | string {
+  /** The launches that ran as they should, run again with machine code; empty unless all of them can be. */
+  private async machineRuns(
+    made: AssembledModule,
+    plan: Plan,
+    runs: readonly Run[],
+  ): Promise<MachineOutcome[]> {
+    const machine = this.opts.ptxas?.machine;
+    if (machine === undefined || this.ptx === null || runs.some((r) => !r.outcome.ok)) return [];
+    const target = baseTarget(assembledFor(this.ptx, plan));
+    const out: MachineOutcome[] = [];
+    for (const { launch, outcome } of runs) {
+      const budget = Math.max(LEAST_BUDGET, MOST_TIMES * outcome.executed);
+      const counts = await machine({ cubin: made.cubin, target, input: this.input, plan, launch, budget });
+      if (counts === null) return [];
+      const { why, executed } = counts;
+      const file = `${outcome.file}, machine code`;
+      out.push({ counts, outcome: { ...outcome, file, ok: why === '', why, executed } });
+    }
+    return out;
+  }
+
+  private assemble(program: Program, plan: Plan): AssembledModule | string | null {
     const { ptxas, table } = this.opts;
-    if (ptxas === undefined || table === undefined || this.ptx === null) return [];
+    if (ptxas === undefined || table === undefined || this.ptx === null) return null;
     const { text } = emitPtx(withoutSsa(program, plan.isa), {
       table,
       paramBase: paramBase(plan),
@@ -182,6 +244,7 @@ export class Measurer {
           ? ''
           : `parameter ${first.param}[${first.index}] is ${first.got}, expected ${first.expected}`);
       out.push({
+        launch,
         start: { threads: x * y * z, dynamicShared: launch.dynamicShared },
         grid: gx * gy * gz,
         result,
@@ -217,11 +280,24 @@ function worldOf(plan: Plan): string {
 }
 
 interface Run {
+  readonly launch: LoadedLaunch;
   readonly start: LaunchShape;
   /** Number of thread blocks. */
   readonly grid: number;
   readonly result: LaunchResult;
   readonly outcome: LaunchOutcome;
+}
+
+interface MachineOutcome {
+  readonly counts: MachineCounts;
+  readonly outcome: LaunchOutcome;
+}
+
+/** Counts of machine code over all launches of a kernel; empty if there are none. */
+function machineValues(runs: readonly MachineOutcome[]): Values {
+  if (runs.length === 0) return {};
+  const sum = (of: (c: MachineCounts) => number): number => runs.reduce((n, r) => n + of(r.counts), 0);
+  return { 'machine.executed': sum((c) => c.executed), 'machine.stalls': sum((c) => c.stalls) };
 }
 
 /** Event counts over all launches of a kernel; empty if there are none. */

@@ -11,7 +11,7 @@ export interface Metric {
   /** The direction of improvement. */
   readonly better: 'less' | 'more';
   /** Where the number comes from. */
-  readonly source: 'program' | 'model' | 'simulator' | 'engine' | 'ptxas';
+  readonly source: 'program' | 'model' | 'simulator' | 'engine' | 'ptxas' | 'machine';
   /** False if the metric is exact: equal inputs give equal numbers. True if it is a measurement, which needs statistics. */
   readonly noisy: boolean;
   /** The object that it describes. */
@@ -65,6 +65,8 @@ export const METRICS: readonly Metric[] = [
   metric('ptxas.stack', 'stack frame', 'bytes', 'ptxas'),
   metric('ptxas.instructions', 'machine instructions', 'instructions', 'ptxas'),
   metric('ptxas.code-bytes', 'machine code, padding included', 'bytes', 'ptxas'),
+  metric('machine.executed', 'machine instructions that warps executed', 'instructions', 'machine'),
+  metric('machine.stalls', 'cycles that their control words make warps wait', 'cycles', 'machine'),
   metric('phases-run', 'phases that ran', 'phases', 'engine', { of: 'module' }),
   metric('compile-time', 'processor time of all phases', 'ms', 'engine', { noisy: true, of: 'module' }),
   metric('compile-memory', 'growth of the heap over all phases', 'KB', 'engine', {
@@ -103,9 +105,11 @@ export const SHORT_NAMES: Readonly<Record<string, readonly [best: string, otherw
 export const canMeasure = (m: Metric, known: Known): boolean =>
   m.source === 'ptxas'
     ? known.ptxas
-    : m.source === 'simulator' || m.name === 'cycles'
-      ? known.launched
-      : true;
+    : m.source === 'machine'
+      ? known.ptxas && known.launched
+      : m.source === 'simulator' || m.name === 'cycles'
+        ? known.launched
+        : true;
 
 /** The metric for a short name: the preferred one if it can be measured, otherwise the fallback; undefined for other names. */
 export function shortMetric(name: string, known: Known): Metric | undefined {

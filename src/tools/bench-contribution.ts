@@ -137,7 +137,7 @@ export async function contributions(
           ptxas: {
             assemble: (text, arch, level) => {
               const r = assemble(text, [`-arch=${arch}`, `-O${level}`]);
-              return r.ok ? r.functions : refusal(r.said);
+              return r.cubin === null ? refusal(r.said) : { functions: r.functions, cubin: r.cubin };
             },
             version,
             level: 3,

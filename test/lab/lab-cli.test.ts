@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
+import { ptxasPresent } from '../../src/cli/optimize/ptxas-run.ts';
 import { ARM_PARTS } from '../../src/lab/arm-words.ts';
 import { parseArm } from '../../src/lab/arms.ts';
 import { WARM } from '../support/warm.ts';
@@ -38,6 +39,21 @@ function valid(name: string, text: string) {
 const fits = (text: string) => text.split('\n').filter((l) => l.length > 100 && !l.includes('orrery '));
 
 describe('orrery measure', () => {
+  it.skipIf(!ptxasPresent())('counts machine instructions as `disasm --profile` does', () => {
+    const file = join(kernels, 'saxpy', 'saxpy.sm_80.ptx');
+    const r = orrery('measure', file, '--no-opt', '--metrics', 'machine.executed,machine.stalls', '--json');
+    const { modules } = JSON.parse(r.out) as {
+      modules: { kernels: { values: Record<string, number> }[] }[];
+    };
+    const [saxpy] = modules[0].kernels;
+    const cubin = join(dir, 'saxpy.cubin');
+    const level = ['-arch=sm_80', '-O3'];
+    expect(spawnSync('ptxas', [...level, join(root, file), '-o', cubin]).status).toBe(0);
+    const profile = orrery('disasm', cubin, '--profile', join(kernels, 'saxpy', 'launch.yaml'));
+    const executed = Number(/executed ([\d,]+) machine/.exec(profile.err)![1].replaceAll(',', ''));
+    expect(saxpy.values['machine.executed']).toBe(executed);
+    expect(saxpy.values['machine.stalls']).toBeGreaterThan(executed);
+  });
   const saxpy = join(kernels, 'saxpy', 'saxpy.sm_80.ptx');
 
   it('shows one kernel in full, several as a table, and all as JSON', () => {

@@ -11,7 +11,7 @@ import { armOfData, armsOfRange, armText, parseArm } from '../../src/lab/arms.ts
 import { occupancyOf } from '../../src/lab/backend-occupancy.ts';
 import { estimateCycles } from '../../src/lab/estimate.ts';
 import { loadModules, lowerModule } from '../../src/lab/kernels.ts';
-import { compileValues, Measurer } from '../../src/lab/measure.ts';
+import { compileValues, type MachineRunner, Measurer } from '../../src/lab/measure.ts';
 import { METRICS, metricOf, totalOf } from '../../src/lab/metrics.ts';
 import { partingOf } from '../../src/lab/parting.ts';
 import { Plans } from '../../src/lab/plans.ts';
@@ -55,7 +55,11 @@ it('has a value of every metric that there is', async () => {
     ptxas: {
       version: 'none',
       level: 3,
-      assemble: () => input.program.functions.map((f) => ({ name: f.name, ...use })),
+      assemble: () => ({
+        functions: input.program.functions.map((f) => ({ name: f.name, ...use })),
+        cubin: new Uint8Array(),
+      }),
+      machine: () => Promise.resolve({ executed: 9, stalls: 99, why: '' }),
     },
   });
   const journal = runPipeline(input.program, plan, { heap: () => 0 });
@@ -63,6 +67,33 @@ it('has a value of every metric that there is', async () => {
   const values = { ...compileValues(journal), ...kernel.values };
   expect(METRICS.map((m) => m.name).filter((name) => values[name] === undefined)).toEqual([]);
   expect(Object.keys(values).filter((name) => metricOf(name) === undefined)).toEqual([]);
+});
+
+it('a launch that machine code gets wrong counts as one that failed, and has no figures where code has no meaning', async () => {
+  const [module] = await loadModules([join(ROOT, 'test/kernels/saxpy/saxpy.sm_80.ptx')]);
+  const plan = await plans.plan({ name: 'base' }, module.target);
+  const input = lowerModule(module, plan);
+  const use = { registers: 8, spillStores: 0, spillLoads: 0, stack: 0, code: 128, instructions: 8 };
+  const withMachine = (machine: MachineRunner) =>
+    new Measurer(module, input, {
+      table: ptxTable(shipped),
+      ptxas: {
+        version: 'none',
+        level: 3,
+        assemble: () => ({
+          functions: input.program.functions.map((f) => ({ name: f.name, ...use })),
+          cubin: new Uint8Array(),
+        }),
+        machine,
+      },
+    }).kernels(input.program, plan);
+  const [wrong] = await withMachine(() => Promise.resolve({ executed: 9, stalls: 99, why: 'y[0] is 1' }));
+  expect(wrong.launches.filter((l) => !l.ok)).toMatchObject([
+    { file: expect.stringMatching(/, machine code$/), why: 'y[0] is 1', executed: 9 },
+  ]);
+  const [unknown] = await withMachine(() => Promise.resolve(null));
+  expect(unknown.launches.every((l) => l.ok)).toBe(true);
+  expect(Object.keys(unknown.values).filter((n) => n.startsWith('machine.'))).toEqual([]);
 });
 
 describe('arms', () => {
@@ -228,7 +259,10 @@ describe('static metrics', () => {
     const input = lowerModule(module, plan);
     const of = async (registers: number): Promise<number> => {
       const use = { registers, spillStores: 0, spillLoads: 0, stack: 0, code: 0, instructions: 0 };
-      const assemble = () => input.program.functions.map(({ name }) => ({ name, ...use }));
+      const assemble = () => ({
+        functions: input.program.functions.map(({ name }) => ({ name, ...use })),
+        cubin: new Uint8Array(),
+      });
       const ptxas = { assemble, version: '', level: 3 };
       const opts = { launches: false, ptxas, table: ptxTable(shipped) };
       const [k] = await new Measurer(module, input, opts).kernels(input.program, plan);

@@ -26,8 +26,8 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
   const metrics = metricsOf(o.metrics, await knownFor(o.metrics, o, modules, plans));
   const noisy = metrics.find((m) => m.noisy || m.of === 'module');
   if (noisy !== undefined) failWith(`'${noisy.name}' is no exact metric of a kernel`);
-  const wantsPtxas = metrics.some((m) => m.source === 'ptxas');
-  const measure = measureOptions({ ...o, ptxas: wantsPtxas ? o.ptxas : false }, specs);
+  const wantsPtxas = metrics.some((m) => m.source === 'ptxas' || m.source === 'machine');
+  const measure = measureOptions({ ...o, ptxas: wantsPtxas ? o.ptxas : false }, specs, metrics);
   if (wantsPtxas && measure.ptxas === undefined)
     failWith(
       'what ptxas makes is asked for, and ptxas cannot be run',

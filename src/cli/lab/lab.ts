@@ -19,6 +19,7 @@ import type { Paint } from '../../lab/render/table.ts';
 import type { Specs } from '../../spec/specs.ts';
 import { readText } from '../input/files.ts';
 import { type PlanOptions, requestedSpecs } from '../input/options.ts';
+import { machineRunner } from '../machine/machine-runner.ts';
 import { ptxTable } from '../optimize/emit.ts';
 import { assemble, ptxasVersion, refusal } from '../optimize/ptxas-run.ts';
 import { foreignFaults } from '../rules/verdicts.ts';
@@ -57,9 +58,19 @@ export function baseOf(o: PlanOptions): Base {
 export const plansOf = (o: PlanOptions, specs: Specs): Plans =>
   new Plans(baseOf(o), Promise.resolve(specs), (plan) => foreignFaults(plan, o));
 
-/** Measurement options. ptxas is included if it can be run, unless `--no-ptxas` is given. */
-export function measureOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions {
-  const ptxas = ptxasOptions(o);
+/**
+ * Measurement options. ptxas is included if it can be run, unless `--no-ptxas` is given.
+ * @param wanted metrics requested by name: launches run with machine code, too, only if a metric of it is among them
+ */
+export function measureOptions(
+  o: MeasureCliOptions,
+  specs: Specs,
+  wanted: readonly Metric[] = [],
+): MeasureOptions {
+  const ptxas = ptxasOptions(
+    o,
+    wanted.some((m) => m.source === 'machine'),
+  );
   return {
     launches: o.launches,
     profile: o.profile === undefined ? undefined : parseProfile(readText(o.profile), o.profile).counts,
@@ -67,7 +78,7 @@ export function measureOptions(o: MeasureCliOptions, specs: Specs): MeasureOptio
   };
 }
 
-function ptxasOptions(o: MeasureCliOptions): MeasureOptions['ptxas'] {
+function ptxasOptions(o: MeasureCliOptions, machine: boolean): MeasureOptions['ptxas'] {
   if (o.ptxas === false) return undefined;
   const level = typeof o.ptxas === 'string' ? Number(o.ptxas) : 3;
   if (!Number.isInteger(level) || level < 0 || level > 4)
@@ -86,8 +97,9 @@ function ptxasOptions(o: MeasureCliOptions): MeasureOptions['ptxas'] {
     level,
     assemble: (text, arch, atLevel) => {
       const r = assemble(text, [`-arch=${arch}`, `-O${atLevel}`]);
-      return r.ok ? r.functions : refusal(r.said);
+      return r.cubin === null ? refusal(r.said) : { functions: r.functions, cubin: r.cubin };
     },
+    ...(machine && { machine: machineRunner() }),
   };
 }
 
@@ -141,6 +153,7 @@ const WHY_NONE: Readonly<Record<Metric['source'], string>> = {
   simulator: 'no kernel has a launch beside it, or --no-launches leaves them out',
   engine: 'no phase has run, or its results came from a cache',
   ptxas: 'ptxas was not asked, or has refused every module',
+  machine: 'ptxas and a launch are needed, and machine code of which every instruction has a meaning',
 };
 
 /**

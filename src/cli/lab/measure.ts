@@ -30,10 +30,10 @@ interface MeasureCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
 export async function measure(patterns: readonly string[], o: MeasureCommand): Promise<void> {
   const specs = await loadShipped();
   const plans = plansOf(o, specs);
-  const opts = measureOptions(o, specs);
   const modules = await loadModules(patterns);
   const known = await knownFor(o.metrics, o, modules, plans);
   const chosen = o.metrics === undefined ? null : metricsOf(o.metrics, known);
+  const opts = measureOptions(o, specs, chosen ?? []);
   const disk = cacheOf(o);
   const progress = new Progress();
   const found: ModuleMeasure[] = [];

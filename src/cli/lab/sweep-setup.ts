@@ -36,10 +36,10 @@ export async function loadSweep(file: string): Promise<SweepSetup> {
   }
   const experiment = launched ? decidedByLaunches(read) : read;
   const wanted = [...experiment.metrics, ...experiment.bounds.map((b) => b.metric)];
-  const ptxas = wanted.some((m) => m.source === 'ptxas');
-  const launches = wanted.some((m) => m.source === 'simulator' || m.name === 'cycles');
+  const ptxas = wanted.some((m) => m.source === 'ptxas' || m.source === 'machine');
+  const launches = wanted.some((m) => ['simulator', 'machine'].includes(m.source) || m.name === 'cycles');
   const measure = {
-    ...measureOptions({ launches: true, ptxas: ptxas ? undefined : false }, specs),
+    ...measureOptions({ launches: true, ptxas: ptxas ? undefined : false }, specs, wanted),
     launches: true,
   };
   if (ptxas && measure.ptxas === undefined)

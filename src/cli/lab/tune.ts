@@ -66,7 +66,7 @@ export async function tune(files: readonly string[], o: TuneCommand): Promise<vo
     modules,
     plans,
     specs,
-    measure,
+    measure: measureOptions({ ...o, launches: true }, specs, metrics),
     goals,
     executed: goalMetric('executed', known),
     metrics,

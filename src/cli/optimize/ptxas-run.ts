@@ -30,6 +30,8 @@ export interface Assembled {
   /** Output of ptxas. */
   readonly said: string;
   readonly functions: readonly FunctionUse[];
+  /** null if it rejects the text, or failed. */
+  readonly cubin: Uint8Array | null;
 }
 
 /** The real ptxas: `ORRERY_PTXAS`, or the first on PATH that is not `own` (a link of that name to this program). */
@@ -129,11 +131,11 @@ export function takenApart(cubin: Uint8Array, what: string): Elf | string {
  */
 export function assemble(text: string, options: readonly string[]): Assembled {
   const { said, cubin } = runPtxas(text, [...options, '-v']);
-  if (cubin === null) return { ok: false, said, functions: [] };
+  if (cubin === null) return { ok: false, said, functions: [], cubin };
   const code = [...sectionBytes(cubin, '.text.')];
   const sizes = new Map(code.map(([name, bytes]) => [name, bytes.length]));
   const counts = new Map(code.map(([name, bytes]) => [name, instructionCount(bytes)]));
-  return { ok: true, said, functions: functionUses(said, sizes, counts) };
+  return { ok: true, said, functions: functionUses(said, sizes, counts), cubin };
 }
 
 /** The first error that ptxas prints for a text, without the name of the temporary file. */

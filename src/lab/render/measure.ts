@@ -32,6 +32,7 @@ const SOURCES: Readonly<Record<Metric['source'], string>> = {
   simulator: 'of the launches, in the simulator',
   engine: 'of the run of phases',
   ptxas: 'by ptxas',
+  machine: "of the launches, in ptxas' machine code",
 };
 
 /** Metrics of modules for a terminal: all metrics of a single kernel, or a table of several. */

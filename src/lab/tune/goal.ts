@@ -55,7 +55,7 @@ export function goalMetric(name: string, known: Known): Metric {
   if (!canMeasure(metric, known))
     wrong(
       `'${name}' cannot be measured`,
-      metric.source === 'ptxas'
+      metric.source === 'ptxas' || (metric.source === 'machine' && !known.ptxas)
         ? 'it is what ptxas makes: put ptxas on the PATH, or name it in ORRERY_PTXAS'
         : 'it needs a launch file beside every kernel: `orrery run --help` shows one',
     );

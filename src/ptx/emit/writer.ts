@@ -267,8 +267,9 @@ export class Writer {
     const lo = this.held(64, literal(o.lo, o.hi, 'b64'));
     const index = this.next++;
     this.counts[RegFile.RQ] = index + 1;
-    this.line(`mov.b128 %rq${index}, {${lo}, ${this.held(64, '0')}}`);
-    return `%rq${index}`;
+    const name = this.prefixes[RegFile.RQ] + index;
+    this.line(`mov.b128 ${name}, {${lo}, ${this.held(64, '0')}}`);
+    return name;
   }
 
   private modified(r: string, width: number, type: string, mods: number): string {
