@@ -101,7 +101,7 @@ export function isStatic(e: Expr): boolean {
 }
 
 /** Does a condition ask for the level or the target? */
-export const asksFigures = (e: Expr): boolean => isFigure(e) || inside(e).some(asksFigures);
+export const readsLevelOrSm = (e: Expr): boolean => isFigure(e) || inside(e).some(readsLevelOrSm);
 
 /** The fault of a structural condition, or null. */
 export function structuralFault(

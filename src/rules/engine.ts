@@ -71,7 +71,7 @@ interface RuleSet {
   /** The rules and their precedence as a text, equal for sets that do the same. */
   readonly identity: string;
   readonly readsKnobs: boolean;
-  readonly readsFigures: boolean;
+  readonly readsLevelOrSm: boolean;
 }
 /** The rules of a phase's groups, before conditions on target, level and knobs choose among them. */
 interface Candidates {
@@ -165,7 +165,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
         matcher: new Matcher(ordered, indexes),
         identity: identityOf(ordered),
         readsKnobs: live.some((r) => r.readsKnobs),
-        readsFigures: live.some((r) => r.readsFigures),
+        readsLevelOrSm: live.some((r) => r.readsLevelOrSm),
       };
       sets.set(key, set);
     }
@@ -174,9 +174,9 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
   return (groups, ctx) => {
     const phase = ctx.phase.replace(/#\d+$/, '');
     const setting = settingOf(ctx);
-    const { matcher, identity, readsKnobs, readsFigures } = setFor(groups, phase, setting);
+    const { matcher, identity, readsKnobs, readsLevelOrSm } = setFor(groups, phase, setting);
     // If no rule of the set asks for level or target, neither is read, so the result does not depend on them.
-    const { level, sm } = readsFigures ? setting : NOWHERE;
+    const { level, sm } = readsLevelOrSm ? setting : NOWHERE;
     const bands = isSet(ctx.knob(BANDS_KNOB));
     const budget = ctx.ruleBudget;
     let refused = false;

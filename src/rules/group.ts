@@ -4,7 +4,7 @@ import { fileWord } from '../ir/quote.ts';
 import { type Expr, MeaningError } from '../isa/lang/parse.ts';
 import type { Automaton } from './automaton.ts';
 import { type Compiled, compileRule } from './compile.ts';
-import { asksFigures, isStatic, isStructural, knobsOf, mayAskSetting, partsOf } from './conditions.ts';
+import { isStatic, isStructural, knobsOf, mayAskSetting, partsOf, readsLevelOrSm } from './conditions.ts';
 import { type GroupDoc, type RulesDoc, textOf } from './document.ts';
 import { indexRules, type RuleIndex } from './matcher.ts';
 import { once } from './once.ts';
@@ -76,8 +76,8 @@ class TextRule implements Rule {
   get statics(): readonly Expr[] {
     return this.setting().statics;
   }
-  get readsFigures(): boolean {
-    return this.setting().others.some(asksFigures);
+  get readsLevelOrSm(): boolean {
+    return this.setting().others.some(readsLevelOrSm);
   }
   get readsKnobs(): boolean {
     return this.setting().others.some((e) => knobsOf(e).length > 0);

@@ -30,7 +30,7 @@ export interface Rule extends RuleBody {
   /** Whether another of its conditions reads a knob. */
   readonly readsKnobs: boolean;
   /** Whether a condition that is not static asks for level or target. */
-  readonly readsFigures: boolean;
+  readonly readsLevelOrSm: boolean;
   /** The author's argument for the rule where no solver decides it. */
   readonly holds: string | null;
   /** How results differ, for a rule that is not exact and runs only on request; null: it is exact. */
