@@ -63,7 +63,7 @@ export const partsOf = (when: string): Expr[] =>
  * Can the text of a condition contain a part that is static or reads a knob? Few do, and the others are not parsed to
  * find out.
  */
-export const mayAskSetting = (when: string): boolean => /\b(?:level|sm|knob)\b/.test(when);
+export const mayReadSetting = (when: string): boolean => /\b(?:level|sm|knob)\b/.test(when);
 
 /** The parts of `a && b && c`. */
 const conjuncts = (e: Expr): Expr[] =>

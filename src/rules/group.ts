@@ -4,7 +4,7 @@ import { fileWord } from '../ir/quote.ts';
 import { type Expr, MeaningError } from '../isa/lang/parse.ts';
 import type { Automaton } from './automaton.ts';
 import { type Compiled, compileRule } from './compile.ts';
-import { isStatic, isStructural, knobsOf, mayAskSetting, partsOf, readsLevelOrSm } from './conditions.ts';
+import { isStatic, isStructural, knobsOf, mayReadSetting, partsOf, readsLevelOrSm } from './conditions.ts';
 import { type GroupDoc, type RulesDoc, textOf } from './document.ts';
 import { indexRules, type RuleIndex } from './matcher.ts';
 import { once } from './once.ts';
@@ -139,7 +139,7 @@ interface Setting {
 }
 
 function settingOf(conditions: readonly string[]): Setting {
-  const asked = conditions.filter(mayAskSetting).flatMap(readable).filter(isStructural);
+  const asked = conditions.filter(mayReadSetting).flatMap(readable).filter(isStructural);
   return { statics: asked.filter(isStatic), others: asked.filter((e) => !isStatic(e)) };
 }
 
