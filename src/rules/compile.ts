@@ -105,7 +105,7 @@ class RuleCompiler {
     const spec = this.doc.rules[this.place];
     const text = textOf(spec);
     const ops = [...new Set([...match, ...rewrite].flatMap((l) => (l.op === null ? [] : [l.op])))];
-    const meanings = ops.map(saidOf);
+    const meanings = ops.map(definitionOf);
     const { holds, inexact } = spec;
     const used = new Set(
       [...match, ...rewrite].flatMap((l) => l.mods.flatMap((m) => (m.k === 'map' ? [m.table] : []))),
@@ -247,7 +247,7 @@ const finish = (l: LineDraft): Line => ({
 });
 
 /** The parts of an opcode's definition that a proof of a rule depends on. */
-export const saidOf = (o: Opcode): unknown => [
+export const definitionOf = (o: Opcode): unknown => [
   o.name,
   o.means,
   o.groups.map((g) => [g.name, g.values.map((v) => [v.name, v.width, v.type])]),
