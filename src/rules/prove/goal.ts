@@ -24,7 +24,7 @@ export interface Input {
   /** Number of the variable, or -1 for an operand `_`. */
   readonly v: number;
   /** Index among the operands `_`, or -1. */
-  readonly unasked: number;
+  readonly wildcard: number;
   readonly constant: boolean;
 }
 
@@ -48,7 +48,7 @@ class Composer {
   private readonly instance: Instance;
   private readonly table = new NodeTable();
   private readonly inputs: Input[] = [];
-  private unasked = 0;
+  private wildcard = 0;
 
   constructor(rule: Rule, instance: Instance) {
     this.rule = rule;
@@ -79,7 +79,7 @@ class Composer {
       name,
       width,
       v,
-      unasked: v < 0 ? this.unasked++ : -1,
+      wildcard: v < 0 ? this.wildcard++ : -1,
       constant: v >= 0 && this.rule.vars[v].kind === 'const',
     });
     return this.table.node('src', width, [], { n: this.inputs.length - 1 });

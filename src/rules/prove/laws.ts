@@ -203,7 +203,7 @@ class Laws {
     if (known !== undefined) return known;
     const { table } = this;
     const { bits, nan } = FORMATS[f];
-    this.inputs.push({ name: n.op, width: bits, v: -1, unasked: -1, constant: false });
+    this.inputs.push({ name: n.op, width: bits, v: -1, wildcard: -1, constant: false });
     const r = table.node('src', bits, [], { n: this.inputs.length - 1 });
     const canonical = table.node('eq', 1, [r, table.constant(nan, bits)]);
     const plus = table.node('not', 1, [table.node('extract', 1, [r], { n: bits - 1 })]);

@@ -42,7 +42,7 @@ export function opaque(goal: Goal): Goal | null {
     const key = `${kind} ${args}`;
     let result = known.get(key);
     if (result === undefined) {
-      inputs.push({ name: n.op, width: n.width, v: -1, unasked: -1, constant: false });
+      inputs.push({ name: n.op, width: n.width, v: -1, wildcard: -1, constant: false });
       result = table.node('src', n.width, [], { n: inputs.length - 1 });
       for (const c of calls.filter((x) => x.kind === kind)) {
         const equal = args.map((a, i) => table.node('eq', 1, [a, c.args[i]]));

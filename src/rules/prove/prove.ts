@@ -417,12 +417,12 @@ class Prover {
     fixed: ReadonlyMap<number, bigint>,
   ): Sample {
     const values = this.rule.vars.map((_, v) => fixed.get(v) ?? 0n);
-    const unasked: bigint[] = [];
+    const wildcard: bigint[] = [];
     goal.inputs.forEach((x, i) => {
       const value = a.model.get(`v${i}`) ?? 0n;
       if (x.v >= 0) values[x.v] = value;
-      else unasked[x.unasked] = value;
+      else wildcard[x.wildcard] = value;
     });
-    return sample(this.rule, instance, values, unasked);
+    return sample(this.rule, instance, values, wildcard);
   }
 }

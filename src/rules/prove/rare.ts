@@ -167,7 +167,7 @@ export function constantsGoal(rule: Rule, instance: Instance): Goal {
     name: x.name,
     width: instance.widths[v] || 32,
     v,
-    unasked: -1,
+    wildcard: -1,
     constant: x.kind === 'const',
   }));
   const results = dsts.slice(1).map((d) => ({ v: -1, left: d, right: d }));
