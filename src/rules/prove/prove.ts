@@ -11,7 +11,14 @@ import { integerQuestion } from './integers.ts';
 import { lawful } from './laws.ts';
 import { opaque } from './opaque.ts';
 import { type Bound, boundText, possible, type Question, questionOf } from './question.ts';
-import { type Asks, constantsGoal, differsAt, differsAtArms, operandChoices, rareConstants } from './rare.ts';
+import {
+  constantsGoal,
+  differsAt,
+  differsAtArms,
+  type LimitedAsk,
+  operandChoices,
+  rareConstants,
+} from './rare.ts';
 import { same, simplified } from './simplify.ts';
 import { oneBit } from './slices.ts';
 import { smaller } from './smaller.ts';
@@ -158,12 +165,12 @@ class Prover {
     this.rarely = { left, most: Math.min(RARE_WORK, most / BOUND_SHARE) };
   }
 
-  /** Asks at full width, while there are steps left. */
+  /** LimitedAsk at full width, while there are steps left. */
   private full(goal: Goal): Promise<Answer> {
     return this.paid(questionOf(goal), this.whole);
   }
 
-  /** Asks something else that may decide the goal or a part of it, while there are steps left. */
+  /** LimitedAsk something else that may decide the goal or a part of it, while there are steps left. */
   private beside(q: Question): Promise<Answer> {
     return this.paid(q, this.besides);
   }
@@ -180,8 +187,8 @@ class Prover {
     return a;
   }
 
-  /** Asks for constants at which a rule is tried: that costs what the search allows, and nothing of the purses. */
-  private readonly asks: Asks = async (q, limit) => this.seen(await ask(this.solver, q, limit));
+  /** LimitedAsk for constants at which a rule is tried: that costs what the search allows, and nothing of the purses. */
+  private readonly asks: LimitedAsk = async (q, limit) => this.seen(await ask(this.solver, q, limit));
 
   async instance(instance: Instance, known: Map<string, Found>): Promise<Found> {
     let goal: Goal;
@@ -364,7 +371,7 @@ class Prover {
     return { proved, sampled, open };
   }
 
-  /** Asks in bits and in integers; the form that got the last answer goes first. */
+  /** LimitedAsk in bits and in integers; the form that got the last answer goes first. */
   private async askBothForms(goal: Goal, purse: Purse): Promise<Answer> {
     let last: Answer = SPENT;
     // With a product or quotient, integers are the better form.

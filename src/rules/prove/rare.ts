@@ -15,8 +15,8 @@ import { specialsByVariable } from './specials.ts';
 /** Constants of a pattern, by variable. */
 export type Choice = ReadonlyMap<number, bigint>;
 
-/** Asks a solver one question with a limit of steps. */
-export type Asks = (q: Question, limit: number) => Promise<Answer>;
+/** LimitedAsk a solver one question with a limit of steps. */
+export type LimitedAsk = (q: Question, limit: number) => Promise<Answer>;
 
 /** What was found for the arms of one instance. */
 export interface Rare {
@@ -97,7 +97,7 @@ class Search {
   }
 
   /** By the solver: the arms left, then pairs of sides. @returns how many sides it leaves open */
-  async solve(asks: Asks): Promise<number> {
+  async solve(asks: LimitedAsk): Promise<number> {
     const { nodes, inputs, given, arms } = this.arms;
     let left = ARMS_LIMIT;
     const asked = async (limit: number, ...which: readonly number[]): Promise<'found' | 'none' | 'open'> => {
@@ -151,7 +151,12 @@ class Search {
  *
  * @param asks asks a solver, with at most so many steps
  */
-export async function rareConstants(goal: Goal, rule: Rule, instance: Instance, asks: Asks): Promise<Rare> {
+export async function rareConstants(
+  goal: Goal,
+  rule: Rule,
+  instance: Instance,
+  asks: LimitedAsk,
+): Promise<Rare> {
   const arms = armsOf(goal);
   if (arms === null) return { choices: [], open: 0 };
   const search = new Search(arms, rule, instance);
