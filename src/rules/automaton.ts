@@ -7,8 +7,8 @@ import { arrangementsOf, type Choice, chosen } from './shape.ts';
 
 /**
  * The shapes of a list of rules, as one decision tree for each root opcode. A node tests one modifier group or one operand and branches on
- * its value, so that the cost of matching depends on the rules that share the instruction's shape and not on the number of rules. Each order
- * of commutative operands is a separate path.
+ * its value, so that the cost of matching depends on the rules that share the instruction's shape and not on the number of rules. Each
+ * order of commutative operands is a separate path.
  *
  * The trees are stored in one array of numbers. The build writes it next to the rules, so that matching starts without compiling a rule.
  *

@@ -12,8 +12,8 @@ import { inverseOrder, permutedTables } from './tables.ts';
  * equal, checks that results have a single use, and evaluates conditions on constants. It rejects only variants that binding would reject
  * too. The modifiers of the last call and their instance are kept, so that memory is allocated only when modifiers change.
  *
- * A place is a pair `(at, source)`: the number of an instruction in the order in which the walk of the automaton reaches them, and the index
- * of one of its operands.
+ * A place is a pair `(at, source)`: the number of an instruction in the order in which the walk of the automaton reaches them, and the
+ * index of one of its operands.
  */
 export class Precheck {
   private readonly rule: Rule;

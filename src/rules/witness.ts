@@ -83,8 +83,9 @@ interface Search {
 const searches = new WeakMap<Instance, Search>();
 
 /**
- * Constants that meet the condition of an instance; null if none of those tried does. `skip` skips the first
- * solutions.
+ * Constants that satisfy the condition of an instance, by variable: unsigned, and 0 for variables that are not constants. Null if no
+ * further combination that was tried satisfies it.
+ * @param skip number of solutions to skip, so that callers can enumerate them
  */
 export function constantsFor(rule: Rule, instance: Instance, skip = 0): bigint[] | null {
   let s = searches.get(instance);

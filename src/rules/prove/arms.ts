@@ -1,7 +1,7 @@
 /**
  * The arms of the expressions that a rule computes from its constants: the two sides of its conditions and selects, and the cases that
- * operations distinguish by themselves (overflow, sign, rounding, ends of ranges). A rule that is wrong for few constants is mostly wrong on
- * an arm that few constants take.
+ * operations distinguish by themselves (overflow, sign, rounding, ends of ranges). A rule that is wrong for few constants is mostly wrong
+ * on an arm that few constants take.
  */
 import { FORMATS, type FormatName } from '../../isa/formats.ts';
 import type { Node } from '../../isa/lang/graph.ts';
@@ -91,8 +91,8 @@ class ArmFinder {
   // ------------------------------------------------------------------ demand
 
   /**
-   * For each node of the goal, a one-bit node that is 1 where results or assumptions may depend on it: the selects on the way choose it, and
-   * no other operand of a conjunction or disjunction decides alone.
+   * For each node of the goal, a one-bit node that is 1 where results or assumptions may depend on it: the selects on the way choose it,
+   * and no other operand of a conjunction or disjunction decides alone.
    */
   private demands(): number[] {
     const { goal, at, table } = this;

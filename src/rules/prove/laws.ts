@@ -6,8 +6,8 @@ import { NodeTable } from './nodes.ts';
 
 /**
  * Abstracts a goal: sums, products, quotients and roots of floats become uninterpreted functions that obey the laws of IEEE 754 below, so
- * that a solver need not multiply significands to see that both sides agree. Sound but incomplete: a proof of the abstracted goal proves the
- * goal; a failure to prove it means nothing.
+ * that a solver need not multiply significands to see that both sides agree. Sound but incomplete: a proof of the abstracted goal proves
+ * the goal; a failure to prove it means nothing.
  *
  * - Operands of sums and products commute. A NaN result is the canonical NaN, for any NaN operand.
  * - The sign of a product or quotient is the exclusive or of its operands' signs, independent of their magnitudes. When rounding to nearest
@@ -16,8 +16,8 @@ import { NodeTable } from './nodes.ts';
  *   change places.
  * - Fused multiply-add: x * y + c is a sum if x * y is a constant that needs no rounding; x * 1 + c is x + c, x * -1 + c is -x + c, and
  *   x * y + -0 is x * y unless rounding down; x * y + +0 is x * y if the product is never negative.
- * - Approximate functions, conversions and comparisons do not depend on the payload of a NaN; comparisons and conversions to integers do not
- *   depend on the sign of zero.
+ * - Approximate functions, conversions and comparisons do not depend on the payload of a NaN; comparisons and conversions to integers do
+ *   not depend on the sign of zero.
  * - Rounding a float to an integer is idempotent; converting the rounded float to an integer equals converting with the first rounding.
  *
  * @returns null if the goal contains no operation that the laws mention

@@ -54,7 +54,9 @@ export function possible(goal: Goal, bound: Bound | null): Question {
   return { text: lines.join('\n'), names };
 }
 
-/** Assertions of a bound: integers from -2^(bits-1) to 2^(bits-1)-1; floats whose explicit significand bits below the top `bits` are zero. */
+/**
+ * Assertions of a bound: integers from -2^(bits-1) to 2^(bits-1)-1; floats whose explicit significand bits below the top `bits` are zero.
+ */
 function bounds(goal: Goal, names: readonly string[], bound: Bound): string[] {
   const mantissas = mantissasOf(goal);
   return goal.inputs.flatMap((x, i) => {

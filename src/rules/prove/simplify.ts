@@ -1,6 +1,6 @@
 /**
- * Rewrites a proof goal so that equal sides become syntactically equal: in normal form, with selects and negations hoisted. If the sides are
- * then equal operand by operand, the solver need not reason about multiplications.
+ * Rewrites a proof goal so that equal sides become syntactically equal: in normal form, with selects and negations hoisted. If the sides
+ * are then equal operand by operand, the solver need not reason about multiplications.
  */
 import type { CoreOp, Node } from '../../isa/lang/graph.ts';
 import { type Goal, type Input, prune } from './goal.ts';

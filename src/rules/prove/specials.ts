@@ -51,8 +51,8 @@ export function integerSpecials(width: number, named: readonly bigint[] = []): r
 
 /**
  * Special values of a float format, those that reveal most first, and all numbers with both signs: zeros, the ends of subnormal and normal
- * numbers, infinities, quiet and signalling NaNs with and without a payload, one and its neighbours, ties of narrower formats, numbers whose
- * product is a tie, tiny numbers that decide a tie, and the ends of integer types.
+ * numbers, infinities, quiet and signalling NaNs with and without a payload, one and its neighbours, ties of narrower formats, numbers
+ * whose product is a tie, tiny numbers that decide a tie, and the ends of integer types.
  */
 export function floatSpecials(fmt: FormatName): readonly bigint[] {
   const { bits, mant, bias, nan } = FORMATS[fmt];
@@ -270,8 +270,8 @@ interface Drawn {
 }
 
 /**
- * Generates values by variable: pairs of special values for every two operands, with random special values for the others. If there are more
- * pairs than `most`, half of the samples are the first pairs, and half are spread over the rest, depending on `start`.
+ * Generates values by variable: pairs of special values for every two operands, with random special values for the others. If there are
+ * more pairs than `most`, half of the samples are the first pairs, and half are spread over the rest, depending on `start`.
  */
 export function* specialValues(
   rule: Rule,

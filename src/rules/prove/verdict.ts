@@ -1,6 +1,7 @@
 /**
  * Version of the search for counterexamples that is made when there is no full proof; raised when the search covers more. 2: constants on
- * the arms of conditions and of computed constants, within the bounds of `arms.ts` and `rare.ts`; further sides of conditions count as open.
+ * the arms of conditions and of computed constants, within the bounds of `arms.ts` and `rare.ts`; further sides of conditions count as
+ * open.
  */
 export const THOROUGHNESS = 2;
 
