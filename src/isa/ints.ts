@@ -1,6 +1,6 @@
 /**
- * Integer helpers of generated lane code. Values are int32 words; a 64-bit value is two words, and a 64-bit result is
- * in `out` (low word first) until the next call.
+ * Integer helpers for generated lane code. Values are int32 words; a 64-bit value is two words, and a 64-bit result is written to `out`,
+ * low word first, where it is valid until the next call.
  */
 export const out = new Int32Array(2);
 
@@ -42,7 +42,7 @@ function subtract(lo: number, hi: number): void {
   out[1] -= hi + borrow;
 }
 
-/** Division of words, truncated; by zero: quotient all ones, remainder the dividend. */
+/** Truncating division of words; for a divisor of zero, the quotient is all ones and the remainder is the dividend. */
 export const udiv = (a: number, b: number): number => (b === 0 ? -1 : ((a >>> 0) / (b >>> 0)) | 0);
 export const sdiv = (a: number, b: number): number => (b === 0 ? -1 : (a / b) | 0);
 export const urem = (a: number, b: number): number => (b === 0 ? a : ((a >>> 0) % (b >>> 0)) | 0);
@@ -110,7 +110,7 @@ export function brev(x: number): number {
   return (v >>> 16) | (v << 16);
 }
 
-/** Selector nibbles of the fixed modes by the low two selector bits (PTX ISA 9.0, `prmt`). */
+/** By mode: the selectors of mode `IDX` for each value of the low two selector bits (PTX ISA 9.0, `prmt`). */
 const SELECTORS: Readonly<Record<string, readonly number[]>> = {
   F4E: [0x3210, 0x4321, 0x5432, 0x6543],
   B4E: [0x5670, 0x6701, 0x7012, 0x0123],
@@ -120,7 +120,7 @@ const SELECTORS: Readonly<Record<string, readonly number[]>> = {
   RC16: [0x1010, 0x3232, 0x1010, 0x3232],
 };
 
-/** Selector of mode `IDX` that picks the same bytes. */
+/** The selector of mode `IDX` that selects the same bytes as `sel` does in another mode. */
 export const selectorOf = (mode: string, sel: number): number =>
   mode === 'IDX' ? sel : SELECTORS[mode][sel & 3];
 
