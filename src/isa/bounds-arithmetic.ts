@@ -83,6 +83,7 @@ function wrapped(
   finish(p, d, width);
 }
 
+/** a + b. */
 export function add(p: Bounds, d: number, a: number, b: number, width: number): void {
   sumBits(p, d, a, [p.zeroLow[b], p.zeroHigh[b], p.oneLow[b], p.oneHigh[b]], 0);
   wrapped(
@@ -96,6 +97,7 @@ export function add(p: Bounds, d: number, a: number, b: number, width: number): 
   );
 }
 
+/** a - b. */
 export function sub(p: Bounds, d: number, a: number, b: number, width: number): void {
   // a - b = a + ~b + 1
   sumBits(p, d, a, [p.oneLow[b], p.oneHigh[b], p.zeroLow[b], p.zeroHigh[b]], 1);
@@ -116,6 +118,7 @@ function trailing(low: number, high: number, width: number): number {
   return Math.min(n, width);
 }
 
+/** a * b, modulo 2^width. */
 export function mul(p: Bounds, d: number, a: number, b: number, width: number): void {
   const za = trailing(p.zeroLow[a], p.zeroHigh[a], width);
   const zb = trailing(p.zeroLow[b], p.zeroHigh[b], width);

@@ -16,6 +16,7 @@ import { brev, popc, prmt, selectorOf } from './ints.ts';
  * the other slots. `d` must differ from them.
  */
 
+/** Complement. */
 export function not(p: Bounds, d: number, a: number, width: number): void {
   p.zeroLow[d] = p.oneLow[a];
   p.zeroHigh[d] = p.oneHigh[a];
@@ -33,6 +34,7 @@ export function not(p: Bounds, d: number, a: number, width: number): void {
   finish(p, d, width);
 }
 
+/** Bitwise and. */
 export function and(p: Bounds, d: number, a: number, b: number, width: number): void {
   p.setTop(d, width);
   p.zeroLow[d] |= p.zeroLow[a] | p.zeroLow[b];
@@ -43,6 +45,7 @@ export function and(p: Bounds, d: number, a: number, b: number, width: number): 
   finish(p, d, width);
 }
 
+/** Bitwise or. */
 export function or(p: Bounds, d: number, a: number, b: number, width: number): void {
   p.setTop(d, width);
   p.zeroLow[d] |= p.zeroLow[a] & p.zeroLow[b];
@@ -53,6 +56,7 @@ export function or(p: Bounds, d: number, a: number, b: number, width: number): v
   finish(p, d, width);
 }
 
+/** Bitwise exclusive or. */
 export function xor(p: Bounds, d: number, a: number, b: number, width: number): void {
   p.setTop(d, width);
   p.zeroLow[d] |= (p.zeroLow[a] & p.zeroLow[b]) | (p.oneLow[a] & p.oneLow[b]);
@@ -207,6 +211,7 @@ export function shift(p: Bounds, d: number, a: number, n: number, kind: -1 | 0 |
 
 // ---------------------------------------------------------------------- widths
 
+/** Zero extension to `width` bits. */
 export function zext(p: Bounds, d: number, a: number, width: number): void {
   p.copy(d, p, a);
   p.signedLeast[d] = p.least[a];

@@ -117,7 +117,7 @@ export function operandOf(x: Instr, k: number): Operand {
 /** Width of source `k` in bits. */
 export const sourceWidth = (x: Instr, k: number): number => slotWidth(x.op, x.mods, x.op.srcs[k]);
 
-/** Number of scratch slots that `evaluate`, and users of `constrain`, need behind the slots of the nodes. */
+/** Number of scratch slots that `evaluate`, and users of `constrain`, need after the slots of the nodes. */
 export const SPARE = 8;
 
 /**

@@ -166,8 +166,9 @@ export const POWER: readonly number[] = Array.from({ length: 65 }, (_, k) => 2 *
 const EXACT = 2 ** 53;
 const TWO32 = 2 ** 32;
 
-/** A double that is certainly not above, or not below, the exact value of which `x` is the nearest double. */
+/** A lower bound of the exact value that `x` is rounded from. */
 export const down = (x: number): number => (Math.abs(x) < EXACT ? x : x - Math.abs(x) * 2 ** -52);
+/** An upper bound of the exact value that `x` is rounded from. */
 export const up = (x: number): number => (Math.abs(x) < EXACT ? x : x + Math.abs(x) * 2 ** -52);
 
 /** The rounding error of a sum (Knuth's TwoSum): a + b = s + error. */
@@ -175,28 +176,32 @@ const error = (a: number, b: number, s: number): number => {
   const t = s - a;
   return a - (s - t) + (b - t);
 };
-/** a + b, rounded towards minus and plus infinity. */
+/** a + b, rounded towards minus infinity. */
 export function addDown(a: number, b: number): number {
   const s = a + b;
   return Math.abs(s) < EXACT || error(a, b, s) >= 0 ? s : down(s);
 }
+/** a + b, rounded towards plus infinity. */
 export function addUp(a: number, b: number): number {
   const s = a + b;
   return Math.abs(s) < EXACT || error(a, b, s) <= 0 ? s : up(s);
 }
 
-/** The greatest double not above, and the least not below an unsigned number of two words. */
+/** The greatest double not above an unsigned number of two words. */
 export const doubleBelow = (low: number, high: number): number =>
   (high >>> 0) * TWO32 + (high >>> 21 === 0 ? low >>> 0 : (low & ~0x7ff) >>> 0);
+/** The least double not below an unsigned number of two words. */
 export const doubleAbove = (low: number, high: number): number =>
   (high >>> 0) * TWO32 + (high >>> 21 === 0 || (low & 0x7ff) === 0 ? low >>> 0 : ((low | 0x7ff) >>> 0) + 1);
 
-/** Words of an integral double from 0 to 2^64 (which stands for 2^64 - 1). */
+/** Low word of an integral double from 0 to 2^64 (which is taken for 2^64 - 1). */
 export const lowWord = (x: number): number => (x >= POWER[64] ? -1 : (x - Math.floor(x / TWO32) * TWO32) | 0);
+/** High word of such a double. */
 export const highWord = (x: number): number => (x >= POWER[64] ? -1 : Math.floor(x / TWO32) | 0);
 
-/** The mask of the bits below bit `k`, as its low and its high word. */
+/** Low word of the mask of the bits below bit `k`. */
 export const lowBelow = (k: number): number => (k >= 32 ? -1 : k <= 0 ? 0 : (1 << k) - 1);
+/** High word of that mask. */
 export const highBelow = (k: number): number => (k >= 64 ? -1 : k <= 32 ? 0 : (1 << (k - 32)) - 1);
 
 /** The mask of the bits above the highest set bit of `x`. */

@@ -77,7 +77,9 @@ function pack(x: number, mant: number, bias: number): number {
   const up = rest > half || (rest === half && (i32[0] !== 0 || (b & 1) !== 0));
   return sign | (up ? b + 1 : b);
 }
+/** The f16 bit pattern of a double, rounded to nearest even. */
 export const packF16 = (x: number): number => pack(x, 10, 15);
+/** The bf16 bit pattern of a double, rounded to nearest even. */
 export const packBF16 = (x: number): number => pack(x, 7, 127);
 
 const isBF16 = (type: string): boolean => type.startsWith('b') || type.startsWith('B');
@@ -146,6 +148,7 @@ export function addOddDown(a: number, b: number): number {
 }
 const zeroDown = (a: number, b: number): number =>
   a === 0 && b === 0 && !Object.is(a, -0) && !Object.is(b, -0) ? 0 : -0;
+/** a / b, rounded to odd. */
 export function divOdd(a: number, b: number): number {
   const q = a / b;
   if (q === 0 || !Number.isFinite(q)) return q;
@@ -153,6 +156,7 @@ export function divOdd(a: number, b: number): number {
   const rest = a - p - productError(q, b, p);
   return toOdd(q, b > 0 ? rest : -rest);
 }
+/** The square root, rounded to odd. */
 export function sqrtOdd(a: number): number {
   const q = Math.sqrt(a);
   if (!(q > 0) || q === Infinity) return q;
@@ -192,9 +196,13 @@ function roundTo(x: number, mant: number, emin: number, emax: number, mode: Roun
   const m = stays ? max : Infinity;
   return x < 0 ? -m : m;
 }
+/** Rounds a double, exact or rounded to odd, to f32. */
 export const round32 = (x: number, mode: Rounding): number => roundTo(x, 23, -126, 127, mode);
+/** Rounds it to tf32. */
 export const roundTF32 = (x: number, mode: Rounding): number => roundTo(x, 10, -126, 127, mode);
+/** Rounds it to f16. @returns the bit pattern */
 export const roundF16 = (x: number, mode: Rounding): number => packF16(roundTo(x, 10, -14, 15, mode));
+/** Rounds it to bf16. @returns the bit pattern */
 export const roundBF16 = (x: number, mode: Rounding): number => packBF16(roundTo(x, 7, -126, 127, mode));
 
 // ------------------------------------------------------------------------------------------------ f32
@@ -214,6 +222,7 @@ export function fma32(a: number, b: number, c: number): number {
 /** Flushes an f32 subnormal to a zero of the same sign. */
 export const ftz32 = (x: number): number =>
   x < 1.1754943508222875e-38 && x > -1.1754943508222875e-38 ? x * 0 : x;
+/** Flushes an f64 subnormal to a zero of the same sign. */
 export const ftz64 = (x: number): number =>
   x < 2.2250738585072014e-308 && x > -2.2250738585072014e-308 ? x * 0 : x;
 
@@ -286,8 +295,9 @@ export function sqrt64(a: number, mode: Rounding): number {
 
 // ------------------------------------------------------------------------------------------------ any format
 
-/** Minimum and maximum: the other operand if one is NaN; -0 is less than +0. */
+/** Minimum: the other operand if one is NaN; -0 is less than +0. */
 export const fmin = (a: number, b: number): number => (a !== a ? b : b !== b ? a : Math.min(a, b));
+/** Maximum: the other operand if one is NaN; -0 is less than +0. */
 export const fmax = (a: number, b: number): number => (a !== a ? b : b !== b ? a : Math.max(a, b));
 
 /** Nearest integer, ties to even; zeros keep the sign. */

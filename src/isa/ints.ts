@@ -42,10 +42,16 @@ function subtract(lo: number, hi: number): void {
   out[1] -= hi + borrow;
 }
 
-/** Truncating division of words; for a divisor of zero, the quotient is all ones and the remainder is the dividend. */
+// Truncating divisions, of words and of pairs of words (low, high; the result is left in `out`). For a divisor of zero, the quotient is all
+// ones and the remainder is the dividend.
+
+/** Unsigned quotient. */
 export const udiv = (a: number, b: number): number => (b === 0 ? -1 : ((a >>> 0) / (b >>> 0)) | 0);
+/** Signed quotient. */
 export const sdiv = (a: number, b: number): number => (b === 0 ? -1 : (a / b) | 0);
+/** Unsigned remainder. */
 export const urem = (a: number, b: number): number => (b === 0 ? a : ((a >>> 0) % (b >>> 0)) | 0);
+/** Signed remainder. */
 export const srem = (a: number, b: number): number => (b === 0 ? a : (a % b) | 0);
 
 const unsigned64 = (lo: number, hi: number): bigint => (BigInt(hi >>> 0) << 32n) | BigInt(lo >>> 0);
@@ -85,12 +91,16 @@ function divide(al: number, ah: number, bl: number, bh: number, isSigned: boolea
     give(remainder ? a % b : a / b);
   }
 }
+/** Unsigned quotient of pairs of words. */
 export const udiv64 = (al: number, ah: number, bl: number, bh: number): void =>
   divide(al, ah, bl, bh, false, false);
+/** Signed quotient of pairs of words. */
 export const sdiv64 = (al: number, ah: number, bl: number, bh: number): void =>
   divide(al, ah, bl, bh, true, false);
+/** Unsigned remainder of pairs of words. */
 export const urem64 = (al: number, ah: number, bl: number, bh: number): void =>
   divide(al, ah, bl, bh, false, true);
+/** Signed remainder of pairs of words. */
 export const srem64 = (al: number, ah: number, bl: number, bh: number): void =>
   divide(al, ah, bl, bh, true, true);
 

@@ -19,6 +19,7 @@ interface Num {
   readonly e: number;
 }
 
+/** Decodes a bit pattern. */
 export function decode(f: Format, b: bigint): Num {
   const neg = ((b >> BigInt(f.bits - 1)) & 1n) === 1n;
   const expMask = (1 << (f.bits - 1 - f.mant)) - 1;
@@ -128,6 +129,7 @@ export function bigFma(f: Format, a: bigint, b: bigint, c: bigint | null, mode: 
   return z === null ? encode(f, neg, p.m, p.e, false, mode) : sum(f, p, z, mode);
 }
 
+/** a / b on bit patterns, rounded in `mode`. */
 export function bigDiv(f: Format, a: bigint, b: bigint, mode: string): bigint {
   const x = decode(f, a);
   const y = decode(f, b);
@@ -143,6 +145,7 @@ export function bigDiv(f: Format, a: bigint, b: bigint, mode: string): bigint {
   return encode(f, neg, q, x.e - y.e - Number(shift), q * y.m !== n, mode);
 }
 
+/** The square root on bit patterns, rounded in `mode`. */
 export function bigSqrt(f: Format, a: bigint, mode: string): bigint {
   const x = decode(f, a);
   if (x.kind === 'nan') return f.nan;

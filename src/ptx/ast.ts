@@ -28,6 +28,7 @@ export type Init =
     }
   | { readonly kind: 'list'; readonly items: readonly Init[] };
 
+/** A declared variable, register or parameter. */
 export interface VarDecl {
   readonly kind: 'variable';
   readonly span: Span;
@@ -86,6 +87,7 @@ export type PtxOperand =
   /** `_`. */
   | { readonly kind: 'sink' };
 
+/** An instruction. */
 export interface PtxInstr {
   readonly kind: 'instr';
   readonly span: Span;
@@ -97,6 +99,7 @@ export interface PtxInstr {
   readonly operands: readonly PtxOperand[];
 }
 
+/** A statement of a function body. */
 export type PtxStatement =
   | PtxInstr
   | VarDecl
@@ -134,11 +137,12 @@ export type PtxStatement =
       readonly returns: readonly VarDecl[];
       readonly params: readonly VarDecl[];
       readonly noreturn: boolean;
-      /** The directives behind the parameters, as for a function. */
+      /** The directives after the parameters, as for a function. */
       readonly directives: readonly string[];
       readonly span: Span;
     };
 
+/** A kernel (`.entry`) or device function (`.func`), defined or only declared. */
 export interface PtxFunction {
   readonly kind: 'function';
   readonly span: Span;
@@ -155,6 +159,7 @@ export interface PtxFunction {
   readonly implied?: boolean;
 }
 
+/** An item at module scope. */
 export type PtxItem =
   | PtxFunction
   | VarDecl
@@ -164,6 +169,7 @@ export type PtxItem =
   /** Anything kept verbatim: `.section`, `.pragma`, `@@DWARF` (directive 'dwarf'). */
   | { readonly kind: 'verbatim'; readonly directive: string; readonly span: Span };
 
+/** A parsed PTX file. */
 export interface PtxModule {
   /** File name for messages. */
   readonly name: string;

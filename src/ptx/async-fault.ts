@@ -118,7 +118,7 @@ class FlightState {
     for (const r of flyingIn(x)) {
       const n = this.numbers.get(r);
       if (n === undefined) continue;
-      // A second load into a register in flight cannot be told from any other access to it.
+      // A second load into a register in flight cannot be distinguished from any other access to it.
       if (ties.length === 0) this.touch(r, x);
       else if (this.bytes[2 * n + 1] === 1)
         throw new Touched(`${regName(r)} is written between a fence and ${name(x)}`);

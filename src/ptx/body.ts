@@ -28,7 +28,7 @@ interface Open {
 }
 
 /**
- * Parses statements, from behind the opening brace of a function to its closing brace. After an error, parsing resumes at the next
+ * Parses statements, from after the opening brace of a function up to its closing brace. After an error, parsing resumes at the next
  * statement; a function that is never closed ends where the next item of the module begins.
  *
  * @param name name of the function, for messages
@@ -141,7 +141,7 @@ function guarded(r: Reader, list: PtxStatement[]): void {
   instruction(r, list, start, line, column, r.shared.guard(id, value, not));
 }
 
-/** Parses an instruction, or a label and the list or prototype behind it. The statement begins at `start`, `line`, `column`. */
+/** Parses an instruction, or a label and the list or prototype after it. The statement begins at `start`, `line`, `column`. */
 function instruction(
   r: Reader,
   list: PtxStatement[],

@@ -17,7 +17,7 @@ export interface Callee {
 export interface CallNames {
   readonly find: (name: string) => Named;
   readonly functionOf: (name: string) => PtxFunction | undefined;
-  /** The signatures behind the label of an indirect call: one for a prototype, one for each function of a list of targets. */
+  /** The signatures after the label of an indirect call: one for a prototype, one for each function of a list of targets. */
   readonly calleesOf: (name: string) => readonly Callee[];
 }
 
@@ -46,7 +46,7 @@ export function checkCall(s: PtxInstr, names: CallNames): Fault | null {
   if (by === undefined)
     return {
       message: `a call through '${target.name}' needs a prototype`,
-      notes: ["name the label of a '.callprototype' or '.calltargets' behind the arguments"],
+      notes: ["name the label of a '.callprototype' or '.calltargets' after the arguments"],
     };
   const callees = by.kind === 'sym' || by.kind === 'reg' ? names.calleesOf(by.name) : [];
   for (const callee of callees) {

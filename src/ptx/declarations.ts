@@ -36,7 +36,7 @@ const DEEPEST = 32;
 /** Maximum number of elements of all initialisers of a module: each takes about eighty bytes of memory. */
 const MOST_ELEMENTS = 2 ** 24;
 
-/** Parses `.global .align 4 .u32 a, b[4] = {...};` from the first directive behind the linkage on, and appends the variables to `out`. */
+/** Parses `.global .align 4 .u32 a, b[4] = {...};` from the first directive after the linkage on, and appends the variables to `out`. */
 export function variables(
   r: Reader,
   span: Span,

@@ -45,7 +45,7 @@ export interface OperandForm {
   readonly count: Count | null;
   /** For `vector`: whether the first element is a 32-bit index into an array of textures, and only the others are of the type. */
   readonly indexed: boolean;
-  /** For `memory`: the parts behind the base of the address. */
+  /** For `memory`: the parts after the base of the address. */
   readonly parts: readonly OperandForm[];
   /** For `memory`: the opaque type of the base; '' for an address in memory. */
   readonly handle: string;

@@ -76,7 +76,7 @@ export class Lexer {
   lineStart = 0;
   /** End of the previous token. */
   last = 0;
-  /** Whether the identifier includes the modifiers behind it. */
+  /** Whether the identifier includes the modifiers after it. */
   dotted = false;
   /** Whether the token is the first of its line. */
   first = true;
@@ -87,7 +87,7 @@ export class Lexer {
   floatBits = 0n;
   floatWidth: 32 | 64 = 64;
   readonly names: Names;
-  /** The characters of the text, with 127 for those outside ASCII, and zeros behind the end. */
+  /** The characters of the text, with 127 for those outside ASCII, and zeros after the end. */
   private readonly bytes: Uint8Array;
   private readonly length: number;
   private readonly fault: LexicalFault;
@@ -106,7 +106,7 @@ export class Lexer {
     return this.start - this.lineStart + 1;
   }
 
-  /** The character directly behind the token. */
+  /** The character directly after the token. */
   get after(): number {
     return this.bytes[this.end];
   }
@@ -399,7 +399,7 @@ const TOP_BIT = 1n << 63n;
 
 function asciiBytes(text: string): Uint8Array {
   const n = text.length;
-  // Zeros behind the end let the lexer look ahead.
+  // Zeros after the end let the lexer look ahead.
   const bytes = new Uint8Array(n + 4);
   const { read, written } = new TextEncoder().encodeInto(text, bytes.subarray(0, n));
   if (read === n && written === n) return bytes;

@@ -132,7 +132,7 @@ function register(name: string, part: string): PtxOperand {
   return { kind: 'reg', name, neg: false, not: false, part };
 }
 
-/** Parses the register of `-%r1`, `!%p1` or `-%r2.h0`, behind the sign. */
+/** Parses the register of `-%r1`, `!%p1` or `-%r2.h0`, after the sign. */
 function signed(r: Reader, sign: number): PtxOperand {
   const { lx } = r;
   const name = lx.value;

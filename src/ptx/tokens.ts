@@ -6,7 +6,7 @@
 export const END: number = 0;
 /** Identifier, register or label: `foo`, `%r1`, `$L__BB0_1`. */
 export const IDENT: number = 1;
-/** A dot with the word behind it: `.global`, `.shared::cta`, `.m16n8k16`. */
+/** A dot with the word after it: `.global`, `.shared::cta`, `.m16n8k16`. */
 export const DOT: number = 2;
 export const INT: number = 3;
 export const FLOAT: number = 4;

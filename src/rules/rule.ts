@@ -60,6 +60,7 @@ export interface RuleBody {
   readonly hash: string;
 }
 
+/** A variable of a rule: a value, or a constant. */
 export interface Variable {
   readonly name: string;
   readonly kind: 'value' | 'const';
@@ -80,6 +81,7 @@ export type Source =
   | { readonly k: 'computed'; readonly x: number }
   | { readonly k: 'address'; readonly base: Source; readonly offset: Source };
 
+/** One line of a pattern or replacement. */
 export interface Line {
   /** null: the root is any instruction with an address. */
   readonly op: Opcode | null;

@@ -31,6 +31,7 @@ export interface Shape {
   readonly table: readonly number[] | null;
 }
 
+/** One source of a line of the pattern, as the matcher compares it. */
 export type Part =
   | { readonly k: 'any' }
   | { readonly k: 'var'; readonly v: number; readonly mods: number }

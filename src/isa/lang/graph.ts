@@ -54,6 +54,7 @@ export type CoreOp =
   | 'f2i'
   | 'i2f';
 
+/** A node of an expression graph. */
 export interface Node {
   readonly op: CoreOp;
   readonly width: number;

@@ -66,7 +66,7 @@ export function writeCall(
     return o.kind === Kind.Sym && o.lo === 0 ? o.sym : w.value(o, 64, 'b64', o.mods);
   });
   const after: string[] = [];
-  // The lines behind the call have its guard, so a result that overwrites the guard comes last.
+  // The lines after the call have its guard, so a result that overwrites the guard comes last.
   const last: string[] = [];
   const narrowed = i.dst.some((d, k) => d !== NO_REG && narrowBits(s.returns[k]?.type) > 0);
   const registers = i.dst.map((d, k) => {

@@ -17,7 +17,7 @@ interface OperandPlace {
   readonly source: boolean;
   readonly at: number;
   readonly width: number;
-  /** The selector behind the operand in PTX, such as `.b10` of a destination. */
+  /** The selector after the operand in PTX, such as `.b10` of a destination. */
   readonly part: string;
 }
 
@@ -94,7 +94,7 @@ export interface ReadForm {
   readonly row: SpelledRow;
   readonly opcode: string;
   readonly mods: readonly string[];
-  /** Its operands in the order of the text: width in bits (1 for a predicate), and selector behind the name. */
+  /** Its operands in the order of the text: width in bits (1 for a predicate), and selector after the name. */
   readonly operands: readonly { readonly width: number; readonly part: string }[];
 }
 

@@ -17,6 +17,7 @@ export interface Goal {
   readonly results: readonly Result[];
 }
 
+/** An input of the goal: a value or constant that the pattern does not define. */
 export interface Input {
   /** `$a`, `#k`, or `_`. */
   readonly name: string;
@@ -28,6 +29,7 @@ export interface Input {
   readonly constant: boolean;
 }
 
+/** A pair of nodes that the proof must show to be equal: a result of the pattern and that of the replacement. */
 export interface Result {
   /** Variable of the root's destination; -1: the address. */
   readonly v: number;

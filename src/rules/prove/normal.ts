@@ -15,7 +15,7 @@ const COMMUTES: ReadonlySet<CoreOp> = new Set<CoreOp>([
   'fmul',
 ]);
 
-/** Operations that treat each bit position alike. */
+/** Bitwise operations: each result bit depends on the operand bits at the same position only. */
 export const BITWISE: ReadonlySet<CoreOp> = new Set<CoreOp>(['and', 'or', 'xor', 'not', 'lop3']);
 
 /** Thrown when a table would exceed its maximum number of nodes. */

@@ -9,7 +9,7 @@ import { Normal, TooLarge } from './normal.ts';
 /** Maximum number of nodes: hoisting selects copies operations. A goal that grows beyond this is left as it is. */
 const MOST_NODES = 4_000;
 
-/** Operations out of which selects are hoisted: those that proofs compare by their operands, and the conversions around them. */
+/** Selects are hoisted out of these operations: those that proofs compare by their operands, and the conversions around them. */
 const LIFTED: ReadonlySet<CoreOp> = new Set<CoreOp>([
   'mul',
   'fadd',
