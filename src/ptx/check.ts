@@ -7,19 +7,18 @@ import { checkShared } from './check-shared.ts';
 import type { Home } from './check-spelling.ts';
 import { checkConstants, checkVariable } from './check-variable.ts';
 import { versionNumber } from './forms.ts';
+import { MOST_ERRORS } from './reader.ts';
 import { firstVersion, isNewer, NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
 import { threadVariables } from './thread.ts';
 
 /** Codes of warnings: these modules are accepted by ptxas or by another compiler. */
 const WARNINGS: ReadonlySet<string> = new Set(['ptx-newer', 'ptx-optix']);
-/** Maximum number of diagnostics; further ones are only counted. */
-const MOST_ERRORS = 100;
 
 /**
  * Checks a parsed module: version and target, names (every used name is declared, once in its scope), instructions, guards and branch
  * targets, calls, variables and their initialisers.
  *
- * @returns at most 100 diagnostics, followed by one with the number of further ones
+ * @returns at most `MOST_ERRORS` diagnostics, followed by one with the number of further ones
  */
 export function checkPtx(module: PtxModule): Diagnostic[] {
   const out: Diagnostic[] = [];

@@ -5,7 +5,7 @@ import { Shared } from './shared.ts';
 import { BAD, DOT, END, IDENT, INT, STRING } from './tokens.ts';
 
 /** Maximum number of errors that are reported; further ones are only counted. */
-const MOST_ERRORS = 100;
+export const MOST_ERRORS = 100;
 
 /** Thrown to abandon the current statement after its error has been reported. */
 export const BAIL: unique symbol = Symbol('bail');

@@ -4,7 +4,7 @@ import { imm, immPair, NO_REG, type Operand, PF, PT, RZ, reg, withOperandMods } 
 import { A, AND, OR, XOR } from '../../ir/truth-tables.ts';
 import type { PtxInstr } from '../ast.ts';
 import { type FnLower, NoForm } from './function.ts';
-import { intMod, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
+import { has, intMod, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
 
 /** Lowers one instruction of a family. @throws NoForm if this form of it has no Ori opcodes */
 export type Handler = (f: FnLower, i: PtxInstr) => void;
@@ -25,8 +25,6 @@ export function typeOf(i: PtxInstr): PtxType {
 export const isInt = (t: PtxType): boolean =>
   t.kind === 'signed' || t.kind === 'unsigned' || t.kind === 'bits';
 const neg = (o: Operand): Operand => withOperandMods(o, o.mods ^ Mod.Neg);
-const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
-
 /** A source of an integer operation; signed values narrower than 32 bits are sign-extended. */
 function intSrc(f: FnLower, i: PtxInstr, at: number, t: PtxType): Operand {
   const o = f.src(i.operands[at], t.bits);

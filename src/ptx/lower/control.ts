@@ -4,9 +4,9 @@ import { type Handler, need, typeOf } from './arith.ts';
 import { pairOf } from './convert.ts';
 import { type FnLower, NoForm } from './function.ts';
 import { copyOut } from './params.ts';
+import { has } from './types.ts';
 import { makeVariable } from './variables.ts';
 
-const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const uniform = (i: PtxInstr): string[] => (has(i, 'uni') ? ['U'] : []);
 
 const bra: Handler = (f, i) => {

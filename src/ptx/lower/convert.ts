@@ -5,9 +5,8 @@ import { type Handler, isInt, typeOf } from './arith.ts';
 import { compare, halfCompare } from './float.ts';
 import { type FnLower, NoForm } from './function.ts';
 import { eightBit, isEightBit } from './narrow.ts';
-import { lastType, type PtxType, sizeMod, typesOf } from './types.ts';
+import { has, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
 
-const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const ROUND: Readonly<Record<string, string>> = {
   rn: 'RN',
   rz: 'RZ',

@@ -5,13 +5,11 @@ import { AND } from '../../ir/truth-tables.ts';
 import type { PtxInstr } from '../ast.ts';
 import { type Handler, typeOf } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
-import { type PtxType, typesOf } from './types.ts';
+import { has, type PtxType, typesOf } from './types.ts';
 
 const ROUND: Readonly<Record<string, string>> = { rn: 'RN', rz: 'RZ', rm: 'RM', rp: 'RP' };
 const neg = (o: Operand): Operand => withOperandMods(o, o.mods ^ Mod.Neg);
 const abs = (o: Operand): Operand => withOperandMods(o, Mod.Abs);
-const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
-
 const rounding = (i: PtxInstr): string => ROUND[i.mods.find((m) => ROUND[m] !== undefined) ?? 'rn'];
 
 /** Rounding modifier of a sum or product; CONTRACT if the instruction states none, so that it may be fused (PTX ISA 9.0, 9.7.3). */

@@ -1,3 +1,5 @@
+import type { PtxInstr } from '../ast.ts';
+
 /** The meaning of a PTX type suffix. */
 export interface PtxType {
   readonly name: string;
@@ -31,6 +33,9 @@ export const TYPES: ReadonlyMap<string, PtxType> = new Map([
   make('s16x2', 32, 'other'),
   make('pred', 1, 'pred'),
 ]);
+
+/** Does an instruction have a modifier? The name is without the dot. */
+export const has = (i: PtxInstr, modifier: string): boolean => i.mods.includes(modifier);
 
 /** The last type among an instruction's modifiers; null if there is none. */
 export function lastType(mods: readonly string[]): PtxType | null {

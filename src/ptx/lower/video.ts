@@ -4,14 +4,13 @@ import { AND } from '../../ir/truth-tables.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import type { Handler } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
-import { type PtxType, typesOf } from './types.ts';
+import { has, type PtxType, typesOf } from './types.ts';
 
 /**
  * Scalar video instructions (PTX ISA 9.0, 9.7.18): bytes, halves or words of a and b are extended, combined exactly, clamped under `.sat`,
  * and then combined with c or merged into it. All steps use 64 bits, which hold every exact result.
  */
 
-const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const isSigned = (t: PtxType | undefined): boolean => t?.kind === 'signed';
 const signed64 = (t: PtxType): string => (isSigned(t) ? 'S64' : 'U64');
 
