@@ -3,12 +3,12 @@ import { NO_REG, type Reg } from './operand.ts';
 import type { Block, Instr } from './program.ts';
 
 /**
- * Registers in flight: an instruction such as wgmma.mma_async keeps reading and writing its registers until a later wait completes
- * (PTX ISA 9.0, 9.7.15). How old a flight is, is one small number:
+ * Registers in flight: an instruction such as wgmma.mma_async reads and writes its registers until a later wait completes
+ * (PTX ISA 9.0, 9.7.15). The age of a flight is a small number:
  *
- *     0            none
- *     OLDEST + 1   begun, and its group is not committed yet
- *     OLDEST - n   its group is committed, and so are n groups behind it
+ *     0            not in flight
+ *     OLDEST + 1   begun; its group is not committed yet
+ *     OLDEST - n   its group is committed, and so are n later groups
  *
  * wait_group takes at most 7 (PTX ISA 9.0), so the lowest number stands for all older groups.
  */
@@ -21,14 +21,14 @@ export const BEGUN = OLDEST + 1;
 export const committedOnce = (age: number): number => (age > 1 ? age - 1 : age);
 
 /**
- * The youngest age that a wait ends, with all lower ones. Without a number it waits for everything, whether committed or not.
+ * The youngest age that a wait ends; it ends all older flights too. A wait without a number ends all flights, committed or not.
  */
 export function youngestEnded(wait: Instr): number {
   const groups = /\s(\d+)/.exec(wait.src[0].sym.split(' // ', 1)[0]);
   return groups === null ? BEGUN : OLDEST - Number(groups[1]);
 }
 
-/** Registers that an instruction keeps in use after it: its results, and its vectors of sources. */
+/** Registers that an asynchronous instruction uses beyond its end: its results, and the registers in its source vectors. */
 export const flyingIn = (x: Instr): Reg[] =>
   [...x.dst, ...vectorSources(x).map((k) => x.src[k].reg)].filter((r) => r !== NO_REG);
 
@@ -42,5 +42,5 @@ export function flyingRegisters(blocks: readonly Pick<Block, 'ins'>[]): Map<Reg,
   return numbers;
 }
 
-/** Is it an asynchronous product of matrices: one that accumulates on the registers of its result? */
+/** Is it an asynchronous matrix product, which accumulates in the registers of its result? */
 export const isMatrixGroupProduct = (x: Instr): boolean => flightOf(x) === 'BEGINS' && tiesOf(x).length > 0;

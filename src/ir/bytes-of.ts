@@ -11,8 +11,8 @@ import { AND } from './truth-tables.ts';
  * @param to receives the value: 64 bits wide for 8 bytes, else 32
  * @param from holds `held` bytes in its low end: 64 bits wide for 8, else 32
  * @param at the first of the bytes; `at + bytes` is at most `held`
- * @param like gives guard, source line, and the value of `to` under a false guard
- * @param fresh an unused 32-bit register
+ * @param like supplies the guard, the source line, and the value of `to` under a false guard
+ * @param fresh returns an unused 32-bit register
  */
 export function bytesOf(
   isa: Isa,

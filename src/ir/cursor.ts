@@ -1,4 +1,4 @@
-/** A fault in a line of Ori text, with its place in the line. */
+/** An error in a line of Ori text: its index in the line, the number of characters marked, and notes for the diagnostic. */
 export class TextError extends Error {
   readonly at: number;
   readonly length: number;
@@ -14,11 +14,11 @@ export class TextError extends Error {
 const WORD = /[\w$%.]+/y;
 const NUMBER = /-?(0x[0-9a-fA-F]+|\d+)/y;
 
-/** The number that `Cursor.digits` took. */
+/** The value of a text that `Cursor.digits` returned, rounded if it exceeds 53 bits. */
 export const numberOf = (digits: string): number =>
   (digits.startsWith('-') ? -Number(digits.slice(1)) : Number(digits)) || 0;
 
-/** The same exactly, however large. */
+/** The exact value of a text that `Cursor.digits` returned. */
 export const bigOf = (digits: string): bigint =>
   digits.startsWith('-') ? -BigInt(digits.slice(1)) : BigInt(digits);
 
@@ -26,7 +26,10 @@ const SPACE = 32;
 const TAB = 9;
 const SEMICOLON = 59;
 
-/** A cursor over one line. */
+/**
+ * A cursor over one line. Methods that consume a token skip blanks before it. Those that return the token throw a
+ * `TextError` if there is another one; `what` describes the expected token in the message.
+ */
 export class Cursor {
   readonly text: string;
   at: number;
@@ -40,6 +43,7 @@ export class Cursor {
       if (c !== SPACE && c !== TAB) return;
     }
   }
+  /** At the end of the line, or at a comment? */
   done(): boolean {
     this.skip();
     return this.at >= this.text.length || this.text.charCodeAt(this.at) === SEMICOLON;
@@ -70,21 +74,21 @@ export class Cursor {
   number(what: string): number {
     return numberOf(this.digits(what));
   }
-  /** An exact whole number from 0 up. */
+  /** An exact non-negative integer. */
   natural(what: string): number {
     const { at } = this;
     const n = this.number(what);
     if (!Number.isSafeInteger(n) || n < 0) throw new TextError(`expected ${what} from 0 to 2^53 - 1`, at);
     return n;
   }
-  /** An exact whole number. */
+  /** An exact integer. */
   integer(what: string): number {
     const { at } = this;
     const n = this.number(what);
     if (!Number.isSafeInteger(n)) throw new TextError(`expected ${what} of at most 53 bits`, at);
     return n;
   }
-  /** An offset in bytes, of 32 bits with a sign or without. */
+  /** A byte offset that fits a signed or unsigned 32-bit integer. */
   offset(): number {
     const { at } = this;
     const n = this.number('an offset');
@@ -99,7 +103,7 @@ export class Cursor {
     if (m === null) throw new TextError('expected a block', at);
     return Number(m[1]);
   }
-  /** A word that names something: no number, and no path. */
+  /** An identifier: a word that does not begin with a digit or a dot. */
   name(what: string): string {
     this.skip();
     const { at } = this;
@@ -107,7 +111,7 @@ export class Cursor {
     if (!/^[A-Za-z_$%]/.test(word)) throw new TextError(`expected ${what}`, at, word.length);
     return word;
   }
-  /** One of a few words. */
+  /** One of the given words. */
   oneOf<T extends string>(what: string, words: readonly T[]): T {
     this.skip();
     const { at } = this;
@@ -117,7 +121,7 @@ export class Cursor {
       throw new TextError(`expected ${what}`, at, word.length, [`one of ${words.join(', ')}`]);
     return known;
   }
-  /** The text of a whole number. */
+  /** The text of an integer. */
   digits(what: string): string {
     this.skip();
     NUMBER.lastIndex = this.at;
@@ -126,14 +130,14 @@ export class Cursor {
     this.at = NUMBER.lastIndex;
     return m[0];
   }
-  /** A text in quotes, as JSON writes it. */
+  /** A JSON string. */
   quoted(what: string): string {
     const { at } = this;
     const v = this.json(what);
     if (typeof v !== 'string') throw new TextError(`expected ${what}`, at);
     return v;
   }
-  /** A list of texts in quotes, as JSON writes it. */
+  /** A JSON array of strings. */
   quotedList(what: string): string[] {
     const { at } = this;
     const v = this.json(what);

@@ -1,12 +1,12 @@
 import { visible } from './quote.ts';
 
-/** One error or warning with its place: what every front end of the project reports. */
+/** One error or warning with its location. Every front end of the project reports these. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning';
   /** Stable short code: 'ptx-syntax', 'unknown-knob', 'order-violated'. */
   readonly code: string;
   readonly message: string;
-  /** Name of its subject (such as an opcode), from which a caller can find the place. */
+  /** Name of its subject (such as an opcode), with which a caller can find the location. */
   readonly subject?: string;
   /** File as the user named it; '' when there is none. */
   readonly file: string;
@@ -33,13 +33,13 @@ export const fileFault = (file: string, message: string, notes: readonly string[
   notes,
 });
 
-/** So many that say the same are shown one by one. */
+/** Maximum number of identical diagnostics that are shown one by one. */
 const MOST_ALIKE = 3;
-/** Lines that are named of others. */
+/** Maximum number of lines listed for the others. */
 const MOST_LINES = 8;
 
 /**
- * Diagnostics for a reader: of many in one file that say the same, the first stands for all, with the lines of the others.
+ * Merges many identical diagnostics of one file into the first, with a note that lists the lines of the others.
  *
  * @returns as many or fewer, in the same order
  */
@@ -82,31 +82,32 @@ export class DiagnosticError extends Error {
  *        12 | ad.s32 %r1, %r2, %r3;
  *           | ^^ did you mean 'add'?
  *
- * Whatever names and source lines hold, each part is one line.
+ * Each part is one line, for any names and source lines.
  *
  * @param text the file's text for the frame, or undefined for none
  */
 export function renderDiagnostic(d: Diagnostic, text?: string): string {
-  const out = [`${d.severity}: ${said(d.message)}`];
-  if (d.file !== '') out.push(`  --> ${said(d.file)}${d.line > 0 ? `:${d.line}:${d.column}` : ''}`);
+  const out = [`${d.severity}: ${oneLine(d.message)}`];
+  if (d.file !== '') out.push(`  --> ${oneLine(d.file)}${d.line > 0 ? `:${d.line}:${d.column}` : ''}`);
   if (text !== undefined && d.line > 0) out.push(...frameOf(d, text));
-  else if (d.label !== undefined) out.push(`  ${said(d.label)}`);
-  for (const n of d.notes ?? []) out.push(`  ${said(n)}`);
+  else if (d.label !== undefined) out.push(`  ${oneLine(d.label)}`);
+  for (const n of d.notes ?? []) out.push(`  ${oneLine(n)}`);
   return out.join('\n');
 }
 
-/** Most characters of a message or a note: a name from a file can be as long as the file. */
+/** Maximum number of characters of a message or note: a name from a file can be as long as the file. */
 const LONGEST = 2000;
-/** What a diagnostic says, in one line. */
-const said = (text: string): string => visible(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
+/** A message or note in one line, shortened if it is too long. */
+const oneLine = (text: string): string =>
+  visible(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
 
-/** Columns of a source line that are shown, and how many of them may stand before the fault. */
+/** Number of columns of a source line that are shown, and how many of them may precede the marked text. */
 const [SHOWN, BEFORE] = [110, 60];
 
-/** Longest mark that has its label beside it: behind a longer one, a label would stand far from the eye, or in the next line. */
+/** Maximum length of a mark that has its label beside it. The label of a longer mark gets a line of its own. */
 const LABELLED = 40;
 
-/** The line of a fault, and marks below it. */
+/** The source line of a diagnostic, and the mark below it. */
 function frameOf(d: Diagnostic, text: string): string[] {
   const line = (text.split('\n')[d.line - 1] ?? '').replace(/\r$/, '').replaceAll('\t', ' ');
   const start = Math.max(0, d.column - BEFORE);
@@ -119,7 +120,7 @@ function frameOf(d: Diagnostic, text: string): string[] {
   const [first, last] = [start > 0 ? '…' : '', end < line.length ? '…' : ''];
   const gap = ' '.repeat(first.length + before.length);
   const marks = '^'.repeat(Math.max(1, marked.length));
-  const label = d.label === undefined ? [] : [said(d.label)];
+  const label = d.label === undefined ? [] : [oneLine(d.label)];
   const shown = marks.length > LABELLED ? [marks, ...label] : [[marks, ...label].join(' ')];
   return [
     `${String(d.line).padStart(5)} | ${first}${before}${marked}${after}${last}`,
@@ -128,10 +129,10 @@ function frameOf(d: Diagnostic, text: string): string[] {
 }
 
 /**
- * The candidates closest to `word` (Damerau-Levenshtein distance in lower case, at most a third of its length plus one, and no more
- * than half of it: a name of which most is wrong is no typo), closest first, at most `most`. If there are none, those that contain the
- * word, or, if that has three letters, a few that begin
- * with it, the shortest first: a part of a long name is what people remember.
+ * The candidates closest to `word`, closest first, at most `most`. The distance is Damerau-Levenshtein in lower case. It is at most
+ * a third of the word's length plus one, and at most half of it, because a name that is mostly wrong is not a typo. If no candidate
+ * is close, those that contain the word, or, for a word of three letters, a few that begin with it; the shortest first. People
+ * remember a part of a long name.
  */
 export function nearest(word: string, candidates: Iterable<string>, most = 3): string[] {
   const limit = Math.min(Math.floor(word.length / 3) + 1, Math.floor(word.length / 2));
@@ -152,8 +153,8 @@ export function nearest(word: string, candidates: Iterable<string>, most = 3): s
 }
 
 /**
- * The candidate that a misspelt word stands for: the only one that differs from it by a third of its letters at most. Others are worth a
- * suggestion (`nearest`), but not a guess.
+ * The candidate that a misspelt word stands for: the only one that differs from it in at most a third of its letters; null if there
+ * is none, or more than one. Others are worth a suggestion (`nearest`), but not a guess.
  */
 export function meantBy(word: string, candidates: Iterable<string>): string | null {
   const limit = Math.max(1, Math.floor(word.length / 3));
@@ -169,7 +170,7 @@ export const didYouMean = (word: string, candidates: Iterable<string>, most = 3)
 export const meantNote = (names: readonly string[]): string[] =>
   names.length > 0 ? [`did you mean ${names.map((n) => `'${n}'`).join(' or ')}?`] : [];
 
-/** Shorter parts are in too many names; those that are as long as the second at least may begin a few. */
+/** Minimum lengths of a word that is searched for inside names, and of one that is searched for at their beginning. */
 const [SHORTEST_PART, SHORTEST_START] = [4, 3];
 
 function distance(a: string, b: string, limit: number): number {

@@ -13,8 +13,8 @@ import {
 
 /*
  * Editing preserves sharing: every helper returns its argument if nothing changes, and copies only the path to the
- * change. Hot places use object literals with all fields instead of spreads: a constructor of one shape costs 6 ns, a
- * spread of a frozen object 57.
+ * change. Hot code uses object literals with all fields instead of spreads: creating an object of one shape takes 6 ns,
+ * spreading a frozen object 57 ns.
  */
 
 /** `fn` with other blocks in layout order. */
@@ -24,7 +24,7 @@ export function withBlocks(fn: Fn, blocks: readonly Block[]): Fn {
 
 /**
  * `fn` with any of blocks, counters and tables replaced.
- * @param shape `fn.shape` if no block and no edge differs; by default the flow graph counts as changed
+ * @param shape `fn.shape` if no block and no edge differs; by default a new one, since the flow graph may have changed
  */
 export function copyFn(
   fn: Fn,
@@ -50,15 +50,16 @@ export const withDeclarations = (
 export const withIns = (b: Block, ins: readonly Instr[]): Block =>
   ins === b.ins ? b : { id: b.id, name: b.name, ins };
 
-/** Copies of an instruction with one part replaced. */
+/** The same instruction with other sources. */
 export const withSrc = (i: Instr, src: readonly Operand[]): Instr =>
   make(i, i.op, i.mods, i.dst, src, i.guard, i.guardNot, i.otherwise);
-/** Other destinations, and `otherwise` if the values under a false guard change too. */
+/** The same instruction with other destinations, and other values under a false guard if `otherwise` is given. */
 export const withDst = (i: Instr, dst: readonly Reg[], otherwise: readonly Reg[] = i.otherwise): Instr =>
   make(i, i.op, i.mods, dst, i.src, i.guard, i.guardNot, otherwise);
+/** The same instruction with another guard. Without a guard it has no values under a false one. */
 export const withGuard = (i: Instr, guard: Reg, guardNot = false): Instr =>
   make(i, i.op, i.mods, i.dst, i.src, guard, guardNot, guard === NO_REG ? NONE : i.otherwise);
-/** Other values under a false guard. */
+/** The same instruction with other values under a false guard. */
 export const withOtherwise = (i: Instr, otherwise: readonly Reg[]): Instr =>
   make(i, i.op, i.mods, i.dst, i.src, i.guard, i.guardNot, otherwise);
 /** The same instruction with another source line. */
@@ -82,9 +83,9 @@ function make(
 }
 
 /**
- * An operand for each item of a list. Once it is compiled, `Array.prototype.map` gives an array that may have holes as
- * far as V8 knows. Code that meets lists of both kinds is compiled again, and where it stores into them, it makes lists
- * without holes into lists with holes. Literals are never such lists.
+ * Maps a list to operands. Once `Array.prototype.map` is compiled, its result is an array that may have holes, as far as V8
+ * knows. Code that handles arrays of both kinds is compiled again, and a store into an array without holes then converts
+ * it to one that may have holes. Array literals never have holes.
  */
 export function toOperands<A, T extends Operand | null = Operand>(
   list: readonly A[],
@@ -107,7 +108,7 @@ export function toOperands<A, T extends Operand | null = Operand>(
   return out;
 }
 
-/** A register for each item of a list; see `toOperands`. */
+/** Maps a list to registers; see `toOperands`. */
 export function toRegs<A>(list: readonly A[], f: (x: A, i: number) => Reg): Reg[] {
   switch (list.length) {
     case 0:
@@ -124,7 +125,7 @@ export function toRegs<A>(list: readonly A[], f: (x: A, i: number) => Reg): Reg[
 
 /**
  * The instruction with other registers and operands.
- * @param register is asked for NO_REG too
+ * @param register is called for NO_REG too
  */
 export const renamedBy = (x: Instr, register: (r: Reg) => Reg, operand: (o: Operand) => Operand): Instr =>
   instr(
@@ -138,7 +139,7 @@ export const renamedBy = (x: Instr, register: (r: Reg) => Reg, operand: (o: Oper
     x.otherwise.length === 0 ? NONE : toRegs(x.otherwise, register),
   );
 
-/** One source replaced. */
+/** The same instruction with source `at` replaced. */
 export function withSource(i: Instr, at: number, o: Operand): Instr {
   if (i.src[at] === o) return i;
   const src = [...i.src];
@@ -227,7 +228,7 @@ export class FnEditor {
   }
 }
 
-/** `program` with the function of the same name replaced; itself if it is the same object. */
+/** `program` with the function of the same name replaced; itself if it is the same object. @throws Error if there is none */
 export function withFunction(program: Program, fn: Fn): Program {
   const at = program.functions.findIndex((f) => f.name === fn.name);
   if (at < 0) throw new Error(`no function '${fn.name}' in ${program.name}`);

@@ -1,6 +1,6 @@
 /**
- * What a table has under a name that anybody may have chosen; undefined where it has nothing. A plain look-up of `constructor` or
- * `toString` finds what every object has.
+ * The entry of a table for a name from input; undefined if there is none. A plain property access would find inherited properties
+ * such as `constructor`.
  */
 export const entryOf = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;

@@ -9,7 +9,7 @@ export const isControl = (ins: Instr): boolean => (ins.op.flags & OpFlag.Control
 export const endsFlow = (ins: Instr): boolean =>
   (ins.op.flags & OpFlag.NoFallThrough) !== 0 && ins.guard === NO_REG;
 
-/** Is it the value of a join (SSA)? */
+/** Is it a phi? */
 export const isPhi = (ins: Instr): boolean => (ins.op.flags & OpFlag.Phi) !== 0;
 
 /**

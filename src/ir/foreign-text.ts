@@ -31,7 +31,7 @@ export function placeText(p: OperandPlace): string {
   return `<${name}${p.size === '32' ? '' : `:${p.size}`}>`;
 }
 
-/** The text with every placeholder replaced. */
+/** The text with every placeholder replaced by what `fill` returns for it. */
 export const fillPlaces = (text: string, fill: (p: OperandPlace) => string): string =>
   text.replace(PLACE, (_m, d?: string, tied?: string, s?: string, size = '32') =>
     fill({ dst: d === undefined ? -1 : Number(d), src: Number(tied ?? s ?? -1), size }),
@@ -46,7 +46,7 @@ export const writtenPart = (text: string): string => {
   return at < 0 ? text : text.slice(0, at);
 };
 
-/** Sources that are addresses: their numbers, and the offsets beside them. */
+/** Sources that are addresses: their numbers, and the byte offsets added to them. */
 export const addressesIn = memoByText((text): readonly { readonly src: number; readonly offset: number }[] =>
   [...writtenPart(text).matchAll(/\[<s(\d+)(?::\w+)?>(?:\+(-?\d+))?/g)].map((m) => ({
     src: Number(m[1]),
@@ -54,7 +54,7 @@ export const addressesIn = memoByText((text): readonly { readonly src: number; r
   })),
 );
 
-/** Is this the name of PTX that allocates on the stack of a thread, or moves its end (PTX ISA 9.0, 9.7.17)? */
+/** Is it a PTX instruction that allocates on a thread's stack or moves the end of the stack (PTX ISA 9.0, 9.7.17)? */
 export const isOfStack = (name: string): boolean => /^(alloca|stacksave|stackrestore)\b/.test(name);
 
 /** A result that must share the register of a source: their numbers in `dst` and `src`. */
@@ -79,7 +79,7 @@ const tiesByText = memoByText((how): readonly Tie[] => {
   return found.length === 0 ? NO_TIES : found;
 });
 
-/** Results of an instruction that are also read, and use one register before and after. */
+/** Results of an instruction that must share the register of a source. */
 export function tiesOf(x: Instr): readonly Tie[] {
   const how = x.src.length > 0 && x.src[0].kind === Kind.Text ? x.src[0].sym : '';
   return how === '' ? NO_TIES : tiesByText(how);
@@ -89,7 +89,7 @@ export function tiesOf(x: Instr): readonly Tie[] {
 export const isApart = (x: Instr): boolean =>
   x.guard === NO_REG && tiesOf(x).some((t) => x.dst[t.dst] !== NO_REG && x.dst[t.dst] !== x.src[t.src].reg);
 
-/** What an instruction does with registers in flight: BEGINS, ORDERS, COMMITS, ENDS, or NONE for nothing. */
+/** The effect of an instruction on registers in flight: BEGINS, ORDERS, COMMITS, ENDS, or NONE. */
 export const flightOf = (x: Instr): string =>
   x.op.groupByName.has('flight') && !hasMod(x.op, x.mods, 'NONE') ? modOf(x.op, x.mods, 'flight') : 'NONE';
 

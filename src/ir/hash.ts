@@ -25,5 +25,5 @@ export const hashText = (text: string, seed = ''): string => hashDigits(hashOn(t
 export const hashDigits = ([a, b]: HashState): string =>
   (a >>> 0).toString(16).padStart(8, '0') + (b >>> 0).toString(16).padStart(8, '0');
 
-/** Hash of plain data, as its JSON. Of equal data in another order of keys it is another one. */
+/** Hash of the JSON of plain data. It depends on the order of keys. */
 export const dataHash = (data: unknown): string => hashText(JSON.stringify(data));

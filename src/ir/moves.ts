@@ -9,7 +9,7 @@ export const FIRST_INPUT = A;
 /** Index of the source that holds the table of an opcode with the property `table`. */
 export const TABLE_SOURCE = 3;
 
-/** How values are copied and selected: the only place that knows. */
+/** The instructions that copy and select values. Only this file knows their opcodes. */
 export interface Moves {
   readonly mov: Opcode;
   readonly wide: number;
@@ -33,7 +33,7 @@ function copier(isa: Isa, bank: Slot['bank']): Opcode {
   return op;
 }
 
-/** How an instruction set copies values. */
+/** The moves of an instruction set. @throws Error if it has no opcode that copies */
 export function movesOf(isa: Isa): Moves {
   let m = known.get(isa);
   if (m === undefined) {
@@ -65,7 +65,7 @@ export function movesOf(isa: Isa): Moves {
   return m;
 }
 
-/** What an instruction copies into its destination, or null if it does something else. */
+/** The operand that an instruction copies into its destination, or null if it is not a copy. */
 export function copyOf(m: Moves, x: Instr): Operand | null {
   if (x.op === m.mov) return x.src[0];
   if (x.op === m.logic && x.src[TABLE_SOURCE].kind === Kind.Imm && x.src[TABLE_SOURCE].lo === FIRST_INPUT)
@@ -75,7 +75,7 @@ export function copyOf(m: Moves, x: Instr): Operand | null {
 
 /**
  * A copy that replaces another instruction.
- * @param like gives source line and guard, and the value under a false guard if it has one for `to`
+ * @param like supplies the source line, the guard, and the value under a false guard if it has one for `to`
  */
 export function copyLike(m: Moves, to: Reg, from: Operand, like: Instr): Instr {
   const { op, mods, dst, src } = m.move(to, from);

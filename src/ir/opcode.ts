@@ -37,7 +37,7 @@ export const OpFlag = {
   Symmetric: 1 << 13,
   /** The first three sources may be exchanged if the truth table, the fourth source, is permuted with them. */
   Table: 1 << 14,
-  /** The value of a join: sources alternate between a predecessor's label and the value from there. */
+  /** A phi: sources alternate between a predecessor's label and the value from that predecessor. */
   Phi: 1 << 15,
   /** If a source holds an address, the result may hold an address derived from it. */
   HandsAddressOn: 1 << 16,
@@ -73,11 +73,11 @@ export interface Slot {
   readonly kinds: KindSet;
   /** Source modifiers allowed (`Mod` bits). */
   readonly mods: number;
-  /** A destination that may be discarded (RZ / PT), or a source that may be left out. */
+  /** A destination that may be discarded (RZ / PT), or a source that may be omitted. */
   readonly optional: boolean;
-  /** Takes this and all further operands on its side. */
+  /** Takes this and all further operands: destinations or sources. */
   readonly variadic: boolean;
-  /** Value of an optional source that is left out; null: PT in predicate slots, RZ elsewhere. */
+  /** Value of an optional source that is omitted; null: PT in predicate slots, RZ elsewhere. */
   readonly default: Operand | null;
 }
 
@@ -99,11 +99,11 @@ export interface ModValue {
   readonly name: string;
   /** Register width in bits that the value implies, for slots with `widthFrom`; 0 if it implies none. */
   readonly width: number;
-  /** Scalar type that it stands for ('s32', 'f16x2', ...), or null. */
+  /** Scalar type that it denotes ('s32', 'f16x2', ...), or null. */
   readonly type: string | null;
 }
 
-/** A modifier group, of which one value is always chosen. Values are packed into `Instr.mods`. */
+/** A modifier group. One of its values is always chosen; the choices are packed into `Instr.mods`. */
 export interface ModGroup {
   readonly name: string;
   readonly values: readonly ModValue[];
@@ -122,22 +122,22 @@ export interface Access {
   readonly writes: boolean;
   /** Bytes touched; 0: given by `bytesFrom`, unknown if that is null. */
   readonly bytes: number;
-  /** Modifier group whose chosen value has the type of one element. */
+  /** Modifier group whose chosen value gives the type of one element. */
   readonly bytesFrom: ModGroup | null;
   /** Modifier group whose chosen value, `V1` to `V8`, gives the number of elements. */
   readonly countFrom: ModGroup | null;
 }
 
-/** How far lanes that execute an instruction together agree on a value; a larger number means less agreement. */
+/** Uniformity of a value: which threads that execute an instruction together have the same. A larger number: fewer. */
 export const Lanes = {
-  /** All threads of a block have the same. */
+  /** The same in all threads of a block. */
   Block: 0,
-  /** All lanes of a warp have the same. */
+  /** The same in all lanes of a warp. */
   Warp: 1,
   Varying: 2,
 } as const;
 
-/** An opcode's row `lanes` for one or all results; the first row that fits applies. */
+/** A row of an opcode's `lanes`, for one or all results; the first row that matches applies. */
 export interface LaneRule {
   /** Number of the result, -1 for all. */
   readonly dst: number;
@@ -147,13 +147,13 @@ export interface LaneRule {
   /** Minimum `Lanes` level of the result. */
   readonly level: number;
   /**
-   * Sources whose levels the result's level is at least: the numbered ones, all, or, for mutable memory, those of the
-   * address.
+   * The result's level is at least the maximum level of these sources: the numbered ones, all, or, for mutable memory, those
+   * of the address.
    */
   readonly from: readonly number[] | 'operands' | 'memory';
 }
 
-/** What is known of a special register. */
+/** Properties of a special register. */
 export interface SpecialRegister {
   /** `Lanes` level. */
   readonly level: number;
@@ -164,10 +164,11 @@ export interface SpecialRegister {
   readonly thread: number;
   /** Axis along which it is the extent of the block; -1 for none. */
   readonly extent: number;
-  /** Whether a thread that reads it again may find something else. */
+  /** Whether a thread that reads it again may get another value. */
   readonly changes: boolean;
 }
 
+/** An opcode, built from its row of `pipelines/isa`. */
 export interface Opcode {
   /** Dense index in its instruction set; for table look-ups within one process only. */
   readonly id: number;
@@ -185,15 +186,15 @@ export interface Opcode {
   /** One for each source that may be an address; empty for opcodes without addresses. */
   readonly accesses: readonly Access[];
   readonly unit: string;
-  /** What reports count it under. */
+  /** The class that reports count it under. */
   readonly class: InstrClass;
-  /** How far lanes agree on its results; empty: like its operands if it is pure, else not at all. */
+  /** Uniformity of its results; empty: that of its operands if it is pure, else varying. */
   readonly lanes: readonly LaneRule[];
   /** By value of the first modifier group: the special register that it reads; empty for other opcodes. */
   readonly special: readonly (SpecialRegister | null)[];
-  /** Number seen in traces of the original; a data column, never dispatched on. */
+  /** Opcode number seen in traces of ptxas; documentation only, never dispatched on. */
   readonly observed: number | null;
-  /** Name of the primitive that implements what an expression cannot (memory, lanes, barriers, control). */
+  /** Name of the primitive that implements it, if an expression cannot (memory, lanes, barriers, control). */
   readonly primitive: string | null;
   /** Source text of the meaning, in the expression language of `src/isa`; null for primitives. */
   readonly means: string | null;
@@ -206,32 +207,32 @@ export interface ForeignForm {
   readonly names: readonly string[];
   /** Matches the whole name of an instruction. */
   readonly fits: RegExp;
-  /** The opcode that carries it, with its modifiers; null if Ori cannot carry it. */
+  /** The opcode that represents it, with its modifiers; null if Ori cannot represent it. */
   readonly op: Opcode | null;
   readonly mods: number;
   /** Number of leading operands that are written; -1: one, or none if the first is an address. */
   readonly results: number;
   /** Whether the results are also read. */
   readonly tied: boolean;
-  /** Whether nothing is known of the operands. */
+  /** Whether it is the catch-all row for instructions whose operands are unknown. */
   readonly unknown: boolean;
-  /** Why Ori cannot carry it, or ''. */
+  /** Why Ori cannot represent it, or ''. */
   readonly none: string;
 }
 
-/** A row of `ptx.yaml` that lowering reads too: one PTX instruction that is one Ori instruction. */
+/** A row of `ptx.yaml` that lowering reads too: a PTX instruction that corresponds to one Ori instruction. */
 export interface SpelledRow {
   readonly op: Opcode;
-  /** Modifier group -> the value, or values, that the row is for. */
+  /** Modifier group -> the value or values that the row applies to. */
   readonly mods: Readonly<Record<string, string | readonly string[]>>;
-  /** Operands as the row has them: `a, -b`; undefined for all as they come. */
+  /** Operands in PTX order, such as `a, -b`; undefined for all, in Ori's order. */
   readonly src: string | undefined;
   readonly ptx: string;
 }
 
-/** What PTX calls what opcodes do, as far as lowering reads it. */
+/** PTX spellings of opcodes, for lowering. */
 export interface Spelling {
-  /** Modifier group, or OPCODE.group -> what PTX calls its values. */
+  /** Modifier group, or OPCODE.group -> PTX spelling of each of its values. */
   readonly words: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly rows: readonly SpelledRow[];
 }
@@ -240,17 +241,17 @@ export interface Spelling {
 export interface Isa {
   readonly opcodes: readonly Opcode[];
   readonly byName: ReadonlyMap<string, Opcode>;
-  /** PTX instructions without an opcode of their own; the first row that fits applies. */
+  /** PTX instructions without an opcode of their own; the first row that matches applies. */
   readonly foreign: readonly ForeignForm[];
-  /** Opcodes that rows of `foreign` name in full: PTX may hold them, whether the PTX ISA has them or not. */
+  /** Opcodes that rows of `foreign` name in full: they are accepted even if the PTX ISA does not have them. */
   readonly declared: ReadonlySet<string>;
-  /** PTX instructions that are one instruction of Ori, by the table that writes them. */
+  /** PTX instructions that correspond to one Ori instruction, from the table with which the emitter writes them. */
   readonly spelling: Spelling;
   /** Hash of everything that the opcodes define; part of every cache key. */
   readonly hash: string;
 }
 
-/** The row for a PTX instruction by its name with modifiers; undefined if no row fits. */
+/** The row for a PTX instruction by its name with modifiers; undefined if no row matches. */
 export const foreignForm = (isa: Isa, name: string): ForeignForm | undefined =>
   isa.foreign.find((f) => f.fits.test(name));
 

@@ -14,20 +14,26 @@ export type Reg = number;
 /** No register: a discarded destination, or an operand without one. */
 export const NO_REG: Reg = -1;
 
+/** Numbers of the register files. */
 export const RegFile = { R: 0, RD: 1, P: 2, UR: 3, URD: 4, UP: 5, RQ: 6, B: 7 } as const;
 
 /** Width in bits of the registers of each file, by file number. */
 export const FILE_WIDTH: readonly number[] = [32, 64, 1, 32, 64, 1, 128, 32];
 
+/** The register with this index in a file (`RegFile`). */
 export const makeReg = (index: number, file: number): Reg => (index << 3) | file;
+/** Index of a register in its function. */
 export const regIndex = (r: Reg): number => r >>> 3;
+/** File of a register (`RegFile`). */
 export const regFile = (r: Reg): number => r & 7;
+/** Width of a register in bits. */
 export const regWidth = (r: Reg): number => FILE_WIDTH[r & 7];
+/** Is it a predicate register, possibly a uniform one? False for NO_REG. */
 export const isPredReg = (r: Reg): boolean =>
   r !== NO_REG && ((r & 7) === RegFile.P || (r & 7) === RegFile.UP);
 /** `R12`, `RD13`, `P4`, ... */
 export const regName = (r: Reg): string => `${FILES[r & 7]}${r >>> 3}`;
-/** File numbers by what `regName` prints in front of the index. */
+/** File numbers by the prefix that `regName` prints. */
 const FILE_OF = new Map<string, number>(FILES.map((name, file) => [name, file]));
 /** The register that `regName` printed, or NO_REG if the text is not a register. */
 export function regOf(text: string): Reg {
@@ -77,9 +83,8 @@ export interface Operand {
 }
 
 /**
- * The same number, in V8's form of small integers if it is one. V8 keeps the form of what came from a division, or from
- * a field that held a fraction, and one such number in a field makes it store that field of all later objects outside
- * them.
+ * The same number, as a small integer of V8 if it fits 32 bits. V8 keeps an integer as a double if it came from a division
+ * or from a field that held a fraction. One double in a field makes V8 box that field in all later objects.
  */
 export const smallInt = (n: number): number => ((n | 0) === n ? n | 0 : n);
 
@@ -117,13 +122,19 @@ export function immValue(o: Operand, width: number): bigint {
   const lo = BigInt(o.lo >>> 0);
   return BigInt.asUintN(width, width > 32 ? (BigInt(o.hi >>> 0) << 32n) | lo : lo);
 }
+/** Constant bank operand at a byte offset, with an optional index register. */
 export const cbank = (bank: number, offset: number, index: Reg = NO_REG): Operand =>
   makeOperand(Kind.CBank, index, offset, bank, '', 0);
+/** Address operand: register (or NO_REG) + symbol (or '') + byte offset. */
 export const addr = (base: Reg, offset: number, sym = ''): Operand =>
   makeOperand(Kind.Addr, base, offset, 0, sym, 0);
+/** Label operand for the block with this id. */
 export const label = (block: number): Operand => makeOperand(Kind.Label, NO_REG, block, 0, '', 0);
+/** Symbol operand with a byte offset. */
 export const sym = (name: string, offset = 0): Operand => makeOperand(Kind.Sym, NO_REG, offset, 0, name, 0);
+/** Jump table operand by the table's index in `Fn.tables`. */
 export const table = (index: number): Operand => makeOperand(Kind.Table, NO_REG, index, 0, '', 0);
+/** Text operand, for the printer. */
 export const text = (words: string): Operand => makeOperand(Kind.Text, NO_REG, 0, 0, words, 0);
 /** The constant predicate: PT (true) or !PT (false). */
 export const PT: Operand = makeOperand(Kind.Imm, NO_REG, 1, 0, '', 0);
@@ -134,10 +145,11 @@ export const RZ: Operand = makeOperand(Kind.Imm, NO_REG, 0, 0, '', 0);
 /** The same operand with other `Mod` bits. */
 export const withOperandMods = (o: Operand, mods: number): Operand =>
   o.mods === mods ? o : makeOperand(o.kind, o.reg, o.lo, o.hi, o.sym, mods);
-/** The same operand reading another register. */
+/** The same operand with another register. */
 export const withReg = (o: Operand, r: Reg): Operand =>
   o.reg === r ? o : makeOperand(o.kind, r, o.lo, o.hi, o.sym, o.mods);
 
+/** Are all fields of two operands equal? */
 export const sameOperand = (a: Operand, b: Operand): boolean =>
   a === b ||
   (a.kind === b.kind &&
@@ -147,6 +159,8 @@ export const sameOperand = (a: Operand, b: Operand): boolean =>
     a.sym === b.sym &&
     a.mods === b.mods);
 
+/** Is it a constant whose bits are all zero? Modifiers are ignored. */
 export const isZero = (o: Operand): boolean => o.kind === Kind.Imm && o.lo === 0 && o.hi === 0;
+/** Is it the constant predicate true: PT, or !PF? */
 export const isTrue = (o: Operand): boolean =>
   o.kind === Kind.Imm && ((o.lo & 1) ^ ((o.mods & Mod.Not) !== 0 ? 1 : 0)) === 1;

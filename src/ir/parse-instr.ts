@@ -38,7 +38,7 @@ export function takeReg(c: Cursor): Reg {
 }
 
 const MINUS = 45;
-/** Most digits of a constant, with zeros before it: what a million of them amount to takes a while to find out. */
+/** Maximum number of digits of a constant, including leading zeros: converting a million digits takes long. */
 const MOST_DIGITS = 80;
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
@@ -83,13 +83,13 @@ function takeBare(c: Cursor, predicate: boolean, width: number): Operand {
   if (c.peek('"')) {
     const start = c.at;
     const how = c.quoted('a text');
-    // It is written to PTX as it is, with a semicolon behind it.
+    // It is written to PTX verbatim, followed by a semicolon.
     if (/[\n\r;]|\/\*/.test(how))
       throw new TextError('expected the text of one instruction', start, c.at - start);
     return text(how);
   }
   if (c.take('(')) {
-    // Only a constant stands in them, so that they do not nest.
+    // Parentheses contain only a constant and do not nest.
     if (c.peek('(')) throw new TextError('expected a constant', c.at);
     const o = takeBare(c, predicate, width);
     c.expect(')');
@@ -114,7 +114,7 @@ function takeBare(c: Cursor, predicate: boolean, width: number): Operand {
   const first = c.text.charCodeAt(c.at);
   if (isDigit(first) || first === MINUS) {
     const digits = c.digits('a constant');
-    // Nine characters fit 32 bits in any base and with a sign, and a number is ten times as fast as a big integer.
+    // Nine characters fit 32 bits in any base, with or without a sign, and a number is ten times as fast as a BigInt.
     if (digits.length < 10) {
       const n = numberOf(digits);
       return width <= 32 ? imm(n) : immPair(n, n < 0 ? -1 : 0);
@@ -148,7 +148,7 @@ interface Mnemonic {
   readonly mods: number;
 }
 
-/** What mnemonics mean in an instruction set: a text has few different ones. */
+/** Cache of parsed mnemonics by instruction set; a text has few different ones. */
 const known = new WeakMap<Isa, Map<string, Mnemonic>>();
 const MOST_KNOWN = 4096;
 
@@ -156,14 +156,14 @@ function takeMnemonic(c: Cursor, isa: Isa): Mnemonic {
   c.skip();
   const start = c.at;
   const word = c.word('an opcode');
-  let mine = known.get(isa);
-  if (mine === undefined || mine.size >= MOST_KNOWN) known.set(isa, (mine = new Map()));
-  let m = mine.get(word);
-  if (m === undefined) mine.set(word, (m = mnemonicOf(word, start, isa)));
+  let cache = known.get(isa);
+  if (cache === undefined || cache.size >= MOST_KNOWN) known.set(isa, (cache = new Map()));
+  let m = cache.get(word);
+  if (m === undefined) cache.set(word, (m = mnemonicOf(word, start, isa)));
   return m;
 }
 
-/** @param start where the word is in its line, for faults */
+/** @param start index of the word in its line, for errors @throws TextError */
 function mnemonicOf(word: string, start: number, isa: Isa): Mnemonic {
   const parts = word.split('.');
   const op = isa.byName.get(parts[0]);
@@ -212,7 +212,7 @@ export function parseInstr(c: Cursor, isa: Isa): Instr {
     if (!isPredReg(guard)) throw new TextError('a guard is a predicate register', c.at);
   }
   const { op, mods } = takeMnemonic(c, isa);
-  // The slot of the i-th written operand depends on how many were left out, so they are counted first.
+  // The slot of the i-th written operand depends on how many were omitted, so they are counted first.
   const start = c.at;
   let count = 0;
   if (!c.done()) {

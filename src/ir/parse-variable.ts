@@ -4,7 +4,7 @@ import { NO_REG } from './operand.ts';
 import { takeReg } from './parse-instr.ts';
 import type { Param, Variable } from './program.ts';
 
-/** The rest of a `.param` or `.return`. @throws TextError */
+/** Parses the rest of a `.param` or `.return` line. @throws TextError */
 export function parseParam(c: Cursor): Param {
   const type = c.name('a type');
   const name = c.name('a name');
@@ -20,7 +20,7 @@ export function parseParam(c: Cursor): Param {
 
 const LINKAGES = ['extern', 'visible', 'weak', 'common'] as const;
 
-/** Most bytes of anything: addresses of CUDA have 49 bits. */
+/** Maximum size in bytes of a variable or parameter: CUDA addresses have 49 bits. */
 const MOST_BYTES = 2 ** 49;
 
 function extent(c: Cursor): { size: number; align: number } {
@@ -36,7 +36,7 @@ function extent(c: Cursor): { size: number; align: number } {
   return { size, align };
 }
 
-/** Attributes of a variable as PTX spells them. */
+/** Parses the attributes of a variable, in PTX syntax. @throws TextError */
 function attributes(c: Cursor): string[] {
   const { at } = c;
   const list = c.quotedList('a list of attributes');
@@ -45,7 +45,7 @@ function attributes(c: Cursor): string[] {
   return list;
 }
 
-/** The rest of a `.var`. @throws TextError */
+/** Parses the rest of a `.var` line. @throws TextError */
 export function parseVariable(c: Cursor): Variable {
   const space = c.oneOf('a space', SPACES);
   const type = c.name('a type');

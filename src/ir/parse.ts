@@ -16,7 +16,7 @@ import {
   type Variable,
 } from './program.ts';
 
-/** A function that is partly read. */
+/** A function whose lines have not all been read yet. */
 interface Unfinished {
   name: string;
   kind: Fn['kind'];
@@ -52,12 +52,12 @@ const begin = (name: string, kind: Fn['kind']): Unfinished => ({
 });
 
 /**
- * Most numbers of registers, and of blocks, of a function: analyses have lists with a place for each number, whether or not it occurs.
- * Functions of 300,000 instructions (docs/scale.md) have less than a million.
+ * Maximum number of register indexes, and of block ids, of a function: analyses have arrays indexed by them, whether or not each
+ * occurs. Functions of 300,000 instructions (docs/scale.md) have less than a million.
  */
 const MOST_NUMBERS = 2 ** 24;
 
-/** @param at where it ends, for what is wrong with it as a whole */
+/** @param at index in the line where the function ends, for errors that concern it as a whole @throws TextError */
 function finish(d: Unfinished, at: number): Fn {
   const max = maxima(d);
   if (Math.max(d.regs, max.regs, d.blockCount, max.blocks) > MOST_NUMBERS)
@@ -106,10 +106,10 @@ const DIRECTIVES = [
   '.skipped',
 ];
 
-/** Faults of a text that are told. Each looks for what it may have meant. */
+/** Maximum number of errors reported for a text, since each searches for suggestions. */
 const MOST_FAULTS = 100;
 
-/** Reads the lines of a program one by one. */
+/** Parses the lines of a program one by one. */
 class ProgramReader {
   private readonly isa: Isa;
   private readonly functions: Fn[] = [];
@@ -131,7 +131,7 @@ class ProgramReader {
     this.head = { name: file, version: '9.0', target: 'sm_75', addressSize: 64 };
   }
 
-  /** Name of the function that is still open, or null. */
+  /** Name of the function whose body or head is still open, or null. */
   get open(): string | null {
     return this.fn?.name ?? null;
   }
@@ -146,7 +146,7 @@ class ProgramReader {
     return { ...this.head, functions, variables, prototypes, aliases, locs, files, skipped };
   }
 
-  /** @throws TextError */
+  /** Parses one line. @throws TextError */
   line(c: Cursor): void {
     if (c.done()) return;
     const { fn } = this;
@@ -248,7 +248,7 @@ class ProgramReader {
     }
   }
 
-  /** A name that no other function or variable of the program has: what asks for one by its name means this. */
+  /** A name that is unique among the functions and variables of the program, so that look-ups by name are unambiguous. */
   private newName(c: Cursor, what: string): string {
     c.skip();
     const { at } = c;
@@ -265,12 +265,12 @@ class ProgramReader {
   }
 
   private enter(name: string, at: number): void {
-    if (this.names.has(name)) throw new TextError(`'${name}' is there already`, at);
+    if (this.names.has(name)) throw new TextError(`'${name}' is defined twice`, at);
     this.names.add(name);
   }
 }
 
-/** A word of a form. @throws TextError */
+/** A word that matches a pattern. @throws TextError */
 function take(c: Cursor, what: string, form: RegExp): string {
   c.skip();
   const { at } = c;
@@ -279,7 +279,7 @@ function take(c: Cursor, what: string, form: RegExp): string {
   return word;
 }
 
-/** A text that PTX may have between quotes. @throws TextError */
+/** A JSON string that may be written between quotes in PTX. @throws TextError */
 function textOfPtx(c: Cursor, what: string): string {
   const { at } = c;
   const text = c.quoted(what);
@@ -287,7 +287,7 @@ function textOfPtx(c: Cursor, what: string): string {
   return text;
 }
 
-/** A directive of a function as PTX spells it: what else it held would be written to PTX with it. @throws TextError */
+/** A directive of a function in PTX syntax. It is written to PTX verbatim, so no other text is accepted. @throws TextError */
 function directive(c: Cursor): string {
   const { at } = c;
   const text = c.quoted('a quoted directive');
@@ -336,8 +336,8 @@ function functionLine(word: string, c: Cursor, fn: Unfinished): boolean {
 }
 
 /**
- * Reads Ori text.
- * @param file name for messages
+ * Parses Ori text.
+ * @param file file name for messages
  * @returns the program and every error found (the program then lacks the lines with errors)
  */
 export function parseProgram(
@@ -356,7 +356,7 @@ export function parseProgram(
     } catch (e) {
       if (!(e instanceof TextError)) throw e;
       if (diagnostics.length === MOST_FAULTS) {
-        const message = `more than ${MOST_FAULTS} lines are wrong: the rest is not read`;
+        const message = `more than ${MOST_FAULTS} lines have errors: the rest is not read`;
         diagnostics.push({ ...fault, message, line: n + 1, column: 1, length: 1, notes: [] });
         return { program: reader.program, diagnostics };
       }
@@ -371,7 +371,7 @@ export function parseProgram(
   return { program: reader.program, diagnostics };
 }
 
-/** Reads the text of one function (a program that contains just it). Throws on any error. For tests and rules. */
+/** Parses the text of one function, or of a program that contains just one. For tests and rules. @throws Error on any error */
 export function parseFn(text: string, isa: Isa): Fn {
   const src = /^[^\S\n\r\u2028\u2029]*\.(entry|func)\b/m.test(text) ? text : `.entry test\n{\n${text}\n}`;
   const { program, diagnostics } = parseProgram(src, isa);

@@ -8,8 +8,8 @@ export type KnobValue = null | boolean | number | string | readonly number[] | r
 export const isSet = (v: KnobValue): boolean => v !== null && v !== false && v !== 0;
 
 /**
- * Why a pass did (`passed`) or did not do (`missed`) something, a number that it found (`note`), or what the author of the code should
- * know (`advice`), which is shown without being asked for.
+ * Why a pass did (`passed`) or did not do (`missed`) something, a number that it measured (`note`), or advice for the author of the
+ * code (`advice`), which is shown by default.
  */
 export interface Remark {
   readonly kind: 'passed' | 'missed' | 'note' | 'advice';
@@ -21,11 +21,11 @@ export interface Remark {
   readonly block: number;
   /** Index into `Program.locs`. */
   readonly loc: number;
-  /** How many things like this it tells of. */
+  /** Number of occurrences that it stands for. */
   readonly count: number;
 }
 
-/** Where a remark applies, and how many things like this it tells of: 1 unless it says more. */
+/** Where a remark applies, and the number of occurrences that it stands for (default 1). */
 export interface RemarkPlace {
   readonly block?: number;
   readonly ins?: Instr;
@@ -41,8 +41,8 @@ export interface RecipeForFn {
 }
 
 /**
- * Everything that a pass may know besides its function. Reading an undeclared knob or fact throws. Whatever is read
- * becomes part of the result's cache key, so read nothing that does not matter.
+ * The context of a pass: everything that it may read besides its function. Reading an undeclared knob or fact throws.
+ * Everything read becomes part of the result's cache key, so read nothing that does not matter.
  */
 export interface PassContext {
   readonly program: Program;
@@ -68,18 +68,19 @@ export interface PassContext {
   /** How often blocks of the function ran, by id, if the plan has a profile that covers it; else null. */
   profile(): ReadonlyMap<number, number> | null;
   /**
-   * Asks permission for one rewrite, right before it is made and after every other check. False once the phase has
-   * made as many rewrites as allowed (`RewriteLimit`). Mandatory changes do not ask.
+   * Requests permission for one rewrite; call it right before the rewrite and after every other check. False once the phase
+   * has made as many rewrites as allowed (`RewriteLimit`). Mandatory changes need no permission.
    *
-   * @param name what it does, as in remarks, or the rule's id
+   * @param name name of the rewrite, as in remarks, or the rule's id
    * @param block block id
-   * @param ins the instruction at which it begins
+   * @param ins first instruction that it changes
    */
   mayRewrite(name: string, block?: number, ins?: Instr): boolean;
   /** A fact of the back end, by path: 'limits.max-registers', 'capabilities.uniform-registers'. */
   fact(path: string): unknown;
+  /** Records a remark. */
   remark(kind: Remark['kind'], name: string, message: string, at?: RemarkPlace): void;
-  /** Text for the phase's report in the journal (reporting phases), built only if somebody reads it. */
+  /** Text for the phase's report in the journal (reporting phases); `make` is called only if the report is requested. */
   report(make: () => string): void;
 }
 
@@ -89,7 +90,7 @@ export interface PassContext {
  */
 export type Pass = (fn: Fn, ctx: PassContext) => Fn;
 
-/** Everything that a pass over a whole program may know besides the program. */
+/** The context of a pass over a whole program: everything that it may read besides the program. */
 export interface ProgramContext {
   readonly isa: Isa;
   /** Name of the phase that runs this pass. */
@@ -103,13 +104,13 @@ export interface ProgramContext {
 }
 
 /**
- * A pass that looks at several functions at once: calls, variables, whatever needs the whole module. It returns
- * `program` itself if there was nothing to do, and shares what it did not change. It may add and remove functions;
- * the next phase is the first to see added ones.
+ * A pass over the whole module, for calls, variables and other relations between functions. It returns `program` itself if
+ * there was nothing to do, and shares everything that it did not change. It may add and remove functions; the next phase is
+ * the first to process added ones.
  */
 export type ProgramPass = (program: Program, ctx: ProgramContext) => Program;
 
-/** Allowed values of a pass parameter: a number with a lower bound, a flag, or one of some words. */
+/** Allowed values of a pass parameter: a number with a lower bound, a flag, or one of several words. */
 export type ParamType =
   | { readonly kind: 'number'; readonly least: number; readonly whole: boolean }
   | { readonly kind: 'flag' }

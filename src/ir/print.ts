@@ -2,7 +2,7 @@ import { Mod, type Opcode, OpFlag, type Slot, slotWidth } from './opcode.ts';
 import { Kind, NO_REG, type Operand, PT, type Reg, RZ, regIndex, regName, sameOperand } from './operand.ts';
 import type { Block, Fn, Instr, Param, Program, Variable } from './program.ts';
 
-/** How Ori text is printed. */
+/** Options for printing Ori text. */
 export interface PrintOptions {
   /** Print `; n` location references. Default true. */
   readonly locs?: boolean;
@@ -111,7 +111,7 @@ export function printInstr(ins: Instr): string {
     if (slot.variadic) {
       if (slot.optional && ins.src.length <= i) break;
       const rest = ins.src.slice(i).map((o) => printOperand(o, width, slot.bank === 'p'));
-      out.push((op.flags & OpFlag.Phi) !== 0 ? printWays(rest) : list(rest));
+      out.push((op.flags & OpFlag.Phi) !== 0 ? printPhiOperands(rest) : list(rest));
       break;
     }
     out.push(printOperand(ins.src[i], width, slot.bank === 'p'));
@@ -127,10 +127,10 @@ function printResult(ins: Instr, i: number): string {
 }
 
 /** Operands of a phi: `{BB1: R2, BB3: R4}`. */
-function printWays(operands: readonly string[]): string {
-  const ways: string[] = [];
-  for (let i = 0; i + 1 < operands.length; i += 2) ways.push(`${operands[i]}: ${operands[i + 1]}`);
-  return `{${ways.join(', ')}}`;
+function printPhiOperands(operands: readonly string[]): string {
+  const pairs: string[] = [];
+  for (let i = 0; i + 1 < operands.length; i += 2) pairs.push(`${operands[i]}: ${operands[i + 1]}`);
+  return `{${pairs.join(', ')}}`;
 }
 
 /** First index from which every slot to the end is optional. */
@@ -173,13 +173,13 @@ function hexOf(bytes: Uint8Array): string {
   return s;
 }
 
-/** How many register numbers and block ids a function needs for those that occur in it. */
+/** Least `regCount` and `blockCount` for the registers and blocks that occur in a function. */
 export function maxima(fn: Pick<Fn, 'params' | 'returns' | 'blocks'>): { regs: number; blocks: number } {
   let regs = 0;
   let blocks = 0;
   for (const p of fn.params) regs = Math.max(regs, needed(p.reg));
   for (const p of fn.returns) regs = Math.max(regs, needed(p.reg));
-  // Every text, hash and check of a function comes through here, so no list of an instruction gets an iterator.
+  // Every print, hash and check of a function calls this, so the operand lists are traversed without iterators.
   for (let k = 0; k < fn.blocks.length; k++) {
     const { id, ins } = fn.blocks[k];
     if (id >= blocks) blocks = id + 1;
@@ -195,7 +195,7 @@ export function maxima(fn: Pick<Fn, 'params' | 'returns' | 'blocks'>): { regs: n
   return { regs, blocks };
 }
 
-/** How many register numbers there must be for a register to be among them. */
+/** Least `regCount` for a register. */
 const needed = (r: Reg): number => (r === NO_REG ? 0 : regIndex(r) + 1);
 
 /** Text of one function. */

@@ -27,12 +27,12 @@ export interface Instr {
   readonly loc: number;
 }
 
-/** No registers. Not frozen: V8 gives frozen arrays a map of their own, so that code which reads them is compiled twice. */
+/** The empty register list. Not frozen: frozen arrays have another hidden class in V8, so code that reads both is compiled twice. */
 export const NONE: readonly Reg[] = [];
 
-/** To V8 a list of objects, like those with which it is used; `[]` is a list of numbers until it is filled. */
+/** An empty list with V8's element kind for objects, like the lists that it replaces; `[]` has that for small integers. */
 const NOTHING: readonly never[] = [RZ].slice(1) as never[];
-/** The list; for an empty one the list that stands for all of them, so that code meets only lists of one kind. */
+/** The list itself, or one shared list for every empty one, so that all lists have the same element kind. */
 export const listed = <T>(list: readonly T[]): readonly T[] => (list.length === 0 ? NOTHING : list);
 
 /** A basic block. Control falls through to the next block in layout order unless the last instruction forbids it. */
@@ -76,14 +76,14 @@ export interface Variable {
   readonly linkage: '' | 'extern' | 'visible' | 'weak' | 'common';
   /** Initial bytes, or null if not initialised. If shorter than `size`, the rest is zero. */
   readonly init: Uint8Array | null;
-  /** Addresses inside `init`: at byte `at`, `bytes` wide, the address of `symbol` + `addend` (generic if asked). */
+  /** Addresses inside `init`: at byte `at`, `bytes` wide, the address of `symbol` + `addend`, generic if `generic` is true. */
   readonly relocs: readonly {
     readonly at: number;
     readonly bytes: number;
     readonly symbol: string;
     readonly addend: number;
     readonly generic: boolean;
-    /** `mask(...)` of PTX: only this byte of the address; -1 for the whole. */
+    /** `mask(...)` of PTX: only this byte of the address; -1 for the whole address. */
     readonly byte: number;
   }[];
   /** Attributes kept verbatim, e.g. `.managed`. */
@@ -97,10 +97,11 @@ export interface BlockCount {
   readonly count: number;
 }
 
+/** Attributes of a function. */
 export interface FnAttrs {
   /** Directives kept verbatim in order: `.maxntid 256`, `.minnctapersm 2`, ... */
   readonly directives: readonly string[];
-  /** `.pragma` texts, each with the block at whose start it is (the first block: for the whole function). */
+  /** `.pragma` texts, each with the block at whose start it stands (at the first block: for the whole function). */
   readonly pragmas: readonly { readonly block: number; readonly text: string }[];
   readonly linkage: '' | 'extern' | 'visible' | 'weak';
   readonly noreturn: boolean;
@@ -108,6 +109,7 @@ export interface FnAttrs {
   readonly counts: readonly BlockCount[];
 }
 
+/** A function. */
 export interface Fn {
   readonly name: string;
   /** An `entry` ends with EXIT or RET; a `func` returns with RET. */
@@ -150,7 +152,7 @@ export interface Loc {
   readonly srcColumn: number;
 }
 
-/** A line of the code that the PTX was made of. */
+/** A line of the source code that was compiled to PTX. */
 export interface SourceLine {
   readonly file: string;
   readonly line: number;
@@ -175,7 +177,7 @@ export interface Prototype {
   readonly noreturn: boolean;
 }
 
-/** The name that a function is defined by, if this is another name of it; else the same. */
+/** Resolves an alias to the name of the function that it stands for; returns any other name unchanged. */
 export const ownName = (program: Program, name: string): string =>
   program.aliases.find((a) => a.name === name)?.of ?? name;
 
@@ -215,7 +217,8 @@ export const makeFn = (f: Fn): Fn => ({
 });
 
 /**
- * Creates an instruction. `src` and `dst` are kept, not copied, and must not change after that; an empty `src` is replaced by a shared one.
+ * Creates an instruction. `src` and `dst` are kept, not copied, and must not be modified later; an empty `src` is replaced by a
+ * shared list.
  */
 export const instr = (
   op: Opcode,

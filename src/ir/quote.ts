@@ -1,14 +1,14 @@
 /*
- * Text that comes from files (names, messages, source lines) in what people and programs read. Every medium has one function here; each
- * keeps the text in its place, whatever it holds: no line break, no escape sequence, no markup, no mention takes effect. JSON needs none.
+ * Quoting of text that comes from files (names, messages, source lines), for output that people and programs read. There is one
+ * function for each medium. For any text, no line break, escape sequence, markup or mention in it takes effect. JSON needs none.
  */
 
 /**
- * Characters that act on what is around them, or hide: controls (C0, DEL, C1), line and paragraph separators, marks of direction, tags,
- * joiners, fillers, and halves of characters (Unicode 16, categories Cc, Cf, Zl, Zp and Cs, and Default_Ignorable_Code_Point).
+ * Characters that are invisible or affect surrounding text: controls (C0, DEL, C1), line and paragraph separators, direction marks,
+ * tags, joiners, fillers, and surrogates (Unicode 16, categories Cc, Cf, Zl, Zp and Cs, and Default_Ignorable_Code_Point).
  */
 const ACTING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
-/** Any of these may be among them; most texts have none. */
+/** A quick test: a superset of these characters. Most texts contain none. */
 const UNUSUAL = /[^\x20-\x7e]/;
 const UNUSUAL_IN_LINES = /[^\n\t\x20-\x7e]/;
 
@@ -19,7 +19,7 @@ const escaped = (c: string): string =>
   SHORT[c] ??
   Array.from({ length: c.length }, (_, i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');
 
-/** A text in one line, for terminals and logs: what would act or hide is shown as an escape, as in JSON. */
+/** A text in one line, for terminals and logs: control and invisible characters are shown as escapes, as in JSON. */
 export const visible = (text: string): string => (UNUSUAL.test(text) ? text.replace(ACTING, escaped) : text);
 
 /** The same for a text of several lines, which keeps its line breaks and tabs. */
@@ -36,44 +36,44 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A text in HTML, SVG or XML: between tags, or as the value of an attribute in quotes. */
+/** A text in HTML, SVG or XML: between tags, or as a quoted attribute value. */
 export const html = (text: string): string => visible(text).replace(/[&<>"']/g, (c) => ENTITIES[c]);
 
-/** The same for a text of several lines, in an element that keeps them. */
+/** The same for a text of several lines, in an element that preserves line breaks. */
 export const htmlLines = (text: string): string => visibleLines(text).replace(/[&<>"']/g, (c) => ENTITIES[c]);
 
-/** A space without width. GitHub finds mentions, references, addresses and emoji in the text that it has rendered, entities and all. */
+/** A zero-width space. GitHub detects mentions, references, addresses and emoji after it has decoded entities. */
 const APART = '&#8203;';
 const entity = (c: string): string => ENTITIES[c] ?? `&#${c.codePointAt(0)};`;
 
-/** What GitHub's Markdown takes for something else than text: in turn, markup anywhere, and at the beginning; what it links or replaces. */
+/** What GitHub's Markdown does not treat as plain text: markup (group 1), anywhere or at the beginning; then what it links or replaces. */
 const MARKUP =
   /([&<>\\`*[\]|~$]|(?<![a-z0-9])_|_(?![a-z0-9])|^[-+=])|[@#]|(?<![a-z0-9])(?:gh(?=-\d)|www(?=\.))|:(?=\/\/|[\w+-]+:)|^\d+(?=[.)])/gi;
 
 /**
- * A text in a paragraph, a heading or a cell of a table of GitHub's Markdown (GFM 0.29, and what GitHub links beside: mentions, issues,
- * addresses, emoji, formulas).
+ * A text in a paragraph, a heading or a table cell of GitHub's Markdown (GFM 0.29, and what GitHub links or renders in addition:
+ * mentions, issues, addresses, emoji, formulas).
  */
 export const markdownText = (text: string): string =>
   visible(text)
     .trim()
     .replace(MARKUP, (found, markup?: string) => (markup === undefined ? found + APART : entity(found)));
 
-/** A name in GitHub's Markdown: as code, where nothing is linked. In a cell of a table too, whoever reads it. */
+/** A name in GitHub's Markdown, as code, where nothing is linked. It is also safe in a table cell. */
 export function markdownCode(text: string): string {
   const shown = visible(text);
   if (shown === '') return '';
-  // How a table divides what is between backticks differs between readers.
+  // Markdown parsers differ in whether a `|` between backticks ends a table cell.
   if (/^[^`|\\]+$/.test(shown) && shown.trim() !== '') return `\`${shown}\``;
   return `<code>${shown.replace(/[^a-z0-9 /-]|^ | $/giu, entity).replaceAll('&#64;', `&#64;${APART}`)}</code>`;
 }
 
 /**
- * A text of several lines in GitHub's Markdown: a block of code, whose fence is longer than any in it.
+ * A text of several lines in GitHub's Markdown: a code block whose fence is longer than any in the text.
  *
- * @param language as GitHub names it, such as `diff`; '' for none
- * @param indent spaces before each line, in an item of a list
- * @returns the lines
+ * @param language GitHub's name of the language, such as `diff`; '' for none
+ * @param indent spaces before each line, inside a list item
+ * @returns the lines of the block
  */
 export function markdownBlock(text: string, language = '', indent = ''): string[] {
   const shown = visibleLines(text);
@@ -95,8 +95,8 @@ export const annotationProperty = (text: string): string =>
   annotationText(visible(text)).replaceAll(':', '%3A').replaceAll(',', '%2C');
 
 /**
- * A text as one word of a POSIX shell (POSIX.1-2017, Shell Command Language, 2.2), of bash and zsh where it holds characters that act. A
- * tilde stays as it is only where no shell puts a home folder: behind a letter or digit.
+ * A text as one word of a POSIX shell (POSIX.1-2017, Shell Command Language, 2.2); of bash and zsh if it has control or invisible
+ * characters. A tilde stays unquoted only after a letter or digit, where no shell expands it to a home folder.
  */
 export function shellWord(word: string): string {
   if (/^(?:[\w./:=@%+,-]|(?<=\w)~)+$/.test(word)) return word;
@@ -104,18 +104,18 @@ export function shellWord(word: string): string {
   return `$'${[...word.replace(/['\\]/g, '\\$&')].map((c) => (visible(c) === c ? c : octal(c))).join('')}'`;
 }
 
-/** The same of a file, or of a folder, in a command that somebody is told to type: no option, whatever its name begins with. */
+/** A path as a shell word of a suggested command. A name that begins with `-` is not taken for an option. */
 export const fileWord = (path: string): string => shellWord(path.replace(/^-(?=.)/s, './-'));
 
 /** The bytes of a character as the escapes of `$'...'`. */
 const octal = (c: string): string =>
   [...new TextEncoder().encode(c)].map((b) => `\\${b.toString(8).padStart(3, '0')}`).join('');
 
-/** A text as a string of Graphviz' DOT language: its escapes for labels too (`\N` is the name of the node) stand for themselves. */
+/** A text as a string of Graphviz' DOT language. Its label escapes (`\N` is the name of the node) have no effect. */
 export const dotString = (text: string): string =>
   `"${visible(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 
-/** A text as a scalar of YAML, in a line of its own (1.2, which takes JSON's strings). */
+/** A text as a YAML scalar in one line (YAML 1.2, which accepts JSON strings). */
 export const yamlScalar = (text: string): string =>
   /^[a-z](?:[\w ()%+./-]|,(?= ))*$/i.test(text) && !/ $|^(?:true|false|null|y|n|yes|no|on|off)$/i.test(text)
     ? text

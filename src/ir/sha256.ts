@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), for what runs in browsers too: there, the system's own answers later, not at once. */
+/* SHA-256 (FIPS 180-4), for code that also runs in browsers, whose own function is asynchronous. */
 
 /** The first 32 bits of the fractional parts of roots of the first primes (FIPS 180-4, 4.2.2 and 5.3.3). */
 const fraction = (n: number): number => ((n - Math.floor(n)) * 2 ** 32) | 0;
@@ -15,7 +15,7 @@ function primes(count: number): number[] {
 const BLOCK = 64;
 const rotated = (x: number, by: number): number => (x >>> by) | (x << (32 - by));
 
-/** SHA-256 of a text in UTF-8, as 64 hexadecimal digits: nobody can make another text of a given hash. */
+/** SHA-256 of a text in UTF-8, as 64 hexadecimal digits: a cryptographic hash, unlike `hashText`. */
 export function sha256(text: string): string {
   const bytes = new TextEncoder().encode(text);
   // A 1, zeros, and the length in bits as a number of 64 bits fill the last block.

@@ -1,2 +1,2 @@
-/** The target without the letter of its features, `sm_90` for `sm_90a`: its back end has this name, and its machine code the same forms. */
+/** The target without its feature suffix: `sm_90` for `sm_90a`. Back ends have these names, and both targets share the encodings. */
 export const baseTarget = (target: string): string => target.replace(/[af]$/, '');

@@ -1,12 +1,12 @@
 /**
- * Number of cached texts: a file has far fewer distinct ones, and a process that reads many files must not grow
- * forever.
+ * Maximum number of cached texts: a file has far fewer distinct ones, and a process that reads many files must not grow
+ * without bound.
  */
 const MOST = 4096;
 
 /**
- * Caches a function of a text. Once there are too many results, all are dropped.
- * @param most results kept at a time
+ * Memoizes a function of a text. Once the cache is full, it is cleared.
+ * @param most maximum number of cached results
  */
 export function memoByText<T>(make: (text: string) => T, most = MOST): (text: string) => T {
   const known = new Map<string, T>();

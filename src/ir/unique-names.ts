@@ -1,16 +1,17 @@
-/** Hands out unique names: one that is taken gets a number, `a$1`. */
+/** Generates unique names: one that is taken gets a number, `a$1`. */
 export class UniqueNames {
   private readonly taken: Set<string>;
   private readonly isTaken: (name: string) => boolean;
-  /** The number to try first, by name: those below are taken. */
+  /** By name: the number to try first; lower ones are taken. */
   private readonly next = new Map<string, number>();
 
-  /** @param isTaken whether a name is taken besides those given and those handed out */
+  /** @param isTaken further names that are taken, besides those given and those already generated */
   constructor(taken: Iterable<string> = [], isTaken: (name: string) => boolean = () => false) {
     this.taken = new Set(taken);
     this.isTaken = isTaken;
   }
 
+  /** The name itself, or with the first free number; it counts as taken from now on. */
   take(name: string): string {
     let free = name;
     if (this.has(name)) {

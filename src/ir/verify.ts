@@ -15,7 +15,7 @@ import {
 import type { Block, Fn, Instr, Program } from './program.ts';
 import { printInstr } from './text.ts';
 
-/** A violated rule of the IR, with its place. */
+/** A violated rule of the IR, with its location. */
 export interface VerifyError {
   /** Stable name of the rule. */
   readonly rule: string;
@@ -29,6 +29,7 @@ export interface VerifyError {
   readonly loc: number;
 }
 
+/** Options of the verifier. */
 export interface VerifyOptions {
   /** Control instructions are only at the end of a block (from phase 6 on). */
   readonly controlLast?: boolean;
@@ -77,7 +78,7 @@ class FnVerifier {
   private readonly ids = new Set<number>();
   private readonly fileOf: Int8Array;
   private readonly symbols: ((name: string) => boolean) | null;
-  /** The instruction that is looked at, and where it stands. */
+  /** The current instruction and its position. */
   private block!: Block;
   private index = 0;
   private ins!: Instr;
@@ -131,7 +132,7 @@ class FnVerifier {
   private checkGuard(): void {
     const { op, guard, otherwise, dst } = this.ins;
     if (guard !== NO_REG) {
-      this.seeReg(guard);
+      this.checkReg(guard);
       if (!isPredReg(guard)) this.bad('guard', 'is guarded by a register that is not a predicate');
       if ((op.flags & OpFlag.Predicable) === 0)
         this.bad('guard', 'carries a guard, but the opcode takes none');
@@ -143,13 +144,13 @@ class FnVerifier {
     for (let k = 0; k < otherwise.length; k++) {
       const r = otherwise[k];
       if (r === NO_REG) continue;
-      this.seeReg(r);
+      this.checkReg(r);
       if (dst[k] !== NO_REG && regFile(r) !== regFile(dst[k]))
         this.bad('otherwise', `keeps ${regName(r)} in ${regName(dst[k])}, which is of another file`);
     }
   }
 
-  /** Checks modifiers and operands, and whether the instruction may stand here. */
+  /** Checks modifiers and operands, and whether the instruction may be at this position. */
   private checkShape(): void {
     const { opts, program } = this;
     const { op, mods, dst, src, loc } = this.ins;
@@ -169,7 +170,7 @@ class FnVerifier {
       if (r === NO_REG) continue;
       const slot = dstSlot(op, k)!;
       const width = slotWidth(op, mods, slot);
-      this.seeReg(r);
+      this.checkReg(r);
       if (!fits(slot, width, r))
         this.bad('operand-file', `writes ${regName(r)} as ${slot.name}, expected ${describe(slot, width)}`);
     }
@@ -193,7 +194,7 @@ class FnVerifier {
     if ((o.mods & ~slot.mods) !== 0 && !(slot.bank === 'p' && o.mods === Mod.Not))
       this.badSource(slot, 'operand-modifier', 'carries a modifier that the opcode does not take');
     if (o.reg !== NO_REG) {
-      this.seeReg(o.reg);
+      this.checkReg(o.reg);
       if (o.kind === Kind.Reg && !fits(slot, width, o.reg))
         this.badSource(slot, 'operand-file', `is ${regName(o.reg)}, expected ${describe(slot, width)}`);
       if (o.kind === Kind.Addr && (isPredReg(o.reg) || regFile(o.reg) === RegFile.B))
@@ -222,8 +223,8 @@ class FnVerifier {
     this.report(rule, `source ${slot.name} of '${printInstr(ins)}' ${why}`, block.id, index, ins.loc);
   }
 
-  /** A register index belongs to one file. */
-  private seeReg(r: Reg): void {
+  /** Checks that a register index is in range and belongs to one file. */
+  private checkReg(r: Reg): void {
     const { fileOf, fn, block, index: at, ins } = this;
     const index = regIndex(r);
     if (index >= fn.regCount)
@@ -269,7 +270,7 @@ function namesOf(program: Program): ReadonlySet<string> {
   return names;
 }
 
-/** Tells whether the function or its module declares a name. */
+/** A predicate: does the function or its module declare a name? */
 function symbolsOf(fn: Fn, program: Program): (name: string) => boolean {
   const own = new Set([...fn.variables, ...fn.params, ...fn.returns].map((x) => x.name));
   const shared = namesOf(program);

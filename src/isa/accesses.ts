@@ -6,7 +6,7 @@ import { TYPE_BITS } from './scalar-types.ts';
 
 const ADDRESS: KindSet = 1 << Kind.Addr;
 
-/** The YAML of an address operand, where it differs from its opcode's space and properties. */
+/** The YAML of an address operand; absent fields are those of its opcode. */
 export interface AccessSpec {
   readonly space?: Space;
   readonly does?: readonly ('read' | 'write')[];
@@ -19,7 +19,7 @@ export interface MemorySpec {
   readonly accesses?: Readonly<Record<string, AccessSpec>>;
 }
 
-/** The accesses of an opcode, one for each address operand. */
+/** The accesses of an opcode, one for each address operand. @param report receives faults of names and groups */
 export function buildAccesses(
   spec: MemorySpec,
   srcs: readonly Slot[],

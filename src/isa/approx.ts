@@ -38,8 +38,8 @@ const single = new Float32Array(1);
 const singleBits = new Int32Array(single.buffer);
 
 /**
- * An angle in turns, as ptxas 13.0.88 computes it before the unit's instruction: a product of two f32, rounded toward zero. That of
- * doubles is exact.
+ * An angle in turns, as ptxas 13.0.88 computes it before the instruction of the special function unit: the product of two f32, rounded
+ * towards zero. The product of the doubles is exact.
  */
 function turnsOf(x: number): number {
   const product = x * TURN;

@@ -1,12 +1,12 @@
-import { addDown, addUp, type Bounds, down, finish, POWER, up } from './bounds.ts';
+import { addDown, addUp, type Bounds, down, finish, highBelow, lowBelow, POWER, up } from './bounds.ts';
 import { umulh } from './ints.ts';
 
 /*
- * Transfer functions of arithmetic: slot `d` gets bounds of the result for operands within the bounds of slots `a`
- * and `b`, all `width` bits wide. `d` must differ from both.
+ * Abstract transfer functions of arithmetic over `Bounds`: slot `d` gets sound bounds of the result for operands within the bounds of slots
+ * `a` and `b`, all `width` bits wide. `d` must differ from both.
  */
 
-/** Whether the sum of two unsigned words overflows. */
+/** Whether the unsigned sum of `x` and another word has overflowed to `sum`. */
 const carries = (sum: number, x: number): boolean => sum >>> 0 < x >>> 0;
 
 /**
@@ -47,7 +47,7 @@ function sumBits(
   p.oneHigh[d] = leastHigh & knownHigh;
 }
 
-/** Sets the ranges of a sum or difference: as given if no value wraps, shifted if all do, unbounded otherwise. */
+/** Sets the ranges of a sum or difference: as given if no value wraps, shifted by 2^width if all values wrap, otherwise unbounded. */
 function wrapped(
   p: Bounds,
   d: number,
@@ -83,6 +83,7 @@ function wrapped(
   finish(p, d, width);
 }
 
+/** a + b. */
 export function add(p: Bounds, d: number, a: number, b: number, width: number): void {
   sumBits(p, d, a, [p.zeroLow[b], p.zeroHigh[b], p.oneLow[b], p.oneHigh[b]], 0);
   wrapped(
@@ -96,6 +97,7 @@ export function add(p: Bounds, d: number, a: number, b: number, width: number): 
   );
 }
 
+/** a - b. */
 export function sub(p: Bounds, d: number, a: number, b: number, width: number): void {
   // a - b = a + ~b + 1
   sumBits(p, d, a, [p.oneLow[b], p.oneHigh[b], p.zeroLow[b], p.zeroHigh[b]], 1);
@@ -110,28 +112,24 @@ export function sub(p: Bounds, d: number, a: number, b: number, width: number): 
   );
 }
 
-/** Number of low bits of a slot that are known, and number known to be zero; at most `width`. */
+/** Number of trailing ones of a mask of two words; at most `width`. */
 function trailing(low: number, high: number, width: number): number {
-  // A set bit in these words marks a known bit.
   const n = low !== -1 ? 31 - Math.clz32(~low & -~low) : high !== -1 ? 63 - Math.clz32(~high & -~high) : 64;
   return Math.min(n, width);
 }
 
-/** Low and high word with the low `n` bits set. */
-const onesLow = (n: number): number => (n >= 32 ? -1 : (1 << n) - 1);
-const onesHigh = (n: number): number => (n >= 64 ? -1 : n <= 32 ? 0 : (1 << (n - 32)) - 1);
-
+/** a * b, modulo 2^width. */
 export function mul(p: Bounds, d: number, a: number, b: number, width: number): void {
   const za = trailing(p.zeroLow[a], p.zeroHigh[a], width);
   const zb = trailing(p.zeroLow[b], p.zeroHigh[b], width);
   const ka = trailing(p.zeroLow[a] | p.oneLow[a], p.zeroHigh[a] | p.oneHigh[a], width);
   const kb = trailing(p.zeroLow[b] | p.oneLow[b], p.zeroHigh[b] | p.oneHigh[b], width);
-  // a = 2^za * x and b = 2^zb * y: x has ka - za known low bits, y has kb - zb, and x * y has the smaller number.
+  // a = 2^za * x and b = 2^zb * y: x has ka - za known low bits and y has kb - zb, so x * y has as many as the lesser of them.
   const known = Math.min(width, Math.min(ka - za, kb - zb) + za + zb);
-  const al = p.oneLow[a] & onesLow(ka);
-  const ah = p.oneHigh[a] & onesHigh(ka);
-  const bl = p.oneLow[b] & onesLow(kb);
-  const bh = p.oneHigh[b] & onesHigh(kb);
+  const al = p.oneLow[a] & lowBelow(ka);
+  const ah = p.oneHigh[a] & highBelow(ka);
+  const bl = p.oneLow[b] & lowBelow(kb);
+  const bh = p.oneHigh[b] & highBelow(kb);
   const low = Math.imul(al, bl);
   const high = (umulh(al, bl) + Math.imul(al, bh) + Math.imul(ah, bl)) | 0;
   const least = down(p.least[a] * p.least[b]);
@@ -141,10 +139,10 @@ export function mul(p: Bounds, d: number, a: number, b: number, width: number): 
   const fits = most < POWER[width];
   const signedFits = sl >= -half && sm < half;
   p.setTop(d, width);
-  p.zeroLow[d] |= ~low & onesLow(known);
-  p.zeroHigh[d] |= ~high & onesHigh(known);
-  p.oneLow[d] = low & onesLow(known);
-  p.oneHigh[d] = high & onesHigh(known);
+  p.zeroLow[d] |= ~low & lowBelow(known);
+  p.zeroHigh[d] |= ~high & highBelow(known);
+  p.oneLow[d] = low & lowBelow(known);
+  p.oneHigh[d] = high & highBelow(known);
   if (fits) {
     p.least[d] = least;
     p.most[d] = most;
@@ -189,7 +187,7 @@ const LARGE = 2 ** 50;
 const quotientDown = (x: number, y: number): number => Math.floor(x < LARGE ? x / y : down(x / y) - 1);
 const quotientUp = (x: number, y: number): number => Math.floor(x < LARGE ? x / y : up(x / y) + 1);
 
-/** Unsigned quotient; by zero all ones. */
+/** Unsigned quotient; all ones if the divisor is zero. */
 export function udiv(p: Bounds, d: number, a: number, b: number, width: number): void {
   const byZero = p.least[b] === 0;
   const least = p.most[b] === 0 ? POWER[width] - 1 : Math.max(0, quotientDown(p.least[a], p.most[b]));
@@ -200,7 +198,7 @@ export function udiv(p: Bounds, d: number, a: number, b: number, width: number):
   finish(p, d, width);
 }
 
-/** Unsigned remainder; by zero the dividend. */
+/** Unsigned remainder; the dividend if the divisor is zero. */
 export function urem(p: Bounds, d: number, a: number, b: number, width: number): void {
   const whole = p.most[a] < p.least[b];
   const least = whole || p.most[b] === 0 ? p.least[a] : 0;
@@ -211,7 +209,7 @@ export function urem(p: Bounds, d: number, a: number, b: number, width: number):
   finish(p, d, width);
 }
 
-/** Signed quotient, truncated; by zero -1; the least number divided by -1 is itself. */
+/** Signed quotient, truncated; -1 if the divisor is zero; the least number divided by -1 is itself. */
 export function sdiv(p: Bounds, d: number, a: number, b: number, width: number): void {
   const half = POWER[width - 1];
   const a1 = p.signedLeast[a];
@@ -222,7 +220,7 @@ export function sdiv(p: Bounds, d: number, a: number, b: number, width: number):
   let sm = Number.NEGATIVE_INFINITY;
   const corner = (x: number, y: number): void => {
     const q = x / y;
-    // Rounding towards zero is monotone; large quotients may have been rounded before.
+    // Truncation is monotone, so quotients of the ends suffice. Large quotients may have been rounded by the division.
     const low = Math.abs(x) < LARGE ? Math.trunc(q) : Math.floor(down(q) - 1);
     const high = Math.abs(x) < LARGE ? Math.trunc(q) : Math.ceil(up(q) + 1);
     if (low < sl) sl = low;
@@ -246,7 +244,7 @@ export function sdiv(p: Bounds, d: number, a: number, b: number, width: number):
   finish(p, d, width);
 }
 
-/** Signed remainder with the sign of the dividend; by zero the dividend. */
+/** Signed remainder with the sign of the dividend; the dividend if the divisor is zero. */
 export function srem(p: Bounds, d: number, a: number, b: number, width: number): void {
   const b1 = p.signedLeast[b];
   const b2 = p.signedMost[b];

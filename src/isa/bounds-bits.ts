@@ -1,11 +1,22 @@
-import { addDown, addUp, type Bounds, finish, highWord, lowWord, POWER } from './bounds.ts';
+import {
+  addDown,
+  addUp,
+  type Bounds,
+  finish,
+  highBelow,
+  highWord,
+  lowBelow,
+  lowWord,
+  POWER,
+} from './bounds.ts';
 import { brev, popc, prmt, selectorOf } from './ints.ts';
 
 /*
- * Transfer functions of bit operations: slot `d` gets bounds of the result for operands within the bounds of the
- * other slots. `d` must differ from them.
+ * Abstract transfer functions of bit operations over `Bounds`: slot `d` gets sound bounds of the result for operands within the bounds of
+ * the other slots. `d` must differ from them.
  */
 
+/** Complement. */
 export function not(p: Bounds, d: number, a: number, width: number): void {
   p.zeroLow[d] = p.oneLow[a];
   p.zeroHigh[d] = p.oneHigh[a];
@@ -23,6 +34,7 @@ export function not(p: Bounds, d: number, a: number, width: number): void {
   finish(p, d, width);
 }
 
+/** Bitwise and. */
 export function and(p: Bounds, d: number, a: number, b: number, width: number): void {
   p.setTop(d, width);
   p.zeroLow[d] |= p.zeroLow[a] | p.zeroLow[b];
@@ -33,6 +45,7 @@ export function and(p: Bounds, d: number, a: number, b: number, width: number): 
   finish(p, d, width);
 }
 
+/** Bitwise or. */
 export function or(p: Bounds, d: number, a: number, b: number, width: number): void {
   p.setTop(d, width);
   p.zeroLow[d] |= p.zeroLow[a] & p.zeroLow[b];
@@ -43,6 +56,7 @@ export function or(p: Bounds, d: number, a: number, b: number, width: number): v
   finish(p, d, width);
 }
 
+/** Bitwise exclusive or. */
 export function xor(p: Bounds, d: number, a: number, b: number, width: number): void {
   p.setTop(d, width);
   p.zeroLow[d] |= (p.zeroLow[a] & p.zeroLow[b]) | (p.oneLow[a] & p.oneLow[b]);
@@ -67,7 +81,7 @@ export function lop3(
   let oneLow = -1;
   let oneHigh = -1;
   for (let k = 0; k < 8; k++) {
-    // Bits that the row's inputs may have.
+    // Bit positions at which the inputs can select this row.
     const low =
       ~((k & 4) !== 0 ? p.zeroLow[a] : p.oneLow[a]) &
       ~((k & 2) !== 0 ? p.zeroLow[b] : p.oneLow[b]) &
@@ -92,7 +106,7 @@ export function lop3(
   finish(p, d, width);
 }
 
-/** Byte permutation; without a known selector, nothing is known of the result. */
+/** Byte permutation; unbounded unless the selector is known. */
 export function prmtBounds(p: Bounds, d: number, a: number, b: number, sel: number, mode: string): void {
   const known = p.zeroLow[sel] | p.oneLow[sel];
   const needed = mode === 'IDX' ? 0xffff : 3;
@@ -114,15 +128,11 @@ const droppedLow = (low: number, high: number, k: number): number =>
   k >= 64 ? 0 : k >= 32 ? high >>> (k - 32) : k === 0 ? low : (low >>> k) | (high << (32 - k));
 const droppedHigh = (high: number, k: number): number => (k >= 32 ? 0 : high >>> k);
 
-/** Words with ones below bit `k`. */
-const lowOnes = (k: number): number => (k >= 32 ? -1 : (1 << k) - 1);
-const highOnes = (k: number): number => (k >= 64 ? -1 : k <= 32 ? 0 : (1 << (k - 32)) - 1);
-
-/** Can the slot hold the shift amount `k`? The width stands for itself and all larger amounts. */
+/** May slot `n` hold the shift amount `k`? The amount `width` stands for all amounts from `width` on. */
 const mayBe = (p: Bounds, n: number, k: number, width: number): boolean =>
   k >= width || ((p.zeroLow[n] & k) === 0 && (p.oneLow[n] & ~k) === 0 && p.oneHigh[n] === 0);
 
-/** A shift by the amounts that slot `n` may hold: `-1` left, 0 logical right, 1 arithmetic right. */
+/** A shift by the amounts that slot `n` may hold. @param kind -1: left, 0: logical right, 1: arithmetic right */
 export function shift(p: Bounds, d: number, a: number, n: number, kind: -1 | 0 | 1, width: number): void {
   const from = Math.min(width, p.least[n]);
   const to = Math.min(width, p.most[n]);
@@ -141,13 +151,13 @@ export function shift(p: Bounds, d: number, a: number, n: number, kind: -1 | 0 |
     let ol: number;
     let oh: number;
     if (kind < 0) {
-      zl = shiftedLow(p.zeroLow[a], k) | lowOnes(k);
-      zh = shiftedHigh(p.zeroLow[a], p.zeroHigh[a], k) | highOnes(k);
+      zl = shiftedLow(p.zeroLow[a], k) | lowBelow(k);
+      zh = shiftedHigh(p.zeroLow[a], p.zeroHigh[a], k) | highBelow(k);
       ol = shiftedLow(p.oneLow[a], k);
       oh = shiftedHigh(p.oneLow[a], p.oneHigh[a], k);
     } else {
-      const keepLow = lowOnes(width - k);
-      const keepHigh = highOnes(width - k);
+      const keepLow = lowBelow(width - k);
+      const keepHigh = highBelow(width - k);
       zl = droppedLow(p.zeroLow[a], p.zeroHigh[a], k) & keepLow;
       zh = droppedHigh(p.zeroHigh[a], k) & keepHigh;
       ol = droppedLow(p.oneLow[a], p.oneHigh[a], k) & keepLow;
@@ -201,6 +211,7 @@ export function shift(p: Bounds, d: number, a: number, n: number, kind: -1 | 0 |
 
 // ---------------------------------------------------------------------- widths
 
+/** Zero extension to `width` bits. */
 export function zext(p: Bounds, d: number, a: number, width: number): void {
   p.copy(d, p, a);
   p.signedLeast[d] = p.least[a];
@@ -208,11 +219,11 @@ export function zext(p: Bounds, d: number, a: number, width: number): void {
   finish(p, d, width);
 }
 
-/** @param from width of the operand */
+/** Sign extension. @param from width of the operand */
 export function sext(p: Bounds, d: number, a: number, from: number, width: number): void {
   p.setTop(d, width);
-  const low = lowOnes(from);
-  const high = highOnes(from);
+  const low = lowBelow(from);
+  const high = highBelow(from);
   p.zeroLow[d] = p.zeroLow[a] & low;
   p.zeroHigh[d] = p.zeroHigh[a] & high;
   p.oneLow[d] = p.oneLow[a] & low;
@@ -229,7 +240,7 @@ export function sext(p: Bounds, d: number, a: number, from: number, width: numbe
   finish(p, d, width);
 }
 
-/** Bits `low` to `low + width - 1`. */
+/** Extraction of bits `low` to `low + width - 1`. */
 export function extract(p: Bounds, d: number, a: number, low: number, width: number): void {
   const zl = droppedLow(p.zeroLow[a], p.zeroHigh[a], low);
   const zh = droppedHigh(p.zeroHigh[a], low);
@@ -245,7 +256,7 @@ export function extract(p: Bounds, d: number, a: number, low: number, width: num
   p.zeroHigh[d] = zh;
   p.oneLow[d] = ol;
   p.oneHigh[d] = oh;
-  // Constant only if the upper bits of the least and the greatest value agree.
+  // The range carries over only if the bits above the extract are the same for the least and the greatest value.
   const upper = Math.floor(first / size);
   if (upper === Math.floor(last / size) && last < POWER[64]) {
     p.least[d] = first - upper * size;
@@ -258,10 +269,10 @@ export function extract(p: Bounds, d: number, a: number, low: number, width: num
   finish(p, d, width);
 }
 
-/** @param n width of the low part */
+/** Concatenation. @param n width of the low part */
 export function concat(p: Bounds, d: number, high: number, low: number, n: number, width: number): void {
-  p.zeroLow[d] = shiftedLow(p.zeroLow[high], n) | (p.zeroLow[low] & lowOnes(n));
-  p.zeroHigh[d] = shiftedHigh(p.zeroLow[high], p.zeroHigh[high], n) | (p.zeroHigh[low] & highOnes(n));
+  p.zeroLow[d] = shiftedLow(p.zeroLow[high], n) | (p.zeroLow[low] & lowBelow(n));
+  p.zeroHigh[d] = shiftedHigh(p.zeroLow[high], p.zeroHigh[high], n) | (p.zeroHigh[low] & highBelow(n));
   p.oneLow[d] = shiftedLow(p.oneLow[high], n) | p.oneLow[low];
   p.oneHigh[d] = shiftedHigh(p.oneLow[high], p.oneHigh[high], n) | p.oneHigh[low];
   p.setRanges(
@@ -280,7 +291,7 @@ export function concat(p: Bounds, d: number, high: number, low: number, n: numbe
 export function popcBounds(p: Bounds, d: number, a: number, from: number): void {
   p.setTop(d, 32);
   p.least[d] = popc(p.oneLow[a]) + popc(p.oneHigh[a]);
-  p.most[d] = popc(~p.zeroLow[a] & lowOnes(from)) + popc(~p.zeroHigh[a] & highOnes(from));
+  p.most[d] = popc(~p.zeroLow[a] & lowBelow(from)) + popc(~p.zeroHigh[a] & highBelow(from));
   finish(p, d, 32);
 }
 
@@ -292,7 +303,7 @@ const leadingZeros = (x: number, from: number): number => {
 /** Number of leading zeros of an operand of `from` bits. */
 export function clzBounds(p: Bounds, d: number, a: number, from: number): void {
   p.setTop(d, 32);
-  // A bound of 2^63 may be the rounded value of the largest number below it.
+  // Bounds are rounded outwards: the greatest value may be rounded up to a power of two, which only lowers the least count.
   p.least[d] = leadingZeros(p.most[a], from);
   p.most[d] = leadingZeros(p.least[a], from);
   finish(p, d, 32);

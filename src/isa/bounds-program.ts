@@ -23,8 +23,8 @@ import type { CoreOp, Graph } from './lang/graph.ts';
 import { graphOf, isConstantSlot } from './meaning.ts';
 
 /**
- * The meaning of an instruction as a program over slots of `Bounds`: node n has slot n. With transfer functions for
- * the operators of the meaning language, it serves every opcode that has a meaning.
+ * The meaning of an instruction as a program over slots of `Bounds`, for abstract interpretation: node n has slot n. Since there are
+ * transfer functions for the operators of the meaning language, it serves every opcode that has a meaning.
  */
 export interface BoundsProgram {
   readonly graph: Graph;
@@ -38,7 +38,7 @@ export interface BoundsProgram {
   readonly low: Int32Array;
   readonly high: Int32Array;
   readonly aux: readonly string[];
-  /** By source number: its node, -1 if it is not read. */
+  /** By source number: its node; -1 if it is not read. */
   readonly sources: Int32Array;
 }
 
@@ -70,19 +70,19 @@ function compile(graph: Graph): BoundsProgram {
 const compiled = new WeakMap<Graph, BoundsProgram>();
 const byChoice = new WeakMap<Opcode, Map<number, BoundsProgram>>();
 
-/** The program of a graph. */
+/** The program of a graph, cached. */
 export function programOfGraph(graph: Graph): BoundsProgram {
   let p = compiled.get(graph);
   if (p === undefined) compiled.set(graph, (p = compile(graph)));
   return p;
 }
 
-/** The program of an instruction's meaning, or null if its opcode is a primitive. */
+/** The program of an instruction's meaning, cached; null if its opcode is a primitive. */
 export function boundsProgram(x: Instr): BoundsProgram | null {
   const { op, src } = x;
   if (op.means === null) return null;
-  // Modifiers of the instruction (31 bits), of four sources (12) and one small constant (10) make a key that fits an
-  // exact number.
+  // The modifiers of the instruction (31 bits), those of four sources (12) and one small constant (10) form a key of 53 bits, which a
+  // double represents exactly.
   let key = x.mods;
   let constant = 0;
   let small = src.length <= 4;
@@ -114,15 +114,15 @@ export function operandOf(x: Instr, k: number): Operand {
   return s.default ?? (s.bank === 'p' ? TRUE : NOTHING);
 }
 
-/** Width of source `k`. */
+/** Width of source `k` in bits. */
 export const sourceWidth = (x: Instr, k: number): number => slotWidth(x.op, x.mods, x.op.srcs[k]);
 
-/** Scratch slots after those of the nodes, for `evaluate` and `assume`. */
+/** Number of scratch slots that `evaluate`, and users of `constrain`, need after the slots of the nodes. */
 export const SPARE = 8;
 
 /**
- * Computes the slots of all nodes from those of the sources, which the caller has filled (`sources`).
- * @param p has at least `count + SPARE` slots
+ * Computes the slots of all nodes from those of the sources, which the caller must have filled.
+ * @param p must have at least `count + SPARE` slots
  */
 export function evaluate(g: BoundsProgram, p: Bounds): void {
   for (let i = 0; i < g.count; i++) apply(g, p, i, i, g.args[3 * i], g.args[3 * i + 1], g.args[3 * i + 2]);
@@ -205,7 +205,7 @@ function apply(g: BoundsProgram, p: Bounds, i: number, d: number, a: number, b: 
       else p.zeroHigh[d] |= 1 << 31;
       return finish(p, d, w);
     default:
-      // Floats: nothing is known of their bits.
+      // Other operations, those on floats: unbounded.
       p.setTop(d, w);
   }
 }
@@ -229,7 +229,7 @@ function equal(p: Bounds, a: number, b: number): -1 | 0 | 1 {
   return p.isConstant(a) && p.isConstant(b) ? 1 : -1;
 }
 
-/** A conditional: each alternative is narrowed by the condition that selects it. */
+/** A select: each alternative is narrowed by the condition under which it is selected. */
 function choose(
   g: BoundsProgram,
   p: Bounds,
@@ -249,7 +249,10 @@ function choose(
   p.join(d, w, p, arm(g, p, cond, 0, no, spare, w));
 }
 
-/** The comparison that a condition is, and what it has to be; negations and comparisons with a known truth value are seen through. */
+/**
+ * Resolves a condition to the comparison below its negations and its comparisons with known truth values.
+ * @returns the node of the comparison and the value that it must have; null if the condition is not a comparison
+ */
 export function comparisonOf(
   g: BoundsProgram,
   p: Bounds,
@@ -271,7 +274,7 @@ export function comparisonOf(
   return op === 'ult' || op === 'slt' || op === 'eq' ? { c, want } : null;
 }
 
-/** Slot of node `x` given that the condition is `holds`; a scratch slot if that narrows it. */
+/** The slot with the bounds of node `x` given that the condition has the value `holds`: a scratch slot if they are narrower. */
 function arm(
   g: BoundsProgram,
   p: Bounds,
@@ -281,9 +284,9 @@ function arm(
   spare: number,
   w: number,
 ): number {
-  const asks = comparisonOf(g, p, cond, holds);
-  if (asks === null) return x;
-  const { c, want } = asks;
+  const comparison = comparisonOf(g, p, cond, holds);
+  if (comparison === null) return x;
+  const { c, want } = comparison;
   const a = g.args[3 * c];
   const b = g.args[3 * c + 1];
   const takes = (i: number): boolean =>
@@ -303,8 +306,8 @@ function arm(
 const arity = (g: BoundsProgram, i: number): number => g.graph.nodes[i].args.length;
 
 /**
- * Narrows the slots `a` and `b`, copies of the operands of comparison `c`, to values for which it can be `holds`.
- * @returns false if there are none; the slots are then meaningless
+ * Narrows slots `a` and `b`, which are copies of the operands of comparison `c`, to values for which it can have the value `holds`.
+ * @returns false if there are no such values; the slots are then invalid
  */
 export function constrain(
   g: BoundsProgram,
@@ -331,7 +334,7 @@ export function constrain(
   }
 }
 
-/** x + gap <= y. */
+/** Narrows by x + gap <= y, unsigned. */
 function below(p: Bounds, x: number, y: number, w: number, gap: 0 | 1): boolean {
   p.most[x] = Math.min(p.most[x], addUp(p.most[y], -gap));
   p.least[y] = Math.max(p.least[y], addDown(p.least[x], gap));
@@ -344,7 +347,7 @@ function signedBelow(p: Bounds, x: number, y: number, w: number, gap: 0 | 1): bo
   return reduce(p, x, w) && reduce(p, y, w);
 }
 
-/** x differs from the only value of y: narrows x where that value is one of its bounds. */
+/** Narrows x by x != y if y is a constant that equals a bound of x. */
 function differs(p: Bounds, x: number, y: number, w: number): boolean {
   if (!p.isConstant(y) || p.least[y] !== p.most[y]) return true;
   if (p.least[x] === p.least[y]) p.least[x] = addDown(p.least[x], 1);

@@ -1,13 +1,11 @@
 /**
- * What is known of integers of 1 to 64 bits, in machine numbers: bits known to be zero or one, as two 32-bit words
- * each, and the least and greatest value, unsigned and signed, as doubles. Bounds beyond 2^53 are rounded outwards,
- * so they stay sound; there the bits are exact even if the bounds are not.
+ * Abstract values for integers of 1 to 64 bits: the bits known to be zero or one, as two 32-bit words each, and the least and greatest
+ * value, unsigned and signed, as doubles. Bounds beyond 2^53 are rounded outwards, so that they stay sound; known bits are always exact.
  *
- * A product of two abstract domains with mutual refinement (Granger's reduction): `reduce` narrows each part by the
- * others. Known bits are those of Regehr and Duongsaa, "Deriving Abstract Transfer Functions for Analyzing Embedded
- * Software" (LCTES 2006).
+ * This is a reduced product of abstract domains (Granger): `reduce` refines each part by the others. The known-bits domain is that of
+ * Regehr and Duongsaa, "Deriving Abstract Transfer Functions for Analyzing Embedded Software" (LCTES 2006).
  *
- * One object holds many values, in slots. In a slot all bits above the width count as known zeros.
+ * One object holds many abstract values, in slots. All bits of a slot above its width are known zeros.
  */
 export class Bounds {
   readonly zeroLow: Int32Array;
@@ -32,12 +30,12 @@ export class Bounds {
     this.signedMost = new Float64Array(slots);
   }
 
-  /** Whether no value is possible (yet). */
+  /** Is the slot bottom, the empty set of values? */
   isEmpty(i: number): boolean {
     return this.least[i] > this.most[i];
   }
 
-  /** Any value of `width` bits. */
+  /** Sets the slot to top: any value of `width` bits. */
   setTop(i: number, width: number): void {
     this.zeroLow[i] = width >= 32 ? 0 : -1 << width;
     this.zeroHigh[i] = width <= 32 ? -1 : width === 64 ? 0 : -1 << (width - 32);
@@ -46,7 +44,7 @@ export class Bounds {
     this.setRanges(i, 0, POWER[width] - 1, -POWER[width - 1], POWER[width - 1] - 1);
   }
 
-  /** One value, given as words; bits above the width are ignored. */
+  /** Sets the slot to a constant, given as words; bits above the width are ignored. */
   setConstant(i: number, width: number, low: number, high: number): void {
     this.setTop(i, width);
     this.oneLow[i] = low & ~this.zeroLow[i];
@@ -88,12 +86,12 @@ export class Bounds {
     );
   }
 
-  /** Whether exactly one value is possible. */
+  /** Are all bits known? */
   isConstant(i: number): boolean {
     return (this.zeroLow[i] | this.oneLow[i]) === -1 && (this.zeroHigh[i] | this.oneHigh[i]) === -1;
   }
 
-  /** Slot `i` becomes the union of both. */
+  /** Joins a slot of another object into slot `i`: their least upper bound. */
   join(i: number, width: number, from: Bounds, at: number): void {
     if (from.isEmpty(at)) return;
     if (this.isEmpty(i)) {
@@ -111,7 +109,7 @@ export class Bounds {
     reduce(this, i, width);
   }
 
-  /** Slot `i` becomes the intersection of both. @returns false if that is empty; the slot is then unchanged */
+  /** Meets slot `i` with a slot of another object. @returns false if the intersection is empty; slot `i` is then unchanged */
   meet(i: number, width: number, from: Bounds, at: number): boolean {
     SAVED.copy(0, this, i);
     this.zeroLow[i] |= from.zeroLow[at];
@@ -128,9 +126,8 @@ export class Bounds {
   }
 
   /**
-   * Widening: slot `i`, which was `old` and has grown, is enlarged so that it can grow only a few more times. A bound
-   * that moved goes to the limit of the signed, then of the unsigned numbers; only bits below the first changed one
-   * are kept.
+   * Widening: enlarges slot `i`, which has grown from the slot `at` of `old`, so that it can grow only a few more times. A bound that moved
+   * jumps to the next limit of the signed or unsigned numbers; of the known bits, only those below the lowest changed bit are kept.
    */
   widen(i: number, width: number, old: Bounds, at: number): void {
     if (old.isEmpty(at)) return;
@@ -144,7 +141,7 @@ export class Bounds {
     if (signedLeast < old.signedLeast[at]) signedLeast = signedLeast >= 0 ? 0 : -half;
     let signedMost = this.signedMost[i];
     if (signedMost > old.signedMost[at]) signedMost = signedMost < 0 ? -1 : half - 1;
-    // Trailing bits below the first change.
+    // Masks of the bits below the lowest changed bit.
     const keepLow = low === 0 ? -1 : (low & -low) - 1;
     const keepHigh = low !== 0 ? 0 : high === 0 ? -1 : (high & -high) - 1;
     const zeroLow = this.zeroLow[i] & keepLow;
@@ -169,44 +166,53 @@ export const POWER: readonly number[] = Array.from({ length: 65 }, (_, k) => 2 *
 const EXACT = 2 ** 53;
 const TWO32 = 2 ** 32;
 
-/** Doubles that are surely not above, and surely not below, the exact value of a rounded result. */
+/** A lower bound of the exact value that `x` is rounded from. */
 export const down = (x: number): number => (Math.abs(x) < EXACT ? x : x - Math.abs(x) * 2 ** -52);
+/** An upper bound of the exact value that `x` is rounded from. */
 export const up = (x: number): number => (Math.abs(x) < EXACT ? x : x + Math.abs(x) * 2 ** -52);
 
-/** Rounding error of a sum (Knuth's TwoSum): what must be added to `s` to get a + b. */
+/** The rounding error of a sum (Knuth's TwoSum): a + b = s + error. */
 const error = (a: number, b: number, s: number): number => {
   const t = s - a;
   return a - (s - t) + (b - t);
 };
-/** a + b, rounded towards minus and plus infinity. */
+/** a + b, rounded towards minus infinity. */
 export function addDown(a: number, b: number): number {
   const s = a + b;
   return Math.abs(s) < EXACT || error(a, b, s) >= 0 ? s : down(s);
 }
+/** a + b, rounded towards plus infinity. */
 export function addUp(a: number, b: number): number {
   const s = a + b;
   return Math.abs(s) < EXACT || error(a, b, s) <= 0 ? s : up(s);
 }
 
-/** The greatest double not above, and the least not below an unsigned number of two words. */
+/** The greatest double not above an unsigned number of two words. */
 export const doubleBelow = (low: number, high: number): number =>
   (high >>> 0) * TWO32 + (high >>> 21 === 0 ? low >>> 0 : (low & ~0x7ff) >>> 0);
+/** The least double not below an unsigned number of two words. */
 export const doubleAbove = (low: number, high: number): number =>
   (high >>> 0) * TWO32 + (high >>> 21 === 0 || (low & 0x7ff) === 0 ? low >>> 0 : ((low | 0x7ff) >>> 0) + 1);
 
-/** Words of an integral double from 0 to 2^64 (which stands for 2^64 - 1). */
+/** Low word of an integral double from 0 to 2^64 (which is taken for 2^64 - 1). */
 export const lowWord = (x: number): number => (x >= POWER[64] ? -1 : (x - Math.floor(x / TWO32) * TWO32) | 0);
+/** High word of such a double. */
 export const highWord = (x: number): number => (x >= POWER[64] ? -1 : Math.floor(x / TWO32) | 0);
 
-/** A mask of the bits above the highest set bit of `x`. */
+/** Low word of the mask of the bits below bit `k`. */
+export const lowBelow = (k: number): number => (k >= 32 ? -1 : k <= 0 ? 0 : (1 << k) - 1);
+/** High word of that mask. */
+export const highBelow = (k: number): number => (k >= 64 ? -1 : k <= 32 ? 0 : (1 << (k - 32)) - 1);
+
+/** The mask of the bits above the highest set bit of `x`. */
 const above = (x: number): number => {
   const n = Math.clz32(x);
   return n === 32 ? -1 : n === 0 ? 0 : -1 << (32 - n);
 };
 
 /**
- * Narrows the bits and bounds of a slot by each other.
- * @returns false if no value satisfies all of them
+ * Reduces a slot: refines known bits, unsigned and signed bounds by each other.
+ * @returns false if no value satisfies all of them; the slot is then bottom
  */
 export function reduce(p: Bounds, i: number, width: number): boolean {
   let zl = p.zeroLow[i];
@@ -263,7 +269,7 @@ export function reduce(p: Bounds, i: number, width: number): boolean {
       p.setEmpty(i);
       return false;
     }
-    // Leading bits that the least and the greatest value share.
+    // The common leading bits of the least and the greatest value are known.
     const ah = highWord(least);
     const al = lowWord(least);
     const dh = ah ^ highWord(most);
@@ -296,10 +302,7 @@ export function reduce(p: Bounds, i: number, width: number): boolean {
   return true;
 }
 
-/**
- * Finishes a transfer function: turns the contents of a slot, sound but possibly wider than the value, into proper
- * bounds.
- */
+/** Finishes a transfer function: clamps the contents of a slot, which may exceed the width, to valid bounds, and reduces them. */
 export function finish(p: Bounds, i: number, width: number): void {
   if (width < 64) {
     const low = width >= 32 ? 0 : -1 << width;

@@ -1,7 +1,7 @@
 import { didYouMean } from '../ir/diagnostic.ts';
 import { type ForeignForm, type Opcode, withMods } from '../ir/opcode.ts';
 
-/** A row of the table `foreign`, already checked against its schema. */
+/** A row of the table `foreign`, validated against its schema. */
 export interface ForeignSpec {
   readonly title: string;
   readonly ptx: readonly string[];
@@ -15,13 +15,13 @@ export interface ForeignSpec {
 /** The primitive of all opcodes that carry PTX instructions unchanged. */
 export const FOREIGN = 'foreign';
 
-/** What is wrong with the opcode that a row names. */
+/** The fault of the opcode that a row names. */
 export interface ForeignFault {
   readonly fault: string;
   readonly notes: readonly string[];
 }
 
-/** Opcodes that rows name in full, of those that Ori can carry. */
+/** PTX opcodes that rows name without wildcards, if Ori can carry them. */
 export const declaredBy = (forms: readonly ForeignForm[]): ReadonlySet<string> =>
   new Set(
     forms

@@ -9,7 +9,7 @@ import {
 } from '../ir/opcode.ts';
 import type { Report } from './build-report.ts';
 
-/** One row of `special`, already checked against the schema. */
+/** One row of `special`, validated against the schema. */
 export interface SpecialSpec {
   readonly lanes: 'block' | 'warp' | 'varying';
   readonly least?: number;
@@ -26,8 +26,8 @@ const LEVEL: Readonly<Record<string, number>> = {
 };
 
 /**
- * The rules of an opcode's `lanes`.
- * @param report receives one fault for each name that is neither a result nor a modifier, and for each unknown source
+ * Builds the rules for the uniformity of an opcode's results from its `lanes`.
+ * @param report receives a fault for each name that is neither a result nor a modifier, and for each unknown source
  */
 export function buildLanes(
   spec: string | Readonly<Record<string, string>>,

@@ -12,7 +12,7 @@ export type ModifierSpec = Readonly<
 /** Width of the register that holds a value of the type: at least 32 bits. */
 const registerWidth = (type: string): number => Math.max(32, entryOf(TYPE_BITS, type) ?? 0);
 
-/** The modifier groups of an opcode, each with its place in the `mods` word of an instruction. */
+/** Builds the modifier groups of an opcode, each with its bit field in the `mods` word. @param report receives faults */
 export function buildGroups(spec: ModifierSpec, report: Report): ModGroup[] {
   const out: ModGroup[] = [];
   let shift = 0;
@@ -32,11 +32,11 @@ export function buildGroups(spec: ModifierSpec, report: Report): ModGroup[] {
     out.push({ name, values, required, shift, mask: 2 ** bits - 1 });
     shift += bits;
   }
-  if (shift > 31) report(`modifiers need ${shift} bits, 31 are there`);
+  if (shift > 31) report(`modifiers need ${shift} bits, but there are 31`);
   return out;
 }
 
-/** Entries, those with all-digit names last: JavaScript enumerates such keys first, yet `64` is never the default. */
+/** The entries, with all-digit names last: JavaScript enumerates such keys first, but `64` is never the default. */
 const inWrittenOrder = (o: Readonly<Record<string, string>>): [string, string][] => {
   const all = Object.entries(o);
   return [...all.filter(([k]) => !/^\d+$/.test(k)), ...all.filter(([k]) => /^\d+$/.test(k))];
@@ -44,7 +44,7 @@ const inWrittenOrder = (o: Readonly<Record<string, string>>): [string, string][]
 
 const plain = (name: string): ModValue => ({ name, width: 0, type: null });
 
-/** Finds a modifier value by name, or by `group=name` where several groups share the name. */
+/** An index of modifier values by `group=name`, and by name if no other group has the name. */
 export function indexValues(groups: readonly ModGroup[]): Opcode['modByName'] {
   const m = new Map<string, { group: ModGroup; index: number }>();
   const twice = new Set<string>();

@@ -5,7 +5,7 @@ import type { Report } from './build-report.ts';
 
 const bit = (kind: number): KindSet => 1 << kind;
 
-/** Splits at commas outside parentheses. */
+/** Splits a text at commas outside of parentheses; parts are trimmed. */
 export function splitOperands(text: string): string[] {
   const out: string[] = [];
   let depth = 0;
@@ -25,7 +25,11 @@ export function splitOperands(text: string): string[] {
 
 const SLOT = /^(\w+):([\w()|]+)([?*]*)(?:\/([-|~!]+))?$/;
 
-/** One operand of a form, from text such as `b:r32?/-|`. */
+/**
+ * Builds one operand of a form, from a text such as `b:r32?/-|`.
+ * @param source whether it is a source; only sources have defaults
+ * @param report receives faults
+ */
 export function buildSlot(
   text: string,
   source: boolean,
@@ -134,7 +138,7 @@ export function buildSlot(
   return slotOf(slot, mods, m[3].includes('?'), m[3].includes('*'), fallback);
 }
 
-/** All slots are made here, so that all have one shape. */
+/** Makes a slot; the only constructor, so that all objects have the same hidden class. */
 const slotOf = (
   { name, bank, width, widthFrom, kinds }: Pick<Slot, 'name' | 'bank' | 'width' | 'widthFrom' | 'kinds'>,
   mods: number,

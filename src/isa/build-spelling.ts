@@ -1,6 +1,6 @@
 import type { Opcode, SpelledRow, Spelling } from '../ir/opcode.ts';
 
-/** What lowering reads of the document `ptx.yaml`, already checked against its schema. */
+/** The part of the document `ptx.yaml` that lowering reads, validated against its schema. */
 interface TableDoc {
   readonly words: Spelling['words'];
   readonly opcodes: Readonly<
@@ -16,7 +16,7 @@ interface TableDoc {
   >;
 }
 
-/** The rows with `both`. Rows of opcodes that the set lacks are left to the check of the table. */
+/** The rows with `both`. Rows of unknown opcodes are skipped; `checkPtxTable` reports them. */
 export function buildSpelling(data: unknown, byName: ReadonlyMap<string, Opcode>): Spelling {
   if (data === undefined) return { words: {}, rows: [] };
   const { words, opcodes } = data as TableDoc;

@@ -19,13 +19,14 @@ import type { Report } from './build-report.ts';
 import { buildSlot, splitOperands } from './build-slot.ts';
 import { buildSpelling } from './build-spelling.ts';
 
-/** One document of kind `isa`, already checked against its schema. */
+/** One document of kind `isa`, validated against its schema. */
 export interface IsaDoc {
   readonly kind: 'isa';
   readonly opcodes?: Readonly<Record<string, OpcodeSpec>>;
   readonly foreign?: readonly ForeignSpec[];
 }
 
+/** The YAML of an opcode; its schema describes the fields. */
 export interface OpcodeSpec {
   readonly title: string;
   readonly form: string;
@@ -43,7 +44,7 @@ export interface OpcodeSpec {
   readonly means?: string;
 }
 
-/** Names of the properties in YAML. */
+/** The flags of opcodes by their names in YAML. */
 export const PROPS: Readonly<Record<string, number>> = {
   'side-effect': OpFlag.SideEffect,
   control: OpFlag.Control,
@@ -68,15 +69,15 @@ export const PROPS: Readonly<Record<string, number>> = {
   selects: OpFlag.Selects,
 };
 
-/** Instruction sets without faults that are still in use, by hash. */
+/** Live instruction sets without faults, by hash. */
 const interned = new Map<string, WeakRef<Isa>>();
 
 /**
- * Builds the instruction set from its documents: those of kind `isa`, and the one of kind `ptx`, whose rows with `both` tell
- * lowering what PTX calls an opcode. Documents with equal content always give the same object, because
- * opcodes are compared by reference and snapshots outlive the specs they were made with. A document may bring the hash of its data
- * along (`dataHash`), where that was made earlier.
+ * Builds the instruction set from its documents: those of kind `isa`, and the one of kind `ptx`, whose rows with `both` state the PTX
+ * spelling of opcodes for lowering. Sets are interned: documents with equal content and no faults give the same object as long as it is
+ * alive, because opcodes are compared by reference and snapshots outlive the specs from which they were made.
  *
+ * @param docs the documents; `hash` is the `dataHash` of their data, if it is known
  * @returns the set, and one diagnostic for each fault in a form, modifier or property
  */
 export function buildIsa(
@@ -133,7 +134,7 @@ export function buildIsa(
           notes: form.notes,
         });
     }
-  // Rows for instructions about which nothing is known come last, whichever file they are in.
+  // Catch-all rows for unknown instructions come last, in any file.
   foreign.sort((a, b) => Number(a.unknown) - Number(b.unknown));
   const isa: Isa = {
     opcodes,
@@ -190,10 +191,10 @@ function buildOpcode(id: number, name: string, spec: OpcodeSpec, report: Report)
   };
 }
 
-/** The units that compute in floating point, unless an opcode's row states another class. */
+/** Units whose opcodes are of class `float` unless they state another one. */
 const FLOAT_UNITS = new Set(['fma', 'fp64', 'fp16']);
 
-/** The class of an opcode whose row states none. */
+/** The class of an opcode that does not state one. */
 function usualClass(flags: number, unit: string, first: Slot | undefined): InstrClass {
   if ((flags & OpFlag.Control) !== 0 || unit === 'control') return 'control';
   if ((flags & OpFlag.Convergent) !== 0) return 'warp';

@@ -1,35 +1,33 @@
 import { Kind } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
+import { AND, OR, XOR } from '../ir/truth-tables.ts';
+import { highBelow, lowBelow } from './bounds.ts';
 import { type BoundsProgram, operandOf } from './bounds-program.ts';
 import { selectorOf } from './ints.ts';
 
 /*
- * Which bits of values matter: transfer functions over the meaning of an instruction, from its results back to its operands. A
- * mask is two words of 32 bits; a bit that is clear in it changes nothing that anybody sees.
+ * Demanded bits: backward transfer functions over the meaning of an instruction, from its results to its operands. A mask is two words of
+ * 32 bits; bits that are clear in it have no effect on the demanded bits of the results.
  */
-
-/** Bits below `k`, as the low and the high word. */
-export const lowBelow = (k: number): number => (k >= 32 ? -1 : k <= 0 ? 0 : (1 << k) - 1);
-export const highBelow = (k: number): number => (k >= 64 ? -1 : k <= 32 ? 0 : (1 << (k - 32)) - 1);
 
 /** One past the highest bit of a mask, 0 if it is empty. */
 export const bitsOf = (low: number, high: number): number =>
   high !== 0 ? 64 - Math.clz32(high) : 32 - Math.clz32(low);
 
-/** Truth table of the function of three bits that operators with two operands are. */
-const TABLES: Partial<Record<string, number>> = { and: 0xc0, or: 0xfc, xor: 0x3c };
+/** Truth tables of operators with two operands, as functions of three bits. */
+const TABLES: Partial<Record<string, number>> = { and: AND, or: OR, xor: XOR };
 
-/** Masks of the nodes of a meaning. */
+/** The masks of demanded bits of the nodes of a meaning. Use: `open`, then `want` for the results, then `back`. */
 export class DemandedBits {
   low = new Int32Array(64);
   high = new Int32Array(64);
   private g!: BoundsProgram;
   private x!: Instr;
-  /** The constant that was asked for last. */
+  /** The constant that `isConstant` found last. */
   private constLow = 0;
   private constHigh = 0;
 
-  /** Nothing is demanded yet of the nodes of an instruction. */
+  /** Starts with an instruction; no bits of its nodes are demanded yet. */
   open(g: BoundsProgram, x: Instr): void {
     this.g = g;
     this.x = x;
@@ -42,14 +40,14 @@ export class DemandedBits {
     }
   }
 
-  /** Bits of a node that are wanted, besides those that are already; bits above its width do not count. */
+  /** Adds demanded bits of a node; bits above its width are ignored. */
   want(i: number, low: number, high: number): void {
     const w = this.g.widths[i];
     this.low[i] |= low & lowBelow(w);
     this.high[i] |= high & highBelow(w);
   }
 
-  /** From the results, for which `want` was called, to the operands. */
+  /** Propagates demanded bits from the results, for which `want` was called, to the operands. */
   back(): void {
     const { g } = this;
     for (let i = g.count - 1; i >= 0; i--) if ((this.low[i] | this.high[i]) !== 0) this.node(i);
@@ -59,7 +57,7 @@ export class DemandedBits {
     this.want(i, -1, -1);
   }
 
-  /** Whether a node is a constant, which is then `constLow` and `constHigh`. */
+  /** Is a node a constant? If so, sets `constLow` and `constHigh`. */
   private isConstant(i: number): boolean {
     const { g } = this;
     if (g.ops[i] === 'const') {
@@ -86,7 +84,7 @@ export class DemandedBits {
       case 'const':
       case 'src':
         return;
-      // A digit of a sum or a product depends on those of its operands that are not above it.
+      // A bit of a sum or product depends only on bits of the operands that are not above it.
       case 'add':
       case 'sub':
       case 'mul':
@@ -114,7 +112,7 @@ export class DemandedBits {
         if (!this.isConstant(b)) return this.all(a);
         const by = this.amount();
         if (by < width) this.up(a, low, high, by);
-        // Bits that come in are copies of the sign.
+        // The bits shifted in are copies of the sign.
         if (g.ops[i] === 'ashr' && most > width - by) this.bit(a, width - 1);
         return;
       }
@@ -141,7 +139,7 @@ export class DemandedBits {
     }
   }
 
-  /** The constant as the amount of a shift. */
+  /** The constant as a shift amount; 64 for all larger ones. */
   private amount(): number {
     return this.constHigh === 0 && this.constLow >>> 0 < 64 ? this.constLow : 64;
   }
@@ -150,7 +148,7 @@ export class DemandedBits {
     this.want(i, k < 32 ? 1 << k : 0, k < 32 ? 0 : 1 << (k - 32));
   }
 
-  /** Wants the bits of a mask, shifted down. */
+  /** Demands the bits of a mask, shifted right. */
   private down(i: number, low: number, high: number, by: number): void {
     if (by === 0) this.want(i, low, high);
     else if (by >= 64) return;
@@ -158,7 +156,7 @@ export class DemandedBits {
     else this.want(i, (low >>> by) | (high << (32 - by)), high >>> by);
   }
 
-  /** Wants the bits of a mask, shifted up. */
+  /** Demands the bits of a mask, shifted left. */
   private up(i: number, low: number, high: number, by: number): void {
     if (by === 0) this.want(i, low, high);
     else if (by >= 64) return;
@@ -166,12 +164,12 @@ export class DemandedBits {
     else this.want(i, low << by, (high << by) | (low >>> (32 - by)));
   }
 
-  /** A bit of an operand matters where the result differs with it, for some bits that the other operands may have there. */
+  /** Demands those bits of each operand on which the result depends for some possible bits of the other operands. */
   private bitwise(table: number, operands: readonly number[], low: number, high: number): void {
     const canLow: number[] = [];
     const canHigh: number[] = [];
     for (const o of [...operands, -1].slice(0, 3)) {
-      // An operand that does not exist is a constant: both rows of a table of two operands agree.
+      // A missing third operand counts as the constant 0; the table does not depend on it.
       const known = o < 0 || this.isConstant(o);
       const [l, h] = o < 0 ? [0, 0] : [this.constLow, this.constHigh];
       canLow.push(known ? ~l : -1, known ? l : -1);
@@ -212,7 +210,7 @@ export class DemandedBits {
       const wanted = (low >>> (8 * k)) & 0xff;
       if (wanted === 0) continue;
       const from = (s >>> (4 * k)) & 15;
-      // The sign of the byte, eight times.
+      // Bit 3 of the selector replicates the sign of the byte.
       const bits = from >= 8 ? 0x80 : wanted;
       this.want((from & 7) < 4 ? a : b, bits << (8 * (from & 3)), 0);
     }

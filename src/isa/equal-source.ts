@@ -1,11 +1,12 @@
+import { AND, OR, XOR } from '../ir/truth-tables.ts';
 import type { Bounds } from './bounds.ts';
-import { POWER } from './bounds.ts';
+import { highBelow, lowBelow, POWER } from './bounds.ts';
 import { type BoundsProgram, comparisonOf, constrain } from './bounds-program.ts';
-import { bitsOf, type DemandedBits, highBelow, lowBelow } from './demanded-bits.ts';
+import { bitsOf, type DemandedBits } from './demanded-bits.ts';
 import { selectorOf } from './ints.ts';
 import type { CoreOp } from './lang/graph.ts';
 
-/** Operators that leave a value as it is for some operands, and that no rule sees through without the ranges of these. */
+/** Operators that are the identity for operands in certain ranges, which rules alone cannot detect. */
 const NARROWS: ReadonlySet<CoreOp> = new Set([
   'and',
   'or',
@@ -20,7 +21,7 @@ const NARROWS: ReadonlySet<CoreOp> = new Set([
 
 const narrowing = new WeakMap<BoundsProgram, boolean>();
 
-/** Can the results of these operators equal one of their operands, depending on what the operands hold? */
+/** Can a result of the program equal one of its operands, depending on the bounds of the operands? */
 export function mayEqualSource(g: BoundsProgram): boolean {
   let found = narrowing.get(g);
   if (found === undefined) {
@@ -31,22 +32,21 @@ export function mayEqualSource(g: BoundsProgram): boolean {
 }
 
 /**
- * Which result of an instruction is one of its source operands, given what the operands may hold: a mask of bits that
- * are clear anyway, an extension of a value that fits, a minimum with what is never less.
+ * Finds results of an instruction that equal one of its source operands, given the bounds of the operands: a mask that clears only zero
+ * bits, an extension of a value that fits, a minimum with a value that is never less.
  *
- * For each node it finds a source whose value, modulo 2 to the width of the node, the node has. That is a forward
- * pass over the graph, like the bounds on which it rests.
+ * A forward pass over the graph finds for each node a source to which it is equal modulo 2^width of the node.
  */
 export class EqualSource {
-  /** By node: the node of such a source, -1 if none was found. */
+  /** By node: the node of a source to which it is equal; -1 if none was found. */
   private same = new Int32Array(64);
-  /** The bits of each node that matter; null if all do. */
+  /** The demanded bits of each node; null if all bits are demanded. */
   private wanted: DemandedBits | null = null;
 
   /**
-   * @param p what the nodes may hold (`evaluate`), with the scratch slots behind them
-   * @param wanted the bits of the nodes that matter (`DemandedBits.back`): a node need equal the source only in these
-   * @returns by destination: the number of the operand that it equals, -1 if it equals none
+   * @param p bounds of the nodes (`evaluate`), with the scratch slots behind them
+   * @param wanted demanded bits of the nodes (`DemandedBits.back`); a node need equal the source only in these
+   * @returns by destination: the number of the source operand that it equals; -1 if there is none
    */
   of(g: BoundsProgram, p: Bounds, wanted: DemandedBits | null = null): number[] {
     this.wanted = wanted;
@@ -62,8 +62,8 @@ export class EqualSource {
   }
 
   /**
-   * Is every bit that is wanted of node `i` wanted of node `x`? Only then does what equals `x` in the bits that are wanted of that
-   * stand for `i` too: a bit that is known to be clear in `x` is not wanted of it, and may be set in what stands for it.
+   * Is every demanded bit of node `i` a demanded bit of node `x`? Only then does a source that equals `x` in the demanded bits of `x` equal
+   * `i` too: bits that are known to be clear in `x` are not demanded of it, and may be set in the source.
    */
   private isWantedWith(x: number, i: number): boolean {
     const w = this.wanted;
@@ -90,11 +90,11 @@ export class EqualSource {
       case 'urem':
         return p.most[a] < p.least[b] ? this.same[a] : -1;
       case 'and':
-        return this.bitwise(p, i, TABLE_AND, a, b, b);
+        return this.bitwise(p, i, AND, a, b, b);
       case 'or':
-        return this.bitwise(p, i, TABLE_OR, a, b, b);
+        return this.bitwise(p, i, OR, a, b, b);
       case 'xor':
-        return this.bitwise(p, i, TABLE_XOR, a, b, b);
+        return this.bitwise(p, i, XOR, a, b, b);
       case 'lop3':
         return this.bitwise(p, i, g.n[i], a, b, c);
       case 'prmt':
@@ -112,12 +112,12 @@ export class EqualSource {
     }
   }
 
-  /** What `x` equals if `zero` is 0. */
+  /** The source that `x` equals, if `zero` is 0. */
   private ifZero(p: Bounds, zero: number, x: number): number | undefined {
     return p.most[zero] === 0 && this.same[x] >= 0 ? this.same[x] : undefined;
   }
 
-  /** What `x` equals if `none` has no bit that a sum, a digit of which depends on those below it, shows. */
+  /** The source that `x` equals, if `none` has no set bit at or below the highest demanded bit, so that adding it has no effect. */
   private ifNone(p: Bounds, i: number, none: number, x: number): number | undefined {
     const bits = this.wanted === null ? 64 : bitsOf(this.wanted.low[i], this.wanted.high[i]);
     const low = ~p.zeroLow[none] & lowBelow(bits);
@@ -125,7 +125,7 @@ export class EqualSource {
     return (low | high) === 0 && this.same[x] >= 0 ? this.same[x] : undefined;
   }
 
-  /** An extension of `bits` bits leaves the value of a source that has no more, or of which no other matters. */
+  /** An extension from `bits` bits is the identity on a source that fits in them, or if no higher bit is demanded. */
   private extended(g: BoundsProgram, p: Bounds, i: number, a: number, bits: number, signed: boolean): number {
     const s = this.same[a];
     if (s < 0 || g.widths[i] > g.widths[s]) return -1;
@@ -135,7 +135,7 @@ export class EqualSource {
     return fits || (this.wanted !== null && bitsOf(this.wanted.low[i], this.wanted.high[i]) <= bits) ? s : -1;
   }
 
-  /** A shift to the left and back keeps the lowest bits, and extends them. */
+  /** A left shift and a right shift by the same amount extend the low bits. */
   private shiftedBack(g: BoundsProgram, p: Bounds, i: number, signed: boolean): number {
     const left = g.args[3 * i];
     const by = g.args[3 * i + 1];
@@ -151,7 +151,7 @@ export class EqualSource {
     return this.extended(g, p, i, a, kept, signed);
   }
 
-  /** A function of three bits: it is one of its arguments if every bit that can differ from that one does not. */
+  /** A truth table equals one of its operands if they do not differ in any demanded bit, for all possible bits of the operands. */
   private bitwise(p: Bounds, i: number, table: number, a: number, b: number, c: number): number {
     const wantedLow = this.wanted === null ? -1 : this.wanted.low[i];
     const wantedHigh = this.wanted === null ? -1 : this.wanted.high[i];
@@ -170,7 +170,7 @@ export class EqualSource {
     return -1;
   }
 
-  /** A permutation of bytes leaves an argument if each byte is its own, or both are known and equal. */
+  /** A byte permutation equals an operand if each demanded byte is the same byte of it, or known to be equal. */
   private permuted(p: Bounds, i: number, mode: string, a: number, b: number, sel: number): number {
     if (!p.isConstant(sel)) return -1;
     const s = selectorOf(mode, p.oneLow[sel]);
@@ -195,19 +195,19 @@ export class EqualSource {
     return -1;
   }
 
-  /** A choice leaves a source if each alternative that can be chosen is that source. */
+  /** A select equals a source if each alternative that can be selected does. */
   private chosen(g: BoundsProgram, p: Bounds, cond: number, yes: number, no: number): number {
     if (p.isConstant(cond)) return this.same[p.oneLow[cond] === 1 ? yes : no];
     const s = this.same[yes] >= 0 ? this.same[yes] : this.same[no];
     return s >= 0 && this.arm(g, p, cond, 1, yes, s) && this.arm(g, p, cond, 0, no, s) ? s : -1;
   }
 
-  /** Is an alternative the source, or a constant that the source has whenever the condition chooses it? */
+  /** Does an alternative equal the source, or is it a constant to which the condition narrows the source? */
   private arm(g: BoundsProgram, p: Bounds, cond: number, holds: 0 | 1, x: number, s: number): boolean {
     if (this.same[x] === s) return true;
-    const asks = p.isConstant(x) ? comparisonOf(g, p, cond, holds) : null;
-    if (asks === null) return false;
-    const { c, want } = asks;
+    const comparison = p.isConstant(x) ? comparisonOf(g, p, cond, holds) : null;
+    if (comparison === null) return false;
+    const { c, want } = comparison;
     const a = g.args[3 * c];
     const b = g.args[3 * c + 1];
     const first = g.count;
@@ -223,10 +223,6 @@ export class EqualSource {
   }
 }
 
-const TABLE_AND = 0xc0;
-const TABLE_OR = 0xfc;
-const TABLE_XOR = 0x3c;
-
-/** Bits of a slot that may have a value. */
+/** The bits of a slot that may have the value `bit`. */
 const canLow = (p: Bounds, i: number, bit: number): number => (bit === 1 ? ~p.zeroLow[i] : ~p.oneLow[i]);
 const canHigh = (p: Bounds, i: number, bit: number): number => (bit === 1 ? ~p.zeroHigh[i] : ~p.oneHigh[i]);

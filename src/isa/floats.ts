@@ -1,6 +1,5 @@
 /**
- * Floating point of generated lane code, on JavaScript numbers. A value of any format is a double that holds it
- * exactly.
+ * Floating-point arithmetic for generated lane code, on JavaScript numbers. A value of any format is represented exactly by a double.
  *
  * Formats up to f32 are computed in double and rounded once more. This is exact if the first rounding is to odd (to
  * the neighbour with an odd significand if the result is inexact), because 53 >= 24 + 2 bits. Rounding to nearest
@@ -19,18 +18,18 @@ const i32 = new Int32Array(f64.buffer);
 
 // ------------------------------------------------------------------------------------------------ bit patterns
 
-/** Pattern of an f32. NaN is canonical. */
+/** Bit pattern of an f32, as a signed word. NaN is canonical. */
 export function f32ToBits(x: number): number {
   if (x !== x) return 0x7fffffff;
   f32[0] = x;
   return i32[0];
 }
-/** Value of an f32's pattern. */
+/** The f32 with a bit pattern. */
 export function bitsToF32(b: number): number {
   i32[0] = b;
   return f32[0];
 }
-/** Words of an f64's pattern, to `w`. NaN is canonical. */
+/** Writes the bit pattern of an f64 to `w`, low word first. NaN is canonical. */
 export function words64(x: number, w: Int32Array): void {
   if (x !== x) {
     w[0] = 0;
@@ -41,14 +40,14 @@ export function words64(x: number, w: Int32Array): void {
   w[0] = i32[0];
   w[1] = i32[1];
 }
-/** Value of an f64's pattern. */
+/** The f64 with a bit pattern. */
 export function num64(lo: number, hi: number): number {
   i32[0] = lo;
   i32[1] = hi;
   return f64[0];
 }
 
-/** Value of every f16 pattern. */
+/** The value of each f16 bit pattern. */
 export const f16 = new Float64Array(65536);
 for (let e = 0; e < 32; e++) {
   const unit = 2 ** (Math.max(e, 1) - 25);
@@ -59,7 +58,7 @@ for (let e = 0; e < 32; e++) {
   }
 }
 
-/** Pattern of a number rounded to nearest in a 16-bit format of `mant` significand bits. NaN is canonical. */
+/** Bit pattern of a number rounded to nearest in a 16-bit format with `mant` explicit significand bits. NaN is canonical. */
 function pack(x: number, mant: number, bias: number): number {
   f64[0] = x;
   const hi = i32[1];
@@ -78,14 +77,16 @@ function pack(x: number, mant: number, bias: number): number {
   const up = rest > half || (rest === half && (i32[0] !== 0 || (b & 1) !== 0));
   return sign | (up ? b + 1 : b);
 }
+/** The f16 bit pattern of a double, rounded to nearest even. */
 export const packF16 = (x: number): number => pack(x, 10, 15);
+/** The bf16 bit pattern of a double, rounded to nearest even. */
 export const packBF16 = (x: number): number => pack(x, 7, 127);
 
 const isBF16 = (type: string): boolean => type.startsWith('b') || type.startsWith('B');
-/** Value of a pattern of type f16 or bf16 (upper or lower case; packed names stand for their element). */
+/** The value of a bit pattern of type f16 or bf16 (upper or lower case; names of packed types stand for their element). */
 export const halfToNumber = (b: number, type: string): number =>
   isBF16(type) ? bitsToF32(b << 16) : f16[b & 0xffff];
-/** Pattern of a number rounded to nearest in f16 or bf16. */
+/** Bit pattern of a number rounded to nearest in f16 or bf16. */
 export const numberToHalf = (x: number, type: string): number => (isBF16(type) ? packBF16(x) : packF16(x));
 
 // ------------------------------------------------------------------------------------------------ rounding
@@ -103,7 +104,7 @@ function neighbour(x: number, up: boolean): number {
   return f64[0];
 }
 
-/** Rounds to odd a number whose nearest double is x and that differs from x by an error with the sign of `err`. */
+/** Rounds to odd a number whose nearest double is `x` and that differs from it by an error with the sign of `err`. */
 function toOdd(x: number, err: number): number {
   if (err === 0 || err !== err) return x;
   f64[0] = x;
@@ -129,16 +130,13 @@ function productError(a: number, b: number, p: number): number {
   return al * bl - (p - ah * bh - al * bh - ah * bl);
 }
 
-/** Are the exponents such that splitting does not overflow and the error of a product is representable? */
+/** Are the exponents moderate, so that splitting does not overflow and the error of a product is representable? */
 const moderate = (a: number, b: number, p: number): boolean => {
   const m = Math.abs(p);
   return m > 1e-280 && m < 1e300 && Math.abs(a) < 1e290 && Math.abs(b) < 1e290;
 };
 
-/**
- * a + b, a quotient, a root: rounded to odd. Operands are at most f32 (so exponents are moderate) or products of
- * such.
- */
+/** a + b, rounded to odd. As for `divOdd` and `sqrtOdd`, operands are values of formats up to f32, or products of them. */
 export function addOdd(a: number, b: number): number {
   const s = a + b;
   return toOdd(s, sumError(a, b, s));
@@ -150,6 +148,7 @@ export function addOddDown(a: number, b: number): number {
 }
 const zeroDown = (a: number, b: number): number =>
   a === 0 && b === 0 && !Object.is(a, -0) && !Object.is(b, -0) ? 0 : -0;
+/** a / b, rounded to odd. */
 export function divOdd(a: number, b: number): number {
   const q = a / b;
   if (q === 0 || !Number.isFinite(q)) return q;
@@ -157,6 +156,7 @@ export function divOdd(a: number, b: number): number {
   const rest = a - p - productError(q, b, p);
   return toOdd(q, b > 0 ? rest : -rest);
 }
+/** The square root, rounded to odd. */
 export function sqrtOdd(a: number): number {
   const q = Math.sqrt(a);
   if (!(q > 0) || q === Infinity) return q;
@@ -164,7 +164,7 @@ export function sqrtOdd(a: number): number {
   return toOdd(q, a - p - productError(q, q, p));
 }
 
-/** Rounds x (a double, or one rounded to odd) to `mant` bits with smallest normal exponent `emin`. */
+/** Rounds a double, exact or rounded to odd, to a format with `mant` explicit significand bits and normal exponents `emin` to `emax`. */
 function roundTo(x: number, mant: number, emin: number, emax: number, mode: Rounding): number {
   if (x === 0 || !Number.isFinite(x)) return x;
   f64[0] = x;
@@ -196,9 +196,13 @@ function roundTo(x: number, mant: number, emin: number, emax: number, mode: Roun
   const m = stays ? max : Infinity;
   return x < 0 ? -m : m;
 }
+/** Rounds a double, exact or rounded to odd, to f32. */
 export const round32 = (x: number, mode: Rounding): number => roundTo(x, 23, -126, 127, mode);
+/** Rounds it to tf32. */
 export const roundTF32 = (x: number, mode: Rounding): number => roundTo(x, 10, -126, 127, mode);
+/** Rounds it to f16. @returns the bit pattern */
 export const roundF16 = (x: number, mode: Rounding): number => packF16(roundTo(x, 10, -14, 15, mode));
+/** Rounds it to bf16. @returns the bit pattern */
 export const roundBF16 = (x: number, mode: Rounding): number => packBF16(roundTo(x, 7, -126, 127, mode));
 
 // ------------------------------------------------------------------------------------------------ f32
@@ -215,9 +219,10 @@ export function fma32(a: number, b: number, c: number): number {
   return other !== f && Math.fround(other) === other ? Math.fround(addOdd(p, c)) : f;
 }
 
-/** Flushes f32 subnormals to zeros with their signs. */
+/** Flushes an f32 subnormal to a zero of the same sign. */
 export const ftz32 = (x: number): number =>
   x < 1.1754943508222875e-38 && x > -1.1754943508222875e-38 ? x * 0 : x;
+/** Flushes an f64 subnormal to a zero of the same sign. */
 export const ftz64 = (x: number): number =>
   x < 2.2250738585072014e-308 && x > -2.2250738585072014e-308 ? x * 0 : x;
 
@@ -240,7 +245,7 @@ const soft = (x: number): bigint => fromNumber(F64, x);
 const fma64Exact = (a: number, b: number, c: number, mode: Rounding): number =>
   toNumber(F64, bigFma(F64, soft(a), soft(b), soft(c), mode));
 
-/** A result rounded in a given direction, from the nearest double and the sign of its error. */
+/** Directed rounding of a result, from the nearest double and the sign of its error. */
 function directed(x: number, err: number, mode: Rounding): number {
   if (err === 0) return x;
   if (mode === 'RP' || (mode === 'RZ' && x < 0)) return err > 0 ? neighbour(x, true) : x;
@@ -249,7 +254,7 @@ function directed(x: number, err: number, mode: Rounding): number {
 
 const MAX64 = Number.MAX_VALUE;
 
-/** Directed a + b. */
+/** a + b with directed rounding. */
 export function add64(a: number, b: number, mode: Rounding): number {
   const s = a + b;
   if (s === 0) return mode === 'RM' ? zeroDown(a, b) : s;
@@ -262,16 +267,16 @@ function overflowed(a: number, b: number, s: number, mode: Rounding): number {
   const stays = mode === 'RZ' || (mode === 'RM' && s > 0) || (mode === 'RP' && s < 0);
   return stays ? Math.sign(s) * MAX64 : s;
 }
-/** Directed a * b. */
+/** a * b with directed rounding. */
 export function mul64(a: number, b: number, mode: Rounding): number {
   const p = a * b;
   if (moderate(a, b, p)) return directed(p, productError(a, b, p), mode);
   const special = !Number.isFinite(a) || !Number.isFinite(b) || a === 0 || b === 0;
   return special ? p : toNumber(F64, bigFma(F64, soft(a), soft(b), null, mode));
 }
-/** Directed a * b + c: exact, slow. */
+/** a * b + c with directed rounding; slow, by exact arithmetic. */
 export const fma64Directed = fma64Exact;
-/** Directed a / b. */
+/** a / b with directed rounding. */
 export function div64(a: number, b: number, mode: Rounding): number {
   const q = a / b;
   const p = q * b;
@@ -280,7 +285,7 @@ export function div64(a: number, b: number, mode: Rounding): number {
   const rest = a - p - productError(q, b, p);
   return directed(q, b > 0 ? rest : -rest, mode);
 }
-/** Directed square root. */
+/** Square root with directed rounding. */
 export function sqrt64(a: number, mode: Rounding): number {
   const q = Math.sqrt(a);
   const p = q * q;
@@ -290,8 +295,9 @@ export function sqrt64(a: number, mode: Rounding): number {
 
 // ------------------------------------------------------------------------------------------------ any format
 
-/** Minimum, maximum: a NaN operand loses; -0 is below +0. */
+/** Minimum: the other operand if one is NaN; -0 is less than +0. */
 export const fmin = (a: number, b: number): number => (a !== a ? b : b !== b ? a : Math.min(a, b));
+/** Maximum: the other operand if one is NaN; -0 is less than +0. */
 export const fmax = (a: number, b: number): number => (a !== a ? b : b !== b ? a : Math.max(a, b));
 
 /** Nearest integer, ties to even; zeros keep the sign. */
@@ -302,19 +308,19 @@ export function rint(x: number): number {
   return x < 0 || Object.is(x, -0) ? -r : r;
 }
 
-/** An integral number clamped to 64 bits, to `w`; NaN gives 2^63 (PTX ISA 9.0, `cvt`). */
+/** Writes an integral number, clamped to 64 bits, to `w`, low word first; NaN gives 2^63 (PTX ISA 9.0, `cvt`). */
 export function clamp64(x: number, signed: boolean, w: Int32Array): void {
-  if (x !== x) give(w, 0, 0x80000000);
-  else if (signed && x >= 2 ** 63) give(w, -1, 0x7fffffff);
-  else if (signed && x < -(2 ** 63)) give(w, 0, 0x80000000);
-  else if (!signed && x >= 2 ** 64) give(w, -1, -1);
-  else if (!signed && x < 0) give(w, 0, 0);
+  if (x !== x) put(w, 0, 0x80000000);
+  else if (signed && x >= 2 ** 63) put(w, -1, 0x7fffffff);
+  else if (signed && x < -(2 ** 63)) put(w, 0, 0x80000000);
+  else if (!signed && x >= 2 ** 64) put(w, -1, -1);
+  else if (!signed && x < 0) put(w, 0, 0);
   else {
     const hi = Math.floor(x / 4294967296);
-    give(w, x - hi * 4294967296, hi);
+    put(w, x - hi * 4294967296, hi);
   }
 }
-function give(w: Int32Array, lo: number, hi: number): void {
+function put(w: Int32Array, lo: number, hi: number): void {
   w[0] = lo;
   w[1] = hi;
 }

@@ -1,7 +1,7 @@
 /** Binary floating-point formats. All follow IEEE 754's layout: sign, biased exponent, significand without its leading bit. */
 export interface FloatFormat {
   readonly name: FormatName;
-  /** Bits of a value in a register. */
+  /** Number of bits of a value. */
   readonly bits: number;
   /** Explicit significand bits. */
   readonly mant: number;

@@ -1,6 +1,6 @@
 /**
- * Integer helpers of generated lane code. Values are int32 words; a 64-bit value is two words, and a 64-bit result is
- * in `out` (low word first) until the next call.
+ * Integer helpers for generated lane code. Values are int32 words; a 64-bit value is two words, and a 64-bit result is written to `out`,
+ * low word first, where it is valid until the next call.
  */
 export const out = new Int32Array(2);
 
@@ -42,10 +42,16 @@ function subtract(lo: number, hi: number): void {
   out[1] -= hi + borrow;
 }
 
-/** Division of words, truncated; by zero: quotient all ones, remainder the dividend. */
+// Truncating divisions, of words and of pairs of words (low, high; the result is left in `out`). For a divisor of zero, the quotient is all
+// ones and the remainder is the dividend.
+
+/** Unsigned quotient. */
 export const udiv = (a: number, b: number): number => (b === 0 ? -1 : ((a >>> 0) / (b >>> 0)) | 0);
+/** Signed quotient. */
 export const sdiv = (a: number, b: number): number => (b === 0 ? -1 : (a / b) | 0);
+/** Unsigned remainder. */
 export const urem = (a: number, b: number): number => (b === 0 ? a : ((a >>> 0) % (b >>> 0)) | 0);
+/** Signed remainder. */
 export const srem = (a: number, b: number): number => (b === 0 ? a : (a % b) | 0);
 
 const unsigned64 = (lo: number, hi: number): bigint => (BigInt(hi >>> 0) << 32n) | BigInt(lo >>> 0);
@@ -85,12 +91,16 @@ function divide(al: number, ah: number, bl: number, bh: number, isSigned: boolea
     give(remainder ? a % b : a / b);
   }
 }
+/** Unsigned quotient of pairs of words. */
 export const udiv64 = (al: number, ah: number, bl: number, bh: number): void =>
   divide(al, ah, bl, bh, false, false);
+/** Signed quotient of pairs of words. */
 export const sdiv64 = (al: number, ah: number, bl: number, bh: number): void =>
   divide(al, ah, bl, bh, true, false);
+/** Unsigned remainder of pairs of words. */
 export const urem64 = (al: number, ah: number, bl: number, bh: number): void =>
   divide(al, ah, bl, bh, false, true);
+/** Signed remainder of pairs of words. */
 export const srem64 = (al: number, ah: number, bl: number, bh: number): void =>
   divide(al, ah, bl, bh, true, true);
 
@@ -110,7 +120,7 @@ export function brev(x: number): number {
   return (v >>> 16) | (v << 16);
 }
 
-/** Selector nibbles of the fixed modes by the low two selector bits (PTX ISA 9.0, `prmt`). */
+/** By mode: the selectors of mode `IDX` for each value of the low two selector bits (PTX ISA 9.0, `prmt`). */
 const SELECTORS: Readonly<Record<string, readonly number[]>> = {
   F4E: [0x3210, 0x4321, 0x5432, 0x6543],
   B4E: [0x5670, 0x6701, 0x7012, 0x0123],
@@ -120,7 +130,7 @@ const SELECTORS: Readonly<Record<string, readonly number[]>> = {
   RC16: [0x1010, 0x3232, 0x1010, 0x3232],
 };
 
-/** Selector of mode `IDX` that picks the same bytes. */
+/** The selector of mode `IDX` that selects the same bytes as `sel` does in another mode. */
 export const selectorOf = (mode: string, sel: number): number =>
   mode === 'IDX' ? sel : SELECTORS[mode][sel & 3];
 

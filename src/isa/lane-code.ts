@@ -8,12 +8,12 @@ import { writeInt } from './lane-word.ts';
 import type { Graph, Node } from './lang/graph.ts';
 
 /**
- * Generates the JavaScript that executes a graph for the lanes of a warp. Each node is generated in the form that its
- * user needs: an int32 expression (`int`; values narrower than 32 bits are not negative), two words (`pair`), a
- * JavaScript number (`num`), or a condition (`cond`). Nodes used once are inlined; all others get a variable.
+ * Generates the JavaScript that executes a graph for the lanes of a warp. Each node is generated in the form that its user needs: an int32
+ * expression (`int`; values narrower than 32 bits are not negative), two words (`pair`), a JavaScript number (`num`), or a condition
+ * (`cond`). Nodes with one use are inlined; all others get a variable.
  */
 
-/** Helpers in scope of the code: those of `ints.ts` and `floats.ts`. */
+/** Generated code, and the helpers of `ints.ts` and `floats.ts` that must be in its scope. */
 export interface LaneCode {
   /** Body of `function (r, o, k, mask)`. */
   readonly body: string;
@@ -21,12 +21,13 @@ export interface LaneCode {
   readonly helpers: readonly string[];
 }
 
-/** Operations whose results are best kept as JavaScript numbers if their format is f32, tf32 or f64. */
+/** Operations whose results are kept as JavaScript numbers if their format is f32, tf32 or f64. */
 const NUMERIC = new Set(['fadd', 'fmul', 'ffma', 'fdiv', 'fsqrt', 'frint', 'fmin', 'fmax', 'approx', 'i2f']);
 
 /**
- * @param wanted bit i: destination i is stored
- * @param dstWidths width of each destination
+ * Generates the code of a graph.
+ * @param dstWidths width of each destination in bits
+ * @param wanted bit i: whether to store destination i
  */
 export function laneCode(g: Graph, dstWidths: readonly number[], wanted: number): LaneCode {
   return new Writer(g).write(dstWidths, wanted);
@@ -88,7 +89,7 @@ class Writer implements LaneScope {
     );
   }
 
-  /** Computes all values before the first store, because a destination may be the same register as a source. */
+  /** The statement that stores a value. Its operands are computed before, since a destination may be the same register as a source. */
   private store(id: number, d: string, width: number): string {
     if (this.isNumber(id)) {
       const v = this.atom(this.num(id));
@@ -101,7 +102,7 @@ class Writer implements LaneScope {
     return `I[${d}+2*l]=${this.atom(lo)};I[${d}+2*l+1]=${this.atom(hi)};`;
   }
 
-  /** Pure predicate logic works on the bits of all lanes at once: an expression for each destination, or null. */
+  /** Code for pure predicate logic, which works on the bits of all lanes at once: an expression for each destination, or null. */
   private wordParallel(kept: readonly number[]): string[] | null {
     const { nodes, dsts } = this.g;
     const text: (string | null)[] = [];
@@ -132,7 +133,7 @@ class Writer implements LaneScope {
     return t;
   }
 
-  /** Generates one form of a node: inline if it is used once, else in a variable. */
+  /** Generates one form of a node: inlined if the node has one use, otherwise in a variable. */
   private once(form: string, id: number, write: () => string): string {
     const key = `${form}${id}`;
     const old = this.named.get(key);

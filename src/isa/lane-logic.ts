@@ -1,11 +1,10 @@
 import type { Node } from './lang/graph.ts';
 
 /**
- * JavaScript for the bitwise operations of lane code: truth tables, predicate masks, byte permutations. Arguments are
- * variable names.
+ * Generates JavaScript for bitwise operations of lane code: truth tables, predicate masks, byte permutations. Arguments are variable names.
  */
 
-/** Two-input functions by their four table bits; bit 2a+b is the result for the bits a, b. */
+/** Code of two-input functions by their truth table: bit 2a+b is the result for the bits a, b. */
 const TWO: readonly ((a: string, b: string) => string)[] = [
   () => '0',
   (a, b) => `~(${a}|${b})`,
@@ -25,7 +24,7 @@ const TWO: readonly ((a: string, b: string) => string)[] = [
   () => '-1',
 ];
 
-/** A three-input truth table (bit 4a+2b+c), split by its first input (Shannon). */
+/** Code of a three-input truth table (bit 4a+2b+c), by Shannon expansion over the first input. */
 export function lop3Code(table: number, a: string, b: string, c: string): string {
   const on = (table >> 4) & 15;
   const off = table & 15;
@@ -40,7 +39,7 @@ export function lop3Code(table: number, a: string, b: string, c: string): string
   return `(${a}&${x}|~${a}&${y})`;
 }
 
-/** A 1-bit operation on 32 lanes at once, or null if it has no such form. */
+/** Code of a one-bit operation on the masks of 32 lanes; null if it has no such form. */
 export function maskCode(n: Node, a: string, b: string, c: string): string | null {
   switch (n.op) {
     case 'const':
@@ -64,7 +63,7 @@ export function maskCode(n: Node, a: string, b: string, c: string): string | nul
   }
 }
 
-/** Byte permutation by a constant selector: adjacent bytes that stay adjacent move together, in one shift. */
+/** Code of a byte permutation with a constant selector: bytes that stay adjacent are moved by one shift. */
 export function prmtCode(sel: number, a: string, b: string): string {
   const parts: string[] = [];
   for (let k = 0; k < 4; ) {

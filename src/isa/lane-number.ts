@@ -34,8 +34,8 @@ export function writeNum(s: LaneScope, id: number, n: Node, fmt: FormatName): st
 }
 
 /**
- * A float operation as an expression that needs one more rounding in `mode`, or none if `done`. For narrow formats
- * the expression is exact, safe to round twice (to nearest), or rounded to odd.
+ * Code of a float operation: an expression that needs one more rounding in `mode`, or none if `done`. For narrow formats the expression is
+ * exact, rounded to odd, or of an operation for which rounding twice to nearest is innocuous.
  */
 export function arithmetic(s: LaneScope, n: Node): { js: string; mode: Rounding; done?: boolean } {
   const fmt = n.fmt as FormatName;
@@ -80,7 +80,7 @@ export function arithmetic(s: LaneScope, n: Node): { js: string; mode: Rounding;
   }
 }
 
-/** Rounding to an integral number. */
+/** Code for rounding to an integral number. */
 export function integral(s: LaneScope, x: string, mode: string): string {
   switch (mode) {
     case 'RZ':

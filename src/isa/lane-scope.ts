@@ -4,7 +4,7 @@ import type { Node } from './lang/graph.ts';
 /** Expressions of the two words of a 64-bit value, low word first. */
 export type Words = readonly [string, string];
 
-/** What the code generator of a single node may ask for: other nodes in the form that it needs. */
+/** The services for the code generator of a node: other nodes in the form that it needs, variables, helpers. */
 export interface LaneScope {
   readonly nodes: readonly Node[];
   /** A node of up to 32 bits as an int32; narrower ones are not negative. */
@@ -18,7 +18,7 @@ export interface LaneScope {
   cond(id: number): string;
   /** A name or literal with the value of the expression. */
   atom(js: string): string;
-  /** The name of a helper, which is brought into scope. */
+  /** The name of a helper; records that it must be in scope. */
   help(name: string): string;
   /** The words that a call returns in `out`. */
   outWords(call: string): Words;
@@ -28,7 +28,9 @@ export interface LaneScope {
   isNumber(id: number): boolean;
 }
 
-/** Shift amount as an expression, or as a number if it is constant; as an unsigned word, a huge amount is 64 or more. */
+/**
+ * A shift amount: a number (at most 64) if it is constant, otherwise an expression whose unsigned value is at least 64 for huge amounts.
+ */
 export function shiftAmount(s: LaneScope, id: number): number | string {
   const n = s.nodes[id];
   if (n.op === 'const') return Number(n.value > 64n ? 64n : n.value);

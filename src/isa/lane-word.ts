@@ -5,7 +5,7 @@ import { arithmetic, integral } from './lane-number.ts';
 import { type LaneScope, shiftAmount } from './lane-scope.ts';
 import type { Node } from './lang/graph.ts';
 
-/** Code for integers of up to 32 bits and for values kept as bit patterns: predicates and halves. */
+/** Generates code for integers of up to 32 bits, and for values kept as bit patterns: predicates and halves. */
 
 /** A node of up to 32 bits as an int32 expression. */
 export function writeInt(s: LaneScope, id: number, n: Node): string {
@@ -153,7 +153,7 @@ function toInteger(s: LaneScope, n: Node): string {
   return n.width === 32 ? `(${js}|0)` : `(${js}&${2 ** n.width - 1})`;
 }
 
-/** A 16-bit float operation: computed as a number, rounded into its pattern. */
+/** A 16-bit float operation: computed as a number and rounded to a bit pattern. */
 function half(s: LaneScope, n: Node): string {
   const to = (n.op === 'f2f' ? n.aux.split(':')[0] : n.fmt) as 'f16' | 'bf16';
   const name = to === 'f16' ? 'F16' : 'BF16';

@@ -21,13 +21,13 @@ export interface LaneRegs {
  */
 export type LaneFn = (r: LaneRegs, o: Int32Array, k: number, mask: number) => void;
 
-/** What a lane function is specialised for. */
+/** The specialisation of a lane function. */
 export interface LaneKey {
   readonly op: Opcode;
   readonly mods: number;
   /** `Mod` bits of each source. */
   readonly srcMods: readonly number[];
-  /** Bit i: destination i is wanted. */
+  /** Bit i: whether destination i is stored. */
   readonly wanted: number;
   /** Values of constant-only sources (`isConstantSlot`), by source index; null elsewhere. */
   readonly consts: readonly (number | null)[];
@@ -63,6 +63,3 @@ function codeOf(key: LaneKey): LaneCode {
   const widths = op.dsts.map((d) => slotWidth(op, mods, d));
   return laneCode(graphOf(key), widths, key.wanted);
 }
-
-/** Source text of the generated function, for tests and debugging. */
-export const laneSource = (key: LaneKey): string => `function(r,o,k,mask){${codeOf(key).body}}`;

@@ -23,7 +23,7 @@ export function meaningOf(op: Opcode): readonly Assign[] {
 }
 
 const graphs = new WeakMap<Opcode, Map<string, Graph>>();
-/** Most graphs cached for one opcode; beyond that all are dropped and rebuilt on demand. */
+/** Maximum number of cached graphs of one opcode; when it is reached, the cache is cleared. */
 const MOST_GRAPHS = 4096;
 
 /**
@@ -45,8 +45,8 @@ export function graphOf(spec: Specialisation): Graph {
 }
 
 /**
- * Type as which an opcode's meaning reads a source (`f32`, `f16x2`, ...), or null if it reads it as an integer or not
- * at all. Source modifiers change the sign bits of floats, but the values of integers.
+ * The float type in which an opcode's meaning reads a source (`f32`, `f16x2`, ...); null if it reads it as an integer or not at all. Source
+ * modifiers change the sign bits of floats, but the values of integers.
  */
 export function floatTypeOf(op: Opcode, mods: number, src: number): string | null {
   const name = op.srcs[src].name;

@@ -1,8 +1,8 @@
 import type { Graph, Node } from './lang/graph.ts';
 
 /*
- * The results of opcodes as sums of products of their sources. They are derived from the meanings, so new opcodes in
- * `pipelines/isa` need no further work. Exact modulo the width.
+ * The results of opcodes as polynomials of their sources, exact modulo 2^width. They are derived from the meanings, so that new opcodes in
+ * `pipelines/isa` need no further work.
  */
 
 /** A factor of a product: the low bits of a source, extended. */
@@ -22,7 +22,7 @@ export interface Product {
 /** A sum of products, modulo 2^width of its node. */
 export type Polynomial = readonly Product[];
 
-/** Most products in a sum; addresses and counters do not need more. */
+/** Maximum number of products in a sum; addresses and counters do not need more. */
 const MOST_PRODUCTS = 8;
 
 /** The low `bits` bits of a value as an integer. */
@@ -31,7 +31,7 @@ export const extend = (value: bigint, bits: number, signed: boolean): bigint =>
 
 const polynomials = new WeakMap<Graph, readonly (Polynomial | null)[]>();
 
-/** Every node of a graph as a polynomial of the sources, by node; null for nodes that are not polynomials. */
+/** The polynomial of each node of a graph, by node; null for nodes that have none. Cached. */
 export function polynomialsOf(g: Graph): readonly (Polynomial | null)[] {
   let known = polynomials.get(g);
   if (known === undefined) {

@@ -1,29 +1,27 @@
-import { type Opcode, slotWidth } from '../ir/opcode.ts';
+import type { Opcode } from '../ir/opcode.ts';
 import { FORMATS, type FormatName, type Relation, type Rounding } from './formats.ts';
 import type { Graph, Node } from './lang/graph.ts';
 import { graphOf } from './meaning.ts';
 import { bigFromInt, type Format } from './softfloat.ts';
 
 /**
- * Translates a meaning to SMT-LIB 2 over bit vectors and floating point (logic QF_BVFP; QF_UFBVFP if it has an
- * approximate function, which becomes an uninterpreted function of its operand). All values are bit vectors; truth
- * values are `(_ BitVec 1)`. Only standard functions are used, so that any solver can read it.
+ * A meaning in SMT-LIB 2 over bit vectors and floating point (logic QF_BVFP; QF_UFBVFP if it contains an approximate function, which
+ * becomes an uninterpreted function of its operand). All values are bit vectors; truth values are `(_ BitVec 1)`. Only standard functions
+ * are used, so that any solver can read it.
  */
 export interface SmtTerms {
   /** Commands that define the terms, in order. */
   readonly commands: readonly string[];
-  /**
-   * Declarations of uninterpreted functions. Several instructions may share one, which callers must declare only
-   * once.
-   */
+  /** Declarations of uninterpreted functions. Several instructions may share one, which must be declared only once. */
   readonly functions: readonly string[];
-  /** Term of each destination. */
+  /** The term of each destination. */
   readonly dsts: readonly string[];
 }
 
 /**
+ * Translates the meaning of an instruction.
  * @param srcs a term for each source before its modifiers: bit vectors of the slots' widths
- * @param prefix prefix of all names defined here
+ * @param prefix prefix of all names that the result defines
  * @throws Error if the opcode is a primitive
  */
 export function toSmt(
@@ -38,9 +36,9 @@ export function toSmt(
 }
 
 /**
- * Terms of any graph of the meaning language.
+ * Translates a graph of the meaning language.
  * @param srcs a term for each source, by the number in its source node
- * @param prefix prefix of all names defined here
+ * @param prefix prefix of all names that the result defines
  */
 export function graphToSmt(g: Graph, srcs: readonly string[], prefix: string): SmtTerms {
   const w = new SmtWriter(g.nodes, srcs, prefix);
@@ -48,15 +46,12 @@ export function graphToSmt(g: Graph, srcs: readonly string[], prefix: string): S
   return { commands: w.commands, functions: [...w.functions], dsts: g.dsts.map((d) => w.terms[d]) };
 }
 
-/** Sort of a source or destination of `width` bits. */
+/** The sort of values of `width` bits. */
 export const smtSort = (width: number): string => `(_ BitVec ${width})`;
 
 /** A bit-vector constant. */
 export const smtConst = (value: bigint, width: number): string =>
   `(_ bv${BigInt.asUintN(width, value)} ${width})`;
-
-/** Widths of the sources, for their declarations. */
-export const smtWidths = (op: Opcode, mods: number): number[] => op.srcs.map((s) => slotWidth(op, mods, s));
 
 const ROUNDING: Readonly<Record<Rounding, string>> = {
   RN: 'RNE',
@@ -86,7 +81,7 @@ const FLOAT: Readonly<Record<string, string>> = {
   frint: 'fp.roundToIntegral',
 };
 
-/** Exponent and significand bits of a format, as SMT-LIB counts them (with the hidden bit). */
+/** Exponent and significand bits of a format for SMT-LIB, which counts the hidden bit. */
 const shape = (f: FormatName): string => {
   const { mant } = FORMATS[f];
   return `${f === 'tf32' ? 8 : FORMATS[f].bits - 1 - mant} ${mant + 1}`;
@@ -233,7 +228,7 @@ class SmtWriter {
     this.define(name, w + pad, pad === 0 ? raw : padded);
   }
 
-  /** Float operations that only move or clear bits: a term on bits, or null. */
+  /** The term of a float operation whose result needs no rounding to a pattern; null for other operations. */
   private bitwise(n: Node, x: readonly string[], fmt: FormatName): string | null {
     const f = FORMATS[fmt];
     const sign = 1n << BigInt(f.bits - 1);
@@ -263,7 +258,7 @@ class SmtWriter {
   }
 }
 
-/** Bit numbers from 0 up. */
+/** The numbers from 0 to w - 1. */
 const bits = (w: number): number[] => Array.from({ length: w }, (_, i) => i);
 
 function lop3(table: number, w: number, a: string, b: string, c: string): string {
@@ -278,7 +273,7 @@ function lop3(table: number, w: number, a: string, b: string, c: string): string
   return minterms.length === 0 ? zero : `(bvor ${minterms.join(' ')} ${zero})`;
 }
 
-/** Byte permutation: each selected byte is shifted out of both words. */
+/** Byte permutation: each byte is selected by a shift of the concatenated words. */
 function prmt(mode: string, a: string, b: string, sel: string): string {
   const word = `(concat ${b} ${a})`;
   const two = zext(1, extract(1, 0, sel));
@@ -336,10 +331,7 @@ function extremum(n: Node, a: string, b: string, fmt: FormatName): string {
   return `(ite ${both} ${nan} (ite (fp.isNaN ${fa}) ${b} (ite (fp.isNaN ${fb}) ${a} ${numbers})))`;
 }
 
-/**
- * Float to integer: rounded, then compared with the limits (a power of two, or infinity if the format's range ends
- * below it).
- */
+/** Float to integer: rounded, then compared with the limits, which are powers of two, or infinity if the format cannot represent them. */
 function toInteger(n: Node, x: string, fmt: FormatName): string {
   const w = n.width;
   const signed = n.aux.startsWith('s');

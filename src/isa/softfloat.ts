@@ -1,8 +1,8 @@
 import { type FloatFormat, FORMATS } from './formats.ts';
 
 /**
- * Exact floating point on bit patterns: every operation forms the exact result as an integer times a power of two
- * (with a sticky bit for quotients and roots) and rounds once. Slow; the reference for every faster implementation.
+ * Exact floating-point arithmetic on bit patterns: every operation computes the exact result as an integer times a power of two (with a
+ * sticky bit for quotients and roots) and rounds once. Slow; it is the reference for every faster implementation.
  */
 export type Format = Pick<FloatFormat, 'bits' | 'mant' | 'bias' | 'nan'>;
 
@@ -19,6 +19,7 @@ interface Num {
   readonly e: number;
 }
 
+/** Decodes a bit pattern. */
 export function decode(f: Format, b: bigint): Num {
   const neg = ((b >> BigInt(f.bits - 1)) & 1n) === 1n;
   const expMask = (1 << (f.bits - 1 - f.mant)) - 1;
@@ -34,14 +35,14 @@ const inf = (f: Format, neg: boolean): bigint =>
 const zero = (f: Format, neg: boolean): bigint => (neg ? 1n << BigInt(f.bits - 1) : 0n);
 const largest = (f: Format, neg: boolean): bigint => inf(f, neg) - 1n;
 
-/** Number of bits without leading zeros. */
+/** Number of significant bits; 0 for 0. */
 function bitLength(x: bigint): number {
   if (x === 0n) return 0;
   const hex = x.toString(16);
   return 4 * hex.length - Math.clz32(Number.parseInt(hex[0], 16)) + 28;
 }
 
-/** Rounds +-(m * 2^e), plus a fraction of one unit of m if `sticky`, to the format. */
+/** Rounds +-(m * 2^e) to the format; `sticky` means that the magnitude exceeds this by a fraction of 2^e. */
 export function encode(f: Format, neg: boolean, m: bigint, e: number, sticky: boolean, mode: string): bigint {
   if (m === 0n && !sticky) return zero(f, neg);
   // Two more bits than any rounding needs, so that sticky always means "slightly more".
@@ -112,7 +113,7 @@ function sum(f: Format, x: Num, y: Num, mode: string): bigint {
   return encode(f, s < 0n, s < 0n ? -s : s, e, false, mode);
 }
 
-/** a * b + c with one rounding; without c the product. */
+/** a * b + c with one rounding; a * b if c is null. */
 export function bigFma(f: Format, a: bigint, b: bigint, c: bigint | null, mode: string): bigint {
   const x = decode(f, a);
   const y = decode(f, b);
@@ -128,6 +129,7 @@ export function bigFma(f: Format, a: bigint, b: bigint, c: bigint | null, mode: 
   return z === null ? encode(f, neg, p.m, p.e, false, mode) : sum(f, p, z, mode);
 }
 
+/** a / b on bit patterns, rounded in `mode`. */
 export function bigDiv(f: Format, a: bigint, b: bigint, mode: string): bigint {
   const x = decode(f, a);
   const y = decode(f, b);
@@ -143,6 +145,7 @@ export function bigDiv(f: Format, a: bigint, b: bigint, mode: string): bigint {
   return encode(f, neg, q, x.e - y.e - Number(shift), q * y.m !== n, mode);
 }
 
+/** The square root on bit patterns, rounded in `mode`. */
 export function bigSqrt(f: Format, a: bigint, mode: string): bigint {
   const x = decode(f, a);
   if (x.kind === 'nan') return f.nan;
@@ -166,7 +169,7 @@ function isqrt(n: bigint): bigint {
   }
 }
 
-/** Rounds to an integral value in the same format; zero results keep the sign. */
+/** Rounds to an integral value in the same format; a zero result keeps the sign. */
 export function bigIntegral(f: Format, a: bigint, mode: string): bigint {
   const x = decode(f, a);
   if (x.kind === 'nan') return f.nan;
@@ -175,7 +178,7 @@ export function bigIntegral(f: Format, a: bigint, mode: string): bigint {
   return v === 0n ? zero(f, x.neg) : encode(f, x.neg, v < 0n ? -v : v, 0, false, 'RZ');
 }
 
-/** Rounds a finite number to an integer in the mode. */
+/** Rounds a finite number to an integer. */
 export function roundInt(x: Num, mode: string): bigint {
   if (x.e >= 0) return (x.neg ? -1n : 1n) * (x.m << BigInt(x.e));
   const s = BigInt(-x.e);
@@ -198,7 +201,7 @@ export function roundInt(x: Num, mode: string): bigint {
   return x.neg ? -q : q;
 }
 
-/** Converts a pattern from one format to another. */
+/** Converts a bit pattern from one format to another. */
 export function bigConvert(to: Format, from: Format, a: bigint, mode: string): bigint {
   const x = decode(from, a);
   if (x.kind === 'nan') return to.nan;
@@ -210,7 +213,7 @@ export function bigConvert(to: Format, from: Format, a: bigint, mode: string): b
 export const bigFromInt = (f: Format, v: bigint, mode: string): bigint =>
   encode(f, v < 0n, v < 0n ? -v : v, 0, false, mode);
 
-/** -1, 0, 1, or null if an operand is NaN. */
+/** Compares two numbers: -1, 0, 1, or null if an operand is NaN. */
 export function bigCompare(f: Format, a: bigint, b: bigint): number | null {
   const x = decode(f, a);
   const y = decode(f, b);
@@ -231,7 +234,7 @@ export function bigCompare(f: Format, a: bigint, b: bigint): number | null {
 
 const view = new DataView(new ArrayBuffer(8));
 
-/** Pattern of a JavaScript number that the format can hold exactly (f32 or f64). */
+/** Bit pattern of a JavaScript number that the format (f32 or f64) represents exactly. */
 export function fromNumber(f: Format, v: number): bigint {
   if (v !== v) return f.nan;
   if (f.bits === 64) {
@@ -242,7 +245,7 @@ export function fromNumber(f: Format, v: number): bigint {
   return BigInt(view.getUint32(0));
 }
 
-/** Value of an f32 or f64 pattern. */
+/** The value of an f32 or f64 bit pattern. */
 export function toNumber(f: Format, b: bigint): number {
   if (f.bits === 64) {
     view.setBigUint64(0, b);

@@ -21,13 +21,13 @@ import { evalNode } from './lang/evaluate.ts';
 import type { CoreOp, Graph, Node } from './lang/graph.ts';
 
 /**
- * Evaluates graphs on machine words, for conditions and constants that are computed millions of times. A value is two
- * signed 32-bit words, zero above its width. Nodes without a short form in words (floats, some products of odd
- * widths) are evaluated by the exact reference, so the result equals the reference's for every graph.
+ * Evaluates graphs on machine words, for conditions and constants that are computed millions of times. A value is two signed 32-bit words,
+ * zero above its width. Nodes without a short implementation on words (floats, some products of odd widths) are evaluated by the exact
+ * reference, so that results equal those of the reference for every graph.
  */
 export class WordGraph {
   readonly graph: Graph;
-  /** By node, after `run`. */
+  /** Low and high word of each node, after `run`. */
   readonly lo: Int32Array;
   readonly hi: Int32Array;
   private readonly ops: Int32Array;
@@ -242,7 +242,7 @@ export class WordGraph {
     }
   }
 
-  /** Value of a node in the form of the reference. */
+  /** The value of a node, unsigned, as the reference gives it. */
   value(node: number): bigint {
     const low = BigInt(this.lo[node] >>> 0);
     return this.widths[node] > 32 ? (BigInt(this.hi[node] >>> 0) << 32n) | low : low;
@@ -265,7 +265,7 @@ export class WordGraph {
   }
 }
 
-/** Numbers of the operations that have a form in words. */
+/** Numbers of the operations that are implemented on words. */
 const CODES = {
   const: 0,
   src: 1,
@@ -306,7 +306,7 @@ function codeOf(n: Node, nodes: readonly Node[]): number {
   if (n.fmt !== '' || !(n.op in CODES)) return REFERENCE;
   const high = n.op === 'umulh' || n.op === 'smulh';
   if (high && n.width !== 32 && n.width !== 64) return REFERENCE;
-  // Graphs contain no sign extension from 64 bits, which would change nothing, but they do contain counts of 64.
+  // Sign extensions and concatenations across the word boundary are left to the reference.
   if (n.op === 'sext' && n.n > 32) return REFERENCE;
   if (n.op === 'concat' && n.n > 32) return REFERENCE;
   if (n.op === 'concat' && n.n === 32 && nodes[n.args[0]].width > 32) return REFERENCE;
@@ -321,7 +321,7 @@ const extended = (x: number, width: number): number =>
 const lowShifted = (lo: number, hi: number, s: number): number =>
   s >= 32 ? hi >>> (s - 32) : s === 0 ? lo : (lo >>> s) | (hi << (32 - s));
 
-/** The sum of the minterms of the truth table. */
+/** A truth table applied to words: the disjunction of its minterms. */
 function lop3(lut: number, a: number, b: number, c: number): number {
   let r = 0;
   if ((lut & 1) !== 0) r |= ~a & ~b & ~c;

@@ -1,9 +1,9 @@
 /**
- * PTX as parsed: every directive and instruction of the file, in order, with places. Names are without the leading
- * dot of directives and modifiers; `.reg` names keep their `%`.
+ * Syntax tree of PTX: every directive and instruction of a file, in order, with source positions. Names of directives and modifiers are
+ * without their leading dot; names of registers keep their `%`.
  */
 
-/** Half-open range of offsets in the source text, with the line and column (from 1) of its start. */
+/** Half-open range of UTF-16 offsets in the source text, with the line and column of its start, counted from 1. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -23,11 +23,12 @@ export type Init =
       readonly addend: bigint;
       /** `generic(sym)` */
       readonly generic: boolean;
-      /** `mask(...) `: which byte of the address, or -1. */
+      /** The byte of the address that a mask such as `0xFF00(sym)` selects; -1 for the whole address. */
       readonly byte: number;
     }
   | { readonly kind: 'list'; readonly items: readonly Init[] };
 
+/** A declared variable, register or parameter. */
 export interface VarDecl {
   readonly kind: 'variable';
   readonly span: Span;
@@ -42,20 +43,20 @@ export interface VarDecl {
   /** Array dimensions; 0 for `[]`. Empty for a scalar. */
   readonly dims: readonly number[];
   readonly init: Init | null;
-  /** `.attribute(.managed, .unified(...))` verbatim; of a texture, sampler or surface also `filter_mode = nearest`. */
+  /** `.attribute(.managed, .unified(...))` verbatim; for a texture, sampler or surface also fields such as `filter_mode = nearest`. */
   readonly attributes: readonly string[];
-  /** `.param ... .ptr .global .align 16`: the space pointed to ('' if `.ptr` names none), else null. */
+  /** `.param ... .ptr .global .align 16`: the space that it points to ('' if `.ptr` names none); null without `.ptr`. */
   readonly ptr: { readonly space: string; readonly align: number } | null;
   /** `.reg .b32 %r<10>`: the count; else 0. */
   readonly count: number;
 }
 
 /**
- * An operand. Equal operands of one file may be one object, so that a register that stands a thousand times costs nothing;
- * hence they have no place of their own: `placeOf` finds it in the instruction's text.
+ * An operand. Equal operands of one file may be one shared object, so that a register with a thousand uses takes the memory of one.
+ * Operands therefore have no source position; `placeOf` finds it in the text of the instruction.
  */
 export type PtxOperand =
-  /** `%r1`, `%tid.x`, `%p1`; `neg` for `-%r1`, `not` for `!%p1`; `part` for `%r1.x` lanes of vectors and video selectors. */
+  /** `%r1`, `%tid.x`, `%p1`. `neg`: `-%r1`; `not`: `!%p1`; `part`: the `x` of `%r1.x`, an element of a vector or a video selector. */
   | {
       readonly kind: 'reg';
       readonly name: string;
@@ -67,9 +68,9 @@ export type PtxOperand =
   | { readonly kind: 'int'; readonly value: bigint; readonly unsigned: boolean }
   /** `0f3F800000` (32), `0d...` (64), or a decimal literal (64). */
   | { readonly kind: 'float'; readonly bits: bigint; readonly width: 32 | 64 }
-  /** A variable, function, label or register without `%`; with an offset also a register (`mov.u32 %r1, %r2+4`). */
+  /** A name without `%`: a variable, function, label or register. Also a register with an offset (`mov.u32 %r1, %r2+4`). */
   | { readonly kind: 'sym'; readonly name: string; readonly offset: bigint; readonly span?: Span }
-  /** `[base + offset]`; base is a register, a symbol or absent. `extra` holds further parts of `[a, {b, c}]`. */
+  /** `[base + offset]`; base is a register, a symbol or ''. `extra` holds the further parts of `[a, {b, c}]`. */
   | {
       readonly kind: 'addr';
       readonly base: string;
@@ -86,17 +87,19 @@ export type PtxOperand =
   /** `_`. */
   | { readonly kind: 'sink' };
 
+/** An instruction. */
 export interface PtxInstr {
   readonly kind: 'instr';
   readonly span: Span;
   /** Base opcode: 'add', 'ld', 'cp', 'wgmma'. */
   readonly opcode: string;
-  /** All that follows with dots removed: ['rn', 'f32'], ['shared::cta', 'v4', 'u32'], ['async', ...]. */
+  /** The modifiers without their dots: ['rn', 'f32'], ['shared::cta', 'v4', 'u32'], ['async', ...]. */
   readonly mods: readonly string[];
   readonly guard: { readonly name: string; readonly not: boolean } | null;
   readonly operands: readonly PtxOperand[];
 }
 
+/** A statement of a function body. */
 export type PtxStatement =
   | PtxInstr
   | VarDecl
@@ -134,11 +137,12 @@ export type PtxStatement =
       readonly returns: readonly VarDecl[];
       readonly params: readonly VarDecl[];
       readonly noreturn: boolean;
-      /** What follows the parameters, as of a function. */
+      /** The directives after the parameters, as for a function. */
       readonly directives: readonly string[];
       readonly span: Span;
     };
 
+/** A kernel (`.entry`) or device function (`.func`), defined or only declared. */
 export interface PtxFunction {
   readonly kind: 'function';
   readonly span: Span;
@@ -151,10 +155,11 @@ export interface PtxFunction {
   readonly directives: readonly string[];
   /** null for a declaration. */
   readonly body: readonly PtxStatement[] | null;
-  /** Whether the text has no such declaration, and calls imply it. */
+  /** Whether the source does not declare it: calls imply the declaration. */
   readonly implied?: boolean;
 }
 
+/** An item at module scope. */
 export type PtxItem =
   | PtxFunction
   | VarDecl
@@ -164,8 +169,9 @@ export type PtxItem =
   /** Anything kept verbatim: `.section`, `.pragma`, `@@DWARF` (directive 'dwarf'). */
   | { readonly kind: 'verbatim'; readonly directive: string; readonly span: Span };
 
+/** A parsed PTX file. */
 export interface PtxModule {
-  /** Name for messages. */
+  /** File name for messages. */
   readonly name: string;
   /** The whole source: spans index into it. */
   readonly text: string;

@@ -4,15 +4,15 @@ import { flightOf, tiesOf, vectorSources } from '../ir/foreign-text.ts';
 import { Kind, NO_REG, type Reg, regName } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 
-/** A register that is read or written while it is in flight. */
+/** Thrown at a violation, with its message. */
 class Touched extends Error {}
 
 /**
- * Registers in flight: an instruction such as wgmma.mma_async keeps reading and writing its registers until a later wait completes.
- * PTX ISA 9.0 (9.7.15) forbids touching them in between, and writing them between the fence and the instruction. Passes respect
- * that because waits name these registers; this check finds violations in the source, and copies that leaving SSA had to insert.
+ * Checks registers in flight: an asynchronous instruction such as wgmma.mma_async reads and writes its registers until a later wait
+ * completes. PTX ISA 9.0 (9.7.15) forbids accesses in between, and writes between the fence and the instruction. Passes respect this
+ * because waits have these registers as operands; the check finds violations in the source, and copies that leaving SSA had to insert.
  *
- * @returns the first register that is touched in flight; null if none is
+ * @returns the message of the first violation; null if there is none
  */
 export function flightFault(fn: Code): string | null {
   try {
@@ -24,24 +24,24 @@ export function flightFault(fn: Code): string | null {
   }
 }
 
-/** The parts of a function that this needs. */
+/** The parts of a function that the check reads. */
 type Code = Pick<Fn, 'blocks' | 'tables'>;
 
-/** Follows registers in flight along all paths. @throws Touched */
+/** Forward data-flow analysis of the states of registers in flight, to a fixpoint. @throws Touched */
 function walk(fn: Code): void {
   const numbers = flyingRegisters(fn.blocks);
   if (numbers.size === 0) return;
   const positions = new Map(fn.blocks.map((b, k) => [b.id, k]));
-  // FlightState at the start of each block: two bytes for each register.
-  const known: (Uint8Array | null)[] = fn.blocks.map(() => null);
-  known[0] = new Uint8Array(2 * numbers.size);
+  // Bytes of the FlightState at the start of each block; null: not reached yet.
+  const atStart: (Uint8Array | null)[] = fn.blocks.map(() => null);
+  atStart[0] = new Uint8Array(2 * numbers.size);
   const work = [0];
   while (work.length > 0) {
     const b = work.pop()!;
     const { ins } = fn.blocks[b];
-    const state = new FlightState(numbers, Uint8Array.from(known[b]!));
+    const state = new FlightState(numbers, Uint8Array.from(atStart[b]!));
     const goesTo = (block: number): void => {
-      if (joined(known, block, state.bytes)) work.push(block);
+      if (joined(atStart, block, state.bytes)) work.push(block);
     };
     for (const x of ins) {
       state.step(x);
@@ -54,11 +54,11 @@ function walk(fn: Code): void {
   }
 }
 
-/** Merges the state at the end of a predecessor. Returns whether that changed anything; bytes only grow, so this terminates. */
-function joined(known: (Uint8Array | null)[], block: number, from: Uint8Array): boolean {
-  const to = known[block];
+/** Joins the state at the end of a predecessor, byte by byte by maximum. Returns whether the state of the block changed. */
+function joined(atStart: (Uint8Array | null)[], block: number, from: Uint8Array): boolean {
+  const to = atStart[block];
   if (to === null) {
-    known[block] = Uint8Array.from(from);
+    atStart[block] = Uint8Array.from(from);
     return true;
   }
   let changed = false;
@@ -70,7 +70,7 @@ function joined(known: (Uint8Array | null)[], block: number, from: Uint8Array): 
   return changed;
 }
 
-/** By register: the age of its last flight, and whether it was written since a fence. */
+/** Two bytes for each register: the age of its last flight (0: not in flight), and whether it was written since a fence. */
 class FlightState {
   readonly bytes: Uint8Array;
   private readonly numbers: ReadonlyMap<Reg, number>;
@@ -109,8 +109,7 @@ class FlightState {
     const ties = tiesOf(x);
     const vectors = new Set(vectorSources(x));
     for (const t of ties)
-      if (x.dst[t.dst] !== x.src[t.src].reg)
-        throw new Touched(`${name(x)} needs a copy of what it accumulates`);
+      if (x.dst[t.dst] !== x.src[t.src].reg) throw new Touched(`${name(x)} needs a copy of its accumulator`);
     const tied = new Set(ties.map((t) => t.src));
     x.src.forEach((o, k) => {
       if (!tied.has(k) && !vectors.has(k)) this.touch(o.reg, x);
@@ -119,7 +118,7 @@ class FlightState {
     for (const r of flyingIn(x)) {
       const n = this.numbers.get(r);
       if (n === undefined) continue;
-      // Loading a register again while it is being loaded looks the same as its being in flight for another reason.
+      // A second load into a register in flight cannot be distinguished from any other access to it.
       if (ties.length === 0) this.touch(r, x);
       else if (this.bytes[2 * n + 1] === 1)
         throw new Touched(`${regName(r)} is written between a fence and ${name(x)}`);
@@ -127,7 +126,7 @@ class FlightState {
     }
   }
 
-  /** Copies that are inserted next to an instruction. */
+  /** Accounts for the copies that are written next to an instruction whose tied operands differ. */
   private moved(x: Instr): void {
     for (const t of tiesOf(x)) {
       if (x.dst[t.dst] === NO_REG || x.dst[t.dst] === x.src[t.src].reg) continue;

@@ -1,4 +1,4 @@
-/** Statements of a function's body (PTX ISA 9.0, 4.3). */
+/** Parser for the statements of a function's body (PTX ISA 9.0, 4.3). */
 import type { PtxInstr, PtxOperand, PtxStatement, Span, VarDecl } from './ast.ts';
 import { parameters, SPACES, variables } from './declarations.ts';
 import {
@@ -18,20 +18,20 @@ import { operands } from './operands.ts';
 import type { Form, Reader } from './reader.ts';
 import * as t from './tokens.ts';
 
-/** Deepest nesting of scopes. Real code has a handful, so code that walks the tree may recurse. */
+/** Maximum nesting of scopes. Real code has a handful; the limit lets later code recurse over the tree. */
 const DEEPEST_SCOPE = 256;
 
-/** A scope that is being read. */
+/** An open scope. */
 interface Open {
   readonly list: PtxStatement[];
   readonly span: Span;
 }
 
 /**
- * Reads statements up to the brace that closes the function, after its opening brace. Goes on after an error at the next
+ * Parses statements, from after the opening brace of a function up to its closing brace. After an error, parsing resumes at the next
  * statement; a function that is never closed ends where the next item of the module begins.
  *
- * @param name the function's, for messages
+ * @param name name of the function, for messages
  */
 export function body(r: Reader, name: string, into: PtxStatement[]): void {
   const stack: Open[] = [{ list: into, span: r.here() }];
@@ -106,21 +106,21 @@ function closeAll(r: Reader, stack: Open[]): void {
   while (stack.length > 1) close(r, stack);
 }
 
-/** Opcodes that stand without modifiers, and so look like any name. */
+/** Opcodes that may have no modifiers, and so look like any name. */
 const BARE: ReadonlySet<string> = new Set(['ret', 'exit', 'trap', 'brkpt', 'bra', 'call']);
 
-/** A statement can begin at the current token, which is the first of its line. */
+/** Can a statement begin at the current token, which is the first of its line? */
 function statementStarts(r: Reader): boolean {
   const { lx } = r;
   if (lx.kind === t.AT) return true;
   if (lx.kind === t.DOT) return BODY_DIRECTIVES.has(lx.value) || itemStarts(r);
   if (lx.kind !== t.IDENT) return false;
   if (lx.after === t.COLON || lx.dotted) return true;
-  // A function may be named `add`, and stand at the start of a line of a call.
+  // A function may be named `add`, and a line of a call may begin with its name.
   return isOpcode(r, lx.value) && (lx.after === 46 || (BARE.has(lx.value) && lx.after !== t.COMMA));
 }
 
-/** The directive at the current token belongs to the module: the body before it was not closed. */
+/** Does the directive at the current token belong to the module, so that the body before it was not closed? */
 function endsBody(r: Reader): boolean {
   const { lx } = r;
   if (!itemStarts(r) || lx.value === 'pragma' || lx.value === 'target') return false;
@@ -141,7 +141,7 @@ function guarded(r: Reader, list: PtxStatement[]): void {
   instruction(r, list, start, line, column, r.shared.guard(id, value, not));
 }
 
-/** An instruction, or a label with what it may name; `start`, `line` and `column` are where the statement begins. */
+/** Parses an instruction, or a label and the list or prototype after it. The statement begins at `start`, `line`, `column`. */
 function instruction(
   r: Reader,
   list: PtxStatement[],
@@ -163,7 +163,7 @@ function instruction(
   let form = r.forms[id];
   if (form === undefined) {
     form = makeForm(r, value);
-    // Filled without gaps: an array with far holes is a hash table.
+    // Filled without gaps, because V8 stores an array with large holes as a hash table.
     while (r.forms.length < id) r.forms.push(undefined);
     r.forms[id] = form;
   }
@@ -194,7 +194,7 @@ function makeForm(r: Reader, spelling: string): Form {
   return { opcode, mods, known: isOpcode(r, opcode) };
 }
 
-/** `add .rn .f32`: modifiers that stand apart from what they modify. */
+/** Parses modifiers that are separated from the opcode by blanks, as in `add .rn .f32`. */
 function spacedModifiers(r: Reader, first: readonly string[]): string[] {
   const mods = [...first];
   while (r.lx.kind === t.DOT) {
@@ -204,7 +204,7 @@ function spacedModifiers(r: Reader, first: readonly string[]): string[] {
   return mods;
 }
 
-/** No `;` ends the instruction. Where a line or a scope ends instead, only the `;` is missing; else the statement is lost. */
+/** Reports a missing `;`. At the end of a line or scope, only the `;` is missing; elsewhere the statement is abandoned. */
 function unfinished(r: Reader, opcode: string): void {
   const { lx } = r;
   const message = `expected ',' or ';' after an operand of '${opcode}', found ${r.found()}`;
@@ -254,7 +254,7 @@ function directive(r: Reader, list: PtxStatement[]): void {
   else r.fail(`expected a state space, found ${r.found()}`);
 }
 
-/** What follows `name:`. */
+/** Parses the rest of a statement after `name:`. */
 function label(r: Reader, name: string, span: Span, list: PtxStatement[]): void {
   const { lx } = r;
   switch (lx.kind === t.DOT ? lx.value : '') {

@@ -1,4 +1,4 @@
-/** Addresses of instructions: what their base is, and in which space (PTX ISA 9.0, 6.4.1). */
+/** Checks addresses in instructions: the kind of their base, and its state space (PTX ISA 9.0, 6.4.1). */
 import type { PtxInstr, PtxOperand } from './ast.ts';
 import { type Declared, type Named, opaqueType } from './declared.ts';
 
@@ -11,9 +11,9 @@ interface AddressFault {
 }
 
 /**
- * What is wrong with an address.
- * @param addressSize of the module, in bits
- * @param find what a name is; undefined, and told of elsewhere, if it is not declared
+ * The first fault of an address; null if there is none.
+ * @param addressSize address size of the module in bits
+ * @param find resolves a name; undefined if it is not declared, which is reported elsewhere
  */
 export function addressFault(
   s: PtxInstr,
@@ -37,17 +37,17 @@ export function addressFault(
   if (typeof d === 'string')
     return {
       name: base,
-      message: `'${base}' is a ${d === 'special' ? 'special register' : d}, which is no address`,
+      message: `'${base}' is a ${d === 'special' ? 'special register' : d}, which is not an address`,
       notes: [],
     };
   if (d.v.space === 'reg') return registerFault(s, base, d, space, addressSize);
-  // Of a copy, one address is in each space, in their order; a third is of a barrier in shared memory.
+  // The addresses of a copy are in its spaces, in their order; a third address is that of a barrier in shared memory.
   if (spaces.length < 2) return spaceFault(s, d, space);
   const at = s.operands.filter((x) => x.kind === 'addr').indexOf(o);
   return spaceFault(s, d, spaces[at] ?? 'shared');
 }
 
-/** What is wrong with the name of a texture or surface: a variable of its opaque type, or a register with its handle. */
+/** The fault of a texture or surface operand, which must be a variable of its opaque type or a register with its handle. */
 export function handleFault(
   s: PtxInstr,
   o: PtxOperand & { readonly kind: 'addr' },
@@ -67,10 +67,10 @@ export function handleFault(
   };
 }
 
-/** Instructions that access generic addresses where they name no space. */
+/** Instructions that access generic addresses if they name no space. */
 const GENERIC: ReadonlySet<string> = new Set(['ld', 'st', 'atom', 'red', 'ldu']);
 
-/** Those and others whose addresses, generic or global, are as wide as the module says. */
+/** Instructions whose generic and global addresses must have the module's address size. */
 const WHOLE: ReadonlySet<string> = new Set([
   ...GENERIC,
   ...['applypriority', 'discard', 'mbarrier', 'multimem', 'prefetch', 'prefetchu'],
@@ -85,7 +85,7 @@ function registerFault(
 ): AddressFault | null {
   if ((d.kind !== '' && d.kind !== 'i') || d.bits === 1 || d.bits > 64) {
     const notes = ['an address is in a register of an integer or .b type of at most 64 bits'];
-    return { name, message: `'${name}' is .${d.v.type}, which is no address`, notes };
+    return { name, message: `'${name}' is .${d.v.type}, which is not an address`, notes };
   }
   const whole =
     WHOLE.has(s.opcode) &&
@@ -103,7 +103,7 @@ function spaceFault(s: PtxInstr, d: Declared, space: string | undefined): Addres
   if (d.input && own === 'param' && s.opcode === 'st')
     return {
       name,
-      message: `'${name}' is a parameter that the function is given: it is not written`,
+      message: `'${name}' is an input parameter and cannot be written`,
       notes: [],
     };
   if (space === undefined) {

@@ -1,4 +1,4 @@
-/** Names in a function's body: scopes, registers declared by count, labels and what uses them (PTX ISA 9.0, 5.4 and 6). */
+/** Checks names in a function's body: scopes, registers declared by count, labels and their uses (PTX ISA 9.0, 5.4 and 6). */
 import { didYouMean } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxInstr, PtxOperand, PtxStatement, Span, VarDecl } from './ast.ts';
 import { type Callee, checkCall } from './check-call.ts';
@@ -9,15 +9,15 @@ import { checkVariable } from './check-variable.ts';
 import { type Declared, declaredAs, type Named } from './declared.ts';
 import { placeOf } from './place.ts';
 
-/** What a name in a body is: a register's or variable's declaration, or the kind of label. */
+/** The meaning of a name in a body: the declaration of a register or variable, or the kind of label. */
 type Entity = Declared | 'label' | 'branchtargets' | 'calltargets' | 'callprototype' | 'special';
 
 interface Scope {
   readonly names: Map<string, Entity>;
-  /** Registers declared by count, by the name before the number. */
+  /** Registers declared by count, by their common prefix. */
   readonly ranges: Map<string, Declared>;
   readonly rangeList: Declared[];
-  /** What may be called by the label of a `.callprototype` or a `.calltargets`. */
+  /** By label of a `.callprototype` or `.calltargets`: what a call through it may call. */
   readonly callees: Map<string, readonly Callee[]>;
   readonly body: readonly PtxStatement[];
   /** The next statement to check. */
@@ -28,13 +28,14 @@ interface Scope {
 const SPECIAL =
   /^(%(tid|ntid|ctaid|nctaid|clusterid|nclusterid|cluster_ctaid|cluster_nctaid)(\.[xyzwrgba])?|%(laneid|warpid|nwarpid|smid|nsmid|gridid|is_explicit_cluster|cluster_ctarank|cluster_nctarank|lanemask_(eq|le|lt|ge|gt)|clock|clock_hi|clock64|pm[0-7](_64)?|envreg([12]?\d|3[01])|globaltimer|globaltimer_lo|globaltimer_hi|reserved_smem_offset_(begin|end|cap|0|1)|total_smem_size|aggr_smem_size|dynamic_smem_size|current_graph_exec)|WARP_SZ)$/;
 
-/** Names compared with a misspelt one; a function of any size is then searched in a millisecond. */
+/** Maximum number of names compared with a misspelt one, so that a suggestion takes about a millisecond in any function. */
 const MOST_CANDIDATES = 4000;
 
 /**
  * Checks the body of one function.
  *
- * @param thread registers and local variables of the module, which all functions see
+ * @param text the source of the module
+ * @param thread registers and local variables at module level, which are visible in all functions
  * @param home version and target of the module
  */
 export function checkBody(
@@ -66,7 +67,7 @@ class BodyChecker {
     this.instructions = new InstructionChecker(text, home, report, (name) => this.named(name));
   }
 
-  /** What a name is to the checks of operands. */
+  /** Resolves a name for the checks of operands. */
   private readonly named = (name: string): Named => {
     const e = this.find(name);
     if (e === undefined) {
@@ -80,7 +81,7 @@ class BodyChecker {
   run(fn: PtxFunction, body: readonly PtxStatement[], thread: readonly VarDecl[]): void {
     if (thread.length > 0) this.open([], thread);
     this.open(body, fn.returns, fn.params);
-    // Scopes are kept on a stack of our own: their depth is the input's.
+    // An explicit stack, since the input determines the depth of scopes.
     for (let top = this.scopes.at(-1); top !== undefined; top = this.scopes.at(-1)) {
       if (top.at === top.body.length) {
         this.scopes.pop();
@@ -116,7 +117,7 @@ class BodyChecker {
     }
   }
 
-  /** Enters a scope: its labels are in view before they stand. */
+  /** Enters a scope. Its labels are visible before their definition. */
   private open(
     body: readonly PtxStatement[],
     variables: readonly VarDecl[],
@@ -167,23 +168,23 @@ class BodyChecker {
   }
 
   /**
-   * Is there a register of its own name among those that a declaration counts? Asked of few names: most are counted. A label may have
-   * the name of one (ptxas 13.0 takes it), which then means the register wherever it is used.
+   * Does a declaration by count include a name that the scope already declares? Labels are exempt: ptxas 13.0 accepts a label with the name
+   * of a counted register, and the name then means the register. Skipped in scopes with very many names.
    */
   private namedWithin(scope: Scope, v: VarDecl): boolean {
     if (scope.names.size > MOST_CANDIDATES) return false;
-    for (const [name, what] of scope.names)
-      if (what !== 'label' && name.startsWith(v.name) && /^\d+$/.test(name.slice(v.name.length)))
+    for (const [name, entity] of scope.names)
+      if (entity !== 'label' && name.startsWith(v.name) && /^\d+$/.test(name.slice(v.name.length)))
         if (Number(name.slice(v.name.length)) < v.count) return true;
     return false;
   }
 
-  /** What a name is in the scopes of the body; undefined if it is none there. */
+  /** Resolves a name in the scopes of the body, innermost first; undefined if they do not declare it. */
   private find(name: string): Entity | undefined {
     const cut = digitsAt(name);
     for (let i = this.scopes.length - 1; i >= 0; i--) {
       const scope = this.scopes[i];
-      // Most names are registers by number: they are not entered one by one.
+      // Most names are registers declared by count, which have no entries of their own.
       const range = rangeOf(scope, name, cut);
       if (range !== undefined) return range;
       const known = scope.names.get(name);
@@ -196,7 +197,7 @@ class BodyChecker {
     return undefined;
   }
 
-  /** Declarations of the operands of the instruction at hand. */
+  /** Declarations of the operands of the current instruction. */
   private readonly declared: (Declared | undefined)[] = [];
 
   private instruction(s: PtxInstr): void {
@@ -216,7 +217,7 @@ class BodyChecker {
     if (s.opcode === 'brx' && operands.length > 1) this.targets(operands[1], s.span);
   }
 
-  /** Whether an operand that is written like a register is a label: those may begin with a % too. */
+  /** Is an operand that looks like a register a label? Labels may begin with a % too. */
   private isLabel(o: PtxOperand): o is Extract<PtxOperand, { kind: 'reg' }> {
     return o.kind === 'reg' && !o.neg && !o.not && o.part === '' && this.find(o.name) === 'label';
   }
@@ -235,13 +236,13 @@ class BodyChecker {
     if (fault !== null) this.report(s.span, 'ptx-call', fault.message, () => fault.notes);
   }
 
-  /** The list of `brx.idx`. */
+  /** Checks the target list of `brx.idx`. */
   private targets(o: PtxOperand | undefined, at: Span): void {
     if (o?.kind === 'sym' && this.find(o.name) === 'branchtargets') return;
     this.report(at, 'ptx-label', "'brx.idx' takes an index and the label of a '.branchtargets'");
   }
 
-  /** Checks the names in an operand. @returns the declaration of the one that it is */
+  /** Checks that the names in an operand are declared. @returns the declaration, if the operand is a single name */
   private operand(o: PtxOperand, at: Span): Declared | undefined {
     switch (o.kind) {
       case 'reg':
@@ -267,7 +268,7 @@ class BodyChecker {
     }
   }
 
-  /** The base of an address must be declared; the check of the instruction says what else it must be. */
+  /** Checks that the base of an address is declared; `addressFault` checks the rest. */
   private address(name: string, at: Span): void {
     if (this.find(name) === undefined && !this.globals.has(name)) this.undeclared(name, at, 'name');
   }
@@ -287,7 +288,7 @@ class BodyChecker {
     const e = this.find(name);
     if (e === 'label') return;
     if (e === undefined && !this.globals.has(name)) this.undeclared(name, at, 'label');
-    else this.report(placeOf(this.text, at, name), 'ptx-label', `'${name}' is no label`);
+    else this.report(placeOf(this.text, at, name), 'ptx-label', `'${name}' is not a label`);
   }
 
   private undeclared(name: string, at: Span, what: 'name' | 'label' | 'function'): void {
@@ -312,14 +313,14 @@ class BodyChecker {
   }
 }
 
-/** Where the number at the end of a name begins: all digits there are the number. */
+/** Index at which the trailing digits of a name begin. */
 function digitsAt(name: string): number {
   let cut = name.length;
   while (cut > 0 && name.charCodeAt(cut - 1) >= 48 && name.charCodeAt(cut - 1) <= 57) cut--;
   return cut;
 }
 
-/** The declaration by count that a name falls under: `%r7` under `%r<10>`. @param cut where its number begins */
+/** The declaration by count that includes a name: `%r<10>` for `%r7`. @param cut index at which its number begins */
 function rangeOf(scope: Scope, name: string, cut: number): Declared | undefined {
   if (cut === name.length) return undefined;
   const range = prefixOf(scope, name, cut);
@@ -329,7 +330,7 @@ function rangeOf(scope: Scope, name: string, cut: number): Declared | undefined 
   return n < range.v.count ? range : undefined;
 }
 
-/** The declaration by count of the name up to `cut`. Of a few, as there mostly are, it is found without making a string. */
+/** The declaration by count with the prefix that ends at `cut`. If there are few, as is usual, no string is created. */
 function prefixOf(scope: Scope, name: string, cut: number): Declared | undefined {
   const { rangeList } = scope;
   if (rangeList.length > 12) return scope.ranges.get(name.slice(0, cut));

@@ -1,4 +1,4 @@
-/** Calls against what they call: a function or a prototype (PTX ISA 9.0, 9.7.12.5). */
+/** Checks calls against the called function or prototype (PTX ISA 9.0, 9.7.12.5). */
 
 import { didYouMean } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxInstr, PtxOperand, VarDecl } from './ast.ts';
@@ -6,22 +6,22 @@ import type { Fault } from './check-spelling.ts';
 import type { Named } from './declared.ts';
 import { bitsOf } from './forms.ts';
 
-/** What a call calls: a function, or what a `.callprototype` says. */
+/** The signature that a call must match: that of a function or of a `.callprototype`. */
 export interface Callee {
   readonly name: string;
   readonly returns: readonly VarDecl[];
   readonly params: readonly VarDecl[];
 }
 
-/** What a call's names stand for. */
+/** Resolves the names in a call. */
 export interface CallNames {
   readonly find: (name: string) => Named;
   readonly functionOf: (name: string) => PtxFunction | undefined;
-  /** What an indirect call may call: a prototype, or each function of a list of targets. */
+  /** The signatures after the label of an indirect call: one for a prototype, one for each function of a list of targets. */
   readonly calleesOf: (name: string) => readonly Callee[];
 }
 
-/** The first thing that is wrong with a call; null for nothing. */
+/** The first fault of a call; null if there is none. */
 export function checkCall(s: PtxInstr, names: CallNames): Fault | null {
   const stranger = s.mods.find((m) => m !== 'uni');
   if (stranger !== undefined)
@@ -46,7 +46,7 @@ export function checkCall(s: PtxInstr, names: CallNames): Fault | null {
   if (by === undefined)
     return {
       message: `a call through '${target.name}' needs a prototype`,
-      notes: ["name the label of a '.callprototype' or '.calltargets' behind the arguments"],
+      notes: ["name the label of a '.callprototype' or '.calltargets' after the arguments"],
     };
   const callees = by.kind === 'sym' || by.kind === 'reg' ? names.calleesOf(by.name) : [];
   for (const callee of callees) {
@@ -96,7 +96,7 @@ const nameIn = (o: PtxOperand): string => (o.kind === 'reg' || o.kind === 'sym' 
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
-/** 0 where it is not known. */
+/** Bytes of a variable; 0 if its size is not known. */
 function bytesOf(v: VarDecl): number {
   const bits = bitsOf(v.type);
   return (Math.max(bits, 8) / 8) * v.vector * v.dims.reduce((n, d) => n * d, 1) * (bits === 0 ? 0 : 1);

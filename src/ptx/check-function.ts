@@ -1,16 +1,16 @@
-/** Headers of functions, and their other names (PTX ISA 9.0, 5.4.2, 7.1 and 11.4). */
+/** Checks headers of functions, and aliases (PTX ISA 9.0, 5.4.2, 7.1 and 11.4). */
 import { didYouMean } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxItem } from './ast.ts';
 import type { CheckReport, Global } from './check-report.ts';
 import { directiveFault, type Home, wordFault } from './check-spelling.ts';
 import { bitsOf, versionNumber } from './forms.ts';
 
-/** Bytes of parameters that an entry can have (ptxas 13.0: 0x7ffc), and before PTX 8.1, or for targets before sm_70 (0x1100). */
+/** Maximum bytes of parameters of an entry (ptxas 13.0: 0x7ffc); before PTX 8.1, and for targets before sm_70, 0x1100. */
 const MOST_PARAMETERS = 32_764;
 const FEW_PARAMETERS = 4_352;
 const MANY_FROM = { version: versionNumber('8.1'), sm: 70 };
 
-/** Parameters and results of a function: their types, and which may be open (PTX ISA 9.0, 5.1.6 and 5.4.2). */
+/** Checks parameters and results: their spaces, types and sizes (PTX ISA 9.0, 5.1.6 and 5.4.2). */
 function checkParameters(fn: PtxFunction, home: Home, report: CheckReport): void {
   let bytes = 0;
   for (const [k, p] of [...fn.returns, ...fn.params].entries()) {
@@ -51,11 +51,11 @@ function checkParameters(fn: PtxFunction, home: Home, report: CheckReport): void
     );
 }
 
-/** Parameters and directives of a function. */
+/** Checks parameters, results and directives of a function. */
 export function checkHeader(fn: PtxFunction, home: Home, report: CheckReport): void {
   checkParameters(fn, home, report);
-  const said = new Set(fn.directives.map((d) => /^\.?(\w*)/.exec(d)![1]));
-  if (said.has('maxntid') && said.has('reqntid'))
+  const present = new Set(fn.directives.map((d) => /^\.?(\w*)/.exec(d)![1]));
+  if (present.has('maxntid') && present.has('reqntid'))
     report(fn.span, 'ptx-directive', `'.maxntid' and '.reqntid' of '${fn.name}' exclude each other`);
   for (const d of fn.directives) {
     const m = /^\.(maxntid|reqntid|maxnreg|minnctapersm)\b(.*)$/.exec(d);
@@ -65,7 +65,7 @@ export function checkHeader(fn: PtxFunction, home: Home, report: CheckReport): v
     else if (/(^|[ ,])0+(,|$)/.test(m[2].trim()))
       report(fn.span, 'ptx-directive', `'.${m[1]}' of '${fn.name}' takes numbers above 0`);
   }
-  if (fn.entry && said.has('noreturn'))
+  if (fn.entry && present.has('noreturn'))
     report(fn.span, 'ptx-directive', `'.noreturn' is for functions, and '${fn.name}' is an entry`);
   if (fn.linkage === 'extern' && fn.body !== null)
     report(fn.span, 'ptx-redeclared', `'${fn.name}' is .extern, so that its body is elsewhere`);
@@ -75,7 +75,7 @@ export function checkHeader(fn: PtxFunction, home: Home, report: CheckReport): v
   }
 }
 
-/** `.alias a, b;`: both are functions, the first without a body, and both take the same. */
+/** Checks `.alias a, b;`: both must be functions with as many parameters and results, the first without a body. */
 export function checkAlias(
   { name, of: aliasee, span }: PtxItem & { kind: 'alias' },
   globals: ReadonlyMap<string, Global>,
@@ -89,7 +89,7 @@ export function checkAlias(
     const g = globals.get(one);
     if (g?.kind === 'function') functions.push(g.declaration as PtxFunction);
     else
-      report(span, 'ptx-undeclared', `'${one}' is no declared function`, () =>
+      report(span, 'ptx-undeclared', `'${one}' is not a declared function`, () =>
         didYouMean(one, globals.keys()),
       );
   }

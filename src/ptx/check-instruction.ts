@@ -1,4 +1,4 @@
-/** Instructions against the forms that the table has: modifiers, then number, kinds, sizes and ranges of operands. */
+/** Checks instructions against the forms of the syntax table: modifiers, then number, kinds, sizes and ranges of operands. */
 import type { PtxInstr, PtxOperand } from './ast.ts';
 import { addressFault, handleFault } from './check-address.ts';
 import type { CheckReport } from './check-report.ts';
@@ -20,12 +20,12 @@ import {
 } from './operand-faults.ts';
 import { placeOf } from './place.ts';
 
-/** By the list of modifiers: the parser makes one for each spelling of an instruction in a file. */
+/** Cache by the array of modifiers, of which the parser makes one for each spelling in a file. */
 const spellings = new WeakMap<readonly string[], Spelling | null>();
 
-/** By version and target, then by the spelling: what was worked out for one file holds for the next. */
+/** Cache by version and target, then by spelling; shared by all files. */
 const known = new Map<string, Map<string, Spelling | null>>();
-/** Spellings that are kept; beyond them all are forgotten, so that no input makes the memory grow. */
+/** Maximum number of cached spellings. When it is reached, the cache is cleared, so that no input can exhaust memory. */
 const MOST_SPELLINGS = 10_000;
 let kept = 0;
 
@@ -43,7 +43,7 @@ function spellingIn(opcode: string, mods: readonly string[], home: Home): Spelli
     kept = 1;
   }
   spelling = spell(opcode, mods, home);
-  // A long one is somebody's mistake, and seen once.
+  // A long spelling is most likely a mistake that occurs once.
   if (text.length < 200) here.set(text, spelling);
   return spelling;
 }
@@ -64,7 +64,7 @@ export class InstructionChecker {
   private readonly report: CheckReport;
   private readonly find: (name: string) => Named;
 
-  /** @param find what a name is where the instruction stands; undefined, and told of elsewhere, if it is not declared */
+  /** @param find resolves a name in the scope of the instruction; undefined if it is not declared, which is reported elsewhere */
   constructor(text: string, home: Home, report: CheckReport, find: (name: string) => Named) {
     this.text = text;
     this.home = home;
@@ -72,10 +72,13 @@ export class InstructionChecker {
     this.find = find;
   }
 
-  /** @param declared the declaration of each operand that is the name of a register or variable; undefined for all else */
+  /**
+   * Reports the first fault of an instruction.
+   * @param declared the declaration of each operand that is the name of a register or variable; undefined for other operands
+   */
   check(s: PtxInstr, declared: readonly (Declared | undefined)[]): void {
     const spelling = spellingOf(s, this.home);
-    // What a newer PTX may have is carried as it is.
+    // Instructions that a newer PTX may have are not checked; they are carried unchanged.
     if (spelling === null || spelling.unknown) return;
     if (spelling.fault !== null) {
       const { message, notes } = spelling.fault;
@@ -83,7 +86,7 @@ export class InstructionChecker {
       return;
     }
     const n = s.operands.length;
-    // Of several forms the one that goes furthest is meant.
+    // The fault of the form that matches the most operands is reported.
     let nearest: OperandFault | null = null;
     let furthest = -1;
     for (const f of spelling.fitting) {
@@ -101,17 +104,17 @@ export class InstructionChecker {
     } else this.report(s.span, 'ptx-operands', countFault(s, spelling.fitting));
   }
 
-  /** How far `fault` came: twice the operand, and one more where a vector was wanted and is there. */
+  /** Progress of `fault`: twice the index of the faulty operand, plus one if a vector is expected and found there. */
   private reached = 0;
 
-  /** The first thing that is wrong with the operands. */
+  /** The first fault of the operands with respect to one form; null if there is none. Sets `reached`. */
   private fault(s: PtxInstr, f: Fitting, declared: readonly (Declared | undefined)[]): OperandFault | null {
     const { operands } = s;
     for (let i = 0; i < operands.length; i++) {
       const want = f.form.operands[i];
       if (want.kind === 'any') continue;
       const d = declared[i];
-      // Nearly all operands are registers of the right type.
+      // Fast path: nearly all operands are registers of the right type.
       if (
         d !== undefined &&
         d.v.space === 'reg' &&
@@ -129,7 +132,7 @@ export class InstructionChecker {
     return null;
   }
 
-  /** Is it a register as it should be? Quick, and false where it takes a closer look. */
+  /** Fast test for a register of a fitting type; false means that the full check decides. */
   private plain(o: PtxOperand, d: Declared, type: string, want: OperandForm): boolean {
     if (o.kind === 'reg' ? o.neg || o.not || o.part !== '' : o.kind !== 'sym') return false;
     if (o.kind === 'sym' && o.offset !== 0n && want.result) return false;
@@ -183,7 +186,7 @@ export class InstructionChecker {
     if (base !== null) return base;
     for (const [k, part] of parts.entries()) {
       const x = extra[k];
-      // What would be a vector of one needs no braces.
+      // A vector of one element needs no braces.
       const count = part.count === null ? 0 : countOf(part.count, f.sizes);
       const bare = count === 1 && x.kind !== 'vector';
       const found = isPadded(s, x, count)
@@ -194,7 +197,7 @@ export class InstructionChecker {
     return null;
   }
 
-  /** So many values in braces, or a register that is a vector of them. */
+  /** The fault of an operand of `count` values in braces, or of a register that is a vector of `count` elements. */
   private countedFault(
     s: PtxInstr,
     o: PtxOperand,
@@ -210,7 +213,7 @@ export class InstructionChecker {
     if (o.items.length !== count)
       return plainFault(`'${written(s)}' takes ${count} in braces there, found ${o.items.length}`);
     if (!want.indexed && this.allPlain(o.items, type, want)) return null;
-    // Elements of matrices in registers are constants too, those of pairs and of tf32 as words; floating-point ones nowhere else.
+    // Elements of matrices may be constants, those of pairs and of tf32 as words. Elsewhere, floating-point elements may not.
     const matrix = s.opcode === 'mma' || s.opcode === 'wmma';
     const constants = matrix || want.indexed || typeof want.type === 'number' || !/^f/.test(type);
     const one = { ...want, kind: 'value' as const, sink: want.result, constants };
@@ -227,7 +230,7 @@ export class InstructionChecker {
     return want.indexed ? null : this.mixture(s, o.items);
   }
 
-  /** Are these registers of just this type? Quick, as nearly all are; false where it takes a closer look. */
+  /** Fast test for registers of exactly this type; false means that the full check decides. */
   private allPlain(items: readonly PtxOperand[], type: string, want: OperandForm): boolean {
     const bits = bitsOf(type);
     let kind = '';
@@ -275,7 +278,7 @@ export class InstructionChecker {
     );
   }
 
-  /** Registers of one vector have one size, and types that go with each other. */
+  /** The fault of a vector whose registers differ in size or have incompatible types. */
   private mixture(s: PtxInstr, items: readonly PtxOperand[]): OperandFault | null {
     let size = 0;
     let kind = '';
@@ -294,7 +297,7 @@ export class InstructionChecker {
     return null;
   }
 
-  /** One value: a register, a constant, a name. */
+  /** The fault of a single value: a register, a constant or a name. */
   private partFault(s: PtxInstr, o: PtxOperand, type: string, want: OperandForm): OperandFault | null {
     switch (o.kind) {
       case 'sink':
@@ -330,9 +333,9 @@ export class InstructionChecker {
       if (d === 'label') return fault(name, `'${name}' is a label, but '${s.opcode}' takes a value there`);
       if (want.result) return this.kindFault(s, o, 'a register');
       if (want.kind !== 'moved' && want.kind !== 'packed' && want.kind !== 'address')
-        return fault(name, `'${name}' is no register`, [`read its address with 'mov', or it with 'ld'`]);
+        return fault(name, `'${name}' is not a register`, [`read its address with 'mov', or it with 'ld'`]);
       if (kindOf(type) !== '' && kindOf(type) !== 'i')
-        return fault(name, `the address of '${name}' is no '.${type}'`);
+        return fault(name, `the address of '${name}' is not a '.${type}'`);
       return want.kind === 'address' && typeof d === 'object' ? spaceOf(s, d) : null;
     }
     if (o.kind === 'sym' && o.offset !== 0n && want.result)
@@ -396,8 +399,8 @@ export class InstructionChecker {
 }
 
 /**
- * Are these coordinates of a texture in the braces of more? Older PTX has four for any geometry; what is too much counts for nothing (PTX
- * ISA 9.0, tex; ptxas 13.0.88 takes two and four).
+ * Are these texture coordinates padded to a longer vector? Older PTX writes four for any geometry, and surplus elements are ignored (PTX
+ * ISA 9.0, tex; ptxas 13.0.88 accepts two and four).
  */
 const isPadded = (s: PtxInstr, o: PtxOperand, count: number): o is PtxOperand & { readonly kind: 'vector' } =>
   s.opcode === 'tex' &&
@@ -409,7 +412,10 @@ const isPadded = (s: PtxInstr, o: PtxOperand, count: number): o is PtxOperand & 
 const typeOf = (want: OperandForm, f: Fitting): string =>
   typeof want.type === 'string' ? want.type : want.type < 0 ? '' : f.types[want.type];
 
-/** Integers go with integers, a floating-point type with itself, bits with all; `.f16x2` also with integers that the spelling names. */
+/**
+ * Are two kinds of types compatible? Integers are with integers, a floating-point type with itself, bits with all types; `.f16x2` is also
+ * with an integer type that the spelling names.
+ */
 const agree = (have: string, want: string, { type }: OperandForm): boolean =>
   have === '' ||
   want === '' ||

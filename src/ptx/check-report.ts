@@ -1,7 +1,7 @@
-/** What the checks share: how they tell of a fault, and what names are at module level. */
+/** Types shared by the checks: the reporting function, and names at module level. */
 import type { PtxFunction, Span, VarDecl } from './ast.ts';
 
-/** Tells of a fault; `notes` is asked only if the fault is not one too many. */
+/** Reports a fault. `notes` is called only if the maximum number of faults is not exceeded. */
 export type CheckReport = (
   span: Span,
   code: string,
@@ -9,7 +9,7 @@ export type CheckReport = (
   notes?: () => readonly string[],
 ) => void;
 
-/** What a name at module level is. */
+/** The meaning of a name at module level. */
 export interface Global {
   readonly kind: 'variable' | 'function';
   readonly declaration: VarDecl | PtxFunction;

@@ -1,21 +1,21 @@
-/** Shared memory that entries use, with whatever they reach (PTX ISA 9.0, 5.1.7). */
+/** Checks the shared memory that each entry uses, callees included (PTX ISA 9.0, 5.1.7). */
 import type { Init, PtxFunction, PtxModule, PtxOperand, PtxStatement, VarDecl } from './ast.ts';
 import type { CheckReport } from './check-report.ts';
 import { bytesOf, elementBytes } from './check-variable.ts';
 
-/** Bytes of shared memory that an entry can use, without what a launch gives it (ptxas 13.0: 0xc000). */
+/** Maximum bytes of static shared memory of an entry (ptxas 13.0: 0xc000); dynamic shared memory of a launch is not included. */
 const MOST_SHARED = 49_152;
 
 /**
- * Entries use no more shared memory than there is. As with ptxas 13.0.88, variables of a function that is reached count whether they are
- * used or not, and those of the module where something that is reached names them; a module that no entry reaches may have any.
+ * Reports entries that use too much shared memory. As in ptxas 13.0.88, all variables of a reachable function count, used or not; variables
+ * of the module count if a reachable function or initialiser names them.
  */
 export function checkShared(module: PtxModule, report: CheckReport): void {
   const outside = module.items.filter((x) => x.kind === 'variable');
   const functions = module.items.filter((x) => x.kind === 'function' && x.body !== null) as PtxFunction[];
   const own = new Map(functions.map((f) => [f.name, declaredIn(f.body!).filter(isShared)]));
   const everything = [...[...own.values()].flat(), ...outside.filter(isShared)];
-  // Where all of it has room, nobody needs to ask who uses what.
+  // If everything fits, it does not matter who uses what.
   if (everything.reduce((n, v) => n + bytesOf(v) + alignOf(v), 0) <= MOST_SHARED) return;
   const named = new Map<string, ReadonlySet<string>>(functions.map((f) => [f.name, namesIn(f)]));
   const initial = new Map(
@@ -56,20 +56,20 @@ const alignOf = (v: VarDecl): number => Math.max(v.align, elementBytes(v));
 const declaredIn = (body: readonly PtxStatement[]): VarDecl[] =>
   body.flatMap((s) => (s.kind === 'variable' ? [s] : s.kind === 'scope' ? declaredIn(s.body) : []));
 
-/** Names outside a function that it mentions. */
+/** Names that a function mentions and does not declare. */
 function namesIn(fn: PtxFunction): Set<string> {
   const names = new Set<string>();
-  const look = (o: PtxOperand): void => {
+  const visit = (o: PtxOperand): void => {
     if (o.kind === 'sym' || o.kind === 'reg') names.add(o.name);
-    else if (o.kind === 'vector' || o.kind === 'list') o.items.forEach(look);
+    else if (o.kind === 'vector' || o.kind === 'list') o.items.forEach(visit);
     else if (o.kind === 'addr') {
       names.add(o.base);
-      o.extra.forEach(look);
-    } else if (o.kind === 'pair') [o.first, o.second].forEach(look);
+      o.extra.forEach(visit);
+    } else if (o.kind === 'pair') [o.first, o.second].forEach(visit);
   };
   const walk = (body: readonly PtxStatement[]): void => {
     for (const s of body)
-      if (s.kind === 'instr') s.operands.forEach(look);
+      if (s.kind === 'instr') s.operands.forEach(visit);
       else if (s.kind === 'scope') walk(s.body);
       else if (s.kind === 'calltargets') for (const f of s.functions) names.add(f);
   };

@@ -1,4 +1,4 @@
-/** Which forms an instruction's opcode and modifiers have, in the version and for the target of its module. */
+/** Selects the forms that match an instruction's opcode and modifiers, for the version and target of its module. */
 
 import { didYouMean } from '../ir/diagnostic.ts';
 import type { PtxInstr } from './ast.ts';
@@ -14,54 +14,55 @@ import {
   sizesOf,
 } from './forms.ts';
 
-/** What the module says that it is for. */
+/** PTX version and target of a module. */
 export interface Home {
-  /** As `versionNumber` has it; infinite for versions that nobody knows yet. */
+  /** As `versionNumber` gives it; infinite for versions newer than all known ones. */
   readonly version: number;
-  /** Is the version one that nobody knows yet? */
+  /** Is the version newer than all known ones? */
   readonly newer: boolean;
   readonly sm: number;
   /** Does the target have a suffix, as sm_90a? */
   readonly suffix: boolean;
-  /** In bits; 0 where the module does not say. */
+  /** In bits; 0 if the module does not state it. */
   readonly addressSize: number;
 }
 
+/** A fault without its position. */
 export interface Fault {
   readonly message: string;
   readonly notes: readonly string[];
 }
 
-/** A form that the modifiers have, with the types that they name. */
+/** A form that matches the modifiers, with the types that they name. */
 export interface Fitting {
   readonly form: InstructionForm;
   readonly types: readonly string[];
-  /** Elements of `.v2`, `.v4`, `.v8`; 0 without. */
+  /** Number of elements by `.v2`, `.v4` or `.v8`; 0 without such a modifier. */
   readonly elements: number;
   readonly sizes: Sizes;
 }
 
-/** What an instruction's name and modifiers say. */
+/** The result of checking an opcode and its modifiers. */
 export interface Spelling {
   readonly opcode: string;
-  /** Why the spelling is wrong; null where it is right. */
+  /** The fault of the spelling; null if it is correct. */
   readonly fault: Fault | null;
-  /** It has modifiers or types that no form has, or none has together, and the version is newer than all that are known. */
+  /** No form has these modifiers or this combination of them, and the version is newer than all known ones. */
   readonly unknown: boolean;
   readonly fitting: readonly Fitting[];
 }
 
-/** How modifiers fit a form. */
+/** The result of matching modifiers against a form. */
 interface Match {
   readonly form: InstructionForm;
-  /** What the form and the modifiers need. */
+  /** Version and target that the form and the modifiers need. */
   readonly since: Need;
   readonly types: readonly string[];
-  /** Modifiers that the form has no place for. */
+  /** Modifiers that the form does not accept. */
   readonly strangers: readonly string[];
-  /** Groups of which none is there. */
+  /** Required groups without a modifier. */
   readonly missing: readonly Group[];
-  /** Types that are not named. */
+  /** Number of types that are missing. */
   readonly untyped: number;
 }
 
@@ -72,11 +73,11 @@ function match(form: InstructionForm, mods: readonly string[]): Match {
   const taken: (string | undefined)[] = [];
   const types: string[] = [];
   const strangers: string[] = [];
-  /** Modifiers of leading groups so far: they stand before all others. */
+  /** Number of modifiers of leading groups so far; they must precede all others. */
   let leads = 0;
-  /** The group of the last space: of a copy the first is where it goes, the second where it comes from. */
+  /** The group of the last space: the first space of a copy is its destination, the second its source. */
   let space = -1;
-  /** The first group that the next leading word may be of: they have one order. */
+  /** The first group that the next leading modifier may belong to: leading groups have a fixed order. */
   let next = 0;
   for (const [at, m] of mods.entries()) {
     if (types.length < form.types.length && form.types[types.length].includes(m)) {
@@ -106,8 +107,8 @@ function match(form: InstructionForm, mods: readonly string[]): Match {
 const isType = (form: InstructionForm, word: string): boolean => form.types.some((t) => t.includes(word));
 
 /**
- * What a spelling is, worked out from the table.
- * @returns null where the table has no forms of the opcode
+ * Checks an opcode and its modifiers against the syntax table.
+ * @returns null if the table has no forms of the opcode
  */
 export function spell(opcode: string, mods: readonly string[], home: Home): Spelling | null {
   const forms = formsOf(opcode);
@@ -132,7 +133,7 @@ export function spell(opcode: string, mods: readonly string[], home: Home): Spel
   };
 }
 
-/** May an instruction be one of a PTX that is newer than all that are known, though its opcode is known? */
+/** Does an instruction with a known opcode have unknown modifiers, in a module of a PTX version newer than all known ones? */
 export const isUnknown = ({ opcode, mods }: PtxInstr, home: Home): boolean =>
   home.newer && spell(opcode, mods, home)?.unknown === true;
 
@@ -187,16 +188,16 @@ function misspelt(
 const offers = (words: readonly string[]): string[] =>
   words.length === 0 ? ['it has none'] : [`it has ${words.map((w) => `.${w}`).join(', ')}`];
 
-/** Of all forms those that the spelling is nearest to: a type that does not fit weighs more than a word. */
+/** The forms nearest to the spelling: a wrong or missing type weighs more than another modifier. */
 function nearestOf(matches: readonly Match[], mods: readonly string[]): Match[] {
   const cost = (m: Match): number =>
-    // What stands twice is one slip, not a word of another form.
+    // A repeated modifier is one slip, not a modifier of another form.
     m.strangers.reduce(
       (n, s) => n + (isTypeAnywhere(matches, s) ? 3 : mods.indexOf(s) < mods.lastIndexOf(s) ? 1 : 2),
       0,
     ) +
     3 * m.untyped +
-    // A policy for caches is an operand more: nobody forgets its name alone.
+    // `.L2::cache_hint` comes with an operand of its own, so it is unlikely that only the modifier was forgotten.
     m.missing.reduce((n, g) => n + (g.words[0] === 'L2::cache_hint' ? 10 : 1), 0);
   const least = Math.min(...matches.map(cost));
   return matches.filter((m) => cost(m) === least);
@@ -205,10 +206,10 @@ function nearestOf(matches: readonly Match[], mods: readonly string[]): Match[] 
 const isTypeAnywhere = (matches: readonly Match[], word: string): boolean =>
   matches.some((m) => isType(m.form, word));
 
-/** A modifier that the opcode has, but not here: beside another of its group, or with this type. */
+/** The fault of a modifier that the opcode has, but not in this place, with another of its group, or with this type. */
 function misfit(opcode: string, mods: readonly string[], m: Match, word: string): Fault {
   if (m.missing.some((g) => g.leading && g.words.includes(word)))
-    return { message: `'.${word}' of '${opcode}' stands before its other modifiers`, notes: [] };
+    return { message: `'.${word}' of '${opcode}' must precede its other modifiers`, notes: [] };
   const rival = m.form.groups
     .find((g) => g.words.includes(word))
     ?.words.find((w) => w !== word && mods.includes(w));
@@ -221,7 +222,7 @@ function misfit(opcode: string, mods: readonly string[], m: Match, word: string)
   return { message: `'.${word}' of '${opcode}' does not go with '${what}'`, notes: [] };
 }
 
-/** The form is right, but not in this version or for this target. */
+/** The fault of a correct form that this version or target does not have. */
 function unknownHere(
   opcode: string,
   mods: readonly string[],
@@ -233,14 +234,14 @@ function unknownHere(
   const ended = right.find(({ form: { until } }) => until !== null && home.sm >= until.sm);
   if (ended !== undefined) {
     const { until } = ended.form;
-    const from = until!.version === 0 ? '' : ` from the PTX after ${text(until!.version)} on`;
+    const from = until!.version === 0 ? '' : ` after PTX ${text(until!.version)}`;
     const on = until!.sm === 0 ? '' : ` for sm_${until!.sm} and newer`;
     const successor = all.find(
       (m) => m.missing.length > 0 && m.strangers.length + m.untyped === 0 && has(m, home),
     );
-    if (successor === undefined) return { message: `'${name}' is gone${from}${on}`, notes: [] };
+    if (successor === undefined) return { message: `'${name}' was removed${from}${on}`, notes: [] };
     const words = successor.missing.map((g) => `.${g.words[0]}`).join('');
-    return { message: `'${name}' needs ${words}`, notes: [`without it, it is gone${from}${on}`] };
+    return { message: `'${name}' needs ${words}`, notes: [`the form without it was removed${from}${on}`] };
   }
   const since = right.map((m) => m.since).reduce((a, b) => (distance(b, home) < distance(a, home) ? b : a));
   const wants = [
@@ -256,11 +257,11 @@ function unknownHere(
 const distance = (need: Need, home: Home): number =>
   Math.max(0, need.sm - home.sm) + Math.max(0, need.version - home.version);
 
-/** What a directive needs that the module is not for; null for nothing. */
+/** The fault of a directive that the version or target of the module does not have; null if there is none. */
 export const directiveFault = (name: string, home: Home): Fault | null =>
   needFault(name, needOfDirective(name), home);
 
-/** The same of a type that a variable has. */
+/** The same for the type of a variable. */
 export const wordFault = (name: string, home: Home): Fault | null => needFault(name, needOfWord(name), home);
 
 function needFault(name: string, { version, sm }: Need, home: Home): Fault | null {

@@ -1,4 +1,4 @@
-/** Shapes of variables and their initialisers (PTX ISA 9.0, 5.4). */
+/** Checks the shapes of variables and their initialisers (PTX ISA 9.0, 5.4). */
 import { didYouMean } from '../ir/diagnostic.ts';
 import type { Init, VarDecl } from './ast.ts';
 import type { CheckReport, Global } from './check-report.ts';
@@ -6,23 +6,23 @@ import { type Home, wordFault } from './check-spelling.ts';
 import { bitsOf, versionNumber } from './forms.ts';
 
 /**
- * Bytes of constant memory that a module can have (ptxas 13.0: 0x10000). What is initialised is kept whole, so that it has a bound of its
- * own. Shared memory is bounded by what an entry uses (`checkShared`).
+ * Maximum bytes of constant memory of a module (ptxas 13.0: 0x10000), and of one initialised variable, whose contents are held in memory.
+ * Shared memory is limited by entry (`checkShared`).
  */
 const MOST_BYTES: Readonly<Record<string, number>> = { const: 65_536, initialised: 2 ** 28 };
 
-/** Bytes of an element, vectors as one. */
+/** Bytes of an element; a vector counts as one element. */
 export const elementBytes = (v: VarDecl): number => (Math.max(bitsOf(v.type), 8) / 8) * v.vector;
 
-/** Bytes of a variable; 0 if it has any size. */
+/** Bytes of a variable; 0 for an array of unknown size. */
 export function bytesOf(v: VarDecl): number {
   const inner = v.dims.slice(1).reduce((n, d) => n * d, elementBytes(v));
   const [first = 1] = v.dims;
-  // The initialiser of an array that does not say how long it is does.
+  // The initialiser determines the size of an array without a first dimension.
   return inner * (first === 0 && v.init?.kind === 'list' ? v.init.items.length : first);
 }
 
-/** Constants of a module are together no larger than constant memory. */
+/** Reports the first variable with which the constants of a module exceed constant memory. */
 export function checkConstants(constants: readonly VarDecl[], report: CheckReport): void {
   let bytes = 0;
   for (const v of constants) {
@@ -37,7 +37,7 @@ export function checkConstants(constants: readonly VarDecl[], report: CheckRepor
   }
 }
 
-/** Shape of a variable anywhere; `global` says that it stands at module level. */
+/** Checks a variable: type, space, size and initialiser. @param global whether it is declared at module level */
 export function checkVariable(
   v: VarDecl,
   global: boolean,
@@ -49,11 +49,11 @@ export function checkVariable(
   if (lacking !== null) report(v.span, 'ptx-version', lacking.message, () => lacking.notes);
   if (v.space === 'tex') checkTexture(v, home, report);
   if (v.vector > 1 && v.type === 'pred')
-    report(v.span, 'ptx-size', `'${v.name}' is a predicate: there are no vectors of them`);
+    report(v.span, 'ptx-size', `'${v.name}' is a vector of predicates, which PTX does not have`);
   else if (v.vector * bitsOf(v.type) > 128)
     report(v.span, 'ptx-size', `'${v.name}' is a vector of more than 128 bits`);
   if (v.space === 'reg' && v.dims.length > 0)
-    report(v.span, 'ptx-space', `'${v.name}' is an array, which is no register`);
+    report(v.span, 'ptx-space', `'${v.name}' is an array, which cannot be a register`);
   if (global && v.space === 'param')
     report(v.span, 'ptx-space', `'${v.name}' is .${v.space}: it must be declared in a function`);
   if (v.linkage === 'common' && v.space !== 'global')
@@ -83,15 +83,15 @@ export function checkVariable(
   checkInit(v, v.init, shape, 0, globals, report);
 }
 
-/** The first version without `.tex` (ptxas 13.0; PTX ISA 9.0, 5.1.8, calls it deprecated). */
+/** The first PTX version without `.tex` (ptxas 13.0; PTX ISA 9.0, 5.1.8, calls it deprecated). */
 export const WITHOUT_TEX = '1.5';
 
-/** A variable of the old space of textures. */
+/** Checks a variable in the deprecated texture space. */
 function checkTexture(v: VarDecl, home: Home, report: CheckReport): void {
   if ((v.type !== 'u32' && v.type !== 'u64') || v.vector > 1 || v.dims.length > 0)
     report(v.span, 'ptx-space', `'${v.name}' is .tex: it must be one .u32 or .u64`);
   else if (home.version >= versionNumber(WITHOUT_TEX))
-    report(v.span, 'ptx-version', `'.tex' is gone from PTX ${WITHOUT_TEX} on`, () => [
+    report(v.span, 'ptx-version', `'.tex' was removed in PTX ${WITHOUT_TEX}`, () => [
       `write '.global .texref ${v.name}'`,
     ]);
 }
@@ -130,7 +130,7 @@ function checkInit(
     report(
       v.span,
       'ptx-undeclared',
-      `'${init.symbol}' is declared behind '${v.name}', which holds its address`,
+      `'${init.symbol}' is declared after '${v.name}', which holds its address`,
     );
   else if (init.kind === 'int' && (v.type === 'f32' || v.type === 'f64'))
     report(

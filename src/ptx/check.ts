@@ -7,19 +7,18 @@ import { checkShared } from './check-shared.ts';
 import type { Home } from './check-spelling.ts';
 import { checkConstants, checkVariable } from './check-variable.ts';
 import { versionNumber } from './forms.ts';
+import { MOST_ERRORS } from './reader.ts';
 import { firstVersion, isNewer, NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
 import { threadVariables } from './thread.ts';
 
-/** What ptxas takes, or another compiler than ptxas. */
+/** Codes of warnings: these modules are accepted by ptxas or by another compiler. */
 const WARNINGS: ReadonlySet<string> = new Set(['ptx-newer', 'ptx-optix']);
-/** Errors beyond this many are only counted. */
-const MOST_ERRORS = 100;
 
 /**
- * Checks what a parsed module says: version and target, names (used ones are declared, and declared once in a scope),
- * guards and branch targets, shapes of variables and their initialisers.
+ * Checks a parsed module: version and target, names (every used name is declared, once in its scope), instructions, guards and branch
+ * targets, calls, variables and their initialisers.
  *
- * @returns at most 100 diagnostics, then their number
+ * @returns at most `MOST_ERRORS` diagnostics, followed by one with the number of further ones
  */
 export function checkPtx(module: PtxModule): Diagnostic[] {
   const out: Diagnostic[] = [];
@@ -63,7 +62,7 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
       implied.span,
       'ptx-optix',
       `'${implied.kind === 'function' ? implied.name : ''}' is not declared`,
-      () => ['it is taken for a function that OptiX knows, which may do anything; ptxas refuses the module'],
+      () => ['it is taken for an OptiX intrinsic with unknown effects; ptxas refuses the module'],
     );
   if (dropped > 0)
     out.push({
@@ -96,7 +95,7 @@ function checkHead(module: PtxModule, report: CheckReport): void {
       "write '.target sm_80', say",
     ]);
   if ((module.text.match(/^[^\S\n\r\u2028\u2029]*\.address_size\b/gm) ?? []).length > 1)
-    report(directiveSpan(module, 'address_size'), 'ptx-target', "'.address_size' stands twice");
+    report(directiveSpan(module, 'address_size'), 'ptx-target', "'.address_size' occurs twice");
   for (const name of target)
     if (!PTX_TARGETS.has(name))
       report(directiveSpan(module, 'target'), 'ptx-target', `unknown target '${name}'`, () =>
@@ -108,7 +107,7 @@ function checkHead(module: PtxModule, report: CheckReport): void {
       ]);
 }
 
-/** Version and target as the forms of instructions are told by them; a version that is newer than any known has everything. */
+/** Version and target of a module, by which forms are selected. Unknown or newer versions and unknown targets have all forms. */
 export function homeOf({ version, target, addressSize, text }: PtxModule): Home {
   const sm = target.find((t) => t.startsWith('sm_') && PTX_TARGETS.has(t));
   return {
@@ -120,7 +119,7 @@ export function homeOf({ version, target, addressSize, text }: PtxModule): Home 
   };
 }
 
-/** The line of the module's `.version` or `.target`, which the tree keeps no place of. */
+/** Position of the module's `.version`, `.target` or `.address_size`, which the tree does not record. */
 function directiveSpan(module: PtxModule, name: string): Span {
   const m = new RegExp(`^[ \\t]*(\\.${name}\\b[^\\n/]*)`, 'm').exec(module.text);
   if (m === null) return { start: 0, end: 1, line: 1, column: 1 };

@@ -1,7 +1,7 @@
 /**
- * Constant expressions (PTX ISA 9.0, 4.5): C operators over 64-bit integers, and arithmetic and comparison over doubles.
- * Where the manual is silent the result is what ptxas 13.0 gives: `%` takes both sides as unsigned, and both arms of
- * `?:` are evaluated. What ptxas wraps silently (signed overflow, a shift by 64 or more) is an error here.
+ * Constant expressions (PTX ISA 9.0, 4.5): C operators over 64-bit integers, and arithmetic and comparison over doubles. Where the manual
+ * is silent, the behaviour is that of ptxas 13.0: `%` treats both operands as unsigned, and both arms of `?:` are evaluated. Signed
+ * overflow and shifts by 64 or more, which ptxas wraps silently, are errors here.
  */
 
 import { doubleBits, doubleOf } from './lexer.ts';
@@ -13,15 +13,15 @@ export interface Constant {
   /** Width of a float, 0 for an integer. */
   readonly float: 0 | 32 | 64;
   readonly value: bigint;
-  /** The integer is a `.u64`: an operand was, or it had the suffix U, or it does not fit `.s64`. */
+  /** Whether an integer is of type `.u64`: by an operand, by the suffix U, or because it does not fit `.s64`. */
   readonly unsigned: boolean;
 }
 
-/** Predefined constants of PTX ISA 9.0, 4.5.3. */
+/** The predefined constant of PTX ISA 9.0, 4.5.3. */
 export const WARP_SZ = 'WARP_SZ';
 const WARP_SIZE = 32n;
 
-/** Precedence of a binary operator by token kind, C's; 0 for no operator. */
+/** Precedence of binary operators by token kind, as in C; 0 for other tokens. */
 const LEVEL = new Uint8Array(512);
 for (const [level, kinds] of [
   [t.OR_OR],
@@ -37,13 +37,13 @@ for (const [level, kinds] of [
 ].entries())
   for (const k of kinds) LEVEL[k] = level + 1;
 
-/** Deepest nesting of parentheses and operators; real code has three or four. */
+/** Maximum nesting of parentheses and operators; real code has three or four levels. */
 const DEEPEST = 200;
 
 /**
- * Reads a constant expression at the current token.
+ * Parses and evaluates a constant expression at the current token.
  *
- * @param taken an operator (`-` or `!`) before it that the caller has already taken
+ * @param taken token kind of a unary operator (`-` or `!`) that the caller has already consumed; 0 for none
  * @throws BAIL after reporting division by zero, overflow, a type mismatch or a malformed expression
  */
 export function constant(r: Reader, taken = 0): Constant {
@@ -57,7 +57,7 @@ export function constant(r: Reader, taken = 0): Constant {
   return conditional(r, binary(r, first, 1, 0), 0);
 }
 
-/** A constant expression that must be an integer. */
+/** Parses a constant expression that must be an integer. @throws BAIL as `constant` does */
 export function integer(r: Reader, taken = 0): Constant {
   const start = r.lx.start;
   const c = constant(r, taken);

@@ -1,9 +1,10 @@
-/** Variables, parameters and their initialisers (PTX ISA 9.0, 5.4). */
+/** Parser for variables, parameters and their initialisers (PTX ISA 9.0, 5.4). */
 import type { Init, PtxSpace, Span, VarDecl } from './ast.ts';
 import { constant, integer, WARP_SZ } from './const-expr.ts';
 import type { Reader } from './reader.ts';
 import * as t from './tokens.ts';
 
+/** The state spaces in which variables can be declared. */
 export const SPACES: ReadonlySet<string> = new Set([
   'reg',
   'const',
@@ -15,8 +16,8 @@ export const SPACES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Bytes of a scalar of each type that variables have (PTX ISA 9.0, 5.2: `.bf16`, `.tf32` and their like are types of instructions alone);
- * opaque handles are 64 bits.
+ * Bytes of a scalar of each type that variables can have. Types such as `.bf16` and `.tf32` are types of instructions only (PTX ISA 9.0,
+ * 5.2). Opaque handles have 64 bits.
  */
 export const TYPE_BYTES: Readonly<Record<string, number>> = {
   ...{ b8: 1, u8: 1, s8: 1, b16: 2, u16: 2, s16: 2, f16: 2, b32: 4, u32: 4, s32: 4, f32: 4, f16x2: 4 },
@@ -24,18 +25,18 @@ export const TYPE_BYTES: Readonly<Record<string, number>> = {
   pred: 1,
 };
 const TYPES: ReadonlySet<string> = new Set(Object.keys(TYPE_BYTES));
-/** Types of instructions whose values are in registers of bits (PTX ISA 9.0, 5.2.3). */
+/** Types of instructions whose values are held in registers of `.b` types (PTX ISA 9.0, 5.2.3). */
 const INSTRUCTION_TYPES: ReadonlySet<string> = new Set(['bf16', 'bf16x2', 'tf32', 'f32x2', 'u16x2', 's16x2']);
 const OPAQUE: ReadonlySet<string> = new Set(['texref', 'samplerref', 'surfref']);
 
-/** More registers than any function can have; a `%r<N>` beyond it is an error and no memory. */
+/** Maximum count in `%r<N>`: more than any function can have. */
 const MOST_REGISTERS = 2 ** 31 - 1;
-/** Deepest nesting of an initialiser; arrays of more dimensions are not written. */
+/** Maximum nesting of an initialiser, far beyond the dimensions of real arrays. */
 const DEEPEST = 32;
-/** Most elements of all initialisers of a module: each takes some eighty bytes of memory. */
+/** Maximum number of elements of all initialisers of a module: each takes about eighty bytes of memory. */
 const MOST_ELEMENTS = 2 ** 24;
 
-/** `.global .align 4 .u32 a, b[4] = {...};` after the linkage, at the first directive. */
+/** Parses `.global .align 4 .u32 a, b[4] = {...};` from the first directive after the linkage on, and appends the variables to `out`. */
 export function variables(
   r: Reader,
   span: Span,
@@ -54,7 +55,7 @@ export function variables(
   else r.fail(`expected ',' or ';', found ${r.found()}`);
 }
 
-/** `(.param .b32 a, .reg .pred p)`: the parameters or results of a function. */
+/** Parses `(.param .b32 a, .reg .pred p)`: the parameters or results of a function. */
 export function parameters(r: Reader): VarDecl[] {
   const { lx } = r;
   r.expect(t.LPAREN);
@@ -89,7 +90,7 @@ function variable(r: Reader, span: Span, linkage: VarDecl['linkage']): VarDecl {
       const at = lx.start;
       const a = Number(r.int('an alignment'));
       if (a <= 0 || !Number.isInteger(Math.log2(a)))
-        r.reportAt(at, lx.last - at, `an alignment of ${a} is no power of two`);
+        r.reportAt(at, lx.last - at, `an alignment of ${a} is not a power of two`);
       if (ptr !== null) ptr = { space: ptr.space, align: a };
       else align = a;
       continue;
@@ -125,7 +126,7 @@ const NONE: readonly number[] = [];
 const NO_ATTRIBUTES: readonly string[] = [];
 
 function unexpected(r: Reader, d: string, space: string, type: string): never {
-  if (d === 'align') r.fail("'.align' stands before the type");
+  if (d === 'align') r.fail("'.align' must precede the type");
   if (type !== '') r.fail(`expected a name after '.${type}', found ${r.found()}`);
   if (space !== '' && SPACES.has(d)) r.fail(`'.${d}' after '.${space}': a variable has one state space`);
   const candidates = space === '' ? SPACES : [...TYPES, 'align', 'v2', 'v4'];
@@ -133,16 +134,16 @@ function unexpected(r: Reader, d: string, space: string, type: string): never {
     r.fail(`'.${d}' is a type of instructions, not of variables`, [
       "declare registers of it '.b16', '.b32' or '.b64'",
     ]);
-  r.fail(`'.${d}' is no ${space === '' ? 'state space' : 'type'}`, r.suggest(d, candidates, '.'));
+  r.fail(`'.${d}' is not a ${space === '' ? 'state space' : 'type'}`, r.suggest(d, candidates, '.'));
 }
 
-/** A name with its dimensions, count and initialiser; the rest is `base`'s. */
+/** Parses a name with its dimensions, count and initialiser; everything else is copied from `base`. */
 function declarator(r: Reader, span: Span, base: VarDecl): VarDecl {
   const { lx } = r;
   if (lx.kind === t.IDENT && lx.value === WARP_SZ) r.fail(`'${WARP_SZ}' is a constant of PTX and no name`);
   // A prototype's parameters have no names.
   if (lx.kind === t.IDENT && lx.value === '_' && base.space !== 'param' && base.space !== 'reg')
-    r.fail("'_' is no name");
+    r.fail("'_' is not a name");
   const name = r.ident('a name');
   let count = 0;
   let dims = NONE;
@@ -154,7 +155,7 @@ function declarator(r: Reader, span: Span, base: VarDecl): VarDecl {
     if (n > MOST_REGISTERS) r.failAt(at, lx.last - at, `${n} registers are more than a function can have`);
     count = Number(n);
     r.expect(t.GREATER);
-    // `%r<0>` declares nothing; keep it apart from the single register `%r`.
+    // `%r<0>` declares no register; its name must not be taken for the single register `%r`.
     if (count === 0) return { ...base, span: r.upTo(span), name: `${name}<0>`, count };
   }
   if (lx.kind === t.LBRACKET) dims = dimensions(r, name, base);
@@ -202,7 +203,7 @@ function dimensions(r: Reader, name: string, base: VarDecl): number[] {
   return dims;
 }
 
-/** `.attribute(.managed, .unified(1, 2))` verbatim. */
+/** Parses `.attribute(.managed, .unified(1, 2))`. @returns its text, with comments and blanks collapsed */
 export function attribute(r: Reader): string {
   const { lx } = r;
   const start = lx.start;
@@ -219,7 +220,7 @@ export function attribute(r: Reader): string {
   return r.text.slice(start, lx.last).replace(/(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/g, ' ');
 }
 
-/** `{ addr_mode_0 = wrap, filter_mode = nearest }` of a texture, sampler or surface, each as text. */
+/** Parses `{ addr_mode_0 = wrap, filter_mode = nearest }` of a texture, sampler or surface. @returns the fields as text */
 function fields(r: Reader): string[] {
   const { lx } = r;
   const out: string[] = [];
@@ -253,7 +254,7 @@ function initialiser(r: Reader, depth: number): Init {
   }
   if (++r.elements > MOST_ELEMENTS) r.fail(`the initialisers have more than ${MOST_ELEMENTS} elements`);
   if (lx.kind === t.IDENT && lx.value !== WARP_SZ) return symbolAddress(r, -1);
-  if (lx.kind === t.STRING) r.fail('a string is no initialiser', ['write the bytes: {72, 105, 0}']);
+  if (lx.kind === t.STRING) r.fail('a string is not an initialiser', ['write the bytes: {72, 105, 0}']);
   const start = lx.start;
   const c = constant(r);
   if (c.float !== 0) return { kind: 'float', bits: c.value, width: c.float };
@@ -271,7 +272,7 @@ function initialiser(r: Reader, depth: number): Init {
   return a;
 }
 
-/** `symbol+4`, `generic(symbol)+4`. */
+/** Parses `symbol+4` or `generic(symbol)+4`. */
 function symbolAddress(r: Reader, byte: number): Init {
   const { lx } = r;
   let symbol = r.ident('a symbol');

@@ -1,17 +1,18 @@
-/** What names are to the checks of operands. */
+/** Resolved names, as the checks of operands need them. */
 import type { VarDecl } from './ast.ts';
 import { bitsOf, kindOf } from './forms.ts';
 
-/** What the check of an operand needs of the declaration that its name has. */
+/** A declared register or variable. */
 export interface Declared {
   readonly v: VarDecl;
   readonly bits: number;
-  /** As `kindOf` its type. */
+  /** `kindOf` its type. */
   readonly kind: string;
-  /** Is it a parameter that the function is given? It is not written. */
+  /** Is it an input parameter of the function, which cannot be written? */
   readonly input: boolean;
 }
 
+/** The `Declared` of a declaration. */
 export const declaredAs = (v: VarDecl, input = false): Declared => ({
   v,
   bits: bitsOf(v.type),
@@ -19,8 +20,8 @@ export const declaredAs = (v: VarDecl, input = false): Declared => ({
   input,
 });
 
-/** The opaque type of what a variable names; what is in `.tex` is a `.texref` (PTX ISA 9.0, 5.1.8). */
+/** The type of a variable as an opaque handle: variables in `.tex` are `.texref` (PTX ISA 9.0, 5.1.8). */
 export const opaqueType = (v: VarDecl): string => (v.space === 'tex' ? 'texref' : v.type);
 
-/** What a name is to the check of operands. */
+/** The meaning of a name for the checks of operands; undefined if it is not declared. */
 export type Named = Declared | 'special' | 'label' | 'function' | 'other' | undefined;

@@ -1,4 +1,4 @@
-/** Directives that are no declarations (PTX ISA 9.0, chapter 11). */
+/** Parser for directives other than declarations of variables (PTX ISA 9.0, chapter 11), and error recovery. */
 
 import { didYouMean } from '../ir/diagnostic.ts';
 import { entryOf } from '../ir/entry-of.ts';
@@ -9,9 +9,10 @@ import { BAIL, type Reader } from './reader.ts';
 import { PTX_TARGETS } from './targets.ts';
 import * as t from './tokens.ts';
 
+/** Linking directives. */
 export const LINKAGE: ReadonlySet<string> = new Set(['extern', 'visible', 'weak', 'common']);
 
-/** Directives between a function's header and its body, with how many numbers each takes at least and at most. */
+/** Directives between a function's header and its body, with the least and the greatest number of their arguments. */
 const HEADER_DIRECTIVES: Readonly<Record<string, readonly [number, number]>> = {
   maxnreg: [1, 1],
   maxntid: [1, 3],
@@ -27,7 +28,7 @@ const HEADER_DIRECTIVES: Readonly<Record<string, readonly [number, number]>> = {
   blocksareclusters: [0, 0],
 };
 
-/** What stands at module level and begins an item there. */
+/** Directives that begin an item at module level. */
 export const MODULE_DIRECTIVES: ReadonlySet<string> = new Set([
   'version',
   'target',
@@ -42,24 +43,24 @@ export const MODULE_DIRECTIVES: ReadonlySet<string> = new Set([
   'alias',
 ]);
 
-/** What stands in a body and begins a statement there. */
+/** Directives that begin a statement in a body. */
 export const BODY_DIRECTIVES: ReadonlySet<string> = new Set([...SPACES, ...LINKAGE, 'loc', 'pragma']);
 
-/** Fails with the nearest of the directives that could stand here. */
+/** Fails at a directive that is not allowed here, with a suggestion among `candidates`. @param where the place, for the message */
 export function unknownDirective(r: Reader, candidates: ReadonlySet<string>, where: string): never {
   const { value } = r.lx;
   const known =
     Object.hasOwn(HEADER_DIRECTIVES, value) || MODULE_DIRECTIVES.has(value) || BODY_DIRECTIVES.has(value);
-  if (known) r.fail(`'.${value}' does not stand ${where}`);
+  if (known) r.fail(`'.${value}' is not allowed ${where}`);
   if (/^(branchtargets|calltargets|callprototype)$/.test(value))
     r.fail(`'.${value}' needs a label before it`);
   r.fail(`unknown directive '.${value}'`, r.suggest(value, candidates, '.'));
 }
 
 /**
- * Directives between header and body (11.4), each as text in one spelling: `.maxntid 256, 1, 1`.
+ * Parses the directives between header and body (11.4) and appends each to `out` as normalized text: `.maxntid 256, 1, 1`.
  *
- * @param files takes the `.file` directives that stand there; null where none may
+ * @param files receives the `.file` directives among them; null if none are allowed
  */
 export function headerDirectives(
   r: Reader,
@@ -101,7 +102,7 @@ export function headerDirectives(
   }
 }
 
-/** One or more quoted strings. */
+/** Parses one or more quoted strings, separated by commas. */
 export function strings(r: Reader): string[] {
   const { lx } = r;
   const out = [r.string('a quoted string')];
@@ -112,11 +113,12 @@ export function strings(r: Reader): string[] {
   return out;
 }
 
-/** Most names that a range stands for: as many as a jump table has targets. */
+/** Maximum number of names in a range: the maximum number of targets of a jump table. */
 const MOST_NAMES = 65_536;
 
 /**
- * `a, b, c;`
+ * Parses a list of names: `a, b, c;`
+ * @param what the kind of name, for messages
  * @param ranges whether `a<3>` stands for a0, a1 and a2 (PTX ISA 9.0, .branchtargets)
  */
 export function names(r: Reader, what: string, ranges = false): string[] {
@@ -138,7 +140,7 @@ export function names(r: Reader, what: string, ranges = false): string[] {
   return out;
 }
 
-/** `, name` of a `.loc`: both attributes stand there, in this order. */
+/** Parses `, name` in a `.loc`. */
 function attribute(r: Reader, name: string): void {
   const { lx } = r;
   r.expect(t.COMMA);
@@ -146,14 +148,14 @@ function attribute(r: Reader, name: string): void {
   lx.next();
 }
 
-/** `+4` behind a label or a section, where it stands. */
+/** Skips an optional `+4` behind a label or a section. */
 function offset(r: Reader): void {
   if (r.lx.kind !== t.PLUS) return;
   r.lx.next();
   r.int('an offset');
 }
 
-/** `.loc 1 20 3`, `.loc 1 20 3, function_name $L__info_string0+4, inlined_at 1 30 5`; no semicolon ends it. */
+/** Parses `.loc 1 20 3` or `.loc 1 20 3, function_name $L__info_string0+4, inlined_at 1 30 5`; neither ends with a semicolon. */
 export function loc(r: Reader): PtxStatement {
   const { lx } = r;
   const span = r.here();
@@ -172,7 +174,7 @@ export function loc(r: Reader): PtxStatement {
   return { kind: 'loc', file, line, column, rest, span: r.upTo(span) };
 }
 
-/** `.target sm_80, debug`: a second one must name what the first does, since a module is for one machine. */
+/** Parses `.target sm_80, debug`. A second directive must equal the first, since a module is for one target. */
 export function target(r: Reader): readonly string[] {
   const { lx } = r;
   const at = lx.start;
@@ -184,7 +186,7 @@ export function target(r: Reader): readonly string[] {
   return found;
 }
 
-/** `.target` in a body, where ptxas 13.0.88 takes any that it knows and does nothing with it. */
+/** Parses `.target` in a body, where ptxas 13.0.88 accepts and ignores any known target. */
 export function targetInBody(r: Reader): void {
   const { lx } = r;
   lx.next();
@@ -194,7 +196,7 @@ export function targetInBody(r: Reader): void {
       r.reportAt(at, lx.last - at, `unknown target '${name}'`, didYouMean(name, PTX_TARGETS));
 }
 
-/** `.file 1 "a.cu", time, size` */
+/** Parses `.file 1 "a.cu", time, size`. */
 export function file(r: Reader): PtxItem {
   const { lx } = r;
   const span = r.here();
@@ -208,10 +210,7 @@ export function file(r: Reader): PtxItem {
   return { kind: 'file', index, name, span: r.upTo(span) };
 }
 
-/**
- * Types of the data of a section, with the least and the greatest of their integers. Where there are none, ptxas 13.0 takes what is larger
- * than the type.
- */
+/** Types of section data, with their least and greatest integers; null: ptxas 13.0 accepts integers that do not fit the type. */
 const SECTION_TYPES: ReadonlyMap<string, readonly [bigint, bigint] | null> = new Map([
   ['b8', [-(2n ** 7n), 2n ** 8n - 1n]],
   ['b16', [-(2n ** 15n), 2n ** 16n - 1n]],
@@ -219,12 +218,14 @@ const SECTION_TYPES: ReadonlyMap<string, readonly [bigint, bigint] | null> = new
   ['b64', null],
 ]);
 
-/** `.section .debug_str { label: .b8 1, 2 ... }`, kept as text (PTX ISA 9.0, 11.5.2, and what ptxas 13.0 takes). */
-/** The first versions that have labels in sections, and differences of them (ptxas 13.0). */
+/** The first PTX versions with labels in sections, and with differences of labels (ptxas 13.0). */
 const LABELS = '7.0';
 const DIFFERENCES = '7.5';
 
-/** @param version of the module; '' if it names none */
+/**
+ * Parses `.section .debug_str { label: .b8 1, 2 ... }`, which is kept as text (PTX ISA 9.0, 11.5.2, and what ptxas 13.0 accepts).
+ * @param version PTX version of the module; '' if it states none
+ */
 export function section(r: Reader, version: string): PtxItem {
   const { lx } = r;
   const span = r.here();
@@ -252,13 +253,13 @@ function needs(r: Reader, version: string, first: string, what: string): void {
     r.report(`${what} needs PTX ${first} or newer`, [`this is PTX ${version}`]);
 }
 
-/** `.b8 1, 2`, `.b32 label+4`, `.b64 label-label`, `.b32 .debug_abbrev`. */
+/** Parses `.b8 1, 2`, `.b32 label+4`, `.b64 label-label` or `.b32 .debug_abbrev`. */
 function sectionData(r: Reader, version: string): void {
   const { lx } = r;
   const type = lx.value;
   const range = SECTION_TYPES.get(type);
   if (range === undefined)
-    r.fail(`'.${type}' is no type of a section's data: they are .b8, .b16, .b32 and .b64`);
+    r.fail(`'.${type}' is not a type of section data: these are .b8, .b16, .b32 and .b64`);
   lx.next();
   if (lx.kind === t.INT || lx.kind === t.MINUS) {
     sectionInt(r, type, range);
@@ -291,7 +292,7 @@ function sectionInt(r: Reader, type: string, range: readonly [bigint, bigint] | 
     r.reportAt(at, lx.last - at, `${value} is out of range for .${type}`);
 }
 
-/** `.pragma "a", "b";` of the module. */
+/** Parses `.pragma "a", "b";` at module level. */
 export function pragma(r: Reader): PtxItem {
   const span = r.here();
   r.lx.next();
@@ -300,7 +301,7 @@ export function pragma(r: Reader): PtxItem {
   return { kind: 'verbatim', directive: 'pragma', span: r.upTo(span) };
 }
 
-/** `.alias name, aliasee;` */
+/** Parses `.alias name, aliasee;`. */
 export function alias(r: Reader): PtxItem {
   const { lx } = r;
   const span = r.here();
@@ -312,7 +313,7 @@ export function alias(r: Reader): PtxItem {
   return { kind: 'alias', name, of, span: r.upTo(span) };
 }
 
-/** The rest of a line of PTX 1's `@@DWARF`. */
+/** Parses the rest of a line `@@DWARF ...` (PTX 1). */
 export function dwarfLine(r: Reader): PtxItem {
   const { lx } = r;
   const span = r.here();
@@ -323,7 +324,7 @@ export function dwarfLine(r: Reader): PtxItem {
   return { kind: 'verbatim', directive: 'dwarf', span: r.upTo(span) };
 }
 
-/** `sm_90a, debug` */
+/** Parses `sm_90a, debug`. */
 function targets(r: Reader): string[] {
   const { lx } = r;
   const out = [r.ident('a target such as sm_90')];
@@ -335,17 +336,17 @@ function targets(r: Reader): string[] {
 }
 
 /**
- * After an error, skips to where the next item or statement can begin: behind a `;`, before a line that looks like a
- * beginning, or at the brace that closes what is being read.
+ * Error recovery: skips tokens up to a point where the next item or statement can begin, which is behind a `;`, at a line that looks like a
+ * beginning, or at the brace that closes the current construct.
  *
- * @param error what was thrown; anything but BAIL is thrown on
- * @param startsHere whether a beginning stands at the current token, which is the first of its line
- * @param closeIsOurs a brace that closes more than was skipped belongs to the caller
+ * @param error the exception; anything other than BAIL is thrown again
+ * @param startsHere whether an item or statement can begin at the current token, which is the first of its line
+ * @param closeIsOurs whether to stop at a brace that closes more than was skipped, so that the caller sees it
  */
 export function recover(r: Reader, error: unknown, startsHere: () => boolean, closeIsOurs: boolean): void {
   if (error !== BAIL) throw error;
   const { lx } = r;
-  // The token that was not understood must not be met again.
+  // Progress: the faulty token must not be parsed again.
   let depth = 0;
   if (lx.start === r.begin && lx.kind !== t.END) {
     if (lx.kind === t.LBRACE) depth = 1;
@@ -369,6 +370,6 @@ export function recover(r: Reader, error: unknown, startsHere: () => boolean, cl
   }
 }
 
-/** An item of the module can begin at the current token. */
+/** Can an item of the module other than a variable without linkage begin at the current token? */
 export const itemStarts = (r: Reader): boolean =>
   r.lx.kind === t.DOT && MODULE_DIRECTIVES.has(r.lx.value) && !SPACES.has(r.lx.value);

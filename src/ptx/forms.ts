@@ -1,19 +1,18 @@
 /**
- * The forms of PTX instructions as `pipelines/isa/ptx-syntax.yaml` says them: `WORDS : OPERANDS ; SINCE ; UNTIL`.
+ * The forms of PTX instructions in the notation of `pipelines/isa/ptx-syntax.yaml`: `WORDS : OPERANDS ; SINCE ; UNTIL`.
  *
- * WORDS are modifiers, in any order: `a/b` is one of several, `[a/b]` one or none, `<u32/s32>` a type; types count in their order. What
- * has a `^` stands first, in its order.
- * `$name` is a set. OPERANDS are described at `OperandForm`. SINCE is the first version and target that have the form; UNTIL the last
- * version that has it on every target, and the first target that then has it no more.
+ * WORDS are modifiers, in any order: `a/b` is one of several, `[a/b]` one or none, `<u32/s32>` a type; `$name` is a set. Types must appear
+ * in their order. Words with a `^` must come first, in their order. OPERANDS are described at `OperandForm`. SINCE is the first version and
+ * target that have the form. UNTIL is the last version that has it on every target, and the first target that lacks it in later versions.
  */
 import { PTX_SYNTAX } from './syntax.generated.ts';
 
-/** What an operand may be. */
+/** The requirements of a form on one operand. */
 export interface OperandForm {
   /**
-   * `value`: a register or constant of a type. `packed`: that or a vector of parts that fill the type. `moved`: also a special register
-   * or the address of a name. `address`: a register or the address of a name. `memory`: `[...]`. `constant`: a constant.
-   * `chosen`: 32 bits, or one of their parts. `vector`: as many in braces as `count` says. `any`: not checked.
+   * `value`: a register or constant of a type. `packed`: a value, or a vector whose elements make up the type. `moved`: a value, a special
+   * register, or the address of a symbol. `address`: a register or the address of a symbol. `memory`: `[...]`. `constant`: a constant.
+   * `chosen`: 32 bits, or a selected part of them. `vector`: `count` values in braces. `any`: not checked.
    */
   readonly kind:
     | 'value'
@@ -25,36 +24,36 @@ export interface OperandForm {
     | 'chosen'
     | 'vector'
     | 'any';
-  /** Is it written? */
+  /** Whether the operand is written. */
   readonly result: boolean;
-  /** A type, or which of the instruction's types it has: 0 the first, 1 the second; -1 for none. */
+  /** A type, or the index of one of the instruction's types: 0 the first, 1 the second; -1 for none. */
   readonly type: string | number;
-  /** The register may be larger than the type. */
+  /** Whether the register may be larger than the type. */
   readonly larger: boolean;
-  /** Bits that a vector of it may have in all; 0 where there is none. */
+  /** Maximum total bits of a vector of values; 0 if vectors are not allowed. */
   readonly vector: number;
-  /** The result may be `_`. */
+  /** Whether the result may be `_`. */
   readonly sink: boolean;
-  /** A predicate may, or must, stand behind `|`. */
+  /** Whether a predicate may or must follow after `|`. */
   readonly pair: '' | 'may' | 'must';
-  /** A special register may be read. */
+  /** Whether it may be a special register. */
   readonly special: boolean;
-  /** A constant may be read. */
+  /** Whether it may be a constant. */
   readonly constants: boolean;
   readonly optional: boolean;
-  /** Of a vector, how many it has. */
+  /** For `vector`: the number of elements. */
   readonly count: Count | null;
-  /** Of a vector: the first is an index of 32 bits (of an array of textures), the others are of the type. */
+  /** For `vector`: whether the first element is a 32-bit index into an array of textures, and only the others are of the type. */
   readonly indexed: boolean;
-  /** Of an address: what stands behind its base. */
+  /** For `memory`: the parts after the base of the address. */
   readonly parts: readonly OperandForm[];
-  /** Of an address: the opaque type of what its base names; '' for memory. */
+  /** For `memory`: the opaque type of the base; '' for an address in memory. */
   readonly handle: string;
-  /** What a constant must be: between two numbers, a multiple of one, or one of several; null for anything. */
+  /** Allowed values of a constant: an interval, the multiples of a number, or a list; null for all. */
   readonly range: Range | null;
 }
 
-/** How many elements a vector has: `factor` times a size that a modifier names, divided by `by`, `less` so many. */
+/** The number of elements of a vector: `factor` times a size that a modifier states, divided by `by`, minus `less`. */
 export interface Count {
   readonly factor: number;
   /** `x` of `.x4`, `n` of `.m64n8k16`, `d` of `.2d`; '' for none, so that `factor` is the count. */
@@ -63,9 +62,10 @@ export interface Count {
   readonly less: number;
 }
 
-/** What modifiers say of sizes, for `Count`. */
+/** Sizes that modifiers state, for `Count`; 0 if they do not. */
 export type Sizes = Readonly<Record<'x' | 'n' | 'd', number>>;
 
+/** The sizes that some modifiers state. */
 export const sizesOf = (mods: readonly string[]): Sizes => {
   const number = (pattern: RegExp): number => {
     for (const m of mods) {
@@ -77,50 +77,55 @@ export const sizesOf = (mods: readonly string[]): Sizes => {
   return { x: number(/^x(\d+)$/), n: number(/^m\d+n(\d+)k\d+$/), d: number(/^([1-5])d$/) };
 };
 
+/** The value of a count. */
 export const countOf = ({ factor, of, by, less }: Count, sizes: Sizes): number =>
   (factor * (of === '' ? 1 : sizes[of])) / by - less;
 
+/** Allowed values of a constant. */
 export type Range =
   | { readonly kind: 'between'; readonly low: bigint; readonly high: bigint; readonly step: bigint }
   | { readonly kind: 'multiple'; readonly of: bigint }
   | { readonly kind: 'one'; readonly of: readonly bigint[] };
 
-/** A set of modifiers of which one, or at most one, is there. */
+/** A set of modifiers of which exactly one (`required`) or at most one may be present. */
 export interface Group {
   readonly words: readonly string[];
   readonly required: boolean;
-  /** It stands directly behind the opcode and the leading groups before it. */
+  /** Whether it must come directly after the opcode and the preceding leading groups. */
   readonly leading: boolean;
 }
 
+/** The first version and target that have something. */
 export interface Need {
-  /** As 1000 * major + minor; 0 for any. */
+  /** 1000 * major + minor; 0 for any. */
   readonly version: number;
   readonly sm: number;
-  /** Only targets with a suffix (`sm_100a`) have it. */
+  /** Whether only targets with a suffix (`sm_100a`) have it. */
   readonly suffix: boolean;
 }
 
+/** One form of an instruction. */
 export interface InstructionForm {
   readonly groups: readonly Group[];
-  /** For each type that the instruction names, which it may be. */
+  /** For each type of the instruction, its alternatives. */
   readonly types: readonly (readonly string[])[];
   readonly operands: readonly OperandForm[];
+  /** Number of operands that are not optional. */
   readonly fewest: number;
   readonly since: Need;
-  /** The last version that has it anywhere, and the first target that has it no more after that; null for no end. */
+  /** The last version that has the form on every target, and the first target that lacks it in later versions; null: it is current. */
   readonly until: Need | null;
 }
 
 const NO_NEED: Need = { version: 0, sm: 0, suffix: false };
 
-/** `7.8` as 7008, so that versions compare as numbers. */
+/** A version as a number: 7008 for `7.8`, so that versions can be compared. */
 export function versionNumber(version: string): number {
   const [major, minor] = version.split('.');
   return Number(major) * 1000 + Number(minor ?? 0);
 }
 
-/** Reads one form. @throws Error that says what is wrong with it */
+/** Parses one form. @param sets words of each set, separated by blanks @throws Error at a fault in the notation */
 export function readForm(text: string, sets: Readonly<Record<string, string>>): InstructionForm {
   const parts = text.split(COLON);
   if (parts.length !== 2) throw new Error('a form is WORDS : OPERANDS');
@@ -155,11 +160,11 @@ export function readForm(text: string, sets: Readonly<Record<string, string>>): 
   };
 }
 
-// Forms repeat few words many times, so each word is read once.
+// Caches: forms repeat few words many times.
 const words = new WeakMap<object, Map<string, Group | readonly string[]>>();
 const operandWords = new Map<string, OperandForm>();
 
-/** A group of modifiers, or the types that one may be. */
+/** Parses a word: a group of modifiers, or the alternatives of a type. */
 function readWord(word: string, sets: Readonly<Record<string, string>>): Group | readonly string[] {
   let known = words.get(sets);
   if (known === undefined) words.set(sets, (known = new Map()));
@@ -198,10 +203,11 @@ function operandOf(word: string, types: number): OperandForm {
   return found;
 }
 
-/** Reads a version and target. @throws Error that says what is wrong with it */
+/** Parses a version and target such as `7.8 sm_90`. @throws Error at a fault in the notation */
 export function readNeed(text: string): Need {
   const m = /^(?:(\d+\.\d+) ?)?(?:(?:below )?(sm_\d+[af]?)(?:\/sm_\d+[af]?)*)?$/.exec(text);
-  if (m === null) throw new Error(`'${text}' is no version and target, such as '7.8 sm_90' or 'until 6.3'`);
+  if (m === null)
+    throw new Error(`'${text}' is not a version and target, such as '7.8 sm_90' or 'until 6.3'`);
   return {
     version: m[1] === undefined ? 0 : versionNumber(m[1]),
     sm: Number(/\d+/.exec(m[2] ?? '')?.[0] ?? 0),
@@ -209,7 +215,7 @@ export function readNeed(text: string): Need {
   };
 }
 
-/** A word may have `::` within. */
+/** The colon between words and operands; words may contain `::`. */
 const COLON = /(?<!:):(?!:)(?= |$)/;
 
 /** Named kinds of operands, without the marks around them. */
@@ -250,7 +256,7 @@ const NAMED: Readonly<Record<string, Partial<OperandForm>>> = {
   x: { kind: 'any' },
 };
 
-/** `m64n{8..256..8}k16`: a word for each number. */
+/** The words that `m64n{8..256..8}k16` stands for: one for each number. */
 function series(word: string): string[] {
   if (!word.includes('{')) return [word];
   const m = /^(.*)\{(\d+)\.\.(\d+)\.\.(\d+)\}(.*)$/.exec(word);
@@ -260,7 +266,7 @@ function series(word: string): string[] {
   return out;
 }
 
-/** All forms are made here, so that all have one shape. */
+/** Makes an operand form; the only constructor, so that all objects have the same hidden class. */
 const form = (p: Partial<OperandForm> & Pick<OperandForm, 'kind'>): OperandForm => ({
   kind: p.kind,
   result: p.result ?? false,
@@ -279,13 +285,13 @@ const form = (p: Partial<OperandForm> & Pick<OperandForm, 'kind'>): OperandForm 
   range: p.range ?? null,
 });
 
-/** Opaque types by what an address calls them; '' for memory. */
+/** Opaque types by their names in addresses; '' for memory. */
 const HANDLES: Readonly<Record<string, string>> = { m: '', tex: 'texref', surf: 'surfref' };
 
-/** `[m]`, `[m,2*u32]`, `[tex,h?,2^s]`. */
+/** Parses `[m]`, `[m,2*u32]` or `[tex,h?,2^s]`. */
 function readAddress(word: string, types: number): OperandForm {
   const m = /^\[(m|tex|surf)((?:,[^\],]+)*)\](\??)$/.exec(word);
-  if (m === null) throw new Error(`'${word}' is no address such as [m] or [m,2*u32]`);
+  if (m === null) throw new Error(`'${word}' is not an address such as [m] or [m,2*u32]`);
   const parts = m[2]
     .split(',')
     .slice(1)
@@ -293,11 +299,11 @@ function readAddress(word: string, types: number): OperandForm {
   return form({ kind: 'memory', handle: HANDLES[m[1]], parts, optional: m[3] === '?' });
 }
 
-/** The count before `*` or `^`: `4`, `x`, `2x`, `n/2`, `d-2`. */
+/** Parses the count before `*` or `^`: `4`, `x`, `2x`, `n/2`, `d-2`. */
 function readCount(text: string, word: string): Count {
   const m = /^(\d*)([xnd]?)(?:\/(\d+))?(?:-(\d+))?$/.exec(text);
   if (m === null || text === '')
-    throw new Error(`'${text}' of '${word}' is no count such as 4, 2x, n/2 or d-2`);
+    throw new Error(`'${text}' of '${word}' is not a count such as 4, 2x, n/2 or d-2`);
   return {
     factor: Number(m[1] || 1),
     of: m[2] as Count['of'],
@@ -313,12 +319,12 @@ function readOperand(word: string, types: number): OperandForm {
     return form({ ...one, kind: 'vector', count: readCount(many[2], word), indexed: many[3] === '^' });
   }
   const m = /^(=?)(#|\w+\+?)(_?)(\[\|p\]|\|p)?(?::(\S+?)|(?<=#)(-?\d\S*?))?(\??)$/.exec(word);
-  if (m === null) throw new Error(`'${word}' is no operand`);
-  // `t_` would be read as one word.
+  if (m === null) throw new Error(`'${word}' is not an operand`);
+  // The pattern takes `t_` as one word.
   const sink = m[3] === '_' || m[2].endsWith('_');
   const name = m[2].replace(/_$/, '');
   const base: Partial<OperandForm> | undefined = name === '#' ? { kind: 'constant' } : NAMED[name];
-  if (base === undefined) throw new Error(`'${name}' of '${word}' is no kind of operand`);
+  if (base === undefined) throw new Error(`'${name}' of '${word}' is not a kind of operand`);
   if (typeof base.type === 'number' && base.type >= types)
     throw new Error(`'${word}' has a type that the form does not name`);
   const range = m[5] ?? m[6];
@@ -349,7 +355,7 @@ function readRange(text: string, word: string): Range {
 
 const read = new Map<string, readonly InstructionForm[]>();
 
-/** The forms of an opcode; undefined where none are kept, so that nothing is checked. */
+/** The forms of an opcode; undefined if the table has none, so that its instructions are not checked. */
 export function formsOf(opcode: string): readonly InstructionForm[] | undefined {
   let forms = read.get(opcode);
   if (forms === undefined && Object.hasOwn(PTX_SYNTAX.instructions, opcode)) {
@@ -361,7 +367,7 @@ export function formsOf(opcode: string): readonly InstructionForm[] | undefined 
 
 const needs = new Map<string, Need>();
 
-/** What a modifier or type needs wherever it stands. */
+/** The version and target that a modifier or type needs in any form. */
 export function needOfWord(word: string): Need {
   let need = needs.get(word);
   if (need === undefined) {
@@ -371,15 +377,15 @@ export function needOfWord(word: string): Need {
   return need;
 }
 
-/** What a directive needs, named without its dot. */
+/** The version and target that a directive needs. @param name its name without the dot */
 export const needOfDirective = (name: string): Need =>
   Object.hasOwn(PTX_SYNTAX.directives, name) ? readNeed(PTX_SYNTAX.directives[name]) : NO_NEED;
 
-/** May a modifier be said twice? */
+/** May a modifier occur twice? */
 export const mayRepeat = (word: string): boolean => REPEATED.has(word);
 const REPEATED: ReadonlySet<string> = new Set(PTX_SYNTAX.sets.twice.split(' '));
 
-/** Bits of a register or value of a type; 1 for predicates, 0 for types that are checked nowhere. */
+/** Bits of a register or value of a type; 1 for predicates, 0 for types whose sizes are not checked. */
 export function bitsOf(type: string): number {
   let bits = sizes.get(type);
   if (bits === undefined) {
@@ -393,8 +399,8 @@ export function bitsOf(type: string): number {
 const sizes = new Map<string, number>();
 
 /**
- * What a register of a type goes with besides bits: integers of either sign with each other, a floating-point type with itself
- * (PTX ISA 9.0, table 26); '' for types of bits, which go with all.
+ * The class of types with which a type is compatible (PTX ISA 9.0, table 26): 'i' for integers of either sign, the type itself for
+ * floating-point types, '' for bit types, which are compatible with all.
  */
 export function kindOf(type: string): string {
   let kind = kinds.get(type);

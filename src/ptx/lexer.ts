@@ -1,7 +1,6 @@
 /**
- * Tokens of PTX (PTX ISA 9.0, chapter 4). The lexer keeps no token list: it holds one token and moves on, so that a
- * file of any size costs one pass. Names are interned from their bytes, so that a name that stands in the text a
- * million times is one string, found without slicing.
+ * Lexer for PTX (PTX ISA 9.0, chapter 4). It holds only the current token, in one pass over the text. Names are interned from their bytes,
+ * so that a name with a million occurrences is one string, found without slicing.
  */
 import { Names } from './names.ts';
 import {
@@ -55,17 +54,18 @@ const PAIRS: readonly (readonly [string, number])[] = [
 const PAIR = new Uint16Array(128 * 128);
 for (const [s, kind] of PAIRS) PAIR[s.charCodeAt(0) + 128 * s.charCodeAt(1)] = kind;
 
-/** Integers below this are made once. */
+/** Small integers, created once. */
 const SMALL: readonly bigint[] = Array.from({ length: 1024 }, (_, i) => BigInt(i));
 
-/** Called with each fault inside a token: offset, length, message. */
+/** Called with each fault inside a token: offset, length, message, note. */
 export type LexicalFault = (start: number, length: number, message: string, note?: string) => void;
 
+/** The lexer; its fields describe the current token. Character codes are written as numbers: 46 is a dot. */
 export class Lexer {
   readonly text: string;
   /** Kind of the current token. */
   kind: number = END;
-  /** Its name (identifier, string, directive without the dot); '' for the others. */
+  /** The name of an identifier, the contents of a string, a directive without its dot; '' for other tokens. */
   value = '';
   /** Number of the name in `names`, for identifiers and directives. */
   id = 0;
@@ -74,11 +74,11 @@ export class Lexer {
   /** Line of `start`, from 1, and offset of that line's first character. */
   line = 1;
   lineStart = 0;
-  /** Where the token before this one ended. */
+  /** End of the previous token. */
   last = 0;
-  /** The identifier holds the modifiers after it. */
+  /** Whether the identifier includes the modifiers after it. */
   dotted = false;
-  /** The token is the first of its line. */
+  /** Whether the token is the first of its line. */
   first = true;
   /** Integer value; `unsigned` if it had the suffix U. */
   int = 0n;
@@ -87,7 +87,7 @@ export class Lexer {
   floatBits = 0n;
   floatWidth: 32 | 64 = 64;
   readonly names: Names;
-  /** The text's characters, with 127 for those outside ASCII and zeros after the end. */
+  /** The characters of the text, with 127 for those outside ASCII, and zeros after the end. */
   private readonly bytes: Uint8Array;
   private readonly length: number;
   private readonly fault: LexicalFault;
@@ -106,16 +106,16 @@ export class Lexer {
     return this.start - this.lineStart + 1;
   }
 
-  /** The character right after the token. */
+  /** The character directly after the token. */
   get after(): number {
     return this.bytes[this.end];
   }
 
   /**
-   * Moves to the next token.
+   * Advances to the next token.
    *
-   * @param form take an identifier with the modifiers that follow it without a gap: `add.rn.f32`. Where a statement
-   *   begins, this saves looking up `add` first.
+   * @param form whether an identifier includes the modifiers that follow without a gap, as in `add.rn.f32`. At the start of a statement
+   * this saves interning `add` first.
    */
   next(form = false): void {
     const { bytes } = this;
@@ -186,7 +186,7 @@ export class Lexer {
     this.end = p;
   }
 
-  /** Widens the current identifier by the modifiers that follow it without a gap. */
+  /** Extends the current identifier by the modifiers that follow without a gap. */
   widen(): void {
     const { bytes } = this;
     let h = bytes[this.start];
@@ -194,7 +194,7 @@ export class Lexer {
     this.takeForm(this.end, h);
   }
 
-  /** Takes the modifiers from `p`; `h` is the hash of what stands before. */
+  /** Scans modifiers from `p` on. @param h hash of the identifier so far */
   private takeForm(p: number, h: number): void {
     const { bytes } = this;
     for (;;) {
@@ -212,7 +212,7 @@ export class Lexer {
     this.end = p;
   }
 
-  /** Reads `.5` at the current directive-like token as the number it is. */
+  /** Rescans the current token, which looks like a directive, as the number `.5`. */
   takeFraction(): void {
     this.end = this.decimal(this.start, this.start);
     this.value = '';
@@ -238,14 +238,14 @@ export class Lexer {
     return e + 2;
   }
 
-  /** `# 12 "file"` and `#line 12 "file"`, which a preprocessor leaves and ptxas skips. */
+  /** Is this a line marker of a preprocessor, `# 12 "file"` or `#line 12 "file"`, which ptxas skips? */
   private isLineMarker(p: number): boolean {
     const { bytes } = this;
     for (let q = this.lineStart; q < p; q++) if (bytes[q] !== 32 && bytes[q] !== 9) return false;
     return /^#[ \t]*(line[ \t]|\d)/.test(this.text.slice(p, p + 40));
   }
 
-  /** A directive or modifier whose words begin at `p`: `.shared::cta`, `.L2::128B`, `.mbarrier::complete_tx::bytes`. */
+  /** Scans a directive or modifier from `p`, behind its dot: `.shared::cta`, `.L2::128B`, `.mbarrier::complete_tx::bytes`. */
   private directive(p: number): number {
     const { bytes } = this;
     const from = p;
@@ -296,7 +296,7 @@ export class Lexer {
     return this.integer(p, q, q - p < 16 ? (n < 1024 ? SMALL[n] : BigInt(n)) : this.long(p, p, q, 10n));
   }
 
-  /** Suffix and end of an integer whose digits end at `q`. */
+  /** Finishes an integer whose digits end at `q`: suffix, and check that no word follows. */
   private integer(p: number, q: number, value: bigint): number {
     this.kind = INT;
     this.int = value;
@@ -324,8 +324,8 @@ export class Lexer {
   }
 
   /**
-   * Value of many digits, in 64 bits. As in ptxas 13.0.88, which says overflow where a digit follows after the top bit is
-   * set, and otherwise loses the bits above: 0x123456789abcdef0123 is 0x456789abcdef0123.
+   * The value of many digits modulo 2^64. As in ptxas 13.0.88, overflow is reported only if a digit follows when the top bit is set;
+   * otherwise the upper bits are lost: 0x123456789abcdef0123 is 0x456789abcdef0123.
    */
   private long(p: number, from: number, to: number, base: bigint): bigint {
     let v = 0n;
@@ -340,7 +340,7 @@ export class Lexer {
     return v;
   }
 
-  /** `0f3F800000`, `0d3FF0000000000000`. */
+  /** Scans `0f3F800000` or `0d3FF0000000000000`. */
   private floatPattern(p: number, digits: 8 | 16): number {
     const { bytes } = this;
     let q = p + 2;
@@ -360,7 +360,7 @@ export class Lexer {
     return q;
   }
 
-  /** A decimal floating-point literal that begins at `p` and whose integer part ends at `q`. */
+  /** Scans a decimal floating-point literal that begins at `p` and whose integer part ends at `q`. */
   private decimal(p: number, q: number): number {
     const { bytes } = this;
     if (bytes[q] === 46) {
@@ -370,7 +370,7 @@ export class Lexer {
     if ((bytes[q] | 32) === 101) {
       let e = q + 1;
       if (bytes[e] === PLUS || bytes[e] === MINUS) e++;
-      if ((CLASS[bytes[e]] & DIGIT) === 0) return this.malformed(p, 'an exponent has digits');
+      if ((CLASS[bytes[e]] & DIGIT) === 0) return this.malformed(p, 'an exponent needs digits');
       while ((CLASS[bytes[e]] & DIGIT) !== 0) e++;
       q = e;
     }
@@ -383,7 +383,7 @@ export class Lexer {
     return q;
   }
 
-  /** Reports the word at `p` as no number, and takes it as zero. */
+  /** Reports the word at `p` as a malformed number, and continues with zero. */
   private malformed(p: number, note: string): number {
     let q = p;
     while ((CLASS[this.bytes[q]] & ID_PART) !== 0) q++;
@@ -399,7 +399,7 @@ const TOP_BIT = 1n << 63n;
 
 function asciiBytes(text: string): Uint8Array {
   const n = text.length;
-  // Two zeros beyond the end let the lexer look two characters ahead.
+  // Zeros after the end let the lexer look ahead.
   const bytes = new Uint8Array(n + 4);
   const { read, written } = new TextEncoder().encodeInto(text, bytes.subarray(0, n));
   if (read === n && written === n) return bytes;
@@ -412,13 +412,13 @@ function asciiBytes(text: string): Uint8Array {
 
 const view = new DataView(new ArrayBuffer(8));
 
-/** Bit pattern of a double. */
+/** The bit pattern of a double, unsigned. */
 export function doubleBits(v: number): bigint {
   view.setFloat64(0, v);
   return view.getBigUint64(0);
 }
 
-/** The double of a bit pattern. */
+/** The double with a bit pattern. */
 export function doubleOf(bits: bigint): number {
   view.setBigUint64(0, bits);
   return view.getFloat64(0);

@@ -3,13 +3,14 @@ import { versionNumber } from './forms.ts';
 import { parsePtx } from './parse.ts';
 import { firstVersion, PTX_VERSIONS } from './targets.ts';
 
-/** The `.version` of a module, which stands before all else but comments. */
+/** The `.version` of a module. */
 const DIRECTIVE = /^([^\S\n\r\u2028\u2029]*\.version\s+)(\d+\.\d+)/m;
 
 /**
- * The text with the lowest version that has its target and all of its instructions; as it is where no known version has them.
+ * The text with its `.version` lowered to the first one that has its target and all of its instructions; unchanged if no known version up
+ * to its own has them.
  *
- * @param declared opcodes besides those of the PTX ISA, which any version may have
+ * @param declared opcodes in addition to those of the PTX ISA, which every version has
  */
 export function withLowestVersion(text: string, declared?: ReadonlySet<string>): string {
   const own = DIRECTIVE.exec(text)?.[2];
@@ -24,7 +25,7 @@ export function withLowestVersion(text: string, declared?: ReadonlySet<string>):
     const { module, diagnostics } = parsePtx(as(version), '', declared);
     return ![...diagnostics, ...checkPtx(module)].some((d) => d.severity === 'error');
   };
-  // What one version has, later ones have too, but for the few forms that end.
+  // Binary search: later versions have what earlier ones have, except for few forms that were removed.
   let [low, high] = [0, versions.length];
   while (low < high) {
     const middle = (low + high) >> 1;

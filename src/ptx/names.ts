@@ -10,7 +10,7 @@ export class Names {
   private starts = new Int32Array(256);
   private lengths = new Int32Array(256);
   private hashes = new Int32Array(256);
-  /** Number of a name + 1; 0 is free. The size is a power of two, at most half of it used. */
+  /** Number of a name plus 1; 0: free. The size is a power of two, of which at most half is used. */
   private table = new Int32Array(512);
 
   constructor(bytes: Uint8Array, text: string) {
@@ -19,9 +19,9 @@ export class Names {
   }
 
   /**
-   * Number of the name at offsets `from` to `to`.
+   * The number of the name at offsets `from` (inclusive) to `to` (exclusive); a new name gets the next number.
    *
-   * @param hash any function of its characters, the same for every occurrence
+   * @param hash any function of its characters
    */
   intern(from: number, to: number, hash: number): number {
     const { bytes, table } = this;

@@ -1,17 +1,17 @@
 import type { PtxFunction, PtxInstr, PtxItem, PtxOperand, PtxStatement, VarDecl } from './ast.ts';
 
 /*
- * Calls of functions that PTX of OptiX does not declare: its compiler knows them by name, where ptxas refuses them. They are taken as
- * declared by what their calls pass.
+ * Calls of OptiX intrinsics, which are not declared in PTX: the OptiX compiler knows them by name, while ptxas refuses them. Declarations
+ * are inferred from the operands of their calls.
  */
 
-/** Names that the front end of OptiX knows. */
-const OF_OPTIX = /^_optix_/;
+/** Names of OptiX intrinsics. */
+const OPTIX_INTRINSIC = /^_optix_/;
 
-/** The type of an operand that is no register. */
-const OF_NUMBERS = 'b32';
+/** The type of an operand that is not a register. */
+const DEFAULT_TYPE = 'b32';
 
-/** Declarations of the functions of OptiX that a module calls and does not declare, by their first calls. */
+/** Declarations of the OptiX intrinsics that a module calls without declaring them, inferred from their first calls. */
 export function opaqueFunctions(items: readonly PtxItem[]): PtxFunction[] {
   const declared = new Set(items.map((i) => (i.kind === 'function' ? i.name : '')));
   const out: PtxFunction[] = [];
@@ -30,11 +30,11 @@ export function opaqueFunctions(items: readonly PtxItem[]): PtxFunction[] {
   return out;
 }
 
-/** The declaration that a call implies; null where its function is none of OptiX. */
+/** The declaration that a call implies; null if it does not call an OptiX intrinsic. */
 function declarationOf(s: PtxInstr, registers: readonly VarDecl[]): PtxFunction | null {
   const at = s.operands.findIndex((o) => o.kind !== 'list');
   const target = s.operands[at];
-  if (target?.kind !== 'sym' || !OF_OPTIX.test(target.name)) return null;
+  if (target?.kind !== 'sym' || !OPTIX_INTRINSIC.test(target.name)) return null;
   const listed = (k: number): readonly PtxOperand[] => {
     const o = s.operands[k];
     return o?.kind === 'list' ? o.items : [];
@@ -56,12 +56,12 @@ function declarationOf(s: PtxInstr, registers: readonly VarDecl[]): PtxFunction 
 }
 
 function typeOf(o: PtxOperand, registers: readonly VarDecl[]): string {
-  if (o.kind !== 'reg' && o.kind !== 'sym') return OF_NUMBERS;
+  if (o.kind !== 'reg' && o.kind !== 'sym') return DEFAULT_TYPE;
   const own = registers.findLast((v) => v.count === 0 && v.name === o.name);
   if (own !== undefined) return own.type;
   const digits = /\d+$/.exec(o.name)?.[0] ?? '';
   const stem = o.name.slice(0, o.name.length - digits.length);
-  return registers.findLast((v) => v.count > Number(digits) && v.name === stem)?.type ?? OF_NUMBERS;
+  return registers.findLast((v) => v.count > Number(digits) && v.name === stem)?.type ?? DEFAULT_TYPE;
 }
 
 const formal = ({ span }: PtxInstr, type: string, name: string): VarDecl => ({

@@ -1,10 +1,10 @@
-/** Operands of instructions (PTX ISA 9.0, chapter 6). */
+/** Parser for operands of instructions (PTX ISA 9.0, chapter 6). */
 import type { PtxOperand } from './ast.ts';
 import { constant, integer, WARP_SZ } from './const-expr.ts';
 import type { Reader } from './reader.ts';
 import * as t from './tokens.ts';
 
-/** Special registers with parts of their own: `%tid.x` is one name (PTX ISA 9.0, chapter 10). */
+/** Special registers that are vectors: `%tid.x` is one name (PTX ISA 9.0, chapter 10). */
 const VECTOR_SPECIALS: ReadonlySet<string> = new Set([
   '%tid',
   '%ntid',
@@ -16,13 +16,13 @@ const VECTOR_SPECIALS: ReadonlySet<string> = new Set([
   '%cluster_nctaid',
 ]);
 
-/** Opcodes that take the address of `array[3]` where others read what is there. */
+/** Opcodes for which `array[3]` is the address of the element; for others it is the element. */
 const TAKES_ADDRESS: ReadonlySet<string> = new Set(['mov', 'cvta']);
 
-/** Deepest nesting of braces in an operand; PTX has two levels. */
+/** Maximum nesting of braces in an operand; PTX needs two levels. */
 const DEEPEST = 8;
 
-/** The operands of an instruction up to what ends it: `;`, or something that is no comma. */
+/** Parses the operands of an instruction, up to a token other than a comma. @throws BAIL after reporting a fault */
 export function operands(r: Reader): readonly PtxOperand[] {
   const { lx, shared } = r;
   const base = shared.top;
@@ -87,7 +87,7 @@ function immediate(r: Reader, taken: number): PtxOperand {
   return { kind: 'int', value: c.value, unsigned: c.unsigned };
 }
 
-/** Operands up to a closing mark, which is taken. */
+/** Parses operands up to a closing mark, and the mark. */
 function list(r: Reader, close: number, depth: number): readonly PtxOperand[] {
   const { lx, shared } = r;
   if (depth > DEEPEST) r.fail(`operands are nested deeper than ${DEEPEST}`);
@@ -104,7 +104,7 @@ function list(r: Reader, close: number, depth: number): readonly PtxOperand[] {
   return shared.take(base);
 }
 
-/** A register (`%r1`, `%tid.x`, `%r1.b0`), `_`, or a symbol, perhaps with an offset or an index. */
+/** Parses a register (`%r1`, `%tid.x`, `%r1.b0`), `_`, or a symbol with an optional offset or index. */
 function named(r: Reader): PtxOperand {
   const { lx } = r;
   const { id, value: name } = lx;
@@ -132,7 +132,7 @@ function register(name: string, part: string): PtxOperand {
   return { kind: 'reg', name, neg: false, not: false, part };
 }
 
-/** `-%r1`, `!%p1`, `-%r2.h0`; the sign is taken. */
+/** Parses the register of `-%r1`, `!%p1` or `-%r2.h0`, after the sign. */
 function signed(r: Reader, sign: number): PtxOperand {
   const { lx } = r;
   const name = lx.value;
@@ -145,21 +145,23 @@ function signed(r: Reader, sign: number): PtxOperand {
   return { kind: 'reg', name, neg: sign === t.MINUS, not: sign === t.BANG, part };
 }
 
-/** `+8`, `+-16` after a base; there is no `-` of two operands (PTX ISA 9.0, 6.4.1). */
+/** Parses `+8` or `+-16` behind a base; there is no binary `-` (PTX ISA 9.0, 6.4.1). */
 function displacement(r: Reader, base: string): bigint {
   const { lx } = r;
-  if (lx.kind === t.MINUS) r.fail(`nothing is subtracted from '${base}'`, [`write '${base}+-8'`]);
+  if (lx.kind === t.MINUS) r.fail(`an offset cannot be subtracted from '${base}'`, [`write '${base}+-8'`]);
   lx.next();
   const c = integer(r);
   return c.unsigned ? BigInt.asIntN(64, c.value) : c.value;
 }
 
-/** `array[3]`: the element's address or, for most opcodes, the element (PTX ISA 9.0, 6.4.2). */
+/** Parses the index of `array[3]`: the element's address or, for most opcodes, the element (PTX ISA 9.0, 6.4.2). */
 function indexed(r: Reader, name: string): PtxOperand {
   const { lx } = r;
   const size = r.elementSize(name);
   if (size === undefined)
-    r.fail(`'${name}' cannot be indexed: it is no array declared before`, [`write '[${name}+offset]'`]);
+    r.fail(`'${name}' cannot be indexed: no array of that name is declared before`, [
+      `write '[${name}+offset]'`,
+    ]);
   lx.next();
   if (lx.kind === t.IDENT && lx.value !== WARP_SZ)
     r.fail(`an index that is a register ('${lx.value}') is not supported`, [
@@ -171,7 +173,7 @@ function indexed(r: Reader, name: string): PtxOperand {
   return { kind: 'addr', base: name, offset, extra: NOTHING };
 }
 
-/** `[%rd1+8]`, `[sym]`, `[16]`, `[tex, sampler, {x, y}]`, `[map, {c0, c1}]`, `[%rd1].unified`. */
+/** Parses `[%rd1+8]`, `[sym]`, `[16]`, `[tex, sampler, {x, y}]`, `[map, {c0, c1}]` or `[%rd1].unified`. */
 function address(r: Reader, depth: number): PtxOperand {
   const { lx } = r;
   lx.next();

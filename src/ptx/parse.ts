@@ -22,13 +22,13 @@ import { isNewer } from './targets.ts';
 import * as t from './tokens.ts';
 
 /**
- * Parses PTX text (PTX ISA 9.0 and earlier). Goes on after an error at the next statement, so that one run names them
- * all; names and types are checked by `checkPtx`.
+ * Parses PTX text (PTX ISA 9.0 and earlier). After an error, parsing resumes at the next statement, so that one run reports all errors.
+ * Names and types are checked by `checkPtx`.
  *
- * @param text the file
- * @param name its name for messages
- * @param declared opcodes besides those of the PTX ISA (`Isa.declared`)
- * @returns the tree of everything that could be read, and the errors: at most 100, then their number
+ * @param text contents of the file
+ * @param name name of the file, for messages
+ * @param declared opcodes in addition to those of the PTX ISA (`Isa.declared`)
+ * @returns the tree of everything that could be parsed, and the errors: at most 100, followed by the number of further ones
  */
 export function parsePtx(
   text: string,
@@ -55,7 +55,7 @@ export function parsePtx(
       recover(r, e, starts, false);
     }
   }
-  // Nothing but comments: what is wrong with one of them has been said.
+  // The file has only comments; a fault in one of them has already been reported.
   if (blank && r.diagnostics.length === 0) r.reportAt(0, 1, NO_VERSION);
   items.push(...opaqueFunctions(items));
   return { module: { name, text, ...head, items }, diagnostics: r.finish() };
@@ -63,16 +63,16 @@ export function parsePtx(
 
 const NO_OPCODES: ReadonlySet<string> = new Set();
 
-/** State spaces whose variables mostly stand in bodies. */
+/** State spaces whose variables are mostly declared in bodies. */
 const IN_BODIES: ReadonlySet<string> = new Set(['reg', 'sreg', 'local', 'param']);
 
-const NO_VERSION = "a PTX file begins with '.version'";
+const NO_VERSION = "a PTX file must begin with '.version'";
 
-/** What only a CUDA source holds: qualifiers of its language, and lines for a preprocessor, of which PTX has none but #line. */
+/** Text that occurs only in CUDA sources: qualifiers, and preprocessor lines other than #line. */
 const CUDA =
   /\b__(?:global|device|host|shared|constant)__\b|^[ \t]*#[ \t]*(?:include|define|ifndef|pragma once)\b/m;
 
-/** What a text is that is no PTX at all, in place of all that follows from it; null: it may be PTX. */
+/** The one error to report for a text that is not PTX at all, instead of many that follow from it; null if it may be PTX. */
 function noPtx(
   text: string,
   name: string,
@@ -86,11 +86,11 @@ function noPtx(
   if (/^[^\S\n\r\u2028\u2029]*\.version\b/m.test(text)) return null;
   const cuda = CUDA.exec(text);
   if (cuda === null) return null;
-  const notes = [`\`nvcc -ptx ${name.endsWith('.cu') ? name : 'FILE.cu'}\` makes PTX of it`];
+  const notes = [`\`nvcc -ptx ${name.endsWith('.cu') ? name : 'FILE.cu'}\` compiles it to PTX`];
   return { at: cuda.index, length: cuda[0].length, message: 'this is CUDA C++, not PTX', notes };
 }
 
-/** What stands once in a module. */
+/** The directives that occur once in a module. */
 interface Head {
   version: string;
   target: readonly string[];
@@ -114,12 +114,12 @@ function item(r: Reader, head: Head, items: PtxItem[]): void {
       version(r, head);
       return;
     case 'target':
-      if (items.length > 0) r.report("'.target' stands before all else in a module but '.version'");
+      if (items.length > 0) r.report("'.target' must precede everything in a module except '.version'");
       head.target = target(r);
       return;
     case 'address_size':
       if (head.target.length === 0 || items.some((x) => !['verbatim', 'alias', 'file'].includes(x.kind)))
-        r.report("'.address_size' stands directly behind '.target'");
+        r.report("'.address_size' must directly follow '.target'");
       addressSize(r, head);
       return;
     case 'file':
@@ -152,7 +152,7 @@ function item(r: Reader, head: Head, items: PtxItem[]): void {
 
 function version(r: Reader, head: Head): void {
   const { lx } = r;
-  if (head.version !== '') r.report("'.version' stands twice");
+  if (head.version !== '') r.report("'.version' occurs twice");
   lx.next();
   const text = r.text.slice(lx.start, lx.end);
   if (lx.kind === t.FLOAT && /^\d+\.\d+$/.test(text)) {
@@ -175,7 +175,7 @@ function addressSize(r: Reader, head: Head): void {
   head.addressSize = size === 32n ? 32 : 64;
 }
 
-/** `.func .attribute(...) (ret) name (params) .directives { ... }`, or its declaration. */
+/** Parses `.func .attribute(...) (ret) name (params) .directives { ... }`, or such a declaration without a body. */
 function definition(r: Reader, span: Span, linkage: PtxFunction['linkage'], items: PtxItem[]): PtxFunction {
   const { lx } = r;
   const entry = lx.value === 'entry';
@@ -193,7 +193,7 @@ function definition(r: Reader, span: Span, linkage: PtxFunction['linkage'], item
     statements = [];
     body(r, name, statements);
   } else if (lx.kind === t.SEMICOLON) lx.next();
-  // A declaration may do without its semicolon, as ptxas has it; what only stands in bodies tells of a missing brace.
+  // ptxas accepts a declaration without its semicolon. A directive that belongs into a body indicates a missing brace.
   else if (lx.kind !== t.DOT || !MODULE_DIRECTIVES.has(lx.value) || IN_BODIES.has(lx.value))
     r.fail(`expected the body of '${name}' or ';', found ${r.found()}`);
   return {

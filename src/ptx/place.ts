@@ -2,10 +2,10 @@ import type { Span } from './ast.ts';
 import { Lexer } from './lexer.ts';
 import { END, IDENT } from './tokens.ts';
 
-/** Where `name` stands in the statement that `at` covers; all of the statement if it does not stand there. */
+/** The span of the last occurrence of `name` in the statement at `at`; `at` itself if it does not occur. */
 export function placeOf(text: string, at: Span, name: string): Span {
   const lx = new Lexer(text.slice(at.start, at.end), () => {});
-  // The name may be spelled as the opcode is: the last place is the operand's.
+  // The opcode may be spelled like the name, so the last occurrence is taken.
   let found: Span | null = null;
   for (; lx.kind !== END; lx.next()) {
     if (lx.kind !== IDENT || lx.value !== name) continue;

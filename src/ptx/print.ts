@@ -1,4 +1,4 @@
-/** Prints a tree as PTX text, which parses to an equal tree. */
+/** Prints syntax trees as PTX text, which parses to an equal tree. */
 import type {
   Init,
   PtxFunction,
@@ -10,7 +10,7 @@ import type {
   VarDecl,
 } from './ast.ts';
 
-/** The whole module. Parts that the tree keeps verbatim are copied from the source text. */
+/** Prints a module. Items that the tree keeps verbatim are copied from the source text. */
 export function printPtxModule(module: PtxModule): string {
   const out = [
     `.version ${module.version}`,
@@ -39,7 +39,7 @@ function printItem(item: PtxItem, text: string, out: string[]): void {
   }
 }
 
-/** Header without a body or `;`: linkage, results, name, parameters, directives. */
+/** Prints the header of a function, without body or `;`: linkage, results, name, parameters, directives. */
 export function printPtxHeader(fn: PtxFunction): string {
   const early = fn.directives.filter((d) => d.startsWith('.attribute'));
   const late = fn.directives.filter((d) => !d.startsWith('.attribute'));
@@ -59,7 +59,7 @@ function printFunction(fn: PtxFunction, out: string[]): void {
   out.push('}');
 }
 
-/** Statements, one per line, indented by `indent`; labels are at the margin. */
+/** Appends statements to `out`, one per line, indented by `indent`; labels are not indented. */
 export function printPtxStatements(body: readonly PtxStatement[], indent: string, out: string[]): void {
   for (const s of body) {
     switch (s.kind) {
@@ -101,7 +101,7 @@ export function printPtxStatements(body: readonly PtxStatement[], indent: string
   }
 }
 
-/** `@!%p1 add.s32 %r1, %r2, 5;` */
+/** Prints an instruction: `@!%p1 add.s32 %r1, %r2, 5;`. */
 export function printPtxInstr(i: PtxInstr): string {
   const guard = i.guard === null ? '' : `@${i.guard.not ? '!' : ''}${i.guard.name} `;
   const mods = i.mods.length === 0 ? '' : `.${i.mods.join('.')}`;
@@ -109,6 +109,7 @@ export function printPtxInstr(i: PtxInstr): string {
   return `${guard}${i.opcode}${mods}${operands};`;
 }
 
+/** Prints an operand. */
 export function printPtxOperand(o: PtxOperand): string {
   switch (o.kind) {
     case 'reg':
@@ -151,7 +152,7 @@ function printFloat(bits: bigint, width: 32 | 64): string {
   return `${width === 32 ? '0f' : '0d'}${hex}`;
 }
 
-/** A declaration without its `;`. */
+/** Prints the declaration of a variable, without its `;`. */
 export function printPtxVariable(v: VarDecl): string {
   const words = [
     v.linkage === '' ? '' : `.${v.linkage}`,

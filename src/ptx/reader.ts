@@ -4,45 +4,45 @@ import { Lexer } from './lexer.ts';
 import { Shared } from './shared.ts';
 import { BAD, DOT, END, IDENT, INT, STRING } from './tokens.ts';
 
-/** Errors beyond this many are only counted. */
-const MOST_ERRORS = 100;
+/** Maximum number of errors that are reported; further ones are only counted. */
+export const MOST_ERRORS = 100;
 
-/** Thrown to leave the statement being parsed; its error is already reported. */
+/** Thrown to abandon the current statement after its error has been reported. */
 export const BAIL: unique symbol = Symbol('bail');
 
-/** What an opcode with its modifiers is taken apart into, once for each spelling in a file. */
+/** An opcode with its modifiers, split once for each spelling in a file. `known`: the opcode exists. */
 export interface Form {
   readonly opcode: string;
   readonly mods: readonly string[];
   readonly known: boolean;
 }
 
-/** The token stream of one file, the errors found in it, and what the parts of the grammar share. */
+/** State of parsing one file: the token stream, the errors, and data shared by the parts of the parser. */
 export class Reader {
   readonly lx: Lexer;
   readonly text: string;
   readonly diagnostics: Diagnostic[] = [];
   readonly declared: ReadonlySet<string>;
-  /** Opcode of the instruction being read. */
+  /** Opcode of the current instruction. */
   opcode = '';
-  /** Where the statement being read begins. */
+  /** Offset at which the current item or statement begins. */
   begin = 0;
-  /** Elements of initialisers so far. */
+  /** Number of elements of initialisers so far. */
   elements = 0;
-  /** Element sizes of the arrays in view, the innermost scope last; null for a scope without arrays. */
+  /** Element sizes in bytes of the visible arrays by name, the innermost scope last; null for a scope without arrays. */
   readonly arrays: (Map<string, number> | null)[] = [null];
   /** Form of an instruction by the number of its spelling in the lexer's names. */
   readonly forms: (Form | undefined)[] = [];
   readonly shared = new Shared();
-  /** What `.target` names. */
+  /** The target and its options, from `.target`. */
   target: readonly string[] = [];
-  /** The file is of a version that nobody here knows: an instruction without a name here may be one of its. */
+  /** Whether the PTX version is newer than all known ones, so that unknown opcodes may be valid. */
   newer = false;
   private readonly file: string;
   private dropped = 0;
   private lines: number[] | null = null;
 
-  /** @param declared opcodes besides those of the PTX ISA */
+  /** @param file name for messages @param declared opcodes in addition to those of the PTX ISA */
   constructor(text: string, file: string, declared: ReadonlySet<string>) {
     this.declared = declared;
     this.text = text;
@@ -58,7 +58,7 @@ export class Reader {
     return { start: lx.start, end: lx.end, line: lx.line, column: lx.start - lx.lineStart + 1 };
   }
 
-  /** From where `s` starts to the end of the last token taken. */
+  /** The span from the start of `s` to the end of the last consumed token. */
   upTo(s: Span): Span {
     return { start: s.start, end: Math.max(s.start, this.lx.last), line: s.line, column: s.column };
   }
@@ -94,19 +94,19 @@ export class Reader {
     this.push(message, low + 1, start - this.lines[low] + 1, Math.max(1, length), notes);
   }
 
-  /** Reports an error at the current token and leaves the statement. */
+  /** Reports an error at the current token and abandons the statement. @throws BAIL */
   fail(message: string, notes: readonly string[] = []): never {
     this.report(message, notes);
     throw BAIL;
   }
 
-  /** Reports an error at an offset and leaves the statement. */
+  /** Reports an error at an offset and abandons the statement. @throws BAIL */
   failAt(start: number, length: number, message: string, notes: readonly string[] = []): never {
     this.reportAt(start, length, message, notes);
     throw BAIL;
   }
 
-  /** A note with the nearest candidate to a misspelt word; none once errors are only counted. */
+  /** A note that suggests the candidate nearest to a misspelt word; none when errors are only counted. */
   suggest(word: string, candidates: Iterable<string>, mark = ''): string[] {
     if (this.diagnostics.length >= MOST_ERRORS) return [];
     return nearest(word, candidates, 1).map((n) => `did you mean '${mark}${n}'?`);
@@ -125,7 +125,7 @@ export class Reader {
     return v;
   }
 
-  /** A plain integer, where PTX takes no expression. */
+  /** Consumes an integer literal, where PTX allows no expression. @param what what is expected, for the message @throws BAIL */
   int(what: string): bigint {
     const { lx } = this;
     if (lx.kind !== INT) this.fail(`expected ${what}, found ${this.found()}`);
@@ -134,7 +134,7 @@ export class Reader {
     return v;
   }
 
-  /** An unsigned number that fits 32 bits, as ptxas 13.0.88 asks of files, lines and columns. */
+  /** Consumes an integer literal of at most 32 bits, as ptxas 13.0.88 requires for files, lines and columns. @throws BAIL */
   word(what: string): number {
     const { lx } = this;
     const { start, end } = lx;
@@ -151,7 +151,7 @@ export class Reader {
     return v;
   }
 
-  /** The current token is the directive `.name`. */
+  /** Is the current token the directive `.name`? */
   isDot(name: string): boolean {
     return this.lx.kind === DOT && this.lx.value === name;
   }
@@ -175,7 +175,7 @@ export class Reader {
     return undefined;
   }
 
-  /** All diagnostics, with the number of those left out. */
+  /** The diagnostics, followed by one with the number of further errors, if there are any. */
   finish(): Diagnostic[] {
     if (this.dropped > 0) {
       const message = `and ${this.dropped} more error${this.dropped === 1 ? '' : 's'}`;

@@ -3,29 +3,29 @@ import type { PtxInstr, PtxOperand } from './ast.ts';
 type Guard = NonNullable<PtxInstr['guard']>;
 
 /**
- * Operands and guards that occur many times, each created once. The objects that stay alive are what makes a parser slow in a
- * garbage-collected language, so this pays more than any other optimization.
+ * Creates equal operands and guards once. The number of live objects dominates the time of a parser in a garbage-collected language, so
+ * this saves more than any other optimization.
  */
 export class Shared {
-  /** Operands of the lists being read, as a stack; `top` is how many are held. */
+  /** Height of the stack of operands of the lists under construction. */
   top = 0;
   private readonly stack: PtxOperand[] = [];
-  /** By the number of a name. */
+  /** Operands by the number of their name. */
   private readonly names: (PtxOperand | undefined)[] = [];
   private readonly guards: (Guard | undefined)[] = [];
   private readonly notGuards: (Guard | undefined)[] = [];
-  /** By the numbers of a name and of its part. */
+  /** Operands by the numbers of their name and selector. */
   private readonly parts = new Map<number, PtxOperand>();
 
   push(o: PtxOperand): void {
     this.stack[this.top++] = o;
   }
 
-  /** The operands pushed since the stack's height was `base`, which it is again. */
+  /** Pops the operands above height `base`. */
   take(base: number): readonly PtxOperand[] {
     const { stack, top } = this;
     this.top = base;
-    // Literals are the cheapest arrays, and exactly as large as what they hold.
+    // Array literals are cheapest, and have no spare capacity.
     switch (top - base) {
       case 1:
         return [stack[base]];
@@ -39,7 +39,7 @@ export class Shared {
     return stack.slice(base, top);
   }
 
-  /** The operand that a bare name is. */
+  /** The operand for a bare name. @param id number of the name */
   name(id: number, name: string): PtxOperand {
     const known = this.names[id];
     if (known !== undefined) return known;
@@ -54,7 +54,7 @@ export class Shared {
     return made;
   }
 
-  /** The operand that a name with a part (`%r1.x`) is; `make` is called for the first of its kind. */
+  /** The operand for a name with a selector (`%r1.x`). @param make creates the first one */
   part(id: number, part: number, make: () => PtxOperand): PtxOperand {
     // Names number far fewer than 2^26, so the key is exact.
     const key = id * 0x4000000 + part;

@@ -1,12 +1,12 @@
 /**
- * Kinds of token. The kind of a punctuation mark is its character code; two-character operators come after all of those. Kinds
- * are typed `number`: with literal types, comparing the lexer's kind would narrow a field that the next token changes.
+ * Kinds of tokens. The kind of a punctuation mark is its character code; two-character operators have kinds from 256 on. The constants have
+ * type `number`, because with literal types a comparison would narrow the lexer's `kind`, although the next token changes it.
  */
 
 export const END: number = 0;
 /** Identifier, register or label: `foo`, `%r1`, `$L__BB0_1`. */
 export const IDENT: number = 1;
-/** A dot and what follows: `.global`, `.shared::cta`, `.m16n8k16`. */
+/** A dot with the word after it: `.global`, `.shared::cta`, `.m16n8k16`. */
 export const DOT: number = 2;
 export const INT: number = 3;
 export const FLOAT: number = 4;

@@ -2,7 +2,7 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import { entryOf } from '../ir/entry-of.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { plural } from '../lab/render/table.ts';
-import { saidOf } from '../rules/compile.ts';
+import { definitionOf } from '../rules/compile.ts';
 import { rulesOfDoc } from '../rules/group.ts';
 import { type Verdicts, verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
@@ -269,7 +269,7 @@ function changedOpcodes(before: Rule, now: Rule): string[] {
   const said = (r: Rule) =>
     new Map(
       [...r.match, ...r.rewrite].flatMap(({ op }) =>
-        op === null ? [] : [[op.name, canonical(saidOf(op))] as const],
+        op === null ? [] : [[op.name, canonical(definitionOf(op))] as const],
       ),
     );
   const was = said(before);

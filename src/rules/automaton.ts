@@ -1,3 +1,4 @@
+import { TABLE_SOURCE } from '../ir/moves.ts';
 import { type Isa, type Opcode, OpFlag } from '../ir/opcode.ts';
 import { Kind } from '../ir/operand.ts';
 import { diesWith } from './cost.ts';
@@ -5,18 +6,17 @@ import type { Rule, Source } from './rule.ts';
 import { arrangementsOf, type Choice, chosen } from './shape.ts';
 
 /**
- * The shapes that a list of rules looks for, as one decision tree for each root opcode. A node tests one thing (a
- * modifier group or an operand) and branches on the answer. So a thousand rules cost only what the few rules that
- * share an instruction's shape cost. Every order of exchangeable operands is a separate path.
+ * The shapes of a list of rules, as one decision tree for each root opcode. A node tests one modifier group or one operand and branches on
+ * its value, so that the cost of matching depends on the rules that share the instruction's shape and not on the number of rules. Each
+ * order of commutative operands is a separate path.
  *
- * The trees are stored in one array of numbers, which the build writes next to the rules, so matching starts without
- * compiling a rule.
+ * The trees are stored in one array of numbers. The build writes it next to the rules, so that matching starts without compiling a rule.
  *
  * A node is a word of `Has` bits, followed by one word for each set bit, in the order of the bits:
  *
- *     Leaves      entry of `leaves` below: rules whose shape ends here
- *     Test        what the node tests: see `TestWord`
- *     Wild        node that follows whatever the answer is
+ *     Leaves      list of leaves: rules whose shape is complete here
+ *     Test        the group or operand that the node tests: see `TestWord`
+ *     Wild        node that follows for any value
  *     Register    node for a register of any value
  *     Constant    node for a constant of any value
  *     Values      edges by constant (its low word) or by modifier value
@@ -24,8 +24,8 @@ import { arrangementsOf, type Choice, chosen } from './shape.ts';
  *     OwnDefs     the same, if nothing else uses the result
  *     Same        edges by the place of an earlier operand that this one equals (`placeKey`)
  *
- * Edges are a count followed by that many (key, node) pairs, by ascending key. Leaves are a count followed by that
- * many triples: the rule's index in the list, and the choice of arrangements in two words of 24 bits.
+ * Edges are a count followed by that many (key, node) pairs, by ascending key. Leaves are a count followed by that many entries of
+ * `LEAF_WORDS` words: the number of the leaf, the rule's index in the list, and the choice of arrangements in two words of 24 bits.
  */
 export interface Automaton {
   /** By opcode id: its root node, or -1. */
@@ -35,6 +35,7 @@ export interface Automaton {
   readonly leaves: number;
 }
 
+/** Bits of a node's first word: which of the words described above follow it. */
 export const Has = {
   Leaves: 1,
   Test: 2,
@@ -48,25 +49,22 @@ export const Has = {
 } as const;
 
 /**
- * What a node tests: modifier group or source number `place` of the `at`-th instruction reached so far (0: the root).
- * Bits 0 to 7 hold the place, bit 8 says that it is a modifier group, bit 9 that it is the base of an address; bits
- * 10 and up hold the instruction.
+ * Encoding of a test: modifier group or source number `place` of the `at`-th instruction reached so far (0: the root). Bits 0 to 7 hold the
+ * place; bit 8 is set for a modifier group, bit 9 for the base of an address; the bits from 10 on hold `at`.
  */
 export const TestWord = { Place: 0xff, Group: 0x100, Base: 0x200, At: 10 } as const;
 
 /** Words of one leaf entry: leaf number, rule index, low and high part of the choice. */
 export const LEAF_WORDS = 4;
 const CHOICE_BITS = 24;
+/** The choice of arrangements from its two words. */
 export const choiceOf = (low: number, high: number): Choice => high * 2 ** CHOICE_BITS + low;
 
 /** Encodes an operand of a reached instruction, with its sign modifiers, as one number. */
 export const placeKey = (at: number, src: number, mods: number): number => (at * 16 + src) * 8 + mods;
-/** Encodes a definition's opcode and the destination that is meant as one number. */
+/** Encodes a definition's opcode and one of its destinations as one number. */
 export const defKey = (op: Opcode, dst: number): number => op.id * 8 + dst;
-/**
- * A literal of a pattern, keyed by its low word as the constants of instructions are. A candidate is checked in full
- * later.
- */
+/** The key of a literal of a pattern: its low word, as for the constants of instructions. Binding compares the whole value. */
 const literalKey = (v: bigint): number => Number(BigInt.asIntN(32, v));
 
 /** Index of the address among the sources of an opcode; -1 if it has none. */
@@ -107,7 +105,7 @@ interface Node {
 }
 type Edges = ReadonlyMap<number, Node>;
 
-/** A rule on its way down the tree, with the arrangements chosen so far. */
+/** A rule on its way down the tree under construction, with the arrangements chosen so far. */
 interface Path {
   readonly rule: Rule;
   readonly place: number;
@@ -121,7 +119,7 @@ interface Path {
   readonly rest: Rest | null;
 }
 
-/** What remains to be tested of a line's instruction, and after that of the lines that use its result. */
+/** The remaining tests of a line's instruction, followed by those of the lines that use its result (`up`). */
 interface Rest {
   readonly at: number;
   readonly op: Opcode;
@@ -134,7 +132,7 @@ interface Rest {
   readonly up: Rest | null;
 }
 
-/** Builds the tree of paths that all have the same tests ahead: skips steps that test nothing, up to the first test. */
+/** Builds the tree of paths that all have the same next test. Steps that every instruction passes are skipped. */
 function buildTree(waiting: readonly Path[]): Node {
   let paths = waiting;
   while (paths.length > 0 && paths[0].rest !== null && paths.every(acceptsAll))
@@ -174,7 +172,7 @@ function buildTree(waiting: readonly Path[]): Node {
   return node;
 }
 
-/** Where the paths of a node continue, by answer. */
+/** The paths of a node, by the outcome of its test. */
 class Branches {
   readonly wild: Path[] = [];
   readonly register: Path[] = [];
@@ -198,7 +196,7 @@ function testOf({ at, op, fixed, base, step }: Rest): number {
   );
 }
 
-/** The source that the next step tests; null: a modifier group. */
+/** The source that the next step tests; null if it tests a modifier group. */
 const sourceOf = ({ fixed, src, step }: Rest): Source | null =>
   step < fixed.length ? null : src[step - fixed.length];
 
@@ -219,7 +217,7 @@ function afterStep(p: Path, rest: Rest): Path {
   const up = after(rest);
   if (s === null || rest.base || (s.k !== 'var' && s.k !== 'const') || p.seen[s.v] >= 0)
     return { ...p, rest: up };
-  const permuted = (rest.op.flags & OpFlag.Table) !== 0 && rest.step - rest.fixed.length === TABLE;
+  const permuted = (rest.op.flags & OpFlag.Table) !== 0 && rest.step - rest.fixed.length === TABLE_SOURCE;
   if (permuted) return { ...p, rest: up };
   const place = placeKey(rest.at, rest.step - rest.fixed.length, s.k === 'var' ? s.mods : 0);
   return { ...p, seen: p.seen.with(s.v, place), rest: up };
@@ -261,7 +259,7 @@ function advance(branches: Branches, p: Path, rest: Rest): void {
   }
 }
 
-/** Adds a path that has reached a line: one for each arrangement of the line. */
+/** Adds the paths of a path that reaches a line: one for each arrangement of the line. */
 function addLine(paths: Path[], p: Path, line: number, op: Opcode, up: Rest | null): void {
   const { rule, place, count } = p;
   const l = rule.match[line];
@@ -281,12 +279,12 @@ function addLine(paths: Path[], p: Path, line: number, op: Opcode, up: Rest | nu
   });
 }
 
-/** What remains to be tested after the next step. */
+/** The tests that remain after the next step. */
 const after = (r: Rest): Rest | null =>
   r.step + 1 < r.fixed.length + r.src.length ? { ...r, step: r.step + 1 } : r.up;
 
-/** Variables that must be registers. */
 const registers = new WeakMap<Rule, ReadonlySet<number>>();
+/** Must the variable be a register, by an `isreg` condition? */
 function wantsRegister(rule: Rule, v: number): boolean {
   let wanted = registers.get(rule);
   if (wanted === undefined) {
@@ -299,12 +297,9 @@ function wantsRegister(rule: Rule, v: number): boolean {
   return wanted.has(v);
 }
 
-/** Index of the truth table among the sources of an opcode that has one. */
-const TABLE = 3;
+// ---------------------------------------------------------------------- encoding
 
-// ---------------------------------------------------------------------- as numbers
-
-/** Writes trees one after another. A node's children are written before it, so that a tree is written in one pass. */
+/** Writes trees into one array. Children are written before their parent, so that one pass suffices. */
 class Writer {
   readonly code: number[] = [];
   leaves = 0;

@@ -1,5 +1,6 @@
 import type { Reaching } from '../analysis/values/reaching.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
+import { TABLE_SOURCE } from '../ir/moves.ts';
 import { Mod, OpFlag, slotWidth } from '../ir/opcode.ts';
 import {
   immOf,
@@ -19,7 +20,7 @@ import type { Instance, Rule } from './rule.ts';
 import type { Part, Shape, Variant } from './shape.ts';
 import { inverseOrder, permuteTable } from './tables.ts';
 
-/** Why a rule whose shape fits was not applied. */
+/** The reason why a rule whose shape fits was not applied. */
 export type Miss =
   | 'operands differ'
   | 'a value has changed since'
@@ -28,11 +29,11 @@ export type Miss =
   | 'situation'
   | 'operand does not fit';
 
-/** A match: what each variable stands for. */
+/** A match: the operand that each variable of the rule is bound to. */
 export interface Match {
   readonly variant: Variant;
   readonly instance: Instance;
-  /** By variable: its operand (with the modifiers it carries), or null if the root discards that result. */
+  /** By variable: its operand with the operand's own modifiers; null if the root discards that result. */
   readonly operands: readonly (Operand | null)[];
   /** Instruction of each line of the pattern. */
   readonly places: readonly Ins[];
@@ -40,7 +41,7 @@ export interface Match {
   readonly outputs: readonly bigint[];
 }
 
-/** What a set of rules knows about the code around a match. */
+/** The code around a match, as structural conditions see it. */
 export interface Surroundings extends Setting {
   /** Loop depth of a block. */
   readonly depthOf: (block: number) => number;
@@ -49,8 +50,8 @@ export interface Surroundings extends Setting {
 const NO_OUTPUTS: readonly bigint[] = [1n];
 
 /**
- * Checks a candidate in full and binds its variables.
- * @returns the match, or why there is none
+ * Checks a candidate completely and binds its variables.
+ * @returns the match, or the reason why there is none
  */
 export function bind(v: Variant, reaching: Reaching, root: Ins, where: Surroundings): Match | Miss {
   return new Binder(v, reaching, root).run(where);
@@ -83,7 +84,7 @@ class Binder {
     if (instance === null) return 'modifiers';
     for (const e of this.early)
       if (!reaching.unchanged(e.reg, e.at, root)) return 'a value has changed since';
-    // A register that only inner lines read may have been overwritten since, if several instructions write it.
+    // The rewrite reads results of inner lines at the root, where another definition may reach by then.
     for (const x of innerRead(rule)) {
       const o = operands[x];
       if (o !== null && reaching.at(o.reg, root) !== places[rule.vars[x].line])
@@ -175,7 +176,7 @@ class Binder {
       const d = line.dst[i];
       const r = ins.dst[i];
       if (d < 0) {
-        // The rewrite would lose a result of the root; results of inner lines that the pattern does not name stay.
+        // The rewrite would drop this result of the root. Inner lines are kept, so their unnamed results may be live.
         if (isRoot && r !== NO_REG && this.d.useCount(r) > 0) return false;
         continue;
       }
@@ -185,7 +186,7 @@ class Binder {
       const slot = s.op.srcs[i];
       const width = slotWidth(s.op, ins.mods, slot) || 64;
       const o = ins.src[i];
-      if (s.table !== null && i === 3 && s.src[i].k === 'const') {
+      if (s.table !== null && i === TABLE_SOURCE && s.src[i].k === 'const') {
         const original = immOf(BigInt(permuteTable(o.lo & 0xff, inverseOrder(s.table))), 32);
         if (!this.part(s.src[i], original, at, 32)) return false;
       } else if (!this.part(s.src[i], o, at, slot.bank === 'p' ? 1 : width)) return false;
@@ -215,14 +216,14 @@ class Binder {
         if (def < 0 || this.d.at(def).op !== p.shape.op || this.d.at(def).dst[p.dst] !== o.reg) return false;
         this.operands[p.v] = under;
         if (!this.shape(p.shape, def)) return false;
-        // Binding the line's results set the variable again, to the same register.
+        // Matching the line binds its results, and this variable among them, again: to the same register.
         return this.operands[p.v]?.reg === o.reg;
       }
       case 'var': {
         const under = stripped(o, p.mods);
         if (under === null) return false;
         const { line, dst } = this.v.rule.vars[p.v];
-        // A line defines a register, so a constant cannot match here, and neither can another result of the line.
+        // The variable is the result of a line: only the register that this line defines can match, and no constant.
         if (
           line >= 0 &&
           (o.reg === NO_REG ||
@@ -247,10 +248,10 @@ class Binder {
   }
 }
 
-/** More uses are not looked at: an instruction for so many readers is not worth a search at each of them. */
+/** A register with more uses than this is not examined: the search would repeat at each of its readers. */
 const MOST_USES = 16;
 
-/** Is the register read by truth tables alone? */
+/** Is the register read only as an input of truth tables, and at most `MOST_USES` times? */
 function inTables(d: Draft, r: Reg): boolean {
   const uses = d.useCount(r);
   if (uses > MOST_USES) return false;
@@ -270,7 +271,7 @@ function namesOf(rule: Rule): Map<string, number> {
 }
 
 const innerReads = new WeakMap<Rule, readonly number[]>();
-/** Results of inner lines that the rewrite reads at the root. */
+/** Results of inner lines that the rewrite reads. */
 function innerRead(rule: Rule): readonly number[] {
   let found = innerReads.get(rule);
   if (found === undefined) {
@@ -289,15 +290,15 @@ function innerRead(rule: Rule): readonly number[] {
 }
 
 /**
- * The operand without the pattern's modifiers: `-$a` against `-R1` binds `$a` to R1, and against R1 it binds `$a` to
- * -R1, because negation is its own inverse. Null if there is none: no operand is known to be an absolute value unless
- * it says so.
+ * The operand without the modifiers that the pattern puts on its variable: `-$a` matched against `-R1` binds `$a` to R1, and against R1 it
+ * binds `$a` to -R1, because negation is its own inverse. Null if there is no such operand: `|$a|` matches only an operand that has an
+ * absolute value itself.
  */
 function stripped(o: Operand, mods: number): Operand | null {
   if (mods === 0) return o;
   if (o.kind === Kind.Imm) return null;
   if ((mods & Mod.Abs) !== 0) {
-    // |$a| needs an operand with an absolute value; `$a` itself then carries no sign.
+    // `$a` is bound to the operand inside the absolute value, without any sign.
     if (o.mods !== mods) return null;
     return withOperandMods(o, 0);
   }

@@ -7,6 +7,7 @@ import type { Rule, RuleIssue } from './rule.ts';
 /** Are faults of this rule reported? */
 export type IsReported = (rule: Rule) => boolean;
 
+/** Records a fault of a rule; an error unless `severity` says otherwise. */
 export type Report = (
   rule: Rule,
   field: RuleIssue['field'],
@@ -17,26 +18,29 @@ export type Report = (
 ) => void;
 
 /**
- * Runs a set of rules over a function until none fires, together with the cleanup passes around them, which this
- * layer does not know.
+ * Runs a set of rules over a function until none fires, alternating with cleanup passes. A parameter, since rules may not import passes.
  */
 export type Settle = (fn: Fn, matcher: Matcher, isa: Isa, opts: DriverOptions) => Fn;
 
+/** The set of rules under check, ready to run. */
 export interface Setting {
   readonly isa: Isa;
   readonly matcher: Matcher;
   readonly settle: Settle;
 }
 
+/** A rule in a message. */
 export const named = (r: Rule): string => `'${r.id}' of group '${r.group}'`;
 
+/** Opcode name of a rule's root; `*` if the root is any instruction with an address. */
 export const rootName = (r: Rule): string => r.match[r.match.length - 1].op?.name ?? '*';
 
-/** How many modifier choices of one rule are tried; further ones would differ only in widths. */
+/** Maximum number of modifier choices of one rule that a check tries. */
 export const MOST_INSTANCES = 6;
-/** Rewrites of a function of a few instructions after which the rules count as not terminating. */
+/** Rewrites of a function of a few instructions after which a set of rules counts as non-terminating. */
 const MOST_STEPS = 60;
 
+/** Driver options for checks: level 3, sm_90 and all knobs on, so that conditions on them exclude few rules. */
 export const options = (more: Partial<DriverOptions> = {}): DriverOptions => ({
   level: 3,
   sm: 90,
@@ -46,7 +50,7 @@ export const options = (more: Partial<DriverOptions> = {}): DriverOptions => ({
   ...more,
 });
 
-/** `most` elements of the list, evenly spread. */
+/** At most `most` elements of the list, evenly spaced. */
 export function spread<T>(all: readonly T[], most: number): T[] {
   if (all.length <= most) return [...all];
   return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]);

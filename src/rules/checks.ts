@@ -9,13 +9,13 @@ import type { Rule, RuleIssue } from './rule.ts';
 import { checkShadows } from './shadows.ts';
 
 /**
- * Checks rules that run together. It finds duplicates, rules that never fire because an earlier rule always matches
- * first, rules that match the same code without saying which takes precedence, rewrites that make code worse, and
- * rules that undo one another.
+ * Checks rules that run together: duplicate ids, rules that never fire because an earlier rule always matches first, overlapping rules
+ * without a stated precedence, rewrites that cost more than they remove, and rules that undo one another.
  *
  * @param rules in the order of groups and files
  * @param settle runs a set until no rule fires
- * @param wanted groups whose faults are reported; the others only run together with them
+ * @param wanted groups whose faults are reported; the other groups only run together with them
+ * @returns the faults, all of them errors
  */
 export function checkSet(
   rules: readonly Rule[],
@@ -62,10 +62,16 @@ function checkCosts(rules: readonly Rule[], costs: Costs, report: Report): void 
     for (const i of r.instances) {
       const { left, right } = costsOf(r, i, costs);
       if (right <= left) continue;
-      report(r, 'rewrite', 'rule-cost', `the rewrite costs ${right} cycles but surely removes only ${left}`, [
-        `for ${r.match.map((l, k) => (l.op === null ? '*' : `${l.op.name} (modifiers ${i.match[k]})`)).join(', ')}`,
-        "require 'uses(t) == 1' of inner results that die with the root, or state the saving in 'cost'",
-      ]);
+      report(
+        r,
+        'rewrite',
+        'rule-cost',
+        `the rewrite costs ${right} cycles but is certain to remove only ${left}`,
+        [
+          `for ${r.match.map((l, k) => (l.op === null ? '*' : `${l.op.name} (modifiers ${i.match[k]})`)).join(', ')}`,
+          "require 'uses(t) == 1' of inner results that die with the root, or state the saving in 'cost'",
+        ],
+      );
       break;
     }
   }

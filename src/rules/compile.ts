@@ -19,7 +19,7 @@ export interface Compiled {
   /** null if the texts have faults. */
   readonly body: RuleBody | null;
   readonly issues: readonly RuleIssue[];
-  /** The fault of a rule that has no instances and so can never fire. Computing it takes most of the time. */
+  /** Computes the fault of a rule that has no instances and so can never fire; null if it has some. This enumerates them all. */
   readonly idle: () => RuleIssue | null;
 }
 
@@ -105,13 +105,13 @@ class RuleCompiler {
     const spec = this.doc.rules[this.place];
     const text = textOf(spec);
     const ops = [...new Set([...match, ...rewrite].flatMap((l) => (l.op === null ? [] : [l.op])))];
-    const meanings = ops.map(saidOf);
+    const meanings = ops.map(definitionOf);
     const { holds, inexact } = spec;
     const used = new Set(
       [...match, ...rewrite].flatMap((l) => l.mods.flatMap((m) => (m.k === 'map' ? [m.table] : []))),
     );
     const tables = Object.entries(this.doc.tables ?? {}).filter(([name]) => used.has(name));
-    // Verdicts and reviews go by it, and rules come from others: none may be made to have the hash of one that is proved.
+    // Verdicts and reviews are keyed by this hash. Rules come from third parties, so it must resist collisions.
     return sha256(JSON.stringify([text, holds ?? null, inexact ?? null, tables, meanings])).slice(0, DIGITS);
   }
 
@@ -130,7 +130,7 @@ class RuleCompiler {
     }
   }
 
-  /** Every inner line must be used by a later one; otherwise it would match unrelated code. */
+  /** Checks that a later line uses each inner line; an unused line would match unrelated code. */
   private checkUsed(match: readonly LineDraft[]): void {
     const used = new Set(match.flatMap((l) => l.src.flatMap(varsIn)));
     for (const l of match.slice(0, -1))
@@ -140,7 +140,7 @@ class RuleCompiler {
         ]);
   }
 
-  /** Bounds the number of variants, which is the product of the operand orders of all lines. */
+  /** Limits the number of variants, which is the product of the numbers of operand orders of all lines. */
   private checkOrders(match: readonly LineDraft[]): void {
     const orders = orderCount(match);
     if (orders > MOST_VARIANTS)
@@ -152,10 +152,7 @@ class RuleCompiler {
       );
   }
 
-  /**
-   * Checks that the rewrite defines each of the root's destinations once, and no variable that an inner line of the
-   * match defines.
-   */
+  /** Checks that the rewrite defines each destination of the root exactly once, and redefines no other variable of the match. */
   private checkRewrite(root: LineDraft, rewrite: readonly LineDraft[]): void {
     const last = rewrite[rewrite.length - 1];
     if ((root.op === null) !== (last.op === null) || rewrite.slice(0, -1).some((l) => l.op === null))
@@ -165,21 +162,21 @@ class RuleCompiler {
         "the root stays '*' in the rewrite, as its last line",
       );
     const wanted = new Set(root.dst.filter((d) => d >= 0));
-    const given = new Set<number>();
+    const defined = new Set<number>();
     for (const l of rewrite)
       for (const d of l.dst) {
         if (d < 0) continue;
         const name = this.reader.vars[d].name;
-        if (given.has(d))
+        if (defined.has(d))
           this.faults.report('rewrite', 'rule-variable', `$${name} is defined twice`, [`  ${l.text}`]);
         else if (!wanted.has(d) && !this.reader.vars[d].fresh)
           this.faults.report('rewrite', 'rule-variable', `$${name} is not a destination of the root`, [
             `  ${l.text}`,
           ]);
-        given.add(d);
+        defined.add(d);
       }
     for (const d of wanted)
-      if (!given.has(d))
+      if (!defined.has(d))
         this.faults.report(
           'rewrite',
           'rule-variable',
@@ -187,10 +184,7 @@ class RuleCompiler {
         );
   }
 
-  /**
-   * The condition of the group. It applies to all rules of the group, so it can only ask about the target, the level
-   * and knobs.
-   */
+  /** The group's condition. It applies to all rules of the group, so it may read only target, level and knobs. */
   private ofGroup(): Expr[] {
     const { constant, structural } = this.condition(this.doc.when);
     const fault = constant ?? structural.find((e) => !isStatic(e));
@@ -198,7 +192,7 @@ class RuleCompiler {
       this.faults.report(
         'when',
         'rule-condition',
-        "the group's condition can ask only about level, sm and knob(Name)",
+        "the group's condition can read only level, sm and knob(Name)",
         [`  ${this.doc.when}`, `  ${' '.repeat(fault.at)}^`],
       );
     return structural;
@@ -247,7 +241,7 @@ const finish = (l: LineDraft): Line => ({
 });
 
 /** The parts of an opcode's definition that a proof of a rule depends on. */
-export const saidOf = (o: Opcode): unknown => [
+export const definitionOf = (o: Opcode): unknown => [
   o.name,
   o.means,
   o.groups.map((g) => [g.name, g.values.map((v) => [v.name, v.width, v.type])]),

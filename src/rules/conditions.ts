@@ -5,11 +5,11 @@ import type { KnobValue } from '../ir/pass.ts';
 import { type Expr, parseExpression } from '../isa/lang/parse.ts';
 
 /**
- * Conditions that do not concern values: how often a result is used, where an instruction stands, which target the
- * code is for. They only restrict where a rule fires, never whether it is correct, so proofs ignore them.
+ * Structural conditions: conditions not on values but on use counts, on the position of an instruction, or on the target. They restrict
+ * where a rule fires and have no bearing on whether it is correct, so proofs ignore them.
  */
 
-/** What code is compiled for: constant during one run of a phase. */
+/** Optimization level, target and knobs: constant during one run of a phase. */
 export interface Setting {
   readonly level: number;
   /** Number of the target: 80 for sm_80. */
@@ -17,17 +17,17 @@ export interface Setting {
   knob(name: string): KnobValue;
 }
 
-/** What a structural condition may ask of a match. */
+/** The properties of a match that a structural condition can test. */
 export interface Situation extends Setting {
   /** Number of operands in the whole function that read the variable's register; Infinity if it is a constant. */
   uses(v: number): number;
-  /** Whether the variable's register is read by truth tables alone, of its width. */
+  /** Whether the variable's register is read only as an input of truth tables. */
   inTables(v: number): boolean;
   /** Whether the variable is a register. */
   isRegister(v: number): boolean;
   /** Whether the operand carries no negation, complement or absolute value. */
   isPlain(v: number): boolean;
-  /** Whether the variable's register is the second source of the line that reads it, of the two that may be exchanged. */
+  /** Whether the variable's register stands as the second source in the instruction of the line that reads it. */
   isSecond(v: number): boolean;
   /** Whether the line that defines the variable is in the root's block. */
   sameBlock(v: number): boolean;
@@ -37,7 +37,7 @@ export interface Situation extends Setting {
   depth(v: number): number;
 }
 
-/** Function name -> its arguments: variables, or a knob's name. */
+/** The functions of structural conditions, with the kinds of their arguments. */
 const FUNCTIONS: Readonly<Record<string, readonly ('variable' | 'knob')[]>> = {
   uses: ['variable'],
   intables: ['variable'],
@@ -50,26 +50,23 @@ const FUNCTIONS: Readonly<Record<string, readonly ('variable' | 'knob')[]>> = {
   rootlocal: [],
   knob: ['knob'],
 };
-const FIGURES = new Set(['level', 'sm']);
+const LEVEL_OR_SM = new Set(['level', 'sm']);
 
 /**
- * The parts of a condition that are joined by `&&`.
+ * The conjuncts of a condition: the expressions joined by its outermost `&&`.
  * @throws MeaningError if it cannot be parsed
  */
 export const partsOf = (when: string): Expr[] =>
   conjuncts(parseExpression(when.trim().replaceAll('\n', ' ')));
 
-/**
- * Can the text of a condition contain a part that is static or reads a knob? Few do, and the others are not parsed to
- * find out.
- */
-export const mayAskSetting = (when: string): boolean => /\b(?:level|sm|knob)\b/.test(when);
+/** Does the text of a condition mention level, target or a knob? Few do; the others need not be parsed to find out. */
+export const mayReadSetting = (when: string): boolean => /\b(?:level|sm|knob)\b/.test(when);
 
-/** The parts of `a && b && c`. */
+/** The conjuncts of `a && b && c`. */
 const conjuncts = (e: Expr): Expr[] =>
   e.k === 'binary' && e.op === '&&' ? [...conjuncts(e.a), ...conjuncts(e.b)] : [e];
 
-/** The direct subexpressions. A plain switch, since it runs for every condition of every rule that is read. */
+/** The direct subexpressions. A plain switch, since it runs for every condition of every rule that is compiled. */
 function inside(e: Expr): readonly Expr[] {
   switch (e.k) {
     case 'int':
@@ -86,24 +83,23 @@ function inside(e: Expr): readonly Expr[] {
   }
 }
 
-/** Is the expression the level or the target? */
-const isFigure = (e: Expr): boolean => e.k === 'name' && FIGURES.has(e.name);
+const isLevelOrSm = (e: Expr): boolean => e.k === 'name' && LEVEL_OR_SM.has(e.name);
 
-/** Does any part ask about the situation? */
+/** Does any part of the expression read a property of a `Situation`? */
 export const isStructural = (e: Expr): boolean =>
-  isFigure(e) || (e.k === 'call' && Object.hasOwn(FUNCTIONS, e.fn)) || inside(e).some(isStructural);
+  isLevelOrSm(e) || (e.k === 'call' && Object.hasOwn(FUNCTIONS, e.fn)) || inside(e).some(isStructural);
 
-/** Is the answer the same for a whole run of a phase, because only level, target and knobs are asked about? */
+/** Does the expression read only level, target and knobs, so that its value is the same for a whole run of a phase? */
 export function isStatic(e: Expr): boolean {
-  if (e.k === 'name') return isFigure(e);
+  if (e.k === 'name') return isLevelOrSm(e);
   if (e.k === 'call') return e.fn === 'knob';
   return inside(e).every(isStatic);
 }
 
-/** Does a condition ask for the level or the target? */
-export const asksFigures = (e: Expr): boolean => isFigure(e) || inside(e).some(asksFigures);
+/** Does a condition read the level or the target? */
+export const readsLevelOrSm = (e: Expr): boolean => isLevelOrSm(e) || inside(e).some(readsLevelOrSm);
 
-/** The fault of a structural condition, or null. */
+/** The fault of a structural condition, as message and notes; null if there is none. */
 export function structuralFault(
   e: Expr,
   vars: ReadonlyMap<string, number>,
@@ -111,7 +107,7 @@ export function structuralFault(
   return match(e)
     .with({ k: 'int' }, () => null)
     .with({ k: 'name' }, ({ name }) =>
-      FIGURES.has(name)
+      LEVEL_OR_SM.has(name)
         ? null
         : {
             message: `'${name}' cannot be combined with use counts, places or targets`,
@@ -139,7 +135,7 @@ export function structuralFault(
     .exhaustive();
 }
 
-/** Knobs that a condition reads. */
+/** Names of the knobs that a condition reads. */
 export const knobsOf = (e: Expr): string[] =>
   match(e)
     .with({ k: 'call', fn: 'knob', args: [{ k: 'name', name: P.select() }] }, (knob) => [knob])

@@ -7,7 +7,7 @@ export { type Costs, costOf, instrCost };
 
 const dying = new WeakMap<Rule, ReadonlySet<number>>();
 
-/** Variables that, by the rule's own condition, have no use outside the match. */
+/** Variables with a condition `uses(v) == 1`: they have no use outside the match, so that they die with the root. */
 export function diesWith(rule: Rule): ReadonlySet<number> {
   const known = dying.get(rule);
   if (known !== undefined) return known;
@@ -28,7 +28,10 @@ export function diesWith(rule: Rule): ReadonlySet<number> {
   return out;
 }
 
-/** Cost of the instructions that a rewrite surely removes (`left`), and of those that it creates (`right`). */
+/**
+ * Cost in cycles of the instructions that a rewrite certainly removes (`left`), and of those that it creates (`right`). Inner lines are
+ * removed only if a condition makes their results die with the root.
+ */
 export function costsOf(rule: Rule, instance: Instance, costs: Costs): { left: number; right: number } {
   const gone = diesWith(rule);
   let left = 0;
@@ -39,13 +42,13 @@ export function costsOf(rule: Rule, instance: Instance, costs: Costs): { left: n
   });
   let right = 0;
   rule.rewrite.forEach((l, i) => {
-    // A copy disappears once its users read the original.
+    // A copy becomes dead when copy propagation replaces its uses.
     if (l.op !== null && !copies(l.op, l.src)) right += costOf(l.op, instance.rewrite[i], costs);
   });
   return { left, right };
 }
 
-/** Does a line just copy its first source? An opcode with a truth table does so only for some tables. */
+/** Is a line a copy of its first source? An opcode with a truth table is one only with the table `FIRST_INPUT`. */
 function copies(op: Opcode, src: readonly Source[]): boolean {
   if ((op.flags & OpFlag.Copies) === 0) return false;
   if ((op.flags & OpFlag.Table) === 0) return true;

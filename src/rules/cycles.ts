@@ -11,7 +11,10 @@ import { RulesDiverge } from './driver.ts';
 import type { Rule } from './rule.ts';
 import { witness } from './witness.ts';
 
-/** Applies the set to an example of each rule's pattern, and reports rules that lead back to the starting point. */
+/**
+ * Applies the set to an example of each rule's pattern, and reports rules that undo one another.
+ * @returns the rules on whose example the set does not terminate
+ */
 export function checkCycles(rules: readonly Rule[], set: Setting, report: Report): ReadonlySet<Rule> {
   const cyclic = new Set<Rule>();
   for (const r of rules)
@@ -39,7 +42,7 @@ export function checkCycles(rules: readonly Rule[], set: Setting, report: Report
   return cyclic;
 }
 
-/** The shortest repetition at the end of a sequence. */
+/** The shortest sequence that occurs twice in succession at the end; the last eight elements if there is none. */
 function cycleOf(fired: readonly string[]): string[] {
   for (let n = 1; n <= fired.length / 2; n++) {
     const last = fired.slice(-n);

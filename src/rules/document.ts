@@ -4,7 +4,7 @@ import type { Rule } from './rule.ts';
 /** One document of kind `rules`, already checked against its schema. */
 export interface RulesDoc {
   readonly group: string;
-  /** Priority of rules that state none. */
+  /** Priority of rules that do not state their own. */
   readonly priority?: number;
   readonly owner?: readonly string[];
   readonly tables?: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -35,7 +35,7 @@ export interface GroupDoc {
   readonly automaton: Automaton | null;
 }
 
-/** The texts of a rule. */
+/** The three texts of a rule. */
 export const textOf = ({ match, rewrite, when }: RulesDoc['rules'][number]): Rule['text'] => ({
   match,
   rewrite,

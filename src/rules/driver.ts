@@ -10,26 +10,23 @@ import type { Matcher } from './matcher.ts';
 import { build } from './replace.ts';
 import type { Rule } from './rule.ts';
 
-/** How rules are applied, and who is notified. */
+/** How rules are applied: setting, choice among matching rules, callbacks and bound. */
 export interface DriverOptions extends Setting {
-  /**
-   * How one of the matching rules is chosen: the best by precedence, or by the priority bands of the matcher under
-   * study.
-   */
+  /** How one of several matching rules is chosen: the best by precedence, or by the priority bands of the matcher under study. */
   readonly mode: 'precedence' | 'bands';
   /** Called for each rule that fired. */
   readonly onHit?: (rule: Rule, block: number, before: Instr, after: readonly Instr[]) => void;
-  /** Called for each rule whose shape fitted but that was not applied. */
+  /** Called for each rule whose shape fits but that is not applied. */
   readonly onMiss?: (rule: Rule, ins: Instr, why: Miss) => void;
-  /** Asked before a rule that matches is applied. */
+  /** Filter called before the replacement for a matching rule is built; false skips the rule. */
   readonly allow?: (rule: Rule) => boolean;
-  /** Asked before a fitting replacement is made. */
+  /** Filter called before a replacement that fits is made; false skips it. */
   readonly mayRewrite?: (rule: Rule, block: number, ins: Instr) => boolean;
-  /** Rewrites allowed before the driver gives up. */
+  /** Maximum number of rewrites. */
   readonly bound?: number;
 }
 
-/** A set of rules did not terminate. */
+/** A set of rules reached its bound on rewrites. */
 export class RulesDiverge extends Error {
   readonly fired: readonly { readonly rule: string; readonly count: number }[];
   constructor(bound: number, fired: ReadonlyMap<string, number>) {
@@ -40,8 +37,8 @@ export class RulesDiverge extends Error {
 }
 
 /**
- * Rewrites per instruction, on average, that a set of rules may need. A chain of rules shrinks or canonicalises its
- * input; the test kernels need fewer than one. Reaching this bound is a sign of rules that undo one another.
+ * Maximum number of rewrites per instruction, on average. Chains of rules shrink or canonicalise their input; the test kernels need fewer
+ * than one rewrite per instruction. A set that reaches this bound probably contains rules that undo one another.
  */
 const REWRITES_EACH = 20;
 
@@ -90,7 +87,7 @@ export class Driver {
 
   private visit(n: Ins): void {
     if (!this.matcher.covers(this.d.at(n).op)) return;
-    // A listener for rules that did not fire is told about every candidate.
+    // A listener for rules that did not fire gets every candidate, even those that the precheck excludes.
     const candidates = this.matcher.candidates(this.reaching, n, this.opts.onMiss !== undefined);
     if (candidates.length === 0) return;
     if (this.opts.mode === 'bands') {
@@ -98,7 +95,7 @@ export class Driver {
       if (chosen !== null && this.opts.allow?.(chosen.variant.rule) !== false) this.rewrite(chosen, n);
       return;
     }
-    // The array belongs to the matcher and is reused when a rewrite asks again.
+    // The array belongs to the matcher, which reuses it for its next query.
     for (let i = 0; i < candidates.length; i++) {
       const v = candidates[i];
       const m = bind(v, this.reaching, n, this.where);
@@ -107,7 +104,7 @@ export class Driver {
     }
   }
 
-  /** Replaces the root; false if an operand does not fit. */
+  /** Replaces the root; false if an operand does not fit or the rewrite is not permitted. */
   private rewrite(m: Match, n: Ins): boolean {
     const { d, opts } = this;
     const { rule } = m.variant;

@@ -20,7 +20,7 @@ export const byPrecedence = (rules: readonly Rule[]): Rule[] =>
     .sort((a, b) => b.r.priority - a.r.priority || a.i - b.i)
     .map((x) => x.r);
 
-/** The knob that every run of rules reads: how one of several matching rules is chosen. */
+/** The knob that selects how one of several matching rules is chosen; every run of rules reads it. */
 export const BANDS_KNOB = 'RulePriorityBands';
 /** One application of a rule. */
 export interface RuleHit {
@@ -31,7 +31,7 @@ export interface RuleHit {
   readonly after: readonly Instr[];
 }
 
-/** A rule whose shape fitted an instruction, and why it was not applied. */
+/** A rule whose shape fits an instruction, and the reason why it was not applied. */
 export interface RuleMiss {
   readonly rule: Rule;
   readonly phase: string;
@@ -40,18 +40,18 @@ export interface RuleMiss {
   readonly why: Miss;
 }
 
-/** What the rule runner needs beside the groups' rules. */
+/** The inputs of the rule runner. */
 export interface RunnerOptions {
   readonly isa: Isa;
   /** Documents by group name. */
   readonly groups: ReadonlyMap<string, GroupDoc>;
-  /** Names of the phases that can own rules; hooks and inserted steps run whatever groups they are given. */
+  /** Names of the phases that can own rules; hooks and inserted steps run all rules of their groups, whoever owns them. */
   readonly phases: ReadonlySet<string>;
   readonly onHit?: (hit: RuleHit) => void;
   readonly onMiss?: (miss: RuleMiss) => void;
 }
 
-/** The setting of a phase. Getters, so that only what is asked for counts as read. */
+/** The setting of a phase. Getters, so that only values that are used are recorded as read. */
 const settingOf = (ctx: PassContext): Setting => ({
   get level() {
     return ctx.level;
@@ -62,23 +62,23 @@ const settingOf = (ctx: PassContext): Setting => ({
   knob: (name) => ctx.knob(name),
 });
 
-/** Level and target for rules that ask for neither. */
-const NOWHERE = { level: 0, sm: 0 } as const;
+/** Level and target for rules that read neither. */
+const NO_TARGET = { level: 0, sm: 0 } as const;
 
-/** Sets of rules that run together, keyed by their contents: plans that run the same rules share them. */
+/** A set of rules that run together. Plans that run the same rules share it. */
 interface RuleSet {
   readonly matcher: Matcher;
-  /** The rules and their precedence as a text, equal for sets that do the same. */
+  /** Identifies the rules and their precedence; equal for equal sets. */
   readonly identity: string;
   readonly readsKnobs: boolean;
-  readonly readsFigures: boolean;
+  readonly readsLevelOrSm: boolean;
 }
-/** The rules of a phase's groups, before conditions on target, level and knobs choose among them. */
+/** The rules of a phase's groups, before static conditions select among them. */
 interface Candidates {
   readonly rules: readonly Rule[];
-  /** The indexes that match them, group by group. */
+  /** The indexes that match them, one for each group. */
   readonly indexes: readonly RuleIndex[];
-  /** The conditions that choose among the rules, and which of these conditions each rule needs. */
+  /** The static conditions of all rules, and for each rule the indexes of its own. */
   readonly statics: readonly Expr[];
   readonly needs: readonly (readonly number[])[];
   readonly sets: Map<string, RuleSet>;
@@ -95,7 +95,7 @@ function numberOf(r: Rule): number {
 }
 
 const identities = new Map<string, string>();
-/** A short text for a list of rules in their order, the same for equal lists: it is part of a key that is compared often. */
+/** A short text that identifies a list of rules in their order: part of a key that is compared often. */
 function identityOf(rules: readonly Rule[]): string {
   const whole = rules.map(numberOf).join();
   let identity = identities.get(whole);
@@ -103,18 +103,18 @@ function identityOf(rules: readonly Rule[]): string {
   return identity;
 }
 
-/** A set of rules as a step that edits drafts. */
+/** A step of a phase that applies a set of rules to drafts. */
 export interface RuleStep {
-  /** Equal for steps that do the same; null if the result depends on more than rules, level and target. */
+  /** Equal for steps with the same effect; null if the result depends on more than rules, level, target and priority bands. */
   readonly key: string | null;
-  /** Whether a budget prevented rewrites. */
+  /** Whether a budget has prevented rewrites. */
   readonly cutShort: () => boolean;
   readonly open: (d: Draft) => (work: WorkList) => void;
 }
 
 /**
- * Makes the function that the engine calls for steps that run rules. The groups of a step form one set. A matcher is
- * made for each combination of groups and phase that occurs, and kept.
+ * Makes the function that the engine calls for steps that run rules. The groups of a step form one set. Sets and their matchers are cached
+ * by groups, owning phase and the static conditions that hold.
  * @throws DiagnosticError if rules of any group are faulty
  */
 export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: PassContext) => RuleStep {
@@ -137,7 +137,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
       );
       const statics: Expr[] = [];
       const needs = rules.map((r) => r.statics.map((e) => statics.push(e) - 1));
-      // Phases that own the same rules share the sets.
+      // Phases with the same rules share their sets.
       const same = [...known.values()].find(
         (c) => c.rules.length === rules.length && c.rules.every((r, i) => r === rules[i]),
       );
@@ -154,7 +154,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
   };
   const setFor = (groups: readonly string[], phase: string, setting: Setting): RuleSet => {
     const { rules, indexes, statics, needs, sets } = candidatesOf(groups, phase);
-    // A listener for rules that did not fire is told about all rules, including those that this phase leaves out.
+    // A listener for rules that did not fire gets all rules, including those whose static conditions do not hold.
     const hold = statics.map((e) => o.onMiss !== undefined || holdsIn(e, setting));
     const key = hold.map(Number).join('');
     let set = sets.get(key);
@@ -165,7 +165,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
         matcher: new Matcher(ordered, indexes),
         identity: identityOf(ordered),
         readsKnobs: live.some((r) => r.readsKnobs),
-        readsFigures: live.some((r) => r.readsFigures),
+        readsLevelOrSm: live.some((r) => r.readsLevelOrSm),
       };
       sets.set(key, set);
     }
@@ -174,15 +174,15 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
   return (groups, ctx) => {
     const phase = ctx.phase.replace(/#\d+$/, '');
     const setting = settingOf(ctx);
-    const { matcher, identity, readsKnobs, readsFigures } = setFor(groups, phase, setting);
-    // If no rule of the set asks for level or target, neither is read, so the result does not depend on them.
-    const { level, sm } = readsFigures ? setting : NOWHERE;
+    const { matcher, identity, readsKnobs, readsLevelOrSm } = setFor(groups, phase, setting);
+    // If no rule of the set reads level or target, neither is recorded as read, so that plans that differ in them share results.
+    const { level, sm } = readsLevelOrSm ? setting : NO_TARGET;
     const bands = isSet(ctx.knob(BANDS_KNOB));
     const budget = ctx.ruleBudget;
     let refused = false;
     return {
       key: readsKnobs || o.onMiss !== undefined ? null : `rules ${identity}|${level}|${sm}|${bands}`,
-      // Once the budget is spent, further rewrites may be possible.
+      // When the budget is spent, further rewrites may have been possible.
       cutShort: () => refused,
       open: (d) => {
         const { fn } = d;

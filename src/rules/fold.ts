@@ -7,8 +7,7 @@ import { evalBig } from '../isa/reference.ts';
 import { permuteTable } from './tables.ts';
 
 /**
- * Constants: folds an operand's modifiers into its value, and evaluates instructions whose sources are all constants
- * exactly.
+ * Constant folding: applies an operand's modifiers to its value, and evaluates instructions whose sources are all constants exactly.
  */
 
 /** Sign bits of each float type; packed pairs have two. */
@@ -22,8 +21,10 @@ const SIGNS: Readonly<Record<string, bigint>> = {
 };
 
 /**
- * A constant with its modifiers applied, for a slot that reads it as `type` (null: as an integer).
- * Null for a float type whose sign bit is not known here.
+ * A constant with its modifiers applied.
+ * @param width width of its slot in bits; 0 means 32
+ * @param type float type in which the slot reads it; null: as an integer
+ * @returns an operand without modifiers; null for a float type that `SIGNS` does not list
  */
 export function plainConstant(o: Operand, width: number, type: string | null): Operand | null {
   if (o.mods === 0) return o;
@@ -60,8 +61,9 @@ export function plainConstants(ins: Instr): Instr {
 }
 
 /**
- * Can the instruction be evaluated once its sources are known, because it is pure and has a meaning? Approximate
- * functions and floats count only on request.
+ * Can the instruction be evaluated once its sources are constants? It must be pure and have a meaning.
+ * @param approximate whether approximate functions count
+ * @param floats whether instructions that read floats count
  */
 export function isFoldable(ins: Instr, approximate: boolean, floats = true): boolean {
   const { op } = ins;
@@ -91,15 +93,15 @@ export const notPredicate = (o: Operand): Operand =>
     : withOperandMods(o, o.mods ^ Mod.Not);
 
 /**
- * Puts constants behind other operands, and zeros behind other constants, where operands may be exchanged, so that
- * equal instructions have one form. Returns the same object if nothing changes.
+ * Canonicalises commutative operands: constants come after other operands, and zeros after other constants. Returns the same object if
+ * nothing changes.
  */
 export function constantsLast(ins: Instr): Instr {
   const { flags } = ins.op;
   const n =
     (flags & (OpFlag.Symmetric | OpFlag.Table)) !== 0 ? 3 : (flags & OpFlag.Commutative) !== 0 ? 2 : 0;
   if (n === 0) return ins;
-  // A copied predicate comes first, whatever it is.
+  // Constant predicates are ranked without regard to their value.
   const predicates = ins.op.srcs[0].bank === 'p';
   const rank = (i: number): number =>
     ins.src[i].kind !== Kind.Imm ? 0 : !predicates && isZero(ins.src[i]) ? 2 : 1;

@@ -4,7 +4,7 @@ import { fileWord } from '../ir/quote.ts';
 import { type Expr, MeaningError } from '../isa/lang/parse.ts';
 import type { Automaton } from './automaton.ts';
 import { type Compiled, compileRule } from './compile.ts';
-import { asksFigures, isStatic, isStructural, knobsOf, mayAskSetting, partsOf } from './conditions.ts';
+import { isStatic, isStructural, knobsOf, mayReadSetting, partsOf, readsLevelOrSm } from './conditions.ts';
 import { type GroupDoc, type RulesDoc, textOf } from './document.ts';
 import { indexRules, type RuleIndex } from './matcher.ts';
 import { once } from './once.ts';
@@ -12,16 +12,16 @@ import type { Rule, RuleBody, RuleIssue } from './rule.ts';
 import { lastOpcode } from './syntax.ts';
 
 /**
- * The rules of a document. Most of the rules that ship look for opcodes that a given program does not contain. So a
- * rule is read in three steps, each taken once, when its result is first needed:
+ * The rules of a document, compiled lazily: a given program contains only some of the opcodes that the shipped rules look for. A rule is
+ * compiled in three steps, each taken once, when its result is first needed:
  *
  * 1. its head, from the text alone: the opcode of its root, and the conditions on target, level and knobs (`statics`);
  * 2. its body: lines, variables and conditions, all faults of the texts, and its hash;
  * 3. its instances, the choices of modifiers under which it can fire: one by one for the matcher (`instanceFor`), or all of them
  *    (`instances`), which takes most of the time.
  *
- * `CheckDepth` says which steps a reader takes at once. A matcher takes none; it asks for the body of a rule when it
- * meets the first instruction with the opcode of the rule's root.
+ * `CheckDepth` selects the steps that are taken at once. A matcher takes none: it compiles the body of a rule when the shape of the rule
+ * first matches.
  */
 
 /** How thoroughly rules are checked before they are handed out. */
@@ -33,7 +33,7 @@ export type CheckDepth =
   /** Also whether widths agree and conditions can hold at all, which takes most of the time. */
   | 'all';
 
-/** A rule as it stands in a document. */
+/** A rule of a document; its getters compile what they return. */
 class TextRule implements Rule {
   readonly id: string;
   readonly group: string;
@@ -76,8 +76,8 @@ class TextRule implements Rule {
   get statics(): readonly Expr[] {
     return this.setting().statics;
   }
-  get readsFigures(): boolean {
-    return this.setting().others.some(asksFigures);
+  get readsLevelOrSm(): boolean {
+    return this.setting().others.some(readsLevelOrSm);
   }
   get readsKnobs(): boolean {
     return this.setting().others.some((e) => knobsOf(e).length > 0);
@@ -115,7 +115,7 @@ class TextRule implements Rule {
     return body;
   }
 
-  /** Its faults, as far as `depth` looks. */
+  /** The faults that a check of the given depth finds. */
   faults(depth: CheckDepth): readonly RuleIssue[] {
     if (depth === 'none') return [];
     const { issues, idle } = this.compiled();
@@ -130,20 +130,20 @@ function rootOf(rule: TextRule, isa: Isa): Opcode | null {
   return name === '*' ? null : (isa.byName.get(name) ?? rule.match[rule.match.length - 1].op);
 }
 
-/** What a rule's conditions ask about target, level and knobs. */
+/** The structural conjuncts of conditions that mention target, level or knobs. */
 interface Setting {
-  /** Parts that hold, or do not, for a whole phase. */
+  /** Conjuncts whose value is the same for a whole phase. */
   readonly statics: readonly Expr[];
-  /** The other parts. */
+  /** The other conjuncts. */
   readonly others: readonly Expr[];
 }
 
 function settingOf(conditions: readonly string[]): Setting {
-  const asked = conditions.filter(mayAskSetting).flatMap(readable).filter(isStructural);
-  return { statics: asked.filter(isStatic), others: asked.filter((e) => !isStatic(e)) };
+  const structural = conditions.filter(mayReadSetting).flatMap(readable).filter(isStructural);
+  return { statics: structural.filter(isStatic), others: structural.filter((e) => !isStatic(e)) };
 }
 
-/** The parts of a condition; none if it cannot be parsed, which compiling reports. */
+/** The conjuncts of a condition; none if it cannot be parsed, which compiling reports. */
 function readable(when: string): Expr[] {
   try {
     return partsOf(when);
@@ -153,7 +153,8 @@ function readable(when: string): Expr[] {
   }
 }
 
-interface Known {
+/** The compiled rules of one document for one instruction set. */
+interface CachedDoc {
   readonly isa: Isa;
   readonly all: readonly TextRule[];
   readonly found: Map<CheckDepth, GroupRules>;
@@ -166,7 +167,7 @@ export interface GroupRules {
   readonly issues: readonly RuleIssue[];
 }
 
-/** The rules of a document that is not cached. */
+/** Compiles the rules of a document anew, without the cache of `rulesOfDoc`. */
 export const compileGroup = (
   doc: RulesDoc,
   isa: Isa,
@@ -186,37 +187,35 @@ function checked(all: readonly TextRule[], depth: CheckDepth): { rules: Rule[]; 
   return { rules, issues };
 }
 
-const documents = new WeakMap<object, Known>();
+const documents = new WeakMap<object, CachedDoc>();
 
-function knownOf(doc: RulesDoc, isa: Isa): Known {
-  let known = documents.get(doc);
-  if (known === undefined || known.isa !== isa) {
-    known = { isa, all: rulesIn(doc, isa), found: new Map(), index: null };
-    documents.set(doc, known);
+function cachedDoc(doc: RulesDoc, isa: Isa): CachedDoc {
+  let cached = documents.get(doc);
+  if (cached === undefined || cached.isa !== isa) {
+    cached = { isa, all: rulesIn(doc, isa), found: new Map(), index: null };
+    documents.set(doc, cached);
   }
-  return known;
+  return cached;
 }
 
-/** The rules of a document. For one instruction set these are always the same objects, at any depth of checking. */
+/** The rules of a document, cached: for one instruction set these are always the same objects, at any depth. */
 export function rulesOfDoc(data: unknown, isa: Isa, depth: CheckDepth = 'all'): GroupRules {
   const doc = data as RulesDoc;
-  const known = knownOf(doc, isa);
-  let found = known.found.get(depth);
-  if (found === undefined) known.found.set(depth, (found = checked(known.all, depth)));
+  const cached = cachedDoc(doc, isa);
+  let found = cached.found.get(depth);
+  if (found === undefined) cached.found.set(depth, (found = checked(cached.all, depth)));
   return found;
 }
 
-/**
-/** How much of a group's rules is checked before they are needed. */
+/** How thoroughly the rules of a group are checked when a plan loads them. */
 const depthFor = ({ wholeFor }: GroupDoc, isa: Isa): CheckDepth =>
   // A group that was correct before the instruction set changed can only name opcodes or modifiers that are gone.
   wholeFor === isa.hash ? 'none' : wholeFor === null ? 'all' : 'texts';
 
 /**
- * The rules of a group of a plan. This is the one place that decides how much of a rule is read before it is needed.
- * Rules known to be correct are read when an instruction appears that they may match. Of other rules all faults are
- * reported now, whether or not such an instruction appears.
- * @throws DiagnosticError with the faults
+ * The rules of a group of a plan. Rules known to be correct are compiled when an instruction appears that they may match; all other rules
+ * are checked now, so that their faults are reported whether or not such an instruction appears.
+ * @throws DiagnosticError with all faults that are errors
  */
 export function rulesOfGroup(doc: GroupDoc, isa: Isa): readonly Rule[] {
   const { data, file } = doc;
@@ -232,27 +231,26 @@ export function rulesOfGroup(doc: GroupDoc, isa: Isa): readonly Rule[] {
   return rules;
 }
 
-/** The index that matches the rules of a group: from the build, or made here if the group has changed since. */
+/** The index that matches the rules of a group: the automaton of the build, or a new one if the group has changed since. */
 export const indexOfGroup = (doc: GroupDoc, isa: Isa): RuleIndex =>
   indexOfDoc(doc.data, isa, depthFor(doc, isa), doc.wholeFor === isa.hash ? doc.automaton : null);
 
 /**
- * The index that matches those rules of a document that have no faults, as far as `depth` looks. All rule sets share
- * it.
+ * The index that matches those rules of a document in which a check of the given depth finds no faults. All rule sets share it.
  * @param built the document's automaton, if the build made it for this instruction set
  */
 export function indexOfDoc(data: unknown, isa: Isa, depth: CheckDepth, built: Automaton | null): RuleIndex {
-  const known = knownOf(data as RulesDoc, isa);
-  if (known.index === null) {
+  const cached = cachedDoc(data as RulesDoc, isa);
+  if (cached.index === null) {
     const { rules } = rulesOfDoc(data, isa, depth);
-    const whole = new Set<Rule>(rules);
-    const places = known.all.map((r) => (whole.has(r) ? r : null));
-    known.index = indexRules(places, isa, built ?? undefined);
+    const correct = new Set<Rule>(rules);
+    const byPlace = cached.all.map((r) => (correct.has(r) ? r : null));
+    cached.index = indexRules(byPlace, isa, built ?? undefined);
   }
-  return known.index;
+  return cached.index;
 }
 
-/** A rule's fault as a diagnostic without a line. A caller that has the text can find the line from the issue. */
+/** A rule's fault as a diagnostic without a line; a caller that has the file's text can find the line from the issue. */
 export const ruleDiagnostic = (i: RuleIssue, file: string) => ({
   severity: i.severity,
   code: i.code,

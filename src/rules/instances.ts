@@ -6,8 +6,8 @@ import { floatTypeOf } from '../isa/meaning.ts';
 import type { Instance, RuleIssue, Source, Variable } from './rule.ts';
 
 /**
- * How a modifier group of a line is chosen. `open`: the group decides widths, and any value whose widths agree will
- * do.
+ * How the value of a modifier group of a line is chosen: fixed by the text, equal to a modifier variable, or looked up in a table. `open`:
+ * the text does not mention the group, which decides widths; any value under which the widths agree is taken.
  */
 export type ModDraft =
   | { readonly k: 'fixed'; readonly index: number }
@@ -15,6 +15,7 @@ export type ModDraft =
   | { readonly k: 'var'; readonly name: string }
   | { readonly k: 'map'; readonly table: string; readonly name: string };
 
+/** A line of a rule with its variables resolved. `op` is null for the root `*`. */
 export interface LineDraft {
   readonly op: Opcode | null;
   readonly dst: readonly number[];
@@ -41,11 +42,11 @@ interface Fault {
   readonly notes: readonly string[];
 }
 
-/** A rule with more modifier choices than this could be neither proved nor understood. */
+/** Maximum number of modifier choices of a rule: with more, it could be neither proved nor understood. */
 const MOST_CHOICES = 4096;
-/** Steps on the way to them, most of which end where widths disagree or a table has no entry: a second. */
+/** Maximum number of search steps, most of which end where widths disagree or a table has no entry. They take about a second. */
 const MOST_STEPS = 2 ** 22;
-/** What is left of them. */
+/** Remaining search steps. */
 interface Effort {
   left: number;
 }
@@ -53,8 +54,8 @@ interface Effort {
 const ADDRESS_WIDTH = 64;
 
 /**
- * State while modifiers are chosen: widths found so far (0: unknown), how each variable is read, values of modifier
- * variables.
+ * State of the search: by variable, its width in bits (0: unknown) and how it is read (float type or 'integer'); the variables that are
+ * read in several ways; the values of modifier variables.
  */
 interface Choice {
   readonly widths: number[];
@@ -64,8 +65,8 @@ interface Choice {
 }
 
 /**
- * Tries every choice of the modifiers of a rule and keeps those for which all widths agree and the condition may
- * hold.
+ * Enumerates the choices of modifiers of a rule and keeps those under which all widths agree and the condition is satisfiable as far as
+ * constant folding can tell.
  * @returns the instances, and the fault to report if there are none
  */
 export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
@@ -112,7 +113,7 @@ export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
   return { instances, fault };
 }
 
-/** The instance for the given modifiers of the matched lines, or null. */
+/** The instance for the given modifier words of the matched lines; null if widths disagree or the condition cannot hold. */
 export function instanceOf(d: Draft, mods: readonly number[]): Instance | null {
   let c = nothingKnown(d);
   for (let i = 0; i < d.match.length; i++) {
@@ -132,7 +133,7 @@ const nothingKnown = (d: Draft): Choice => ({
   names: new Map(),
 });
 
-/** The values of modifier variables that the modifiers of a line imply; null if the line does not allow them. */
+/** The values of modifier variables after a line with the given modifier word; null if the line does not match that word. */
 function namesFor(
   line: LineDraft,
   mods: number,
@@ -156,7 +157,7 @@ function namesFor(
   return names;
 }
 
-/** Chooses the modifiers of the rewrite and elaborates the constants. */
+/** Completes an instance: chooses the modifiers of the rewrite and elaborates the condition and the computed constants. */
 function complete(d: Draft, mods: readonly number[], c: Choice, effort: Effort): Instance | { fault: Fault } {
   const r = chooseRewrite(d, c, effort);
   if ('fault' in r) return r;
@@ -190,7 +191,7 @@ const copy = (c: Choice, names: Map<string, string>): Choice => ({
   names,
 });
 
-/** Every choice of the modifiers of a line that agrees with earlier choices, as far as the effort goes. */
+/** Every choice of the modifiers of a line that is consistent with earlier choices, until no steps are left. */
 function* choicesOf(
   line: LineDraft,
   c: Choice,
@@ -242,7 +243,7 @@ function* choicesOf(
   yield* walk(0, 0, c.names);
 }
 
-/** Records widths and readings of a line's variables; a message if they contradict earlier ones. */
+/** Records widths and readings of a line's variables; returns a message if a width contradicts an earlier one. */
 function agree(line: LineDraft, mods: number, c: Choice): string | null {
   const { op } = line;
   const see = (v: number, width: number): string | null => {
@@ -272,7 +273,7 @@ function agree(line: LineDraft, mods: number, c: Choice): string | null {
   return null;
 }
 
-/** The modifiers of the rewrite: those written, and for the others the first values whose widths agree. */
+/** The modifiers of the rewrite: those that are written; for open groups, the first values under which the widths agree. */
 function chooseRewrite(
   d: Draft,
   from: Choice,
@@ -314,7 +315,10 @@ function chooseRewrite(
   return { mods, choice: c, outputWidths };
 }
 
-/** Elaborates the condition and the computed constants as the meaning of an opcode whose sources are the variables. */
+/**
+ * Elaborates the condition and the computed constants, as the meaning of a made-up opcode whose sources are the variables.
+ * @throws MeaningError if an expression is ill-typed or reads an operand that is not a constant
+ */
 function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Graph {
   if (d.condition === null && d.outputs.length === 0) return NO_CONSTANTS;
   const slot = (name: string, width: number): Slot => ({
@@ -332,7 +336,7 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
   for (const [name, value] of c.names) {
     const group = groupNamed(d, name);
     if (group === null) continue;
-    // Only the chosen value is listed, so that no number of modifier variables exceeds the bits for modifiers.
+    // The chosen value comes first and so has index 0: no group needs bits of the modifier word.
     const chosen = group.values.filter((v) => v.name === value);
     const values = [...chosen, ...group.values.filter((v) => v.name !== value)];
     groups.push({ ...group, name, values, shift: 0, mask: 0 });
@@ -378,14 +382,14 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
   return graph;
 }
 
-/** No constants to compute, and no condition. */
+/** The graph of a rule without condition and computed constants: its condition is true. */
 const NO_CONSTANTS: Graph = {
   nodes: [{ op: 'const', width: 1, args: [], fmt: '', aux: '', n: 0, value: 1n }],
   dsts: [0],
   srcWidths: [],
 };
 
-/** The modifier group that a variable stands for. */
+/** The modifier group of the match that a modifier variable stands for. */
 function groupNamed(d: Draft, name: string): ModGroup | null {
   for (const l of d.match)
     for (let g = 0; g < l.mods.length; g++) {

@@ -11,7 +11,7 @@ import type { Source, Variable } from './rule.ts';
 import type { LineText, OperandText } from './syntax.ts';
 import type { LineField, TextFaults } from './text-faults.ts';
 
-/** A variable while lines are being read. */
+/** A variable of a rule under compilation. */
 export interface VariableDraft {
   readonly name: string;
   readonly kind: Variable['kind'];
@@ -20,11 +20,11 @@ export interface VariableDraft {
   fresh: boolean;
 }
 
-/** Reads the lines of one rule, those of `match` first: resolves opcodes, variables and modifiers. */
+/** Resolves opcodes, variables and modifiers of the lines of one rule. The lines of `match` must be read first. */
 export class LineReader {
   readonly vars: VariableDraft[] = [];
   readonly byName = new Map<string, number>();
-  /** Expressions that the rewrite computes from constants. */
+  /** Expressions over constants in the rewrite. */
   readonly outputs: Expr[] = [];
   private readonly isa: Isa;
   private readonly tables: RulesDoc['tables'];
@@ -36,7 +36,7 @@ export class LineReader {
     this.faults = faults;
   }
 
-  /** One line, its operands and modifiers resolved. @throws Stop */
+  /** Resolves one line. @param index its number @param root whether it is the last line of the match @throws Stop */
   read(l: LineText, field: LineField, index: number, root: boolean): LineDraft {
     if (l.opcode === '*') return this.addressLine(l, field, root);
     const op = this.isa.byName.get(l.opcode);
@@ -76,7 +76,7 @@ export class LineReader {
         `${op.name} takes ${nd + ns} operands (${names}), found ${l.operands.length}`,
       );
     }
-    // Sources first: a line of `match` may not use what it defines.
+    // Sources first, so that a line of `match` that uses its own result is a fault.
     const src = op.srcs.map(
       (slot, i): Source =>
         i < srcs ? this.source(l.operands[dsts + i], slot, l, field) : defaultSource(slot),
@@ -156,7 +156,7 @@ export class LineReader {
         if ((slot.kinds & (1 << Kind.Reg)) === 0)
           stop('rule-operands', `operand ${slot.name} takes only a constant: #${name}`);
         if ((mods & ~(slot.bank === 'p' ? 4 : slot.mods)) !== 0)
-          stop('rule-operands', `operand ${slot.name} does not take that sign`);
+          stop('rule-operands', `operand ${slot.name} does not take that sign modifier`);
         return { k: 'var', v, mods };
       })
       .exhaustive();

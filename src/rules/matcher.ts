@@ -8,26 +8,24 @@ import type { Rule } from './rule.ts';
 import { type Variant, variantOf } from './shape.ts';
 import { MOST_LINES } from './syntax.ts';
 
-/** A variant of a rule, where its shape ends. */
+/** A leaf of the automaton: a variant of a rule whose shape is complete there. */
 interface Leaf {
   readonly variant: Variant;
   readonly precheck: Precheck;
 }
 
-/**
- * Rules with the automaton that matches them. The rules of one document share it in every set that contains some of
- * them.
- */
+/** Rules with the automaton that matches them. Every set that contains rules of a document shares the document's index. */
 export interface RuleIndex {
   /** By index in the automaton; null: no rule. */
   readonly rules: readonly (Rule | null)[];
   readonly automaton: Automaton;
-  /** By leaf number, once its shape has matched: only then is the rule compiled. */
+  /** By leaf number; filled when the shape first matches, which is when the rule is compiled. */
   readonly leaves: (Leaf | undefined)[];
 }
 
 /**
- * @param automaton what the build made of these rules; null: it is built here
+ * Makes the index of a list of rules.
+ * @param automaton the automaton of exactly these rules, if the build made one; by default it is built here
  * @throws DiagnosticError if it is built here and the text of a rule has faults
  */
 export const indexRules = (
@@ -36,20 +34,20 @@ export const indexRules = (
   automaton: Automaton = buildAutomaton(rules, isa),
 ): RuleIndex => ({ rules, automaton, leaves: new Array<Leaf | undefined>(automaton.leaves) });
 
-/** One index of a set, and which of its rules take part. */
+/** One index of a set, with the ranks of those of its rules that belong to the set. */
 interface Part extends RuleIndex {
-  /** By index: rank of the rule in the set, lower ranks win; -1: it does not take part. */
+  /** By index: rank of the rule in the set, lower ranks win; -1: it is not in the set. */
   readonly rank: Int32Array;
 }
 
 /** A set of rules, ready for matching. */
 export class Matcher {
   private readonly parts: readonly Part[];
-  /** Rules found, as (part, leaf), and their ranks. */
+  /** Candidates of the current query, and their ranks. */
   private readonly found: Variant[] = [];
   private readonly ranks: number[] = [];
   private all = false;
-  /** Instructions that the walk has reached: the root, then definitions, one for each line of a pattern. */
+  /** Instructions on the current path of the walk: the root, then definitions, one for each line of a pattern. */
   private readonly reached = new Int32Array(MOST_LINES);
   private depth = 0;
 
@@ -72,7 +70,7 @@ export class Matcher {
     return new Matcher(rules, [indexRules(rules, isa)]);
   }
 
-  /** Is there any rule for the opcode? */
+  /** Does any indexed rule have the opcode as its root? */
   covers(op: Opcode): boolean {
     const { parts } = this;
     for (let i = 0; i < parts.length; i++) if (parts[i].automaton.roots[op.id] >= 0) return true;
@@ -80,8 +78,8 @@ export class Matcher {
   }
 
   /**
-   * Rules whose shape fits the instruction, best first. The next call reuses the array.
-   * @param all also include rules that a look at operands and constants already rules out
+   * Variants whose shape fits the instruction, best first. The next call reuses the array.
+   * @param all whether to include rules that fail only on equal operands, use counts or conditions on constants
    * @throws DiagnosticError if the text of a rule whose shape fits has faults
    */
   candidates(reaching: Reaching, root: Ins, all = false): readonly Variant[] {
@@ -163,7 +161,7 @@ export class Matcher {
     }
   }
 
-  /** Continues where the operand equals an earlier one, with signs compared as the pattern says. */
+  /** Continues along each edge whose earlier operand equals this one, with the difference of signs that the edge states. */
   private walkSame(part: Part, edges: number, o: Operand, anyway: boolean, reaching: Reaching): void {
     const { code } = part.automaton;
     const end = edges + 1 + 2 * code[edges];
@@ -176,7 +174,7 @@ export class Matcher {
     }
   }
 
-  /** Takes the rules of a leaf list that take part and that a first look does not rule out. */
+  /** Collects the rules of a leaf list that belong to the set and that the precheck does not reject. */
   private meet(part: Part, list: number, reaching: Reaching): void {
     const { automaton, rank, leaves } = part;
     const { code } = automaton;
@@ -189,7 +187,7 @@ export class Matcher {
     }
   }
 
-  /** Keeps the rules found in order of rank; variants of one rule in the order found. */
+  /** Inserts a candidate by rank; variants of one rule stay in the order in which they are found. */
   private take(v: Variant, rank: number): void {
     const { found, ranks } = this;
     let i = found.length;
@@ -210,7 +208,7 @@ function newLeaf({ rules, automaton }: RuleIndex, at: number): Leaf {
   return { variant, precheck: new Precheck(rule, variant.root) };
 }
 
-/** Up to this many edges are scanned linearly. */
+/** Number of edges up to which the search is linear; above, it is binary. */
 const MOST_SCANNED = 8;
 
 /** The node that a key leads to, -1 if there is none. Keys ascend. */
@@ -228,6 +226,6 @@ function follow(code: readonly number[], edges: number, key: number): number {
   return -1;
 }
 
-/** Literals are told apart by their low word; the check of a candidate compares all of it. */
+/** The key of a constant operand: its low word. Binding compares the whole value. */
 const constantKey = (o: Operand, op: Opcode, src: number): number =>
   op.srcs[src]?.bank === 'p' ? (o.lo & 1) ^ (o.mods === 0 ? 0 : 1) : o.lo;

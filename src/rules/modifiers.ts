@@ -5,7 +5,10 @@ import type { ModDraft } from './instances.ts';
 import type { LineText, ModText } from './syntax.ts';
 import type { LineField, TextFaults } from './text-faults.ts';
 
-/** How each modifier group of a line is chosen: written, a variable, from a table, or open. @throws Stop */
+/**
+ * Determines for each modifier group of a line, in the order of the opcode's groups, how its value is chosen.
+ * @throws Stop if a modifier is unknown, a required one is missing, or a table does not exist
+ */
 export function readModifiers(
   op: Opcode,
   l: LineText,

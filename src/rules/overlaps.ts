@@ -18,8 +18,10 @@ import { type Part, type Shape, variantsOf } from './shape.ts';
 import { constantsFor, type Narrowing, witness } from './witness.ts';
 
 /**
- * Two rules overlap if both match one instruction. File order then decides by accident, unless one rule has a
- * priority, one is a special case of the other, or both lead to the same code in the end.
+ * Reports pairs of rules that overlap: both match one instruction, so that file order decides which fires. That is no fault if one rule
+ * states a priority, one is a special case of the other, or both lead to the same code in the end.
+ * @param ordered all rules of the set, in order of precedence
+ * @param cyclic rules that are left out because the set does not terminate on them
  */
 export function checkOverlaps(
   ordered: readonly Rule[],
@@ -63,7 +65,7 @@ interface Divergence {
 const swapped = (p: Divergence | null): Divergence | null =>
   p === null ? null : { text: p.text, one: p.other, other: p.one };
 
-/** A function that both rules match but rewrite to different code, if there is one. */
+/** A function that both rules match but rewrite to different code; null if none is found. */
 function findDivergence(a: Rule, b: Rule, set: Setting): Divergence | null {
   const shape = variantsOf(b)[0].root;
   const tried = new Set<string>();
@@ -86,9 +88,8 @@ function findDivergence(a: Rule, b: Rule, set: Setting): Divergence | null {
 }
 
 /**
- * The values that the variables of `b` need for pattern `a` to match too; null if there are none. Overlaps in which
- * `a` expects the result of a line while the operand of `b` may be anything are not found, because the line is not
- * constructed.
+ * Unifies two patterns: the restrictions on the variables of `b` under which pattern `a` matches too; null if there are none. Overlaps in
+ * which `a` expects the result of a line where `b` accepts any operand are not found, because that line is not constructed.
  */
 function meet(a: Shape, b: Shape, ruleA: Rule): Narrowing | null {
   const values = new Map<number, bigint>();
@@ -134,7 +135,7 @@ function meet(a: Shape, b: Shape, ruleA: Rule): Narrowing | null {
   return shapes(a, b) ? { values, same } : null;
 }
 
-/** Is one pattern a special case of the other? Then the general one clearly covers the remaining cases. */
+/** Is one pattern a special case of the other? Then the general rule is meant for the remaining cases. */
 function special(a: Rule, b: Rule): boolean {
   const va = variantsOf(a);
   const vb = variantsOf(b);
@@ -145,8 +146,8 @@ function special(a: Rule, b: Rule): boolean {
 }
 
 /**
- * The code after the given rule has fired first and then the whole set has run; null if the rule does not fire or the
- * set does not terminate.
+ * The code that results if the given rule fires first and the whole set runs after it; null if the rule does not fire or the set does not
+ * terminate.
  */
 function outcome(fn: Fn, first: Rule, set: Setting): string | null {
   try {
@@ -171,7 +172,7 @@ function outcome(fn: Fn, first: Rule, set: Setting): string | null {
   }
 }
 
-/** Text with registers numbered in the order of their appearance. */
+/** The text with registers renumbered in order of first occurrence. */
 function renamed(text: string): string {
   const names = new Map<string, string>();
   return text.replace(/\b(RD|RQ|R|P)(\d+)\b/g, (all, file: string) => {

@@ -1,4 +1,5 @@
 import type { Draft } from '../ir/draft/index.ts';
+import { TABLE_SOURCE } from '../ir/moves.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import { type WordGraph, wordsOf } from '../isa/words.ts';
 import { diesWith } from './cost.ts';
@@ -7,24 +8,24 @@ import type { Shape } from './shape.ts';
 import { inverseOrder, permutedTables } from './tables.ts';
 
 /**
- * Rules a variant out where its shape ends in the automaton, before anything is bound: constants that must be equal,
- * results that nothing else may use, conditions on constants. It allocates nothing, and rejects only what binding
- * would reject too.
+ * A cheap test of a variant whose shape has matched in the automaton, before its variables are bound: it compares constants that must be
+ * equal, checks that results have a single use, and evaluates conditions on constants. It rejects only variants that binding would reject
+ * too. The modifiers of the last call and their instance are kept, so that memory is allocated only when modifiers change.
  *
- * A place is a pair `(line, source)`: an instruction that the walk of the automaton has reached, counted in walk
- * order, and one of its operands.
+ * A place is a pair `(at, source)`: the number of an instruction in the order in which the walk of the automaton reaches them, and the
+ * index of one of its operands.
  */
 export class Precheck {
   private readonly rule: Rule;
   /** Pairs of places that must hold the same constant: at, source, at, source. */
   private readonly equal: Int32Array;
-  /** Places whose register nothing else may read. */
+  /** Places whose register must have no other use. */
   private readonly single: Int32Array;
   /** Constants that the condition reads: variable, at, source. */
   private readonly constants: Int32Array;
-  /** For each of these constants: how the pattern reads its truth table; null: as it is. */
+  /** For each of these constants: the map from the instruction's truth table to that of the pattern; null: identity. */
   private readonly tables: readonly (Uint8Array | null)[];
-  /** An address offset takes part, which is known only after binding. */
+  /** The condition reads a constant that has no place, such as an address offset, so that only binding can evaluate it. */
   private readonly blind: boolean;
   /** By line of the pattern: index among the reached instructions; -1: the root is any instruction. */
   private readonly lines: Int32Array;
@@ -35,9 +36,10 @@ export class Precheck {
   private words: WordGraph | null = null;
   /** Two words for each variable. */
   private readonly srcs: Int32Array;
-  /** Answers for that instance, by constants, since programs use few different ones. 0: empty, 1: no, 2: yes. */
+  /** Direct-mapped cache of the condition's value for that instance, keyed by the constants. 0: empty, 1: no, 2: yes. */
   private answers = NO_ANSWERS;
-  private asked = NOT_ASKED;
+  /** The keys of the cache: two words for each constant. */
+  private keys = NO_KEYS;
 
   constructor(rule: Rule, root: Shape) {
     const equal: number[] = [];
@@ -62,7 +64,7 @@ export class Precheck {
         const first = places.get(p.v);
         if (first === undefined) places.set(p.v, { at, src });
         if (p.k === 'var') return;
-        const permuted = s.table !== null && src === TABLE;
+        const permuted = s.table !== null && src === TABLE_SOURCE;
         if (first !== undefined) {
           if (!permuted && !tables.has(p.v)) equal.push(first.at, first.src, at, src);
           return;
@@ -85,7 +87,7 @@ export class Precheck {
     this.srcs = new Int32Array(rule.vars.length * 2);
   }
 
-  /** May the variant match? `reached` holds an instruction for each line of the pattern, in the order of the walk. */
+  /** May the variant match? `reached` holds the instruction of each line of the pattern, in walk order. */
   mayMatch(d: Draft, reached: Int32Array): boolean {
     const { equal, single } = this;
     for (let i = 0; i < equal.length; i += 4) {
@@ -100,7 +102,7 @@ export class Precheck {
     return this.holds(d, reached);
   }
 
-  /** Does the condition on constants hold for the modifiers at hand? */
+  /** Does the condition on constants hold under the modifiers of the reached instructions? */
   private holds(d: Draft, reached: Int32Array): boolean {
     const { lines, mods } = this;
     let same = this.known;
@@ -122,19 +124,19 @@ export class Precheck {
     const { rule, mods } = this;
     this.known = true;
     this.instance = rule.instanceFor([...mods]);
-    const asks = this.instance !== null && !this.instance.always && !this.blind;
-    this.words = asks ? wordsOf(this.instance!.constants) : null;
+    const conditional = this.instance !== null && !this.instance.always && !this.blind;
+    this.words = conditional ? wordsOf(this.instance!.constants) : null;
     this.answers.fill(0);
   }
 
-  /** The value of the condition for the constants at hand, cached. */
+  /** The value of the condition for the constants of the reached instructions, cached. */
   private answer(d: Draft, reached: Int32Array): boolean {
     const { constants, tables, srcs } = this;
     if (this.answers.length === 0) {
       this.answers = new Uint8Array(ANSWERS);
-      this.asked = new Int32Array(ANSWERS * tables.length * 2);
+      this.keys = new Int32Array(ANSWERS * tables.length * 2);
     }
-    const { asked, answers } = this;
+    const { keys, answers } = this;
     let h = 0;
     for (let k = 0; k < tables.length; k++) {
       const o = d.at(reached[constants[3 * k + 1]]).src[constants[3 * k + 2]];
@@ -151,13 +153,13 @@ export class Precheck {
     let same = answers[h] !== 0;
     for (let k = 0; k < tables.length && same; k++) {
       const v = constants[3 * k];
-      same = asked[from + 2 * k] === srcs[2 * v] && asked[from + 2 * k + 1] === srcs[2 * v + 1];
+      same = keys[from + 2 * k] === srcs[2 * v] && keys[from + 2 * k + 1] === srcs[2 * v + 1];
     }
     if (same) return answers[h] === 2;
     for (let k = 0; k < tables.length; k++) {
       const v = constants[3 * k];
-      asked[from + 2 * k] = srcs[2 * v];
-      asked[from + 2 * k + 1] = srcs[2 * v + 1];
+      keys[from + 2 * k] = srcs[2 * v];
+      keys[from + 2 * k + 1] = srcs[2 * v + 1];
     }
     this.words!.run(srcs);
     const yes = this.words!.lo[this.instance!.constants.dsts[0]] !== 0;
@@ -166,11 +168,8 @@ export class Precheck {
   }
 }
 
-/** Log2 of the answers that a variant caches, by the top bits of a hash: there are 256 truth tables of three inputs. */
+/** Log2 of the size of a variant's cache, indexed by the top bits of a hash. Four times the 256 truth tables of three inputs. */
 const ANSWER_BITS = 10;
 const ANSWERS = 1 << ANSWER_BITS;
 const NO_ANSWERS = new Uint8Array(0);
-const NOT_ASKED = new Int32Array(0);
-
-/** Index of the truth table among the sources of an opcode that has one. */
-const TABLE = 3;
+const NO_KEYS = new Int32Array(0);

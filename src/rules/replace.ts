@@ -28,8 +28,8 @@ export interface Replacement {
 }
 
 /**
- * Builds the replacement of the root, or says that an operand does not fit in its slot.
- * Registers are allocated only once the replacement is certain.
+ * Builds the instructions that replace the root. New registers are allocated only when every operand is known to fit.
+ * @returns the replacement, or the reason why there is none: an operand does not fit in its slot
  */
 export function build(m: Match, draft: Draft): Replacement | Miss {
   const { rule } = m.variant;

@@ -3,20 +3,20 @@ import type { Graph } from '../isa/lang/graph.ts';
 import type { Expr } from '../isa/lang/parse.ts';
 
 /**
- * A rule as the engine, the checks and the prover see it. What its file states literally is available at once; the
- * rest is compiled on first use.
+ * A rule, for the engine, the checks and the prover. What its file states literally is available at once; `root` and the members of
+ * `RuleBody` are compiled on first use.
  *
- * @throws DiagnosticError if a compiled part is asked for and the rule's text has faults
+ * @throws DiagnosticError on access to a compiled member, if the rule's text has faults
  */
 export interface Rule extends RuleBody {
   readonly id: string;
   readonly group: string;
   readonly title: string;
   readonly source: string;
-  /** Phases that may run it; null: any. */
+  /** Phases that may run it; null: all. */
   readonly owner: readonly string[] | null;
   readonly priority: number;
-  /** The rule states a priority, so overlaps with rules of that priority are intended. */
+  /** Whether the rule itself states a priority; its overlaps with other rules are then taken to be intended. */
   readonly ranked: boolean;
   /** Index in its group's file, from 0. */
   readonly place: number;
@@ -25,55 +25,53 @@ export interface Rule extends RuleBody {
    * address.
    */
   readonly root: Opcode | null;
-  /** Conditions of the group and the rule that ask only about target, level and knobs. */
+  /** Conditions of the group and the rule that read only target, level and knobs. */
   readonly statics: readonly Expr[];
-  /** Whether another of its conditions reads a knob. */
+  /** Whether a condition that is not static reads a knob. */
   readonly readsKnobs: boolean;
-  /** Whether a condition that is not static asks for level or target. */
-  readonly readsFigures: boolean;
+  /** Whether a condition that is not static reads the level or the target. */
+  readonly readsLevelOrSm: boolean;
   /** The author's argument for the rule where no solver decides it. */
   readonly holds: string | null;
-  /** How results differ, for a rule that is not exact and runs only on request; null: it is exact. */
+  /** How results differ, for a rule that is not exact and runs only on request; null for an exact rule. */
   readonly inexact: string | null;
-  /** Instructions saved, if the file states it. */
+  /** Instructions saved, if the file states it; such a rule is exempt from the comparison of costs. */
   readonly cost: number | null;
-  /** The texts, for readers. */
+  /** The texts as written. */
   readonly text: { readonly match: string; readonly rewrite: string; readonly when: string | null };
 }
 
-/**
- * The compiled texts of a rule: variables are numbers, opcodes are resolved, and every choice of modifiers under
- * which widths agree is an instance.
- */
+/** The compiled texts of a rule: variables are numbers, opcodes are resolved, and each choice of modifiers is an instance. */
 export interface RuleBody {
   /** Operands and constants: `$a`, `#k`. */
   readonly vars: readonly Variable[];
   /** Modifier variables: `.$type`. */
   readonly modVars: readonly string[];
-  /** Inner lines define what later ones use; the last is the root. */
+  /** The pattern: inner lines define values that later lines use; the last line is the root. */
   readonly match: readonly Line[];
   readonly rewrite: readonly Line[];
-  /** Conditions on use counts, places, target, level and knobs; those on constants are in the instances. */
+  /** Conditions on use counts, positions, target, level and knobs; those on constants are in the instances. */
   readonly structural: readonly Expr[];
-  /** Every choice of modifiers; computed on first use. */
+  /** Every choice of modifiers under which the widths agree and the condition may hold; computed on first use. */
   readonly instances: readonly Instance[];
   /** The instance for the modifiers of the matched lines; null if there is none. */
   readonly instanceFor: (mods: readonly number[]) => Instance | null;
-  /** Hash of everything that can change what the rule means; computed on first use. */
+  /** Hash of everything that can change the meaning of the rule; computed on first use. */
   readonly hash: string;
 }
 
+/** A variable of a rule: a value, or a constant. */
 export interface Variable {
   readonly name: string;
   readonly kind: 'value' | 'const';
-  /** Line of `match` that defines it and which of its destinations; -1: defined outside the match. */
+  /** Line of `match` that defines it, and the index of the destination; -1: defined outside the match. */
   readonly line: number;
   readonly dst: number;
   /** Defined only by `rewrite`. */
   readonly fresh: boolean;
 }
 
-/** What one source of a pattern or replacement is. */
+/** One source of a line of a pattern or replacement. */
 export type Source =
   | { readonly k: 'any' }
   | { readonly k: 'var'; readonly v: number; readonly mods: number }
@@ -83,6 +81,7 @@ export type Source =
   | { readonly k: 'computed'; readonly x: number }
   | { readonly k: 'address'; readonly base: Source; readonly offset: Source };
 
+/** One line of a pattern or replacement. */
 export interface Line {
   /** null: the root is any instruction with an address. */
   readonly op: Opcode | null;
@@ -101,20 +100,17 @@ export interface Instance {
   readonly rewrite: readonly number[];
   /** Width in bits of each variable. */
   readonly widths: readonly number[];
-  /** Variables that are read in different ways (as integer, as f32, ...) and so may carry no modifiers. */
+  /** Variables that are read in several ways (as integer, as f32, ...): their operands must not have modifiers. */
   readonly plain: readonly number[];
   /** Names of the modifier variables' values. */
   readonly modNames: readonly string[];
-  /**
-   * Computes from the constants: destination 0 is the condition (1 bit), the others are the computed sources. Source
-   * k is variable k.
-   */
+  /** The condition and the computed sources as a graph: source k is variable k, destination 0 the condition (one bit). */
   readonly constants: Graph;
   /** The condition is known to hold. */
   readonly always: boolean;
 }
 
-/** A fault of a rule, with the field that it is in. */
+/** A fault of a rule, with the field that has it. */
 export interface RuleIssue {
   readonly severity: 'error' | 'warning';
   readonly code: string;

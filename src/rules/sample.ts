@@ -3,37 +3,36 @@ import { evalGraph } from '../isa/lang/evaluate.ts';
 import { evalBig } from '../isa/reference.ts';
 import type { Instance, Line, Rule, Source } from './rule.ts';
 
-/** Both sides of a rule for one choice of values. */
+/** The results of both sides of a rule for one assignment of values. */
 export interface Sample {
   /** By variable, unsigned. */
   readonly values: readonly bigint[];
   /** Whether the condition holds; if not, the sides are not evaluated. */
   readonly applies: boolean;
-  /** For each destination of the root: its variable, and what both sides give. */
+  /** For each destination of the root: its variable, and the results of both sides. */
   readonly results: readonly { readonly v: number; readonly left: bigint; readonly right: bigint }[];
 }
 
 /**
  * Evaluates both sides of a rule exactly.
  *
- * @param given by variable: values of those defined outside the match (the others are computed); a result of the root
- * holds its value until it is written
- * @param unasked values of the operands `_`, in the order of the pattern; a missing one gets a value that varies with
- * the others
+ * @param given values by variable, truncated to the variable's width; results of inner lines are computed instead. The value of a result of
+ * the root is what its register holds before it is written.
+ * @param wildcards values of the operands `_`, in the order of the pattern; a missing one gets a hash of the other values
  */
 export function sample(
   rule: Rule,
   instance: Instance,
   given: readonly bigint[],
-  unasked: readonly bigint[] = [],
+  wildcards: readonly bigint[] = [],
 ): Sample {
   const values = rule.vars.map((_, i) => BigInt.asUintN(instance.widths[i] || 64, given[i] ?? 0n));
   const outputs = evalGraph(instance.constants, values);
   if (outputs[0] !== 1n) return { values, applies: false, results: [] };
   const root = rule.match[rule.match.length - 1];
-  const left = run(rule.match, instance.match, [...values], outputs, unasked);
-  const seen = left.map((x, v) => (root.dst.includes(v) ? values[v] : x));
-  const right = run(rule.rewrite, instance.rewrite, seen, outputs, unasked);
+  const left = run(rule.match, instance.match, [...values], outputs, wildcards);
+  const before = left.map((x, v) => (root.dst.includes(v) ? values[v] : x));
+  const right = run(rule.rewrite, instance.rewrite, before, outputs, wildcards);
   if (rule.root === null) return addressSample(rule, instance, left, right, outputs);
   const results = root.dst.filter((d) => d >= 0).map((v) => ({ v, left: left[v], right: right[v] }));
   return { values: left, applies: true, results };
@@ -44,15 +43,15 @@ function run(
   mods: readonly number[],
   values: bigint[],
   outputs: readonly bigint[],
-  unasked: readonly bigint[],
+  wildcards: readonly bigint[],
 ): bigint[] {
-  let asked = 0;
+  let nextWildcard = 0;
   lines.forEach((l, i) => {
     if (l.op === null) return;
     const op = l.op;
     const src = l.src.map((s, k) =>
       s.k === 'any'
-        ? { value: unasked[asked++] ?? anything(values), mods: 0 }
+        ? { value: wildcards[nextWildcard++] ?? anything(values), mods: 0 }
         : operand(s, values, outputs, slotWidth(op, mods[i], op.srcs[k]) || 32),
     );
     const out = evalBig(
@@ -88,13 +87,13 @@ function operand(
   }
 }
 
-/** A value for an operand that does not matter: it differs whenever the values that do matter differ. */
+/** A value for an operand that must not matter: a hash of all other values, so that a rule that depends on it is found out. */
 const anything = (values: readonly bigint[]): bigint =>
   values.reduce((h, v) => BigInt.asUintN(64, (h ^ v) * 0x9e3779b97f4a7c15n + 1n), 7n) >> 3n;
 
 /**
- * Both sides compute the address itself: base plus offset, as wide as the base, so that a 32-bit base wraps. The new
- * offset must fit the 32 bits that an instruction has for it; otherwise the engine does not rewrite.
+ * The sample of a rule for addresses: both sides compute base plus offset, as wide as the base, so that a 32-bit base wraps. Offsets must
+ * fit in the 32 bits that an instruction has for them; otherwise the engine does not rewrite, and the sample does not apply.
  */
 function addressSample(
   rule: Rule,

@@ -3,7 +3,10 @@ import { type Covering, covering } from './covering.ts';
 import type { Rule } from './rule.ts';
 import { variantsOf } from './shape.ts';
 
-/** Reports rules that an earlier rule shadows because it matches everything that they match. */
+/**
+ * Reports shadowed rules: those for which an earlier rule matches everything that they match.
+ * @param ordered all rules of the set, in order of precedence
+ */
 export function checkShadows(ordered: readonly Rule[], isReported: IsReported, report: Report): void {
   const variants = ordered.map((r) => variantsOf(r));
   const byOp = new Map<string, number[]>();
@@ -41,8 +44,8 @@ export function checkShadows(ordered: readonly Rule[], isReported: IsReported, r
 }
 
 /**
- * Does `a` accept every root that `b` accepts, as far as results go? A result that a pattern does not name must be
- * dead.
+ * Does `a` accept every root that `b` accepts, with regard to destinations? A pattern matches only if destinations of the root that it does
+ * not name are dead.
  */
 function acceptsRootsOf(a: Rule, b: Rule): boolean {
   const left = a.match[a.match.length - 1].dst;
@@ -58,13 +61,13 @@ function firstOf<T, R>(xs: readonly T[], f: (x: T) => R | null): R | null {
   return null;
 }
 
-/** Does `a` have an instance for every modifier choice of `b`, with its lines mapped to those of `b` by `lines`? */
+/** Does `a` have an instance for every modifier choice of `b`? `lines` maps lines of `a` to lines of `b`. */
 function sameInstances(a: Rule, b: Rule, lines: ReadonlyMap<number, number>): boolean {
-  const mine = new Set(a.instances.map((i) => [...lines.keys()].map((l) => i.match[l]).join()));
-  return b.instances.every((i) => mine.has([...lines.values()].map((l) => i.match[l]).join()));
+  const choices = new Set(a.instances.map((i) => [...lines.keys()].map((l) => i.match[l]).join()));
+  return b.instances.every((i) => choices.has([...lines.values()].map((l) => i.match[l]).join()));
 }
 
-/** Are variables with the same name mapped to each other, so that equal condition texts mean the same? */
+/** Are variables of the same name mapped to each other, so that identical condition texts mean the same? */
 function sameNames(a: Rule, b: Rule, { bound }: Covering): boolean {
   const named = new Set((a.text.when ?? '').match(/\w+/g));
   return a.vars.every((x, v) => {

@@ -1,13 +1,14 @@
+import { TABLE_SOURCE } from '../ir/moves.ts';
 import { type Opcode, OpFlag } from '../ir/opcode.ts';
 import type { Line, Rule, Source } from './rule.ts';
 import { ORDERS, permuteTable } from './tables.ts';
 
 /**
- * Patterns in the form that the matcher searches for. Exchangeable operands may appear in any order, so a line has
- * several arrangements. A rule is searched for under every combination of them: these are its variants.
+ * Patterns in the form in which the matcher searches for them. Operands of commutative opcodes may appear in any order, so a line has one
+ * arrangement for each order. The variants of a rule are the combinations of the arrangements of its lines.
  */
 
-/** One order in which the sources of a line may appear in an instruction. */
+/** One order in which an instruction may have the sources of a line. */
 export interface Arrangement {
   readonly src: readonly Source[];
   /** Permutation of the truth table, or null. */
@@ -20,7 +21,7 @@ export interface Variant {
   readonly root: Shape;
 }
 
-/** A line in search form: sources in the order of the instruction. */
+/** A line with its sources in the order of the instruction, and with the lines that define them inlined. */
 export interface Shape {
   readonly line: number;
   readonly op: Opcode | null;
@@ -30,6 +31,7 @@ export interface Shape {
   readonly table: readonly number[] | null;
 }
 
+/** One source of a line of the pattern, as the matcher compares it. */
 export type Part =
   | { readonly k: 'any' }
   | { readonly k: 'var'; readonly v: number; readonly mods: number }
@@ -45,10 +47,10 @@ export type Part =
   | { readonly k: 'literal'; readonly value: bigint }
   | { readonly k: 'address'; readonly base: Part; readonly offset: Part };
 
-/** A rule with more operand orders than this is rejected; one with that many symmetric lines should be split. */
+/** Maximum number of operand orders of a rule. A rule with more symmetric lines is rejected and should be split. */
 export const MOST_VARIANTS = 2000;
 
-/** The operand orders that a symmetric opcode allows, as permutations of its three operands; null: as written. */
+/** The operand orders that an opcode allows, as permutations of its first two or three operands; null: as written. */
 function ordersOf(op: Opcode | null): readonly (readonly number[] | null)[] {
   const flags = op?.flags ?? 0;
   if ((flags & (OpFlag.Symmetric | OpFlag.Table)) !== 0) return ORDERS;
@@ -57,13 +59,13 @@ function ordersOf(op: Opcode | null): readonly (readonly number[] | null)[] {
 const EITHER = [null, [1, 0]];
 const AS_WRITTEN = [null];
 
-/** Number of operand orders of some lines, including equivalent ones. */
+/** Number of combined operand orders of some lines; equivalent orders count separately. */
 export const orderCount = (lines: readonly { readonly op: Opcode | null }[]): number =>
   lines.reduce((n, l) => n * ordersOf(l.op).length, 1);
 
 const arrangements = new WeakMap<Line, readonly Arrangement[]>();
 
-/** The arrangements of a line; orders that look for the same operands in the same positions count once. */
+/** The arrangements of a line; orders that put the same operands in the same positions yield one. Cached by line. */
 export function arrangementsOf(line: Line): readonly Arrangement[] {
   let found = arrangements.get(line);
   if (found === undefined) arrangements.set(line, (found = arranged(line)));
@@ -77,16 +79,13 @@ function arranged(line: Line): Arrangement[] {
   for (const order of ordersOf(op)) {
     const table = hasTable ? order : null;
     const moved = order === null ? src : src.map((s, i) => rearranged(src, s, i, order, table));
-    // A table that is not a literal is permuted back by the order found, so the order matters as well as the sources.
-    const counts = table !== null && src[TABLE]?.k !== 'literal';
-    if (counts || !out.some((a) => a.src.every((s, i) => sameSource(s, moved[i]))))
+    // A table that is not a literal is permuted back by the order that matched, so orders with equal sources differ too.
+    const orderMatters = table !== null && src[TABLE_SOURCE]?.k !== 'literal';
+    if (orderMatters || !out.some((a) => a.src.every((s, i) => sameSource(s, moved[i]))))
       out.push({ src: moved, table });
   }
   return out;
 }
-
-/** Index of the truth table among the sources of an opcode that has one. */
-const TABLE = 3;
 
 function rearranged(
   src: readonly Source[],
@@ -96,7 +95,7 @@ function rearranged(
   table: readonly number[] | null,
 ): Source {
   if (at < order.length) return src[order[at]];
-  if (table === null || at !== TABLE || s.k !== 'literal') return s;
+  if (table === null || at !== TABLE_SOURCE || s.k !== 'literal') return s;
   return { k: 'literal', value: BigInt(permuteTable(Number(s.value), table)) };
 }
 
@@ -117,13 +116,13 @@ function sameSource(a: Source, b: Source): boolean {
 }
 
 /**
- * One arrangement for each line, as one number whose most significant digit belongs to the last line. Variants are
- * tried in ascending order of it.
+ * The index of an arrangement for each line, as digits of one number in base 8; the last line has the most significant digit. Variants are
+ * tried in ascending order.
  */
 export type Choice = number;
 const DIGIT = 8;
 const digitOf = (c: Choice, line: number): number => Math.floor(c / DIGIT ** line) % DIGIT;
-/** What arrangement `index` of a line adds to a choice. */
+/** The summand for arrangement `index` of a line in a choice. */
 export const chosen = (line: number, index: number): Choice => index * DIGIT ** line;
 
 /** The variant of a rule under a choice of arrangements. */

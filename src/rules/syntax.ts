@@ -2,8 +2,8 @@ import { Mod } from '../ir/opcode.ts';
 import { type Expr, MeaningError, parseExpression } from '../isa/lang/parse.ts';
 
 /**
- * Reads the lines of a rule: Ori assembly in which `$a` stands for any operand, `#k` for any constant, `.$type` for
- * any modifier of the group `type`, and `_` for an operand that does not matter.
+ * Parser for the lines of a rule: Ori assembly in which `$a` stands for any operand, `#k` for any constant, `.$type` for any modifier of
+ * the group `type`, and `_` for an operand that does not matter.
  */
 
 /** A modifier as written: a value, a variable, or a table applied to a variable (`.swap(cmp)`). */
@@ -12,7 +12,7 @@ export type ModText =
   | { readonly k: 'var'; readonly name: string; readonly at: number }
   | { readonly k: 'map'; readonly table: string; readonly name: string; readonly at: number };
 
-/** An operand as written. `mods` are the `Mod` bits around it. */
+/** An operand as written. `mods` are its `Mod` bits. */
 export type OperandText =
   | { readonly k: 'var'; readonly name: string; readonly mods: number; readonly at: number }
   | { readonly k: 'any'; readonly at: number }
@@ -33,6 +33,7 @@ export type OperandText =
       readonly at: number;
     };
 
+/** A parsed line. `at` are columns, from 0. */
 export interface LineText {
   /** The line as written, and its number in the rule's text, from 0. */
   readonly text: string;
@@ -60,15 +61,15 @@ export class RuleTextError extends Error {
   }
 }
 
-/** Longest match accepted: rules are short, and matching nests as deep as they are long. */
+/** Maximum number of lines of a match: patterns are short, and matching recurses once for each line. */
 export const MOST_LINES = 8;
 
-/** Longest rewrite accepted: the expansion of a 64-bit division has 21 instructions. */
+/** Maximum number of lines of a rewrite: the longest one needed, the expansion of a 64-bit division, has 21. */
 export const MOST_REWRITE_LINES = 64;
 
 /**
  * Parses the lines of `match` or `rewrite`; `;` starts a comment, empty lines are skipped.
- * @param most most instructions accepted
+ * @param most maximum number of lines
  * @throws RuleTextError at the first fault
  */
 export function parseLines(text: string, most: number): LineText[] {

@@ -33,7 +33,7 @@ export function inverseOrder(order: readonly number[]): number[] {
 
 const rearranged = new Map<string, Uint8Array>();
 
-/** `permuteTable` under one order for every truth table. */
+/** `permuteTable` under one order for each of the 256 truth tables; cached by order. */
 export function permutedTables(order: readonly number[]): Uint8Array {
   const key = order.join();
   let all = rearranged.get(key);

@@ -1,15 +1,15 @@
 import type { RuleIssue } from './rule.ts';
 import type { LineText } from './syntax.ts';
 
-/** Stops reading a rule after its fault has been reported. */
+/** Thrown to abandon a rule after its fault has been recorded. */
 export class Stop extends Error {}
 
-/** A text of a rule. */
+/** A field of a rule. */
 export type Field = RuleIssue['field'];
-/** A text of a rule that has lines. */
+/** A field of a rule that consists of lines. */
 export type LineField = 'match' | 'rewrite';
 
-/** The faults found in the texts of one rule. */
+/** Collects the faults found in the texts of one rule. */
 export class TextFaults {
   readonly issues: RuleIssue[] = [];
   private readonly group: string;
@@ -29,13 +29,13 @@ export class TextFaults {
     this.issues.push(this.issue(field, code, message, notes));
   }
 
-  /** Reports a fault after which reading on is pointless. @throws Stop */
+  /** Records a fault that makes the rest of the rule unreadable. @throws Stop */
   stop(field: Field, code: string, message: string, notes: readonly string[] = []): never {
     this.report(field, code, message, notes);
     throw new Stop();
   }
 
-  /** Reports a fault in a line, with the line and a mark below it. @throws Stop */
+  /** Records a fault in a line, quotes the line and marks column `at`. @throws Stop */
   stopAt(
     field: LineField,
     line: LineText,

@@ -16,14 +16,14 @@ import { evalGraph } from '../isa/lang/evaluate.ts';
 import { FILE_OF_WIDTH } from './fit.ts';
 import type { Instance, Rule, Source } from './rule.ts';
 
-/** A small function that contains a rule's pattern; everything defined outside the pattern is a parameter. */
+/** A small function that contains a rule's pattern; values that the pattern does not define are parameters. */
 export interface Witness {
   readonly fn: Fn;
   /** Value of each constant, by variable. */
   readonly constants: readonly bigint[];
 }
 
-/** Constants to try: edge cases, powers of two, small numbers, and arbitrary ones. */
+/** Constants tried when a condition has to be satisfied: edge cases, powers of two, small numbers, masks, floats. */
 const TRIED: readonly bigint[] = [
   0n,
   1n,
@@ -72,10 +72,10 @@ const TRIED: readonly bigint[] = [
   1n << 63n,
   (1n << 64n) - 1n,
 ];
-/** Combinations of constants tried before a condition counts as unsatisfiable. */
+/** Maximum number of combinations of constants tried before a condition counts as unsatisfiable. */
 const MOST_TRIES = 120_000;
 
-/** What the search for constants of an instance has found so far, and where it continues. */
+/** State of the search for constants of an instance: solutions so far, and the next combination to try. */
 interface Search {
   readonly found: bigint[][];
   next: number;
@@ -83,8 +83,9 @@ interface Search {
 const searches = new WeakMap<Instance, Search>();
 
 /**
- * Constants that meet the condition of an instance; null if none of those tried does. `skip` skips the first
- * solutions.
+ * Constants that satisfy the condition of an instance, by variable: unsigned, and 0 for variables that are not constants. Null if no
+ * further combination that was tried satisfies it.
+ * @param skip number of solutions to skip, so that callers can enumerate them
  */
 export function constantsFor(rule: Rule, instance: Instance, skip = 0): bigint[] | null {
   let s = searches.get(instance);
@@ -93,7 +94,7 @@ export function constantsFor(rule: Rule, instance: Instance, skip = 0): bigint[]
   const all = TRIED.length ** consts.length;
   const total = Math.min(MOST_TRIES, all);
   while (s.found.length <= skip && s.next < total) {
-    // With several constants the steps are wide, so that neighbours differ in all of them.
+    // With several constants, a large prime stride makes successive combinations differ in all of them.
     let rest = consts.length > 1 ? (s.next * 7919) % all : s.next;
     s.next++;
     const values = rule.vars.map(() => 0n);
@@ -106,16 +107,20 @@ export function constantsFor(rule: Rule, instance: Instance, skip = 0): bigint[]
   return s.found[skip] ?? null;
 }
 
-/** What variables must be, beyond what the rule itself requires. */
+/** Restrictions on the variables, beyond those of the rule itself. */
 export interface Narrowing {
-  /** Values of constants, and constants in place of operands. */
+  /** Values of constants, and constants that replace operands. */
   readonly values: ReadonlyMap<number, bigint>;
   /** Variables that must be the same operand. */
   readonly same: ReadonlyMap<number, number>;
 }
 const NOTHING: Narrowing = { values: new Map(), same: new Map() };
 
-/** The function, or null if no constants meet the condition. */
+/**
+ * Builds a function that contains the pattern of a rule and uses its results, so that the rule can fire in it.
+ * @param skip number of solutions for the constants to skip
+ * @returns null if no constants that were tried satisfy the condition
+ */
 export function witness(
   rule: Rule,
   instance: Instance,

@@ -1,19 +1,19 @@
 import type { DominatorTree } from '../analysis/flow/dominators.ts';
 
-/** A class with at most this many members is searched for in a large one, instead of walking both. */
+/** If one class has at most `FEW` members and the other at least `MANY`, the few are searched for by bisection instead of walking both. */
 const FEW = 8;
 const MANY = 64;
 
 /**
- * Values that are to share a register, as classes that only ever grow. No two values of a class are live at once,
- * unless one is a copy of the other. Members are kept in dominance order.
+ * Congruence classes: sets of values that will share a register. Classes are only merged, never split. No two values of a
+ * class are live at once, unless one is a copy of the other. Members are kept in dominance order.
  *
  * One walk over two classes in dominance order finds whether they interfere. It suffices to compare each value with
  * the nearest one above it in the dominator tree, because members of one class do not interfere (Budimlic, Cooper,
  * Harvey, Kennedy, Oberg and Reeves, "Fast Copy Coalescing and Live-Range Identification", PLDI 2002). Copies of one
- * value do not interfere even if both are live (Boissinot and others, CGO 2009). With copies the nearest value alone
- * would not suffice; but any other value that is live here was also live where the nearest one was defined, so it is
- * a copy of the nearest one and lies directly below it on the stack.
+ * value do not interfere even if both are live (Boissinot and others, CGO 2009). With copies, checking only the nearest
+ * value would not suffice. But any other value of its class that is live here was also live where the nearest one was
+ * defined, so it is a copy of the nearest one and lies directly below it on the stack.
  */
 export class Congruence {
   private readonly tree: DominatorTree;
@@ -22,15 +22,15 @@ export class Congruence {
   private readonly parent: number[] = [];
   private readonly block: number[] = [];
   private readonly place: number[] = [];
-  /** The original value that it is a copy of; itself if it is not a copy. */
+  /** By value: the original value that it is a copy of; itself if it is not a copy. */
   private readonly origin: number[] = [];
-  /** The nearest member of the class that dominates it, -1 if there is none. */
+  /** By value: the nearest member of its class that dominates it, -1 if there is none. */
   private readonly up: number[] = [];
   /** By representative: members in dominance order, and the register that the class must use, or -1. */
   private readonly members: number[][] = [];
   private readonly pinned: number[] = [];
 
-  /** @param liveAfter is the value live after `place` in the block? Asked only if its definition dominates that place */
+  /** @param liveAfter is the value live after `place` in the block? Called only if its definition dominates that place */
   constructor(tree: DominatorTree, liveAfter: (value: number, block: number, place: number) => boolean) {
     this.tree = tree;
     this.liveAfter = liveAfter;
@@ -39,7 +39,7 @@ export class Congruence {
   /**
    * Adds a value in a class of its own.
    * @param block position of the block that defines it
-   * @param place order of definitions and uses in the block
+   * @param place position of the definition in the block; see `values.ts`
    * @param pin the register that it must use, or -1
    * @param copied the value that it is a copy of, or -1
    * @returns the value's number, counting from 0
@@ -149,9 +149,9 @@ export class Congruence {
   }
 
   /**
-   * Does a value of another class not interfere with any member of a large class? Uses binary search, so it takes
-   * time in the value's own live range and not in the size of the class: a phi with ten thousand operands has that
-   * many members.
+   * Does a value of another class interfere with no member of a large class? Because of binary search, the time depends on
+   * the value's live range and hardly on the size of the class. The class of a phi with ten thousand operands has that many
+   * members.
    */
   private fits(v: number, members: readonly number[]): boolean {
     const { origin, up } = this;
@@ -164,7 +164,7 @@ export class Congruence {
       const w = members[i++];
       if (origin[w] === origin[v]) continue;
       if (this.interfere(v, w)) return false;
-      // Dead where w is defined, so dead wherever w dominates.
+      // `v` is dead where `w` is defined, so it is dead wherever `w` dominates.
       i = this.below(w, members, i);
     }
     return true;

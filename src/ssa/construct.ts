@@ -22,38 +22,37 @@ import { type Block, type Fn, type Instr, instr, NONE } from '../ir/program.ts';
 import { frontiers } from './frontiers.ts';
 import { inSsa } from './registers.ts';
 
-/** A phi whose operands are not known yet. */
+/** A phi under construction: its operands are added while blocks are renamed. */
 interface PhiDraft {
   readonly variable: Reg;
   result: Reg;
-  readonly ways: Operand[];
+  readonly operands: Operand[];
 }
 
 /**
  * Puts a function into pruned SSA form (Cytron, Ferrante, Rosen, Wegman and Zadeck, "Efficiently Computing Static
  * Single Assignment Form and the Control Dependence Graph", 1991; pruned as by Choi, Cytron and Ferrante, 1991):
- * there is a phi where definitions join and the value is live.
+ * there is a phi where definitions join and the register is live.
  *
- * A guarded definition becomes a new register together with the name of its value under a false guard. A return names
- * the values of the return registers. A register's own name stays with its value on entry: a parameter, or undefined.
- * Registers with one unguarded definition that dominates every use keep their name, so code already in SSA does not
- * change.
+ * A guarded definition gets a new register and names the value that it has under a false guard. A return names the values
+ * of the return registers. A register's original name denotes its value on entry: a parameter, or undefined. Registers with
+ * one unguarded definition that dominates every use keep their name, so code already in SSA does not change.
  *
- * Unreachable blocks are removed unless a convergence label names them; in those, a value from elsewhere is
+ * Unreachable blocks are removed unless a convergence label names them; in those that stay, values from other blocks are
  * undefined.
  *
- * Cost: liveness, dominance frontiers, and one walk; a phi for each join where a value is live.
+ * Cost: liveness, dominance frontiers, and one walk of the dominator tree.
  */
 export const constructSsa = (fn: Fn, isa: Isa): Fn => constructNamed(fn, isa).fn;
 
-/** Same as `constructSsa`, and for each new name the index of the original register. */
+/** As `constructSsa`; `madeFor` maps the index of each new register to that of the original one. */
 export function constructNamed(
   original: Fn,
   isa: Isa,
 ): { readonly fn: Fn; readonly madeFor: ReadonlyMap<number, number> } {
   const fn = edit(original, (d) => {
     removeUnreachable(d);
-    // The entry also gets control from outside: a separate entry block lets a loop that begins there have phis.
+    // Control also enters from outside, so a loop that begins at the entry needs a separate entry block for its phis.
     if (d.entryBlock >= 0 && d.predecessors(d.entryBlock).length > 0) d.newBlock(-1, d.entryBlock);
   });
   const construction = new Construction(fn, isa);
@@ -70,7 +69,7 @@ class Construction {
   private readonly phis: (PhiDraft[] | undefined)[];
   /** Register index -> the current name of its value. */
   private readonly current: Int32Array;
-  /** Renamings to undo when the walk leaves a block: register index, old name. */
+  /** Pairs to restore when the walk leaves a block: register index, previous name. */
   private readonly undo: number[] = [];
   readonly madeFor = new Map<number, number>();
   private regs: number;
@@ -105,7 +104,7 @@ class Construction {
       const phis = this.phis[b];
       if (phis === undefined) return;
       const ins: Instr[] = [];
-      for (const p of phis) ins.push(phiOf(this.isa, p.result, p.ways));
+      for (const p of phis) ins.push(phiOf(this.isa, p.result, p.operands));
       for (const x of block.ins) ins.push(x);
       this.out[b] = withIns(block, ins);
     });
@@ -115,8 +114,8 @@ class Construction {
   }
 
   /**
-   * Registers that are not in SSA yet: with several definitions, with a guarded definition that names no other value,
-   * with a definition besides being a parameter, or with a definition that does not dominate a use.
+   * By register index: 1 for those that are not in SSA yet. They have several definitions, a guarded definition without a
+   * value under a false guard, a definition although they are parameters, or a definition that does not dominate a use.
    */
   private toRename(): Uint8Array {
     const { fn } = this;
@@ -179,13 +178,13 @@ class Construction {
           if (!isLiveIn(live, r, join)) continue;
           const list = this.phis[join] ?? [];
           this.phis[join] = list;
-          list.push({ variable: r, result: NO_REG, ways: [] });
+          list.push({ variable: r, result: NO_REG, operands: [] });
           work.push(join);
         }
     }
   }
 
-  /** Renames along the dominator tree, with an explicit stack because a chain of blocks may be long. */
+  /** Renames in preorder of the dominator tree, with an explicit stack because the tree may be deep. */
   private walk(): void {
     const { idom, preorder } = this.dom;
     const path: { b: number; mark: number }[] = [];
@@ -218,7 +217,7 @@ class Construction {
     if (ins !== null) this.out[b] = withIns(block, ins);
     for (let e = cfg.succStart[b]; e < cfg.succStart[b + 1]; e++)
       for (const phi of this.phis[cfg.succ[e]] ?? [])
-        phi.ways.push(label(block.id), reg(this.nameOf(phi.variable)));
+        phi.operands.push(label(block.id), reg(this.nameOf(phi.variable)));
   }
 
   private nameOf(r: Reg): Reg {
@@ -261,7 +260,7 @@ class Construction {
     return instr(x.op, x.mods, dst, src, x.loc, guard, x.guardNot, otherwise);
   }
 
-  /** The value that a destination has if the guard is false; NO_REG if it has none. */
+  /** The register whose value a destination has if the guard is false; NO_REG if that value is undefined. */
   private valueBefore(r: Reg, named: Reg): Reg {
     if (named !== NO_REG) return this.nameOf(named);
     if (r === NO_REG || this.renamed[regIndex(r)] === 0) return NO_REG;
@@ -270,9 +269,9 @@ class Construction {
   }
 }
 
-/** A phi for a result: pairs of a block's label and the value from there. */
-export function phiOf(isa: Isa, result: Reg, ways: readonly Operand[]): Instr {
-  if (isPredReg(result)) return instr(isa.byName.get('PMOVPHI')!, 0, [result], ways);
+/** Creates a phi. @param operands pairs of a predecessor's label and the value from it */
+export function phiOf(isa: Isa, result: Reg, operands: readonly Operand[]): Instr {
+  if (isPredReg(result)) return instr(isa.byName.get('PMOVPHI')!, 0, [result], operands);
   const op = isa.byName.get('MOVPHI')!;
-  return instr(op, regWidth(result) === 64 ? withMods(op, 0, '64') : 0, [result], ways);
+  return instr(op, regWidth(result) === 64 ? withMods(op, 0, '64') : 0, [result], operands);
 }

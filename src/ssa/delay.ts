@@ -5,12 +5,12 @@ import { isControl } from '../ir/flow.ts';
 import { NO_REG, type Reg } from '../ir/operand.ts';
 import { inSsa } from './registers.ts';
 
-/** Instructions searched for one phi: if the uses are further apart, a copy is accepted rather than the time. */
+/** Maximum number of instructions searched, and of uses, for one phi: beyond it a copy costs less than the search. */
 const REACH = 128;
 
 /**
- * Moves the next value of a phi below the last use of the current one in its block, so that both can share a
- * register.
+ * Moves the definition of a phi operand (the next value) below the last use of the phi's result (the current value) in its
+ * block, so that both can share a register.
  *
  *     before                              after
  *     BB1:                                BB1:
@@ -19,9 +19,9 @@ const REACH = 128;
  *           ISETP.GE.U32 P3, R1, 2              SHR.U32 R2, R1, 1
  *       @P3 BRA BB1                         @P3 BRA BB1
  *
- * Instructions that depend on the next value move along. Only values move, because they may be anywhere below their
- * operands. Nothing moves if the current value is live after the block, if its last use needs the next value, or if
- * another phi would then need the copy that this one saves.
+ * Instructions that depend on the next value move with it. An instruction moves only if its results depend on its operands
+ * alone, because it may then be anywhere below them. Nothing moves if the current value is live after the block, if its
+ * last use depends on the next value, or if another phi would then need a copy instead.
  */
 export function delaySteps(d: Draft): void {
   const live = livenessOf(d.fn);
@@ -36,7 +36,7 @@ export function delaySteps(d: Draft): void {
           else values.add(src[k].reg);
         }
     }
-  // A phi may have many operands and many uses: one with more uses than the search limit cannot be delayed.
+  // A phi may have many operands and many uses: those with more uses than the search limit are skipped.
   for (const [present, values] of next)
     if (d.useCount(present) <= REACH) for (const value of values) delay(present, value);
 
@@ -47,10 +47,10 @@ export function delaySteps(d: Draft): void {
     if (isLiveBehind(live, present, b)) return;
     const last = lastUse(present, def, b);
     if (last < 0 || isControl(d.at(last))) return;
-    const along = dependents(def, last);
-    if (along === null) return;
+    const moving = dependents(def, last);
+    if (moving === null) return;
     const behind = d.next(last);
-    for (const n of along)
+    for (const n of moving)
       if (behind >= 0) d.move(n, behind);
       else d.moveToEnd(n, b);
   }
@@ -66,33 +66,33 @@ export function delaySteps(d: Draft): void {
 
   /** `def` and its dependents up to `last`, in order; null if they cannot all move below `last`. */
   function dependents(def: Ins, last: Ins): Ins[] | null {
-    const along = [def];
-    const made = new Set<Reg>(d.at(def).dst);
-    const stays = new Set<Reg>();
+    const moving = [def];
+    const moved = new Set<Reg>(d.at(def).dst);
+    const passed = new Set<Reg>();
     let left = REACH;
     for (let n = d.next(def); ; n = d.next(n)) {
       if (n < 0 || left-- === 0) return null;
       const x = d.at(n);
-      let hangs = false;
+      let depends = false;
       reads(x, (r) => {
-        if (made.has(r)) hangs = true;
+        if (moved.has(r)) depends = true;
       });
-      if (hangs) {
+      if (depends) {
         if (n === last || !isValue(x)) return null;
-        along.push(n);
+        moving.push(n);
       }
-      for (const r of x.dst) (hangs ? made : stays).add(r);
+      for (const r of x.dst) (depends ? moved : passed).add(r);
       if (n === last) break;
     }
-    // A register that they read would stay live past its own next value, if that is computed in between.
-    for (const n of along) {
+    // Another phi that they read would stay live past its own next value, if that is computed in between.
+    for (const n of moving) {
       let outlives = false;
       reads(d.at(n), (r) => {
         const values = next.get(r);
-        if (values !== undefined) for (const s of stays) if (values.has(s)) outlives = true;
+        if (values !== undefined) for (const s of passed) if (values.has(s)) outlives = true;
       });
       if (outlives) return null;
     }
-    return along;
+    return moving;
   }
 }

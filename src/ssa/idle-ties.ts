@@ -6,16 +6,16 @@ import { Kind, NO_REG, type Operand, type Reg, reg, regIndex, regWidth, text } f
 import type { Fn, Instr } from '../ir/program.ts';
 
 /**
- * Waits and fences name every register that is ever in flight, as read and written, so that no pass moves a value of such a register
- * across them. In SSA it shows which of these values need that: those that may be in flight there, and those that are read later. The
- * others are no longer named, or old values of a register would count as live next to the new ones, and leaving SSA would need a
- * copy of what is in flight.
+ * Removes unnecessary ties from waits and fences. These read and write every register that is ever in flight, so that no pass moves
+ * a value of such a register across them. SSA shows which values need that: those that may be in flight there, and those that are
+ * read later. The other ties are removed. Otherwise old values of a register would be live at the same time as new ones, and leaving
+ * SSA would need a copy of a register in flight.
  *
  *     before                                                      after
  *       R9 = FOREIGN.ENDS "wait_group 0 // <d0=s0>", R8             FOREIGN.ENDS "wait_group 0"      (R8 = MOV 1, and R9 is not read)
  *
  * @param fn in SSA
- * @returns `fn` itself if every name is needed
+ * @returns `fn` itself if every tie is needed
  */
 export function dropIdleTies(fn: Fn): Fn {
   const ins = fn.blocks.flatMap((b) => b.ins);
@@ -34,13 +34,13 @@ export function dropIdleTies(fn: Fn): Fn {
   );
 }
 
-/** Values that a wait or a fence leaves as they are: results of their own in SSA, or none. */
+/** Ties of a wait or fence for values that pass through it unchanged. In SSA their results have names of their own. */
 const passing = (x: Instr): readonly Tie[] =>
   ['ORDERS', 'ENDS'].includes(flightOf(x)) ? tiesOf(x).filter((t) => t.unwritten) : [];
 
 const indexOf = (x: Instr, t: Tie): number => regIndex(x.src[t.src].reg);
 
-/** Does a wait surely end everything that was begun? ptxas would; PTX says that products count once they are committed. */
+/** Does a wait certainly end every flight? A wait for 0 groups does in ptxas; according to PTX it covers only committed products. */
 function endsAll(x: Instr, allCommitted: boolean): boolean {
   if (x.guard !== NO_REG) return false;
   const youngest = youngestEnded(x);
@@ -71,7 +71,7 @@ function flyingValues(fn: Fn, ins: readonly Instr[]): Uint8Array {
   return flying;
 }
 
-/** By register index: 1 if something needs the value, not counting phis and ties that nothing needs. */
+/** By register index: 1 if the value is needed. Phis and idle ties need their operands only if their results are needed. */
 function neededValues(fn: Fn, ins: readonly Instr[], flying: Uint8Array): Uint8Array {
   const needed = new Uint8Array(fn.regCount);
   const from = new Map<number, Reg[]>();
@@ -105,7 +105,7 @@ function neededValues(fn: Fn, ins: readonly Instr[], flying: Uint8Array): Uint8A
   return needed;
 }
 
-/** The instruction with these of its unwritten ties alone. */
+/** The instruction with only the given ones of its unwritten ties. */
 function withTies(x: Instr, ties: readonly Tie[]): Instr {
   const places = ties.map((t, k) => placeText({ dst: k, src: k, size: String(regWidth(x.src[t.src].reg)) }));
   const how = writtenPart(x.src[0].sym) + (places.length === 0 ? '' : UNWRITTEN + places.join(', '));

@@ -18,20 +18,19 @@ import { tiedResults } from './tied-results.ts';
 import { AT_ENTRY, atEnd, behindPhis, justBefore, phiCount, SsaRanges, terminatorAt } from './values.ts';
 
 /**
- * Leaves SSA: phis, named values and named returns become copies, and copies disappear if both sides can share a
- * register.
+ * Translates out of SSA: phis, values under false guards and returned values become copies, and copies disappear if both
+ * sides can share a register.
  *
  * The method is that of Sreedhar, Ju, Gillies and Santhanam ("Translating Out of Static Single Assignment Form",
- * 1999), method I, as Boissinot and others made it exact (CGO 2009). Every phi gets separate values, copied in
- * parallel at the ends of the predecessors and after the phis, which never interfere with one another. Then copies
- * are coalesced, those in deep loops first, wherever the two classes do not interfere. So the swap problem and the
- * lost-copy problem need no special case. The remaining parallel copies are sequentialized, with one additional
- * register per cycle.
+ * 1999), method I, with the corrections of Boissinot and others (CGO 2009). Every phi gets new values, copied in parallel
+ * at the ends of the predecessors and after the phis; these never interfere with one another. Then copies are coalesced,
+ * those in deep loops first, wherever the two classes do not interfere. So the swap problem and the lost-copy problem need
+ * no special case. The remaining parallel copies are sequentialized, with one additional register per cycle.
  *
- * @param isa for the moves, and for branches around a block that must be inserted on an edge after a call
+ * @param isa for the moves, and for branches around a block that is inserted on an edge after a call
  */
 export function leaveSsa(original: Fn, isa: Isa): Fn {
-  // Without these forms there is nothing to do, and registers may have several definitions already.
+  // Without SSA forms there is nothing to do, and registers may have several definitions already.
   if (!hasSsaForms(original) && !(original.blocks.some((b) => b.ins.some(isApart)) && definedOnce(original)))
     return original;
   const split = edit(original, (d) => splitBehindResults(d), isa);
@@ -48,7 +47,7 @@ function definedOnce(fn: Fn): boolean {
   );
 }
 
-/** A call at the end of a block leaves no place after it for copies that read its results, so the edge gets a block. */
+/** Splits edges after terminators with results, such as calls: copies that read the results need a block after the terminator. */
 function splitBehindResults(d: Draft): void {
   for (const b of d.layout()) {
     if (d.phis(b).length === 0) continue;
@@ -60,29 +59,29 @@ function splitBehindResults(d: Draft): void {
   }
 }
 
-/** A copy that coalescing may save: its source value, its target value, and how often it runs. */
+/** A copy that coalescing may remove: its source value, its target value, and its estimated frequency. */
 interface Affinity {
   readonly a: number;
   readonly b: number;
   readonly weight: number;
 }
 
-/** Weight factor for a copy before an instruction that reads and writes one register. */
+/** Weight factor for a copy before an instruction that must read and write the same register. */
 const HEAVY = 100;
 
 /**
- * Weight factor where that register may be in flight, so that the copy is forbidden: more than any loop can weigh. In front of a fence
- * copies are fine, and unavoidable where many accumulators begin with one zero.
+ * Weight factor if that register may be in flight, so that the copy is forbidden: it exceeds the weight of any loop. Before a fence
+ * copies are allowed, and unavoidable if many accumulators begin with the same zero.
  */
 const FORBIDDEN = 1e12;
 
 /**
- * The live range of a value that exists only between a copy and the phi, return or guarded instruction that needs the
- * copy.
+ * The live range of a value that exists only between a copy and the phi, return, or guarded or tied instruction that needs
+ * the copy.
  */
-interface Short {
+interface ShortRange {
   readonly block: number;
-  /** The first place after which it is dead; infinite: it is live to the end of the block. */
+  /** The place from which on it is dead; infinite: it is live to the end of the block. */
   readonly until: number;
 }
 
@@ -98,11 +97,12 @@ class Leaving {
   private readonly regOfValue: Reg[] = [];
   /** Register index -> the register that a move copies into it, or NO_REG. */
   private readonly movedFrom: Int32Array;
-  private readonly short: (Short | null)[] = [];
+  /** Value -> its live range if it was created here, else null. */
+  private readonly short: (ShortRange | null)[] = [];
   private readonly affinities: Affinity[] = [];
   private readonly nameOfClass = new Map<number, Reg>();
   private readonly returns: readonly Reg[];
-  /** By block position: parallel copies at its end, and after its phis. */
+  /** By block position: the parallel copies at its end, and those after its phis. */
   private readonly endCopies: { to: number; from: Operand }[][];
   private readonly topCopies: { to: Reg; from: number }[][];
 
@@ -112,8 +112,8 @@ class Leaving {
     this.moves = moves;
     this.returns = fn.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
     this.movedFrom = new Int32Array(fn.regCount).fill(NO_REG);
-    const asked = this.participants();
-    this.ranges = new SsaRanges(fn, asked);
+    const queried = this.participants();
+    this.ranges = new SsaRanges(fn, queried);
     this.valueOfReg = new Int32Array(fn.regCount).fill(-1);
     this.endCopies = fn.blocks.map(() => []);
     this.topCopies = fn.blocks.map(() => []);
@@ -138,13 +138,13 @@ class Leaving {
     return this.ranges.liveAfter(this.regOfValue[v], block, place);
   }
 
-  /** Registers that are sources or targets of copies. */
+  /** By register index: 1 for sources and targets of copies. */
   private participants(): Uint8Array {
-    const asked = new Uint8Array(this.fn.regCount);
+    const queried = new Uint8Array(this.fn.regCount);
     const mark = (r: Reg): void => {
-      if (r !== NO_REG) asked[regIndex(r)] = 1;
+      if (r !== NO_REG) queried[regIndex(r)] = 1;
     };
-    // Return values go into these registers, so anything else that lives in one of them must be known.
+    // Return values are copied to these registers, so the live ranges of other values in them matter.
     for (const r of this.returns) if (inSsa(r)) mark(r);
     for (const b of this.fn.blocks)
       for (const x of b.ins) {
@@ -161,7 +161,7 @@ class Leaving {
         for (const r of x.dst) mark(r);
         for (const r of x.otherwise) mark(r);
       }
-    return asked;
+    return queried;
   }
 
   private isMove(x: Instr): boolean {
@@ -175,7 +175,7 @@ class Leaving {
     );
   }
 
-  /** The value of a register, -1 if it has no definition: it may then be anything, and needs no copy. */
+  /** The value of a register, -1 if it has no definition: it is then undefined and needs no copy. */
   private value(r: Reg): number {
     const i = regIndex(r);
     if (this.valueOfReg[i] >= 0) return this.valueOfReg[i];
@@ -191,7 +191,7 @@ class Leaving {
     return v;
   }
 
-  /** The register whose value moves brought into `r`. Results are kept, so that a long chain is followed once. */
+  /** The register at the start of the chain of moves to `r`. Results are cached, so that a long chain is followed once. */
   private origin(r: Reg): Reg {
     const { movedFrom } = this;
     const chain: Reg[] = [];
@@ -206,6 +206,7 @@ class Leaving {
     return r;
   }
 
+  /** Adds a value that is live from `place` up to `until` in a block. */
   private shortValue(block: number, place: number, until: number, copied: number, pin = -1): number {
     const v = this.classes.add(block, place, pin, copied);
     this.regOfValue[v] = NO_REG;
@@ -213,12 +214,13 @@ class Leaving {
     return v;
   }
 
+  /** Creates the values of phis, guarded and tied instructions and returns, with their copies and affinities. */
   private collect(): void {
     const { fn } = this;
     const cfg = cfgOf(fn);
     const forest = loops(cfg);
     const weights = fn.blocks.map((_, b) => 10 ** Math.min(loopDepth(forest, b), 9));
-    const near = (a: number, b: number, weight: number): void => {
+    const addAffinity = (a: number, b: number, weight: number): void => {
       if (a >= 0 && b >= 0) this.affinities.push({ a, b, weight });
     };
     for (const r of this.returns) if (inSsa(r)) this.value(r);
@@ -231,7 +233,7 @@ class Leaving {
         if (i < phis) {
           const result = this.value(x.dst[0]);
           const top = this.shortValue(b, AT_ENTRY, behindPhis(phis), result);
-          const together = [top];
+          const values = [top];
           for (let k = 0; k + 1 < x.src.length; k += 2) {
             const from = cfg.positionOf[x.src[k].lo];
             const o = x.src[k + 1];
@@ -240,13 +242,13 @@ class Leaving {
             // A negated predicate is a different value.
             const a = o.mods === 0 ? read : -1;
             const end = this.shortValue(from, atEnd(terminatorAt(fn, from)), Number.POSITIVE_INFINITY, a);
-            together.push(end);
+            values.push(end);
             this.endCopies[from].push({ to: end, from: o });
-            near(a, end, weights[from]);
+            addAffinity(a, end, weights[from]);
           }
-          this.classes.join(together);
+          this.classes.join(values);
           this.topCopies[b].push({ to: x.dst[0], from: top });
-          near(result, top, weights[b]);
+          addAffinity(result, top, weights[b]);
           continue;
         }
         for (let k = 0; k < x.otherwise.length; k++) {
@@ -255,7 +257,7 @@ class Leaving {
           if (old < 0) continue;
           const kept = this.shortValue(b, justBefore(i), 8 * i, old);
           this.classes.join([this.value(x.dst[k]), kept]);
-          near(old, kept, weights[b]);
+          addAffinity(old, kept, weights[b]);
         }
         const heavy = ['BEGINS', 'ENDS'].includes(flightOf(x)) ? FORBIDDEN : HEAVY;
         if (x.otherwise.length === 0)
@@ -264,22 +266,23 @@ class Leaving {
             if (old < 0) continue;
             const kept = this.shortValue(b, justBefore(i), 8 * i, old);
             this.classes.join([this.value(x.dst[t.dst]), kept]);
-            near(old, kept, heavy * weights[b]);
+            addAffinity(old, kept, heavy * weights[b]);
           }
         if (isReturn(x))
           x.src.forEach((o, k) => {
             if (!inSsa(o.reg)) return;
             const out = this.shortValue(b, justBefore(i), 8 * i, this.value(o.reg), this.returns[k]);
             returnValues[k].push(out);
-            near(this.value(o.reg), out, weights[b]);
+            addAffinity(this.value(o.reg), out, weights[b]);
           });
         if (this.isMove(x))
-          near(this.value(copyOf(this.moves, x)!.reg), this.value(x.dst[0]), weights[b] / 2);
+          addAffinity(this.value(copyOf(this.moves, x)!.reg), this.value(x.dst[0]), weights[b] / 2);
       }
     }
     for (const values of returnValues) this.classes.join(values);
   }
 
+  /** Chooses a register for each class: the one that it is pinned to, else that of its first member that is not a return register. */
   private nameClasses(): void {
     for (let v = 0; v < this.regOfValue.length; v++) {
       const c = this.classes.find(v);
@@ -299,7 +302,7 @@ class Leaving {
     return v < 0 ? r : this.registerOf(v, r);
   }
 
-  /** Register of a value; a class of only values created here gets a new one. */
+  /** Register of a value; a class without a register gets a new one. */
   private registerOf(v: number, like: Reg): Reg {
     const c = this.classes.find(v);
     let r = this.nameOfClass.get(c);
@@ -374,7 +377,7 @@ class Leaving {
           ? []
           : [{ to: this.returns[k], from: reg(this.name(o.reg)) }],
       );
-      // Lanes that do not return here keep the contents of the return registers.
+      // In lanes that do not return here, the return registers keep their contents.
       const guard = this.name(x.guard);
       for (const c of this.inOrder(copies))
         d.insertBefore(n, x.guard === NO_REG ? c : withGuard(c, guard, x.guardNot));

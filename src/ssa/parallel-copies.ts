@@ -7,19 +7,19 @@ export interface Copy {
 }
 
 /**
- * Sequentializes parallel copies: a copy is emitted once nothing needs the old value of its target. What remains are
- * cycles, each of which needs one additional register.
+ * Sequentializes parallel copies: a copy is emitted once no pending copy reads the old value of its target. The remaining
+ * copies form cycles, each of which needs one additional register.
  *
  * Source: Boissinot, Darte, Rastello, Dupont de Dinechin and Guillon, "Revisiting Out-of-SSA Translation for
  * Correctness, Code Quality, and Efficiency" (CGO 2009), algorithm 1.
  *
- * @param copies with distinct targets; a copy onto itself is left out
- * @param fresh gives an unused register of the same file
+ * @param copies with distinct targets; copies of a register to itself are omitted
+ * @param fresh returns an unused register of the same file
  */
 export function sequence(copies: readonly Copy[], fresh: (like: Reg) => Reg): Copy[] {
   const out: Copy[] = [];
   const pending = new Map<Reg, Operand>();
-  /** How many pending copies read a register. */
+  /** By register: number of pending copies that read it. */
   const readers = new Map<Reg, number>();
   for (const c of copies) {
     if (c.from.kind === Kind.Reg && c.from.reg === c.to && c.from.mods === 0) continue;
@@ -42,7 +42,7 @@ export function sequence(copies: readonly Copy[], fresh: (like: Reg) => Reg): Co
   for (const to of [...pending.keys()]) {
     const from = pending.get(to);
     if (from === undefined) continue;
-    // A cycle: its first target is saved, so that it can be overwritten.
+    // A cycle: the old value of its first target is saved, so that the target can be overwritten.
     const saved = fresh(to);
     out.push({ to: saved, from: reg(to) });
     for (const [t, f] of pending)

@@ -4,7 +4,7 @@ import type { Program } from '../ir/program.ts';
 import { leaveSsa } from './leave.ts';
 
 /**
- * The program with every function taken out of SSA, for output languages without phis; the same object if none was in
+ * The program with every function translated out of SSA, for output languages without phis; the same object if none was in
  * SSA.
  */
 export function withoutSsa(program: Program, isa: Isa): Program {

@@ -3,7 +3,7 @@ import type { Instr } from '../ir/program.ts';
 
 /**
  * Is the register in SSA between phases 23 and 73? All are, except barrier registers, which name a hardware resource
- * and not a value, and 128-bit groups, for which there is no phi.
+ * rather than a value, and 128-bit groups, for which there is no phi.
  */
 export function inSsa(r: Reg): boolean {
   if (r === NO_REG) return false;
@@ -12,8 +12,8 @@ export function inSsa(r: Reg): boolean {
 }
 
 /**
- * Are all registers that the instruction reads or writes in SSA? Only then does an equal operand mean an equal value,
- * and may the instruction be anywhere that its operands dominate.
+ * Are all source and destination registers of the instruction in SSA? Only then do equal operands have equal values, and
+ * may the instruction be anywhere that its operands dominate.
  */
 export function allInSsa(x: Instr): boolean {
   for (let i = 0; i < x.src.length; i++) if (x.src[i].reg !== NO_REG && !inSsa(x.src[i].reg)) return false;

@@ -4,8 +4,8 @@ import type { Instr } from '../ir/program.ts';
 import { inSsa } from './registers.ts';
 
 /**
- * Results that must share the register of a source. If the guarded instruction keeps another value than that source,
- * both would have to be in the register before the instruction, so such a tie is left out.
+ * Results that must share the register of a source. If a guarded instruction has another value than that source under a
+ * false guard, both would have to be in the register before the instruction, so such a tie is omitted.
  */
 export const tiedResults = (x: Instr): readonly Tie[] => {
   const ties = tiesOf(x);

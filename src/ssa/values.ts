@@ -5,14 +5,18 @@ import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 
 /*
- * Places in a block, for liveness queries. Instruction i is at 8 i. The copies that replace phis are parallel: at the
- * top after the phis, or at the end before the terminator; copies for one instruction come right before it.
+ * Places in a block, for liveness queries. Instruction i is at 8 i. The copies that replace phis are parallel: after the
+ * phis, or at the end before the terminator. Copies for one instruction are right before it.
  */
+/** The place of instruction `i`. */
 export const placeOf = (i: number): number => 8 * i;
-/** Where the phis of a block get their values, before any instruction. */
+/** The place where the phis of a block get their values, before any instruction. */
 export const AT_ENTRY = -1;
+/** The place of the copies after the phis. @param phis number of phis of the block */
 export const behindPhis = (phis: number): number => 8 * phis - 4;
+/** The place of the copies at the end of a block. @param terminator see `terminatorAt` */
 export const atEnd = (terminator: number): number => 8 * terminator - 2;
+/** The place of the copies for instruction `i`. */
 export const justBefore = (i: number): number => 8 * i - 1;
 
 /** Where each register of a function in SSA is defined and live, for coalescing. */
@@ -21,12 +25,12 @@ export class SsaRanges {
   private readonly live: Liveness;
   private readonly defBlockOf: Int32Array;
   private readonly defPlaceOf: Int32Array;
-  /** By register index: blocks in which it is used, ascending, and the place of the last use there. */
+  /** By register index: blocks in which it is used, ascending, and the place of the last use in each. */
   private readonly useBlocks: (number[] | undefined)[] = [];
   private readonly usePlaces: (number[] | undefined)[] = [];
 
-  /** @param asked by register index: 1 if it will be queried */
-  constructor(fn: Fn, asked: Uint8Array) {
+  /** @param queried by register index: 1 if `liveAfter` will be called for it */
+  constructor(fn: Fn, queried: Uint8Array) {
     this.fn = fn;
     this.live = livenessOf(fn);
     const { positionOf } = cfgOf(fn);
@@ -40,11 +44,11 @@ export class SsaRanges {
         for (let k = 0; k + 1 < src.length; k += 2)
           if (src[k + 1].reg !== NO_REG) atEndOf[positionOf[src[k].lo]].push(src[k + 1].reg);
       }
-    for (let b = 0; b < fn.blocks.length; b++) this.enter(b, atEndOf[b], asked);
+    for (let b = 0; b < fn.blocks.length; b++) this.enter(b, atEndOf[b], queried);
   }
 
-  /** Records what the instructions of a block define and use, and what phis take at its end. */
-  private enter(b: number, takenAtEnd: readonly Reg[], asked: Uint8Array): void {
+  /** Records the definitions and uses in a block, including the phi operands that are read at its end. */
+  private enter(b: number, takenAtEnd: readonly Reg[], queried: Uint8Array): void {
     const { ins } = this.fn.blocks[b];
     const phis = phiCount(this.fn, b);
     for (let i = 0; i < ins.length; i++) {
@@ -57,20 +61,20 @@ export class SsaRanges {
         this.defPlaceOf[regIndex(r)] = place;
       }
       if (i < phis) continue;
-      // A returned value is copied before the return, as is the value under a false guard before its instruction.
+      // A returned value is copied before the return, and a value under a false guard before its instruction.
       const read = isReturn(x) ? justBefore(i) : place;
       for (let k = 0; k < x.src.length; k++)
-        if (x.src[k].reg !== NO_REG) this.use(x.src[k].reg, b, read, asked);
+        if (x.src[k].reg !== NO_REG) this.use(x.src[k].reg, b, read, queried);
       if (x.guard === NO_REG) continue;
-      this.use(x.guard, b, place, asked);
-      for (const r of x.otherwise) if (r !== NO_REG) this.use(r, b, justBefore(i), asked);
+      this.use(x.guard, b, place, queried);
+      for (const r of x.otherwise) if (r !== NO_REG) this.use(r, b, justBefore(i), queried);
     }
-    for (const r of takenAtEnd) this.use(r, b, atEnd(terminatorAt(this.fn, b)), asked);
+    for (const r of takenAtEnd) this.use(r, b, atEnd(terminatorAt(this.fn, b)), queried);
   }
 
-  private use(r: Reg, b: number, place: number, asked: Uint8Array): void {
+  private use(r: Reg, b: number, place: number, queried: Uint8Array): void {
     const i = regIndex(r);
-    if (asked[i] === 0) return;
+    if (queried[i] === 0) return;
     const blocks = (this.useBlocks[i] ??= []);
     const places = (this.usePlaces[i] ??= []);
     const last = blocks.length - 1;
@@ -86,6 +90,7 @@ export class SsaRanges {
     return this.defBlockOf[regIndex(r)];
   }
 
+  /** Place of the definition in its block; `AT_ENTRY` for a parameter. */
   defPlace(r: Reg): number {
     return this.defPlaceOf[regIndex(r)];
   }
@@ -107,6 +112,7 @@ export class SsaRanges {
   }
 }
 
+/** Number of phis of a block. */
 export function phiCount(fn: Fn, b: number): number {
   const { ins } = fn.blocks[b];
   let k = 0;

@@ -7,14 +7,16 @@ import type { Fn, Instr } from '../ir/program.ts';
 import type { VerifyError } from '../ir/verify.ts';
 import { inSsa } from './registers.ts';
 
-/** Most errors reported. */
+/** Maximum number of errors reported. */
 const MOST = 50;
 
 /**
- * Checks that a function is in SSA form: every register has one definition, which dominates its uses (a phi reads at
- * the end of the predecessor); phis are at the top of their block and have a value for exactly the predecessors; a
- * guarded definition may name the value under a false guard; a return names every returned value. A register without a definition is
- * undefined or a parameter, and may be read anywhere. In unreachable blocks only the number of definitions is checked.
+ * Checks that a function is in SSA form. Every register has at most one definition, which dominates its uses (a phi reads at the
+ * end of the predecessor). Phis are at the start of their block and have a value for exactly its predecessors. A guarded
+ * definition may name the value under a false guard. A return names every returned value. A register without a definition is
+ * undefined or a parameter, and may be read anywhere. In unreachable blocks, dominance and returned values are not checked.
+ *
+ * @returns at most 50 errors
  */
 export function verifySsa(fn: Fn): VerifyError[] {
   const errors: VerifyError[] = [];

@@ -15,7 +15,7 @@ import { makeReg, NO_REG, type Reg, regFile, regIndex, withReg } from '../ir/ope
 import { type Block, type Fn, type Instr, NONE } from '../ir/program.ts';
 import { constructNamed } from './construct.ts';
 
-/** The result of `renameWebs`, and how many more names there are than before. */
+/** The result of `renameWebs`; `split` is the number of additional names. */
 export interface Webs {
   readonly fn: Fn;
   readonly split: number;
@@ -23,58 +23,58 @@ export interface Webs {
 
 /**
  * Gives each web of a register a name of its own. A web is a set of definitions connected by common uses, with all
- * these uses; a register that the program used for several purposes becomes several.
+ * these uses. A register that the program uses for several purposes becomes several registers.
  *
- * The webs are what phis, values under false guards, registers that are both read and written, and returns connect in
- * freshly built SSA form. There no two values of one register are live at once, so connected ones can share a name
- * and no phi needs a copy. One web of a register keeps its name: the one with the value on entry if that is read,
- * else the first in the layout.
+ * The function is put into SSA form. A web consists of the values that phis, values under false guards, ties and returns
+ * connect. In freshly built SSA form no two values of one register are live at once, so connected ones can share a name and
+ * no phi needs a copy. One web of a register keeps its name: the one with the value on entry if that is read, else the first
+ * in the layout.
  *
  * Returns the function itself if every register is one web, as in SSA.
  */
 export function renameWebs(fn: Fn, isa: Isa): Webs {
   if (hasSsaForms(fn)) return { fn, split: 0 };
   const { fn: ssa, madeFor } = constructNamed(fn, isa);
-  const joined = new Joined(ssa.regCount);
-  /** The original name of a value's register. */
+  const webs = new DisjointSets(ssa.regCount);
+  /** The index of the original register of a value. */
   const nameOf = (r: Reg): number => madeFor.get(regIndex(r)) ?? regIndex(r);
   const returns = ssa.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
-  /** Names in order of appearance; those that exist only on entry come first. */
-  const met: number[] = [];
-  const see = (r: Reg): void => {
-    if (r !== NO_REG) met.push(regIndex(r));
+  /** Register indexes in order of occurrence, first those of parameters and return values. */
+  const occurring: number[] = [];
+  const record = (r: Reg): void => {
+    if (r !== NO_REG) occurring.push(regIndex(r));
   };
-  for (const p of [...ssa.params, ...ssa.returns]) see(p.reg);
+  for (const p of [...ssa.params, ...ssa.returns]) record(p.reg);
   for (const b of ssa.blocks)
     for (const x of b.ins) {
-      for (const o of x.src) see(o.reg);
-      for (const r of x.otherwise) see(r);
+      for (const o of x.src) record(o.reg);
+      for (const r of x.otherwise) record(r);
       x.dst.forEach((r, k) => {
-        see(r);
+        record(r);
         if (r === NO_REG) return;
-        if (isPhi(x)) for (const o of x.src) if (o.reg !== NO_REG) joined.unite(regIndex(r), regIndex(o.reg));
-        if ((x.otherwise[k] ?? NO_REG) !== NO_REG) joined.unite(regIndex(r), regIndex(x.otherwise[k]));
+        if (isPhi(x)) for (const o of x.src) if (o.reg !== NO_REG) webs.unite(regIndex(r), regIndex(o.reg));
+        if ((x.otherwise[k] ?? NO_REG) !== NO_REG) webs.unite(regIndex(r), regIndex(x.otherwise[k]));
       });
       // A register that an instruction both reads and writes stays one register.
       for (const t of tiesOf(x)) {
         const [to, from] = [x.dst[t.dst], x.src[t.src].reg];
         if (to !== NO_REG && from !== NO_REG && nameOf(to) === nameOf(from))
-          joined.unite(regIndex(to), regIndex(from));
+          webs.unite(regIndex(to), regIndex(from));
       }
       if (x.op.primitive === 'return')
-        x.src.forEach((o, k) => void joined.unite(regIndex(o.reg), regIndex(returns[k])));
+        x.src.forEach((o, k) => void webs.unite(regIndex(o.reg), regIndex(returns[k])));
     }
-  // The web that contains a register's own name keeps it; if nothing reads that name, the first web found takes it.
+  // The web that contains a register's original name keeps it; if that name does not occur, the first web of the register gets it.
   const name = new Map<number, number>();
   const taken = new Set<number>();
-  for (const i of met)
+  for (const i of occurring)
     if (!madeFor.has(i)) {
-      name.set(joined.find(i), i);
+      name.set(webs.find(i), i);
       taken.add(i);
     }
   let split = 0;
-  for (const i of met) {
-    const web = joined.find(i);
+  for (const i of occurring) {
+    const web = webs.find(i);
     if (name.has(web)) continue;
     const own = madeFor.get(i) ?? i;
     if (taken.has(own)) split++;
@@ -83,7 +83,7 @@ export function renameWebs(fn: Fn, isa: Isa): Webs {
   }
   if (split === 0) return { fn, split };
   const rename = (r: Reg): Reg =>
-    r === NO_REG ? r : makeReg(name.get(joined.find(regIndex(r))) ?? regIndex(r), regFile(r));
+    r === NO_REG ? r : makeReg(name.get(webs.find(regIndex(r))) ?? regIndex(r), regFile(r));
   const was = new Map(fn.blocks.map((b) => [b.id, b]));
   const blocks: Block[] = [];
   for (const b of ssa.blocks) blocks.push(withoutNames(b, was.get(b.id), rename));
@@ -91,7 +91,7 @@ export function renameWebs(fn: Fn, isa: Isa): Webs {
   return { fn: copyFn(ssa, blocks, regs, ssa.blockCount, ssa.tables, ssa.shape), split };
 }
 
-/** The block without phis, with the names of webs; instructions that equal the original's are shared with it. */
+/** The block without phis and renamed to webs. Instructions equal to those of the original block are shared with it. */
 function withoutNames(b: Block, was: Block | undefined, rename: (r: Reg) => Reg): Block {
   const ins: Instr[] = [];
   for (const x of b.ins) {
@@ -124,8 +124,8 @@ function renamed(x: Instr, rename: (r: Reg) => Reg): Instr {
   return y;
 }
 
-/** Sets of names (union-find). */
-class Joined {
+/** Disjoint sets of register indexes (union-find). */
+class DisjointSets {
   private readonly up: Int32Array;
 
   constructor(count: number) {

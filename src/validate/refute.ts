@@ -152,7 +152,7 @@ async function solved(
     name: key,
     width,
     v: -1,
-    unasked: -1,
+    wildcard: -1,
     constant: false,
   }));
   const goal = prune(values.table.nodes, inputs, assumed, [{ v: 0, left, right }]);

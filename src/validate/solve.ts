@@ -50,7 +50,7 @@ function decideBy(solver: Solver, known: Map<string, boolean>, purse: Steps): De
   return async (values, given, left, right) => {
     if (purse.left <= 0) return false;
     const inputs = values.leaves.map(
-      ({ key, width }): Input => ({ name: key, width, v: -1, unasked: -1, constant: false }),
+      ({ key, width }): Input => ({ name: key, width, v: -1, wildcard: -1, constant: false }),
     );
     const goal = prune(values.table.nodes, inputs, [given], [{ v: 0, left, right }]);
     if (goal.nodes.length > MOST_NODES) return false;

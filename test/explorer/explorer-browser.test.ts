@@ -183,7 +183,7 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     await page.keyboard.type('bad ');
     await page.locator('.cm-fault.error').first().waitFor();
     expect(await page.locator('.cm-fault.error').first().innerText()).toContain(
-      "a PTX file begins with '.version'",
+      "a PTX file must begin with '.version'",
     );
     await tab(page, 'Code').click();
     await page.getByRole('button', { name: 'Show in the source' }).click();

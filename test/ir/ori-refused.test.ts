@@ -29,7 +29,7 @@ describe('refused is', () => {
     ['.loc 1 -5 1 1 1', 'expected a line from 0 to 2^53 - 1'],
     ['.skipped a [1]', 'expected a list of reasons'],
     ['.entry ..', 'expected a function name'],
-    ['.var shared b8 k size 4 align 4\n.var shared b8 k size 4 align 4', "'k' is there already"],
+    ['.var shared b8 k size 4 align 4\n.var shared b8 k size 4 align 4', "'k' is defined twice"],
     ['.var heap b8 g size 4 align 4', 'expected a space'],
     ['.var global b8 g size -4 align 4', 'expected a size from 0 to 2^53 - 1'],
     ['.var global b8 g size 9007199254740991 align 4', 'expected a size of at most 562949953421312 bytes'],
@@ -77,15 +77,15 @@ describe('refused is', () => {
 
 it('a second function or variable of a name, which would be taken for the first', () => {
   expect(faultsOf(`${kernel(EXIT)}\n.var global b8 k size 4 align 4\n.entry k\n`)).toEqual([
-    "7: 'k' is there already",
-    "8: 'k' is there already",
+    "7: 'k' is defined twice",
+    "8: 'k' is defined twice",
   ]);
 });
 
 it('a hundred faults are told, and no more', () => {
   const found = faultsOf(`${HEAD}\n${'x\n'.repeat(1_000_000)}`);
   expect(found).toHaveLength(101);
-  expect(found.at(-1)).toBe('102: more than 100 lines are wrong: the rest is not read');
+  expect(found.at(-1)).toBe('102: more than 100 lines have errors: the rest is not read');
 });
 
 it('locations between those that are there are none', () => {

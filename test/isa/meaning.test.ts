@@ -317,7 +317,7 @@ describe('faults in a meaning', () => {
     ['d = mode == THREE ? a : a\np = true', "'THREE' is not a value of the modifier mode", 'one of ONE, TWO'],
     ['d = mode == TWO ? b : a\np = true', "'d' has 32 bits, the expression 64", 'for mode = TWO'],
     ['a = 1\nd = a\np = true', "'a' is an operand or a modifier", ''],
-    ['x = a\nx = a\nd = x\np = true', "'x' is given twice", ''],
+    ['x = a\nx = a\nd = x\np = true', "'x' is assigned twice", ''],
     ['d = fadd(a, a, RN)\np = true', 'no argument is a float', 'fin(operand, type)'],
     ['d = fadd(fin(a, F32), fin(b, F64), RN)\np = true', 'a float of another type', 'f32'],
     ['d = fadd(fin(a, F32), fin(a, F32), RQ)\np = true', "unknown name 'RQ'", ''],
@@ -325,7 +325,7 @@ describe('faults in a meaning', () => {
     ['d = zext(shl(true, a), 32)\np = true', 'a value of one bit', 'zext gives it more'],
     ['d = resize(b, 40)\np = true', '40 bits: widths are 1 to 32, and 64', ''],
     [`d = ${'('.repeat(300)}a${')'.repeat(300)}\np = true`, 'nested too deeply', ''],
-    [`d = a${' + a'.repeat(3000)}\np = true`, 'longer than 2000 words', ''],
+    [`d = a${' + a'.repeat(3000)}\np = true`, 'longer than 2000 tokens', ''],
   ])('%s', (means, message, note) => {
     const found = faults(means);
     expect(found.length).toBe(1);

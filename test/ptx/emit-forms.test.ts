@@ -174,7 +174,7 @@ describe('forms of PTX', () => {
   it('says which names of halves are none', () => {
     const halves = { ...doc.halves, lanewise: ['HADD3'], low: { HSETP2: { lanes: 'NONE' } } };
     expect(checkPtxTable({ ...doc, halves }, isa)).toEqual([
-      'halves: HADD3 is no opcode',
+      'halves: HADD3 is not an opcode',
       'halves: HSETP2 has no lanes NONE',
     ]);
   });

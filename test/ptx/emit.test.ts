@@ -295,7 +295,7 @@ ret;
     const text = `${kernel('').replace('sm_80', 'sm_80, debug')}.section .debug_abbrev\n{\n.b8 1\n}\n`;
     const { text: out, diagnostics } = emitted(text, plan);
     expect(diagnostics.map((d) => d.message)).toEqual([
-      'debug sections are left out: they describe registers and labels of the code as it was',
+      'debug sections are left out: they describe registers and labels of the original code',
     ]);
     expect(out).toContain('.target sm_80\n');
     expect(out).not.toContain('.section');

@@ -232,9 +232,9 @@ describe('every family', () => {
 
 describe('what cannot be carried', () => {
   it.each([
-    ['st.param.u32 [k_p], %r1;', /no parameter/],
+    ['st.param.u32 [k_p], %r1;', /'k_p' is not a parameter that can be written/],
     ['tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [nobody, {%r1, %r2}];', /'nobody' is not declared/],
-    ['ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1, %r1}, [%r5];', /stands twice/],
+    ['ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1, %r1}, [%r5];', /occurs twice/],
   ])('%s', (ptx, why) => {
     const { program } = lowered(kernel(ptx));
     expect(program.functions).toEqual([]);
@@ -474,7 +474,7 @@ mov.u64 %rd2, 3;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\nsetp.ne.u32 %p1, %r1, 7
     expect((await out([...both, wait(1), use, wait(0)])).kept).toEqual([]);
     const early = await out([...both, wait(2), use, wait(0)]);
     expect(early.kept).toEqual([
-      expect.stringMatching(/'k' is kept as it came: .* touches R\d+ while it is in flight/),
+      expect.stringMatching(/'k' is kept unchanged: .* touches R\d+ while it is in flight/),
     ]);
     expect(early.text).toContain('wgmma.wait_group.sync.aligned 2;');
   });
@@ -514,10 +514,10 @@ mov.u64 %rd2, 3;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\nsetp.ne.u32 %p1, %r1, 7
       ],
     ],
     ['written behind the fence', [fence, 'ld.global.f32 %f1, [%rd1+4];', product(d), commit, wait(0)]],
-  ] as const)('a function is kept as it came where a register is %s', async (_what, lines) => {
+  ] as const)('a function is kept unchanged where a register is %s', async (_what, lines) => {
     const { kept } = await out(lines);
     expect(kept).toHaveLength(1);
-    expect(kept[0]).toMatch(/is kept as it came/);
+    expect(kept[0]).toMatch(/is kept unchanged/);
   });
 });
 

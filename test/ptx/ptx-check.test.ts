@@ -54,7 +54,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['redux.sync.add.s32 %rd1, %r1, -1;', /'%rd1' is .b64, but 'redux' takes 32 bits/],
   ['cvta.to.global.u64 %rd1, %r2;', /'%r2' is .b32, but 'cvta' takes 64 bits/],
   ['add.f32 %v1, %f1, %f1;', /'%v1' is a vector, but 'add' takes one value there '%v1.x' is its first/],
-  ['st.global.u32 [%p1], %r1;', /'%p1' is .pred, which is no address/],
+  ['st.global.u32 [%p1], %r1;', /'%p1' is .pred, which is not an address/],
   ['shl.b32 %r1, %r1, %p1;', /'%p1' is .pred, but 'shl' takes 32 bits/],
   ['setp.eq.f64 %p1, %d1, %f1;', /'%f1' is .f32, but 'setp' takes 64 bits/],
   ['selp.f32 %f1, %f1, %f1, %r1;', /'%r1' is .b32, but 'selp' takes a predicate/],
@@ -96,7 +96,7 @@ describe('a file of nothing', () => {
   it('is no PTX, with or without comments; an open comment is one error', () => {
     expect(said('')).toEqual(['the file is empty']);
     expect(said(' \n')).toEqual(['the file is empty']);
-    expect(said('// nothing\n')).toEqual(["a PTX file begins with '.version'"]);
+    expect(said('// nothing\n')).toEqual(["a PTX file must begin with '.version'"]);
     expect(said('/* open')).toEqual([expect.stringContaining('not closed')]);
   });
 });

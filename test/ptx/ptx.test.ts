@@ -247,7 +247,7 @@ describe('lowering', () => {
       [
         7,
         "'k' is left out: cvt.rn.f32.f64 has no Ori form yet (2 times)",
-        ['its operands are of other sizes or kinds than it takes'],
+        ['its operands are not of the sizes or kinds that it takes'],
       ],
     ]);
   });

@@ -23,8 +23,8 @@ function ruleOf(match: string, rewrite: string, when?: string): Rule {
 const goalsOf = (r: Rule): Goal[] => r.instances.map((i) => goalOf(r, i));
 
 /** Values of both sides and of the assumptions, for values by variable and for operands that nobody asks about. */
-function valuesOf(g: Goal, byVar: readonly bigint[], unasked: readonly bigint[]) {
-  const inputs = g.inputs.map((x) => BigInt.asUintN(x.width, x.v >= 0 ? byVar[x.v] : unasked[x.unasked]));
+function valuesOf(g: Goal, byVar: readonly bigint[], wildcards: readonly bigint[]) {
+  const inputs = g.inputs.map((x) => BigInt.asUintN(x.width, x.v >= 0 ? byVar[x.v] : wildcards[x.wildcard]));
   const dsts = [...g.given, ...g.results.flatMap((r) => [r.left, r.right])];
   const out = evalGraph({ nodes: g.nodes, dsts, srcWidths: [] }, inputs);
   return { given: out.slice(0, g.given.length), results: out.slice(g.given.length) };
@@ -50,10 +50,10 @@ describe('a goal in another form', () => {
           const drawn = draw.values(r, instance);
           const known = constantsFor(r, instance, n % 6);
           const values = drawn.map((v, i) => (known !== null && r.vars[i].kind === 'const' ? known[i] : v));
-          const unasked = [0, 1, 2, 3].map(() => draw.value(64, false));
-          const before = valuesOf(goal, values, unasked);
+          const wildcards = [0, 1, 2, 3].map(() => draw.value(64, false));
+          const before = valuesOf(goal, values, wildcards);
           if (before.given.some((g) => g !== 1n)) continue;
-          const after = valuesOf(simple, values, unasked);
+          const after = valuesOf(simple, values, wildcards);
           const same = after.results.every((v, k) => v === before.results[k]);
           if (!same || after.results.length !== before.results.length || after.given.some((g) => g !== 1n))
             expect([r.id, after]).toEqual([r.id, before]);

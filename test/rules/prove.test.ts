@@ -130,7 +130,7 @@ it('laws of one format say nothing of another of the same width', () => {
       t.node('fadd', 16, [a, b], { fmt: f, aux: 'RN' });
     const copied = fadd(first, x, t.constant(0x8000n, 16));
     const flushed = t.node('ftz', 16, [y], { fmt: first });
-    const inputs = ['$x', '$y'].map((name, v) => ({ name, width: 16, v, unasked: -1, constant: false }));
+    const inputs = ['$x', '$y'].map((name, v) => ({ name, width: 16, v, wildcard: -1, constant: false }));
     const results = [
       { v: 2, left: fadd('bf16', copied, y), right: fadd('bf16', x, y) },
       {
@@ -510,7 +510,7 @@ describe.skipIf(solver === null)('a goal as linear arithmetic over integers', ()
           name: `$${v}`,
           width: nodes[v].width,
           v,
-          unasked: -1,
+          wildcard: -1,
           constant: false,
         }));
         const goal: Goal = { nodes, inputs, given: [], results: [{ v: 0, left: 4, right: 2 }] };

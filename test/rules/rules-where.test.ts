@@ -158,7 +158,7 @@ describe("the group's condition", () => {
   it('asks about target, level and knobs', () => {
     expect(group('sm >= 80 && knob(X) && level > 1').issues).toEqual([]);
     expect(group('uses(d) == 1').issues.map((i) => i.message)).toContain(
-      "the group's condition can ask only about level, sm and knob(Name)",
+      "the group's condition can read only level, sm and knob(Name)",
     );
     expect(group('type == S32').issues).not.toEqual([]);
   });

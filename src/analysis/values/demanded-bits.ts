@@ -1,8 +1,9 @@
 import { isPhi } from '../../ir/flow.ts';
 import { isPredReg, NO_REG, type Reg, RegFile, regFile, regIndex, regWidth } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
+import { highBelow, lowBelow } from '../../isa/bounds.ts';
 import { boundsProgram } from '../../isa/bounds-program.ts';
-import { DemandedBits, highBelow, lowBelow } from '../../isa/demanded-bits.ts';
+import { DemandedBits } from '../../isa/demanded-bits.ts';
 import { isValue } from '../calls/effects.ts';
 import { storedElements } from '../memory/loads-stores.ts';
 import { memo } from '../structures/memo.ts';

@@ -2,7 +2,7 @@ import { endsFlow } from '../flow.ts';
 import type { Fn, Shape } from '../program.ts';
 import { Carver, grown } from './grow.ts';
 
-/** What functions of one shape have in common. Most passes keep the shape, so most drafts copy it. */
+/** Arrays that functions of one shape have in common. Most passes keep the shape, so most drafts copy them. */
 interface Layout {
   /** `ids`, `fall`, `next`, `prev` and `numberOf`, one after the other. */
   readonly words: Int32Array;
@@ -27,7 +27,7 @@ export class BlockTable {
   prev: Int32Array;
   alive: Uint8Array;
   touched: Uint8Array;
-  /** By id. */
+  /** Block number by id, -1 if there is none. */
   numberOf: Int32Array;
   nextId: number;
   /** First and last block of the layout, -1 if there is none. */

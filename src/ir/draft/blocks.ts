@@ -25,7 +25,7 @@ export function splitPredecessors(d: Draft, target: BlockNo, from: readonly Bloc
   return b;
 }
 
-/** A place in the layout that makes no path longer: above the target, unless a block that stays falls into it there. */
+/** A position in the layout that adds no branch: above the target, unless a block that keeps its edge falls through there. */
 function placeFor(d: Draft, target: BlockNo, from: readonly BlockNo[]): BlockNo {
   const above = d.above(target);
   if (above >= 0 && (d.fall(above) !== target || from.includes(above))) return above;
@@ -34,22 +34,22 @@ function placeFor(d: Draft, target: BlockNo, from: readonly BlockNo[]): BlockNo 
   return d.lastBlock;
 }
 
-/** The operand of phi `phi` for the new block `b`, which replaces `from`; a phi of `b` if the values differ. */
+/** The operand of `phi` for the new block `b`, which replaces the predecessors `from`; a new phi in `b` if their values differ. */
 function joined(d: Draft, b: BlockNo, phi: number, from: readonly BlockNo[]): Operand | null {
   const x = d.at(phi);
-  const ways: Operand[] = [];
+  const operands: Operand[] = [];
   let first: Operand | null = null;
   let same = true;
   for (const p of from) {
     const value = d.way(phi, p);
     if (value === null) continue;
-    ways.push(d.labelOf(p), value);
+    operands.push(d.labelOf(p), value);
     if (first === null) first = value;
     else if (!sameOperand(value, first)) same = false;
   }
   if (same || first === null) return first;
   const r = d.freshReg(regFile(x.dst[0]));
-  d.insertAtStart(b, instr(x.op, x.mods, [r], ways, x.loc));
+  d.insertAtStart(b, instr(x.op, x.mods, [r], operands, x.loc));
   return reg(r);
 }
 
@@ -90,8 +90,8 @@ export function reachable(d: Draft): Uint8Array {
 }
 
 /**
- * Visits labels in a block that are not successors: of instructions that are neither jumps nor phis, and of jumps
- * after an unguarded one.
+ * Visits the blocks that are named in a block without being successors: by instructions that are neither jumps nor phis,
+ * and by jumps after an unguarded jump.
  */
 function eachPinnedLabel(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void {
   let over = false;
@@ -106,7 +106,7 @@ function eachPinnedLabel(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): voi
   }
 }
 
-/** Blocks that must stay even if no edge leads to them: those that `eachPinnedLabel` names. */
+/** Blocks that must stay even if no edge leads to them: those that `eachPinnedLabel` visits. */
 export function pinnedBlocks(d: Draft): Set<BlockNo> {
   const pinned = new Set<BlockNo>();
   for (const b of d.layout()) eachPinnedLabel(d, b, (pin) => pinned.add(pin));
@@ -116,13 +116,13 @@ export function pinnedBlocks(d: Draft): Set<BlockNo> {
 /**
  * Erases every unreachable block.
  * @param onErase called with each block before it is erased
- * @returns how many
+ * @returns the number of erased blocks
  */
 export function removeUnreachable(d: Draft, onErase: (b: BlockNo) => void = () => {}): number {
   const reached = reachable(d);
   const gone: BlockNo[] = [];
   for (let b = d.entryBlock; b >= 0; b = d.below(b)) if (reached[b] === 0) gone.push(b);
-  // A wide phi loses all its operands at once, so that it is not scanned for each of them.
+  // Each phi loses all its operands at once, so that a wide one is not scanned for each of them.
   const joins = new Set<BlockNo>();
   for (const b of gone) for (const s of d.successors(b)) if (reached[s] === 1) joins.add(s);
   for (const b of joins) d.forgetWays(b, (from) => reached[from] === 0);

@@ -5,7 +5,7 @@ import { type Instr, instr } from '../program.ts';
 import type { Draft } from './draft.ts';
 import type { BlockNo } from './instruction-list.ts';
 
-/** The correspondence between copies and originals made by `cloneBlocks`. */
+/** Maps originals to the copies made by `cloneBlocks`. */
 export interface Clone {
   readonly blocks: ReadonlyMap<BlockNo, BlockNo>;
   readonly registers: ReadonlyMap<Reg, Reg>;
@@ -22,7 +22,7 @@ export interface Clone {
  *
  * @param region blocks in the order of the copies in the layout
  * @param after block after which the first copy is placed
- * @param fresh which registers that the region defines get a new name in the copy: all of them, as SSA needs, or none
+ * @param fresh which of the registers defined in the region are renamed in the copy: all (as SSA needs), none, or those accepted
  */
 export function cloneBlocks(
   d: Draft,

@@ -7,12 +7,12 @@ import { FlowDraft, memberOf, NOTHING } from './flow.ts';
 import type { BlockNo, Ins } from './instruction-list.ts';
 
 /**
- * A function while a pass edits it. A draft keeps the order of instructions, the layout, edges, definitions and uses
- * current. An edit costs only what it touches, and indexes that nobody asks for (uses, definitions, predecessors) are
- * not built. The snapshot is not modified; `edit` returns the new one.
+ * A mutable copy of a function, for a pass to edit. A draft keeps the order of instructions, the layout, edges,
+ * definitions and uses up to date. The cost of an edit depends only on the size of the change, and indexes (uses,
+ * definitions, predecessors) are built on first use. The snapshot is not modified; `edit` returns the new one.
  *
- * Fall-through is an edge like any other: the layout may be changed freely, and `edit` inserts the branches that this
- * makes necessary. Edits of several blocks are in `blocks.ts`, `clone.ts` and `loops.ts` beside this file.
+ * Fall-through is an edge like any other: the layout may be changed freely, and `edit` inserts the branches that the final
+ * layout requires. Edits of several blocks are in `blocks.ts`, `clone.ts` and `loops.ts` beside this file.
  */
 export class Draft extends FlowDraft {
   /** Needed by edits that create branches. */
@@ -27,7 +27,7 @@ export class Draft extends FlowDraft {
     this.pragmas = fn.attrs.pragmas;
   }
 
-  /** Whether nothing was changed, and no number of a register, an instruction or a table was given out. */
+  /** Whether nothing was changed, and no register, instruction or table was numbered. */
   get isAsOpened(): boolean {
     const { fn } = this;
     return (
@@ -51,7 +51,7 @@ export class Draft extends FlowDraft {
     return b;
   }
 
-  /** Erases a block with its instructions and its operands in phis of successors. No edge may lead to it any more. */
+  /** Erases a block with its instructions and its operands in phis of successors. The block must not have a predecessor. */
   eraseBlock(b: BlockNo): void {
     this.edgesChange(b, () => {
       this.blocks.fall[b] = -1;
@@ -71,8 +71,9 @@ export class Draft extends FlowDraft {
   }
 
   /**
-   * Sets how control leaves the block: an optional control operation, and the fall-through.
-   * @param fall the fall-through; required exactly if control can pass the end of the block
+   * Sets how control leaves the block: by an optional control operation and an optional fall-through.
+   * @param fall the fall-through; required if and only if control can pass the end of the block, else -1
+   * @throws Error otherwise
    */
   setTerminator(b: BlockNo, ins: Instr | null, fall: BlockNo): void {
     if (ins === null || !endsFlow(ins) ? fall < 0 : fall >= 0)
@@ -89,8 +90,8 @@ export class Draft extends FlowDraft {
   }
 
   /**
-   * Redirects all edges from `b` to `from` so that they lead to `to`. Phis of `from` lose their operand; the caller
-   * gives phis of `to` theirs (`setWay`).
+   * Redirects all edges from `b` to `from` so that they lead to `to`. Phis of `from` lose their operand for `b`; the caller
+   * adds one to the phis of `to` (`setWay`).
    */
   redirect(b: BlockNo, from: BlockNo, to: BlockNo): void {
     if (from === to) return;
@@ -103,7 +104,7 @@ export class Draft extends FlowDraft {
     });
   }
 
-  /** Redirects one edge (its index in `edges`) to `to`. */
+  /** Redirects one edge (its index in `edges`) to `to`. The caller adds the operands of phis of `to`. */
   redirectEdge(b: BlockNo, edge: number, to: BlockNo): void {
     const all = this.edges(b);
     const from = all[edge];
@@ -145,8 +146,8 @@ export class Draft extends FlowDraft {
   }
 
   /**
-   * Replaces the entries of a jump table, for every block that jumps through it. The caller gives phis of new targets
-   * their operands.
+   * Replaces the entries of a jump table, for every block that jumps through it. The caller adds the operands of phis of new
+   * targets.
    */
   replaceTable(t: number, ids: readonly number[]): void {
     const users: BlockNo[] = [];
@@ -162,8 +163,8 @@ export class Draft extends FlowDraft {
   }
 
   /**
-   * Splits the block in front of `n`: the instructions from `n` on, and all outgoing edges, move to a new block, into
-   * which the old one falls. The new block cannot start with a phi.
+   * Splits the block before `n`: the instructions from `n` on, and all outgoing edges, move to a new block, to which the old
+   * one falls through. `n` must not be a phi.
    * @returns the new block
    */
   splitBefore(n: Ins): BlockNo {
@@ -171,8 +172,8 @@ export class Draft extends FlowDraft {
   }
 
   /**
-   * Splits a block in front of each of the given instructions, which are in order. Each piece falls into the next one
-   * unless it ends in an unguarded jump. Takes time in the length of the block, whatever the number of pieces.
+   * Splits a block before each of the given instructions, which are in order. Each piece falls through to the next one
+   * unless it ends in an unguarded jump. The time is linear in the length of the block, for any number of pieces.
    * @returns the new blocks
    */
   cut(b: BlockNo, before: readonly Ins[]): BlockNo[] {
@@ -185,8 +186,7 @@ export class Draft extends FlowDraft {
       const p = i < 0 ? b : pieces[i];
       const passes = this.passesEnd(p);
       if (i + 1 < pieces.length) this.blocks.fall[p] = passes ? pieces[i + 1] : -1;
-      // Control never passed an unguarded jump inside the block, so that piece may continue at the next block, or
-      // anywhere.
+      // Control never passes an unguarded jump inside the block, so the piece after it may fall through to any block.
       else if (fall >= 0 || !passes) this.blocks.fall[p] = fall;
       else this.blocks.fall[p] = this.blocks.next[p] >= 0 ? this.blocks.next[p] : b;
       this.succ[p] = this.findSuccessors(p);
@@ -207,15 +207,15 @@ export class Draft extends FlowDraft {
   }
 
   /**
-   * Merges `b` with its only successor, if that has no other predecessor; the successor's phis are replaced by their
-   * only value.
+   * Merges `b` with its only successor, if that has no other predecessor. The phis of the successor are replaced by their
+   * only operand.
    * @returns false if the two cannot be merged, or if control operations may occur inside blocks
    */
   mergeWithSuccessor(b: BlockNo): boolean {
     if (this.innerControl) return false;
     const [lower, other] = this.successors(b);
     if (lower === undefined || other !== undefined || lower === b || lower === this.blocks.head) return false;
-    // An instruction that names the block needs it.
+    // A block that an instruction names must stay.
     if (this.predecessors(lower).length !== 1 || this.isPinned(this.blocks.ids[lower])) return false;
     const t = this.terminator(b);
     // A block that ends in a call or a jump through a table is not merged.
@@ -244,7 +244,7 @@ export class Draft extends FlowDraft {
     return true;
   }
 
-  /** Sets the fall-through if the instructions of the block do not change. */
+  /** Sets the fall-through; the instructions of the block stay. */
   setFall(b: BlockNo, to: BlockNo): void {
     this.edgesChange(b, () => {
       this.blocks.fall[b] = to;
@@ -287,7 +287,7 @@ export class Draft extends FlowDraft {
     if (src.some((o, i) => o !== x.src[i])) this.exchange(n, withSrc(x, src));
   }
 
-  /** The table with another target: the same one, changed, if the operand is its only use, otherwise a new one. */
+  /** A table with one target replaced: the same table, changed, if the operand is its only use, else a new one. */
   private tableWith(o: Operand, from: number, to: number): Operand {
     if (!this.tableList[o.lo].includes(from)) return o;
     const ids = this.tableList[o.lo].map((e) => (e === from ? to : e));
@@ -309,5 +309,5 @@ const leadsTo = (x: Instr, id: number, tables: readonly (readonly number[])[]): 
     (o) => (o.kind === Kind.Label && o.lo === id) || (o.kind === Kind.Table && tables[o.lo].includes(id)),
   );
 
-/** Is the operand just a register, neither complemented nor negated? */
+/** Is the operand a register without modifiers? */
 export const isPlain = (o: Operand): boolean => o.kind === Kind.Reg && o.mods === 0;

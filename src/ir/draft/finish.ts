@@ -5,9 +5,8 @@ import type { Draft } from './draft.ts';
 import type { BlockNo } from './instruction-list.ts';
 
 /**
- * Builds the function from a draft. If the layout does not place a block's fall-through after it, a branch is
- * inserted: at the end of the block or, after a guarded branch, in a block of its own, unless inverting the guard
- * suffices.
+ * Builds the function from a draft. If the fall-through of a block does not follow it in the layout, a branch is inserted:
+ * at the end of the block, or, if that ends in a guarded branch, in a new block, unless inverting the guard suffices.
  */
 export function finish(d: Draft): Fn {
   const { fn } = d;
@@ -39,7 +38,7 @@ export function finish(d: Draft): Fn {
   );
 }
 
-/** Jump tables. One that nothing uses any more is emptied, and dropped if none that is used follows. */
+/** Jump tables. Unused ones are emptied, and dropped if no used one follows. */
 function usedTables(d: Draft): Fn['tables'] {
   const tables = d.tables();
   if (tables.every((ids, t) => ids.length === 0 || d.tableUses(t) > 0)) return tables;
@@ -69,7 +68,7 @@ const isUnchanged = (fn: Fn, out: Fn): boolean =>
   out.blocks.length === fn.blocks.length &&
   out.blocks.every((b, i) => b === fn.blocks[i]);
 
-/** Inserts the branches that the layout makes necessary. */
+/** Inserts the branches that the layout requires. */
 function layOut(d: Draft): void {
   for (let b = d.entryBlock; b >= 0; b = d.below(b)) {
     const to = d.fall(b);
@@ -82,9 +81,9 @@ function layOut(d: Draft): void {
     }
     const x = d.at(t);
     const target = x.src[0];
-    const turns =
+    const invertible =
       x.op.primitive === 'branch' && x.guard !== NO_REG && target.kind === Kind.Label && next >= 0;
-    if (turns && target.lo === d.id(next)) {
+    if (invertible && target.lo === d.id(next)) {
       d.setTerminator(b, withSource(withGuard(x, x.guard, !x.guardNot), 0, d.labelOf(to)), next);
       continue;
     }

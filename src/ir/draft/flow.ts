@@ -6,13 +6,13 @@ import { PhiDraft } from './phis.ts';
 
 export const NOTHING: readonly number[] = [];
 
-/** The part of a draft that knows layout, edges and jump tables. See `Draft`. */
+/** The part of a draft for layout, edges and jump tables. See `Draft`. */
 export class FlowDraft extends PhiDraft {
   protected readonly succ: (readonly BlockNo[] | undefined)[] = [];
   protected pred: BlockNo[][] | null = null;
   protected tableList: (readonly number[])[];
 
-  /** Grows with every edit of blocks, edges or layout; 0: the flow graph is still that of `fn`. */
+  /** Incremented by every edit of blocks, edges or layout; 0: the flow graph is still that of `fn`. */
   shapeVersion = 0;
 
   constructor(fn: Fn) {
@@ -25,6 +25,7 @@ export class FlowDraft extends PhiDraft {
     return this.blocks.count;
   }
 
+  /** False once the block has been erased. */
   isAlive(b: BlockNo): boolean {
     return this.blocks.alive[b] === 1;
   }
@@ -80,8 +81,8 @@ export class FlowDraft extends PhiDraft {
   }
 
   /**
-   * Edges out of a block, one for each way that control can take: label operands in order, distinct targets of
-   * tables, the fall-through. An edge is identified by its index in this list; two of them may lead to one block.
+   * Target blocks of the outgoing edges: label operands in order, distinct targets of tables, the fall-through. An edge is
+   * identified by its index in this list; two of them may lead to one block.
    */
   edges(b: BlockNo): BlockNo[] {
     const out: BlockNo[] = [];
@@ -128,7 +129,7 @@ export class FlowDraft extends PhiDraft {
     return b;
   }
 
-  /** Performs an edit of a block's outgoing edges and updates successors, predecessors and phis of lost successors. */
+  /** Performs an edit of a block's outgoing edges and updates successors, predecessors and phis of former successors. */
   protected edgesChange(b: BlockNo, change: () => void): void {
     const before = this.successors(b);
     change();
@@ -184,7 +185,7 @@ export class FlowDraft extends PhiDraft {
   }
 }
 
-/** Is a block in the list? Fast for long lists, such as the successors of a large table. */
+/** A membership test for a list of blocks, fast for long lists such as the successors of a large table too. */
 export function memberOf(list: readonly BlockNo[]): (b: BlockNo) => boolean {
   if (list.length <= 8) return (b) => list.includes(b);
   const set = new Set(list);

@@ -1,11 +1,11 @@
-/** A copy with room for index `at`, half as large again. */
+/** A copy with room for index `at`, at least half as large again. */
 export function grown(a: Int32Array, at: number): Int32Array {
   const out = new Int32Array(Math.max(at + 1, Math.ceil(a.length * 1.5)) + 16);
   out.set(a);
   return out;
 }
 
-/** Divides a buffer into arrays, one after the other: V8 takes half a microsecond to allocate a typed array, a tenth of that for a view. */
+/** Carves one buffer into consecutive arrays: V8 takes half a microsecond to allocate a typed array, a tenth of that for a view. */
 export class Carver {
   private readonly buffer: ArrayBuffer;
   private at = 0;
@@ -14,7 +14,7 @@ export class Carver {
     this.buffer = new ArrayBuffer(bytes);
   }
 
-  /** The next `n` 32-bit numbers; they come before any bytes. */
+  /** The next `n` 32-bit numbers. Call it before `bytes`, for alignment. */
   words(n: number): Int32Array {
     const a = new Int32Array(this.buffer, this.at, n);
     this.at += 4 * n;
@@ -30,9 +30,9 @@ export class Carver {
 }
 
 /**
- * Arrays of finished drafts, for later ones, by the binary logarithm of their length. A draft lives for one phase, and
- * its arrays are most of what a run allocates outside V8's heap, where 64 MB of garbage start a full collection. That
- * also discards the compiled code of every closure of which no instance is left.
+ * Pool of arrays of finished drafts, by the binary logarithm of their length. A draft lives for one phase, and its arrays
+ * are most of what a run allocates outside V8's heap, where 64 MB of garbage trigger a full collection. A full collection
+ * also discards the compiled code of every closure without a live instance.
  */
 const spare: Int32Array[][] = Array.from({ length: 32 }, () => []);
 let spareWords = 0;
@@ -41,7 +41,7 @@ const MOST_SPARE_WORDS = 1 << 22;
 /** Shorter arrays cost less than finding one. */
 const LEAST_LOG = 8;
 
-/** An array of at least `n` numbers, which are whatever they were. */
+/** An array of at least `n` numbers with arbitrary contents. */
 export function takeWords(n: number): Int32Array {
   const log = Math.max(LEAST_LOG, 32 - Math.clz32(n - 1));
   for (let k = log; k < log + 2; k++) {
@@ -58,7 +58,7 @@ export function giveWords(a: Int32Array): void {
   if (a.length === 0 || a.length > MOST_SPARE_WORDS) return;
   spareWords += a.length;
   spare[31 - Math.clz32(a.length)].push(a);
-  // The longest go first: only a large function could use them.
+  // The longest are dropped first: only a large function could use them.
   for (let k = spare.length - 1; spareWords > MOST_SPARE_WORDS; k--)
     while (spareWords > MOST_SPARE_WORDS && spare[k].length > 0) spareWords -= spare[k].pop()!.length;
 }
@@ -71,5 +71,5 @@ export function regrown(a: Int32Array, at: number): Int32Array {
   return out;
 }
 
-/** An array without room. */
+/** The empty array. */
 export const NO_WORDS = new Int32Array(0);

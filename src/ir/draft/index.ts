@@ -14,17 +14,17 @@ export { type Splice, spliceFunction } from './splice.ts';
 export { readingInstead } from './use-lists.ts';
 
 /**
- * Drafts in which nothing was changed, by function: the next edit of the function starts with all that they have built.
- * Most passes change nothing in most functions, and on small functions opening a draft cost more than the pass did.
+ * Drafts in which nothing was changed, by function: the next edit of the function reuses the draft with its indexes. Most
+ * passes change nothing in most functions, and opening a draft of a small function takes longer than the pass itself.
  */
 let unchanged = new WeakMap<Fn, Draft>();
 
-/** Forgets the drafts that wait for another edit of their function. */
+/** Drops all drafts kept for another edit of their function. */
 export const dropUnchangedDrafts = (): void => {
   unchanged = new WeakMap();
 };
 
-/** Gives back the memory of the draft that waits for another edit of a function, once nobody will edit that version of it. */
+/** Releases the draft kept for another edit of a function. Call it once that version will not be edited again. */
 export function dropUnchangedDraft(fn: Fn): void {
   const d = unchanged.get(fn);
   if (d === undefined) return;
@@ -33,8 +33,8 @@ export function dropUnchangedDraft(fn: Fn): void {
 }
 
 /**
- * Opens a draft of `fn`, lets `change` edit it, and returns the resulting function: `fn` itself if nothing changed.
- * Blocks that were not edited are shared.
+ * Opens a draft of `fn`, edits it with `change`, and returns the resulting function: `fn` itself if nothing changed. Blocks
+ * that were not edited are shared.
  * @param isa needed if the edit creates branches
  */
 export function edit(fn: Fn, change: (d: Draft) => void, isa: Isa | null = null): Fn {

@@ -32,14 +32,14 @@ export class InstructionList {
   readonly fn: Fn;
 
   protected instrs: Instr[];
-  /** Mark of the block of each instruction, -1 once it is removed: the block's number, unless `homes` says otherwise. */
+  /** Mark of the block of each instruction, -1 once it is removed. A mark is a block number unless `blockOfMark` maps it. */
   private markOf: Int32Array;
-  /** Block of each mark, and mark of each block, once blocks were merged: only the shorter of two is re-marked. */
-  private homes: Int32Array | null = null;
+  /** Block of each mark, and mark of each block, once blocks were merged. A merge re-marks only the shorter block. */
+  private blockOfMark: Int32Array | null = null;
   private marks: Int32Array | null = null;
   protected nextOf: Int32Array;
   protected prevOf: Int32Array;
-  /** What these three share, as long as they have not grown. */
+  /** The array that the three are views of, unless they have grown. */
   private words: Int32Array;
   protected total: number;
   /** Order keys within a block, kept for blocks whose order was queried. */
@@ -50,7 +50,7 @@ export class InstructionList {
   protected readonly blocks: BlockTable;
   /** Whether anything was changed. */
   changed = false;
-  /** Instructions of the function. */
+  /** Number of instructions of the opened function. */
   protected readonly opened: number;
 
   constructor(fn: Fn) {
@@ -93,7 +93,7 @@ export class InstructionList {
     this.words = words;
   }
 
-  /** Gives the memory of a finished draft back; nothing may be asked of it after that. */
+  /** Releases the memory of a finished draft, which must not be used afterwards. */
   release(): void {
     giveWords(this.words);
     this.words = this.markOf = this.nextOf = this.prevOf = NO_WORDS;
@@ -113,7 +113,9 @@ export class InstructionList {
   /** Block of an instruction, -1 once it is removed. */
   block(n: Ins): BlockNo {
     const mark = this.markOf[n];
-    return this.homes === null || mark < 0 || mark >= this.homes.length ? mark : this.homes[mark];
+    return this.blockOfMark === null || mark < 0 || mark >= this.blockOfMark.length
+      ? mark
+      : this.blockOfMark[mark];
   }
 
   isRemoved(n: Ins): boolean {
@@ -149,7 +151,7 @@ export class InstructionList {
     return n >= 0 && isControl(this.instrs[n]) ? n : -1;
   }
 
-  /** Where an instruction appended to the block goes: before its terminator. -1: after everything. */
+  /** The instruction before which one is appended to the block: its terminator; -1: at the very end. */
   protected end(b: BlockNo): Ins {
     return this.terminator(b);
   }
@@ -189,7 +191,7 @@ export class InstructionList {
     this.touch(b);
   }
 
-  /** Finds an order key between two neighbours; if none is left, the block is renumbered at the next query. */
+  /** Chooses an order key between those of the neighbours; if there is none, the block is renumbered at the next query. */
   private keepOrder(n: Ins, b: BlockNo, after: Ins, before: Ins): void {
     const places = this.places();
     const low = after >= 0 ? places[after] : before >= 0 ? places[before] - 2 * GAP : 0;
@@ -251,7 +253,7 @@ export class InstructionList {
     this.touch(into);
   }
 
-  /** Appends all instructions of `from` to `b`. Takes time in the shorter of the two. */
+  /** Appends all instructions of `from` to `b`, in time linear in the shorter of the two. */
   protected appendAll(from: BlockNo, b: BlockNo): void {
     const { first, last } = this.blocks;
     const lower = first[from];
@@ -283,7 +285,7 @@ export class InstructionList {
     this.touch(b);
   }
 
-  /** Are there fewer instructions from `a` on than from `b` on? Walks no further than the shorter list. */
+  /** Are there fewer instructions from `a` on than from `b` on? Walks only as far as the shorter list. */
   private isShorter(a: Ins, b: Ins): boolean {
     while (a >= 0 && b >= 0) {
       a = this.nextOf[a];
@@ -298,16 +300,16 @@ export class InstructionList {
 
   private exchangeMarks(a: BlockNo, b: BlockNo): void {
     const most = Math.max(a, b);
-    if (this.homes === null || this.marks === null || most >= this.homes.length) {
-      const before = this.homes?.length ?? 0;
-      this.homes = grown(this.homes ?? new Int32Array(0), Math.max(most, this.blocks.count));
+    if (this.blockOfMark === null || this.marks === null || most >= this.blockOfMark.length) {
+      const before = this.blockOfMark?.length ?? 0;
+      this.blockOfMark = grown(this.blockOfMark ?? new Int32Array(0), Math.max(most, this.blocks.count));
       this.marks = grown(this.marks ?? new Int32Array(0), Math.max(most, this.blocks.count));
-      for (let x = before; x < this.homes.length; x++) this.homes[x] = this.marks[x] = x;
+      for (let x = before; x < this.blockOfMark.length; x++) this.blockOfMark[x] = this.marks[x] = x;
     }
-    const { homes, marks } = this;
+    const { blockOfMark, marks } = this;
     [marks[a], marks[b]] = [marks[b], marks[a]];
-    homes[marks[a]] = a;
-    homes[marks[b]] = b;
+    blockOfMark[marks[a]] = a;
+    blockOfMark[marks[b]] = b;
   }
 
   /** Can control pass the block's last instruction? */
@@ -316,7 +318,7 @@ export class InstructionList {
     return true;
   }
 
-  /** Where to start looking for control operations of a block: at its last instruction, unless they may be anywhere. */
+  /** Where to start a search for control operations of a block: at its last instruction, unless they may be inside the block. */
   protected firstControl(b: BlockNo): Ins {
     return this.innerControl ? this.blocks.first[b] : this.blocks.last[b];
   }

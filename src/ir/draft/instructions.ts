@@ -15,7 +15,7 @@ import {
   readingInstead,
 } from './use-lists.ts';
 
-/** Notified of every edit of an instruction; fills work lists. */
+/** Notified of every edit of an instruction, to fill worklists. */
 export interface Watcher {
   /** `n` is new or was replaced; `before` is the old instruction, null if it is new. */
   changed(n: Ins, before: Instr | null): void;
@@ -26,7 +26,7 @@ export interface Watcher {
 export const namesBlock = ({ op, src }: Instr): boolean =>
   (op.flags & (OpFlag.Control | OpFlag.Phi | OpFlag.Pure)) === 0 && src.some((o) => o.kind === Kind.Label);
 
-/** The part of a draft that edits instructions and knows definitions and uses of registers. See `Draft`. */
+/** The part of a draft for edits of instructions, and for definitions and uses of registers. See `Draft`. */
 export class InstructionDraft extends InstructionList {
   private regs: number;
   private uses: Occurrences | null = null;
@@ -34,7 +34,7 @@ export class InstructionDraft extends InstructionList {
   private entry: Uint8Array | null = null;
   private returnRegs: Reg[] | null = null;
   private paramRegs: Reg[] | null = null;
-  /** How many operands of `namesBlock` instructions name a block, and of any a jump table; counted on first use. */
+  /** Numbers of operands of `namesBlock` instructions by block id, and of operands by jump table; counted on first use. */
   private names: { readonly blocks: Map<number, number>; readonly tables: Map<number, number> } | null = null;
   watcher: Watcher | null = null;
 
@@ -50,7 +50,7 @@ export class InstructionDraft extends InstructionList {
     return this.link(this.create(ins), this.block(at), at);
   }
 
-  /** Inserts a new instruction after another one, which must not be a terminator. */
+  /** Inserts a new instruction after another one. @throws Error if that is a terminator */
   insertAfter(at: Ins, ins: Instr): Ins {
     if (this.nextOf[at] < 0 && isControl(this.instrs[at]))
       throw new Error('no instruction may follow a terminator');
@@ -62,18 +62,18 @@ export class InstructionDraft extends InstructionList {
     return this.link(this.create(ins), b, this.end(b));
   }
 
-  /** Inserts at the top of the block: a phi before everything, others after the phis. */
+  /** Inserts at the start of the block: a phi at the very start, others after the phis. */
   insertAtStart(b: BlockNo, ins: Instr): Ins {
     return this.link(this.create(ins), b, isPhi(ins) ? this.blocks.first[b] : this.afterPhis(b));
   }
 
-  /** Appends to a block that has no terminator. */
+  /** Appends to a block. @throws Error if that has a terminator */
   append(b: BlockNo, ins: Instr): Ins {
     if (this.terminator(b) >= 0) throw new Error('no instruction may follow a terminator');
     return this.link(this.create(ins), b, -1);
   }
 
-  /** Replaces instruction `n`, keeping its number. Use `setTerminator` for a terminator. */
+  /** Replaces instruction `n`, keeping its number. @throws Error if that changes where control goes: use `setTerminator` */
   replace(n: Ins, ins: Instr): void {
     const before = this.instrs[n];
     if (before === ins) return;
@@ -89,7 +89,7 @@ export class InstructionDraft extends InstructionList {
     else this.replace(n, list[last]);
   }
 
-  /** Removes the instruction. Use `setTerminator` for a terminator. */
+  /** Removes the instruction. @throws Error for a terminator: use `setTerminator` */
   remove(n: Ins): void {
     if (isControl(this.instrs[n])) throw new Error('terminators are removed by setTerminator');
     this.discard(n);
@@ -128,7 +128,7 @@ export class InstructionDraft extends InstructionList {
     return this.useLists().count(r) + (this.isReturned(r) ? 1 : 0);
   }
 
-  /** Is it read by a return that does not name its values? */
+  /** Is it a return register of the function? A return without operands reads these. */
   isReturned(r: Reg): boolean {
     const { returns } = this.fn;
     if (r === NO_REG) return false;
@@ -210,14 +210,14 @@ export class InstructionDraft extends InstructionList {
   }
 
   /**
-   * Makes every instruction that reads `from` read `to`. Registers of `Fn.returns` stay: in SSA the return names its
+   * Makes every instruction that reads `from` read `to`. Registers of `Fn.returns` stay, because in SSA the return names its
    * values.
    */
   replaceUses(from: Reg, to: Reg): void {
     for (const n of this.users(from)) this.replace(n, readingInstead(this.instrs[n], from, to));
   }
 
-  /** Renames `from` everywhere: results, uses, parameters, returns. */
+  /** Renames `from` everywhere: in results, uses, parameters and returns. */
   rename(from: Reg, to: Reg): void {
     this.replaceUses(from, to);
     for (const n of this.definitions(from)) {
@@ -243,7 +243,7 @@ export class InstructionDraft extends InstructionList {
     }
   }
 
-  /** Registers of parameters, and of returns, if some were renamed. */
+  /** Registers of parameters and of returns, null for each if none was renamed. */
   get renamed(): { readonly params: readonly Reg[] | null; readonly returns: readonly Reg[] | null } {
     return { params: this.paramRegs, returns: this.returnRegs };
   }

@@ -3,16 +3,16 @@ import { splitPredecessors } from './blocks.ts';
 import type { Draft } from './draft.ts';
 import type { BlockNo } from './instruction-list.ts';
 
-/** What these edits need of a loop: its header and its members. */
+/** A loop as these edits need it: its header and its members. */
 export interface LoopShape {
   readonly header: BlockNo;
   contains(b: BlockNo): boolean;
 }
 
 /**
- * The only block from which control enters the loop, with no other successor: code at its end runs exactly when the
- * loop is entered. It is created if there is none. Blocks created since the loop was found count as outside, unless
- * `contains` knows them.
+ * The preheader: the only predecessor of the header from outside the loop, without another successor, so that code at its
+ * end runs exactly when the loop is entered. It is created if there is none. Blocks created since the loop was found count
+ * as outside, unless `contains` accepts them.
  */
 export function preheader(d: Draft, loop: LoopShape): BlockNo {
   const b = existingPreheader(d, loop);
@@ -31,8 +31,8 @@ const outside = (d: Draft, loop: LoopShape): BlockNo[] =>
   d.predecessors(loop.header).filter((p) => !loop.contains(p));
 
 /**
- * Does control at the end of the block only continue to one other block? A call or a guarded exit does more, and a
- * guarded branch whose two ways lead to that block counts as two, which the layout may separate.
+ * Does control at the end of the block do nothing but continue to one other block? A call or a guarded exit does more. A
+ * guarded branch both of whose edges lead to that block does not qualify, because the layout may separate the edges.
  */
 function onlyContinues(d: Draft, b: BlockNo): boolean {
   const t = d.terminator(b);
@@ -41,7 +41,7 @@ function onlyContinues(d: Draft, b: BlockNo): boolean {
 }
 
 /**
- * Ensures that every exit block of the loop has predecessors only in the loop.
+ * Ensures that every exit block of the loop is dedicated: all its predecessors are in the loop.
  * @param blocks the blocks of the loop
  * @returns these exit blocks, in the order found
  */

@@ -4,9 +4,9 @@ import { label, type Operand } from '../operand.ts';
 import type { BlockNo, Ins } from './instruction-list.ts';
 import { InstructionDraft } from './instructions.ts';
 
-/** The part of a draft that knows block ids, as labels use them, and phis with their operands. See `Draft`. */
+/** The part of a draft for block ids, which labels refer to, and for phis with their operands. See `Draft`. */
 export class PhiDraft extends InstructionDraft {
-  /** Id of a block, as labels and tables use it. */
+  /** Id of a block, which labels and tables refer to. */
   id(b: BlockNo): number {
     return this.blocks.ids[b];
   }
@@ -34,7 +34,7 @@ export class PhiDraft extends InstructionDraft {
     return out;
   }
 
-  /** The operand of a phi for a predecessor, or null. */
+  /** The operand of a phi for a predecessor, or null if it has none. */
   way(phi: Ins, from: BlockNo): Operand | null {
     const { src } = this.at(phi);
     for (let k = 0; k + 1 < src.length; k += 2) if (src[k].lo === this.blocks.ids[from]) return src[k + 1];
@@ -56,11 +56,11 @@ export class PhiDraft extends InstructionDraft {
     this.replace(phi, withSrc(x, src));
   }
 
-  /** Sets the operands of a phi for many predecessors, at the cost of one change. */
-  setWays(phi: Ins, ways: ReadonlyMap<BlockNo, Operand>): void {
+  /** Sets the operands of a phi for many predecessors in one edit. */
+  setWays(phi: Ins, values: ReadonlyMap<BlockNo, Operand>): void {
     const x = this.at(phi);
     const src = [...x.src];
-    const left = new Map(ways);
+    const left = new Map(values);
     for (let k = 0; k + 1 < src.length; k += 2) {
       const from = this.blocks.numberOf[src[k].lo];
       const value = left.get(from);
@@ -72,7 +72,7 @@ export class PhiDraft extends InstructionDraft {
     this.replace(phi, withSrc(x, src));
   }
 
-  /** Changes the predecessor `from` to `to` in the phis of `b`. */
+  /** Replaces the predecessor `from` by `to` in the phis of `b`. */
   renameWay(b: BlockNo, from: BlockNo, to: BlockNo): void {
     for (const phi of this.phis(b)) {
       const x = this.at(phi);
@@ -81,7 +81,7 @@ export class PhiDraft extends InstructionDraft {
     }
   }
 
-  /** Removes the operands of phis whose predecessors `gone` accepts. */
+  /** Removes the operands of the phis of `b` for the predecessors that `gone` accepts. */
   forgetWays(b: BlockNo, gone: (from: BlockNo) => boolean): void {
     for (const phi of this.phis(b)) {
       const x = this.at(phi);

@@ -4,26 +4,26 @@ import type { Fn, Instr } from '../program.ts';
 import { Draft } from './draft.ts';
 import type { BlockNo } from './instruction-list.ts';
 
-/** The correspondence between a function and its copy made by `spliceFunction`. */
+/** Maps a function to its copy made by `spliceFunction`. */
 export interface Splice {
   /** Copies, by position of the block in the function. */
   readonly blocks: ReadonlyMap<BlockNo, BlockNo>;
   /** The copy of the entry. */
   readonly entry: BlockNo;
-  /** The register of the draft for one of the function. */
+  /** The draft's register for one of the function. */
   register(r: Reg): Reg;
 }
 
 /**
  * Copies all blocks of another function into a draft: instructions with their source lines, jumps, jump tables and
  * pragmas. Every register gets a new name, and returns become jumps. No edge leads to the copies yet. Pragmas at the
- * entry, which are for the whole function, are left to the caller.
+ * entry, which apply to the whole function, are left to the caller.
  *
  * Control operations must end their blocks, as from phase 6 on, and neither function may be in SSA.
  *
  * @param after block after which the copies are placed
- * @param to block at which the copy continues where the function returned
- * @param rename gives the operand for a copied one; asked after registers, labels and tables were replaced
+ * @param to block at which control continues in place of a return
+ * @param rename maps each operand that is neither a label nor a table, after its register was replaced
  */
 export function spliceFunction(
   d: Draft,

@@ -5,19 +5,20 @@ import { giveWords, NO_WORDS, regrown, takeWords } from './grow.ts';
 
 /**
  * Occurrences of registers in instructions, in one doubly linked list per register. An instruction's occurrences have
- * consecutive numbers, so adding and removing an instruction costs its own operands, whatever the length of the
+ * consecutive numbers, so the cost of adding or removing an instruction depends on its operands, not on the length of the
  * lists.
  */
 export class Occurrences {
-  /** Four numbers an occurrence: its instruction, its neighbours in the register's list, and the register's index. */
+  /** Four numbers per occurrence: its instruction, its neighbours in the register's list, and the register's index. */
   private items: Int32Array;
   private used = 0;
-  /** Three numbers an instruction: its first occurrence, the room reserved, and how much of that is filled. */
+  /** Three numbers per instruction: its first occurrence, the number of occurrences reserved, and of those in use. */
   private spans: Int32Array;
-  /** Instructions for which `spans` holds numbers of these lists. */
+  /** Number of instructions for which `spans` is initialized. */
   private instructions = 0;
-  /** Two numbers a register: its first occurrence, or -1, and how many there are. */
+  /** Two numbers per register: its first occurrence, or -1, and the number of occurrences. */
   private lists: Int32Array;
+  /** Number of registers for which `lists` is initialized. */
   private registers = 0;
 
   constructor(instructions: number, registers: number) {
@@ -26,7 +27,7 @@ export class Occurrences {
     this.lists = takeWords(LIST * (registers + 16));
   }
 
-  /** Gives the memory back; nothing may be asked after that. */
+  /** Releases the memory; the lists must not be used afterwards. */
   release(): void {
     for (const a of [this.items, this.spans, this.lists]) giveWords(a);
     this.items = this.spans = this.lists = NO_WORDS;
@@ -72,7 +73,7 @@ export class Occurrences {
     this.spans[span + 2] = 0;
     const had = this.spans[span + 1];
     if (had >= most) return;
-    // Doubles the room, so that a phi may get its operands one by one.
+    // The reservation doubles, so that adding operands to a phi one by one takes linear time.
     const room = had === 0 ? most : Math.max(most, 2 * had);
     this.spans[span] = this.used;
     this.spans[span + 1] = room;
@@ -105,7 +106,7 @@ export class Occurrences {
   }
 
   private link(u: number, i: number): void {
-    if (i >= this.registers) this.know(i);
+    if (i >= this.registers) this.initialize(i);
     const { items, lists } = this;
     const at = u * OCCURRENCE;
     const h = lists[i * LIST];
@@ -117,8 +118,8 @@ export class Occurrences {
     lists[i * LIST + 1]++;
   }
 
-  /** Makes empty lists for the registers up to one. */
-  private know(i: number): void {
+  /** Initializes empty lists for the registers up to `i`. */
+  private initialize(i: number): void {
     if (i * LIST + LIST > this.lists.length) this.lists = regrown(this.lists, i * LIST + LIST);
     for (let r = this.registers; r <= i; r++) {
       this.lists[r * LIST] = -1;
@@ -151,7 +152,7 @@ function registersRead({ src, guard, otherwise }: Instr): number {
   return read;
 }
 
-/** Records what the instruction reads: sources, guard, values under a false guard. */
+/** Records the uses of an instruction: sources, guard, values under a false guard. */
 export function enterUses(uses: Occurrences, n: number, ins: Instr): void {
   const { src, guard, otherwise } = ins;
   uses.open(n, registersRead(ins));
@@ -163,8 +164,8 @@ export function enterUses(uses: Occurrences, n: number, ins: Instr): void {
 
 /**
  * Updates the recorded uses of an instruction to those of its replacement, provided that registers occur in the same
- * operand positions of both. A phi with many operands then costs only those that differ.
- * @returns false if they do not; some may be changed already, and all must be recorded again
+ * operand positions of both. For a phi with many operands the cost is then that of the operands that differ.
+ * @returns false if the positions differ; some uses may have been changed, and all must be recorded again
  */
 export function changeUses(uses: Occurrences, n: number, a: Instr, b: Instr): boolean {
   if (a.src.length !== b.src.length || a.otherwise.length !== b.otherwise.length) return false;
@@ -192,26 +193,26 @@ export function changeUses(uses: Occurrences, n: number, a: Instr, b: Instr): bo
   return true;
 }
 
-/** Records what the instruction writes. */
+/** Records the definitions of an instruction. */
 export function enterDefs(defs: Occurrences, n: number, ins: Instr): void {
   const { dst } = ins;
   defs.open(n, dst.length);
   for (let i = 0; i < dst.length; i++) if (dst[i] !== NO_REG) defs.add(n, dst[i]);
 }
 
-/** By register index: 1 for those that hold a parameter on entry. */
+/** By register index: 1 if the register holds a parameter on entry. */
 export function entryRegisters(params: readonly Reg[], regCount: number): Uint8Array {
   const entry = new Uint8Array(regCount);
   for (const r of params) if (r !== NO_REG) entry[regIndex(r)] = 1;
   return entry;
 }
 
-/** Calls `visit` with the owner of each of a register's occurrences. */
+/** Calls `visit` with the instruction of each occurrence of a register. */
 export function each(lists: Occurrences, r: Reg, visit: (n: number) => void): void {
   for (let u = lists.first(r); u >= 0; u = lists.after(u)) visit(lists.instruction(u));
 }
 
-/** Instructions in which a register occurs. Occurrences in one instruction need not be adjacent after it was replaced. */
+/** Instructions in which a register occurs, each once. Once replaced, an instruction's occurrences need not be adjacent. */
 export function instructionsOf(lists: Occurrences, r: Reg): number[] {
   const out: number[] = [];
   for (let u = lists.first(r); u >= 0; u = lists.after(u)) {
@@ -221,7 +222,7 @@ export function instructionsOf(lists: Occurrences, r: Reg): number[] {
   return out.length > 1 ? [...new Set(out)] : out;
 }
 
-/** The instruction with every read of `from` a read of `to`. */
+/** The instruction with every read of `from` replaced by a read of `to`. */
 export function readingInstead(x: Instr, from: Reg, to: Reg): Instr {
   let out = x;
   let src: Operand[] | null = null;

@@ -1,9 +1,9 @@
 /*
- * Numbers and texts as bytes. Integers take seven bits per byte, low bits first. Signed ones alternate (0, -1, 1, -2,
- * ...), so that small ones stay short.
+ * Numbers and texts as bytes. Integers take seven bits per byte, low bits first (LEB128). Signed ones are zigzag-encoded
+ * (0, -1, 1, -2, ...), so that small ones stay short.
  */
 
-/** Writes a whole number from 0 up to 2^53 at a position with 8 free bytes. @returns the position after it */
+/** Writes an integer from 0 up to 2^53 at a position with 8 free bytes. @returns the position after it */
 export function putUint(bytes: Uint8Array, at: number, n: number): number {
   while (n > 0x7fffffff) {
     bytes[at++] = (n % 128) | 128;
@@ -17,7 +17,7 @@ export function putUint(bytes: Uint8Array, at: number, n: number): number {
   return at;
 }
 
-/** As `putUint`, for a whole number of either sign, below 2^52. */
+/** As `putUint`, for a signed integer of magnitude below 2^52. */
 export function putInt(bytes: Uint8Array, at: number, n: number): number {
   if (n >= -0x40000000 && n < 0x40000000) return putUint(bytes, at, (n << 1) ^ (n >> 31));
   return putUint(bytes, at, n < 0 ? -2 * n - 1 : 2 * n);
@@ -25,7 +25,7 @@ export function putInt(bytes: Uint8Array, at: number, n: number): number {
 
 /** A growing byte buffer. */
 export class ByteWriter {
-  /** To write many numbers in a row: call `room`, then `putUint` starting at `at`, then set `at` to the end. */
+  /** To write many numbers in a row: call `room`, then `putUint` from `at` on, then set `at` to the end. */
   bytes: Uint8Array;
   at = 0;
 
@@ -33,7 +33,7 @@ export class ByteWriter {
     this.bytes = new Uint8Array(capacity);
   }
 
-  /** What was written so far; shares memory with the writer. */
+  /** The bytes written so far; shares memory with the writer. */
   get written(): Uint8Array {
     return this.bytes.subarray(0, this.at);
   }
@@ -54,13 +54,13 @@ export class ByteWriter {
     if (this.at + n > this.bytes.length) this.grow(n);
   }
 
-  /** A whole number from 0 up to 2^53. */
+  /** Writes an integer from 0 up to 2^53. */
   uint(n: number): void {
     this.room(8);
     this.at = putUint(this.bytes, this.at, n);
   }
 
-  /** A whole number of either sign, below 2^52. */
+  /** Writes a signed integer of magnitude below 2^52. */
   int(n: number): void {
     this.room(8);
     this.at = putInt(this.bytes, this.at, n);
@@ -97,13 +97,13 @@ export class ByteWriter {
   }
 }
 
-/** Code units decoded at once: arguments of one call. */
+/** Number of code units decoded at once, as arguments of one call. */
 const PIECE = 4096;
 
 /** Shorter texts are decoded unit by unit. */
 const SHORT = 12;
 
-/** Reads what a `ByteWriter` wrote, in the same order. */
+/** Reads values in the order in which a `ByteWriter` wrote them. */
 export class ByteReader {
   private readonly bytes: Uint8Array;
   private at: number;
@@ -177,7 +177,7 @@ export class ByteReader {
   }
 }
 
-/** A 32-bit checksum, by FNV-1a over four-byte words: detects damage, not forgery. */
+/** A 32-bit checksum, like FNV-1a but over four-byte words: detects damage, not forgery. */
 export function checksum(bytes: Uint8Array): number {
   let h = 0x811c9dc5;
   const count = bytes.length >>> 2;
@@ -187,7 +187,7 @@ export function checksum(bytes: Uint8Array): number {
       : wordsOf(bytes, count);
   for (let i = 0; i < count; i++) {
     h = Math.imul(h ^ words[i], 0x01000193);
-    // Without this, high bits would never affect low ones.
+    // Without this step, high bits would never affect low ones.
     h ^= h >>> 15;
   }
   for (let i = 4 * count; i < bytes.length; i++) h = Math.imul(h ^ bytes[i], 0x01000193);

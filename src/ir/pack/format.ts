@@ -1,16 +1,16 @@
 /*
- * Snapshots as bytes, for workers and for disk. Several snapshots go into one pack, which stores everything that they
- * share once: functions, blocks, instructions, variables, tables of lines. They share it again after reading.
+ * Snapshots as bytes, for workers and for disk. One pack holds several snapshots and stores every object that they share
+ * once: functions, blocks, instructions, variables, tables of lines. Unpacked snapshots share these objects again.
  *
  *     'ORI', version, checksum of what follows, hash of the instruction set
  *     texts, names of opcodes, operands, instructions, blocks, tables of lines, variables, functions, snapshots
  *
- * Frequent things (operands, instructions, blocks, lines) are written number by number, the rest as JSON, which
- * accepts a new field without a change here. Operands are shared if their contents are equal; everything else, if it
- * is the same object.
+ * Frequent objects (operands, instructions, blocks, lines) are written number by number, the rest as JSON, so that a new
+ * field there needs no change here. Operands are shared if their contents are equal; everything else, if it is the same
+ * object.
  */
 
-/** Raised whenever earlier packs would be read incorrectly. */
+/** Incremented whenever earlier packs would be read incorrectly. */
 export const PACK_VERSION = 3;
 
 /** `ORI`. */
@@ -28,9 +28,9 @@ export class PackError extends Error {
 
 /** The source line of an instruction: the previous one, the next one, or another. */
 export const Line = { Same: 0, Next: 1, Other: 2 } as const;
-/** Bits of the byte before an instruction; number of destinations in bits 4 and 5 (3: a number follows), `Line` above. */
+/** Bits 0 to 3 of an instruction's flag byte. Bits 4 and 5: number of destinations (3: a number follows); bits 6 and 7: `Line`. */
 export const Has = { Mods: 1, Guard: 2, GuardNot: 4, Otherwise: 8 } as const;
 
-/** The byte before an operand holds its kind, its modifiers from this bit on, and whether `hi` and a name follow. */
+/** First byte of an operand: its kind, its modifiers from bit `MODS` on, and `MORE` if `hi` and a name follow. */
 export const MODS = 3;
 export const MORE = 1 << 6;

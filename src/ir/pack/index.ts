@@ -8,11 +8,11 @@ import { Packer } from './write.ts';
 export { checksum } from './bytes.ts';
 export { PACK_VERSION, PackError } from './format.ts';
 
-/** Packs one snapshot. */
+/** Packs one snapshot; see `packPrograms`. */
 export const packProgram = (program: Program, isa: Isa): Uint8Array => packPrograms([program], isa);
 
 /**
- * Packs snapshots; everything that they share is stored once.
+ * Packs snapshots; every object that they share is stored once.
  * @param isa the instruction set that they use
  * @throws PackError for an instruction of another set
  */

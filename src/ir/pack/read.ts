@@ -16,7 +16,7 @@ import {
 import type { ByteReader } from './bytes.ts';
 import { Has, Line, MODS, MORE, PackError } from './format.ts';
 
-/** Reads the body of a pack. */
+/** Reads the body of a pack. `programs` throws a `PackError` if it was packed with another instruction set. */
 export class Unpacker {
   private readonly r: ByteReader;
   private readonly isa: Isa;
@@ -126,7 +126,7 @@ export class Unpacker {
     return out;
   }
 
-  /** Lists of up to four are written out, because a growing list reserves room for 16 elements. */
+  /** Lists of up to four operands are array literals, because an array that grows reserves room for 16 elements. */
   private sources(operands: readonly Operand[]): readonly Operand[] {
     const { r } = this;
     const n = r.uint();

@@ -30,7 +30,7 @@ export class Packer {
   private readonly shared: boolean;
   private readonly texts = new Numbering<string>();
   private readonly opcodes: Opcode[] = [];
-  /** Number of an opcode by its id in the set, from 1; 0: not seen yet. */
+  /** By id of an opcode: its number in the pack, from 1; 0: it has none yet. */
   private readonly opcodeAt: Int32Array;
   private readonly operands: OperandTable;
   private readonly instrs = new Numbering<Instr>();
@@ -118,7 +118,7 @@ export class Packer {
     let srcLine = 0;
     let srcColumn = 0;
     for (const l of locs) {
-      // Usually the next line of the same source place.
+      // Usually the next PTX line with the same source position.
       const same = l.file === file && l.srcLine === srcLine && l.srcColumn === srcColumn;
       at = putInt(bytes, at, 2 * (l.line - line) + (same ? 0 : 1));
       line = l.line;
@@ -141,7 +141,7 @@ export class Packer {
     const { ins } = b;
     w.uint(b.id);
     w.text(b.name);
-    // Runs of instructions with consecutive numbers: one run, unless another snapshot contained some of them.
+    // Runs of instructions with consecutive numbers: just one, unless another snapshot contained some of them.
     let from = 0;
     let next = this.instrCount;
     w.room(8 * (1 + 2 * ins.length));
@@ -261,7 +261,7 @@ function list(w: ByteWriter, ids: readonly number[]): void {
   for (const n of ids) w.uint(n);
 }
 
-/** Registers above this are found by hash. */
+/** Operands of higher registers are found by hash. */
 const LARGEST = 2 ** 22;
 
 /** Operands by content: a hash table over arrays, because there are several operands per instruction. */
@@ -269,10 +269,10 @@ class OperandTable {
   size = 0;
   private readonly operands: Operand[] = [];
   private slots: Int32Array;
-  /** By register: number, from 1, of the operand that is just that register. Most operands are, and need no hash. */
+  /** By register: number, from 1, of the operand that is the register without modifiers. Most operands are such, and need no hash. */
   private plain = new Int32Array(1024);
 
-  /** @param instrs approximate number of instructions, most of which have less than one new operand */
+  /** @param instrs approximate number of instructions; on average each has less than one new operand */
   constructor(instrs: number) {
     this.slots = new Int32Array(2 ** Math.max(8, Math.ceil(Math.log2(instrs + 1)) + 1));
   }

@@ -9,6 +9,7 @@ export interface Builtin {
   readonly names: readonly string[];
   /** Least number of arguments; the others are optional. */
   readonly least: number;
+  /** Builds the value of a call at offset `at`; `want` is the width that the context expects, if known. @throws MeaningError */
   readonly make: (s: Scope, args: readonly Expr[], want: number | null, at: number) => Value;
 }
 
@@ -23,15 +24,18 @@ export const definer =
 
 // ---------------------------------------------------------------------- arguments
 
+/** The value of an argument that must be a static number. @throws MeaningError otherwise */
 export function staticInt(s: Scope, e: Expr): number {
   const v = s.eval(e, null);
   if (v.k !== 'int') throw new MeaningError(e.at, 'expected a number known from the modifiers');
   return Number(v.value);
 }
 
+/** The truth of an optional static argument; false if it is missing. */
 export const flag = (s: Scope, e: Expr | undefined): boolean =>
   e !== undefined && s.truth(s.eval(e, 1), e.at);
 
+/** An argument that must be one of the allowed names. @throws MeaningError otherwise */
 export function word(s: Scope, e: Expr, allowed: readonly string[]): string {
   const v = s.eval(e, null);
   if (v.k !== 'name' || !allowed.includes(v.name))
@@ -44,21 +48,21 @@ export function word(s: Scope, e: Expr, allowed: readonly string[]): string {
 }
 
 /**
- * A rounding mode. CONTRACT rounds to nearest. It permits fusing two operations, but fusing is a separate rewrite
- * that may change the result.
+ * A rounding mode. CONTRACT rounds to nearest; it also permits fusing two operations, which is a separate rewrite that changes the result.
  */
 export function rounding(s: Scope, e: Expr): Rounding {
   const mode = word(s, e, [...ROUNDINGS, 'CONTRACT']) as Rounding | 'CONTRACT';
   return mode === 'CONTRACT' ? 'RN' : mode;
 }
 
-/** Scalar type of a modifier group's value, or a type by its upper-case name. */
+/** The name of a scalar type: that of a modifier group's value, or one given by its upper-case name. */
 export function scalarType(s: Scope, e: Expr): string {
   const v = s.eval(e, null);
   if (v.k !== 'name') throw new MeaningError(e.at, 'expected a type');
   return v.type ?? v.name.toLowerCase();
 }
 
+/** An argument that must be a float type, scalar or packed. @throws MeaningError otherwise */
 export function floatType(s: Scope, e: Expr): FloatType {
   const t = scalarType(s, e);
   if (Object.hasOwn(PACKED, t)) return { element: PACKED[t], packed: true };
@@ -70,6 +74,7 @@ export function floatType(s: Scope, e: Expr): FloatType {
   );
 }
 
+/** The bits of a scalar type, by its name. @throws MeaningError for other names */
 export function typeBits(s: Scope, e: Expr): number {
   const t = scalarType(s, e);
   const m = /^[a-z]+(\d+)/.exec(t);
@@ -77,11 +82,13 @@ export function typeBits(s: Scope, e: Expr): number {
   return Number(m[1]);
 }
 
+/** Is the argument a signed integer type? */
 export const isSigned = (s: Scope, e: Expr): boolean => scalarType(s, e).startsWith('s');
 
+/** The node of an argument; a static one becomes a constant of `want` bits. */
 export const node = (s: Scope, e: Expr, want: number | null): number => s.bits(s.eval(e, want), want, e.at);
 
-/** Checks a width: graphs have vectors of 1 to 32 bits, or 64. */
+/** Checks a width: graphs have values of 1 to 32 bits, or 64. @throws MeaningError for other widths */
 export function width(w: number, at: number): number {
   if (!(w >= 1 && w <= 32) && w !== 64) throw new MeaningError(at, `${w} bits: widths are 1 to 32, and 64`);
   return w;

@@ -24,7 +24,7 @@ define('f2i(x, type, rounding)', (s, [x, t, r], _want, at) => {
   const aux = `${isSigned(s, t) ? 's' : 'u'}${rounding(s, r)}`;
   return bitsOf(s.b.make('f2i', typeBits(s, t), args, type.element, aux));
 });
-/** An integer of type `from` in the low bits of `x` as a float. */
+/** Converts the integer of type `from` in the low bits of `x` to a float. */
 define('i2f(x, from, type, rounding)', (s, [x, from, t, r]) => {
   const w = typeBits(s, from);
   const v = resized(s, node(s, x, w), w, false);

@@ -6,14 +6,14 @@ import type { CoreOp } from './graph.ts';
 import { type Expr, MeaningError } from './parse.ts';
 import { bitsOf, type FloatType, type Scope, type Value } from './values.ts';
 
-/** Functions on floats, most of them for scalars and packed pairs alike. */
+/** Functions on floats; most of them take scalars and packed pairs. */
 export const FLOATS = new Map<string, Builtin>();
 const define = definer(FLOATS);
 
 const half = (s: Scope, x: number, high: boolean): number =>
   s.b.make('extract', 16, [x], '', '', high ? 16 : 0);
 
-/** Applies an operation on one format to scalars, or to both halves of packed values. */
+/** Applies an operation to scalars, or to both halves of packed values. */
 function elementwise(
   s: Scope,
   type: FloatType,
@@ -33,7 +33,7 @@ function elementwise(
   return concat(s, both[0], both[1], at);
 }
 
-/** Float arguments of one type; a literal among them is a bit pattern of that type. */
+/** Evaluates arguments that must be floats of one type; literals among them are bit patterns of that type. @throws MeaningError */
 export function floats(s: Scope, exprs: readonly Expr[], at: number): { args: number[]; type: FloatType } {
   const values = exprs.map((e) => s.eval(e, null));
   const first = values.find((v) => v.k === 'bits' && v.float !== null);
@@ -56,10 +56,7 @@ export function floats(s: Scope, exprs: readonly Expr[], at: number): { args: nu
 
 const typeName = (t: FloatType): string => (t.packed ? `${t.element}x2` : t.element);
 
-/**
- * Reads an operand as a float: truncates it to the type's width, applies absolute value and negation to the sign bit,
- * flushes.
- */
+/** Reads an operand as a float: truncates it to the type's width, applies its modifiers to the sign bit, and flushes. */
 define('fin(operand, type, ftz?)', (s, [x, t, z], _want, at) => {
   const k = s.sourceIndex(x);
   if (k < 0)
@@ -106,7 +103,7 @@ define('fout(x, ftz?, sat?)', (s, [x, z, c], _want, at) => {
   });
   return bitsOf(out, type);
 });
-/** Replaces negative numbers by zero if `on`; NaN stays. */
+/** Replaces negative numbers by zero if `on`; NaN is unchanged. */
 define('frelu(x, on)', (s, [x, on], _want, at) => {
   const { args, type } = floats(s, [x], at);
   if (!flag(s, on)) return bitsOf(args[0], type);
@@ -145,7 +142,7 @@ rounded('fround(x, rounding)', 'frint');
 define('fcmp(x, y, relation)', (s, [x, y, r], _want, at) => {
   const { args, type } = floats(s, [x, y], at);
   if (type.packed)
-    throw new MeaningError(at, 'fcmp compares scalars; lohalf and hihalf take a packed value apart');
+    throw new MeaningError(at, 'fcmp compares scalars; lohalf and hihalf split a packed value');
   return bitsOf(s.b.make('fcmp', 1, args, type.element, word(s, r, RELATIONS)));
 });
 define('lohalf(x)', (s, [x], _want, at) => halfOf(s, x, at, false));
@@ -163,8 +160,8 @@ define('pack(high, low)', (s, args, _want, at) => {
 });
 
 /**
- * Minimum or maximum: a NaN operand loses unless `nan`; -0 is below +0. With `xorsign` the magnitudes are compared
- * and the result gets the product of the operands' signs.
+ * Minimum or maximum: with one NaN operand the result is the other one, or NaN if `nan`; -0 is less than +0. With `xorsign`, the magnitudes
+ * are compared and the result gets the product of the operands' signs.
  */
 define('fminmax(x, y, which, nan?, xorsign?)', (s, [x, y, op, nan, xor], _want, at) => {
   const { args, type } = floats(s, [x, y], at);

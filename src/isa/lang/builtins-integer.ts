@@ -44,7 +44,7 @@ define('mulhi(x, y, signed)', (s, args, want, at) =>
   arithmetic(flag(s, args[2]) ? 'smulh' : 'umulh')(s, args, want, at),
 );
 
-/** Carry out of x + y + c: the majority of the operands' and the inverted sum's top bits. */
+/** Carry out of x + y + c: the majority of the top bits of x, y and the complement of the sum. */
 define('carry(x, y, c)', (s, [x, y, c]) => {
   const [a, b] = pair(s, x, y, null);
   const w = s.b.width(a);
@@ -65,7 +65,7 @@ define('brev(x)', (s, [x], want) => {
   const a = several(s, node(s, x, want), x.at);
   return bitsOf(s.b.make('brev', s.b.width(a), [a]));
 });
-/** A truth table known only at run time: the disjunction of the minterms whose bit is set. */
+/** A truth table that is not constant: the disjunction of the minterms whose bit is set. */
 function minterms(s: Scope, inputs: readonly number[], table: number): number {
   const w = s.b.width(inputs[0]);
   let sum = s.b.constant(0n, w);

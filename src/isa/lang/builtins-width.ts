@@ -2,7 +2,7 @@ import { type Builtin, definer, flag, isSigned, node, staticInt, typeBits, width
 import { type Expr, MeaningError } from './parse.ts';
 import { bitsOf, type Scope } from './values.ts';
 
-/** Functions that query widths and types, and that extend, truncate and join bits. */
+/** Functions that query widths and types, and that extend, truncate and concatenate bits. */
 export const WIDTHS = new Map<string, Builtin>();
 const define = definer(WIDTHS);
 
@@ -13,7 +13,7 @@ define('width(x)', (s, [x]) => {
 define('bits(type)', (s, [t]) => ({ k: 'int', value: BigInt(typeBits(s, t)) }));
 define('signed(type)', (s, [t]) => ({ k: 'bool', value: isSigned(s, t) }));
 
-/** `x` in `w` bits: sign-extended, zero-extended or truncated. */
+/** `x` with `w` bits: sign-extended, zero-extended or truncated. */
 export function resized(s: Scope, x: number, w: number, signed: boolean): number {
   const from = s.b.width(x);
   if (w < from) return s.b.make('extract', w, [x]);
@@ -25,7 +25,7 @@ function extension(name: string, signedness: (s: Scope, args: readonly Expr[]) =
     const w = width(staticInt(s, args[1]), args[1].at);
     const x = node(s, args[0], null);
     if (w < s.b.width(x))
-      throw new MeaningError(at, `${s.b.width(x)} bits do not extend to ${w}; trunc cuts them`);
+      throw new MeaningError(at, `${s.b.width(x)} bits cannot be extended to ${w}; trunc truncates them`);
     return bitsOf(resized(s, x, w, signedness(s, args)));
   });
 }
@@ -36,7 +36,7 @@ define('trunc(x, width)', (s, args, _want, at) => {
   const w = width(staticInt(s, args[1]), args[1].at);
   const x = node(s, args[0], null);
   if (w > s.b.width(x))
-    throw new MeaningError(at, `${s.b.width(x)} bits cannot be cut to ${w}; zext and sext extend them`);
+    throw new MeaningError(at, `${s.b.width(x)} bits cannot be truncated to ${w}; zext and sext extend them`);
   return bitsOf(s.b.make('extract', w, [x]));
 });
 define('resize(x, width)', (s, args) => {
@@ -58,6 +58,7 @@ define('bit(x, index)', (s, args, _want, at) => {
   if (k < 0 || k >= s.b.width(x)) throw new MeaningError(at, `bit ${k} of a value of ${s.b.width(x)} bits`);
   return bitsOf(s.b.make('extract', 1, [x], '', '', k));
 });
+/** The concatenation of two nodes. @throws MeaningError if its width is not supported */
 export const concat = (s: Scope, high: number, low: number, at: number): number =>
   s.b.make('concat', width(s.b.width(high) + s.b.width(low), at), [high, low], '', '', s.b.width(low));
 define('concat(high, low)', (s, [h, l], _want, at) =>

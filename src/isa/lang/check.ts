@@ -3,13 +3,13 @@ import type { Opcode } from '../../ir/opcode.ts';
 import { elaborate, isConstantSlot } from './elaborate.ts';
 import { type Assign, MeaningError, parseMeaning } from './parse.ts';
 
-/** Most modifier choices tried for one opcode; more would take a meaning with a hundred cases. */
+/** Maximum number of modifier choices that are checked for one opcode. */
 const MOST_CHOICES = 4096;
 
 /**
- * Checks the meaning of an opcode under every choice of its modifiers: names, widths, destinations, argument kinds.
+ * Checks the meaning of an opcode under every choice of its modifiers, up to `MOST_CHOICES`: names, widths, destinations, argument kinds.
  * @param file the document that defines the opcode, for the diagnostics
- * @returns one diagnostic for each fault (only one if several choices share it); none for a primitive
+ * @returns one diagnostic for each fault, even if several choices have it; none for a primitive
  */
 export function checkMeaning(op: Opcode, file: string): Diagnostic[] {
   if (op.means === null) return [];

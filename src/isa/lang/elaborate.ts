@@ -18,12 +18,12 @@ export interface Specialisation {
   readonly consts: readonly (bigint | number | null)[];
 }
 
-/** Does the slot take nothing but a constant, which is then part of a specialisation? */
+/** Does the slot accept only constants? Their values are then part of a specialisation. */
 export const isConstantSlot = (s: Slot): boolean => s.kinds === 1 << Kind.Imm;
 
 /**
- * The graph of a meaning for one choice of modifiers.
- * @throws MeaningError on unknown names, disagreeing widths, missing destinations
+ * Elaborates a meaning for one choice of modifiers and constants.
+ * @throws MeaningError on unknown names, different widths, missing destinations
  */
 export function elaborate(meaning: readonly Assign[], spec: Specialisation): Graph {
   return new Elaborator(spec).run(meaning);
@@ -44,7 +44,7 @@ class Elaborator implements Scope {
     const dsts: number[] = op.dsts.map(() => -1);
     for (const a of meaning) {
       const k = op.dsts.findIndex((d) => d.name === a.name);
-      if (this.locals.has(a.name)) throw new MeaningError(a.at, `'${a.name}' is given twice`);
+      if (this.locals.has(a.name)) throw new MeaningError(a.at, `'${a.name}' is assigned twice`);
       if (op.srcs.some((s) => s.name === a.name) || op.groupByName.has(a.name))
         throw new MeaningError(a.at, `'${a.name}' is an operand or a modifier; a local needs another name`);
       if (k < 0) {
@@ -141,7 +141,7 @@ class Elaborator implements Scope {
     return this.spec.srcMods[k] ?? 0;
   }
 
-  /** A source with its modifiers, read as an integer or a truth value: first absolute value, then complement, then negation. */
+  /** A source as an integer or truth value, with its modifiers applied: absolute value, then complement, then negation. */
   private source(k: number): number {
     let x = this.rawSource(k);
     const m = this.sourceMods(k);
@@ -204,7 +204,7 @@ class Elaborator implements Scope {
     const a = this.eval(ea, null);
     const b = this.eval(eb, null);
     if (a.k !== 'int' || b.k !== 'int')
-      throw new MeaningError(at, `'${op}' compares figures known from the modifiers`, [
+      throw new MeaningError(at, `'${op}' compares numbers known from the modifiers`, [
         'slt(x, y) and ult(x, y) compare values, with and without sign',
       ]);
     return { k: 'bool', value: ORDER[op](a.value, b.value) };
@@ -262,7 +262,9 @@ class Elaborator implements Scope {
         return this.b.constant(v.value ? 1n : 0n, 1);
       case 'int': {
         if (want === null)
-          throw new MeaningError(at, 'nothing says the width of this number', ['resize(number, width) does']);
+          throw new MeaningError(at, 'the width of this number is not determined', [
+            'resize(number, width) states it',
+          ]);
         if (BigInt.asUintN(want, v.value) !== v.value && BigInt.asIntN(want, v.value) !== v.value)
           throw new MeaningError(at, `${v.value} does not fit ${want} bits`);
         return this.b.constant(v.value, want);
@@ -304,7 +306,7 @@ const ORDER: Readonly<Record<string, (a: bigint, b: bigint) => boolean>> = {
 
 const isStatic = (v: Value): boolean => v.k !== 'bits';
 
-/** Does a group have the form `FTZ?`, whose second value means yes? */
+/** Is a group a flag such as `FTZ?`, whose second value means true? */
 const isFlag = (g: ModGroup | null): g is ModGroup =>
   g !== null && g.values.length === 2 && g.values[0].name === 'NONE' && !g.required;
 
@@ -331,7 +333,7 @@ function staticArithmetic(op: string, a: bigint, b: bigint, at: number): Value {
   }
 }
 
-/** Names that need no definition: values of the opcode's groups, float formats, and words that some function accepts. */
+/** Words that some function accepts as arguments. Values of the opcode's groups and float formats need no definition either. */
 const WORDS = new Set([
   'RN',
   'RZ',

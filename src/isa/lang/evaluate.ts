@@ -26,7 +26,7 @@ const SOFT: Readonly<Record<FormatName, Format>> = { f16: F16, bf16: BF16, f32: 
 
 const signed = (x: bigint, width: number): bigint => BigInt.asIntN(width, x);
 
-/** Quotient and remainder, truncated; by zero the quotient is all ones and the remainder the dividend. */
+/** Truncated quotient and remainder; for a divisor of zero, the quotient is all ones and the remainder is the dividend. */
 const quotient = (a: bigint, b: bigint): bigint => (b === 0n ? -1n : a / b);
 const remainder = (a: bigint, b: bigint): bigint => (b === 0n ? a : a % b);
 
@@ -202,7 +202,7 @@ function isSubnormal(f: Format, a: bigint): boolean {
   return x.kind === 'finite' && x.m !== 0n && x.m >> BigInt(f.mant) === 0n;
 }
 
-/** The smaller or larger operand; -0 is below +0 (PTX ISA 9.0, `min`). */
+/** The lesser or the greater operand; -0 is less than +0 (PTX ISA 9.0, `min`). */
 function extremum(f: Format, a: bigint, b: bigint, least: boolean, nanWins: boolean): bigint {
   const nanA = decode(f, a).kind === 'nan';
   const nanB = decode(f, b).kind === 'nan';

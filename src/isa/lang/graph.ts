@@ -1,9 +1,9 @@
 import type { FormatName } from '../formats.ts';
 
 /**
- * A meaning elaborated for one choice of modifiers: a directed acyclic graph of operations on bit vectors of static
- * width (1 to 32, or 64; truth values have width 1). Nodes are in topological order: arguments have smaller numbers.
- * Equal nodes are shared.
+ * A meaning elaborated for one choice of modifiers is a directed acyclic graph of operations on bit vectors of static width (1 to 32, or
+ * 64; truth values have width 1). Nodes are in topological order: arguments have smaller numbers. Equal nodes are shared. This type lists
+ * the operations.
  */
 export type CoreOp =
   | 'const'
@@ -54,6 +54,7 @@ export type CoreOp =
   | 'f2i'
   | 'i2f';
 
+/** A node of an expression graph. */
 export interface Node {
   readonly op: CoreOp;
   readonly width: number;
@@ -80,7 +81,7 @@ export interface Graph {
   readonly srcWidths: readonly number[];
 }
 
-/** Builds a graph; equal nodes share a number, and nodes with constant arguments are folded by `fold`. */
+/** Builds a graph with hash-consing, constant folding by `fold`, and simple algebraic simplifications. */
 export class GraphBuilder {
   readonly nodes: Node[] = [];
   private readonly known = new Map<string, number>();
@@ -118,6 +119,7 @@ export class GraphBuilder {
     return n.op === 'const' ? n.value : null;
   }
 
+  /** The number of a node with this operation, or of a simpler node with the same value. The parameters are the fields of `Node`. */
   make(
     op: CoreOp,
     width: number,
@@ -145,7 +147,7 @@ export class GraphBuilder {
     return this.intern(node);
   }
 
-  /** The argument or constant that the node always equals, or -1. */
+  /** An argument that the node always equals; -1 if there is none. */
   private simplify(op: CoreOp, width: number, args: readonly number[], n: number): number {
     switch (op) {
       case 'zext':

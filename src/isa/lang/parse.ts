@@ -1,7 +1,7 @@
 /**
- * Reads a meaning: the text that defines what an opcode computes. Each line is `name = expression` (a line may
- * continue inside parentheses); a name is a destination of the opcode or a local. `#` starts a comment. Operators and
- * their precedence are those of C. The functions are in `builtins.ts`, and `elaborate.ts` resolves names.
+ * Parser for meanings, the texts that define what opcodes compute. Each line is `name = expression` (a line may continue inside
+ * parentheses); the name is a destination of the opcode or a local. `#` starts a comment. Operators and their precedence are those of C.
+ * The functions are in `builtins.ts`; `elaborate.ts` resolves names.
  */
 
 /** Expression tree. `at` is the offset in the text, for diagnostics. */
@@ -13,6 +13,7 @@ export type Expr =
   | { readonly k: 'binary'; readonly at: number; readonly op: string; readonly a: Expr; readonly b: Expr }
   | { readonly k: 'cond'; readonly at: number; readonly c: Expr; readonly a: Expr; readonly b: Expr };
 
+/** An assignment to a destination or local. `at` is the offset of the name. */
 export interface Assign {
   readonly at: number;
   readonly name: string;
@@ -45,9 +46,9 @@ const LEVEL = new Map(
   ),
 );
 const UNARY_LEVEL = 10;
-/** Deepest nesting accepted; bounds recursion far beyond what a person writes. */
+/** Maximum nesting of expressions, far beyond what a person writes; it bounds recursion. */
 const MAX_DEPTH = 200;
-/** Longest meaning accepted, for the same reason: `a + b + c + ...` nests too. */
+/** Maximum number of tokens of a meaning, for the same reason: `a + b + c + ...` nests too. */
 const MAX_TOKENS = 2000;
 
 function tokenize(text: string): Token[] {
@@ -64,7 +65,7 @@ function tokenize(text: string): Token[] {
   }
   out.push({ text: '\n', at: text.length });
   if (out.length > MAX_TOKENS)
-    throw new MeaningError(out[MAX_TOKENS].at, `the meaning is longer than ${MAX_TOKENS} words`);
+    throw new MeaningError(out[MAX_TOKENS].at, `the meaning is longer than ${MAX_TOKENS} tokens`);
   return out;
 }
 

@@ -9,7 +9,7 @@ export interface FloatType {
   readonly packed: boolean;
 }
 
-/** Value of an expression during elaboration. All kinds except `bits` are static. */
+/** The value of an expression during elaboration. All kinds except `bits` are static, that is, known from the modifiers. */
 export type Value =
   | { readonly k: 'bits'; readonly id: number; readonly float: FloatType | null }
   | { readonly k: 'int'; readonly value: bigint }
@@ -43,4 +43,5 @@ export interface Scope {
   slotWidthOf(name: string): number | null;
 }
 
+/** The value of a node. */
 export const bitsOf = (id: number, float: FloatType | null = null): Value => ({ k: 'bits', id, float });

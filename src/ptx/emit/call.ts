@@ -5,15 +5,15 @@ import { printPtxVariable } from '../print.ts';
 import { guardOf } from './expand.ts';
 import { NoPtx, type Writer } from './writer.ts';
 
-/** Parameters and results of a function, by their types. */
+/** Types of the parameters and results of a function. */
 export interface Signature {
   readonly params: readonly { readonly type: string }[];
   readonly returns: readonly { readonly type: string }[];
-  /** Whether calls alone imply it: such a call always has a list of arguments. */
+  /** Whether calls imply the declaration; such a call always has a list of arguments. */
   readonly implied?: boolean;
 }
 
-/** Bits of a type that a 32-bit register holds and PTX wants in a narrower one; 0 for any other. */
+/** Bits of a type that Ori holds in a 32-bit register and PTX in a narrower one; 0 for any other type. */
 function narrowBits(type: string | undefined): number {
   const bits = Number(/^[a-z]+(\d+)$/.exec(type ?? '')?.[1] ?? 0);
   return bits === 16 ? bits : 0;
@@ -21,7 +21,7 @@ function narrowBits(type: string | undefined): number {
 
 const bitsOf = (type: string): number => Number(/\d+$/.exec(type)?.[0] ?? 32);
 
-/** An argument in a register of its own type, where nothing but the call says which type that is. */
+/** An argument in a register of its own type, for a function without declaration, whose calls alone determine its types. */
 function typedArgument(w: Writer, o: Operand, type: string): string {
   const bits = bitsOf(type);
   const isFloat = /^f(32|64)$/.test(type);
@@ -32,10 +32,13 @@ function typedArgument(w: Writer, o: Operand, type: string): string {
 }
 
 /**
- * Writes CALL. Its operands are the results in registers, the arguments, and then the results in `.param` variables.
+ * Writes a CALL. Its sources are the target, the prototype, the arguments, and then the results in `.param` variables; its destinations are
+ * the results in registers.
  *
- * @param signatureOf of a function, or of the prototype of an indirect call
- * @param proto name under which the function declares a prototype
+ * @param signatureOf signature of a function, or of the prototype of an indirect call
+ * @param proto name under which the current function declares a prototype
+ * @param uniform whether to write `call.uni`
+ * @throws NoPtx if the callee is not declared
  */
 export function writeCall(
   w: Writer,
@@ -63,7 +66,7 @@ export function writeCall(
     return o.kind === Kind.Sym && o.lo === 0 ? o.sym : w.value(o, 64, 'b64', o.mods);
   });
   const after: string[] = [];
-  // The lines behind the call have its guard, so a result that replaces the guard comes last.
+  // The lines after the call have its guard, so a result that overwrites the guard comes last.
   const last: string[] = [];
   const narrowed = i.dst.some((d, k) => d !== NO_REG && narrowBits(s.returns[k]?.type) > 0);
   const registers = i.dst.map((d, k) => {
@@ -96,7 +99,7 @@ export function writeCall(
   for (const l of [...after, ...last]) w.line(l);
 }
 
-/** A parameter as a declaration; `name` in place of its own. */
+/** The declaration of a parameter under the given name. */
 export function paramDecl(p: Param, name: string, space: 'param' | 'reg' = 'param'): VarDecl {
   const bytes = /^(f16x2|bf16x2|pred)$/.test(p.type)
     ? 4
@@ -118,7 +121,7 @@ export function paramDecl(p: Param, name: string, space: 'param' | 'reg' = 'para
   };
 }
 
-/** `name: .callprototype (...) _ (...);` */
+/** The line `name: .callprototype (...) _ (...);`. */
 export function prototypeLine(name: string, p: Prototype): string {
   const list = (ps: readonly Param[]) => `(${ps.map((x) => printPtxVariable(paramDecl(x, '_'))).join(', ')})`;
   const returns = p.returns.length > 0 ? `${list(p.returns)} ` : '';

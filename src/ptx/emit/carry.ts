@@ -3,22 +3,21 @@ import { isPredReg, Kind, NO_REG, type Operand, type Reg, regIndex } from '../..
 import type { Block, Fn, Instr } from '../../ir/program.ts';
 import { type Carries, NO_CARRY } from './expand.ts';
 
-/** Which carries of a function stay in the condition code. */
+/** The carries of a function that stay in the condition code. */
 export interface CarryPlan {
-  /** By IADDX: which of its carries are in CC.CF. */
+  /** By IADDX: whether its carry in and carry out are in CC.CF. */
   readonly carries: ReadonlyMap<Instr, Carries>;
-  /** Copies of carries that stay in CC.CF: nothing is written for them. */
+  /** Copies of carries in CC.CF, which need no instruction. */
   readonly dropped: ReadonlySet<Instr>;
 }
 
-/** After this many rounds all carries are written as predicates: no compiler writes programs that need more. */
+/** Maximum number of rounds; beyond it, all carries are written as predicates. Compilers do not write programs that need more. */
 const MOST_ROUNDS = 8;
 
 /**
- * Finds chains of IADDX whose carry need not be a predicate register, as PTX has one carry bit, CC.CF: predicates that
- * are written only by additions (and copies of their carry), and read only by the next addition of the same block.
- * After a subtraction, a + ~b + 1, CC.CF holds the carry of that sum too: machine code of ptxas 13.0.88 has the same
- * addition with carry behind add.cc and behind sub.cc.
+ * Finds chains of IADDX whose carry can stay in CC.CF, the one carry bit of PTX, instead of a predicate register. These are predicates that
+ * are written only by additions and copies of their carry, and read only by the next addition of the same block. After a subtraction,
+ * a + ~b + 1, CC.CF holds the carry of that sum too: ptxas 13.0.88 emits the same addition with carry behind add.cc and behind sub.cc.
  */
 export function planCarries(fn: Fn): CarryPlan {
   const { chained, touched } = candidates(fn);
@@ -37,7 +36,7 @@ export function planCarries(fn: Fn): CarryPlan {
 /** An unguarded addition with carries. */
 const isCarrying = (i: Instr): boolean => (i.op.flags & OpFlag.Carries) !== 0 && i.guard === NO_REG;
 
-/** Register whose value, or complement, an unguarded logic function of predicates copies; NO_REG for anything else. */
+/** The predicate that an unguarded logic function copies or complements; NO_REG for any other instruction. */
 function copied(i: Instr): Reg {
   if (
     (i.op.flags & OpFlag.Table) === 0 ||
@@ -79,7 +78,7 @@ function walk(
   dropped: Set<Instr>,
   broken: Set<number>,
 ): void {
-  // Predicate -> whether CC.CF has its value now, or the complement.
+  // Predicate -> true if CC.CF holds its value, false if it holds the complement.
   const held = new Map<number, boolean>();
   const has = (r: Reg) => r !== NO_REG && chained.has(regIndex(r));
   for (const i of b.ins) {
@@ -116,7 +115,7 @@ function add(
   const inside = carryIn(ci, held);
   const co = i.dst[1];
   const out = co !== NO_REG && chained.has(regIndex(co));
-  // One PTX instruction can do it if the carry in is zero or in CC.CF, and the carry out is unused or wanted in CC.CF.
+  // One PTX instruction suffices if the carry in is zero or in CC.CF, and the carry out is unused or stays in CC.CF.
   const plain = ci.kind === Kind.Imm && (((ci.lo & 1) === 1) !== ((ci.mods & Mod.Not) !== 0)) === minus;
   const one = (plain || inside) && (co === NO_REG || out);
   if (!one) {
@@ -131,6 +130,6 @@ function add(
   held.set(regIndex(co), true);
 }
 
-/** Whether the carry in is what CC.CF holds. */
+/** Does CC.CF hold the carry in? */
 const carryIn = (ci: Operand, held: ReadonlyMap<number, boolean>): boolean =>
   ci.reg !== NO_REG && held.get(regIndex(ci.reg)) === ((ci.mods & Mod.Not) === 0);

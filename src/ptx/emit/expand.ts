@@ -5,21 +5,26 @@ import type { PtxTable, Row } from './table.ts';
 import type { Piece } from './template.ts';
 import { NoPtx, type Writer } from './writer.ts';
 
-/** Which carries of an instruction are in CC.CF. */
+/** Whether carry in and carry out of an instruction are in CC.CF. */
 export interface Carries {
   readonly in: boolean;
   readonly out: boolean;
 }
 
+/** Both carries, if any, are predicates. */
 export const NO_CARRY: Carries = { in: false, out: false };
 
-/** What templates refer to: block labels and table names of the function. */
+/** Names of block labels and jump tables of the function, for templates. */
 export interface Names {
   readonly label: (block: number) => string;
   readonly table: (index: number) => string;
 }
 
-/** The row that tells how to write an instruction for a target (80 for sm_80). Throws NoPtx if PTX cannot express it. */
+/**
+ * The first row of the table that fits an instruction and its operands.
+ * @param sm number of the target: 80 for sm_80
+ * @throws NoPtx if no row fits, or if the row states that PTX cannot express the instruction
+ */
 export function rowOf(table: PtxTable, i: Instr, sm: number, carries: Carries): Row {
   const rows = table.rows(i.op, i.mods, sm);
   const carryAt = i.op.srcs.length - 1;
@@ -33,19 +38,20 @@ export function rowOf(table: PtxTable, i: Instr, sm: number, carries: Carries): 
   throw new NoPtx(`${i.op.name} has no form for these operands`);
 }
 
+/** The guard of an instruction as a prefix, `@%p1 ` or `@!%p1 `; '' without a guard. */
 export const guardOf = (w: Writer, i: Instr): string =>
   i.guard === NO_REG ? '' : `@${i.guardNot ? '!' : ''}${w.name(i.guard)} `;
 
 const isResult = (p: Piece): boolean => typeof p !== 'string' && p.kind === 'dst';
 
 /**
- * Writes the lines of a row. What only computes a temporary is written without the guard: to ptxas a guarded line keeps what
- * its register held before, so a guarded temporary lives from wherever control comes. Of merge sort (CUB, for sm_80) it made
- * 9 % more code and 4 registers more.
+ * Writes the lines of a row. Lines that only compute a temporary are written without the guard: a guarded definition keeps the old value,
+ * so that for ptxas a guarded temporary is live on every path that leads there. In merge sort (CUB, sm_80) guards on temporaries cost 9 %
+ * more code and 4 more registers.
  */
 export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
   const guard = guardOf(w, i);
-  // Sources must keep their values until the last line of an expansion, so results go to temporaries first.
+  // Sources must keep their values until the last line, so results that are also read go to temporaries first.
   const wait = row.lines.length > 1 && i.dst.some((d) => d !== NO_REG && reads(i, d));
   const results = i.dst.map((d) => (d === NO_REG ? '' : wait ? w.temp(w.letterOf(d)) : w.name(d)));
   const temps = new Map<string, string>();
@@ -69,7 +75,7 @@ export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
     if (typeof p === 'string') return p;
     switch (p.kind) {
       case 'src': {
-        // Stored constants are plain bits, whatever type the access names.
+        // Stored constants are written as bits, for any type of the access.
         if (!p.all) return source(p.at, p.type, p.width, p.not);
         const list: string[] = [];
         for (let k = p.at; k < i.src.length; k++)
@@ -105,7 +111,7 @@ export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
 
 const reads = (i: Instr, d: Reg): boolean => i.guard === d || i.src.some((o) => o.reg === d);
 
-/** Letter of a temporary that stands in a vector of results. */
+/** Letter of the temporary for an unused element of a vector of results. */
 const letterBeside = (w: Writer, i: Instr, width: number): string =>
   width > 32 ? 'w' : i.dst.some((d) => d !== NO_REG && w.letterOf(d) === 'h') ? 'h' : 't';
 
@@ -116,7 +122,7 @@ const MOVE: Readonly<Record<string, string>> = {
   h: 'mov.b16',
 };
 
-/** Copies the results from their temporaries. The guard comes last, because the copies themselves are guarded by it. */
+/** Copies results from their temporaries. A result that overwrites the guard is copied last, since the copies have the guard. */
 export function copyOut(w: Writer, i: Instr, results: readonly string[], guard: string): void {
   const order = i.dst.map((_, k) => k).filter((k) => i.dst[k] !== NO_REG);
   order.sort((a, b) => Number(i.dst[a] === i.guard) - Number(i.dst[b] === i.guard));

@@ -3,7 +3,7 @@ import { Kind, NO_REG, type Operand, regWidth } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 import { NoPtx, type Writer } from './writer.ts';
 
-/** By operand size: the letter of the temporaries, and the type of the moves to and from them. */
+/** By operand size: the letter of its temporaries, and the type of moves to and from them. */
 const TEMP: Readonly<Record<string, readonly [letter: string, type: string]>> = {
   p: ['p', 'pred'],
   '8': ['b', 'b8'],
@@ -13,12 +13,13 @@ const TEMP: Readonly<Record<string, readonly [letter: string, type: string]>> = 
   '128': ['q', 'b128'],
 };
 
-/** Is this a size for which PTX has registers of its own, and Ori has none? */
+/** Is this a size for which PTX has registers and Ori has not? */
 const isNarrow = (size: string): boolean => size === '8' || size === '16';
 
 /**
- * Writes an instruction that Ori carried unchanged. PTX has separate registers for halves and bytes, so these are moved there and back; so
- * is an operand that is both read and written, if Ori now has two registers for it.
+ * Writes a foreign instruction, which Ori carries unchanged. PTX has separate registers for halves and bytes, so such operands are moved to
+ * and from temporaries; so are operands that are read and written (tied) if they are in different registers now.
+ * @throws NoPtx if the text of the instruction does not match its operands, or if copies of tied operands form a cycle
  */
 export function writeForeign(w: Writer, i: Instr): void {
   const [how, ...src] = i.src;
@@ -70,7 +71,7 @@ export function writeForeign(w: Writer, i: Instr): void {
     written.set(p.dst, name);
     return name;
   };
-  // An operand that only keeps its value needs just a copy, made where touching the register is allowed.
+  // A tied operand that the instruction does not write needs only a copy, where its register may be accessed.
   const flight = flightOf(i);
   const moves = tiesOf(i)
     .filter((t) => t.unwritten && i.dst[t.dst] !== NO_REG && i.dst[t.dst] !== i.src[t.src].reg)
@@ -84,7 +85,7 @@ export function writeForeign(w: Writer, i: Instr): void {
   }
   const line = fillPlaces(writtenPart(how.sym), (p) => (p.dst < 0 ? read(p) : result(p)));
   let guard = i.guard === NO_REG ? '' : w.name(i.guard);
-  // Later lines have the same guard, which the instruction itself may overwrite.
+  // The lines behind have the same guard, which the instruction itself may overwrite.
   if (guard !== '' && after.length > 0 && i.dst.includes(i.guard)) {
     const kept = w.temp('p');
     w.line(`mov.pred ${kept}, ${guard}`);

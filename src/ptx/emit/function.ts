@@ -21,7 +21,7 @@ import type { PtxTable, Row } from './table.ts';
 import { variableText } from './variable.ts';
 import { NoPtx, Writer } from './writer.ts';
 
-/** What is shared by all functions of a module while they are written. */
+/** Context shared by all functions of a module during emission. */
 export interface ModuleContext {
   readonly program: Program;
   readonly table: PtxTable;
@@ -31,21 +31,21 @@ export interface ModuleContext {
   readonly paramBase: number;
   /** Names of variables and functions of the module. */
   readonly names: ReadonlySet<string>;
-  /** Those that begin as names of registers do. */
+  /** Those that begin with `%`, as names of registers do. */
   readonly likeRegisters: readonly string[];
   readonly signatureOf: (name: string) => Signature | undefined;
   readonly prototypeOf: (name: string) => Prototype | undefined;
 }
 
-/** What writing a function needs besides its instructions. */
+/** Context of one function during emission. */
 export interface FunctionContext {
-  /** The function as it was parsed, whose header is kept; null where it came as Ori. */
+  /** The parsed function, whose header is kept; null if the program was read as Ori. */
   readonly source: PtxFunction | null;
-  /** Variables that are declared in its body. */
+  /** Module variables to declare in its body. */
   readonly variables: readonly Variable[];
 }
 
-/** Text of a function. Throws NoPtx where an instruction has no PTX form. */
+/** The PTX text of a function, as lines. @throws NoPtx if an instruction has no PTX form or registers in flight are misused */
 export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext): string[] {
   const fault = flightFault(fn);
   if (fault !== null) throw new NoPtx(fault);
@@ -74,7 +74,7 @@ export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext)
   ];
 }
 
-/** Names of formal parameters and results that are registers; the body uses other registers for them. */
+/** Name of a formal parameter or result: `%in0`, `%out0` for registers, from and to which the body's own registers are copied. */
 const formal = (p: Param, k: number, result: boolean): string =>
   p.reg === NO_REG ? p.name : `%${result ? 'out' : 'in'}${k}`;
 
@@ -105,7 +105,7 @@ function header(fn: Fn, source: PtxFunction | null): string {
 
 const identifier = /^[A-Za-z_$%][\w$]*$/;
 
-/** The branch that ends a block and is taken where its predicate is false; null if it ends in anything else. */
+/** The branch at the end of a block if it is taken when its predicate is false; otherwise null. */
 function branchesWhereFalse(b: Block): Instr | null {
   const last = b.ins.at(-1);
   return last !== undefined && last.op.primitive === 'branch' && last.guardNot ? last : null;
@@ -130,9 +130,9 @@ class BodyWriter {
   private readonly products: ProductPlan;
   private readonly shifted: Uint8Array;
   private readonly signed: ReadonlyMap<Instr, string>;
-  /** Products that have been written, by their numbers. */
+  /** By number of a shared product: the register that holds it; NO_REG until it is written. */
   private readonly written: Reg[];
-  /** Instructions that have been written. */
+  /** Number of instructions visited so far. */
   private place = 0;
 
   constructor(fn: Fn, w: Writer, halves: Halves, module: ModuleContext, at: FunctionContext) {
@@ -150,7 +150,7 @@ class BodyWriter {
     this.findTargets();
     const own = [...fn.params, ...fn.returns, ...fn.variables, ...at.variables].map((x) => x.name);
     this.taken = new UniqueNames(own, (name) => module.names.has(name));
-    // The source may have used one label name in several scopes.
+    // Several scopes of the source may use the same label.
     for (const b of fn.blocks)
       this.labels.set(b.id, this.taken.take(identifier.test(b.name) ? b.name : `$BB${b.id}`));
     for (const t of [...this.tables].sort((a, b) => a - b))
@@ -186,7 +186,7 @@ class BodyWriter {
     table: (index: number) => this.tableNames.get(index)!,
   };
 
-  /** Jump tables and prototypes of indirect calls, which stand before their use. */
+  /** Declarations of jump tables and of prototypes of indirect calls, which precede their uses. */
   declarations(): string[] {
     return [
       ...[...this.tableNames].map(
@@ -196,7 +196,7 @@ class BodyWriter {
     ];
   }
 
-  /** Formal parameters that are registers, moved to where the body reads them. */
+  /** Copies formal parameters in registers to the registers that the body reads. */
   enter(): void {
     for (const [k, p] of this.fn.params.entries())
       if (p.reg !== NO_REG) this.move(p, this.w.name(p.reg), formal(p, k, false), '');
@@ -211,8 +211,8 @@ class BodyWriter {
   }
 
   /**
-   * Writes a block in front of `next`. A branch that is taken where a predicate is false becomes one that is taken where it is true,
-   * around an unconditional one, as nvcc writes it: ptxas 13.0.88 unrolls no loop behind `@!%p bra`.
+   * Writes a block, which is followed by `next`. A branch on a false predicate, `@!%p bra A`, becomes `@%p bra next; bra.uni A`, as nvcc
+   * writes it: ptxas 13.0.88 does not unroll a loop behind `@!%p bra`.
    */
   block(b: Block, next: Block | null): void {
     const pragmas = this.pragmas.get(b.id) ?? [];
@@ -229,7 +229,7 @@ class BodyWriter {
     }
   }
 
-  /** Writes the sum of a wide product and an addend, and the product before it where none has been written. */
+  /** Writes the sum of a shared product and an addend, preceded by the product if it has not been written yet. */
   private sumOfProduct(i: Instr, product: number): void {
     const [factor, by, more] = factorsOf(i);
     if (this.written[product] === NO_REG) {
@@ -275,7 +275,7 @@ class BodyWriter {
     return r !== NO_REG && this.shifted[regIndex(r)] === 1;
   }
 
-  /** Writes the lines of a row where 16-bit registers may stand in them. */
+  /** Writes the lines of a row that may have 16-bit registers as operands. */
   private withHalves(i: Instr, row: Row): void {
     const { w, halves } = this;
     const first = w.out.length;
@@ -286,7 +286,7 @@ class BodyWriter {
     for (let k = first; k < w.out.length; k++) w.out[k] = withHalves(w.out[k], scalar);
   }
 
-  /** Generic address of a parameter, which Ori names by its offset in the bank and PTX by its name. */
+  /** Writes the generic address of a parameter: Ori has its offset in the constant bank, PTX its name. */
   private parameterAddress(i: Instr): void {
     if (i.dst[0] === NO_REG) return;
     const at = this.w.bankAddress(this.w.value(i.src[0], 64, 'reg', 0), 64, 0);

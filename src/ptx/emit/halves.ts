@@ -6,10 +6,10 @@ import type { PtxTable } from './table.ts';
 import type { Writer } from './writer.ts';
 
 /**
- * Registers of which only the low half counts become 16-bit registers in PTX, and operations on pairs whose high half nobody reads
- * become scalar ones. ptxas chooses the halves of a register for its operations by itself, and packs two scalar ones into one, but it
- * does not find them behind masks, shifts and prmt (ptxas 13.0.88: a product and a sum of two pairs, taken apart and put together
- * again, are one machine instruction for 16-bit registers, and eight for words).
+ * Registers of which only the low half is live become 16-bit registers in PTX, and operations on pairs whose high half is dead become
+ * scalar operations. ptxas can select halves of registers itself and pack two scalar operations into one, but it does not see them through
+ * masks, shifts and prmt (ptxas 13.0.88: a product and a sum of two pairs that are split and packed again take one machine instruction with
+ * 16-bit registers, and eight with words).
  *
  *     LOP3 R4, R1, 0xffff, 0, 0xc0        mov.b32 {%rh4, %h0}, %r1;
  *     SHR.U32 R5, R1, 16                  mov.b32 {%h1, %rh5}, %r1;
@@ -21,7 +21,7 @@ export class Halves {
   /** Whether the function has any 16-bit register. */
   readonly any: boolean;
   private readonly is: Uint8Array;
-  /** What `pairRegisters` gives, once somebody asks. */
+  /** Result of `pairRegisters`, computed on first use. */
   private pairs: Uint8Array | null = null;
   private readonly fn: Fn;
   private readonly table: PtxTable;
@@ -33,7 +33,7 @@ export class Halves {
     this.any = this.is.includes(1);
   }
 
-  /** Is it a word that arithmetic on pairs reads, and nothing else? */
+  /** Is it a word whose only uses are arithmetic on pairs? */
   isPair(r: Reg): boolean {
     if (r === NO_REG || regFile(r) !== RegFile.R) return false;
     this.pairs ??= pairRegisters(this.fn, this.table);
@@ -45,7 +45,7 @@ export class Halves {
     return r !== NO_REG && regFile(r) === RegFile.R && this.is[regIndex(r)] === 1;
   }
 
-  /** Is it an operation on pairs that is written as a scalar one? */
+  /** Is it an operation on pairs that is written as a scalar operation? */
   isScalar(x: Instr): boolean {
     return this.table.isLanewise(x.op) && this.has(x.dst[0]);
   }
@@ -57,7 +57,7 @@ export class Halves {
     return low && x.src.some((o) => o.kind === Kind.Reg && this.has(o.reg));
   }
 
-  /** Writes an instruction that takes pairs apart or makes them, if a 16-bit register is among them. Returns whether it did. */
+  /** Writes an instruction that splits or packs pairs, if it involves a 16-bit register. Returns false, and writes nothing, otherwise. */
   writePair(w: Writer, x: Instr): boolean {
     const pair = pairOf(x);
     if (pair === null || x.dst[0] === NO_REG) return false;
@@ -83,7 +83,7 @@ export class Halves {
   }
 }
 
-/** Half of a register. */
+/** One half of a register. */
 interface Part {
   readonly reg: Reg;
   readonly upper: boolean;
@@ -98,7 +98,7 @@ interface Pair {
 const plain = (o: Operand): boolean => o.kind === Kind.Reg && o.mods === 0 && regFile(o.reg) === RegFile.R;
 const isConstant = (o: Operand, value: number): boolean => o.kind === Kind.Imm && o.lo >>> 0 === value;
 
-/** The halves that an instruction puts together, if it does no more than that. */
+/** The halves that make up the result of an instruction; null if it does more than move halves. */
 function pairOf(x: Instr): Pair | null {
   const [a, b, c, d] = x.src;
   switch (x.op.primitive ?? x.op.name) {
@@ -126,10 +126,10 @@ function pairOf(x: Instr): Pair | null {
   }
 }
 
-/** The half that two selectors of prmt choose from {c, a}; undefined if they choose none. */
+/** The half that two byte selectors of prmt take from {c, a}: null for zeros, undefined if they do not take an aligned half. */
 function selected(selectors: number, a: Operand, c: Operand): Part | null | undefined {
   const [first, second] = [selectors & 0xf, selectors >>> 4];
-  // With the sign bit a byte is filled with its sign.
+  // Bit 3 of a selector replicates the sign of the byte.
   if (first >= 8 || second >= 8 || first >>> 2 !== second >>> 2) return undefined;
   const o = first < 4 ? a : c;
   if (o.kind === Kind.Imm && o.lo === 0) return null;
@@ -137,14 +137,14 @@ function selected(selectors: number, a: Operand, c: Operand): Part | null | unde
   return plain(o) ? { reg: o.reg, upper: (first & 2) !== 0 } : undefined;
 }
 
-/** By register index: 1 for registers that are only written and read where their low half counts, next to arithmetic on halves. */
+/** By register index: 1 for registers of which only the low half is ever read, and that are connected with arithmetic on halves. */
 function halfRegisters(fn: Fn, table: PtxTable): Uint8Array {
   const is = new Uint8Array(fn.regCount);
   const ins = fn.blocks.flatMap((b) => b.ins);
   if (!ins.some((x) => table.isArithmeticOnHalves(x.op, x.mods) || loadsHalves(x))) return is;
   const read = new Uint8Array(fn.regCount);
   for (const x of ins) for (const o of x.src) if (o.reg !== NO_REG) read[regIndex(o.reg)] = 1;
-  // What nobody reads stays as it is.
+  // Registers without uses stay words.
   for (const x of ins)
     for (const r of x.dst) if (r !== NO_REG && regFile(r) === RegFile.R) is[regIndex(r)] = read[regIndex(r)];
   const drop = (r: Reg): boolean => {
@@ -154,9 +154,9 @@ function halfRegisters(fn: Fn, table: PtxTable): Uint8Array {
   };
   for (const p of [...fn.params, ...fn.returns]) drop(p.reg);
   const has = (r: Reg): boolean => r !== NO_REG && regFile(r) === RegFile.R && is[regIndex(r)] === 1;
-  // What an instruction does as a whole is known from the beginning.
+  // Constraints of single instructions are applied first; those between registers are propagated by `settle`.
   for (const x of ins) {
-    // Registers in addresses, and what comes from a symbol, are words.
+    // Registers in addresses, and results computed from symbols, are words.
     for (const o of x.src) if (o.kind !== Kind.Reg) drop(o.reg);
     if (x.src.some((o) => o.kind === Kind.Sym)) for (const r of x.dst) drop(r);
     if (table.isLanewise(x.op)) continue;
@@ -194,7 +194,7 @@ function halfRegisters(fn: Fn, table: PtxTable): Uint8Array {
   return is;
 }
 
-/** By register index: 1 for words that arithmetic on pairs reads, and nothing else. */
+/** By register index: 1 for words whose only uses are arithmetic on pairs. */
 function pairRegisters(fn: Fn, table: PtxTable): Uint8Array {
   const pairs = new Uint8Array(fn.regCount);
   const others = new Uint8Array(fn.regCount);
@@ -208,8 +208,9 @@ function pairRegisters(fn: Fn, table: PtxTable): Uint8Array {
 }
 
 /**
- * Registers that arithmetic on halves reads or writes, and those that moves, selections and vectors connect with them; also those of
- * a vector that becomes upper halves, as bf16 does that is widened to f32: for words ptxas first takes the vector apart.
+ * By register index: 1 for operands and results of arithmetic on halves, and for registers that moves, selects and vectors connect with
+ * them. Also for elements of loaded vectors that become upper halves, as bf16 that is widened to f32 does: with words, ptxas splits the
+ * vector first.
  */
 function near(
   ins: readonly Instr[],
@@ -248,7 +249,7 @@ function near(
 const loadsHalves = (x: Instr): boolean =>
   (x.op.flags & OpFlag.ReadsMemory) !== 0 && x.dst.length > 1 && isHalf(x.op, x.mods, x.op.dsts.at(-1));
 
-/** Registers that stand in one vector: PTX has all of them of one size. */
+/** The vectors of an instruction. PTX requires the registers of a vector to have the same size. */
 function vectorsOf(x: Instr): Reg[][] {
   const dst = x.dst.filter((r) => r !== NO_REG);
   const src = x.src.flatMap((o) => (o.kind === Kind.Reg ? [o.reg] : []));
@@ -260,7 +261,7 @@ function vectorsOf(x: Instr): Reg[][] {
 
 const HALF_TYPES: ReadonlySet<string> = new Set(['f16', 'bf16', 'u16', 's16', 'b16']);
 
-/** Is the operand of a 16-bit type, and the instruction one that PTX writes with a register of that size? */
+/** Is the operand of a 16-bit type that PTX holds in a 16-bit register? Operands of atomics are not. */
 export function isHalf(op: Opcode, mods: number, slot: Slot | undefined): boolean {
   if (slot === undefined || slot.widthFrom === null) return false;
   const memory = op.flags & (OpFlag.ReadsMemory | OpFlag.WritesMemory);
@@ -269,7 +270,7 @@ export function isHalf(op: Opcode, mods: number, slot: Slot | undefined): boolea
   return HALF_TYPES.has(g.values[(mods >>> g.shift) & g.mask].type ?? '');
 }
 
-/** A line with 16-bit registers in the places of words. */
+/** Adapts a line written for words to 16-bit registers: moves instead of conversions, and scalar operations if `scalar`. */
 export function withHalves(line: string, scalar: boolean): string {
   let text = line
     .replace(/\bcvt\.u16\.u32 (%r?h\d+), (%r?h\d+);/, 'mov.b16 $1, $2;')

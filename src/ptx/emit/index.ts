@@ -13,29 +13,31 @@ import { variableText } from './variable.ts';
 import { headerFor, texturesFor } from './version.ts';
 import { NoPtx } from './writer.ts';
 
+/** Options of `emitPtx`. */
 export interface EmitOptions {
   readonly table: PtxTable;
-  /** Offset of kernel parameters in constant bank 0, as the program was lowered with. */
+  /** Offset of kernel parameters in constant bank 0, as used by lowering. */
   readonly paramBase: number;
-  /** The module that the program came from: what is not code is copied from it. Null for a program read as Ori. */
+  /** The module that was lowered to the program; everything other than code is copied from it. Null for a program read as Ori. */
   readonly module: PtxModule | null;
   /** Architecture for `.target`; null keeps the one that the module names. */
   readonly target?: string | null;
-  /** Functions whose text is copied from the module, whatever the program makes of them. */
+  /** Functions whose text is copied from the module instead of being written from the program. */
   readonly keep?: ReadonlySet<string>;
 }
 
+/** Result of `emitPtx`. */
 export interface Emitted {
   readonly text: string;
-  /** Warnings of what was not done: functions kept unchanged, debug sections dropped. Errors where not even that was possible. */
+  /** Warnings about functions kept unchanged, debug sections dropped and raised versions; errors about functions that are missing. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
- * PTX text of a program. Functions are written from Ori; everything else of the module passes through: variables,
- * declarations, functions that were not lowered, directives, files.
+ * Writes a program as PTX. Functions are written from Ori; everything else is copied from the module: variables, declarations, functions
+ * that were not lowered, directives, files.
  *
- * Never throws on input.
+ * Never throws because of its input: functions without a PTX form are reported in `diagnostics`.
  */
 export function emitPtx(program: Program, opts: EmitOptions): Emitted {
   const diagnostics: Diagnostic[] = [];
@@ -67,7 +69,7 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
   const header = headerFor(
     out,
     module?.version ?? program.version,
-    // `debug` would promise the sections that were dropped.
+    // The target option `debug` would require the sections that were dropped.
     named.filter((t) => !debug || t !== 'debug'),
     program.addressSize,
     opts.table,
@@ -87,7 +89,7 @@ type Warn = (
 ) => void;
 type Write = (fn: Fn, source: PtxFunction | null) => string[];
 
-/** Every item of the module in its place; lowered functions are written anew. */
+/** Writes every item of the module in its order; lowered functions are written from the program. */
 function sourceModule(
   program: Program,
   module: PtxModule,
@@ -100,18 +102,18 @@ function sourceModule(
 ): void {
   const { texts, kept } = functionTexts(module, functions, keep, write);
   for (const { fn, why, line, asked } of kept)
-    if (!asked) warn('warning', `'${fn}' is kept as it came: ${why}`, line);
+    if (!asked) warn('warning', `'${fn}' is kept unchanged: ${why}`, line);
   const inParts = !kept.some((k) => k.vectors);
   const skipped = new Set(program.skipped.map((f) => f.name));
   const gone = new Set<string>();
-  let asCame = false;
+  let keepsText = false;
   for (const i of module.items)
     if (i.kind === 'function' && i.body !== null && !texts.has(i.name)) {
-      if (functions.has(i.name) || skipped.has(i.name)) asCame = true;
+      if (functions.has(i.name) || skipped.has(i.name)) keepsText = true;
       else gone.add(i.name);
     }
   // A function whose text is kept may call any that passes have removed.
-  if (asCame) gone.clear();
+  if (keepsText) gone.clear();
   let sections = 0;
   const declared = moduleVariables(program, module);
   for (const v of declared) if (!placed.has(v.name)) out.push(`${variableText(v)};`);
@@ -123,7 +125,7 @@ function sourceModule(
         break;
       case 'variable':
         // Registers and local variables of the module are declared inside the functions instead.
-        if (!placed.has(item.name) && (asCame || !isThreadVariable(item)))
+        if (!placed.has(item.name) && (keepsText || !isThreadVariable(item)))
           out.push(`${printPtxVariable(aligned(item, program))};`);
         break;
       case 'alias':
@@ -135,23 +137,23 @@ function sourceModule(
         break;
       case 'function':
         if (gone.has(item.name) || item.implied === true) break;
-        // A body may have more lines than a call takes arguments.
+        // One string for each function: spreading its lines into `push` could exceed the maximum number of arguments.
         if (item.body !== null)
           out.push('', texts.get(item.name) ?? module.text.slice(item.span.start, item.span.end));
         else out.push(`${printPtxHeader(inParts ? partsOf(item) : item)};`);
     }
   }
   if (sections > 0)
-    warn('warning', `debug sections are left out: they describe registers and labels of the code as it was`);
+    warn('warning', `debug sections are left out: they describe registers and labels of the original code`);
 }
 
-/** A declaration as it came, except that passes may have aligned the variable more. */
+/** The original declaration, with the larger alignment that passes may have given the variable. */
 function aligned(item: VarDecl, program: Program): VarDecl {
   const align = program.variables.find((v) => v.name === item.name)?.align ?? 0;
   return align > sizeOf(item).align ? { ...item, align } : item;
 }
 
-/** A declaration with vector registers in parts: how functions are written. */
+/** A declaration whose vector registers are split into scalars, as they are in written functions. */
 const partsOf = (item: PtxFunction): PtxFunction => ({
   ...item,
   params: scalars(item.params),
@@ -162,15 +164,16 @@ interface Kept {
   readonly fn: string;
   readonly why: string;
   readonly line: number;
-  /** Whether it is kept only because of functions that take vector registers. */
+  /** Whether the only reason is that it takes or passes vector registers and another function is kept. */
   readonly vectors: boolean;
-  /** Whether that is so only because the caller asked for functions to be kept. */
+  /** Whether all functions that are kept for other reasons are kept at the caller's request. */
   readonly asked: boolean;
 }
 
 /**
- * Splits functions into those to write and those to keep unchanged because they have no PTX form, or because that is asked for. Written
- * functions take vector registers in parts, so if one that takes or passes them is kept, all of those have to be kept.
+ * Divides functions into those that are written and those that are kept unchanged: at the caller's request, or because they have no PTX
+ * form. Written functions take vector registers as scalars, so if a function is kept, all functions that take or pass vector registers are
+ * kept.
  */
 function functionTexts(
   module: PtxModule,
@@ -213,13 +216,13 @@ function functionTexts(
   return { texts, kept };
 }
 
-/** Debug sections other than the strings that `.loc` names: they describe code that no longer exists. */
+/** Is it a debug section other than the strings that `.loc` refers to? Such sections describe the original code. */
 const describesCode = (item: PtxItem & { kind: 'verbatim' }, text: string): boolean =>
   item.directive === 'dwarf' ||
   (item.directive === 'section' &&
     !/^\.section\s+\.debug_str\b/.test(text.slice(item.span.start, item.span.end)));
 
-/** A module made from the program alone. */
+/** Writes a module from the program alone. */
 function plainModule(program: Program, write: Write, out: string[], warn: Warn): void {
   for (const f of program.files) out.push(`.file ${f.index} ${JSON.stringify(f.name)}`);
   for (const v of program.variables) out.push(`${variableText(v)};`);
@@ -300,7 +303,7 @@ function contextOf(program: Program, opts: EmitOptions): ModuleContext {
   };
 }
 
-/** Variables that the source declared in a body are declared there again if only one function names them. */
+/** By function: variables that the source declares in a body and that only this function uses, so that they are declared in its body. */
 function functionVariables(
   program: Program,
   module: PtxModule | null,
@@ -316,7 +319,7 @@ function functionVariables(
   return out;
 }
 
-/** Variables that the source declared in a body and that the module has to declare now. */
+/** Variables that the source declares in a body and that must be declared at module level now. */
 const moduleVariables = (program: Program, module: PtxModule): Variable[] =>
   bodyVariables(program, module)
     .filter(({ v, users }) => users.length > 1 || (users.length === 1 && v.linkage === 'extern'))
@@ -327,8 +330,8 @@ type Placed = ReadonlyMap<string, string>;
 const NOT_PLACED: Placed = new Map();
 
 /**
- * Declarations of shared variables, by name, that no longer stand in the order of the program, which is their order in
- * memory: the module declares them all, before anything else. Empty if all may stay where they came.
+ * Declarations of shared variables, by name, if their order in memory, which is that of the program, is no longer that of the source. The
+ * module then declares all of them before anything else. Empty if the declarations can stay where they are.
  */
 function placedAnew(program: Program, module: PtxModule): Placed {
   const items = new Map(
@@ -336,12 +339,12 @@ function placedAnew(program: Program, module: PtxModule): Placed {
   );
   const shared = program.variables.filter((v) => v.space === 'shared');
   const inBodies = new Set(bodyVariables(program, module).map(({ v }) => v.name));
-  // What ptxas places first: variables of bodies, in their order, then those of the module in theirs.
-  const asCame = [...shared].sort((a, b) => rank(a) - rank(b));
+  // The order in which ptxas places them: variables of bodies, then those of the module, each in order of declaration.
+  const sourceOrder = [...shared].sort((a, b) => rank(a) - rank(b));
   function rank(v: Variable): number {
     return inBodies.has(v.name) ? -1 : (items.get(v.name)?.span.start ?? 0);
   }
-  if (asCame.every((v, i) => v === shared[i])) return NOT_PLACED;
+  if (sourceOrder.every((v, i) => v === shared[i])) return NOT_PLACED;
   return new Map(
     shared.map((v) => {
       const item = items.get(v.name);
@@ -350,7 +353,7 @@ function placedAnew(program: Program, module: PtxModule): Placed {
   );
 }
 
-/** Variables that the source declared in a body, and the functions that use each. */
+/** Variables that the source declares in a body, and the functions that use each. */
 function bodyVariables(program: Program, module: PtxModule | null): { v: Variable; users: string[] }[] {
   if (module === null) return [];
   const global = new Set(module.items.filter((x) => x.kind === 'variable').map((x) => x.name));

@@ -2,25 +2,25 @@ import { countsBytes, ENTRY_SHIFT, jumpBy } from '../../ir/jump-table.ts';
 import { Kind, NO_REG, type Operand, type Reg } from '../../ir/operand.ts';
 import type { Block, Fn, Instr } from '../../ir/program.ts';
 
-/** How jumps through tables by offset are written with an index again. */
+/** Jumps through tables by byte offset, rewritten to use an index. */
 export interface IndexPlan {
-  /** By jump: the same with an index. */
+  /** By jump: the same jump with an index. */
   readonly jumps: ReadonlyMap<Instr, Instr>;
-  /** Shifts that nothing needs then: nothing is written for them. */
+  /** Shifts that become dead and are not written. */
   readonly dropped: ReadonlySet<Instr>;
 }
 
 const NOTHING: IndexPlan = { jumps: new Map(), dropped: new Set() };
 
 /**
- * `brx.idx` takes an index, which ptxas shifts itself; for a shift that is undone again ptxas 13.0.88 writes a mask more. So the index is
- * taken from the shift that made the offset, where that is in the same block and what it shifts is still there.
+ * `brx.idx` takes an index, which ptxas shifts itself. An offset that is shifted back costs a mask in ptxas 13.0.88. So the index is taken
+ * from the shift that computes the offset, if it is in the same block and its operand is not redefined before the jump.
  */
 export function planIndices(fn: Fn): IndexPlan {
   if (fn.tables.length === 0) return NOTHING;
   const jumps = new Map<Instr, Instr>();
   const shifts = new Set<Instr>();
-  /** Jumps that stand in several blocks, and not always below the same shift. */
+  /** Jumps (as objects) that occur in several blocks, below different shifts. */
   const several = new Set<Instr>();
   const seen = new Map<Instr, Instr | null>();
   for (const b of fn.blocks)
@@ -45,7 +45,7 @@ export function planIndices(fn: Fn): IndexPlan {
   return { jumps, dropped: new Set([...shifts].filter((x) => !needed.has(x.dst[0]))) };
 }
 
-/** The shift above a jump that makes its offset of an index which is not written in between; null if there is none. */
+/** The shift in the jump's block that computes its offset from an index that is not redefined in between; null if there is none. */
 function shiftAbove(b: Block, at: number): Instr | null {
   const offset = b.ins[at].src[0].reg;
   if (offset === NO_REG) return null;
@@ -58,7 +58,7 @@ function shiftAbove(b: Block, at: number): Instr | null {
   return null;
 }
 
-/** Does it make an offset of an index, always? */
+/** Is it an unguarded shift that turns an index into an offset? */
 const isShift = (x: Instr): boolean =>
   x.op.name === 'SHL' &&
   x.mods === 0 &&

@@ -2,26 +2,28 @@ import { hasMod } from '../../ir/opcode.ts';
 import { Kind, NO_REG, regIndex } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 
-/** Unsigned loads of less than a word, with their bits and the name of the signed type. */
+/** Types of unsigned loads of less than a word, with the signed type of the same size. */
 const NARROW = [
   { unsigned: 'U8', signed: 'S8', bits: 8 },
   { unsigned: 'U16', signed: 'S16', bits: 16 },
 ] as const;
 
 /**
- * By load: the signed type that it is written with. These are loads of bytes and halves without sign whose registers only sign extensions
- * of the same bits read, so that the bits above do not matter:
+ * By load: the signed type to write it with. These are unsigned loads of bytes and halves whose result is used only by sign extensions of
+ * the same size, so that the upper bits do not matter:
  *
  *     LDS.U16 R1, [R9]                    ld.shared.s16 %r1, [%r9];
  *     SGXT R2, R1, 16                ->   cvt.s32.s16 %r2, %r1;
  *
- * ptxas 13.0.88 then drops the extension. It does not make a signed load itself of a load into a word and an extension.
+ * ptxas 13.0.88 then drops the extension. It does not combine an unsigned load into a word and an extension itself.
  */
 export function signedLoads(fn: Fn): ReadonlyMap<Instr, string> {
   const loads = fn.blocks.flatMap((b) => b.ins).filter((x) => narrowOf(x) !== undefined);
   const signed = new Map<Instr, string>();
   if (loads.length === 0) return signed;
-  /** By register index: what alone is written and read, in bits; -1 for anything else. */
+  /**
+   * By register index: the size in bits of all loads into it and extensions of it; 0: no access yet; -1: other accesses or several sizes.
+   */
   const bits = new Int8Array(fn.regCount);
   const meet = (r: number, n: number): void => {
     const k = regIndex(r);
@@ -47,7 +49,7 @@ const narrowOf = (x: Instr): (typeof NARROW)[number] | undefined =>
     ? NARROW.find((n) => hasMod(x.op, x.mods, n.unsigned))
     : undefined;
 
-/** The bits that a sign extension of a byte or half to a word takes of its operand; -1 for anything else. */
+/** The number of bits that a sign extension of a byte or half to a word reads; -1 for any other instruction. */
 const extended = (x: Instr): number =>
   x.op.name === 'SGXT' &&
   hasMod(x.op, x.mods, 'S32') &&

@@ -1,6 +1,7 @@
 import type { Loc } from '../../ir/program.ts';
 import type { PtxFunction, PtxStatement } from '../ast.ts';
 
+/** A `.loc` directive of the source. */
 interface Found {
   /** Line of the directive in the PTX text. */
   readonly line: number;
@@ -8,13 +9,13 @@ interface Found {
 }
 
 /**
- * `.loc` directives of one function, in the order in which its instructions now stand. Those of the source are used where
- * there is one, as they name the functions that were inlined, which Ori does not keep.
+ * Writes the `.loc` directives of one function in the present order of its instructions. With a source, its directives are used, since they
+ * have the inlining information that Ori does not keep.
  */
 export class LineInfo {
   private readonly locs: readonly Loc[];
   private readonly found: readonly Found[] | null;
-  /** Position, as in `1 17 3` -> the first directive that states it. */
+  /** Position such as `1 17 3` -> the first directive with that position. */
   private readonly byPosition = new Map<string, string>();
   private readonly stated = new Set<string>();
   private last = '';
@@ -34,7 +35,7 @@ export class LineInfo {
     return out;
   }
 
-  /** A place where code was inlined must have its own `.loc` earlier (ptxas 13.0.88 insists). */
+  /** Writes a directive, after those of the positions where its code was inlined: ptxas 13.0.88 requires them earlier in the text. */
   private state(text: string, out: string[]): void {
     const chain = [text];
     for (let at = inlinedAt(text); at !== '' && !this.stated.has(at); ) {

@@ -5,7 +5,7 @@ import { A, B, C } from '../../ir/truth-tables.ts';
 import { copyOut, guardOf } from './expand.ts';
 import type { Writer } from './writer.ts';
 
-/** A logic function of three inputs as steps over and, or, xor and not. */
+/** A logic function of three inputs as an expression over and, or, xor and not. */
 type Formula =
   | { readonly op: 'input'; readonly at: number }
   | { readonly op: 'constant'; readonly ones: boolean }
@@ -17,9 +17,9 @@ const INPUTS = [A, B, C];
 let formulas: readonly Formula[] | null = null;
 
 /**
- * A shortest formula for each of the 256 functions, found by combining cheaper ones until all have one. Of equal ones, the one that
- * combines the first inputs first: rules that merge a chain keep its order, and ptxas keeps what is written. Written the other way round,
- * a ^ (b ^ c), the xors of echo512 spill 160 bytes instead of 40.
+ * A shortest formula for each of the 256 functions, found by dynamic programming over the cost. Among formulas of equal cost, the one that
+ * combines the first inputs first is taken: rules that merge a chain keep its order, and ptxas keeps the order of the text. With the
+ * opposite order, a ^ (b ^ c), the xors of echo512 spill 160 bytes instead of 40.
  */
 function allFormulas(): readonly Formula[] {
   if (formulas !== null) return formulas;
@@ -49,7 +49,7 @@ function allFormulas(): readonly Formula[] {
   return formulas;
 }
 
-/** 1 where all bits of a constant are one, 0 where none is, null for anything else. */
+/** 1 for a constant of all ones, 0 for zero, with its modifiers applied; null for any other operand. */
 function uniform(o: Operand, width: number): 0 | 1 | null {
   if (o.kind !== Kind.Imm) return null;
   const not = (o.mods & Mod.Not) !== 0 ? 1 : 0;
@@ -58,7 +58,7 @@ function uniform(o: Operand, width: number): 0 | 1 | null {
   return ((o.lo & 1) ^ not) as 0 | 1;
 }
 
-/** The table simplified by what is known of an input: a constant, a complement, the same register as an earlier one. */
+/** Simplifies a table by its inputs: constants of all zeros or all ones, complements, and registers that occur twice. */
 function reduce(
   table: number,
   inputs: readonly Operand[],
@@ -85,7 +85,7 @@ function reduce(
   return { table: t, inputs: kept };
 }
 
-/** For two equal inputs, rows in which they differ cannot occur; such rows get the value of the row where both are like the first. */
+/** The table for two equal inputs: rows in which they differ get the value of the row in which both equal the first. */
 function joined(table: number, first: number, second: number): number {
   let t = 0;
   for (let row = 0; row < 8; row++) {
@@ -96,19 +96,19 @@ function joined(table: number, first: number, second: number): number {
 }
 
 /**
- * Writes LOP3 and PLOP3 as ands, ors, xors and nots, never as `lop3`: ptxas makes its LOP3 of them again (over the test
- * kernels for sm_90, -O3: registers 0.9972 of the original's instead of 0.9989, code 1.0012 instead of 1.0010). Over 46
- * public kernels for sm_80, nearly all of them hash functions, `lop3` gives 0.995 of that code in the geometric mean and hurts where it
- * matters: echo512 spills 372 bytes instead of 108 and another kernel grows by 9 %, because ptxas no longer regroups a
- * chain of xors. `lop3` for functions that mix operators alone changes nothing (1.000).
+ * Writes LOP3 and PLOP3 as ands, ors, xors and nots, never as `lop3`; ptxas combines them to its own LOP3. Over the test kernels for sm_90
+ * at -O3, registers are 0.9972 of the original's instead of 0.9989 with `lop3`, and code is 1.0012 instead of 1.0010. Over 46 public
+ * kernels for sm_80, nearly all of them hash functions, `lop3` gives 0.995 of that code in the geometric mean, but with outliers: echo512
+ * spills 372 bytes instead of 108, and another kernel grows by 9 %, because ptxas no longer regroups a chain of xors. `lop3` only for
+ * functions that mix operators changes nothing (1.000).
  *
- * Before it is written anywhere: ptxas 13.0.88 ends with a segmentation fault, from -O1 on and for every target, where the
- * one use of a `lop3` is `setp.eq` with zero, directly or through copies, negations and additions of zero, and the result
- * of that is a guard or the condition of a branch. Other comparisons and other arithmetic in between are safe. So where
- * arithmetic on halves alone reads the result, a table of a word and two constants stays `lop3`: weights of four bits are
- * made halves by it, and of an and and an xor ptxas would make two.
+ * `lop3` is not safe everywhere either: ptxas 13.0.88 ends with a segmentation fault, from -O1 on and for every target, if the only use of
+ * a `lop3` is `setp.eq` with zero, directly or through copies, negations and additions of zero, and the resulting predicate is a guard or
+ * the condition of a branch. Other comparisons and other arithmetic in between are safe. `writeTable` therefore writes `lop3` only if all
+ * uses of the result are arithmetic on halves: it unpacks four-bit weights to halves, for which ptxas would make two instructions from and
+ * and xor.
  *
- * @param width of the operands; 1 for predicates
+ * @param width width of the operands in bits; 1 for predicates
  */
 export function writeLogic(w: Writer, i: Instr, width: number): void {
   const d = i.dst[0];
@@ -121,18 +121,18 @@ export function writeLogic(w: Writer, i: Instr, width: number): void {
   if (wait) copyOut(w, i, [result], guard);
 }
 
-/** Does it combine a word with two constants that are not just zeros or ones? */
+/** Does it combine a word with two constants that are neither all zeros nor all ones? */
 export const hasTwoConstants = (i: Instr): boolean =>
   i.src.slice(0, 3).filter((o) => o.kind === Kind.Imm && uniform(o, 32) === null).length === 2;
 
-/** Writes LOP3 as `lop3`. */
+/** Writes LOP3 as `lop3`; see `writeLogic` for when that is safe. */
 export function writeTable(w: Writer, i: Instr): void {
   if (i.dst[0] === NO_REG) return;
   const inputs = i.src.slice(0, 3).map((o) => w.value(o, 32, 'b32', o.mods));
   w.line(`${guardOf(w, i)}lop3.b32 ${w.name(i.dst[0])}, ${inputs.join(', ')}, ${i.src[3].lo & 0xff}`);
 }
 
-/** Writes LOP3_P: the function of 32-bit words as `writeLogic` does, and a comparison with zero. */
+/** Writes LOP3_P: the logic function of 32-bit words as `writeLogic` does, and a comparison of its result with zero. */
 export function writeLogicTest(w: Writer, i: Instr): void {
   const [d, q] = i.dst;
   if (d === NO_REG && q === NO_REG) return;
@@ -152,7 +152,7 @@ function formulaOf(i: Instr, width: number): { formula: Formula; inputs: readonl
   return { formula: allFormulas()[table], inputs };
 }
 
-/** Writes the steps of a formula, the last one into `result` and under the guard; the others write temporaries (see `expand`). */
+/** Writes the steps of a formula: the last one into `result` under the guard, the others into temporaries without it (see `expand`). */
 function writeFormula(
   w: Writer,
   formula: Formula,

@@ -1,11 +1,11 @@
 import { Mod } from '../../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg } from '../../ir/operand.ts';
 
-/** What one item of a row's `src` or `dst` requires of an operand. */
+/** The requirement of one item of a row's `src` or `dst` on an operand. */
 export type Pattern =
-  /** Anything but a carry. */
+  /** Anything other than a carry in CC.CF. */
   | { readonly kind: 'any' }
-  /** A register or constant that carries exactly these modifiers. */
+  /** An operand with exactly these modifiers. */
   | { readonly kind: 'mods'; readonly mods: number }
   /** This constant, unmodified. */
   | { readonly kind: 'number'; readonly lo: number; readonly hi: number }
@@ -16,7 +16,7 @@ export type Pattern =
   | { readonly kind: 'register' }
   | { readonly kind: 'discarded' };
 
-/** Reads `a, -b, 0`. */
+/** Parses a list of patterns such as `a, -b, 0`. */
 export const parsePatterns = (text: string): Pattern[] => text.split(',').map((s) => parsePattern(s.trim()));
 
 function parsePattern(s: string): Pattern {
@@ -41,12 +41,10 @@ function parsePattern(s: string): Pattern {
   return { kind: 'any' };
 }
 
-/**
- * Modifiers that the row itself expresses and the operand must not repeat: `sub` already negates its source.
- */
+/** Modifiers that the row itself expresses, so that the operand is written without them: `sub` already negates its source. */
 export const takes = (p: Pattern | undefined): number => (p?.kind === 'mods' ? p.mods : 0);
 
-/** @param carry whether the operand is the carry in CC.CF */
+/** Does a source match a pattern? @param carry whether the operand is the carry in CC.CF */
 export function fitsSource(p: Pattern | undefined, o: Operand, carry: boolean): boolean {
   if (p?.kind === 'carry') return carry;
   if (p === undefined) return true;
@@ -68,7 +66,7 @@ export function fitsSource(p: Pattern | undefined, o: Operand, carry: boolean): 
   }
 }
 
-/** @param carry whether the result stays in CC.CF */
+/** Does a destination match a pattern? @param carry whether the result stays in CC.CF */
 export function fitsDestination(p: Pattern | undefined, r: Reg, carry: boolean): boolean {
   if (p?.kind === 'carry') return carry;
   if (p?.kind === 'discarded') return r === NO_REG;

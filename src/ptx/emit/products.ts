@@ -10,37 +10,36 @@ import {
 } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 
-/**
- * Where wide products and shifts of 64 bits with an addend take the product, or the shifted value, from. Places count instructions in
- * the order of the text.
- */
+/** Common subexpressions among wide products and 64-bit shifts with an addend. Places count instructions in textual order. */
 export interface ProductPlan {
-  /** By place of a product or shift with an addend, if others have the same: its number. */
+  /** By place of a product or shift with an addend that shares its product or shifted value: the number of that value. */
   readonly shared: ReadonlyMap<number, number>;
-  /** By number: the register that has it anyway; NO_REG where the first that needs it computes it. */
+  /** By number: the register that holds the value anyway; NO_REG if its first use computes it. */
   readonly ready: readonly Reg[];
 }
 
 const NOTHING: ProductPlan = { shared: new Map(), ready: [] };
 
-/** How many products in addresses of 64 bits are equal before they are one. */
+/** Least number of equal products in 64-bit addresses that are shared. */
 const LEAST_LONG = 3;
 
 /** Spaces whose addresses have 32 bits in the machine. */
 const SHORT: ReadonlySet<string> = new Set(['const', 'local', 'shared']);
 
 /**
- * Finds equal products in addresses, so that PTX has each once in a block. Addresses of constant, local and shared memory have
- * 32 bits, and a product and a sum of which one half counts are no wide multiplication for the machine: two sums of one product are
- * less than two products. ptxas 13.0.88 joins a product that has one use with its sum before it looks for equal ones, and then
- * computes it for each (a hash function with 112 indices of two tables each: 44160 bytes in place of 40576). For addresses of
- * 64 bits a wide multiplication adds for nothing, and two equal products stay apart: with them joined, ptxas unrolls a loop of CUDA's
- * marchingCubes that it leaves alone in the original. From three on they are one, for the registers: 500 large kernels need 1.002 times
- * those of nvcc's text in place of 1.003 times, for as much code, 774 others 1.003 in place of 1.004, for 0.9806 in place of 0.9803.
+ * Finds equal products in addresses, so that each is written once in a block.
  *
- * Equal shifts of 64 bits are written once for addresses of every space, as nvcc writes them. The machine adds to a shifted value for
- * nothing, but the value then lives on where the shifted one would have taken its place: in 586 kernels of ggml (sm_80) ptxas needs
- * 1.004 times the registers that it needs for nvcc's text instead of 1.014 times, for 0.980 times the code instead of 0.976 times.
+ * Addresses of constant, local and shared memory have 32 bits. If only the low half of a product and sum is needed, the machine uses no
+ * wide multiplication, and two sums of one product are cheaper than two products. ptxas 13.0.88 fuses a product that has one use with its
+ * sum before it eliminates common subexpressions, and then computes it for each sum (a hash function with 112 indices of two tables each:
+ * 44160 bytes instead of 40576). For 64-bit addresses the addition is free in a wide multiplication, so two equal products stay separate:
+ * if they are shared, ptxas unrolls a loop of CUDA's marchingCubes that it does not unroll in the original. From three on they are shared,
+ * which saves registers: 500 large kernels need 1.002 times those of nvcc's text instead of 1.003 times, with as much code; 774 others need
+ * 1.003 times instead of 1.004 times, with 0.9806 times the code instead of 0.9803 times.
+ *
+ * Equal 64-bit shifts are shared for addresses of every space, as nvcc writes them. The machine adds to a shifted value at no cost, but
+ * then the unshifted value stays live where the shifted one could have replaced it: in 586 kernels of ggml (sm_80), sharing makes ptxas
+ * need 1.004 times the registers that it needs for nvcc's text instead of 1.014 times, with 0.980 times the code instead of 0.976 times.
  *
  *     IMAD_WIDE.U32 RD2, R1, 4, RD8        mul.wide.u32 %w, %r1, 4;
  *     IMAD_WIDE.U32 RD3, R1, 4, RD9   ->   add.s64 %rd2, %w, %rd8;
@@ -50,23 +49,23 @@ const SHORT: ReadonlySet<string> = new Set(['const', 'local', 'shared']);
  *     LEA.64 RD3, RD1, RD9, 2         ->   add.s64 %rd2, %w, %rd8;
  *                                          add.s64 %rd3, %w, %rd9;
  *
- * Products and shifts are equal where what they are made of has not been written in between.
+ * Two products or shifts are equal if they have the same operands and none of these is redefined in between.
  */
 export function planProducts(fn: Fn): ProductPlan {
   if (!fn.blocks.some((b) => b.ins.some((x) => (isProduct(x) || isShift(x)) && !isZero(factorsOf(x)[2]))))
     return NOTHING;
   const addresses = shortAddresses(fn);
-  /** By register index: how often it has been written so far. */
+  /** By register index: number of definitions so far. */
   const writes = new Int32Array(fn.regCount);
   const textOf = (o: Operand): string => {
     const version = o.reg === NO_REG ? 0 : writes[regIndex(o.reg)];
     return [o.kind, o.mods, o.reg, version, o.lo, o.hi, o.sym].join('.');
   };
   const ready: Reg[] = [];
-  /** By number of a product: how often its register had been written when it held the product. */
+  /** By number of a product: number of definitions of its register, including that of the product. */
   const readyAt: number[] = [];
   const users: number[][] = [];
-  /** By number of a product: how many have to be equal. */
+  /** By number of a product: least number of equal products for which it is shared. */
   const least: number[] = [];
   const known = new Map<string, number>();
   let place = -1;
@@ -105,7 +104,7 @@ export function planProducts(fn: Fn): ProductPlan {
   return { shared, ready };
 }
 
-/** By register index: 1 for those that stand in addresses of 32 bits. */
+/** By register index: 1 for registers in 32-bit addresses. */
 function shortAddresses(fn: Fn): Uint8Array {
   const is = new Uint8Array(fn.regCount);
   for (const b of fn.blocks)
@@ -116,7 +115,7 @@ function shortAddresses(fn: Fn): Uint8Array {
   return is;
 }
 
-/** An unguarded wide product of two factors that are not changed on the way, and not just an extension. */
+/** Is it an unguarded wide product of two unmodified factors, neither of which is 1? */
 const isProduct = (x: Instr): boolean =>
   x.op.name === 'IMAD_WIDE' &&
   x.guard === NO_REG &&
@@ -124,7 +123,7 @@ const isProduct = (x: Instr): boolean =>
   regFile(x.dst[0]) === RegFile.RD &&
   !x.src.slice(0, 2).some((o) => o.mods !== 0 || (o.kind === Kind.Imm && o.lo === 1));
 
-/** An unguarded shift of 64 bits by a constant, with or without an addend. */
+/** Is it an unguarded 64-bit LEA of an unmodified register? */
 const isShift = (x: Instr): boolean =>
   x.op.name === 'LEA' &&
   x.guard === NO_REG &&
@@ -133,6 +132,6 @@ const isShift = (x: Instr): boolean =>
   x.src[0].kind === Kind.Reg &&
   x.src[0].mods === 0;
 
-/** The two factors of a product, or the value and the count of a shift, and the addend. */
+/** The two factors of a product, or value and count of a shift; and the addend. */
 export const factorsOf = (x: Instr): readonly [Operand, Operand, Operand] =>
   x.op.name === 'LEA' ? [x.src[0], x.src[2], x.src[1]] : [x.src[0], x.src[1], x.src[2]];

@@ -2,35 +2,36 @@ import type { Isa, ModGroup, Opcode } from '../../ir/opcode.ts';
 import { type Pattern, parsePatterns } from './pattern.ts';
 import { type Line, specialise, type Words } from './template.ts';
 
-/** The document `pipelines/isa/ptx.yaml`, already checked against its schema. */
+/** The document `pipelines/isa/ptx.yaml`, validated against its schema. */
 export interface PtxDoc {
   readonly kind: 'ptx';
   readonly words: Words;
   readonly needs: Readonly<Record<string, Need>>;
   readonly halves: {
-    /** Opcodes each half of whose result depends on the same half of the operands. */
+    /** Opcodes for which each half of the result depends only on the same half of the operands. */
     readonly lanewise: readonly string[];
-    /** Opcodes that read low halves alone, and the modifiers under which they do. */
+    /** Opcodes that read only low halves, and the modifiers under which they do. */
     readonly low: Readonly<Record<string, Readonly<Record<string, string>>>>;
-    /** Opcodes whose result is a half, beside those whose result is of a 16-bit type. */
+    /** Opcodes whose result is a half, in addition to those whose result is of a 16-bit type. */
     readonly results: readonly string[];
-    /** Opcodes that compute with halves: of the first list, and conversions where they name a type of halves. */
+    /** Opcodes that compute with floating-point halves; conversions count only if they name a type of halves. */
     readonly arithmetic: readonly string[];
   };
   readonly opcodes: Readonly<Record<string, readonly RowSpec[]>>;
 }
 
-/** The first PTX version, and the number of the first target, that have an instruction. */
+/** The first PTX version and the first target (80 for sm_80) that have an instruction. */
 export interface Need {
   readonly version: string;
   readonly sm: number;
 }
 
+/** A row of the document; `pipelines/isa/ptx.yaml` describes the fields. */
 export interface RowSpec {
   readonly mods?: Readonly<Record<string, string | readonly string[]>>;
-  /** Number of the first target that has it. */
+  /** Number of the first target that has the row. */
   readonly from?: number;
-  /** Lowering reads the row too. */
+  /** Whether lowering uses the row too. */
   readonly both?: true;
   readonly src?: string;
   readonly dst?: string;
@@ -40,9 +41,9 @@ export interface RowSpec {
   readonly none?: string;
 }
 
-/** A row for one choice of modifiers: which operands it matches, and what it writes. */
+/** A row specialised for one choice of modifiers: the operands that it matches, and the lines to write. */
 export interface Row {
-  /** Null matches anything. */
+  /** Null matches any operands. */
   readonly src: readonly Pattern[] | null;
   readonly dst: readonly Pattern[] | null;
   readonly lines: readonly Line[];
@@ -52,13 +53,13 @@ export interface Row {
   readonly none: string;
 }
 
-/** How every opcode is written in PTX. */
+/** The table that states how each opcode is written in PTX. */
 export class PtxTable {
   private readonly doc: PtxDoc;
   /** By opcode number, then by modifiers and target. */
   private readonly known: Map<string, readonly Row[]>[] = [];
 
-  /** By PTX opcode: the modifiers that decide, and the version and target that they need. */
+  /** By PTX opcode: combinations of modifiers, and the version and target that they need. */
   private readonly needs = new Map<string, { readonly parts: readonly string[]; readonly need: Need }[]>();
 
   private readonly lanewise: ReadonlySet<string>;
@@ -75,12 +76,12 @@ export class PtxTable {
     }
   }
 
-  /** Does each half of the result depend on the same half of the operands, and on nothing else? */
+  /** Does each half of the result depend only on the same half of the operands? */
   isLanewise(op: Opcode): boolean {
     return this.lanewise.has(op.name);
   }
 
-  /** Does it read low halves alone? */
+  /** Does it read only low halves? */
   readsLowHalves(op: Opcode, mods: number): boolean {
     const want = this.doc.halves.low[op.name];
     return want !== undefined && fitsMods({ mods: want }, op, mods);
@@ -102,7 +103,7 @@ export class PtxTable {
     );
   }
 
-  /** What any of them needs. */
+  /** The needs of all instructions in the table. */
   get allNeeds(): readonly Need[] {
     return Object.values(this.doc.needs);
   }
@@ -115,7 +116,7 @@ export class PtxTable {
   }
 
   /**
-   * Rows that fit an opcode under given modifiers, in order; empty for an opcode that the table lacks.
+   * The rows for an opcode under given modifiers, in the order of the document; empty for an opcode that the table lacks.
    *
    * @param sm number of the target: 80 for sm_80
    */
@@ -152,12 +153,12 @@ function fitsMods(r: RowSpec, op: Opcode, mods: number): boolean {
   return true;
 }
 
-/** Faults of a table for an instruction set: unknown names, opcodes without a row. */
+/** The faults of a table with respect to an instruction set, as messages: unknown names, opcodes without a row. */
 export function checkPtxTable(doc: PtxDoc, isa: Isa): string[] {
   const faults: string[] = [];
   const { lanewise, low, results, arithmetic } = doc.halves;
   for (const name of [...lanewise, ...Object.keys(low), ...results, ...arithmetic])
-    if (!isa.byName.has(name)) faults.push(`halves: ${name} is no opcode`);
+    if (!isa.byName.has(name)) faults.push(`halves: ${name} is not an opcode`);
   for (const [name, mods] of Object.entries(low))
     for (const [group, value] of Object.entries(mods))
       if (
@@ -170,7 +171,7 @@ export function checkPtxTable(doc: PtxDoc, isa: Isa): string[] {
   for (const [name, rows] of Object.entries(doc.opcodes)) {
     const op = isa.byName.get(name);
     if (op === undefined) {
-      faults.push(`${name} is no opcode`);
+      faults.push(`${name} is not an opcode`);
       continue;
     }
     for (const [k, r] of rows.entries()) {

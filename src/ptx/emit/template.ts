@@ -11,38 +11,38 @@ export type Piece =
       readonly kind: 'src';
       readonly at: number;
       readonly width: number;
-      /** Type that says how a constant is spelled and a modifier applied; 'reg': it must be a register. */
+      /** Type that determines how constants are written and modifiers applied; 'reg': it must be a register. */
       readonly type: string;
-      /** A predicate is allowed there with its `!`. */
+      /** Whether a predicate may be written with `!`. */
       readonly not: boolean;
-      /** This and all further operands, in braces if there is more than one. */
+      /** Whether it stands for this and all further operands, in braces if there are several. */
       readonly all: boolean;
     }
   | {
       readonly kind: 'dst';
       readonly at: number;
       readonly width: number;
-      /** If the result is unused, write `_` instead of a register that nobody reads. */
+      /** Whether to write `_` for an unused result instead of a temporary. */
       readonly sink: boolean;
       readonly all: boolean;
     }
   | { readonly kind: 'temp'; readonly name: string; readonly file: 't' | 'w' | 'p' | 'h' };
 
-/** One line. */
+/** One line of a template. */
 export interface Line {
   readonly pieces: readonly Piece[];
-  /** Computes results from its sources, cheaply, and nothing else: it may run where its guard does not hold. */
+  /** Whether the line is cheap and has no effect other than its results, so that it may be executed when the guard is false. */
   readonly pure: boolean;
 }
 
-/** Not division and functions, for which ptxas calls code of its own, and nothing that reads or writes the carry. */
+/** Opcodes of pure lines. Excluded are divisions and functions, which ptxas expands to calls, and uses of the carry bit. */
 const PURE =
   /^(?:add|sub|mul|mad|fma|min|max|abs|neg|and|or|xor|not|shl|shr|shf|bfi|bfe|prmt|mov|cvt|selp|set|setp)\.(?!cc\b)/;
 
 const GROUP = /\{(\.?)([a-z_]+)(?:\.(bits|half))?\}/g;
 const PIECE = /\$(!?)([a-z]\w*)(\?|\.\.\.)?(?::(\w+))?|%([twph])(\d*)\b/g;
 
-/** Lines of a template for one choice of modifiers. Throws on a name that the opcode lacks. */
+/** The lines of a template for one choice of modifiers. @throws Error on a group or operand that the opcode lacks */
 export function specialise(text: string, op: Opcode, mods: number, words: Words): Line[] {
   return text
     .split('\n')
@@ -52,7 +52,7 @@ export function specialise(text: string, op: Opcode, mods: number, words: Words)
     .map((l) => ({ pieces: pieces(l, op, mods), pure: PURE.test(l) }));
 }
 
-/** What a modifier group says in PTX: `.ftz`, `s32`, or nothing; a space is also known where the opcode fixes it. */
+/** The PTX spelling of a modifier group: `.ftz`, `s32`, or nothing. The group `space` may also be fixed by the opcode. */
 function group(op: Opcode, mods: number, words: Words, dot: string, name: string, part?: string): string {
   const g = op.groupByName.get(name);
   if (g === undefined) {
@@ -62,12 +62,12 @@ function group(op: Opcode, mods: number, words: Words, dot: string, name: string
   const v = g.values[(mods >>> g.shift) & g.mask];
   if (part === 'bits') return String(bitsOf(v.type) ?? v.width);
   if (part === 'half') return String(v.type?.replace(/x2$/, ''));
-  const said = words[`${op.name}.${name}`]?.[v.name] ?? words[name]?.[v.name];
-  const text = said ?? (v.name === 'NONE' ? '' : (v.type ?? v.name.toLowerCase()));
+  const word = words[`${op.name}.${name}`]?.[v.name] ?? words[name]?.[v.name];
+  const text = word ?? (v.name === 'NONE' ? '' : (v.type ?? v.name.toLowerCase()));
   return text === '' ? '' : dot + text;
 }
 
-/** Bits of a type by its name, of pairs for both. */
+/** Bits of a type by its name; for a pair, the bits of both halves. */
 function bitsOf(type: string | null): number | undefined {
   const m = /^\D*(\d+)(x2)?$/.exec(type ?? '');
   return m === null ? undefined : Number(m[1]) * (m[2] === undefined ? 1 : 2);
@@ -75,7 +75,7 @@ function bitsOf(type: string | null): number | undefined {
 
 const TYPE = /^(?:[subf]\d+|f16x2|bf16x2|bf16|tf32|pred)$/;
 
-/** The last type of a mnemonic: that of its sources. */
+/** The last type of a mnemonic, which is that of its sources; 'b32' if there is none. */
 function typeOf(mnemonic: string): string {
   const parts = mnemonic.split('.');
   for (let i = parts.length - 1; i > 0; i--) if (TYPE.test(parts[i])) return parts[i];

@@ -3,7 +3,7 @@ import type { Init, VarDecl } from '../ast.ts';
 import { TYPES } from '../lower/types.ts';
 import { printPtxVariable } from '../print.ts';
 
-/** Declaration of a variable of the program, without the `;`. */
+/** The PTX declaration of a variable, without the `;`. */
 export function variableText(v: Variable): string {
   return printPtxVariable(v.relocs.length > 0 ? addresses(v) : declaration(v, v.type));
 }
@@ -29,7 +29,7 @@ function declaration(v: Variable, type: string): VarDecl {
   };
 }
 
-/** Initial bytes as constants of `each` bytes: floats by their bits. */
+/** Initial bytes as constants of `each` bytes (little-endian); floats as bit patterns. */
 function bytesInit(bytes: Uint8Array, each: number, scalar: boolean, type: string): Init {
   const items: Init[] = [];
   for (let at = 0; at < bytes.length; at += each) {
@@ -45,7 +45,7 @@ function bytesInit(bytes: Uint8Array, each: number, scalar: boolean, type: strin
   return scalar ? items[0] : { kind: 'list', items };
 }
 
-/** A variable with addresses in it: words of eight bytes, or of one where an address is stored byte by byte. */
+/** A variable with relocations: declared with elements of eight bytes, or of one byte if an address is stored byte by byte. */
 function addresses(v: Variable): VarDecl {
   const whole = v.relocs.every((r) => r.bytes === 8 && r.byte < 0 && r.at % 8 === 0);
   const each = whole && v.size % 8 === 0 ? 8 : 1;

@@ -3,24 +3,28 @@ import { versionNumber } from '../forms.ts';
 import { firstVersion } from '../targets.ts';
 import type { PtxTable } from './table.ts';
 
-/** The first version that has lists of parameters, and .ftz, without which sm_1x flushes too (ptxas 13.0). */
+/** The first PTX version with lists of parameters, and with `.ftz`; targets sm_1x flush without it too (ptxas 13.0). */
 const OLDEST = '1.4';
 
-/** The version that a module must declare: its own, or the first that knows the target and what is written. */
+/** The least version to declare: that of the module, the first that has the target, or the first whose syntax is written. */
 const versionFor = (target: string, own: string): string =>
   [own, firstVersion(target), OLDEST].reduce((a, b) => (versionNumber(b) > versionNumber(a) ? b : a));
 
-/** The first version that has `.address_size` (PTX ISA 9.0, 11.1.3); before it, ptxas goes by the machine. */
+/** The first version with `.address_size` (PTX ISA 9.0, 11.1.3); older modules do not state their address size. */
 const ADDRESS_SIZE = '2.3';
 
+/** The header of a module: `.version`, `.target` and `.address_size`. */
 export interface Header {
   readonly version: string;
   readonly lines: readonly string[];
-  /** What differs from the request, and the instruction that requires it. */
+  /** Messages for each difference from the request, with the instruction that requires it. */
   readonly raised: readonly string[];
 }
 
-/** The header for a text: the requested version and target, or the first that have everything in it. */
+/**
+ * The header for a text: the requested version and target, raised as far as its instructions need.
+ * @param own version of the module
+ */
 export function headerFor(
   text: readonly string[],
   own: string,
@@ -56,13 +60,13 @@ export function headerFor(
   };
 }
 
-/** Declarations of `.tex`, which only old versions have, as a version writes them. */
+/** The lines with declarations in `.tex`, which only old versions have, rewritten to `.global .texref` for newer ones. */
 export const texturesFor = (version: string, lines: readonly string[]): readonly string[] =>
   versionNumber(version) < versionNumber(WITHOUT_TEX)
     ? lines
     : lines.map((l) => l.replace(/^((?:\.(?:extern|visible) )?)\.tex \.u(?:32|64) /, '$1.global .texref '));
 
-/** Every mnemonic at the start of a line, after its guard if there is one. */
+/** The mnemonics at the start of lines, behind an optional guard. */
 const mnemonics = (text: readonly string[]): Set<string> =>
   new Set(
     text.flatMap((t) =>

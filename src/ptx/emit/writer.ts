@@ -12,10 +12,10 @@ import {
 } from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
 
-/** Something that PTX cannot express, or that is invalid in Ori. The function is then kept unchanged, or reported. */
+/** Thrown for code that PTX cannot express, or that is invalid in Ori. The function is then kept unchanged, or reported. */
 export class NoPtx extends Error {}
 
-/** Prefix of the names of each register file, and the type that they are declared with. */
+/** By register file: prefix of its names in PTX, and the type with which they are declared. */
 const FILES: readonly (readonly [name: string, type: string])[] = [
   ['%r', 'b32'],
   ['%rd', 'b64'],
@@ -27,7 +27,7 @@ const FILES: readonly (readonly [name: string, type: string])[] = [
   ['%b', 'b32'],
 ];
 
-/** Register file of a temporary, by its letter in a template; PTX has registers for halves, Ori does not. */
+/** Register file of a temporary by its letter in a template. Halves (`h`) and bytes (`b`) have no file in Ori. */
 const TEMP_FILE: Readonly<Record<string, number>> = {
   t: RegFile.R,
   w: RegFile.RD,
@@ -35,7 +35,7 @@ const TEMP_FILE: Readonly<Record<string, number>> = {
   q: RegFile.RQ,
 };
 
-/** Types whose constants may be instruction operands; others go through a register. */
+/** Types whose constants may be operands; constants of other types need a register. */
 const LITERAL: ReadonlySet<string> = new Set([
   's32',
   'u32',
@@ -52,17 +52,17 @@ const LITERAL: ReadonlySet<string> = new Set([
 const hex = (v: number, digits: number): string => (v >>> 0).toString(16).toUpperCase().padStart(digits, '0');
 
 /**
- * The body of one function while it is written: its lines and the registers they use. R12 is `%r12`; additional registers are
- * numbered after the last one of Ori.
+ * Collects the lines of one function's body and the registers that they use. R12 is `%r12`; temporaries have numbers after those of Ori's
+ * registers.
  */
 export class Writer {
   readonly fn: Fn;
   readonly out: string[] = [];
-  /** Lines that stand in front of all others. */
+  /** Lines that precede all others. */
   readonly atEntry: string[] = [];
-  /** Registers that are loaded there from the constant bank, by place and width. */
+  /** Registers loaded by these lines from the constant bank, by bank, offset and width. */
   private readonly parameters = new Map<string, string>();
-  /** Registers to declare: by file, one more than the greatest number used. */
+  /** Registers to declare, by file: one more than the greatest index used. */
   private readonly counts: number[] = FILES.map(() => 0);
   private halves = 0;
   private lastHalf = -1;
@@ -71,19 +71,23 @@ export class Writer {
   private next: number;
   private readonly base: number;
 
-  /** Beginnings of register names, by file, and of those that halves and bytes have. */
+  /** Prefixes of register names: by file, and for halves of Ori registers, temporary halves, bytes and floats. */
   private readonly prefixes: readonly string[];
   private readonly wordHalves: string;
   private readonly ownHalves: string;
   private readonly ownBytes: string;
   private readonly ownFloats: Readonly<Record<'f' | 'd', string>>;
 
-  /** Registers that are 16-bit ones. */
+  /** Is an Ori register a 16-bit register in PTX? */
   private readonly isHalf: (r: Reg) => boolean;
-  /** Whether words are taken by their low halves, in 16-bit registers. */
+  /** Whether sources of 32 bits are read as their low halves, in 16-bit registers. */
   takesHalves = false;
 
-  /** @param others names of variables, parameters and labels that registers must not have */
+  /**
+   * @param paramBase offset of kernel parameters in constant bank 0
+   * @param isHalf whether an Ori register is a 16-bit register in PTX
+   * @param others names of variables, parameters and labels that registers must not have
+   */
   constructor(fn: Fn, paramBase: number, isHalf: (r: Reg) => boolean, others: readonly string[] = []) {
     const free = (prefix: string): string =>
       others.some((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
@@ -100,7 +104,7 @@ export class Writer {
     this.base = paramBase;
   }
 
-  /** Name of a register. */
+  /** The PTX name of a register; it will be declared. */
   name(r: Reg): string {
     const file = regFile(r);
     const index = regIndex(r);
@@ -112,7 +116,7 @@ export class Writer {
     return this.prefixes[file] + index;
   }
 
-  /** Name of a register that nothing else uses, for a letter of a template. */
+  /** The name of a new temporary, by its letter in a template: t, w, p, q, h or b. */
   temp(letter: string): string {
     if (letter === 'h') return this.ownHalves + this.halves++;
     if (letter === 'b') return this.ownBytes + this.bytes++;
@@ -122,13 +126,13 @@ export class Writer {
     return this.prefixes[file] + index;
   }
 
-  /** A register of type .f32 or .f64 that nothing else uses: for what asks for that type, not for its bits. */
+  /** The name of a new register of type .f32 or .f64, for places that require this type and not just its size. */
   float(bits: number): string {
     const letter = bits > 32 ? 'd' : 'f';
     return this.ownFloats[letter] + this.floats[letter]++;
   }
 
-  /** A register of a file that nothing else uses. */
+  /** A new register of a file. */
   register(file: number): Reg {
     return makeReg(this.next++, file);
   }
@@ -141,7 +145,7 @@ export class Writer {
     return this.isHalf(r) ? 'h' : 't';
   }
 
-  /** Half of a word, in a 16-bit register that nothing else uses. */
+  /** Moves half of a word to a new 16-bit register. */
   halfOf(word: string, upper: boolean): string {
     const t = this.temp('h');
     this.takeHalf(t, word, upper, '');
@@ -154,11 +158,12 @@ export class Writer {
     this.line(`${guard}mov.b32 {${upper ? `${other}, ${to}` : `${to}, ${other}`}}, ${word}`);
   }
 
+  /** Appends a line, without its `;`. */
   line(text: string): void {
     this.out.push(`\t${text};`);
   }
 
-  /** Declarations of the registers used, one for each type. Barriers of convergence occur in no line of PTX. */
+  /** Declarations of the registers used. Convergence barriers (file B) do not occur in PTX. */
   declarations(): string[] {
     const out: string[] = [];
     for (const [file, [, type]] of FILES.entries())
@@ -172,7 +177,7 @@ export class Writer {
     return out;
   }
 
-  /** A value in a fresh register. */
+  /** Moves a value to a new register. */
   private held(width: number, text: string, type = `b${width}`): string {
     const t = this.temp(width > 32 ? 'w' : 't');
     this.line(`mov.${type} ${t}, ${text}`);
@@ -180,10 +185,12 @@ export class Writer {
   }
 
   /**
-   * A source as written in an instruction. Modifiers are computed before it, and so are constants that are not allowed there.
+   * The text of a source operand. Modifiers, and constants that the instruction does not accept, are computed by preceding lines.
    *
-   * @param type type of the instruction; 'reg': only a register will do; 'sym': a symbol may stand there
-   * @param mods modifiers still to be applied
+   * @param width width of the slot in bits
+   * @param type type of the slot; 'reg': only a register is allowed; 'sym': a symbol is allowed
+   * @param mods modifiers to apply
+   * @throws NoPtx if the operand has no value or its modifiers cannot be applied
    */
   value(o: Operand, width: number, type: string, mods: number): string {
     if (this.takesHalves && width === 32) return this.half(o, type, mods);
@@ -205,7 +212,7 @@ export class Writer {
         return type === 'reg' ? this.held(width, text) : text;
       }
       default:
-        throw new NoPtx('an address stands where a value is expected');
+        throw new NoPtx('found an address where a value is expected');
     }
   }
 
@@ -224,7 +231,7 @@ export class Writer {
       case Kind.CBank:
         return this.modifiedHalf(this.halfOf(this.parameter(o, 32), false), type, mods);
       default:
-        throw new NoPtx('an address stands where a half is expected');
+        throw new NoPtx('found an address where a half is expected');
     }
   }
 
@@ -232,7 +239,7 @@ export class Writer {
     if (mods === 0) return r;
     if (!/^b?f16(x2)?$/.test(type) || (mods & Mod.Not) !== 0)
       throw new NoPtx(`a half has no modifier of type ${type}`);
-    // In conversions the sign is a bit, as it is in words (`BITWISE`).
+    // For scalar types the sign is changed as a bit, as it is in words (`BITWISE`).
     const named = BITWISE[type] === undefined ? type.replace('x2', '') : null;
     const step = (op: string, v: string, bits: string): string => {
       const t = this.temp('h');
@@ -245,7 +252,7 @@ export class Writer {
     return v;
   }
 
-  /** A register with what stands in the constant bank. What stands at a fixed place is loaded once, where the function begins. */
+  /** A register with a value of the constant bank. A value at a constant offset is loaded once, at the entry of the function. */
   private parameter(o: Operand, width: number): string {
     const load = (t: string): string => `ld.param.b${width} ${t}, [${this.address(o)}]`;
     if (o.reg !== NO_REG) {
@@ -290,7 +297,7 @@ export class Writer {
     return v;
   }
 
-  /** A predicate source; `not` if its place takes a `!`. */
+  /** The text of a predicate source. @param not whether the place accepts a `!` */
   predicate(o: Operand, not: boolean, mods: number): string {
     const inverted = (mods & Mod.Not) !== 0;
     if (o.kind === Kind.Imm) {
@@ -314,20 +321,22 @@ export class Writer {
     return this.held(64, String(o.lo));
   }
 
-  /** Kernel parameters: by name and offset, or by a register that counts from the start of the bank. */
+  /** The address of a kernel parameter: by name and offset, or by a register with an offset in the bank. */
   private bank(o: Operand): string {
     if (o.hi !== 0) throw new NoPtx(`constant bank ${o.hi} has no place in PTX`);
     if (o.reg !== NO_REG) return this.bankAddress(this.name(o.reg), FILE_WIDTH[regFile(o.reg)], o.lo);
     const at = o.lo - this.base;
     const { params } = this.fn;
-    // Offsets between or beyond parameters have no name; they are counted from the parameter before.
+    // Offsets between or beyond parameters are relative to the preceding parameter.
     const p = params.findLast((x) => at >= x.offset) ?? params[0];
     if (p === undefined || this.fn.kind !== 'entry')
-      throw new NoPtx(`c[0x0][0x${hex(o.lo, 1)}] is no parameter of ${this.fn.name}`);
+      throw new NoPtx(`c[0x0][0x${hex(o.lo, 1)}] is not a parameter of ${this.fn.name}`);
     return plus(p.name, at - p.offset);
   }
 
-  /** Address in the parameter space of an offset in constant bank 0, as Ori has it. */
+  /**
+   * The address in the parameter space for an offset in constant bank 0. @param value register with the offset @param offset added to it
+   */
   bankAddress(value: string, width: number, offset: number): string {
     const first = this.fn.params[0];
     if (first === undefined || this.fn.kind !== 'entry') throw new NoPtx(`${this.fn.name} has no parameters`);
@@ -346,15 +355,15 @@ export class Writer {
 const isFloat = (type: string): boolean => /^x?b?f\d/.test(type);
 
 /**
- * Types whose sign is flipped as a bit: halves in the low bits of a word, since `neg` would need a register for halves, and
- * floats whose NaN keeps its sign (xf32 in templates).
+ * Types whose sign is changed as a bit: halves in the low bits of a word, for which `neg` would need a 16-bit register, and floats whose
+ * NaN keeps its sign (xf32 in templates).
  */
 const BITWISE: Readonly<Record<string, number>> = { f16: 0x8000, bf16: 0x8000, xf32: 0x80000000 | 0 };
 
 /** `base+16`, `base+-16`, `base`. */
 const plus = (base: string, offset: number): string => (offset === 0 ? base : `${base}+${offset}`);
 
-/** Sign bits of the formats that a modifier acts on, in the low and in the high word. */
+/** Sign bits of each float format, in the low and in the high word. */
 const SIGN: Readonly<Record<string, readonly [number, number]>> = {
   f64: [0, 0x80000000],
   f32: [0x80000000, 0],
@@ -365,7 +374,7 @@ const SIGN: Readonly<Record<string, readonly [number, number]>> = {
   bf16: [0x8000, 0],
 };
 
-/** A constant after its modifiers. */
+/** A constant with its modifiers applied. */
 function constant(o: Operand, width: number, type: string, mods: number): { lo: number; hi: number } {
   let { lo, hi } = o;
   if (width <= 32) hi = 0;
@@ -388,7 +397,7 @@ function literal(lo: number, hi: number, type: string): string {
   if (type === 'f64') return `0d${hex(hi, 8)}${hex(lo, 8)}`;
   if (type.endsWith('64')) {
     const v = (BigInt(hi) << 32n) | BigInt(lo >>> 0);
-    // The smallest integer has no literal of its own.
+    // -2^63 has no decimal literal.
     return v === -(1n << 63n) ? '0x8000000000000000' : String(v);
   }
   if (type === 'byte') return String(lo & 0xff);

@@ -4,32 +4,34 @@ import { imm, immPair, NO_REG, type Operand, PF, PT, RZ, reg, withOperandMods } 
 import { A, AND, OR, XOR } from '../../ir/truth-tables.ts';
 import type { PtxInstr } from '../ast.ts';
 import { type FnLower, NoForm } from './function.ts';
-import { intMod, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
+import { has, intMod, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
 
+/** Lowers one instruction of a family. @throws NoForm if this form of it has no Ori opcodes */
 export type Handler = (f: FnLower, i: PtxInstr) => void;
 
+/** Requires at least `n` operands. @throws NoForm otherwise */
 export const need = (i: PtxInstr, n: number): void => {
   if (i.operands.length < n) throw new NoForm(`it has ${i.operands.length} operands, ${n} are expected`);
 };
 
+/** The last type of an instruction. @throws NoForm if it has none */
 export function typeOf(i: PtxInstr): PtxType {
   const t = lastType(i.mods);
   if (t === null) throw new NoForm('it has no type');
   return t;
 }
 
+/** Is it an integer or bit type? */
 export const isInt = (t: PtxType): boolean =>
   t.kind === 'signed' || t.kind === 'unsigned' || t.kind === 'bits';
 const neg = (o: Operand): Operand => withOperandMods(o, o.mods ^ Mod.Neg);
-const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
-
-/** Source of an integer operation: narrow signed values are sign-extended first. */
+/** A source of an integer operation; signed values narrower than 32 bits are sign-extended. */
 function intSrc(f: FnLower, i: PtxInstr, at: number, t: PtxType): Operand {
   const o = f.src(i.operands[at], t.bits);
   return t.bits < 32 && t.kind === 'signed' ? f.signed(o, t.bits) : o;
 }
 
-/** Emits `op` into the destination; results narrower than 32 bits are cut to their width. */
+/** Emits `op` into the destination; results narrower than 32 bits are masked to their width. */
 function into(
   f: FnLower,
   i: PtxInstr,
@@ -54,7 +56,7 @@ const add: Handler = (f, i) => {
   into(f, i, t, 'IADD3', [sizeMod(t.bits)], [a, minus ? neg(b) : b, RZ]);
 };
 
-/** `addc`, `subc`: with carry in, and out when `.cc` is given. */
+/** `addc`, `subc`: with carry in, and with carry out under `.cc`. */
 const addc: Handler = (f, i) => {
   need(i, 3);
   const t = typeOf(i);
@@ -71,9 +73,9 @@ const addc: Handler = (f, i) => {
 };
 
 /**
- * d = a + b + carry, or a + ~b + carry, where a difference begins with a carry of one. The PTX ISA calls what a
- * subtraction leaves in CC.CF a borrow; in machine code it is the carry of that sum, and whoever reads CC.CF reads it the
- * same way after add.cc and after sub.cc (ptxas 13.0.88, which folds constants by that too).
+ * d = a + b + carry, or a + ~b + carry for a difference, which begins with a carry of one. The PTX ISA calls the value that a subtraction
+ * leaves in CC.CF a borrow. In machine code it is the carry of this sum, which is read in the same way after add.cc and after sub.cc (ptxas
+ * 13.0.88, whose constant folding agrees).
  */
 function addCarry(
   f: FnLower,
@@ -87,7 +89,7 @@ function addCarry(
 ): void {
   const d = f.dst(i.operands[0], t.bits);
   const carryIn = minus && ci.reg === NO_REG ? PT : ci;
-  // The destination may be a source of a later part: write the carry after the sum has read it.
+  // The carry goes to a temporary first, since the sum reads the carry register.
   const co = cc ? f.tempPred() : NO_REG;
   f.emit(
     'IADDX',
@@ -145,7 +147,7 @@ function multiply(f: FnLower, i: PtxInstr, c: Operand): void {
   into(f, i, t, 'IADD3', ['B32'], [high, c, RZ]);
 }
 
-/** 24-bit products: the low 24 bits of each factor, extended by type. */
+/** 24-bit products: the low 24 bits of each factor, extended according to the type. */
 const mul24: Handler = (f, i) => {
   const t = typeOf(i);
   if (has(i, 'sat')) throw new NoForm();
@@ -270,7 +272,7 @@ const lop3: Handler = (f, i) => {
   const [to] = i.operands;
   const src = toOperands([1, 2, 3, 4], (k) => f.src(i.operands[k], 32));
   if (to.kind !== 'pair') return f.emit('LOP3', [], [f.dst(to, 32).reg], src);
-  // Whether the word has a one bit, combined with a predicate; both results come after all sources were read.
+  // The predicate is whether the word is not zero, combined with another one. Both results are written after all sources are read.
   const bool = LUT[i.mods.find((m) => m === 'and' || m === 'or') ?? ''];
   if (bool === undefined || i.operands.length < 6) throw new NoForm();
   const test = f.tempPred();
@@ -319,7 +321,7 @@ const bits: Handler = (f, i) => {
     case 'bfind':
       return f.emit('FLO', has(i, 'shiftamt') ? [intMod(t), 'SH'] : [intMod(t)], [d.reg], [a]);
     default: {
-      // clz = width - 1 - position, and the position of "none" is -1.
+      // clz = width - 1 - FLO, and FLO of zero is -1.
       const top = f.value('FLO', [t.bits === 64 ? 'U64' : 'U32'], [a]);
       return f.emit('IADD3', [], [d.reg], [imm(t.bits - 1), neg(top), RZ]);
     }
@@ -334,7 +336,7 @@ const bmsk: Handler = (f, i) =>
     [f.src(i.operands[1], 32), f.src(i.operands[2], 32)],
   );
 
-/** Extension from the low n bits; `.wrap` takes n modulo 32, where 0 keeps nothing. */
+/** Extension of the low n bits; `.wrap` takes n modulo 32, and n = 0 gives 0. */
 const szext: Handler = (f, i) => {
   const n = f.src(i.operands[2], 32);
   const count = has(i, 'wrap') ? f.value('LOP3', [], [n, imm(31), RZ, imm(AND)]) : n;
@@ -362,7 +364,7 @@ const dp: Handler = (f, i) => {
   );
 };
 
-/** Families that integers and predicates alone have, and the integer halves of those that floats share. */
+/** Handlers by opcode: families of integers and predicates, and the integer forms of families that floats have too. */
 export const integerHandlers: Readonly<Record<string, Handler>> = {
   add,
   sub: add,

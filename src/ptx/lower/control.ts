@@ -4,9 +4,9 @@ import { type Handler, need, typeOf } from './arith.ts';
 import { pairOf } from './convert.ts';
 import { type FnLower, NoForm } from './function.ts';
 import { copyOut } from './params.ts';
+import { has } from './types.ts';
 import { makeVariable } from './variables.ts';
 
-const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const uniform = (i: PtxInstr): string[] => (has(i, 'uni') ? ['U'] : []);
 
 const bra: Handler = (f, i) => {
@@ -16,8 +16,8 @@ const bra: Handler = (f, i) => {
 };
 
 /**
- * Most targets of all jumps by tables of a module. Each is an edge of control flow, of which a file has the square of its size where many
- * jumps share a table: a million take 1.1 GB.
+ * Maximum number of targets of all jumps through tables of a module. Each is an edge of the control flow graph, and their number is
+ * quadratic in the size of a file in which many jumps share a table: a million edges take 1.1 GB.
  */
 const MOST_TARGETS = 2 ** 19;
 
@@ -72,7 +72,7 @@ const call: Handler = (f, i) => {
   for (const o of args) src.push(pass(o));
   for (const [k, o] of returns.entries()) {
     if (o.kind === 'sink') {
-      // Nobody reads it, but the callee has to write it somewhere.
+      // The result is unused, but the callee writes it to memory.
       const result = target?.kind === 'sym' ? f.module.functions.get(target.name)?.returns[k] : undefined;
       if (result?.space !== 'param') throw new NoForm('a result without a name');
       const own = f.unique(result.name);
@@ -135,7 +135,7 @@ const bar: Handler = (f, i) => {
   );
 };
 
-/** Members of a form without `.sync`: the lanes that execute it. */
+/** The member mask of a form without `.sync`: the lanes that execute it. */
 const present = (f: FnLower): Operand => f.value('ACTIVEMASK', [], []);
 
 const shfl: Handler = (f, i) => {
@@ -204,6 +204,7 @@ const nanosleep: Handler = (f, i) => {
   f.emit('NANOSLEEP', [], [], [f.src(i.operands[0], 32)]);
 };
 
+/** Handlers by opcode: control flow, barriers and communication within a warp. */
 export const controlHandlers: Readonly<Record<string, Handler>> = {
   bra,
   brx,

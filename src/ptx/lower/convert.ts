@@ -5,9 +5,8 @@ import { type Handler, isInt, typeOf } from './arith.ts';
 import { compare, halfCompare } from './float.ts';
 import { type FnLower, NoForm } from './function.ts';
 import { eightBit, isEightBit } from './narrow.ts';
-import { lastType, type PtxType, sizeMod, typesOf } from './types.ts';
+import { has, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
 
-const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const ROUND: Readonly<Record<string, string>> = {
   rn: 'RN',
   rz: 'RZ',
@@ -20,11 +19,11 @@ const ROUND: Readonly<Record<string, string>> = {
   rpi: 'RP',
 };
 
-/** Integer type names of conversions: bits count as unsigned. */
+/** The name of an integer type in conversions; bit types count as unsigned. */
 const intName = (t: PtxType): string => `${t.kind === 'signed' ? 'S' : 'U'}${t.bits}`;
 const isFloat = (t: PtxType): boolean => t.kind === 'float' || t.kind === 'half' || t.name === 'tf32';
 
-/** Writes a converted integer: extended to a wider register by sign, cut to a 16-bit one. */
+/** Stores a converted integer: extended to a wider register according to its sign, masked for a narrower one. */
 function storeInt(f: FnLower, o: PtxOperand, t: PtxType, make: (d: number) => void): void {
   const d = f.dst(o, t.bits);
   if (d.bits === 64 && t.bits < 64) {
@@ -103,7 +102,7 @@ const cvt: Handler = (f, i) => {
 
 const BOOL: Readonly<Record<string, string>> = { and: 'AND', or: 'OR', xor: 'XOR' };
 
-/** Destination registers of `p` or `p|q`. */
+/** The destination registers of `p` or `p|q`; NO_REG for `_` or a missing second one. @param bits width of the first */
 export function pairOf(f: FnLower, o: PtxOperand, bits: number): [number, number] {
   if (o.kind !== 'pair') return [f.dst(o, bits).reg, NO_REG];
   return [
@@ -132,7 +131,7 @@ const setp: Handler = (f, i) => {
   );
 };
 
-/** One in the format of a `set` result. */
+/** The bit pattern of 1.0 in the format of a `set` result. */
 const ONE: Readonly<Record<string, number>> = { f32: 0x3f800000, f16: 0x3c00, bf16: 0x3f80 };
 
 const set: Handler = (f, i) => {
@@ -144,7 +143,7 @@ const set: Handler = (f, i) => {
   const c = i.operands.length > 3 ? f.pred(i.operands[3]) : PT;
   const d = f.dst(i.operands[0], dt.bits);
   if (st.kind === 'half') {
-    // A one or a mask for each half; a scalar result of 16 bits is the low half of such a pair (PTX ISA 9.0, 9.7.7).
+    // HSET2 gives 1.0 or a mask for each half; a 16-bit scalar result is the low half of such a pair (PTX ISA 9.0, 9.7.7).
     const packed = st.name.endsWith('x2');
     const integer = dt.kind === 'signed' || dt.kind === 'unsigned' || dt.kind === 'bits';
     if (packed && dt.bits !== 32) throw new NoForm();
@@ -199,11 +198,11 @@ const mov: Handler = (f, i) => {
   f.emit('MOV', [sizeMod(t.bits)], [f.dst(to, t.bits).reg], [f.src(from, t.bits)]);
 };
 
-/** `mov.v2` and `mov.v4`: all parts are read before the first is written. */
+/** `mov.v2`, `mov.v4`: all elements are read before the first is written. */
 function moveVector(f: FnLower, i: PtxInstr, t: PtxType): void {
   const [to, from] = i.operands;
   if (to.kind !== 'vector' || from.kind !== 'vector' || to.items.length !== from.items.length)
-    throw new NoForm('its vectors are not of one length');
+    throw new NoForm('its vectors differ in length');
   const size = [sizeMod(t.bits)];
   const values = from.items.map((o) => f.value('MOV', size, [f.src(o, t.bits)], t.bits));
   to.items.forEach((o, k) => {
@@ -229,7 +228,7 @@ function unpack(f: FnLower, items: readonly PtxOperand[], a: Operand, bits: numb
     return unpack(f, items.slice(half), reg(hi), 32);
   }
   const each = bits / items.length;
-  // A part may be written to the register that holds the whole: take the high parts first from a copy.
+  // If an element is written to the register that holds the whole value, the elements are taken from a copy.
   const whole = items.some((o) => o.kind === 'reg' && f.find(o.name)?.reg === a.reg)
     ? f.value('MOV', [], [a])
     : a;
@@ -248,7 +247,7 @@ const cvta: Handler = (f, i) => {
   const space = i.mods[to ? 1 : 0].split('::');
   if (t.bits !== 64) throw new NoForm('addresses of 32 bits');
   const d = f.dst(i.operands[0], 64).reg;
-  // A generic address that lies in no window is that of global memory (PTX ISA 9.0, 6.4.1.1).
+  // Generic addresses outside of all windows are those of global memory (PTX ISA 9.0, 6.4.1.1), so no conversion is needed.
   if (space[0] === 'global') return f.emit('MOV', ['64'], [d], [f.src(i.operands[1], 64)]);
   f.emit(
     'CVTA',
@@ -268,6 +267,7 @@ const isspacep: Handler = (f, i) => {
   );
 };
 
+/** Handlers by opcode: conversions, comparisons, selections and moves. */
 export const convertHandlers: Readonly<Record<string, Handler>> = {
   cvt,
   setp,

@@ -5,16 +5,14 @@ import { AND } from '../../ir/truth-tables.ts';
 import type { PtxInstr } from '../ast.ts';
 import { type Handler, typeOf } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
-import { type PtxType, typesOf } from './types.ts';
+import { has, type PtxType, typesOf } from './types.ts';
 
 const ROUND: Readonly<Record<string, string>> = { rn: 'RN', rz: 'RZ', rm: 'RM', rp: 'RP' };
 const neg = (o: Operand): Operand => withOperandMods(o, o.mods ^ Mod.Neg);
 const abs = (o: Operand): Operand => withOperandMods(o, Mod.Abs);
-const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
-
 const rounding = (i: PtxInstr): string => ROUND[i.mods.find((m) => ROUND[m] !== undefined) ?? 'rn'];
 
-/** Rounding of a sum or product: without a modifier, one that may be contracted (PTX ISA 9.0, 9.7.3). */
+/** Rounding modifier of a sum or product; CONTRACT if the instruction states none, so that it may be fused (PTX ISA 9.0, 9.7.3). */
 const contractible = (i: PtxInstr): string =>
   i.mods.some((m) => ROUND[m] !== undefined) ? rounding(i) : 'CONTRACT';
 
@@ -37,7 +35,7 @@ function modsHalf(i: PtxInstr, t: PtxType): string[] {
   return m;
 }
 
-/** The type of all operands; mixed-precision forms have no Ori form. */
+/** The type of all operands. @throws NoForm for mixed-precision forms and other types */
 function oneType(i: PtxInstr): PtxType {
   const all = typesOf(i.mods);
   if (all.length > 1) throw new NoForm('its types are mixed');
@@ -123,7 +121,7 @@ const minmax: Handler = (f, i) => {
   const t = oneType(i);
   if (i.operands.length > 3) throw new NoForm('it has three sources');
   const src = [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits)];
-  // XORSIGN compares magnitudes by itself, and needs the signs.
+  // XORSIGN compares magnitudes itself and needs the signs of the sources.
   if (has(i, 'abs') && !has(i, 'xorsign')) src.forEach((s, k) => (src[k] = abs(s)));
   const d = f.dst(i.operands[0], t.bits).reg;
   const op = i.opcode.toUpperCase();
@@ -145,8 +143,8 @@ const SIGN: Readonly<Record<string, number>> = {
 };
 
 /**
- * Negation and absolute value: an addition of -0 with a source modifier, so that FTZ and NaN are the adder's. Halves that
- * are not flushed have their signs changed as bits. The high half of a scalar stays zero: -0 + 0 is 0.
+ * Negation and absolute value: an addition of -0 with a source modifier, so that flushing and NaNs are those of the adder. Halves without
+ * `.ftz` have their sign bits changed instead. The high half of a scalar stays zero, since -0 + 0 is 0.
  */
 const absNeg: Handler = (f, i) => {
   const t = typeOf(i);
@@ -169,7 +167,7 @@ const absNeg: Handler = (f, i) => {
 const copysign: Handler = (f, i) => {
   const t = typeOf(i);
   const d = f.dst(i.operands[0], t.bits).reg;
-  // Sign of a, rest of b: with the mask in c, (a & ~c) | (b & c).
+  // The sign of a and the other bits of b: (a & ~c) | (b & c) with c = 0x7f...f.
   const mask = t.bits === 64 ? immPair(-1, 0x7fffffff) : imm(0x7fffffff);
   f.emit(
     'LOP3',
@@ -212,6 +210,7 @@ const testp: Handler = (f, i) => {
   }
 };
 
+/** Handlers by opcode: families of floats, and the float forms of families that integers have too. */
 export const floatHandlers: Readonly<Record<string, Handler>> = {
   add,
   sub: add,
@@ -235,7 +234,7 @@ export const floatHandlers: Readonly<Record<string, Handler>> = {
   testp,
 };
 
-/** Modifiers of a comparison of halves, other than the comparison itself. */
+/** Modifiers of HSETP2 and HSET2 other than the relation. @param bool operation with the third source */
 export const halfCompare = (i: PtxInstr, t: PtxType, bool: string): string[] => [
   t.name.startsWith('bf') ? 'BF16' : 'F16',
   bool,
@@ -243,7 +242,11 @@ export const halfCompare = (i: PtxInstr, t: PtxType, bool: string): string[] => 
   ...(t.name.endsWith('x2') ? ['PACKED'] : []),
 ];
 
-/** Comparison: opcode, comparison and sources for `setp`, `set` and `slct`. */
+/**
+ * Emits a comparison `p = (a cmp b) bool c`, `q = !(a cmp b) bool c` for `setp`, `set` and `slct`.
+ * @param t type of a and b
+ * @param cmp relation as in PTX
+ */
 export function compare(
   f: FnLower,
   i: PtxInstr,

@@ -1,17 +1,17 @@
 import type { PtxInstr } from '../ast.ts';
 import { type Home, spell } from '../check-spelling.ts';
 
-/** Since sm_20, f32 operations support subnormal numbers unless .ftz is said (PTX ISA 9.0, add and others: Subnormal numbers). */
+/** From sm_20 on, f32 operations support subnormal numbers unless `.ftz` is given (PTX ISA 9.0, add and others: Subnormal numbers). */
 const FIRST_WITH_SUBNORMALS = 20;
 
-/** Until this version, cvt between f32 and types of 64 bits kept subnormal numbers on sm_1x too (PTX ISA 9.0, cvt). */
+/** Up to this version, cvt between f32 and 64-bit types keeps subnormal numbers even on sm_1x (PTX ISA 9.0, cvt). */
 const LAST_THAT_KEEPS = 1004;
 
 /**
- * What makes instructions of a module say that they flush subnormal numbers, where its target does that without being told: on sm_1x
- * every f32 operation does that has `.ftz` at all, as ptxas 13.0 compiles them too.
+ * Makes the function that adds `.ftz` to instructions of targets that always flush subnormal numbers: on sm_1x, every f32 operation that
+ * can have `.ftz` flushes. ptxas 13.0 compiles them in this way too.
  *
- * @returns null for a target that flushes nothing by itself
+ * @returns null for a target that flushes only with `.ftz`
  */
 export function flusherFor(home: Home): ((i: PtxInstr) => PtxInstr) | null {
   if (home.sm >= FIRST_WITH_SUBNORMALS) return null;

@@ -9,9 +9,9 @@ import { printPtxOperand } from '../print.ts';
 import { type FnLower, NoForm } from './function.ts';
 
 /**
- * Lowers an instruction to an Ori instruction that carries it unchanged, by the table `foreign` of the instruction set.
+ * Lowers an instruction to a foreign one, which carries its text unchanged, by the table `foreign` of the instruction set.
  *
- * @param unknown nothing is known of it but that its opcode exists: the row for what no other knows is used
+ * @param unknown whether only the opcode is known, so that the catch-all row must be used
  * @returns the row that was used
  * @throws NoForm if no row carries it, or Ori cannot name one of its operands
  */
@@ -37,8 +37,8 @@ export function lowerForeign(f: FnLower, i: PtxInstr, unknown = false): ForeignF
 type Blocks = readonly { readonly id: number; readonly name: string; readonly ins: Instr[] }[];
 
 /**
- * If the source itself touches loaded registers before waiting, as some public code does with tcgen05.ld, handling that is left to
- * ptxas, and such loads count as ordinary ones. Registers that are read and written in the meantime stay in flight.
+ * Marks asynchronous loads as ordinary instructions if the source itself accesses registers in flight, as some public code does after
+ * tcgen05.ld; this is then left to ptxas. Instructions with tied operands, which read and write registers in flight, are not changed.
  */
 export function groundLoads(blocks: Blocks, tables: readonly (readonly number[])[]): void {
   if (flightFault({ blocks, tables }) === null) return;
@@ -58,8 +58,8 @@ export function groundLoads(blocks: Blocks, tables: readonly (readonly number[])
 }
 
 /**
- * Adds all registers that are ever in flight, as read and written, to each instruction that waits for them or orders accesses to
- * them, so that no pass moves a value of such a register across it.
+ * Adds all registers that are ever in flight as tied operands to each instruction that waits for them or orders accesses to them, so that
+ * no pass moves an access to such a register across it.
  */
 export function nameFlights(blocks: Blocks): void {
   const flying = new Set<Reg>();
@@ -84,18 +84,18 @@ export function nameFlights(blocks: Blocks): void {
     });
 }
 
-/** What an instruction does with an operand. */
+/** How an instruction accesses an operand. */
 type Role = 'read' | 'written' | 'both';
 
-/** The text of one instruction, and the operands for its placeholders. */
+/** Builds the text of one foreign instruction, with placeholders, and the operands for them. */
 class Words {
   readonly dst: Reg[] = [];
   readonly src: Operand[] = [];
   private readonly f: FnLower;
   private readonly opcode: string;
-  /** Every register may be read and written. */
+  /** Whether every register must be taken to be read and written. */
   private readonly unknown: boolean;
-  /** Places of registers that are read and written. */
+  /** Placeholders of registers that are read and written. */
   private readonly tied = new Map<Reg, string>();
 
   constructor(f: FnLower, opcode: string, unknown: boolean) {
@@ -151,7 +151,7 @@ class Words {
       return place;
     }
     if (role === 'read') return placeText({ dst: -1, src: this.src.push(reg(d.reg)) - 1, size });
-    if (this.dst.includes(d.reg)) throw new NoForm(`'${name}' stands twice among its results`);
+    if (this.dst.includes(d.reg)) throw new NoForm(`'${name}' occurs twice among its results`);
     return placeText({ dst: this.dst.push(d.reg) - 1, src: -1, size });
   }
 
@@ -159,7 +159,7 @@ class Words {
     const s = this.f.symbol(name);
     const plain = offset === 0n ? name : `${name}+${offset}`;
     if (s === undefined) {
-      // Only the module knows textures, samplers and surfaces, so they stay names.
+      // Textures, samplers and surfaces are not part of the program, so their names are kept.
       if (this.f.module.handles.has(name)) return plain;
       throw new NoForm(`'${name}' is not declared`);
     }

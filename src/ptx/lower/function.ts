@@ -21,12 +21,13 @@ import { AND } from '../../ir/truth-tables.ts';
 import { UniqueNames } from '../../ir/unique-names.ts';
 import type { PtxFunction, PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
 import type { Home } from '../check-spelling.ts';
+import { doubleOf } from '../lexer.ts';
 import { type Declared, Scopes, type SymbolRef } from './scopes.ts';
 import { specialRegister } from './special-registers.ts';
 
-/** This instruction has no Ori form; the function is left out and the form is reported. */
+/** Thrown for an instruction without an Ori form. The function is then left out of the program, and the form is reported. */
 export class NoForm extends Error {
-  /** Which part of it has none; '' for the instruction as such. */
+  /** The part that has no form; '' for the instruction as a whole. */
   readonly reason: string;
   constructor(reason = '') {
     super(reason);
@@ -35,44 +36,39 @@ export class NoForm extends Error {
   }
 }
 
-/** What lowering a function needs to know of its module. */
+/** The module, for lowering its functions. */
 export interface ModuleScope {
   readonly isa: Isa;
   /** Offset of the kernel parameters in constant bank 0. */
   readonly paramBase: number;
-  /** Space of every module-level variable, by name. */
+  /** Module-level variables, by name. */
   readonly variables: ReadonlyMap<string, Variable>;
-  /** What each function takes and gives, by name. */
+  /** Functions and declarations of functions, by name. */
   readonly functions: ReadonlyMap<string, PtxFunction>;
   readonly locs: Loc[];
-  /** Targets of all jumps by tables so far: a table may be named by each of many jumps. */
+  /** Number of targets of all jumps through tables so far; many jumps may share a table. */
   readonly jumps: { targets: number };
   /** Names of textures, samplers and surfaces. */
   readonly handles: ReadonlySet<string>;
-  /** Registers and local variables of the module. */
+  /** Registers and local variables at module level. */
   readonly thread: readonly VarDecl[];
   /** Version and target of the file. */
   readonly home: Home;
-  /** What makes instructions say that they flush, on a target where they do without saying it; null on all others. */
+  /** Adds `.ftz` to instructions on a target that always flushes; null for other targets. */
   readonly flush: ((i: PtxInstr) => PtxInstr) | null;
 }
 
-/**
- * State of lowering one function: its registers, blocks, symbols, and `emit`. The handlers of the instruction families
- * (`arith.ts`, `float.ts`, ...) work through this.
- */
+/** State of lowering one function: its registers, blocks and symbols, and `emit`, for the handlers (`arith.ts`, `float.ts`, ...). */
 export class FnLower extends Scopes {
   readonly module: ModuleScope;
   readonly isEntry: boolean;
   readonly blocks: { id: number; name: string; ins: Instr[] }[] = [{ id: 0, name: '', ins: [] }];
   readonly variables: Variable[] = [];
   readonly tables: number[][] = [];
-  /** Forms without an Ori form: text -> how often, first line. */
-  readonly missing = new Map<string, { count: number; line: number }>();
-  readonly faults: { readonly message: string; readonly op: PtxInstr }[] = [];
-  /** Results whose address is taken: they are copied from local memory before the function returns. */
+
+  /** Results whose address is taken; they are copied from local memory before the function returns. */
   readonly localResults: { readonly param: Param; readonly name: string; readonly local: string }[] = [];
-  /** Names of the module's registers and local variables that this function uses: those of the outermost scope. */
+  /** Names of registers and local variables at module level that this function uses. */
   readonly threadUses = new Set<string>();
   private nextReg = 0;
   private nextBlock = 1;
@@ -81,13 +77,13 @@ export class FnLower extends Scopes {
   private guard: Reg = NO_REG;
   private guardNot = false;
   private loc = 0;
-  /** Where what the PTX instruction becomes begins. */
+  /** Position of the first Ori instruction of the current PTX instruction. */
   private from = { block: 0, ins: 0 };
 
   constructor(module: ModuleScope, isEntry: boolean) {
     super();
     this.module = module;
-    // An inner scope may use a name of the module for something else; Ori has one meaning for a name in the whole function.
+    // An inner scope may shadow a name of the module; in Ori, a name has one meaning in the whole function.
     this.names = new UniqueNames(
       [],
       (name) => module.variables.has(name) || module.functions.has(name) || module.handles.has(name),
@@ -105,12 +101,15 @@ export class FnLower extends Scopes {
 
   // ---------------------------------------------------------------- names
 
-  /** A name that is not used elsewhere in this function. */
+  /** The name itself, or a variation that is not used elsewhere in this function. */
   unique(name: string): string {
     return this.names.take(name);
   }
 
-  /** Records the use of a name of the outermost scope, which holds the registers and local variables of the module, if any. */
+  /**
+   * Records the use of a name of the outermost scope, which holds the registers and local variables at module level, if there are any.
+   * @throws NoForm in a device function, which would share them with its callers
+   */
   protected override useOfModule(name: string): void {
     if (this.module.thread.length === 0) return;
     this.threadUses.add(name);
@@ -163,7 +162,7 @@ export class FnLower extends Scopes {
     return this.carry;
   }
 
-  /** Guard and source place of the instructions emitted from now on. */
+  /** Begins a PTX instruction: its guard and source location apply to the instructions emitted from now on. */
   begin(i: PtxInstr, loc: number): void {
     this.loc = loc;
     this.from = { block: this.blocks.length - 1, ins: this.emitted };
@@ -178,8 +177,8 @@ export class FnLower extends Scopes {
   }
 
   /**
-   * A guarded instruction runs as a whole or not at all (PTX ISA 9.0, 9.3). Where it has become several and one of them writes the
-   * guard, the others ask a copy of what the guard was before.
+   * Ends a PTX instruction. A guarded instruction is executed as a whole or not at all (PTX ISA 9.0, 9.3): if it was expanded and one of
+   * its instructions writes the guard, all of them are guarded by a copy of the guard's old value.
    */
   end(): void {
     const { guard, guardNot, from } = this;
@@ -204,7 +203,7 @@ export class FnLower extends Scopes {
   /**
    * Emits an opcode with modifiers of different groups.
    *
-   * @throws NoForm where the instruction set has no such opcode, the opcode no such modifier, or two of them exclude each other
+   * @throws NoForm if the instruction set lacks the opcode, the opcode lacks a modifier, or two modifiers are of the same group
    */
   emit(name: string, mods: readonly string[], dst: readonly Reg[], src: readonly Operand[]): void {
     const op = this.module.isa.byName.get(name);
@@ -221,17 +220,17 @@ export class FnLower extends Scopes {
     );
   }
 
-  /** Drops the instructions that the last block has beyond the given number. */
+  /** Truncates the last block to the given number of instructions. */
   takeBack(count: number): void {
     this.blocks[this.blocks.length - 1].ins.length = count;
   }
 
-  /** Instructions of the last block. */
+  /** Number of instructions in the last block. */
   get emitted(): number {
     return this.blocks[this.blocks.length - 1].ins.length;
   }
 
-  /** Emits into a fresh register of `bits` and gives it as an operand. */
+  /** Emits an instruction into a new register of `bits` bits. @returns the register as an operand */
   value(name: string, mods: readonly string[], src: readonly Operand[], bits = 32): Operand {
     const r = this.temp(bits);
     this.emit(name, mods, [r], src);
@@ -240,7 +239,7 @@ export class FnLower extends Scopes {
 
   // ---------------------------------------------------------------- operands
 
-  /** Variables and functions may have a `%`, as registers mostly do: what the name is declared as tells. */
+  /** Corrects an operand that looks like a register but names a variable or function: these may begin with a `%` too. */
   named(o: PtxOperand): PtxOperand {
     if (o.kind !== 'reg' || o.part !== '' || o.name.charCodeAt(0) !== 37) return o;
     const isSymbol =
@@ -249,7 +248,7 @@ export class FnLower extends Scopes {
     return isSymbol ? { kind: 'sym', name: o.name, offset: 0n, span: o.span } : o;
   }
 
-  /** Registers need no `%`: a bare name that is declared as a register is one. */
+  /** Corrects an operand that looks like a symbol but names a register: these need not begin with a `%`. */
   private asReg(o: PtxOperand | undefined): PtxOperand {
     if (o === undefined) throw new NoForm('an operand is missing');
     if (o.kind === 'reg' && o.part !== '' && this.find(o.name) !== undefined)
@@ -262,13 +261,13 @@ export class FnLower extends Scopes {
   dst(operand: PtxOperand, bits: number): Declared {
     const o = this.asReg(operand);
     if (o.kind === 'sink') return { reg: bits === 1 ? this.tempPred() : this.temp(bits), bits };
-    if (o.kind !== 'reg') throw new NoForm(`destination is no register`);
+    if (o.kind !== 'reg') throw new NoForm('destination is not a register');
     const d = this.find(o.name);
     if (d === undefined) throw new NoForm(`register '${o.name}' is not declared`);
     return d;
   }
 
-  /** A source of `bits` bits as an Ori operand. A float literal is brought to the width of the slot. */
+  /** A source of `bits` bits as an Ori operand. A float literal is converted to the width of the slot. */
   src(operand: PtxOperand, bits: number): Operand {
     const o = this.asReg(operand);
     switch (o.kind) {
@@ -290,7 +289,7 @@ export class FnLower extends Scopes {
       case 'float':
         if (bits <= 32)
           return o.width === 32 ? imm(Number(BigInt.asIntN(32, o.bits))) : imm(bitsOfFloat(doubleOf(o.bits)));
-        // The bits of `0f...` are those of the result, as ptxas 13.0.88 takes them: no number is converted.
+        // As in ptxas 13.0.88, the bits of `0f...` are used unconverted.
         return immOf(o.bits, 64);
       case 'sym':
         if (this.find(o.name) !== undefined) return this.sumWith(o.name, o.offset, bits);
@@ -310,24 +309,24 @@ export class FnLower extends Scopes {
     return bits >= 32 ? sum : this.low(sum, bits);
   }
 
-  /** The low bits of a value, as a narrow register holds them: the rest is zero. */
+  /** The low bits of a value, zero-extended as in a narrow register. */
   private low(o: Operand, bits: number): Operand {
     const d = this.temp();
     this.maskInto(d, this.resize(o, 32), bits);
     return reg(d);
   }
 
-  /** A predicate source: register, or constant. */
+  /** A predicate source: a register or a constant. */
   pred(operand: PtxOperand): Operand {
     const o = this.asReg(operand);
     if (o.kind === 'int') return o.value !== 0n ? PT : PF;
-    if (o.kind !== 'reg') throw new NoForm('predicate operand is no register');
+    if (o.kind !== 'reg') throw new NoForm('predicate operand is not a register');
     const d = this.find(o.name);
     if (d === undefined) throw new NoForm(`register '${o.name}' is not declared`);
     return reg(d.reg, o.not || o.neg ? Mod.Not : 0);
   }
 
-  /** Brings a register operand to 32 or 64 bits (low part, or zero extension). */
+  /** Converts a register operand to 32 bits (its low part) or 64 bits (zero-extended). */
   resize(o: Operand, bits: number): Operand {
     if (o.reg === NO_REG) return o;
     const file = regFile(o.reg);
@@ -346,12 +345,12 @@ export class FnLower extends Scopes {
     return this.value('SGXT', [], [o, imm(bits)]);
   }
 
-  /** Writes `d` with the low `bits` bits of a 32-bit result: narrow registers stay zero-extended. */
+  /** Writes the low `bits` bits of a 32-bit result to `d`, zero-extended. */
   maskInto(d: Reg, o: Operand, bits: number): void {
     this.emit('LOP3', [], [d], [o, imm(bits === 8 ? 0xff : 0xffff), imm(0), imm(AND)]);
   }
 
-  /** Address of a symbol in its own space. */
+  /** The address of a symbol in its own state space. */
   addressOf(name: string, offset: number, bits: number): Operand {
     const s = this.symbol(name);
     if (s?.kind === 'entry-param') {
@@ -375,7 +374,7 @@ export class FnLower extends Scopes {
     return this.value(x.opcode, x.mods, [], x.bits);
   }
 
-  /** One register of the parts of `{a, b, ...}`, first in the low bits. */
+  /** Packs the elements of `{a, b, ...}` into one value, the first in the low bits. */
   packVector(items: readonly PtxOperand[], bits: number): Operand {
     const each = bits / items.length;
     if (bits === 64 && items.length === 2)
@@ -400,22 +399,12 @@ export class FnLower extends Scopes {
     }
     throw new NoForm(`vector of ${items.length} values of ${each} bits`);
   }
-
-  noteMissing(form: string, line: number): void {
-    const m = this.missing.get(form);
-    if (m === undefined) this.missing.set(form, { count: 1, line });
-    else m.count++;
-  }
 }
 
 const view = new DataView(new ArrayBuffer(8));
 
-/** Bit pattern of a number rounded to f32, as int32. */
+/** The bit pattern of a number rounded to f32, as a signed 32-bit integer. */
 export function bitsOfFloat(v: number): number {
   view.setFloat32(0, v);
   return view.getInt32(0);
-}
-function doubleOf(bits: bigint): number {
-  view.setBigUint64(0, bits);
-  return view.getFloat64(0);
 }

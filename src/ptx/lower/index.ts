@@ -33,19 +33,20 @@ import { layout, makePrototype, makeVariable } from './variables.ts';
 import { scalars, withParts } from './vectors.ts';
 import { videoHandlers, withSelectors } from './video.ts';
 
+/** Options of `lowerPtx`. */
 export interface LowerOptions {
   readonly isa: Isa;
   /** Offset of kernel parameters in constant bank 0, by back end. */
   readonly paramBase: number;
-  /** Target of the program that comes out. */
+  /** Target of the program. */
   readonly sm: string;
 }
 
 /**
- * Lowers a PTX module to Ori. A function with an instruction that has no Ori form is left out, listed in
- * `Program.skipped`, and reported: one warning for each form, with its first line and how often it occurs.
+ * Lowers a PTX module to Ori. A function with an instruction that has no Ori form is left out, listed in `Program.skipped`, and reported:
+ * one warning for each form, with its first line and the number of occurrences.
  *
- * Never throws on input.
+ * Never throws because of its input.
  */
 export function lowerPtx(
   module: PtxModule,
@@ -122,7 +123,9 @@ export function lowerPtx(
           line: m.line,
           column: m.column,
           length: m.length,
-          notes: ['it is carried as it is, and taken to read and write all of its registers and all memory'],
+          notes: [
+            'it is carried unchanged, and assumed to read and write all of its registers and all memory',
+          ],
         });
     for (const m of r.missing)
       diagnostics.push({
@@ -143,7 +146,7 @@ export function lowerPtx(
       target: opts.sm,
       addressSize: module.addressSize,
       functions: out,
-      // In the order in which ptxas places shared variables: those of bodies stand before those of the module.
+      // The order in which ptxas places shared variables: those of bodies before those of the module.
       variables: [...ofBodies, ...variables.values()],
       prototypes,
       aliases,
@@ -155,27 +158,27 @@ export function lowerPtx(
   };
 }
 
-/** What became of a function. */
+/** The result of lowering a function. */
 interface Lowered {
   fn: Fn | null;
   missing: readonly Missing[];
-  /** Instructions that are carried unchanged because nothing is known of them. */
+  /** Unknown instructions, which are carried unchanged. */
   readonly unknown: readonly Missing[];
-  /** Names of the module's registers and local variables that it uses. */
+  /** Names of registers and local variables at module level that it uses. */
   readonly threadUses: ReadonlySet<string>;
 }
 
 /**
- * Registers and local variables of the module are declared anew in each entry that uses them, since a thread runs one entry.
- * What device functions use of them, though, an entry hands to those that it calls.
+ * Rejects entries that share registers or local variables at module level with device functions. Others are declared anew in each entry
+ * that uses them, which is correct since a thread runs only one entry.
  */
 function refuseShared(items: readonly PtxFunction[], lowered: readonly Lowered[]): void {
-  const handed = new Set<string>();
+  const inDeviceFunctions = new Set<string>();
   for (const [k, item] of items.entries())
-    if (!item.entry) for (const name of lowered[k].threadUses) handed.add(name);
+    if (!item.entry) for (const name of lowered[k].threadUses) inDeviceFunctions.add(name);
   for (const [k, { span }] of items.entries()) {
     const r = lowered[k];
-    const name = r.fn === null ? undefined : [...r.threadUses].find((n) => handed.has(n));
+    const name = r.fn === null ? undefined : [...r.threadUses].find((n) => inDeviceFunctions.has(n));
     if (name === undefined) continue;
     const { line, column, start, end } = span;
     const reason = `'${name}' is shared with device functions`;
@@ -188,19 +191,19 @@ function refuseShared(items: readonly PtxFunction[], lowered: readonly Lowered[]
 
 /** An instruction that has no Ori form. */
 interface Missing {
-  /** As PTX writes it, without operands. */
+  /** Opcode and modifiers as in PTX. */
   readonly form: string;
-  /** Which part of it has none; '' for the instruction as such. */
+  /** The part that has no form; '' for the instruction as a whole. */
   readonly reason: string;
   readonly count: number;
-  /** Where it is first. */
+  /** Position of the first occurrence. */
   readonly line: number;
   readonly column: number;
   readonly length: number;
 }
 
-/** What has no Ori form in a function, each form and reason once. */
-class Lacks {
+/** Collects instructions without an Ori form, once for each form and reason. */
+class MissingForms {
   private readonly found = new Map<string, { -readonly [K in keyof Missing]: Missing[K] }>();
 
   add(form: string, span: Span, reason: string): void {
@@ -219,7 +222,7 @@ class Lacks {
   }
 }
 
-/** Why something has no Ori form; null where it has one. */
+/** Runs a lowering step. @returns null if it succeeds; the reason if it throws NoForm */
 function attempt(lower: () => void): string | null {
   try {
     lower();
@@ -232,11 +235,11 @@ function attempt(lower: () => void): string | null {
 
 const formOf = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
 
-/** Whether at least some forms of the PTX opcode have Ori opcodes of their own. */
+/** Do some forms of a PTX opcode have Ori opcodes of their own? */
 export const hasOpcodes = (opcode: string, isa: Isa): boolean =>
   handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined || hasRow(isa.spelling, opcode);
 
-/** Handler of an instruction, chosen by opcode and by whether its type is an integer; undefined where the table alone has it. */
+/** The handler of an instruction, by its opcode and by whether its type is an integer; undefined if there is none. */
 export function handlerOf(i: PtxInstr): Handler | undefined {
   const h = convertHandlers[i.opcode] ?? memoryHandlers[i.opcode] ?? controlHandlers[i.opcode];
   if (h !== undefined) return h;
@@ -258,8 +261,8 @@ function lowerFunction(
   prototypes: Prototype[],
 ): Lowered {
   const f = new FnLower(module, ptx.entry);
-  const lacks = new Lacks();
-  const unknown = new Lacks();
+  const lacks = new MissingForms();
+  const unknown = new MissingForms();
   const firstLoc = module.locs.length;
   /** Instructions in the order of their places in `module.locs`. */
   const instrs: PtxInstr[] = [];
@@ -298,7 +301,7 @@ function lowerFunction(
         list[k] = { ...list[k], reg: f.find(d.name)?.reg ?? NO_REG };
         return;
       }
-      // A kernel and its parameter may have one name: nothing in the body means the kernel.
+      // A kernel and its parameter may have the same name: nothing in the body refers to the kernel.
       const name = ptx.entry && d.name === ptx.name ? d.name : f.unique(d.name);
       if (name !== d.name) list[k] = { ...list[k], name };
       if (ptx.entry) f.scope.symbols.set(d.name, { kind: 'entry-param', param: list[k] });
@@ -318,7 +321,7 @@ function lowerFunction(
   const directives = [...ptx.directives];
   const pragmas: { block: number; text: string }[] = [];
   let source = { file: 0, line: 0, column: 0 };
-  // Labels of a scope are known before its first branch, and declarations of jump tables and prototypes before use.
+  // Labels of a scope are entered before its first branch, and jump tables and prototypes before their uses.
   const open = (body: readonly PtxStatement[]) => {
     f.push();
     for (const s of body) if (s.kind === 'label') f.scope.labels.set(s.name, f.newBlockId());
@@ -338,7 +341,7 @@ function lowerFunction(
         f.scope.prototypes.set(s.name, name);
         prototypes.push({ name, params: layout(s.params), returns: layout(s.returns), noreturn: s.noreturn });
       } else if (s.kind === 'calltargets') {
-        // The check before has seen that each target takes and gives what the call does.
+        // `checkPtx` has verified that the signature of each target matches the calls.
         const callee = module.functions.get(s.functions[0]);
         if (callee === undefined) {
           lacks.add('.calltargets', s.span, `the function '${s.functions[0]}' is not declared`);
@@ -351,7 +354,7 @@ function lowerFunction(
     }
   };
 
-  // A stack of our own: scopes may nest as deep as the file says.
+  // An explicit stack, since the input determines the depth of scopes.
   const stack: { body: readonly PtxStatement[]; at: number }[] = [];
   open(ptx.body!);
   tablesOf(ptx.body!);
@@ -392,8 +395,8 @@ function lowerFunction(
         });
         instrs.push(s);
         const before = f.emitted;
-        const said = module.flush === null ? s : module.flush(s);
-        const i = f.hasVectors ? withParts(said, (name) => f.vectorLength(name)) : said;
+        const flushed = module.flush === null ? s : module.flush(s);
+        const i = f.hasVectors ? withParts(flushed, (name) => f.vectorLength(name)) : flushed;
         const isNew = isUnknown(s, module.home);
         const why = attempt(() => {
           f.begin(s, loc);
@@ -424,7 +427,7 @@ function lowerFunction(
   nameFlights(f.blocks);
   const last = f.blocks[f.blocks.length - 1].ins.at(-1);
   if (last === undefined || !endsFlow(last)) {
-    // Control that runs off the end of a PTX function returns.
+    // Control that reaches the end of a PTX function returns.
     const end: PtxInstr = {
       kind: 'instr',
       span: ptx.span,
@@ -455,21 +458,21 @@ function lowerFunction(
     },
     shape: newShape(),
   });
-  // Catches input that the handlers accept but should not, such as disagreeing widths, before any pass sees it.
-  const told = new Set<number>();
+  // Rejects input that the handlers accept but should not, such as operands of different widths, before any pass runs.
+  const reported = new Set<number>();
   for (const e of verifyFn(fn)) {
-    if (told.has(e.loc)) continue;
-    told.add(e.loc);
+    if (reported.has(e.loc)) continue;
+    reported.add(e.loc);
     const i = instrs[e.loc - firstLoc];
     const sizes = e.rule === 'operand-file' || e.rule === 'register-file';
-    const reason = sizes ? 'its operands are of other sizes or kinds than it takes' : e.message;
+    const reason = sizes ? 'its operands are not of the sizes or kinds that it takes' : e.message;
     lacks.add(i === undefined ? ptx.name : formOf(i), i?.span ?? ptx.span, reason);
   }
   const missing = lacks.list;
   return { fn: missing.length === 0 ? fn : null, missing, unknown: unknown.list, threadUses };
 }
 
-/** Variables of a function without those of the module that it does not use. */
+/** The variables of a function, without unused ones that are declared at module level. */
 function usedVariables(f: FnLower): Variable[] {
   if (f.module.thread.length === 0) return f.variables;
   const unused = new Set(f.module.thread.map((d) => d.name).filter((name) => !f.threadUses.has(name)));

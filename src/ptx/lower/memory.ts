@@ -29,10 +29,10 @@ const SPACES = [
   'param::func',
 ] as const;
 
-/** State space among the modifiers, '' for generic. */
+/** The state space among the modifiers; '' for generic. */
 const spaceOf = (w: Modifiers): string => w.oneOf(SPACES)?.split('::')[0] ?? '';
 
-/** An address operand: base register or symbol, and offset. */
+/** Lowers an address operand: a base register or symbol, and an offset. */
 function address(f: FnLower, o: PtxOperand): Operand {
   if (o.kind !== 'addr') throw new NoForm('address operand expected');
   const d = o.base === '' ? undefined : f.find(o.base);
@@ -50,8 +50,8 @@ function address(f: FnLower, o: PtxOperand): Operand {
 }
 
 /**
- * An address operand that starts from a register. Offsets of Ori have 32 bits; ptxas 13.0.88 adds longer ones to all 64 bits of an
- * address, as it does those between 2^31 and 2^32.
+ * An address operand with a base register. Offsets in Ori are signed 32-bit numbers. Any other offset, those between 2^31 and 2^32
+ * included, is added to the base first; ptxas 13.0.88 adds it to all 64 bits of the address too.
  */
 function fromRegister(f: FnLower, d: Declared, offset: bigint): Operand {
   if (d.bits <= 32 || isNear(offset)) return addr(d.reg, Number(BigInt.asIntN(32, offset)));
@@ -63,7 +63,7 @@ const isNear = (offset: bigint): boolean => BigInt.asIntN(32, offset) === offset
 const far = (base: string, offset: bigint): NoForm =>
   new NoForm(`offset ${offset} of '${base}' has more than 32 bits`);
 
-/** Space of the symbol an address starts from, where it starts from one. */
+/** The space of the symbol at the base of an address; '' if the base is not a variable. */
 function symbolSpace(f: FnLower, o: PtxOperand): string {
   if (o.kind !== 'addr' || o.base === '' || f.find(o.base) !== undefined) return '';
   const s = f.symbol(o.base);
@@ -91,7 +91,7 @@ const fetches = (w: Modifiers): string[] => w.among(FETCHES).map((m) => `L2_${m.
 /** Cache, ordering and scope modifiers of loads and stores. */
 function hints(w: Modifiers): string[] {
   const orders = w.among(ORDERS);
-  // .mmio is spelled .mmio.relaxed, but orders more than .relaxed alone.
+  // .mmio is written .mmio.relaxed, but orders more than .relaxed alone.
   const order = orders.includes('mmio') ? orders.filter((m) => m !== 'relaxed') : orders;
   return [
     ...order.map(upper),
@@ -125,7 +125,7 @@ const load: ReadingHandler = (f, i, w) => {
   const [to, from] = i.operands;
   const ofEntry = i.mods.includes('param::entry');
   let space = spaceOf(w);
-  const said = hints(w);
+  const accessHints = hints(w);
   if (space === '') space = symbolSpace(f, from);
   let op: string;
   let ad: Operand;
@@ -136,7 +136,7 @@ const load: ReadingHandler = (f, i, w) => {
   } else {
     op = OPS[space][0];
     ad = address(f, from);
-    mods = said;
+    mods = accessHints;
   }
   const targets = items(to);
   const width = t.bits >= 64 ? t.bits : 32;
@@ -145,7 +145,7 @@ const load: ReadingHandler = (f, i, w) => {
     if (o.kind === 'sink') return NO_REG;
     const d = f.dst(o, t.bits);
     const file = regFile(d.reg);
-    // A register wider than the type gets the value extended; a 16-bit register stays zero-extended.
+    // A register wider than the type receives the extended value; a 16-bit register stays zero-extended.
     if (width === 32 && file === RegFile.RD) {
       const r = f.temp();
       after.push(() =>
@@ -178,14 +178,14 @@ function paramOrConst(f: FnLower, o: PtxOperand, space: string, entry: boolean):
   if (s?.kind === 'entry-param') return ['LDC', cbank(0, f.module.paramBase + s.param.offset + offset)];
   if (s?.kind === 'call-param') return ['LDPRM', addr(NO_REG, offset, s.name)];
   if (s?.kind === 'variable' && s.space === 'local') return ['LDL', addr(NO_REG, offset, s.name)];
-  throw new NoForm(`'${o.base}' is no parameter`);
+  throw new NoForm(`'${o.base}' is not a parameter`);
 }
 
 const store: ReadingHandler = (f, i, w) => {
   const t = typeOf(i);
   const [to, from] = i.operands;
   let space = spaceOf(w);
-  const said = hints(w);
+  const accessHints = hints(w);
   const vec = vecOf(w);
   if (space === '') space = symbolSpace(f, to);
   const values = toOperands(items(from), (o) => f.src(o, t.bits));
@@ -201,11 +201,11 @@ const store: ReadingHandler = (f, i, w) => {
     const offset = Number(to.offset);
     if (s?.kind === 'variable' && s.space === 'local')
       return f.emit('STL', [type, vec], [], [addr(NO_REG, offset, s.name), ...values]);
-    if (s?.kind !== 'call-param') throw new NoForm(`'${to.base}' is no parameter that can be written`);
+    if (s?.kind !== 'call-param') throw new NoForm(`'${to.base}' is not a parameter that can be written`);
     return f.emit('STPRM', [type, vec], [], [addr(NO_REG, offset, s.name), ...values]);
   }
   if (space === 'const') throw new NoForm('store to .const');
-  f.emit(OPS[space][1], [type, vec, ...said], [], [address(f, to), ...values]);
+  f.emit(OPS[space][1], [type, vec, ...accessHints], [], [address(f, to), ...values]);
 };
 
 const ATOMIC_OPS = ['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor', 'exch', 'cas'] as const;
@@ -214,7 +214,7 @@ const atomic: ReadingHandler = (f, i, w) => {
   const t = typeOf(i);
   const op = w.oneOf(ATOMIC_OPS);
   if (op === undefined || t.bits === 128 || vecOf(w) !== 'V1') throw new NoForm();
-  // Halves are never flushed there, and PTX wants it said (PTX ISA 9.0, atom).
+  // Atomics on halves never flush, and PTX requires `.noftz` (PTX ISA 9.0, atom).
   if (t.kind === 'half') w.has('noftz');
   const red = i.opcode === 'red';
   const ops = red ? i.operands : i.operands.slice(1);
@@ -242,7 +242,7 @@ const atomic: ReadingHandler = (f, i, w) => {
   );
 };
 
-/** What a prefetch, or another hint about a line of a cache, is to CCTL. */
+/** Operation of CCTL for prefetches and other hints about cache lines, by opcode and level. */
 const LINE_HINTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   prefetch: {
     L1: 'PF1',
@@ -291,14 +291,14 @@ const cp: ReadingHandler = (f, i, w) => {
   }
   w.among(['global', 'shared', 'shared::cta']);
   const [to, from, size, rest] = i.operands;
-  if (size?.kind !== 'int') throw new NoForm('its size is no constant');
+  if (size?.kind !== 'int') throw new NoForm('its size is not a constant');
   const mods = [`size=B${size.value}`, upper(kind), ...fetches(w)];
   let n: Operand = imm(-1);
   const policy = i.mods.includes('L2::cache_hint');
   if (rest !== undefined && !(policy && i.operands.length === 4)) {
     mods.push('ZFILL');
     const d = rest.kind === 'reg' || rest.kind === 'sym' ? f.find(rest.name) : undefined;
-    // A predicate says "ignore the source": then nothing is read and all bytes are zero.
+    // A true predicate means that the source is ignored: nothing is read, and all bytes are zero.
     n =
       d !== undefined && d.bits === 1
         ? f.value('SEL', [], [RZ, imm(Number(size.value)), f.pred(rest)])
@@ -307,7 +307,7 @@ const cp: ReadingHandler = (f, i, w) => {
   f.emit('LDGSTS', mods, [], [address(f, to), address(f, from), n]);
 };
 
-/** Address of a barrier object: one that is given as generic is converted. */
+/** The shared address of a barrier object; a generic address is converted. */
 function sharedAddress(f: FnLower, w: Modifiers, o: PtxOperand): Operand {
   const space = spaceOf(w);
   const a = address(f, o);
@@ -326,7 +326,7 @@ const MBARRIER_KINDS = [
   'pending_count',
 ] as const;
 
-/** What orders memory beside an operation on a barrier object where nothing else is said (PTX ISA 9.0, mbarrier). */
+/** Default memory ordering of operations on barrier objects (PTX ISA 9.0, mbarrier). */
 const MBARRIER_ORDER: Readonly<Record<string, string>> = {
   arrive: 'release',
   arrive_drop: 'release',
@@ -376,7 +376,7 @@ const mbarrier: ReadingHandler = (f, i, w) => {
   }
 };
 
-/** Proxy fences, which order different paths to the same memory; those for tensor maps go with instructions without an Ori form. */
+/** Proxy fences, which order different paths to the same memory. Those for tensor maps are carried as foreign instructions. */
 const PROXIES: Readonly<Record<string, string>> = {
   alias: 'ALIAS',
   async: 'ASYNC',
@@ -387,7 +387,7 @@ const PROXIES: Readonly<Record<string, string>> = {
 
 const PROXY_WORDS = ['alias', 'async', 'global', 'shared::cta', 'shared::cluster'] as const;
 
-/** What a fence is restricted to. */
+/** Restrictions of fences. */
 const RESTRICTIONS: Readonly<Record<string, string>> = {
   mbarrier_init: 'MBARRIER_INIT',
   'sync_restrict::shared::cta': 'SYNC_SHARED_CTA',
@@ -426,6 +426,7 @@ const handlers: Readonly<Record<string, ReadingHandler>> = {
   fence,
 };
 
+/** Handlers by opcode: memory accesses, atomics, asynchronous copies, barrier objects and fences. */
 export const memoryHandlers: Readonly<Record<string, Handler>> = Object.fromEntries(
   Object.entries(handlers).map(([opcode, h]) => [opcode, readingAll(h)]),
 );

@@ -4,12 +4,11 @@ import { type FnLower, NoForm } from './function.ts';
 import { TYPES } from './types.ts';
 
 /**
- * Modifiers that change nothing when they are left out: `weak` is what holds anyway, and policies and hints for caches "are treated as
- * performance hints only" (PTX ISA 9.0, 9.7.9.2).
+ * Modifiers that can be dropped: `weak` is the default, and cache policies "are treated as performance hints only" (PTX ISA 9.0, 9.7.9.2).
  */
 const MAY_GO: ReadonlySet<string> = new Set(['weak', 'L2::cache_hint']);
 
-/** The modifiers of an instruction, except its types, and which of them have been read. */
+/** The modifiers of an instruction other than its types; it records which of them have been read. */
 export class Modifiers {
   private readonly all: readonly string[];
   private readonly left: Set<string>;
@@ -19,18 +18,18 @@ export class Modifiers {
     this.left = new Set(this.all.filter((m) => !MAY_GO.has(m)));
   }
 
-  /** Is it there? Then it counts as read. */
+  /** Is the modifier present? It then counts as read. */
   has(word: string): boolean {
     this.left.delete(word);
     return this.all.includes(word);
   }
 
-  /** The first of the words that is there; undefined where none is. */
+  /** The first modifier that is among the words; undefined if there is none. */
   oneOf(words: Iterable<string>): string | undefined {
     return this.among(words)[0];
   }
 
-  /** Those of the words that are there, in the order of the instruction. */
+  /** The modifiers that are among the words, in the order of the instruction. They count as read. */
   among(words: Iterable<string>): string[] {
     const wanted = new Set(words);
     const found = this.all.filter((m) => wanted.has(m));
@@ -38,20 +37,19 @@ export class Modifiers {
     return found;
   }
 
-  /** Modifiers that nobody has read. */
+  /** Modifiers that have not been read. */
   get unread(): readonly string[] {
     return [...this.left];
   }
 }
 
-/** A handler that says which modifiers it knows by reading them. */
+/** A handler that must read every modifier that it supports. */
 export type ReadingHandler = (f: FnLower, i: PtxInstr, words: Modifiers) => void;
 
 /**
- * A handler that lowers nothing whose meaning it does not know: where it leaves a modifier unread, the instruction has no form of its
- * own, and is carried as it is.
+ * Wraps a handler so that it rejects instructions with modifiers that it has not read. Such instructions are carried as foreign ones.
  *
- * @throws NoForm where a modifier is left, and what the handler throws
+ * @returns a handler that throws NoForm if a modifier is left unread, or if `h` does
  */
 export const readingAll =
   (h: ReadingHandler): Handler =>

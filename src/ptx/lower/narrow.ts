@@ -4,12 +4,10 @@ import { NoForm } from './function.ts';
 
 const F8: Readonly<Record<string, string>> = { e4m3x2: 'E4M3', e5m2x2: 'E5M2' };
 
-/** Does a conversion make or read pairs of 8-bit floats? */
+/** Does a conversion have pairs of 8-bit floats as source or result? */
 export const isEightBit = (i: PtxInstr): boolean => i.mods.some((m) => F8[m] !== undefined);
 
-/**
- * `cvt` from and to pairs of 8-bit floats: `.f32, .f32` to a pair (always `.rn.satfinite`), and a pair to `.f16x2` (PTX ISA 9.0, 9.7.9.22).
- */
+/** Handler for `cvt` of two f32 to a pair of 8-bit floats (always `.rn.satfinite`), and of a pair to f16x2 (PTX ISA 9.0, 9.7.9.22). */
 export const eightBit: Handler = (f, i) => {
   const none = () => new NoForm();
   const [to, from] = i.mods.filter((m) => F8[m] !== undefined || m === 'f32' || m === 'f16x2');

@@ -8,26 +8,26 @@ import type { FnLower } from './function.ts';
  * local memory (PTX ISA 9.0, mov); ptxas 13.0.88 then reads and writes the parameter there, by name too.
  */
 
-/** Names among `candidates` whose address some `mov` of the body takes; names that are shadowed may be among them. */
+/** The candidates whose address is taken by a `mov` in the body. Conservative: a shadowing declaration of the same name counts too. */
 export function addressTaken(
   body: readonly PtxStatement[],
   candidates: ReadonlySet<string>,
 ): ReadonlySet<string> {
   const taken = new Set<string>();
   if (candidates.size === 0) return taken;
-  const look = (o: PtxOperand): void => {
+  const visit = (o: PtxOperand): void => {
     if (o.kind === 'sym' && candidates.has(o.name)) taken.add(o.name);
   };
   const work = [body];
   for (let list = work.pop(); list !== undefined; list = work.pop())
     for (const s of list) {
       if (s.kind === 'scope') work.push(s.body);
-      else if (s.kind === 'instr' && s.opcode === 'mov') s.operands.slice(1).forEach(look);
+      else if (s.kind === 'instr' && s.opcode === 'mov') s.operands.slice(1).forEach(visit);
     }
   return taken;
 }
 
-/** How a parameter is copied: the widest pieces that its alignment allows. */
+/** The pieces in which a parameter is copied: the widest that its alignment allows. */
 function* pieces(p: Param): Generator<{ at: number; type: string; bits: number }> {
   for (let at = 0; at < p.size; ) {
     let bytes = 8;
@@ -37,7 +37,7 @@ function* pieces(p: Param): Generator<{ at: number; type: string; bits: number }
   }
 }
 
-/** Copies a parameter to the local variable that stands for it. */
+/** Emits copies of a parameter to the local variable that replaces it. */
 export function copyIn(f: FnLower, p: Param, parameter: string, local: string): void {
   for (const { at, type, bits } of pieces(p)) {
     const t = f.temp(bits);
@@ -46,7 +46,7 @@ export function copyIn(f: FnLower, p: Param, parameter: string, local: string): 
   }
 }
 
-/** Copies a result from the local variable that stood for it. */
+/** Emits copies of a result from the local variable that replaces it. */
 export function copyOut(f: FnLower, p: Param, parameter: string, local: string): void {
   for (const { at, type, bits } of pieces(p)) {
     const t = f.temp(bits);

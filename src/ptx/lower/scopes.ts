@@ -10,10 +10,10 @@ export interface Declared {
   readonly bits: number;
 }
 
-/** Lexical scope: registers, variables and labels declared between braces. */
+/** A lexical scope: registers, variables and labels declared between braces. */
 export interface Scope {
   readonly regs: Map<string, Declared>;
-  /** Registers declared by count that are made when they are used. */
+  /** Declarations by count whose registers are created on first use. */
   readonly counted: VarDecl[];
   readonly symbols: Map<string, SymbolRef>;
   readonly labels: Map<string, number>;
@@ -21,19 +21,19 @@ export interface Scope {
   readonly tables: Map<string, number>;
   /** By label of a `.callprototype` or `.calltargets`: the name of the prototype in the program. */
   readonly prototypes: Map<string, string>;
-  /** Vector registers and how many parts each has; the parts are among `regs`. */
+  /** Vector registers with their numbers of elements; the elements are among `regs`. */
   readonly vectors: Map<string, number>;
 }
 
-/** What a symbol in a function refers to. */
+/** The referent of a symbol in a function. */
 export type SymbolRef =
   | { readonly kind: 'variable'; readonly name: string; readonly space: Variable['space'] }
-  /** Parameter of an entry: stands in constant bank 0. */
+  /** Parameter of an entry, in constant bank 0. */
   | { readonly kind: 'entry-param'; readonly param: Param }
   /** Formal `.param` of a device function, or a call-site `.param`. */
   | { readonly kind: 'call-param'; readonly name: string };
 
-/** Where declarations name more registers than these, each is made when it is first used: real code uses nearly all of fewer. */
+/** Number of declared registers beyond which registers are created on first use. Real code declares fewer and uses nearly all of them. */
 const MOST_AT_ONCE = 65_536;
 
 /** The lexical scopes of a function, and the registers that they declare. */
@@ -41,13 +41,13 @@ export abstract class Scopes {
   readonly scopes: Scope[] = [];
   /** Does any scope declare a vector register? */
   hasVectors = false;
-  /** Registers that declarations name so far. */
+  /** Number of registers declared so far. */
   private declared = 0;
 
-  /** A register that is not used yet. */
+  /** A new register of a file. */
   abstract fresh(file: number): Reg;
 
-  /** Called where a name of the outermost scope is used. */
+  /** Called when a name of the outermost scope is used. */
   protected abstract useOfModule(name: string): void;
 
   push(): void {
@@ -91,7 +91,7 @@ export abstract class Scopes {
     for (let k = 0; k < d.vector; k++) register(partName(name, k));
   }
 
-  /** Makes the register that a name is by its declaration by count, where that was left until it is used. */
+  /** Creates the register of a name whose declaration by count was deferred. */
   private declareCounted(scope: Scope, name: string): void {
     const m = /^(.*?)(0|[1-9]\d*)(\.\w+)?$/.exec(name);
     const d = m === null ? undefined : scope.counted.find((c) => c.name === m[1] && Number(m[2]) < c.count);
@@ -99,13 +99,13 @@ export abstract class Scopes {
       this.declareReg(scope, d, m[1] + m[2]);
   }
 
-  /** Declares a vector register, whose parts are registers. */
+  /** Declares a vector register whose elements are declared separately. */
   nameVector(name: string, parts: number): void {
     this.hasVectors = true;
     this.scope.vectors.set(name, parts);
   }
 
-  /** Parts of a vector register; 0 for anything else. */
+  /** Number of elements of a vector register; 0 for any other name. */
   vectorLength(name: string): number {
     for (let i = this.scopes.length - 1; i >= 0; i--) {
       const scope = this.scopes[i];
@@ -132,7 +132,7 @@ export abstract class Scopes {
     return undefined;
   }
 
-  /** What a name stands for in the innermost scope that declares it. */
+  /** The value of `of` in the innermost scope in which it is defined. */
   innermost<T>(of: (scope: Scope) => T | undefined): T | undefined {
     for (let i = this.scopes.length - 1; i >= 0; i--) {
       const known = of(this.scopes[i]);

@@ -4,7 +4,7 @@ import { FnLower, type ModuleScope, NoForm } from './function.ts';
 import { handlerOf } from './index.ts';
 import { formsRead, opcodesRead, type ReadForm } from './table-rows.ts';
 
-/** A row of the table that does not read a form which it writes, because a handler takes that first. */
+/** A row of the table for both directions that lowering never uses for one of its forms, because a handler lowers that form first. */
 export interface ShadowedRow {
   readonly row: SpelledRow;
   /** The form, without operands. */
@@ -12,8 +12,9 @@ export interface ShadowedRow {
 }
 
 /**
- * Rows with `both` of which a handler takes a form. Handlers come before the table, so that nothing would be lowered to the opcode of the
- * row, without a word. One form is told for each row.
+ * Finds rows with `both` that a handler shadows. Handlers take precedence over the table, so that no instruction would ever be lowered to
+ * the opcode of such a row.
+ * @returns one form for each such row
  */
 export function shadowedRows(isa: Isa): ShadowedRow[] {
   const found = new Map<SpelledRow, ShadowedRow>();

@@ -20,7 +20,7 @@ const SPECIAL: Readonly<Record<string, string>> = {
   '%reserved_smem_offset_0': 'RESERVED_SMEM_OFFSET_0',
   '%reserved_smem_offset_1': 'RESERVED_SMEM_OFFSET_1',
 };
-// The parts of a vector have the names of colours too (PTX ISA 9.0, "Vectors").
+// The elements of a vector have colour names too (PTX ISA 9.0, "Vectors").
 for (const v of [
   'tid',
   'ntid',
@@ -45,16 +45,14 @@ const TIMERS: Readonly<Record<string, readonly [string, number]>> = {
   '%gridid': ['GRIDID', 64],
 };
 
-/** How a special register is read. */
+/** The instruction that reads a special register. */
 export interface SpecialRegister {
   readonly opcode: 'S2R' | 'CS2R';
   readonly mods: readonly string[];
   readonly bits: number;
 }
 
-/**
- * The special register of a name (PTX ISA 9.0, 10); 'unknown' for one that Ori does not have, null where the name is none.
- */
+/** The special register with a name (PTX ISA 9.0, 10); 'unknown' if Ori does not have it, null if the name is not that of one. */
 export function specialRegister(name: string): SpecialRegister | 'unknown' | null {
   const s = SPECIAL[name];
   if (s !== undefined) return { opcode: 'S2R', mods: [s], bits: 32 };

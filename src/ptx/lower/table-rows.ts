@@ -8,20 +8,20 @@ import { type FnLower, NoForm } from './function.ts';
 import { TYPES } from './types.ts';
 
 /*
- * The table that writes PTX, read the other way: a row with `both` says which PTX instruction its opcode is. Its text is made
- * for every choice of modifiers, and an instruction looks up its own.
+ * Lowering by the emission table: a row with `both` states the PTX instruction of its opcode. Its text is expanded for every choice of
+ * modifiers, and instructions are looked up among these texts.
  */
 
-/** Where an operand of the PTX instruction goes. */
+/** The Ori slot of an operand of the PTX instruction. */
 interface OperandPlace {
   readonly source: boolean;
   readonly at: number;
   readonly width: number;
-  /** What stands behind it in PTX, as the part `.b10` of a destination. */
+  /** The selector after the operand in PTX, such as `.b10` of a destination. */
   readonly part: string;
 }
 
-/** A row for one choice of modifiers. */
+/** A row expanded for one choice of modifiers. */
 interface Reading {
   readonly row: SpelledRow;
   /** The PTX instruction with its modifiers. */
@@ -32,7 +32,7 @@ interface Reading {
   readonly implied: readonly number[];
 }
 
-/** Readings by name and parts of a PTX instruction, of the opcodes that were asked for so far. */
+/** Readings of one table, by PTX opcode and then by name, types and selectors; filled on first use of an opcode. */
 interface Index {
   /** Rows by the PTX opcodes that they write. */
   readonly rows: ReadonlyMap<string, readonly SpelledRow[]>;
@@ -41,16 +41,16 @@ interface Index {
 
 const indexes = new WeakMap<Spelling, Index>();
 
-/** Most choices of modifiers of a row: more would be a mistake in the table. */
+/** Maximum number of choices of modifiers of a row; more would be a mistake in the table. */
 const MOST_CHOICES = 20_000;
 
-/** Whether the table reads at least some forms of a PTX opcode. */
+/** Can the table lower some forms of a PTX opcode? */
 export const hasRow = (spelling: Spelling, opcode: string): boolean => indexOf(spelling).rows.has(opcode);
 
 /**
- * Lowers an instruction by the row that writes it.
+ * Lowers an instruction by the row whose text it matches.
  *
- * @throws NoForm if no row does, or Ori cannot name one of its operands
+ * @throws NoForm if there is no such row, or an operand has no Ori form
  */
 export function lowerByRow(f: FnLower, i: PtxInstr): void {
   const reading = readingOf(f.module.isa.spelling, i);
@@ -66,7 +66,7 @@ export function lowerByRow(f: FnLower, i: PtxInstr): void {
       const slot = op.srcs[p.at];
       const value = slot.bank === 'p' ? f.pred(o) : f.src(o, p.width);
       if ((slot.kinds & (1 << Kind.Reg)) === 0 && value.kind !== Kind.Imm)
-        throw new NoForm(`operand ${k + 1} is no constant`);
+        throw new NoForm(`operand ${k + 1} is not a constant`);
       src[p.at] = withOperandMods(value, value.mods ^ implied[p.at]);
     }
   }
@@ -89,16 +89,16 @@ function indexOf(spelling: Spelling): Index {
   return index;
 }
 
-/** A form of a PTX instruction that a row reads. */
+/** A form of a PTX instruction that a row lowers. */
 export interface ReadForm {
   readonly row: SpelledRow;
   readonly opcode: string;
   readonly mods: readonly string[];
-  /** Its operands, destinations first: the width of each, 1 for a predicate, and what stands behind its name. */
+  /** Its operands in the order of the text: width in bits (1 for a predicate), and selector after the name. */
   readonly operands: readonly { readonly width: number; readonly part: string }[];
 }
 
-/** All forms of a PTX opcode that the table reads. */
+/** All forms of a PTX opcode that the table can lower. */
 export const formsRead = (spelling: Spelling, opcode: string): ReadForm[] =>
   [...(readingsOf(spelling, opcode)?.values() ?? [])].map(({ row, name, places }) => ({
     row,
@@ -110,7 +110,7 @@ export const formsRead = (spelling: Spelling, opcode: string): ReadForm[] =>
     })),
   }));
 
-/** The PTX opcodes of which the table reads at least some forms. */
+/** The PTX opcodes of which the table can lower some forms. */
 export const opcodesRead = (spelling: Spelling): string[] => [...indexOf(spelling).rows.keys()];
 
 function readingsOf(spelling: Spelling, opcode: string): ReadonlyMap<string, Reading> | undefined {
@@ -146,7 +146,7 @@ function readingOf(spelling: Spelling, i: PtxInstr): Reading | undefined {
   return readings.get(keyOf([i.opcode, ...i.mods].join('.'), parts));
 }
 
-/** Types stay in their order, other modifiers may come in any. */
+/** The lookup key of an instruction: types in their order, other modifiers sorted, since their order is free. */
 function keyOf(name: string, parts: readonly string[]): string {
   const [opcode, ...mods] = name.split('.');
   const types = mods.filter((m) => TYPES.has(m));
@@ -154,7 +154,7 @@ function keyOf(name: string, parts: readonly string[]): string {
   return `${opcode}.${others.join('.')} ${types.join('.')} ${parts.join(',')}`;
 }
 
-/** Lines that bring a word to a 16-bit register, or back. */
+/** Lines that move a word to a 16-bit register, and back. */
 const NARROWS = /^cvt\.u16\.u32 (%h\d*), \$(\w+)/;
 const WIDENS = /^cvt\.u32\.u16 \$(\w+), (%h\d*)$/;
 
@@ -165,14 +165,15 @@ const linesOf = (row: SpelledRow): string[] =>
     .filter((l) => l !== '');
 
 /**
- * The line that is the instruction, with operands in place of the 16-bit registers that the other lines bring them to.
+ * The line of the instruction itself, with operands substituted for the 16-bit registers that the other lines move them to.
  *
- * @throws Error if there is none, or more than one
+ * @throws Error unless there is exactly one such line
  */
 function mainLine(row: SpelledRow): string {
   const lines = linesOf(row);
   const main = lines.filter((l) => !NARROWS.test(l) && !WIDENS.test(l));
-  if (main.length !== 1) throw new Error(`a row of ${row.op.name} that is read both ways is one instruction`);
+  if (main.length !== 1)
+    throw new Error(`a row of ${row.op.name} with 'both' must consist of one instruction`);
   let [line] = main;
   for (const l of lines) {
     const narrow = NARROWS.exec(l);
@@ -185,7 +186,7 @@ function mainLine(row: SpelledRow): string {
 
 const groupsIn = (text: string): string[] => [...text.matchAll(/\{\.?([a-z_]+)/g)].map((m) => m[1]);
 
-/** Choices of the modifier groups that a row leaves open and names; `only`: of these groups alone. */
+/** The modifier words for all choices of the groups that the text of a row mentions. @param only vary only these groups */
 function choicesOf(row: SpelledRow, only: ReadonlySet<string> | null): number[] {
   const named = new Set(groupsIn(row.ptx));
   let out = [0];

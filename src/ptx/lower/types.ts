@@ -1,7 +1,9 @@
+import type { PtxInstr } from '../ast.ts';
+
 /** The meaning of a PTX type suffix. */
 export interface PtxType {
   readonly name: string;
-  /** Bits of one value (pairs of halves: 32). */
+  /** Bits of a value; 32 for pairs of halves. */
   readonly bits: number;
   readonly kind: 'signed' | 'unsigned' | 'bits' | 'float' | 'half' | 'pred' | 'other';
 }
@@ -11,6 +13,7 @@ const make = (name: string, bits: number, kind: PtxType['kind']): [string, PtxTy
   { name, bits, kind },
 ];
 
+/** PTX types by name. */
 export const TYPES: ReadonlyMap<string, PtxType> = new Map([
   ...[8, 16, 32, 64].flatMap((n) => [
     make(`u${n}`, n, 'unsigned'),
@@ -31,7 +34,10 @@ export const TYPES: ReadonlyMap<string, PtxType> = new Map([
   make('pred', 1, 'pred'),
 ]);
 
-/** The last type among an instruction's modifiers. */
+/** Does an instruction have a modifier? The name is without the dot. */
+export const has = (i: PtxInstr, modifier: string): boolean => i.mods.includes(modifier);
+
+/** The last type among an instruction's modifiers; null if there is none. */
 export function lastType(mods: readonly string[]): PtxType | null {
   for (let i = mods.length - 1; i >= 0; i--) {
     const t = TYPES.get(mods[i]);
@@ -44,7 +50,7 @@ export function lastType(mods: readonly string[]): PtxType | null {
 export const typesOf = (mods: readonly string[]): PtxType[] =>
   mods.map((m) => TYPES.get(m)).filter((t): t is PtxType => t !== undefined);
 
-/** `S32`, `U64`: the name of the integer modifier of an Ori opcode for a PTX type (bits count as unsigned). */
+/** The integer modifier of an Ori opcode for a PTX type, such as `S32` or `U64`; at least 32 bits. Bit types count as unsigned. */
 export const intMod = (t: PtxType): string => `${t.kind === 'signed' ? 'S' : 'U'}${Math.max(32, t.bits)}`;
-/** The `size` modifier of an Ori opcode for a width. */
+/** The `size` modifier of an Ori opcode for a width in bits. */
 export const sizeMod = (bits: number): string => (bits === 64 ? '64' : 'B32');

@@ -1,13 +1,14 @@
-/** Variables and parameters as the program knows them: sizes, offsets, initial bytes. */
+/** Converts declarations to variables and parameters of the program: sizes, offsets, initial bytes. */
 import type { Space } from '../../ir/opcode.ts';
 import { NO_REG, smallInt } from '../../ir/operand.ts';
 import type { Param, Prototype, Variable } from '../../ir/program.ts';
 import type { Init, PtxFunction, VarDecl } from '../ast.ts';
+import { doubleOf } from '../lexer.ts';
 import { bitsOfFloat } from './function.ts';
 import { TYPES } from './types.ts';
 import { scalars } from './vectors.ts';
 
-/** Bytes of a declared variable and its alignment, stated or that of its type. */
+/** Size and alignment of a declared variable in bytes; the alignment is at least that of its type. */
 export const sizeOf = (d: VarDecl): { size: number; align: number } => {
   const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) >> 3) * d.vector;
   let size = each;
@@ -15,7 +16,7 @@ export const sizeOf = (d: VarDecl): { size: number; align: number } => {
   return { size, align: Math.max(d.align, each > 16 ? 16 : each) };
 };
 
-/** Parameters with offsets: each at the next multiple of its alignment (PTX ISA 9.0, 7.1). */
+/** Lays out parameters: each at the next multiple of its alignment (PTX ISA 9.0, 7.1). Vector registers are split into scalars. */
 export function layout(decls: readonly VarDecl[]): Param[] {
   const params: Param[] = [];
   let at = 0;
@@ -31,7 +32,7 @@ export function layout(decls: readonly VarDecl[]): Param[] {
       reg: NO_REG,
       array: d.dims.length > 0,
       ptr: d.ptr?.space ?? '',
-      // Four bytes where `.ptr` states none (PTX ISA 9.0, 5.1.6.3).
+      // The default alignment of `.ptr` is four bytes (PTX ISA 9.0, 5.1.6.3).
       pointeeAlign: d.ptr === null ? 0 : Math.max(d.ptr.align, 0) || 4,
     });
     at += size;
@@ -39,7 +40,7 @@ export function layout(decls: readonly VarDecl[]): Param[] {
   return params;
 }
 
-/** A function that is only declared. */
+/** The prototype of a function. */
 export const makePrototype = (fn: PtxFunction): Prototype => ({
   name: fn.name,
   params: layout(fn.params),
@@ -47,7 +48,7 @@ export const makePrototype = (fn: PtxFunction): Prototype => ({
   noreturn: fn.directives.includes('.noreturn'),
 });
 
-/** A variable with its initial bytes, under the name that it has in the program. */
+/** The variable of a declaration, with its initial bytes and relocations. @param name its name in the program */
 export function makeVariable(d: VarDecl, name: string, space: Space): Variable {
   const { size, align } = sizeOf(d);
   const relocs: Variable['relocs'][number][] = [];
@@ -76,7 +77,7 @@ export function makeVariable(d: VarDecl, name: string, space: Space): Variable {
   };
 }
 
-/** Calls `put` with the scalars of a nested initialiser and their byte offsets, in order. */
+/** Calls `put` with each scalar of a nested initialiser and its byte offset, in order. */
 function place(
   init: Init,
   dims: readonly number[],
@@ -120,10 +121,4 @@ function write(
     return;
   }
   for (let k = 0; k < each; k++) bytes[at + k] = Number((v >> BigInt(8 * k)) & 0xffn);
-}
-
-const view = new DataView(new ArrayBuffer(8));
-function doubleOf(bits: bigint): number {
-  view.setBigUint64(0, bits);
-  return view.getFloat64(0);
 }

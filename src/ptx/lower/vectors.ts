@@ -1,13 +1,13 @@
 import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
 
-/** Names of the parts of a vector register, in order; colours are other names of the same. */
+/** Names of the elements of a vector register, in order. They have colour names too. */
 export const PARTS = ['x', 'y', 'z', 'w'] as const;
 const COLOURS = 'rgba';
 
-/** The register that holds one part of a vector register. Identifiers contain no dot, so the name cannot clash. */
+/** Name of the register for one element of a vector register. Identifiers contain no dot, so the name cannot clash. */
 export const partName = (vector: string, part: number): string => `${vector}.${PARTS[part]}`;
 
-/** Declarations with every vector register in parts: how functions take and give them. */
+/** Declarations with every vector register split into scalars, as functions take and return them in Ori. */
 export const scalars = (decls: readonly VarDecl[]): VarDecl[] =>
   decls.flatMap((d) =>
     d.space === 'reg' && d.vector > 1
@@ -16,9 +16,9 @@ export const scalars = (decls: readonly VarDecl[]): VarDecl[] =>
   );
 
 /**
- * An instruction with vector registers written as their parts: whole ones as `{v.x, v.y}`, `v.r` as `v.x`.
+ * An instruction with vector registers replaced by their elements: a whole register by `{v.x, v.y}`, and `v.r` by `v.x`.
  *
- * @param vectorLength parts of the vector register of a name, 0 for anything else
+ * @param vectorLength number of elements of the vector register with a name; 0 for other names
  */
 export function withParts(i: PtxInstr, vectorLength: (name: string) => number): PtxInstr {
   const vectorOf = (o: PtxOperand): number =>

@@ -4,14 +4,13 @@ import { AND } from '../../ir/truth-tables.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import type { Handler } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
-import { type PtxType, typesOf } from './types.ts';
+import { has, type PtxType, typesOf } from './types.ts';
 
 /**
- * Scalar video instructions (PTX ISA 9.0, 9.7.18): bytes, halves or words of a and b are extended, combined exactly, clamped
- * if asked, and then combined with c or merged into it. Everything is done in 64 bits, which hold every exact result.
+ * Scalar video instructions (PTX ISA 9.0, 9.7.18): bytes, halves or words of a and b are extended, combined exactly, clamped under `.sat`,
+ * and then combined with c or merged into it. All steps use 64 bits, which hold every exact result.
  */
 
-const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const isSigned = (t: PtxType | undefined): boolean => t?.kind === 'signed';
 const signed64 = (t: PtxType): string => (isSigned(t) ? 'S64' : 'U64');
 
@@ -27,7 +26,7 @@ const partOf = (o: PtxOperand): string => (o.kind === 'reg' ? o.part : '');
 const negated = (o: PtxOperand): boolean => o.kind === 'reg' && o.neg;
 const bare = (o: PtxOperand): PtxOperand => (o.kind === 'reg' ? { ...o, part: '', neg: false } : o);
 
-/** Outside every range, even after `.shr15` and an addition, so larger values saturate the same way. */
+/** A bound beyond every range, even after `.shr15` and an addition, so that values limited to it saturate like larger ones. */
 const HUGE = 1n << 62n;
 
 const word64 = (v: bigint): Operand => immOf(v, 64);
@@ -41,7 +40,7 @@ const clamp = (f: FnLower, x: Operand, low: bigint, high: bigint): Operand =>
     64,
   );
 
-/** A selected part of a source, extended to 64 bits by its type. */
+/** The selected part of a source, extended to 64 bits according to its type. */
 function source(f: FnLower, o: PtxOperand, t: PtxType): Operand {
   const [at, bits] = lane(partOf(o));
   const word = f.src(bare(o), 32);
@@ -55,13 +54,13 @@ const low32 = (f: FnLower, x: Operand): Operand => {
   return reg(r);
 };
 
-/** Range of the destination: of its part where it names one. */
+/** Range of the destination, or of the part of it that is selected. */
 function range(type: PtxType, bits: number): readonly [bigint, bigint] {
   const n = BigInt(bits);
   return isSigned(type) ? [-(1n << (n - 1n)), (1n << (n - 1n)) - 1n] : [0n, (1n << n) - 1n];
 }
 
-/** Clamps, combines with c or merges into it, and writes the destination. */
+/** Clamps the exact result, combines it with c or merges it into c, and writes the destination. */
 function finish(f: FnLower, i: PtxInstr, type: PtxType, exact: Operand, sat: boolean): void {
   const to = i.operands[0];
   const [at, bits] = lane(partOf(to));
@@ -114,12 +113,12 @@ const shift: Handler = (f, i) => {
     i.opcode === 'vshl'
       ? f.value('SHL', ['64'], [a, amount], 64)
       : f.value('SHR', [signed64(at)], [a, amount], 64);
-  // An unsigned word moved up by 32 would look negative to the clamp.
+  // An unsigned word shifted left by 32 would be negative for the signed clamp.
   if (sat && !isSigned(at)) exact = f.value('IMNMX', ['MIN', 'U64'], [exact, word64(HUGE)], 64);
   finish(f, i, dt, exact, sat);
 };
 
-/** The result of `vset` is unsigned whatever it compares, and so is c. */
+/** The type of the result and of c in `vset`, for operands of any type. */
 const UNSIGNED: PtxType = { name: 'u32', bits: 32, kind: 'unsigned' };
 
 const set: Handler = (f, i) => {
@@ -161,6 +160,7 @@ const mad: Handler = (f, i) => {
   f.emit('UNPAIR', [], [f.dst(bare(i.operands[0]), 32).reg, NO_REG], [total]);
 };
 
+/** Handlers by opcode: scalar video instructions. */
 export const videoHandlers: Readonly<Record<string, Handler>> = {
   vadd: sum,
   vsub: sum,
@@ -173,7 +173,7 @@ export const videoHandlers: Readonly<Record<string, Handler>> = {
   vmad: mad,
 };
 
-/** Bytes of {b, a} that a lane selector names, lowest first: `.b7654`, or `.h32` by halves; null for anything else. */
+/** The bytes of {b, a} that a lane selector selects, lowest first: `.b7654`, or `.h32` for halves; null for other texts. */
 function selected(part: string): number[] | null {
   if (/^b[0-7]{4}$/.test(part)) return [...part.slice(1)].reverse().map(Number);
   if (!/^h[0-3]{2}$/.test(part)) return null;
@@ -181,10 +181,10 @@ function selected(part: string): number[] | null {
 }
 
 /**
- * A SIMD video instruction whose sources select lanes of both words (PTX ISA 9.0, 9.7.18, `.asel` and `.bsel`), as one on words
- * that are permuted before. Anything else comes back as it is.
+ * Replaces lane selectors of a SIMD video instruction (PTX ISA 9.0, 9.7.18, `.asel` and `.bsel`) by permutations of its source words, which
+ * are emitted before it. Other instructions are returned unchanged.
  *
- * @throws NoForm if a source selects what no selector names
+ * @throws NoForm if a selector is invalid
  */
 export function withSelectors(f: FnLower, i: PtxInstr): PtxInstr {
   if (!/^v\w+[24]$/.test(i.opcode)) return i;

@@ -1,8 +1,8 @@
-/** A goal taken apart by the choices that it makes by constants alone: each part has no such choice left. */
+/** Case splits of a goal by its selects whose condition depends on constants alone. */
 import { type Goal, prune } from './goal.ts';
 import { NodeTable } from './nodes.ts';
 
-/** The condition of a choice by constants of the pattern; -1 if there is none. */
+/** The condition of a select that depends on constants of the pattern alone; -1 if there is none. */
 export function choiceOf({ nodes, inputs }: Goal): number {
   const known: boolean[] = [];
   const varies: boolean[] = [];
@@ -11,14 +11,14 @@ export function choiceOf({ nodes, inputs }: Goal): number {
     known.push(k);
     varies.push(k && (n.op === 'src' || n.args.some((a) => varies[a])));
   }
-  // The last choice is the outermost one; with it, inner ones may go.
+  // The last select is the outermost; deciding it may make inner ones dead.
   for (let i = nodes.length - 1; i >= 0; i--)
     if (nodes[i].op === 'ite' && varies[nodes[i].args[0]]) return nodes[i].args[0];
   return -1;
 }
 
 /**
- * The goal where a condition has one value: it assumes that, and all choices by the condition are made.
+ * One case of a goal: the condition is assumed to have a value, and the selects by it are replaced by the side taken.
  * @param condition a one-bit node of the goal
  */
 export function underArm(goal: Goal, condition: number, holds: boolean): Goal {

@@ -1,6 +1,7 @@
 /**
- * The arms of what a rule computes of its constants: the sides of its conditions and choices, and the splits that operations make by
- * themselves. A rule that is wrong for few constants is mostly wrong at an arm that few constants take.
+ * The arms of the expressions that a rule computes from its constants: the two sides of its conditions and selects, and the cases that
+ * operations distinguish by themselves (overflow, sign, rounding, ends of ranges). A rule that is wrong for few constants is mostly wrong
+ * on an arm that few constants take.
  */
 import { FORMATS, type FormatName } from '../../isa/formats.ts';
 import type { Node } from '../../isa/lang/graph.ts';
@@ -10,7 +11,7 @@ import { NodeTable } from './nodes.ts';
 /** One arm: a one-bit node that is 1 for the constants that take it. */
 export interface Arm {
   readonly node: number;
-  /** Whether it is a side of a condition, and not a split of an operation or an end of a range. */
+  /** True for a side of a condition; false for a case of an operation or an end of a range. */
   readonly side: boolean;
 }
 
@@ -19,18 +20,18 @@ export interface Arms {
   readonly nodes: readonly Node[];
   /** Source node k stands for input k; all are constants of the pattern. */
   readonly inputs: readonly Input[];
-  /** What the goal assumes of constants alone. */
+  /** The assumptions of the goal that read constants alone. */
   readonly given: readonly number[];
-  /** The more telling first. */
+  /** Sides of conditions first, then cases of operations, then ends of ranges. */
   readonly arms: readonly Arm[];
-  /** Sides of conditions that are left out because there are too many. */
+  /** Number of sides of conditions beyond `MOST_ARMS`, which are left out. */
   readonly cut: number;
 }
 
-/** Arms of one goal at most. */
+/** Maximum number of arms of one goal. */
 const MOST_ARMS = 600;
 
-/** Operations whose result depends on how a number rounds. */
+/** Operations that round their result. */
 const ROUNDED: ReadonlySet<string> = new Set(['fadd', 'fmul', 'ffma', 'fdiv', 'fsqrt', 'frint', 'i2f']);
 const DIVIDES: ReadonlySet<string> = new Set(['udiv', 'sdiv', 'urem', 'srem']);
 const SHIFTS: ReadonlySet<string> = new Set(['shl', 'lshr', 'ashr']);
@@ -46,7 +47,7 @@ class ArmFinder {
   private readonly table = new NodeTable();
   /** By node of the goal: its copy if it depends on constants alone, else -1. */
   private readonly at: number[] = [];
-  /** Whether a node reads a constant of the pattern, and nothing else that varies. */
+  /** Whether a node reads a constant of the pattern, and no other input. */
   private readonly varies: boolean[] = [];
   private readonly sides = new Set<number>();
   private readonly splits = new Set<number>();
@@ -87,11 +88,11 @@ class ArmFinder {
     };
   }
 
-  // ------------------------------------------------------------------ where a node decides
+  // ------------------------------------------------------------------ demand
 
   /**
-   * For each node of the goal, a one-bit node that is 1 where the results or the condition depend on it: under the choices that lead to
-   * it, and where no other operand of a conjunction or disjunction decides alone.
+   * For each node of the goal, a one-bit node that is 1 where results or assumptions may depend on it: the selects on the way choose it,
+   * and no other operand of a conjunction or disjunction decides alone.
    */
   private demands(): number[] {
     const { goal, at, table } = this;
@@ -142,7 +143,7 @@ class ArmFinder {
 
   // ------------------------------------------------------------------ arms
 
-  /** Adds the side of a condition where it decides, and anywhere. */
+  /** Adds a side of a condition: as a side where it is demanded, and as a split anywhere. */
   private side(x: number, asked: number): void {
     this.sides.add(this.both(asked, x));
     this.splits.add(x);
@@ -171,7 +172,7 @@ class ArmFinder {
     return this.part(x, this.table.nodes[x].width - 1, 1);
   }
 
-  /** Arms of a node that depends on constants: its sides, what it loses, and the ends of its range. */
+  /** Arms of a node that depends on constants: its sides, overflow and other lost bits, and the ends of its range. */
   private ofValue(n: Node, i: number, asked: number): void {
     const { table, at } = this;
     const x = at[i];
@@ -206,10 +207,10 @@ class ArmFinder {
       case 'add':
       case 'sub': {
         this.split(n.op === 'add' ? table.node('ult', 1, [x, a]) : table.node('ult', 1, [a, b]), asked);
-        // A signed sum is lost where both operands have a sign that the sum has not; as a difference, a = x + b.
+        // A signed sum overflows where both operands differ from it in sign; a difference x = a - b is the sum a = x + b.
         const [p, sum] = n.op === 'add' ? [a, x] : [x, a];
-        const lost = [p, b].map((o) => this.signOf(table.node('xor', n.width, [o, sum])));
-        this.split(this.both(lost[0], lost[1]), asked);
+        const differs = [p, b].map((o) => this.signOf(table.node('xor', n.width, [o, sum])));
+        this.split(this.both(differs[0], differs[1]), asked);
         return;
       }
       case 'mul': {
@@ -239,7 +240,7 @@ class ArmFinder {
     }
   }
 
-  /** Arms by constant operands, whatever the other operands are: divisors, shift amounts, floats. */
+  /** Arms by constant operands, for any values of the other operands: divisors, shift amounts, floats. */
   private ofOperands(n: Node, asked: number): void {
     const { table, at, varies } = this;
     n.args.forEach((arg, k) => {
@@ -258,16 +259,16 @@ class ArmFinder {
         for (const value of [0n, w - 1n, w])
           if (value < 1n << BigInt(width)) this.split(this.equals(x, value), asked);
       } else if (n.fmt !== '' && n.op !== 'i2f') this.ofFloat(x, n.fmt, asked);
-      // What an operand at run time meets: the ends of what constants give.
+      // An operand that is unknown until run time meets the ends of the range of computed constants.
       if (!varies[arg] || width === 1) return;
       for (const value of [0n, -1n, 1n, 1n << BigInt(width - 1)]) this.end(this.equals(x, value));
     });
   }
 
-  /** Kinds of numbers, with both signs: zeros, the ends of subnormal and normal numbers, infinities, NaNs, powers of two. */
+  /** Classes of floats, with both signs: zeros, subnormals, lowest and highest exponent, infinities, NaNs, one, powers of two. */
   private ofFloat(x: number, f: FormatName, asked: number): void {
     const { bits, mant, bias } = FORMATS[f];
-    // Numbers of tf32 stand at the top of words of other widths.
+    // A tf32 number occupies the high bits of a wider word.
     if (f === 'tf32' || this.table.nodes[x].width !== bits) return;
     const exponent = this.part(x, mant, bits - 1 - mant);
     const fraction = this.equals(this.part(x, 0, mant), 0n);
@@ -282,7 +283,7 @@ class ArmFinder {
     this.split(fraction, asked);
   }
 
-  /** Whether a float that is computed of constants is exact: rounded up and down it is the same. */
+  /** Whether a float computed from constants is exact: rounding it up and down gives the same. */
   private ofRounding(n: Node, x: number, asked: number): void {
     const { table } = this;
     const to = n.op === 'f2f' ? `${n.aux.split(':')[0]}:` : n.op === 'i2f' ? n.aux[0] : '';

@@ -7,7 +7,7 @@ import { type Goal, type Input, prune } from './goal.ts';
 import { possible } from './question.ts';
 import { ask, type Solver } from './solver.ts';
 
-/** A goal for each of several choices of its constants. */
+/** Goals for several choices of the constants of one goal. */
 export interface Cases {
   readonly goals: readonly Goal[];
   /** The choices: values by variable. */
@@ -16,20 +16,21 @@ export interface Cases {
   readonly complete: boolean;
 }
 
-/** More choices than this are not enumerated. All shift amounts, all powers of two and all truth tables are fewer. */
+/** Maximum number of choices that are enumerated: enough for all shift amounts, all powers of two and all 256 truth tables. */
 const MOST_CASES = 256;
 /** Number of choices tried if there are more. */
 const SOME_CASES = 24;
-/** Nodes of the condition evaluated here to see whether the choices are too many to ask for one by one. */
+/** Nodes of the condition that sampling evaluates, to see whether there are too many choices to enumerate. */
 export const CASE_WORK = 1_000_000;
-/** Steps of the solver to find one more choice, and to find them all. Those that ship need less than a tenth. */
+/** Solver steps to find one more choice, and to find them all. The shipped rules need less than a tenth. */
 const CHOICE_LIMIT = 1_000_000;
 const CHOICES_LIMIT = 10 * CHOICE_LIMIT;
 
 /**
- * All choices of constants for which the rule applies if they are few, otherwise some.
- * Null if the rule has no constants, or if none of those tried meets its condition.
- * @param most more choices than this are not enumerated
+ * Splits a goal by the values of its constants: all choices for which the rule applies if there are few, otherwise some.
+ * @param known cache of enumerated choices
+ * @param most maximum number of choices that are enumerated
+ * @returns null if the rule has no constants, or if no choice that was tried satisfies its condition
  */
 export async function casesOf(
   goal: Goal,
@@ -48,7 +49,7 @@ export async function casesOf(
   return { goals: values.map((v) => specialised(goal, v)), values, complete: all !== null };
 }
 
-/** Whether constants drawn around known ones meet a condition in more than `MOST_CASES` ways: then nobody need ask for all. */
+/** Whether sampling around known solutions finds more than `MOST_CASES` of them, so that enumeration would be in vain. */
 function many({ nodes, inputs, given }: Goal, rule: Rule, instance: Instance): boolean {
   const draw = new Draw(inputs.map((x) => x.name).join());
   const met = new Set<string>();
@@ -65,14 +66,14 @@ function many({ nodes, inputs, given }: Goal, rule: Rule, instance: Instance): b
   return met.size > MOST_CASES;
 }
 
-/** What has been found of conditions, by their questions: instances of a rule mostly share one. */
+/** Cache of enumerated choices by the text of the query; null: too many. Instances of a rule mostly share a condition. */
 export type KnownChoices = Map<string, readonly ReadonlyMap<number, bigint>[] | null>;
 
-/** How choices are enumerated. */
-interface Way {
+/** Parameters of the enumeration. */
+interface Enumeration {
   readonly solver: Solver;
   readonly known: KnownChoices;
-  /** Of more choices none are given. */
+  /** Maximum number of choices; with more, there is no result. */
   readonly most: number;
 }
 
@@ -81,7 +82,7 @@ async function enumerate(
   goal: Goal,
   rule: Rule,
   instance: Instance,
-  { solver, known, most }: Way,
+  { solver, known, most }: Enumeration,
 ): Promise<readonly ReadonlyMap<number, bigint>[] | null> {
   const condition = prune(goal.nodes, goal.inputs, goal.given, []);
   const { text } = possible(condition, null);
@@ -91,14 +92,14 @@ async function enumerate(
   const key = `${most} ${text}`;
   let found = known.get(key);
   if (found === undefined) {
-    found = many(condition, rule, instance) ? null : await asked(text, inputs, solver, most);
+    found = many(condition, rule, instance) ? null : await allModels(text, inputs, solver, most);
     known.set(key, found);
   }
   return found;
 }
 
-/** Asks for one choice after another until there are no more. */
-async function asked(
+/** All models of a query: each is blocked before the next is asked for. Null if they are too many or too hard to find. */
+async function allModels(
   text: string,
   inputs: readonly Input[],
   solver: Solver,
@@ -121,7 +122,7 @@ async function asked(
   return null;
 }
 
-/** Some choices that meet the condition. */
+/** Up to `SOME_CASES` choices that satisfy the condition. */
 function some(goal: Goal, rule: Rule, instance: Instance): Map<number, bigint>[] {
   const out: Map<number, bigint>[] = [];
   for (let skip = 0; out.length < SOME_CASES; skip++) {
@@ -132,7 +133,7 @@ function some(goal: Goal, rule: Rule, instance: Instance): Map<number, bigint>[]
   return out;
 }
 
-/** The goal with some inputs replaced by values; nodes that depend on constants alone are evaluated. */
+/** The goal with some inputs replaced by values (by variable), and constants folded. */
 export function specialised(goal: Goal, values: ReadonlyMap<number, bigint>): Goal {
   const nodes: Node[] = [];
   for (const n of goal.nodes) {

@@ -7,8 +7,8 @@ const hex = (v: bigint, width: number): string =>
   width === 1 ? String(v === 1n) : `0x${v.toString(16).padStart(Math.ceil(width / 4), '0')}`;
 
 /**
- * A counterexample for people: modifiers, the value of every register and constant, floats also as decimal numbers, and the results of
- * both sides.
+ * A counterexample as text: the lines with their modifiers, the value of every register and constant (floats in decimal too), and the
+ * results of both sides.
  */
 export function counterexampleText(rule: Rule, instance: Instance, s: Sample): string {
   const floats = floatVariables(rule, instance);

@@ -3,7 +3,7 @@ import { type Sample, sample } from '../sample.ts';
 import { constantsFor } from '../witness.ts';
 import { numbersOf, specialValues } from './specials.ts';
 
-/** Values at which integers, shifts and floats of both sizes change behaviour. */
+/** Values at which integer operations, shifts and float operations of both widths change behaviour. */
 const EDGES = [
   0n,
   1n,
@@ -45,9 +45,9 @@ const EDGES = [
   0x7ff8000000000000n,
   0x7ff0000000000000n,
   0x0010000000000000n,
-]; // prettier-ignore
+];
 
-/** Values drawn from a seed, so that every run draws the same. */
+/** Pseudorandom values from a seed, the same in every run. */
 export class Draw {
   private state: number;
   constructor(seed: string) {
@@ -61,9 +61,10 @@ export class Draw {
     return this.state >>> 8;
   }
 
+  /** A value of `width` bits, unsigned: often an edge case. Constants are mostly small or near powers of two. */
   value(width: number, constant: boolean): bigint {
     const pick = this.next() % (constant ? 7 : 4);
-    // Constants are mostly small or close to powers of two, because conditions seldom hold otherwise.
+    // Conditions seldom hold for arbitrary constants.
     if (pick === 0) return BigInt.asUintN(width, EDGES[this.next() % EDGES.length]);
     if (pick === 1)
       return BigInt.asUintN(width, (1n << BigInt(this.next() % width)) - BigInt(this.next() % 2));
@@ -77,7 +78,7 @@ export class Draw {
     );
   }
 
-  /** Values of all variables of an instance. */
+  /** Values of all variables of an instance, by variable. */
   values(rule: Rule, instance: Instance): bigint[] {
     const near = nearOf(rule, instance);
     // A rule with two constants may be wrong only if both are at an edge; a rule may be wrong for a register only
@@ -93,7 +94,7 @@ export class Draw {
 }
 
 const neighbours = new WeakMap<Instance, readonly bigint[]>();
-/** The numbers that a rule names, and their neighbours: off-by-one mistakes show there. */
+/** The numbers in a rule, and their neighbours, where off-by-one errors show. */
 function nearOf(rule: Rule, instance: Instance): readonly bigint[] {
   let near = neighbours.get(instance);
   if (near === undefined) {
@@ -103,17 +104,17 @@ function nearOf(rule: Rule, instance: Instance): readonly bigint[] {
   return near;
 }
 
-/** Choices tried for each one wanted, since conditions on constants seldom hold. */
+/** Draws allowed per sample that is wanted, since conditions on constants seldom hold. */
 const TRIES = 40;
-/** Number of constant sets known to meet a condition that samples draw from. */
+/** Number of known solutions of the condition that samples draw from. */
 const KNOWN = 24;
 
 /**
- * Evaluates both sides exactly: on drawn values, then on pairs of special ones.
- * @param wanted how many drawn values shall meet the condition
- * @param pairs how many pairs of special values are tried at most
- * @param start pairs that are left out differ by it, so that the instances of a rule try all of them together
- * @returns how many times the rule applied, and the first sample whose sides differ
+ * Tests a rule by exact evaluation of both sides: on random values, then on pairs of special values.
+ * @param wanted number of random samples that satisfy the condition
+ * @param pairs maximum number of pairs of special values
+ * @param start offset into the pairs, so that the instances of a rule together try all of them
+ * @returns the number of samples to which the rule applied, and the first one whose sides differ
  */
 export function tryOut(
   rule: Rule,
@@ -132,7 +133,7 @@ export function tryOut(
   };
   for (let n = 0, drawn = 0; n < wanted * TRIES && drawn < wanted; n++) {
     const given = draw.values(rule, instance);
-    // Every second time, constants that are known to meet the condition.
+    // Every second sample takes its constants from known solutions of the condition.
     const known = n % 2 === 0 ? constantsFor(rule, instance, (n >> 1) % KNOWN) : null;
     const before = applied;
     const found = differs(

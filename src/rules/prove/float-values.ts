@@ -5,10 +5,10 @@ import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { type Goal, goalOf } from './goal.ts';
 
-/** Float operations that give something other than a float of their operands' format. */
+/** Float operations whose result is not a float of their operands' format. */
 const OTHER_RESULT: ReadonlySet<CoreOp> = new Set(['fcmp', 'f2f', 'f2i']);
 
-/** The float format of each variable that a float operation of the rule takes or gives, by variable. */
+/** The float format of each variable that is an operand or result of a float operation, by variable. */
 export function floatVariables(rule: Rule, instance: Instance): ReadonlyMap<number, FormatName> {
   let goal: Goal;
   try {
@@ -31,7 +31,7 @@ export function floatVariables(rule: Rule, instance: Instance): ReadonlyMap<numb
   return formats;
 }
 
-/** A pattern of a format as a decimal number: exactly for halves, else the shortest number that rounds to it. */
+/** A bit pattern of a float format in decimal, with as few digits as identify it. */
 export function decimal(pattern: bigint, fmt: FormatName): string {
   const view = new DataView(new ArrayBuffer(8));
   view.setBigUint64(0, BigInt.asUintN(64, pattern));

@@ -1,11 +1,14 @@
-/** What was found of the choices of modifiers of a rule, and the verdict that it makes. */
+/** The results for the instances of a rule, and the verdict that follows from them. */
 import type { Rule } from '../rule.ts';
 import type { Sample } from '../sample.ts';
 import type { Cases } from './cases.ts';
 import type { Goal } from './goal.ts';
 import { THOROUGHNESS, type Verdict } from './verdict.ts';
 
-/** The result for one question, the strongest first. */
+/**
+ * The result for one instance: proved, proved in part, undecided, not expressible to a solver, or refuted by a sample. `say` is the method
+ * or the reason, for the verdict.
+ */
 export type Found =
   | { readonly k: 'proved'; readonly say: string | null }
   | { readonly k: 'part'; readonly say: string }
@@ -13,19 +16,22 @@ export type Found =
   | { readonly k: 'outside'; readonly say: string }
   | { readonly k: 'wrong'; readonly by: Sample };
 
-/** What was found at rare constants beside the cases tried anyway. */
+/** Results at rare constants, beyond the cases that are tried anyway. */
 export interface AtRare {
-  /** Choices for which all operands were proved, and those for which a few were tried. */
+  /** Number of choices of constants that were proved for all operands, and of those that were only sampled. */
   readonly proved: number;
   readonly sampled: number;
-  /** As of `Rare`. */
+  /** See `Rare`. */
   readonly open: number;
 }
 
-/** The verdict on a rule that was not refuted: its weakest instance decides. */
+/**
+ * The verdict on a rule that was not refuted: its weakest instance decides.
+ * @param samples number of samples that were evaluated exactly and agree
+ */
 export function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdict {
   const instances = found.length;
-  const said = (k: Found['k']): string =>
+  const textFor = (k: Found['k']): string =>
     [...new Set(found.flatMap((f) => (f.k === k && f.k !== 'wrong' && f.say !== null ? [f.say] : [])))]
       .sort()
       .join('; ');
@@ -33,30 +39,33 @@ export function verdictOf(rule: Rule, found: readonly Found[], samples: number):
   const agree = `${samples} exact samples agree`;
   const some = proved > 0 ? `${proved} of ${instances} choices of modifiers are verified; the others: ` : '';
   if (proved === instances) {
-    const how = said('proved');
+    const how = textFor('proved');
     return { verdict: 'verified', instances, ...(how === '' ? {} : { how }) };
   }
   const open = found.some((f) => f.k === 'open');
   const outside = found.some((f) => f.k === 'outside');
-  const part = `${proved > 0 && said('part') !== '' ? `${proved} of ${instances} choices of modifiers, and ` : ''}${said('part')}`;
+  const part = `${proved > 0 && textFor('part') !== '' ? `${proved} of ${instances} choices of modifiers, and ` : ''}${textFor('part')}`;
   const prover = THOROUGHNESS;
   if (rule.holds !== null)
     return { verdict: 'by argument', instances, samples, ...(part === '' ? {} : { to: part }), prover };
   if (!open && !outside)
-    return { verdict: 'bounded', instances, to: `${some}${said('part')}; ${agree}`, prover };
-  if (outside) return { verdict: 'out of scope', why: `${some}${said('outside')}; ${agree}`, prover };
-  return { verdict: 'unknown', why: `${some}${said('open')}; ${agree}`, prover };
+    return { verdict: 'bounded', instances, to: `${some}${textFor('part')}; ${agree}`, prover };
+  if (outside) return { verdict: 'out of scope', why: `${some}${textFor('outside')}; ${agree}`, prover };
+  return { verdict: 'unknown', why: `${some}${textFor('open')}; ${agree}`, prover };
 }
 
-/** To a solver, approximate functions are unknown functions, so it may find differences that do not exist. */
+/**
+ * The result for a goal that was not decided. A solver treats approximate functions as uninterpreted, so that it may find differences that
+ * do not exist; a goal with such a function is out of scope.
+ */
 export function undecided(goal: Goal, why: string): Found {
   const approximate = goal.nodes.find((n) => n.op === 'approx');
   if (approximate === undefined) return { k: 'open', say: why };
-  const say = `it speaks of what the approximate function ${approximate.aux} gives, which no theory states`;
+  const say = `it depends on the result of the approximate function ${approximate.aux}, which no solver theory defines`;
   return { k: 'outside', say };
 }
 
-/** What proofs for choices of the constants say of a goal: all of it, or a part of it. */
+/** The result for a goal that was proved for choices of its constants: complete if these are all choices, otherwise partial. */
 export function casesFound({ goals, complete }: Cases, rare: AtRare | null): Found {
   if (complete) return { k: 'proved', say: `by cases of the constants, at most ${goals.length}` };
   const { proved, sampled, open } = rare ?? { proved: 0, sampled: 0, open: 0 };

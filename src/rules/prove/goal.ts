@@ -5,18 +5,19 @@ import type { Instance, Line, Rule, Source } from '../rule.ts';
 import { NodeTable } from './nodes.ts';
 
 /**
- * What is to be proved of one instance of a rule, as one graph: both sides over the same inputs. The graph is not
- * simplified, so a proof does not depend on the simplifications that the engine and the simulator share.
+ * The proof obligation of one instance of a rule, as one graph with both sides over the same inputs. The graph is not simplified, so that a
+ * proof does not depend on simplifications that the engine and the simulator share.
  */
 export interface Goal {
   readonly nodes: readonly Node[];
   /** Source node k stands for input k. */
   readonly inputs: readonly Input[];
-  /** One-bit nodes that the proof may assume: the condition, and what the engine requires of every match. */
+  /** One-bit nodes that the proof may assume to be 1: the condition, and requirements of the engine on every match. */
   readonly given: readonly number[];
   readonly results: readonly Result[];
 }
 
+/** An input of the goal: a value or constant that the pattern does not define. */
 export interface Input {
   /** `$a`, `#k`, or `_`. */
   readonly name: string;
@@ -24,10 +25,11 @@ export interface Input {
   /** Number of the variable, or -1 for an operand `_`. */
   readonly v: number;
   /** Index among the operands `_`, or -1. */
-  readonly unasked: number;
+  readonly wildcard: number;
   readonly constant: boolean;
 }
 
+/** A pair of nodes that the proof must show to be equal: a result of the pattern and that of the replacement. */
 export interface Result {
   /** Variable of the root's destination; -1: the address. */
   readonly v: number;
@@ -36,8 +38,8 @@ export interface Result {
 }
 
 /**
- * Composes both sides of a rule.
- * @throws MeaningError if a meaning needs a constant that the rule leaves open
+ * Builds the goal of an instance.
+ * @throws MeaningError if the meaning of an opcode needs the value of a constant that the rule leaves open
  */
 export function goalOf(rule: Rule, instance: Instance): Goal {
   return new Composer(rule, instance).run();
@@ -48,7 +50,7 @@ class Composer {
   private readonly instance: Instance;
   private readonly table = new NodeTable();
   private readonly inputs: Input[] = [];
-  private unasked = 0;
+  private wildcard = 0;
 
   constructor(rule: Rule, instance: Instance) {
     this.rule = rule;
@@ -58,15 +60,14 @@ class Composer {
   run(): Goal {
     const { rule, instance } = this;
     const root = rule.match[rule.match.length - 1];
-    // A result of the root is an input too: a replacement that reads it before writing it sees what the register
-    // held.
+    // A result of the root is an input too: a replacement that reads it before writing it sees the register's old value.
     const outside = rule.vars.map((x, v) =>
       this.input(`${x.kind === 'const' ? '#' : '$'}${x.name}`, instance.widths[v] || 32, v),
     );
     const [condition, ...outputs] = this.place(instance.constants, outside);
     const left = this.lines(rule.match, instance.match, [...outside], outputs);
-    const seen = left.map((n, v) => (root.dst.includes(v) ? outside[v] : n));
-    const right = this.lines(rule.rewrite, instance.rewrite, seen, outputs);
+    const before = left.map((n, v) => (root.dst.includes(v) ? outside[v] : n));
+    const right = this.lines(rule.rewrite, instance.rewrite, before, outputs);
     if (rule.root === null) return this.address(condition, left, right, outputs);
     const results = root.dst.filter((v) => v >= 0).map((v) => ({ v, left: left[v], right: right[v] }));
     return this.finish([condition], results);
@@ -79,7 +80,7 @@ class Composer {
       name,
       width,
       v,
-      unasked: v < 0 ? this.unasked++ : -1,
+      wildcard: v < 0 ? this.wildcard++ : -1,
       constant: v >= 0 && this.rule.vars[v].kind === 'const',
     });
     return this.table.node('src', width, [], { n: this.inputs.length - 1 });
@@ -95,7 +96,7 @@ class Composer {
 
   // ------------------------------------------------------------------ lines
 
-  /** Node of each variable after the lines have run. */
+  /** Executes lines symbolically: the node of each variable after them. */
   private lines(
     lines: readonly Line[],
     mods: readonly number[],
@@ -144,8 +145,8 @@ class Composer {
   // ------------------------------------------------------------------ addresses
 
   /**
-   * Both addresses, as wide as the base register: a 32-bit base wraps at 2^32. An offset is a signed 32-bit number
-   * (an instruction has no room for more), and the engine rewrites only if the new offset is one too.
+   * The goal that both addresses are equal. Each is as wide as its base register, so that a 32-bit base wraps at 2^32. Offsets are signed
+   * 32-bit numbers: instructions have no room for more, and the engine rewrites only if the new offset fits.
    */
   private address(
     condition: number,
@@ -186,13 +187,13 @@ class Composer {
 
   // ------------------------------------------------------------------ the goal
 
-  /** Keeps what the question depends on and renumbers it, so that equal questions get equal goals. */
+  /** Prunes and renumbers, so that equal obligations get equal goals. */
   private finish(given: readonly number[], results: readonly Result[]): Goal {
     return prune(this.table.nodes, this.inputs, given, results);
   }
 }
 
-/** Drops nodes and inputs that neither the sides nor the condition read. */
+/** A goal of the given nodes without those nodes and inputs that neither results nor assumptions depend on. */
 export function prune(
   nodes: readonly Node[],
   inputs: readonly Input[],

@@ -2,14 +2,14 @@ import type { Node } from '../../isa/lang/graph.ts';
 import type { Goal } from './goal.ts';
 import type { Question } from './question.ts';
 
-/** A node as a term over the integers, and its range. */
+/** A node as a term over the integers, with its range (both ends included). */
 interface Whole {
   readonly term: string;
   readonly lo: bigint;
   readonly hi: bigint;
 }
 
-/** The goal has a node that linear arithmetic cannot express. */
+/** Thrown at a node that linear arithmetic cannot express. */
 class NotLinear extends Error {}
 
 const power = (w: number): bigint => 1n << BigInt(w);
@@ -17,9 +17,9 @@ const floorDiv = (a: bigint, b: bigint): bigint => (a >= 0n ? a / b : -((-a + b 
 const number = (x: bigint): string => (x < 0n ? `(- ${-x})` : String(x));
 
 /**
- * The question of a goal as linear arithmetic over bounded integers. Every value is a number from 0 up to 2^width;
- * wrapping subtracts an unknown multiple of 2^width; a quotient is an unknown whose remainder is below the divisor.
- * Multiplication and division by constants, which no solver handles as bits, become easy.
+ * A goal as a query in linear arithmetic over bounded integers. Every value is an integer from 0 to 2^width - 1; wrapping subtracts an
+ * unknown multiple of 2^width; a quotient is an unknown whose remainder is below the divisor. Multiplication and division by constants,
+ * which are hard for solvers as bit vectors, become easy.
  *
  * @returns null if the goal is not linear: products of unknowns, logic on bits, floats
  */
@@ -125,7 +125,7 @@ class IntegerWriter {
     return n.op === 'const' ? n.value : null;
   }
 
-  /** The constant factor and the other one. */
+  /** The constant factor of a product, and the other factor. @throws NotLinear if neither is constant */
   private factors(n: Node): { c: bigint; x: Whole } {
     for (const i of [0, 1]) {
       const c = this.constant(n.args[i]);
@@ -134,6 +134,7 @@ class IntegerWriter {
     throw new NotLinear();
   }
 
+  /** The value of an operand. @throws NotLinear if it is not constant */
   private known(n: Node, arg: number): bigint {
     const c = this.constant(n.args[arg]);
     if (c === null) throw new NotLinear();
@@ -155,7 +156,7 @@ class IntegerWriter {
         return this.wrap({ term: `(- ${a.term} ${b.term})`, lo: a.lo - b.hi, hi: a.hi - b.lo }, w);
       case 'mul': {
         const f = this.factors(n);
-        // The representative of the constant closer to zero keeps the multiple lost by wrapping small.
+        // The constant's representative closest to zero keeps the multiple of 2^width that wrapping subtracts small.
         return this.wrap(this.times(f.x, BigInt.asIntN(w, f.c)), w);
       }
       case 'umulh': {

@@ -1,20 +1,20 @@
-/** Constants that take an arm, found without a solver: an operation is undone from the value wanted down to a constant of the pattern. */
+/** Finds constants that take an arm without a solver: operations are inverted, from the wanted value down to constants of the pattern. */
 import { evalNode } from '../../isa/lang/evaluate.ts';
 import type { Node } from '../../isa/lang/graph.ts';
 import type { Arms } from './arms.ts';
 import type { Draw } from './draw.ts';
 
-/** Repairs of one attempt: a condition that is met may break another. */
+/** Maximum number of repairs in one attempt: satisfying one condition may violate another. */
 const REPAIRS = 24;
-/** Operations undone in one attempt. */
+/** Maximum number of operations inverted in one attempt. */
 const MOST_STEPS = 400;
 
 /**
- * Tries to change constants so that they take an arm and meet all assumptions. What it gives is checked by evaluation; that it finds
- * nothing says nothing.
- * @param from values of the inputs from which it starts
- * @param draw decides what is left open, so that another call may find others
- * @returns values of the inputs, or null
+ * Searches for constants that take an arm and satisfy all assumptions. Incomplete: null does not mean that there are none.
+ * @param arm a one-bit node
+ * @param from initial values of the inputs
+ * @param draw random choices, so that another call may find other constants
+ * @returns values of the inputs, checked by evaluation, or null
  */
 export function inverted(
   arms: Arms,
@@ -40,7 +40,7 @@ class Inverter {
   private readonly wanted: readonly number[];
   private readonly draw: Pick<Draw, 'next' | 'value'>;
   private readonly env: bigint[];
-  /** Nodes that what is wanted reads, in order. */
+  /** The nodes that `wanted` depends on, in topological order. */
   private readonly cone: readonly number[];
   private readonly value: bigint[] = [];
   private steps = 0;
@@ -83,12 +83,12 @@ class Inverter {
     return this.draw.next() % n;
   }
 
-  /** Some bits of a word of a width, those of the mask from `x`, the others from what stands there now. */
+  /** The word with the bits of `mask` from `x` and the others from `now`. */
   private mixed(now: bigint, x: bigint, mask: bigint): bigint {
     return (now & ~mask) | (x & mask);
   }
 
-  /** Makes a node have a value, if it can. */
+  /** Changes inputs so that node `i` gets the value `t`; false if it does not succeed. */
   private reach(i: number, t: bigint): boolean {
     if (this.value[i] === t) return true;
     if (++this.steps > MOST_STEPS) return false;
@@ -97,7 +97,7 @@ class Inverter {
     const [a, b] = n.args;
     const at = (x: number): bigint => this.value[x];
     const widthOf = (x: number): number => this.nodes[x].width;
-    /** One operand or the other, in either order. */
+    /** Tries to change one operand or else the other, in random order. */
     const one = (f: (x: number, other: bigint) => boolean): boolean =>
       this.pick(2) === 0 ? f(a, at(b)) || f(b, at(a)) : f(b, at(a)) || f(a, at(b));
     switch (n.op) {
@@ -165,7 +165,7 @@ class Inverter {
         );
       }
       case 'umulh':
-        // The least factor whose product reaches the half wanted; the next one may be beyond it.
+        // The least factor whose product has a high half of at least t; the half may already be greater.
         return one((x, other) => {
           if (other === 0n) return false;
           const found = ((t << BigInt(w)) + other - 1n) / other;
@@ -192,7 +192,7 @@ class Inverter {
     }
   }
 
-  /** A factor beside a known one: by the inverse of its odd part; what the even part shifts out is open. */
+  /** Inverts a product with one factor given, by the inverse of its odd part. High bits that its even part shifts out are free. */
   private factor(x: number, other: bigint, t: bigint, w: number): boolean {
     if (other === 0n) return false;
     let zeros = 0;
@@ -216,7 +216,7 @@ class Inverter {
       const again = n.op === 'lshr' ? back >> by : low(w, BigInt.asIntN(w, back) >> by);
       return again === t && this.reach(a, back | (now & lost));
     }
-    // Another amount, as far as the shift has an effect.
+    // Keep the value and search for a shift amount, from 0 to the width.
     for (let k = 0, from = this.pick(w + 1); k <= w; k++) {
       const amount = BigInt((from + k) % (w + 1));
       if (evalNode(n, [this.value[a], amount]) === t && amount <= allOnes(this.nodes[b].width))
@@ -238,7 +238,7 @@ class Inverter {
     return this.pick(2) === 0 ? below() || above() : above() || below();
   }
 
-  /** A word with so many bits set. */
+  /** A random word with `count` bits set. */
   private ones(count: number, width: number): bigint {
     const places = Array.from({ length: width }, (_, k) => k);
     let out = 0n;

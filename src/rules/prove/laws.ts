@@ -5,23 +5,22 @@ import { type Goal, type Input, prune } from './goal.ts';
 import { NodeTable } from './nodes.ts';
 
 /**
- * The goal with sums, products, quotients and roots of floats replaced by unknown functions that obey the laws of
- * IEEE 754 below, so that a solver need not multiply significands to see that both sides agree. A proof of this goal
- * is a proof; failure to prove it says nothing.
+ * Abstracts a goal: sums, products, quotients and roots of floats become uninterpreted functions that obey the laws of IEEE 754 below, so
+ * that a solver need not multiply significands to see that both sides agree. Sound but incomplete: a proof of the abstracted goal proves
+ * the goal; a failure to prove it means nothing.
  *
- * - operands of sums and products commute; a NaN result is the canonical NaN, whichever NaN went in;
- * - the sign of a product or quotient is the exclusive or of its operands' signs, independent of their sizes; rounded to nearest or
- *   towards zero, the size of the result does not depend on that sign;
- * - x * 1, and x + -0 unless rounded down, are x; so is x + +0 but for x = -0 unless rounded down; rounded down, zeros
- *   of the other sign; x * 2 is x + x;
- * - fused, x * y + c is a sum where x * y is a constant that needs no rounding, x * 1 + c is x + c, x * -1 + c is -x + c, and x * y + -0 is
- *   x * y unless rounded down; so is x * y + +0 where the product is never negative;
- * - approximate functions, conversions and comparisons do not depend on which NaN it is, nor comparisons and conversions to
- *   integers on the sign of zero;
- * - a float rounded to an integer is not changed by another such rounding, and converted to an integer it is the same as
- *   converted with the first rounding.
+ * - Operands of sums and products commute. A NaN result is the canonical NaN, for any NaN operand.
+ * - The sign of a product or quotient is the exclusive or of its operands' signs, independent of their magnitudes. When rounding to nearest
+ *   or towards zero, the magnitude of the result does not depend on the sign.
+ * - x * 1 is x, and x * 2 is x + x. Unless rounding down, x + -0 is x, and x + +0 is x except for x = -0; when rounding down, the two zeros
+ *   change places.
+ * - Fused multiply-add: x * y + c is a sum if x * y is a constant that needs no rounding; x * 1 + c is x + c, x * -1 + c is -x + c, and
+ *   x * y + -0 is x * y unless rounding down; x * y + +0 is x * y if the product is never negative.
+ * - Approximate functions, conversions and comparisons do not depend on the payload of a NaN; comparisons and conversions to integers do
+ *   not depend on the sign of zero.
+ * - Rounding a float to an integer is idempotent; converting the rounded float to an integer equals converting with the first rounding.
  *
- * @returns null if the goal has no operation that they speak of
+ * @returns null if the goal contains no operation that the laws mention
  */
 export function lawful(goal: Goal): Goal | null {
   if (!goal.nodes.some((n) => ARITHMETIC.has(n.op) || n.op === 'frint')) return null;
@@ -30,10 +29,10 @@ export function lawful(goal: Goal): Goal | null {
 
 const ARITHMETIC: ReadonlySet<string> = new Set(['fadd', 'fmul', 'ffma', 'fdiv', 'fsqrt']);
 
-/** What is flushed is flushed already, and what is rounded to an integer is no subnormal number. */
+/** Operations whose results are never subnormal, so that flushing them does nothing. */
 const FLUSHED: ReadonlySet<string> = new Set(['ftz', 'frint']);
 
-/** A float taken apart: its size, and its sign as the exclusive or of one-bit nodes, inverted if `odd`. */
+/** A decomposed float: its magnitude, and its sign as the exclusive or of one-bit nodes, inverted if `odd`. */
 interface Parts {
   readonly size: number;
   readonly signs: readonly number[];
@@ -45,7 +44,7 @@ class Laws {
   private readonly table = new NodeTable();
   private readonly inputs: Input[];
   private readonly given: number[] = [];
-  /** The unknown for each operation and its operands. */
+  /** The unknown that stands for each operation with its operands. */
   private readonly results = new Map<string, number>();
   /** For each canonicalised node: the original node, its format, and whether the sign of a zero may differ too. */
   private readonly canonical = new Map<
@@ -90,7 +89,7 @@ class Laws {
     switch (n.op) {
       case 'ftz': {
         if (FLUSHED.has(table.nodes[a].op) && table.nodes[a].fmt === n.fmt) return a;
-        // What is flushed of the canonical NaN is that NaN.
+        // Flushing leaves the canonical NaN unchanged.
         const under = this.canonical.get(a);
         if (under === undefined || under.f !== n.fmt || under.zero) return table.intern({ ...n, args });
         return this.canonicalOf(this.node(n, [under.of]), n.fmt);
@@ -118,7 +117,7 @@ class Laws {
     }
   }
 
-  /** What a node was made of that may differ from it in the payload of a NaN and the sign of a zero. */
+  /** The node below canonicalisations: it may differ from `x` in the payload of a NaN and the sign of a zero. */
   private bare(x: number, f: FormatName): number {
     const under = this.canonical.get(x);
     if (under?.f === f) return this.bare(under.of, f);
@@ -179,12 +178,12 @@ class Laws {
   private exactProduct(n: Node, a: number, b: number): number | null {
     const [x, y] = [a, b].map((v) => this.table.nodes[v]);
     if (x.op !== 'const' || y.op !== 'const') return null;
-    // What is not exact is smaller rounded down than rounded up.
+    // An inexact product differs when rounded down and up.
     const [down, up] = ['RM', 'RP'].map((aux) => evalNode({ ...n, op: 'fmul', aux }, [x.value, y.value]));
     return down === up ? this.table.constant(down, n.width) : null;
   }
 
-  /** The result of a product or quotient: its size is an unknown, its sign comes from the operands. */
+  /** The result of a product or quotient: its magnitude is an unknown, its sign follows from the operands. */
   private product(n: Node, parts: readonly Parts[], f: FormatName): number {
     if (n.aux !== 'RN' && n.aux !== 'RZ') return this.result(n, `${sizes(n, parts)} ${signText(parts)}`, f);
     const size = this.result(n, sizes(n, parts), f, true);
@@ -196,14 +195,14 @@ class Laws {
     return table.node('ite', w, [this.isNan(size, f), size, signed]);
   }
 
-  /** The unknown for the result of an operation; equal operands give the same one. */
+  /** The unknown for the result of an operation; equal operands give the same unknown. */
   private result(n: Node, operands: string, f: FormatName, positive = false): number {
     const key = `${n.op} ${f} ${n.aux} ${operands}`;
     const known = this.results.get(key);
     if (known !== undefined) return known;
     const { table } = this;
     const { bits, nan } = FORMATS[f];
-    this.inputs.push({ name: n.op, width: bits, v: -1, unasked: -1, constant: false });
+    this.inputs.push({ name: n.op, width: bits, v: -1, wildcard: -1, constant: false });
     const r = table.node('src', bits, [], { n: this.inputs.length - 1 });
     const canonical = table.node('eq', 1, [r, table.constant(nan, bits)]);
     const plus = table.node('not', 1, [table.node('extract', 1, [r], { n: bits - 1 })]);
@@ -229,7 +228,7 @@ class Laws {
     return r;
   }
 
-  /** The sum with a zero that gives its sign to zeros: the value itself but for those, or the canonical NaN. */
+  /** The sum with a zero that determines the sign of a zero result: `zero` if `x` is a zero, otherwise `x` or the canonical NaN. */
   private withZero(x: number, zero: number, f: FormatName): number {
     const { table } = this;
     const { bits } = FORMATS[f];
@@ -254,13 +253,13 @@ class Laws {
     return `${p.size}/${signText([p])}`;
   }
 
-  /** Size and sign of an operand. No operation depends on which NaN it is. */
+  /** Magnitude and sign of an operand. The payload of a NaN is ignored, since no operation depends on it. */
   private parts(x: number, f: FormatName): Parts {
     const { table } = this;
     const n = table.nodes[x];
     const { bits } = FORMATS[f];
     const under = this.canonical.get(x);
-    // A NaN or subnormal in one format is an ordinary number in another format of the same width.
+    // Only in the same format: a NaN of one format may be an ordinary number of another format of the same width.
     if (under?.f === f && !under.zero) return this.parts(under.of, f);
     switch (n.op) {
       case 'const': {

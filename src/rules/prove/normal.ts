@@ -3,7 +3,7 @@ import { evalNode } from '../../isa/lang/evaluate.ts';
 import type { CoreOp, Node } from '../../isa/lang/graph.ts';
 import { NodeTable } from './nodes.ts';
 
-/** Operations whose order of operands does not matter. */
+/** Commutative operations. */
 const COMMUTES: ReadonlySet<CoreOp> = new Set<CoreOp>([
   'add',
   'mul',
@@ -15,21 +15,21 @@ const COMMUTES: ReadonlySet<CoreOp> = new Set<CoreOp>([
   'fmul',
 ]);
 
-const LOGIC: ReadonlySet<CoreOp> = new Set<CoreOp>(['and', 'or', 'xor', 'not', 'lop3']);
+/** Bitwise operations: each result bit depends on the operand bits at the same position only. */
+export const BITWISE: ReadonlySet<CoreOp> = new Set<CoreOp>(['and', 'or', 'xor', 'not', 'lop3']);
 
-/** A table has more nodes than it may. */
+/** Thrown when a table would exceed its maximum number of nodes. */
 export class TooLarge extends Error {}
 
 /**
- * Nodes in a form in which many equal values are one node: extracts are pushed to their source, LOP3 tables become plain logic, and
- * remainders and signed quotients are written with unsigned quotients. Every step replaces a node by one that has the same value for all
- * values of its operands.
+ * Hash-consed nodes in a normal form in which many equal values become one node: extracts are pushed to their source, LOP3 tables become
+ * plain logic, and remainders and signed quotients are expressed by unsigned quotients. Every step preserves the value for all operands.
  */
 export class Normal {
   readonly table = new NodeTable();
   private readonly most: number;
 
-  /** @param most nodes that the table may have */
+  /** @param most maximum number of nodes */
   constructor(most: number) {
     this.most = most;
   }
@@ -98,7 +98,7 @@ export class Normal {
     return this.first(n, args) ?? this.simpler(n, args) ?? this.table.intern({ ...n, args });
   }
 
-  /** What a user of this table knows of a node beforehand; null: nothing. */
+  /** Hook for subclasses, tried before the simplifications here: a node with the same value, or null. */
   protected first(_n: Node, _args: readonly number[]): number | null {
     return null;
   }
@@ -198,7 +198,7 @@ export class Normal {
       case 'ite':
         return this.node('ite', w, [p, this.bitsOf(q, low, w), this.bitsOf(x.args[2], low, w)]);
       default:
-        if (!LOGIC.has(x.op)) return null;
+        if (!BITWISE.has(x.op)) return null;
         return this.make(
           { ...x, width: w },
           x.args.map((y) => this.bitsOf(y, low, w)),
@@ -206,14 +206,14 @@ export class Normal {
     }
   }
 
-  /** High and low part; neighbouring parts of one value are one part of it. */
+  /** Concatenation of high and low part: adjacent extracts of one value become one extract. */
   private concat(high: number, low: number, width: number): number | null {
     const [h, l] = [this.at(high), this.at(low)];
     if (h.op !== 'extract' || l.op !== 'extract' || h.args[0] !== l.args[0]) return null;
     return h.n === l.n + l.width ? this.bitsOf(l.args[0], l.n, width) : null;
   }
 
-  /** A byte permutation by a constant, which copies no sign, as parts of its operands. */
+  /** A byte permutation with a constant selector that replicates no sign, as concatenated extracts. */
   private bytes(a: number, b: number, selector: bigint | null): number | null {
     if (selector === null) return null;
     const chosen = [0, 1, 2, 3].map((k) => Number((selector >> BigInt(4 * k)) & 15n));
@@ -224,26 +224,28 @@ export class Normal {
     return this.node('concat', 32, [half(2), half(0)], { n: 16 });
   }
 
-  /** A table of three operands that is one operation on at most two of them. */
+  /** A truth table of three operands that depends on at most two of them, as a logic operation. */
   private table3(n: Node, args: readonly number[]): number | null {
     const rows = Array.from({ length: 8 }, (_, row) => row);
     const bit = (row: number): boolean => ((n.n >> row) & 1) === 1;
-    // Operand k is bit 2 - k of the row; a constant operand of equal bits leaves half of the rows.
+    // Operand k is bit 2 - k of the row. An operand that is all zeros or all ones leaves half of the rows.
     const constant = args.map((x) => (this.valueOf(x) === 0n ? false : this.isOnes(x) ? true : null));
     const possible = rows.filter((row) =>
       constant.every((c, k) => c === null || c === (((row >> (2 - k)) & 1) === 1)),
     );
     const matters = (k: number): boolean =>
       constant[k] === null && possible.some((row) => bit(row) !== bit(row ^ (4 >> k)));
-    const asked = [0, 1, 2].filter(matters);
+    const relevant = [0, 1, 2].filter(matters);
     const value = (on: readonly number[]): boolean =>
-      bit(possible.find((row) => asked.every((k) => ((row >> (2 - k)) & 1) === (on.includes(k) ? 1 : 0)))!);
+      bit(
+        possible.find((row) => relevant.every((k) => ((row >> (2 - k)) & 1) === (on.includes(k) ? 1 : 0)))!,
+      );
     const w = n.width;
-    if (asked.length === 0) return this.constant(value([]) ? -1n : 0n, w);
-    if (asked.length > 2) return null;
-    const [p, q] = asked.map((k) => args[k]);
-    if (asked.length === 1) return value([]) ? this.not(p) : p;
-    const [i, j] = asked;
+    if (relevant.length === 0) return this.constant(value([]) ? -1n : 0n, w);
+    if (relevant.length > 2) return null;
+    const [p, q] = relevant.map((k) => args[k]);
+    if (relevant.length === 1) return value([]) ? this.not(p) : p;
+    const [i, j] = relevant;
     const code = [[], [j], [i], [i, j]].map((on) => (value(on) ? '1' : '0')).join('');
     switch (code) {
       case '0001':
@@ -267,7 +269,7 @@ export class Normal {
     }
   }
 
-  /** `(x op c) op d` as `x op (c op d)`, and `(x ^ c) & d` without what the mask takes of the constant. */
+  /** Rewrites `(x op c) op d` to `x op (c op d)`, and `(x ^ c) & d` to `x & d` if `c & d` is 0; c and d are constants. */
   private regrouped(n: Node, a: number, b: number): number | null {
     for (const [x, d] of [
       [a, b],
@@ -292,7 +294,7 @@ export class Normal {
 
   // ------------------------------------------------------------------ arithmetic
 
-  /** An integer that the first format holds exactly is converted to the second one at once. */
+  /** Converts an integer directly to the second float format if the first one represents it exactly. */
   private ofInteger(n: Node, a: number): number | null {
     const x = this.at(a);
     const [to, rounding] = n.aux.split(':');
@@ -307,7 +309,7 @@ export class Normal {
     });
   }
 
-  /** Signs of factors stand before the product. */
+  /** Products with 0 or 1; negations of factors are moved out of the product. */
   private product(n: Node, a: number, b: number): number | null {
     for (const [x, y] of [
       [a, b],
@@ -321,13 +323,13 @@ export class Normal {
     return null;
   }
 
-  /** `x - (x / y) * y`, also for a divisor of zero, by which the quotient is all ones and the remainder x. */
+  /** `x - (x / y) * y`. This holds for a divisor of zero too: the quotient is all ones, the product 0, and the remainder x. */
   private remainder(op: 'udiv' | 'sdiv', w: number, x: number, y: number): number {
     const q = this.node(op, w, [x, y]);
     return this.node('sub', w, [x, this.node('mul', w, [q, y])]);
   }
 
-  /** The quotient of the magnitudes with the product of the signs; by zero, all ones. */
+  /** The quotient of the magnitudes, negated if the signs differ; all ones if the divisor is zero. */
   private signedQuotient(w: number, x: number, y: number): number {
     const negative = (v: number): number => this.bitsOf(v, w - 1, 1);
     const size = (v: number): number => this.node('ite', w, [negative(v), this.negated(v), v]);
@@ -338,7 +340,7 @@ export class Normal {
     return this.node('ite', w, [byZero, this.constant(-1n, w), quotient]);
   }
 
-  /** The sign of a negated value stands before its extension, but for the lowest value, which is its own negative. */
+  /** Moves a negation out of a sign extension. The lowest value is its own negative and is treated separately. */
   private signExtension(n: Node, a: number): number | null {
     const from = this.at(a).width;
     if (from === n.width) return a;

@@ -1,6 +1,7 @@
 /**
- * The goal with products and quotients of integers, and operations on floats, replaced by unknowns, of which only this is kept: equal
- * operands give equal results. A proof of this goal is a proof; failure to prove it says nothing.
+ * Abstracts a goal: products and quotients of integers and operations on floats become uninterpreted functions, by Ackermann's reduction:
+ * each application is an unknown, and equal operands imply equal results. Sound but incomplete: a proof of the abstracted goal proves the
+ * goal; a failure to prove it means nothing.
  */
 import type { CoreOp } from '../../isa/lang/graph.ts';
 import { type Goal, type Input, prune } from './goal.ts';
@@ -24,7 +25,7 @@ const OPAQUE: ReadonlySet<CoreOp> = new Set<CoreOp>([
   'i2f',
 ]);
 
-/** @returns null if the goal has no such operation on unknowns */
+/** The abstracted goal; null if the goal contains no operation to abstract. */
 export function opaque(goal: Goal): Goal | null {
   const table = new NodeTable();
   const inputs: Input[] = [...goal.inputs];
@@ -42,7 +43,7 @@ export function opaque(goal: Goal): Goal | null {
     const key = `${kind} ${args}`;
     let result = known.get(key);
     if (result === undefined) {
-      inputs.push({ name: n.op, width: n.width, v: -1, unasked: -1, constant: false });
+      inputs.push({ name: n.op, width: n.width, v: -1, wildcard: -1, constant: false });
       result = table.node('src', n.width, [], { n: inputs.length - 1 });
       for (const c of calls.filter((x) => x.kind === kind)) {
         const equal = args.map((a, i) => table.node('eq', 1, [a, c.args[i]]));

@@ -11,7 +11,14 @@ import { integerQuestion } from './integers.ts';
 import { lawful } from './laws.ts';
 import { opaque } from './opaque.ts';
 import { type Bound, boundText, possible, type Question, questionOf } from './question.ts';
-import { type Asks, constantsGoal, differsAt, differsAtArms, operandChoices, rareConstants } from './rare.ts';
+import {
+  constantsGoal,
+  differsAt,
+  differsAtArms,
+  type LimitedAsk,
+  operandChoices,
+  rareConstants,
+} from './rare.ts';
 import { same, simplified } from './simplify.ts';
 import { oneBit } from './slices.ts';
 import { smaller } from './smaller.ts';
@@ -19,24 +26,25 @@ import { type Answer, ask, type Solver } from './solver.ts';
 import { THOROUGHNESS, type Verdict } from './verdict.ts';
 
 /**
- * Limits of a proof. Those of questions are steps of the solver and not times, so that a rule gets the same verdict on
- * every machine, however busy it is.
+ * Limits of a proof. Solver queries are limited in steps and not in time, so that a rule gets the same verdict on every machine under any
+ * load.
  */
 export interface Limits {
-  /** Steps for one question. */
+  /** Steps for one query. */
   readonly question: number;
   /**
-   * Steps lost on questions of one rule without an answer; once they are spent, no further question at full width is
-   * asked. The same number is there once more for questions within bounds and for cases, and once more for rare constants.
+   * Budget in steps for queries of one rule that end without an answer; when it is spent, no further query at full width is made. There is
+   * a second budget of this size for bounded queries and cases, and a third one for rare constants.
    */
   readonly rule: number;
-  /** The same for a rule that states why it holds: what the solver proves of it is only an addition. */
+  /** The budget of a rule that argues why it holds, for which proofs are only an addition. */
   readonly argued: number;
-  /** Random values for each instance that the solver does not decide, and pairs of special values. */
+  /** Number of random samples for each instance that the solver does not decide, and of pairs of special values. */
   readonly samples: number;
   readonly pairs: number;
 }
 
+/** The default limits. */
 export const LIMITS: Limits = {
   question: 40_000_000,
   rule: 80_000_000,
@@ -45,7 +53,7 @@ export const LIMITS: Limits = {
   pairs: 10_000,
 };
 
-/** Limits with so many times the steps. */
+/** The default limits with `n` times the steps. */
 export const timesLimits = (n: number): Limits => ({
   ...LIMITS,
   question: LIMITS.question * n,
@@ -53,29 +61,29 @@ export const timesLimits = (n: number): Limits => ({
   argued: LIMITS.argued * n,
 });
 
-/** Bounds tried in turn if the full question gets no answer within its limit. */
+/** Bounds tried in turn if the query at full width gets no answer within its limit. */
 const BOUNDS: readonly Bound[] = [
   { bits: 16, constants: false },
   { bits: 10, constants: false },
   { bits: 10, constants: true },
   { bits: 6, constants: true },
 ];
-/** A bounded question that takes more than this fraction of the limit is dropped in favour of a narrower one. */
+/** A bounded query gets one third of the limit; if that is not enough, a narrower one is made. */
 const BOUND_SHARE = 3;
-/** Steps to look for a counterexample with small numbers. */
+/** Steps to search for a counterexample with small numbers. */
 const SMALL_WORK = 2_000_000;
-/** Parts into which the choices among constants may divide a goal. */
+/** Maximum number of cases into which selects on constants may split a goal. */
 const MOST_PARTS = 24;
-/** Choices of constants that are enumerated in one part. */
+/** Maximum number of choices of constants that are enumerated in one such case. */
 const MOST_IN_PART = 32;
-/** Steps for a question about one choice of rare constants, or about all constants for one choice of operands. */
+/** Steps for a query about one choice of rare constants, or about all constants for one choice of operands. */
 const RARE_WORK = 3_000_000;
 
 const HARD_IN_BITS: ReadonlySet<string> = new Set(['mul', 'umulh', 'smulh', 'udiv', 'sdiv', 'urem', 'srem']);
 
 /**
- * Tries to prove a rule. Each choice of modifiers is one question over symbolic bit vectors; equal questions are
- * asked once. A solver's counterexample counts only if exact evaluation confirms it.
+ * Tries to prove a rule. Each choice of modifiers is one query over symbolic bit vectors; equal queries are made once. A solver's
+ * counterexample counts only if exact evaluation confirms it.
  */
 export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS): Promise<Verdict> {
   if (rule.inexact !== null) return { verdict: 'inexact', why: rule.inexact };
@@ -111,10 +119,10 @@ export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS)
   };
 }
 
-/** Values tried for each choice of modifiers before a solver is asked. */
+/** Samples evaluated for each choice of modifiers before a solver is used, and as many pairs of special values. */
 const FIRST_SAMPLES = 100;
 
-/** A refutation found by evaluating both sides on a few values; if there is one, no solver is needed. */
+/** The refutation of a rule by evaluation on a few samples, without a solver; null if they agree or the rule is inexact. */
 export function quicklyRefuted(rule: Rule): Verdict | null {
   if (rule.inexact !== null) return null;
   for (const [at, instance] of rule.instances.entries()) {
@@ -125,27 +133,28 @@ export function quicklyRefuted(rule: Rule): Verdict | null {
   return null;
 }
 
-/** The answer where the steps for a rule are spent. */
+/** The answer when the steps for a rule are spent. */
 const SPENT: Answer = { k: 'unknown', why: 'no answer within the steps for one rule', late: false, spent: 0 };
 
 const PROVED: Answer = { k: 'unsat', spent: 0 };
 
-/** Steps left for questions without an answer. */
-interface Purse {
+/** A budget in steps for queries that end without an answer. */
+interface StepBudget {
   left: number;
+  /** Maximum number of steps of one query. */
   readonly most: number;
 }
 
 class Prover {
   private readonly rule: Rule;
   private readonly solver: Solver;
-  /** For questions at full width, for those that are tried beside it, and for those at rare constants. */
-  private readonly whole: Purse;
-  private readonly besides: Purse;
-  private readonly rarely: Purse;
+  /** For queries at full width, for bounded or abstracted ones and cases, and for those at rare constants. */
+  private readonly whole: StepBudget;
+  private readonly besides: StepBudget;
+  private readonly rarely: StepBudget;
   private integers = false;
   private readonly choices: KnownChoices = new Map();
-  /** What a question that the clock ended said; null if none was. */
+  /** The message of a query that the clock ended; null if there was none. */
   late: string | null = null;
 
   constructor(rule: Rule, solver: Solver, limits: Limits) {
@@ -158,31 +167,32 @@ class Prover {
     this.rarely = { left, most: Math.min(RARE_WORK, most / BOUND_SHARE) };
   }
 
-  /** Asks at full width, while there are steps left. */
+  /** Queries the goal at full width, while there are steps left. */
   private full(goal: Goal): Promise<Answer> {
     return this.paid(questionOf(goal), this.whole);
   }
 
-  /** Asks something else that may decide the goal or a part of it, while there are steps left. */
+  /** Makes another query that may decide the goal or a part of it, while there are steps left. */
   private beside(q: Question): Promise<Answer> {
     return this.paid(q, this.besides);
   }
 
-  private async paid(q: Question, from: Purse): Promise<Answer> {
+  private async paid(q: Question, from: StepBudget): Promise<Answer> {
     if (from.left <= 0) return SPENT;
-    const a = this.seen(await ask(this.solver, q, Math.min(from.most, from.left)));
+    const a = this.noteLate(await ask(this.solver, q, Math.min(from.most, from.left)));
     if (a.k === 'unknown') from.left -= a.spent;
     return a;
   }
 
-  private seen(a: Answer): Answer {
+  private noteLate(a: Answer): Answer {
     if (a.k === 'unknown' && a.late) this.late = a.why;
     return a;
   }
 
-  /** Asks for constants at which a rule is tried: that costs what the search allows, and nothing of the purses. */
-  private readonly asks: Asks = async (q, limit) => this.seen(await ask(this.solver, q, limit));
+  /** Queries for constants at which a rule is tried. The search limits them; they are not charged to the budgets. */
+  private readonly ask: LimitedAsk = async (q, limit) => this.noteLate(await ask(this.solver, q, limit));
 
+  /** Decides one instance. `known` holds the results of earlier instances by their query. */
   async instance(instance: Instance, known: Map<string, Found>): Promise<Found> {
     let goal: Goal;
     try {
@@ -193,7 +203,7 @@ class Prover {
         constantsGoal(this.rule, instance),
         this.rule,
         instance,
-        this.asks,
+        this.ask,
       );
       const by = differsAt(this.rule, instance, choices);
       return by === null
@@ -232,7 +242,7 @@ class Prover {
     if (a.k === 'sat') return this.confirm(goal, instance, a);
     const byCases = await this.cases(goal, instance);
     if (byCases !== null) return byCases;
-    // A partial proof says less than the stated reason why the whole rule holds.
+    // For an argued rule, a bounded proof would add nothing to the argument, which covers the whole rule.
     if (this.rule.holds !== null) return undecided(goal, a.why);
     for (const bound of BOUNDS) {
       const b = await this.beside(questionOf(goal, bound));
@@ -245,18 +255,18 @@ class Prover {
     return undecided(goal, a.why);
   }
 
-  /** Is a goal that implies the one in question proved? */
-  private async holds(goal: Goal | null, purse: Purse = this.besides): Promise<boolean> {
+  /** Can a goal that implies the original one be proved? False for null, an abstraction that does not apply. */
+  private async holds(goal: Goal | null, budget: StepBudget = this.besides): Promise<boolean> {
     if (goal === null) return false;
     if (same(goal)) return true;
-    const a = await this.paid(questionOf(goal), purse);
+    const a = await this.paid(questionOf(goal), budget);
     return a.k === 'unsat';
   }
 
   /**
-   * Splits a goal by its choices among constants, and proves each part as far as that takes no question at full width.
-   * @param budget parts left
-   * @returns the number of parts, or 0 if one is not proved
+   * Splits a goal by its selects on constants, and tries to prove each case without a query at full width.
+   * @param budget number of cases left
+   * @returns the number of cases, or 0 if one is not proved
    */
   private async byArms(goal: Goal, instance: Instance, budget: { left: number }): Promise<number> {
     const choice = choiceOf(goal);
@@ -275,7 +285,7 @@ class Prover {
     return parts;
   }
 
-  /** Whether laws, equal operands, or the few constants that are left prove a goal. */
+  /** Can a goal be proved by the laws of floats, by equal operands, or by cases if few constants are left? */
   private async easy(goal: Goal, instance: Instance): Promise<boolean> {
     const simple = simplified(goal);
     const small = this.rarely;
@@ -291,7 +301,7 @@ class Prover {
     return true;
   }
 
-  /** Splits a goal about floats by the values of its constants, if they are few and laws decide each. */
+  /** Proves a goal about floats by cases of its constants, if there are few and the laws of floats decide each case. */
   private async casesByLaws(goal: Goal, instance: Instance): Promise<Found | null> {
     if (!goal.inputs.some((x) => x.constant) || lawful(goal) === null) return null;
     const cases = await casesOf(goal, this.rule, instance, this.solver, this.choices);
@@ -303,7 +313,7 @@ class Prover {
     return cases.goals.every(decided) ? casesFound(cases, null) : null;
   }
 
-  /** Splits the question by the values of the constants: all of them, or some and those at the arms of what is computed of them. */
+  /** Splits the goal by the values of its constants: all of them, or some of them and those that `rareConstants` finds. */
   private async cases(goal: Goal, instance: Instance): Promise<Found | null> {
     const cases = await casesOf(goal, this.rule, instance, this.solver, this.choices);
     let left = cases?.goals.length ?? 0;
@@ -321,29 +331,30 @@ class Prover {
   }
 
   /** Decides the goal for one choice of constants. */
-  private async case(goal: Goal, purse: Purse): Promise<Answer> {
+  private async case(goal: Goal, budget: StepBudget): Promise<Answer> {
     const laws = lawful(simplified(goal));
-    if (laws !== null && (await this.holds(laws, purse))) return PROVED;
-    return this.askBothForms(goal, purse);
+    if (laws !== null && (await this.holds(laws, budget))) return PROVED;
+    return this.askBothForms(goal, budget);
   }
 
-  /** Looks for constants at which the rule is wrong, beside those tried already. */
+  /** Searches for constants at which the rule is wrong, in addition to those already tried. */
   private async atRare(
     goal: Goal,
     instance: Instance,
     tried: readonly ReadonlyMap<number, bigint>[],
   ): Promise<AtRare | (Found & { readonly k: 'wrong' })> {
-    const { choices, open } = await rareConstants(goal, this.rule, instance, this.asks);
+    const { choices, open } = await rareConstants(goal, this.rule, instance, this.ask);
     const by = differsAt(this.rule, instance, choices);
     if (by !== null) return { k: 'wrong', by };
-    const wrongBy = async (fixed: ReadonlyMap<number, bigint>): Promise<boolean | Found> => {
+    /** Whether the goal is proved with some inputs fixed; the result if it is refuted. */
+    const decideWith = async (fixed: ReadonlyMap<number, bigint>): Promise<boolean | Found> => {
       const c = specialised(goal, fixed);
       const a = await this.case(c, this.rarely);
       return a.k === 'sat' ? this.confirm(c, instance, a, fixed) : a.k === 'unsat';
     };
-    // Operands are fixed and constants open: what few constants do shows wherever operands let it through.
+    // Operands are fixed and constants symbolic: an error at few constants shows for many operands.
     for (const operands of operandChoices(goal, this.rule, instance)) {
-      const found = await wrongBy(operands);
+      const found = await decideWith(operands);
       if (typeof found === 'object' && found.k === 'wrong') return found;
     }
     const key = (c: ReadonlyMap<number, bigint>): string =>
@@ -356,7 +367,7 @@ class Prover {
     let sampled = 0;
     for (const choice of choices) {
       if (before.has(key(choice))) continue;
-      const found = await wrongBy(choice);
+      const found = await decideWith(choice);
       if (typeof found === 'object' && found.k === 'wrong') return found;
       if (found === true) proved++;
       else sampled++;
@@ -364,15 +375,15 @@ class Prover {
     return { proved, sampled, open };
   }
 
-  /** Asks in bits and in integers; the form that got the last answer goes first. */
-  private async askBothForms(goal: Goal, purse: Purse): Promise<Answer> {
+  /** Queries as bit vectors and as integers; the form that got the last answer goes first. */
+  private async askBothForms(goal: Goal, budget: StepBudget): Promise<Answer> {
     let last: Answer = SPENT;
     // With a product or quotient, integers are the better form.
     const first = this.integers || goal.nodes.some((n) => HARD_IN_BITS.has(n.op));
     for (const integers of [first, !first]) {
       const q = integers ? integerQuestion(goal) : questionOf(goal);
       if (q === null) continue;
-      last = await this.paid(q, purse);
+      last = await this.paid(q, budget);
       if (last.k === 'unknown') continue;
       this.integers = integers;
       return last;
@@ -395,7 +406,7 @@ class Prover {
     return { k: 'wrong', by: small ?? s };
   }
 
-  /** A counterexample with small numbers, which tells readers more, if one is found at once. */
+  /** A counterexample with small numbers, which is easier to understand, if one is found within `SMALL_WORK` steps. */
   private async smaller(
     goal: Goal,
     instance: Instance,
@@ -417,12 +428,12 @@ class Prover {
     fixed: ReadonlyMap<number, bigint>,
   ): Sample {
     const values = this.rule.vars.map((_, v) => fixed.get(v) ?? 0n);
-    const unasked: bigint[] = [];
+    const wildcards: bigint[] = [];
     goal.inputs.forEach((x, i) => {
       const value = a.model.get(`v${i}`) ?? 0n;
       if (x.v >= 0) values[x.v] = value;
-      else unasked[x.unasked] = value;
+      else wildcards[x.wildcard] = value;
     });
-    return sample(this.rule, instance, values, unasked);
+    return sample(this.rule, instance, values, wildcards);
   }
 }

@@ -3,21 +3,21 @@ import type { Node } from '../../isa/lang/graph.ts';
 import { graphToSmt, smtConst, smtSort } from '../../isa/smt.ts';
 import type { Goal } from './goal.ts';
 
-/** A question in SMT-LIB: `unsat` proves the goal, a model of the inputs refutes it. */
+/** A query in SMT-LIB: `unsat` proves the goal, a model of the inputs refutes it. */
 export interface Question {
   readonly text: string;
   /** Names of the inputs in the text. */
   readonly names: readonly string[];
 }
 
-/** Narrows a question: only operands of `bits` significant bits are asked about. */
+/** Restricts a query to operands of `bits` significant bits. */
 export interface Bound {
   readonly bits: number;
   /** Whether constants of the pattern are bounded too. */
   readonly constants: boolean;
 }
 
-/** The commands that declare the inputs, assert the assumptions, and ask for inputs under which the sides differ. */
+/** The query of a goal: commands that declare the inputs and assert the assumptions and that some result differs. */
 export function questionOf(goal: Goal, bound: Bound | null = null): Question {
   const names = goal.inputs.map((_, i) => `v${i}`);
   const ends = [...goal.given, ...goal.results.flatMap((r) => [r.left, r.right])];
@@ -38,7 +38,7 @@ export function questionOf(goal: Goal, bound: Bound | null = null): Question {
   return { text: lines.join('\n'), names };
 }
 
-/** Asks only whether the assumptions can hold at all. */
+/** The query whether the assumptions of a goal are satisfiable. */
 export function possible(goal: Goal, bound: Bound | null): Question {
   const names = goal.inputs.map((_, i) => `v${i}`);
   const { nodes, inputs, given } = goal;
@@ -54,7 +54,9 @@ export function possible(goal: Goal, bound: Bound | null): Question {
   return { text: lines.join('\n'), names };
 }
 
-/** Integers from -2^(bits-1) up to 2^(bits-1); floats with `bits` significand bits, the low ones zero. */
+/**
+ * Assertions of a bound: integers from -2^(bits-1) to 2^(bits-1)-1; floats whose explicit significand bits below the top `bits` are zero.
+ */
 function bounds(goal: Goal, names: readonly string[], bound: Bound): string[] {
   const mantissas = mantissasOf(goal);
   return goal.inputs.flatMap((x, i) => {
@@ -93,7 +95,7 @@ export const boundText = (goal: Goal, b: Bound): string => {
     : `${whose} from -2^${b.bits - 1} to 2^${b.bits - 1}-1`;
 };
 
-/** Reads what a solver prints for `(get-value (v0 v1 ...))`; names without a value are left out. */
+/** Parses a solver's reply to `(get-value (v0 v1 ...))`: unsigned values by name. Values that cannot be parsed are left out. */
 export function readModel(text: string): Map<string, bigint> {
   const out = new Map<string, bigint>();
   for (const m of text.matchAll(

@@ -1,4 +1,4 @@
-/** Constants at which few rules are tried otherwise: for each arm of what a rule computes of its constants, constants that take it. */
+/** Rare constants: for each arm of the expressions that a rule computes from its constants, constants that take it. See `arms.ts`. */
 import { evalGraph } from '../../isa/lang/evaluate.ts';
 import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
@@ -15,34 +15,34 @@ import { specialsByVariable } from './specials.ts';
 /** Constants of a pattern, by variable. */
 export type Choice = ReadonlyMap<number, bigint>;
 
-/** Asks a solver one question with a limit of steps. */
-export type Asks = (q: Question, limit: number) => Promise<Answer>;
+/** Makes one query to a solver, with a limit in steps. */
+export type LimitedAsk = (q: Question, limit: number) => Promise<Answer>;
 
-/** What was found for the arms of one instance. */
+/** Constants for the arms of one instance. */
 export interface Rare {
   readonly choices: readonly Choice[];
-  /** Sides of conditions for which there may be constants, though none were found. */
+  /** Number of sides of conditions for which no constants were found although there may be some. */
   readonly open: number;
 }
 
 /** Attempts to find constants for one arm without a solver. */
 const ATTEMPTS = 6;
-/** Choices at most; those of sides come first. */
+/** Maximum number of choices; those for sides of conditions come first. */
 const MOST_CHOICES = 160;
-/** Steps of the solver for one arm, and for all of one instance. */
+/** Solver steps for one arm, and for all arms of one instance. */
 const ARM_LIMIT = 2_000_000;
 const ARMS_LIMIT = 10_000_000;
-/** Pairs of sides asked for at most. */
+/** Maximum number of pairs of sides that are queried. */
 const MOST_PAIRS = 64;
 
-/** Constants known to meet a condition from which the search starts. */
+/** Number of known solutions of the condition from which the search starts. */
 const BASES = 4;
 
 class Search {
   private readonly arms: Arms;
   private readonly draw: Draw;
   private readonly bases: readonly (readonly bigint[])[];
-  /** Values of the inputs. */
+  /** The choices found, as values of the inputs. */
   readonly found: bigint[][] = [];
   private readonly known = new Set<string>();
   /** For each choice found, whether it takes each arm. */
@@ -77,12 +77,12 @@ class Search {
     );
   }
 
-  /** Whether some choice takes all these arms. */
+  /** Whether some choice takes all of these arms. */
   covers(...which: readonly number[]): boolean {
     return this.taken.some((t) => which.every((i) => t[i]));
   }
 
-  /** By inversion: constants for each arm that none takes yet, and for sides one more. */
+  /** Finds constants by inversion: for each arm that no choice takes yet, and up to two for each side of a condition. */
   invert(sidesOnly: boolean): void {
     for (const [i, arm] of this.arms.arms.entries()) {
       if (this.found.length >= MOST_CHOICES || (sidesOnly && !arm.side)) return;
@@ -96,14 +96,14 @@ class Search {
     }
   }
 
-  /** By the solver: the arms left, then pairs of sides. @returns how many sides it leaves open */
-  async solve(asks: Asks): Promise<number> {
+  /** Finds constants with the solver: for the remaining arms, then for pairs of sides. @returns the number of open sides */
+  async solve(ask: LimitedAsk): Promise<number> {
     const { nodes, inputs, given, arms } = this.arms;
     let left = ARMS_LIMIT;
     const asked = async (limit: number, ...which: readonly number[]): Promise<'found' | 'none' | 'open'> => {
       if (left <= 0) return 'open';
       const part = prune(nodes, inputs, [...given, ...which.map((i) => arms[i].node)], []);
-      const a = await asks(possible(part, null), Math.min(limit, left));
+      const a = await ask(possible(part, null), Math.min(limit, left));
       left -= Math.max(a.spent, 1);
       if (a.k !== 'sat') return a.k === 'unsat' ? 'none' : 'open';
       const base = this.base(0);
@@ -116,7 +116,7 @@ class Search {
       return 'found';
     };
     const never = new Set<number>();
-    // Hard ones wait until all others have had their turn.
+    // Hard arms are retried with the full limit after all others.
     let open: number[] = arms.map((_, i) => i);
     for (const limit of [ARM_LIMIT / 10, ARM_LIMIT]) {
       const next: number[] = [];
@@ -146,40 +146,41 @@ class Search {
   }
 }
 
-/**
- * Constants for the arms of a goal, as far as the bounds above let it go.
- *
- * @param asks asks a solver, with at most so many steps
- */
-export async function rareConstants(goal: Goal, rule: Rule, instance: Instance, asks: Asks): Promise<Rare> {
+/** Constants for the arms of a goal, by inversion and then by the solver, within the bounds above. */
+export async function rareConstants(
+  goal: Goal,
+  rule: Rule,
+  instance: Instance,
+  ask: LimitedAsk,
+): Promise<Rare> {
   const arms = armsOf(goal);
   if (arms === null) return { choices: [], open: 0 };
   const search = new Search(arms, rule, instance);
   search.invert(false);
-  const open = arms.cut + (await search.solve(asks));
+  const open = arms.cut + (await search.solve(ask));
   return { choices: search.choices(), open };
 }
 
-/** What a rule computes of constants, as a goal without instructions: for a rule of which no whole goal can be made. */
+/** The condition and computed constants of a rule as a goal, for a rule whose complete goal cannot be built. */
 export function constantsGoal(rule: Rule, instance: Instance): Goal {
   const { nodes, dsts } = instance.constants;
   const inputs = rule.vars.map((x, v) => ({
     name: x.name,
     width: instance.widths[v] || 32,
     v,
-    unasked: -1,
+    wildcard: -1,
     constant: x.kind === 'const',
   }));
   const results = dsts.slice(1).map((d) => ({ v: -1, left: d, right: d }));
   return prune(nodes, inputs, dsts.slice(0, 1), results);
 }
 
-/** Choices of operands for which all constants are asked about. */
+/** Number of choices of operands for which the constants stay symbolic. */
 const OPERAND_CHOICES = 8;
-/** Of the special values of an operand, those that are chosen from. */
-const TELLING = 10;
+/** Number of leading special values from which operands are chosen. */
+const LEADING = 10;
 
-/** Some choices of a goal's operands: special values by variable. None where nothing but constants, or no constant, is read. */
+/** Some choices of a goal's operands among special values, by variable; none if the goal reads only constants or none. */
 export function operandChoices(goal: Goal, rule: Rule, instance: Instance): readonly Choice[] {
   const operands = goal.inputs.filter((x) => !x.constant && x.v >= 0);
   if (operands.length === 0 || operands.length === goal.inputs.length) return [];
@@ -187,16 +188,16 @@ export function operandChoices(goal: Goal, rule: Rule, instance: Instance): read
   const specials = specialsByVariable(rule, instance);
   return Array.from(
     { length: OPERAND_CHOICES },
-    () => new Map(operands.map((x) => [x.v, specials[x.v][draw.next() % TELLING]])),
+    () => new Map(operands.map((x) => [x.v, specials[x.v][draw.next() % LEADING]])),
   );
 }
 
-/** Operands tried with each choice of constants. */
+/** Samples of operands for each choice of constants. */
 const TRIED = 96;
-/** The same where a rule is loaded. */
+/** The same when a rule is loaded. */
 const TRIED_AT_LOAD = 16;
 
-/** Evaluates both sides exactly at given constants: special and drawn operands. */
+/** Evaluates both sides exactly at given constants, with special and random operands; the first sample that differs, or null. */
 export function differsAt(
   rule: Rule,
   instance: Instance,
@@ -206,14 +207,14 @@ export function differsAt(
   const draw = new Draw(`${rule.id} at`);
   const specials = specialsByVariable(rule, instance);
   for (const choice of choices) {
-    // A quotient by a constant changes at its multiples, a comparison beside it.
+    // A quotient by a constant changes at its multiples, a comparison with it at its neighbours.
     const near = [...choice.values()].flatMap((c) => [c, c - 1n, c + 1n, 2n * c, -c, ~c]);
     for (let n = 0; n < tries; n++) {
       const values = rule.vars.map((v, i) => {
         const fixed = choice.get(i);
         if (fixed !== undefined) return fixed;
         const list = n % 3 === 0 && near.length > 0 ? near : specials[i];
-        // Those that stand first tell most.
+        // The minimum of two draws favours the front of the list, where the values are that reveal most.
         return v.kind === 'const' || draw.next() % 4 === 0
           ? draw.value(instance.widths[i] || 32, v.kind === 'const')
           : list[Math.min(draw.next() % list.length, draw.next() % list.length)];
@@ -225,7 +226,7 @@ export function differsAt(
   return null;
 }
 
-/** A difference at an arm that is found without a solver, as when a rule is loaded. */
+/** A sample on a side of a condition whose results differ, found without a solver; null if none is found. */
 export function differsAtArms(rule: Rule, instance: Instance): Sample | null {
   if (!rule.vars.some((v) => v.kind === 'const')) return null;
   let arms: Arms | null;

@@ -1,15 +1,15 @@
 /**
- * Rewrites a proof goal so that equal sides become syntactically equal: in normal form, with selects and signs of products hoisted. Sides
- * that are then equal operand by operand need no multiplication by the solver.
+ * Rewrites a proof goal so that equal sides become syntactically equal: in normal form, with selects and negations hoisted. If the sides
+ * are then equal operand by operand, the solver need not reason about multiplications.
  */
 import type { CoreOp, Node } from '../../isa/lang/graph.ts';
 import { type Goal, type Input, prune } from './goal.ts';
 import { Normal, TooLarge } from './normal.ts';
 
-/** Moving choices outwards copies operations; a goal that grows beyond this many nodes is left as it is. */
+/** Maximum number of nodes: hoisting selects copies operations. A goal that grows beyond this is left as it is. */
 const MOST_NODES = 4_000;
 
-/** Operations that choices are moved out of: those that are compared by their operands, and what stands around them. */
+/** Selects are hoisted out of these operations: those that proofs compare by their operands, and the conversions around them. */
 const LIFTED: ReadonlySet<CoreOp> = new Set<CoreOp>([
   'mul',
   'fadd',
@@ -22,7 +22,7 @@ const LIFTED: ReadonlySet<CoreOp> = new Set<CoreOp>([
   'zext',
 ]);
 
-/** The goal in another form with the same answers; the goal itself if that grows too large. */
+/** An equivalent goal in normal form; the goal itself if the result would be too large. */
 export function simplified(goal: Goal): Goal {
   try {
     return new Simplifier(goal).run();
@@ -32,7 +32,7 @@ export function simplified(goal: Goal): Goal {
   }
 }
 
-/** Whether both sides of a goal are one node: then no solver need be asked. */
+/** Whether the two sides of every result are the same node, so that no solver is needed. */
 export const same = (goal: Goal): boolean => goal.results.every((r) => r.left === r.right);
 
 class Simplifier extends Normal {
@@ -67,8 +67,8 @@ class Simplifier extends Normal {
   }
 
   /**
-   * Inputs that the goal assumes to be the extension of their own low bits, `ext(low(k)) = k`: they are written as the
-   * extension of a narrower input.
+   * Inputs that the goal assumes to be the extension of their own low bits, `ext(low(k)) = k`, by number: each is replaced by the extension
+   * of a narrower input.
    */
   private narrowed(): Map<number, number> {
     const { nodes, given, inputs } = this.goal;

@@ -1,13 +1,14 @@
-import type { CoreOp, Node } from '../../isa/lang/graph.ts';
+import type { Node } from '../../isa/lang/graph.ts';
 import { type Goal, prune } from './goal.ts';
 import { NodeTable } from './nodes.ts';
+import { BITWISE } from './normal.ts';
 
 /**
- * The same goal about a single bit, for a goal whose results depend on its operands bit by bit: logic treats every
- * bit like the first, and all other inputs are the same for all bits. What holds for one bit, whatever the constants
- * are, holds for words of any width.
+ * Bit slice of a goal whose results are bitwise functions of its operands: the same goal about one-bit operands. Bitwise operations treat
+ * all bit positions alike, and constants take part only if all their bits are equal; so a proof for one bit, with the constants symbolic,
+ * holds for words of any width.
  *
- * @returns null if the goal is not of this kind
+ * @returns null if the goal is not bitwise
  */
 export function oneBit(goal: Goal): Goal | null {
   const { nodes, inputs } = goal;
@@ -50,5 +51,3 @@ export function oneBit(goal: Goal): Goal | null {
     results,
   );
 }
-
-const BITWISE: ReadonlySet<CoreOp> = new Set<CoreOp>(['and', 'or', 'xor', 'not', 'lop3']);

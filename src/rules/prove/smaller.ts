@@ -1,11 +1,11 @@
-/** Counterexamples that a person can check by hand: the smallest values found near the drawn ones. */
+/** Shrinks counterexamples, so that a person can check them by hand. */
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
 
-/** Evaluations spent on one counterexample. */
+/** Maximum number of evaluations for one counterexample. */
 const MOST_TRIES = 400;
 
-/** Another sample that differs, with values as small as a greedy search finds: zero, small numbers, fewer bits. */
+/** Greedily shrinks a sample whose sides differ: towards zero, small numbers and fewer bits. */
 export function smaller(rule: Rule, instance: Instance, found: Sample): Sample {
   let best = found;
   let tries = 0;
@@ -16,7 +16,7 @@ export function smaller(rule: Rule, instance: Instance, found: Sample): Sample {
     best = s;
     return true;
   };
-  // Computed variables, results and inner values, follow from the others.
+  // Only variables defined outside the match are free; results and inner values follow from them.
   const free = rule.vars.flatMap((v, i) => (v.line < 0 && !v.fresh ? [i] : []));
   for (let changed = true; changed && tries < MOST_TRIES; ) {
     changed = false;
@@ -32,10 +32,10 @@ export function smaller(rule: Rule, instance: Instance, found: Sample): Sample {
   return best;
 }
 
-/** Smaller values to try, the smallest first. */
+/** Smaller values to try: small numbers, shifted values, and values with one bit fewer. */
 function steps(value: bigint): bigint[] {
   const out = [0n, 1n, 2n, 3n, value >> 16n, value >> 8n, value >> 4n, value >> 1n];
-  // Fewer bits set, from the top.
+  // One set bit cleared, from the top.
   for (let k = value.toString(2).length - 1; k >= 0 && out.length < 24; k--)
     if ((value >> BigInt(k)) & 1n) out.push(value ^ (1n << BigInt(k)));
   return [...new Set(out)].filter((x) => x < value);

@@ -1,26 +1,27 @@
-/** Values at which operations change behaviour, by width and format, and all pairs of them for the operands of a rule. */
+/** Special values, at which operations change behaviour, by width and format; and pairs of them for the operands of a rule. */
 import { FORMATS, type FormatName } from '../../isa/formats.ts';
 import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { constantsFor } from '../witness.ts';
 import { type Goal, goalOf } from './goal.ts';
 
-/** Exponents of two beside which widths of operands, bytes, shifts and significands end. */
+/** Exponents of powers of two at which widths of operands, bytes, shifts and significands end. */
 const ENDS = [3, 4, 5, 7, 8, 15, 16, 24, 31, 32, 53, 63];
 
 /**
- * Integers of a width, the more telling first: small ones, those that a rule names and their neighbours and multiples,
- * both ends, signed and unsigned, powers of two and their neighbours, and mixed bits.
+ * Special integers of a width, those that reveal most first: small numbers; the numbers of a rule with their neighbours and largest
+ * multiples; both ends, signed and unsigned; powers of two and their neighbours; mixed bits.
+ * @param named the numbers that occur in the rule
  */
-export function integerSpecials(width: number, said: readonly bigint[] = []): readonly bigint[] {
+export function integerSpecials(width: number, named: readonly bigint[] = []): readonly bigint[] {
   const ones = (1n << BigInt(width)) - 1n;
   const lowest = 1n << BigInt(width - 1);
   const beside = ENDS.filter((k) => k < width - 1).flatMap((k) => {
     const p = 1n << BigInt(k);
     return [p - 1n, p, p + 1n, -p];
   });
-  // Quotients by a number change at its multiples; what is rounded shows at the largest of them.
-  const multiples = said
+  // Quotients by a number change at its multiples; rounding errors show at the largest of them.
+  const multiples = named
     .map((c) => BigInt.asUintN(width, c))
     .filter((c) => c > 2n)
     .flatMap((c) => [
@@ -44,14 +45,14 @@ export function integerSpecials(width: number, said: readonly bigint[] = []): re
     ...beside,
     ...mixed,
   ];
-  const near = said.flatMap((c) => [c, c - 1n, c + 1n, -c, ~c]);
+  const near = named.flatMap((c) => [c, c - 1n, c + 1n, -c, ~c]);
   return unique([...all.slice(0, 4), ...near, ...multiples, ...all.slice(4)], width);
 }
 
 /**
- * Values of a format, the more telling first and all numbers with both signs: zeros, the ends of subnormal and normal numbers, infinities,
- * NaNs of either kind with and without a payload, one and its neighbours, numbers halfway between two others of this format or of a
- * narrower one, those whose product is halfway, tiny ones that turn such a tie, and the ends of integers.
+ * Special values of a float format, those that reveal most first, and all numbers with both signs: zeros, the ends of subnormal and normal
+ * numbers, infinities, quiet and signalling NaNs with and without a payload, one and its neighbours, ties of narrower formats, numbers
+ * whose product is a tie, tiny numbers that decide a tie, and the ends of integer types.
  */
 export function floatSpecials(fmt: FormatName): readonly bigint[] {
   const { bits, mant, bias, nan } = FORMATS[fmt];
@@ -59,10 +60,10 @@ export function floatSpecials(fmt: FormatName): readonly bigint[] {
   const sign = 1n << BigInt(bits - 1);
   const infinity = BigInt(2 * bias + 1) << m;
   const low = 1n << m;
-  /** 2^exponent * (1 + fraction / 2^mant), where the format has it. */
+  /** 2^exponent * (1 + fraction / 2^mant); nothing if the exponent is out of range. */
   const number = (exponent: number, fraction = 0n): bigint[] =>
     exponent > -bias && exponent <= bias ? [(BigInt(exponent + bias) << m) | fraction] : [];
-  // Significands of narrower formats, in which a set bit below the last one is halfway.
+  // For each narrower format, the bit just below its significand: alone, it is half a unit in the last place.
   const halves = [7, 10, 23].filter((k) => k < mant).map((k) => 1n << BigInt(mant - k - 1));
   const root = 1n << BigInt(mant - Math.floor((mant + 1) / 2));
   const finest = [0n, infinity, ...number(0), 1n, low, infinity - 1n, ...number(0, 1n), low - 1n];
@@ -81,7 +82,7 @@ export function floatSpecials(fmt: FormatName): readonly bigint[] {
     ...number(0, low - 1n),
     ...number(-1, low - 1n),
     ...number(0, low >> 1n),
-    // The square of 1 + 2^-k is halfway between two numbers where 2k is one more than the bits of a significand.
+    // The square of 1 + 2^-k is a tie if 2k is one more than the number of explicit significand bits.
     ...number(0, root),
     ...number(0, root << 1n),
     ...halves.flatMap((h) => [
@@ -97,7 +98,7 @@ export function floatSpecials(fmt: FormatName): readonly bigint[] {
     ...number(mant - 1, 1n),
     ...number(-mant - 1),
     ...number(-mant - 2),
-    // Too small to be seen beside one, the square is no number; and the ends of formats with narrower exponents.
+    // A number whose square underflows, one whose square overflows, and the ends of formats with narrower exponents.
     ...number(-Math.floor((2 * bias) / 3)),
     ...number(Math.floor(bias / 2) + 1),
     ...[
@@ -121,7 +122,7 @@ const unique = (values: readonly bigint[], width: number): bigint[] => [
   ...new Set(values.map((v) => BigInt.asUintN(width, v))),
 ];
 
-/** The numbers in a rule's lines, conditions and computed constants. */
+/** The numbers that occur in a rule's lines, conditions and computed constants. */
 export function numbersOf(rule: Rule, instance: Instance): readonly bigint[] {
   const computed = instance.constants.nodes
     .filter((n) => n.op === 'const' && n.width > 1)
@@ -135,9 +136,10 @@ export function numbersOf(rule: Rule, instance: Instance): readonly bigint[] {
 /** How a variable is read: as a float, as a pair of floats, or as an integer. */
 type Reading = { readonly fmt: FormatName; readonly pair: boolean };
 
-/** Operations through which a float operand is still the variable, or a half of it. */
+/** Operations whose result still counts as the variable, or a half of it, when it is the operand of a float operation. */
 const THROUGH: ReadonlySet<string> = new Set(['ftz', 'fneg', 'fabs', 'extract', 'xor', 'and', 'lop3']);
 
+/** The reading of each variable that is an operand of a float operation. */
 function readings(rule: Rule, instance: Instance): ReadonlyMap<number, Reading> {
   const out = new Map<number, Reading>();
   let goal: Goal;
@@ -165,35 +167,39 @@ function readings(rule: Rule, instance: Instance): ReadonlyMap<number, Reading> 
   return out;
 }
 
-/** The special values of a variable of a width. */
-function specialsOf(width: number, reading: Reading | undefined, said: readonly bigint[]): readonly bigint[] {
-  if (reading === undefined) return integerSpecials(width, said);
+/** The special values of a variable with the given width and reading. */
+function specialsOf(
+  width: number,
+  reading: Reading | undefined,
+  named: readonly bigint[],
+): readonly bigint[] {
+  if (reading === undefined) return integerSpecials(width, named);
   const one = floatSpecials(reading.fmt);
   if (!reading.pair) return one;
-  // Each half has every value once, beside another one.
+  // Each half takes every value once, paired with a different one.
   const half = BigInt(FORMATS[reading.fmt].bits);
   return one.map((x, i) => (one[(i * 5 + 3) % one.length] << half) | x);
 }
 
-/** What takes values by itself: a variable, or all constants of a rule with a condition, which go together. */
+/** A unit of choice: one variable, or all constants of a rule with a condition, which are chosen together. */
 interface Part {
   readonly vars: readonly number[];
   readonly choices: readonly (readonly bigint[])[];
 }
 
-/** The special values of each variable of a rule, by variable; of those that follow from others too. */
+/** The special values of each variable of a rule, by variable; computed variables are included. */
 export function specialsByVariable(rule: Rule, instance: Instance): readonly (readonly bigint[])[] {
   const read = readings(rule, instance);
-  const said = numbersOf(rule, instance);
-  return rule.vars.map((_, i) => specialsOf(instance.widths[i] || 32, read.get(i), said));
+  const named = numbersOf(rule, instance);
+  return rule.vars.map((_, i) => specialsOf(instance.widths[i] || 32, read.get(i), named));
 }
 
-/** Choices of constants that meet a condition, of which one is combined with the values of each operand. */
+/** Maximum number of solutions of a condition that are combined with the special values of operands. */
 const MOST_CONSTANTS = 24;
 
 function partsOf(rule: Rule, instance: Instance): readonly Part[] {
   const read = readings(rule, instance);
-  const said = numbersOf(rule, instance);
+  const named = numbersOf(rule, instance);
   const parts: Part[] = [];
   const together: number[] = [];
   rule.vars.forEach((v, i) => {
@@ -202,7 +208,7 @@ function partsOf(rule: Rule, instance: Instance): readonly Part[] {
     else
       parts.push({
         vars: [i],
-        choices: specialsOf(instance.widths[i] || 32, read.get(i), said).map((x) => [x]),
+        choices: specialsOf(instance.widths[i] || 32, read.get(i), named).map((x) => [x]),
       });
   });
   if (together.length === 0) return parts;
@@ -217,13 +223,13 @@ function partsOf(rule: Rule, instance: Instance): readonly Part[] {
 
 const known = new WeakMap<Instance, readonly Part[]>();
 
-/** No multiple of a small prime: steps of it visit all pairs in mixed order. */
+/** A prime stride: steps of it modulo the number of pairs visit them in mixed order. */
 const STRIDE = 1_000_003;
 
-/** One combination: two parts and a place in the list of each. */
+/** One combination: two parts, with an index into the choices of each. */
 type Pair = readonly [x: number, i: number, y: number, j: number];
 
-/** Pairs of places in two lists: alternately two equal places, and the next pair by the sum of both. */
+/** All pairs of indexes into two lists: alternately a pair of equal indexes, and the next other pair by ascending sum. */
 function pairsOf(x: number, a: number, y: number, b: number): readonly Pair[] {
   const equal = Array.from({ length: Math.min(a, b) }, (_, i): Pair => [x, i, y, i]);
   const rest = Array.from({ length: a * b }, (_, k): Pair => [x, k % a, y, Math.floor(k / a)])
@@ -232,7 +238,7 @@ function pairsOf(x: number, a: number, y: number, b: number): readonly Pair[] {
   return alternate([equal, rest]);
 }
 
-/** The elements of several lists in turns. */
+/** Interleaves several lists. */
 function alternate<T>(lists: readonly (readonly T[])[]): readonly T[] {
   const longest = Math.max(...lists.map((l) => l.length));
   const turns = Array.from({ length: longest }, (_, k) => lists.flatMap((l) => l.slice(k, k + 1)));
@@ -241,7 +247,7 @@ function alternate<T>(lists: readonly (readonly T[])[]): readonly T[] {
 
 const orders = new Map<string, readonly Pair[]>();
 
-/** All combinations of two parts with lists of these lengths, those that stand first in them first. */
+/** All combinations of two parts with lists of these lengths, those with low indexes first. */
 function orderOf(lengths: readonly number[]): readonly Pair[] {
   const key = lengths.join();
   let order = orders.get(key);
@@ -257,15 +263,15 @@ function orderOf(lengths: readonly number[]): readonly Pair[] {
   return order;
 }
 
-/** Numbers and values that are drawn. */
+/** The part of `Draw` that is needed here. */
 interface Drawn {
   next(): number;
   value(width: number, constant: boolean): bigint;
 }
 
 /**
- * Values by variable: pairs of special values for every two operands, the others special too. Of more than `most`, half
- * are those that stand first in the lists, and half are spread over the rest, others for another `start`.
+ * Generates values by variable: pairs of special values for every two operands, with random special values for the others. If there are
+ * more pairs than `most`, half of the samples are the first pairs, and half are spread over the rest, depending on `start`.
  */
 export function* specialValues(
   rule: Rule,

@@ -1,10 +1,11 @@
 /**
- * What a prover has looked at where it found no full proof; raised when it looks at more. 2: constants on the arms of conditions and of
- * computed constants, as many as `arms.ts` and `rare.ts` allow; sides of conditions beyond that count as open.
+ * Version of the search for counterexamples that is made when there is no full proof; raised when the search covers more. 2: constants on
+ * the arms of conditions and of computed constants, within the bounds of `arms.ts` and `rare.ts`; further sides of conditions count as
+ * open.
  */
 export const THOROUGHNESS = 2;
 
-/** What a verdict that is not a full proof says of the prover that found it; without it, one from before it was counted. */
+/** The `THOROUGHNESS` of the prover that found a verdict short of a full proof; absent in verdicts older than the number. */
 interface Looked {
   readonly prover?: number;
 }
@@ -13,9 +14,9 @@ interface Looked {
 export type Verdict =
   /** Holds for all values, under every choice of modifiers; `how` names the method if it was not a single question. */
   | { readonly verdict: 'verified'; readonly instances: number; readonly how?: string }
-  /** Holds within bounds: `to` names them, for the choices that could not be decided in full. */
+  /** Holds within bounds: `to` names them, for the choices of modifiers that could not be decided in full. */
   | ({ readonly verdict: 'bounded'; readonly instances: number; readonly to: string } & Looked)
-  /** No solver decides all of it. The rule says why it holds, exact samples agree, and `to` says what was proved. */
+  /** No solver decides all of it. The rule argues why it holds, exact samples agree, and `to` names the part that was proved. */
   | ({
       readonly verdict: 'by argument';
       readonly instances: number;
@@ -23,13 +24,13 @@ export type Verdict =
       readonly to?: string;
     } & Looked)
   | ({ readonly verdict: 'unknown'; readonly why: string } & Looked)
-  /** No theory states what the rule depends on. */
+  /** No solver theory defines an operation of the rule. */
   | ({ readonly verdict: 'out of scope'; readonly why: string } & Looked)
-  /** Not meant to be exact: `why` says what it changes. */
+  /** Not meant to be exact: `why` names the differences. */
   | { readonly verdict: 'inexact'; readonly why: string }
   | { readonly verdict: 'refuted'; readonly counterexample: string };
 
-/** What each kind of verdict says besides: numbers and texts. */
+/** The required fields of each kind of verdict. */
 const PARTS: Readonly<Record<Verdict['verdict'], Readonly<Record<string, 'number' | 'string'>>>> = {
   verified: { instances: 'number' },
   bounded: { instances: 'number', to: 'string' },
@@ -40,7 +41,7 @@ const PARTS: Readonly<Record<Verdict['verdict'], Readonly<Record<string, 'number
   refuted: { counterexample: 'string' },
 };
 
-/** Whether data from a file are a verdict: all that it says is texts, numbers and flags, and nothing in it has parts. */
+/** Whether data from a file is a verdict: the required fields have their types, and no field is an object. */
 export function isVerdict(data: unknown): data is Verdict & { readonly hash?: unknown } {
   const v = data as Readonly<Record<string, unknown>> | null;
   if (v === null || typeof v !== 'object' || typeof v.verdict !== 'string') return false;
@@ -56,7 +57,7 @@ export function isVerdict(data: unknown): data is Verdict & { readonly hash?: un
 /** Verdicts by rule id, each with the hash of the rule that it is about. */
 export type Verdicts = Readonly<Record<string, Verdict & { readonly hash: string }>>;
 
-/** Kinds of verdicts by what they say for a rule; the rest leave it open. */
+/** How strongly each kind of verdict supports a rule; the kinds that are not listed do not support it. */
 const STRENGTH: Readonly<Partial<Record<Verdict['verdict'], number>>> = {
   inexact: 4,
   verified: 4,
@@ -74,24 +75,21 @@ export function outweighs(a: Verdict, b: Verdict): boolean {
   return strength(a) > strength(b);
 }
 
-/** An argued rule of which a part was proved is one step stronger. */
+/** An argued rule that was proved in part is one step stronger. */
 const strength = (v: Verdict): number =>
   (STRENGTH[v.verdict] ?? 0) + (v.verdict === 'by argument' && v.to !== undefined ? 1 : 0);
 
-/** Whether a verdict needs nobody's word: a proof, a refutation, or a change of results that the rule itself declares. */
+/** Whether a verdict needs no review: a proof, a refutation, or a change of results that the rule itself declares. */
 export const settles = (v: Verdict): boolean =>
   v.verdict === 'verified' || v.verdict === 'inexact' || v.verdict === 'refuted';
 
-/**
- * Whether a stored verdict still counts. What is proved stays so; what only was not refuted may be refuted by a prover that looks at
- * more.
- */
+/** Whether a stored verdict is still valid. A proof stays one; a rule that was merely not refuted may be refuted by a later prover. */
 export const stillCounts = (v: Verdict): boolean => settles(v) || (v as Looked).prover === THOROUGHNESS;
 
-/** Whether a verdict rests on more than exact evaluation and proof: on bounds, or on a reason that a person gave. */
+/** Whether a verdict relies on judgement beyond proof and exact evaluation: on bounds, or on an argument that a person gave. */
 export const needsReview = (v: Verdict): boolean => v.verdict === 'bounded' || v.verdict === 'by argument';
 
-/** One line for people. */
+/** The verdict in one line. */
 export function verdictText(v: Verdict): string {
   switch (v.verdict) {
     case 'verified':
