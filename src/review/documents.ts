@@ -70,11 +70,7 @@ export function documentChanges(
 }
 
 /** True if changes of plans report everything about a change of a document. */
-function isReported(
-  kind: Added,
-  { path, before, after }: DataChange,
-  reported: readonly Change[],
-): boolean {
+function isReported(kind: Added, { path, before, after }: DataChange, reported: readonly Change[]): boolean {
   const named = (name: string) => reported.some((c) => c.name === name || c.name.startsWith(`${name}#`));
   const [first, second] = path;
   // Edits are named by their phases, after the kind of the edit if there are several kinds (`dataChanges`).

@@ -199,7 +199,9 @@ export function parallel(e: Experiment, r: SweepReport): { readonly svg: string;
     });
     return d === ''
       ? []
-      : [`<path class="arm-line ${s.arm === 0 ? 'base' : kindOf(s, front)}" d="${d}">${tooltip(s, r)}</path>`];
+      : [
+          `<path class="arm-line ${s.arm === 0 ? 'base' : kindOf(s, front)}" d="${d}">${tooltip(s, r)}</path>`,
+        ];
   });
   const marks = axes.map((a, i) => {
     // Adjacent names are drawn at alternating heights, so that long ones do not overlap.
