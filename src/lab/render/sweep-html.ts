@@ -132,7 +132,7 @@ function effects(list: readonly Effect[], by: Metric): string[] {
   return list.map((f) => {
     const rows = f.levels.map(({ name, ratio, arms }) => {
       if (ratio === null)
-        return `<div class="level"><span>${html(name)}</span><span class="dim">not told by the design</span><span></span></div>`;
+        return `<div class="level"><span>${html(name)}</span><span class="dim">not determined by the design</span><span></span></div>`;
       const off = ratio - 1;
       const half = (50 * Math.min(1, Math.abs(off) / most)).toFixed(2);
       const kind = isSame(ratio) ? 'same' : off < 0 === (by.better === 'less') ? 'helped' : 'hurt';
