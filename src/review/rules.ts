@@ -266,12 +266,12 @@ function provedText(verdicts: readonly string[]): string {
 
 /** Names of the opcodes of a rule whose definition changed. */
 function changedOpcodes(before: Rule, now: Rule): string[] {
-  const said = (r: Rule) =>
+  const definitions = (r: Rule) =>
     new Map(
       [...r.match, ...r.rewrite].flatMap(({ op }) =>
         op === null ? [] : [[op.name, canonical(saidOf(op))] as const],
       ),
     );
-  const was = said(before);
-  return [...said(now)].flatMap(([name, text]) => (was.get(name) === text ? [] : [name]));
+  const was = definitions(before);
+  return [...definitions(now)].flatMap(([name, text]) => (was.get(name) === text ? [] : [name]));
 }

@@ -99,20 +99,20 @@ function faultyAliases(file: string, text: string, { doc, lines }: ParsedYaml): 
 }
 
 function inWords(e: YAMLError, text: string): [string, string[]] {
-  const said = e.message.split('\n')[0];
-  if (/call stack/i.test(said)) return ['the text is nested too deeply', []];
-  const open = /^Flow (map|sequence)/.exec(said)?.[1];
+  const reported = e.message.split('\n')[0];
+  if (/call stack/i.test(reported)) return ['the text is nested too deeply', []];
+  const open = /^Flow (map|sequence)/.exec(reported)?.[1];
   if (open !== undefined)
     return [`a '${open === 'map' ? '{' : '['}' that was opened before is not closed`, []];
-  if (/^Missing closing/.test(said)) return [`a quoted text is not closed`, []];
+  if (/^Missing closing/.test(reported)) return [`a quoted text is not closed`, []];
   if (e.code === 'BAD_INDENT') return ['the indentation does not fit', indentNotes(e.pos[0], text)];
   if (e.code === 'BLOCK_AS_IMPLICIT_KEY') return secondColon(e, text);
   const known = WORDS[e.code];
   if (known === undefined) {
-    const [, message, hint] = BY_TEXT.find(([form]) => form.test(said)) ?? [
-      said,
+    const [, message, hint] = BY_TEXT.find(([form]) => form.test(reported)) ?? [
+      reported,
       'this is not valid YAML',
-      said,
+      reported,
     ];
     return [message, hint === '' ? [] : [hint]];
   }

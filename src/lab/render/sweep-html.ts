@@ -139,8 +139,8 @@ function effects(list: readonly Effect[], by: Metric): string[] {
       const place = off < 0 ? `right: 50%; width: ${half}%` : `left: 50%; width: ${half}%`;
       return `<div class="level"><span>${html(name)}</span><span class="track" title="${plural(arms, 'arm')}"><i class="${kind}" style="${place}"></i></span><span>${isSame(ratio) ? '0' : ratioText(ratio)}</span></div>`;
     });
-    const said = f.size === null ? levelsText(f) : `effect ${sizeText(f)}`;
-    return `<div class="factor"><h3>${html(f.factor)} <span class="dim">${html(said)}</span></h3>${rows.join('')}</div>`;
+    const summary = f.size === null ? levelsText(f) : `effect ${sizeText(f)}`;
+    return `<div class="factor"><h3>${html(f.factor)} <span class="dim">${html(summary)}</span></h3>${rows.join('')}</div>`;
   });
 }
 
