@@ -129,7 +129,7 @@ export function readOri(text: string, plan: Plan, file = '<ori>'): Read {
     for (const fn of program.functions) if (hasSsaForms(fn)) faults.push(...verifySsa(fn));
   if (faults.length === 0) return { program, module: null, warnings: diagnostics };
   const notes = faults.slice(0, MOST_FAULTS).map(verifyMessage);
-  const message = `${file} is no valid program`;
+  const message = `${file} is not a valid program`;
   throw new DiagnosticError([
     { severity: 'error', code: 'ori-invalid', message, file: '', line: 0, column: 0, length: 0, notes },
   ]);

@@ -74,8 +74,7 @@ export async function bisectPlans(
   const holds = async (kept: readonly Change[]): Promise<boolean> =>
     isSame(await ask(withChanges(good, bad, kept), isFault(failure), `${kept.length} changes`), failure);
   if (changes.length === 0) return { why: 'same', text: '' };
-  if (!(await holds(changes)))
-    return { why: 'lost', text: 'a plan with all the changes that can be told apart is not bad' };
+  if (!(await holds(changes))) return { why: 'lost', text: 'a plan with all separable changes is not bad' };
   return { failure, changes: await fewest(changes, holds, limits), of: changes.length, tests };
 }
 

@@ -86,7 +86,7 @@ function openWorldsWithin(budget: number | null, tell: (r: Judgement) => void = 
         return {
           state: 'unclear',
           kind: '',
-          text: `${name} takes longer than the program that it was made of`,
+          text: `${name} takes longer than the original program`,
         };
       if (r.same) continue;
       const [first] = r.differences;

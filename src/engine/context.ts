@@ -184,7 +184,7 @@ export class FunctionContext implements PassContext {
     if (!phase.knobs.includes(name)) throw new UndeclaredRead(phase.name, 'knob', name);
     if (this.plan.knobs.get(name)?.unread === true)
       throw new Error(
-        `phase ${phase.name} read the knob '${name}', which knobs/catalog.yaml calls unread: take that away`,
+        `phase ${phase.name} read the knob '${name}', which knobs/catalog.yaml marks as unread: remove that mark`,
       );
   }
 }

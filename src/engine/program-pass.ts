@@ -37,7 +37,7 @@ export function runProgramPass(
     of(fn) {
       const answer = answerOf.get(fn);
       if (answer?.open !== true)
-        throw site.fault(`is not open for function '${fn.name}', which it asked about`);
+        throw site.fault(`is not open for function '${fn.name}', for which it requested a context`);
       return site.contextOf(fn, answer.level);
     },
   });

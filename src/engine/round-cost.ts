@@ -35,13 +35,12 @@ export function tellRounds(
   for (const { name, budget, cutShort } of steps)
     if (budget && cutShort?.() === true)
       ctx.remark('missed', 'rounds-cut', `${name} could do more, but ${budget} is spent`);
-  if (end === 'used-up')
-    ctx.remark('missed', 'rounds', `something is left to do after ${rounds.length} rounds`);
+  if (end === 'used-up') ctx.remark('missed', 'rounds', `work remains after ${rounds.length} rounds`);
   else if (end !== 'done')
     ctx.remark(
       'missed',
       'rounds-cheap',
-      `something is left to do after ${rounds.length} rounds: the last one cost ${end.cost}, and ${knob} asks for more`,
+      `work remains after ${rounds.length} rounds: the last one had a cost of ${end.cost}, less than ${knob} requires`,
     );
   return rounds.flatMap((r, k) => (r.length === 0 ? [] : [`round ${k + 1}: ${r.map(workText).join(', ')}`]));
 }

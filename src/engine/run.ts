@@ -323,7 +323,7 @@ function checkSnapshot(
     if (!cfgIsCurrent(fn))
       errors.push({
         rule: 'shape',
-        message: 'the flow graph differs from the one that its shape stands for',
+        message: 'the control flow graph differs from the one that belongs to its shape',
         fn: fn.name,
         block: -1,
         index: -1,

@@ -50,7 +50,10 @@ export function containedText(file: string, bytes: Uint8Array, nth: number | nul
     };
   } catch (e) {
     if (!(e instanceof BinaryError)) throw e;
-    return { fault: `${file} is no text file, and holds no PTX that can be read: ${e.message}`, notes: [] };
+    return {
+      fault: `${file} is no text file, and holds no PTX that can be read: ${e.message}`,
+      notes: [],
+    };
   }
 }
 

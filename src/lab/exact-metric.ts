@@ -11,7 +11,7 @@ export function checkMeasured(spec: SpecFile, issues: Issues): void {
       const at = { file: spec, path: ['measured', 'kernels', i, 'values', name] };
       const m = namedMetric(name, at, issues, true);
       if (m?.noisy === true)
-        issues.error(at, 'metric-noisy', `'${name}' is another number in every run: nobody could repeat it`, {
+        issues.error(at, 'metric-noisy', `'${name}' differs in every run, so that nobody could repeat it`, {
           key: true,
         });
     }
@@ -44,7 +44,7 @@ export function exactMetric(name: string, at: Spot, issues: Issues, code: string
   const m = namedMetric(name, at, issues);
   if (m === undefined) return [];
   if (m.noisy || m.of === 'module') {
-    issues.error(at, code, `'${name}' decides nothing here: it is not an exact metric of a kernel`);
+    issues.error(at, code, `'${name}' cannot decide here: it is not an exact metric of a kernel`);
     return [];
   }
   return [m];

@@ -145,7 +145,7 @@ function nothing(pattern: string, base: string, hint: string) {
     /[*?]/.test(pattern) ? `no kernel matches '${pattern}'` : `there is no file or folder '${pattern}'`,
     [
       ...(OTHER_PATTERN.test(pattern)
-        ? ['a pattern knows *, ? and **; brackets and braces stand for themselves']
+        ? ['patterns support *, ? and **; brackets and braces have no special meaning']
         : []),
       near.length > 0 ? `did you mean '${join(dirname(pattern), near[0]).replaceAll('\\', '/')}'?` : hint,
     ],

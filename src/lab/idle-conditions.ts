@@ -45,7 +45,7 @@ export function idleConditions(file: string, arms: readonly PlannedArm[]): Diagn
       ...(near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : []),
       `${file === '' ? 'the' : 'its'} ${names.length === 1 ? 'function is' : 'functions are'} ${listed(names)}`,
       ...(tests.some((t) => t.hashes !== null)
-        ? ['`orrery recipes FILE` prints their hashes, which are others for another target']
+        ? ['`orrery recipes FILE` prints their hashes, which depend on the target']
         : []),
     ];
     const message = `${whose}no function matches ${text}, so what is set for it has no effect`;

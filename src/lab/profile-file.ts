@@ -115,7 +115,7 @@ export function otherVersions(file: string, profile: ProfileFile, program: Progr
     warning(
       file,
       `the profile is of another version of ${named.join(', ')}: its counts may be those of other blocks`,
-      `take it anew from this input: ${RECORD}`,
+      `record a new one from this input: ${RECORD}`,
     ),
   ];
 }

@@ -64,7 +64,7 @@ export async function measureRecipe(
       ? wrong('', `there is no recipe '${name}'`, [
           near.length > 0 ? `did you mean '${near[0]}'?` : `name a file, or one of ${others.join(', ')}`,
         ])
-      : wrong(file.file, `recipe '${name}' says nothing of what was measured`, [
+      : wrong(file.file, `recipe '${name}' states no measurements`, [
           `those that do are ${others.join(', ')}`,
         ]);
   }
@@ -82,7 +82,7 @@ export async function measureRecipe(
     for (const metric of Object.keys(entry.values)) {
       const meant = metricOf(metric);
       if (meant === undefined) throw wrong(file.file, `there is no metric '${metric}'`);
-      if (meant.noisy) throw wrong(file.file, `metric '${metric}' is another in every run`);
+      if (meant.noisy) throw wrong(file.file, `metric '${metric}' differs in every run`);
     }
     if (folder !== ROOT)
       await pathNamedBy(entry.file, { spec: file, at: ['measured', 'kernels', i, 'file'] });

@@ -156,7 +156,7 @@ function cellsIn(
     if (c === null) continue;
     if (!isCell(c))
       throw new DiagnosticError([
-        fileFault(`${path}:${k + 1}`, 'this line is no result of a sweep: it has another form', otherwise),
+        fileFault(`${path}:${k + 1}`, 'this line is not the result of a cell of a sweep', otherwise),
       ]);
     cells.set(cellKey(c), c);
   }
@@ -190,9 +190,9 @@ function otherMakers(recorded: unknown, here: Makers): string {
   const ptxas = (m: Partial<Makers>): string => (m.ptxas === undefined ? 'no ptxas' : `ptxas ${m.ptxas}`);
   const there: Partial<Makers> | undefined = isMap(recorded) ? recorded : undefined;
   if (there !== undefined && there.ptxas !== here.ptxas)
-    return `${ptxas(there)} made these results, and ${ptxas(here)} is here`;
+    return `these results are from a run with ${ptxas(there)}, but this run uses ${ptxas(here)}`;
   if (there !== undefined && there.orrery !== here.orrery)
-    return 'another build of orrery made these results, and this one may make others';
+    return 'these results are from another build of orrery, and this one may give different results';
   return 'these are results of another experiment, or of other kernels or specs';
 }
 

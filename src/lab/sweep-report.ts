@@ -107,11 +107,11 @@ function refusal(
       const v = k.values[b.metric.name];
       const was = base.get(key)?.values[b.metric.name];
       if (v === undefined) continue;
-      const said = `${key} has ${v} ${b.metric.name}`;
-      if ('most' in b && v > b.most) return `${said}, more than ${b.most}`;
-      if ('least' in b && v < b.least) return `${said}, less than ${b.least}`;
+      const prefix = `${key} has ${v} ${b.metric.name}`;
+      if ('most' in b && v > b.most) return `${prefix}, more than ${b.most}`;
+      if ('least' in b && v < b.least) return `${prefix}, less than ${b.least}`;
       if ('never' in b && was !== undefined && (b.never === 'more' ? v > was : v < was))
-        return `${said}, the base ${was}`;
+        return `${prefix}, the base ${was}`;
     }
   return '';
 }

@@ -89,9 +89,9 @@ const kernelCount = (rows: readonly Row[]): string => plural(kernelsOf(rows), 'k
 function whyNone({ acts, name, where }: Change, effect: Effect): string {
   if (acts.on === 'order') {
     const still = effect.forbidden.get(name);
-    return still === undefined ? 'there are no kernels for it' : `such an order is illegal still: ${still}`;
+    return still === undefined ? 'there are no kernels for it' : `such an order is still illegal: ${still}`;
   }
-  if (where.length === 0) return 'no plan that ships has it';
+  if (where.length === 0) return 'no shipped plan has it';
   const targets = [...new Set(where.flatMap((w) => mainParts(w)?.sm ?? []))];
   return targets.length > 0 ? `no kernel here runs on ${targets.join(', ')}` : 'there are no kernels for it';
 }

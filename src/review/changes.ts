@@ -144,7 +144,7 @@ function knobNote(name: string, base: Specs, head: Specs): string {
   );
   return [
     x === y ? `default ${y}` : `default ${x} -> ${y}`,
-    readers.length > 0 ? `read by ${readers.join(', ')}` : 'no phase says that it reads it',
+    readers.length > 0 ? `read by ${readers.join(', ')}` : 'no phase declares that it reads it',
   ].join('; ');
 }
 

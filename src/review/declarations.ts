@@ -60,7 +60,7 @@ export function catalogChanges(base: Specs, head: Specs, reported: ReadonlySet<s
         ),
         where: [],
         alarm: false,
-        acts: onNothing('no plan that ships is another by it'),
+        acts: onNothing('no shipped plan changes by it'),
       })),
   );
 }
@@ -91,7 +91,7 @@ export function declarationChanges(base: Specs, head: Specs, differing: readonly
           name: `${id}.${key}`,
           before: valueText(c.before),
           after: valueText(c.after),
-          note: [onlyText(c), ...(less ? ['what is gone is not checked any more'] : [])].join('; '),
+          note: [onlyText(c), ...(less ? ['what is gone is no longer checked'] : [])].join('; '),
           ...places.of(
             { file: head.phases.file, path: ['phases', i, ...(row[key] === undefined ? [] : [key])] },
             undefined,
@@ -99,7 +99,7 @@ export function declarationChanges(base: Specs, head: Specs, differing: readonly
           where: CHECKED.has(key) ? [] : differing,
           alarm: less,
           acts: CHECKED.has(key)
-            ? onNothing('it says what is checked of orders, and every order that ships passes')
+            ? onNothing('it affects only checks of orders, and every shipped order passes')
             : ON_PLANS,
         };
       }),

@@ -63,7 +63,7 @@ export function documentChanges(
           ...row(c.path),
           ...valueTexts(c),
           note: '',
-          acts: c.path[0] === 'measured' ? onNothing('it is what the recipe says of itself') : ON_PLANS,
+          acts: c.path[0] === 'measured' ? onNothing('it is only a statement of the recipe') : ON_PLANS,
         }));
     }),
   );
@@ -191,7 +191,7 @@ export function constraintChanges(base: Specs, head: Specs): Change[] {
         alarm: waived,
         acts: waived
           ? { on: 'order', first: before, second: after }
-          : onNothing('every order that ships keeps it'),
+          : onNothing('every shipped order satisfies it'),
       },
     ];
   });
@@ -231,7 +231,7 @@ export function otherChanges(
         return {
           ...row(c, `back end ${name}`, x, y),
           where: isDefault ? [`default recipe ${String(y.data.sm)}`] : [],
-          acts: isDefault ? ON_PLANS : onNothing('no plan that ships has it from there'),
+          acts: isDefault ? ON_PLANS : onNothing('no shipped plan has it from there'),
         };
       });
   });
@@ -268,7 +268,7 @@ function carriedChanges(base: Specs, head: Specs, plans: readonly string[]): Cha
   const [was, now] = [order(a, b), order(b, a)];
   const moved = now.find((ptx, i) => ptx !== was[i]);
   if (moved === undefined) return rows;
-  const note = 'of several rows that fit the first is used';
+  const note = 'the first row that matches is used';
   const texts = { name: 'carried PTX', before: 'one order', after: 'another order' };
   return [...rows, { ...common, ...texts, note, ...places.of(at(b.get(moved)), at(a.get(moved))) }];
 }
@@ -299,7 +299,7 @@ function faultChanges(base: Specs, head: Specs, plans: readonly string[]): Chang
             : now === undefined
               ? { before: 'there', after: 'nothing' }
               : valueTexts(c)),
-          note: alarm ? 'PTX of which ptxas makes wrong code may be written where it was avoided' : '',
+          note: alarm ? 'PTX that ptxas miscompiles may be written where it was avoided' : '',
           ...places.of(
             now && y && { file: y.file, path: ['faults', now.i] },
             was && x && { file: x.file, path: ['faults', was.i] },

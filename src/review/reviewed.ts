@@ -119,7 +119,7 @@ function unknownOf(
       'what ptxas makes of it: code size, registers and occupancy are estimates, and spills are not known',
     );
   if (found.changes.some((c) => c.kind === 'fact' && c.name.startsWith('limits.')))
-    out.push('occupancy: what a multiprocessor has room for is another on either side');
+    out.push('occupancy: the limits of a multiprocessor differ between the two sides');
   if (how.leftOut > 0)
     out.push(`${plural(how.leftOut, 'limit')} on what ptxas makes: not checked without it`);
   const refused = effect.results.filter((x) => x.result.refused !== '');

@@ -1,4 +1,4 @@
-/** Reviews of rules that no solver proves in full: who says for which text of a rule why it holds. */
+/** Reviews of rules that no solver proves in full: who vouches for which text of a rule, and with which argument. */
 
 import { didYouMean } from '../ir/diagnostic.ts';
 import { entryOf } from '../ir/entry-of.ts';
@@ -59,7 +59,7 @@ export function reviewFaults(spec: SpecFile, rules: readonly Reviewed[], verdict
     seen.add(rule.id);
     if (review.hash !== rule.hash)
       return issue('error', 'review-stale', 'hash', `rule '${rule.id}' has changed since its review`, [
-        `where the argument holds for it as it stands, its hash is ${rule.hash}`,
+        `if the argument holds for it as it is now, its hash is ${rule.hash}`,
       ]);
     const verdict = entryOf(verdicts, rule.id);
     return verdict?.hash === rule.hash && !needsReview(verdict)

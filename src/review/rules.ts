@@ -186,7 +186,7 @@ async function proveAgain(
         before: 'there',
         after: 'means something else',
         cause,
-        note: `its text is as it was; ${cause} changed\n${note}`,
+        note: `its text is unchanged, but ${cause} changed\n${note}`,
         place: placeOfRow(row),
         basePlace: '',
         where: whereOf(row.group),
@@ -223,12 +223,12 @@ async function restatedChanges(
       after: verdictText(is[id]),
     };
     if (rule === undefined || rule.hash !== is[id].hash) {
-      const why = rows.has(id) ? 'the rule as it stands has another hash' : 'there is no such rule';
+      const why = rows.has(id) ? 'the rule now has another hash' : 'there is no such rule';
       out.push({
         kind: 'rules',
         name: `verdict of ${id}`,
         ...texts,
-        note: `${why}: what gets this one later would be believed`,
+        note: `${why}: a rule that gets this hash later would be trusted`,
         place: '',
         basePlace: '',
         where: [],
@@ -266,12 +266,12 @@ function provedText(verdicts: readonly string[]): string {
 
 /** Names of the opcodes of a rule whose definition changed. */
 function changedOpcodes(before: Rule, now: Rule): string[] {
-  const said = (r: Rule) =>
+  const definitions = (r: Rule) =>
     new Map(
       [...r.match, ...r.rewrite].flatMap(({ op }) =>
         op === null ? [] : [[op.name, canonical(definitionOf(op))] as const],
       ),
     );
-  const was = said(before);
-  return [...said(now)].flatMap(([name, text]) => (was.get(name) === text ? [] : [name]));
+  const was = definitions(before);
+  return [...definitions(now)].flatMap(([name, text]) => (was.get(name) === text ? [] : [name]));
 }

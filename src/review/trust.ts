@@ -38,7 +38,7 @@ function openQuestion(rule: Rule, verdict: Verdict, { base, head, accepted }: Tr
   const intended = verdict.verdict === 'inexact' || verdict.verdict === 'out of scope';
   if (!intended && !needsReview(verdict)) return null;
   if (accepted.has(rule.id)) return null;
-  if (intended) return `this rests on what the rule says of itself: ${PERSON}`;
+  if (intended) return `this rests on what the rule states about itself: ${PERSON}`;
   if (currentReview(reviewsOf(base.reviews?.data), rule) !== null) return null;
   return currentReview(reviewsOf(head.reviews?.data), rule) === null
     ? 'nobody has reviewed why it holds: pipelines/rules/reviews.yaml'

@@ -138,7 +138,7 @@ function changeParts(e: ChangeEffect & { state: 'measured' }, measures: readonly
   return [
     ...(other.length > 0
       ? [
-          `${plural(kernelsOf(other), 'kernel')} then mean something else, as ${other[0].label}: ${other[0].effect!.meaning}`,
+          `${plural(kernelsOf(other), 'kernel')} then have another meaning, as ${other[0].label}: ${other[0].effect!.meaning}`,
         ]
       : []),
     ...(wrong.length > 0 ? [`${kernelsOf(wrong)} WRONG, as ${wrong[0].label}: ${wrong[0].wrong[1]}`] : []),

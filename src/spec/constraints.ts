@@ -50,7 +50,7 @@ export const BROKEN_PAIR = 'order-constraint';
 export const breachIssue = ({ pair, blamed }: Breach, walk: OrderWalk): SpecIssue => ({
   severity: pair.hard ? 'error' : 'warning',
   code: BROKEN_PAIR,
-  message: `${pair.after} stands before ${pair.before}`,
+  message: `${pair.after} comes before ${pair.before}`,
   file: walk.entries[blamed].origin.file,
   path: walk.entries[blamed].origin.path,
   label: pair.why,

@@ -128,7 +128,7 @@ function parserFault(file: string, text: string, e: unknown): Diagnostic {
   if (alias !== undefined) {
     const at = Math.max(0, text.indexOf(`*${alias}`));
     const place = placeAt(text, parseYaml(text).lines, at, at + alias.length + 1);
-    const notes = ["a text that starts with '*' is quoted"];
+    const notes = ["quote a text that starts with '*'"];
     return { ...fault, ...place, message: `the alias '*${alias}' names no anchor`, notes };
   }
   if (e instanceof RangeError) return { ...fault, message: 'the text is nested too deeply' };

@@ -134,7 +134,7 @@ function repeat(
     cx.issues.error(
       below(cx.at, 'through'),
       'edit-anchor',
-      `'${list[to].id}' (position ${to}) stands before '${list[from].id}' (position ${from})`,
+      `'${list[to].id}' (position ${to}) comes before '${list[from].id}' (position ${from})`,
     );
     return;
   }
@@ -146,7 +146,7 @@ function repeat(
   if (by !== null) {
     const those =
       from === to ? `'${list[from].id}' is a part` : `'${list[from].id}' to '${list[to].id}' are a part`;
-    refuseRepeated('repeat', `${those} of what is repeated already`, by, cx);
+    refuseRepeated('repeat', `${those} of what an earlier edit repeats`, by, cx);
     return;
   }
   warnDropped(list.slice(from, to + 1), 'repeat', edit.levels, cx);
@@ -157,7 +157,7 @@ function repeat(
 /** Reports an edit that would split a run of phases that an earlier edit repeats. */
 const refuseRepeated = (key: string, message: string, by: Spot, cx: EditContext): void =>
   cx.issues.error(below(cx.at, key), 'edit-repeated', message, {
-    notes: ['an edit above the `repeat` holds in every round; behind it, `drop` and `replace` do'],
+    notes: ['an edit before the `repeat` applies to every round; after it, only `drop` and `replace` do'],
     ...(by.file !== null && { see: { what: 'the repeat', file: by.file, path: by.path } }),
   });
 

@@ -130,7 +130,7 @@ function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnost
                 f,
                 [...path, property],
                 'spec-missing',
-                `'${property}' needs '${missingProperty}' beside it`,
+                `'${property}' requires '${missingProperty}'`,
                 { key: true },
               ),
       )
@@ -138,7 +138,9 @@ function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnost
         const key = path[path.length - 1] ?? '';
         const other = /\/dependencies\/([^/]+)\/properties\//.exec(e.schemaPath)?.[1];
         const message =
-          other === undefined ? `'${key}' cannot stand here` : `'${key}' cannot stand beside '${other}'`;
+          other === undefined
+            ? `'${key}' is not allowed here`
+            : `'${key}' cannot be combined with '${other}'`;
         return specError(f, path, 'spec-key', message, { key: true });
       })
       .with({ keyword: 'const', params: { allowedValue: P.select() } }, (one) =>
@@ -158,7 +160,7 @@ function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnost
       )
       .with({ keyword: P.union('oneOf', 'anyOf') }, () => choice(f, e, path, all))
       .with({ keyword: 'propertyNames', params: { propertyName: P.string.select() } }, (key) =>
-        specError(f, [...path, key], 'spec-key', `'${key}' is no name that may stand in ${at}`, {
+        specError(f, [...path, key], 'spec-key', `'${key}' is not a valid name in ${at}`, {
           key: true,
           notes: patternNote(e, all),
         }),
@@ -166,9 +168,15 @@ function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnost
       // The `propertyNames` error already reports this.
       .with({ keyword: 'pattern', propertyName: P.string }, { keyword: 'if' }, () => null)
       .with({ keyword: 'pattern', params: { pattern: P.string.select() } }, (form) =>
-        specError(f, path, 'spec-value', `${at} is ${typeName(e.data)}, which has not its form`, {
-          notes: [...described, `form: ${form}`],
-        }),
+        specError(
+          f,
+          path,
+          'spec-value',
+          `${at} is ${typeName(e.data)}, which does not have the required form`,
+          {
+            notes: [...described, `form: ${form}`],
+          },
+        ),
       )
       .otherwise(() => specError(f, path, 'spec-value', `${at} ${limitText(e)}`, { notes: described }))
   );
@@ -187,7 +195,7 @@ function missing(
   const property = ((e.parentSchema ?? {}) as Schema).properties?.[key] as Schema | undefined;
   const notes = property?.description === undefined ? [] : [property.description];
   if (because !== undefined)
-    return specError(f, [...path, because], 'spec-missing', `'${because}' needs '${key}' beside it`, {
+    return specError(f, [...path, because], 'spec-missing', `'${because}' requires '${key}'`, {
       key: true,
     });
   return specError(f, path, 'spec-missing', `'${key}' is missing in ${nameOf(path)}`, { notes });
@@ -246,15 +254,9 @@ function keyedChoice(
   if (isMisspelt(e, parts, all)) return null;
   const because = /\/dependencies\/([^/]+)\/(anyOf|oneOf)$/.exec(e.schemaPath)?.[1];
   if (because !== undefined)
-    return specError(
-      f,
-      [...path, because],
-      'spec-missing',
-      `'${because}' needs ${list(keys, 'or')} beside it`,
-      {
-        key: true,
-      },
-    );
+    return specError(f, [...path, because], 'spec-missing', `'${because}' requires ${list(keys, 'or')}`, {
+      key: true,
+    });
   const wanted = all.some(
     (x) =>
       x.keyword === 'dependencies' &&
@@ -305,11 +307,11 @@ function limitText(e: ErrorObject): string {
     case 'minItems':
       return `has ${(e.data as unknown[]).length} elements, needs at least ${p.limit}`;
     case 'minProperties':
-      return 'says nothing';
+      return 'is empty';
     case 'maxItems':
       return `has ${(e.data as unknown[]).length} elements, at most ${p.limit} are read`;
     case 'uniqueItems':
-      return `says the same twice (elements ${p.j} and ${p.i}, counted from 0)`;
+      return `has duplicates (elements ${p.j} and ${p.i}, counted from 0)`;
     default:
       return e.message ?? 'is not allowed';
   }

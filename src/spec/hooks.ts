@@ -85,7 +85,7 @@ function hookNamed(
   }
   const kind = rows[entry.row]?.hook;
   if (kind === undefined) {
-    issues.error(at, 'not-a-hook', `phase '${name}' is no hook`, {
+    issues.error(at, 'not-a-hook', `phase '${name}' is not a hook`, {
       key: true,
       notes: [`hooks are ${hooks.join(', ')}`],
     });

@@ -60,21 +60,21 @@ function ranged(type: KnobType, n: number | null, wanted: string): CheckedValue 
  */
 export function knobValue(type: KnobType, value: unknown, opcodes?: ReadonlySet<string>): CheckedValue {
   if (value === null || value === 'unset') return { value: null };
-  if (value === '') return { problem: "the value is empty ('unset' takes a value away)" };
+  if (value === '') return { problem: "the value is empty ('unset' removes a value)" };
   switch (type.type) {
     case 'NONE':
       return flag(value);
     case 'INT':
-      return ranged(type, integer(value), 'it is an integer');
+      return ranged(type, integer(value), 'it must be an integer');
     case 'BDGT': {
       const n = integer(value);
       return n !== null && n < 0
-        ? { problem: 'a budget is not negative' }
-        : ranged(type, n, 'it is a budget: an integer, how often it may be taken');
+        ? { problem: 'a budget must not be negative' }
+        : ranged(type, n, 'it must be a budget: an integer that says how often it may be taken');
     }
     case 'FLOAT':
     case 'DBL':
-      return ranged(type, decimal(value), 'it is a number');
+      return ranged(type, decimal(value), 'it must be a number');
     case 'IRNG':
       return range(type, value);
     case 'ILIST':
@@ -88,7 +88,7 @@ export function knobValue(type: KnobType, value: unknown, opcodes?: ReadonlySet<
     case 'STR':
       return typeof value === 'string' || typeof value === 'number'
         ? { value: String(value) }
-        : { problem: 'it is text' };
+        : { problem: 'it must be text' };
     default:
       return type.type satisfies never;
   }
@@ -102,7 +102,7 @@ function wide(value: unknown): CheckedValue {
   if (typeof value === 'number' && Number.isInteger(value))
     return { problem: "it loses digits as a number: quote it, as in '0x0123456789abcdef'" };
   const text = String(value).trim();
-  if (!INTEGER.test(text)) return { problem: 'it is an integer of 64 bits' };
+  if (!INTEGER.test(text)) return { problem: 'it must be an integer of 64 bits' };
   const n = BigInt(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1n : 1n);
   if (n < -(2n ** 63n) || n >= 2n ** 64n) return { problem: 'it has more than 64 bits' };
   return { value: `0x${BigInt.asUintN(64, n).toString(16).padStart(16, '0')}` };
@@ -112,12 +112,12 @@ function flag(value: unknown): CheckedValue {
   const text = String(value).toLowerCase();
   if (text === 'true' || text === '1') return { value: true };
   if (text === 'false' || text === '0') return { value: false };
-  return { problem: 'it is a flag: true or false' };
+  return { problem: 'it must be a flag: true or false' };
 }
 
 /** A range: `lo..hi`, where either end may be open, one number for both ends, or a list of two. */
 function range(type: KnobType, value: unknown): CheckedValue {
-  const wanted = "it is a range: 'lo..hi', where either end may be left out, or one number";
+  const wanted = "it must be a range: 'lo..hi', where either end may be left out, or one number";
   let lo: number | null;
   let hi: number | null;
   if (Array.isArray(value)) {
@@ -146,7 +146,9 @@ function integers(type: KnobType, value: unknown): CheckedValue {
   for (const p of parts) {
     const n = integer(p);
     if (n === null)
-      return { problem: `it is a list of integers such as 1,2,3; '${String(p).trim()}' is none` };
+      return {
+        problem: `it must be a list of integers such as 1,2,3; '${String(p).trim()}' is not an integer`,
+      };
     const bad = inRange(type, n, 'each number');
     if (bad !== null) return { problem: bad };
     out.push(n);
@@ -156,7 +158,7 @@ function integers(type: KnobType, value: unknown): CheckedValue {
 
 /** A WHEN value: records separated by `~`, each a shader hash, an instruction hash, or `K=` for always (reference knobs, System). */
 function conditions(value: unknown): CheckedValue {
-  const wanted = "it is a list of conditions: SH=<hex> or IH=<hex> or K=<text>, '~' between them";
+  const wanted = "it must be a list of conditions: SH=<hex> or IH=<hex> or K=<text>, '~' between them";
   if (typeof value !== 'string') return { problem: wanted };
   for (const record of value.split('~')) {
     const at = record.indexOf('=');
@@ -164,21 +166,21 @@ function conditions(value: unknown): CheckedValue {
     const rest = record.slice(at + 1).trim();
     const good =
       key === 'SH' || key === 'IH' ? /^(0x)?[0-9a-f]{1,32}$/i.test(rest) : key === 'K' && rest !== '';
-    if (!good) return { problem: `${wanted}; '${record}' is none` };
+    if (!good) return { problem: `${wanted}; '${record}' is not one` };
   }
   return { value };
 }
 
 /** An opcode list, such as `FADD,3,FMUL,2`: opcodes, each followed by a number. */
 function opcodeList(value: unknown, opcodes?: ReadonlySet<string>): CheckedValue {
-  const wanted = 'it is a list of opcodes with a number each: FADD,3,FMUL,2';
+  const wanted = 'it must be a list of opcodes with a number each: FADD,3,FMUL,2';
   const parts = typeof value === 'string' ? value.split(',').map((x) => x.trim()) : [];
   if (parts.length === 0 || parts.length % 2 !== 0) return { problem: wanted };
   const out: string[] = [];
   for (let i = 0; i < parts.length; i += 2) {
     const op = parts[i].toUpperCase();
     const n = integer(parts[i + 1]);
-    if (n === null) return { problem: `${wanted}; '${parts[i + 1]}' is no number` };
+    if (n === null) return { problem: `${wanted}; '${parts[i + 1]}' is not a number` };
     if (opcodes !== undefined && !opcodes.has(op)) {
       const near = nearest(op, opcodes, 1);
       return {

@@ -146,7 +146,7 @@ export function scalarValue(type: string, given: number | string): number | bigi
   if (FLOAT.test(type)) {
     if (typeof given === 'number') return given;
     const v = entryOf(WORDS, text) ?? (text === '' ? Number.NaN : Number(text));
-    return Number.isNaN(v) && text !== 'nan' ? { problem: `'${given}' is no number` } : v;
+    return Number.isNaN(v) && text !== 'nan' ? { problem: `'${given}' is not a number` } : v;
   }
   const m = /^([-+]?)(0x[0-9a-f]+|\d+)$/.exec(text);
   if (typeof given === 'number' && Number.isInteger(given) && !Number.isSafeInteger(given))

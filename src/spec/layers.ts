@@ -86,7 +86,7 @@ export function whenRecords(text: string, at: Spot, issues: Issues): WhenRecord[
         issues.error(
           at,
           'knob-when',
-          `'${text}' asks for the hash of an instruction, which no knob here has`,
+          `'${text}' names the hash of an instruction, which no knob here supports`,
           {
             notes: ['SH= names the hash of a function: `orrery recipes FILE` prints it'],
           },
@@ -101,7 +101,7 @@ export function whenRecords(text: string, at: Spot, issues: Issues): WhenRecord[
           issues.error(
             at,
             'knob-when',
-            end < 0 ? `'${text}' sets no knob` : `'${hash}' in '${text}' is no hash of a function`,
+            end < 0 ? `'${text}' sets no knob` : `'${hash}' in '${text}' is not the hash of a function`,
             {
               notes: [
                 '--set "WHEN=SH=<16 hexadecimal digits>;NAME=VALUE~NAME=VALUE"; `orrery recipes FILE` prints hashes',
@@ -116,7 +116,7 @@ export function whenRecords(text: string, at: Spot, issues: Issues): WhenRecord[
       hasPrefix = true;
     }
     if (!hasPrefix) {
-      issues.error(at, 'knob-when', `'${text}' does not say for what: it begins with SH=<hash>; or K=`, {
+      issues.error(at, 'knob-when', `'${text}' names no functions: it must begin with SH=<hash>; or K=`, {
         notes: ['--set "WHEN=SH=<16 hexadecimal digits>;NAME=VALUE~NAME=VALUE"'],
       });
       return [];

@@ -55,7 +55,7 @@ export function readNamed(path: string, use: Use, size?: number): Buffer {
   // Errors quote lines of a file. A file that another file names, or that a link leads to, may be private, so it must look like an input.
   const byOthers = reached.has(resolve(path)) || lstatSync(path).isSymbolicLink();
   if (size === undefined && byOthers && !EXPECTED.test(bytes.toString('latin1')))
-    throw new Unreadable('ENOTTEXT', 'it holds nothing that a file is named for: no PTX, no Ori, no spec');
+    throw new Unreadable('ENOTTEXT', 'it contains neither PTX nor Ori nor a spec');
   if (!files.has(resolve(path))) files.set(resolve(path), use);
   return bytes;
 }
@@ -63,7 +63,7 @@ export function readNamed(path: string, use: Use, size?: number): Buffer {
 /** Like `readNamed`, for a file that is not an input of the command, such as one that the command extends. It is not recorded. */
 export function readRegular(path: string, use: Use, size?: number): Buffer {
   if (NO_NAME.test(relative('.', path)))
-    throw new Unreadable('ENAME', 'its name holds a control character', ['rename it']);
+    throw new Unreadable('ENAME', 'its name contains a control character', ['rename it']);
   // Opening a device may have side effects, so check first; the file may be replaced in between, so check again after opening.
   refuse(statSync(path), use, size);
   const { O_RDONLY, O_NONBLOCK = 0 } = constants;
@@ -75,7 +75,10 @@ export function readRegular(path: string, use: Use, size?: number): Buffer {
     return seen.size > 0 ? readFileSync(file) : readToEnd(file, use);
   } catch (e) {
     if ((e as NodeJS.ErrnoException).code === 'EAGAIN')
-      throw new Unreadable('ENOTREG', 'it waits for more to be written: it is no regular file');
+      throw new Unreadable(
+        'ENOTREG',
+        'reading it would wait for more to be written: it is not a regular file',
+      );
     throw e;
   } finally {
     closeSync(file);
@@ -84,7 +87,7 @@ export function readRegular(path: string, use: Use, size?: number): Buffer {
 
 /** Checks that a file may be read; parameters as for `readNamed`. Folders pass, since reading one fails anyway. @throws Unreadable */
 function refuse(seen: Stats, use: Use, size: number | undefined): void {
-  if (!seen.isFile() && !seen.isDirectory()) throw new Unreadable('ENOTREG', 'it is no regular file');
+  if (!seen.isFile() && !seen.isDirectory()) throw new Unreadable('ENOTREG', 'it is not a regular file');
   if (seen.size > MOST_BYTES[use])
     throw new Unreadable(
       'EFBIG',
@@ -101,13 +104,13 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   EISDIR: 'it is a folder',
   EBUSY: 'it is in use',
-  ENOTDIR: 'a part of the path is no folder',
-  EEXIST: 'a part of the path is no folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  EEXIST: 'a part of the path is not a folder',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the quota of the disk is used up',
   EFBIG: 'it is larger than a file may be here',
   ENAMETOOLONG: 'the name is too long',
-  ELOOP: 'its links lead in a circle',
+  ELOOP: 'its links form a cycle',
 };
 
 /** The reason of a system error in words. */
@@ -189,7 +192,7 @@ function waitForChunk(into: Buffer): number {
 /** Decodes UTF-8. @throws Unreadable with the position of the first invalid byte */
 export function decodeText(bytes: Uint8Array): string {
   const nul = bytes.indexOf(0);
-  if (nul >= 0) throw new Unreadable('ENOTTEXT', `byte ${nul} is 0: this is no text`);
+  if (nul >= 0) throw new Unreadable('ENOTTEXT', `byte ${nul} is 0: this is not text`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -210,5 +213,5 @@ function placeOfBadByte(bytes: Uint8Array): string {
     }
   }
   const line = bytes.subarray(0, good).reduce((n, b) => n + (b === 10 ? 1 : 0), 1);
-  return `byte 0x${bytes[good].toString(16)} in line ${line} is no UTF-8`;
+  return `byte 0x${bytes[good].toString(16)} in line ${line} is not UTF-8`;
 }

@@ -104,7 +104,7 @@ function fullList(
     if (row < 0)
       issues.unknown(origin, 'unknown-phase', `there is no phase '${id}'`, id, table.ids, LISTS_PHASES);
     else if (seen.has(id.toLowerCase()))
-      issues.error(origin, 'phase-twice', `phase '${id}' stands twice in the order`, {
+      issues.error(origin, 'phase-twice', `phase '${id}' occurs twice in the order`, {
         notes: ['a second occurrence has an id of its own: name#2'],
       });
     else out.push({ id, name: table.rows[row].name, row, origin, dropped });

@@ -83,10 +83,10 @@ const fits = (type: ParamType, value: unknown): boolean =>
 
 const wanted = (type: ParamType): string =>
   match(type)
-    .with({ kind: 'flag' }, () => 'it is true or false')
-    .with({ kind: 'word' }, ({ words }) => `it is ${words.join(' or ')}`)
+    .with({ kind: 'flag' }, () => 'it must be true or false')
+    .with({ kind: 'word' }, ({ words }) => `it must be ${words.join(' or ')}`)
     .with(
       { kind: 'number' },
-      ({ least, whole }) => `it is ${whole ? 'a whole number' : 'a number'} from ${least} on`,
+      ({ least, whole }) => `it must be ${whole ? 'a whole number' : 'a number'} of at least ${least}`,
     )
     .exhaustive();

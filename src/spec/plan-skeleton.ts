@@ -200,8 +200,8 @@ function makeSkeleton({
     issues,
   );
   const to = issues.list.length;
-  const said = issues.list.slice(from);
-  if (found === null) return { ...nothing, unordered: false, issues: said, issuesOfTarget: [] };
+  const orderIssues = issues.list.slice(from);
+  if (found === null) return { ...nothing, unordered: false, issues: orderIssues, issuesOfTarget: [] };
 
   const { backend } = found;
   // Otherwise, a missing property may be due to an edit that was removed because its form is invalid.
@@ -224,7 +224,7 @@ function makeSkeleton({
     hash: isa === null || issues.failed ? null : hashParts(level, backend.facts, isa, phases, run),
     walk,
     unordered: false,
-    issues: said,
+    issues: orderIssues,
     issuesOfTarget: issues.list.slice(to),
   };
 }

@@ -79,13 +79,13 @@ export function recipeStack(
     } else if (request.nvopt === undefined) nvopt = { level: Number(data.nvopt), at };
   }
   if (nvopt !== null && !(Number.isSafeInteger(nvopt.level) && nvopt.level >= 0)) {
-    issues.error(nvopt.at, 'nvopt-level', `'${nvopt.level}' is no NvOpt level`, {
+    issues.error(nvopt.at, 'nvopt-level', `'${nvopt.level}' is not an NvOpt level`, {
       notes: [`levels are 0 to ${MAX_LEVEL}`],
     });
     nvopt = null;
   } else if (nvopt !== null && nvopt.level > MAX_LEVEL)
     issues.warning(nvopt.at, 'nvopt-level', `${INVALID_NVOPT}: Invalid nvopt level : ${nvopt.level}.`, {
-      notes: [`levels are 0 to ${MAX_LEVEL}; only what holds at all of them is applied`],
+      notes: [`levels are 0 to ${MAX_LEVEL}; only settings for all levels are applied`],
     });
   if (nvopt !== null && specs.recipes.has(NVOPT_RECIPE) && !chains.some((c) => c.name === NVOPT_RECIPE))
     chains = [...collected([NVOPT_RECIPE]), ...chains];
@@ -221,7 +221,7 @@ function layersOf(
   const checkRest = (l: Layer, at: Spot | null): void => {
     const asked = l.tests.map((t) => tests.list[t]);
     if (at !== null && asked.some((t) => t.mode === MODE_REST) && asked.some(isWhen))
-      issues.error(at, 'when-of-rest', `a \`when\` and mode ${MODE_REST} hold for no function together`, {
+      issues.error(at, 'when-of-rest', `a \`when\` and mode ${MODE_REST} exclude each other`, {
         key: true,
         notes: [`mode ${MODE_REST} is for functions for which no \`when\` holds`],
       });

@@ -164,7 +164,7 @@ function checkPhaseNames(spec: SpecFile, rows: readonly Data[], issues: Issues):
         'phase-name',
         `there are two phases '${name}'`,
         {
-          notes: ['orders, recipes and knobs know phases by their names: each belongs to one'],
+          notes: ['orders, recipes and knobs refer to phases by name, so names must be unique'],
           see: { what: 'the other', file: spec, path: ['phases', other, 'name'] },
         },
       );
@@ -207,9 +207,9 @@ function checkNumbers(spec: SpecFile, rows: readonly Data[], issues: Issues): vo
         issues.error(
           { file: spec, path: ['phases', i, key] },
           'phase-number',
-          `${key} ${n} is that of '${other.name}' already`,
+          `${key} ${n} already belongs to '${other.name}'`,
           {
-            notes: ['numbers name phases in traces: each belongs to one'],
+            notes: ['traces refer to phases by number, so numbers must be unique'],
           },
         );
     });
@@ -242,7 +242,7 @@ function checkCatalog(spec: SpecFile, shipped: Specs, issues: Issues): void {
         issues.error(
           { file: spec, path: ['knobs', name, 'aliases', n] },
           'knob-name',
-          `'${a}' names knob '${owner}' already`,
+          `'${a}' already names knob '${owner}'`,
         );
       else owners.set(String(a).toLowerCase(), name);
     });
@@ -254,7 +254,7 @@ function checkCatalog(spec: SpecFile, shipped: Specs, issues: Issues): void {
       issues.error(
         { file: spec, path: ['knobs', name, 'index'] },
         'knob-index',
-        `index ${k.index} is that of knob '${other}' already`,
+        `index ${k.index} already belongs to knob '${other}'`,
       );
   }
 }
@@ -316,7 +316,7 @@ function checkBackend(spec: SpecFile, shipped: Specs, issues: Issues): void {
     issues.error(
       { file: spec, path: [key] },
       'backend-twice',
-      `${key} ${value} is that of back end '${same.data.name}' already`,
+      `${key} ${value} already belongs to back end '${same.data.name}'`,
       { notes: [`where that is meant, 'doubts.${key}' says why`] },
     );
   }
@@ -352,7 +352,7 @@ function checkBackendName(spec: SpecFile, issues: Issues): void {
     issues.error(
       { file: spec, path: ['name'] },
       'backend-name',
-      `back end '${name}' stands in '${stem}.yaml'`,
+      `back end '${name}' is in the file '${stem}.yaml'`,
       {
         notes: [`call the file ${name}.yaml, or the back end ${stem}`],
       },
@@ -392,7 +392,7 @@ function checkOperations(spec: SpecFile, shipped: Specs, issues: Issues): void {
         issues.unknown(
           { file: spec, path: [part, name] },
           'unknown-fact',
-          `'${part}.${name}' is of no unit, ${part === 'latencies' ? 'no memory space, ' : ''}and no opcode`,
+          `'${part}.${name}' names no unit, ${part === 'latencies' ? 'no memory space, ' : ''}and no opcode`,
           name,
           known,
           `units are ${[...new Set(units)].join(', ')}`,

@@ -108,14 +108,14 @@ export function withReplaced(list: readonly Entry[], at: number, entry: Entry): 
  * @param own true for the id of a later round that has a setting of its own, which then takes precedence
  */
 export function ofRounds<T>(
-  said: ReadonlyMap<string, T>,
+  settings: ReadonlyMap<string, T>,
   entries: readonly Entry[],
-  own: (id: string) => boolean = (id) => said.has(id),
+  own: (id: string) => boolean = (id) => settings.has(id),
 ): ReadonlyMap<string, T> {
-  if (said.size === 0 || entries.every((x) => x.firstRound === undefined)) return said;
-  const out = new Map(said);
+  if (settings.size === 0 || entries.every((x) => x.firstRound === undefined)) return settings;
+  const out = new Map(settings);
   for (const x of entries) {
-    const first = x.firstRound === undefined || own(x.id) ? undefined : said.get(x.firstRound);
+    const first = x.firstRound === undefined || own(x.id) ? undefined : settings.get(x.firstRound);
     if (first !== undefined) out.set(x.id, first);
   }
   return out;

@@ -219,7 +219,7 @@ function checkSameOrder(
   specs: Specs,
   base: Plan,
   phases: readonly PlanPhase[],
-  said: { readonly level: number; readonly layer: Layer } | null,
+  stated: { readonly level: number; readonly layer: Layer } | null,
   issues: Issues,
 ): void {
   const at = phases === base.phases ? -1 : phases.findIndex((p, i) => p.id !== base.phases[i]?.id);
@@ -230,7 +230,7 @@ function checkSameOrder(
     .find((o) => o?.path[0] === 'edits');
   const file = [...specs.orders.values()].find((f) => f.file === edit?.file);
   issues.error(
-    said === null ? COMMAND_LINE : inLayer(said.layer, 'level'),
+    stated === null ? COMMAND_LINE : inLayer(stated.layer, 'level'),
     'level-of-some',
     `these functions would have '${here.id}' at position ${at} of the order, where others have '${there.id}'`,
     {
@@ -270,10 +270,10 @@ function levelSettings(c: Common, layers: readonly Layer[]): Setting[] {
   const command = { source: 'command-line', file: '', path: [] };
   const setting = (
     what: 'level' | 'nvopt',
-    said: { value: number; at: Spot }[],
+    stated: { value: number; at: Spot }[],
     asked: number | null,
   ): Setting[] => {
-    const all = said.map(({ value, at }) => ({
+    const all = stated.map(({ value, at }) => ({
       value,
       origin: { source: 'recipe', file: at.file?.file ?? '', path: at.path },
     }));

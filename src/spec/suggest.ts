@@ -50,14 +50,14 @@ export function legalPlaces(specs: Specs, request: PlanRequest, host: Host, id: 
   const reasons = new Map<string, SpecIssue>();
   const legal: { from: number; to: number; warnings: readonly string[] }[] = [];
   for (let k = 0; k <= others.length; k++) {
-    const said = k === at ? [] : walks.flatMap((w) => tried(w, at, k));
-    const errors = said.filter((i) => i.severity === 'error');
+    const found = k === at ? [] : walks.flatMap((w) => tried(w, at, k));
+    const errors = found.filter((i) => i.severity === 'error');
     for (const e of errors) {
       const message = e.message.replace(/ \(position \d+\)/g, '').replace(', which does not hold there', '');
       reasons.set(`${message} ${e.label}`, { ...e, message });
     }
     if (errors.length > 0) continue;
-    const warnings = [...new Set(said.map((i) => i.message))].filter((m) => !usual.has(m));
+    const warnings = [...new Set(found.map((i) => i.message))].filter((m) => !usual.has(m));
     const last = legal.at(-1);
     if (last !== undefined && last.to === k - 1 && last.warnings.join() === warnings.join()) last.to = k;
     else legal.push({ from: k, to: k, warnings });

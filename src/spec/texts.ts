@@ -57,7 +57,7 @@ export function textFaults(
     if (at === null) return;
     if (at[0] === '\n')
       fault(path, 'this text has a line break', ["'>-' folds the lines of a text into one"], key);
-    else fault(path, `this text holds the character ${at[0]}, which acts on what prints it`, [], key);
+    else fault(path, `this text contains the control character ${at[0]}`, [], key);
   };
   const walk = (value: unknown, path: Path): void => {
     if (out.length >= MOST_FAULTS) return;

@@ -7,12 +7,12 @@ import type { PlanRequest, Specs } from './specs.ts';
 export function warnRecipes(specs: Specs, stack: RecipeStack, request: PlanRequest, issues: Issues): void {
   for (const name of stack.names) {
     const file = specs.recipes.get(name);
-    const said = file === undefined ? null : targetsOf(specs, file, new Set());
-    if (said !== null && !said.sm.includes(request.sm))
+    const named = file === undefined ? null : targetsOf(specs, file, new Set());
+    if (named !== null && !named.sm.includes(request.sm))
       issues.warning(
-        { file: said.file, path: ['sm'] },
+        { file: named.file, path: ['sm'] },
         'recipe-sm',
-        `recipe '${name}' is for ${said.sm.join(', ')}, not for ${request.sm}`,
+        `recipe '${name}' is for ${named.sm.join(', ')}, not for ${request.sm}`,
       );
   }
   const wanted = stack.layers.filter((l) => l.data.level !== undefined && l.tests.length === 0).at(-1);

@@ -10,23 +10,23 @@ const MOST_ALIASES = 1000;
 
 /** Messages and hints for errors of the YAML parser, by error code (`yaml` package, ErrorCode). */
 const WORDS: Readonly<Record<string, readonly [message: string, hint: string]>> = {
-  DUPLICATE_KEY: ['this key stands twice in one map', 'join the two, or rename one'],
-  TAB_AS_INDENT: ['a tab cannot indent', 'use spaces'],
+  DUPLICATE_KEY: ['this key occurs twice in one map', 'join the two, or rename one'],
+  TAB_AS_INDENT: ['a tab cannot be used for indentation', 'use spaces'],
   BLOCK_IN_FLOW: [
-    'an indented block cannot stand inside { } or [ ]',
+    'an indented block is not allowed inside { } or [ ]',
     'close the bracket first, or write it all in one style',
   ],
   MULTILINE_IMPLICIT_KEY: ['a key ends at the end of its line', "a ':' is missing, or a text is not quoted"],
   KEY_OVER_1024_CHARS: ['a key is longer than 1024 characters', 'a quote or a bracket may be missing'],
   ALIAS_PROPS: ['an alias cannot have a tag or an anchor', ''],
-  BAD_ALIAS: ['this alias has no name', "a text that starts with '*' is quoted"],
+  BAD_ALIAS: ['this alias has no name', "quote a text that starts with '*'"],
   BAD_DQ_ESCAPE: ['unknown escape in a text in double quotes', "in single quotes nothing is escaped but ''"],
   BAD_SCALAR_START: ['a text cannot start with this character', 'quote it'],
-  MULTIPLE_ANCHORS: ['a value has one anchor at most', "a text that starts with '&' is quoted"],
-  MULTIPLE_TAGS: ['a value has one tag at most', "a text that starts with '!' is quoted"],
-  BAD_PROP_ORDER: ['an anchor or a tag stands before what it is for', "put it behind '-', '?' or ':'"],
+  MULTIPLE_ANCHORS: ['a value has one anchor at most', "quote a text that starts with '&'"],
+  MULTIPLE_TAGS: ['a value has one tag at most', "quote a text that starts with '!'"],
+  BAD_PROP_ORDER: ['an anchor or a tag is in the wrong place', "put it after '-', '?' or ':'"],
   MULTIPLE_DOCS: ["a spec is one document: '---' starts another", 'put it into a file of its own'],
-  TAG_RESOLVE_FAILED: ['this tag is not known', "a text that starts with '!' is quoted"],
+  TAG_RESOLVE_FAILED: ['this tag is not known', "quote a text that starts with '!'"],
 };
 
 /** The same for errors whose code is too general, by the parser's message. */
@@ -36,14 +36,14 @@ const BY_TEXT: readonly (readonly [text: RegExp, message: string, hint: string])
     'an element of this list has no dash',
     "write '- ' before it, or indent it as a part of the element above",
   ],
-  [/^Missing , (or : )?between/, "a ',' is missing between two elements", 'a text that holds one is quoted'],
-  [/^Missing space after :/, "a space is missing behind ':'", ''],
-  [/^Implicit map keys need to be followed/, "this key has no ':' behind it", "write 'key: value'"],
-  [/^Comments must be separated/, "a space is missing before '#'", 'a text that holds one is quoted'],
+  [/^Missing , (or : )?between/, "a ',' is missing between two elements", 'quote a text that contains one'],
+  [/^Missing space after :/, "a space is missing after ':'", ''],
+  [/^Implicit map keys need to be followed/, "this key has no ':' after it", "write 'key: value'"],
+  [/^Comments must be separated/, "a space is missing before '#'", 'quote a text that contains one'],
   [
     /^Tags and anchors must be separated/,
-    'a space is missing behind this tag or anchor',
-    "a text that starts with '!' or '&' is quoted",
+    'a space is missing after this tag or anchor',
+    "quote a text that starts with '!' or '&'",
   ],
   [/^Unexpected (, |empty item)/, "there is nothing before this ','", 'leave it out'],
   [/^Unexpected flow-(map|seq)-end/, 'this bracket closes nothing', 'leave it out, or quote the text'],
@@ -88,7 +88,7 @@ function faultyAliases(file: string, text: string, { doc, lines }: ParsedYaml): 
         code: 'yaml',
         message: tooMany
           ? `more than ${MOST_ALIASES} aliases are not read`
-          : `the alias '*${node.source}' stands in what it names`,
+          : `the alias '*${node.source}' is inside of the node that it names`,
         file,
         ...placeAt(text, lines, from, to),
       });
@@ -99,23 +99,27 @@ function faultyAliases(file: string, text: string, { doc, lines }: ParsedYaml): 
 }
 
 function inWords(e: YAMLError, text: string): [string, string[]] {
-  const said = e.message.split('\n')[0];
-  if (/call stack/i.test(said)) return ['the text is nested too deeply', []];
-  const open = /^Flow (map|sequence)/.exec(said)?.[1];
+  const reported = e.message.split('\n')[0];
+  if (/call stack/i.test(reported)) return ['the text is nested too deeply', []];
+  const open = /^Flow (map|sequence)/.exec(reported)?.[1];
   if (open !== undefined)
     return [`a '${open === 'map' ? '{' : '['}' that was opened before is not closed`, []];
-  if (/^Missing closing/.test(said)) return [`a text that was opened with a quote is not closed`, []];
+  if (/^Missing closing/.test(reported)) return [`a quoted text is not closed`, []];
   if (e.code === 'BAD_INDENT') return ['the indentation does not fit', indentNotes(e.pos[0], text)];
   if (e.code === 'BLOCK_AS_IMPLICIT_KEY') return secondColon(e, text);
   const known = WORDS[e.code];
   if (known === undefined) {
-    const [, message, hint] = BY_TEXT.find(([form]) => form.test(said)) ?? [said, 'this is no YAML', said];
+    const [, message, hint] = BY_TEXT.find(([form]) => form.test(reported)) ?? [
+      reported,
+      'this is not valid YAML',
+      reported,
+    ];
     return [message, hint === '' ? [] : [hint]];
   }
   const notes = known[1] === '' ? [] : [known[1]];
   if (e.code !== 'DUPLICATE_KEY') return [known[0], notes];
   const key = /^(["']?)([\w.# -]+)\1/.exec(text.slice(e.pos[0], e.pos[0] + 80))?.[2].trim() ?? '';
-  return [key === '' ? known[0] : `the key '${key}' stands twice in one map`, notes];
+  return [key === '' ? known[0] : `the key '${key}' occurs twice in one map`, notes];
 }
 
 /** A note on how the line at an offset may be indented: like one of the enclosing blocks before it, each named by its first key. */

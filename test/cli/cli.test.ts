@@ -307,7 +307,7 @@ describe('mistakes give one clear error and exit code 1', () => {
     [['plan', '--sm', 'hopper'], /\n {2}targets are sm_30, .*, sm_90, sm_100, /],
     [
       ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--cache', 'package.json/c'],
-      /cannot keep results there: a part of the path is no folder\n/,
+      /cannot keep results there: a part of the path is not a folder\n/,
     ],
     [['cfg', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'], /did you mean 'saxpy'/],
     [

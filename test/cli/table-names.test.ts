@@ -22,7 +22,7 @@ describe.each(NAMES)('%s', (name) => {
   });
 
   it('is no number of a launch', () => {
-    expect(scalarValue('f32', name)).toEqual({ problem: `'${name}' is no number` });
+    expect(scalarValue('f32', name)).toEqual({ problem: `'${name}' is not a number` });
   });
 
   it('is no directive of PTX', () => {

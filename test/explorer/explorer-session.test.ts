@@ -99,7 +99,7 @@ describe('mistakes', () => {
     expect(r.ok).toBe(false);
     if (r.ok) return;
     expect(r.faults.every((f) => f.file === 'mine.yaml' && f.line === 4)).toBe(true);
-    const said = r.faults.find((f) => f.message === 'OriBranchOpt stands before SetControlFlowOpLastInBB');
+    const said = r.faults.find((f) => f.message === 'OriBranchOpt comes before SetControlFlowOpLastInBB');
     const written = readFileSync(join(ROOT, 'pipelines', 'constraints.yaml'), 'utf8');
     expect(written).toContain(`why: ${said?.label}`);
   });

@@ -523,7 +523,7 @@ rules:
     ],
     [
       ['ab', 'base', 'move:OriBranchOpt@before:SetControlFlowOpLastInBB', '--kernels', files[1]],
-      /stands before .*\n {2}--> move:OriBranchOpt@before:SetControlFlowOpLastInBB\n[\s\S]*nearest legal place/,
+      /comes before .*\n {2}--> move:OriBranchOpt@before:SetControlFlowOpLastInBB\n[\s\S]*nearest legal place/,
     ],
   ])('%j ends with one message', (args, says) => {
     const r = orrery(...args);

@@ -56,7 +56,7 @@ describe('files of kernels', () => {
       expect.unreachable();
     } catch (e) {
       expect((e as { diagnostics: { notes: string[] }[] }).diagnostics[0].notes[0]).toBe(
-        'a pattern knows *, ? and **; brackets and braces stand for themselves',
+        'patterns support *, ? and **; brackets and braces have no special meaning',
       );
     }
   });

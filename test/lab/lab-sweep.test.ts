@@ -259,7 +259,7 @@ describe('what a sweep shows', () => {
       );
       expect(r.effectsBy).toBe('least squares');
       expect(text).toMatch(
-        /^fitted jointly by least squares, as the design is not balanced;\narms depart .* nothing$/m,
+        /^fitted jointly by least squares, as the design is not balanced;\narms deviate .* nothing$/m,
       );
       expect(effect('B').size).toBeCloseTo(0.25);
       for (const f of ['A', 'C', 'D']) expect(effect(f).size).toBeCloseTo(0);
@@ -268,7 +268,7 @@ describe('what a sweep shows', () => {
       // Sixteen cells for each pair of ranges are more than the arms can tell apart.
       expect([r.interactions, r.untold.length]).toEqual([[], 6]);
       expect(text).toMatch(
-        /^Interactions\nthe design does not tell: a grid, more arms, or fewer levels would$/m,
+        /^Interactions\nthe design does not determine them: a grid, more arms, or fewer levels would$/m,
       );
     },
   );
@@ -321,7 +321,9 @@ describe('what a sweep shows', () => {
       l('A') === '5' && l('B') === '1' ? null : worth(l),
     );
     expect([lacking.r.effectsBy, lacking.r.effects, lacking.r.untold]).toEqual(['nothing', [], [['A', 'B']]]);
-    expect(lacking.text).toContain('not told: the design is not balanced, and has more than 1000 levels');
+    expect(lacking.text).toContain(
+      'not determined: the design is not balanced, and has more than 1000 levels',
+    );
   });
 
   it('one level that has a plan tells nothing, unless the base is the other', () => {
@@ -335,7 +337,7 @@ describe('what a sweep shows', () => {
     expect(one.effect('A').size).toBeCloseTo(1 / 0.9 - 1);
     // Both levels do the same, and that is not what the base does.
     expect(one.effect('B').size).toBeCloseTo(1 / 0.9 - 1);
-    expect(one.text).toMatch(/^the design does not tell: one factor varies at a time$/m);
+    expect(one.text).toMatch(/^the design does not determine them: one factor varies at a time$/m);
   });
 
   it('factors that always go together cannot be told apart', () => {
@@ -349,7 +351,7 @@ describe('what a sweep shows', () => {
     );
     expect([effect('A').size, effect('B').size]).toEqual([null, null]);
     expect(effect('C').size).toBeCloseTo(1);
-    expect(text).toMatch(/^A +unknown +the arms do not tell it from other factors$/m);
+    expect(text).toMatch(/^A +unknown +the arms do not separate it from other factors$/m);
   });
 
   it('of arms with equal results, the best is the one that sets least', () => {
@@ -542,7 +544,7 @@ describe('orrery sweep', () => {
       expect([odd, r.code, r.err]).toEqual([
         odd,
         1,
-        expect.stringMatching(/^error: this line is no result of a sweep: .*\n {2}--> .*forms\.jsonl:2\n/),
+        expect.stringMatching(/^error: this line is not the result of a cell of a sweep\n {2}--> .*forms\.jsonl:2\n/),
       ]);
     }
     writeFileSync(

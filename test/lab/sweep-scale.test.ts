@@ -180,13 +180,13 @@ echo "ptxas info    : Used ${version.length + version.charCodeAt(0)} registers"
     const head = JSON.parse(read('ptxas.jsonl').split('\n')[0]);
     expect(head.makers).toEqual({ orrery: expect.stringMatching(/^[0-9a-f]{16}$/), ptxas: '11.8.9' });
     expect(by('11.8', ...one)).toEqual({ code: 0, err: '' });
-    const mixed = 'ptxas 11.8.9 made these results, and ptxas 13.0.9 is here';
+    const mixed = 'these results are from a run with ptxas 11.8.9, but this run uses ptxas 13.0.9';
     expect(by('13.0', ...one)).toEqual({ code: 1, err: expect.stringContaining(mixed) });
     const joined = by('13.0', 'merge', small, 'ptxas.jsonl', '-o', 'no.jsonl');
     expect(joined).toEqual({ code: 1, err: expect.stringContaining(mixed) });
     const text = read('ptxas.jsonl').replace(/"identity":"\w+"/, '"identity":"0"');
     writeFileSync(join(dir, 'ptxas.jsonl'), text.replace(head.makers.orrery, '0123456789abcdef'));
-    expect(by('11.8', ...one).err).toContain('another build of orrery made these results');
+    expect(by('11.8', ...one).err).toContain('these results are from another build of orrery');
   });
 
   it('merge joins shards; one that is missing, or of another sweep, is an error', () => {

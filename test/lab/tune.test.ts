@@ -45,11 +45,11 @@ describe('goals', () => {
   });
 
   it.each([
-    ['registers<=', /is no goal/],
+    ['registers<=', /is not a goal/],
     ['registers>=64', /registers is better the less/],
     ['occupancy<=50', /occupancy is better the more/],
     ['speed', /there is no metric 'speed'/],
-    ['compile-time', /is no exact metric of a kernel/],
+    ['compile-time', /is not an exact metric of a kernel/],
     ['cycles', /'cycles' cannot be measured/],
     ['ptxas.stack<=0', /'ptxas.stack' cannot be measured/],
   ])('%s', (text, said) => {

@@ -248,7 +248,7 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
     const head = branch(main, ORDER, moved(/- OriBranchOpt /, /- SetControlFlowOpLastInBB /));
     const r = await run(main, head);
     expect([r.code, r.result]).toEqual([1, 'failed']);
-    expect(r.own[0].body).toMatch(/OriBranchOpt stands before SetControlFlowOpLastInBB/);
+    expect(r.own[0].body).toMatch(/OriBranchOpt comes before SetControlFlowOpLastInBB/);
     const errors = r.annotations.filter((a) => a.startsWith('::error '));
     const line = lineOf(head, ORDER, /- OriBranchOpt /);
     expect(errors.some((a) => a.startsWith(`::error file=${ORDER},line=${line},`))).toBe(true);

@@ -85,7 +85,7 @@ describe('what phases and groups of rules declare', () => {
     const [change, ...more] = declarationChanges(base, head);
     expect(more).toEqual([]);
     expect(change).toMatchObject({ kind: 'phase', name: `${name}.requires`, alarm: true });
-    expect(change.note).toBe(`gone: ${gone}; what is gone is not checked any more`);
+    expect(change.note).toBe(`gone: ${gone}; what is gone is no longer checked`);
     expect(declarationChanges(head, base)).toMatchObject([{ alarm: false, note: `new: ${gone}` }]);
   });
 
@@ -248,7 +248,7 @@ describe('what no plan has', () => {
       { name: 'carried PTX ldmatrix.*.as', after: 'FOREIGN_LANES', where: ['sm_90 -O3'] },
     ]);
     expect(told(withRows((r) => void r.reverse()))).toMatchObject([
-      { name: 'carried PTX', note: 'of several rows that fit the first is used' },
+      { name: 'carried PTX', note: 'the first row that matches is used' },
     ]);
     expect(told(withRows((r) => void (r[0].title = 'x')))).toEqual([]);
     expect(told(withRows((r) => void r.pop()))).toHaveLength(1);

@@ -127,7 +127,7 @@ edits:
     const { comment, code } = await review(head, ['saxpy']);
     expect(code).toBe(1);
     expect(comment).toMatch(/^\*\*\d errors? in the specs of the head: nothing is measured\*\*/);
-    expect(comment).toMatch(/OriBranchOpt(#\d)? stands before SetControlFlowOpLastInBB/);
+    expect(comment).toMatch(/OriBranchOpt(#\d)? comes before SetControlFlowOpLastInBB/);
     expect(comment).toContain(lineOf(order, /insert: OriBranchOpt/));
   });
 
@@ -218,7 +218,7 @@ edits:
     expect(code).toBe(1);
     const row = rowOf(comment, '**ALARM** opcodes', 'BREV.means');
     expect(row).toMatch(
-      /1 kernel then mean something else, as bitTricks: seed 1: byte 0x\w+ is \d+ before and \d+ after/,
+      /1 kernel then have another meaning, as bitTricks: seed 1: byte 0x\w+ is \d+ before and \d+ after/,
     );
     expect(row).toMatch(/1 WRONG, as bitTricks/);
     expect(comment).toContain(lineOf(isa.find((f) => f.file.endsWith('integer.yaml'))!, /means: d = ~brev/));
@@ -346,7 +346,7 @@ describe('what a review does not know', () => {
     const { comment, code } = await review({ ...base, constraints }, ['saxpy']);
     expect(code).toBe(2);
     expect(rowOf(comment, '**ALARM** constraint', name)).toMatch(
-      /not measured: such an order is illegal still: phase 'OriPipelining' .* needs the IR property 'ssa'/,
+      /not measured: such an order is still illegal: phase 'OriPipelining' .* needs the IR property 'ssa'/,
     );
   });
 
@@ -466,7 +466,7 @@ describe('a review says no more than it knows', () => {
       'sha256',
     ]);
     expect(comment).not.toMatch(/occupancy \| mean/);
-    expect(comment).toContain('- occupancy: what a multiprocessor has room for is another on either side');
+    expect(comment).toContain('- occupancy: the limits of a multiprocessor differ between the two sides');
   });
 
   it('a fact of many parts is told by the part that changed', async () => {

@@ -72,7 +72,7 @@ describe('a rule that no solver proves', () => {
   it('is not excused by what it says of itself', () => {
     for (const kind of ['inexact', 'out of scope'] as const) {
       const own = says(trust(shipped, shipped), { verdict: kind, why: 'trust me' });
-      expect([own.alarm, own.note]).toEqual([true, expect.stringContaining('what the rule says of itself')]);
+      expect([own.alarm, own.note]).toEqual([true, expect.stringContaining('what the rule states about itself')]);
       expect(says(trust(shipped, shipped, reviewed.id), { verdict: kind, why: 'x' }).alarm).toBe(false);
     }
   });
@@ -183,7 +183,7 @@ describe('a pull request', () => {
       /^rule verdict of comes-later: no stored verdict -> verified .*\n {2}there is no such rule: /m,
     );
     expect(out).toMatch(new RegExp(`^rule verdict of ${reviewed.id}: `, 'm'));
-    expect(out).toContain('the rule as it stands has another hash: ');
+    expect(out).toContain('the rule now has another hash: ');
     git('checkout', '-q', 'base', '--', 'pipelines/rules/verdicts.json');
     git('commit', '-qam', 'as they were');
   });

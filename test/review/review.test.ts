@@ -189,7 +189,7 @@ describe('orrery diff', () => {
     const r = orrery('diff', root, to, '--no-kernels', '--sm', 'sm_90');
     expect(r.code).toBe(1);
     expect(r.out).toMatch(/2 errors in the specs of the head/);
-    expect(r.out).toMatch(/OriBranchOpt stands before SetControlFlowOpLastInBB\n.*binary.yaml:\d+/);
+    expect(r.out).toMatch(/OriBranchOpt comes before SetControlFlowOpLastInBB\n.*binary.yaml:\d+/);
     expect(r.out).toContain('OriBranchOpt looks for the branch at the end of its block');
   });
 
@@ -246,8 +246,8 @@ describe('orrery diff', () => {
   });
 
   it.each([
-    ['GeneralOptimizationBudget', '-5', 'a budget is not negative'],
-    ['ContractProducts', 'tru', 'it is a flag: true or false'],
+    ['GeneralOptimizationBudget', '-5', 'a budget must not be negative'],
+    ['ContractProducts', 'tru', 'it must be a flag: true or false'],
   ])('a knob default that is no value of its type is caught: %s %s', (knob, value, why) => {
     const file = 'knobs/catalog.yaml';
     const to = head(file, (t) => t.replace(new RegExp(`(  ${knob}: .*default: )null`), `$1${value}`));
@@ -325,7 +325,7 @@ describe('orrery diff', () => {
     expect(r.out).toMatch(/^ {2}2 rules with it proved again: 1 refuted, 1 verified$/m);
     expect(r.out).toMatch(/^1 change; 1 rule REFUTED; not measured$/m);
     expect(r.out).toMatch(
-      /^rule identities: count-of-reversed: there -> means something else\n {2}its text is as it was; BREV changed\n {2}refuted$/m,
+      /^rule identities: count-of-reversed: there -> means something else\n {2}its text is unchanged, but BREV changed\n {2}refuted$/m,
     );
     expect(r.out).toMatch(/\$d +=.*before.*after/);
     const rules = 'pipelines/rules/identities.yaml';
@@ -363,7 +363,7 @@ describe('orrery diff', () => {
       '--format',
       'markdown',
     );
-    expect(md.out).toMatch(/^- `identities: count-of-reversed`: its text is as it was; BREV changed — /m);
+    expect(md.out).toMatch(/^- `identities: count-of-reversed`: its text is unchanged, but BREV changed — /m);
     expect(md.out).toMatch(/^ {2}```text\n {2}refuted\n[\s\S]*?^ {2}.*\$d +=.*\n[\s\S]*?^ {2}```$/m);
     expect(md.out).toMatch(/1 not proved, 1 refuted/);
   });
@@ -378,7 +378,7 @@ describe('orrery diff', () => {
       expect(r.out).toMatch(
         /^rule compare.tables.zerotest.EQ: LT -> GE\n {2}\d+ rules? with it proved again: \d+ refuted/m,
       );
-      expect(r.out).toMatch(/its text is as it was; a table of its group changed\n {2}refuted/);
+      expect(r.out).toMatch(/its text is unchanged, but a table of its group changed\n {2}refuted/);
     },
   );
 

@@ -101,7 +101,7 @@ describe.skipIf(process.platform === 'win32')('only regular files are read', () 
     ['measure', '/dev/zero'],
   ])('%s %s %s %s', (...args) => {
     const r = orrery(...args.filter((a) => a !== undefined));
-    expect([r.code, r.signal, r.err]).toEqual([1, null, expect.stringContaining('it is no regular file')]);
+    expect([r.code, r.signal, r.err]).toEqual([1, null, expect.stringContaining('it is not a regular file')]);
   });
   it('and no pipe, which nobody may ever write to', () => {
     const fifo = join(dir, 'fifo.yaml');
@@ -113,7 +113,7 @@ describe.skipIf(process.platform === 'win32')('only regular files are read', () 
     ])
       expect(orrery(...args)).toMatchObject({
         code: 1,
-        err: expect.stringContaining('it is no regular file'),
+        err: expect.stringContaining('it is not a regular file'),
       });
   });
 });

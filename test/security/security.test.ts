@@ -432,7 +432,7 @@ describe('files', () => {
       truncateSync(file, 4 * 2 ** 20);
       expect(readNamed(file, 'spec').length).toBe(4 * 2 ** 20);
       for (const device of ['/dev/zero', '/dev/tty'].filter((d) => existsSync(d)))
-        expect(() => readNamed(device, 'input')).toThrow('it is no regular file');
+        expect(() => readNamed(device, 'input')).toThrow('it is not a regular file');
       // A file of the kernel that says that it is regular, and waits for more once it has been read.
       symlinkSync('/proc/kmsg', join(inner, 'waits.ptx'));
       const r = spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'opt', join(inner, 'waits.ptx')], {
@@ -522,10 +522,10 @@ describe('files', () => {
       expect([sweep().status, readFileSync(results, 'utf8')]).toEqual([0, forged]);
       expect([sweep('--restart').status, readFileSync(results, 'utf8')]).toEqual([0, measured]);
       writeFileSync(results, `${measured}{"arm":0,"file":"swept.ptx","result":{"kernels":[{}]}}\n`);
-      expect(sweep().stderr).toContain('this line is no result of a sweep: it has another form');
+      expect(sweep().stderr).toContain('this line is not the result of a cell of a sweep');
       // What JSON reads as no finite number could not be written again.
       writeFileSync(results, measured.replace(/"instructions":\d+/, '"instructions":1e999'));
-      expect(sweep().stderr).toContain('this line is no result of a sweep: it has another form');
+      expect(sweep().stderr).toContain('this line is not the result of a cell of a sweep');
     },
   );
 

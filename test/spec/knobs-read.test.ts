@@ -242,7 +242,7 @@ describe('every knob that a phase with work declares', () => {
         pass: (fn, ctx) => (ctx.knob(name), fn),
       };
       expect(() => runPlan(programs[0], own, { passes: new Map([...passes, ['probe', read]]) })).toThrow(
-        `read the knob '${name}', which knobs/catalog.yaml calls unread`,
+        `read the knob '${name}', which knobs/catalog.yaml marks as unread`,
       );
     }
   });

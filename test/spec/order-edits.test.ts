@@ -73,7 +73,7 @@ describe('repeat', () => {
     expect(
       await says('  - { repeat: OriReassociateAndCommon, through: GvnCse, rounds: 2 }'),
     ).toMatchInlineSnapshot(`
-      "error: 'GvnCse' (position 56) stands before 'OriReassociateAndCommon' (position 58)
+      "error: 'GvnCse' (position 56) comes before 'OriReassociateAndCommon' (position 58)
         --> mine.yaml:4:49
           4 |   - { repeat: OriReassociateAndCommon, through: GvnCse, rounds: 2 }
             |                                                 ^^^^^^"
@@ -140,7 +140,7 @@ describe('what stands behind a repeat', () => {
         --> mine.yaml:5:13
           5 |   - { move: GvnCse, after: LateOriCommoning }
             |             ^^^^^^
-        an edit above the \`repeat\` holds in every round; behind it, \`drop\` and \`replace\` do
+        an edit before the \`repeat\` applies to every round; after it, only \`drop\` and \`replace\` do
         the repeat: mine.yaml:4"
     `);
     expect(await says(`${twice}  - { insertPass: live-dead, after: GvnCse }`)).toMatchInlineSnapshot(`
@@ -148,14 +148,14 @@ describe('what stands behind a repeat', () => {
         --> mine.yaml:5:37
           5 |   - { insertPass: live-dead, after: GvnCse }
             |                                     ^^^^^^
-        an edit above the \`repeat\` holds in every round; behind it, \`drop\` and \`replace\` do
+        an edit before the \`repeat\` applies to every round; after it, only \`drop\` and \`replace\` do
         the repeat: mine.yaml:4"
     `);
     expect(await says(`${twice}  - { move: LateOriCommoning, before: 'GvnCse#2' }`)).toContain(
       "'OriReassociateAndCommon' and 'GvnCse#2' are repeated together",
     );
     expect(await says(`${twice}  - { repeat: GvnCse, rounds: 2 }`)).toContain(
-      "'GvnCse' is a part of what is repeated already",
+      "'GvnCse' is a part of what an earlier edit repeats",
     );
     // Around them is free.
     expect(await says(`${twice}  - { insertPass: live-dead, before: GvnCse }`)).toBe('');
@@ -234,7 +234,7 @@ describe('what an illegal edit says', () => {
     expect(
       await saysOf({ order: 'mine' }, order('  - { move: GvnCse, after: OriCreateMacroInsts }')),
     ).toMatchInlineSnapshot(`
-      "warning: GvnCse stands before EnforceArgumentRestrictions
+      "warning: GvnCse comes before EnforceArgumentRestrictions
         --> mine.yaml:4:5
           4 |   - { move: GvnCse, after: OriCreateMacroInsts }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

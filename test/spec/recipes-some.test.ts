@@ -79,7 +79,7 @@ describe('what is for all functions cannot be said of some', () => {
   it('a `when` for the functions that no `when` is for', async () => {
     const part = "parts:\n  - when: { kernel: 'k*' }\n    level: 1";
     expect(await says({ r: `mode: 7\n${part}` })).toMatchInlineSnapshot(`
-      "error: a \`when\` and mode 7 hold for no function together
+      "error: a \`when\` and mode 7 exclude each other
         --> r.yaml:4:5
           4 |   - when: { kernel: 'k*' }
             |     ^^^^

@@ -327,7 +327,7 @@ describe('several recipes', () => {
     const said = await checkFile(mine, passNames, shipped);
     expect(said.map((d) => [d.code, d.line])).toEqual([['ir-property', 3]]);
     const two = folder.write('two.yaml', 'kind: recipe\nwhen: {}\n');
-    expect((await checkFile(two, passNames, shipped)).map((d) => d.message)).toEqual(["'when' says nothing"]);
+    expect((await checkFile(two, passNames, shipped)).map((d) => d.message)).toEqual(["'when' is empty"]);
   });
 });
 
@@ -344,13 +344,13 @@ describe('parameters of passes', () => {
         did you mean 'least-tail' or 'least-arm'?"
     `);
     expect(await fill('tail-merging', 'least-tail: -1')).toMatch(
-      /parameter 'least-tail' of pass 'tail-merging' cannot be -1: it is a whole number from 0 on/,
+      /parameter 'least-tail' of pass 'tail-merging' cannot be -1: it must be a whole number of at least 0/,
     );
     expect(await fill('live-dead', 'x: 1')).toMatch(
       /pass 'live-dead' has no parameter 'x'[\s\S]*it takes none/,
     );
-    expect(await fill('place-blocks', 'cold: loop')).toMatch(/cannot be "loop": it is loops or function/);
-    expect(await fill('place-blocks', 'chains: 1')).toMatch(/it is true or false/);
+    expect(await fill('place-blocks', 'cold: loop')).toMatch(/cannot be "loop": it must be loops or function/);
+    expect(await fill('place-blocks', 'chains: 1')).toMatch(/it must be true or false/);
     expect(await fill('tail-merging', 'least-tail: 2')).toBe('');
   });
 
@@ -460,7 +460,7 @@ describe('the recipe manager', () => {
     ]);
     expect(await said('-1')).toEqual(['knob Knob391: no recipe has the id -1']);
     expect((await said('0x1ffffffffffffffff'))[0]).toMatch(/it has more than 64 bits/);
-    expect((await said('x'))[0]).toMatch(/it is an integer of 64 bits/);
+    expect((await said('x'))[0]).toMatch(/it must be an integer of 64 bits/);
   });
 
   it('64 bits that YAML would round are to be quoted', async () => {
@@ -494,7 +494,7 @@ describe('the recipe manager', () => {
     const specs = { ...shipped, orders: new Map([...shipped.orders, ['o', order]]) };
     const { diagnostics } = await makePlan({ ...binary, order: 'o' }, passNames, specs);
     expect(diagnostics.map((d) => d.message)).toEqual([
-      'AdvancedPhaseBeforeConvUnSup stands before ApplyNvOptRecipes',
+      'AdvancedPhaseBeforeConvUnSup comes before ApplyNvOptRecipes',
     ]);
   });
 });
@@ -648,10 +648,10 @@ describe('records of the command line for functions of a hash', () => {
   });
 
   for (const [text, message] of [
-    ['WHEN=IH=12;A=1', /asks for the hash of an instruction/],
-    ['WHEN=SH=12;UnrollFullInstLimit=1', /'12' .* is no hash of a function/],
+    ['WHEN=IH=12;A=1', /names the hash of an instruction/],
+    ['WHEN=SH=12;UnrollFullInstLimit=1', /'12' .* is not the hash of a function/],
     [`WHEN=SH=${hash}`, /sets no knob/],
-    ['WHEN=UnrollFullInstLimit=1', /does not say for what/],
+    ['WHEN=UnrollFullInstLimit=1', /names no functions/],
     [`WHEN=SH=${hash};UnrolFullInstLimit=1`, /there is no knob 'UnrolFullInstLimit'/],
   ] as const)
     it(`${text} is an error`, async () => {

@@ -255,7 +255,7 @@ rules:
     const constraint =
       'kind: constraints\nconstraints:\n  - { before: FinalInspectionPass, after: OriSanitize, why: a test, source: none }\n';
     expect(await check('c.yaml', constraint)).toMatch(
-      /^error: OriSanitize stands before FinalInspectionPass[\s\S]*the constraint: .*c\.yaml:3/,
+      /^error: OriSanitize comes before FinalInspectionPass[\s\S]*the constraint: .*c\.yaml:3/,
     );
     expect(await check('p.yaml', shipped.phases.text.replace('provides: [control-last],', ''))).toMatch(
       /needs the IR property 'control-last'/,
@@ -293,7 +293,7 @@ rules:
     const text = (hook: string) =>
       `kind: recipe\nsm: [sm_90]\nlevel: 2\nwhen: { kernel: 'gemm_*' }\nhooks: { ${hook}: [{ pass: live-dead }] }\n`;
     expect(await check('r.yaml', text('AdvancedPhaseAfterConvUnSup'))).toBe('');
-    expect(await check('r.yaml', text('OriBranchOpt'))).toMatch(/^error: phase 'OriBranchOpt' is no hook/);
+    expect(await check('r.yaml', text('OriBranchOpt'))).toMatch(/^error: phase 'OriBranchOpt' is not a hook/);
     expect(await check('s.yaml', 'kind: recipe\nsm: [sm_90, sm_9]\n')).toMatch(
       /^error: there is no back end for 'sm_9'[\s\S]*s\.yaml:2:13\n/,
     );
@@ -316,7 +316,7 @@ bogus: 3
 `;
     expect(await said('together.yaml', text)).toEqual([
       "2 unknown key 'name' in the top level",
-      '4 knob OptBudget cannot be -3: a budget is not negative',
+      '4 knob OptBudget cannot be -3: a budget must not be negative',
       expect.stringMatching(/^5 knob FenceCode cannot be "XX=3"/),
       expect.stringMatching(/^6 'knobs.RegAllocRegTargetList.1' is the text "a"/),
       "7 there is no knob 'NoSuchKnob'",
@@ -354,7 +354,7 @@ edits:
 `;
     expect(await said('order.yaml', text)).toEqual([
       "4 unknown key 'whyy' in 'edits.0'",
-      "5 'move' needs before or after beside it",
+      "5 'move' requires before or after",
       "6 there is no phase 'GvnCsee' in the order",
       "7 there is no phase 'LateOriCommonin' in the order",
       "7 there is no phase 'OriCommonin' in the order",
@@ -363,7 +363,7 @@ edits:
     ]);
     const list = 'kind: order\nphases:\n  - GvnCsee\n  - 5\n  - GvnCse\n  - GvnCse\n  - OriCommonin\n';
     expect(await said('list.yaml', list)).toEqual([
-      expect.stringMatching(/^3 'phases' says the same twice/),
+      expect.stringMatching(/^3 'phases' has duplicates/),
       "3 there is no phase 'GvnCsee'",
       "4 'phases.1' is the number 5, expected text or a map",
       "7 there is no phase 'OriCommonin'",
@@ -512,7 +512,7 @@ describe('launch files', () => {
         --> l.yaml:9:27
           9 |   - { scalar: u64, value: 18446744073709551615 }
             |                           ^^^^^^^^^^^^^^^^^^^^
-      error: 'many' is no number
+      error: 'many' is not a number
         --> l.yaml:10:27
          10 |   - { scalar: f64, value: many }
             |                           ^^^^

@@ -112,21 +112,21 @@ describe('edits', () => {
 describe('what is wrong with an order is said at the edit', () => {
   it('a broken constraint: the reason, the constraint, the nearest legal place', async () => {
     expect(await says('  - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }')).toMatchInlineSnapshot(`
-      "error: OriBranchOpt stands before SetControlFlowOpLastInBB
+      "error: OriBranchOpt comes before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
             |     OriBranchOpt looks for the branch at the end of its block
         nearest legal place: after SetControlFlowOpLastInBB (position 7)
         the constraint: pipelines/constraints.yaml:48
-      warning: OriBranchOpt stands before GeneralOptimizeEarly
+      warning: OriBranchOpt comes before GeneralOptimizeEarly
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
             |     folding makes the constant conditions that branch simplification removes
         nearest legal place: after DoSwitchOptFirst (position 15)
         the constraint: pipelines/constraints.yaml:62
-      warning: OriBranchOpt stands before DoSwitchOptFirst
+      warning: OriBranchOpt comes before DoSwitchOptFirst
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -138,7 +138,7 @@ describe('what is wrong with an order is said at the edit', () => {
 
   it('a constraint whose earlier half was moved', async () => {
     expect(await says('  - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }')).toMatchInlineSnapshot(`
-      "error: OriCreateMacroInsts stands before SetControlFlowOpLastInBB
+      "error: OriCreateMacroInsts comes before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -146,14 +146,14 @@ describe('what is wrong with an order is said at the edit', () => {
         the IR property 'control-last' then does not hold where it is needed, in OriSanitize, GeneralOptimizeEarly and DoSwitchOptFirst
         nearest legal place: before OriCreateMacroInsts (position 7)
         the constraint: pipelines/constraints.yaml:28
-      error: EarlyOriSimpleLiveDead stands before SetControlFlowOpLastInBB
+      error: EarlyOriSimpleLiveDead comes before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
             |     the backward walk over a block must not meet a side exit in it
         nearest legal place: before OriCreateMacroInsts (position 7)
         the constraint: pipelines/constraints.yaml:37
-      error: OriBranchOpt stands before SetControlFlowOpLastInBB
+      error: OriBranchOpt comes before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -166,8 +166,8 @@ describe('what is wrong with an order is said at the edit', () => {
   it('a constraint, and the phases that then lack what the moved one provides', async () => {
     const said = await says('  - { move: GenerateMovPhi, after: ConvertAllMovPhiToMov }');
     expect(said.match(/^error: .*/gm)).toEqual([
-      'error: OriPipelining stands before GenerateMovPhi',
-      'error: ConvertAllMovPhiToMov stands before GenerateMovPhi',
+      'error: OriPipelining comes before GenerateMovPhi',
+      'error: ConvertAllMovPhiToMov comes before GenerateMovPhi',
     ]);
     expect(said.match(/'ssa' then does not hold where it is needed, in (\w+, ){3}\w+ and \w+/g)?.length).toBe(
       1,
@@ -192,8 +192,8 @@ describe('what is wrong with an order is said at the edit', () => {
     const found = await errors(`${misspelt('after')}${others}`);
     expect(found).toEqual([
       "there is no phase 'GeneralOptimise' in the order",
-      'OriBranchOpt stands before SetControlFlowOpLastInBB',
-      'OriReassociateAndCommon stands before GvnCse',
+      'OriBranchOpt comes before SetControlFlowOpLastInBB',
+      'OriReassociateAndCommon comes before GvnCse',
     ]);
     const key = "unknown key 'aftr' in 'edits.0'";
     expect(await errors(`${misspelt('aftr')}${others}`)).toEqual([key, ...found]);
@@ -210,7 +210,7 @@ describe('what is wrong with an order is said at the edit', () => {
   it('a broken constraint names what its phase lacks there for another reason', async () => {
     const said = await says(`  - { move: GvnCse, after: ConvertAllMovPhiToMov }
   - { move: OriReassociateAndCommon, after: ConvertAllMovPhiToMov }`);
-    expect(said).toMatch(/^error: OriReassociateAndCommon stands before GvnCse$/m);
+    expect(said).toMatch(/^error: OriReassociateAndCommon comes before GvnCse$/m);
     expect(said).toContain("'ssa' then does not hold where it is needed, in OriReassociateAndCommon");
     expect(said).toMatch(/^error: phase 'GvnCse' \(position \d+\) needs the IR property 'ssa'/m);
   });
@@ -303,7 +303,7 @@ describe('what is wrong with an order is said at the edit', () => {
         "kind: order\nphases: [OriSanitize, orisanitize, 'OriSanitize#3', Nothing]\n",
       ),
     ).toMatchInlineSnapshot(`
-      "error: phase 'orisanitize' stands twice in the order
+      "error: phase 'orisanitize' occurs twice in the order
         --> mine.yaml:2:23
           2 | phases: [OriSanitize, orisanitize, 'OriSanitize#3', Nothing]
             |                       ^^^^^^^^^^^

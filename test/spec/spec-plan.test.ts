@@ -36,7 +36,7 @@ describe('values of knobs', () => {
       true,
     ]);
     expect(['false', 0, false].map((v) => good('NONE', v))).toEqual([false, false, false]);
-    expect(bad('NONE', 'maybe')).toBe('it is a flag: true or false');
+    expect(bad('NONE', 'maybe')).toBe('it must be a flag: true or false');
   });
   it('integers in any base, with a range', () => {
     expect(['12', '-0x10', '0b101', '0o17', 7].map((v) => good('INT', v))).toEqual([12, -16, 5, 15, 7]);
@@ -49,15 +49,15 @@ describe('values of knobs', () => {
   });
   it('budgets', () => {
     expect(good('BDGT', '0')).toBe(0);
-    expect(bad('BDGT', -1)).toBe('a budget is not negative');
+    expect(bad('BDGT', -1)).toBe('a budget must not be negative');
     expect(bad('BDGT', 4294967296)).toBe('it has more than 32 bits');
     expect(bad('INT', '-2147483649')).toBe('it has more than 32 bits');
-    expect(bad('BDGT', 'many')).toBe('it is a budget: an integer, how often it may be taken');
+    expect(bad('BDGT', 'many')).toBe('it must be a budget: an integer that says how often it may be taken');
   });
   it('numbers', () => {
     expect(['1e-3', '.5', '2.', -3, '0x10'].map((v) => good('DBL', v))).toEqual([0.001, 0.5, 2, -3, 16]);
-    expect(bad('FLOAT', 'nan')).toBe('it is a number');
-    expect(bad('FLOAT', '1e999')).toBe('it is a number');
+    expect(bad('FLOAT', 'nan')).toBe('it must be a number');
+    expect(bad('FLOAT', '1e999')).toBe('it must be a number');
   });
   it('ranges with open ends', () => {
     const open = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
@@ -73,20 +73,20 @@ describe('values of knobs', () => {
     expect(bad('IRNG', '9..3')).toBe('the range is empty: 9 is above 3');
     expect(bad('IRNG', '1..9', [0, 5])).toBe('each end must lie in 0..5');
     for (const v of ['..', '1..2..3', 'a..b', [1], [1, 2, 3]])
-      expect(bad('IRNG', v)).toMatch(/^it is a range/);
+      expect(bad('IRNG', v)).toMatch(/^it must be a range/);
   });
   it('lists of integers, of opcodes, of conditions', () => {
     expect(good('ILIST', '1, 2,0x3')).toEqual([1, 2, 3]);
     expect(good('ILIST', [1, 2])).toEqual([1, 2]);
-    expect(bad('ILIST', '1,,2')).toBe("it is a list of integers such as 1,2,3; '' is none");
+    expect(bad('ILIST', '1,,2')).toBe("it must be a list of integers such as 1,2,3; '' is not an integer");
     expect(good('OPLIST', 'fadd,3, FMUL,2')).toBe('FADD,3,FMUL,2');
     expect(check('OPLIST', 'FAD,3')).toEqual({
       problem: "there is no opcode 'FAD'",
       notes: ["did you mean 'FADD'?"],
     });
-    expect(bad('OPLIST', 'FADD')).toBe('it is a list of opcodes with a number each: FADD,3,FMUL,2');
+    expect(bad('OPLIST', 'FADD')).toBe('it must be a list of opcodes with a number each: FADD,3,FMUL,2');
     expect(good('WHEN', 'SH=1f~ih=0x22~K=x')).toBe('SH=1f~ih=0x22~K=x');
-    expect(bad('WHEN', 'SH=xyz')).toMatch(/'SH=xyz' is none$/);
+    expect(bad('WHEN', 'SH=xyz')).toMatch(/'SH=xyz' is not one$/);
   });
   it('texts, and taking a value away', () => {
     expect([good('STR', 'a+b'), good('STR', 3), good('INT', 'unset'), good('STR', null)]).toEqual([
@@ -95,8 +95,8 @@ describe('values of knobs', () => {
       null,
       null,
     ]);
-    expect(bad('STR', true)).toBe('it is text');
-    expect(bad('STR', '')).toBe("the value is empty ('unset' takes a value away)");
+    expect(bad('STR', true)).toBe('it must be text');
+    expect(bad('STR', '')).toBe("the value is empty ('unset' removes a value)");
   });
   it('every integer and range reads back', () => {
     const n = fc.integer({ min: -1e9, max: 1e9 });
@@ -216,14 +216,14 @@ describe('a wrong request', () => {
       error: there is no knob set 'one-rewrit'
         did you mean 'one-rewrite'?
       error: optimization level 9 is not 0 to 5
-      error: knob OptBudget cannot be "-1": a budget is not negative
+      error: knob OptBudget cannot be "-1": a budget must not be negative
       error: there is no knob 'OptBudgett'
         did you mean 'OptBudget' or 'HoistBudget'?
         \`orrery plan --all\` prints every knob
-      error: knob DisableSourceOrder cannot be "maybe": it is a flag: true or false
+      error: knob DisableSourceOrder cannot be "maybe": it must be a flag: true or false
       error: knob OptBudget needs a value
         --set OptBudget=VALUE; only a flag may stand alone
-      error: knob DisablePhases cannot be "": the value is empty ('unset' takes a value away)
+      error: knob DisablePhases cannot be "": the value is empty ('unset' removes a value)
       error: there is no phase 'OriBranchOp' to disable
         did you mean 'OriBranchOpt'?"
     `);
@@ -263,7 +263,7 @@ describe('a wrong request', () => {
             |   ^^^^^^^^
         did you mean 'OptBudget'?
         \`orrery plan --all\` prints every knob
-      error: knob OptBudget cannot be "many": it is a budget: an integer, how often it may be taken
+      error: knob OptBudget cannot be "many": it must be a budget: an integer that says how often it may be taken
         --> mine.yaml:4:14
           4 |   OptBudget: many
             |              ^^^^
@@ -291,7 +291,7 @@ phases:
   enable: [OriLoopFusion]`),
       ),
     ).toMatchInlineSnapshot(`
-      "error: phase 'OriBranchOpt' is no hook
+      "error: phase 'OriBranchOpt' is not a hook
         --> mine.yaml:3:3
           3 |   OriBranchOpt: [{ pass: live-ded }]
             |   ^^^^^^^^^^^^

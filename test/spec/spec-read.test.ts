@@ -14,9 +14,9 @@ const faults = (text: string, expect?: SpecKind): string =>
   rendered(readSpec('mine.yaml', text, schemaOf, expect).diagnostics, text);
 
 describe('a document that would never end', () => {
-  it('an alias that stands in what it names is an error at its place', () => {
+  it('an alias that is inside of the node that it names is an error at its place', () => {
     expect(faults('kind: order\na: &a [*a]\n')).toMatch(
-      /^error: the alias '\*a' stands in what it names\n {2}--> mine.yaml:2:8\n/,
+      /^error: the alias '\*a' is inside of the node that it names\n {2}--> mine.yaml:2:8\n/,
     );
     expect(faults('kind: order\na: &a { b: &b [*a, *b] }\n').match(/^error: the alias/gm)).toHaveLength(2);
   });
@@ -31,7 +31,7 @@ describe('a document that would never end', () => {
 describe('text that is not YAML', () => {
   it('a key twice', () => {
     expect(faults('kind: knob-set\nknobs: {}\nkind: order\n')).toMatchInlineSnapshot(`
-      "error: the key 'kind' stands twice in one map
+      "error: the key 'kind' occurs twice in one map
         --> mine.yaml:3:1
           3 | kind: order
             | ^^^^
@@ -40,7 +40,7 @@ describe('text that is not YAML', () => {
   });
   it('tabs, brackets, quotes, colons, indents', () => {
     expect(faults('kind: knob-set\nknobs:\n\tA: 1\n')).toMatchInlineSnapshot(`
-      "error: a tab cannot indent
+      "error: a tab cannot be used for indentation
         --> mine.yaml:3:1
           3 |  A: 1
             | ^
@@ -53,7 +53,7 @@ describe('text that is not YAML', () => {
             | ^"
     `);
     expect(faults('kind: knob-set\nknobs: { A: "x }\n')).toMatchInlineSnapshot(`
-      "error: a text that was opened with a quote is not closed
+      "error: a quoted text is not closed
         --> mine.yaml:3:1
           3 | 
             | ^"
@@ -106,14 +106,14 @@ describe('text that is not YAML', () => {
         --> mine.yaml:2:8
           2 | knobs: *x
             |        ^^
-        a text that starts with '*' is quoted"
+        quote a text that starts with '*'"
     `);
     expect(faults('kind: knob-set\nknobs: !mine { A: 1 }\n')).toMatchInlineSnapshot(`
       "error: this tag is not known
         --> mine.yaml:2:8
           2 | knobs: !mine { A: 1 }
             |        ^^^^^
-        a text that starts with '!' is quoted"
+        quote a text that starts with '!'"
     `);
     expect(faults('kind: knob-set\nknobs: {}\n---\na: 1\n')).toMatchInlineSnapshot(`
       "error: a spec is one document: '---' starts another
@@ -211,7 +211,7 @@ edits:
           4 |   - { mov: A, after: B }
             |       ^^^
         did you mean 'move'?
-      error: 'move' needs before or after beside it
+      error: 'move' requires before or after
         --> mine.yaml:5:7
           5 |   - { move: A }
             |       ^^^^
@@ -220,15 +220,15 @@ edits:
           6 |   - { move: A, drop: B, after: C }
             |                ^^^^
         exactly one of move, replace, drop, insert, insertPass, insertRules, repeat with rounds
-      error: 'after' cannot stand beside 'drop'
+      error: 'after' cannot be combined with 'drop'
         --> mine.yaml:6:25
           6 |   - { move: A, drop: B, after: C }
             |                         ^^^^^
-      error: 'after' cannot stand beside 'before'
+      error: 'after' cannot be combined with 'before'
         --> mine.yaml:7:27
           7 |   - { move: A, before: B, after: C }
             |                           ^^^^^
-      error: 'replace' needs 'with' beside it
+      error: 'replace' requires 'with'
         --> mine.yaml:8:7
           8 |   - { replace: A }
             |       ^^^^^^^
@@ -280,7 +280,7 @@ params:
           5 | block: 3
             |        ^
         Threads of a block in x, y, z; missing ones are 1.
-      error: 'scalar' needs 'value' beside it
+      error: 'scalar' requires 'value'
         --> mine.yaml:7:7
           7 |   - { scalar: s32 }
             |       ^^^^^^
@@ -304,7 +304,7 @@ params:
          11 |   - { buffer: f32, length: 4, fill: { randm: 1 } }
             |                                       ^^^^^
         did you mean 'random'?
-      error: 'data' cannot stand beside 'fill'
+      error: 'data' cannot be combined with 'fill'
         --> mine.yaml:12:31
          12 |   - { buffer: f32, length: 4, data: a.bin, fill: zero }
             |                               ^^^^
@@ -313,7 +313,7 @@ params:
          13 |   - { bufer: f32, length: 4 }
             |       ^^^^^
         did you mean 'buffer'?
-      error: 'value' needs 'scalar' beside it
+      error: 'value' requires 'scalar'
         --> mine.yaml:14:7
          14 |   - { value: 3 }
             |       ^^^^^"
@@ -347,7 +347,7 @@ when: {}
 hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
 `),
     ).toMatchInlineSnapshot(`
-      "error: 'sm' says the same twice (elements 2 and 1, counted from 0)
+      "error: 'sm' has duplicates (elements 2 and 1, counted from 0)
         --> mine.yaml:2:5
           2 | sm: [90, sm_90, sm_90]
             |     ^^^^^^^^^^^^^^^^^^
@@ -372,7 +372,7 @@ hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
           5 | knobs: { A: { b: 1 }, 'b c': 1, C: .inf }
             |             ^^^^^^^^
         Of the type of the knob. Flag: true or false. Range: [lo, hi] or text lo..hi. List: integers. null: unset.
-      error: 'b c' is no name that may stand in 'knobs'
+      error: 'b c' is not a valid name in 'knobs'
         --> mine.yaml:5:23
           5 | knobs: { A: { b: 1 }, 'b c': 1, C: .inf }
             |                       ^^^^^
@@ -382,7 +382,7 @@ hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
           5 | knobs: { A: { b: 1 }, 'b c': 1, C: .inf }
             |                                    ^^^^
         Of the type of the knob. Flag: true or false. Range: [lo, hi] or text lo..hi. List: integers. null: unset.
-      error: 'when' says nothing
+      error: 'when' is empty
         --> mine.yaml:6:7
           6 | when: {}
             |       ^^

@@ -175,7 +175,7 @@ describe('knobs, recipes, gates', () => {
     expect([hook.noOp, passesOf(hook)]).toEqual([false, ['inline-functions']]);
     const bad = write('bad.yaml', 'kind: recipe\nhooks:\n  OriBranchOpt: [{ pass: live-ded }]\n');
     expect((await messages({ recipes: [bad] })).map((m) => m.split(' | ')[0])).toEqual([
-      "phase 'OriBranchOpt' is no hook",
+      "phase 'OriBranchOpt' is not a hook",
       "there is no pass 'live-ded'",
     ]);
     expect((await messages({ recipes: ['inline'], sm: 'sm_75' }))[0]).toMatch(

@@ -132,15 +132,15 @@ function effects(list: readonly Effect[], by: Metric): string[] {
   return list.map((f) => {
     const rows = f.levels.map(({ name, ratio, arms }) => {
       if (ratio === null)
-        return `<div class="level"><span>${html(name)}</span><span class="dim">not told by the design</span><span></span></div>`;
+        return `<div class="level"><span>${html(name)}</span><span class="dim">not determined by the design</span><span></span></div>`;
       const off = ratio - 1;
       const half = (50 * Math.min(1, Math.abs(off) / most)).toFixed(2);
       const kind = isSame(ratio) ? 'same' : off < 0 === (by.better === 'less') ? 'helped' : 'hurt';
       const place = off < 0 ? `right: 50%; width: ${half}%` : `left: 50%; width: ${half}%`;
       return `<div class="level"><span>${html(name)}</span><span class="track" title="${plural(arms, 'arm')}"><i class="${kind}" style="${place}"></i></span><span>${isSame(ratio) ? '0' : ratioText(ratio)}</span></div>`;
     });
-    const said = f.size === null ? levelsText(f) : `effect ${sizeText(f)}`;
-    return `<div class="factor"><h3>${html(f.factor)} <span class="dim">${html(said)}</span></h3>${rows.join('')}</div>`;
+    const summary = f.size === null ? levelsText(f) : `effect ${sizeText(f)}`;
+    return `<div class="factor"><h3>${html(f.factor)} <span class="dim">${html(summary)}</span></h3>${rows.join('')}</div>`;
   });
 }
 

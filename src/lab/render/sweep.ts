@@ -132,13 +132,13 @@ export const tellsOfEffects = ({ effects, effectsBy }: SweepReport): boolean =>
 export function howText({ effectsBy, deviation }: SweepReport): string {
   if (effectsBy === 'base') return 'each level against the base, all else as there';
   if (effectsBy === 'nothing')
-    return `not told: the design is not balanced, and has more than ${MOST_COLUMNS} levels to fit jointly`;
+    return `not determined: the design is not balanced, and has more than ${MOST_COLUMNS} levels to fit jointly`;
   if (effectsBy === 'means') return 'means of the arms with each level; the design is balanced';
   return [
     'fitted jointly by least squares, as the design is not balanced;',
     deviation === null
-      ? 'there is no arm left to tell how well'
-      : `arms depart from the product of these by ${deviation < SMALL ? 'nothing' : `${percent(1 + deviation).slice(1)} (standard deviation)`}`,
+      ? 'there are too few arms to tell how well'
+      : `arms deviate from the product of these by ${deviation < SMALL ? 'nothing' : `${percent(1 + deviation).slice(1)} (standard deviation)`}`,
   ].join('\n');
 }
 
@@ -153,7 +153,7 @@ export function levelsText({ levels, size }: Effect): string {
     ? 'no arm with another level has a plan'
     : levels.length === 1
       ? `only arms with ${levels[0].name} have a plan`
-      : 'the arms do not tell it from other factors';
+      : 'the arms do not separate it from other factors';
 }
 
 /** Texts for levels in order. Three or more adjacent levels with the same change are shown as the first and the last. */
@@ -193,8 +193,8 @@ function interactionText({ effectsBy, interactions, untold }: SweepReport, width
   if (untold.length === 0) return lines.join('\n');
   const why =
     effectsBy === 'base' ? 'one factor varies at a time' : 'a grid, more arms, or fewer levels would';
-  const which = interactions.length === 0 ? '' : ` of ${plural(untold.length, 'other pair')}`;
-  return [...lines, `the design does not tell${which}: ${why}`].join('\n');
+  const which = interactions.length === 0 ? 'them' : `${plural(untold.length, 'other pair')}`;
+  return [...lines, `the design does not determine ${which}: ${why}`].join('\n');
 }
 
 const interactionTable = (list: readonly Interaction[], width: number): string =>

@@ -54,7 +54,7 @@ const triedText = ({ found, seconds }: TuneReport): string =>
 
 /** The effect of one change: the metrics that differ without it. */
 export function effectText(r: TuneReport, without: readonly TunedKernel[]): string {
-  if (without.length === 0) return 'the others are no plan without it';
+  if (without.length === 0) return 'the others have no legal plan without it';
   const parts = r.metrics.flatMap((m) => {
     const [w, t] = [totals(m, without), totals(m, r.found.kernels)];
     return w === null || t === null || w[1] === t[1]

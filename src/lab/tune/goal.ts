@@ -51,13 +51,13 @@ export function goalMetric(name: string, known: Known): Metric {
   if (metric === undefined) {
     return wrong(`there is no metric '${name}'`, ...meantNote([...metricsLike(name)]), FORMS);
   }
-  if (metric.noisy || metric.of === 'module') wrong(`'${name}' is no exact metric of a kernel`, FORMS);
+  if (metric.noisy || metric.of === 'module') wrong(`'${name}' is not an exact metric of a kernel`, FORMS);
   if (!canMeasure(metric, known))
     wrong(
       `'${name}' cannot be measured`,
       metric.source === 'ptxas' || (metric.source === 'machine' && !known.ptxas)
-        ? 'it is what ptxas makes: put ptxas on the PATH, or name it in ORRERY_PTXAS'
-        : 'it needs a launch file beside every kernel: `orrery run --help` shows one',
+        ? 'ptxas measures it: put ptxas on the PATH, or name it in ORRERY_PTXAS'
+        : 'it needs a launch file in the folder of every kernel: `orrery run --help` shows one',
     );
   return metric;
 }
@@ -70,14 +70,14 @@ export function goalMetric(name: string, known: Known): Metric {
  */
 export function goalOf(text: string, known: Known): Goal {
   const m = /^\s*([A-Za-z][\w.-]*?)\s*(?:(<=|>=|<|>|=)\s*([+-]?\d+(?:\.\d+)?)\s*(%?))?\s*$/.exec(text);
-  if (m === null) return wrong(`'${text}' is no goal`, FORMS);
+  if (m === null) return wrong(`'${text}' is not a goal`, FORMS);
   const [, name, sign, value, percent] = m;
   const metric = goalMetric(name, known);
   if (sign === undefined) return { text: name, name, metric, bound: null };
   const right = metric.better === 'less' ? '<=' : '>=';
   if (sign !== right)
     wrong(
-      `'${text}' is no goal: ${name} is better the ${metric.better}`,
+      `'${text}' is not a goal: ${name} is better the ${metric.better}`,
       `write ${name}${right}${value}${percent}`,
     );
   return {
