@@ -139,7 +139,7 @@ function Views() {
   );
 }
 
-/** Whether a view shows a fault under its line already. */
+/** Whether a view already shows a fault under its line. */
 const inSight = (f: Diagnostic, now: View): boolean =>
   f.line > 0 &&
   ((now === 'source' && f.file === source.value?.file) ||

@@ -3,7 +3,7 @@ import type { Places } from '../protocol.ts';
 import type { PhaseRow } from '../recording.ts';
 import { edit, engineOf, run, source } from './store.ts';
 
-/** Moves a phase without dragging, and says where it may stand. */
+/** Moves a phase without dragging, and shows its legal places. */
 export function MoveTo({ p }: { readonly p: PhaseRow }) {
   const [places, setPlaces] = useState<Places | 'asked' | null>(null);
   const shown = useRef(p);
@@ -15,7 +15,7 @@ export function MoveTo({ p }: { readonly p: PhaseRow }) {
     const found = await engineOf()
       .ask('places', { source: source.value!, phase: p.id })
       .catch(() => null);
-    // The answer may come when another phase is shown.
+    // The answer may arrive when another phase is shown.
     if (shown.current === p) setPlaces(found);
   };
   return (
