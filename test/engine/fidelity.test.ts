@@ -51,7 +51,8 @@ function faultOf({ cells }: Row): string {
     const [, path, symbol] = place;
     if (!isFile(path)) return `there is no file ${path}`;
     // Texts of YAML may continue on the next line.
-    if (symbol !== undefined && !textOf(path).replace(/\n\s*/g, ' ').includes(symbol)) return `${path} has no '${symbol}'`;
+    if (symbol !== undefined && !textOf(path).replace(/\n\s*/g, ' ').includes(symbol))
+      return `${path} has no '${symbol}'`;
   }
   if (by !== '-') {
     const title = /^`([^`]+)` "([^"]+)"$/.exec(by);

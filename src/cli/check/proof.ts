@@ -181,8 +181,8 @@ const MOST_EXECUTED = 100_000;
 
 /** Explanation for readers who would take an unproved region for a fault. */
 const LIMITS =
-  '  what is not proved is no fault by that: a proof cannot follow loops that are unrolled, pipelined or test elsewhere;\n' +
-  '  it was compared by runs:';
+  '  what is not proved is not necessarily wrong: proofs cannot follow loops that are unrolled, pipelined or tested elsewhere;\n' +
+  '  it was compared by running it:';
 
 /** Maximum number of regions that are named individually. */
 const NAMED = 8;

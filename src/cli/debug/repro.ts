@@ -176,7 +176,7 @@ const isOdd = (path: string): boolean =>
  */
 function unpack(r: Reproducer, dir: string): string {
   const depth = Math.max(0, ...r.files.map((f) => climbs(f.path)), ...r.command.map(climbs));
-  if (depth > MOST_ABOVE) failWith(`the reproducer names what is ${depth} folders above its own`);
+  if (depth > MOST_ABOVE) failWith(`the reproducer names a file ${depth} folders above its own`);
   const here = [...Array.from({ length: depth }, (_, i) => `above-${i}`), 'here'];
   const full = resolve(dir);
   for (const { path } of r.files) {

@@ -140,7 +140,7 @@ const WHY_NONE: Readonly<Record<Metric['source'], string>> = {
   model: 'the target has no facts for it, or no kernel has a launch beside it',
   simulator: 'no kernel has a launch beside it, or --no-launches leaves them out',
   engine: 'no phase has run, or its results came from a cache',
-  ptxas: 'ptxas was not asked, or has refused every module',
+  ptxas: 'ptxas was not run, or has rejected every module',
 };
 
 /**

@@ -188,5 +188,5 @@ export function retreatText({ fn, by, before, lost, now }: Retreat): string {
         `${of(before)} -> ${of(lost)} ${what}${of(now) === of(before) ? '' : ` (now ${of(now)})`}`,
     );
   const plan = grown.length === 0 ? '' : `: by the plan, ${grown.join(', ')}`;
-  return `'${fn}' ${by === null ? 'stays as it came' : `is what recipe '${by}' makes of it`}${plan}`;
+  return `'${fn}' ${by === null ? 'is kept unchanged' : `is optimized with recipe '${by}'`}${plan}`;
 }

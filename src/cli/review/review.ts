@@ -65,7 +65,7 @@ const CELLS_FOR_THREAD = 8;
 export async function diff(baseName: string, headName: string | undefined, o: DiffCommand): Promise<void> {
   const format = formatOf(o, FORMATS);
   if (o.annotations === true && format === 'json' && o.output === undefined)
-    failWith('--annotations would stand between the JSON', 'write the JSON to a file: -o review.json');
+    failWith('--annotations would be mixed with the JSON', 'write the JSON to a file: -o review.json');
   const by = decidingMetric(o.by);
   const jobs = jobsOf(o.jobs, coreJobs());
   const { level, sm } = baseOf({ level: o.level, sm: o.sm });

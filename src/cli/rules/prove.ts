@@ -205,7 +205,7 @@ function failUnproved(open: readonly Rule[], o: ProveCommand): never {
   failWith(
     `${open.length === 1 ? 'rule' : `${open.length} rules:`} ${named.join(', ')}${more} ${open.length === 1 ? 'is' : 'are'} not proved`,
     `\`orrery rules prove${files} --rule ${open[0].id} --effort 4\` lets the solver take longer`,
-    `\`orrery rules prove${files} --accept ${open[0].id}\` accepts it, by who has read why it holds`,
+    `\`orrery rules prove${files} --accept ${open[0].id}\` accepts it, if you have read why it holds`,
   );
 }
 
@@ -355,7 +355,7 @@ function report(
     if (review !== null && !inFull) short++;
     if (review !== null) out(inFull ? reviewText(review, '  ') : `  ${reviewedBy(review)}`);
     else if (needsReview(v) && shipped.has(r.group))
-      out('  nobody has reviewed why it holds as it stands: pipelines/rules/reviews.yaml');
+      out('  its current text has no review: pipelines/rules/reviews.yaml');
     if (v.verdict === 'refuted')
       out(
         v.counterexample

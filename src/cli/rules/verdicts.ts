@@ -154,7 +154,7 @@ function unproved(file: string, open: readonly Rule[], known: Known): Diagnostic
       ? [`\`orrery rules prove --rules ${fileWord(file)}\` asks a solver`]
       : [
           `a solver says of '${asked.id}': ${verdictText(known(asked.hash)!)}`,
-          `\`orrery rules prove --rules ${fileWord(file)} --accept ${asked.id}\` accepts it, by who has read why it holds`,
+          `\`orrery rules prove --rules ${fileWord(file)} --accept ${asked.id}\` accepts it, if you have read why it holds`,
         ];
   return fault('warning', file, message, ...notes);
 }

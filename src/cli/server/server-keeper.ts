@@ -185,7 +185,7 @@ class Keeper {
     else if (now !== this.build) this.end('orrery was built anew');
     else if ([...this.children.values()].includes(null)) this.lastUse = Date.now();
     else if (Date.now() - this.lastUse > this.options.idle * 60_000)
-      this.end(`nobody needed it for ${this.options.idle} minutes`);
+      this.end(`it was idle for ${this.options.idle} minutes`);
   }
 
   private begin(): void {

@@ -129,7 +129,7 @@ export class Session {
   /** The result as PTX. */
   output(source: Source): Questions['output']['answer'] {
     const { journal, plan, specs, read } = this.ran(source);
-    if (read.module === null) return { fault: 'the input is Ori text, of which no PTX is written' };
+    if (read.module === null) return { fault: 'the input is Ori text, for which no PTX is written' };
     try {
       const { text, warnings } = writePtx(journal.last, plan, specs, { module: read.module });
       return { text, warnings: warnings.map(oneLine) };

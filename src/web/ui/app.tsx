@@ -117,9 +117,7 @@ function Views() {
       <div class="view" role="tabpanel" id="view-panel" aria-labelledby={`view-${now}`}>
         {run.value === null && now !== 'source' && now !== 'specs' ? (
           <p class="empty">
-            {faults.value.length > 0
-              ? 'There is no result yet: the errors above stand against it.'
-              : 'Running…'}
+            {faults.value.length > 0 ? 'There is no result yet, because of the errors above.' : 'Running…'}
           </p>
         ) : now === 'source' ? (
           <SourceView />

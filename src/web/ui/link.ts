@@ -56,7 +56,7 @@ export async function readLink(): Promise<Linked | null> {
   try {
     linked = linkedIn(await unpack(word));
   } catch {
-    note.value = 'The link is cut short or was changed: what it held cannot be shown.';
+    note.value = 'The link is truncated or was changed: its content cannot be shown.';
     return null;
   }
   if (live.value) {

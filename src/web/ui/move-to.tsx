@@ -40,7 +40,7 @@ export function MoveTo({ p }: { readonly p: PhaseRow }) {
         </select>
       </label>
       <button type="button" onClick={() => void ask()} disabled={places === 'asked'}>
-        {places === 'asked' ? 'Trying every place…' : 'Where may it stand?'}
+        {places === 'asked' ? 'Trying every place…' : 'Show legal places'}
       </button>
       {places !== null && places !== 'asked' && (
         <div class="places">
