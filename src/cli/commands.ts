@@ -38,9 +38,9 @@ const program = new Command('orrery')
   .configureHelp({ ...HELP_LAYOUT, sortSubcommands: false, subcommandTerm: (c) => c.name() })
   .configureOutput({
     outputError: (text, write) => {
-      const said = quotedWords(text);
-      noteUsage(said);
-      write(printable(said));
+      const message = quotedWords(text);
+      noteUsage(message);
+      write(printable(message));
     },
   })
   .addHelpText(

@@ -199,7 +199,7 @@ export function proofText(
   const all = proved === regions;
   const head = wrong !== null ? pc.red('REFUTED') : all ? pc.green('proved') : pc.yellow('proved in part');
   const what = `${grouped(proved)} of ${grouped(regions)} regions that ${phases} ${phases === 1 ? 'phase' : 'phases'} changed`;
-  const told =
+  const refutationLines =
     wrong === null
       ? []
       : [
@@ -214,7 +214,13 @@ export function proofText(
   });
   const more = left.length > NAMED ? [`  and ${left.length - NAMED} more; --json names them all`] : [];
   const limits = left.length > 0 && wrong === null ? [LIMITS] : [];
-  return [`${head}: ${what} do the same for all inputs`, ...told, ...lines, ...more, ...limits].join('\n');
+  return [
+    `${head}: ${what} do the same for all inputs`,
+    ...refutationLines,
+    ...lines,
+    ...more,
+    ...limits,
+  ].join('\n');
 }
 
 /** Maximum number of parameters listed in a line. */

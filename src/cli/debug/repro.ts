@@ -235,13 +235,13 @@ function report(
       ),
     );
   else {
-    const said = visible(now?.failure.text ?? '');
+    const failureText = visible(now?.failure.text ?? '');
     out(
       happens
-        ? `${pc.red('it still happens')}: ${said}`
+        ? `${pc.red('it still happens')}: ${failureText}`
         : now === null
           ? `${pc.green('it does not happen any more')}: the command ends with exit code ${status}`
-          : `${pc.yellow('something else happens')}: ${said}`,
+          : `${pc.yellow('something else happens')}: ${failureText}`,
     );
     if (!happens) out(`  it was: ${visible(was.failure.text)}`);
     if (plans === false) out('  the plan is another one: specs or options mean something else than they did');

@@ -149,14 +149,18 @@ const WHY_NONE: Readonly<Record<Metric['source'], string>> = {
  * @param text the request, as `metricsOf` takes it
  */
 export function tellMissing(text: string, found: readonly Values[], known = ALL): void {
-  const asked = metricsOf(text, known);
-  const missing = asked.filter((m) => found.every((v) => v[m.name] === undefined));
-  const said = ({ name }: Metric) => `no kernel has a value of '${name}'`;
-  if (missing.length === asked.length)
-    failWith(said(asked[0]), WHY_NONE[asked[0].source], '`orrery measure FILE` shows what it has');
+  const requested = metricsOf(text, known);
+  const missing = requested.filter((m) => found.every((v) => v[m.name] === undefined));
+  const messageFor = ({ name }: Metric) => `no kernel has a value of '${name}'`;
+  if (missing.length === requested.length)
+    failWith(
+      messageFor(requested[0]),
+      WHY_NONE[requested[0].source],
+      '`orrery measure FILE` shows what it has',
+    );
   const names = new Set(namesOf(text));
   for (const m of missing)
-    if (names.has(m.name)) err(`${pcErr.yellow('warning')}: ${said(m)}\n  ${WHY_NONE[m.source]}`);
+    if (names.has(m.name)) err(`${pcErr.yellow('warning')}: ${messageFor(m)}\n  ${WHY_NONE[m.source]}`);
 }
 
 /** The metric that `--by` names; undefined if it is not given. */

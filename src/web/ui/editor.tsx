@@ -104,13 +104,13 @@ function marksOf(state: EditorState, faults: readonly Diagnostic[]): Mark[] {
 }
 
 /** A message under a line. */
-class Said extends WidgetType {
+class FaultWidget extends WidgetType {
   readonly mark: Mark;
   constructor(mark: Mark) {
     super();
     this.mark = mark;
   }
-  override eq(other: Said): boolean {
+  override eq(other: FaultWidget): boolean {
     return other.mark.message === this.mark.message && other.mark.severity === this.mark.severity;
   }
   override toDOM(): HTMLElement {
@@ -124,13 +124,15 @@ class Said extends WidgetType {
 const say = StateEffect.define<readonly Mark[]>();
 
 /** Faults under their lines; they move with edits above them until the engine has answered again. */
-const said = StateField.define<DecorationSet>({
+const faultDecorations = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(now, tr) {
     const fresh = tr.effects.find((e) => e.is(say));
     if (fresh === undefined) return now.map(tr.changes);
     const widgets = (fresh.value as readonly Mark[]).map((m) =>
-      Decoration.widget({ widget: new Said(m), block: true, side: 1 }).range(tr.newDoc.lineAt(m.from).to),
+      Decoration.widget({ widget: new FaultWidget(m), block: true, side: 1 }).range(
+        tr.newDoc.lineAt(m.from).to,
+      ),
     );
     return Decoration.set(widgets, true);
   },
@@ -155,7 +157,7 @@ function extensionsFor(p: () => Props): Extension[] {
     syntaxHighlighting(colours),
     look,
     lintGutter(),
-    said,
+    faultDecorations,
     keymap.of([
       ...completionKeymap,
       ...searchKeymap,

@@ -244,7 +244,7 @@ export function Changed() {
   const s = source.value;
   if (!differs.value || s === null || now === null || before === null) return null;
   const { request } = s;
-  const said = [
+  const parts = [
     ...(request.level === before.source.request.level ? [] : [`-O${now.plan.level}`]),
     ...(now.plan.sm === before.plan.sm ? [] : [now.plan.sm]),
     ...(request.order === before.source.request.order ? [] : [`order ${request.order}`]),
@@ -258,7 +258,7 @@ export function Changed() {
   return (
     <div class="changed" role="status">
       <span>
-        Changed: <b>{said.join(', ') || 'specs'}</b>
+        Changed: <b>{parts.join(', ') || 'specs'}</b>
       </span>
       {faults.value.some((f) => f.severity === 'error') ? (
         <span>no result yet; what stands below is the one before</span>

@@ -151,11 +151,11 @@ function show(at: number, keepPanes: boolean): void {
   });
 }
 
-let asked = 0;
+let requestCount = 0;
 
 /** Requests the run of a source and shows it. Of several in quick succession only the last is shown. */
 export async function open(next: Source, how: 'new' | 'edit' | 'undo' = 'edit'): Promise<void> {
-  const turn = ++asked;
+  const turn = ++requestCount;
   if (how === 'edit' && source.value !== null && run.value !== null)
     undoable.value = [...undoable.value.slice(-99), source.value];
   if (how === 'new') undoable.value = [];
@@ -168,7 +168,7 @@ export async function open(next: Source, how: 'new' | 'edit' | 'undo' = 'edit'):
       if (answer.rows.fresh) forget();
       tables.add(answer.rows);
     }
-    if (turn !== asked) return;
+    if (turn !== requestCount) return;
     answered.value = performance.now() - began;
     batch(() => {
       if (!answer.ok) {
@@ -184,10 +184,10 @@ export async function open(next: Source, how: 'new' | 'edit' | 'undo' = 'edit'):
       }
     });
   } catch (e) {
-    if (e instanceof EngineFault && turn === asked) faults.value = e.faults;
+    if (e instanceof EngineFault && turn === requestCount) faults.value = e.faults;
     else if (!(e instanceof Cancelled)) note.value = String((e as Error).message);
   } finally {
-    if (turn === asked) busy.value = false;
+    if (turn === requestCount) busy.value = false;
   }
   if (baselineRun.value === null && baseline.value !== null) void pin(baseline.value);
 }
@@ -291,16 +291,16 @@ export function stopWork(): void {
 }
 
 /** The plan options of the command line, with which every source starts. */
-let given: Pick<Source, 'request' | 'documents'> = { request: DEFAULT_REQUEST, documents: {} };
+let commandLineOptions: Pick<Source, 'request' | 'documents'> = { request: DEFAULT_REQUEST, documents: {} };
 
 export const startWith = (request: Partial<Source['request']>, documents: Source['documents']): void => {
-  given = { request: { ...DEFAULT_REQUEST, ...request }, documents };
+  commandLineOptions = { request: { ...DEFAULT_REQUEST, ...request }, documents };
 };
 
 export const newSource = (file: string, text: string, more: Partial<Source> = {}): Source => ({
   file,
   text,
-  ...given,
+  ...commandLineOptions,
   ...more,
 });
 
