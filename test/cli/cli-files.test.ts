@@ -112,7 +112,7 @@ describe('files are written whole', () => {
         'cat "$0" & exec "$1" --input-type=module -e \'const { writeWhole } = await import(process.argv[1]); writeWhole(process.argv[2], "text")\' "$2" "$0"',
         at('pipe'),
         process.execPath,
-        new URL('../../dist/cli/files.js', import.meta.url).href,
+        new URL('../../dist/cli/input/files.js', import.meta.url).href,
       ],
       { encoding: 'utf8', timeout: 20_000 },
     );
@@ -149,7 +149,7 @@ describe('files are written whole', () => {
         '--input-type=module',
         '-e',
         'const { writeWhole } = await import(process.argv[1]); writeWhole(process.argv[2], "text")',
-        new URL('../../dist/cli/files.js', import.meta.url).href,
+        new URL('../../dist/cli/input/files.js', import.meta.url).href,
         at('unread'),
       ],
       { encoding: 'utf8', timeout: 30_000 },

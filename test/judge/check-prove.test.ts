@@ -36,7 +36,7 @@ describe('opt --check prove', () => {
     expect([r.code, r.err]).toEqual([
       0,
       expect.stringMatching(
-        /^proved in part: 0 of [1-9].*\n {2}not proved: .*: the time of --check-limit was over$[\s\S]*compared by runs:$/m,
+        /^proved in part: 0 of [1-9].*\n {2}not proved: .*: the time of --check-limit was over$[\s\S]*compared by running it:$/m,
       ),
     ]);
   });
