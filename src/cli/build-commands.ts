@@ -23,20 +23,17 @@ export function addBuildCommands(program: Command): void {
   program
     .command('faults')
     .description(
-      'known faults of ptxas: of which PTX it makes wrong code, for which targets, and what to write instead',
+      'known faults of ptxas: PTX that it miscompiles, for which targets, and what to write instead',
     )
     .argument('[name]', 'one of them, in full')
     .option('--sm <target>', 'only those of this target')
-    .option(
-      '--ptxas',
-      'ask the ptxas that is installed: assemble the input of each, and run the code in its launch',
-    )
+    .option('--ptxas', 'test the installed ptxas: assemble the input of each, and run the code in its launch')
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
       `
-\`orrery check FILE.ptx\` warns of their shapes. PTX that orrery writes avoids
-them; --set KeepPtxasFaults leaves it as it is.
+\`orrery check FILE.ptx\` warns about their shapes. PTX that orrery writes
+avoids them, unless --set KeepPtxasFaults is given.
 The list is pipelines/ptxas-faults.yaml.`,
     )
     .action((name, o) => guarded(async () => (await import('./machine/faults.ts')).faults(name, o)));

@@ -15,7 +15,7 @@ export const collect = (v: string, before: readonly string[] | undefined): reado
 export const withPaths = (c: Command): Command =>
   c.option(
     '--allow-path <folder>',
-    'let files name others in this folder, beside their own and the project (repeatable; ORRERY_ALLOW_PATH)',
+    'let files name others in this folder, in addition to their own and the project (repeatable; ORRERY_ALLOW_PATH)',
     collect,
   );
 
@@ -29,19 +29,19 @@ export function withPlan(c: Command): Command {
       `phase order: binary, late-branches, seed, or a YAML file (default: ${DEFAULT_ORDER})`,
     )
     .option('--recipe <name|file>', 'recipe to apply (repeatable; later ones win)', collect)
-    .option('--nvopt <0-5>', 'NvOpt level: how aggressively phases work that the level lets run')
+    .option('--nvopt <0-5>', 'NvOpt level: how aggressive the phases are that the optimization level enables')
     .option('--knobs <name|file>', 'knob set to apply (repeatable; later ones win)', collect)
     .option('--set <NAME=VALUE>', 'set one knob (repeatable; wins over everything)', collect)
     .option('--disable <phase>', 'switch one phase off (repeatable)', collect)
-    .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect)
+    .option('--rules <group|file>', 'also run these rules, wherever rules run (repeatable)', collect)
     .option(
       '--isa <file>',
-      'take the instructions that this file declares, which PTX does not have (repeatable)',
+      'accept instructions that this file declares and PTX does not have (repeatable)',
       collect,
     )
     .option(
       '--force-rules',
-      'run rules that are known to be wrong, with a warning, and those that nobody has proved, without one',
+      'run rules that are known to be wrong, with a warning, and those that are not proved, without one',
     );
 }
 
@@ -52,30 +52,27 @@ export const withProfiledPlan = (c: Command): Command =>
 /** Adds the options that select the judge of a result. */
 export function withJudge(c: Command): Command {
   return c
-    .option(
-      '--check <launch.yaml|auto>',
-      'auto: good is what does the same as the input in open worlds (default)',
-    )
-    .option('--launch <launch.yaml>', 'good is what gives the results that this launch expects; or --check')
+    .option('--check <launch.yaml|auto>', 'auto: good means equal to the input in open worlds (default)')
+    .option('--launch <launch.yaml>', 'good means the results that this launch expects; or --check')
     .option(
       '--command <command>',
-      'good is PTX for which this command exits with 0; 125: cannot tell. {} is the file, or it comes last',
+      'good means PTX for which this command exits with 0; 125: undecided. {} is the file, or it comes last',
     )
-    .option('--timeout <seconds>', 'with --command: what takes longer is bad (default: 60)')
-    .option('--ptxas', 'good is PTX that ptxas takes');
+    .option('--timeout <seconds>', 'with --command: longer runs count as bad (default: 60)')
+    .option('--ptxas', 'good means PTX that ptxas accepts');
 }
 
 /** Adds the options of the cache for results of phases. */
 export function withCache(c: Command): Command {
   return c
-    .option('--cache <folder>', 'keep results of phases there, and take those that are there')
-    .option('--cache-limit <MB>', 'most that is kept there (default: 1024)');
+    .option('--cache <folder>', 'cache results of phases there')
+    .option('--cache-limit <MB>', 'maximum size of the cache (default: 1024)');
 }
 
 /** Adds the options of a server. */
 export const withServer = (c: Command): Command =>
   c
     .option('-j, --jobs <n>', 'commands that run at the same time (default: 1)')
-    .option('--idle <minutes>', 'end after so long without a command (default: 60)')
+    .option('--idle <minutes>', 'end after this time without a command (default: 60)')
     .option('--warm-up <seconds>', 'processor time for running the bundled kernels first (default: 6)')
-    .option('--no-warm-up', 'do not run the bundled kernels first: the first commands then cost more');
+    .option('--no-warm-up', 'do not run the bundled kernels first: the first commands then take longer');

@@ -38,9 +38,9 @@ const program = new Command('orrery')
   .configureHelp({ ...HELP_LAYOUT, sortSubcommands: false, subcommandTerm: (c) => c.name() })
   .configureOutput({
     outputError: (text, write) => {
-      const said = quotedWords(text);
-      noteUsage(said);
-      write(printable(said));
+      const message = quotedWords(text);
+      noteUsage(message);
+      write(printable(message));
     },
   })
   .addHelpText(
@@ -72,23 +72,24 @@ withCache(
     )
     .option(
       '--emit <ori|ptx|json|none>',
-      'what to write (default: what -o ends in, or else ori; nothing with --ptxas, --why or --json)',
+      'what to write (default: by the extension of -o, or else ori; nothing with --ptxas, --why or --json)',
     )
     .option(
       '-o, --output <file>',
       'write there instead of standard output (-); for several files: the folder',
     )
-    .option('-j, --jobs <n>', 'of several files, so many at the same time (default: 1)')
+    .option('-j, --jobs <n>', 'number of files that are processed at the same time (default: 1)')
     .option('--verify-each', 'check every changed snapshot with the verifier and a print-parse round trip')
     .option(
       '--check <auto|thorough|prove|machine|launch.yaml>',
-      'run before and after in the simulator and compare; with --emit ptx or --ptxas, after is the PTX that is ' +
-        'written; prove: prove what each phase changed, and run what is left; machine: after is the code that ptxas makes of it',
+      'compare input and result by running both in the simulator; with --emit ptx or --ptxas, the result is the ' +
+        'written PTX; prove: prove the changes of each phase, and run what is not proved; machine: the result is ' +
+        'the code that ptxas generates',
       collect,
     )
     .option(
       '--check-limit <10s|400MB>',
-      'of --check auto and thorough: stop there, and say so (repeatable)',
+      'limit of --check auto and thorough on time or memory (repeatable)',
       collect,
     )
     .option('--counterexample <file>', 'with --check prove: write a launch that shows a phase to be wrong')
@@ -100,7 +101,7 @@ withCache(
       '--why <line>',
       'what each phase did to the instructions of a line: 57 of the PTX, kernel.cu:12 of its source',
     )
-    .option('--start-at <phase>', 'begin with this phase: the input is what those before it made')
+    .option('--start-at <phase>', 'begin with this phase: the input is the result of the phases before it')
     .option('--until <phase>', 'stop after this phase')
     .option(
       '--rewrite-limit <phase=n>',
@@ -112,26 +113,26 @@ withCache(
     )
     .option(
       '--lowest-version',
-      'with --emit ptx: state the lowest .version that has the target and what is written',
+      'with --emit ptx: state the lowest .version that has the target and all written instructions',
     )
-    .option('--strict', 'a function that cannot be lowered, or not be written as PTX, is an error')
+    .option('--strict', 'treat functions that cannot be lowered, or not be written as PTX, as errors')
     .option(
       '--ptxas',
-      'what ptxas makes of input and output: registers, spills, stack, code size, side by side',
+      'results of ptxas for input and output: registers, spills, stack, code size, side by side',
     )
     .option(
       '--max-loss <percent>',
-      'with --emit ptx or --ptxas: a kernel of which ptxas makes so much more code or registers than of the input, or more spills, is optimized less, or stays as it came',
+      'with --emit ptx or --ptxas: a kernel that needs this much more code or registers than in the input, or more spills, is optimized less, or kept unchanged',
     )
-    .option('--stat', 'time and memory of the phases that ran, the costliest first')
+    .option('--stat', 'time and memory of the phases that ran, the most expensive first')
     .option('--json', 'a summary for scripts; with --ptxas, --stat or --why: that')
     .option(
       '--trace-events <file>',
       'write when each phase ran, for chrome://tracing or Perfetto; for several files: the folder',
     )
     .option('--print-phases', "print 'Before PHASE' and 'After PHASE' around each phase that runs")
-    .option('--ftrace-phase-after <phase>', 'the same, of the phases after this one')
-    .option('-q, --quiet', 'no account on standard error, but for what is asked for by name'),
+    .option('--ftrace-phase-after <phase>', 'the same, for the phases after this one')
+    .option('-q, --quiet', 'no account on standard error, except reports that are requested by name'),
 )
   .addHelpText(
     'after',
@@ -154,13 +155,13 @@ withPlan(
     .option('--port <n>', 'listen there (default: a free port)')
     .option('--open', 'open it in the browser too'),
 )
-  .addHelpText('after', '\nIt listens on 127.0.0.1 alone and sends nothing anywhere. Ctrl-C ends it.')
+  .addHelpText('after', '\nIt listens only on 127.0.0.1 and sends nothing anywhere. Ctrl-C ends it.')
   .action((files, o) => guarded(async () => (await import('./explore/explore.ts')).explore(files, o)));
 
 withPlan(
   program
     .command('trace')
-    .description('write what each phase did as one page, to attach to a bug or a pull request')
+    .description('write what each phase did as a single page, to attach to a bug or a pull request')
     .argument('<file>', 'PTX or Ori text, - for standard input')
     .option('-o, --output <file>', 'write there, - for standard output')
     .option('--json', 'the recording alone, for scripts'),
@@ -178,10 +179,13 @@ withProfiledPlan(
       '--profile-out <file>',
       'write how often each block ran, for --profile of opt (with --no-opt) and measure',
     )
-    .option('--cubin <file>', 'run this machine code instead; the module is the PTX that it was made of')
+    .option(
+      '--cubin <file>',
+      'run this machine code instead; the module is the PTX that it was compiled from',
+    )
     .option(
       '--budget <n>',
-      'stop after exactly so many warp instructions (default: 200 million); a product of matrices, or a copy in bulk, counts as many',
+      'stop after exactly this many warp instructions (default: 200 million); a matrix product or a bulk copy counts as several',
     )
     .option(
       '--stack <bytes>',
@@ -193,7 +197,7 @@ withProfiledPlan(
   .addHelpText(
     'after',
     `
-A launch file says what runs and what must come out. What it names is relative
+A launch file says what to run and which results to expect. Paths are relative
 to it:
   kind: launch
   module: saxpy.ptx
@@ -206,54 +210,56 @@ to it:
     - { scalar: f32, value: 2.5 }
     - { buffer: f32, length: 512, fill: iota }
     - { buffer: f32, length: 512, data: y.bin, expect: z.bin, tolerance: 1e-6 }
-schemas/launch.schema.json describes every key; \`orrery check\` says what is
-wrong with a file.`,
+schemas/launch.schema.json describes every key; \`orrery check\` reports errors
+in a file.`,
   )
   .action((files, o) => guarded(async () => (await import('./check/run.ts')).run(files, o)));
 
 withJudge(withProfiledPlan(program.command('bisect')))
   .description('find the phase, the function and the single rewrite that make a result wrong')
-  .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
+  .argument('<file>', 'PTX or Ori text for which the plan gives a wrong result')
   .option(
     '--good <options>',
-    "between two plans: what the good one has beside the plan options, as '--set X=1 move:A@after:B' (see orrery ab)",
+    "between two plans: what the good one has in addition to the plan options, as '--set X=1 move:A@after:B' (see orrery ab)",
   )
-  .option('--bad <options>', 'what the bad one has; finds the fewest differences that make it bad')
-  .option('--linear', 'judge phase after phase: finds the very first bad one, where halves find some')
+  .option('--bad <options>', 'the same for the bad one; finds a minimal set of differences that make it bad')
+  .option(
+    '--linear',
+    'judge phase after phase: finds the very first bad phase, where bisection finds one of them',
+  )
   .option('--json', 'for scripts')
   .addHelpText(
     'after',
-    '\nWrong is also what makes a pass throw, and what the verifier refuses.\nExit code: 0 where it was found, 1 for errors and where there is nothing to\nfind.',
+    '\nA result is also wrong if a pass throws, or the verifier rejects the program.\nExit code: 0 if the cause was found, 1 for errors and if there is nothing to\nfind.',
   )
   .action((file, o) => guarded(async () => (await import('./debug/bisect.ts')).bisect(file, o)));
 
 withJudge(withProfiledPlan(program.command('reduce')))
-  .description('make a plan and a program that go wrong as small as they can be, still going wrong')
-  .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
+  .description('make a plan and a program that fail as small as possible, still failing')
+  .argument('<file>', 'PTX or Ori text for which the plan gives a wrong result')
   .option(
     '-o, --output <file>',
     'write the program there (default: NAME.reduced.ptx or .ori, in the current folder)',
   )
   .option('--no-plan', 'leave the plan as it is')
   .option('--no-program', 'leave the program as it is')
-  .option('--tests <n>', 'try at most so many programs (default: 20000)')
+  .option('--tests <n>', 'maximum number of programs to try (default: 20000)')
   .option('--json', 'for scripts')
   .addHelpText(
     'after',
     `
-The plan comes first: the fewest phases, then settings; they are written beside
-the program as an order. Then functions, instructions, guards, values, operands,
-constants and parameters go. A smaller program counts only if it fails in the
-same way, is good before any phase, and reads nothing that it does not write
-before. Ctrl-C keeps the best so far.
-Exit code: 0 where it was written, 1 for errors and where there is nothing to
-reduce.`,
+The plan is reduced first: phases, then settings; it is written next to the
+program as an order. Then functions, instructions, guards, values, operands,
+constants and parameters are removed. A smaller program counts only if it fails
+in the same way, is good before any phase, and reads nothing that it has not
+written before. Ctrl-C keeps the best so far.
+Exit code: 0 if it was written, 1 for errors and if there is nothing to reduce.`,
   )
   .action((file, o) => guarded(async () => (await import('./debug/reduce.ts')).reduce(file, o)));
 
 program
   .command('repro')
-  .description('run again what failed by a mistake of orrery, and say whether it still does')
+  .description('run a command again that failed because of an internal error, and say whether it still does')
   .argument(
     '<file>',
     'the orrery-repro-*.json that the failure wrote (ORRERY_REPRO names its folder; empty: none)',
@@ -261,28 +267,28 @@ program
   .option('--keep <folder>', 'run nothing: write its files there, and say how to run it')
   .option(
     '--allow-commands',
-    'run it although it starts other programs, or names what is outside of its folder: read it first',
+    'run it although it starts other programs, or names files outside its folder: read it first',
   )
-  .option('--timeout <seconds>', 'end its command after so long', '600')
+  .option('--timeout <seconds>', 'time limit of its command', '600')
   .option('--json', 'for scripts')
   .addHelpText(
     'after',
     `
-It runs in an empty folder of its own. A reproducer from somebody else may hold
-anything: one that would start other programs, or names files outside of that
-folder, is shown and refused.
-Exit code: 0 where it still happens, 2 where it does not, 1 for errors.`,
+It runs in its own empty folder. A reproducer from somebody else may contain
+anything: one that would start other programs, or names files outside that
+folder, is shown and rejected.
+Exit code: 0 if it still happens, 2 if it does not, 1 for errors.`,
   )
   .action((file, o) => guarded(async () => (await import('./debug/repro.ts')).repro(file, o)));
 
 withPlan(
   program
     .command('phases')
-    .description('the table of phases; of one that is named: what runs there, when, and what it needs')
+    .description('the table of phases; for a named phase: what runs there, when, and what it requires')
     .argument('[phase...]', 'phases by name, in any case')
     .option('--status <status>', 'only rows of one status')
     .option('--category <category>', 'only rows of one category')
-    .option('--wide', 'every column in full, however wide the terminal is')
+    .option('--wide', 'every column in full, whatever the width of the terminal')
     .option('--json', 'for scripts'),
 ).action((names, o) => guarded(async () => (await import('./plan/plan.ts')).phases(names, o)));
 
@@ -293,7 +299,7 @@ withPlan(
     .option('--all', 'every knob, not only those that differ from the catalog')
     .option(
       '--diff [order]',
-      'only in what it differs from an order alone, by name or file (default: the one that its order extends)',
+      'only its differences from an order alone, by name or file (default: the one that its order extends)',
     )
     .option('--json', 'for scripts'),
 ).action((o) => guarded(async () => (await import('./plan/plan.ts')).plan(o)));
@@ -303,7 +309,7 @@ withPlan(
     .command('order')
     .description('orders of phases')
     .command('suggest')
-    .description('where a phase may stand, and why not elsewhere')
+    .description('the legal places of a phase, and why others are illegal')
     .argument('<phase>', 'name of a phase, or name#n')
     .option('--json', 'for scripts'),
 ).action((phase, o) => guarded(async () => (await import('./plan/order.ts')).suggest(phase, o)));
@@ -316,10 +322,9 @@ withServer(server.command('start'))
   .addHelpText(
     'after',
     `
-While it runs, commands of this user and this build run in it, and give the
-same. Those that find it busy run without it, as do those that read standard
-input, measure what they cost, or run until they are interrupted, and all with
-ORRERY_SERVER=off.`,
+While it runs, commands of this user and this build run in it, with the same
+results. Commands that find it busy, read standard input, measure costs, or run
+until they are interrupted run without it, as do all with ORRERY_SERVER=off.`,
   )
   .action((o) => guarded(async () => (await import('./server/server.ts')).startServer(o)));
 withServer(server.command('run'))
@@ -358,8 +363,7 @@ program
   .addHelpText(
     'after',
     `
-It completes what follows the word orrery. Where that is no command, make it
-one:
+It completes words after orrery. If that is not a command, make it one:
   $ alias orrery='npx orrery'
 In bash, and with the other word in zsh:
   $ source <(orrery completion bash)
@@ -371,12 +375,9 @@ In fish:
 withPlan(
   program
     .command('recipes')
-    .description('recipes that ship; of a file: which are applied to each function, and its hash')
+    .description('recipes that ship; for a file: those that are applied to each function, and its hash')
     .argument('[file]', 'PTX or Ori text')
-    .option(
-      '--measure <recipe>',
-      'measure again what a recipe, by name or file, says that it does to kernels',
-    )
+    .option('--measure <recipe>', 'measure the stated effects of a recipe, by name or file, again')
     .option('--json', 'for scripts'),
 ).action((file, o) => guarded(async () => (await import('./plan/recipes.ts')).recipes(file, o)));
 
@@ -401,7 +402,7 @@ withProfiledPlan(
 addMachineCommands(program);
 
 withPaths(program.command('check'))
-  .description('check specs, launches, PTX or Ori files; say everything that is wrong')
+  .description('check specs, launches, PTX or Ori files; report all errors')
   .argument('<file...>', 'YAML, PTX or Ori files; a folder stands for the specs, PTX and Ori files in it')
   .option('--isa <file>', 'PTX may hold the instructions that this file declares (repeatable)', collect)
   .option('--json', 'for scripts')

@@ -4,14 +4,14 @@ import { collect, withCache, withPaths, withPlan } from './command-options.ts';
 import { guarded } from './terminal/ui.ts';
 
 const BY =
-  'what decides whether a kernel was helped: a metric, or registers, code or executed (default: warp-instructions if every ' +
+  'decides whether a kernel was helped: a metric, or registers, code or executed (default: warp-instructions if every ' +
   'kernel has a launch, else weighted)';
 
 /** Adds the options that control what is measured. */
 const withMeasure = (c: Command, mayLeaveOutLaunches = true): Command => {
   const own = withCache(withPlan(c))
-    .option('--ptxas <level>', 'level at which ptxas is asked for registers and code size (default: 3)')
-    .option('--no-ptxas', 'do not ask ptxas')
+    .option('--ptxas <level>', 'level of ptxas for registers and code size (default: 3)')
+    .option('--no-ptxas', 'do not run ptxas')
     .option('--profile <file>', 'weigh blocks by this profile (orrery run --profile-out), not by loops');
   return mayLeaveOutLaunches
     ? own.option('--no-launches', 'do not run the launch files beside the kernels')
@@ -52,8 +52,8 @@ export function addLabCommands(program: Command): void {
       .addHelpText(
         'after',
         `
-An arm is what it has beside the plan options, in quotes where it is several
-words ('recipe:mine.yaml level:2'); options ('--set NAME=VALUE') do too:
+An arm lists what it adds to the plan options, in quotes if it has several words
+('recipe:mine.yaml level:2'); options ('--set NAME=VALUE') work too:
 ${armLines().join('\n')}`,
       )
       .allowUnknownOption(),
@@ -69,18 +69,18 @@ ${armLines().join('\n')}`,
     .option('--kernels <file...>', 'kernels on which the effect is shown (default: the test kernels)')
     .option('--no-kernels', 'compare what plans mean, and run nothing')
     .option('--by <metric>', BY)
-    .option('--ptxas <level>', 'level at which ptxas is asked, where it is on the PATH (default: 3)')
-    .option('--no-ptxas', 'do not ask ptxas, not even for limits of the budget on what it makes')
+    .option('--ptxas <level>', 'level of ptxas, if it is on the PATH (default: 3)')
+    .option('--no-ptxas', 'do not run ptxas, not even for limits of the budget on its metrics')
     .option('-j, --jobs <n>', 'kernels that are measured at the same time (default: one for each core)')
-    .option('--no-prove', 'do not ask the solver about rules of which the base has no verdict')
+    .option('--no-prove', 'do not prove rules for which the base has no verdict')
     .option(
       '--prove-limit <time>',
-      'ask it for so long; what it has said then is kept, and another run goes on from there',
+      'time limit of all proofs; verdicts so far are kept, and another run continues from there',
       '10min',
     )
     .option(
       '--accept <rule>',
-      'a person has read why this rule of the head holds, where no solver proves it: its review, or its intent (repeatable)',
+      'a person has read why this rule of the head holds although no solver proves it: its review, or its intent (repeatable)',
       collect,
     )
     .option('--solver <command>', 'a solver that reads SMT-LIB from its standard input')
@@ -89,12 +89,12 @@ ${armLines().join('\n')}`,
     .option('-o, --output <file>', 'write there instead of standard output')
     .option(
       '--budget <file>',
-      'limits that hold for the effect (default: orrery.budget.yaml of the head and of the base, or else pipelines/budget.yaml)',
+      'limits on the effect (default: orrery.budget.yaml of the head and of the base, or else pipelines/budget.yaml)',
     )
-    .option('--annotations', 'then print each finding as an annotation of GitHub Actions: ::error file=...')
+    .option('--annotations', 'also print each finding as an annotation of GitHub Actions: ::error file=...')
     .addHelpText(
       'after',
-      '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors,\nrefuted rules, broken kernels and broken limits.',
+      '\nExit code: 0 if nothing differs, 2 if something does, 1 for errors,\nrefuted rules, broken kernels and broken limits.',
     )
     .action((base, head, o) => guarded(async () => (await import('./review/review.ts')).diff(base, head, o)));
   addSweepCommands(program);
@@ -107,7 +107,7 @@ function addSweepCommands(program: Command): void {
     .argument('<experiment.yaml>', 'a file of the kind experiment')
     .option(
       '-o, --output <file>',
-      'results as JSON lines (default: EXPERIMENT.results.jsonl); there, it is gone on with. With --emit: the job',
+      'results as JSON lines (default: EXPERIMENT.results.jsonl); an existing file is continued. With --emit: the job',
     )
     .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
     .option('--csv [file]', 'write the results as a table too (default: EXPERIMENT.csv)')
@@ -115,7 +115,7 @@ function addSweepCommands(program: Command): void {
       '--html [file]',
       'write the report as a page too: arms by metrics, effects of factors (default: EXPERIMENT.html)',
     )
-    .option('--restart', 'forget the results that are there')
+    .option('--restart', 'discard existing results')
     .option('-j, --jobs <n>', 'worker threads that run cells at the same time', '1')
     .option(
       '--shard <i/n>',
@@ -132,7 +132,7 @@ function addSweepCommands(program: Command): void {
 
   withMeasure(program.command('tune'), false)
     .description(
-      'search knobs, recipes, switches and places of phases for a goal, and write what reaches it as a recipe',
+      'search knobs, recipes, switches and places of phases for a goal, and write the result as a recipe',
     )
     .argument('<kernel...>', "PTX files, folders, patterns ('k/**/*.ptx') or launch files")
     .option(
@@ -141,8 +141,8 @@ function addSweepCommands(program: Command): void {
         'cycles, ... (repeatable; the first counts most)',
       collect,
     )
-    .option('--only <pattern>', 'kernels with such names count alone, and the recipe is for them')
-    .option('--budget <time>', 'search for so long at most: 90s, 10m, 1h', '2m')
+    .option('--only <pattern>', 'only kernels with such names count, and the recipe is for them')
+    .option('--budget <time>', 'time limit of the search: 90s, 10m, 1h', '2m')
     .option(
       '-o, --output <file>',
       'write the recipe there (default: KERNEL.tuned.yaml, in the current folder)',
@@ -150,7 +150,7 @@ function addSweepCommands(program: Command): void {
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
-      '\nEvery arm is checked as by `orrery ab`; one that is wrong does not count.\nExit code: 0 where every bound is kept, 2 where one is not, 1 for errors.',
+      '\nEvery arm is checked as by `orrery ab`; one that is wrong does not count.\nExit code: 0 if every bound is kept, 2 if one is not, 1 for errors.',
     )
     .action((files, o) => guarded(async () => (await import('./lab/tune.ts')).tune(files, o)));
 

@@ -8,7 +8,7 @@ export function addMachineCommands(program: Command): void {
     .description(
       'print the machine code of a cubin, a fat binary, or an object, library or program of the host',
     )
-    .argument('<file>', 'what ptxas or nvcc wrote')
+    .argument('<file>', 'a file written by ptxas or nvcc')
     .option('--lines', 'show the lines of the source and of the PTX that instructions come from')
     .option('--sections', 'show sections, attributes, parameters and constant banks instead of code')
     .option(
@@ -17,11 +17,11 @@ export function addMachineCommands(program: Command): void {
     )
     .option(
       '--hazards',
-      'what reads or writes a register too early, instead of code; exit code 1 if anything does',
+      'instructions that access a register too early, instead of code; exit code 1 if there are any',
     )
     .option('--function <name>', 'only this function')
     .option('--sm <sm_NN>', 'only code for this target')
-    .option('--vendor', "in the vendor's spelling: rounded constants, and operands left out that say nothing")
+    .option('--vendor', "in the vendor's spelling: constants are rounded, and redundant operands omitted")
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
@@ -45,11 +45,11 @@ its address and the bits that no form explains.`,
 
   program
     .command('verify')
-    .description('compare machine code with the PTX that it was made of: is it ptxas?')
+    .description('compare machine code with the PTX that it was compiled from: is it ptxas?')
     .argument('<kernel.ptx>', 'the PTX')
     .argument(
       '[kernel.cubin]',
-      'the machine code that was made of it, alone or in a fat binary or an object of the host',
+      'the machine code compiled from it, alone or in a fat binary or an object of the host',
     )
     .option('--ptxas', 'have ptxas make the machine code now')
     .option('-O, --level <n>', 'level of ptxas, 0 to 3 (default: 3)')
@@ -57,20 +57,17 @@ its address and the bits that no form explains.`,
     .option('--with <path>', 'the ptxas to call')
     .option('--sm <sm_NN>', 'the target: of the code in the file, or to assemble for')
     .option('--kernel <name>', 'only this kernel')
-    .option('--thorough', 'look at more worlds, as --check thorough does')
-    .option(
-      '--reduce <file>',
-      'of the first kernel that ptxas gets wrong, write the lines that it still gets wrong',
-    )
+    .option('--thorough', 'try more worlds, as --check thorough does')
+    .option('--reduce <file>', 'write the lines of the first miscompiled kernel that ptxas still miscompiles')
     .option('--launch <file>', 'write a launch file, and its data beside it, that shows the first difference')
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
       `
-Both run in the same made-up worlds; what they leave in global memory, and how
-their threads end, has to be the same. Where a result depends on the last bits
-of an approximation, or on products that may be fused with sums, it may be as
-far off as those leave open. The order of accesses to memory is not compared.
+Both run in the same made-up worlds; the contents of global memory, and how
+their threads end, must be the same. A result that depends on the last bits of
+an approximation, or on products that may be fused with sums, may differ as far
+as those allow. The order of accesses to memory is not compared.
 Exit code 1 if a kernel is different or was not compared.
 
 Example: of max(max(x, -x), y) ptxas 13.0.88 loses the minus for sm_90. Its code

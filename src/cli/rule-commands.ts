@@ -25,9 +25,9 @@ export function addRuleCommands(program: Command): void {
     rules
       .command('prove')
       .description(
-        'prove rules by a solver: with --rules, those of these files; one with a verdict is asked again only when its text or a ' +
-          'meaning changed. ' +
-          'Exit code 1 where a rule is refuted, or is not proved and nobody has accepted it',
+        'prove rules by a solver: with --rules, those of these files; a rule with a verdict is proved again only if its text or ' +
+          'a meaning has changed. ' +
+          'Exit code 1 if a rule is refuted, or is neither proved nor accepted',
       )
       .option('--rule <id>', 'only this rule, in full')
       .option('--group <name>', 'only this group')
@@ -38,13 +38,13 @@ export function addRuleCommands(program: Command): void {
       .option('--all', 'also rules whose verdict is current')
       .option(
         '--accept [rules...]',
-        'say that you have read why these rules hold (without ids: all that are asked about), so that less than a proof is enough: ' +
-          'stores the verdicts of shipped rules, and keeps own ones as accepted; never what is refuted',
+        'state that you have read why these rules hold (without ids: all rules of the run), so that less than a proof is enough: ' +
+          'stores the verdicts of shipped rules, and keeps those of your own as accepted; never refuted ones',
       )
       .option('-j, --jobs <n>', 'workers that prove at the same time (default: one for each core)')
       .option(
         '--effort <factor>',
-        "times the usual limits; these are steps of the solver, so that a verdict is every machine's (default: 1)",
+        'factor on the usual limits, which are steps of the solver, so that no verdict depends on the machine (default: 1)',
       )
       .option('--reviews', 'print reviews in full, as with --rule')
       .option('--json', 'for scripts, with reviews in full'),
@@ -61,9 +61,9 @@ export function addRuleCommands(program: Command): void {
   withPlan(
     rules
       .command('coverage')
-      .description('what fires over a folder of kernels, and what never does')
+      .description('rules that fire over a folder of kernels, and rules that never do')
       .argument('[folder]', 'PTX files (default: the test kernels)')
-      .option('--all', 'name the rules whose shape does not occur, too')
+      .option('--all', 'also name the rules whose shape does not occur')
       .option('--json', 'for scripts'),
   ).action((folder, o) =>
     guarded(async () => (await import('./rules/rules-coverage.ts')).coverage(folder, o)),

@@ -1,9 +1,9 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { FlowRow, RunRow, Source, TableRows } from './recording.ts';
 
-/** The questions that the page asks the engine, each with its answer. All are plain data, so they can be sent to a worker. */
+/** Requests of the page to the engine, each with its answer. All are plain data, so they can be sent to a worker. */
 export interface Questions {
-  /** What can be chosen from. */
+  /** Available names and schemas. */
   readonly about: { readonly ask: null; readonly answer: About };
   /** Runs a plan over a program. */
   readonly run: { readonly ask: Source; readonly answer: RunAnswer };
@@ -14,14 +14,14 @@ export interface Questions {
       | { readonly text: string; readonly warnings: readonly string[] }
       | { readonly fault: string };
   };
-  /** How control goes through a function, by its number. */
+  /** Control flow of a function, by its number. */
   readonly flow: { readonly ask: number; readonly answer: FlowRow };
-  /** What is wrong with a spec by itself. */
+  /** Faults of a single spec. */
   readonly checkSpec: {
     readonly ask: { readonly file: string; readonly text: string };
     readonly answer: readonly Diagnostic[];
   };
-  /** What would be illegal if a phase stood behind another (null: first). */
+  /** Diagnostics for a phase placed after another one (null: first). */
   readonly tryMove: {
     readonly ask: Move & { readonly source: Source };
     readonly answer: readonly Diagnostic[];
@@ -31,22 +31,22 @@ export interface Questions {
     readonly ask: { readonly source: Source; readonly edit: Edit };
     readonly answer: Source;
   };
-  /** Where a phase may stand, and why not elsewhere. */
+  /** Legal places of a phase, and why others are illegal. */
   readonly places: {
     readonly ask: { readonly source: Source; readonly phase: string };
     readonly answer: Places | null;
   };
-  /** Two plans over their programs. */
+  /** Compares two plans over their programs. */
   readonly compare: { readonly ask: { readonly a: Source; readonly b: Source }; readonly answer: Comparison };
-  /** Runs a launch in the simulator, before the plan and after it. */
+  /** Runs a launch in the simulator, before and after the plan. */
   readonly simulate: { readonly ask: SimulateAsk; readonly answer: Simulated };
-  /** Whether the program does the same before and after, whatever it is given. */
+  /** Whether the program behaves alike before and after, in open worlds. */
   readonly equal: { readonly ask: Source; readonly answer: readonly EqualRow[] };
 }
 
 export type Ask = keyof Questions;
 
-/** A question on its way, and what comes back. */
+/** A request in transit. */
 export interface Message<K extends Ask = Ask> {
   readonly id: number;
   readonly kind: K;
@@ -56,7 +56,7 @@ export type Reply<K extends Ask = Ask> =
   | { readonly id: number; readonly answer: Questions[K]['answer'] }
   | { readonly id: number; readonly faults: readonly Diagnostic[] };
 
-/** A name that can be chosen, with what it stands for. */
+/** A name that can be chosen, with its description. */
 export interface Choice {
   readonly name: string;
   readonly title: string;
@@ -71,7 +71,7 @@ export interface KnobChoice {
   readonly readers: readonly string[];
 }
 
-/** What plans are made of, for menus and completion. */
+/** Names and schemas for menus and completion. */
 export interface About {
   readonly version: string;
   readonly orders: readonly Choice[];
@@ -92,7 +92,7 @@ export type RunAnswer =
 
 export interface Move {
   readonly phase: string;
-  /** The phase behind which it is put; null: in front of all others. */
+  /** The phase after which it is placed; null: before all others. */
   readonly after: string | null;
 }
 
@@ -112,7 +112,7 @@ export interface Places {
   readonly reasons: readonly string[];
 }
 
-/** A metric of a kernel under two plans. */
+/** A metric of a kernel with two plans. */
 export interface MetricRow {
   readonly name: string;
   readonly title: string;
@@ -125,14 +125,14 @@ export interface MetricRow {
 export interface KernelComparison {
   readonly kernel: string;
   readonly metrics: readonly MetricRow[];
-  /** The first phase after which the programs differ; null where they never do. */
+  /** The first phase after which the programs differ; null if they never do. */
   readonly first: {
     readonly phase: string;
     readonly a: string;
     readonly b: string;
     readonly because: readonly string[];
   } | null;
-  /** Whether both results do the same in open worlds; the text says more. */
+  /** Whether both results behave alike in open worlds; the text gives details. */
   readonly equal: EqualRow;
 }
 
@@ -159,11 +159,11 @@ export interface SimulateAsk {
   readonly source: Source;
   /** YAML text of the launch. */
   readonly launch: string;
-  /** Data files that it names. */
+  /** The data files that it names. */
   readonly data: Readonly<Record<string, Uint8Array>>;
 }
 
-/** Contents of a buffer as texts, as many as are shown. */
+/** Contents of a buffer as text, as far as they are shown. */
 export interface BufferRow {
   readonly param: number;
   readonly name: string;
@@ -172,17 +172,17 @@ export interface BufferRow {
   readonly before: readonly string[];
   readonly after: readonly string[];
   readonly expected: readonly string[] | null;
-  /** Elements that differ from what is expected. */
+  /** Number of elements that differ from the expected ones. */
   readonly wrong: number;
 }
 
-/** One run of a launch. */
+/** Result of one run of a launch. */
 export interface LaunchRow {
   readonly status: 'ok' | 'mismatch' | 'fault' | 'budget';
   readonly error: string | null;
   readonly buffers: readonly BufferRow[];
   readonly counters: readonly { readonly name: string; readonly value: number }[];
-  /** Runs of each block by warps: function, then block id. */
+  /** Executions of each block by warps: function, then block id. */
   readonly blocks: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly output: string;
 }
@@ -195,7 +195,7 @@ export interface Simulated {
   readonly same: boolean;
 }
 
-/** A kernel of the gallery, with all that it takes to run it. */
+/** A kernel of the gallery, with everything that is needed to run it. */
 export interface GalleryEntry {
   readonly name: string;
   readonly file: string;
@@ -205,30 +205,30 @@ export interface GalleryEntry {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** A kernel of the gallery as its list names it. */
+/** A kernel of the gallery in its list. */
 export interface GalleryRow {
   readonly name: string;
   readonly title: string;
   readonly lines: number;
 }
 
-/** A file of the command line, with the launches beside it and their data in base64. */
+/** A file of the command line, with the launches next to it and their data in base64. */
 export interface OpenedFile extends Pick<GalleryEntry, 'launches' | 'data'> {
   readonly file: string;
   readonly text: string;
 }
 
-/** What the page is told when it begins, by the server or by the site. */
+/** Start data of the page, from the server or the site. */
 export interface Start {
-  /** Files that were named on the command line; none: the gallery is all there is. */
+  /** Files that were named on the command line; none: only the gallery is shown. */
   readonly files: readonly OpenedFile[];
   readonly request: Partial<Source['request']>;
   readonly documents: Readonly<Record<string, string>>;
-  /** Changed files are told of (`/events`). */
+  /** Whether the server sends notifications about changed files (`/events`). */
   readonly live: boolean;
 }
 
-/** What the worker loads before its first answer. */
+/** Data that the worker loads before its first answer. */
 export interface EngineData {
   readonly shipped: import('../spec/collect.ts').ShippedSpecs;
   readonly verdicts: import('../rules/prove/verdict.ts').Verdicts;

@@ -1,16 +1,16 @@
 /**
- * What a page reads: a run of a plan over a program as plain data. Texts stand once in tables and are named by number, so that 160
- * snapshots take little more than the instructions that differ between them. It goes from the worker to the page, and into the
- * file that `orrery trace` writes.
+ * A run of a plan over a program as plain data, for a page. Texts are stored once in tables and referred to by number, so that 160
+ * snapshots take little more than the instructions that differ between them. The worker sends it to the page, and `orrery trace` writes it
+ * to its file.
  */
 
-/** An instruction: its text, the PTX line that it came from (0: none), and the registers that it defines, spaces between them. */
+/** An instruction: its text, the PTX line that it comes from (0: none), and the registers that it defines, separated by spaces. */
 export type InsRow = readonly [text: string, line: number, defines: string];
 
 /** A basic block. */
 export interface BlockRow {
   readonly id: number;
-  /** Label of the source; '' if it had none. */
+  /** Label in the source; '' if it had none. */
   readonly name: string;
   readonly ins: readonly number[];
 }
@@ -22,13 +22,13 @@ export interface FnRow {
   /** Lines of its listing before the code. */
   readonly head: readonly string[];
   readonly blocks: readonly number[];
-  /** Most general registers that live at one place. */
+  /** Maximum number of live general registers. */
   readonly pressure: number;
   /** Number of instructions. */
   readonly size: number;
 }
 
-/** Rows that were added to the tables. Numbers count on from the rows that were there before; `fresh` begins anew. */
+/** Rows that were added to the tables. Numbering continues from earlier rows; `fresh` restarts it. */
 export interface TableRows {
   readonly fresh: boolean;
   readonly ins: readonly InsRow[];
@@ -64,7 +64,7 @@ export interface RuleRow {
   readonly when: string | null;
   readonly rewrite: string;
   readonly source: string;
-  /** What is known of it; null where nobody has asked. */
+  /** Its verdict; null if there is none. */
   readonly verdict: { readonly kind: string; readonly text: string } | null;
 }
 
@@ -85,18 +85,18 @@ export interface PhaseRow {
   readonly why: string;
   readonly shutFor: readonly { readonly fn: string; readonly why: string }[];
   readonly level: number;
-  /** What is bound to it, a line each. */
+  /** Its steps, one line each. */
   readonly steps: readonly string[];
-  /** Milliseconds when it last ran. */
+  /** Duration of its last run in milliseconds. */
   readonly ms: number;
-  /** The result is that of an earlier run. */
+  /** Whether the result comes from an earlier run. */
   readonly cached: boolean;
   readonly before: number;
   readonly after: number;
   readonly blocksChanged: number;
-  /** Highest register pressure of any function afterwards. */
+  /** Maximum register pressure of any function afterwards. */
   readonly pressure: number;
-  /** Functions of the snapshot after it, by number; null where it changed nothing. */
+  /** Functions of the snapshot after it, by number; null if it changed nothing. */
   readonly program: readonly number[] | null;
   readonly remarks: readonly RemarkRow[];
   readonly hits: readonly HitRow[];
@@ -104,7 +104,7 @@ export interface PhaseRow {
   readonly facts: readonly string[];
 }
 
-/** A knob that a phase of the plan read, or that has another value than its default. */
+/** A knob that a phase of the plan read, or whose value differs from its default. */
 export interface KnobRow {
   readonly name: string;
   readonly index: number | null;
@@ -114,11 +114,11 @@ export interface KnobRow {
   readonly effect: string;
 }
 
-/** What was asked for, as the page edits it. */
+/** The requested plan, as the page edits it. */
 export interface Request {
-  /** null: that of a recipe, or 3. */
+  /** null: the level of a recipe, or 3. */
   readonly level: number | null;
-  /** null: the one that the text names. */
+  /** null: the target that the text names. */
   readonly sm: string | null;
   readonly order: string;
   readonly recipes: readonly string[];
@@ -129,7 +129,7 @@ export interface Request {
   readonly nvopt?: number;
 }
 
-/** A text and the plan for it: all that a result depends on, and what a link carries. */
+/** A text and the plan for it: everything that a result depends on, and the content of a link. */
 export interface Source {
   readonly file: string;
   readonly text: string;
@@ -153,49 +153,47 @@ export interface RunRow {
   readonly phases: readonly PhaseRow[];
   readonly knobs: readonly KnobRow[];
   readonly rules: readonly RuleRow[];
-  /** Warnings, as they are shown. */
+  /** Warnings as shown. */
   readonly warnings: readonly string[];
-  /** Time of all phases that ran anew, in milliseconds. */
+  /** Time of all phases that were run and not cached, in milliseconds. */
   readonly ms: number;
 }
 
-/** How control goes through a version of a function. Blocks by position. */
+/** Control flow of a version of a function. Blocks by position. */
 export interface FlowRow {
-  /**
-   * Position of the block where an edge begins, and where it ends; `back`: against the flow; `kind`: of two ways, the taken or the other.
-   */
+  /** Positions of the source and target block of an edge; `back`: a back edge; `kind`: of a two-way branch, taken or fall-through. */
   readonly edges: readonly {
     readonly from: number;
     readonly to: number;
     readonly back: boolean;
     readonly kind: '' | 'taken' | 'falls';
   }[];
-  /** Positions such that edges that are no back edges lead from earlier to later. */
+  /** An order of positions in which all edges except back edges lead forward. */
   readonly order: readonly number[];
   readonly blocks: readonly {
     readonly depth: number;
     readonly header: boolean;
     readonly reachable: boolean;
-    /** Threads of a warp may part at its branch. */
+    /** Whether its branch may diverge. */
     readonly parts: boolean;
-    /** Runs for each call of the function, as estimated or profiled. */
+    /** Executions per call of the function, as estimated or profiled. */
     readonly frequency: number;
     readonly pressure: number;
   }[];
 }
 
-/** A recording that needs no engine to be read: what `orrery trace` writes. */
+/** A recording that can be viewed without an engine: the output of `orrery trace`. */
 export interface Recording {
   readonly kind: 'recording';
   readonly version: 1;
   readonly orrery: string;
   readonly tables: TableRows;
   readonly run: RunRow;
-  /** PTX of the result; null with the reason where it cannot be written. */
+  /** PTX of the result; null with the reason if it cannot be written. */
   readonly output:
     | { readonly text: string; readonly warnings: readonly string[] }
     | { readonly fault: string };
-  /** Flow of the versions that a page can ask for, by number. */
+  /** Flow graphs of the versions that a page can request, by number. */
   readonly flows: Readonly<Record<number, FlowRow>>;
 }
 

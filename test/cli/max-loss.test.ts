@@ -114,14 +114,14 @@ describe('a kernel of which ptxas makes too much', () => {
     expect(isGuarded(r.texts.get('alone')!)).toBe(false);
     expect(isGuarded(r.texts.get('caller')!)).toBe(true);
     expect(retreatText(r.retreats[0])).toBe(
-      "'alone' is what recipe 'few-registers' makes of it: by the plan, 16 -> 20 registers",
+      "'alone' is optimized with recipe 'few-registers': by the plan, 16 -> 20 registers",
     );
   });
   it('stays as it came where none helps', async () => {
     const r = await limited((name, body) => (name === 'alone' && body !== ORIGINAL.get(name) ? 20 : 16));
     expect([r.by, [...r.keep]]).toEqual([{ alone: null }, ['alone']]);
     expect(r.texts.get('alone')).toBe(ORIGINAL.get('alone'));
-    expect(retreatText(r.retreats[0])).toBe("'alone' stays as it came: by the plan, 16 -> 20 registers");
+    expect(retreatText(r.retreats[0])).toBe("'alone' is kept unchanged: by the plan, 16 -> 20 registers");
   });
   it('goes down with what it calls, and with others that call the same', async () => {
     const came = ORIGINAL.get('helper');

@@ -159,6 +159,6 @@ describe('the check of a result', () => {
     expect(await found('')).toMatch(/^\S*equal/);
     expect(await found(text('7'))).toMatch(/^\S*equal/);
     expect(await found(text('8'))).toMatch(/^as written in PTX: \S*DIFFERENT/);
-    expect(await found(text('x'))).toMatch(/WRONG\S*: the PTX that is written is no PTX: line 4: /);
+    expect(await found(text('x'))).toMatch(/WRONG\S*: the written PTX is invalid: line 4: /);
   });
 });

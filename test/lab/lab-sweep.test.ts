@@ -544,7 +544,9 @@ describe('orrery sweep', () => {
       expect([odd, r.code, r.err]).toEqual([
         odd,
         1,
-        expect.stringMatching(/^error: this line is not the result of a cell of a sweep\n {2}--> .*forms\.jsonl:2\n/),
+        expect.stringMatching(
+          /^error: this line is not the result of a cell of a sweep\n {2}--> .*forms\.jsonl:2\n/,
+        ),
       ]);
     }
     writeFileSync(

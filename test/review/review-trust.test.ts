@@ -72,7 +72,10 @@ describe('a rule that no solver proves', () => {
   it('is not excused by what it says of itself', () => {
     for (const kind of ['inexact', 'out of scope'] as const) {
       const own = says(trust(shipped, shipped), { verdict: kind, why: 'trust me' });
-      expect([own.alarm, own.note]).toEqual([true, expect.stringContaining('what the rule states about itself')]);
+      expect([own.alarm, own.note]).toEqual([
+        true,
+        expect.stringContaining('what the rule states about itself'),
+      ]);
       expect(says(trust(shipped, shipped, reviewed.id), { verdict: kind, why: 'x' }).alarm).toBe(false);
     }
   });

@@ -349,7 +349,9 @@ describe('parameters of passes', () => {
     expect(await fill('live-dead', 'x: 1')).toMatch(
       /pass 'live-dead' has no parameter 'x'[\s\S]*it takes none/,
     );
-    expect(await fill('place-blocks', 'cold: loop')).toMatch(/cannot be "loop": it must be loops or function/);
+    expect(await fill('place-blocks', 'cold: loop')).toMatch(
+      /cannot be "loop": it must be loops or function/,
+    );
     expect(await fill('place-blocks', 'chains: 1')).toMatch(/it must be true or false/);
     expect(await fill('tail-merging', 'least-tail: 2')).toBe('');
   });

@@ -56,10 +56,10 @@ export async function check(
     const found = await checkOne(file, o.isa);
     all.push(...found);
     if (o.json !== true) {
-      const said = gathered(found);
-      show(said.slice(0, MOST_SHOWN));
-      if (said.length > MOST_SHOWN)
-        err(`  and ${grouped(said.length - MOST_SHOWN)} more of ${visible(file)}`);
+      const merged = gathered(found);
+      show(merged.slice(0, MOST_SHOWN));
+      if (merged.length > MOST_SHOWN)
+        err(`  and ${grouped(merged.length - MOST_SHOWN)} more of ${visible(file)}`);
       const errors = found.filter((d) => d.severity === 'error').length;
       out(
         `${errors > 0 ? pc.red('bad ') : pc.green('good')}  ${visible(file)}${found.length > errors ? `  ${plural(found.length - errors, 'warning')}` : ''}`,

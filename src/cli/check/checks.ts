@@ -166,7 +166,7 @@ class Summary {
       ...(this.approximate > 0 ? [`${this.approximate} within the tolerance of fused products`] : []),
       ...(this.raced > 0
         ? [
-            `${this.raced} compared with fewer threads or one lane at a time: what they do depends on the order of threads`,
+            `${this.raced} compared with fewer threads or one lane at a time: their behaviour depends on the order of threads`,
           ]
         : []),
       ...(ways < allWays ? [`${ways} of ${allWays} ways of branches taken`] : []),
@@ -216,7 +216,7 @@ export async function checkResult(
     const [{ message, line }] = e.diagnostics;
     return {
       ok: false,
-      text: `${pc.red('WRONG')}: the PTX that is written is no PTX: line ${line}: ${message}`,
+      text: `${pc.red('WRONG')}: the written PTX is invalid: line ${line}: ${message}`,
     };
   }
   const found = await check(written);

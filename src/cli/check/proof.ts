@@ -181,8 +181,8 @@ const MOST_EXECUTED = 100_000;
 
 /** Explanation for readers who would take an unproved region for a fault. */
 const LIMITS =
-  '  what is not proved is no fault by that: a proof cannot follow loops that are unrolled, pipelined or test elsewhere;\n' +
-  '  it was compared by runs:';
+  '  what is not proved is not necessarily wrong: proofs cannot follow loops that are unrolled, pipelined or tested elsewhere;\n' +
+  '  it was compared by running it:';
 
 /** Maximum number of regions that are named individually. */
 const NAMED = 8;
@@ -199,7 +199,7 @@ export function proofText(
   const all = proved === regions;
   const head = wrong !== null ? pc.red('REFUTED') : all ? pc.green('proved') : pc.yellow('proved in part');
   const what = `${grouped(proved)} of ${grouped(regions)} regions that ${phases} ${phases === 1 ? 'phase' : 'phases'} changed`;
-  const told =
+  const refutationLines =
     wrong === null
       ? []
       : [
@@ -214,7 +214,13 @@ export function proofText(
   });
   const more = left.length > NAMED ? [`  and ${left.length - NAMED} more; --json names them all`] : [];
   const limits = left.length > 0 && wrong === null ? [LIMITS] : [];
-  return [`${head}: ${what} do the same for all inputs`, ...told, ...lines, ...more, ...limits].join('\n');
+  return [
+    `${head}: ${what} do the same for all inputs`,
+    ...refutationLines,
+    ...lines,
+    ...more,
+    ...limits,
+  ].join('\n');
 }
 
 /** Maximum number of parameters listed in a line. */

@@ -56,7 +56,7 @@ export async function bisectPlans(
       case 'other program':
         return failWith('the plans cannot be mixed', found.text);
       case 'lost':
-        return failWith('the difference of the plans cannot be told apart', found.text);
+        return failWith('the differences between the plans cannot be separated', found.text);
     }
   if (o.json === true)
     return out(
@@ -75,7 +75,7 @@ export async function bisectPlans(
     );
   out(`${pc.red('bad')}      ${found.failure.text}`);
   out(
-    `because  ${found.changes.length} of ${found.of} differences between the plans, of which none can be spared:\n`,
+    `because  ${found.changes.length} of ${found.of} differences between the plans, none of which can be dropped:\n`,
   );
   out(table(found.changes.flatMap(rowsOf), 'llll'));
   out(pc.dim(`\n${found.tests} plans judged by ${judge.what}`));

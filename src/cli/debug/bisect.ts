@@ -47,7 +47,7 @@ function refuse({ why, verdict }: NoFinding, judge: Judge): never {
     case 'good':
       return failWith(
         'the plan is good: nothing to bisect',
-        `what it makes of the file is good by ${judge.what}`,
+        `its result for the file is good by ${judge.what}`,
         '--launch FILE, --command CMD or --ptxas may tell more than --check auto',
       );
     case 'input':
@@ -128,7 +128,7 @@ function textOf(r: Report, f: Finding, file: string, words: readonly string[]): 
     lines.push(
       `function  ${pc.bold(r.function)}${f.changedFunctions > 1 ? `, one of ${f.changedFunctions} that the phase changes` : ''}`,
     );
-  if (rewrite === null) lines.push(`rewrite   not told: ${r.whyNoRewrite}`);
+  if (rewrite === null) lines.push(`rewrite   unknown: ${r.whyNoRewrite}`);
   else {
     const { rule } = rewrite;
     lines.push(

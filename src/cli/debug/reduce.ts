@@ -142,7 +142,7 @@ async function refuseOthers(failure: Verdict, subject: Subject, judge: Judge): P
   if (failure.state === 'good')
     failWith(
       'the plan is good: nothing to reduce',
-      `what it makes of the file is good by ${judge.what}`,
+      `its result for the file is good by ${judge.what}`,
       '--launch FILE, --command CMD or --ptxas may tell more than --check auto',
     );
   if (failure.state === 'unclear')

@@ -176,7 +176,7 @@ const isOdd = (path: string): boolean =>
  */
 function unpack(r: Reproducer, dir: string): string {
   const depth = Math.max(0, ...r.files.map((f) => climbs(f.path)), ...r.command.map(climbs));
-  if (depth > MOST_ABOVE) failWith(`the reproducer names what is ${depth} folders above its own`);
+  if (depth > MOST_ABOVE) failWith(`the reproducer names a file ${depth} folders above its own`);
   const here = [...Array.from({ length: depth }, (_, i) => `above-${i}`), 'here'];
   const full = resolve(dir);
   for (const { path } of r.files) {
@@ -235,13 +235,13 @@ function report(
       ),
     );
   else {
-    const said = visible(now?.failure.text ?? '');
+    const failureText = visible(now?.failure.text ?? '');
     out(
       happens
-        ? `${pc.red('it still happens')}: ${said}`
+        ? `${pc.red('it still happens')}: ${failureText}`
         : now === null
           ? `${pc.green('it does not happen any more')}: the command ends with exit code ${status}`
-          : `${pc.yellow('something else happens')}: ${said}`,
+          : `${pc.yellow('something else happens')}: ${failureText}`,
     );
     if (!happens) out(`  it was: ${visible(was.failure.text)}`);
     if (plans === false) out('  the plan is another one: specs or options mean something else than they did');

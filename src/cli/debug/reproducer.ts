@@ -134,12 +134,12 @@ function asRelative(word: string): string {
  * @returns its path; null if it cannot be written anywhere, or ORRERY_REPRO is empty
  */
 export function writeReproducer(e: unknown): string | null {
-  const asked = process.env.ORRERY_REPRO;
-  if (asked === '') return null;
+  const configured = process.env.ORRERY_REPRO;
+  if (configured === '') return null;
   const r = reproducerOf(e);
   const text = `${JSON.stringify(r, null, 2)}\n`;
   const name = `orrery-repro-${hashText(JSON.stringify([r.failure.kind, r.command, r.files])).slice(0, 8)}.json`;
-  for (const folder of asked === undefined ? ['.', tmpdir()] : [asked]) {
+  for (const folder of configured === undefined ? ['.', tmpdir()] : [configured]) {
     const path = join(folder, name);
     try {
       makeFolders(folder);

@@ -27,14 +27,14 @@ export async function explore(
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     failWith(`--port ${o.port} is no port`, 'ports are 0 to 65535; 0 takes a free one');
   webFile('index.html');
-  const given = files.map((file) => ({ file, text: readText(file), ...besides(file) }));
-  const first = given.find((f) => targetOf(f.text) !== null);
+  const inputs = files.map((file) => ({ file, text: readText(file), ...launchesBeside(file) }));
+  const first = inputs.find((f) => targetOf(f.text) !== null);
   const plan = await planFor(o, first === undefined ? null : targetOf(first.text));
-  const start: Start = { files: given, ...(await webRequest(o, plan)), live: files.length > 0 };
+  const start: Start = { files: inputs, ...(await webRequest(o, plan)), live: files.length > 0 };
   const server = await serve(start, port);
   out(`${server.address}`);
   err('Ctrl-C ends it');
-  for (const { file } of given) if (file !== STANDARD_INPUT) follow(file, server.changed);
+  for (const { file } of inputs) if (file !== STANDARD_INPUT) follow(file, server.changed);
   const opened = o.open === true ? openInBrowser(server.address) : { close: () => undefined };
   await new Promise<void>((done) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => done());
@@ -46,7 +46,7 @@ export async function explore(
 }
 
 /** The launches next to a file; standard input has none. */
-const besides = (file: string): ReturnType<typeof launchesOf> =>
+const launchesBeside = (file: string): ReturnType<typeof launchesOf> =>
   file === STANDARD_INPUT ? { launches: [], data: {} } : launchesOf(file);
 
 /** Watches a file for changes. The folder is watched, because editors replace a file by a new one. */

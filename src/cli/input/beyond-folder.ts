@@ -64,6 +64,6 @@ export function beyondFolder(command: readonly string[], input: string): string[
   }
   // Its lines are arms, which name files.
   if (name === 'evaluate' && [input, unescaped(input)].some((text) => isFull(text) || climbs(text) > 0))
-    found.push('standard input names what is outside of its folder');
+    found.push('standard input names files outside its folder');
   return found;
 }

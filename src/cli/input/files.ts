@@ -218,7 +218,7 @@ function holdPipe(file: string): () => void {
       return () => closeSync(probe);
     } catch (e) {
       if ((e as NodeJS.ErrnoException).code !== 'ENXIO') throw e;
-      if (Date.now() > until) failWith(`cannot write ${file}: it is a pipe that nobody reads`);
+      if (Date.now() > until) failWith(`cannot write ${file}: it is a pipe without a reader`);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, READER_LOOK);
     }
 }

@@ -17,8 +17,8 @@ import { type PlanOptions, planOptionsOf, requestedSpecs } from './options.ts';
 import { situation } from './situation.ts';
 
 /** Warnings about targets that were already printed: a command that reads many files prints each once. */
-const told = new Set<string>();
-beforeEachCommand(() => told.clear());
+const printedWarnings = new Set<string>();
+beforeEachCommand(() => printedWarnings.clear());
 
 /**
  * The plan that the options select. Errors are printed and end the command.
@@ -38,8 +38,8 @@ export async function planFor(
     failWith(`--nvopt ${o.nvopt} is no NvOpt level`, 'levels are 0 to 5');
   const { sm, warnings } = targetFor(base, o.sm ?? target ?? 'sm_75');
   for (const w of warnings)
-    if (!beside && !told.has(w.message)) {
-      told.add(w.message);
+    if (!beside && !printedWarnings.has(w.message)) {
+      printedWarnings.add(w.message);
       show([w]);
     }
   const { plan, diagnostics } = await makePlan(requestOf(o, level, sm), host, base);
@@ -169,8 +169,8 @@ export function programFor(file: string, text: string, plan: Plan, strict = fals
     };
   const { program, module, warnings } = readPtx(text, plan, name);
   const leftOut = (d: Diagnostic): boolean => strict && d.code === 'no-ori-form';
-  const said = warnings.map((d) => (leftOut(d) ? { ...d, severity: 'error' as const } : d));
-  stopOnErrors(said);
+  const reported = warnings.map((d) => (leftOut(d) ? { ...d, severity: 'error' as const } : d));
+  stopOnErrors(reported);
   return {
     program,
     module,
@@ -178,6 +178,6 @@ export function programFor(file: string, text: string, plan: Plan, strict = fals
     get key() {
       return keyOf();
     },
-    warnings: said,
+    warnings: reported,
   };
 }

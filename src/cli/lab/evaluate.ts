@@ -30,7 +30,7 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
   const measure = measureOptions({ ...o, ptxas: wantsPtxas ? o.ptxas : false }, specs, metrics);
   if (wantsPtxas && measure.ptxas === undefined)
     failWith(
-      'what ptxas makes is asked for, and ptxas cannot be run',
+      'a metric of ptxas is requested, and ptxas cannot be run',
       'put it on PATH or name it in ORRERY_PTXAS',
     );
   show(await idleArms([{ name: 'base' }], modules, plans));

@@ -152,8 +152,8 @@ const WHY_NONE: Readonly<Record<Metric['source'], string>> = {
   model: 'the target has no facts for it, or no kernel has a launch beside it',
   simulator: 'no kernel has a launch beside it, or --no-launches leaves them out',
   engine: 'no phase has run, or its results came from a cache',
-  ptxas: 'ptxas was not asked, or has refused every module',
-  machine: 'ptxas and a launch are needed, and machine code of which every instruction has a meaning',
+  ptxas: 'ptxas was not run, or has rejected every module',
+  machine: 'it needs ptxas, a launch, and machine code in which every instruction has a meaning',
 };
 
 /**
@@ -162,14 +162,18 @@ const WHY_NONE: Readonly<Record<Metric['source'], string>> = {
  * @param text the request, as `metricsOf` takes it
  */
 export function tellMissing(text: string, found: readonly Values[], known = ALL): void {
-  const asked = metricsOf(text, known);
-  const missing = asked.filter((m) => found.every((v) => v[m.name] === undefined));
-  const said = ({ name }: Metric) => `no kernel has a value of '${name}'`;
-  if (missing.length === asked.length)
-    failWith(said(asked[0]), WHY_NONE[asked[0].source], '`orrery measure FILE` shows what it has');
+  const requested = metricsOf(text, known);
+  const missing = requested.filter((m) => found.every((v) => v[m.name] === undefined));
+  const messageFor = ({ name }: Metric) => `no kernel has a value of '${name}'`;
+  if (missing.length === requested.length)
+    failWith(
+      messageFor(requested[0]),
+      WHY_NONE[requested[0].source],
+      '`orrery measure FILE` shows what it has',
+    );
   const names = new Set(namesOf(text));
   for (const m of missing)
-    if (names.has(m.name)) err(`${pcErr.yellow('warning')}: ${said(m)}\n  ${WHY_NONE[m.source]}`);
+    if (names.has(m.name)) err(`${pcErr.yellow('warning')}: ${messageFor(m)}\n  ${WHY_NONE[m.source]}`);
 }
 
 /** The metric that `--by` names; undefined if it is not given. */

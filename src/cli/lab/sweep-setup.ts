@@ -44,10 +44,10 @@ export async function loadSweep(file: string): Promise<SweepSetup> {
   };
   if (ptxas && measure.ptxas === undefined)
     failWith(
-      'the experiment asks what ptxas makes, and ptxas cannot be run',
+      'the experiment needs metrics of ptxas, and ptxas cannot be run',
       'put it on PATH or name it in ORRERY_PTXAS',
     );
   if (launches && modules.every((m) => m.launches.length === 0))
-    failWith('the experiment asks what launches do, and no launch file stands beside the kernels');
+    failWith('the experiment needs metrics of launches, and there is no launch file beside the kernels');
   return { experiment, modules, plans, cells: cellsOf(experiment, modules), measure };
 }

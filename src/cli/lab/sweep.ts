@@ -100,7 +100,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   progress.done();
   process.off('SIGINT', stop).off('SIGTERM', stop);
   if (!whole) {
-    err(`stopped: ${before + finished} of ${places.length} cells are in ${path}; the same command goes on`);
+    err(`stopped: ${before + finished} of ${places.length} cells are in ${path}; the same command continues`);
     // By convention, the exit code of a command that a signal ended.
     throw new CliExit(128 + constants.signals[stopped ?? 'SIGINT']);
   }

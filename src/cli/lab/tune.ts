@@ -128,7 +128,7 @@ async function written(
   );
   if (kernels === null)
     failWith(
-      `${path} does not give what was found: a kernel is wrong with it, or it is no plan`,
+      `${path} does not reproduce the result: a kernel is wrong with it, or it gives no plan`,
       `\`orrery check ${fileWord(path)}\` says more`,
     );
   return { ...r, written: kernels, recipe: path, options: files.options };

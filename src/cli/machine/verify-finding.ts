@@ -139,9 +139,11 @@ const notesOf = (r: Judgement): string[] => [
     : []),
   ...(r.partial ? ['compared only as far as the budget went'] : []),
   ...(r.left ? ['not in all worlds: a limit came first'] : []),
-  ...(r.raced ? ['compared with fewer threads: what it does depends on their order'] : []),
+  ...(r.raced ? ['compared with fewer threads: its behaviour depends on their order'] : []),
   ...(r.undefinedIn > 0
-    ? [`${r.undefinedIn} of ${r.worlds} worlds tell nothing: what it does there is undefined, or lanes race`]
+    ? [
+        `${r.undefinedIn} of ${r.worlds} worlds give no result: the behaviour there is undefined, or lanes race`,
+      ]
     : []),
   ...(r.approximate ? ['some results within the tolerance of approximations and of fused products'] : []),
 ];

@@ -159,11 +159,11 @@ function groupsOf({ functions, variables, aliases }: Program): ReadonlyMap<strin
     link[Math.max(x, y)] = Math.min(x, y);
   };
   const relocs = new Map(variables.map((v) => [v.name, v.relocs.map((r) => r.symbol)]));
-  const meant = new Map(aliases.map((a) => [a.name, a.of]));
+  const aliasTarget = new Map(aliases.map((a) => [a.name, a.of]));
   for (const f of functions) {
     const named = new Set(f.blocks.flatMap((b) => b.ins.flatMap((x) => x.src.map((o) => o.sym))));
     for (const name of named) {
-      const other = number.get(meant.get(name) ?? name);
+      const other = number.get(aliasTarget.get(name) ?? name);
       if (other !== undefined) join(number.get(f.name)!, other);
       // Functions and variables whose addresses a variable holds, transitively.
       for (const symbol of relocs.get(name) ?? []) named.add(symbol);
@@ -188,5 +188,5 @@ export function retreatText({ fn, by, before, lost, now }: Retreat): string {
         `${of(before)} -> ${of(lost)} ${what}${of(now) === of(before) ? '' : ` (now ${of(now)})`}`,
     );
   const plan = grown.length === 0 ? '' : `: by the plan, ${grown.join(', ')}`;
-  return `'${fn}' ${by === null ? 'stays as it came' : `is what recipe '${by}' makes of it`}${plan}`;
+  return `'${fn}' ${by === null ? 'is kept unchanged' : `is optimized with recipe '${by}'`}${plan}`;
 }

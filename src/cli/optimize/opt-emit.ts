@@ -60,7 +60,7 @@ export function emitOf(o: OptOptions, several = false): string {
   if (o.maxLoss !== undefined) {
     percentOf(o.maxLoss, '--max-loss');
     if (emit !== 'ptx' && (emit !== 'none' || o.ptxas !== true))
-      failWith('--max-loss goes with --emit ptx or --ptxas', 'it asks ptxas what it makes of the output');
+      failWith('--max-loss goes with --emit ptx or --ptxas', 'it compares the code that ptxas generates');
   }
   if (emit === 'none' && o.emit === undefined && o.output !== undefined)
     failWith(

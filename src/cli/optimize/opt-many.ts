@@ -62,7 +62,7 @@ export async function optMany(patterns: readonly string[], given: OptOptions): P
   // Missing files are reported first: they may be the only fault.
   if (!patterns.includes(STANDARD_INPUT)) kernelFiles(patterns);
   if (o.ptxas === true)
-    failWith('--ptxas compares one file', '`orrery measure` tells what ptxas makes of many');
+    failWith('--ptxas compares one file', '`orrery measure` shows the results of ptxas for many');
   if (o.why !== undefined) failWith('--why follows a line of one file');
   if (o.json === true && o.stat === true)
     failWith('--stat --json prints one document, of one file', '--json alone tells of several');

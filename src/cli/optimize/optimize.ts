@@ -251,11 +251,11 @@ async function proofVerdict(
       : (await import('../machine/verify-text.ts')).writeLaunch(o.counterexample, file, [
           { launch: refuted },
         ]);
-  const said = proofText(found, written);
-  if (refuted !== null) return { ok: false, text: said, proof };
-  if (proof.left.length === 0 && ptx === '') return { ok: true, text: said, proof };
+  const proofSummary = proofText(found, written);
+  if (refuted !== null) return { ok: false, text: proofSummary, proof };
+  if (proof.left.length === 0 && ptx === '') return { ok: true, text: proofSummary, proof };
   const runs = await checkResult('auto', input, result, ptx, plan, limits);
-  return { ok: runs.ok, text: `${said}\n${runs.text}`, proof };
+  return { ok: runs.ok, text: `${proofSummary}\n${runs.text}`, proof };
 }
 
 const ptxText = async (
@@ -402,7 +402,7 @@ function accountOf(journal: Journal, file: string): string {
   const ms = journal.records.reduce((t, r) => t + r.ms, 0);
   const name = file === STANDARD_INPUT ? '<stdin>' : file;
   const cached = journal.records.filter((r) => r.cached).length;
-  const kept = cached > 0 ? `, ${cached} of them kept from before` : '';
+  const fromCache = cached > 0 ? `, ${cached} of them kept from before` : '';
   const limited = journal.records.find((r) => r.rewrites !== null);
   return [
     `${wrapped(
@@ -412,7 +412,7 @@ function accountOf(journal: Journal, file: string): string {
       .join('\n  ')
       .replace(name, () =>
         pcErr.bold(name),
-      )}\n${ran} of ${journal.records.length} phases ran in ${duration(ms)}${kept}`,
+      )}\n${ran} of ${journal.records.length} phases ran in ${duration(ms)}${fromCache}`,
     ...(limited?.rewrites == null
       ? []
       : [

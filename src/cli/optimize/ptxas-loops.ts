@@ -39,10 +39,12 @@ export function unrolledLoops(
     return new Set(functions.filter((f) => f.instructions < (before.get(f.name) ?? 0)).map((f) => f.name));
   };
   const unrolled = shorter(loops);
-  const asked = loops.filter((l) => unrolled.has(l.fn));
-  if (asked.length > most)
-    err(`note: ptxas unrolls some of ${asked.length} loops; only the first ${most} are tried one by one`);
-  for (const loop of asked.slice(0, most))
+  const candidates = loops.filter((l) => unrolled.has(l.fn));
+  if (candidates.length > most)
+    err(
+      `note: ptxas unrolls some of ${candidates.length} loops; only the first ${most} are tried one by one`,
+    );
+  for (const loop of candidates.slice(0, most))
     if (shorter([loop]).has(loop.fn)) {
       const labels = found.get(loop.fn);
       if (labels === undefined) found.set(loop.fn, [loop.label]);

@@ -41,7 +41,7 @@ const VALUE_OPTIONS: Readonly<Record<string, readonly [value: string, does: stri
   set: ['<NAME=VALUE>', 'set one knob (repeatable)'],
   'max-loss': [
     '<percent>',
-    'a kernel of which ptxas makes so much more code or registers than of the input, or more spills, is optimized less, or stays as it came',
+    'a kernel that needs this much more code or registers than in the input, or more spills, is optimized less, or kept unchanged',
   ],
 };
 /** Our options without a value, with a description. */

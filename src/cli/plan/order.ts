@@ -24,7 +24,7 @@ export async function suggest(name: string, o: PlanOptions & { json?: boolean })
   out(`${pc.bold(found.id)} stands at position ${found.position} of order '${plan.order}'. Legal places:\n`);
   for (const r of found.legal) {
     out(`  ${wrapped(rangeText(r), tableColumns() - 4).join('\n    ')}`);
-    if (r.current) out(pc.green('    it stands here'));
+    if (r.current) out(pc.green('    current place'));
     for (const w of r.warnings)
       out(pc.yellow(`    ${wrapped(`warning: ${w}`, tableColumns() - 6).join('\n      ')}`));
   }

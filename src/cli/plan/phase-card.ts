@@ -11,7 +11,7 @@ import { phaseJson, wrapped } from './phases.ts';
 const LABEL = 12;
 
 /** A phase of a plan with its entries in the specs. */
-interface Told {
+interface PhaseEntry {
   readonly phase: PlanPhase;
   readonly row: PhasesSpec.Phase;
   /** `file:line` of its row. */
@@ -26,12 +26,12 @@ export async function printPhase(
   names: readonly string[],
   json: boolean,
 ): Promise<void> {
-  const told: Told[] = [];
-  for (const name of names) told.push(await toldOf(plan, specs, plan.phases[placeOf(plan, name)]));
+  const entries: PhaseEntry[] = [];
+  for (const name of names) entries.push(await entryOf(plan, specs, plan.phases[placeOf(plan, name)]));
   if (json)
     return out(
       JSON.stringify(
-        told.map(({ phase, row, place, constraints }) => ({
+        entries.map(({ phase, row, place, constraints }) => ({
           ...phaseJson(phase),
           purpose: row.purpose,
           source: row.source,
@@ -42,10 +42,10 @@ export async function printPhase(
         2,
       ),
     );
-  out(told.map((t) => card(plan, specs, t)).join('\n\n'));
+  out(entries.map((t) => card(plan, specs, t)).join('\n\n'));
 }
 
-async function toldOf(plan: Plan, specs: Specs, phase: PlanPhase): Promise<Told> {
+async function entryOf(plan: Plan, specs: Specs, phase: PlanPhase): Promise<PhaseEntry> {
   const rows = specs.phases.data.phases as readonly PhasesSpec.Phase[];
   const at = rows.findIndex((r) => r.name === phase.name);
   const line = await lineOf({ file: specs.phases.file, path: ['phases', at] });
@@ -61,7 +61,7 @@ async function toldOf(plan: Plan, specs: Specs, phase: PlanPhase): Promise<Told>
   };
 }
 
-function card(plan: Plan, specs: Specs, { phase: p, row, place, constraints }: Told): string {
+function card(plan: Plan, specs: Specs, { phase: p, row, place, constraints }: PhaseEntry): string {
   const numbers = [
     `position ${p.position} of order '${plan.order}'`,
     ...(p.index === null ? [] : [`seed number ${p.index}`]),
@@ -115,10 +115,10 @@ const IN_PROSE = /\b(?:phases?|rows?) (\d+(?:(?:, | and | to )\d+)*)/g;
 
 /** The phases behind the (seed) numbers in texts. */
 function numbersIn(texts: readonly string[], plan: Plan): string[] {
-  const said = texts.flatMap((t) =>
+  const mentioned = texts.flatMap((t) =>
     [...t.matchAll(IN_PROSE)].flatMap((m) => m[1].match(/\d+/g)!.map(Number)),
   );
-  const named = [...new Set(said)]
+  const named = [...new Set(mentioned)]
     .sort((a, b) => a - b)
     .flatMap((n) => {
       const p = plan.phases.find((x) => x.index === n);

@@ -52,7 +52,14 @@ export function printPhases(plan: Plan, opts: PhasesOptions): void {
     for (const p of rows)
       if (p.status === 'partial' && p.statusNote !== '') out(`  ${p.id}: ${p.statusNote}`);
   } else if (rows.some((p) => p.status === 'partial'))
-    out(pc.dim(wrapped('`orrery phases PHASE` says what is missing in a partial one, and all else', width)));
+    out(
+      pc.dim(
+        wrapped(
+          '`orrery phases PHASE` shows everything about one, such as what is missing in a partial one',
+          width,
+        ),
+      ),
+    );
   out(pc.dim("pos: position in this order; seed: number of the phase in order 'seed'"));
   if (opts.wide !== true) out(pc.dim('--wide: every column, however wide'));
 }

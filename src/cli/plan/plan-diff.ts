@@ -25,9 +25,9 @@ export async function planDiff(
 ): Promise<void> {
   const { specs } = await sourceOf(o, plan);
   const order = against === true ? extendedBy(specs, o.order ?? DEFAULT_ORDER) : against;
-  const asked: PlanOptions = { level: o.level, sm: plan.sm, order };
-  const base = await planFor(asked, null, undefined, true);
-  const { specs: baseSpecs } = await sourceOf(asked, base);
+  const baseOptions: PlanOptions = { level: o.level, sm: plan.sm, order };
+  const base = await planFor(baseOptions, null, undefined, true);
+  const { specs: baseSpecs } = await sourceOf(baseOptions, base);
   const places = new Places(baseSpecs, specs);
   const found = placedDifferences(base, plan).map((d) => ({
     ...d.difference,

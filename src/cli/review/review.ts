@@ -65,7 +65,7 @@ const CELLS_FOR_THREAD = 8;
 export async function diff(baseName: string, headName: string | undefined, o: DiffCommand): Promise<void> {
   const format = formatOf(o, FORMATS);
   if (o.annotations === true && format === 'json' && o.output === undefined)
-    failWith('--annotations would stand between the JSON', 'write the JSON to a file: -o review.json');
+    failWith('--annotations would be mixed with the JSON', 'write the JSON to a file: -o review.json');
   const by = decidingMetric(o.by);
   const jobs = jobsOf(o.jobs, coreJobs());
   const { level, sm } = baseOf({ level: o.level, sm: o.sm });
@@ -81,9 +81,9 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const prefix = headName === undefined ? '' : `${headName}:`;
   const { head, budgets } = await headOf(places, o, prefix);
   checkScope(base, head, scope);
-  const asked = { launches: true, ptxas: o.ptxas };
+  const requested = { launches: true, ptxas: o.ptxas };
   // Requests that cannot be satisfied must be reported even if nothing differs.
-  const ptxas = patterns.length === 0 ? null : (measureOptions(asked, head).ptxas?.version ?? null);
+  const ptxas = patterns.length === 0 ? null : (measureOptions(requested, head).ptxas?.version ?? null);
   const { budget, leftOut } = checkable(budgets, ptxas !== null, o);
   const progress = new Progress();
   const { close, ...jury } = juryFor(o, baseName, headPlace, (text) => progress.update(text));
@@ -93,7 +93,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
     );
     const none =
       patterns.length === 0 ? (o.kernels === false ? '--no-kernels' : 'there are no kernels here') : '';
-    const setup = { places, measure: asked, patterns };
+    const setup = { places, measure: requested, patterns };
     const effect =
       none !== '' || found.faults.length > 0 || found.differs !== true
         ? null

@@ -95,9 +95,9 @@ export async function proveRules(o: ProveCommand): Promise<void> {
     const v = known(r.hash);
     return v !== undefined && (v.verdict !== 'unknown' || v.accepted === true);
   };
-  const asked = wanted.filter((r) => o.all === true || o.rule !== undefined || !isCurrent(r));
+  const toProve = wanted.filter((r) => o.all === true || o.rule !== undefined || !isCurrent(r));
   for (const r of wanted)
-    if (!asked.includes(r))
+    if (!toProve.includes(r))
       found.set(r, { verdict: plain(shipped.has(r.group) ? stored[r.id] : known(r.hash)!) });
   const keep = (): string | null =>
     keepForeign(
@@ -106,7 +106,7 @@ export async function proveRules(o: ProveCommand): Promise<void> {
     );
   let ownFile: string | null = null;
   const began = performance.now();
-  if (asked.length > 0) {
+  if (toProve.length > 0) {
     const progress = new Progress();
     const store = (): void => {
       if (o.accept !== undefined)
@@ -120,7 +120,7 @@ export async function proveRules(o: ProveCommand): Promise<void> {
     };
     try {
       let done = 0;
-      await proveAll(asked, rules, { jobs, effort, solver: o.solver, options: o }, (r, here) => {
+      await proveAll(toProve, rules, { jobs, effort, solver: o.solver, options: o }, (r, here) => {
         const before = known(r.hash);
         found.set(
           r,
@@ -128,7 +128,7 @@ export async function proveRules(o: ProveCommand): Promise<void> {
             ? { verdict: plain(before), here }
             : { verdict: here },
         );
-        progress.of(++done, asked.length, r.id);
+        progress.of(++done, toProve.length, r.id);
         if (done % SAVE_EVERY === 0) store();
       });
     } catch (e) {
@@ -144,7 +144,7 @@ export async function proveRules(o: ProveCommand): Promise<void> {
     }
   } else ownFile = keep();
   const reviews = reviewsOf(specs.reviews?.data);
-  report(wanted, found, asked.length, performance.now() - began, { stored, shipped, reviews, ownFile }, o);
+  report(wanted, found, toProve.length, performance.now() - began, { stored, shipped, reviews, ownFile }, o);
   const open = openRules(wanted, found, (r) => shipped.has(r.group), {
     accepts,
     reviews,
@@ -205,7 +205,7 @@ function failUnproved(open: readonly Rule[], o: ProveCommand): never {
   failWith(
     `${open.length === 1 ? 'rule' : `${open.length} rules:`} ${named.join(', ')}${more} ${open.length === 1 ? 'is' : 'are'} not proved`,
     `\`orrery rules prove${files} --rule ${open[0].id} --effort 4\` lets the solver take longer`,
-    `\`orrery rules prove${files} --accept ${open[0].id}\` accepts it, by who has read why it holds`,
+    `\`orrery rules prove${files} --accept ${open[0].id}\` accepts it, if you have read why it holds`,
   );
 }
 
@@ -236,15 +236,15 @@ interface Way {
  * @param rules all rules of the options, in which a worker finds those to prove
  */
 async function proveAll(
-  asked: readonly Rule[],
+  toProve: readonly Rule[],
   rules: readonly Rule[],
   { jobs, effort, solver, options }: Way,
   onVerdict: (rule: Rule, verdict: Verdict) => void,
 ): Promise<void> {
-  if (Math.min(jobs, asked.length) === 1) {
+  if (Math.min(jobs, toProve.length) === 1) {
     const { solve, close } = openSolver(solver);
     try {
-      for (const r of asked) onVerdict(r, await prove(r, solve, timesLimits(effort)));
+      for (const r of toProve) onVerdict(r, await prove(r, solve, timesLimits(effort)));
     } finally {
       close();
     }
@@ -253,7 +253,7 @@ async function proveAll(
   // A missing solver is reported once, before any worker starts.
   openSolver(solver).close();
   // The longest proofs go first, so that no worker finishes long after the others.
-  const order = [...asked].sort(
+  const order = [...toProve].sort(
     (a, b) => Number(b.holds !== null) - Number(a.holds !== null) || b.instances.length - a.instances.length,
   );
   const { forceRules: _, ...given } = options;
@@ -261,7 +261,7 @@ async function proveAll(
   const places = new Map(rules.map((r, i) => [r, i]));
   await runWorkers<Proved, ProveWorker>(workerData, {
     tasks: order.map((r) => places.get(r)!),
-    workers: Math.min(jobs, asked.length),
+    workers: Math.min(jobs, toProve.length),
     together: () => 1,
     onResult: (at, r) => {
       if ('fault' in r) throw new Error(r.fault);
@@ -306,7 +306,7 @@ interface Beside {
 function report(
   wanted: readonly Rule[],
   found: ReadonlyMap<Rule, Finding>,
-  asked: number,
+  toProve: number,
   ms: number,
   { stored, shipped, reviews, ownFile }: Beside,
   o: ProveCommand,
@@ -355,7 +355,7 @@ function report(
     if (review !== null && !inFull) short++;
     if (review !== null) out(inFull ? reviewText(review, '  ') : `  ${reviewedBy(review)}`);
     else if (needsReview(v) && shipped.has(r.group))
-      out('  nobody has reviewed why it holds as it stands: pipelines/rules/reviews.yaml');
+      out('  its current text has no review: pipelines/rules/reviews.yaml');
     if (v.verdict === 'refuted')
       out(
         v.counterexample
@@ -372,7 +372,7 @@ function report(
   const where = files.length === 0 ? '' : `, verdicts in ${files.join(' and ')}`;
   if (short > 0)
     out(`--reviews prints why ${short === 1 ? 'it holds' : 'they hold'}, in the words of the reviews`);
-  out(`${plural(wanted.length, 'rule')}: ${total}; ${asked} asked in ${duration(ms)}${where}`);
+  out(`${plural(wanted.length, 'rule')}: ${total}; ${toProve} asked in ${duration(ms)}${where}`);
   if (o.accept !== undefined) return;
   const other = ships.filter(
     (r) => JSON.stringify({ ...found.get(r)?.verdict, hash: r.hash }) !== JSON.stringify(stored[r.id]),

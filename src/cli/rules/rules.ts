@@ -63,8 +63,10 @@ export async function bookFor(o: PlanOptions, target: string | null = null): Pro
       return when === undefined ? [] : [[g, when] as const];
     }),
   );
-  const asked = new Set((o.rules ?? []).flatMap((n) => [n, shownPath(resolvePath(n))]));
-  const named = new Set([...files].flatMap(([g, f]) => (asked.has(g) || asked.has(f.file) ? [g] : [])));
+  const requested = new Set((o.rules ?? []).flatMap((n) => [n, shownPath(resolvePath(n))]));
+  const named = new Set(
+    [...files].flatMap(([g, f]) => (requested.has(g) || requested.has(f.file) ? [g] : [])),
+  );
   return { specs, plan, rules, shipped, named, switches };
 }
 

@@ -37,9 +37,9 @@ class SolverProcess {
   private child: ChildProcessWithoutNullStreams | null = null;
   private received = '';
   private complaint = '';
-  private asked = 0;
+  private queryCount = 0;
   /** Whether the current or last process has answered a query. */
-  private answered = false;
+  private hasAnswered = false;
   private stopped = false;
   private wake: () => void = () => undefined;
 
@@ -49,7 +49,7 @@ class SolverProcess {
 
   async ask(text: string, limit: number): Promise<string> {
     const child = this.running();
-    const end = `answer-${this.asked++}-ends`;
+    const end = `answer-${this.queryCount++}-ends`;
     this.received = '';
     child.stdin.write(`${text}\n(echo "${end}")\n`);
     const deadline = setTimeout(() => this.stop(), limit);
@@ -57,11 +57,11 @@ class SolverProcess {
       for (;;) {
         const at = this.received.indexOf(end);
         if (at >= 0) {
-          this.answered = true;
+          this.hasAnswered = true;
           return this.received.slice(0, at).replace(/"$/, '');
         }
         if (this.child === null) {
-          if (!this.answered && !this.stopped) throw this.fault();
+          if (!this.hasAnswered && !this.stopped) throw this.fault();
           return this.received;
         }
         await new Promise<void>((resolve) => {
@@ -85,13 +85,13 @@ class SolverProcess {
     const child = spawn(this.words[0], this.words.slice(1), { stdio: 'pipe' });
     this.child = child;
     this.complaint = '';
-    this.answered = false;
+    this.hasAnswered = false;
     this.stopped = false;
     child.stdout.setEncoding('utf8').on('data', (d: string) => {
       if (this.child !== child) return;
       this.received += d;
       // A solver with a limit of its own reports it and exits.
-      if (/^(unsat|sat|unknown|timeout)\b/m.test(this.received)) this.answered = true;
+      if (/^(unsat|sat|unknown|timeout)\b/m.test(this.received)) this.hasAnswered = true;
       this.wake();
     });
     child.stderr.setEncoding('utf8').on('data', (d: string) => {

@@ -118,8 +118,8 @@ export function keepForeign(
 }
 
 /** Groups that were already reported: a command makes several plans with the same rules. */
-const told = new Set<string>();
-beforeEachCommand(() => told.clear());
+const reportedGroups = new Set<string>();
+beforeEachCommand(() => reportedGroups.clear());
 
 const fault = (
   severity: 'error' | 'warning',
@@ -148,13 +148,13 @@ const judged = (
 /** A warning about unproved rules, with the verdict on the first one that has one. */
 function unproved(file: string, open: readonly Rule[], known: Known): Diagnostic {
   const message = `nobody has proved ${open.length === 1 ? `rule '${open[0].id}'` : `${open.length} rules`} of ${file}`;
-  const asked = open.find((r) => known(r.hash) !== undefined);
+  const withVerdict = open.find((r) => known(r.hash) !== undefined);
   const notes =
-    asked === undefined
+    withVerdict === undefined
       ? [`\`orrery rules prove --rules ${fileWord(file)}\` asks a solver`]
       : [
-          `a solver says of '${asked.id}': ${verdictText(known(asked.hash)!)}`,
-          `\`orrery rules prove --rules ${fileWord(file)} --accept ${asked.id}\` accepts it, by who has read why it holds`,
+          `a solver says of '${withVerdict.id}': ${verdictText(known(withVerdict.hash)!)}`,
+          `\`orrery rules prove --rules ${fileWord(file)} --accept ${withVerdict.id}\` accepts it, if you have read why it holds`,
         ];
   return fault('warning', file, message, ...notes);
 }
@@ -206,8 +206,8 @@ export function foreignFaults(plan: Plan, o: Pick<PlanOptions, 'forceRules'> = {
 
 /** Reports the result of `foreignFaults` once for each file, and ends the command if it is an error. */
 export function judgeForeign(plan: Plan, o: PlanOptions): void {
-  const found = foreignFaults(plan, o).filter((d) => d.severity === 'error' || !told.has(d.file));
-  for (const d of found) told.add(d.file);
+  const found = foreignFaults(plan, o).filter((d) => d.severity === 'error' || !reportedGroups.has(d.file));
+  for (const d of found) reportedGroups.add(d.file);
   show(found);
   if (found.some((d) => d.severity === 'error')) throw new CliExit(1);
 }

@@ -136,8 +136,8 @@ export async function askServer(
 /** The state in an answer of a server; 'silent' if the answer is not from that server. */
 function stateIn(text: string, tokens: Tokens): ServerState | 'silent' {
   try {
-    const said = JSON.parse(text) as { readonly server: string; readonly state: ServerState };
-    return said.server === tokens.server ? said.state : 'silent';
+    const reply = JSON.parse(text) as { readonly server: string; readonly state: ServerState };
+    return reply.server === tokens.server ? reply.state : 'silent';
   } catch {
     return 'silent';
   }

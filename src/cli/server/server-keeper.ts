@@ -40,11 +40,11 @@ function makePrivate(folder: string): void {
 }
 
 /** An unpredictable name next to a folder, short enough for a socket in it. */
-const besides = (folder: string): string => join(dirname(folder), `.${randomBytes(8).toString('hex')}`);
+const siblingName = (folder: string): string => join(dirname(folder), `.${randomBytes(8).toString('hex')}`);
 
 /** Removes the folder of a server that no longer answers, and never that of one that does. */
-async function bury(folder: string): Promise<void> {
-  const away = besides(folder);
+async function removeDeadFolder(folder: string): Promise<void> {
+  const away = siblingName(folder);
   try {
     // Another server may have started there since the check: its folder is put back.
     renameSync(folder, away);
@@ -61,7 +61,7 @@ async function bury(folder: string): Promise<void> {
  * @returns the listening server; null if another server has the folder
  */
 async function claim(folder: string, text: string): Promise<Server | null> {
-  const own = besides(folder);
+  const own = siblingName(folder);
   makePrivate(own);
   writeReplacing(join(own, STATE), text, PRIVATE);
   const listener = createServer();
@@ -75,7 +75,7 @@ async function claim(folder: string, text: string): Promise<Server | null> {
       return listener;
     } catch {
       if (existsSync(folder) && !(await answers(folder))) {
-        await bury(folder);
+        await removeDeadFolder(folder);
         continue;
       }
       listener.close();
@@ -151,7 +151,7 @@ class Keeper {
         clearInterval(looking);
         done(why);
       };
-      this.listener.on('connection', (socket) => this.hear(socket));
+      this.listener.on('connection', (socket) => this.handleClient(socket));
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
         process.on(signal, () => this.end('it was stopped'));
       for (let n = 0; n < this.options.jobs; n++) this.begin();
@@ -185,7 +185,7 @@ class Keeper {
     else if (now !== this.build) this.end('orrery was built anew');
     else if ([...this.children.values()].includes(null)) this.lastUse = Date.now();
     else if (Date.now() - this.lastUse > this.options.idle * 60_000)
-      this.end(`nobody needed it for ${this.options.idle} minutes`);
+      this.end(`it was idle for ${this.options.idle} minutes`);
   }
 
   private begin(): void {
@@ -224,7 +224,7 @@ class Keeper {
   }
 
   /** Handles a connection of a client that knows the token. */
-  private hear(socket: Socket): void {
+  private handleClient(socket: Socket): void {
     let text = '';
     /** Handler of the next line: a client that gave up while this process was paused sends none. */
     let next: ((line: string) => void) | null = (line) => {
@@ -232,7 +232,7 @@ class Keeper {
       switch (this.question(line)) {
         case 'run': {
           const child = [...this.children].find(([c, s]) => s !== null && !this.busy.has(c))?.[0];
-          if (child !== undefined) next = this.lend(child, socket);
+          if (child !== undefined) next = this.assign(child, socket);
           return this.say(socket, { process: child?.pid ?? null }, child === undefined);
         }
         case 'status':
@@ -260,7 +260,7 @@ class Keeper {
    *
    * @returns the handler of further lines of that client
    */
-  private lend(child: ChildProcess, socket: Socket): (line: string) => void {
+  private assign(child: ChildProcess, socket: Socket): (line: string) => void {
     let begun = false;
     this.busy.set(child, socket);
     socket.on('close', () => {
@@ -277,8 +277,8 @@ class Keeper {
   /** The request of a client; undefined if it does not know the token, or is malformed. */
   private question(text: string): unknown {
     try {
-      const asked = JSON.parse(text) as { do?: unknown; client?: unknown } | null;
-      return asked?.client === this.tokens.client ? asked.do : undefined;
+      const request = JSON.parse(text) as { do?: unknown; client?: unknown } | null;
+      return request?.client === this.tokens.client ? request.do : undefined;
     } catch {
       return undefined;
     }

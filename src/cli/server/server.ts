@@ -65,7 +65,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** Ends the command because a server exists but does not answer. */
-function silent(folder: string): never {
+function failUnresponsive(folder: string): never {
   const pid = writtenIn(folder)?.pid;
   const name = pid === undefined ? '' : `: process ${pid}, if it is still that`;
   failWith(
@@ -85,7 +85,7 @@ async function toKeep(o: ServerOptions): Promise<KeepOptions & { readonly folder
   const options = { jobs: jobsOf(o.jobs, 1), idle: minutesOf(o.idle), warmUp: warmUpOf(o.warmUp) };
   const folder = folderOfServer();
   const there = await askServer(folder, 'status');
-  if (there === 'silent') silent(folder);
+  if (there === 'silent') failUnresponsive(folder);
   if (there !== null)
     failWith(`a server is running already: process ${there.pid}`, '`orrery server stop` ends it');
   return { ...options, folder };
@@ -128,10 +128,10 @@ export async function stopServer(): Promise<void> {
   notOnWindows();
   const folder = folderOfServer();
   const there = await askServer(folder, 'stop');
-  if (there === 'silent') silent(folder);
+  if (there === 'silent') failUnresponsive(folder);
   if (there === null) return out('no server of this build is running');
   // It has just reported this process id itself.
-  if (!(await until(async () => !(await answers(folder)) && !isAlive(there.pid)))) silent(folder);
+  if (!(await until(async () => !(await answers(folder)) && !isAlive(there.pid)))) failUnresponsive(folder);
   out(`server ${there.pid} has ended`);
 }
 
@@ -140,7 +140,7 @@ export async function serverStatus(o: { readonly json?: boolean }): Promise<void
   notOnWindows();
   const folder = folderOfServer();
   const state = await askServer(folder, 'status');
-  if (state === 'silent') silent(folder);
+  if (state === 'silent') failUnresponsive(folder);
   if (o.json === true) return out(JSON.stringify({ version: 1, server: state }, null, 2));
   if (state === null) return out('no server of this build is running: `orrery server start` starts one');
   out(`server ${state.pid}, since ${state.started}; it ends after ${state.idle} minutes without a command\n`);

@@ -59,7 +59,7 @@ if (isMainThread)
     if (tried(() => fstatSync(fd).isFile()) === true) writeWholly(stream, fd);
 
 /** Whether the command has printed its result. */
-let answered = false;
+let resultPrinted = false;
 
 /** Output of a task. */
 export interface Printed {
@@ -67,7 +67,7 @@ export interface Printed {
   err: string;
 }
 /** Buffer for the output of the current task; null: it goes to the streams. */
-let kept: Printed | null = null;
+let capture: Printed | null = null;
 
 const asLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
 
@@ -82,28 +82,28 @@ export const outExactly = (text: string): void =>
 export const out = (text: string): void => print(printable(text));
 
 function print(text: string): void {
-  if (kept !== null) kept.out += asLine(text);
+  if (capture !== null) capture.out += asLine(text);
   else {
-    answered = true;
+    resultPrinted = true;
     process.stdout.write(asLine(text));
   }
 }
 
 /** The same on standard error. */
 export const err = (text: string): void => {
-  if (kept !== null) kept.err += asLine(printable(text));
+  if (capture !== null) capture.err += asLine(printable(text));
   else process.stderr.write(asLine(printable(text)));
 };
 
 /** Runs one of several sequential tasks, and keeps its output, so that outputs can be shown in the order of the tasks. */
 export async function captured(body: () => Promise<void>): Promise<Printed & { readonly code: number }> {
   const printed: Printed = { out: '', err: '' };
-  kept = printed;
+  capture = printed;
   forgetInputs();
   try {
     return Object.assign(printed, { code: await outcome(body) });
   } finally {
-    kept = null;
+    capture = null;
   }
 }
 
@@ -132,8 +132,8 @@ function textAt(file: string): string | undefined {
 let shown: Diagnostic[] = [];
 
 beforeEachCommand(() => {
-  answered = false;
-  kept = null;
+  resultPrinted = false;
+  capture = null;
   shown = [];
   texts.clear();
 });
@@ -146,7 +146,7 @@ process.on('exit', () => {
 /** Makes a failing command print JSON too if a script requested it: `{ "errors": [...] }`, with the text of standard error. */
 export function answerInJson(): void {
   atEnd(() => {
-    if ((process.exitCode ?? 0) === 0 || answered) return;
+    if ((process.exitCode ?? 0) === 0 || resultPrinted) return;
     const errors = shown.filter((d) => d.severity === 'error');
     out(JSON.stringify({ errors }, null, 2));
   });

@@ -2,10 +2,10 @@ import { host } from '../../engine/pipeline.ts';
 import type { Specs } from '../../spec/specs.ts';
 import type { About, Choice, EngineData, KnobChoice } from '../protocol.ts';
 
-/** Kinds of specs that a page can edit. */
+/** Kinds of specs that can be edited on a page. */
 const EDITED = ['order', 'recipe', 'knob-set', 'rules', 'launch'];
 
-/** What plans are made of. */
+/** Names and schemas for menus and completion. */
 export function aboutOf(specs: Specs, data: EngineData): About {
   const choices = (files: Specs['orders']): Choice[] =>
     [...files].map(([name, f]) => ({ name, title: String(f.data.title ?? '') }));

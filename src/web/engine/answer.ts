@@ -21,7 +21,7 @@ const ANSWERS: Answers = {
   equal: equalRows,
 };
 
-/** Answers one question. Whatever goes wrong is part of the reply. */
+/** Answers one request. Any error becomes part of the reply. */
 export function answer<K extends Ask>(session: Session, { id, kind, ask }: Message<K>): Reply<K> {
   try {
     return { id, answer: ANSWERS[kind](session, ask) };

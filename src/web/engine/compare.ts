@@ -12,8 +12,9 @@ import type { Source } from '../recording.ts';
 import type { Ran, Session } from './session.ts';
 
 /**
- * Two plans over their programs: in what the plans differ, and what that does to each kernel that both programs have.
- * @throws DiagnosticError with what is wrong with either source
+ * Compares two plans over their programs: the differences between the plans, and their effect on each kernel that both programs have.
+ *
+ * @throws DiagnosticError with the faults of either source
  */
 export function compareSources(session: Session, a: Source, b: Source): Comparison {
   const [x, y] = [session.row(a), session.row(b)];
@@ -47,13 +48,13 @@ function kernelOf(kernel: string, p: Ran, q: Ran): KernelComparison {
 
 function metricRow(name: string, a: number, b: number): MetricRow[] {
   const m = metricOf(name);
-  // What neither program has tells nothing of either.
+  // A metric that is zero in both programs is not shown.
   if (m === undefined || (a === 0 && b === 0)) return [];
   const verdict = a === b ? 'same' : improves(m, a, b) ? 'helped' : 'HURT';
   return [{ name, title: m.title, unit: m.unit, a, b, verdict }];
 }
 
-/** Whether a kernel does the same in two programs. */
+/** Whether a kernel behaves alike in two programs. */
 export function equalRow(before: Program, after: Program, kernel: string, plan: Plan): EqualRow {
   const r = judgeKernel(before, after, kernel, paramBase(plan), {
     inexact: inexactness(plan, before).length > 0,
@@ -64,7 +65,7 @@ export function equalRow(before: Program, after: Program, kernel: string, plan: 
   return { kernel, same: r.same, text };
 }
 
-/** Whether each kernel of a source does the same before and after the plan. */
+/** For each kernel of a source, whether it behaves alike before and after the plan. */
 export function equalRows(session: Session, source: Source): EqualRow[] {
   const { journal, plan } = session.ran(source);
   return journal.input.functions.flatMap((f) =>

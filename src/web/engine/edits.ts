@@ -4,7 +4,7 @@ import { produce } from '../../spec/state.ts';
 import type { Edit } from '../protocol.ts';
 import type { Source } from '../recording.ts';
 
-/** The file in which the page keeps moves of phases. */
+/** Name of the document in which the page keeps moves of phases. */
 export const ORDER_FILE = 'explorer-order.yaml';
 
 interface MoveEdit {
@@ -13,7 +13,7 @@ interface MoveEdit {
   readonly before?: string;
 }
 
-/** A source with a phase moved, switched off or on, or with a knob set. The source itself stays as it was. */
+/** A source with a phase moved, switched off or on, or with a knob set. The given source is not changed. */
 export const editedSource = (source: Source, edit: Edit, first: string): Source =>
   produce(source, (draft) => {
     const { request, documents } = draft;
@@ -39,13 +39,13 @@ export const editedSource = (source: Source, edit: Edit, first: string): Source 
 const line = ({ move, after, before }: MoveEdit): string =>
   `{ move: ${move}, ${after === undefined ? `before: ${before}` : `after: ${after}`}, why: ${WHY} }`;
 
-/** An order that makes one move. */
+/** YAML of an order that makes one move. */
 export const newOrder = (base: string, move: MoveEdit): string =>
   `kind: order\nextends: ${base}\nedits:\n  - ${line(move)}\n`;
 
 const WHY = 'tried in the explorer';
 
-/** An order with one more move; an earlier last move of the same phase, made here, is replaced by it. */
+/** YAML of an order with one more move; it replaces an earlier move of the same phase if that is the last edit and was made here. */
 function withMove(text: string, move: MoveEdit): string {
   const doc = parseDocument(text);
   if (doc.errors.length > 0 || !isMap(doc.contents)) return text;

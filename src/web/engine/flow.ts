@@ -9,7 +9,7 @@ import { Lanes } from '../../ir/opcode.ts';
 import type { Fn } from '../../ir/program.ts';
 import type { FlowRow } from '../recording.ts';
 
-/** How control goes through a function, with what is known of its blocks. */
+/** Control flow of a function, with frequencies and divergence of its blocks. */
 export function flowOf(fn: Fn): FlowRow {
   const cfg = cfgOf(fn);
   const forest = loopsOf(fn);

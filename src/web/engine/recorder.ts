@@ -5,12 +5,12 @@ import type { Block, Fn, Instr, Program } from '../../ir/program.ts';
 import { printFn, printGuarded } from '../../ir/text.ts';
 import type { BlockRow, FnRow, InsRow, TableRows } from '../recording.ts';
 
-/** Instructions after which the tables begin anew: they hold every version that was ever shown. */
+/** Number of instructions after which the tables are restarted: they hold every version that was ever shown. */
 const MOST_ROWS = 1_000_000;
 
-/** Gives numbers to what snapshots share: an object has one number for as long as the tables live. */
+/** Numbers the objects that snapshots share: an object keeps its number as long as the tables live. */
 export class Recorder {
-  /** Functions by number, for what is asked of them later. */
+  /** Functions by number, for later requests about them. */
   readonly fns: Fn[] = [];
   private ins = new Map<Instr, number>();
   private blocks = new Map<Block, number>();
@@ -65,12 +65,12 @@ export class Recorder {
     return pressureOf(this.fns[n]).most[Pool.R];
   }
 
-  /** True where the tables have grown so much that they should be begun anew. */
+  /** Whether the tables have grown so much that they should be restarted. */
   get full(): boolean {
     return this.ins.size > MOST_ROWS;
   }
 
-  /** The rows since this was last asked. */
+  /** Returns the rows that were added since the last call. */
   take(): TableRows {
     const out = { fresh: this.fresh, ...this.rows };
     this.rows = { ins: [], blocks: [], fns: [] };
@@ -79,7 +79,7 @@ export class Recorder {
   }
 }
 
-/** What a listing says before the code. */
+/** Lines of a listing before the code. */
 function headOf(fn: Fn): string[] {
   const text = printFn({ ...fn, blocks: [] }, { locs: false });
   return text.split('\n').filter((l) => !/^( {2}\.(regs|blocks)\b|[{}])/.test(l));

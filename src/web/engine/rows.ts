@@ -11,13 +11,13 @@ import type { Specs } from '../../spec/specs.ts';
 import type { HitRow, KnobRow, PhaseRow, RuleRow, RunRow, Source } from '../recording.ts';
 import type { Recorder } from './recorder.ts';
 
-/** What a phase did beside what its record says: kept with its result, because results from the cache tell nothing of it. */
+/** Details of a phase beyond its record: kept with its result, because results from the cache do not have them. */
 export interface PhaseExtra {
   readonly hits: readonly RuleHit[];
   readonly ms: number;
 }
 
-/** A run as rows for a page. */
+/** Converts a run to rows for a page. */
 export function runRow(
   source: Source,
   journal: Journal,
@@ -57,7 +57,7 @@ type Purposes = ReadonlyMap<string, { readonly purpose: string; readonly note: s
 
 const known = new WeakMap<object, Purposes>();
 
-/** What the table of phases says of each, by name; of rows that share one, the first. */
+/** Purpose of each phase from the phase table, by name; of rows with the same name, the first. */
 function purposes(specs: Specs): Purposes {
   let found = known.get(specs.phases);
   if (found === undefined) {
@@ -151,7 +151,7 @@ function ruleRow(r: Rule, verdicts: Verdicts): RuleRow {
   };
 }
 
-/** Knobs that were read, and those that something set. */
+/** Knobs that were read, and those with another value than their default. */
 function knobRows(plan: Plan, specs: Specs, read: ReadonlySet<string>): KnobRow[] {
   const catalog = specs.knobs.data.knobs as Readonly<Record<string, { readonly effect?: string }>>;
   return [...plan.knobs.values()]

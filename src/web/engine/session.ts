@@ -28,14 +28,14 @@ import { flowOf } from './flow.ts';
 import { Recorder } from './recorder.ts';
 import { type PhaseExtra, runRow } from './rows.ts';
 
-/** Instructions of snapshots that are kept for later runs. */
+/** Maximum number of instructions in snapshots that are kept for later runs. */
 const KEPT = 4_000_000;
 /** Target for a text that names none, as on the command line. */
 const USUAL_TARGET = 'sm_75';
-/** Runs that are remembered whole: the one that is shown and the one that it is compared with. */
+/** Number of complete runs that are kept: the shown one and the one that it is compared with, among others. */
 const RUNS = 4;
 
-/** A run with the objects that it is made of. */
+/** A run with its objects. */
 export interface Ran {
   readonly specs: Specs;
   readonly plan: Plan;
@@ -44,12 +44,12 @@ export interface Ran {
   readonly extras: ReadonlyMap<PhaseRecord, PhaseExtra>;
 }
 
-/** Phases of which hits and times are kept, about a hundred runs of a plan. */
+/** Maximum number of phases whose rule hits and times are kept, about a hundred runs of a plan. */
 const MOST_EXTRAS = 16_384;
 
 /**
- * What stands behind a page: runs plans over programs and answers what is asked about them. It holds specs, programs and results of
- * phases, so that a change of a late phase costs only the phases from there on.
+ * The back end of a page: runs plans over programs and answers requests about them. It keeps specs, programs and results of phases, so that
+ * a change of a late phase costs only that phase and the later ones.
  */
 export class Session {
   readonly data: EngineData;
@@ -64,7 +64,7 @@ export class Session {
     this.data = data;
   }
 
-  /** Runs a source. What is wrong with the text or the specs is the answer. */
+  /** Runs a source. Faults of the text or the specs are returned as the answer. */
   run(source: Source): RunAnswer {
     try {
       if (this.recorder.full) this.recorder = new Recorder();
@@ -76,7 +76,7 @@ export class Session {
     }
   }
 
-  /** The run of a source as rows; rows of tables that it needs are in the recorder afterwards. */
+  /** The run of a source as rows; the recorder then has the table rows that it needs. */
   row(source: Source): RunRow {
     const { specs, plan, read, journal, extras } = this.ran(source);
     const warnings = [...plan.warnings, ...read.warnings].map(oneLine);
@@ -85,7 +85,8 @@ export class Session {
 
   /**
    * The run of a source.
-   * @throws DiagnosticError with what is wrong with it
+   *
+   * @throws DiagnosticError with its faults
    */
   ran(source: Source): Ran {
     const key = JSON.stringify(source);
@@ -107,7 +108,7 @@ export class Session {
         const kept = r.cached ? this.extras.get(place) : undefined;
         const extra = kept ?? { hits, ms: r.ms };
         if (r.outcome === 'ran') {
-          // Without one, a phase from the cache shows no rules and no time.
+          // Without an entry, a phase from the cache shows no rules and no time.
           if (this.extras.size === MOST_EXTRAS) this.extras.clear();
           this.extras.set(place, extra);
           extras.set(r, extra);
@@ -128,7 +129,7 @@ export class Session {
   /** The result as PTX. */
   output(source: Source): Questions['output']['answer'] {
     const { journal, plan, specs, read } = this.ran(source);
-    if (read.module === null) return { fault: 'the input is Ori text, of which no PTX is written' };
+    if (read.module === null) return { fault: 'the input is Ori text, for which no PTX is written' };
     try {
       const { text, warnings } = writePtx(journal.last, plan, specs, { module: read.module });
       return { text, warnings: warnings.map(oneLine) };
@@ -142,12 +143,12 @@ export class Session {
     return flowOf(this.recorder.fns[fn]);
   }
 
-  /** What is wrong with a spec by itself: its YAML and its form. */
+  /** Faults of a single spec: its YAML and its form. */
   checkSpec(file: string, text: string): readonly Diagnostic[] {
     return readSpec(file, text, (kind) => this.data.shipped.schemas[kind]).diagnostics;
   }
 
-  /** What the plan would say with a phase moved: errors, and warnings that it does not have as it is. */
+  /** Diagnostics of the plan with a phase moved: errors, and warnings that the current plan does not have. */
   tryMove(source: Source, { phase, after }: Move): readonly Diagnostic[] {
     const now = this.ran(source).plan;
     const others = now.phases.filter((p) => p.id !== phase);
@@ -191,8 +192,9 @@ export class Session {
   }
 
   /**
-   * All that a page can ask about the run of a source, without a session behind it.
-   * @throws DiagnosticError with what is wrong with the source
+   * Everything that a page can request about the run of a source, for use without a session.
+   *
+   * @throws DiagnosticError with the faults of the source
    */
   recording(source: Source): Recording {
     const run = this.row(source);
@@ -240,7 +242,7 @@ export class Session {
 export const oneLine = (d: Diagnostic): string =>
   `${d.file === '' ? '' : `${d.file}${d.line > 0 ? `:${d.line}` : ''}: `}${d.message}${d.label === undefined ? '' : `: ${d.label}`}`;
 
-/** A fault that has no place, as a diagnostic. */
+/** Converts an error without a location to diagnostics. */
 export const faultOf = (e: unknown): readonly Diagnostic[] =>
   e instanceof DiagnosticError
     ? e.diagnostics

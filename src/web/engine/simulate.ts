@@ -5,14 +5,15 @@ import { bufferTexts, compareBuffers, runLaunch } from '../../sim/launch.ts';
 import type { BufferRow, LaunchRow, SimulateAsk, Simulated } from '../protocol.ts';
 import type { Session } from './session.ts';
 
-/** Elements of a buffer that are shown. */
+/** Maximum number of elements of a buffer that are shown. */
 const SHOWN = 256;
-/** Most warp instructions of a run in a page: a minute of a fast machine's time. */
+/** Budget of a run on a page in warp instructions: a minute on a fast machine. */
 const BUDGET = 50_000_000;
 
 /**
- * Runs a launch before the plan and after it.
- * @throws DiagnosticError with what is wrong with the source or the launch
+ * Runs a launch before and after the plan.
+ *
+ * @throws DiagnosticError with the faults of the source or the launch
  */
 export function simulateSource(session: Session, { source, launch: text, data }: SimulateAsk): Simulated {
   const { journal, plan } = session.ran(source);

@@ -2,28 +2,28 @@ import { diffArrays } from 'diff';
 import { MOST_EDITS, movedBetween } from './moved.ts';
 import type { Tables } from './tables.ts';
 
-/** What became of an instruction between two versions of a function. */
+/** How an instruction changed between two versions of a function. */
 export type Change = 'same' | 'changed' | 'added' | 'removed' | 'moved';
 
-/** An instruction on one or both sides; -1 where a side has none. */
+/** An instruction on one or both sides, by its number; -1 if a side has none. */
 export interface InsPair {
   readonly change: Change;
   readonly a: number;
   readonly b: number;
 }
 
-/** A block on one or both sides; -1 where a side has none. Numbers of the table of blocks. */
+/** A block on one or both sides; -1 if a side has none. Numbers refer to the table of blocks. */
 export interface BlockPair {
   readonly id: number;
   readonly a: number;
   readonly b: number;
-  /** It stands elsewhere in the layout. */
+  /** Whether its position in the layout changed. */
   readonly moved: boolean;
   readonly pairs: readonly InsPair[];
 }
 
 /**
- * Two versions of a function by instruction, not by line: instructions pair if they are the same, else if they define the same
+ * Aligns two versions of a function by instruction, not by line: instructions pair if they are equal, else if they define the same
  * registers, else if they come from the same source line with the same opcode. Blocks pair by their ids, which are stable.
  *
  * @param a number of the earlier version, -1 for none
@@ -43,7 +43,7 @@ export function align(t: Tables, a: number, b: number): readonly BlockPair[] {
     const pairs = alignLists(t, x < 0 ? [] : t.blocks[x].ins, y < 0 ? [] : t.blocks[y].ins);
     out.push({ id, a: x, b: y, moved: moved.has(id), pairs });
   };
-  // Blocks as they are laid out afterwards; each that is gone stands where it stood.
+  // Blocks in their later layout; a removed block keeps its old neighbourhood.
   let at = 0;
   const goneBefore = (end: number): void => {
     for (; at < end; at++) if (!ids.has(t.blocks[before[at]].id)) put(before[at], -1);
@@ -71,7 +71,7 @@ function alignLists(t: Tables, a: readonly number[], b: readonly number[]): InsP
   return out;
 }
 
-/** Pairs by the first key that is left, and what that leaves between them by the next. */
+/** Pairs instructions by the first of the keys, and those left between the pairs by the next key. */
 function pairUp(
   t: Tables,
   a: readonly number[],
@@ -88,7 +88,7 @@ function pairUp(
   let from = 0;
   const most = Math.min(a.length, b.length);
   const same = (x: number, y: number): boolean => x === y || keys[k](x) === keys[k](y);
-  // Long lists are not compared by their texts, so that what pairs by its registers may be the same.
+  // Long lists are not compared by text, so instructions that pair by their registers may be equal.
   const pair = (x: number, y: number): void =>
     void out.push({ change: t.ins[x][0] === t.ins[y][0] ? 'same' : 'changed', a: x, b: y });
   while (from < most && same(a[from], b[from])) pair(a[from], b[from++]);
@@ -114,7 +114,7 @@ function pairUp(
   for (let n = tail; n > 0; n--) pair(a[a.length - n], b[b.length - n]);
 }
 
-/** Instructions that went from one block to another are marked on both sides. */
+/** Marks instructions that moved from one block to another, on both sides. */
 function withMoves(t: Tables, blocks: readonly BlockPair[]): readonly BlockPair[] {
   const gone = new Map<string, number>();
   for (const b of blocks)
@@ -143,7 +143,7 @@ function withMoves(t: Tables, blocks: readonly BlockPair[]): readonly BlockPair[
   }));
 }
 
-/** How many instructions changed in which way. */
+/** Number of instructions by kind of change. */
 export function countChanges(blocks: readonly BlockPair[]): Readonly<Record<Change, number>> {
   const n = { same: 0, changed: 0, added: 0, removed: 0, moved: 0 };
   for (const b of blocks) for (const p of b.pairs) n[p.change]++;

@@ -16,13 +16,13 @@ export type CodeRow =
       readonly a: number;
       readonly b: number;
       readonly change: Change;
-      /** How the row looks: in one column, what changed is a row that went and a row that came. */
+      /** How the row is shown: in one column, a change is a removed row and an added row. */
       readonly shown: Change;
     }
   | {
       readonly kind: 'fold';
       readonly key: string;
-      /** Instructions that are hidden, and blocks, where they are whole ones. */
+      /** Number of hidden instructions, and of hidden blocks if whole blocks are hidden. */
       readonly count: number;
       readonly blocks: number;
     };
@@ -30,16 +30,16 @@ export type CodeRow =
 export interface CodeLook {
   readonly folded: boolean;
   readonly unified: boolean;
-  /** Folds that are open. */
+  /** Ids of open folds. */
   readonly opened: ReadonlySet<string>;
 }
 
-/** Unchanged instructions that stay in sight around a change. */
+/** Number of unchanged instructions that stay visible around a change. */
 const CONTEXT = 3;
-/** Fewer are not worth a fold. */
+/** Minimum number of instructions for a fold. */
 const LEAST = 4;
 
-/** The rows of a listing. Where nothing changed nothing is folded. */
+/** The rows of a listing. If nothing changed, nothing is folded. */
 export function codeRows(t: Tables, blocks: readonly BlockPair[], look: CodeLook): CodeRow[] {
   const out: CodeRow[] = [];
   const any = blocks.some((b) => b.a < 0 || b.b < 0 || b.moved || b.pairs.some((p) => p.change !== 'same'));
@@ -91,7 +91,7 @@ function put(out: CodeRow[], p: BlockPair['pairs'][number], unified: boolean): v
   }
 }
 
-/** Which instructions of a block changed or stand near one that did. */
+/** Which instructions of a block changed or are near one that did. */
 function near({ pairs }: BlockPair): boolean[] {
   const out = new Array<boolean>(pairs.length).fill(false);
   pairs.forEach((p, i) => {

@@ -3,13 +3,13 @@ import type { RunRow, Source } from '../recording.ts';
 
 const nameOf = (file: string): string => file.replace(/^.*[\\/]/, '');
 
-/** Words behind `orrery` that do what a page shows, where the kernel and the specs stand as files in the folder. */
+/** Words after `orrery` that reproduce what a page shows, if the kernel and the specs are files in the working folder. */
 export function commandOf({ file, request, documents }: Source): readonly string[] {
   const spec = (name: string): string => (name in documents ? nameOf(name) : name);
   const each = (option: string, values: readonly string[]): string[] => values.flatMap((v) => [option, v]);
   return [
     'opt',
-    // Not an option, whatever it begins with.
+    // Prevents a file name from being taken for an option.
     nameOf(file).replace(/^-/, './-'),
     ...(request.level === null ? [] : [`-O${request.level}`]),
     ...(request.sm === null ? [] : ['--sm', request.sm]),
@@ -23,13 +23,13 @@ export function commandOf({ file, request, documents }: Source): readonly string
   ];
 }
 
-/** A command as one types it. */
+/** A command as a line for a shell. */
 export const commandLine = (words: readonly string[]): string =>
   ['orrery', ...words].map(shellWord).join(' ');
 
 /**
- * All that it takes to do elsewhere what a page shows, in the form of the files that orrery writes where it fails:
- * `orrery repro FILE --keep FOLDER` unpacks it and says what to run.
+ * Everything that is needed to reproduce elsewhere what a page shows, in the format of the files that orrery writes on internal errors:
+ * `orrery repro FILE --keep FOLDER` unpacks it and says how to run it.
  */
 export function reproducerOf(run: RunRow, version: string): object {
   const { source, plan, knobs, phases } = run;

@@ -1,14 +1,14 @@
 import type { About } from '../protocol.ts';
 
-/** A word that may stand at a place. */
+/** A completion for a position. */
 export interface Word {
   readonly label: string;
   readonly detail: string;
-  /** Text that is put in where it is another than the label. */
+  /** The inserted text, if it differs from the label. */
   readonly apply?: string;
 }
 
-/** Keys behind which names of phases stand, and the like. */
+/** Keys whose values are names, and the names. */
 const NAMES: Readonly<Record<string, (a: About) => readonly string[]>> = {
   move: (a) => a.phases,
   before: (a) => a.phases,
@@ -27,17 +27,17 @@ const NAMES: Readonly<Record<string, (a: About) => readonly string[]>> = {
 const words = (names: readonly string[]): readonly Word[] => names.map((label) => ({ label, detail: '' }));
 
 /**
- * What may follow in a spec: names behind keys that take them, knobs under `knobs`, hooks under `hooks`, else keys of the kind's schema.
+ * Completions in a spec: names after keys that take them, knobs under `knobs`, hooks under `hooks`, else keys of the schema of the kind.
  *
  * @param before the text up to the word that is being typed
- * @param kind kind of the spec; undefined where it does not say yet
+ * @param kind kind of the spec; undefined if not stated yet
  */
 export function completions(about: About, before: string, kind: string | undefined): readonly Word[] {
   const line = before.slice(before.lastIndexOf('\n') + 1);
   const key = /([\w-]+):\s*(?:\[[^\]{]*)?$/.exec(line)?.[1];
   if (key === 'kind') return words(Object.keys(about.schemas));
   if (key !== undefined && Object.hasOwn(NAMES, key)) return words(NAMES[key](about));
-  // A value that is no name is anybody's guess.
+  // No completion for a value that is not a name.
   if (key !== undefined && key !== 'knobs') return [];
   const parent = line.includes('{') ? key : parentKey(before);
   if (parent === 'knobs')
@@ -49,7 +49,7 @@ export function completions(about: About, before: string, kind: string | undefin
     : keysOf(schema);
 }
 
-/** The key under which the line that is being typed is indented. */
+/** The parent key of the line that is being typed, by indentation. */
 function parentKey(text: string): string | undefined {
   const lines = text.split('\n');
   const indent = /^[ -]*/.exec(lines.at(-1) ?? '')![0].length;
@@ -66,7 +66,7 @@ interface Schema {
   readonly oneOf?: readonly Schema[];
 }
 
-/** Every key of a schema, its definitions included. */
+/** Every key of a schema, including its definitions. */
 function keysOf(schema: Schema): readonly Word[] {
   const out = new Map<string, string>();
   const see = (s: Schema): void => {

@@ -2,7 +2,7 @@ import { match } from 'ts-pattern';
 import { produce } from '../../spec/state.ts';
 import type { Source } from '../recording.ts';
 
-/** Kinds of specs that a page can begin. */
+/** Kinds of specs that can be created on a page. */
 export const SPEC_KINDS = ['order', 'recipe', 'knob-set', 'rules'] as const;
 export type SpecKind = (typeof SPEC_KINDS)[number];
 
@@ -38,7 +38,7 @@ rules:
 `,
 };
 
-/** A new spec of a kind, under a name that no other has. */
+/** A new spec of a kind, under an unused name. */
 export function specTemplate(kind: SpecKind, s: Source): { readonly file: string; readonly text: string } {
   const sm = s.request.sm ?? /^[^\S\n\r\u2028\u2029]*\.target\s+(sm_\d+)/m.exec(s.text)?.[1] ?? 'sm_90';
   const names = new Set(Object.keys(s.documents));
@@ -48,7 +48,7 @@ export function specTemplate(kind: SpecKind, s: Source): { readonly file: string
   return { file: nameOf(), text: TEMPLATES[kind](s, sm) };
 }
 
-/** A source with a document put in, and asked for if it is new and its kind can be. */
+/** A source with a document added or replaced; a new document is also requested, if its kind can be. */
 export const withDocument = (source: Source, file: string, text: string): Source =>
   produce(source, ({ documents, request }) => {
     const isNew = !(file in documents);
@@ -68,7 +68,7 @@ function ask(list: string[], file: string): void {
   if (!list.includes(file)) list.push(file);
 }
 
-/** A source without one of its documents, which nothing asks for any more. */
+/** A source without one of its documents, and without requests for it. */
 export const withoutDocument = (source: Source, file: string): Source =>
   produce(source, ({ documents, request }) => {
     delete documents[file];

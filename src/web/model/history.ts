@@ -4,17 +4,17 @@ import { fnIn, snapshotsOf, type Tables } from './tables.ts';
 
 /** One step of an instruction through the pipeline. */
 export interface HistoryStep {
-  /** Place of the phase in the run; -1: the lowering of PTX. */
+  /** Index of the phase in the run; -1: the lowering of PTX. */
   readonly phase: number;
   readonly what: 'introduced' | 'changed' | 'moved' | 'removed';
-  /** The instruction before and after; -1 for none. */
+  /** Numbers of the instruction before and after; -1 for none. */
   readonly before: number;
   readonly after: number;
-  /** The rule that did it; '' where it was no rule, or cannot be told. */
+  /** The rule that did it; '' if it was not a rule, or if it cannot be determined. */
   readonly rule: string;
 }
 
-/** Alignments that were made, by the numbers of the functions. */
+/** Cache of alignments, by the numbers of the functions. */
 export class Alignments {
   private readonly tables: Tables;
   private readonly known = new Map<string, readonly BlockPair[]>();
@@ -32,9 +32,9 @@ export class Alignments {
 }
 
 /**
- * Where an instruction comes from and what becomes of it: every phase that introduced, changed, moved or removed it, in order.
+ * History of an instruction: every phase that introduced, changed, moved or removed it, in order.
  *
- * @param snapshot number of the snapshot in which it stands
+ * @param snapshot number of the snapshot that contains it
  * @param ins its number
  */
 export function historyOf(
@@ -101,7 +101,7 @@ interface Found {
   readonly b: number;
 }
 
-/** The pair of an instruction on one side; of one that moved, both of its ends. */
+/** The pair of an instruction on one side; for one that moved, both ends. */
 function find(t: Tables, blocks: readonly BlockPair[], side: 'a' | 'b', ins: number): Found | undefined {
   for (const block of blocks)
     for (const p of block.pairs) {
@@ -121,7 +121,7 @@ function find(t: Tables, blocks: readonly BlockPair[], side: 'a' | 'b', ins: num
   return undefined;
 }
 
-/** The application of a rule that made an instruction, the last one if there are several. */
+/** The rule application that made an instruction, the last one if there are several. */
 function ruleFor(t: Tables, hits: readonly HitRow[], fn: string, ins: number): HitRow | null {
   if (ins < 0) return null;
   const text = t.ins[ins][0];
@@ -137,7 +137,7 @@ function there(t: Tables, blocks: readonly BlockPair[], ins: number): number {
   return -1;
 }
 
-/** The instruction of a function that defines a register, the first if there are several; -1 for none. */
+/** The first instruction of a function that defines a register; -1 for none. */
 function definitionOf(t: Tables, fn: number, register: string): number {
   for (const b of fn < 0 ? [] : t.fns[fn].blocks)
     for (const i of t.blocks[b].ins) if (t.ins[i][2].split(' ').includes(register)) return i;
@@ -145,8 +145,8 @@ function definitionOf(t: Tables, fn: number, register: string): number {
 }
 
 /**
- * What a value is called in each snapshot: phases that bring a function into SSA or out of it give its registers other names. It is
- * followed by the instruction that defines it; '' where there is none.
+ * Names of a value in each snapshot: phases that bring a function into SSA or out of it rename registers. The value is tracked by its
+ * defining instruction; '' where there is none.
  *
  * @param register its name in one snapshot
  */
@@ -173,7 +173,7 @@ export function namesOf(
   });
 }
 
-/** Where a value occurs in a snapshot: what it is called there, and how often it is defined and used. */
+/** Occurrence of a value in a snapshot: its name there, and the numbers of its definitions and uses. */
 export interface Occurrence {
   readonly snapshot: number;
   readonly name: string;
@@ -182,9 +182,9 @@ export interface Occurrence {
 }
 
 /**
- * The snapshots in which the occurrences of a value differ from those before: the first one, and each that a phase changed.
+ * The snapshots in which the occurrences of a value differ from the previous one: the first, and each that a phase changed.
  *
- * @param names what it is called in each snapshot
+ * @param names of the value in each snapshot
  */
 export function occurrencesOf(
   t: Tables,

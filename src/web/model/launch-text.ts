@@ -1,12 +1,9 @@
 import type { FnRow } from '../recording.ts';
 
-/** Elements of a buffer where nobody has said how many. */
+/** Number of elements of a buffer of unknown size. */
 const ELEMENTS = 256;
 
-/**
- * A launch for a kernel of which nothing is known but its parameters: pointers get buffers, everything else a small number. It is there
- * to be edited.
- */
+/** A template of a launch for a kernel, made from its parameters: pointers get buffers, everything else a small number. */
 export function launchFor(module: string, fn: FnRow): string {
   const params = fn.head.flatMap((line) => {
     const m = /^ {2}\.param (\w+) (\S+) size (\d+) align \d+ at \d+(.*)$/.exec(line);
@@ -25,7 +22,7 @@ params:${params.length === 0 ? ' []' : `\n${params.join('\n')}`}
 
 function paramFor(type: string, size: number, rest: string): string {
   if (/\barray\b/.test(rest)) return `{ bytes: ${size} }`;
-  // A 64-bit integer is a pointer more often than not.
+  // A 64-bit integer is usually a pointer.
   if (/^[ub]64$/.test(type)) return `{ buffer: u32, length: ${ELEMENTS} }`;
   return `{ scalar: ${type}, value: 1 }`;
 }

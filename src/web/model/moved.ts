@@ -1,9 +1,9 @@
 import { diffArrays } from 'diff';
 
-/** Edits up to which the shortest difference is looked for: time grows with their square. */
+/** Maximum number of edits for an exact shortest difference: time grows with its square. */
 export const MOST_EDITS = 1500;
 
-/** What two lists of different elements have both, at different places: all that a longest common run leaves out. */
+/** Elements that two lists have in common, but at different places: those outside a longest common subsequence. */
 export function movedBetween<T>(before: readonly T[], after: readonly T[]): ReadonlySet<T> {
   const [x, y] = [new Set(before), new Set(after)];
   const [a, b] = [before.filter((v) => y.has(v)), after.filter((v) => x.has(v))];

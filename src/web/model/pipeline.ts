@@ -1,12 +1,12 @@
 import type { PhaseRow } from '../recording.ts';
 
-/** What the list of phases shows: the head of a stage, a phase, or phases that changed nothing, folded. */
+/** A row of the list of phases: the head of a stage, a phase, or a fold of phases that changed nothing. */
 export type PipelineRow =
   | { readonly kind: 'stage'; readonly stage: number; readonly phases: number; readonly changed: number }
   | { readonly kind: 'phase'; readonly at: number }
   | { readonly kind: 'fold'; readonly from: number; readonly to: number; readonly skipped: number };
 
-/** Stages of the table of phases, by the comments that head them (pipelines/phases.yaml). */
+/** Names of the stages of the phase table, from the comments that head them (pipelines/phases.yaml). */
 export const STAGES: Readonly<Record<number, string>> = {
   1: 'Set-up',
   2: 'Early optimization',
@@ -19,15 +19,15 @@ export const STAGES: Readonly<Record<number, string>> = {
 
 export const changes = (p: PhaseRow): boolean => p.program !== null;
 
-/** Phases that changed nothing are folded from this many on. */
+/** Minimum number of unchanged phases for a fold. */
 const FOLDED_FROM = 2;
 
 /**
- * The rows of a list of phases.
+ * The rows of the list of phases.
  *
- * @param wanted phases that are never folded: the selected one, what a search found, a moved one
- * @param open places of phases whose folds are open
- * @param only show nothing but what is wanted
+ * @param wanted phases that are never folded: the selected one, search results, a moved one
+ * @param open indices of phases whose folds are open
+ * @param only whether to show only wanted phases
  */
 export function pipelineRows(
   phases: readonly PhaseRow[],
@@ -54,7 +54,7 @@ export function pipelineRows(
     if (!only) fold(out, phases, i, end, open);
     i = end;
   }
-  // A search shows no stage in which nothing was found.
+  // A search shows no stage without results.
   return only ? out.filter((r, i) => r.kind !== 'stage' || out[i + 1]?.kind === 'phase') : out;
 }
 
@@ -62,11 +62,11 @@ export function pipelineRows(
 const WORKERS = 7;
 
 /**
- * Places at which stages begin. Phases that stand out of turn, as those that somebody moved, begin none: what counts is a longest run
- * of phases whose stages only rise.
+ * Indices at which stages begin. Phases out of sequence, such as moved ones, begin none: stages are taken from a longest subsequence of
+ * phases with ascending stages.
  */
 function headsOf(phases: readonly PhaseRow[]): ReadonlySet<number> {
-  // By stage: the longest run that ends in it, as the places where stages begin.
+  // By stage: the longest subsequence that ends in it, as the indices where stages begin.
   const best: { length: number; heads: readonly number[] }[] = Array.from({ length: WORKERS }, () => ({
     length: 0,
     heads: [],

@@ -1,6 +1,6 @@
 import type { BlockRow, FnRow, InsRow, RunRow, TableRows } from '../recording.ts';
 
-/** The tables of a page, to which answers of the engine add rows. */
+/** The tables of a page, extended by answers of the engine. */
 export class Tables {
   readonly ins: InsRow[] = [];
   readonly blocks: BlockRow[] = [];
@@ -22,8 +22,9 @@ export class Tables {
 }
 
 /**
- * Snapshots of a run are numbered: 0 is the program as it was lowered, i what the phase at place i - 1 left.
- * @returns the functions of each
+ * Functions of each snapshot of a run: 0 is the program as it was lowered, i the result of the phase at index i - 1.
+ *
+ * @returns by snapshot, the numbers of its functions
  */
 export function snapshotsOf(run: RunRow): readonly (readonly number[])[] {
   const out: (readonly number[])[] = [run.input];
@@ -31,6 +32,6 @@ export function snapshotsOf(run: RunRow): readonly (readonly number[])[] {
   return out;
 }
 
-/** Number of a function in a snapshot, by its name; -1 where it has none of that name. */
+/** Number of a function in a snapshot, by its name; -1 if there is none with that name. */
 export const fnIn = (t: Tables, snapshot: readonly number[], name: string): number =>
   snapshot.find((f) => t.fns[f].name === name) ?? -1;

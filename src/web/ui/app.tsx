@@ -117,9 +117,7 @@ function Views() {
       <div class="view" role="tabpanel" id="view-panel" aria-labelledby={`view-${now}`}>
         {run.value === null && now !== 'source' && now !== 'specs' ? (
           <p class="empty">
-            {faults.value.length > 0
-              ? 'There is no result yet: the errors above stand against it.'
-              : 'Running…'}
+            {faults.value.length > 0 ? 'There is no result yet, because of the errors above.' : 'Running…'}
           </p>
         ) : now === 'source' ? (
           <SourceView />
@@ -139,7 +137,7 @@ function Views() {
   );
 }
 
-/** Whether a view shows a fault under its line already. */
+/** Whether a view already shows a fault under its line. */
 const inSight = (f: Diagnostic, now: View): boolean =>
   f.line > 0 &&
   ((now === 'source' && f.file === source.value?.file) ||

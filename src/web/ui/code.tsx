@@ -3,7 +3,7 @@ import { PaneChoice } from './panes.tsx';
 import { fnAt, fnName, left, picked, right, run, tables, valueNames } from './store.ts';
 import { TextPanes } from './text-panes.tsx';
 
-/** Two snapshots beside each other, or PTX before and after. */
+/** Two snapshots side by side, or PTX before and after. */
 export function Code() {
   const [a, b] = [left.value, right.value];
   if (run.value === null) return null;

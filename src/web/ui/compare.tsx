@@ -6,7 +6,7 @@ import { Sides } from './listing.tsx';
 import { baseline, differs, engineOf, live, type Picked, pin, run, select, source, tables } from './store.ts';
 import { classes, grouped, plural } from './words.ts';
 
-/** Two arms beside each other: A as it was opened or pinned, B as it is now. */
+/** Two arms side by side: A as it was opened or pinned, B as it is now. */
 export function Compare() {
   const [a, b] = [baseline.value, source.value];
   const [found, setFound] = useState<Comparison | string | null>(null);
@@ -65,7 +65,7 @@ export function Compare() {
   );
 }
 
-/** Differences that are listed. */
+/** Maximum number of listed differences. */
 const MOST = 40;
 
 const Differences = ({ rows }: { readonly rows: Comparison['differences'] }) =>
@@ -172,7 +172,7 @@ function Kernel({ k, c }: { readonly k: KernelComparison; readonly c: Comparison
   );
 }
 
-/** What both arms made of a kernel, by instruction. */
+/** The results of both arms for a kernel, by instruction. */
 function BothCodes({ k, c }: { readonly k: KernelComparison; readonly c: Comparison }) {
   const [at, setAt] = useState<Picked | null>(null);
   const [a, b] = [c.a, c.b].map((r) => fnIn(tables, snapshotsOf(r).at(-1) ?? [], k.kernel));

@@ -8,7 +8,7 @@ interface Curve {
   readonly title: string;
   readonly values: readonly number[];
   readonly text: (v: number) => string;
-  /** Bars from zero, for what each phase takes; else a line of what there is after it. */
+  /** Whether to draw bars from zero, for values per phase; else a line of values after each phase. */
   readonly bars: boolean;
 }
 

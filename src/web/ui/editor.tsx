@@ -32,18 +32,18 @@ interface Props {
   readonly language: 'ptx' | 'yaml' | 'plain';
   readonly text: string;
   readonly faults: readonly Diagnostic[];
-  /** Line that is brought into sight and marked; 0 for none. */
+  /** Line that is scrolled into view and marked; 0 for none. */
   readonly line?: number;
-  /** Absent: the text is only to be read. */
+  /** Called with a changed text. Absent: the text is read-only. */
   readonly onText?: (text: string) => void;
   /** Kind of spec, for completion. */
   readonly schema?: string;
 }
 
-/** A change that came from outside, and is nothing that was typed. */
+/** Marks a change that came from outside and was not typed. */
 const fromOutside = Annotation.define<boolean>();
 
-/** The colours are variables of the page, which are seen in the shadow tree too. */
+/** The colours are CSS variables of the page, which apply inside the shadow tree too. */
 const colours = HighlightStyle.define([
   { tag: tags.comment, color: 'var(--dim)' },
   { tag: tags.keyword, color: 'var(--token-directive)' },
@@ -90,7 +90,7 @@ const look = EditorView.theme({
   '.cm-fault.warning': { color: 'var(--warn)', backgroundColor: 'var(--warn-soft)' },
 });
 
-/** Where a diagnostic stands in a document, and what is said there. */
+/** Ranges and messages of diagnostics in a document. */
 function marksOf(state: EditorState, faults: readonly Diagnostic[]): Mark[] {
   return faults
     .filter((f) => f.line > 0 && f.line <= state.doc.lines)
@@ -103,14 +103,14 @@ function marksOf(state: EditorState, faults: readonly Diagnostic[]): Mark[] {
     });
 }
 
-/** What is said of a line, under it. */
-class Said extends WidgetType {
+/** A message under a line. */
+class FaultWidget extends WidgetType {
   readonly mark: Mark;
   constructor(mark: Mark) {
     super();
     this.mark = mark;
   }
-  override eq(other: Said): boolean {
+  override eq(other: FaultWidget): boolean {
     return other.mark.message === this.mark.message && other.mark.severity === this.mark.severity;
   }
   override toDOM(): HTMLElement {
@@ -123,14 +123,16 @@ class Said extends WidgetType {
 
 const say = StateEffect.define<readonly Mark[]>();
 
-/** Faults under their lines; they move with what is typed above them until the engine has answered again. */
-const said = StateField.define<DecorationSet>({
+/** Faults under their lines; they move with edits above them until the engine has answered again. */
+const faultDecorations = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(now, tr) {
     const fresh = tr.effects.find((e) => e.is(say));
     if (fresh === undefined) return now.map(tr.changes);
     const widgets = (fresh.value as readonly Mark[]).map((m) =>
-      Decoration.widget({ widget: new Said(m), block: true, side: 1 }).range(tr.newDoc.lineAt(m.from).to),
+      Decoration.widget({ widget: new FaultWidget(m), block: true, side: 1 }).range(
+        tr.newDoc.lineAt(m.from).to,
+      ),
     );
     return Decoration.set(widgets, true);
   },
@@ -155,7 +157,7 @@ function extensionsFor(p: () => Props): Extension[] {
     syntaxHighlighting(colours),
     look,
     lintGutter(),
-    said,
+    faultDecorations,
     keymap.of([
       ...completionKeymap,
       ...searchKeymap,
@@ -175,8 +177,8 @@ function extensionsFor(p: () => Props): Extension[] {
 }
 
 /**
- * CodeMirror in a shadow tree: there it puts its styles into sheets of the tree, which no content security policy has to allow, instead
- * of into style elements.
+ * CodeMirror in a shadow tree: there it uses style sheets of the tree, which no content security policy has to allow, instead of style
+ * elements.
  */
 export function Editor(props: Props) {
   const host = useRef<HTMLDivElement>(null);
@@ -227,7 +229,7 @@ export function Editor(props: Props) {
   );
 }
 
-/** Faults that have no line. */
+/** Faults without a line. */
 const Below = ({ faults }: { readonly faults: readonly Diagnostic[] }) => {
   const rest = faults.filter((f) => f.line === 0);
   return rest.length === 0 ? null : (

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import type { Ask, Questions, Reply } from '../protocol.ts';
 
-/** What the engine found wrong with what it was asked. */
+/** Faults that the engine found in a request. */
 export class EngineFault extends Error {
   readonly faults: readonly Diagnostic[];
   constructor(faults: readonly Diagnostic[]) {
@@ -10,7 +10,7 @@ export class EngineFault extends Error {
   }
 }
 
-/** Thrown by questions that were under way when the engine was started anew. */
+/** Thrown by pending requests when the engine is restarted. */
 export class Cancelled extends Error {}
 
 interface Waiting {
@@ -18,11 +18,11 @@ interface Waiting {
   readonly fail: (e: Error) => void;
 }
 
-/** The engine in its worker. Questions are answered in turn; to give up a long one, the worker is ended and another started. */
+/** The engine in its worker. Requests are answered in order; to abort a long one, the worker is terminated and another one started. */
 export class Engine {
   private worker: Worker;
   private next = 0;
-  /** The worker died, or could not be loaded. */
+  /** Whether the worker died, or could not be loaded. */
   private ended = false;
   private readonly waiting = new Map<number, Waiting>();
 
@@ -39,7 +39,7 @@ export class Engine {
     });
   }
 
-  /** Gives up everything that is under way. The new worker knows nothing of earlier runs. */
+  /** Aborts all pending requests. The new worker has no results of earlier runs. */
   restart(): void {
     this.worker.terminate();
     for (const w of this.waiting.values()) w.fail(new Cancelled());

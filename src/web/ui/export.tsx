@@ -27,7 +27,7 @@ async function copyLink(): Promise<void> {
   }
 }
 
-/** What the page does to the plan, as a recipe: knobs and phases that are off. An order is a file of its own. */
+/** The changes of the page to the plan, as a recipe: knobs and disabled phases. An order is a separate file. */
 function recipe(): string {
   const { plan, source: s } = run.value!;
   const knobs = Object.fromEntries(
@@ -47,7 +47,7 @@ function recipe(): string {
   });
 }
 
-/** Link and files: everything that takes what is shown elsewhere. */
+/** Links and files that carry what is shown elsewhere. */
 export function Exports() {
   const r = run.value;
   const menu = useRef<HTMLDivElement>(null);

@@ -1,10 +1,10 @@
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import { source, undo, undoable, view } from './store.ts';
 
-/** Faults that are listed. */
+/** Maximum number of listed faults. */
 const MOST = 20;
 
-/** What is wrong, one item each, with its line. */
+/** A list of faults with their lines. */
 export const FaultList = ({ faults }: { readonly faults: readonly Diagnostic[] }) =>
   faults.length === 0 ? null : (
     <ul class="faults">
@@ -29,7 +29,7 @@ export const FaultList = ({ faults }: { readonly faults: readonly Diagnostic[] }
     </ul>
   );
 
-/** Why the last change has no result; the run before it stays in sight. */
+/** Why the last change has no result; the previous run stays visible. */
 export function FaultBanner({ faults }: { readonly faults: readonly Diagnostic[] }) {
   if (faults.length === 0) return null;
   const inDocument = faults.some((f) => f.file in (source.value?.documents ?? {}));

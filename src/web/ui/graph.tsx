@@ -9,17 +9,17 @@ import { classes, grouped, plural } from './words.ts';
 
 type Shade = 'loop' | 'frequency' | 'simulator' | 'pressure';
 const shade = signal<Shade>('loop');
-/** 0: as large as fits, within reason. */
+/** 0: as large as fits, within limits. */
 const scale = signal(0);
-/** Below this no text can be read. */
+/** Minimum scale at which text is readable. */
 const LEAST_FIT = 0.55;
 
-/** Instructions that stand in a box. */
+/** Maximum number of instructions in a box. */
 const SHOWN = 8;
 const [CHAR, LINE, PAD] = [6.3, 15, 8];
-/** Characters of an instruction that are shown. */
+/** Maximum number of characters of an instruction that are shown. */
 const COLUMNS = 40;
-/** Graphs of more blocks are drawn without instructions. */
+/** Maximum number of blocks of a graph that is drawn with instructions. */
 const DETAILED = 60;
 
 /** The flow graph before and after. */
@@ -101,7 +101,7 @@ interface Drawn {
   }[];
 }
 
-/** The flow of a function, as soon as it is there. */
+/** The flow graph of a function, once it has arrived. */
 function useFlow(fn: number): { readonly fn: number; readonly flow: FlowRow } | null {
   const [found, setFound] = useState<{ readonly fn: number; readonly flow: FlowRow } | null>(null);
   useEffect(() => {
@@ -109,7 +109,7 @@ function useFlow(fn: number): { readonly fn: number; readonly flow: FlowRow } | 
     if (fn >= 0)
       flowOf(fn)
         .then((flow) => here && setFound({ fn, flow }))
-        // The engine was stopped: what is drawn then comes with the next run.
+        // The engine was stopped: the next run brings the graph.
         .catch(() => undefined);
     return () => {
       here = false;
@@ -143,7 +143,7 @@ function OneGraph({
     const el = view.current;
     if (el === null || drawn === null) return;
     setSeen(el.clientWidth - 24);
-    // The entry is what one looks for first.
+    // The entry is shown first.
     el.scrollLeft = (drawn.at.x[0] + drawn.boxes[0].width / 2) * size - el.clientWidth / 2;
   }, [drawn, size]);
   if (fn < 0) return <p class="empty">There is no function {fnName.value} here.</p>;
@@ -268,7 +268,7 @@ function shadeOf(b: FlowRow['blocks'][number], fn: number, at: number, side: 'be
   return Math.log2(1 + runs);
 }
 
-/** Boxes with their texts, and where they stand. */
+/** Boxes with their texts and positions. */
 function draw(fn: number, flow: FlowRow): Drawn {
   const { blocks } = tables.fns[fn];
   const boxes = blocks.map((n, i) => {

@@ -23,7 +23,7 @@ import {
 import { cycleTheme, theme } from './theme.ts';
 import { duration, grouped } from './words.ts';
 
-/** The line on top: what is looked at, the plan, and what came out. */
+/** The top line: the kernel, the plan, and the result. */
 export function Header() {
   return (
     <header class="top">
@@ -212,7 +212,7 @@ function PlanText() {
   );
 }
 
-/** What came out, in a line. */
+/** The result in one line. */
 function Outcome() {
   const r = run.value;
   const [slow, setSlow] = useState(false);
@@ -238,13 +238,13 @@ function Outcome() {
   );
 }
 
-/** What the plan was changed to, and what that did. */
+/** The changes of the plan, and their effect. */
 export function Changed() {
   const [now, before] = [run.value, baselineRun.value];
   const s = source.value;
   if (!differs.value || s === null || now === null || before === null) return null;
   const { request } = s;
-  const said = [
+  const parts = [
     ...(request.level === before.source.request.level ? [] : [`-O${now.plan.level}`]),
     ...(now.plan.sm === before.plan.sm ? [] : [now.plan.sm]),
     ...(request.order === before.source.request.order ? [] : [`order ${request.order}`]),
@@ -258,7 +258,7 @@ export function Changed() {
   return (
     <div class="changed" role="status">
       <span>
-        Changed: <b>{said.join(', ') || 'specs'}</b>
+        Changed: <b>{parts.join(', ') || 'specs'}</b>
       </span>
       {faults.value.some((f) => f.severity === 'error') ? (
         <span>no result yet; what stands below is the one before</span>
@@ -290,7 +290,7 @@ export function Changed() {
   );
 }
 
-/** The first phase after which the runs have other functions, as far as they can be told apart by number. */
+/** The first phase after which the runs have different functions, as far as numbers distinguish them. */
 function firstDifference(): string | null {
   const [now, before] = [run.value!, baselineRun.value!];
   const changed = (r: RunRow) =>
@@ -301,7 +301,7 @@ function firstDifference(): string | null {
   for (let i = 0; i < Math.max(x.length, y.length); i++) {
     const [p, q] = [x[i], y[i]];
     if (p?.key === q?.key) continue;
-    // Of two phases the one that comes first made the difference, by what it did or by what it did not do.
+    // Of two phases, the earlier one made the difference, by what it did or did not do.
     return p === undefined || (q !== undefined && q.position < p.position) ? q.id : p.id;
   }
   return now.input.join() === before.input.join() ? null : 'lowering';

@@ -1,6 +1,6 @@
 import { memo } from './memo.ts';
 
-/** A piece of an instruction's text. */
+/** A token of the text of an instruction. */
 interface Token {
   readonly text: string;
   readonly kind: 'guard' | 'op' | 'reg' | 'num' | 'label' | 'sym' | '';
@@ -9,7 +9,7 @@ interface Token {
 const WORDS =
   /(?<reg>\b(?:UR|URD|UP|RD|RQ|R|P|B)\d+\b)|(?<label>\bBB\d+\b|\bT\d+\b)|(?<num>-?\b0x[0-9a-f]+\b|-?\b\d+\b|\bRZ\b|\bPT\b)|(?<sym>&?[\w$.]*[A-Za-z$_][\w$.]*)|[\s\S]/gy;
 
-/** The pieces of a line of Ori: seven columns of guard, the opcode, the operands. */
+/** The tokens of a line of Ori: seven columns of guard, the opcode, the operands. */
 export const tokensOf = memo((line: string): readonly Token[] => {
   const out: Token[] = [{ text: line.slice(0, 7), kind: 'guard' }];
   const rest = line.slice(7);
@@ -30,12 +30,12 @@ const regOfGuard = (text: string): string => /U?P\d+/.exec(text)?.[0] ?? '';
 
 interface Props {
   readonly text: string;
-  /** The text on the other side, of which differing pieces stand out; '' for none. */
+  /** The text on the other side, from which differing tokens are highlighted; '' for none. */
   readonly other: string;
   readonly register: string;
 }
 
-/** An instruction: registers can be clicked (the list that it stands in listens), and the picked one stands out. */
+/** An instruction: registers can be clicked (the enclosing list listens), and the picked one is highlighted. */
 export function Ins({ text, other, register }: Props) {
   const theirs = other === '' ? null : tokensOf(other);
   return (
@@ -60,7 +60,7 @@ export function Ins({ text, other, register }: Props) {
   );
 }
 
-/** Registers of an instruction in the order in which they stand. */
+/** Registers of an instruction in textual order. */
 export const registersOf = (text: string): string[] => [
   ...new Set(
     tokensOf(text).flatMap((t) =>

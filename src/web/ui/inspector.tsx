@@ -32,7 +32,7 @@ const folded = signal(false);
 let seen: unknown = null;
 let seenPhase = -1;
 
-/** What is known of the selected phase and of the picked instruction. */
+/** Details of the selected phase and of the picked instruction. */
 export function Inspector() {
   const r = run.value;
   if (r === null) return null;
@@ -40,7 +40,7 @@ export function Inspector() {
     seenPhase = phase.value;
     if (tab.value === 'instruction') tab.value = 'phase';
   }
-  // What was just clicked is what one wants to read of.
+  // Show details of what was just clicked.
   if (picked.value !== seen) {
     seen = picked.value;
     if (picked.value !== null && picked.value.ins >= 0) tab.value = 'instruction';
@@ -175,7 +175,7 @@ function PhaseCard({ p }: { readonly p: PhaseRow }) {
   );
 }
 
-/** Where an instruction comes from, and what became of it. */
+/** The history of an instruction. */
 function Instruction({ r }: { readonly r: RunRow }) {
   const p = picked.value;
   const steps = useMemo(
@@ -230,7 +230,7 @@ function Instruction({ r }: { readonly r: RunRow }) {
   );
 }
 
-/** Shows a step of an instruction: the phase, and the instruction there. */
+/** Shows a step in the history of an instruction: the phase, and the instruction there. */
 function showStep(s: HistoryStep): void {
   const ins = s.after >= 0 ? s.after : s.before;
   if (s.phase >= 0) select(s.phase);
@@ -242,7 +242,7 @@ function showStep(s: HistoryStep): void {
   picked.value = { snapshot, ins, register: '', line: tables.ins[ins][1] };
 }
 
-/** Where a value occurs from phase to phase, under whatever name. */
+/** The occurrences of a value from phase to phase, under all of its names. */
 function Value({ r }: { readonly r: RunRow }) {
   const names = valueNames.value;
   const rows = useMemo(
@@ -331,7 +331,7 @@ function Rules({ p, r }: { readonly p: PhaseRow; readonly r: RunRow }) {
   );
 }
 
-/** Places at which a rule fired that are shown. */
+/** Maximum number of places of a rule that are shown. */
 const MOST_HITS = 50;
 
 const RuleCard = ({ rule, hits }: { readonly rule: RuleRow; readonly hits: readonly HitRow[] }) => (

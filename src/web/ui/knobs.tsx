@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { KnobRow, PhaseRow, RunRow } from '../recording.ts';
 import { about, edit, live, source } from './store.ts';
 
-/** Knobs that a phase read. In a live page they can be set. */
+/** Knobs that a phase read. On a live page they can be set. */
 export function Knobs({ p, r }: { readonly p: PhaseRow; readonly r: RunRow }) {
   const rows = r.knobs.filter((k) => p.knobs.includes(k.name));
   const set = r.knobs.filter((k) => k.origin === 'command-line' && !p.knobs.includes(k.name));

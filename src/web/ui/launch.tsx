@@ -22,11 +22,11 @@ import {
 } from './store.ts';
 import { classes, grouped, plural } from './words.ts';
 
-/** The launch that is edited, and for which kernel it was written. */
+/** The launch that is edited, and the kernel that it was written for. */
 const text = signal('');
 const running = signal(false);
 
-/** What was last said of a source; of another one it says nothing. */
+/** The last answer, and the source that it is for; it does not apply to another one. */
 interface Answer {
   readonly of: Source | null;
   readonly result: Simulated | null;
@@ -36,7 +36,7 @@ interface Answer {
 
 const NONE: Answer = { of: null, result: null, equal: null, faults: [] };
 
-/** Runs the kernel in the simulator: memory in and out, counters, equality. */
+/** Runs the kernel in the simulator: memory before and after, counters, equality. */
 export function Launch() {
   const [answer, setAnswer] = useState(NONE);
   const { result, equal, faults } = answer.of === source.value ? answer : NONE;
@@ -143,7 +143,7 @@ export function Launch() {
   );
 }
 
-/** Ends a run that takes too long. */
+/** Aborts a run that takes too long. */
 function stop(): void {
   stopWork();
   running.value = false;
@@ -223,7 +223,7 @@ function Result({ r }: { readonly r: Simulated }) {
   );
 }
 
-/** Elements of a buffer in a row. */
+/** Number of elements of a buffer per row. */
 const ACROSS = 8;
 
 function Buffer({ b }: { readonly b: BufferRow }) {

@@ -18,11 +18,11 @@ import {
   view,
 } from './store.ts';
 
-/** Time without a change after which the address is written, in milliseconds. */
+/** Time without a change after which the address is updated, in milliseconds. */
 const SETTLED = 400;
 
 const state = (): Linked => ({
-  // A recording is a file of its own: its address needs to say only what is looked at.
+  // A recording is a separate file: its address only needs the state of the view.
   source: live.value && source.value !== null ? source.value : undefined,
   view: view.value,
   phase: run.value?.phases[phase.value]?.id,
@@ -30,7 +30,7 @@ const state = (): Linked => ({
   panes: [left.value, right.value],
 });
 
-/** Keeps the state of the page in its address, behind the #, which no browser sends anywhere. */
+/** Keeps the state of the page in its address, after the #, which browsers do not send to servers. */
 export function watchLink(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   effect(() => {
@@ -43,12 +43,12 @@ export function watchLink(): void {
   if (!live.value) void readLink();
 }
 
-/** The address of what is shown. */
+/** The address of the shown state. */
 export async function linkOf(): Promise<string> {
   return `${location.href.replace(/#.*/, '')}#${await pack(state())}`;
 }
 
-/** Shows what the address says; null where it says nothing. */
+/** Shows the state in the address; null if there is none. */
 export async function readLink(): Promise<Linked | null> {
   const word = location.hash.slice(1);
   if (word === '') return null;
@@ -56,13 +56,13 @@ export async function readLink(): Promise<Linked | null> {
   try {
     linked = linkedIn(await unpack(word));
   } catch {
-    note.value = 'The link is cut short or was changed: what it held cannot be shown.';
+    note.value = 'The link is truncated or was changed: its content cannot be shown.';
     return null;
   }
   if (live.value) {
     if (linked.source === undefined) return null;
     const { file, text } = linked.source;
-    // What the gallery knows of a kernel of that name is not part of the link.
+    // Data of the gallery for a kernel of that name are not part of the link.
     const name = file.replace(/\.sm_\w+\.ptx$/, '');
     if (gallery.value.some((g) => g.name === name)) {
       const entry = await galleryEntry(name).catch(() => null);

@@ -2,10 +2,10 @@ import type { Source } from '../recording.ts';
 
 export type View = 'code' | 'graph' | 'compare' | 'run' | 'source' | 'specs';
 
-/** What stands in a pane: PTX as it came in, PTX as it comes out, or a snapshot by number. */
+/** Content of a pane: input PTX, output PTX, or a snapshot by number. */
 export type Pane = 'ptx' | 'out' | number;
 
-/** What a link carries. */
+/** Content of a link. */
 export interface Linked {
   readonly source?: Source;
   readonly view?: View;
@@ -63,7 +63,11 @@ const isLinked = having({
   panes: maybe((x) => Array.isArray(x) && x.length === 2 && x.every(isPane)),
 });
 
-/** What the word of a link holds, which anybody may have written. @throws Error if that is no link */
+/**
+ * Decodes the word of a link, which may come from anybody.
+ *
+ * @throws Error if it is not a valid link
+ */
 export function linkedIn(value: unknown): Linked {
   if (!isLinked(value)) throw new Error('this is no link of the explorer');
   return value as Linked;

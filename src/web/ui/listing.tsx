@@ -7,9 +7,9 @@ import { alignments, type Picked, tables } from './store.ts';
 import { VirtualList } from './virtual.tsx';
 import { classes, plural } from './words.ts';
 
-/** Side by side, or one column with what went and what came under each other. */
+/** Whether both sides are in one column, with removed and added rows below each other. */
 const unified = signal(innerWidth < 900);
-/** Show only what changed and what is around it. */
+/** Whether to show only changes and their context. */
 const folded = signal(true);
 const opened = signal<ReadonlySet<string>>(new Set());
 
@@ -24,12 +24,12 @@ interface Props {
   readonly b: number;
   readonly label: string;
   readonly picked: Picked | null;
-  /** What the register that is looked at is called on each side. */
+  /** Names of the picked register on each side. */
   readonly names: readonly [string, string];
   readonly onPick: (ins: number, side: Side, register: string) => void;
 }
 
-/** Two versions of a function beside each other, by instruction. */
+/** Two versions of a function side by side, by instruction. */
 export function Sides({ a, b, label, picked: p, names, onPick }: Props) {
   const blocks = useMemo(() => alignments.of(a, b), [a, b]);
   const rows = useMemo(
@@ -128,12 +128,12 @@ interface RowProps {
   readonly row: CodeRow;
   readonly current: boolean;
   readonly picked: Picked | null;
-  /** The register that is looked at, as it is called on each side. */
+  /** Names of the picked register on each side. */
   readonly names: readonly [string, string];
   readonly pick: (row: CodeRow, side: Side, register: string) => void;
 }
 
-/** What a click in a listing hit: the side, and the register if it was one. */
+/** Target of a click in a listing: the side, and the register if it was one. */
 function hitOf(e: MouseEvent): { side: Side; register: string } {
   const at = e.target as HTMLElement;
   const side = at.closest<HTMLElement>('[data-side]')?.dataset['side'] === 'a' ? 'a' : 'b';

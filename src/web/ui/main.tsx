@@ -6,7 +6,7 @@ import { readLink, watchLink } from './link.ts';
 import { openGallery, openNamed } from './open.ts';
 import { about, engineOf, files, gallery, note, open, showRecording, source, startWith } from './store.ts';
 
-/** The text of a recording that stands in the page, packed by gzip and base64. */
+/** The recording that is embedded in the page, packed by gzip and base64. */
 async function embedded(text: string): Promise<Recording> {
   const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
@@ -22,7 +22,7 @@ const fetched = async <T,>(path: string, otherwise: T): Promise<T> => {
   }
 };
 
-/** Follows files that change under the server. */
+/** Listens for files that change on the server. */
 function follow(): void {
   const events = new EventSource('events');
   events.onmessage = ({ data }: MessageEvent<string>) => {

@@ -1,7 +1,7 @@
-/** Most texts of which the pieces are kept. */
+/** Maximum number of texts whose results are kept. */
 const MOST = 20_000;
 
-/** Remembers what a function makes of a text. */
+/** Caches the results of a function of a text. */
 export function memo<V>(make: (text: string) => V): (text: string) => V {
   const known = new Map<string, V>();
   return (text) => {

@@ -3,7 +3,7 @@ import type { Places } from '../protocol.ts';
 import type { PhaseRow } from '../recording.ts';
 import { edit, engineOf, run, source } from './store.ts';
 
-/** Moves a phase without dragging, and says where it may stand. */
+/** Moves a phase without dragging, and shows its legal places. */
 export function MoveTo({ p }: { readonly p: PhaseRow }) {
   const [places, setPlaces] = useState<Places | 'asked' | null>(null);
   const shown = useRef(p);
@@ -15,7 +15,7 @@ export function MoveTo({ p }: { readonly p: PhaseRow }) {
     const found = await engineOf()
       .ask('places', { source: source.value!, phase: p.id })
       .catch(() => null);
-    // The answer may come when another phase is shown.
+    // The answer may arrive when another phase is shown.
     if (shown.current === p) setPlaces(found);
   };
   return (
@@ -40,7 +40,7 @@ export function MoveTo({ p }: { readonly p: PhaseRow }) {
         </select>
       </label>
       <button type="button" onClick={() => void ask()} disabled={places === 'asked'}>
-        {places === 'asked' ? 'Trying every place…' : 'Where may it stand?'}
+        {places === 'asked' ? 'Trying every place…' : 'Show legal places'}
       </button>
       {places !== null && places !== 'asked' && (
         <div class="places">

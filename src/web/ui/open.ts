@@ -4,13 +4,13 @@ import { launchData, launches, newSource, note, open, source, view } from './sto
 
 const bytesOf = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
-/** What the gallery has of a kernel. */
+/** Fetches a kernel of the gallery. */
 export async function galleryEntry(name: string): Promise<GalleryEntry | null> {
   const r = await fetch(`gallery/${name}.json`);
   return r.ok ? ((await r.json()) as GalleryEntry) : null;
 }
 
-/** Takes the launches of a kernel of the gallery, so that it can be run. */
+/** Takes over the launches of a kernel of the gallery, so that it can be run. */
 export function takeLaunches(entry: Pick<GalleryEntry, 'launches' | 'data'>): void {
   launches.value = entry.launches;
   launchData.value = Object.fromEntries(
@@ -35,7 +35,7 @@ export async function openNamed(f: OpenedFile): Promise<void> {
   await open(newSource(f.file, f.text), 'new');
 }
 
-/** Most bytes of a file that is opened. */
+/** Maximum size in bytes of a file that is opened. */
 const MOST_BYTES = 64 << 20;
 
 /** Opens a file that was dropped or chosen. */
@@ -56,7 +56,7 @@ export async function openFile(file: File): Promise<void> {
   await open(newSource(file.name, text), 'new');
 }
 
-/** Takes a spec that was dropped: a launch to run, another to plan with. */
+/** Takes over a dropped spec: a launch to run, any other to plan with. */
 async function openSpec(name: string, text: string): Promise<void> {
   if (/^kind: launch\b/m.test(text)) {
     launches.value = [{ name, text }, ...launches.value.filter((l) => l.name !== name)];

@@ -3,12 +3,12 @@ import type { PhaseRow, RunRow } from '../recording.ts';
 import { select } from './store.ts';
 import { classes, duration, grouped, plural, signed } from './words.ts';
 
-/** Phases that are named. */
+/** Maximum number of phases that are named. */
 const MOST = 8;
 
 const effect = (p: PhaseRow): number => Math.abs(p.after - p.before);
 
-/** What all phases together did, and which did most of it. */
+/** The combined effect of all phases, and the phases with the largest share. */
 export function Overview({ r }: { readonly r: RunRow }) {
   const changed = r.phases.filter(changes);
   const most = [...changed]

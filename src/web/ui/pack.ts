@@ -1,6 +1,10 @@
-/** Texts as part of an address: compressed, in letters that an address may hold. */
+/** Texts as part of an address: compressed, in letters that are allowed in addresses. */
 
-/** Bytes after they have gone through a stream. @throws Error where they become more than `most` */
+/**
+ * Passes bytes through a stream.
+ *
+ * @throws Error if the output is longer than `most`
+ */
 async function through(
   bytes: Uint8Array,
   by: CompressionStream | DecompressionStream,
@@ -16,7 +20,7 @@ async function through(
     if (done) break;
     length += value.length;
     if (length > most) {
-      // What was unpacked so far is dropped, and nothing more is.
+      // Output so far is dropped, and nothing more is unpacked.
       await reader.cancel();
       throw new Error('the link holds too much');
     }
@@ -31,7 +35,7 @@ async function through(
   return whole;
 }
 
-/** A value as a word for an address. */
+/** Encodes a value as a word for an address. */
 export async function pack(value: unknown): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
   const packed = await through(bytes, new CompressionStream('deflate-raw'));
@@ -40,12 +44,13 @@ export async function pack(value: unknown): Promise<string> {
   return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 
-/** Most bytes that a word may unpack to: a link is no way to fill a reader's memory. */
+/** Maximum number of bytes that a word may unpack to: a link must not exhaust a reader's memory. */
 const MOST_BYTES = 16 << 20;
 
 /**
- * The value of such a word.
- * @throws Error if it is none
+ * Decodes such a word.
+ *
+ * @throws Error if it is invalid
  */
 export async function unpack(word: string): Promise<unknown> {
   const bytes = Uint8Array.from(atob(word.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));

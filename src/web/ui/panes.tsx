@@ -1,6 +1,6 @@
 import { fnName, fnNames, left, live, type Pane, right, run, showAll, still } from './store.ts';
 
-/** What can stand in a pane. */
+/** Possible contents of a pane. */
 function options(): readonly (readonly [string, string])[] {
   const phases = run.value?.phases ?? [];
   const hasOutput = live.value || (still.value !== null && 'text' in still.value.output);
@@ -43,7 +43,7 @@ const Side = ({
   </label>
 );
 
-/** Which function is shown. */
+/** Selects the shown function. */
 export const FnChoice = () =>
   fnNames.value.length < 2 ? null : (
     <label class="field">
@@ -58,7 +58,7 @@ export const FnChoice = () =>
     </label>
   );
 
-/** Which two snapshots stand side by side. */
+/** Selects the two snapshots that are shown side by side. */
 export function PaneChoice() {
   const set = (a: Pane, b: Pane): void => {
     left.value = a;

@@ -13,10 +13,10 @@ const search = signal('');
 const all = signal(false);
 const opened = signal<ReadonlySet<number>>(new Set());
 
-/** A phase that is being dragged, where it would stand, and what would be illegal there. */
+/** A phase that is being dragged, its current target, and what would be illegal there. */
 interface Dragged {
   readonly from: number;
-  /** Place in front of which it would stand. */
+  /** Index of the phase before which it would be placed. */
   readonly to: number;
   readonly faults: readonly Diagnostic[] | null;
 }
@@ -201,14 +201,14 @@ function Phase({ p, at, slowest, moved }: PhaseProps) {
   );
 }
 
-/** The phase behind which one stands that is put in front of place `to`; null: it is the first. */
+/** The phase after which a phase is placed that moves in front of index `to`; null: it becomes the first. */
 function anchorFor(from: number, to: number): string | null {
   const others = run.value!.phases.filter((_, i) => i !== from);
   const k = to > from ? to - 1 : to;
   return k <= 0 ? null : (others[k - 1]?.id ?? null);
 }
 
-/** Asks what would be illegal at a place. */
+/** Requests what would be illegal at a place. */
 async function tryAt(to: number): Promise<void> {
   const d = dragged.value;
   if (d === null || source.value === null || run.value === null) return;
@@ -219,14 +219,14 @@ async function tryAt(to: number): Promise<void> {
   if (now?.to === to && now.from === d.from) dragged.value = { ...now, faults };
 }
 
-/** Moves a phase in front of a place of the order. */
+/** Moves a phase in front of an index of the order. */
 export async function moveTo(from: number, to: number): Promise<void> {
   const phases = run.value?.phases ?? [];
   if (to === from || to === from + 1 || to < 0 || to > phases.length) return;
   await edit({ kind: 'move', phase: phases[from].id, after: anchorFor(from, to) });
 }
 
-/** While a phase is dragged: what stands against the place. */
+/** While a phase is dragged: why the place is illegal. */
 function DragNote() {
   const d = dragged.value;
   if (d === null || d.faults === null || d.to === d.from) return null;
@@ -245,7 +245,7 @@ function DragNote() {
   );
 }
 
-/** Phases that stand elsewhere than in the run that is compared with. */
+/** Phases whose place differs from the run that is compared with. */
 function movedPhases(): ReadonlySet<string> {
   const [now, before] = [run.value, baselineRun.value];
   if (!differs.value || now === null || before === null) return new Set();

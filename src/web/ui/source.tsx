@@ -2,19 +2,19 @@ import { useEffect } from 'preact/hooks';
 import { Editor } from './editor.tsx';
 import { applyTyped, faults, live, open, picked, source, takeTyped } from './store.ts';
 
-/** Pause in typing after which the engine is asked, in milliseconds. */
+/** Pause in typing after which a request is sent to the engine, in milliseconds. */
 const PAUSE = 250;
 
-/** The kernel's text. Errors stand under their lines while one types. */
+/** The text of the kernel. Errors are shown under their lines while typing. */
 export function SourceView() {
   const s = source.value;
-  // Nothing that was typed is lost where one looks at something else.
+  // Typed text is not lost when another view is shown.
   useEffect(() => () => void applyTyped(), []);
   if (s === null) return <p class="empty">Choose a kernel above, or drop a PTX file anywhere.</p>;
   const changed = (text: string): void =>
     takeTyped(async () => {
       const now = source.value;
-      // What was typed belongs to this file, not to one opened within the pause.
+      // Typed text belongs to this file, not to one that is opened within the pause.
       if (now !== null && now.file === s.file && text !== now.text) await open({ ...now, text });
       return true;
     }, PAUSE);

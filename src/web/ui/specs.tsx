@@ -15,22 +15,22 @@ import { classes } from './words.ts';
 
 const chosen = signal('');
 
-/** What was found of a text that was typed. */
+/** Result of checking a typed text. */
 interface Checked {
-  /** The text, where it has faults, so that it is not the spec's yet; else null. */
+  /** The text, if it has faults and so is not part of the spec yet; else null. */
   readonly text: string | null;
   readonly found: readonly Diagnostic[];
 }
 
-/** By kernel and spec. It stays where one looks at something else and comes back. */
+/** By kernel and spec. It is kept while another view is shown. */
 const checked = signal<ReadonlyMap<string, Checked>>(new Map());
-/** Pause in typing after which the engine is asked, in milliseconds. */
+/** Pause in typing after which a request is sent to the engine, in milliseconds. */
 const PAUSE = 300;
 
 /** Specs of the user: orders, recipes, knob sets and rules, edited as YAML. */
 export function Specs() {
   const s = source.value;
-  // Nothing that was typed is lost where one looks at something else.
+  // Typed text is not lost when another view is shown.
   useEffect(() => () => void applyTyped(), []);
   if (!live.value) return <Recorded />;
   if (s === null) return <p class="empty">Open a kernel first.</p>;
@@ -55,7 +55,7 @@ export function Specs() {
       const before = source.value?.documents[name];
       if (source.value?.file !== s.file || before === undefined || before === text) return true;
       const found = await engineOf().ask('checkSpec', { file: name, text });
-      // A text without the form of a spec would only hide the last result.
+      // Applying a text without the form of a spec would only hide the last result.
       const wrong = found.some((f) => f.severity === 'error');
       setChecked({ text: wrong ? text : null, found });
       if (wrong) return false;

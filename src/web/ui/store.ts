@@ -9,11 +9,11 @@ import type { Pane, View } from './linked.ts';
 
 export type { Pane, View };
 
-/** What is looked at in a listing. */
+/** The picked part of a listing. */
 export interface Picked {
   /** Snapshot in which it was clicked. */
   readonly snapshot: number;
-  /** Instruction; -1 where a source line was clicked. */
+  /** Instruction; -1 if a source line was clicked. */
   readonly ins: number;
   /** Register; '' for none. */
   readonly register: string;
@@ -30,13 +30,13 @@ export const files = signal<readonly OpenedFile[]>([]);
 
 export const source = signal<Source | null>(null);
 export const run = signal<RunRow | null>(null);
-/** The run to compare with: that of the source as it was opened, or as it was pinned. */
+/** The run to compare with: that of the source as it was opened, or pinned. */
 export const baseline = signal<Source | null>(null);
 export const baselineRun = signal<RunRow | null>(null);
 export const faults = signal<readonly Diagnostic[]>([]);
 export const busy = signal(false);
 export const undoable = signal<readonly Source[]>([]);
-/** Milliseconds from question to answer. */
+/** Milliseconds from request to answer. */
 export const answered = signal(0);
 export const note = signal('');
 
@@ -49,12 +49,12 @@ export const picked = signal<Picked | null>(null);
 export const launches = signal<readonly { readonly name: string; readonly text: string }[]>([]);
 export const launchData = signal<Readonly<Record<string, Uint8Array>>>({});
 
-/** Runs of blocks in the simulator, before the plan and after it: by function and block id. */
+/** Executions of blocks in the simulator, before and after the plan: by function and block id. */
 export const blockRuns = signal<Readonly<
   Record<'before' | 'after', Readonly<Record<string, Readonly<Record<string, number>>>>>
 > | null>(null);
 
-/** The recording that the page shows where there is no engine. */
+/** The recording that the page shows if there is no engine. */
 export const still = signal<Recording | null>(null);
 export const live = computed(() => still.value === null);
 let engine: Engine | null = null;
@@ -66,13 +66,13 @@ export const fnNames = computed(() => (run.value?.input ?? []).map((f) => tables
 /** Number of the shown function in a snapshot; -1 for none. */
 export const fnAt = (snapshot: number): number => fnIn(tables, snapshots.value[snapshot] ?? [], fnName.value);
 
-/** The register that is looked at: the one that was clicked, or what the instruction defines. */
+/** The picked register: the one that was clicked, or the one that the instruction defines. */
 export const register = computed(() => {
   const p = picked.value;
   if (p === null || p.ins < 0) return '';
   return p.register !== '' ? p.register : (tables.ins[p.ins]?.[2].split(' ')[0] ?? '');
 });
-/** What its value is called in each snapshot. */
+/** Names of its value in each snapshot. */
 export const valueNames = computed<readonly string[]>(() => {
   const [p, r] = [picked.value, run.value];
   return p === null || r === null || register.value === ''
@@ -80,7 +80,7 @@ export const valueNames = computed<readonly string[]>(() => {
     : namesOf(tables, alignments, r, fnName.value, p.snapshot, register.value);
 });
 
-/** Whether the source is another than the one that it is compared with. */
+/** Whether the source differs from the one that it is compared with. */
 export const differs = computed(
   () => baseline.value !== null && source.value !== null && keyOf(baseline.value) !== keyOf(source.value),
 );
@@ -96,7 +96,7 @@ export function showRecording(r: Recording): void {
   });
 }
 
-/** A run has arrived: what was chosen before stays chosen where the new run has it. */
+/** Handles a new run: earlier selections are kept if the new run has them. */
 function arrived(next: RunRow): void {
   const before = run.value;
   const chosen = before?.phases[phase.value]?.id;
@@ -109,7 +109,7 @@ function arrived(next: RunRow): void {
   if (at >= 0) {
     const shift = (p: Pane): Pane => (typeof p === 'number' ? p + at - phase.value : p);
     const whole = sides[0] === phase.value && sides[1] === phase.value + 1;
-    // What arrives is for what is looked at: a spec or a launch stays in sight.
+    // A run updates the current view: a spec or a launch stays visible.
     show(at, !whole);
     if (!whole) [left.value, right.value] = sides.map((p) => clamp(shift(p), next.phases.length));
   } else {
@@ -120,7 +120,7 @@ function arrived(next: RunRow): void {
 
 const clamp = (p: Pane, most: number): Pane => (typeof p === 'number' ? Math.max(0, Math.min(most, p)) : p);
 
-/** Shows what all phases together did. */
+/** Shows the combined changes of all phases. */
 export function showAll(): void {
   batch(() => {
     phase.value = -1;
@@ -144,18 +144,18 @@ function show(at: number, keepPanes: boolean): void {
     if (keepPanes || at < 0) return;
     left.value = at;
     right.value = at + 1;
-    // A phase that changed another function than the shown one is shown with a function that it changed.
+    // If a phase did not change the shown function, a function that it changed is shown.
     const changed = (run.value?.phases[at]?.program ?? []).filter((f) => !snapshots.value[at].includes(f));
     const names = changed.map((f) => tables.fns[f].name);
     if (names.length > 0 && !names.includes(fnName.value)) fnName.value = names[0];
   });
 }
 
-let asked = 0;
+let requestCount = 0;
 
-/** Asks for the run of a source and shows it. Of several in quick succession only the last is shown. */
+/** Requests the run of a source and shows it. Of several in quick succession only the last is shown. */
 export async function open(next: Source, how: 'new' | 'edit' | 'undo' = 'edit'): Promise<void> {
-  const turn = ++asked;
+  const turn = ++requestCount;
   if (how === 'edit' && source.value !== null && run.value !== null)
     undoable.value = [...undoable.value.slice(-99), source.value];
   if (how === 'new') undoable.value = [];
@@ -168,7 +168,7 @@ export async function open(next: Source, how: 'new' | 'edit' | 'undo' = 'edit'):
       if (answer.rows.fresh) forget();
       tables.add(answer.rows);
     }
-    if (turn !== asked) return;
+    if (turn !== requestCount) return;
     answered.value = performance.now() - began;
     batch(() => {
       if (!answer.ok) {
@@ -184,15 +184,15 @@ export async function open(next: Source, how: 'new' | 'edit' | 'undo' = 'edit'):
       }
     });
   } catch (e) {
-    if (e instanceof EngineFault && turn === asked) faults.value = e.faults;
+    if (e instanceof EngineFault && turn === requestCount) faults.value = e.faults;
     else if (!(e instanceof Cancelled)) note.value = String((e as Error).message);
   } finally {
-    if (turn === asked) busy.value = false;
+    if (turn === requestCount) busy.value = false;
   }
   if (baselineRun.value === null && baseline.value !== null) void pin(baseline.value);
 }
 
-/** The tables begin anew: what was numbered by the old ones is gone. */
+/** Resets state that refers to numbers of tables that were restarted. */
 function forget(): void {
   alignments = new Alignments(tables);
   baselineRun.value = null;
@@ -211,15 +211,15 @@ export async function pin(s: Source): Promise<void> {
 
 let editing: Promise<void> = Promise.resolve();
 
-/** Makes text that was typed part of the source; false where it has faults, so that it is not. */
+/** Makes typed text part of the source; false if it has faults and is not applied. */
 type Apply = () => Promise<boolean>;
 
 let typed: Apply | null = null;
 let pause: number | undefined;
 
 /**
- * Takes what was typed into an editor. It is applied after a pause, or when an edit comes first: an edit of the source as it was before
- * would undo what was typed.
+ * Takes over text typed into an editor. It is applied after a pause, or before the next edit: an edit of the old source would undo the
+ * typed text.
  *
  * @param wait the pause, in milliseconds
  */
@@ -229,13 +229,13 @@ export function takeTyped(apply: Apply, wait: number): void {
   pause = window.setTimeout(() => void applyTyped(), wait);
 }
 
-/** Applies what was typed without waiting for the pause. */
+/** Applies typed text without waiting for the pause. */
 export function applyTyped(): Promise<void> {
   editing = editing.then(async () => void (await flush()));
   return editing;
 }
 
-/** Forgets what was typed: what it was typed into is gone. */
+/** Drops typed text, because its document is gone. */
 export function forgetTyped(): void {
   typed = null;
 }
@@ -248,10 +248,10 @@ async function flush(): Promise<boolean> {
   return true;
 }
 
-/** Changes the source. Edits wait for each other; one whose source was replaced meanwhile is dropped. */
+/** Changes the source. Edits are applied one after another; one whose source was replaced meanwhile is dropped. */
 export function edit(change: Edit): Promise<void> {
   editing = editing.then(async () => {
-    // A move is written into a spec, maybe into that one.
+    // A move is written into a spec, possibly the one being typed.
     if ((await flush()) || change.kind !== 'move') return editNow(change);
     note.value = 'That was not done: the spec that you are typing has faults. Mend it or remove it first.';
   });
@@ -276,7 +276,7 @@ export function undo(): void {
   void open(before, 'undo');
 }
 
-/** Gives up what the engine is doing, and goes back to what was shown before. */
+/** Aborts the work of the engine, and goes back to what was shown before. */
 export function cancel(): void {
   engineOf().restart();
   busy.value = false;
@@ -284,27 +284,27 @@ export function cancel(): void {
   else note.value = 'Stopped. The next change starts the engine anew.';
 }
 
-/** Gives up what the engine is doing beside runs. A new worker knows nothing of them, so that what is shown is run again. */
+/** Aborts the work of the engine apart from runs. A new worker has no runs, so the shown source is run again. */
 export function stopWork(): void {
   engineOf().restart();
   if (source.value !== null) void open(source.value, 'undo');
 }
 
-/** The plan options of the command line: what every source starts with. */
-let given: Pick<Source, 'request' | 'documents'> = { request: DEFAULT_REQUEST, documents: {} };
+/** The plan options of the command line, with which every source starts. */
+let commandLineOptions: Pick<Source, 'request' | 'documents'> = { request: DEFAULT_REQUEST, documents: {} };
 
 export const startWith = (request: Partial<Source['request']>, documents: Source['documents']): void => {
-  given = { request: { ...DEFAULT_REQUEST, ...request }, documents };
+  commandLineOptions = { request: { ...DEFAULT_REQUEST, ...request }, documents };
 };
 
 export const newSource = (file: string, text: string, more: Partial<Source> = {}): Source => ({
   file,
   text,
-  ...given,
+  ...commandLineOptions,
   ...more,
 });
 
-/** How control goes through a function, by its number. */
+/** Control flow of a function, by its number. */
 export const flowOf = async (fn: number): Promise<FlowRow> =>
   still.value === null ? engineOf().ask('flow', fn) : still.value.flows[fn];
 

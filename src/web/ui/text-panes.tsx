@@ -6,7 +6,7 @@ import { classes } from './words.ts';
 
 const ROW = 20;
 
-/** Two panes of which one at least is PTX: they scroll for themselves, and what comes from one source line is marked in both. */
+/** Two panes of which at least one is PTX: they scroll independently, and lines from the same source line are marked in both. */
 export const TextPanes = ({ a, b }: { readonly a: Pane; readonly b: Pane }) => (
   <div class="text-panes">
     <OnePane pane={a} />
@@ -81,7 +81,7 @@ function Output() {
   );
 }
 
-/** One snapshot alone. */
+/** A single snapshot. */
 function Listing({ snapshot }: { readonly snapshot: number }) {
   const fn = fnAt(snapshot);
   const rows = useMemo(

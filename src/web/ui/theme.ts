@@ -4,7 +4,7 @@ export type Theme = 'system' | 'light' | 'dark';
 
 const KEY = 'orrery-theme';
 
-/** Storage is refused to some pages, such as files. */
+/** Storage is denied to some pages, such as files. */
 function stored(): Theme {
   try {
     const t = localStorage.getItem(KEY);
@@ -21,7 +21,7 @@ effect(() => {
   try {
     localStorage.setItem(KEY, theme.value);
   } catch {
-    // It is chosen again the next time.
+    // The choice is not remembered then.
   }
 });
 

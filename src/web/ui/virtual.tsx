@@ -8,21 +8,21 @@ interface Props {
   readonly row: (index: number) => ComponentChildren;
   readonly label: string;
   readonly class?: string;
-  /** Row that the keyboard acts on; -1 for none. */
+  /** Row with the keyboard focus; -1 for none. */
   readonly current: number;
   readonly onCurrent: (index: number) => void;
-  /** Keys that are not about moving. True: it was taken. */
+  /** Handles keys that do not move the focus. Returns true if the key was handled. */
   readonly onKey?: (e: KeyboardEvent) => boolean;
-  /** Changes when the current row is to be scrolled into view. */
+  /** A change of this value scrolls the current row into view. */
   readonly reveal?: unknown;
 }
 
-/** Rows that are drawn above and below what can be seen. */
+/** Number of rows that are drawn above and below the visible ones. */
 const MARGIN = 12;
-/** Browsers give up on elements of more than some 17 million pixels. */
+/** Browsers do not support elements of more than some 17 million pixels. */
 const TALLEST = 15_000_000;
 
-/** A list of which only the rows in sight exist, so that tens of thousands scroll like a hundred. */
+/** A list that renders only visible rows, so that tens of thousands scroll like a hundred. */
 export function VirtualList(p: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [scroll, setScroll] = useState(0);

@@ -4,7 +4,7 @@ import { Session } from '../engine/session.ts';
 import type { EngineData, Message, Reply } from '../protocol.ts';
 
 /*
- * The engine's end of the line. Specs are fetched beside the script: as JSON they are parsed faster than as code.
+ * The worker side of the engine. Specs are fetched separately from the script: JSON is parsed faster than code.
  */
 
 const session = fetch(new URL('./specs.json', self.location.href))
