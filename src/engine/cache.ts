@@ -1,4 +1,4 @@
-import { hashText } from '../ir/hash.ts';
+import { keyedHash } from '../ir/keyed-hash.ts';
 import type { Program } from '../ir/program.ts';
 import type { Remark } from '../passes/pass.ts';
 import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
@@ -52,11 +52,11 @@ export interface PrefixCache {
 
 /** Key of an input program. Messages, which are part of results, contain its name. */
 export const inputKeyOf = (key: string, input: Program, plan: Plan): string =>
-  hashText(`${key}|${input.name}|${plan.isa.hash}`);
+  keyedHash(JSON.stringify([key, input.name, plan.isa.hash]));
 
 /** Key of a program by its contents: later phases have the same results, however it came about. */
 export const programKey = (program: Program, plan: Plan): string =>
-  hashText(contentHash(program), plan.isa.hash);
+  keyedHash(`${contentHash(program)} ${plan.isa.hash}`);
 
 /** Passes by name, with the versions that their results depend on. */
 interface Versions {
@@ -75,7 +75,7 @@ function boundHash(phase: PlanPhase, { rules }: Plan, passes: Versions): string 
       : s.kind === 'pass'
         ? [s.pass, passes.get(s.pass)?.version, s.params]
         : s.groups.map((g) => `${g}@${rules.get(g)?.hash ?? '?'}`);
-  const hash = hashText(JSON.stringify([phase.id, phase.steps.map(said), phase.ruleBudget]));
+  const hash = keyedHash(JSON.stringify([phase.id, phase.steps.map(said), phase.ruleBudget]));
   bound.set(phase, { rules, passes, hash });
   return hash;
 }
@@ -92,11 +92,11 @@ export function phaseKey(
     const hash = boundHash(phase, plan, passes);
     return functions === null || groups.length === 1 ? hash : [hash, [...functions]];
   });
-  return hashText(JSON.stringify([...bound, without]), before);
+  return keyedHash(JSON.stringify([before, ...bound, without]));
 }
 
 const resultKey = (first: string, reads: readonly Read[], scene: Scene): string =>
-  hashText(JSON.stringify(reads.map((r) => [r, seenValue(r, scene)])), first);
+  keyedHash(JSON.stringify([first, ...reads.map((r) => [r, seenValue(r, scene)])]));
 
 /** The cached result of a phase whose reads have their current values, if there is one, and its key. */
 export function findResult(

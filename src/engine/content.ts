@@ -1,4 +1,5 @@
 import { hashText } from '../ir/hash.ts';
+import { keyedHash } from '../ir/keyed-hash.ts';
 import type { Block, Fn, Instr, Program } from '../ir/program.ts';
 
 /*
@@ -39,12 +40,16 @@ const operands = (i: Instr): string =>
   i.src.map((o) => `${o.kind},${o.reg},${plain(o.lo)},${plain(o.hi)},${o.mods},${plain(o.sym)}`).join(';');
 
 const ofInstr = cached((i: Instr) =>
-  hashText(`${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise} ${i.loc}`),
+  keyedHash(
+    `${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise} ${i.loc}`,
+  ),
 );
-const ofBlock = cached((b: Block) => hashText(`${b.id} ${plain(b.name)} ${b.ins.map(ofInstr).join('')}`));
+const ofBlock = cached((b: Block) => keyedHash(`${b.id} ${plain(b.name)} ${b.ins.map(ofInstr).join('')}`));
 // A shape is determined by the blocks.
-const ofFn = cached((f: Fn) => hashText(`${fields(f, 'blocks', 'shape')} ${f.blocks.map(ofBlock).join('')}`));
-const ofList = cached((list: readonly unknown[]) => hashText(plain(list)));
+const ofFn = cached((f: Fn) =>
+  keyedHash(`${fields(f, 'blocks', 'shape')} ${f.blocks.map(ofBlock).join('')}`),
+);
+const ofList = cached((list: readonly unknown[]) => keyedHash(plain(list)));
 
 const parts = (f: Fn): string =>
   [
@@ -58,18 +63,18 @@ const withoutPlace = (i: Instr): string =>
   `${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise}`;
 
 /**
- * Hash by which recipes identify a function: of its code, parameters and directives, but not of its name, labels,
+ * Hash by which recipes identify a function, the same in every process: of its code, parameters and directives, but not of its name, labels,
  * source lines and profile. It covers the Ori text that the front end produces, so it differs between targets and
  * versions.
  */
 export const functionHash = cached((f: Fn) => hashText(parts(f)));
 
 /**
- * Hash of a program's whole contents. Programs of one instruction set with equal contents have equal hashes, whatever
+ * Hash of a program's whole contents, with the key of `keyHashes`. Programs of one instruction set with equal contents have equal hashes, whatever
  * they share and however they came about.
  */
 export const contentHash = cached((p: Program) =>
-  hashText(
+  keyedHash(
     [
       fields(p, 'functions', 'variables', 'locs'),
       ofList(p.variables),

@@ -56,7 +56,7 @@ export const knobSetLayer = (file: SpecFile, name: string, tests: Tests): Layer 
 });
 
 const WHEN = /^\s*WHEN\s*=/i;
-const HASH = /^[0-9a-f]{16}$/;
+const HASH = /^[0-9a-f]{32}$/;
 
 /** Whether a text of the command line is a record of knobs for functions of a hash. */
 export const isWhenText = (text: string): boolean => WHEN.test(text);
@@ -102,7 +102,7 @@ export function whenRecords(text: string, at: Spot, issues: Issues): WhenRecord[
             end < 0 ? `'${text}' sets no knob` : `'${hash}' in '${text}' is no hash of a function`,
             {
               notes: [
-                '--set "WHEN=SH=<16 hexadecimal digits>;NAME=VALUE~NAME=VALUE"; `orrery recipes FILE` prints hashes',
+                '--set "WHEN=SH=<32 hexadecimal digits>;NAME=VALUE~NAME=VALUE"; `orrery recipes FILE` prints hashes',
               ],
             },
           );
@@ -115,7 +115,7 @@ export function whenRecords(text: string, at: Spot, issues: Issues): WhenRecord[
     }
     if (!said) {
       issues.error(at, 'knob-when', `'${text}' does not say for what: it begins with SH=<hash>; or K=`, {
-        notes: ['--set "WHEN=SH=<16 hexadecimal digits>;NAME=VALUE~NAME=VALUE"'],
+        notes: ['--set "WHEN=SH=<32 hexadecimal digits>;NAME=VALUE~NAME=VALUE"'],
       });
       return [];
     }

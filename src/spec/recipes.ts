@@ -35,10 +35,10 @@ export interface RecipeStack {
 
 export const NO_RECIPES: RecipeStack = { names: [], files: [], layers: [], nvopt: null };
 
-/** The id of a recipe, as the value of knob 391 names it: a hash of what it does. */
+/** The id of a recipe, as the value of knob 391 names it: 64 bits of a hash of what it does, as many as a knob has. */
 export function recipeId(f: SpecFile): string {
   const { title: _, measured: __, ...does } = f.data;
-  return `0x${hashText(canonical(does))}`;
+  return `0x${hashText(canonical(does)).slice(0, 16)}`;
 }
 
 /**

@@ -715,7 +715,7 @@ kernel?: string
 /**
  * Hashes of what functions say before any phase, of which it has one: `orrery recipes FILE` prints them.
  * 
- * Items: 16 hexadecimal digits.
+ * Items: 32 hexadecimal digits.
  */
 hash?: string[]
 }
@@ -1875,7 +1875,7 @@ kernel?: string
 /**
  * Hashes of what functions say before any phase, of which it has one: `orrery recipes FILE` prints them.
  * 
- * Items: 16 hexadecimal digits.
+ * Items: 32 hexadecimal digits.
  */
 hash?: string[]
 }

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   cpSync,
@@ -24,7 +25,11 @@ import { beyondFolder } from '../../src/cli/input/beyond-folder.ts';
 import { runServer } from '../../src/cli/server/server.ts';
 import { captured } from '../../src/cli/terminal/ui.ts';
 import { DiagnosticError } from '../../src/ir/diagnostic.ts';
+import { hashText } from '../../src/ir/hash.ts';
+import { keyedHash } from '../../src/ir/keyed-hash.ts';
 import { markdownCode, markdownText } from '../../src/ir/quote.ts';
+import { buildIsa } from '../../src/isa/build.ts';
+import { DiskCache } from '../../src/lab/disk-cache.ts';
 import { kernelFiles } from '../../src/lab/files.ts';
 import { parseProfile } from '../../src/lab/profile-file.ts';
 import { sweepCsv } from '../../src/lab/render/sweep-csv.ts';
@@ -545,6 +550,39 @@ describe('files', () => {
     expect(unsealed(mine, 'about')).toBe(undefined);
     vi.unstubAllEnvs();
   });
+
+  says(
+    'What is kept or compared by its hash goes by SHA-256, and results of phases by a hash whose key no file can know: it is of the secret ' +
+      'of the user who keeps them, or of one process.',
+    () => {
+      const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32);
+      expect(hashText('text', 'seed')).toBe(hash('["seed","text"]'));
+      const sets = [1, 2].map((n) => buildIsa([{ file: 'a.yaml', data: { kind: 'isa', n } }]).isa);
+      expect(sets[0].hash).toBe(hash(JSON.stringify(['', hash('["","{\\"kind\\":\\"isa\\",\\"n\\":1}"]')])));
+      expect(sets[0]).not.toBe(sets[1]);
+      const keyOf = (user: string) => {
+        vi.stubEnv('XDG_CACHE_HOME', join(folder.path, user));
+        new DiskCache(join(folder.path, 'results'));
+        const key = keyedHash('text');
+        vi.unstubAllEnvs();
+        return key;
+      };
+      const [mine, theirs] = [keyOf('me'), keyOf('them')];
+      expect([keyOf('me'), theirs === mine]).toEqual([mine, false]);
+      // Without a secret, each process has a key of its own.
+      const script = `import { keyedHash } from ${JSON.stringify(join(ROOT, 'dist/ir/keyed-hash.js'))}; console.log(keyedHash('text'))`;
+      const others = [1, 2].map(
+        () => spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stdout,
+      );
+      expect([others[0].length, new Set([...others, `${mine}\n`]).size]).toEqual([17, 3]);
+      // Other hashes: checksums, tables that compare what they find, and numbers that are drawn.
+      expect(having(/0x0?1000193\b|\b16777619\b|0x811c9dc5/i)).toEqual([
+        'src/ir/pack/bytes.ts',
+        'src/ir/pack/write.ts',
+        'src/rules/prove/draw.ts',
+      ]);
+    },
+  );
 });
 
 describe('reproducers', () => {
