@@ -9,6 +9,7 @@ import { noteReached, Unreadable } from './node-files.ts';
  * Which files a file may name. Files come from others, so what they name is read only where it belongs to them or to what the user works
  * on: in the folder of the file that names it and below, in the project (the git repository, or else the folder, that the command runs
  * in), and in Orrery itself. Hidden files and folders (`.git`, `.ssh`) of those are out of reach, and so is what a link leads to outside.
+ * What is written may stand in the same places but Orrery itself: whoever changed that would say what later commands do.
  */
 
 /** Folders that files may name things in beside, separated as in PATH: what `--allow-path` adds to. */
@@ -83,18 +84,21 @@ function project(): string | null {
   }
 }
 
-/** Folders that a file in one may name things in. */
-function reach(folder: string): string[] {
+/** What is done with a file. */
+type Use = 'read' | 'write';
+
+/** Folders in which a file of one may name things to read, or a link in it lead to what is written. */
+function reach(folder: string, use: Use): string[] {
   const own = project();
-  return [folder, ...(own === null ? [] : [own]), realPath(ROOT)];
+  return [folder, ...(own === null ? [] : [own]), ...(use === 'read' ? [realPath(ROOT)] : [])];
 }
 
 /** Whether what is at a path belongs to a folder, or to what the user works on. */
-function belongs(path: string, folder: string): boolean {
+function belongs(path: string, folder: string, use: Use = 'read'): boolean {
   const real = realPath(path);
   const allowed = (process.env[ALLOWED] ?? '').split(delimiter).filter((f) => f !== '');
   if (allowed.some((f) => isWithin(realPath(f), real))) return true;
-  return reach(realPath(folder)).some((f) => {
+  return reach(realPath(folder), use).some((f) => {
     const way = wayIn(f, real);
     return way !== null && !isHidden(way);
   });
@@ -159,7 +163,7 @@ export const isDevice = (path: string): boolean =>
  */
 export function writtenPath(path: string): string {
   const real = realPath(path);
-  if (linkAt(resolve(path)) !== null && !belongs(path, dirname(resolve(path))))
+  if (linkAt(resolve(path)) !== null && !belongs(path, dirname(resolve(path)), 'write'))
     throw new Unreadable('EOUTSIDE', `it is a link to ${real}`, [
       'name that where it is meant, or remove the link',
     ]);
@@ -173,7 +177,7 @@ export function writtenPath(path: string): string {
  */
 export function writtenBelow(folder: string, path: string): void {
   const real = realPath(path);
-  if (!isWithin(realPath(folder), real) && !belongs(path, folder))
+  if (!isWithin(realPath(folder), real) && !belongs(path, folder, 'write'))
     throw new Unreadable('EOUTSIDE', `it is ${real}, by a link`, [
       'name that folder where it is meant, or remove the link',
     ]);

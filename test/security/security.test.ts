@@ -361,8 +361,42 @@ describe('files', () => {
 
   says(
     'A link in the place of an output file, or of a folder below the one that `-o` names, ' +
-      'is followed only where it leads into the same folder or project.',
+      'is followed only where it leads into the same folder or project, and into Orrery only where that is the project.',
     () => {
+      // The project is that of this process, Orrery; from a folder apart from it, a link into it leads elsewhere.
+      const orrery = join(folder.path, 'orrery');
+      const apart = join(folder.path, 'apart-from-it');
+      for (const f of ['bin', 'dist', 'knobs', 'package.json', 'pipelines', 'schemas', 'src'])
+        cpSync(join(ROOT, f), join(orrery, f), { recursive: true });
+      symlinkSync(join(ROOT, 'node_modules'), join(orrery, 'node_modules'));
+      mkdirSync(apart);
+      writeFileSync(join(apart, 'k.ptx'), KERNEL);
+      const opt = (output: string, ...more: string[]) =>
+        spawnSync(process.execPath, [join(orrery, 'bin/orrery.js'), 'opt', 'k.ptx', '-o', output, ...more], {
+          cwd: apart,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM },
+        });
+      for (const to of ['pipelines/phases.yaml', 'bin/orrery.js', 'pipelines/orders/new.yaml']) {
+        rmSync(join(apart, 'out.ptx'), { force: true });
+        symlinkSync(join(orrery, to), join(apart, 'out.ptx'));
+        const r = opt('out.ptx');
+        expect([to, r.status, r.stderr]).toEqual([to, 1, expect.stringContaining('it is a link to')]);
+      }
+      expect(existsSync(join(orrery, 'pipelines/orders/new.yaml'))).toBe(false);
+      mkdirSync(join(apart, 'results'));
+      symlinkSync(join(orrery, 'pipelines'), join(apart, 'results', 'sub'));
+      mkdirSync(join(apart, 'kernels', 'sub'), { recursive: true });
+      writeFileSync(join(apart, 'kernels', 'sub', 'k.ptx'), KERNEL);
+      const many = spawnSync(
+        process.execPath,
+        [join(orrery, 'bin/orrery.js'), 'opt', 'kernels', '-o', 'results', '--emit', 'ptx'],
+        { cwd: apart, encoding: 'utf8', env: { ...process.env, ...WARM } },
+      );
+      expect([many.status, many.stderr]).toEqual([1, expect.stringContaining('by a link')]);
+      // Files there may still be named.
+      expect(opt('k.out.ptx', '--order', join(orrery, 'pipelines/orders/binary.yaml')).status).toBe(0);
+
       symlinkSync(join(folder.path, 'victim'), join(inner, 'out.ptx'));
       expect(() => writtenPath(join(inner, 'out.ptx'))).toThrow('it is a link to');
       symlinkSync('real.ptx', join(inner, 'mine.ptx'));
