@@ -9,7 +9,7 @@ import { emitPtx } from '../ptx/emit/index.ts';
 import type { PtxTable } from '../ptx/emit/table.ts';
 import { mostShared, paramBase } from '../read.ts';
 import type { Counters } from '../sim/counters.ts';
-import { expectsAnything, type LaunchResult, runLaunch } from '../sim/launch.ts';
+import { expectsAnything, type LaunchResult, largeTolerance, runLaunch } from '../sim/launch.ts';
 import { fitLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Profile } from '../spec/profile.ts';
@@ -57,6 +57,8 @@ export interface LaunchOutcome {
   readonly why: string;
   /** Whether it says what any buffer holds afterwards; without that it only runs. */
   readonly expects: boolean;
+  /** The tolerance with which that is compared, in words; '' where it is small. */
+  readonly tolerance: string;
   /** Warp instructions that it took. */
   readonly executed: number;
 }
@@ -189,6 +191,7 @@ export class Measurer {
           ok: result.status === 'ok',
           why,
           expects: expectsAnything(launch),
+          tolerance: largeTolerance(launch),
           executed: result.warpInstructions,
         },
       });

@@ -888,7 +888,7 @@ fill?: (("zero" | "iota") | RandomFill)
  */
 expect?: string
 /**
- * Relative; exact without it.
+ * Relative, at most 1 %; exact without it.
  */
 tolerance?: number
 /**

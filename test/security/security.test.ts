@@ -535,6 +535,41 @@ describe('files', () => {
   });
 
   says(
+    'A launch compares results with a relative tolerance of at most 1 %, and verdicts name one of more than 0.1 %.',
+    () => {
+      // The kernel leaves zeros as they are.
+      put('tolerant.ptx', KERNEL.replace('k()', 'k(.param .u64 p)'));
+      put('zeros.bin', '\0\0\0\0');
+      const run = (tolerance: string, ...command: string[]) => {
+        put(
+          't.yaml',
+          'kind: launch\nmodule: tolerant.ptx\nkernel: k\ngrid: [1]\nblock: [1]\nparams:\n' +
+            `  - { buffer: f32, length: 1, fill: zero, expect: zeros.bin, tolerance: ${tolerance} }\n`,
+        );
+        const r = spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), ...command], {
+          cwd: inner,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM },
+        });
+        return r.stdout + r.stderr;
+      };
+      for (const tolerance of ['1e300', '1', '0.011', '.inf'])
+        expect(run(tolerance, 'run', 't.yaml')).toContain('tolerance');
+      for (const command of [
+        ['run', 't.yaml'],
+        ['opt', 'tolerant.ptx', '--check', 't.yaml', '--emit', 'none'],
+        ['ab', 'base', 'OptBudget=1', '--kernels', 't.yaml', '--no-ptxas', '--repeat', '0'],
+      ]) {
+        expect([command, run('0.01', ...command)]).toEqual([
+          command,
+          expect.stringContaining('within a tolerance of 0.01'),
+        ]);
+        expect(run('1e-3', ...command)).not.toContain('within a tolerance');
+      }
+    },
+  );
+
+  says(
     'Results of a sweep (`*.results.jsonl`) are believed where they have its form: the report says how many were there before, and ' +
       '`--restart` measures all of them anew.',
     () => {
