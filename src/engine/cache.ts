@@ -1,4 +1,4 @@
-import { hashText } from '../ir/hash.ts';
+import { keyedHash } from '../ir/keyed-hash.ts';
 import type { Program } from '../ir/program.ts';
 import type { Remark } from '../passes/pass.ts';
 import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
@@ -52,11 +52,11 @@ export interface PrefixCache {
 
 /** Key of an input program. It includes the program's name because messages, which are part of results, contain the name. */
 export const inputKeyOf = (key: string, input: Program, plan: Plan): string =>
-  hashText(`${key}|${input.name}|${plan.isa.hash}`);
+  keyedHash(JSON.stringify([key, input.name, plan.isa.hash]));
 
 /** Key of a program by its contents: later phases give the same results, whichever phases produced it. */
 export const programKey = (program: Program, plan: Plan): string =>
-  hashText(contentHash(program), plan.isa.hash);
+  keyedHash(`${contentHash(program)} ${plan.isa.hash}`);
 
 /** Hash of the code bound to a phase, and its inputs: plans that share their phases share the hash. */
 const bound = new WeakMap<PlanPhase, { rules: Plan['rules']; hash: string }>();
@@ -70,7 +70,7 @@ function boundHash(phase: PlanPhase, { rules }: Plan): string {
       : s.kind === 'pass'
         ? [s.pass, s.params]
         : s.groups.map((g) => `${g}@${rules.get(g)?.hash ?? '?'}`);
-  const hash = hashText(JSON.stringify([phase.id, phase.steps.map(said), phase.ruleBudget]));
+  const hash = keyedHash(JSON.stringify([phase.id, phase.steps.map(said), phase.ruleBudget]));
   bound.set(phase, { rules, hash });
   return hash;
 }
@@ -85,11 +85,11 @@ export function phaseKey(before: string, groups: readonly PlanGroup[], gate: Gat
     const hash = boundHash(phase, plan);
     return functions === null || groups.length === 1 ? hash : [hash, [...functions]];
   });
-  return hashText(JSON.stringify([...bound, without]), before);
+  return keyedHash(JSON.stringify([before, ...bound, without]));
 }
 
 const resultKey = (first: string, reads: readonly Read[], scene: Scene): string =>
-  hashText(JSON.stringify(reads.map((r) => [r, seenValue(r, scene)])), first);
+  keyedHash(JSON.stringify([first, ...reads.map((r) => [r, seenValue(r, scene)])]));
 
 /** The cached result of a phase whose reads have the values that they have now, with its key; null if there is none. */
 export function findResult(

@@ -1,4 +1,5 @@
 import { hashText } from '../ir/hash.ts';
+import { keyedHash } from '../ir/keyed-hash.ts';
 import type { Block, Fn, Instr, Program } from '../ir/program.ts';
 
 /*
@@ -38,12 +39,16 @@ const operands = (i: Instr): string =>
   i.src.map((o) => `${o.kind},${o.reg},${plain(o.lo)},${plain(o.hi)},${o.mods},${plain(o.sym)}`).join(';');
 
 const ofInstr = cached((i: Instr) =>
-  hashText(`${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise} ${i.loc}`),
+  keyedHash(
+    `${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise} ${i.loc}`,
+  ),
 );
-const ofBlock = cached((b: Block) => hashText(`${b.id} ${plain(b.name)} ${b.ins.map(ofInstr).join('')}`));
+const ofBlock = cached((b: Block) => keyedHash(`${b.id} ${plain(b.name)} ${b.ins.map(ofInstr).join('')}`));
 // The blocks determine the shape.
-const ofFn = cached((f: Fn) => hashText(`${fields(f, 'blocks', 'shape')} ${f.blocks.map(ofBlock).join('')}`));
-const ofList = cached((list: readonly unknown[]) => hashText(plain(list)));
+const ofFn = cached((f: Fn) =>
+  keyedHash(`${fields(f, 'blocks', 'shape')} ${f.blocks.map(ofBlock).join('')}`),
+);
+const ofList = cached((list: readonly unknown[]) => keyedHash(plain(list)));
 
 const parts = (f: Fn): string =>
   [
@@ -57,17 +62,18 @@ const withoutPlace = (i: Instr): string =>
   `${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise}`;
 
 /**
- * The hash by which recipes identify a function. It covers code, parameters and directives, but not the name, labels, source lines and
- * profile. It is taken of the Ori that the front end produces, so it may differ between targets and between versions of Orrery.
+ * The hash by which recipes identify a function, the same in every process. It covers code, parameters and directives, but not the name,
+ * labels, source lines and profile. It is taken of the Ori that the front end produces, so it may differ between targets and between
+ * versions of Orrery.
  */
 export const functionHash = cached((f: Fn) => hashText(parts(f)));
 
 /**
- * Hash of the whole contents of a program. Programs of one instruction set with equal contents have equal hashes, even if they share no
- * objects.
+ * Hash of the whole contents of a program, with the key of `keyHashes`. Programs of one instruction set with equal contents have equal
+ * hashes, even if they share no objects.
  */
 export const contentHash = cached((p: Program) =>
-  hashText(
+  keyedHash(
     [
       fields(p, 'functions', 'variables', 'locs'),
       ofList(p.variables),

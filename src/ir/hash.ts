@@ -1,29 +1,17 @@
-/** The state of a hash after part of its text: two 32-bit lanes. */
-export type HashState = readonly [number, number];
+import { sha256 } from './sha256.ts';
 
-const START: HashState = [0x811c9dc5, 0xc9dc5118];
-
-/** The state after more text: hashing a text in parts gives the same as hashing it whole. */
-export function hashOn(text: string, state: HashState = START): HashState {
-  let [a, b] = state;
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    a = Math.imul(a ^ (c & 0xff), 0x01000193);
-    a = Math.imul(a ^ (c >>> 8), 0x01000193);
-    b = Math.imul(b ^ c, 0x01000193) ^ (b >>> 15);
-  }
-  return [a, b];
-}
+/** 128 bits of SHA-256: who chooses both texts needs 2^64 attempts to make two of one hash. */
+const DIGITS = 32;
 
 /**
- * 64-bit FNV-1a over UTF-16 code units, as 16 hexadecimal digits: two 32-bit lanes with different offsets. For cache
- * keys within one trust domain, not against adversaries.
+ * The name of a text wherever it is kept or compared with what others wrote: of plans, recipes, documents and inputs. SHA-256, cut to 32
+ * hexadecimal digits.
+ *
+ * @param seed what else the hash is of: no text with one seed has the hash of any text with another
  */
-export const hashText = (text: string, seed = ''): string => hashDigits(hashOn(text, hashOn(seed)));
-
-/** A state as the digits of `hashText`. */
-export const hashDigits = ([a, b]: HashState): string =>
-  (a >>> 0).toString(16).padStart(8, '0') + (b >>> 0).toString(16).padStart(8, '0');
+export const hashText = (text: string, seed = ''): string =>
+  // As JSON, the two cannot be cut elsewhere, and half a surrogate pair stays what it is: UTF-8 has none.
+  sha256(JSON.stringify([seed, text])).slice(0, DIGITS);
 
 /** Hash of the JSON of plain data. It depends on the order of keys. */
 export const dataHash = (data: unknown): string => hashText(JSON.stringify(data));

@@ -5,10 +5,11 @@ import type { CacheEntry, PrefixCache, ReadLists } from '../engine/cache.ts';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
+import { keyHashes } from '../ir/keyed-hash.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { evict, namesIn, tried, used } from '../spec/node-evict.ts';
 import { MOST_BYTES, reason } from '../spec/node-files.ts';
-import { sealed, unsealed } from '../spec/node-seal.ts';
+import { hashKey, sealed, unsealed } from '../spec/node-seal.ts';
 import { makeFolders, writeReplacing } from '../spec/node-write.ts';
 import { packBatch, unpackBatch } from './cache-batch.ts';
 import { codeHash } from './code-hash.ts';
@@ -33,7 +34,8 @@ const MANY = 8;
 /** A temporary file that is older than this, in milliseconds, is a leftover of a killed process. */
 const LEFT_OVER_MS = 3_600_000;
 
-const FOLDER = /^[0-9a-f]{16}$/;
+/** Of code, and of inputs; earlier versions had shorter ones of inputs. */
+const FOLDER = /^(?:[0-9a-f]{16}|[0-9a-f]{32})$/;
 const BATCH_FILE = /^[0-9a-f]{16}\.orc$/;
 const PART_FILE = /^\.[0-9a-f]{16}\.orc\.[0-9a-f]{16}\.part$/;
 
@@ -51,6 +53,8 @@ export class DiskCache {
   constructor(folder: string, limit = USUAL_LIMIT) {
     this.folder = folder;
     this.limit = limit;
+    // All processes and threads of this user name results alike, and nobody else can.
+    keyHashes(hashKey());
     try {
       makeFolders(join(folder, codeHash()));
     } catch (e) {

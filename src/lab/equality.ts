@@ -38,7 +38,13 @@ export function withInexactness(found: Equality, plan: Plan, input: Program): Eq
 export function comparison(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
   const bad = measured.launches.find((l) => !l.ok);
   if (bad !== undefined) return { ok: false, by: 'launch', note: `${bad.file}: ${bad.why}` };
-  if (measured.launches.some((l) => l.expects)) return { ok: true, by: 'launch', note: '' };
+  const expecting = measured.launches.filter((l) => l.expects);
+  if (expecting.length > 0)
+    return {
+      ok: true,
+      by: 'launch',
+      note: [...new Set(expecting.map((l) => l.tolerance))].filter((t) => t !== '').join(', '),
+    };
   if (input === last) return { ok: true, by: 'unchanged', note: '' };
   const r = judgeKernel(input, last, measured.kernel, paramBase(plan), {
     inexact: inexactness(plan, input).length > 0,

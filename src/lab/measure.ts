@@ -10,7 +10,7 @@ import { emitPtx } from '../ptx/emit/index.ts';
 import type { PtxTable } from '../ptx/emit/table.ts';
 import { mostShared, paramBase } from '../read.ts';
 import type { Counters } from '../sim/counters.ts';
-import { expectsAnything, type LaunchResult, runLaunch } from '../sim/launch.ts';
+import { expectsAnything, type LaunchResult, largeTolerance, runLaunch } from '../sim/launch.ts';
 import { fitLaunch, type LoadedLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Profile } from '../spec/profile.ts';
@@ -88,6 +88,8 @@ export interface LaunchOutcome {
   readonly why: string;
   /** True if the launch states expected results for any buffer. */
   readonly expects: boolean;
+  /** The tolerance of that comparison, in words; '' if it is small. */
+  readonly tolerance: string;
   /** Number of executed warp instructions. */
   readonly executed: number;
 }
@@ -253,6 +255,7 @@ export class Measurer {
           ok: result.status === 'ok',
           why,
           expects: expectsAnything(launch),
+          tolerance: largeTolerance(launch),
           executed: result.warpInstructions,
         },
       });

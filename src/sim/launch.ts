@@ -313,6 +313,21 @@ export function runLaunch(
   }
 }
 
+/** Tolerances up to this one are for rounding in single precision: launches that ship have 1e-5 at most. */
+const SAID_TOLERANCE = 1e-3;
+
+/** The largest tolerance with which buffers of a launch are compared, in words; '' where none is large. */
+export function largeTolerance({ params }: Launch): string {
+  const most = Math.max(
+    0,
+    ...params.map((p) => (p.kind === 'buffer' && p.expect !== null ? p.tolerance : 0)),
+  );
+  return most > SAID_TOLERANCE ? `within a tolerance of ${most}` : '';
+}
+
+/** The same, for behind a verdict. */
+export const toleranceText = (launch: Launch): string => largeTolerance(launch).replace(/^(?=.)/, ', ');
+
 /** Whether a launch says what any buffer holds afterwards. */
 export const expectsAnything = (launch: Launch): boolean =>
   launch.params.some((p) => p.kind === 'buffer' && p.expect !== null);

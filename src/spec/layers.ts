@@ -56,7 +56,7 @@ export const knobSetLayer = (file: SpecFile, name: string, tests: Tests): Layer 
 });
 
 const WHEN = /^\s*WHEN\s*=/i;
-const HASH = /^[0-9a-f]{16}$/;
+const HASH = /^[0-9a-f]{32}$/;
 
 /** True if a `--set` text is a WHEN record, which sets knobs for functions with a given hash. */
 export const isWhenText = (text: string): boolean => WHEN.test(text);
@@ -104,7 +104,7 @@ export function whenRecords(text: string, at: Spot, issues: Issues): WhenRecord[
             end < 0 ? `'${text}' sets no knob` : `'${hash}' in '${text}' is not the hash of a function`,
             {
               notes: [
-                '--set "WHEN=SH=<16 hexadecimal digits>;NAME=VALUE~NAME=VALUE"; `orrery recipes FILE` prints hashes',
+                '--set "WHEN=SH=<32 hexadecimal digits>;NAME=VALUE~NAME=VALUE"; `orrery recipes FILE` prints hashes',
               ],
             },
           );
@@ -117,7 +117,7 @@ export function whenRecords(text: string, at: Spot, issues: Issues): WhenRecord[
     }
     if (!hasPrefix) {
       issues.error(at, 'knob-when', `'${text}' names no functions: it must begin with SH=<hash>; or K=`, {
-        notes: ['--set "WHEN=SH=<16 hexadecimal digits>;NAME=VALUE~NAME=VALUE"'],
+        notes: ['--set "WHEN=SH=<32 hexadecimal digits>;NAME=VALUE~NAME=VALUE"'],
       });
       return [];
     }

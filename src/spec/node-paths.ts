@@ -8,7 +8,8 @@ import { noteReached, Unreadable } from './node-files.ts';
 /*
  * Decides which paths a file may name. Input files may come from others, so a path that one names is read only inside of certain folders:
  * the folder of the naming file, the project (the git repository that the command runs in, or else the current folder), and Orrery itself.
- * Hidden files and folders in them (`.git`, `.ssh`) are out of reach, and so are targets of links outside.
+ * Hidden files and folders in them (`.git`, `.ssh`) are out of reach, and so are targets of links outside. Outputs may be written to the
+ * same folders except Orrery itself, since a change there would affect later commands.
  */
 
 /** Environment variable with further allowed folders, separated as in PATH; `--allow-path` adds to it. */
@@ -83,18 +84,21 @@ function project(): string | null {
   }
 }
 
-/** Folders whose contents a file in `folder` may name. */
-function reach(folder: string): string[] {
+/** What is done with a file. */
+type Use = 'read' | 'write';
+
+/** Folders whose contents a file in `folder` may name to be read, or a link there may lead to when it is written. */
+function reach(folder: string, use: Use): string[] {
   const own = project();
-  return [folder, ...(own === null ? [] : [own]), realPath(ROOT)];
+  return [folder, ...(own === null ? [] : [own]), ...(use === 'read' ? [realPath(ROOT)] : [])];
 }
 
-/** True if a path, with links resolved, may be named by a file in `folder`. */
-function belongs(path: string, folder: string): boolean {
+/** True if a path, with links resolved, may be read or written on behalf of a file in `folder`. */
+function belongs(path: string, folder: string, use: Use = 'read'): boolean {
   const real = realPath(path);
   const allowed = (process.env[ALLOWED] ?? '').split(delimiter).filter((f) => f !== '');
   if (allowed.some((f) => isWithin(realPath(f), real))) return true;
-  return reach(realPath(folder)).some((f) => {
+  return reach(realPath(folder), use).some((f) => {
     const way = wayIn(f, real);
     return way !== null && !isHidden(way);
   });
@@ -159,7 +163,7 @@ export const isDevice = (path: string): boolean =>
  */
 export function writtenPath(path: string): string {
   const real = realPath(path);
-  if (linkAt(resolve(path)) !== null && !belongs(path, dirname(resolve(path))))
+  if (linkAt(resolve(path)) !== null && !belongs(path, dirname(resolve(path)), 'write'))
     throw new Unreadable('EOUTSIDE', `it is a link to ${real}`, [
       'name that where it is meant, or remove the link',
     ]);
@@ -173,7 +177,7 @@ export function writtenPath(path: string): string {
  */
 export function writtenBelow(folder: string, path: string): void {
   const real = realPath(path);
-  if (!isWithin(realPath(folder), real) && !belongs(path, folder))
+  if (!isWithin(realPath(folder), real) && !belongs(path, folder, 'write'))
     throw new Unreadable('EOUTSIDE', `it is ${real}, by a link`, [
       'name that folder where it is meant, or remove the link',
     ]);

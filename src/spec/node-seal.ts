@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { linkSync, lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { HashKey } from '../ir/keyed-hash.ts';
 import { cacheFolder, isOwn } from './node-cache.ts';
 import { discard } from './node-discard.ts';
 import { tried } from './node-evict.ts';
@@ -72,4 +73,10 @@ export function unsealed(bytes: Uint8Array, about: string): Uint8Array | undefin
   if (bytes.length < SEAL_BYTES) return undefined;
   const content = bytes.subarray(SEAL_BYTES);
   return timingSafeEqual(bytes.subarray(0, SEAL_BYTES), sealOf(content, about)) ? content : undefined;
+}
+
+/** The key with which this user hashes programs: of the secret, which it does not tell. */
+export function hashKey(): HashKey {
+  const bytes = createHmac('sha256', secret()).update('hashes of programs').digest();
+  return [bytes.readInt32LE(0), bytes.readInt32LE(4)];
 }

@@ -1,4 +1,4 @@
-import { type HashState, hashDigits, hashOn } from '../ir/hash.ts';
+import { hashText } from '../ir/hash.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
@@ -39,8 +39,8 @@ export interface PlanSkeleton {
   readonly settings: readonly Setting[];
   /** Knobs that the resolver or a phase that runs may read. */
   readonly read: ReadonlySet<string>;
-  /** The state of the hash before the knob values, and the text to hash after them; null if there is an error. */
-  readonly hash: { readonly before: HashState; readonly after: string } | null;
+  /** Hash of everything in it that affects a plan, except knob values; null if there is an error. */
+  readonly hash: string | null;
   /** The input for checks of the order; null if there is none. */
   readonly walk: OrderWalk | null;
   /** True if the order could not be built; the fields above are empty then. */
@@ -221,7 +221,7 @@ function makeSkeleton({
     rules: run,
     settings: [...settings, ...switched.settings],
     read: knobsReadBy(phases, level, backend),
-    hash: isa === null || issues.failed ? null : hashParts(level, backend.facts, isa, phases, run),
+    hash: isa === null || issues.failed ? null : hashOfParts(level, backend.facts, isa, phases, run),
     walk,
     unordered: false,
     issues: orderIssues,
@@ -310,13 +310,13 @@ function meaningFaults({ data, file }: SpecFile, isa: Isa): readonly MeaningFaul
  * and gates, rule groups, knob values and the profile. Titles, reasons, sources and origins of values are left out.
  */
 
-function hashParts(
+function hashOfParts(
   level: number,
   facts: object,
   isa: Isa,
   phases: readonly PlanPhase[],
   rules: Plan['rules'],
-): PlanSkeleton['hash'] {
+): string {
   const running = phases
     .filter((p) => p.disabled === null)
     .map((p) => {
@@ -325,7 +325,7 @@ function hashParts(
     });
   const groups = [...rules].map(([name, r]) => [name, r.hash]);
   const before = `${[level, facts, isa.hash].map(canonical).join(',')},[${running.join(',')}]`;
-  return { before: hashOn(`[${before},`), after: `,${canonical(groups)}]` };
+  return hashText(`[${before},${canonical(groups)}]`);
 }
 
 const stepsKnown = new WeakMap<
@@ -344,7 +344,7 @@ function textOfSteps({ steps, gate }: PlanPhase): string {
 
 /** Hash of a plan from its skeleton, its knob values and its profile. */
 export function planHash(
-  { before, after }: NonNullable<PlanSkeleton['hash']>,
+  skeleton: string,
   knobs: ReadonlyMap<string, ResolvedKnob>,
   profile: Profile | null,
 ): string {
@@ -352,6 +352,5 @@ export function planHash(
     .filter((k) => k.value !== null && k.name !== MANAGER_KNOB)
     .map((k) => (k.when === null ? [k.name, k.value] : [k.name, k.value, k.when]))
     .sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
-  const rest = profile === null ? after : after + canonical(profile);
-  return hashDigits(hashOn(rest, hashOn(canonical(values), before)));
+  return hashText(canonical([skeleton, values, profile]));
 }

@@ -36,10 +36,13 @@ export interface RecipeStack {
 /** The stack of a plan without recipes. */
 export const NO_RECIPES: RecipeStack = { names: [], files: [], layers: [], nvopt: null };
 
-/** The id of a recipe as a value of knob 391: `0x` and a hash of its contents, without title and measurements. */
+/**
+ * The id of a recipe as a value of knob 391: `0x` and 64 bits (the width of the knob) of a hash of its contents, without title and
+ * measurements.
+ */
 export function recipeId(f: SpecFile): string {
   const { title: _, measured: __, ...does } = f.data;
-  return `0x${hashText(canonical(does))}`;
+  return `0x${hashText(canonical(does)).slice(0, 16)}`;
 }
 
 /**

@@ -715,7 +715,7 @@ kernel?: string
 /**
  * Hashes of functions before any phase; the function must have one of them: `orrery recipes FILE` prints them.
  * 
- * Items: 16 hexadecimal digits.
+ * Items: 32 hexadecimal digits.
  */
 hash?: string[]
 }
@@ -888,7 +888,7 @@ fill?: (("zero" | "iota") | RandomFill)
  */
 expect?: string
 /**
- * Relative; exact without it.
+ * Relative, at most 1 %; exact without it.
  */
 tolerance?: number
 /**
@@ -1893,7 +1893,7 @@ kernel?: string
 /**
  * Hashes of functions before any phase; the function must have one of them: `orrery recipes FILE` prints them.
  * 
- * Items: 16 hexadecimal digits.
+ * Items: 32 hexadecimal digits.
  */
 hash?: string[]
 }

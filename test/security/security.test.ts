@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   cpSync,
@@ -24,7 +25,11 @@ import { beyondFolder } from '../../src/cli/input/beyond-folder.ts';
 import { runServer } from '../../src/cli/server/server.ts';
 import { captured } from '../../src/cli/terminal/ui.ts';
 import { DiagnosticError } from '../../src/ir/diagnostic.ts';
+import { hashText } from '../../src/ir/hash.ts';
+import { keyedHash } from '../../src/ir/keyed-hash.ts';
 import { markdownCode, markdownText } from '../../src/ir/quote.ts';
+import { buildIsa } from '../../src/isa/build.ts';
+import { DiskCache } from '../../src/lab/disk-cache.ts';
 import { kernelFiles } from '../../src/lab/files.ts';
 import { parseProfile } from '../../src/lab/profile-file.ts';
 import { sweepCsv } from '../../src/lab/render/sweep-csv.ts';
@@ -356,8 +361,42 @@ describe('files', () => {
 
   says(
     'A link in the place of an output file, or of a folder below the one that `-o` names, ' +
-      'is followed only where it leads into the same folder or project.',
+      'is followed only where it leads into the same folder or project, and into Orrery only where that is the project.',
     () => {
+      // The project is that of this process, Orrery; from a folder apart from it, a link into it leads elsewhere.
+      const orrery = join(folder.path, 'orrery');
+      const apart = join(folder.path, 'apart-from-it');
+      for (const f of ['bin', 'dist', 'knobs', 'package.json', 'pipelines', 'schemas', 'src'])
+        cpSync(join(ROOT, f), join(orrery, f), { recursive: true });
+      symlinkSync(join(ROOT, 'node_modules'), join(orrery, 'node_modules'));
+      mkdirSync(apart);
+      writeFileSync(join(apart, 'k.ptx'), KERNEL);
+      const opt = (output: string, ...more: string[]) =>
+        spawnSync(process.execPath, [join(orrery, 'bin/orrery.js'), 'opt', 'k.ptx', '-o', output, ...more], {
+          cwd: apart,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM },
+        });
+      for (const to of ['pipelines/phases.yaml', 'bin/orrery.js', 'pipelines/orders/new.yaml']) {
+        rmSync(join(apart, 'out.ptx'), { force: true });
+        symlinkSync(join(orrery, to), join(apart, 'out.ptx'));
+        const r = opt('out.ptx');
+        expect([to, r.status, r.stderr]).toEqual([to, 1, expect.stringContaining('it is a link to')]);
+      }
+      expect(existsSync(join(orrery, 'pipelines/orders/new.yaml'))).toBe(false);
+      mkdirSync(join(apart, 'results'));
+      symlinkSync(join(orrery, 'pipelines'), join(apart, 'results', 'sub'));
+      mkdirSync(join(apart, 'kernels', 'sub'), { recursive: true });
+      writeFileSync(join(apart, 'kernels', 'sub', 'k.ptx'), KERNEL);
+      const many = spawnSync(
+        process.execPath,
+        [join(orrery, 'bin/orrery.js'), 'opt', 'kernels', '-o', 'results', '--emit', 'ptx'],
+        { cwd: apart, encoding: 'utf8', env: { ...process.env, ...WARM } },
+      );
+      expect([many.status, many.stderr]).toEqual([1, expect.stringContaining('by a link')]);
+      // Files there may still be named.
+      expect(opt('k.out.ptx', '--order', join(orrery, 'pipelines/orders/binary.yaml')).status).toBe(0);
+
       symlinkSync(join(folder.path, 'victim'), join(inner, 'out.ptx'));
       expect(() => writtenPath(join(inner, 'out.ptx'))).toThrow('it is a link to');
       symlinkSync('real.ptx', join(inner, 'mine.ptx'));
@@ -496,6 +535,41 @@ describe('files', () => {
   });
 
   says(
+    'A launch compares results with a relative tolerance of at most 1 %, and verdicts name one of more than 0.1 %.',
+    () => {
+      // The kernel leaves zeros as they are.
+      put('tolerant.ptx', KERNEL.replace('k()', 'k(.param .u64 p)'));
+      put('zeros.bin', '\0\0\0\0');
+      const run = (tolerance: string, ...command: string[]) => {
+        put(
+          't.yaml',
+          'kind: launch\nmodule: tolerant.ptx\nkernel: k\ngrid: [1]\nblock: [1]\nparams:\n' +
+            `  - { buffer: f32, length: 1, fill: zero, expect: zeros.bin, tolerance: ${tolerance} }\n`,
+        );
+        const r = spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), ...command], {
+          cwd: inner,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM },
+        });
+        return r.stdout + r.stderr;
+      };
+      for (const tolerance of ['1e300', '1', '0.011', '.inf'])
+        expect(run(tolerance, 'run', 't.yaml')).toContain('tolerance');
+      for (const command of [
+        ['run', 't.yaml'],
+        ['opt', 'tolerant.ptx', '--check', 't.yaml', '--emit', 'none'],
+        ['ab', 'base', 'OptBudget=1', '--kernels', 't.yaml', '--no-ptxas', '--repeat', '0'],
+      ]) {
+        expect([command, run('0.01', ...command)]).toEqual([
+          command,
+          expect.stringContaining('within a tolerance of 0.01'),
+        ]);
+        expect(run('1e-3', ...command)).not.toContain('within a tolerance');
+      }
+    },
+  );
+
+  says(
     'Results of a sweep (`*.results.jsonl`) are believed where they have its form: the report says how many were there before, and ' +
       '`--restart` measures all of them anew.',
     () => {
@@ -545,6 +619,39 @@ describe('files', () => {
     expect(unsealed(mine, 'about')).toBe(undefined);
     vi.unstubAllEnvs();
   });
+
+  says(
+    'What is kept or compared by its hash goes by SHA-256, and results of phases by a hash whose key no file can know: it is of the secret ' +
+      'of the user who keeps them, or of one process.',
+    () => {
+      const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32);
+      expect(hashText('text', 'seed')).toBe(hash('["seed","text"]'));
+      const sets = [1, 2].map((n) => buildIsa([{ file: 'a.yaml', data: { kind: 'isa', n } }]).isa);
+      expect(sets[0].hash).toBe(hash(JSON.stringify(['', hash('["","{\\"kind\\":\\"isa\\",\\"n\\":1}"]')])));
+      expect(sets[0]).not.toBe(sets[1]);
+      const keyOf = (user: string) => {
+        vi.stubEnv('XDG_CACHE_HOME', join(folder.path, user));
+        new DiskCache(join(folder.path, 'results'));
+        const key = keyedHash('text');
+        vi.unstubAllEnvs();
+        return key;
+      };
+      const [mine, theirs] = [keyOf('me'), keyOf('them')];
+      expect([keyOf('me'), theirs === mine]).toEqual([mine, false]);
+      // Without a secret, each process has a key of its own.
+      const script = `import { keyedHash } from ${JSON.stringify(join(ROOT, 'dist/ir/keyed-hash.js'))}; console.log(keyedHash('text'))`;
+      const others = [1, 2].map(
+        () => spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stdout,
+      );
+      expect([others[0].length, new Set([...others, `${mine}\n`]).size]).toEqual([17, 3]);
+      // Other hashes: checksums, tables that compare what they find, and numbers that are drawn.
+      expect(having(/0x0?1000193\b|\b16777619\b|0x811c9dc5/i)).toEqual([
+        'src/ir/pack/bytes.ts',
+        'src/ir/pack/write.ts',
+        'src/rules/prove/draw.ts',
+      ]);
+    },
+  );
 });
 
 describe('reproducers', () => {

@@ -72,7 +72,7 @@ describe('what is for all functions cannot be said of some', () => {
             |          ^^^^^^^^^^^
         --set Knob391=VALUE sets it for all functions; a \`when\` in a recipe says which it is for"
     `);
-    for (const text of ['WHEN=K=NvOptRecipe=1', 'WHEN=SH=0123456789abcdef;Knob391=1'])
+    for (const text of ['WHEN=K=NvOptRecipe=1', 'WHEN=SH=0123456789abcdef0123456789abcdef;Knob391=1'])
       expect(await says({}, { set: [text] })).toContain('neither a `when` nor a WHEN record can set it');
   });
 

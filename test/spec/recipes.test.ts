@@ -685,7 +685,7 @@ it('the command line says what it cannot take, and what has no effect', () => {
     );
   const wrong = orrery('--nvopt', 'x');
   expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('--nvopt x is no NvOpt level')]);
-  const hash = '0123456789abcdef';
+  const hash = '0123456789abcdef0123456789abcdef';
   const idle = orrery('--set', `WHEN=SH=${hash};UnrollFullInstLimit=5`);
   expect([idle.status, idle.stderr]).toEqual([
     0,

@@ -446,7 +446,7 @@ describe('launch files', () => {
   - { scalar: u64, value: '0xffffffffffffffff' }
   - { scalar: f32, value: '-inf' }
   - { scalar: f16, value: 1.5 }
-  - { buffer: u32, length: 2, data: in.bin, expect: in.bin, tolerance: 0.5 }
+  - { buffer: u32, length: 2, data: in.bin, expect: in.bin, tolerance: 0.01 }
   - { buffer: s16, length: 3, fill: iota }
   - { bytes: 2 }`,
       'dynamic-shared: 64\ntitle: a test\n',
@@ -469,7 +469,7 @@ describe('launch files', () => {
         length: 2,
         bytes: new Uint8Array([1, 0, 0, 0, 2, 0, 0, 0]),
         expect: new Uint8Array([1, 0, 0, 0, 2, 0, 0, 0]),
-        tolerance: 0.5,
+        tolerance: 0.01,
       },
       {
         kind: 'buffer',

@@ -7,7 +7,7 @@ import { type Judgement, judgeKernel } from '../../judge/judge.ts';
 import { equalWhereRun, percentRun } from '../../judge/reached.ts';
 import { isLaunchFile } from '../../lab/files.ts';
 import { mostShared, paramBase, readPtx } from '../../read.ts';
-import { expectsAnything, judging, runLaunch } from '../../sim/launch.ts';
+import { expectsAnything, judging, runLaunch, toleranceText } from '../../sim/launch.ts';
 import { fitLaunch, loadLaunch } from '../../spec/node-launch.ts';
 import type { Plan } from '../../spec/plan.ts';
 import { callersOf, uncalled, withCallers } from '../debug/callers.ts';
@@ -257,7 +257,7 @@ export async function checkLaunch(
     const what = expectsAnything(loaded) ? 'it expects' : 'it gave before; it expects nothing itself';
     return {
       ok: true,
-      text: `${pc.green('right')}: ${loaded.file} gives what ${what} (${grouped(r.warpInstructions)} warp instructions)`,
+      text: `${pc.green('right')}: ${loaded.file} gives what ${what} (${grouped(r.warpInstructions)} warp instructions)${toleranceText(loaded)}`,
     };
   }
   return {

@@ -15,7 +15,7 @@ import { shellWord } from '../../ir/quote.ts';
 import { emitPtx } from '../../ptx/emit/index.ts';
 import type { PtxTable } from '../../ptx/emit/table.ts';
 import { mostShared, paramBase } from '../../read.ts';
-import { expectsAnything, judging, runLaunch } from '../../sim/launch.ts';
+import { expectsAnything, judging, runLaunch, toleranceText } from '../../sim/launch.ts';
 import { loadShipped } from '../../spec/node.ts';
 import { fitLaunch, loadLaunch } from '../../spec/node-launch.ts';
 import { withoutSsa } from '../../ssa/program.ts';
@@ -83,7 +83,7 @@ async function launchJudge(file: string): Promise<Judge> {
   const loaded = await loadLaunch(file);
   const comparesInput = !expectsAnything(loaded);
   return {
-    what: `the launch ${file}${comparesInput ? ', which expects nothing, before and after' : ''}`,
+    what: `the launch ${file}${comparesInput ? ', which expects nothing, before and after' : toleranceText(loaded)}`,
     comparesInput,
     async judge({ program, plan }, after) {
       await fitLaunch(loaded, after, mostShared(plan));

@@ -3,7 +3,7 @@ import type { Program } from '../../ir/program.ts';
 import { baseTarget } from '../../ir/target.ts';
 import { profiledRun } from '../../lab/profile-file.ts';
 import { mostShared, paramBase, targetOf } from '../../read.ts';
-import { type LaunchResult, runLaunch } from '../../sim/launch.ts';
+import { type LaunchResult, runLaunch, toleranceText } from '../../sim/launch.ts';
 import { loadShipped } from '../../spec/node.ts';
 import { fitLaunch, type LoadedLaunch, loadLaunch } from '../../spec/node-launch.ts';
 import { readText, writeWhole } from '../input/files.ts';
@@ -123,7 +123,7 @@ function print(launch: LoadedLaunch, r: LaunchResult, counters: boolean): void {
   const expects = launch.params.filter((p) => p.kind === 'buffer' && p.expect !== null).length;
   const word = r.status === 'ok' ? pc.green('ok') : pc.red(r.status);
   out(
-    `${word}  ${launch.file}  ${launch.kernel}  ${grouped(r.warpInstructions)} warp instructions${expects === 0 ? ', nothing expected' : ''}`,
+    `${word}  ${launch.file}  ${launch.kernel}  ${grouped(r.warpInstructions)} warp instructions${expects === 0 ? ', nothing expected' : toleranceText(launch)}`,
   );
   if (r.error !== null) out(`  ${r.error}`);
   for (const m of r.mismatches.slice(0, 10))
