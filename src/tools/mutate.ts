@@ -165,7 +165,7 @@ const sourcesOf = (folder: string): string[] =>
 
 /** Tests that import the code and do not start the built commands. */
 function inProcessTests(): { file: string; text: string }[] {
-  return readdirSync(join(ROOT, 'test'))
+  return readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((f) => f.endsWith('.test.ts'))
     .map((f) => ({ file: join('test', f), text: readFileSync(join(ROOT, 'test', f), 'utf8') }))
     .filter(
