@@ -1,4 +1,4 @@
-/** Thrown for bytes that are not what they claim to be. `at` is the place in the file, in bytes. */
+/** Thrown for malformed binary data. `at` is the byte offset in the file. */
 export class BinaryError extends Error {
   readonly at: number;
   constructor(message: string, at: number) {
@@ -8,31 +8,31 @@ export class BinaryError extends Error {
   }
 }
 
-/** Most parts of a cubin: each takes some hundred bytes of memory, and some sections have one in each of their bytes. */
+/** Maximum number of parts of a cubin: each takes some hundred bytes of memory, and some sections have one part per byte. */
 const MOST_PARTS = 2 ** 22;
 
-/** Counts the parts of one cubin. */
+/** Counts the parts of one cubin, to limit memory. */
 export class Parts {
   private left = MOST_PARTS;
 
-  /** Notes that there are `n` more. @throws TooManyParts */
+  /** Counts `n` more parts. @throws TooManyParts */
   add(n: number): void {
     this.left -= n;
     if (this.left < 0) throw new TooManyParts();
   }
 }
 
-/** Thrown where a cubin has more parts than are read. */
+/** Thrown if a cubin has more parts than the limit. */
 export class TooManyParts extends BinaryError {
   constructor() {
     super(`it has more than the ${MOST_PARTS} parts that are read`, 0);
   }
 }
 
-/** `0x1f`, as offsets and codes are shown. */
+/** A number in hexadecimal, as offsets and codes are shown: `0x1f`. */
 export const hex = (n: number): string => `0x${n.toString(16)}`;
 
-/** Least multiple of `to` that is `n` or more; `n` itself where `to` is 0 or 1. */
+/** The least multiple of `to` that is at least `n`; `n` itself if `to` is 0 or 1. */
 export const aligned = (n: number, to: number): number => (to <= 1 ? n : Math.ceil(n / to) * to);
 
 export const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => {
@@ -41,12 +41,12 @@ export const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => {
   return true;
 };
 
-/** Reads little-endian numbers, and throws a BinaryError where the bytes end too early. */
+/** Reads little-endian numbers. @throws BinaryError at the end of the bytes */
 export class Bytes {
   readonly bytes: Uint8Array;
-  /** Where `bytes` begin in the file. */
+  /** Offset of `bytes` in the file. */
   readonly base: number;
-  /** Next byte that is read. */
+  /** Offset of the next byte to read. */
   at = 0;
   private readonly view: DataView;
 
@@ -63,7 +63,7 @@ export class Bytes {
     return this.bytes.length - this.at;
   }
 
-  /** Claims `n` bytes and returns where they begin. */
+  /** Consumes `n` bytes. @returns their offset */
   private take(n: number): number {
     if (n < 0 || n > this.bytes.length - this.at)
       throw new BinaryError(`${n} bytes are expected, and ${this.left} are left`, this.base + this.at);
@@ -84,7 +84,7 @@ export class Bytes {
   u32(): number {
     return this.view.getUint32(this.take(4), true);
   }
-  /** An unsigned number of 64 bits. Those that a double does not hold are an error: no file has so many bytes. */
+  /** An unsigned 64-bit number. Numbers that a double does not hold exactly are errors, since no file is that large. */
   u64(): number {
     const from = this.take(8);
     const high = this.view.getUint32(from + 4, true);
@@ -92,7 +92,7 @@ export class Bytes {
       throw new BinaryError('a number is larger than any address or size can be', this.base + from);
     return high * 2 ** 32 + this.view.getUint32(from, true);
   }
-  /** A signed number of 64 bits, likewise. */
+  /** A signed 64-bit number, with the same limit. */
   i64(): number {
     const from = this.take(8);
     const high = this.view.getInt32(from + 4, true);
@@ -104,7 +104,7 @@ export class Bytes {
     const from = this.take(n);
     return this.bytes.subarray(from, from + n);
   }
-  /** A number of 7 bits a byte (DWARF's LEB128), of at most 32 bits. */
+  /** An unsigned LEB128 number (DWARF) of at most five bytes. */
   uleb(): number {
     let value = 0;
     for (let k = 0; k < 5; k++) {
@@ -123,7 +123,7 @@ export class Bytes {
     }
     throw new BinaryError('a number of variable length has more than five bytes', this.base + this.at);
   }
-  /** Text up to a NUL, which is read too. */
+  /** A NUL-terminated text; the NUL is consumed. */
   cstring(): string {
     const end = this.bytes.indexOf(0, this.at);
     if (end < 0) throw new BinaryError('a text does not end', this.base + this.at);
@@ -135,14 +135,14 @@ export class Bytes {
 
 const DECODER = new TextDecoder();
 const ENCODER = new TextEncoder();
-/** Text of bytes; what is no UTF-8 becomes U+FFFD. */
+/** Decodes UTF-8; invalid bytes become U+FFFD. */
 export const utf8 = (bytes: Uint8Array): string => DECODER.decode(bytes);
 
-/** Grows as little-endian numbers are written. */
+/** A growing buffer to which little-endian numbers are written. */
 export class ByteWriter {
   private bytes: Uint8Array;
   private view: DataView;
-  /** Bytes written so far, where the next one goes. */
+  /** Number of bytes written so far. */
   length = 0;
 
   constructor(capacity = 256) {
@@ -174,7 +174,7 @@ export class ByteWriter {
     const at = this.room(4);
     this.view.setUint32(at, n, true);
   }
-  /** A number of 64 bits, signed or not. */
+  /** A 64-bit number, signed or not. */
   u64(n: number): void {
     const from = this.room(8);
     this.view.setUint32(from, n % 2 ** 32, true);

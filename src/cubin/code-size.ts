@@ -2,11 +2,11 @@ import { isElf, readRawElf } from './read.ts';
 
 /** Bytes of one instruction from Volta on. */
 export const INSTRUCTION_BYTES = 16;
-/** Low 12 bits of NOP and of BRA: what follows the last instruction of a function (seen in cubins of ptxas 13.0.88). */
+/** Low 12 bits of NOP and BRA, which follow the last instruction of a function (seen in cubins of ptxas 13.0.88). */
 const NOP = 0x918;
 const BRA = 0x947;
 
-/** Instructions of a function's code without the padding at its end: NOPs, and the branch to itself before them. */
+/** Number of instructions in a function's code, without the padding at its end: NOPs, preceded by a branch to itself. */
 export function instructionCount(code: Uint8Array): number {
   const opcode = (k: number): number =>
     (code[INSTRUCTION_BYTES * k] | (code[INSTRUCTION_BYTES * k + 1] << 8)) & 0xfff;
@@ -16,7 +16,7 @@ export function instructionCount(code: Uint8Array): number {
   return n;
 }
 
-/** Bytes of the sections whose name begins with `prefix`, by the rest of their names. Empty for what is no ELF file. */
+/** Bytes of the sections whose names start with `prefix`, keyed by the rest of the name. Empty if the file is not ELF. */
 export const sectionBytes = (cubin: Uint8Array, prefix: string): Map<string, Uint8Array> =>
   new Map(rows(cubin, prefix).map((s) => [s.name.slice(prefix.length), s.bytes]));
 

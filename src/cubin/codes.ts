@@ -1,5 +1,5 @@
 /*
- * Numbers of the ELF format (System V ABI, ELF-64) and of NVIDIA's own types, seen in cubins of ptxas 13.0.88 for sm_75 to sm_120.
+ * Constants of the ELF format (System V ABI, ELF-64) and of NVIDIA's extensions, seen in cubins of ptxas 13.0.88 for sm_75 to sm_120.
  */
 
 export const SHT = {

@@ -4,32 +4,32 @@ import { contentOf, type FatEntry, isFatbin, MOST_MEMBERS, MOST_TOGETHER, readFa
 import { isElf, readRawElf } from './read.ts';
 
 /*
- * The cubins in a file: itself, or those of fat binaries, which stand alone or in an object, a library or a program of the host.
+ * Finds the cubins in a file: the file itself, or the members of fat binaries, which may be embedded in a host object, library or program.
  */
 
-/** Sections of host files that hold fat binaries; the second where device code is linked apart (`-rdc=true`). */
+/** Sections of host files that contain fat binaries; the second for separately linked device code (`-rdc=true`). */
 const FATBIN_SECTIONS: ReadonlySet<string> = new Set(['.nv_fatbin', '__nv_relfatbin']);
 
-/** A cubin, or PTX, in a file. */
+/** A cubin or PTX in a file. */
 export interface Member {
   readonly kind: FatEntry['kind'];
-  /** Where it stands in the file: '' if it is all of it, or `.nv_fatbin at 0x748`. */
+  /** Position in the file: '' for the whole file, otherwise such as `.nv_fatbin at 0x748`. */
   readonly where: string;
-  /** Number of the target that the container names; null for a cubin that stands alone. */
+  /** Target number in the container; null for a bare cubin. */
   readonly target: number | null;
   readonly packing: FatEntry['packing'];
   readonly size: number;
-  /** Its bytes, unpacked. Throws a BinaryError where they are damaged. */
+  /** Its unpacked bytes. @throws BinaryError if they are damaged */
   content(): Uint8Array;
 }
 
 /**
- * What a file holds for a GPU, in its order.
+ * The device code in a file, in file order.
  *
- * @throws BinaryError where it is neither a cubin nor a container of such, or is cut off or damaged
+ * @throws BinaryError if the file is neither a cubin nor a container of device code, or is truncated or damaged
  */
 export function membersOf(file: Uint8Array): Member[] {
-  // Views into Node's buffers have a `slice` that does not copy.
+  // The `slice` of a Node Buffer does not copy, so views into one are re-wrapped.
   const bytes = new Uint8Array(file.buffer, file.byteOffset, file.byteLength);
   if (isFatbin(bytes)) return withinLimits(readFatbins(bytes).map((e) => memberOf(e, '')));
   if (!isElf(bytes))
@@ -52,7 +52,7 @@ export function membersOf(file: Uint8Array): Member[] {
   return withinLimits(members);
 }
 
-/** Members that do not claim more bytes together than a machine should give for a file. @throws BinaryError */
+/** Checks the total unpacked size that the members claim. @throws BinaryError if it exceeds `MOST_TOGETHER` */
 function withinLimits(members: Member[]): Member[] {
   const sum = members.reduce((n, m) => n + m.size, 0);
   if (sum > MOST_TOGETHER)

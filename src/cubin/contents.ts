@@ -4,12 +4,13 @@ import { encodeLines, type LineUnit, parseLines } from './lines.ts';
 import type { NameTable, NameTables } from './names.ts';
 
 /*
- * What a section holds, in parts. A section is taken apart only if putting it together again gives the same bytes; else it stays bytes.
+ * Structured contents of sections. A section is parsed only if encoding it again gives the same bytes; otherwise it is kept as bytes.
  */
 
+/** A symbol of the symbol table. */
 export interface ElfSymbol {
   readonly name: string;
-  /** Where the name stands in the table of names, if not at its first occurrence. */
+  /** Offset of the name in the string table, if not its first occurrence. */
   readonly nameAt?: number;
   readonly bind: number;
   readonly type: number;
@@ -19,22 +20,23 @@ export interface ElfSymbol {
   readonly size: number;
 }
 
-/** An attribute of a file or a function: `.nv.info` and its like. */
+/** An attribute of a file or a function, from `.nv.info` and similar sections. */
 export interface Attribute {
-  /** How the value is kept: 1 none, 2 one byte, 3 two bytes, 4 a length and so many bytes. */
+  /** Format of the value: 1 none, 2 one byte, 3 two bytes, 4 a length followed by that many bytes. */
   readonly format: number;
   readonly code: number;
-  /** Of formats 1 to 3. */
+  /** For formats 1 to 3. */
   readonly value: number;
-  /** Of format 4. */
+  /** For format 4. */
   readonly bytes?: Uint8Array;
 }
 
+/** A relocation of a section. */
 export interface Relocation {
   readonly offset: number;
   readonly symbol: number;
   readonly type: number;
-  /** Absent where it stands in the bytes that are relocated. */
+  /** Absent if the addend is in the relocated bytes. */
   readonly addend?: number;
 }
 
@@ -44,25 +46,26 @@ export interface Note {
   readonly bytes: Uint8Array;
 }
 
+/** The content of a section. */
 export type Content =
   | { readonly kind: 'none' }
-  /** Bytes of memory that no byte of the file fills. */
+  /** Memory without bytes in the file. */
   | { readonly kind: 'reserved'; readonly size: number }
   | { readonly kind: 'strings'; readonly strings: readonly string[] }
   | { readonly kind: 'symbols'; readonly symbols: readonly ElfSymbol[] }
   | { readonly kind: 'attributes'; readonly attributes: readonly Attribute[] }
   | { readonly kind: 'relocations'; readonly relocations: readonly Relocation[] }
   | { readonly kind: 'notes'; readonly notes: readonly Note[] }
-  /** Who calls whom, as indices of symbols; the tools count down from 0xffffffff for what is no function. */
+  /** Call graph as pairs of caller and callee, by symbol index; values counting down from 0xffffffff are special. */
   | { readonly kind: 'calls'; readonly calls: readonly (readonly [number, number])[] }
   | { readonly kind: 'lines'; readonly units: readonly LineUnit[] }
-  /** Four words of 32 bits an instruction, the least significant first. */
+  /** Four 32-bit words per instruction, least significant first. */
   | { readonly kind: 'code'; readonly words: Uint32Array }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array };
 
 const SYMBOL_BYTES = 24;
 
-/** What is known of a section when its content is read. */
+/** What determines how a section's content is parsed. */
 export interface SectionKind {
   readonly name: string;
   readonly type: number;
@@ -70,9 +73,9 @@ export interface SectionKind {
 }
 
 /**
- * Takes the bytes of a section apart.
+ * Parses the content of a section; bytes that cannot be reproduced are kept as they are.
  *
- * @param parts counts what it consists of
+ * @param parts counts the parsed parts
  * @throws TooManyParts
  */
 export function parseContent(s: SectionKind, bytes: Uint8Array, names: NameTables, parts: Parts): Content {
@@ -85,7 +88,7 @@ export function parseContent(s: SectionKind, bytes: Uint8Array, names: NameTable
   return { kind: 'bytes', bytes };
 }
 
-/** Of an instruction: what is listed of it takes that many times the memory of other parts. */
+/** An instruction counts as this many parts, because its listing takes that much more memory than other parts. */
 const PARTS_OF_INSTRUCTION = 4;
 
 function attempt(s: SectionKind, bytes: Uint8Array, names: NameTables, parts: Parts): Content | null {
@@ -204,7 +207,7 @@ function parseNotes(bytes: Uint8Array, parts: Parts): Note[] {
   return notes;
 }
 
-/** Bytes of a section in the file. `link` is the section of the names of its symbols. */
+/** Encodes a section's content. `link` is the section with the names of its symbols. */
 export function encodeContent(c: Content, link: number, names: NameTables): Uint8Array {
   const w = new ByteWriter();
   switch (c.kind) {

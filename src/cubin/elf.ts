@@ -1,10 +1,10 @@
 /*
- * What an ELF file for a GPU consists of (System V ABI, ELF-64), as parts that a reader takes apart and a writer puts together.
+ * The parts of an ELF file for a GPU (System V ABI, ELF-64), as read.ts parses and write.ts assembles them.
  */
 
 import type { Content } from './contents.ts';
 
-/** The header, without what follows from the other parts. */
+/** The ELF header, without fields that follow from the other parts. */
 export interface ElfHeader {
   /** e_ident: bytes 4 to 15 (class, byte order, version, OS ABI, its version, padding). */
   readonly ident: Uint8Array;
@@ -15,9 +15,10 @@ export interface ElfHeader {
   readonly flags: number;
 }
 
+/** A section: its header fields and its content. */
 export interface Section {
   readonly name: string;
-  /** Where the name stands in the table of names, if not at its first occurrence. */
+  /** Offset of the name in the string table, if not its first occurrence. */
   readonly nameAt?: number;
   readonly type: number;
   readonly flags: number;
@@ -27,14 +28,15 @@ export interface Section {
   readonly align: number;
   readonly entrySize: number;
   readonly content: Content;
-  /** Zero bytes behind the content that belong to no section. From sm_90 on ptxas leaves room for names that it dropped. */
+  /** Zero bytes after the content that belong to no section. From sm_90 on ptxas leaves room for names that it dropped. */
   readonly slack?: number;
-  /** The section whose bytes these are too. From sm_100 on two sections hold the PTX. */
+  /** Index of the section whose bytes it shares. From sm_100 on two sections hold the PTX. */
   readonly sharesWith?: number;
-  /** Where the content stands in the file, if no rule says so. */
+  /** Offset of the content in the file, if it does not follow from the layout rules. */
   readonly offset?: number;
 }
 
+/** A program header. */
 export interface Segment {
   readonly type: number;
   readonly flags: number;
@@ -46,23 +48,23 @@ export interface Segment {
   readonly align: number;
 }
 
-/** An ELF file in parts. Everything else about it is derived: offsets, sizes, tables of names, program headers. */
+/** An ELF file in parts. Everything else is derived: offsets, sizes, string tables, program headers. */
 export interface Elf {
   readonly header: ElfHeader;
   /** In the order of the section table; the first is the null section. */
   readonly sections: readonly Section[];
-  /** Which section holds the names of sections. */
+  /** Index of the section with the section names. */
   readonly names: number;
-  /** Program headers, where they are not those that follow from the sections (see segments.ts). */
+  /** Program headers, if they differ from those derived from the sections (see segments.ts). */
   readonly segments?: readonly Segment[];
-  /** Where section and program headers stand in the file, if not behind the sections. */
+  /** Offsets of section and program headers in the file, if not after the sections. */
   readonly sectionTableAt?: number;
   readonly segmentTableAt?: number;
-  /** Bytes that belong to no part, if they are not zero. */
+  /** Non-zero bytes that belong to no part. */
   readonly strays?: readonly { readonly offset: number; readonly bytes: Uint8Array }[];
-  /** Bytes of the file, if it does not end with the last part. */
+  /** Size of the file, if it does not end with the last part. */
   readonly size?: number;
 }
 
-/** Number of the architecture in the header of a cubin: 80 for sm_80. */
+/** Architecture number in the header of a cubin: 80 for sm_80. */
 export const smNumber = (h: Pick<ElfHeader, 'flags'>): number => (h.flags >> 8) & 0xff;

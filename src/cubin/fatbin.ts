@@ -3,7 +3,7 @@ import { unpackLz4 } from './lz4.ts';
 import { unpackZstd } from './zstd.ts';
 
 /*
- * Fat binaries: what nvcc puts into an object file, cubins and PTX for several targets. The layout was seen in files of nvcc 13.0.88.
+ * Fat binaries, which nvcc embeds in object files: cubins and PTX for several targets. The layout was seen in files of nvcc 13.0.88.
  */
 
 const MAGIC = 0xba55ed50;
@@ -15,12 +15,15 @@ const HEADER_BYTES = 16;
 const ENTRY_BYTES = 64;
 /** Bits of an entry's flags. */
 const PACKED = { lz4: 0x2000, zstd: 0x8000 } as const;
-/** As large as a file may be that is read; more in a member is a mistake or an attack: zstd packs 2 MB of zeros into four bytes. */
+/**
+ * Maximum unpacked size of a member, which is also the maximum size of an input file. A larger one is a mistake or an attack: zstd packs 2
+ * MB of zeros into four bytes.
+ */
 const MOST_CONTENT = 2 ** 28;
-/** The members of one file together, which may all be unpacked at the same time. */
+/** Maximum unpacked size of all members of a file, which may all be unpacked at the same time. */
 export const MOST_TOGETHER = 2 ** 30;
 
-/** Members of one file: of an honest one, each has at least a kernel. */
+/** Maximum number of members of a file; in an honest one each has at least a kernel. */
 export const MOST_MEMBERS = 2 ** 16;
 
 /** One member of a fat binary. */
@@ -30,24 +33,24 @@ export interface FatEntry {
   readonly target: number;
   readonly flags: number;
   readonly packing: 'none' | keyof typeof PACKED;
-  /** Bytes of its content, unpacked. */
+  /** Size of the unpacked content in bytes. */
   readonly size: number;
-  /** Where it begins, in bytes from the beginning of what was read. */
+  /** Offset in the file that was read. */
   readonly at: number;
-  /** As it stands in the file. */
+  /** The content as stored in the file. */
   readonly payload: Uint8Array;
 }
 
-/** Whether bytes begin as a fat binary does. */
+/** True if the bytes start like a fat binary. */
 export const isFatbin = (bytes: Uint8Array): boolean =>
   bytes.length >= HEADER_BYTES && new Bytes(bytes).u32() === MAGIC;
 
 /**
- * Members of the fat binaries that stand one behind another, with zero bytes between them.
+ * Reads the members of consecutive fat binaries, which may be separated by zero bytes.
  *
- * @param base where the bytes begin in their file
- * @param most members that they may have
- * @throws BinaryError where one is cut off or damaged, or they have more members
+ * @param base offset of the bytes in their file
+ * @param most maximum number of members
+ * @throws BinaryError if one is truncated or damaged, or there are too many members
  */
 export function readFatbins(bytes: Uint8Array, base = 0, most = MOST_MEMBERS): FatEntry[] {
   const b = new Bytes(bytes, base);
@@ -109,9 +112,9 @@ function readEntry(b: Bytes, end: number): FatEntry {
 }
 
 /**
- * The content of a member.
+ * Unpacks a member.
  *
- * @throws BinaryError where it is damaged, or has an impossible size
+ * @throws BinaryError if it is damaged or claims an impossible size
  */
 export function contentOf(e: FatEntry): Uint8Array {
   if (e.packing === 'none') return e.payload;

@@ -1,16 +1,17 @@
 import { BinaryError, Bytes } from './bytes.ts';
 
 /*
- * Entropy coding of Zstandard (RFC 8878, section 4): tables of finite state entropy and of Huffman codes, and the streams of bits that
- * they read.
+ * Entropy coding of Zstandard (RFC 8878, section 4): tables for finite state entropy and Huffman codes, and the bit streams that they
+ * decode.
  */
 
+/** The error for corrupt zstd data. */
 export const damagedZstd = (): BinaryError => new BinaryError('compressed data (zstd) is damaged', 0);
 
-/** Bits read from the last one back to the first. A 1 marks the end, above the last bit. */
+/** A bit stream that is read from its last bit to its first. The highest 1 bit of the last byte is the end marker. */
 export class BackwardBits {
   private readonly bytes: Uint8Array;
-  /** Bits that are left; negative where more were read than there are, which then are zeros. */
+  /** Number of bits left; negative if more were read than there are, which read as zeros. */
   left: number;
 
   constructor(bytes: Uint8Array) {
@@ -20,14 +21,14 @@ export class BackwardBits {
     this.left = bytes.length * 8 - (Math.clz32(last) - 24) - 1;
   }
 
-  /** The next `n` bits, at most 32, as a number. */
+  /** Reads `n` bits, at most 32, as a number. */
   read(n: number): number {
     this.left -= n;
     return bitsAt(this.bytes, this.left, n);
   }
 }
 
-/** `n` bits, at most 32, from bit `at` on; bits before the first are zeros. */
+/** `n` bits, at most 32, starting at bit `at`; bits before the first are zeros. */
 function bitsAt(bytes: Uint8Array, at: number, n: number): number {
   let value = 0;
   let got = 0;
@@ -45,7 +46,7 @@ function bitsAt(bytes: Uint8Array, at: number, n: number): number {
   return value;
 }
 
-/** A table of finite state entropy: by state, the symbol it stands for and how the next state is read. */
+/** A decoding table for finite state entropy: for each state its symbol, and how the next state is computed. */
 export interface FseTable {
   readonly log: number;
   readonly symbol: Uint8Array;
@@ -53,7 +54,7 @@ export interface FseTable {
   readonly base: Uint16Array;
 }
 
-/** A table for symbols of these frequencies; -1 is one that is rarer than one state in all. */
+/** Builds a table from symbol frequencies; -1 is a probability of less than one state. */
 export function fseTable(frequencies: readonly number[], log: number): FseTable {
   const size = 1 << log;
   const t = { log, symbol: new Uint8Array(size), bits: new Uint8Array(size), base: new Uint16Array(size) };
@@ -78,7 +79,7 @@ export function fseTable(frequencies: readonly number[], log: number): FseTable 
   return t;
 }
 
-/** A table that stands for one symbol alone. */
+/** A table with a single symbol. */
 export const rleTable = (symbol: number): FseTable => ({
   log: 0,
   symbol: Uint8Array.of(symbol),
@@ -86,7 +87,7 @@ export const rleTable = (symbol: number): FseTable => ({
   base: Uint16Array.of(0),
 });
 
-/** Reads the frequencies of a table, and leaves `b` behind them. */
+/** Reads a table description and advances `b` past it. */
 export function readFseTable(b: Bytes, mostLog: number, mostSymbols: number): FseTable {
   const { bytes, at: from } = b;
   let bit = from * 8;
@@ -123,7 +124,7 @@ export function readFseTable(b: Bytes, mostLog: number, mostSymbols: number): Fs
   return fseTable(frequencies, log);
 }
 
-/** A state of a table that reads its symbols from a stream. */
+/** A decoder state over a table and a bit stream. */
 export class FseState {
   private readonly table: FseTable;
   private readonly from: BackwardBits;
@@ -142,7 +143,7 @@ export class FseState {
   }
 }
 
-/** A Huffman code: by the next `log` bits, the symbol and how many of the bits are its own. */
+/** A Huffman decoding table: for the next `log` bits, the symbol and the length of its code. */
 export interface HuffmanTable {
   readonly log: number;
   readonly symbol: Uint8Array;
@@ -152,7 +153,7 @@ export interface HuffmanTable {
 const MOST_WEIGHT_LOG = 6;
 const MOST_CODE_BITS = 11;
 
-/** Reads the description of a Huffman code, and leaves `b` behind it. */
+/** Reads the description of a Huffman code and advances `b` past it. */
 export function readHuffmanTable(b: Bytes): HuffmanTable {
   const head = b.u8();
   const weights: number[] = [];
@@ -178,7 +179,7 @@ export function readHuffmanTable(b: Bytes): HuffmanTable {
   return huffmanTable(weights);
 }
 
-/** The weight of the last symbol is not written: it fills what the others leave. */
+/** The weight of the last symbol is implicit: it completes the sum to a power of two. */
 function huffmanTable(weights: number[]): HuffmanTable {
   const sum = weights.reduce((n, w) => n + (w > 0 ? 2 ** (w - 1) : 0), 0);
   if (sum === 0) throw damagedZstd();
@@ -200,7 +201,7 @@ function huffmanTable(weights: number[]): HuffmanTable {
   return t;
 }
 
-/** Decodes so many symbols of a stream, which must hold no more. */
+/** Decodes `out.length` symbols of a stream, which must not hold more. */
 export function readHuffman(t: HuffmanTable, bytes: Uint8Array, out: Uint8Array): void {
   const stream = new BackwardBits(bytes);
   for (let k = 0; k < out.length; k++) {

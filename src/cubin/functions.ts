@@ -3,45 +3,44 @@ import type { Attribute, ElfSymbol } from './contents.ts';
 import { type Elf, type Section, smNumber } from './elf.ts';
 import { COMPAT_EXACT_TARGET, describe, EIATTR, type Parameter, parameterOf } from './info.ts';
 
-/*
- * A cubin as its functions: code, and what the attributes and constant banks say of each.
- */
+/* The functions of a cubin: their code, and what attributes and constant banks say about them. */
 
-/** Bytes of a constant bank that a function sees. */
+/** A constant bank that a function can access; `size` is in bytes. */
 export interface ConstantBank {
   readonly bank: number;
   readonly section: number;
   readonly size: number;
 }
 
-/** A place in the code that has a name: a function called from this one, or a slow path. */
+/** A named position in a function's code: a called function, or a slow path. */
 export interface Label {
   readonly name: string;
-  /** In bytes from the beginning of the code. */
+  /** Byte offset from the beginning of the code. */
   readonly offset: number;
   readonly size: number;
 }
 
+/** A function of a cubin. */
 export interface CubinFunction {
   readonly name: string;
-  /** Whether a host can launch it. */
+  /** True if a host can launch it. */
   readonly entry: boolean;
-  /** Index of its section, and of its symbol. */
+  /** Indices of its section and its symbol. */
   readonly section: number;
   readonly symbol: number;
-  /** Four words of 32 bits an instruction. */
+  /** Four 32-bit words per instruction. */
   readonly words: Uint32Array;
   readonly labels: readonly Label[];
-  /** null where nothing says it. */
+  /** Null if no attribute states it. */
   readonly registers: number | null;
   readonly frameBytes: number | null;
   readonly barriers: number;
   /** Bytes of static shared memory, and of local memory. */
   readonly sharedBytes: number;
   readonly localBytes: number;
-  /** In the order of their ordinals. */
+  /** Sorted by ordinal. */
   readonly parameters: readonly Parameter[];
-  /** Where the parameters begin in constant bank 0, and their bytes. */
+  /** Offset of the parameters in constant bank 0, and their size in bytes. */
   readonly parameterBase: number | null;
   readonly parameterBytes: number | null;
   readonly constants: readonly ConstantBank[];
@@ -49,27 +48,27 @@ export interface CubinFunction {
 }
 
 const STT_FUNCTION = 2;
-/** Bit of a symbol's `other` that marks kernels. */
+/** Bit of a symbol's `other` field that marks kernels. */
 const STO_ENTRY = 0x10;
 
 const attributesOf = (s: Section | undefined): readonly Attribute[] =>
   s?.content.kind === 'attributes' ? s.content.attributes : [];
 
-/** The symbols of a cubin. */
+/** The symbol table of a cubin. */
 export function symbolsOf(elf: Elf): readonly ElfSymbol[] {
   for (const s of elf.sections)
     if (s.type === SHT.symtab && s.content.kind === 'symbols') return s.content.symbols;
   return [];
 }
 
-/** Name of the target: `sm_90a`. From sm_90 on an attribute marks code that runs on exactly one chip. */
+/** Name of the target, e.g. `sm_90a`. From sm_90 on an attribute marks code that runs on exactly one chip. */
 export function targetName(elf: Elf): string {
   const compat = attributesOf(elf.sections.find((s) => s.type === SHT.compat));
   const exact = compat.some((a) => a.code === COMPAT_EXACT_TARGET && a.value === 1);
   return `sm_${smNumber(elf.header)}${exact ? 'a' : ''}`;
 }
 
-/** Functions in the order of their sections. */
+/** The functions, in the order of their sections. */
 export function functionsOf(elf: Elf): CubinFunction[] {
   const symbols = symbolsOf(elf);
   const byName = new Map(elf.sections.map((s, k) => [s.name, k]));
@@ -126,7 +125,7 @@ export function functionsOf(elf: Elf): CubinFunction[] {
   });
 }
 
-/** What the attributes of the file say of a function, by code and symbol. */
+/** Looks up file-level attributes by code and function symbol. */
 function perFunction(attributes: readonly Attribute[]): (code: number, symbol: number) => number | null {
   const known = new Map<string, number>();
   for (const a of attributes) {
@@ -136,7 +135,7 @@ function perFunction(attributes: readonly Attribute[]): (code: number, symbol: n
   return (code, symbol) => known.get(`${code} ${symbol}`) ?? null;
 }
 
-/** Where indirect branches of a function may lead, by offset of the branch. */
+/** Targets of a function's indirect branches, by byte offset of the branch. */
 export function branchTargets(fn: CubinFunction): Map<number, number[]> {
   const out = new Map<number, number[]>();
   for (const a of fn.attributes) {

@@ -2,21 +2,21 @@ import { Bytes, hex } from './bytes.ts';
 import type { Attribute } from './contents.ts';
 
 /*
- * Attributes of files and functions (EIATTR), which tell the driver what a kernel needs. Codes, names and layouts are those that cubins
- * of ptxas 13.0.88 and the public tools of the CUDA toolkit show; an attribute that is not listed is kept and shown as it is.
+ * Attributes of files and functions (EIATTR), which tell the driver what a kernel needs. Codes, names and layouts are those seen in cubins
+ * of ptxas 13.0.88 and shown by the public tools of the CUDA toolkit; unlisted attributes are kept and shown as they are.
  */
 
-/** What the bytes of an attribute are. */
+/** Layout of an attribute's bytes. */
 type Shape =
   | 'flag'
   | 'number'
-  /** A function, as index of its symbol, and a number. */
+  /** A function, given by symbol index, and a number. */
   | 'function number'
-  /** Offsets of instructions in the code of the function. */
+  /** Offsets of instructions in the function's code. */
   | 'offsets'
   | 'numbers'
   | 'parameter'
-  /** The constant section that holds the parameters, where they begin in it, and their bytes. */
+  /** The constant section that holds the parameters, their offset in it, and their size in bytes. */
   | 'bank'
   | 'symbols'
   /** For each indirect branch: its offset, a zero, the number of its targets, and their offsets. */
@@ -27,7 +27,7 @@ interface Kind {
   readonly shape: Shape;
 }
 
-/** Code -> name and layout. */
+/** Names and layouts by code. */
 const KINDS: ReadonlyMap<number, Kind> = new Map<number, Kind>([
   [0x04, { name: 'CTAIDZ_USED', shape: 'flag' }],
   [0x05, { name: 'MAX_THREADS', shape: 'numbers' }],
@@ -60,7 +60,7 @@ const KINDS: ReadonlyMap<number, Kind> = new Map<number, Kind>([
   [0x5b, { name: 'BLOCKS_ARE_CLUSTERS', shape: 'flag' }],
 ]);
 
-/** Codes that the views of this folder ask for. */
+/** Codes that this folder and its users look up. */
 export const EIATTR = {
   maxThreads: 0x05,
   parameterBank: 0x0a,
@@ -75,25 +75,25 @@ export const EIATTR = {
   barriers: 0x4c,
 } as const;
 
-/** In `.nv.compat`: 1 if the code runs on exactly this chip (`sm_90a`). */
+/** Code in `.nv.compat`: value 1 if the code runs on exactly this chip (`sm_90a`). */
 export const COMPAT_EXACT_TARGET = 0x09;
 
-/** A kernel's parameter: where it stands among the bytes of all, and its size. */
+/** A kernel parameter: its offset among the parameter bytes, and its size in bytes. */
 export interface Parameter {
   readonly ordinal: number;
   readonly offset: number;
   readonly bytes: number;
 }
 
-/** An attribute in words. Symbols are indices in the table of symbols. */
+/** A decoded attribute. Symbols are indices into the symbol table. */
 export interface Described {
   readonly code: number;
-  /** null if its code is not known. */
+  /** Null if the code is unknown. */
   readonly name: string | null;
   readonly symbols: readonly number[];
   readonly numbers: readonly number[];
   readonly parameter?: Parameter;
-  /** Whether the numbers are offsets of instructions. */
+  /** True if the numbers are offsets of instructions. */
   readonly offsets: boolean;
 }
 
@@ -103,7 +103,7 @@ const words = (b: Bytes): number[] => {
   return out;
 };
 
-/** What an attribute says. One whose bytes do not have the layout of its code is shown as numbers. */
+/** Decodes an attribute. If its bytes do not have the layout of its code, they are given as plain numbers. */
 export function describe(a: Attribute): Described {
   const kind = KINDS.get(a.code);
   const plain = { code: a.code, name: kind?.name ?? null, symbols: [], offsets: false };
@@ -131,7 +131,7 @@ export function describe(a: Attribute): Described {
   return { ...plain, numbers: [...a.bytes] };
 }
 
-/** The parameter that an attribute of code KPARAM_INFO describes; null where it has another layout. */
+/** The parameter in a KPARAM_INFO attribute; null for other attributes and layouts. */
 export function parameterOf(a: Attribute): Parameter | null {
   if (a.code !== EIATTR.parameter || a.bytes?.length !== 12) return null;
   const b = new Bytes(a.bytes);
@@ -140,7 +140,7 @@ export function parameterOf(a: Attribute): Parameter | null {
   return { ordinal, offset, bytes: b.u32() >>> 18 };
 }
 
-/** `REGCOUNT saxpy 10`; `nameOf` gives the name of a symbol. */
+/** Text of an attribute, e.g. `REGCOUNT saxpy 10`; `nameOf` gives the name of a symbol. */
 export function attributeText(a: Attribute, nameOf: (symbol: number) => string): string {
   const d = describe(a);
   const p = d.parameter;

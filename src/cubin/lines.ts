@@ -1,8 +1,8 @@
 import { BinaryError, Bytes, ByteWriter, hex, type Parts, sameBytes } from './bytes.ts';
 
 /*
- * Tables of lines: DWARF 2's line number program (DWARF 2.0, section 6.2). `.debug_line` leads from instructions to lines of the
- * source, `.nv_debug_line_sass` to lines of the PTX. One opcode is NVIDIA's own: what follows was inlined, and where.
+ * Line tables: DWARF 2 line number programs (DWARF 2.0, section 6.2). `.debug_line` maps instructions to source lines,
+ * `.nv_debug_line_sass` to PTX lines. One opcode is NVIDIA's extension: it says what was inlined, and where.
  */
 
 /** Extended opcodes. */
@@ -20,44 +20,46 @@ const LNS = {
   fixedAdvance: 9,
 };
 
-/** One operation of a program. Special opcodes have no operands. */
+/** One operation of a line number program. Special opcodes have no operands. */
 export interface LineOp {
   readonly opcode: number;
   readonly operands?: readonly number[];
-  /** Of an extended operation (opcode 0): its bytes, the code first. */
+  /** Bytes of an extended operation (opcode 0), starting with its code. */
   readonly extended?: Uint8Array;
-  /** Of one that sets the address: where the address stands in the section, to which a relocation belongs. */
+  /** For an operation that sets the address: offset of the address in the section, where a relocation applies. */
   readonly addressAt?: number;
 }
 
+/** A file of a line table. */
 export interface LineFile {
   readonly name: string;
-  /** From 1 among the directories; 0: that of the compilation. */
+  /** Number of the directory, counting from 1; 0: the compilation directory. */
   readonly directory: number;
   readonly time: number;
   readonly bytes: number;
 }
 
+/** One line table with its header. */
 export interface LineUnit {
   readonly version: number;
   readonly minimumInstruction: number;
   readonly defaultIsStatement: number;
   readonly lineBase: number;
   readonly lineRange: number;
-  /** Operands of the standard opcodes from 1 on. */
+  /** Operand counts of the standard opcodes, starting with opcode 1. */
   readonly operandCounts: readonly number[];
   readonly directories: readonly string[];
   readonly files: readonly LineFile[];
-  /** Zero bytes between the files and the program: ptxas leaves four where the program tells of inlined calls. */
+  /** Number of zero bytes between the files and the program: ptxas leaves four if the program describes inlined calls. */
   readonly padding: number;
   readonly ops: readonly LineOp[];
 }
 
 /**
- * Takes the bytes of a section of lines apart.
+ * Parses a section of line tables.
  *
  * @param parts counts directories, files and operations
- * @throws BinaryError where they are no such tables, or would be written in another way
+ * @throws BinaryError if the bytes are malformed or not in the canonical encoding
  */
 export function parseLines(bytes: Uint8Array, parts: Parts): LineUnit[] {
   const b = new Bytes(bytes);
@@ -128,7 +130,7 @@ function parseOp(b: Bytes, operandCounts: readonly number[]): LineOp {
   return { opcode, operands: Array.from({ length: operandCounts[opcode - 1] }, one) };
 }
 
-/** Bytes of a section of lines. */
+/** Encodes a section of line tables. */
 export function encodeLines(units: readonly LineUnit[]): Uint8Array {
   const w = new ByteWriter();
   for (const u of units) {
@@ -163,32 +165,33 @@ function encodeOp(w: ByteWriter, op: LineOp): void {
   }
   for (const n of op.operands ?? [])
     if (op.opcode === LNS.fixedAdvance) w.u16(n);
-    // ptxas writes both as signed numbers, which gives the unsigned one a byte too many at times.
+    // ptxas writes both as signed numbers, so the unsigned one sometimes has an extra byte.
     else if (op.opcode === LNS.advanceLine || op.opcode === LNS.advancePc) w.sleb(n);
     else w.uleb(n);
 }
 
-/** A row of a table of lines: from `address` on, instructions come from here. */
+/** A row of a line table: instructions from `address` on come from this position. */
 export interface LineRow {
-  /** Offset of its sequence's address operand in the section, which names the function by a relocation. */
+  /** Offset in the section of its sequence's address operand, whose relocation identifies the function. */
   readonly addressAt: number;
   readonly address: number;
-  /** From 1 among the files of the unit. */
+  /** Number of the file in the unit, counting from 1. */
   readonly file: number;
   readonly line: number;
   readonly column: number;
-  /** If it was inlined: index of the row of the unit at which the call stands; else -1. */
+  /** For inlined code: index of the row of the call in the unit; otherwise -1. */
   readonly inlinedAt: number;
-  /** If it was inlined: where the function's name stands in `.debug_str`. */
+  /** For inlined code: offset of the function's name in `.debug_str`. */
   readonly functionName: number;
-  /** Behind the last instruction of a function. */
+  /** True for the row after the last instruction of a function. */
   readonly end: boolean;
 }
 
 /**
- * The rows of a unit, in its order.
+ * Executes the line number program of a unit.
  *
- * @throws BinaryError where an operation has no meaning
+ * @returns its rows, in order
+ * @throws BinaryError for an unknown operation
  */
 export function lineRows(u: LineUnit): LineRow[] {
   const rows: LineRow[] = [];
@@ -204,7 +207,7 @@ export function lineRows(u: LineUnit): LineRow[] {
     end: false,
   };
   let at = { ...start };
-  // Calls are counted in the rows of their function, from 1.
+  // Call rows are numbered within their function, from 1.
   let first = 0;
   const advance = (n: number): void => void (at.address += n * u.minimumInstruction);
   for (const op of u.ops) {

@@ -1,20 +1,20 @@
 import { BinaryError } from './bytes.ts';
 
-/** Bytes that every match has beside those its length says. */
+/** Minimum match length, which is added to the encoded one. */
 const LEAST_MATCH = 4;
 
 /**
- * The content of a block of LZ4 (the public "LZ4 Block Format Description").
+ * Decompresses an LZ4 block (the public "LZ4 Block Format Description").
  *
- * @param size bytes of the content
- * @throws BinaryError where the block is damaged
+ * @param size size of the content in bytes
+ * @throws BinaryError if the block is damaged
  */
 export function unpackLz4(block: Uint8Array, size: number): Uint8Array {
   const out = new Uint8Array(size);
   const damaged = (): BinaryError => new BinaryError('compressed data (LZ4) is damaged', at);
   let at = 0;
   let to = 0;
-  /** A length of which four bits are known; 15 says that more bytes follow. */
+  /** Decodes a length from its four-bit field; 15 means that more bytes follow. */
   const length = (bits: number): number => {
     let n = bits;
     if (bits < 15) return n;

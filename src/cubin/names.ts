@@ -1,16 +1,16 @@
 import { BinaryError, Bytes } from './bytes.ts';
 
-/** Names may overlap (`text` is the end of `.text`), but no honest table has names of this many times its bytes. */
+/** Names may overlap (`text` is the end of `.text`), but in no honest table do they total this many times its bytes. */
 const MOST_SHARING = 64;
 
-/** A table of names: texts that end with a NUL, found by where they begin. */
+/** A string table: NUL-terminated texts, identified by their offsets. */
 export class NameTable {
   readonly bytes: Uint8Array;
   private readonly offsets = new Map<string, number>([['', 0]]);
   private readonly known = new Map<number, string>();
   private read = 0;
 
-  /** @param strings the texts in their order, if the table consists of such from its second byte on */
+  /** @param strings the texts in order, if the table consists of such from its second byte on */
   constructor(bytes: Uint8Array, strings: readonly string[]) {
     this.bytes = bytes;
     const encoder = new TextEncoder();
@@ -21,12 +21,12 @@ export class NameTable {
     }
   }
 
-  /** Where a name first begins; 0, the empty name, where it is none of the table's. */
+  /** Offset of the first occurrence of a name; 0, the empty name, if the table lacks it. */
   offsetOf(name: string): number {
     return this.offsets.get(name) ?? 0;
   }
 
-  /** The name that begins at a place. Throws a BinaryError if there is none. */
+  /** The name at an offset. @throws BinaryError if there is none */
   at(offset: number): string {
     const known = this.known.get(offset);
     if (known !== undefined) return known;
@@ -44,5 +44,5 @@ export class NameTable {
   }
 }
 
-/** The table of names in a section. */
+/** Gives the string table in a section. */
 export type NameTables = (section: number) => NameTable;

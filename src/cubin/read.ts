@@ -5,11 +5,11 @@ import type { Elf, Section, Segment } from './elf.ts';
 import { NameTable } from './names.ts';
 import { type Layout, layoutOf, nameTables } from './write.ts';
 
-/** Whether a file begins as an ELF file does. */
+/** True if a file starts with the ELF magic number. */
 export const isElf = (bytes: Uint8Array): boolean =>
   bytes.length >= 4 && bytes[0] === 0x7f && bytes[1] === 0x45 && bytes[2] === 0x4c && bytes[3] === 0x46;
 
-/** Sections may share bytes, but those of an honest file do not have so many times its bytes. */
+/** Sections may share bytes, but in no honest file do they total this many times its bytes. */
 const MOST_OVERLAP = 4;
 
 /** A row of the section table. */
@@ -38,7 +38,7 @@ interface RawElf {
   readonly segments: readonly Segment[];
 }
 
-/** Header and tables of any 64-bit little-endian ELF file, the contents of its sections as bytes. Throws a BinaryError. */
+/** Reads the header and tables of any 64-bit little-endian ELF file, with section contents as bytes. @throws BinaryError */
 export function readRawElf(bytes: Uint8Array): RawElf {
   if (!isElf(bytes)) throw new BinaryError('it is no ELF file', 0);
   const b = new Bytes(bytes);
@@ -106,9 +106,9 @@ function readSections(bytes: Uint8Array, at: number, count: number, names: numbe
 }
 
 /**
- * Takes a cubin apart, so that `writeElf` gives the same bytes again.
+ * Parses a cubin so that `writeElf` reproduces its bytes.
  *
- * @throws BinaryError where it is none, or is cut off or damaged
+ * @throws BinaryError if it is not a cubin, or is truncated or damaged
  */
 export function readCubin(bytes: Uint8Array): Elf {
   const raw = readRawElf(bytes);
@@ -125,7 +125,7 @@ export function readCubin(bytes: Uint8Array): Elf {
   return withExceptions(bytes, raw, { header: raw.header, names: raw.names, sections: shared });
 }
 
-/** Sections with their contents. Tables of names come first, because symbols refer to them. */
+/** Parses the contents of sections. String tables come first, because symbols refer to them. */
 function contentsOf(raw: RawElf): Section[] {
   const sections = raw.sections.map(({ bytes, nameAt: at, offset, size, ...s }): Section => {
     const content: Content =
@@ -152,7 +152,7 @@ function contentsOf(raw: RawElf): Section[] {
   });
 }
 
-/** Says of each section what its place in the file does not follow from: room behind the one before, the bytes of another, or a number. */
+/** Adds to each section what the layout rules do not imply: slack after it, a section whose bytes it shares, or an explicit offset. */
 function placedBy(raw: RawElf, sections: readonly Section[]): Section[] {
   const out = [...sections];
   const twins = new Map<string, number>();
@@ -183,7 +183,7 @@ function placedBy(raw: RawElf, sections: readonly Section[]): Section[] {
   return out;
 }
 
-/** Adds what the rules of the writer do not give. */
+/** Adds whatever the writer's rules would not reproduce. */
 function withExceptions(bytes: Uint8Array, raw: RawElf, elf: Elf): Elf {
   const contents = raw.sections.map((s) => s.bytes);
   let whole = elf;
@@ -204,7 +204,7 @@ function withExceptions(bytes: Uint8Array, raw: RawElf, elf: Elf): Elf {
   return strays.length > 0 ? { ...whole, strays } : whole;
 }
 
-/** Bytes that no part fills and that are not zero. */
+/** Non-zero bytes outside of all parts. */
 function straysOf(bytes: Uint8Array, elf: Elf, l: Layout): { offset: number; bytes: Uint8Array }[] {
   const parts = [
     [0, ELF_HEADER_BYTES],

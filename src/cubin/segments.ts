@@ -3,14 +3,14 @@ import { SEGMENT_BYTES, SHF, SHT } from './codes.ts';
 import { type Segment, smNumber } from './elf.ts';
 
 /*
- * Program headers, as ptxas 13.0.88 makes them of the sections: one for themselves, and one for each run of sections with the same
- * rights that the memory of the GPU holds.
+ * Program headers, as ptxas 13.0.88 derives them from sections: one for the headers themselves, and one for each run of sections with the
+ * same access rights that are loaded into GPU memory.
  */
 
 const PT = { load: 1, headers: 6 } as const;
 const PF = { execute: 1, write: 2, read: 4 } as const;
 
-/** A section and where it stands. */
+/** A section and its position in the file. */
 export interface Placed {
   readonly type: number;
   readonly flags: number;
@@ -19,12 +19,12 @@ export interface Placed {
   readonly align: number;
 }
 
-/** First target whose code is kept apart from what is only read. */
+/** First architecture whose code is separate from read-only data. */
 const FIRST_APART = 90;
-/** Types from here on are of the later compilation of sm_100 and up; no memory is reserved for them. */
+/** Section types from here on belong to the later compilation for sm_100 and up; they are not loaded. */
 const LATER_TYPES = 0x70000008;
 
-/** Program headers of a cubin. `at` is where they stand in the file. */
+/** Derives the program headers of a cubin. `at` is their offset in the file. */
 export function segmentsOf(flags: number, sections: readonly Placed[], at: number): Segment[] {
   const apart = smNumber({ flags }) >= FIRST_APART;
   const rights = (s: Placed): number =>

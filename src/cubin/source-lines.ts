@@ -4,39 +4,37 @@ import { symbolsOf } from './functions.ts';
 import { type LineRow, type LineUnit, lineRows } from './lines.ts';
 import { NameTable } from './names.ts';
 
-/*
- * Where instructions come from: the tables of lines of a cubin, by function and offset.
- */
+/* Source positions of instructions: the line tables of a cubin, by function and offset. */
 
-/** A place in a text from which instructions were made. */
+/** A position in a text that instructions were compiled from. */
 export interface SourcePlace {
-  /** '' for the PTX that the cubin was made of. */
+  /** File name; '' for the PTX that the cubin was compiled from. */
   readonly file: string;
   readonly line: number;
-  /** If a function was inlined there: its name, and where it was called. */
+  /** For inlined code: the function's name, and the position of the call. */
   readonly inlined?: { readonly name: string; readonly at: SourcePlace };
 }
 
-/** From this offset of a function's code on, instructions come from this place; null: from nowhere that is known. */
+/** Instructions from this offset of a function on have this source position; null: unknown. */
 export interface LineEntry {
   readonly offset: number;
   readonly place: SourcePlace | null;
 }
 
-/** Which table of lines: of the source, or of the PTX. */
+/** Kind of line table: for the source, or for the PTX. */
 export type LineTable = 'source' | 'ptx';
 
 const SECTIONS: Readonly<Record<LineTable, string>> = {
   source: '.debug_line',
   ptx: '.nv_debug_line_sass',
 };
-/** More levels of inlining are a circle. */
+/** Maximum inlining depth; more is a cycle. */
 const MOST_INLINED = 100;
 
 /**
- * Line tables by the section of the code, each in the order of its offsets. Empty if the cubin has none.
+ * Line tables by code section, sorted by offset. Empty if the cubin has none.
  *
- * @throws BinaryError where a table does not mean anything
+ * @throws BinaryError if a table is malformed
  */
 export function sourceLines(elf: Elf, table: LineTable): Map<number, readonly LineEntry[]> {
   const out = new Map<number, LineEntry[]>();
@@ -59,12 +57,12 @@ export function sourceLines(elf: Elf, table: LineTable): Map<number, readonly Li
       out.set(code.section, list);
     }
   }
-  // Of several rows for one offset the last one holds; sorting keeps their order.
+  // Of several rows for one offset the last one applies; the sort is stable.
   for (const list of out.values()) list.sort((a, b) => a.offset - b.offset);
   return out;
 }
 
-/** The place of the instruction at an offset; null where none is known. */
+/** The source position of the instruction at an offset; null if unknown. */
 export function placeAt(lines: readonly LineEntry[], offset: number): SourcePlace | null {
   let [low, high] = [0, lines.length];
   while (low < high) {
@@ -75,13 +73,13 @@ export function placeAt(lines: readonly LineEntry[], offset: number): SourcePlac
   return low === 0 ? null : lines[low - 1].place;
 }
 
-/** The lines of the PTX that a cubin was made of, the first being line 1; empty if it does not hold them. */
+/** Lines of the PTX that a cubin was compiled from, the first being line 1; empty if it does not contain them. */
 export function ptxLines(elf: Elf): string[] {
   const c = elf.sections.find((s) => s.name === '.nv_debug_ptx_txt')?.content;
   return c?.kind === 'bytes' ? utf8(c.bytes).split('\0') : [];
 }
 
-/** The places of the rows of a unit, each made once: thousands of rows may have been inlined at one. */
+/** The source positions of a unit's rows, computed once each: thousands of rows may be inlined at one call. */
 function placesOf(unit: LineUnit, rows: readonly LineRow[], names: NameTable): (row: number) => SourcePlace {
   const known = new Map<number, { readonly at: SourcePlace; readonly depth: number }>();
   const plain = (k: number): SourcePlace => {
@@ -94,7 +92,7 @@ function placesOf(unit: LineUnit, rows: readonly LineRow[], names: NameTable): (
     };
   };
   return (row) => {
-    // From the row to a call whose place is known, or that was inlined nowhere; the places are made on the way back.
+    // Walks from the row to a call whose position is known or that was not inlined; positions are created on the way back.
     const way: number[] = [];
     let k = row;
     while (!known.has(k) && rows[k].inlinedAt in rows && way.length < MOST_INLINED) {
@@ -115,7 +113,7 @@ function placesOf(unit: LineUnit, rows: readonly LineRow[], names: NameTable): (
   };
 }
 
-/** Which code an address operand stands for: a relocation of the section of lines names a symbol of it. */
+/** Maps the offset of an address operand to code: a relocation of the line section names a symbol there. */
 function codeByAddress(
   elf: Elf,
   lines: number,

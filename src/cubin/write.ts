@@ -5,22 +5,22 @@ import type { Elf, Section, Segment } from './elf.ts';
 import { NameTable, type NameTables } from './names.ts';
 import { type Placed, segmentsOf } from './segments.ts';
 
-/** Where everything stands in the file. */
+/** Positions of all parts in the file. */
 export interface Layout {
-  /** By section: offset and bytes; the size of what is reserved in memory. */
+  /** For each section its offset and bytes, and its size, which for reserved memory has no bytes. */
   readonly placed: readonly (Placed & { readonly bytes: Uint8Array })[];
   readonly sectionTableAt: number;
   readonly segmentTableAt: number;
   readonly segments: readonly Segment[];
-  /** Bytes of the file. */
+  /** Size of the file in bytes. */
   readonly size: number;
 }
 
 const MAGIC = [0x7f, 0x45, 0x4c, 0x46];
-/** Section and program headers begin at a multiple of this. */
+/** Alignment of section and program headers. */
 const TABLE_ALIGN = 8;
 
-/** The tables of names of some sections. */
+/** The string tables among some sections, created on demand. */
 export function nameTables(sections: readonly Section[]): NameTables {
   const known = new Map<number, NameTable>();
   return (k) => {
@@ -37,9 +37,9 @@ export function nameTables(sections: readonly Section[]): NameTables {
 const NO_NAMES: NameTables = () => new NameTable(new Uint8Array(), []);
 
 /**
- * Places the parts of a file: sections in their order, each aligned, then the section headers, then the program headers.
+ * Lays out a file: sections in order, each aligned, then the section headers, then the program headers.
  *
- * @param contents the bytes of each section, where they are known
+ * @param contents the bytes of each section, if known
  */
 export function layoutOf(elf: Elf, contents?: readonly Uint8Array[]): Layout {
   const names = nameTables(elf.sections);
@@ -66,7 +66,7 @@ export function layoutOf(elf: Elf, contents?: readonly Uint8Array[]): Layout {
   return { placed, sectionTableAt, segmentTableAt, segments, size: elf.size ?? size };
 }
 
-/** The bytes of a file of these parts. */
+/** Assembles the bytes of a file. */
 export function writeElf(elf: Elf): Uint8Array {
   const layout = layoutOf(elf);
   const out = new Uint8Array(layout.size);

@@ -13,13 +13,13 @@ import {
 } from './fse.ts';
 
 /*
- * Zstandard (RFC 8878), reading alone, without dictionaries. Checksums are not compared: a cubin has structure of its own.
+ * Decompressor for Zstandard (RFC 8878), without dictionaries. Checksums are not verified: the structure of a cubin is checked anyway.
  */
 
 const MAGIC = 0xfd2fb528;
 const MOST_BLOCK = 128 * 1024;
 
-/** What blocks of a frame leave to those behind them. */
+/** State that the blocks of a frame share. */
 interface Frame {
   readonly out: Uint8Array;
   to: number;
@@ -29,10 +29,10 @@ interface Frame {
 }
 
 /**
- * The content of frames of zstd.
+ * Decompresses zstd frames.
  *
- * @param size bytes of the content
- * @throws BinaryError where they are damaged
+ * @param size size of the content in bytes
+ * @throws BinaryError if they are damaged
  */
 export function unpackZstd(bytes: Uint8Array, size: number): Uint8Array {
   const b = new Bytes(bytes);
@@ -141,7 +141,7 @@ interface Code {
 
 const times = (n: number, value: number): number[] => new Array<number>(n).fill(value);
 
-/** Of literal lengths, offsets and match lengths (RFC 8878, 3.1.1.3.2.2). */
+/** Codes for literal lengths, offsets and match lengths (RFC 8878, 3.1.1.3.2.2). */
 const CODES: readonly Code[] = [
   {
     mostLog: 9,
@@ -167,7 +167,7 @@ function readTable(b: Bytes, mode: number, c: Code, before: FseTable | null): Fs
   return before;
 }
 
-/** Numbers by code: those below `from` count up from `least`, then each covers what its extra bits can say. */
+/** Bases by code: the first `from` codes count up from `least` without extra bits, the others cover the range of their extra bits. */
 function bases(least: number, from: number, extra: readonly number[]): { base: number[]; bits: number[] } {
   const base: number[] = [];
   const bits = [...times(from, 0), ...extra];
@@ -180,7 +180,7 @@ function bases(least: number, from: number, extra: readonly number[]): { base: n
 }
 const LITERALS = bases(0, 16, [1, 1, 1, 1, 2, 2, 3, 3, 4]);
 const MATCHES = bases(3, 32, [1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5]);
-// From here on each code covers a power of two of its own.
+// From here on each code covers one power of two.
 for (let n = 6; n <= 16; n++) {
   LITERALS.base.push(2 ** n);
   LITERALS.bits.push(n);
@@ -215,7 +215,7 @@ function copySequences(f: Frame, literals: Uint8Array, count: number, stream: Ba
   put(f, literals.subarray(from));
 }
 
-/** The distance that an offset stands for: 1 to 3 are the last three distances, or those behind them without literals. */
+/** The distance for an offset value: 1 to 3 select one of the last three distances, shifted by one if there are no literals. */
 function distanceOf(last: [number, number, number], offset: number, literals: number): number {
   if (offset > 3) {
     last.unshift(offset - 3);

@@ -2,48 +2,48 @@ import { modOf, OpFlag } from '../ir/opcode.ts';
 import type { Instr } from '../ir/program.ts';
 import { isClock, semOf } from './features.ts';
 
-/** What one thread did at one moment, as far as it may matter to others in which order it did things. */
+/** One memory operation of a thread, as far as its order relative to others may be visible to other threads. */
 export interface Item {
   readonly ins: Instr;
-  /** `wait` and `barrier` order accesses and name no place; `clock` shows the time. */
+  /** `wait` and `barrier` order accesses and have no address; `clock` reads a clock. */
   readonly what: 'load' | 'store' | 'atomic' | 'fence' | 'barrier' | 'wait' | 'clock';
-  /** Others may hear of it: volatile, relaxed or more (PTX ISA 9.0, 8.3). */
+  /** A strong operation: volatile, relaxed or stronger (PTX ISA 9.0, 8.3). */
   readonly strong: boolean;
-  /** Its number and its order among its like stay as they are: volatile accesses and clocks. */
+  /** Neither the number of these items nor their order may change: volatile accesses and clocks. */
   readonly fixed: boolean;
   readonly acquires: boolean;
   readonly releases: boolean;
   /** A sequentially consistent fence. */
   readonly total: boolean;
-  /** 1 for a block, 2 for a cluster, 3 for the device, 4 for the system; 0 for none. */
+  /** Scope: 1 for a block, 2 for a cluster, 3 for the device, 4 for the system; 0 for none. */
   readonly scope: number;
-  /** What must stay as it is: operation, type, proxy. */
+  /** Properties that must not change: operation, type, proxy. */
   readonly words: string;
-  /** First byte and number of bytes; 0 bytes for what names no place. */
+  /** First byte and number of bytes; 0 bytes for an item without address. */
   readonly at: number;
   readonly bytes: number;
-  /** What a store writes, byte by byte; else what distinguishes two of its kind. */
+  /** The bytes that a store writes, null for others; `value` distinguishes items of one kind. */
   readonly data: Uint8Array | null;
   readonly value: number;
 }
 
-/** Where the places of shared memory begin, behind those of global memory. */
+/** Start of the shared-memory addresses of items, above those of global memory. */
 export const SHARED_PLACES = 2 ** 48;
 
 const SCOPES = ['NONE', 'CTA', 'CLUSTER', 'GPU', 'SYS'];
 const BLOCK = 1;
 const SYSTEM = 4;
 
-/** The scope of an access or fence, as a number. */
+/** Scope of an access or fence as a number, as in `Item.scope`. */
 export const scopeOf = ({ op, mods }: Pick<Instr, 'op' | 'mods'>): number =>
   op.groupByName.has('scope') ? Math.max(0, SCOPES.indexOf(modOf(op, mods, 'scope'))) : 0;
 
-/** What of an instruction is the same whenever it runs. */
+/** The properties of an item that are the same in every execution of its instruction. */
 type Shape = Omit<Item, 'at' | 'bytes' | 'data' | 'value'>;
 
 const shapes = new WeakMap<Instr, Shape | null>();
 
-/** How an instruction orders accesses, or is ordered; null if neither. */
+/** How an instruction orders accesses or is ordered; null if neither. */
 export function shapeOf(ins: Instr): Shape | null {
   let s = shapes.get(ins);
   if (s === undefined) shapes.set(ins, (s = makeShape(ins)));
@@ -114,11 +114,11 @@ function makeShape(ins: Instr): Shape | null {
   return null;
 }
 
-/** What one thread did, in order. */
+/** The memory operations of one thread, in program order. */
 export class OrderLog {
   readonly items: Item[] = [];
 
-  /** Items beyond which nothing is recorded: what follows is left out of the comparison. */
+  /** Number of items after which recording stops; the rest is excluded from the comparison. */
   static readonly MOST = 120;
 
   get isFull(): boolean {

@@ -3,14 +3,14 @@ import { Kind } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { mix } from '../sim/memory.ts';
 
-/** Values at which programs tend to change what they do, as 64-bit integers and as bits of f32 and f64. */
+/** Values at which programs tend to change behaviour: 64-bit integers, and bit patterns of f32 and f64. */
 export interface Pool {
   readonly integers: readonly bigint[];
   readonly singles: readonly number[];
   readonly doubles: readonly bigint[];
 }
 
-/** Limits of every width, and what lies beside them; sizes beyond 16 bits. */
+/** Limits of every integer width and their neighbours; sizes that need more than 16 bits. */
 const LIMITS: readonly bigint[] = [
   0n,
   1n,
@@ -29,7 +29,8 @@ const LIMITS: readonly bigint[] = [
 ];
 
 /**
- * Both zeros, infinities, NaNs with payloads (one signalling), subnormals, largest and smallest normal numbers, halves between integers.
+ * Both zeros, infinities, NaNs with payloads (one signalling), subnormals, largest and smallest normal numbers, and halves between
+ * integers.
  */
 const SINGLES: readonly number[] = [
   0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7fc12345, 0xffc00001, 0x7f812345, 1, 0x80000001,
@@ -41,7 +42,7 @@ const SINGLES: readonly number[] = [
 
 const view = new DataView(new ArrayBuffer(8));
 
-/** The bits of an f64 that has the value of an f32, payloads of NaNs included. */
+/** Bits of the f64 with the value of an f32; a NaN keeps its payload. */
 function doubleOf(single: number): bigint {
   view.setUint32(0, single);
   const value = view.getFloat32(0);
@@ -51,16 +52,16 @@ function doubleOf(single: number): bigint {
   return view.getBigUint64(0);
 }
 
-/** Halves between numbers of narrower formats (bf16, f16, f32), and doubles just beside them. */
+/** Midpoints between neighbours in narrower formats (bf16, f16, f32), and doubles next to them. */
 const HALVES: readonly bigint[] = [8n, 11n, 24n].flatMap((below) => {
   const half = 0x3ff0000000000000n + (1n << (52n - below));
   return [half, half + 4096n, half - 4096n, half + 1n];
 });
 
-/** Most constants of the programs that are taken, each with its neighbours; of more, some chosen by a hash. */
+/** Maximum number of program constants of each kind, chosen by a hash if there are more; each is used with its neighbours. */
 const MOST = 96;
 
-/** The values for some functions: limits of numbers, and the constants in them with their neighbours. */
+/** The pool for some functions: limits of the number formats, and the functions' constants with their neighbours. */
 export function poolOf(functions: readonly Fn[]): Pool {
   const integers = new Map<string, bigint>();
   const floats = new Map<string, bigint>();
@@ -82,7 +83,7 @@ export function poolOf(functions: readonly Fn[]): Pool {
       .slice(0, MOST)
       .map((x) => x.v);
   const around = (v: bigint): bigint[] => [v - 1n, v, v + 1n];
-  // Values that look the same in 16 bits or 32, and the last multiples below limits, where quotients by constants go wrong first.
+  // Values that coincide when truncated to 16 or 32 bits, and the last multiples below limits, where divisions by constants fail first.
   const alike = (v: bigint): bigint[] => [
     v + 0x10000n,
     v + 0x100000000n,

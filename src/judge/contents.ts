@@ -5,19 +5,19 @@ import type { UsedAs } from '../sim/used-as.ts';
 import type { Pool } from './constants.ts';
 import type { World } from './world.ts';
 
-/** Distance between the bases of two pointer parameters that are apart. */
+/** Distance between the bases of two pointer parameters in worlds where pointers are far apart. */
 const FAR = 2 ** 36;
 
 const pick = <T>(all: readonly T[], h: number): T => all[(h >>> 0) % all.length];
 const low = (v: bigint): number => Number(BigInt.asIntN(32, v));
 
-/** An integer below six: often that of another place, or its neighbour. */
+/** An integer below six, so that many words are equal or neighbours. */
 const nearInteger = (h: number): number => (h >>> 0) % 6;
 
-/** Sixteenths of the words that are limits and constants, where there are some. */
+/** Sixteenths of the words that are limits and constants from the pool. */
 const LIMITS = 5;
 
-/** A word: mostly a small integer, often one at which programs change what they do, now and then any bits. */
+/** A word: mostly a small integer, often a value of the pool, sometimes random bits. */
 function extremeInteger(h: number, pool: Pool): number {
   const kind = h >>> 28;
   if (kind < LIMITS) return low(pick(pool.integers, mix(h, 1)));
@@ -25,7 +25,7 @@ function extremeInteger(h: number, pool: Pool): number {
   return someInteger(h, false);
 }
 
-/** The bits of a float: mostly a plain one, often a special one, now and then any bits. */
+/** Bits of a float: mostly an ordinary one, often a special one, sometimes random bits. */
 function extremeFloat(h: number, pool: Pool): number {
   const kind = h >>> 28;
   if (kind < 6) return pick(pool.singles, mix(h, 1));
@@ -33,34 +33,34 @@ function extremeFloat(h: number, pool: Pool): number {
   return someFloat(mix(h, 3), false);
 }
 
-/** Halves, and brain floats, whose products and sums are exact as long as they are few: 1, 2, 3, 0.5, -1, 4, 0 and 0.75. */
+/** f16 and bf16 values whose products, and sums of a few of them, are exact: 1, 2, 3, 0.5, -1, 4, 0 and 0.75. */
 const SMALL: Readonly<Record<string, readonly number[]>> = {
   f16: [0x3c00, 0x4000, 0x4200, 0x3800, 0xbc00, 0x4400, 0, 0x3a00],
   bf16: [0x3f80, 0x4000, 0x4040, 0x3f00, 0xbf80, 0x4080, 0, 0x3f40],
 };
 
-/** A word of elements of a matrix: two floats of 16 bits, or any bits where they are narrower. */
+/** A word of matrix elements: two 16-bit floats, or random bits for narrower types. */
 function elements(h: number, type: string): number {
   const values = SMALL[type];
   return values === undefined ? mix(h, 5) : pick(values, mix(h, 6)) | (pick(values, mix(h, 7)) << 16);
 }
 
-/** Whether memory holds floats in places where nobody asks for them. */
+/** True if some pages of memory hold floats regardless of how the kernel uses them. */
 export const isMixed = (world: World): boolean => world.profile !== 'ascending';
 
-/** What memory holds in a world before anybody has written to it. */
+/** The contents of unwritten memory in a world. */
 export function contentsOf(world: World, used: UsedAs, pool: Pool): Contents {
   const { profile, seed, apart, alignment, scalars } = world;
   const plain = profile === 'plain';
   const extreme = profile === 'extreme';
-  // In one usual world words are what they are elsewhere: they may be more than elements.
+  // One usual world keeps ordinary words, since they may be more than matrix elements.
   const type = plain && world.usual ? null : used.elements;
   const integer = (h: number, index: number): number => {
-    // Sums of elements are whole words.
+    // Accumulators are whole words, so some words stay whole in extreme worlds.
     if (type !== null && !(extreme && h >>> 28 < LIMITS)) return elements(h, type);
     if (profile === 'near') return nearInteger(h);
     if (profile === 'ascending') return index >> 1;
-    // Now and then what an argument is.
+    // One word in four equals the integer arguments.
     if (scalars !== null && h >>> 30 === 0) return low(scalars);
     return extreme ? extremeInteger(h, pool) : someInteger(h, plain);
   };
@@ -84,19 +84,19 @@ export function contentsOf(world: World, used: UsedAs, pool: Pool): Contents {
 }
 
 const NO_PAGES: ReadonlySet<number> = new Set();
-/** The bits of a double from 1 up to 2. */
+/** Bits of a double from 1 up to 2. */
 const plainDouble = (h: number): bigint => 0x3ff0000000000000n | (BigInt(h >>> 0) << 20n);
 
-/** From 1 up to 3: with two bits behind the point if `plain`, as exact as plain memory's floats, else with 23. */
+/** A float from 1 up to 3, with two fraction bits if `plain`, so that it is as exact as plain memory's floats, otherwise with 23. */
 const floatParameter = (h: number, plain: boolean): number =>
   1 + (plain ? (h & 7) / 4 : (h & 0xffffff) / 2 ** 23);
 
-/** Parameter bytes of a run: pointers, numbers as the world has them, and what is given. */
+/** Constant bank 0 of a run, with the arguments: pointers, numbers by the world's profile, and given words. */
 export function bankOf(kernel: Fn, world: World, used: UsedAs, pool: Pool, paramBase: number): DataView {
   const { seed, profile, scalars, steps } = world;
   const plain = profile === 'plain';
   const extreme = profile === 'extreme';
-  // What lies behind the arguments is memory like any other.
+  // Bytes after the arguments are random like other memory.
   const end = kernel.params.reduce((n, p) => Math.max(n, p.offset + p.size), 0);
   const view = new DataView(new ArrayBuffer(Math.ceil((paramBase + end + 8) / 64) * 64));
   const putFloat = (at: number, offset: number, bytes: number): void => {
@@ -118,11 +118,11 @@ export function bankOf(kernel: Fn, world: World, used: UsedAs, pool: Pool, param
     if (profile === 'near')
       return BigInt(nearInteger(h)) * (isWide(offset) && used.offsets.has(offset) ? 4n : 1n);
     if (extreme) {
-      // World by world, each argument becomes each value of the pool; in between others.
+      // Over the extreme worlds each argument takes each value of the pool, interleaved with other values.
       if ((h & 3) < 2) return pick(pool.integers, Math.floor(seed / 2) + 37 * offset);
       return (h & 3) === 2 ? BigInt((h >>> 8) & 1023) : BigInt(mix(h, 2));
     }
-    // Mostly sizes: small ones, so that bounds are reached, or large enough that most threads have work.
+    // Mostly sizes: small ones, so that bounds checks fail, or large enough that most threads have work.
     return BigInt(plain ? 1 + (h & 63) : 64 + (h & 127));
   };
   for (const p of kernel.params) {
@@ -153,7 +153,7 @@ export function bankOf(kernel: Fn, world: World, used: UsedAs, pool: Pool, param
       kernel.params.some((p) => offset >= p.offset && offset + 8 <= p.offset + p.size)
     ) {
       const base = world.apart === null ? FAR * n : FAR + world.apart * (n - 1);
-      // What is declared of a pointer holds.
+      // The alignment that a pointer parameter declares is kept.
       const declared = kernel.params.find((p) => p.offset === offset)?.pointeeAlign ?? 0;
       const alignment = declared > world.alignment && world.alignment > 0 ? declared : world.alignment;
       const at = declared > 1 ? Math.ceil((base + alignment) / declared) * declared : base + alignment;

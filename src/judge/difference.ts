@@ -6,14 +6,14 @@ import type { Run } from './run.ts';
 
 /** A way in which two runs differ. */
 export interface Difference {
-  /** What kind it is, whatever the world, the addresses and the values. */
+  /** Kind of the difference, independent of world, addresses and values. */
   readonly kind: string;
   readonly text: string;
-  /** The byte of memory that differs, where one does. */
+  /** Address of the differing byte, if memory differs. */
   readonly address?: number;
-  /** The instruction of the second program that shows it, where one does. */
+  /** Instruction of the second program that shows the difference, if there is one. */
   readonly ins?: Instr | null;
-  /** Whether a longer run cannot make up for it. */
+  /** True if a run with a larger budget cannot resolve it. */
   readonly certain?: boolean;
 }
 
@@ -21,9 +21,9 @@ export interface Difference {
 const SLOWER = 8;
 
 /**
- * The differences between what two runs with the same budget wrote, and how their threads ended.
+ * Compares what two runs with the same budget wrote, and how their threads ended.
  *
- * @param other another run of the first program, in which what PTX leaves undefined is otherwise: what it changes is no difference
+ * @param other another run of the first program, with other values for what PTX leaves undefined; bytes that differ there are ignored
  */
 export function differencesOf(a: Run, b: Run, budget: number, other: Run | null = null): Difference[] {
   const found: Difference[] = [];
@@ -65,9 +65,9 @@ function compareEnds(a: Run, b: Run, say: (s: string) => void): void {
 type Logs = Run['logs'];
 
 /**
- * Compares what each thread stored to each address, in order, as far as both runs got.
+ * Compares the stores of each thread to each address, in order, as far as both runs got.
  *
- * @param floats of machine code, the widths of floats that the program has: a NaN may be another one
+ * @param floats for machine code, the widths of the program's floats: NaNs may then have other payloads; otherwise null
  */
 function compareLogs(a: Logs, b: Logs, floats: ReadonlySet<number> | null, say: (s: string) => void): void {
   if (storeAlike(a, b) && a.every((log, t) => (log.length === 0) === (b[t].length === 0))) return;
@@ -77,7 +77,7 @@ function compareLogs(a: Logs, b: Logs, floats: ReadonlySet<number> | null, say: 
       say(`store ${i} of thread ${t} to 0x${Math.floor(address).toString(16)} differs`);
       return;
     }
-    // If a long-running thread stores only to addresses that the other run never wrote, that is a difference too.
+    // A thread that stores only to addresses the other run never wrote is a difference too.
     if (p.size > 0 && q.size > 0 && ![...p.keys()].some((x) => q.has(x))) {
       say(`thread ${t} stores to other addresses`);
       return;
@@ -85,7 +85,10 @@ function compareLogs(a: Logs, b: Logs, floats: ReadonlySet<number> | null, say: 
   }
 }
 
-/** Addresses to which a thread stores another value in two runs, as far as both got, each with the number of the first such store. */
+/**
+ * Addresses at which the store sequences of a thread differ in two runs, as far as both got, each with the number of the first differing
+ * store.
+ */
 function* unlikeStores(
   p: ReadonlyMap<number, readonly number[]>,
   q: ReadonlyMap<number, readonly number[]>,
@@ -100,7 +103,7 @@ function* unlikeStores(
   }
 }
 
-/** Threads and addresses of stores in which two runs of machine code and its source differ, as far as both got. */
+/** Keys (thread and address) of the stores that differ between two runs, as far as both got; NaNs may differ. */
 export function storesApart(a: Run, b: Run): Set<string> {
   const out = new Set<string>();
   for (let t = 0; t < Math.min(a.logs.length, b.logs.length); t++)
@@ -109,7 +112,7 @@ export function storesApart(a: Run, b: Run): Set<string> {
   return out;
 }
 
-/** Where one run has ended and the other has not, and has written what the one that has ended never wrote. */
+/** If just one run has ended: finds a byte that the unfinished run has written and the ended one has not. */
 function compareWithEnd(a: Run, b: Run, say: (s: string) => void): void {
   if (a.status === b.status || a.ended.size + b.ended.size > 0) return;
   const [ended, other] = a.status === 'done' ? [a.memory, b.memory] : [b.memory, a.memory];
@@ -126,8 +129,8 @@ function compareWithEnd(a: Run, b: Run, say: (s: string) => void): void {
 }
 
 /**
- * The first thread, if any, whose last store to some address differs: one after the other, threads hide each other's stores, but what
- * each of them leaves no optimizer takes away. Threads that store to other addresses, such as wider words, are left out.
+ * The first thread, if any, whose last store to some address differs. It serves when threads overwrite each other's stores: an optimizer
+ * may not remove a thread's last store. Threads that store to different sets of addresses, as with wider words, are skipped.
  */
 export function lastStores(a: Logs, b: Logs): Difference[] {
   for (let t = 0; t < a.length; t++) {
@@ -147,20 +150,20 @@ export function lastStores(a: Logs, b: Logs): Difference[] {
   return [];
 }
 
-/** Does each thread store the same values to the same addresses in the same order, as far as both runs got? */
+/** True if each thread makes the same stores in the same order, as far as both runs got. */
 export const storeAlike = (a: Logs, b: Logs): boolean =>
   a.every((log, t) => log.every((x, i) => i >= b[t].length || x === b[t][i]));
 
 /**
- * Stores of a thread to one address that may be missing; and where the program has fewer stores than before, for each that is there: a loop
- * whose rounds are unrolled leaves out all but the last one of each.
+ * How many stores of a thread to one address may be missing. If the program has fewer store instructions than before, also how many may be
+ * missing per remaining store: an unrolled loop stores only the last of several iterations.
  */
 const MOST_MISSING = 4;
 const MISSING_EACH = 7;
 
 /**
- * Does each thread store to each address what it stores in a longer run, but for a few values? An optimizer leaves out stores that
- * others overwrite.
+ * True if each thread stores to each address a subsequence of what it stores in a longer run, with few values missing: an optimizer removes
+ * stores that are overwritten.
  */
 export const storeLess = (some: Logs, all: Logs, fewerStores: boolean): boolean =>
   some.every((log, t) => {
@@ -168,7 +171,7 @@ export const storeLess = (some: Logs, all: Logs, fewerStores: boolean): boolean 
     return [...byAddress(log)].every(([address, values]) => {
       let at = 0;
       const last = (theirs.get(address) ?? []).findIndex((v) => v === values[at] && ++at === values.length);
-      // Of what comes after the end of a log nobody knows.
+      // Stores after the end of a full log are unknown.
       if (last < 0 && all[t].length >= LOG) return true;
       return (
         last >= 0 &&
@@ -192,22 +195,22 @@ function byteOf(memory: OpenMemory, address: number): number {
   return view.getUint8(at);
 }
 
-/** Is a byte another one, or not written, where what PTX leaves undefined is otherwise? */
+/** True if a byte differs, or only one side wrote it, between runs with different undefined values. */
 function isUndefined(p: Piece | undefined, r: Piece | undefined, i: number): boolean {
   const [wp, wr] = [p?.written[p.from + i] ?? 0, r?.written[r.from + i] ?? 0];
   return wp !== wr || (wp === 1 && p!.bytes[p!.from + i] !== r!.bytes[r!.from + i]);
 }
 
-/** The NaN that arithmetic gives, by its bytes: the first word of a single, the high one of a double. */
+/** Canonical NaNs, as arithmetic produces them: the word of a single, the high word of a double. */
 const CANONICAL: readonly number[] = [0x7fffffff, 0x7ff80000, 0xfff80000];
 
-/** How far a result may be off, in multiples of what it moves when the last bits of approximations do. */
+/** Tolerance for a result, in multiples of its change when the last bits of approximations change. */
 const TOLERANCE = 16;
 
-/** Integers count as such where they move by no more: else a nudge has changed what they mean. */
+/** Integers are treated as approximations only if they change by at most this; beyond it a nudge has changed their meaning. */
 const MOST_STEPS = 64;
 
-/** What eight bytes may be: the bytes of each number, and how one is read. */
+/** Interpretations of eight bytes: the size of each number, and how it is read. */
 const READINGS: readonly {
   readonly bytes: number;
   readonly integer: boolean;
@@ -220,7 +223,10 @@ const READINGS: readonly {
   { bytes: 4, integer: true, read: (v, at) => v.getInt32(at, true) },
 ];
 
-/** Is each number of eight bytes as near to that of others as approximations leave open? The first two are compared, the rest nudged. */
+/**
+ * True if, in some interpretation, all numbers in eight bytes agree up to approximation errors. The first two values are compared; the rest
+ * are nudged runs.
+ */
 function areNear(values: readonly DataView[]): boolean {
   const same = (x: DataView, y: DataView, at: number, bytes: number): boolean => {
     for (let k = at; k < at + bytes; k++) if (x.getUint8(k) !== y.getUint8(k)) return false;
@@ -236,7 +242,7 @@ function areNear(values: readonly DataView[]): boolean {
       const [a, b, others] = [read(p, at), read(q, at), moving.map((n) => read(n, at))];
       const moved = others.reduce((most, n) => Math.max(most, Math.abs(n - a)), 0);
       if (!Number.isFinite(a) || !Number.isFinite(b) || !Number.isFinite(moved)) {
-        // What is infinite or NaN may be that for one of them and not for the other, if a nudge does that, too.
+        // A number may be infinite or NaN in only one of the two if a nudge has the same effect.
         if (integer || others.every((n) => Number.isFinite(n) === Number.isFinite(a))) return false;
         continue;
       }
@@ -247,14 +253,15 @@ function areNear(values: readonly DataView[]): boolean {
 }
 
 /**
- * Whether two runs that have ended differ in memory only as far as results depend on the last bits of approximations, and end alike.
- * @param nudged runs of the first program in which approximations have other last bits
+ * True if two runs differ only in memory, and only as far as results depend on the last bits of approximations.
+ *
+ * @param nudged runs of the first program with other last bits in approximations
  */
 export function differOnlyIn(a: Run, b: Run, nudged: readonly Run[]): boolean {
   const endsLike = (r: Run): boolean =>
     differencesOf(a, r, Number.POSITIVE_INFINITY).every((d) => d.kind === 'memory differs');
   const alike = nudged.filter(endsLike);
-  // Where the end itself depends on approximations, another one tells nothing.
+  // If the end of the run itself depends on approximations, another end is no evidence.
   if (!endsLike(b) || alike.length === 0) return alike.length < nudged.length;
   if (a.status !== 'done' || b.status !== 'done') return false;
   for (const key of new Set([...a.memory.pieces.keys(), ...b.memory.pieces.keys()])) {
@@ -271,7 +278,7 @@ export function differOnlyIn(a: Run, b: Run, nudged: readonly Run[]): boolean {
           others.every((r) => writes(r, k) === writes(p, k)),
       );
       if (elsewhere) return false;
-      // What one of them has not touched is as it was.
+      // A piece that some run never touched is unchanged there.
       if ([p, q, ...others].some((x) => x === undefined)) continue;
       const values = [p, q, ...others].map(
         (x) => new DataView(x!.bytes.buffer, x!.bytes.byteOffset + x!.from + i, 8),
@@ -286,7 +293,7 @@ export function differOnlyIn(a: Run, b: Run, nudged: readonly Run[]): boolean {
   return true;
 }
 
-/** Are two patterns NaNs, one of them as arithmetic gives it? The sign stands above `magnitude`. */
+/** True if both patterns are NaNs, one of them canonical. `magnitude` masks the bits below the sign. */
 const areNaNs = (
   x: number,
   y: number,
@@ -304,9 +311,9 @@ const wordsAreNaNs = (x: number, y: number, infinity: number): boolean =>
   areNaNs(x, y, 0x7fffffff, infinity, CANONICAL);
 
 /**
- * Are the parts in which two words differ NaNs in both, in one of them as arithmetic gives it?
+ * True if all parts in which two words differ are NaNs in both, one of them canonical.
  *
- * @param floats widths of floats that the program has; an integer is no NaN
+ * @param floats widths of the program's floats; integers are not NaNs
  */
 function bothNaN(x: number, y: number, floats: ReadonlySet<number>): boolean {
   if (floats.has(32) && wordsAreNaNs(x, y, 0x7f800000)) return true;
@@ -319,7 +326,7 @@ function bothNaN(x: number, y: number, floats: ReadonlySet<number>): boolean {
   );
 }
 
-/** The same of a byte of memory, which may be part of a double as well. */
+/** Like `bothNaN` for a byte of memory, which may also belong to a double. */
 function byteOfBothNaN(p: Piece, q: Piece, i: number, floats: ReadonlySet<number>): boolean {
   const word = (x: Piece, k: number): number => {
     const at = x.from + k;
@@ -333,7 +340,7 @@ function byteOfBothNaN(p: Piece, q: Piece, i: number, floats: ReadonlySet<number
   );
 }
 
-/** Have two runs stored to the same bytes, and ended alike? */
+/** True if two runs stored to the same bytes and ended the same way. */
 export function writesAlike(a: Run, b: Run): boolean {
   if (
     a.status !== b.status ||
@@ -369,14 +376,14 @@ function compareWritten(
         if (other !== null) {
           const r = other.pieces.get(key);
           if (isUndefined(p, r, i)) continue;
-          // Of a word that is undefined some bytes may be the same by chance; machine code gives others.
+          // Some bytes of an undefined word may be equal by chance; machine code gives others.
           const word = i & ~3;
           if (floats !== null && [0, 1, 2, 3].some((k) => isUndefined(p, r, word + k))) continue;
         }
         if (floats !== null && wp === wq && byteOfBothNaN(p!, q!, i, floats)) continue;
-        // Who stores what is there already need not store.
+        // A store of the value that is already there may be removed.
         if (wq === 0 && p!.bytes[p!.from + i] === byteOf(b, key * PIECE + i)) continue;
-        // Machine code may store a whole word to change a half of it: what was there stays.
+        // Machine code may store a whole word to change half of it; the other half keeps its value.
         if (floats !== null && wp === 0 && q!.bytes[q!.from + i] === byteOf(a, key * PIECE + i)) continue;
         const address = key * PIECE + i;
         const byte = `byte 0x${address.toString(16)}`;

@@ -1,25 +1,28 @@
-/** How much a judgement may take, worlds and instructions: what the last ones of each kind find is rarer and rarer. */
+/** Limits on the worlds and instructions of a judgement. The last worlds of each kind find ever less. */
 export interface Effort {
-  /** Most worlds of a single thread with limits and special values; a third as many have values near each other. */
+  /**
+   * Maximum number of single-thread worlds with limits and special values (twice that for short kernels without loops); near values get a
+   * third as many.
+   */
   readonly worlds: number;
   /**
-   * Warp instructions that both versions may run with whole blocks, and as many with single threads; after that no further world is tried.
-   * Or so many for each instruction of the kernel, if that is more.
+   * Warp instructions that both versions together may run in whole blocks, and the same again in single threads; after that no further
+   * world is tried. `perInstruction` times the kernel's instructions, if that is more.
    */
   readonly executed: number;
   readonly perInstruction: number;
   /**
-   * Warp instructions that all kernels of a module may take together, in equal shares; where some take more all the same, those after that
-   * are compared with low effort.
+   * Warp instructions for all kernels of a module together, in equal shares. If some kernels exceed their share and use this up, the
+   * remaining ones are compared with low effort.
    */
   readonly module: number;
-  /** Most warp instructions of a run of usual blocks, where the size of the kernel asks for no more. */
+  /** Maximum warp instructions of a run of usual blocks, unless the size of the kernel requires more. */
   readonly usual: number;
-  /** Worlds of one large block, of the sizes that the kernel may be written for. */
+  /** Number of worlds of one large block, in the sizes that the kernel is probably written for. */
   readonly large: number;
-  /** Warp instructions that a run with thousands of rounds may take. */
+  /** Maximum warp instructions of a run with thousands of iterations. */
   readonly long: number;
-  /** Warp instructions, and runs, of the search in one version. */
+  /** Maximum warp instructions, and runs, of the input search in one version. */
   readonly searched: number;
   readonly searchRuns: number;
 }
@@ -27,8 +30,8 @@ export interface Effort {
 export type EffortName = 'low' | 'medium' | 'high';
 
 /**
- * By name. Measured over the pairs of test/judge: `high` sees all that is seen at all; `medium` costs a third of it and misses one in
- * thirty of what `high` sees; `low` is for tests that judge thousands of small programs.
+ * Limits by name. Measured over the pairs of test/judge: `high` finds everything that is found at all; `medium` costs a third of that and
+ * misses one in thirty of the findings of `high`; `low` is for tests that judge thousands of small programs.
  */
 export const EFFORTS: Readonly<Record<EffortName, Effort>> = {
   low: {

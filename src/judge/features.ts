@@ -6,36 +6,36 @@ import { modOf, type Opcode, OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
 
-/** What a kernel and the functions that it may call contain, as far as it decides how to look at it. */
+/** Properties of a kernel and the functions that it may call that determine how it is judged. */
 export interface Features {
   /** The kernel, and the functions that it may call. */
   readonly functions: readonly Fn[];
   readonly instructions: number;
-  /** Accesses that order others or keep their number (PTX ISA 9.0, chapter 8), fences, clocks. */
+  /** Has ordering accesses or accesses whose number must stay (PTX ISA 9.0, chapter 8), fences, or clock reads. */
   readonly orders: boolean;
-  /** Among them some that other blocks hear of. */
+  /** Some of these synchronise with threads of other blocks. */
   readonly wide: boolean;
-  /** Loads from memory that nothing may write (PTX ISA 9.0, ld.global.nc). */
+  /** Number of loads from memory that nothing may write (PTX ISA 9.0, ld.global.nc). */
   readonly readOnlyLoads: number;
-  /** Threads of a block tell each other something: barriers, shared memory, atomic operations. */
+  /** Threads of a block communicate: barriers, stores to shared memory, atomic operations. */
   readonly communicates: boolean;
-  /** Lanes of a warp exchange values: it means something else if some of them have ended. */
+  /** Lanes of a warp exchange values, so results depend on which lanes are live. */
   readonly exchanges: boolean;
-  /** Four warps multiply matrices together: fewer cannot (PTX ISA 9.0, 9.7.15). */
+  /** Has products of warpgroups, which need four warps (PTX ISA 9.0, 9.7.15). */
   readonly warpgroups: boolean;
   readonly clusters: boolean;
-  /** Copies that happen until they are waited for. */
+  /** Has asynchronous copies. */
   readonly copies: boolean;
   readonly loops: boolean;
-  /** Whether it asks for the y of a thread. */
+  /** Reads tid.y. */
   readonly rows: boolean;
-  /** Whether it asks for the y or z of anything. */
+  /** Reads the y or z component of any special register. */
   readonly deep: boolean;
-  /** Sizes of blocks that it may be written for, the likeliest first. */
+  /** Block sizes that the kernel may be written for, the most likely first. */
   readonly sizes: readonly number[];
 }
 
-/** Functions of a module by their names and aliases, and whether a variable holds the address of one. */
+/** Functions of a module by name and alias, and whether a variable holds the address of one. */
 const functionNames = memo((program: Program) => {
   const byName = new Map(program.functions.map((f) => [f.name, f]));
   for (const a of program.aliases) {
@@ -45,7 +45,7 @@ const functionNames = memo((program: Program) => {
   return { byName, inVariables: program.variables.some((v) => v.relocs.some((r) => byName.has(r.symbol))) };
 });
 
-/** The functions that a kernel may call, itself first; all of the program if it calls one by address. */
+/** The functions that a kernel may call, itself first; all functions of the program if it has an indirect call. */
 export function functionsOf(program: Program, kernel: Fn): Fn[] {
   const { byName } = functionNames(program);
   const out = new Set([kernel]);
@@ -63,8 +63,8 @@ export function functionsOf(program: Program, kernel: Fn): Fn[] {
 }
 
 /**
- * The program without the functions that a kernel cannot call, so that a run costs nothing for them; the program itself where some
- * function is called or known by its address, which its place in the module decides.
+ * The program without the functions that a kernel cannot call, so that they cost a run nothing. The same program if the address of a
+ * function is used, since addresses depend on positions in the module.
  */
 export function programOf(program: Program, kernel: string): Program {
   const { byName, inVariables } = functionNames(program);
@@ -80,20 +80,20 @@ export function programOf(program: Program, kernel: string): Program {
   return { ...program, functions };
 }
 
-/** The `sem` of an access or a fence: how it orders others; '' for those that have none. */
+/** Memory semantics (`sem` modifier) of an access or a fence; '' for instructions without. */
 export function semOf({ op, mods }: Pick<Instr, 'op' | 'mods'>): string {
   return op.groupByName.has('sem') ? modOf(op, mods, 'sem') : '';
 }
 
-/** Is it a strong access: volatile, relaxed or more (PTX ISA 9.0, 8.3)? Atomic operations are. */
+/** True for a strong access: volatile, relaxed or stronger (PTX ISA 9.0, 8.3). Atomic operations are strong. */
 export const isStrongAccess = (x: Pick<Instr, 'op' | 'mods'>): boolean =>
   x.op.accesses.length > 0 && !['', 'WEAK'].includes(semOf(x));
 
-/** Does it show a clock? */
+/** True if the instruction reads a clock. */
 export const isClock = ({ op, mods }: Pick<Instr, 'op' | 'mods'>): boolean =>
   op.primitive === 'special' && op.special.length > 0 && /^(CLOCK|GLOBALTIMER)/.test(modOf(op, mods, 'sr'));
 
-/** Does it keep other accesses of its thread in their places, or its own number and order? */
+/** True if the instruction orders other accesses of its thread, or must keep its own number and order. */
 export function ordersOthers(x: Pick<Instr, 'op' | 'mods'>): boolean {
   const { op } = x;
   if (op.primitive === 'fence' || isClock(x)) return true;
@@ -101,21 +101,21 @@ export function ordersOthers(x: Pick<Instr, 'op' | 'mods'>): boolean {
   return isStrongAccess(x);
 }
 
-/** Does it tell threads of other blocks something, or hear of it? */
+/** True if the instruction synchronises with threads of other blocks. */
 const isWide = (x: Instr): boolean =>
   (x.op.primitive === 'fence' || (isStrongAccess(x) && semOf(x) !== 'RELAXED')) &&
   (!x.op.groupByName.has('scope') ||
     !['NONE', 'CTA'].includes(modOf(x.op, x.mods, 'scope')) ||
     semOf(x) === 'VOLATILE');
 
-/** Loads, and reads of clocks, of which nobody uses the result, not even for another one that nobody uses. */
+/** Loads and clock reads whose results have no effect, directly or through other dead instructions. */
 export function deadLoads(functions: readonly Fn[]): Set<Instr> {
   const out = new Set<Instr>();
   for (const f of functions) {
     const read = new Set<number>();
     const gone = new Set<Instr>();
     for (const p of f.returns) if (p.reg !== NO_REG) read.add(regIndex(p.reg));
-    // What has no effect goes as long as something goes: what it reads may then be unused as well.
+    // Removes instructions without effect until a fixpoint: the operands of a removed one may then be unused too.
     for (let changed = true; changed; ) {
       changed = false;
       const used = new Set(read);
@@ -142,7 +142,7 @@ export function deadLoads(functions: readonly Fn[]): Set<Instr> {
   return out;
 }
 
-/** Convergent operations that a lane may as well execute alone. */
+/** Convergent operations that have the same meaning for a single lane. */
 const ALONE: ReadonlySet<string | null> = new Set(['barrier', 'warpsync', 'cluster-barrier', 'activemask']);
 
 const TALKS: ReadonlySet<string | null> = new Set([
@@ -156,16 +156,17 @@ const TALKS: ReadonlySet<string | null> = new Set([
 const talks = (op: Opcode): boolean =>
   TALKS.has(op.primitive) || op.accesses.some((a) => a.space === 'shared' && a.writes);
 
-/** Sizes of blocks that kernels are written for. */
+/** Common block sizes of kernels. */
 const SIZES: readonly number[] = [256, 128, 512, 64, 1024];
 
-/** Sizes of blocks, the likeliest first: kernels for one size hold it, the size less one, or four times the size. */
+/** Block sizes, the most likely first: kernels written for one size contain it, the size minus one, or four times the size. */
 function sizesOf(constants: ReadonlyMap<number, number>): readonly number[] {
   const score = (n: number): number =>
     (constants.get(n) ?? 0) + (constants.get(n - 1) ?? 0) + (constants.get(4 * n) ?? 0);
   return SIZES.toSorted((a, b) => score(b) - score(a));
 }
 
+/** Collects the features of a kernel and of the functions that it may call. */
 export function featuresOf(program: Program, kernel: Fn): Features {
   const functions = functionsOf(program, kernel);
   let instructions = 0;

@@ -13,7 +13,7 @@ import { isMixed } from './contents.ts';
 import { type Run, type RunOptions, runIn, type Subject } from './run.ts';
 import type { World } from './world.ts';
 
-/** What the text of a kernel says of how it uses what it finds. */
+/** How a kernel uses the values that it reads, as determined from its code; compare `UsedAs`. */
 export interface Uses {
   readonly parameters: ReadonlySet<number>;
   readonly offsets: ReadonlySet<number>;
@@ -23,6 +23,7 @@ export interface Uses {
   readonly elements: string | null;
 }
 
+/** Analyzes a kernel and the functions that it may call. @param paramBase offset of parameters in constant bank 0 */
 export function usesOf(kernel: Fn, functions: readonly Fn[], paramBase: number): Uses {
   const pointers = pointerOffsets(kernel, paramBase);
   return {
@@ -35,13 +36,15 @@ export function usesOf(kernel: Fn, functions: readonly Fn[], paramBase: number):
   };
 }
 
-/** Rounds of searching for what the kernel uses values as: each finds those that the previous ones lead to. */
+/** Maximum number of repetitions; each finds the uses that depend on values of the previous ones. */
 const ROUNDS = 4;
 
 /**
- * Runs a kernel with pointers wherever it uses loaded words as addresses, and unless values are plain with floats wherever it
- * uses them as such: a rounding shows in floats only, while integers let it go the ways that it goes with zeros. The
- * first run shows which words those are; it is repeated as long as they lead to more.
+ * Runs a kernel with pointers in all words that it loads and uses as addresses and, unless values are plain, with floats wherever it uses
+ * words as such: roundings show only in floats, whereas integers keep it on the paths that zeros take. The first run shows which words
+ * those are, and the run is repeated as long as there are more.
+ *
+ * @returns the last run, the uses found, and the warp instructions of all runs
  */
 export function runFollowing(
   s: Subject,

@@ -6,11 +6,12 @@ import { SHARED_PLACES } from './accesses.ts';
 import type { Difference } from './difference.ts';
 import { type Run, VARIABLES } from './run.ts';
 
-/* What equal memory does not show: races, broken promises, and accesses to memory that need not be there. */
+// Checks beyond equal memory: races, broken promises, and accesses to memory that need not exist.
 
 /**
- * A word that threads access without order, and did not before; null if there is none. Words of one kind of memory that raced before tell
- * nothing, and nor do the lanes of a warp in machine code: where it has not diverged, ptxas needs no instruction for bar.warp.sync.
+ * Finds a word that threads access without ordering only in the second run; null if there is none. If any word of a memory kind raced
+ * before, that kind is skipped. So are races within a warp in machine code: ptxas needs no instruction for a bar.warp.sync in a converged
+ * warp.
  */
 export function newRace(a: Run, b: Run): Difference | null {
   const [x, y] = [a.watcher.races, b.watcher.races];
@@ -30,7 +31,7 @@ export function newRace(a: Run, b: Run): Difference | null {
   return null;
 }
 
-/** Memory that is read as if nothing could write it, and written; null if that was so before. */
+/** Memory that the second run writes and reads through ld.global.nc; null if there is none or the first run did so too. */
 export const newPromise = (a: Run, b: Run): Difference | null =>
   b.watcher.brokePromise && !a.watcher.brokePromise
     ? {
@@ -39,7 +40,7 @@ export const newPromise = (a: Run, b: Run): Difference | null =>
       }
     : null;
 
-/** A branch that is marked uniform and parts lanes; null if one did so before. */
+/** A branch marked uniform at which lanes diverge in the second run; null if there is none or the first run had one too. */
 export function falselyUniform(a: Run, b: Run): Difference | null {
   const parts = (r: Run): Instr | null => {
     for (const [code, bits] of r.watcher.seen)
@@ -57,7 +58,7 @@ export function falselyUniform(a: Run, b: Run): Difference | null {
   };
 }
 
-/** A word that the second run loads and the first neither loads nor stores: there need not be memory. Null if there is none. */
+/** A word that the second run loads and the first neither loads nor stores, so that it need not exist; null if there is none. */
 export function readsElsewhere(a: Run, b: Run): string | null {
   for (const word of b.watcher.read) {
     if (a.watcher.read.has(word) || word * 4 >= VARIABLES || a.memory.isWritten(word * 4, 4)) continue;

@@ -15,42 +15,43 @@ import { blockWorlds, canBeLaunched, FEWEST_THREADS, type Look, ThreadWorlds } f
 
 export type { Judgement } from './trial.ts';
 
+/** Options of a judgement. */
 export interface JudgeOptions {
   /** Seeds of the worlds with whole blocks. Default: 1 and 2. */
   readonly seeds?: readonly number[];
-  /** Most warp instructions of a run of blocks. Default: by the size of the kernel, as always for single threads. */
+  /** Maximum warp instructions of a block run. Default: by the size of the kernel; single threads always use that, and at most this. */
   readonly budget?: number;
-  /** With a block or a grid, only worlds of this shape. */
+  /** If a block or a grid is given, only worlds of this shape are tried. */
   readonly block?: Triple;
   readonly grid?: Triple;
-  /** Threads that a multiprocessor holds: `limits.threads-per-sm` of the back end. */
+  /** Threads per multiprocessor: `limits.threads-per-sm` of the back end. */
   readonly threadsPerSm?: number;
   /**
-   * Whether the other version is machine code: then memory, ends and what is loaded count, and not the order of accesses, nor where
-   * variables of shared and local memory are.
+   * The other version is machine code: memory, thread ends and the set of loaded words count; the order of accesses and the addresses of
+   * shared and local variables do not.
    */
   readonly machine?: boolean;
   /**
-   * Whether the other version may round products and sums otherwise, as a plan with inexact rules does. Then differences count only beyond
-   * what the last bits of unrounded products and sums explain.
+   * The other version may round products and sums differently, as a plan with inexact rules does. Then only differences beyond the last
+   * bits of unrounded products and sums count.
    */
   readonly inexact?: boolean;
-  /** Where machine code has constant variables, from the beginning of their bank: what lies behind one is then the same for both. */
+  /** Offsets of machine code's constant variables in their bank; both versions then read the same bytes after a variable. */
   readonly constantsAt?: ReadonlyMap<string, number>;
-  /** How much it may take. Default: 'medium'. */
+  /** Effort of the comparison. Default: 'medium'. */
   readonly effort?: EffortName;
-  /** Warp instructions for whole blocks, and as many for single threads, if that is less than the effort's. */
+  /** Warp instructions for whole blocks, and the same again for single threads, if less than the effort allows. */
   readonly share?: number;
-  /** Called before each world; false stops, and what is left counts as not looked at. */
+  /** Called with the name of each world before it is tried; false stops, and the remaining worlds count as left out. */
   readonly goOn?: (world: string) => boolean;
 }
 
 /**
- * Compares a kernel with other versions of it in open worlds: the same memory written and the same end of every warp, in every world, and
- * where threads tell others something the same order of it. Runs that exhaust the budget or fault are compared by what each thread stored
- * to each address, as far as both got; stores may be left out where others overwrite them. If they differ and the original kernel also
- * differs from itself when its threads take other turns, the threads race; then a single warp decides, or a single thread if the lanes of
- * that warp race too. Lanes that race although they run in step are compared one after the other.
+ * Compares a kernel with other versions of it in open worlds. In every world both must write the same memory, every warp must end the same
+ * way, and where threads communicate the order of accesses must agree. Runs that exhaust the budget or fault are compared by each thread's
+ * stores to each address, as far as both got; overwritten stores may be missing. If the runs differ and the original also differs from
+ * itself under other schedules, its threads race; then a single warp decides, or a single thread if the lanes of that warp race too. Lanes
+ * that race although they run in lockstep are compared one after the other.
  */
 export class KernelJudge implements Original {
   private readonly before: Subject;
@@ -67,12 +68,12 @@ export class KernelJudge implements Original {
   private longOnes: readonly World[] | null = null;
   private readonly seen = new Map<Code, Uint8Array>();
 
-  /** @param after a version that it will be compared with: its constants count as well */
+  /** @param after a version to compare with, whose constants contribute test values @throws SimFault if there is no such kernel */
   constructor(original: Program, after: Program, kernel: string, paramBase: number, opts: JudgeOptions = {}) {
     const before = programOf(original, kernel);
     const fn = findKernel(before, kernel);
     const own = featuresOf(before, fn);
-    // Machine code need not access memory in the order of its source, nor read as often what others may change.
+    // Machine code need not access memory in source order, nor repeat reads of memory that others may change.
     const features = opts.machine === true ? { ...own, orders: false } : own;
     const other = after.functions.find((f) => f.name === kernel);
     const theirs = other === undefined ? null : featuresOf(after, other);
@@ -151,8 +152,8 @@ export class KernelJudge implements Original {
     for (const world of this.blocks) {
       const taken: World = endless ? this.shortOf(world) : world;
       yield taken;
-      // What does not end in one usual world rarely does in another; what is left is for worlds where loops are short. Machine code may
-      // round otherwise, which shows in each store of runs that are cut off, so those are not made shorter.
+      // If one usual world does not end, others rarely do; the effort is saved for worlds with short loops. Runs of machine code are not
+      // shortened: it may round differently, which shows in each store of a run that is cut off.
       endless ||= !this.before.blank && taken.usual && this.firsts.get(taken)?.run.status === 'budget';
     }
     for (const world of this.threads) {
@@ -163,7 +164,7 @@ export class KernelJudge implements Original {
     }
   }
 
-  /** A world with a smaller budget. */
+  /** The same world with a smaller budget. */
   private shortOf(world: World): World {
     let short = this.shorts.get(world);
     if (short === undefined) {
@@ -178,12 +179,12 @@ export class KernelJudge implements Original {
     return this.longOnes;
   }
 
-  /** The other version, as a trial runs it. */
+  /** The other version as a subject of runs. */
   subjectOf(after: Program): Subject {
     return { ...this.before, program: after, machine: this.before.blank };
   }
 
-  // ------------------------------------------------------------------ what a trial asks
+  // ------------------------------------------------------------------ Original
 
   get subject(): Subject {
     return this.before;
@@ -209,7 +210,7 @@ export class KernelJudge implements Original {
     return this.features.communicates || this.features.exchanges;
   }
 
-  /** The run of the first version in a world; null if the kernel promises that the world is not like this. */
+  /** The first version's run in a world; null if the kernel's alignment or read-only promises exclude the world. Cached without options. */
   first(world: World, opts: RunOptions = {}): { first: First | null; executed: number } {
     const plain = Object.keys(opts).length === 0;
     const known = plain ? this.firsts.get(world) : undefined;
@@ -221,13 +222,13 @@ export class KernelJudge implements Original {
       const isRefused = like.alignment > 0 && [...run.ended.values()].includes('access');
       return isRefused ? null : { world: like, run, used };
     };
-    // Accesses of more than their elements say what pointers are multiples of.
-    // What accesses at no multiples of their size do is undefined (PTX ISA 9.0, 6.4.1): to machine code it may be anything.
+    // Wide accesses require pointers of at least their alignment. A misaligned access is undefined (PTX ISA 9.0, 6.4.1), so machine code
+    // may do anything there.
     const least = this.before.blank ? MOST_ALIGNMENT : 0;
     let first: First | null = null;
     for (let a = world.alignment || least; first === null && a <= MOST_ALIGNMENT; a *= 2)
       first = attempt({ ...world, alignment: a });
-    // A row of a matrix may be as long as an argument says: where wide accesses need rows of many bytes, it is a multiple of them.
+    // An argument may be the row length of a matrix: if wide accesses need aligned rows, all sizes become multiples of `STEPS`.
     if (first === null && world.apart === null)
       first = attempt({
         ...world,
@@ -250,7 +251,7 @@ export class KernelJudge implements Original {
   }
 }
 
-/** What part of the usual budget a block gets after one that did not end. */
+/** Divisor of the usual budget for blocks after one that did not end. */
 const SHORTER = 3;
 
 /** Widths in bits of the floats that functions compute with. */
@@ -272,14 +273,16 @@ function floatsOf(functions: readonly Fn[]): Set<number> {
   return widths;
 }
 
-/** How many times the effort of a comparison that of machine code is, of which each instruction becomes several. */
+/** Effort multiplier for machine code, where one instruction becomes several. */
 const MACHINE_EFFORT = 8;
 
 const THOUSAND = 1000n;
 
-/** Bytes that the widest access is a multiple of. */
+/** Alignment in bytes of the widest access. */
 const MOST_ALIGNMENT = 32;
-/** What sizes are multiples of where rows are accessed so: elements in a row of a tile, and bytes of the widest access. */
+/**
+ * Common factor of all sizes when rows need that alignment; it covers the elements in a row of a tile and the bytes of the widest access.
+ */
 const STEPS = 256n;
 
 /**

@@ -1,13 +1,13 @@
 import type { Instr } from '../ir/program.ts';
 import { type Item, type OrderLog, SHARED_PLACES } from './accesses.ts';
 
-/** A thing that is out of order: which access, and what of it. */
+/** A violation of memory order: a description, and the instruction of the second program that shows it. */
 export interface Disorder {
   readonly text: string;
   readonly ins: Instr | null;
 }
 
-/** Which of two runs are complete: of one that was cut off, what would have come is unknown. */
+/** Which of the two runs are complete: what follows the end of one that was cut off is unknown. */
 export interface Ends {
   readonly before: boolean;
   readonly after: boolean;
@@ -17,7 +17,7 @@ const hex = (a: number): string => `0x${a.toString(16)}`;
 const placeOf = (x: Item): string =>
   x.bytes === 0 ? x.words.toLowerCase() : `${x.bytes} bytes at ${hex(x.at)}`;
 
-/** By index of an item: how many fences with at least a scope stand before it. */
+/** Prefix sums of fences by scope, to query the fences between two items. */
 class Fences {
   private readonly counts: Int32Array[];
   private readonly any: boolean;
@@ -31,7 +31,7 @@ class Fences {
       return sums;
     });
   }
-  /** The widest scope of a fence between two items; -1 if there is none. */
+  /** Widest scope of a fence between items `i` and `k`; -1 if there is none. */
   between(i: number, k: number): number {
     if (!this.any || this.counts[0][k] - this.counts[0][i + 1] === 0) return -1;
     for (let scope = 4; scope >= 0; scope--)
@@ -40,7 +40,7 @@ class Fences {
   }
 }
 
-/** The order of what one thread did, as PTX promises it to others (PTX ISA 9.0, 8.7 to 8.10). */
+/** The order of one thread's operations that PTX guarantees to other threads (PTX ISA 9.0, 8.7 to 8.10). */
 class Order {
   readonly items: readonly Item[];
   private readonly releasing: Fences;
@@ -49,25 +49,25 @@ class Order {
 
   constructor(items: readonly Item[]) {
     this.items = items;
-    // A fence of a proxy orders nothing else.
+    // A proxy fence orders nothing else.
     this.releasing = new Fences(items, (x) => x.releases && x.words === 'NONE');
     this.acquiring = new Fences(items, (x) => x.acquires && x.words === 'NONE');
     this.total = new Fences(items, (x) => x.total);
   }
 
-  /** Who hears of `k`, which is strong, finds `i` done, in this scope and below; -1 if nobody can tell. */
+  /** Widest scope in which a thread that observes the strong item `k` also observes `i`; -1 if there is none. */
   doneBefore(i: number, k: number): number {
     const { releases, scope } = this.items[k];
     return Math.max(releases ? scope : -1, this.releasing.between(i, k));
   }
 
-  /** What `k` finds is at least as new as what `i`, which is strong, has heard of, in this scope and below; -1 if nobody can tell. */
+  /** Widest scope in which `k` observes everything that happened before what the strong item `i` observed; -1 if there is none. */
   foundAfter(i: number, k: number): number {
     const { acquires, scope } = this.items[i];
     return Math.max(acquires ? scope : -1, this.acquiring.between(i, k));
   }
 
-  /** All threads agree on the order of two strong accesses, in this scope and below; -1 if not. */
+  /** Widest scope in which all threads agree on the order of two strong accesses; -1 if there is none. */
   agreed(i: number, k: number): number {
     return this.total.between(i, k);
   }
@@ -79,14 +79,16 @@ const mayRead = (x: Item): boolean =>
   x.what === 'load' || x.what === 'atomic' || x.what === 'barrier' || x.what === 'wait';
 
 /**
- * What the second of two runs of one thread lets other threads see that the first does not: a strong access that is missing, new, of
- * another size or of a narrower scope; a store that is not done where others hear that it is; a load that may find older values than what
- * the thread has heard of; a word that was only accessed strongly.
+ * Finds what the second of two runs of one thread allows other threads to observe and the first does not: a strong access that is missing,
+ * new, of another size or of narrower scope; a store that is not yet done when others learn of it; a load that may return older values than
+ * the thread has already observed; a weak access to a word that had only strong accesses.
  *
- * An access may move down past an acquire and up past a release. A relaxed load may go, or be one with its neighbour; a relaxed store may
- * go that another one overwrites at once. More order than before is no difference.
+ * An access may move down past an acquire and up past a release. A relaxed load may be removed or merged with an adjacent one; a relaxed
+ * store may be removed if another overwrites it at once. A stronger order than before is no difference.
  *
- * @param wide whether the kernel orders accesses for other blocks: else barriers of the block are looked at where several threads run
+ * @param wide whether the kernel orders accesses for other blocks; otherwise block barriers are ignored, because multi-thread worlds check
+ * them
+ * @param describe text of an item for messages
  */
 export function disorder(
   a: OrderLog,
@@ -105,7 +107,7 @@ class Comparison {
   private readonly b: Order;
   private readonly ends: Ends;
   private readonly describe: (x: Item) => string;
-  /** By index of a strong item of the first: that of its counterpart, or -1; and the other way round. */
+  /** For each strong item of the first run: index of its counterpart in the second, or -1; and vice versa. */
   private readonly inB: Int32Array;
   private readonly inA: Int32Array;
 
@@ -129,7 +131,7 @@ class Comparison {
     );
   }
 
-  /** Volatile accesses and clocks, one by one. */
+  /** Compares volatile accesses and clock reads one by one. */
   private fixedOnes(): Disorder | null {
     const [x, y] = [this.a.items.filter((i) => i.fixed), this.b.items.filter((i) => i.fixed)];
     for (let k = 0; k < Math.max(x.length, y.length); k++) {
@@ -150,7 +152,7 @@ class Comparison {
     return null;
   }
 
-  /** Finds the counterparts of strong accesses: of those with one place, size and value, the first of the first, and so on. */
+  /** Pairs strong accesses of the same address, size and value, in order, and checks the unpaired ones. */
   private match(): Disorder | null {
     const keyOf = (x: Item): string => `${x.what} ${x.words} ${x.at} ${x.bytes} ${x.value}`;
     const waiting = new Map<string, number[]>();
@@ -166,7 +168,7 @@ class Comparison {
       if (k !== undefined) {
         this.inB[i] = k;
         this.inA[k] = i;
-        // Nobody outside of the block sees its shared memory.
+        // Only the block itself sees its shared memory, so a narrower scope suffices there.
         if (this.b.items[k].scope < x.scope && x.bytes > 0 && x.at < SHARED_PLACES)
           return {
             text: `${this.describe(x)} became ${this.describe(this.b.items[k])}`,
@@ -188,16 +190,16 @@ class Comparison {
     return null;
   }
 
-  /** May a strong item of the first have no counterpart? */
+  /** True if a strong item of the first run may lack a counterpart. */
   private mayGo(i: number): boolean {
     const { items } = this.a;
     const x = items[i];
-    // What relaxed atomic operations leave in memory tells; they may be fewer, or others.
+    // Relaxed atomic operations may be merged or replaced; the final memory decides.
     if (x.what === 'atomic' && !x.acquires && !x.releases)
       return this.b.items.some((y) => y.strong && meets(x, y));
     if (x.fixed || x.acquires || x.releases) return x.what === 'barrier' && this.isRepeated(i);
     if (x.what === 'load') {
-      // Of one of which a part is loaded, another one has become.
+      // If the second run loads an overlapping range instead, the load was not removed but changed.
       return !this.b.items.some((y, k) => y.what === 'load' && y.strong && this.inA[k] < 0 && meets(x, y));
     }
     if (x.what !== 'store') return false;
@@ -210,16 +212,16 @@ class Comparison {
     return false;
   }
 
-  /** Does a barrier stand beside one like it, with nothing between them? */
+  /** True if an equal barrier is adjacent, with nothing in between. */
   private isRepeated(i: number): boolean {
     const { items } = this.a;
     return [i - 1, i + 1].some((k) => items[k]?.what === 'barrier' && items[k].words === items[i].words);
   }
 
-  /** What others find done who hear of a strong write. */
+  /** Checks what other threads may rely on once they observe a strong write. */
   private stores(): Disorder | null {
     const { a, b } = this;
-    // By byte: the last item that wrote it.
+    // For each byte: the last item that wrote it.
     const [left, right] = [new Map<number, number>(), new Map<number, number>()];
     const note = (to: Map<number, number>, x: Item, at: number): void => {
       if (x.data !== null) for (let n = 0; n < x.bytes; n++) to.set(x.at + n, at);
@@ -230,7 +232,7 @@ class Comparison {
     for (const [i, x] of a.items.entries()) {
       const k = this.inB[i];
       if (x.strong && mayWrite(x) && k >= 0) {
-        // What the second had done by then; counterparts need not come in the same order.
+        // The stores that the second run has done by then; counterparts need not come in the same order.
         if (k < done) {
           right.clear();
           done = 0;
@@ -258,7 +260,7 @@ class Comparison {
     return this.early();
   }
 
-  /** Stores that others may see before the thread has heard of what they wait for. */
+  /** Finds stores that may become visible before the strong reads that they must follow. */
   private early(): Disorder | null {
     const { a, b } = this;
     const mine = new Map<string, number[]>();
@@ -291,7 +293,7 @@ class Comparison {
     return null;
   }
 
-  /** Loads that may find something older than before, or something newer than what has been given away. */
+  /** Finds loads that may return older values than before, or newer ones than a release allows. */
   private loads(): Disorder | null {
     const { a, b } = this;
     const keysOf = (x: Item): string[] => {
@@ -351,7 +353,7 @@ class Comparison {
     return null;
   }
 
-  /** Fences of proxies and of other things of their own: as many as before, of each kind. */
+  /** Compares the number of proxy fences and other special fences of each kind. */
   private proxies(): Disorder | null {
     if (!this.ends.after) return null;
     const count = (items: readonly Item[]): Map<string, number> => {
@@ -373,7 +375,7 @@ class Comparison {
     return null;
   }
 
-  /** A word that is accessed in a weaker way than before. */
+  /** Finds a word that is now accessed weakly and was only accessed strongly. */
   private weaker(): Disorder | null {
     const [x, y] = [touchesOf(this.a.items), touchesOf(this.b.items)];
     for (const [word, t] of y) {
@@ -404,7 +406,7 @@ interface Touch {
   strongWrite: boolean;
 }
 
-/** How the words of memory are accessed. */
+/** Kinds of accesses to each word of memory. */
 function touchesOf(items: readonly Item[]): Map<number, Touch> {
   const out = new Map<number, Touch>();
   for (const x of items)

@@ -2,69 +2,70 @@ import { lowest } from '../sim/masks.ts';
 import type { Barrier, Warp } from '../sim/state.ts';
 
 /*
- * Accesses of two threads to one word, of which one writes and that nothing orders, found by vector clocks (Flanagan and Freund,
- * FastTrack, PLDI 2009): a thread knows of each other one how far it had come when it last heard of it.
+ * Race detection: two unordered accesses of different threads to one word, at least one of them a write. It uses vector clocks (Flanagan
+ * and Freund, FastTrack, PLDI 2009): each thread keeps, for every other thread, the latest time of that thread that it has learned of.
  */
 
-/** Who has accessed a word last. */
+/** The last accesses to a word. */
 interface Cell {
   writer: number;
   writtenAt: number;
-  /** The only thread that has read since, and when it read last; -1: none, or `reads` says. */
+  /** The only thread that has read the word since, and the time of its last read; -1: none, or see `reads`. */
   reader: number;
   readAt: number;
-  /** By thread: when it read last. */
+  /** For each thread, the time of its last read; null if at most one thread has read. */
   reads: Map<number, number> | null;
 }
 
-/** What has been made known at a barrier or place. */
+/** What has been released at a barrier or address. */
 interface Known {
-  /** By thread: how far it is known to have come. While one thread alone has told, it is that thread's own. */
+  /** Released time of each thread. As long as one thread alone has released, this is that thread's own clock object. */
   clock: Int32Array;
-  /** The thread whose clock it is, and how far it had come; -1 if it is the place's own. */
+  /** The thread whose clock object it is, and its time at the release; -1 if the clock belongs to this place. */
   owner: number;
   at: number;
-  /** The clock of the thread that told first: others that have the same one bring nothing but how far they have come. */
+  /** Clock of the first releasing thread: another thread with the same clock object contributes only its own time. */
   base: Int32Array;
-  /** Whether threads have taken the clock for theirs, so that it is copied before it changes. */
+  /** True if threads have adopted the clock object, which must then be copied before a change. */
   taken: boolean;
-  /** How often something was added. */
+  /** Number of releases. */
   version: number;
-  /** By thread: the version that it has heard, and its own state when it last told. */
+  /** For each thread: the version that it last acquired, and its state at its last release. */
   readonly heard: Map<number, number>;
   readonly told: Map<number, number>;
 }
 
-/** Entries of clocks that are looked at in one run: what comes later counts as unknown. */
+/** Clock entries that one run may process; after that the analysis is partial. */
 const MOST_WORK = 30_000_000;
 
-/** Words of a page, which are found together. */
+/** Words of a page, the unit of lookup. */
 const PAGE = 64;
 
+/** Race detector for one run. */
 export class Races {
   private readonly threads: number;
   private readonly perBlock: number;
-  /** By thread: how far it knows each other one to have come. Its entry for itself lags behind `own`. */
+  /** For each thread, its vector clock. A thread's entry for itself lags behind `own`. */
   private readonly clocks: Int32Array[];
   private readonly own: Int32Array;
-  /** By thread: whether a place or other threads have the same clock, so that it is copied before it changes. */
+  /** For each thread: whether its clock object is shared with a place or other threads and must be copied before a change. */
   private readonly shared: Uint8Array;
   private readonly blocks = new Map<number, number>();
-  /** By number of a page: its words that have been accessed. */
+  /** Accessed words, by page number. */
   private readonly pages = new Map<number, (Cell | undefined)[]>();
   private lastPage = Number.NaN;
   private lastCells: (Cell | undefined)[] = [];
-  /** What waits at each barrier or place knows. */
+  /** Released state of each barrier or address. */
   private readonly known = new Map<unknown, Known>();
-  /** By thread: a number that changes when it accesses something, or hears something new. */
+  /** For each thread, a number that changes with every access and every acquire that brings something new. */
   private readonly states: Int32Array;
   private work = 0;
-  /** Words with a race, and one that says who. */
+  /** Words with a race, with a description of it; at most 4096. */
   readonly words = new Map<number, string>();
-  /** Those of them for which threads of different warps race. */
+  /** The subset of `words` with a race between threads of different warps. */
   readonly ofWarps = new Set<number>();
 
-  /** @param blocks blocks that run, of so many threads each */
+  /** @param blocks number of blocks that run @param perBlock threads of each block */
   constructor(blocks: number, perBlock: number) {
     this.perBlock = perBlock;
     this.threads = blocks * perBlock;
@@ -74,7 +75,7 @@ export class Races {
     this.states = new Int32Array(this.threads).fill(1);
   }
 
-  /** Whether so much happened that the rest was not looked at. */
+  /** True if the analysis stopped before the end because it became too expensive. */
   get isPartial(): boolean {
     return this.work > MOST_WORK;
   }
@@ -85,7 +86,7 @@ export class Races {
     return slot * this.perBlock + w.index * 32 + lane;
   }
 
-  /** A thread reads or writes words, first to last, weakly. */
+  /** A thread accesses the words `first` to `last` weakly. */
   access(w: Warp, lane: number, first: number, last: number, write: boolean): void {
     if (this.isPartial) return;
     const t = this.threadOf(w, lane);
@@ -141,12 +142,12 @@ export class Races {
     if (t >> 5 !== other >> 5) this.ofWarps.add(word);
   }
 
-  /** Lanes make known at a place, or to those who will hear there, what they have done so far. */
+  /** Lanes release: everything they have done so far is ordered before later acquires at `where`. */
   release(w: Warp, lanes: number, where: unknown): void {
     let known = this.known.get(where);
     for (let r = lanes; r !== 0; r &= r - 1) {
       const t = this.threadOf(w, lowest(r));
-      // Threads that spin tell the same again and again.
+      // Spinning threads release the same state again and again.
       if (known?.told.get(t) === this.states[t] || this.isPartial) continue;
       const clock = this.clocks[t];
       if (known === undefined) {
@@ -179,7 +180,7 @@ export class Races {
     }
   }
 
-  /** Gives a place a clock of its own, which may change. */
+  /** Gives a place a clock object of its own, which may be changed. */
   private makeOwn(known: Known): void {
     if (known.owner < 0 && !known.taken) return;
     this.work += this.threads;
@@ -189,7 +190,7 @@ export class Races {
     known.taken = false;
   }
 
-  /** Lanes hear what has been made known at a place. */
+  /** Lanes acquire what has been released at `where`. */
   acquire(w: Warp, lanes: number, where: unknown): void {
     const known = this.known.get(where);
     if (known === undefined) return;
@@ -201,7 +202,7 @@ export class Races {
     }
   }
 
-  /** A thread hears what a place knows. @returns whether it was new */
+  /** A thread acquires the state of a place. @returns whether it brought anything new */
   private hears(t: number, known: Known): boolean {
     const { clock, owner, at } = known;
     const mine = this.clocks[t];
@@ -211,7 +212,7 @@ export class Races {
     let more = later;
     for (let k = 0; k < clock.length && !more; k++) more = clock[k] > mine[k] && k !== t;
     if (!more) return false;
-    // A place that has been told all that the thread knows has the clock that it gets.
+    // A place that has received all that the thread knows has exactly the resulting clock.
     if (owner < 0 && known.told.get(t) === this.states[t]) {
       this.clocks[t] = clock;
       this.shared[t] = 1;
@@ -226,13 +227,13 @@ export class Races {
     return true;
   }
 
-  /** A barrier opens: who waits there hears of all who have arrived. */
+  /** A barrier opens: the waiting lanes acquire from all that have arrived. */
   open(bar: Barrier): void {
     for (const { warp, path } of bar.waiting) this.acquire(warp, path.mask & ~warp.exited, bar);
     this.known.delete(bar);
   }
 
-  /** Lanes of a warp wait for each other. */
+  /** Lanes of a warp synchronise with each other. */
   meet(w: Warp, lanes: number): void {
     const here = {};
     this.release(w, lanes, here);
@@ -241,7 +242,7 @@ export class Races {
   }
 }
 
-/** Adds what one clock knows to another. */
+/** Joins a clock into another: the maximum of each entry. */
 function join(to: Int32Array, from: Int32Array): void {
   for (let k = 0; k < to.length; k++) if (from[k] > to[k]) to[k] = from[k];
 }

@@ -4,25 +4,25 @@ import type { Fn, Program } from '../ir/program.ts';
 import type { Code } from '../sim/decode.ts';
 import { Seen } from '../sim/watch.ts';
 
-/** How much of a kernel and its functions ran in some world. */
+/** Coverage of a kernel and its functions over all worlds. */
 export interface Reached {
   readonly blocks: number;
   readonly allBlocks: number;
-  /** Ways of conditional branches. */
+  /** Outcomes of conditional branches. */
   readonly ways: number;
   readonly allWays: number;
-  /** Lines of the source text of the program at which blocks begin that never ran, at most ten. */
+  /** Source lines at which blocks begin that never ran, at most ten. */
   readonly unreached: readonly number[];
 }
 
-/** How much of a kernel ran, in whole percent of its blocks: 100 only where all did. */
+/** Percentage of the blocks that ran, rounded down: 100 only if all did. */
 export const percentRun = ({ blocks, allBlocks }: Pick<Reached, 'blocks' | 'allBlocks'>): number =>
   Math.floor((100 * blocks) / allBlocks);
 
-/** What is said of a program that is equal as far as it ran. */
+/** Verdict for a program that is equal as far as it ran. */
 export const equalWhereRun = (percent: number): string => `equal where it ran, ${percent} % of the blocks`;
 
-/** How much of some functions ran. A function that was never called counts with all of its blocks. */
+/** Coverage of some functions. A function that was never called counts with all of its blocks. */
 export function reachedIn(
   seen: ReadonlyMap<Code, Uint8Array>,
   functions: readonly Fn[],
@@ -59,7 +59,7 @@ export function reachedIn(
   return { blocks, allBlocks, ways, allWays, unreached };
 }
 
-/** Adds what has run. */
+/** Merges `Seen` bits: sets in `to` what is set in `more`. */
 export function addSeen(to: Map<Code, Uint8Array>, more: ReadonlyMap<Code, Uint8Array>): void {
   for (const [code, bits] of more) {
     const all = to.get(code);

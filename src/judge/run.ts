@@ -15,13 +15,13 @@ import type { World } from './world.ts';
 /** The result of one run in an open world. */
 export interface Run {
   readonly status: 'done' | 'budget' | 'fault';
-  /** What prevented it from running; null unless the status is 'fault'. */
+  /** The fault that prevented the run; null unless the status is 'fault'. */
   readonly fault: SimFault | null;
-  /** Everything that was written: bytes by piece, and which of them. */
+  /** The memory, with every byte that was written. */
   readonly memory: OpenMemory;
-  /** What each thread stored, in order: address, value, ... */
+  /** Stores of each thread, in order: address, value, ... */
   readonly logs: readonly (readonly number[])[];
-  /** Threads ended by a trap, and warps ended by a fault, by block, warp and lane, with the kind of fault. */
+  /** Threads ended by a trap (key `block.warp.lane`) and warps ended by a fault (key `block.warp`), with the kind of fault. */
   readonly ended: ReadonlyMap<string, string>;
   readonly executed: number;
   /** `World.endless`. */
@@ -29,61 +29,61 @@ export interface Run {
   readonly watcher: Watcher;
   /** Constant bank 0, with the arguments. */
   readonly bank: DataView;
-  /** Whether what it did is undefined: part of a warp did what all of it has to do together, or a matrix is where none may be. */
+  /** True if the run has undefined behaviour: only part of a warp executed what the whole warp must, or a matrix is where none may be. */
   readonly unpromised: boolean;
-  /** Widths in bits of the floats that the program computes with, where it is compared with machine code. */
+  /** Widths in bits of the program's floats; empty unless it is compared with machine code. */
   readonly floats: ReadonlySet<number>;
-  /** Whether machine code ran, whose NaNs may have other payloads. */
+  /** True for a run of machine code, whose NaNs may have other payloads. */
   readonly machine: boolean;
 }
 
-/** What runs, besides the world. */
+/** A program to run, independent of the world. */
 export interface Subject {
   readonly program: Program;
   readonly kernel: string;
   /** Offset of parameters in constant bank 0. */
   readonly paramBase: number;
   readonly pool: Pool;
-  /** Whether it matters in worlds with distant pointers what is read as if nothing could write it. */
+  /** True: promises of read-only memory are checked in every world, not only in worlds with pointers near each other. */
   readonly promises: boolean;
-  /** Loads of which nobody uses the result. */
+  /** Loads whose results are unused. */
   readonly dead: ReadonlySet<Instr>;
-  /** Where variables of shared memory are: those of both programs at the same places. */
+  /** Offsets of shared-memory variables, the same for both programs. */
   readonly sharedAt: ReadonlyMap<string, number>;
-  /** Widths in bits of the floats that it computes with; absent: nobody asks. */
+  /** Widths in bits of the floats that it computes with; needed for comparison with machine code only. */
   readonly floats?: ReadonlySet<number>;
-  /** Where constant variables are, from the beginning of their bank; absent: each is far from the others. */
+  /** Offsets of constant variables in their bank; if absent, each is far from the others. */
   readonly constantsAt?: ReadonlyMap<string, number>;
   readonly frames: FramePool;
   /**
-   * Whether it is machine code: its lanes begin together and meet where it says, it takes more instructions, and waits for memory in its
-   * own way.
+   * True for machine code: its lanes start together and converge only where it says, it needs more instructions, and waits for memory in
+   * other ways.
    */
   readonly machine: boolean;
-  /** Whether memory that nobody has written is the same wherever variables of shared and local memory are. */
+  /** True: unwritten memory has the same contents wherever shared and local variables are. */
   readonly blank: boolean;
 }
 
 const NO_FLOATS: ReadonlySet<number> = new Set();
 
-/** What a clock shows more each time that it is read. */
+/** Increment of the clock per read. */
 const TICK = 1000;
 
-/** How many times the instructions of a program its machine code may take: each becomes several, and ptxas -O0 has more of them. */
+/** Budget multiplier for machine code: each instruction becomes several, and more with ptxas -O0. */
 const MACHINE_COST = 16;
 
-/** Room of a variable that says it is larger: no GPU has as much memory, and addresses stay exact. */
+/** Size to which a variable is limited: no GPU has more memory, and addresses stay exact. */
 const MOST_VARIABLE = 2 ** 38;
-/** Where the variables of a module begin, above all that pointers lead to. */
+/** Base address of a module's variables, above everything that pointers lead to. */
 export const VARIABLES = 2 ** 42;
-/** Where a constant bank begins whose variables have their places, above all other variables. */
+/** Base address of a constant bank with fixed offsets, above all other variables. */
 const BANK = VARIABLES + 2 ** 41;
 /** Bytes of dynamic shared memory. */
 const DYNAMIC = 4096;
 
 /**
- * Where the variables of shared memory of a program are: those that a kernel reaches first, and dynamic memory behind them, as if the
- * others were not there, because descriptors of matrices hold only 18 bits of an address (PTX ISA 9.0, 9.7.15.5.1.2.2).
+ * Offsets of a program's shared-memory variables: first those that the kernel reaches, then dynamic memory, as if the others did not exist,
+ * because matrix descriptors hold only 18 bits of an address (PTX ISA 9.0, 9.7.15.5.1.2.2).
  */
 export function sharedPlaces(program: Program, kernel: Fn): ReadonlyMap<string, number> {
   const reached = namesReached(program, kernel);
@@ -95,32 +95,33 @@ export function sharedPlaces(program: Program, kernel: Fn): ReadonlyMap<string, 
   return places;
 }
 
+/** Options of one run. */
 export interface RunOptions {
   /** Listener for every load from global memory. */
   readonly followed?: Machine['followed'];
-  /** Whether strong reads of a single thread find another value each time, as if others wrote all the while. */
+  /** True (default): strong reads of a single thread return another value each time, as if other threads wrote all the time. */
   readonly changing?: boolean;
   readonly turns?: World['turns'];
   readonly budget?: number;
   readonly probe?: Probe;
   readonly traced?: Traced;
-  /** Whether accesses are looked at that nothing orders, whatever the world says. */
+  /** True: unordered accesses are detected even if the world does not ask for it. */
   readonly races?: boolean;
-  /** What stands where PTX says nothing of a value. */
+  /** Value of whatever PTX leaves undefined. */
   readonly undefined?: number;
-  /** Seed of what is added to the last bits of approximations, the same at each execution of an instruction or not (`nudgeEach`). */
+  /** Seed of perturbations of the last bits of approximations; with `nudgeEach` they vary with each execution of an instruction. */
   readonly nudge?: number;
   readonly nudgeEach?: boolean;
 }
 
-/** Turns of the lanes: those of machine code never begin apart, because it meets in convergence barriers alone. */
+/** Turns of the lanes. Lanes of machine code never start apart, because it converges only at convergence barriers. */
 function turnsFor(s: Subject, turns: World['turns']): World['turns'] {
   if (!s.machine || turns.apart === undefined) return turns;
   const { apart, ...others } = turns;
   return others;
 }
 
-/** Runs a kernel in a world: every address exists; unwritten memory holds values made from its address. */
+/** Runs a kernel in a world: every address exists, and unwritten memory holds values derived from its address. */
 export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions = {}): Run {
   const { shape } = world;
   const contents = contentsOf(world, used, s.pool);
@@ -192,7 +193,7 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
     );
     m.followed = opts.followed ?? null;
     let next = VARIABLES;
-    // The host may have written to variables that it can name.
+    // The host may have overwritten variables with a visible name.
     const rewritten = world.profile === 'extreme' || world.profile === 'near';
     placeVariables(m, s.program, (v) => {
       const given = v.space === 'const' ? s.constantsAt?.get(v.name) : undefined;

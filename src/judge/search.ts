@@ -11,7 +11,7 @@ import { type Run, runIn, type Subject } from './run.ts';
 import type { Probe } from './watcher.ts';
 import type { World } from './world.ts';
 
-/** A run of one thread, and what it uses the values as that it finds. */
+/** A run of one thread, and how it uses the values that it reads. */
 export interface Base {
   readonly world: World;
   readonly run: Run;
@@ -19,34 +19,34 @@ export interface Base {
 }
 
 /**
- * Something that no world is known to have shown: a guard that was never true, or false; an entry of a jump table; two compared values
- * that are equal, or one apart.
+ * Behaviour that no world has shown yet: an untaken outcome of a guard, an unused entry of a jump table, or two compared values that are
+ * equal or one apart.
  */
 interface Goal {
   readonly code: Code;
   readonly pc: number;
-  /** The bit of `Seen` that is missing at `pc`; 0 for none. */
+  /** The missing `Seen` bit at `pc`; 0 for none. */
   readonly way: number;
-  /** The instruction to which the entry leads; -1 for none. */
+  /** The instruction that the jump-table entry leads to; -1 for none. */
   readonly target: number;
-  /** Index of the entry in its table; -1 for none. */
+  /** Index of the entry in its jump table; -1 for none. */
   readonly entry: number;
-  /** Instructions that compare what decides, and by how much the first value shall exceed the second. */
+  /** The comparisons that decide, and the wanted differences of the first value from the second. */
   readonly comparisons: readonly number[];
   readonly distances: readonly bigint[];
 }
 
-/** Bits that a thread was given: of an argument by offset, or of memory by address. */
+/** An input of the thread: part of an argument, by offset, or of memory, by address. */
 interface Input {
   readonly where: 'parameters' | 'memory';
   readonly at: number;
   /** 8, 16, 32 or 64. */
   readonly bits: number;
-  /** Signed. */
+  /** The value as a signed number. */
   readonly value: bigint;
 }
 
-/** What two operands of a comparison were, when it first ran, and how many bits they have. */
+/** Operands of a comparison at its first execution, and their width. */
 interface Compared {
   readonly pc: number;
   readonly a: bigint;
@@ -60,25 +60,25 @@ interface Found {
   readonly seen: ReadonlyMap<Code, Uint8Array>;
 }
 
-/** Most runs for one goal. */
+/** Maximum number of runs per goal. */
 const MOST_FOR_GOAL = 90;
-/** Worlds that are tried for one goal. */
+/** Maximum number of worlds tried per goal. */
 const MOST_WORLDS = 2;
-/** Most inputs that are looked at for one comparison. */
+/** Maximum number of inputs tried per comparison. */
 const MOST_INPUTS = 6;
-/** Most loaded words that are remembered. */
+/** Maximum number of loaded words recorded. */
 const MOST_LOADED = 128;
-/** Definitions that are followed from a guard to comparisons. */
+/** Maximum number of definitions followed from a guard to its comparisons. */
 const MOST_STEPS = 12;
-/** Bytes of a struct that is an argument of which the words are inputs. */
+/** Maximum number of bytes of a struct argument whose words are inputs. */
 const MOST_STRUCT = 64;
 
 /**
- * Searches for inputs with which a thread does what it has not done in any world: it takes the other way at a branch, or another entry of a
- * table, or compares values that are equal or neighbours. Where a compared value is an input as it is, the input becomes what is wanted
- * (Aschermann et al., REDQUEEN, NDSS 2019). Else the bits of an input are chosen from the lowest up: in sums, products and bitwise
- * operations no bit of a result depends on higher bits of an operand (Klimov and Shamir, A New Class of Invertible Mappings, CHES 2002).
- * Where a value follows an input in larger steps, as in quotients, the step tells how far the input has to go.
+ * Searches for inputs that make a thread do what it has not done in any world: take the other way at a branch or another entry of a jump
+ * table, or compare values that are equal or neighbours. If a compared value is a copy of an input, the input is set to the wanted value
+ * (Aschermann et al., REDQUEEN, NDSS 2019). Otherwise the bits of an input are chosen from the lowest up: in sums, products and bitwise
+ * operations no bit of the result depends on higher bits of an operand (Klimov and Shamir, A New Class of Invertible Mappings, CHES 2002).
+ * If a value follows an input in larger steps, as in quotients, one step gives the rate by which to extrapolate.
  */
 export class Search {
   executed = 0;
@@ -88,7 +88,7 @@ export class Search {
   private runs = 0;
   private runsForGoal = 0;
 
-  /** @param first the run of the first version in a world, which tells what values are used as */
+  /** @param first gives the first version's run in a world, and how it uses values */
   constructor(subject: Subject, effort: Effort, first: (world: World) => Base | null) {
     this.effort = effort;
     this.subject = subject;
@@ -99,7 +99,7 @@ export class Search {
     return this.runs >= this.effort.searchRuns || this.executed >= this.effort.searched;
   }
 
-  /** Worlds in which a goal is reached. `seen` grows with what runs in them. */
+  /** Yields worlds in which a goal is reached; `seen` is extended by what runs in them. */
   *worlds(from: readonly World[], seen: Map<Code, Uint8Array>): Generator<World> {
     for (const goal of goalsOf(seen)) {
       if (this.isOver) return;
@@ -109,7 +109,7 @@ export class Search {
         if (tried === MOST_WORLDS || this.isOver) break;
         const base = this.first(world);
         const there = base?.run.watcher.seen.get(goal.code);
-        // The first version's own run tells for it; another version has the same inputs, and may come there too.
+        // The first version's own run shows whether it gets there; another version has the same inputs and may get there too.
         if (base === null || (there !== undefined && (there[goal.pc] & Seen.Ran) === 0)) continue;
         tried++;
         this.runsForGoal = 0;
@@ -134,7 +134,7 @@ export class Search {
     return r;
   }
 
-  /** A world like `base` in which the goal is reached; null if none is found. */
+  /** A variant of the base world in which the goal is reached; null if none is found. */
   private reach(goal: Goal, base: Base): Found | null {
     const look = new Look(goal);
     const r = this.run(base, base.world, look);
@@ -148,7 +148,7 @@ export class Search {
     return null;
   }
 
-  /** A world in which the values of a comparison are so far apart, and the goal is reached. */
+  /** A variant of the world in which the compared values differ by `distance` and the goal is reached; null if none is found. */
   private atDistance(
     goal: Goal,
     base: Base,
@@ -204,7 +204,7 @@ export class Search {
       if (found !== null) return found;
       if (now === undefined || now.bits !== c.bits) return null;
       const next = wrap(now.a - now.b - distance, c.bits);
-      // The input has no say in this bit, or higher bits had one.
+      // The input does not affect this bit, or higher bits affect it.
       if ((next & ((2n << bit) - 1n)) !== 0n) return null;
       value ^= 1n << bit;
       error = next;
@@ -212,7 +212,7 @@ export class Search {
     return null;
   }
 
-  /** Goes as far as a step of an input tells. */
+  /** Extrapolates from the effect of one large step of an input. */
   private bySteps(
     input: Input,
     c: Compared,
@@ -236,7 +236,7 @@ export class Search {
     return null;
   }
 
-  /** The arguments that are no pointers. */
+  /** The arguments that are not pointers. */
   private arguments(base: Base, { bank }: Run): Input[] {
     const { program, kernel, paramBase } = this.subject;
     const out: Input[] = [];
@@ -271,7 +271,7 @@ function bitsAt(view: DataView, at: number, bytes: number): { bits: number; valu
 const isSame = ({ bits, value }: Input, v: bigint): boolean =>
   v === value || v === wrap(value, bits) || wrap(v, 32) === wrap(value, bits);
 
-/** Arguments, and the words that were loaded last. */
+/** Inputs to try: arguments, and the most recently loaded words. */
 function nearest(inputs: readonly Input[]): Input[] {
   const own = inputs.filter((i) => i.where === 'parameters');
   const loaded = inputs.filter((i) => i.where === 'memory').slice(-MOST_INPUTS);
@@ -292,7 +292,7 @@ function changed(world: World, { where, at, bits }: Input, value: bigint, goal: 
   return { ...world, name: `${world.name}, an input for ${what}`, [where]: words };
 }
 
-/** Is it about two compared values alone? */
+/** True if the goal is only about the difference of two compared values. */
 const isDistance = (g: Goal): boolean => g.way === 0 && g.target < 0;
 
 function isReached(g: Goal, seen: ReadonlyMap<Code, Uint8Array>): boolean {
@@ -301,10 +301,10 @@ function isReached(g: Goal, seen: ReadonlyMap<Code, Uint8Array>): boolean {
   return g.target >= 0 ? (bits[g.target] & Seen.Ran) !== 0 : (bits[g.pc] & g.way) !== 0;
 }
 
-/** Distances of two compared values at which something changes. */
+/** Differences of compared values at which behaviour may change. */
 const AROUND: readonly bigint[] = [0n, 1n, -1n];
 
-/** What ran one way only, and what was compared: the ways first. */
+/** Goals from what has run: first guards and jump tables with missing outcomes, then comparisons. */
 function goalsOf(seen: ReadonlyMap<Code, Uint8Array>): Goal[] {
   const ways: Goal[] = [];
   const distances: Goal[] = [];
@@ -333,7 +333,7 @@ function goalsOf(seen: ReadonlyMap<Code, Uint8Array>): Goal[] {
 const isPredicate = (r: number): boolean =>
   r !== NO_REG && (regFile(r) === RegFile.P || regFile(r) === RegFile.UP);
 
-/** Does it compare two values that are no predicates? */
+/** True for a comparison of two values that are not predicates. */
 const isComparison = ({ ins }: Decoded): boolean =>
   ins.dst.some(isPredicate) &&
   ins.op.means !== null &&
@@ -342,7 +342,7 @@ const isComparison = ({ ins }: Decoded): boolean =>
   !isPredicate(ins.src[1].reg) &&
   ins.src.some((o) => o.reg !== NO_REG && !isPredicate(o.reg));
 
-/** Instructions that compare values for the guard of another one, by definitions that stand nearest before. */
+/** Comparisons that determine the guard of an instruction, found through the nearest preceding definitions. */
 function comparisonsBefore(code: Code, pc: number): number[] {
   const out: number[] = [];
   const seen = new Set<number>();
@@ -358,7 +358,7 @@ function comparisonsBefore(code: Code, pc: number): number[] {
   return out;
 }
 
-/** The nearest definition of a register before an instruction, else any. */
+/** The nearest definition of a register before an instruction, otherwise any; -1 if there is none. */
 function definitionOf(code: Code, r: number, before: number): number {
   let any = -1;
   for (let k = code.ins.length - 1; k >= 0; k--) {
@@ -369,7 +369,7 @@ function definitionOf(code: Code, r: number, before: number): number {
   return any;
 }
 
-/** Notes what the comparisons of a goal are given when they first run, and what is loaded. */
+/** Records the operands of a goal's comparisons at their first execution, and the loaded words. */
 class Look implements Probe {
   readonly compared: Compared[] = [];
   readonly words: Input[] = [];
@@ -404,7 +404,7 @@ class Look implements Probe {
       if (this.known.has(address + k)) continue;
       this.known.add(address + k);
       this.words.push({ where: 'memory', at: address + k, ...bitsAt(from.view, from.at + k, each) });
-      // A vector of words looks like one of pairs.
+      // The words of a 16-byte access may be single words as well as pairs.
       if (bytes < 16) continue;
       for (const half of [0, 4])
         this.words.push({
@@ -416,7 +416,7 @@ class Look implements Probe {
   }
 }
 
-/** The value of a source for a lane, as a signed number; null for what is no value. */
+/** Value of a source in a lane, as a signed number; null if the operand has none. */
 function operandOf(f: Frame, d: Decoded, src: number, l: number): { v: bigint; bits: number } | null {
   const at = f.code.operands[d.k + d.ins.dst.length + src];
   const o = d.ins.src[src];

@@ -24,61 +24,66 @@ import { Search } from './search.ts';
 import { UNDEFINED, Zeros } from './undefined.ts';
 import { isOneThread, type Turns, type World } from './world.ts';
 
-/** What comparing a kernel with another version of it found. */
+/** Result of comparing a kernel with another version of it. */
 export interface Judgement {
   readonly same: boolean;
-  /** Whether some run of usual blocks exhausted its budget; such runs were compared as far as they got. */
+  /** True if a run of usual blocks exhausted its budget; such runs were compared as far as they got. */
   readonly partial: boolean;
-  /** Whether worlds were left out because the time or the effort was used up. */
+  /** True if worlds were left out because time or effort was used up. */
   readonly left: boolean;
-  /** Whether the kernel's own results depend on the order of its threads, so that it was compared with fewer of them or lane by lane. */
+  /** True if the kernel's own results depend on the order of its threads; it was then compared with fewer threads or lane by lane. */
   readonly raced: boolean;
-  /** Worlds in which both ran, and differences tell nothing: quotients by zero, barriers for part of a warp, lanes that race. */
+  /**
+   * Number of worlds in which both versions ran but differences are no evidence: divisions by zero, barriers for part of a warp, racing
+   * lanes.
+   */
   readonly undefinedIn: number;
-  /** Whether results of machine code were accepted that differ as far as they depend on the last bits of approximations. */
+  /**
+   * True if differing results were accepted, for machine code or with `inexact`, because they depend on the last bits of approximations.
+   */
   readonly approximate: boolean;
-  /** Differences in words, at most ten, all of one world. */
+  /** Descriptions of at most ten differences, all from one world. */
   readonly differences: readonly string[];
-  /** A run of the first version in the world that shows the first difference, and the byte of memory that differs there, if one does. */
+  /** A run of the first version in the world of the first difference, and the address of the differing byte, if any. */
   readonly witness: { readonly first: First; readonly address: number | null } | null;
-  /** What kind of difference the first one is, whatever the world, the addresses and the values; '' if there is none. */
+  /** Kind of the first difference, independent of world, addresses and values; '' if there is none. */
   readonly kind: string;
-  /** Worlds in which both were run. */
+  /** Number of worlds in which both versions ran. */
   readonly worlds: number;
   readonly executed: number;
   /** Warp instructions of the longest run. */
   readonly longest: number;
-  /** What was reached of the first version. */
+  /** Coverage of the first version. */
   readonly reached: Reached;
 }
 
-/** A run of the first version, and what it uses the values as that it finds. */
+/** A run of the first version, and how it uses the values that it reads. */
 export interface First {
   readonly world: World;
   readonly run: Run;
   readonly used: UsedAs;
 }
 
-/** The first version of a kernel, as a trial of another one asks about it. */
+/** The first version of a kernel, as trials need it. */
 export interface Original {
   readonly subject: Subject;
   /** The functions that the kernel may call, itself first. */
   readonly functions: readonly Fn[];
   readonly effort: Effort;
-  /** Whether it has accesses of more than one element. */
+  /** True if it orders accesses for threads of other blocks (`Features.wide`). */
   readonly isWide: boolean;
-  /** Whether other versions may round products and sums otherwise (`JudgeOptions.inexact`). */
+  /** True if other versions may round products and sums differently (`JudgeOptions.inexact`). */
   readonly inexact: boolean;
-  /** Whether its threads tell each other something. */
+  /** True if its threads communicate or its lanes exchange values. */
   readonly communicates: boolean;
   readonly reached: Reached;
-  /** What has run of it, by instruction. */
+  /** `Seen` bits of all its runs. */
   readonly seenBefore: Map<Code, Uint8Array>;
-  /** Its run in a world; null if it promises that the world is not like this. */
+  /** Its run in a world; null if the kernel's promises exclude the world. */
   first(world: World, opts?: RunOptions): { first: First | null; executed: number };
 }
 
-/** The comparison with one other version. */
+/** Comparison of the first version with one other version. */
 export class Trial {
   readonly differences: Difference[] = [];
   private readonly judge: Original;
@@ -91,9 +96,9 @@ export class Trial {
   private readonly sumsFloats: boolean;
   private readonly meets: boolean;
   private readonly hasVolatile: boolean;
-  /** Whether results were left out that depend on the last bits of approximations. */
+  /** True if differing results were accepted because they depend on the last bits of approximations. */
   private approximate = false;
-  /** Worlds that tell nothing: what is done there is undefined, or lanes race. */
+  /** Number of worlds that give no evidence: their behaviour is undefined, or lanes race. */
   private undefinedIn = 0;
   private witness: Judgement['witness'] = null;
   private partial = false;
@@ -116,6 +121,7 @@ export class Trial {
     this.fewerStores = storesIn(after.program) < storesIn(judge.subject.program);
   }
 
+  /** The result so far. @param left whether worlds were left out */
   judgement(left: boolean): Judgement {
     return {
       same: this.differences.length === 0,
@@ -134,7 +140,7 @@ export class Trial {
     };
   }
 
-  /** Looks for inputs with which either version does what no world has made it do, and compares there. */
+  /** Searches for inputs that make either version do what no world has made it do, and compares there. */
   search(worlds: readonly World[]): void {
     for (const [subject, seen] of [
       [this.judge.subject, this.judge.seenBefore],
@@ -153,7 +159,7 @@ export class Trial {
     }
   }
 
-  /** Compares in a world. */
+  /** Compares the versions in a world. */
   tryIn(world: World): void {
     const { first, executed } = this.judge.first(world);
     this.executed += executed;
@@ -171,7 +177,9 @@ export class Trial {
     return r;
   }
 
-  /** Differences that stay whatever PTX leaves undefined: registers and shared or local memory without a value, quotients by zero. */
+  /**
+   * The differences that do not depend on what PTX leaves undefined: uninitialised registers and shared or local memory, divisions by zero.
+   */
   private defined(first: First, a: Run, b: Run, found: Difference[], opts: RunOptions = {}): Difference[] {
     if (found.length === 0 || found[0].kind === 'order differs' || found[0].kind === 'does not end')
       return found;
@@ -181,7 +189,7 @@ export class Trial {
     const other = again(UNDEFINED);
     const budget = opts.budget ?? first.world.budget;
     if (zeros.found) {
-      // What a quotient by zero decides or addresses may be anything; what it is stored in may differ, and the rest must not.
+      // Whatever a division by zero decides or addresses is arbitrary. The words it flows into may differ; all others must agree.
       const third = again(0);
       const decides = [other, third].some((r) => r.status !== 'done' || !writesAlike(a, r));
       const left =
@@ -200,8 +208,8 @@ export class Trial {
   }
 
   /**
-   * Does machine code, or a version with inexact rules, differ only in what nobody promises: the last bits of approximations, of products
-   * and sums that may be fused, or a barrier for part of a warp?
+   * True if machine code, or a version with inexact rules, differs only in what PTX leaves open: the last bits of approximations and of
+   * products and sums that may be fused, or a barrier for part of a warp.
    */
   private isUnpromised(first: First, b: Run): boolean {
     if (!this.after.machine && !this.judge.inexact) return false;
@@ -210,7 +218,7 @@ export class Trial {
       return true;
     }
     if (!this.approximates) return false;
-    // Runs that were cut off are compared where both have ended.
+    // Runs that were cut off are compared again with a larger budget.
     const cut = first.run.status === 'budget' || b.status === 'budget';
     const how: RunOptions = cut ? { budget: first.world.budget * FURTHER } : {};
     const [x, y] = cut
@@ -218,7 +226,7 @@ export class Trial {
       : [first.run, b];
     const nudged = NUDGES.map((nudge) => this.run(this.judge.subject, first, { ...how, nudge }));
     if (x.status === 'budget' && y.status === 'budget') {
-      // Without an end, stores tell: do all that differ move when last bits do?
+      // If neither run ends, their stores decide: do all differing stores also change when last bits do?
       const moving = new Set(nudged.flatMap((n) => [...storesApart(x, n)]));
       const apart = [...storesApart(x, y)];
       if (apart.length === 0 || !apart.every((s) => moving.has(s))) return false;
@@ -226,7 +234,7 @@ export class Trial {
       return true;
     }
     const near = (): boolean => differOnlyIn(x, y, nudged);
-    // An optimizer that copies a loop body may fuse another product in each copy: then executions of one instruction differ, too.
+    // An optimizer that copies a loop body may fuse different products in the copies, so executions of one instruction may differ too.
     const apart = (): Run[] =>
       NUDGES.map((nudge) => this.run(this.judge.subject, first, { ...how, nudge, nudgeEach: true }));
     const only = near() || (nudged.push(...apart()) > 0 && near());
@@ -249,7 +257,7 @@ export class Trial {
     let found = this.compareOne(first, b, world);
     if (found.length === 0) return;
     if (world.orders && found[0].kind !== 'does not end' && strongReads(b) < strongReads(a)) {
-      // Others need not write all the while: where two strong reads follow each other, one may do.
+      // Other threads need not write all the time: two consecutive strong reads may be merged.
       const calm = this.judge.first(world, { changing: false });
       this.executed += calm.executed;
       if (calm.first !== null && calm.first.run.status === 'done') {
@@ -292,7 +300,7 @@ export class Trial {
     return wrong === null ? [] : [{ kind: 'order differs', text: wrong.text, ins: wrong.ins }];
   }
 
-  /** The same with a larger budget; `found` is null if that is not enough either. */
+  /** Repeats both runs with a larger budget; `found` is null if that is not enough either. */
   private longer(world: World): { x: Run; y: Run | null; found: Difference[] | null } | null {
     const { first } = this.judge.first(world);
     if (first === null) return null;
@@ -307,7 +315,7 @@ export class Trial {
 
   private threads(world: World, whole: First): void {
     const { shape } = world;
-    // Lanes that begin apart come to barriers for whole warps one by one, which open too early for them.
+    // Lanes that start apart reach whole-warp barriers one by one, which then open too early.
     const inTurn: RunOptions[] =
       this.asks || (this.after.machine && this.meets)
         ? []
@@ -328,7 +336,7 @@ export class Trial {
       let found = differencesOf(a, b, budget);
       let complete = a.status !== 'budget' && b.status !== 'budget';
       if (found.length > 0 && !complete && found[0].certain !== true) {
-        // A store that another one overwrites may be gone: what memory holds at the end decides, if the end is near enough.
+        // An overwritten store may have been removed: the final memory decides, if the end is near enough.
         const x = this.run(this.judge.subject, first, { budget: budget * FURTHER });
         const y = this.run(this.after, first, { budget: budget * FURTHER });
         complete = x.status !== 'budget' && y.status !== 'budget';
@@ -338,12 +346,12 @@ export class Trial {
       this.partial ||= !complete && world.usual;
       const races = (how: RunOptions): boolean => {
         const other = this.run(this.judge.subject, first, how);
-        // Whoever waits for what never gets its turn does not race.
+        // A thread that waits for one that never gets its turn does not race.
         if (other.status !== a.status && other.status === 'budget') return false;
-        // Where the ends are out of sight, each store of a thread tells: one program stores the same under any turns.
+        // If the runs do not end, the threads' stores decide: a program without races stores the same under every schedule.
         return (!complete && !storeAlike(a.logs, other.logs)) || differencesOf(a, other, budget).length > 0;
       };
-      // Lanes of machine code cannot run one after the other: where those of a warp race, fewer of them decide.
+      // Lanes of machine code cannot run one after the other: if the lanes of a warp race, fewer of them decide.
       const { machine } = this.after;
       if (
         found.length > 0 &&
@@ -363,14 +371,14 @@ export class Trial {
         return;
       }
       if (found.length > 0 && inTurn.some(races)) {
-        // Lanes that race in step: one after the other, each runs as if alone.
+        // Lanes race in lockstep, so they are run one after the other, each as if alone.
         this.raced = true;
         const x = this.run(this.judge.subject, first, inTurn[0]);
         const y = this.run(this.after, first, inTurn[0]);
         found = differencesOf(x, y, inTurn[0].budget!);
         if (found.length === 0 && x.status === 'done') found = lastStores(x.logs, y.logs);
       }
-      // What nobody has written in shared memory differs in machine code, which has other addresses.
+      // Uninitialised shared memory differs in machine code, which uses other addresses.
       if (!this.raced || machine) found = this.defined(first, a, b, found);
       this.keep(found, world.name, first, b);
       if (found.length === 0) this.together(world, first, a, b, inTurn);
@@ -378,20 +386,20 @@ export class Trial {
     }
   }
 
-  /** What equal memory does not show: accesses that nothing orders any more, and what only other turns show. */
+  /** Checks beyond equal memory: accesses that are no longer ordered, and differences under other schedules. */
   private together(world: World, first: First, a: Run, b: Run, inTurn: readonly RunOptions[]): void {
     if (a.status !== 'done' || this.raced) return;
-    // Machine code adds floats in loops that compare and swap, in which the lanes of a warp take other turns.
+    // Machine code adds floats in compare-and-swap loops, where lanes of a warp take turns in another order.
     if (this.after.machine && this.sumsFloats) return;
-    // Machine code does not say which accesses are volatile, and those do not race.
+    // Machine code does not mark volatile accesses, which do not race.
     const race = this.after.machine && this.hasVolatile ? null : newRace(a, b);
     const said = race ?? (this.after.machine ? null : (newPromise(a, b) ?? falselyUniform(a, b)));
     if (said !== null) {
       this.keep([said], world.name);
       return;
     }
-    // Which lanes are active together is for the schedule to say: whoever asks gets another answer each time.
-    // ptxas has the mask of a BRA.DIV in a uniform register also where a warp has diverged: its paths take no turns there.
+    // Which lanes are active together depends on the schedule, so kernels that read the active mask are excluded. ptxas holds the mask of a
+    // BRA.DIV in a uniform register even in a diverged warp, whose paths must not be interleaved there.
     const { machine } = this.after;
     const schedules =
       this.uniform && !machine
@@ -405,7 +413,7 @@ export class Trial {
       if (machine) found = this.defined(first, a, b, found);
       if (found.length === 0 || this.isUnpromised(first, b)) continue;
       const others = [...[schedule, ...SCHEDULES].map((schedule) => ({ turns: { schedule } })), ...inTurn];
-      // Who races need not do the same under the turns that are tried here.
+      // Racing threads need not differ under the few schedules tried here, so races are detected explicitly.
       const watched = this.run(this.judge.subject, first, { races: true }).watcher.races!;
       if (watched.words.size > 0 || watched.isPartial) return;
       if (
@@ -424,8 +432,8 @@ const strongReads = (r: Run): number =>
   r.watcher.order?.items.filter((x) => x.strong && (x.what === 'load' || x.what === 'atomic')).length ?? 0;
 
 /**
- * Turns that produce other orders: of the warps, and of the diverged lanes of a warp. An optimizer may make a warp so short that it
- * ends in its first turn; the next one then reads everything that it wrote, as if each ran to its end before the next begins.
+ * Schedules that give other orders of the warps and of diverged lanes. An optimizer may shorten a warp so much that it ends in its first
+ * turn; the next warp then sees everything that it wrote, hence the unlimited slice.
  */
 const OTHER_TURNS: readonly Turns[] = [
   { slice: 250 },
@@ -433,37 +441,37 @@ const OTHER_TURNS: readonly Turns[] = [
   { pathSlice: 250 },
   { slice: 250, pathSlice: 17 },
 ];
-/** Turns of lanes that run one after the other: of two that race, another one is first in one of these orders. */
+/** Schedules in which lanes run one after the other: of two racing lanes, each comes first in one of them. */
 const APART: readonly Turns[] = [{ apart: 'first' }, { apart: 'last' }];
-/** Schedules under which an original without races among its lanes gives the same. */
+/** Seeds of the schedules under which an original without races among its lanes gives equal results. */
 const SCHEDULES: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8];
-/** How many times the budget runs get that were cut off where they seemed to differ. */
+/** Factor by which the budget grows when runs that were cut off seem to differ. */
 const FURTHER = 16;
 
 const some = (p: Program, test: (x: Instr) => boolean): boolean =>
   p.functions.some((f) => f.blocks.some((b) => b.ins.some(test)));
 
-/** Instructions that store. */
+/** Number of store instructions. */
 const storesIn = (p: Program): number =>
   p.functions.reduce(
     (n, f) => n + f.blocks.reduce((k, b) => k + b.ins.filter((x) => x.op.primitive === 'store').length, 0),
     0,
   );
 
-/** Does a kernel ask which lanes are with it? One after the other they get another answer, which is no race. */
+/** True if the program reads the active mask, whose value depends on the schedule without being a race. */
 const asksForLanes = (p: Program): boolean => some(p, (x) => x.op.primitive === 'activemask');
 
-/** Has a warp any register once? */
+/** True if the program uses uniform registers. */
 const hasUniformRegisters = (p: Program): boolean => some(p, (x) => x.dst.some(isUniformFile));
 
-/** Does an atomic operation add floats, whose sum depends on the order? */
+/** True for an atomic addition of floats, whose sum depends on the order. */
 const sumsFloats = (x: Instr): boolean =>
   x.op.primitive === 'atomic' && /F/.test(modOf(x.op, x.mods, 'type')) && hasMod(x.op, x.mods, 'ADD');
 
 const readsClock = (x: Instr): boolean =>
   x.op.primitive === 'special' && /CLOCK|GLOBALTIMER/.test(modOf(x.op, x.mods, 'sr'));
 
-/** Seeds of what is added to the last bits of approximations, to see what depends on them. */
+/** Seeds of the perturbations that show which results depend on the last bits of approximations. */
 const NUDGES: readonly number[] = [1, 2, 3, 4];
 
 const isUniformFile = (r: Reg): boolean =>

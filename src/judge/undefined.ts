@@ -6,14 +6,15 @@ import { lowest } from '../sim/masks.ts';
 import type { Frame } from '../sim/state.ts';
 import type { Probe } from './watcher.ts';
 
-/** What stands in place of undefined values, the second time. */
+/** Replacement for undefined values in the second run. */
 export const UNDEFINED = 0x5e1f3a7b;
 
 /**
- * Gives another value to what PTX leaves undefined: quotients and remainders by zero (PTX ISA 9.0, div); and where asked for, fields of
- * bits that begin or are longer than 255 (bfe, bfi: both are restricted to 0 to 255), which Orrery and ptxas take in their own ways.
+ * Replaces results that PTX leaves undefined: of integer divisions and remainders by zero (PTX ISA 9.0, div) and, if requested, of bit
+ * fields whose position or length exceeds 255 (bfe, bfi: both are restricted to 0 to 255), which Orrery and ptxas treat differently.
  */
 export class Zeros implements Probe {
+  /** @param fields whether bit fields are included */
   found = false;
   private readonly fields: boolean;
 
@@ -51,7 +52,7 @@ function byZero(f: Frame, d: Decoded, lanes: number): number {
   return found;
 }
 
-/** Lanes whose field of bits begins or is longer than 255. */
+/** Lanes whose bit field has a position or length above 255. */
 function longFields(f: Frame, d: Decoded, lanes: number): number {
   let found = 0;
   d.ins.op.srcs.forEach((s, k) => {
@@ -62,15 +63,15 @@ function longFields(f: Frame, d: Decoded, lanes: number): number {
   return found;
 }
 
-/** Opcodes of fields of bits. */
+/** Bit-field opcodes. */
 const FIELDS = /^BF[EI]$/;
 
-/** May an instruction ask for a field of bits that begins or is longer than 255? */
+/** True if an instruction may use a bit field with a position or length above 255. */
 export const mayAskLongField = ({ op, src }: Instr): boolean =>
   FIELDS.test(op.name) &&
   op.srcs.some(
     (s, k) =>
       (s.name === 'pos' || s.name === 'len') && !(src[k]?.kind === Kind.Imm && src[k].lo >>> 0 <= 255),
   );
-/** Opcodes of integer quotients and remainders. */
+/** Opcodes of integer division and remainder. */
 const DIVIDES = /^I(DIV|REM)$/;

@@ -13,7 +13,7 @@ import { isStrongAccess, semOf } from './features.ts';
 import { Races } from './races.ts';
 import { isOneThread, type World } from './world.ts';
 
-/** Where an access goes: global memory, the shared memory of a block, or what no other thread sees. */
+/** Space of an access: global memory, shared memory, or memory that only the thread itself sees. */
 function spaceOf(d: Decoded, address: number): 'global' | 'shared' | 'own' {
   switch (d.ins.op.space) {
     case 'global':
@@ -30,53 +30,53 @@ function spaceOf(d: Decoded, address: number): 'global' | 'shared' | 'own' {
   }
 }
 
-/** What the one thread knows that runs in a world where others write between its accesses. */
+/** State of the single thread in a world where simulated other threads write between its accesses. */
 class Others {
-  /** How often it has acquired, and released. */
+  /** Number of its acquires, and of its releases. */
   acquired = 0;
   released = 0;
-  /** Whether it has accessed global memory since it acquired last. */
+  /** True if it has accessed global memory since its last acquire. */
   accessed = false;
-  /** By acquisition: how often it had released before. */
+  /** For each acquire, the number of earlier releases. */
   readonly releasedBefore: number[] = [0];
-  /** By word that it has written: how often it had released, and acquired. */
+  /** For each word that it has written, the number of releases and acquires at that time. */
   readonly own = new Map<number, { released: number; acquired: number }>();
-  /** By word: how often it has been read by accesses that always look at memory. */
+  /** For each word, the number of accesses that always read memory anew. */
   readonly reads = new Map<number, number>();
 }
 
-/** Wants to know what some instructions are given. */
+/** Observes the operands of some instructions. */
 export interface Probe {
-  /** Which instructions of a function. */
+  /** Numbers of the instructions of a function to observe. */
   wants(code: Code): Iterable<number>;
-  /** @returns the lanes to which the instruction gives an undefined value instead of its result */
+  /** Called before an observed instruction. @returns the lanes in which it gives an undefined value instead of its result */
   asked(f: Frame, pc: number, lanes: number): number;
-  /** A thread loads bytes of global memory. */
+  /** A thread loads bytes from global memory. */
   loaded(address: number, bytes: number, from: Location): void;
 }
 
-/** What is looked at in a run. */
+/** What is observed in a run. */
 export interface Looks {
   readonly world: World;
   readonly contents: Contents;
-  /** Whether strong reads of a single thread find another value each time, as if others wrote all the while. */
+  /** True: strong reads of a single thread return another value each time, as if others wrote all the time. */
   readonly changing: boolean;
-  /** Blocks that run, and threads of each, in whole warps. */
+  /** Number of blocks that run, and threads of each, in whole warps. */
   readonly blocks: number;
   readonly perBlock: number;
   readonly probe: Probe | null;
-  /** Is told of every access to global memory; null if nobody asks. */
+  /** Listener for every access to global memory; null for none. */
   readonly traced: Traced | null;
   readonly races: boolean;
-  /** Whether it is noted what is read as if nothing could write it, and what is written. */
+  /** True: records the words read as read-only memory and the words written. */
   readonly promises: boolean;
-  /** Loads of which nobody uses the result. */
+  /** Loads whose results are unused. */
   readonly dead: ReadonlySet<Instr>;
-  /** What a clock shows more each time that it is read. */
+  /** Increment of the clock per read. */
   readonly tick: number;
 }
 
-/** A thread accesses global memory by an instruction: it loads, or it has stored what is at the place. */
+/** A thread accesses global memory: it loads, or it has stored what is at the address. */
 export type Traced = (
   access: {
     readonly w: Warp;
@@ -88,13 +88,13 @@ export type Traced = (
   stores: boolean,
 ) => void;
 
-/** Words of which others write half at each acquisition. */
+/** Mask that selects by hash which words other threads write at each acquire: half of them. */
 const OFTEN = 1;
 
 /**
- * Looks at a run: what has run, and, as the world asks for it, the order of accesses of its one thread, or accesses of several threads that
- * nothing orders. Where one thread runs, others are made up: after it has acquired, it finds other values in some of the words that it
- * may share; each volatile read finds another one, and each read of a clock a later time.
+ * Observes a run: what has executed and, as the world requires, the order of accesses of its single thread or unordered accesses of several
+ * threads. If a single thread runs, other threads are simulated: after an acquire it finds new values in some of the words that it may
+ * share, each volatile read returns a new value, and each clock read a later time.
  */
 export class Watcher implements Watch {
   readonly seen = new Map<Code, Uint8Array>();
@@ -103,20 +103,20 @@ export class Watcher implements Watch {
   /** Words read through ld.global.nc, which nothing may write (PTX ISA 9.0, ld.global.nc). */
   readonly readOnly = new Set<number>();
   readonly written = new Set<number>();
-  /** Words that the one thread has loaded. */
+  /** Words that the single thread has loaded. */
   readonly read = new Set<number>();
-  /** Whoever asked for the operands of some instructions, and for what is loaded. */
+  /** Observer of operands and loaded values. */
   private readonly probe: Probe | null;
   private readonly others: Others | null;
   private readonly contents: Contents;
-  /** Whether what is read as if nothing could write it may be written. */
+  /** True: records the words read as read-only memory and the words written. */
   private readonly promises: boolean;
-  /** Loads of which nobody uses the result. */
+  /** Loads whose results are unused. */
   private readonly dead: ReadonlySet<Instr>;
   private readonly traced: Traced | null;
-  /** Whether one thread runs. */
+  /** True if a single thread runs. */
   private readonly one: boolean;
-  /** Whether strong reads find other values each time. */
+  /** True if strong reads return another value each time. */
   private readonly changing: boolean;
   private clocks = 0;
   private readonly tick: number;
@@ -199,7 +199,7 @@ export class Watcher implements Watch {
     if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, true);
     if (space === 'global' && this.promises) note(this.written, address, bytes);
     if (this.order === null) return;
-    // Of one without a result nobody can tell what it found.
+    // Without a result, the value that an atomic operation found is invisible.
     if (space === 'global' && d.ins.dst.some((r) => r !== NO_REG)) {
       const found = this.asOthersLeftIt(d, address, bytes, at, true);
       if (found !== at) for (let k = 0; k < bytes; k++) at.view.setUint8(at.at + k, found.view.getUint8(k));
@@ -214,7 +214,7 @@ export class Watcher implements Watch {
     if (races === null || size === 0) return;
     const words = (at: number, bytes: number, write: boolean): void =>
       races.access(w, lane, Math.floor(at / 4), Math.floor((at + bytes - 1) / 4), write);
-    // It may read and write at any time from its start to its end.
+    // A copy may read and write at any time between its start and its end.
     if (!done && n > 0) words(from, n, false);
     words(this.placeOf(w, to, 'shared'), size, true);
   }
@@ -231,7 +231,7 @@ export class Watcher implements Watch {
       return;
     const shape = shapeOf(d.ins);
     if (shape === null || this.dead.has(d.ins)) return;
-    // Which barrier of the block it is counts, and how many threads it is for.
+    // The barrier's number and its thread count must match.
     let value = 0;
     if (op.primitive === 'barrier')
       for (const k of [2, 3]) value = mix(value, f.regs.i32[f.code.operands[d.k + k] + lowest(lanes)]);
@@ -257,15 +257,15 @@ export class Watcher implements Watch {
 
   // ------------------------------------------------------------------ order
 
-  /** What the thread has heard of, or told, by a strong operation. */
+  /** Updates acquires and releases for a strong operation. */
   private noteHeard(d: Decoded): void {
     const others = this.others!;
     const shape = shapeOf(d.ins);
-    // Scopes of a block or a cluster are of threads that run here as well.
+    // Block and cluster scope concern only threads that run here, so they simulate nothing.
     if (shape === null || shape.scope < 3) return;
     if (shape.releases) others.released++;
     if (!shape.acquires) return;
-    // Of several at once only the last counts.
+    // Consecutive acquires count as one.
     if (others.accessed || others.acquired === 0) others.acquired++;
     others.accessed = d.ins.op.accesses.length > 0;
     others.releasedBefore[others.acquired] = others.released;
@@ -278,7 +278,7 @@ export class Watcher implements Watch {
       own.set(word, { released, acquired });
   }
 
-  /** What a load finds, if others have written since. */
+  /** The value that a load finds, given what other threads may have written since. */
   private asOthersLeftIt(
     d: Decoded,
     address: number,
@@ -307,7 +307,7 @@ export class Watcher implements Watch {
     return changed ? this.scratch : from;
   }
 
-  /** What others have written to a word; null if nothing, as far as this thread can see. */
+  /** Value that other threads have written to a word; null if none is visible to this thread. */
   private byOthers(word: number, always: boolean): number | null {
     const others = this.others!;
     const own = others.own.get(word);
@@ -324,7 +324,7 @@ export class Watcher implements Watch {
     }
     for (let k = others.acquired; k > Math.max(0, others.acquired - 16); k--) {
       if ((mix(word | 0, k ^ 0x3331) & OFTEN) !== 0) continue;
-      // Nobody else writes what this thread has written and not released since.
+      // Other threads do not write a word that this thread has written and not released since.
       if (own !== undefined && (own.acquired >= k || others.releasedBefore[k] <= own.released)) return null;
       return value(k);
     }
@@ -333,7 +333,7 @@ export class Watcher implements Watch {
 
   // ------------------------------------------------------------------ promises
 
-  /** Has anything been written that was read as if nothing could? */
+  /** True if a word was written that was also read as read-only memory. */
   get brokePromise(): boolean {
     for (const word of this.readOnly) if (this.written.has(word)) return true;
     return false;
@@ -341,7 +341,7 @@ export class Watcher implements Watch {
 
   // ------------------------------------------------------------------ races
 
-  /** Places of shared memory are those of a block, far behind those of global memory. */
+  /** Address for race detection: shared memory is distinct for each block, above all global addresses. */
   private placeOf(w: Warp, address: number, space: 'global' | 'shared'): number {
     if (space === 'global') return address;
     return (
@@ -365,7 +365,7 @@ export class Watcher implements Watch {
       races.access(w, lane, first, Math.floor((at + bytes - 1) / 4), write);
       return;
     }
-    // Strong accesses race with none; through them threads hear of each other, whether they say so or fences around them do.
+    // Strong accesses do not race. They synchronise threads, whether by their own semantics or by fences around them.
     if (write) races.release(w, 1 << lane, first);
     if (!write || d.ins.op.primitive === 'atomic') races.acquire(w, 1 << lane, first);
   }
@@ -384,7 +384,8 @@ export class Watcher implements Watch {
       case 'atomic':
         return;
       default:
-        // Barriers of a cluster, barrier objects, and whatever else orders accesses: all who come to such a thing hear of each other.
+        // Cluster barriers, barrier objects and other ordering operations: all lanes that execute one of a kind synchronise with each
+        // other.
         if ((op.flags & OpFlag.Barrier) === 0) return;
         races.release(w, lanes, op.primitive);
         races.acquire(w, lanes, op.primitive);
@@ -392,7 +393,7 @@ export class Watcher implements Watch {
   }
 }
 
-/** Most words of which it is known that they were read, or written. */
+/** Maximum number of words recorded as read, or as written. */
 const MOST_WORDS = 1 << 16;
 
 /** Adds the words of an access. */

@@ -4,7 +4,7 @@ import { type RunOptions, runIn, type Subject, VARIABLES } from './run.ts';
 import type { First } from './trial.ts';
 
 /*
- * What a difference that a judge found looks like: who stores what, by which instruction, and a launch that shows it.
+ * Shows a difference that a judge found: which thread stores what, by which instruction, and a launch that reproduces it.
  */
 
 /** A store of a thread to global memory. */
@@ -13,16 +13,16 @@ export interface Stored {
   /** Number of the thread in its block. */
   readonly thread: number;
   readonly ins: Instr;
-  /** Address and bytes of the access, and what it leaves there, least significant byte first. */
+  /** Address and size in bytes of the access, and the value it leaves in memory (little-endian). */
   readonly address: number;
   readonly bytes: number;
   readonly value: bigint;
 }
 
-/** How many times the budget of a world a run may take that looks for a store: differences may show only beyond it. */
+/** Budget multiplier of a run that looks for a store: differences may show only beyond the world's budget. */
 const LONGER = 16;
 
-/** The last store to a byte of memory in the world that shows a difference; null if nobody stores there. */
+/** The last store to a byte of memory in the world that shows a difference; null if there is none. */
 export function lastStoreTo(s: Subject, first: First, byte: number, opts: RunOptions = {}): Stored | null {
   let last: Omit<Stored, 'value'> | null = null;
   const run = runIn(s, first.world, first.used, {
@@ -44,13 +44,13 @@ export function lastStoreTo(s: Subject, first: First, byte: number, opts: RunOpt
   return { ...found, value };
 }
 
-/** Most threads of a launch that is written, and most bytes of a buffer of it. */
+/** Maximum number of threads of a launch, and of bytes in one of its buffers. */
 const MOST_THREADS = 4096;
 const MOST_BYTES = 1 << 20;
 
 /**
- * A launch with the arguments and the memory of a world, without expected results; null where the world is none that a launch can be: only
- * some of its threads run, or memory is reached that no argument points to.
+ * A launch with the arguments and memory of a world, without expected results. Null if no launch can reproduce the world: only some of its
+ * threads run, or it accesses memory that no argument points to.
  *
  * @param kernel the kernel as its module has it
  */
@@ -101,7 +101,7 @@ export function launchFrom(s: Subject, kernel: Fn, first: First): Launch | null 
   };
 }
 
-/** An argument that is no buffer, as it stands in the constant bank. */
+/** The launch parameter for an argument that is not a buffer, read from the constant bank at offset `at`. */
 export function valueParam(p: Param, bank: DataView, at: number): LaunchParam {
   if (!p.array && SCALARS[p.type] !== undefined)
     return { kind: 'scalar', type: p.type, value: SCALARS[p.type](bank, at) };
@@ -125,7 +125,7 @@ const SCALARS: Readonly<Record<string, (v: DataView, at: number) => number | big
   f64: (v, at) => v.getFloat64(at, true),
 };
 
-/** By parameter: the address that it is, if the kernel uses it as one. */
+/** For each parameter: the address it holds, if the kernel uses it as an address; otherwise null. */
 function pointersOf(s: Subject, kernel: Fn, first: First): (number | null)[] {
   const bank = runIn(s, first.world, first.used, { budget: 0 }).bank;
   return kernel.params.map((p) =>

@@ -2,65 +2,67 @@ import type { MachineOptions, Selection } from '../sim/simulation.ts';
 
 export type Triple = readonly [number, number, number];
 
-/** Which threads there are, and which of them run. */
+/** The threads of a launch, and which of them run. */
 export interface Shape {
   readonly grid: Triple;
   readonly block: Triple;
   readonly cluster: Triple | null;
-  /** Null: all. */
+  /** The threads that run; null for all. */
   readonly only: Selection | null;
 }
 
 /**
- * What values are like. `plain`: small integers, and floats whose products are exact, so that loops end as they do for simple data.
- * `rough`: larger ones, and floats in which every rounding shows. `near`: integers below six, so that many are equal or neighbours.
- * `extreme`: also limits, special numbers, the constants of the programs and their neighbours. `ascending`: integers in memory ascend as
- * offsets of rows do, every other one by 1, so that a loop from one offset to the next has no round or one.
+ * Distribution of values. `plain`: small integers, and floats with exact products, so that loops end as they do for simple data. `rough`:
+ * larger integers, and floats in which every rounding shows. `near`: integers below six, so that many are equal or neighbours. `extreme`:
+ * also limits, special numbers, and the constants of the programs with their neighbours. `ascending`: integers in memory ascend like row
+ * offsets, growing by 1 at every other word, so that a loop from one offset to the next has zero or one iterations.
  */
 export type Profile = 'plain' | 'rough' | 'near' | 'extreme' | 'ascending';
 
 export type Turns = Pick<MachineOptions, 'slice' | 'pathSlice' | 'schedule' | 'apart'>;
 
-/** One way to run a kernel: its threads, its memory, its arguments, and whose turn it is. */
+/** One way to run a kernel: its threads, memory, arguments and schedule. */
 export interface World {
-  /** What it is called in a finding. */
+  /** Name in findings. */
   readonly name: string;
   readonly seed: number;
   readonly profile: Profile;
   readonly shape: Shape;
-  /** The value of each integer argument; null: as the profile has them. */
+  /** Value of each integer argument; null: chosen by the profile. */
   readonly scalars: bigint | null;
-  /** What every integer argument that is positive is a multiple of. */
+  /** Common factor of all positive integer arguments. */
   readonly steps: bigint;
-  /** Bytes between the places that two pointers point to; null: they are far apart. */
+  /** Distance in bytes between the targets of consecutive pointers; null: far apart. */
   readonly apart: number | null;
-  /** Number of the pointer among the arguments that is null; -1 for none. */
+  /** Index among the pointer arguments of the one that is null; -1 for none. */
   readonly nullPointer: number;
-  /** What every pointer is a multiple of. An access at no multiple of its size then ends its warp. 0: pointers are multiples of a page. */
+  /**
+   * Alignment of every pointer in bytes; a misaligned access then ends its warp. 0: page-aligned pointers, and accesses are not checked.
+   */
   readonly alignment: number;
   readonly turns: Turns;
   readonly copies: 'early' | 'late';
-  /** Most warp instructions. */
+  /** Maximum number of warp instructions. */
   readonly budget: number;
   /**
-   * Whether runs that were cut off are compared store by store: what does not end for sizes like these never ends, so that no optimizer
-   * brings later stores forward.
+   * True: runs that were cut off are compared store by store. What does not end for such sizes never ends, so no optimizer moves later
+   * stores forward.
    */
   readonly endless: boolean;
-  /** Whether most kernels are made for launches like this one, so that it is worth a word if a run is cut off. */
+  /** True if most kernels are made for launches like this one; then a run that is cut off is reported. */
   readonly usual: boolean;
-  /** Whether the order of accesses is looked at: with one thread alone. */
+  /** True: checks the order of accesses; for a single thread only. */
   readonly orders: boolean;
-  /** Whether accesses of several threads are looked at that nothing orders. */
+  /** True: detects unordered accesses of several threads. */
   readonly races: boolean;
-  /** Words that are given: of memory by address, of parameters by offset. */
+  /** Given words: of memory by address, of parameters by offset. */
   readonly memory: ReadonlyMap<number, number>;
   readonly parameters: ReadonlyMap<number, number>;
 }
 
 const NONE: ReadonlyMap<number, number> = new Map();
 
-/** A world with the values of `of`, and what most of them have in common. */
+/** A world with the values of `of` and defaults for the rest. */
 export const worldOf = (of: Partial<World> & Pick<World, 'name' | 'seed' | 'shape' | 'budget'>): World => ({
   profile: (of.seed & 1) === 1 ? 'plain' : 'rough',
   scalars: null,
@@ -79,24 +81,25 @@ export const worldOf = (of: Partial<World> & Pick<World, 'name' | 'seed' | 'shap
   ...of,
 });
 
+/** True if exactly one lane of each selected warp runs. */
 export const isOneThread = ({ only }: Shape): boolean =>
   only !== null && only.lanes !== 0 && (only.lanes & (only.lanes - 1)) === 0;
 
-/** A warp of a launch, by block and number in it. */
+/** Selects the warp of a thread, given by block and number in the block. */
 export const oneWarp = (block: number, thread: number): Selection => ({
   blocks: [block],
   warps: [thread >> 5],
   lanes: -1,
 });
 
-/** The four warps of a launch that multiply together, by block and the number of a thread in it. */
+/** Selects the warpgroup (four warps) of a thread, given by block and number in the block. */
 export const oneWarpgroup = (block: number, thread: number): Selection => ({
   blocks: [block],
   warps: [0, 1, 2, 3].map((k) => 4 * (thread >> 7) + k),
   lanes: -1,
 });
 
-/** A single thread of a launch, by block and number in it. */
+/** Selects a single thread, given by block and number in the block. */
 export const oneThread = (block: number, thread: number): Selection => ({
   blocks: [block],
   warps: [thread >> 5],

@@ -14,20 +14,20 @@ import {
   worldOf,
 } from './world.ts';
 
-/** Threads that any multiprocessor can hold: sm_75 has the fewest (`pipelines/backends/turing.yaml`). */
+/** Minimum number of threads that a multiprocessor holds: sm_75 has the fewest (`pipelines/backends/turing.yaml`). */
 export const FEWEST_THREADS = 1024;
 
-/** A block of this shape, shrunk to at most this many threads. */
+/** A block of this shape, shrunk to at most `threads` threads. */
 function shrunk([x, y, z]: Triple, threads: number): [number, number, number] {
   const across = Math.min(x, threads);
   const down = Math.min(y, Math.floor(threads / across));
   return [across, down, Math.min(z, Math.floor(threads / (across * down)))];
 }
 
-/** The block that a kernel requires; null if it does not. */
+/** The block size that a kernel requires; null if it requires none. */
 const requiredBlock = (fn: Fn): [number, number, number] | null => dimensions(fn, '.reqntid');
 
-/** Most threads of a block of a kernel. */
+/** Maximum number of threads in a block of a kernel. */
 function mostThreads(fn: Fn, threadsPerSm: number): number {
   const together = Math.max(1, dimensions(fn, '.minnctapersm')?.[0] ?? 1);
   const bound = dimensions(fn, '.maxntid');
@@ -41,13 +41,13 @@ function mostThreads(fn: Fn, threadsPerSm: number): number {
   );
 }
 
-/** Threads of a block of a check, and of one that has a warpgroup. */
+/** Threads of a usual block, and of one with a warpgroup. */
 const USUAL_THREADS = 64;
 const WARPGROUP_THREADS = 128;
 
 /**
- * Block size of a check: what the kernel requires, or else up to 64 threads, or a warpgroup, in a shape that it allows. The product of
- * .maxntid bounds a block, and .minnctapersm blocks must fit a multiprocessor together (PTX ISA 9.0, 11.4).
+ * Block size of a usual world: what the kernel requires, otherwise up to 64 threads, or a warpgroup, in a shape that it allows. The product
+ * of .maxntid bounds a block, and .minnctapersm blocks must fit a multiprocessor together (PTX ISA 9.0, 11.4).
  */
 export function blockOf(fn: Fn, threadsPerSm: number, warpgroups = false): [number, number, number] {
   const required = requiredBlock(fn);
@@ -56,11 +56,11 @@ export function blockOf(fn: Fn, threadsPerSm: number, warpgroups = false): [numb
   return shrunk(dimensions(fn, '.maxntid') ?? [n, 1, 1], Math.min(n, mostThreads(fn, threadsPerSm)));
 }
 
-/** Most threads of a block, and blocks of a cluster (CUDA C Programming Guide, "Compute Capabilities"): no launch has more. */
+/** Maximum threads of a block, and blocks of a cluster, in any launch (CUDA C Programming Guide, "Compute Capabilities"). */
 const MOST_THREADS = 1024;
 const MOST_BLOCKS = 16;
 
-/** Can a kernel be launched at all? What its directives require may be more than there is. */
+/** True if a kernel can be launched at all: its directives may require more than the hardware has. */
 export function canBeLaunched(fn: Fn): boolean {
   const count = (n: readonly number[] | null): number => (n === null ? 1 : n[0] * n[1] * n[2]);
   const within = (n: number, most: number): boolean => n >= 1 && n <= most;
@@ -71,10 +71,10 @@ export function canBeLaunched(fn: Fn): boolean {
   );
 }
 
-/** Instructions that a run of a small kernel may take, and any run. */
+/** Minimum and maximum budget of a run, in warp instructions. */
 const LEAST_BUDGET = 6_000;
 const MOST_BUDGET = 60_000;
-/** How often a run may take each instruction of the kernel, for each of its warps. */
+/** Number of times that each warp may execute each instruction of the kernel. */
 const ROUNDS = 4;
 
 const budgetFor = (instructions: number, warps: number): number =>
@@ -83,20 +83,20 @@ const budgetFor = (instructions: number, warps: number): number =>
     Math.max(LEAST_BUDGET, ROUNDS * instructions * warps),
   );
 
-/** The grid, in whole clusters. */
+/** A grid given in clusters, converted to blocks. */
 const gridOf = ([x, y, z]: Triple, cluster: Triple | null): Triple =>
   cluster === null ? [x, y, z] : [x * cluster[0], y * cluster[1], z * cluster[2]];
 
-/** The blocks of the first cluster of such a grid. */
+/** Blocks of the first cluster of a grid given in clusters. */
 const firstCluster = (clusters: Triple, cluster: Triple): readonly number[] =>
   blocksOfCluster(gridOf(clusters, cluster), cluster, 0);
 
-/** What the worlds of a kernel are made for. */
+/** What determines the worlds for a kernel. */
 export interface Look {
   readonly kernel: Fn;
   readonly features: Features;
   readonly threadsPerSm: number;
-  /** Seeds of worlds with a block of plain or rough values. */
+  /** Seeds of the usual worlds, with plain or rough values. */
   readonly seeds: readonly number[];
   readonly block: Triple | null;
   readonly grid: Triple | null;
@@ -104,10 +104,10 @@ export interface Look {
   readonly effort: Effort;
 }
 
-/** Numbers of rounds at which unrolled and vectorized loops do other things. */
+/** Trip counts around which unrolled and vectorized loops behave differently. */
 const COUNTS: readonly bigint[] = [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, 13n, 16n, 17n];
 
-/** Worlds of a few threads in fixed order: whole blocks of plain and rough values, and then of other shapes. */
+/** Worlds of whole blocks in a fixed order: first the usual ones with plain and rough values, then other values and shapes. */
 export function blockWorlds(look: Look): World[] {
   const { kernel, features } = look;
   const cluster = statedCluster(kernel.attrs.directives) ?? (features.clusters ? [2, 1, 1] : null);
@@ -187,7 +187,7 @@ export function blockWorlds(look: Look): World[] {
         worldOf({
           name: `a block of ${flat[0]}${flat[1] > 1 ? ` by ${flat[1]}` : ''} threads`,
           seed: 7 + 2 * k,
-          // A few rounds are enough: what is looked at are races.
+          // A few iterations are enough to find races.
           scalars: k === 1 ? 3n : null,
           shape: shape(one, flat),
           budget: Math.max(budget(flat, blocks), look.effort.usual),
@@ -207,16 +207,16 @@ export function blockWorlds(look: Look): World[] {
   return out;
 }
 
-/** Warp instructions that all worlds of one kind may take together, so that small kernels are looked at in more of them. */
+/** Warp instructions for all worlds of one kind together, so that small kernels get more of them, and the minimum number of worlds. */
 const SHARE = 24_000;
 const FEWEST = 8;
 
-/** Instructions of kernels that cost so little that arguments get twice as many of the limits and constants. */
+/** Kernels up to this many instructions, without loops, are so cheap that they get twice as many extreme worlds. */
 const SHORT = 64;
 
-/** A grid with more blocks than 16 bits hold. */
+/** A grid in clusters with more blocks than 16 bits can count. */
 const LARGE: Triple = [70_000, 5, 3];
-/** Blocks of it, and threads of a block, that worlds of one thread take in turn. */
+/** Blocks of that grid, and threads of a block, that single-thread worlds use in turn. */
 const BLOCKS: readonly number[] = [
   0,
   1,
@@ -230,8 +230,8 @@ const BLOCKS: readonly number[] = [
 const THREADS: readonly number[] = [0, 1, 65, 31, 201, 5, 257, 1023, 33, 100];
 
 /**
- * Worlds of a single thread of a large launch, or of a warp where its lanes exchange values: sizes of loops, limits and special values, and
- * pointers that are near each other.
+ * Worlds of a single thread of a large launch, or of a warp if lanes exchange values: trip counts, limits and special values, and pointers
+ * near each other.
  */
 export class ThreadWorlds {
   private readonly look: Look;
@@ -268,6 +268,7 @@ export class ThreadWorlds {
     });
   }
 
+  /** All worlds but the long ones. */
   all(): World[] {
     const rest = this.look.features.exchanges ? [] : this.aliases();
     return [...this.sizes(), ...this.near(), ...this.extreme(), ...rest];
@@ -279,7 +280,7 @@ export class ThreadWorlds {
     return Math.min(this.look.effort.worlds, Math.max(FEWEST, fitting));
   }
 
-  /** Every integer argument has one value. */
+  /** Worlds in which all integer arguments have the same value. */
   private sizes(): World[] {
     const out = COUNTS.map((n, k) =>
       this.one({ name: `sizes ${n}`, seed: 20 + k, shape: this.at(k, k % 2, k % 3), scalars: n }),
@@ -306,7 +307,7 @@ export class ThreadWorlds {
     return out;
   }
 
-  /** Arguments and words are small, so that many are equal or neighbours; every other time, the grid is small as well. */
+  /** Worlds with small arguments and words, so that many are equal or neighbours; in every other one the grid is small too. */
   private near(): World[] {
     return Array.from({ length: Math.ceil(this.share / 3) }, (_, k) =>
       this.one({
@@ -367,9 +368,9 @@ export class ThreadWorlds {
   }
 
   /**
-   * Worlds with more rounds than 12 bits hold, and than 16 bits, if a kernel ends soon enough there.
+   * Worlds with trip counts beyond 12 and 16 bits, if the kernel ends soon enough there.
    *
-   * @param thousand warp instructions of a run with a thousand
+   * @param thousand warp instructions of the run with a trip count of 1000
    */
   long(thousand: number): World[] {
     return [5001n, 70_001n].flatMap((n) => {
@@ -389,9 +390,9 @@ export class ThreadWorlds {
   }
 }
 
-/** Warp instructions for a thousand rounds of a small loop. */
+/** Warp instructions for a thousand iterations of a small loop. */
 const THOUSAND_ROUNDS = 20_000;
-/** Pointers of which each is null in one world. */
+/** Number of pointers that are null in a world of their own. */
 const MOST_NULL = 4;
 
 const lowestBit = (n: number): number => Math.abs(n) & -Math.abs(n);

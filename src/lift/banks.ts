@@ -5,8 +5,8 @@ import { addr, type Operand, sym } from '../ir/operand.ts';
 import { LOCAL_WINDOW, SHARED_WINDOW } from '../sim/memory.ts';
 
 /*
- * What stands in the constant banks of a kernel: arguments and what the driver fills in (bank 0), literals of the compiler (bank 2), the
- * module's constants (bank 3) and addresses of variables and functions (bank 4).
+ * Contents of a kernel's constant banks: arguments and the words that the driver fills in (bank 0), literals of the compiler (bank 2), the
+ * module's constants (bank 3), and addresses of variables and functions (bank 4).
  */
 
 /** A word of a constant bank. */
@@ -21,31 +21,31 @@ export type BankWord =
   | { readonly kind: 'variable'; readonly address: Operand }
   | { readonly kind: 'unknown'; readonly why: string };
 
-/** A variable of the module in a bank. */
+/** A variable of the module in a constant bank: its offset and size in bytes. */
 export interface Placed {
   readonly symbol: Operand;
   readonly at: number;
   readonly size: number;
 }
 
-/** What is known of the module besides its bytes. */
+/** What is known about the module besides the cubin. */
 export interface BankContext {
   /** Offset of the arguments in constant bank 0 of Ori. */
   readonly paramBase: number;
-  /** Offsets of the parameters from there, by ordinal; empty where they are not known. */
+  /** Offsets of the parameters from `paramBase`, by ordinal; empty if unknown. */
   readonly params: readonly { readonly offset: number }[];
-  /** What the driver writes before the arguments: name -> offset. */
+  /** Offsets of the words that the driver writes before the arguments, by name. */
   readonly driver: ReadonlyMap<string, number>;
-  /** Bytes of a thread's stack. */
+  /** Stack bytes of a thread. */
   readonly stack: number;
-  /** Address of a function in the code, or of what stands for one that is not there; undefined for what is no function. */
+  /** Address of a function in the code; undefined for a symbol that is not a function. */
   functionAddress(symbol: string): number | undefined;
 }
 
-/** Name of the variable that holds the literals of a kernel in the program that its code becomes. */
+/** Name of the variable with a kernel's literals in the lifted program. */
 export const LITERALS = 'c[0x2]';
 
-/** What the words are that the driver writes, by the names that pipelines/machine has for them. */
+/** Meanings of the words that the driver writes, by the names that pipelines/machine uses. */
 const DRIVER: Readonly<Record<string, readonly BankWord[]>> = {
   ntid: ['NTID.X', 'NTID.Y', 'NTID.Z'].map((name) => ({ kind: 'special', name })),
   nctaid: ['NCTAID.X', 'NCTAID.Y', 'NCTAID.Z'].map((name) => ({ kind: 'special', name })),
@@ -56,13 +56,13 @@ const DRIVER: Readonly<Record<string, readonly BankWord[]>> = {
 
 /** The constant banks of a kernel. */
 export class Banks {
-  /** Whether its code copies asynchronously, so that waiting for barrier 0 may be waiting for groups of copies. */
+  /** True if the code copies asynchronously, so that waiting for scoreboard 0 may mean waiting for groups of copies. */
   copies = false;
   private readonly elf: Elf;
   private readonly fn: CubinFunction;
   private readonly context: BankContext;
   private readonly addresses: ReadonlyMap<number, { readonly symbol: string; readonly addend: number }>;
-  /** Descriptors of functions among the literals: a pointer to a function is the offset of one. */
+  /** Function descriptors among the literals: a function pointer is the offset of its descriptor. */
   private readonly descriptors: ReadonlyMap<number, { readonly symbol: string; readonly addend: number }>;
   private readonly objects: readonly Placed[];
 
@@ -81,7 +81,7 @@ export class Banks {
     return content?.kind === 'bytes' ? content.bytes : null;
   }
 
-  /** @throws BinaryError where a relocation is of no word of the bank */
+  /** @throws BinaryError if a relocation is not of a word of the bank */
   private relocatedIn(bank: number): Map<number, { symbol: string; addend: number }> {
     const out = new Map<number, { symbol: string; addend: number }>();
     const section = this.fn.constants.find((c) => c.bank === bank)?.section;
@@ -113,7 +113,7 @@ export class Banks {
       .sort((a, b) => a.at - b.at);
   }
 
-  /** A word of a bank, at a multiple of four bytes. */
+  /** The word of a bank at an offset that is a multiple of four. */
   word(bank: number, offset: number): BankWord {
     switch (bank) {
       case 0:
@@ -148,7 +148,7 @@ export class Banks {
     for (const [name, at] of this.context.driver) {
       if (name === 'stack' && offset === at) return { kind: 'value', value: this.context.stack };
       if (name === 'constant-window' && (offset === at || offset === at + 4)) {
-        // Variables of Ori lie apart from each other: a bank of one variable alone has a beginning.
+        // Ori places variables apart from each other, so only a bank with a single variable has a start address.
         const [first, ...others] = this.objects;
         if (first === undefined || first.at !== 0 || others.length > 0) continue;
         return { kind: 'symbol', operand: first.symbol, high: offset !== at };
@@ -160,8 +160,8 @@ export class Banks {
   }
 
   /**
-   * The offset in constant bank 0 of Ori of a byte of the arguments. ptxas aligns parameters as the whole bank has them, so that those of
-   * more than 32 bytes may be elsewhere.
+   * The offset in Ori's constant bank 0 of an argument byte. ptxas aligns parameters relative to the whole bank, so that parameters of more
+   * than 32 bytes may have other offsets.
    */
   argument(offset: number): number {
     const at = offset - (this.fn.parameterBase ?? 0);
@@ -173,19 +173,19 @@ export class Banks {
     );
   }
 
-  /** What a load with an index reads from: the arguments, constant variables, or the literals. */
+  /** Where a load with an index reads: arguments, constant variables (LDC), or literals (LDG); null for other banks. */
   loadsFrom(bank: number): 'arguments' | 'LDC' | 'LDG' | null {
     return bank === 0 ? 'arguments' : bank === 3 ? 'LDC' : bank === 2 ? 'LDG' : null;
   }
 
-  /** The variables of a bank, in their order. */
+  /** Variables of a bank, in order of their offsets. */
   variables(bank: number): readonly Placed[] {
     if (bank === 3) return this.objects;
     const bytes = this.literals;
     return bank === 2 && bytes !== null ? [{ symbol: sym(LITERALS), at: 0, size: bytes.length }] : [];
   }
 
-  /** The bytes of the literals, with the addresses of functions; null without any. */
+  /** Bytes of the literals, with the addresses of functions filled in; null if there are none. */
   get literals(): Uint8Array | null {
     const bytes = this.bytesOf(2);
     if (bytes === null || this.descriptors.size === 0) return bytes;
@@ -197,7 +197,7 @@ export class Banks {
     return out;
   }
 
-  /** What a pointer to a function is by a relocation: the offset of its descriptor; undefined if none says so. */
+  /** The value of a relocated function pointer: the offset of the function's descriptor; undefined if it has none. */
   pointerTo(symbol: string): number | undefined {
     for (const [at, d] of this.descriptors) if (d.symbol === symbol) return at;
     return undefined;

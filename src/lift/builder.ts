@@ -23,30 +23,30 @@ import { present } from '../machine/text.ts';
 import type { Banks } from './banks.ts';
 import { FIRST_TEMPORARY, physical } from './registers.ts';
 
-/** Thrown for an instruction whose meaning is not known. */
+/** Thrown for an instruction whose meaning is unknown. */
 export class Unmeant extends Error {}
 
-/** Files that temporaries are of: R, RD and P, the first three. */
+/** Register files of temporaries: R, RD and P, which are files 0 to 2. */
 const TEMPORARY_FILES = 3;
 
-/** Signs of an operand, as they act on its value. */
+/** Signs of an operand, in terms of their effect on its value. */
 export interface Signs {
   readonly negative: boolean;
   readonly absolute: boolean;
-  /** The complement of an integer or of a truth value. */
+  /** Bitwise complement of an integer, or negation of a predicate. */
   readonly complement: boolean;
 }
 
 /**
- * The translation of one machine instruction to Ori: reads its operands, and collects the instructions that mean the same.
+ * Translates one machine instruction to Ori: reads its operands and collects equivalent Ori instructions.
  *
- * Temporaries may be computed whether or not the guard holds, since nothing reads them elsewhere; only what writes a register of the
- * hardware, memory or control is guarded (`write`).
+ * Temporaries are computed regardless of the guard, since nothing else reads them; only writes to hardware registers and memory, and
+ * control flow, are guarded (`write`).
  */
 export class Builder {
   readonly out: Instr[] = [];
   readonly i: Instruction;
-  /** Where the instruction stands: its section's base and its offset together. */
+  /** Address of the instruction: base of its section plus offset. */
   readonly at: number;
   readonly machine: Machine;
   readonly banks: Banks;
@@ -65,7 +65,7 @@ export class Builder {
     this.loc = loc;
     const constant = this.constantOf(i.form.guard) === i.guard;
     if (constant && i.guardNot) {
-      // `@!PT`: never executed. A predicate that is false stands for it.
+      // `@!PT`: never executed; the guard becomes a predicate that is false.
       this.guard = this.temporary(RegFile.P);
       this.guardNot = false;
       this.emit('PLOP3', [], [this.guard], [PF, PF, PF, imm(0)]);
@@ -75,7 +75,7 @@ export class Builder {
     }
   }
 
-  /** Registers that are in use: all indices are below. */
+  /** Upper bound of the register indices in use. */
   get registers(): number {
     return this.temporaries;
   }
@@ -91,7 +91,7 @@ export class Builder {
 
   // ------------------------------------------------------------------ modifiers and operands
 
-  /** Name of the value of a modifier; '' where it has none, or the form has no such modifier. */
+  /** Name of a modifier's value; '' if it has no name or the form lacks the modifier. */
   mod(name: string): string {
     const k = this.i.form.fields.findIndex((f) => f.name === name && f.names !== undefined);
     if (k < 0) return '';
@@ -103,12 +103,12 @@ export class Builder {
     return this.mod(name) !== '';
   }
 
-  /** @throws Unmeant where one of these modifiers is set */
+  /** @throws Unmeant if one of these modifiers is set */
   without(...names: readonly string[]): void {
     for (const n of names) if (this.has(n)) this.fail(`.${this.mod(n)} has no meaning here yet`);
   }
 
-  /** The operand with a name that is there; undefined if there is none. */
+  /** The operand with this name, if it is present. */
   find(name: string): Slot | undefined {
     return this.i.form.operands.find((o) => o.name === name && present(o.when, this.i));
   }
@@ -117,7 +117,7 @@ export class Builder {
     return this.find(name) ?? this.fail(`the operand ${name} is missing`);
   }
 
-  /** The bits of an atom: a register's number, or a value. */
+  /** The encoded bits of an atom: a register number, or a value. */
   raw(a: Atom): number {
     const f = this.i.form.fields[a.field];
     const v = this.i.values[a.field];
@@ -139,7 +139,7 @@ export class Builder {
     return { negative, absolute, complement };
   }
 
-  /** What the suffix of an operand says: `.H0_H0`. */
+  /** The suffix of an operand, such as `H0_H0`; '' for none. */
   suffix(slot: Slot): string {
     for (const s of [...slot.suffixes, ...(slot.atom?.suffixes ?? [])])
       if (s.field !== undefined && present(s.when, this.i)) {
@@ -150,8 +150,8 @@ export class Builder {
   }
 
   /**
-   * Word `k` of an operand as it stands in its place, without signs: a register, a number, or a word of a constant bank. Numbers of 64
-   * bits are extended: those of doubles by zeros below, others by their sign.
+   * Word `k` of an operand without its signs: a register, an immediate, or a word of a constant bank. Immediates of 64-bit operands are
+   * extended: doubles by zeros below, others by their sign.
    */
   word(slot: Slot, k = 0): Operand {
     const a = slot.atom;
@@ -183,7 +183,7 @@ export class Builder {
     }
   }
 
-  /** A word of a constant bank. */
+  /** A word of a constant bank; emits a load unless it is a known value. @throws Unmeant if the word is unknown */
   bankWord(bank: number, offset: number): Operand {
     const c = this.banks.word(bank, offset);
     if (c.kind === 'value') return imm(c.value);
@@ -199,7 +199,7 @@ export class Builder {
     return reg(d);
   }
 
-  /** A source of 32 bits without signs. @throws Unmeant if it has some */
+  /** A 32-bit source operand. @throws Unmeant if it has signs */
   plain(name: string): Operand {
     const slot = this.slot(name);
     const s = this.signsOf(slot);
@@ -207,7 +207,7 @@ export class Builder {
     return this.word(slot);
   }
 
-  /** A source of 32 bits that is an integer; a complement is computed, and a minus left to the slot if it may have one. */
+  /** A 32-bit integer source operand. A complement is computed; a minus is left to the Ori slot if `mayNegate`. */
   integer(name: string, mayNegate = false): Operand {
     const slot = this.slot(name);
     const s = this.signsOf(slot);
@@ -218,7 +218,7 @@ export class Builder {
     return reg(this.pure('IADD3', [], [withOperandMods(w, Mod.Neg), RZ, RZ]));
   }
 
-  /** Both words of a source of 64 bits as one register. */
+  /** A 64-bit source operand as one register. */
   wide(name: string): Operand {
     const slot = this.slot(name);
     const [lo, hi] = [this.word(slot), this.word(slot, 1)];
@@ -226,7 +226,7 @@ export class Builder {
     return reg(this.pure('PAIR', [], [lo, hi], RegFile.RD));
   }
 
-  /** A source that is a float of 32 bits, or of 64 with `wide`, with its signs. */
+  /** A floating-point source operand with its signs, of 32 bits or, with `wide`, of 64. */
   float(name: string, wide = false, mayHaveSigns = true): Operand {
     const s = this.signsOf(this.slot(name));
     const x = wide ? this.wide(name) : this.word(this.slot(name));
@@ -240,7 +240,7 @@ export class Builder {
     );
   }
 
-  /** A word with the signs of a float put into its bits. */
+  /** Applies the signs of a float to the bits of a word. */
   signed(x: Operand, s: Signs): Reg {
     let d = x;
     if (s.absolute) d = reg(this.pure('LOP3', [], [d, imm(0x7fffffff), RZ, imm(0xc0)]));
@@ -256,7 +256,7 @@ export class Builder {
     return reg(this.pure('LOP3', [], [x, RZ, RZ, imm(0x0f)]));
   }
 
-  /** A predicate source, with its negation. */
+  /** A predicate source operand with its negation. */
   truth(name: string): Operand {
     const slot = this.slot(name);
     const a = slot.atom!;
@@ -266,7 +266,7 @@ export class Builder {
     return reg(physical(a.kind, n), not ? Mod.Not : 0);
   }
 
-  /** A predicate source, true where the form has none. */
+  /** A predicate source operand, or `otherwise` if the form has none. */
   truthOr(name: string, otherwise: Operand): Operand {
     return this.find(name) === undefined ? otherwise : this.truth(name);
   }
@@ -276,7 +276,7 @@ export class Builder {
     return physical('P', n);
   }
 
-  /** Word `k` of a destination; NO_REG for the constant register. */
+  /** Word `k` of a destination operand; NO_REG for the constant register or a missing operand. */
   to(name: string, k = 0): Reg {
     const slot = this.find(name);
     if (slot === undefined) return NO_REG;
@@ -288,7 +288,8 @@ export class Builder {
   // ------------------------------------------------------------------ instructions
 
   temporary(file: number = RegFile.R): Reg {
-    // An index belongs to one file in the whole function, and each instruction begins with the first again.
+    // A register index belongs to one file in the whole function, so each file gets its own; every machine instruction starts with the
+    // first temporary again.
     const n = this.temporaries;
     this.temporaries += TEMPORARY_FILES;
     return makeReg(n + file, file);
@@ -300,7 +301,7 @@ export class Builder {
     return op;
   }
 
-  /** The modifiers of an opcode; '' is none. @throws Unmeant for one that it does not have */
+  /** Encodes modifiers of an opcode; '' entries are ignored. @throws Unmeant for a modifier that the opcode lacks */
   private modsOf(op: Opcode, names: readonly string[]): number {
     const own = names.filter((m) => m !== '');
     const missing = own.find((m) => !op.modByName.has(m));
@@ -308,40 +309,40 @@ export class Builder {
     return withMods(op, 0, ...own);
   }
 
-  /** An instruction that is always executed. */
+  /** Emits an unguarded instruction. */
   emit(name: string, mods: readonly string[], dst: readonly Reg[], src: readonly Operand[]): void {
     const op = this.op(name);
     this.out.push(instr(op, this.modsOf(op, mods), dst, src, this.loc));
   }
 
-  /** A temporary with the result of a pure instruction. */
+  /** Emits a pure instruction to a new temporary. */
   pure(name: string, mods: readonly string[], src: readonly Operand[], file: number = RegFile.R): Reg {
     const d = this.temporary(file);
     this.emit(name, mods, [d], src);
     return d;
   }
 
-  /** A temporary predicate with the result of a comparison or of logic. */
+  /** Emits a comparison or predicate operation to a new temporary predicate. */
   test(name: string, mods: readonly string[], src: readonly Operand[]): Reg {
     const d = this.temporary(RegFile.P);
     this.emit(name, mods, this.op(name).dsts.length > 1 ? [d, NO_REG] : [d], src);
     return d;
   }
 
-  /** A temporary with the result of an instruction that only those execute for whom the guard holds. */
+  /** Emits an instruction under the guard to a new temporary. */
   guarded(name: string, mods: readonly string[], src: readonly Operand[], file: number = RegFile.R): Reg {
     const d = this.temporary(file);
     this.write(name, mods, [d], src);
     return d;
   }
 
-  /** An instruction under the guard: what it writes keeps its value where the guard is false. */
+  /** Emits an instruction under the guard: destinations keep their values if it is false. */
   write(name: string, mods: readonly string[], dst: readonly Reg[], src: readonly Operand[]): void {
     const op = this.op(name);
     this.out.push(instr(op, this.modsOf(op, mods), dst, src, this.loc, this.guard, this.guardNot));
   }
 
-  /** Copies of temporaries into the destination's words, under the guard. */
+  /** Copies words to the destination's registers, under the guard. */
   give(name: string, ...words: readonly Operand[]): void {
     words.forEach((w, k) => {
       const d = this.to(name, k);
@@ -349,21 +350,19 @@ export class Builder {
     });
   }
 
-  /** A temporary predicate into a predicate register, under the guard. */
+  /** Copies a predicate to a destination predicate, under the guard. */
   giveTruth(name: string, value: Operand): void {
     const d = this.to(name);
     if (d !== NO_REG) this.write('PLOP3', [], [d], [value, PT, PT, imm(0xf0)]);
   }
 
-  /** The words of a register of 64 bits into a destination. */
+  /** Splits a 64-bit register into the destination's two words, under the guard. */
   giveWide(name: string, from: Operand): void {
     const [lo, hi] = [this.to(name), this.to(name, 1)];
     if (lo !== NO_REG) this.write('UNPAIR', [], [lo, hi], [from]);
   }
 
-  /**
-   * The instructions, in an order in which the guard is read before it is written.
-   */
+  /** The emitted instructions. If an instruction overwrites the guard before its last use, all of them use a copy. */
   finish(): Instr[] {
     const guarded = this.out.filter((x) => x.guard !== NO_REG);
     const clobbers = this.isGuarded && guarded.slice(0, -1).some((x) => x.dst.includes(this.guard));
@@ -379,7 +378,7 @@ export class Builder {
     ];
   }
 
-  /** A condition for a jump: the guard and a predicate operand together. Both are taken from the instructions that follow. */
+  /** The condition of a jump: the conjunction of the guard and a predicate operand. */
   condition(extra: Operand): { guard: Reg; not: boolean } {
     const always = extra.kind === Kind.Imm && ((extra.lo & 1) ^ (extra.mods !== 0 ? 1 : 0)) === 1;
     if (always) return { guard: this.guard, not: this.guardNot };
@@ -388,7 +387,7 @@ export class Builder {
     return { guard: this.test('PLOP3', [], [own, extra, PT, imm(0xc0)]), not: false };
   }
 
-  /** An instruction under another guard. */
+  /** Emits an instruction under another guard. */
   under(
     guard: Reg,
     not: boolean,

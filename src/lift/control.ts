@@ -5,27 +5,27 @@ import { physical } from './registers.ts';
 import { meet, together } from './warp.ts';
 
 /*
- * Control. Code addresses are values: a call puts no return address anywhere, the code itself has moved it to a register, and a return
- * jumps to what it finds there. A jump by a register goes through a table of all places to which one may lead.
+ * Control flow. Code addresses are ordinary values: the code itself moves the return address of a call to a register, and a return jumps
+ * to the address there. A jump to a register becomes a jump through a table of all possible targets.
  */
 
-/** Places in the code, as blocks. Addresses are those of the section's base and an offset together. */
+/** Maps code addresses (section base plus offset) to blocks. */
 export interface Flow {
-  /** The block that begins at an address. @throws Unmeant if no code is there */
+  /** Id of the block that starts at an address. @throws Unmeant if no code is there */
   blockAt(address: number): number;
-  /** A table of jumps for `kind`: the first address, and its number among the tables. Steps are one instruction each. */
+  /** The jump table for a kind of jump: its first address, and its number. Entries are one instruction apart. */
   tableOf(kind: 'return' | 'branch' | 'call', at: number): { readonly first: number; readonly index: number };
 }
 
 type Meaning = (b: Builder, flow: Flow) => void;
 
-/** The place that an operand names, counted from the next instruction. */
+/** Target of the operand `t`, which is relative to the next instruction. */
 const targetOf = (b: Builder): number => {
   const a = b.slot('t').atom!;
   return b.at + WORD_BYTES + b.raw(a) * a.scale;
 };
 
-/** Jumps to a block where the guard and a predicate operand hold. */
+/** Emits a jump to a block where the guard and a predicate operand hold. */
 function jump(b: Builder, flow: Flow, extra: Operand, address: number): void {
   const { guard, not } = b.condition(extra);
   b.under(guard, not, 'BRA', [], [label(flow.blockAt(address))]);
@@ -34,7 +34,7 @@ function jump(b: Builder, flow: Flow, extra: Operand, address: number): void {
 const branch: Meaning = (b, flow) => {
   b.without('ANY');
   const way = b.mod('way');
-  // On sm_75 these name no mask, and lanes that have gone elsewhere may be waited for in vain: less than a whole warp counts as apart.
+  // On sm_75 these forms name no mask, and waiting for lanes that have diverged may be in vain: less than a whole warp counts as diverged.
   if (way === 'DIV' || way === 'CONV') {
     if (b.truthOr('p', PT) !== PT) b.fail(`.${way} under a predicate`);
     const cmp = way === 'DIV' ? 'NE' : 'EQ';
@@ -44,15 +44,15 @@ const branch: Meaning = (b, flow) => {
 };
 
 /**
- * DIV: jumps where lanes of a mask are apart, to code that brings them together; CONV: where they are not. What follows needs them
- * together, so here they wait for each other instead.
+ * DIV jumps if lanes of a mask are diverged, to code that reconverges them; CONV jumps if they are not. The code that follows needs them
+ * converged, so here the lanes wait for each other instead.
  */
 const branchTogether: Meaning = (b, flow) => {
   meet(b, b.integer('u'));
   if (b.mod('way') === 'CONV') jump(b, flow, b.truthOr('p', PT), targetOf(b));
 };
 
-/** Where a uniform predicate holds too. */
+/** BRA with a uniform predicate, which must hold too. */
 const branchUniform: Meaning = (b, flow) => {
   b.without('ANY');
   const p = b.truthOr('p', PT);
@@ -66,7 +66,7 @@ const exit: Meaning = (b) => {
   b.under(guard, not, 'EXIT', [], []);
 };
 
-/** Jumps to the address in a register, which has an offset beside it. */
+/** Emits a jump to the address in a register, relative to `base`. */
 function jumpBy(b: Builder, flow: Flow, kind: 'return' | 'branch' | 'call', base: number): void {
   const { guard, not } = b.condition(b.truthOr('p', PT));
   const value = b.word(b.slot('a'));
@@ -91,7 +91,7 @@ const callAbsolute: Meaning = (b, flow) => {
   jumpBy(b, flow, 'call', t === undefined ? 0 : b.raw(t.atom!) * t.atom!.scale);
 };
 
-/** Relative returns count from the beginning of the section. */
+/** RET; relative return addresses count from the beginning of the section. */
 const giveBack: Meaning = (b, flow) => {
   const a = b.slot('t').atom!;
   const relative = b.mod('way') === 'REL';
@@ -135,7 +135,7 @@ const trap: Meaning = (b) => {
   else if (kind !== 'INT') b.fail(`.${kind} has no meaning here yet`);
 };
 
-/** The address of the next instruction, and what is added to it. */
+/** LEPC: the address of the next instruction plus an offset. */
 const programCounter: Meaning = (b) => {
   const t = b.find('t');
   const at = t === undefined ? b.at + WORD_BYTES : targetOf(b);
@@ -144,7 +144,7 @@ const programCounter: Meaning = (b) => {
 
 const nothing: Meaning = () => {};
 
-/** Meanings by the row of the form. */
+/** Translators by row of the form. */
 export const CONTROL: Readonly<Record<string, Meaning>> = {
   NOP: nothing,
   YIELD: nothing,

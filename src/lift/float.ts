@@ -2,9 +2,7 @@ import { imm, Mod, NO_REG, type Operand, PT, RegFile, RZ, reg, withOperandMods }
 import type { Builder } from './builder.ts';
 import { combine } from './integer.ts';
 
-/*
- * Floats of 32 and 64 bits, and conversions.
- */
+/* 32- and 64-bit floats, and conversions. */
 
 type Meaning = (b: Builder) => void;
 
@@ -30,8 +28,8 @@ const fused: Meaning = (b) =>
   );
 
 /**
- * Minimum where p is true, else maximum. XORSIGN: of magnitudes, and the sign is that of the product, for which the bars around the
- * sources do not count.
+ * FMNMX: minimum if p is true, otherwise maximum. With XORSIGN, of magnitudes with the sign of the product; absolute-value modifiers of the
+ * sources are then irrelevant.
  */
 const minmax: Meaning = (b) => {
   const p = b.truth('p');
@@ -46,7 +44,7 @@ const minmax: Meaning = (b) => {
   else b.give('d', compute(p === PT ? 'MIN' : 'MAX'));
 };
 
-/** Of three. */
+/** FMNMX3: minimum or maximum of three. */
 const minmax3: Meaning = (b) => {
   const mods = [b.mod('FTZ'), b.mod('NAN')];
   const p = b.truth('p');
@@ -72,7 +70,7 @@ const select: Meaning = (b) => {
   b.write('SEL', [], [b.to('d')], [bits('a'), bits('b'), b.truth('p')]);
 };
 
-/** A comparison of floats, and what it is combined with. */
+/** The result of a comparison before it is combined with a predicate. */
 function answerOf(b: Builder): Operand {
   const cmp = b.mod('cmp');
   if (cmp === 'F' || cmp === 'T') return cmp === 'T' ? PT : withOperandMods(PT, Mod.Not);
@@ -90,7 +88,7 @@ const setOne: Meaning = (b) => {
 
 const check: Meaning = (b) => b.write('FCHK', [], [b.to('d')], [b.float('a'), b.float('b')]);
 
-/** High words of the functions on doubles, of which the unit sees and gives no more. */
+/** MUFU functions on doubles, which read and write only the high word. */
 const HIGH: Readonly<Record<string, string>> = { RCP64H: 'RCP', RSQ64H: 'RSQ' };
 
 const special: Meaning = (b) => {
@@ -106,7 +104,7 @@ const special: Meaning = (b) => {
   }
   if (op.endsWith('.F16')) b.fail(`.${op} has no meaning here yet`);
   if (op === 'SIN' || op === 'COS') return b.write('MUFU_TURNS', [`${op}_TURNS`], [d], [b.float('b')]);
-  // All but TANH take subnormals as zeros and give none: where PTX has them, ptxas scales before and after.
+  // All but TANH flush subnormal inputs and results; where PTX requires subnormals, ptxas scales before and after.
   b.write('MUFU', [op, op === 'TANH' ? '' : 'FTZ'], [d], [b.float('b')]);
 };
 
@@ -128,8 +126,8 @@ const fused64: Meaning = (b) => {
 };
 
 /**
- * Which of two doubles is the minimum or maximum: d says that it is the first one, q that both are NaN. So ptxas' code for `min.f64` and
- * `max.f64` uses them: the words of the chosen one, and where q holds a NaN made of the second.
+ * Compares doubles for minimum or maximum: d tells that the first is chosen, q that both are NaN. ptxas' code for `min.f64` and `max.f64`
+ * uses them to select the words of the result or, if q holds, a NaN made from the second.
  */
 function choose64(b: Builder, cmp: 'MIN' | 'MAX'): void {
   if (b.truth('p') !== PT || b.mod('bool') !== 'AND') b.fail(`.${cmp} with another predicate`);
@@ -154,12 +152,12 @@ const setPredicate64: Meaning = (b) => {
 
 const WHOLE: Readonly<Record<string, string>> = { '': 'RN', FLOOR: 'RM', CEIL: 'RP', TRUNC: 'RZ' };
 
-/** A source of a conversion by its type: of 64 bits, or the half that its suffix names. */
+/** Source operand of a conversion, by type: 64 bits, or the part that the suffix selects. */
 function source(b: Builder, type: string): Operand {
   if (type === 'F64') return b.float('b', true);
   const slot = b.slot('b');
   if (type === 'U64' || type === 'S64') {
-    // An immediate is the upper word, as it is of a double (an H200 gives such results).
+    // A 64-bit immediate holds the upper word, as for doubles (confirmed by results of an H200).
     const isNumber = slot.atom?.kind === 'u' || slot.atom?.kind === 's';
     return isNumber ? reg(b.pure('PAIR', [], [RZ, b.word(slot)], RegFile.RD)) : b.wide('b');
   }
@@ -171,7 +169,7 @@ function source(b: Builder, type: string): Operand {
   return withOperandMods(reg(b.pure('SHR', ['U32'], [b.word(slot), imm(by)])), mods);
 }
 
-/** Gives a result of either width. */
+/** Writes a 32- or 64-bit result. */
 function result(
   b: Builder,
   type: string,
@@ -210,16 +208,16 @@ const wideFloat: Meaning = (b) => {
   floatToFloat(b, to, from);
 };
 
-/** The largest finite number of a format of 16 bits, in both halves. */
+/** Largest finite number of a 16-bit format, in both halves. */
 const LARGEST: Readonly<Record<string, number>> = { F16: 0x7bff7bff, BF16: 0x7f7f7f7f };
 
-/** Two floats to a pair of halves, or one to the lower half beside a half of c. */
+/** F2FP: packs two floats to a pair of 16-bit floats, or converts one to the lower half with a half of c above it. */
 const pack: Meaning = (b) => {
   const type = b.mod('type').startsWith('BF16') ? 'BF16' : 'F16';
   const alone = b.mod('pack') === 'MERGE_C';
   const sources = [alone ? RZ : b.float('a'), b.float('b')];
   let both = reg(b.pure('F2FP', [type, roundOf(b)], sources));
-  // Infinities become the largest finite number with their sign, and NaN stays.
+  // Infinities become the largest finite number of their sign; NaN is kept.
   if (b.has('SATFINITE')) {
     const least = reg(b.pure('HMNMX2', ['MIN', type, 'NAN'], [both, imm(LARGEST[type])]));
     both = reg(b.pure('HMNMX2', ['MAX', type, 'NAN'], [least, imm(LARGEST[type] | 0x80008000)]));
@@ -228,16 +226,16 @@ const pack: Meaning = (b) => {
   b.give('d', alone ? above(b, both) : both);
 };
 
-/** The lower half of a word, and above it the half of c that its suffix names. */
+/** A word with `low` in the lower half and the half of c that its suffix selects in the upper. */
 function above(b: Builder, low: Operand): Operand {
   const c = b.slot('c');
   const table = b.suffix(c) === 'H1' ? 0x7610 : 0x5410;
   return reg(b.pure('PRMT', [], [low, imm(table), b.word(c)]));
 }
 
-/** Two floats, or a pair of halves, to two floats of 8 bits in the lower half, beside a half of c. */
+/** Packs two floats, or a pair of 16-bit floats, to two 8-bit floats in the lower half, with a half of c above. */
 const to8: Meaning = (b) => {
-  // Without it a number that is too large would become an infinity.
+  // Without it, an overflow would give an infinity.
   if (!b.has('SATFINITE')) b.fail('floats of 8 bits without .SATFINITE have no meaning here yet');
   const mods = [b.mod('type'), b.mod('RELU')];
   const low = b.mod('pack').startsWith('F16')
@@ -246,7 +244,7 @@ const to8: Meaning = (b) => {
   b.give('d', above(b, reg(low)));
 };
 
-/** Two floats of 8 bits to a pair of halves. */
+/** Unpacks two 8-bit floats to a pair of 16-bit floats. */
 const from8: Meaning = (b) => {
   if (b.mod('type') !== 'F16') b.fail(`floats of 8 bits to ${b.mod('type')} have no meaning here yet`);
   const slot = b.slot('b');
@@ -255,7 +253,7 @@ const from8: Meaning = (b) => {
   b.write('F2FP_UNPACK8', [b.mod('from').split('.')[0], b.mod('RELU')], [b.to('d')], [x]);
 };
 
-/** Two floats to bytes, the second the lowest, and above them the half of c that its suffix names. */
+/** Converts two floats to bytes, the second in the lowest, with the half of c that its suffix selects above. */
 const packBytes: Meaning = (b) => {
   const to = b.mod('to').split('.')[0];
   const mods = [`dt=${to}`, 'st=F32', b.mod('round') === 'TRUNC' ? 'RZ' : 'RN'];
@@ -264,7 +262,7 @@ const packBytes: Meaning = (b) => {
   b.give('d', above(b, reg(b.pure('PRMT', [], [low, imm(0x0040), high]))));
 };
 
-/** Meanings by the row of the form. */
+/** Translators by row of the form. */
 export const FLOAT: Readonly<Record<string, Meaning>> = {
   FADD: two('FADD'),
   FMUL: two('FMUL'),

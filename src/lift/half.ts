@@ -1,9 +1,7 @@
 import { imm, isZero, Mod, NO_REG, type Operand, PT, reg, withOperandMods } from '../ir/operand.ts';
 import type { Builder } from './builder.ts';
 
-/*
- * Pairs of halves.
- */
+/* Pairs of 16-bit floats. */
 
 type Meaning = (b: Builder) => void;
 
@@ -13,7 +11,7 @@ const flush = (b: Builder): string => {
   return b.mod('denormal') || b.mod('FTZ');
 };
 
-/** A pair: a register with the halves that its suffix names, or the immediates h and l. */
+/** A packed pair: a register with the halves that its suffix selects, or the immediates h and l. */
 function pair(b: Builder, name: string): Operand {
   const slot = b.find(name);
   if (slot === undefined || name === 'h') {
@@ -31,8 +29,8 @@ function pair(b: Builder, name: string): Operand {
     case 'H1_H1':
       return withOperandMods(reg(b.pure('PRMT', [], [w, imm(0x3232), w])), mods);
     case 'H0_NH1': {
-      // Named from the upper half down: that is the lower one, and below it stands the upper one with its sign changed. So ptxas 13.0.88
-      // makes 0x58158000 of 0x5815. The sign is that which the signs of the operand leave.
+      // The suffix lists the upper half first: the result is the lower half above the negated upper half. This is how ptxas 13.0.88 makes
+      // 0x58158000 of 0x5815. The operand's own signs apply to both halves.
       const magnitude = s.absolute ? reg(b.pure('LOP3', [], [w, imm(0x7fff7fff), imm(0), imm(0xc0)])) : w;
       const swapped = reg(b.pure('PRMT', [], [magnitude, imm(0x1032), magnitude]));
       const turned = b.pure('LOP3', [], [swapped, imm(0x8000), imm(0), imm(0x3c)]);
@@ -43,25 +41,28 @@ function pair(b: Builder, name: string): Operand {
   }
 }
 
-/** Sources in their order; immediates stand for the one that has no register. */
+/** Packed source operands in order; immediates take the place of the operand without a register. */
 function pairs(b: Builder, ...names: readonly string[]): Operand[] {
   return names.map((n) => (b.find(n) === undefined ? pair(b, 'h') : pair(b, n)));
 }
 
-/** Slots of a fused operation take a minus, and no magnitude. */
+/** Fused operations in Ori accept a minus but no absolute value, which is computed here. */
 function onlyMinus(b: Builder, o: Operand): Operand {
   if ((o.mods & Mod.Abs) === 0) return o;
   const magnitude = b.pure('LOP3', [], [withOperandMods(o, 0), imm(0x7fff7fff), imm(0), imm(0xc0)]);
   return reg(magnitude, o.mods & Mod.Neg);
 }
 
-/** The low halves as floats of 32 bits: with the type F32 the operation is one of those. */
+/** The low half as a 32-bit float: with the type F32 the operation is done on those. */
 function wide(b: Builder, name: string): Operand {
   const o = b.find(name) === undefined ? pair(b, 'h') : pair(b, name);
   return reg(b.pure('F2F', ['dt=F32', 'st=F16'], [o]));
 }
 
-/** A sum of which one source is a float of 32 bits: with a zero it is a conversion, for which ptxas uses it on sm_75. */
+/**
+ * Translates a sum with a 32-bit float source. With a zero it is a conversion, for which ptxas uses it on sm_75. @returns false if it has
+ * no such source
+ */
 function narrowed(b: Builder): boolean {
   const isFloat = (n: string): boolean => b.find(n) !== undefined && b.suffix(b.slot(n)) === 'F32';
   const name = ['a', 'b'].find(isFloat);
@@ -98,7 +99,7 @@ const fused: Meaning = (b) => {
   );
 };
 
-/** Minimum or maximum of two, or of three; of XORSIGN see that of 32 bits. */
+/** Minimum or maximum of two or three; for XORSIGN see `minmax` in float.ts. */
 const minmax: Meaning = (b) => {
   if (b.mod('type') === 'F32') b.fail('.F32 has no meaning here yet');
   const p = b.truth('p');
@@ -128,7 +129,7 @@ const set: Meaning = (b) =>
     [...pairs(b, 'a', 'b'), b.truth('p')],
   );
 
-/** d and q: what holds of the low and of the high halves; with H_AND d whether both hold, and q its opposite. */
+/** HSETP2: d and q are the results for the low and high halves; with H_AND, d is their conjunction and q its negation. */
 const setPredicates: Meaning = (b) => {
   const [lo, hi] = [b.temporary(2), b.temporary(2)];
   const mods = [b.mod('cmp'), BF16_OR_F16(b), b.mod('FTZ'), 'PACKED'];
@@ -146,7 +147,7 @@ const setPredicates: Meaning = (b) => {
   b.giveTruth('q', second);
 };
 
-/** Meanings by the row of the form. */
+/** Translators by row of the form. */
 export const HALF: Readonly<Record<string, Meaning>> = {
   HADD2: add,
   'HADD2.i': add,

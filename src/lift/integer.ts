@@ -1,19 +1,19 @@
 import { imm, Mod, NO_REG, type Operand, PF, PT, RegFile, RZ, reg, withOperandMods } from '../ir/operand.ts';
 import type { Builder } from './builder.ts';
 
-/*
- * Integer arithmetic, logic and moves. Uniform forms mean the same as those of a lane, on other registers.
- */
+/* Integer arithmetic, logic and moves. Uniform forms have the same meaning on other registers. */
 
 type Meaning = (b: Builder) => void;
 
-/** `U32` or the signed type that a missing name stands for. */
+/** The type modifier; S32 if it has no name. */
 const typeOf = (b: Builder): 'U32' | 'S32' | 'U64' | 'S64' => {
   const type = b.mod('type');
   return type === 'U32' || type === 'U64' || type === 'S64' ? type : 'S32';
 };
 
-/** An addend with the carry that its minus brings: a - b is a + ~b + 1. Under X a minus is a complement, and the carry an operand. */
+/**
+ * An addend, and whether its minus contributes a carry: a - b is a + ~b + 1. Under X, minus means complement and the carry is an operand.
+ */
 function addend(b: Builder, name: string): { value: Operand; one: boolean } {
   const s = b.signsOf(b.slot(name));
   const w = b.word(b.slot(name));
@@ -21,7 +21,7 @@ function addend(b: Builder, name: string): { value: Operand; one: boolean } {
   return s.negative ? { value: b.not(w), one: true } : { value: w, one: false };
 }
 
-/** d = a + b + c, with two carries in and two out: p if the sum has one carry at least, q if it has two. */
+/** IADD3: d = a + b + c with two carries in and two out. p is set if the sum carries at least once, q if twice. */
 const add3: Meaning = (b) => {
   const [d, p, q] = [b.to('d'), b.to('p'), b.to('q')];
   if (p === NO_REG && q === NO_REG && !b.has('X'))
@@ -38,7 +38,7 @@ const add3: Meaning = (b) => {
   b.write('IADD3_CARRY', [], [d, p, q], [...parts.map((x) => x.value), ...carries]);
 };
 
-/** Low word of a * b + c, with a carry in under X. */
+/** IMAD: low word of a * b + c, with a carry in under X. */
 const multiplyAdd: Meaning = (b) => {
   const [x, y] = [b.plain('a'), b.plain('b')];
   if (!b.has('X')) return b.write('IMAD', [typeOf(b)], [b.to('d')], [x, y, b.integer('c', true)]);
@@ -46,12 +46,12 @@ const multiplyAdd: Meaning = (b) => {
   b.write('IADDX', [], [b.to('d'), NO_REG], [product, b.integer('c'), b.truth('ci')]);
 };
 
-/** The third source of a product of 64 bits: a pair of registers, with its complement or minus. */
+/** The 64-bit addend of a wide product, with its complement or minus. */
 function widePart(b: Builder): { value: Operand; negative: boolean; complement: boolean } {
   return { value: b.wide('c'), ...b.signsOf(b.slot('c')) };
 }
 
-/** a * b + c on 64 bits: the sum, and its carry. */
+/** a * b + c in 64 bits: the sum, and its carry if the instruction needs one. */
 function wideSum(b: Builder): { sum: Operand; carry: Operand | null } {
   const c = widePart(b);
   const [x, y] = [b.plain('a'), b.plain('b')];
@@ -82,7 +82,7 @@ const multiplyWide: Meaning = (b) => {
   if (carry !== null) b.giveTruth('p', carry);
 };
 
-/** High word of a * b + c, where c has 64 bits. */
+/** IMAD.HI: high word of a * b + c, where c has 64 bits. */
 const multiplyHigh: Meaning = (b) => {
   const { sum, carry } = wideSum(b);
   const d = b.to('d');
@@ -90,7 +90,7 @@ const multiplyHigh: Meaning = (b) => {
   if (carry !== null) b.giveTruth('p', carry);
 };
 
-/** a + b with a carry in and out, of 32 bits or of 64. */
+/** a + b (+ c) with carries in and out, in 32 or 64 bits. */
 const addWide: Meaning = (b) => {
   const wide = b.mod('type') === '64' || b.i.form.row === 'UIADD3.64';
   const part = (name: string): { value: Operand; one: boolean } => {
@@ -127,9 +127,9 @@ const addWide: Meaning = (b) => {
 
 const absolute: Meaning = (b) => b.write('IABS', [], [b.to('d')], [b.plain('b')]);
 
-/** Both ways of a minimum or maximum, chosen by a predicate: true is the minimum. */
+/** Selects minimum (true) or maximum by a predicate; computes both unless the predicate is constant. */
 function eitherWay(b: Builder, compute: (op: 'MIN' | 'MAX') => Operand): void {
-  // From sm_100 on there are two predicate results, and the choice is called r.
+  // From sm_100 on there are two predicate results, and the selecting operand is named r.
   const isLater = b.find('r') !== undefined;
   if (isLater && (b.to('p') !== NO_REG || b.to('q') !== NO_REG)) b.fail('a predicate result of a minimum');
   if (b.truthOr('x', PF) !== PF) b.fail('a fourth predicate');
@@ -140,7 +140,7 @@ function eitherWay(b: Builder, compute: (op: 'MIN' | 'MAX') => Operand): void {
   } else b.give('d', compute(p === PT ? 'MIN' : 'MAX'));
 }
 
-/** Names of the types of minima by what the form calls them. */
+/** Types of minima in Ori, by modifier of the form. */
 const MINMAX: Readonly<Record<string, string>> = {
   '': 'S32',
   S32: 'S32',
@@ -149,7 +149,7 @@ const MINMAX: Readonly<Record<string, string>> = {
   S16x2: 'S16X2',
 };
 
-/** @param relu no less than zero */
+/** Minimum or maximum of two; with `relu` at least zero. */
 function least(b: Builder, op: 'MIN' | 'MAX', x: Operand, y: Operand, relu = b.has('RELU')): Operand {
   const type = MINMAX[b.mod('type')];
   if (type === undefined) b.fail(`the type ${b.mod('type')}`);
@@ -166,7 +166,7 @@ const minmax: Meaning = (b) => {
   b.giveWide('d', reg(d));
 };
 
-/** Minimum or maximum of three; RELU is of the result. */
+/** Minimum or maximum of three; RELU applies to the result. */
 const minmax3: Meaning = (b) =>
   eitherWay(b, (op) => least(b, op, least(b, op, b.plain('a'), b.plain('b'), false), b.plain('c')));
 
@@ -180,7 +180,7 @@ const addMinmax: Meaning = (b) => {
   eitherWay(b, (op) => least(b, op, sum, c));
 };
 
-/** A minus of a pair acts on both halves, which nothing here does. */
+/** A minus of a packed pair would apply to both halves, which is not supported. @throws Unmeant if there is one */
 function noMinusOfPairs(b: Builder, type: string): void {
   if (
     /16x2$/.test(type) &&
@@ -195,7 +195,7 @@ const add2: Meaning = (b) => {
     if (type !== 'S32') b.fail(`.ISAT of ${type} has no meaning here yet`);
     const [x, y] = ['a', 'b'].map((n) => ({ minus: b.signsOf(b.slot(n)).negative, word: b.word(b.slot(n)) }));
     if (x.minus && y.minus) b.fail('a saturating sum of two operands with a minus');
-    // A minus of its own would not be clamped.
+    // Negation would wrap for the least integer, so the sum becomes a saturating difference.
     const [first, second] = x.minus ? [y, x] : [x, y];
     const op = x.minus || y.minus ? 'SUB' : 'ADD';
     return b.write('IADD_SAT', [op], [b.to('d')], [first.word, second.word]);
@@ -206,7 +206,7 @@ const add2: Meaning = (b) => {
   b.write('IADD3', [], [b.to('d')], [b.integer('a', true), b.integer('b', true), RZ]);
 };
 
-/** A comparison; under EX that of the high words, where x is the answer of the low ones. */
+/** ISETP; with EX it compares high words, and x is the result for the low words. */
 const compare: Meaning = (b) => {
   const [cmp, bool, type] = [b.mod('cmp'), b.mod('bool'), typeOf(b)];
   const [d, q] = [b.to('d'), b.to('q')];
@@ -221,14 +221,14 @@ const compare: Meaning = (b) => {
   combine(b, answer, bool, p);
 };
 
-/** A comparison of 64 bits. */
+/** A 64-bit comparison. */
 function compareWide(b: Builder, cmp: string, type: string, bool: string, p: Operand): void {
   if (cmp === 'F' || cmp === 'T') return constantAnswer(b, cmp === 'T', bool, p);
   b.without('EX');
   b.write('ISETP', [cmp, type, bool], [b.to('d'), b.to('q')], [b.wide('a'), b.wide('b'), p]);
 }
 
-/** d = answer BOOL p, and q = !answer BOOL p. */
+/** Writes d = answer BOOL p and q = !answer BOOL p. @param bool AND, OR or XOR */
 export function combine(b: Builder, answer: Operand, bool: string, p: Operand): void {
   const table = bool === 'AND' ? 0xc0 : bool === 'OR' ? 0xfc : 0x3c;
   const opposite = withOperandMods(answer, answer.mods ^ Mod.Not);
@@ -238,11 +238,11 @@ export function combine(b: Builder, answer: Operand, bool: string, p: Operand): 
   b.giveTruth('q', second);
 }
 
-/** The same of a comparison that is always true, or never. */
+/** `combine` for a comparison that is always true or always false. */
 export const constantAnswer = (b: Builder, answer: boolean, bool: string, p: Operand): void =>
   combine(b, answer ? PT : PF, bool, p);
 
-/** d = (a << n) + b; HI: of {c, a}, the high word. With carries. */
+/** LEA: d = (a << n) + b; with HI, the high word of {c, a} << n is added. With carries. */
 const shiftAdd: Meaning = (b) => {
   const n = b.raw(b.slot('n').atom!);
   const s = b.signsOf(b.slot('a'));
@@ -265,7 +265,7 @@ const shiftAdd: Meaning = (b) => {
   b.write('IADD3_CARRY', [], [b.to('d'), b.to('p'), NO_REG], [x, y.value, RZ, ...carries]);
 };
 
-/** A shift of the 64 bits {c, a}: the low word, or with HI the high one. */
+/** SHF: a shift of the 64 bits {c, a}; gives the low word, or with HI the high one. */
 const shift: Meaning = (b) =>
   b.write(
     'SHF_WIDE',
@@ -274,7 +274,7 @@ const shift: Meaning = (b) =>
     [b.plain('a'), b.plain('b'), b.plain('c')],
   );
 
-/** A table of three words; p: whether a bit is set, or q; PAND: and q. */
+/** LOP3; p tells whether the result is non-zero, or q holds (with PAND: and q holds). */
 const logic: Meaning = (b) => {
   const sources = [b.plain('a'), b.plain('b'), b.plain('c'), imm(b.raw(b.slot('t').atom!))];
   const p = b.to('p');
@@ -287,7 +287,7 @@ const logic: Meaning = (b) => {
   } else b.write('LOP3', [], [b.to('d')], sources);
 };
 
-/** Two tables of three predicates. */
+/** PLOP3: two tables of three predicates. */
 const predicates: Meaning = (b) => {
   const sources = [b.truth('a'), b.truth('b'), b.truth('c')];
   const table = (name: string): Operand => imm(b.raw(b.slot(name).atom!));
@@ -297,7 +297,7 @@ const predicates: Meaning = (b) => {
   b.giveTruth('q', second);
 };
 
-/** Two tables of the signs of three words. */
+/** Two tables over the signs of three words. */
 const signs: Meaning = (b) => {
   const sign = (name: string): Operand => reg(b.test('ISETP', ['LT', 'S32'], [b.plain(name), RZ, PT]));
   const sources = [sign('a'), sign('b'), sign('c')];
@@ -335,7 +335,7 @@ const selectWide: Meaning = (b) => {
   b.giveWide('d', reg(d));
 };
 
-/** |a - b| + c. */
+/** VABSDIFF: |a - b| + c. */
 const difference: Meaning = (b) => {
   if (b.to('p') !== NO_REG) b.fail('a carry');
   const [x, y, type] = [b.plain('a'), b.plain('b'), typeOf(b)];
@@ -343,7 +343,7 @@ const difference: Meaning = (b) => {
   b.write('IADD3', [], [b.to('d')], [reg(hi), reg(lo, Mod.Neg), b.plain('c')]);
 };
 
-/** The differences of four bytes, each in its place (whatever c is), or with ACC their sum and c. */
+/** VABSDIFF4: absolute differences of four bytes, each in its place (c is ignored); with ACC, their sum plus c. */
 const differences: Meaning = (b) => {
   if (b.to('p') !== NO_REG) b.fail('a carry');
   const sums = b.has('ACC');
@@ -368,7 +368,7 @@ const leading: Meaning = (b) => {
 const population: Meaning = (b) => b.write('POPC', [], [b.to('d')], [b.integer('b')]);
 const reversed: Meaning = (b) => b.write('BREV', [], [b.to('d')], [b.plain('b')]);
 
-/** A product of bytes, added up. */
+/** Dot product of bytes. */
 const dot =
   (part: (b: Builder) => string): Meaning =>
   (b) => {
@@ -381,7 +381,7 @@ const dot =
     );
   };
 
-/** Predicates as bits: byte `byte` of d gets those of the mask, all else is that of a. */
+/** P2R: byte `byte` of a with the masked bits replaced by predicates. */
 const fromPredicates: Meaning = (b) => {
   const shiftBy = 8 * ['', 'B1', 'B2', 'B3'].indexOf(b.mod('byte'));
   const wanted = b.raw(b.slot('m').atom!);
@@ -396,7 +396,7 @@ const fromPredicates: Meaning = (b) => {
   b.give('d', d);
 };
 
-/** Bits as predicates: those of the mask. */
+/** R2P: sets the masked predicates to bits of a byte. */
 const toPredicates: Meaning = (b) => {
   const slot = b.slot('a');
   const shiftBy = 8 * ['', 'B1', 'B2', 'B3'].indexOf(b.suffix(slot));
@@ -416,7 +416,7 @@ const saturate: Meaning = (b) => {
   b.write('I2I', [`dt=${to}`, 'st=S32', 'SAT'], [b.to('d')], [b.plain('b')]);
 };
 
-/** Two signed words clamped to few bits: those of b, above them those of a, above them the low bits of c. */
+/** Clamps two signed words to fewer bits: those of b lowest, then those of a, then the low bits of c. */
 const pack: Meaning = (b) => {
   const [to, , saturated] = `${b.mod('to')}.${b.mod('sat')}`.split('.');
   if (saturated !== 'SAT') b.fail(`.${saturated || to} without .SAT has no meaning here yet`);
@@ -425,7 +425,7 @@ const pack: Meaning = (b) => {
   b.write('I2IP', [`dt=${to}`], [b.to('d')], [b.plain('a'), b.plain('b'), c]);
 };
 
-/** Meanings by the row of the form. */
+/** Translators by row of the form. */
 export const INTEGER: Readonly<Record<string, Meaning>> = {
   IADD3: add3,
   UIADD3: add3,

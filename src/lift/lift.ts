@@ -29,43 +29,43 @@ import { MEMORY } from './memory.ts';
 import { FIRST_TEMPORARY } from './registers.ts';
 import { WARP } from './warp.ts';
 
-/** An instruction of a lifted function. */
+/** One machine instruction of a lifted function. */
 export interface LiftedWord {
-  /** Function of the cubin that it stands in, and its offset there. */
+  /** Function of the cubin that contains it, and its byte offset there. */
   readonly fn: string;
   readonly offset: number;
   readonly text: string;
   readonly listed: Listed;
-  /** Id of the block that it is in. */
+  /** Id of the block that contains it. */
   readonly block: number;
 }
 
-/** An instruction that may be reached and has no meaning. */
+/** A reachable instruction without a translation. */
 export interface Gap {
   readonly word: LiftedWord;
   readonly why: string;
 }
 
-/** A kernel of a cubin in Ori. */
+/** A kernel of a cubin, lifted to Ori. */
 export interface Lifted {
   readonly program: Program;
   readonly kernel: string;
-  /** Constant variables of the module, by name: where they are in their bank. */
+  /** Offsets of the module's constant variables in their bank, by name. */
   readonly constantsAt: ReadonlyMap<string, number>;
-  /** By `Instr.loc` minus one. */
+  /** Indexed by `Instr.loc` minus one. */
   readonly words: readonly LiftedWord[];
-  /** Number of machine instructions of each block, by block id. */
+  /** Number of machine instructions in each block, by block id. */
   readonly sizes: ReadonlyMap<number, number>;
   readonly gaps: readonly Gap[];
 }
 
-/** Thrown where a cubin cannot be read as a kernel of a module. */
+/** Thrown if a cubin cannot be read as a kernel of a module. */
 export class LiftError extends Error {}
 
-/** Meanings that do not concern control, by the row of the form. */
+/** Translators of instructions other than control flow, by row of the form. */
 const MEANINGS = { ...INTEGER, ...FLOAT, ...HALF, ...MEMORY, ...WARP, ...MATRIX };
 
-/** Rows behind which a block ends. */
+/** Rows that end a block. */
 const ENDS = new Set([
   'EXIT',
   'BRA',
@@ -78,32 +78,32 @@ const ENDS = new Set([
   'CALL.ABS',
   'RET',
 ]);
-/** Those whose operand `t` is a place in the code where a block begins. */
+/** Rows whose operand `t` is the address of a block. */
 const NAMES_A_PLACE = new Set(['BRA', 'BRA.u', 'BRA.up', 'CALL.REL', 'BSSY']);
 const CALLS = new Set(['CALL.REL', 'CALL.REL.r', 'CALL.ABS']);
 
-/** Sections of code begin at multiples of this in the address space that they share. */
+/** Alignment of code sections in their common address space. */
 const SECTION_ALIGN = 128;
-/** Name of the variable that stands for all of a kernel's shared memory. */
+/** Name of the variable that represents all of a kernel's shared memory. */
 const SHARED = 'shared memory';
-/** Bytes of a thread's stack where functions call each other, which may be recursive. */
+/** Stack bytes of a thread if functions call each other, which may be recursive. */
 const CALL_STACK = 1 << 15;
-/** Shared memory that belongs to the system from sm_90 on (measured). */
+/** Shared memory reserved for the system from sm_90 on (measured). */
 const RESERVED_SHARED = 0x400;
 const FIRST_WITH_RESERVED = 90;
 /**
- * Most entries of all tables of a kernel. A table has one for each word between the first and the last place that it leads to, so that a
- * few indirect jumps across much code could fill the memory.
+ * Maximum number of entries in all jump tables of a kernel. A table has one entry per word between its first and last target, so a few
+ * indirect jumps across much code could exhaust memory.
  */
 const MOST_TARGETS = 2 ** 20;
 
-/** Whether a row of a form has a meaning. */
+/** True if instructions of this row can be translated. */
 export const hasMeaning = (row: string): boolean => row in MEANINGS || row in CONTROL;
 
 const NOWHERE: Flow = { blockAt: () => 0, tableOf: () => ({ first: 0, index: 0 }) };
 
 /**
- * What one instruction means, wherever it jumps to; null if that is not known.
+ * Translates a single instruction; jump targets are replaced by dummies. Null if its meaning is unknown.
  *
  * @param banks the constant banks of its function
  */
@@ -121,7 +121,7 @@ export function meaningOf(isa: Isa, machine: Machine, banks: Banks, i: Instructi
   }
 }
 
-/** Constant banks of a function where nothing is known of the module that it was made of. */
+/** Constant banks of a function when nothing is known about its module. */
 export const plainBanks = (elf: Elf, fn: CubinFunction, machine: Machine): Banks =>
   new Banks(elf, fn, {
     paramBase: 0,
@@ -132,12 +132,12 @@ export const plainBanks = (elf: Elf, fn: CubinFunction, machine: Machine): Banks
   });
 
 /**
- * A kernel's machine code as a function of Ori over the registers of the hardware: one function, into which the code of all that it may
- * call goes as well, since calls and returns are jumps. Convergence barriers stay what they are.
+ * Lifts a kernel's machine code to one Ori function over hardware registers. It includes the code of every function that may be called,
+ * since calls and returns are jumps. Convergence barriers are kept.
  *
- * @param module the module that the code was made of: its variables, and the kernel's parameters
+ * @param module the module that the code was compiled from: its variables, and the kernel's parameters
  * @param paramBase offset of arguments in constant bank 0 of Ori
- * @throws LiftError where the cubin has no such kernel
+ * @throws LiftError if the cubin or the module has no such kernel
  */
 export function liftKernel(
   elf: Elf,
@@ -168,9 +168,9 @@ class Lifter {
   private readonly starts = new Map<number, number>();
   private readonly tables: number[][] = [];
   private readonly tablesByKey = new Map<string, { first: number; index: number }>();
-  /** Entries that further tables may have. */
+  /** Number of entries left for further tables. */
   private room = MOST_TARGETS;
-  /** What `branchTargets` says, by function. */
+  /** Cached results of `branchTargets`. */
   private readonly targets = new Map<CubinFunction, Map<number, number[]>>();
   private readonly returns: number[] = [];
   private trapBlock = -1;
@@ -285,7 +285,7 @@ class Lifter {
     };
   }
 
-  /** The kernel's section first, behind it those of functions that are no kernels. */
+  /** Lays out the kernel's section, followed by the sections of all functions that are not kernels. */
   private placeSections(): void {
     const all = listCode(this.elf, this.machine);
     const own = all.find((s) => s.fn.name === this.kernel);
@@ -369,7 +369,7 @@ class Lifter {
       kind === 'return' ? this.returns : kind === 'call' ? [...this.functions.values()] : this.targetsAt(at);
     const valid = places.filter((a) => this.starts.has(a));
     if (valid.length === 0) b.fail('nothing says where it may jump to');
-    // There may be more of them than a call has arguments.
+    // Not `Math.min(...valid)`: there may be more values than a call may have arguments.
     const first = valid.reduce((x, y) => Math.min(x, y));
     const length = (valid.reduce((x, y) => Math.max(x, y)) - first) / WORD_BYTES + 1;
     if (length > this.room) b.fail(`indirect jumps lead to more than ${MOST_TARGETS} places`);
@@ -393,7 +393,7 @@ class Lifter {
     return instr(op, op.modByName.get('TRAP')!.index << op.modByName.get('TRAP')!.group.shift, [], [], loc);
   }
 
-  /** A launch gives shared memory to variables that are mentioned. */
+  /** Mentions the shared memory, since a launch allocates only variables that are mentioned. */
   private mention(register: number): Instr {
     return instr(this.isa.byName.get('MOV')!, 0, [makeReg(register + 3, RegFile.R)], [sym(SHARED)]);
   }
@@ -408,7 +408,7 @@ class Lifter {
     return { name, space, type: 'b8', size, align, linkage: '', init, relocs: [], attrs: [] };
   }
 
-  /** Those of the module, with one variable for all of shared memory, and one for the literals. */
+  /** The module's variables, with one variable for all shared memory and one for the literals. */
   private variables(fn: CubinFunction, banks: Banks): Variable[] {
     const sm = Number(this.machine.sm.slice(3));
     const dynamic = this.module.variables.filter((v) => v.space === 'shared' && v.linkage === 'extern');
@@ -424,10 +424,7 @@ class Lifter {
     return kept;
   }
 
-  /**
-   * A variable whose pointers to functions are those of the cubin: offsets among the literals, where the addresses stand, or addresses in
-   * the code.
-   */
+  /** A variable with function pointers as in the cubin: offsets of descriptors among the literals, or code addresses. */
   private withCode(v: Variable, banks: Banks): Variable {
     const variables = new Set(this.module.variables.map((x) => x.name));
     const own = v.relocs.filter((r) => !variables.has(r.symbol));
@@ -445,7 +442,7 @@ class Lifter {
     return { ...v, init, relocs: v.relocs.filter((r) => !own.includes(r)) };
   }
 
-  /** The bytes with which the cubin initialises a variable; null if it does not. */
+  /** The cubin's initial bytes of a variable; null if it has none. */
   private initialBytes(name: string): Uint8Array | null {
     const symbol = symbolsOf(this.elf).find((s) => s.name === name);
     const content = symbol === undefined ? undefined : this.elf.sections[symbol.section]?.content;
@@ -455,14 +452,14 @@ class Lifter {
   }
 }
 
-/** The place that a direct jump of an instruction names. */
+/** Target address of a direct jump. */
 function placeOf(i: Instruction, at: number): number {
   const slot = i.form.operands.find((o) => o.name === 't')!;
   const a = slot.atom!;
   return at + WORD_BYTES + i.values[a.field] * a.scale;
 }
 
-/** Blocks to which control may come. */
+/** Ids of the reachable blocks. */
 function reachable(fn: Fn): Set<number> {
   const position = new Map(fn.blocks.map((b, k) => [b.id, k]));
   const seen = new Set<number>();

@@ -5,44 +5,44 @@ import { sharedAddress } from './memory.ts';
 import { physical } from './registers.ts';
 
 /*
- * Products of matrices, and what moves their parts, which all lanes of a warp do together. Each is one instruction of PTX, whose
- * fragments are laid out as those of the hardware: the registers of a fragment follow one another, in PTX's order.
+ * Matrix products and data movement by whole warps. Each becomes one PTX instruction; PTX fragments have the hardware's layout: the
+ * registers of a fragment are consecutive, in PTX's order.
  */
 
 type Meaning = (b: Builder) => void;
 
-/** Registers of 32 bits that each lane holds of a matrix. */
+/** Number of 32-bit registers per lane for a matrix. */
 const registersOf = (rows: number, columns: number, type: string): number =>
   (rows * columns * BITS[type]) / (32 * 32);
 
-/** What is multiplied, in the words of PTX. */
+/** A matrix product in PTX terms. */
 interface Product {
   readonly m: number;
   readonly k: number;
-  /** Types of the result, of both factors and of the addend. */
+  /** Types of the result, both factors and the addend. */
   readonly types: readonly [d: string, a: string, b: string, c: string];
   readonly before?: string;
   readonly after?: string;
 }
 
-/** Columns of all products. */
+/** Number of columns of every product. */
 const N = 8;
 
-/** Rows, and products of each sum, of a shape as the hardware writes it: 16816, 8832, 168256, 16x8x4. */
+/** Rows, and length of the sums, from a shape modifier such as 16816, 8832, 168256 or 16x8x4. */
 function shapeOf(b: Builder): { m: number; k: number } {
   const found = /^(16|8)x?8x?(\d+)$/.exec(b.mod('shape'));
   if (found === null) return b.fail(`the shape ${b.mod('shape')}`);
   return { m: Number(found[1]), k: Number(found[2]) };
 }
 
-/** Words of an operand, from its first register on. */
+/** Consecutive words of an operand. */
 const words = (b: Builder, name: string, count: number): Operand[] =>
   Array.from({ length: count }, (_, k) => {
     const w = b.word(b.slot(name), k);
     return w === RZ ? reg(b.pure('MOV', [], [RZ])) : w;
   });
 
-/** A fragment of numbers of 64 bits, each in two registers. */
+/** Consecutive 64-bit values of an operand, each from two registers. */
 const pairs = (b: Builder, name: string, count: number): Operand[] =>
   Array.from({ length: count }, (_, k) => {
     const slot = b.slot(name);
@@ -63,7 +63,7 @@ function product(b: Builder, { m, k, types, before = '', after = '' }: Product):
   }
   const fragment = wide ? pairs : words;
   const sources = [...fragment(b, 'a', na), ...fragment(b, 'b', nb), ...fragment(b, 'c', nc)];
-  // What it writes may be what it reads: results go to their places when all have been made.
+  // Destinations may overlap sources, so results are written after all have been computed.
   const made = Array.from({ length: nd }, () => b.temporary(wide ? RegFile.RD : RegFile.R));
   const size = wide ? ':64' : '';
   const listed = (letter: string, from: number, n: number): string =>
@@ -110,12 +110,12 @@ const bits: Meaning = (b) =>
 
 const double: Meaning = (b) => {
   if (!['', 'RN'].includes(b.mod('round'))) b.fail(`.${b.mod('round')} has no meaning here yet`);
-  // Before Hopper there is one shape, and its name says it.
+  // Before Hopper there is a single shape, which the modifiers omit.
   const shape = b.mod('shape') === '' ? { m: 8, k: 4 } : shapeOf(b);
   product(b, { ...shape, types: ['f64', 'f64', 'f64', 'f64'] });
 };
 
-/** How PTX names the parts that a warp moves: `m8n8`, transposed where the hardware says MT88. */
+/** Count and PTX modifiers of a matrix move: `m8n8`, transposed for MT88. */
 function partsOf(b: Builder): { count: number; name: string } {
   const shape = b.mod('shape');
   if (shape !== 'M88' && shape !== 'MT88') b.fail(`.${shape} has no meaning here yet`);
@@ -153,26 +153,26 @@ const transpose: Meaning = (b) => {
 
 // -------------------------------------------------------------------- products of a warpgroup
 
-/** What a warpgroup multiplies, in the words of PTX. */
+/** A warpgroup product in PTX terms. */
 interface GroupProduct {
-  /** Types of the sums and of both factors. */
+  /** Types of the accumulator and of both factors. */
   readonly types: readonly [d: string, a: string, b: string];
   readonly before?: string;
   readonly after?: string;
-  /** Whether signs may be asked for, and transpositions. */
+  /** True if the instruction has operands for signs, and for transpositions. */
   readonly signs: boolean;
   readonly transposes: boolean;
 }
 
-/** Rows of a product of a warpgroup that a warp has. */
+/** Rows of a warpgroup product per warp. */
 const GROUP_ROWS = 16;
 /** Registers of a first factor. */
 const GROUP_FACTOR = 4;
 
-/** Where the descriptor of the second factor stands among the four uniform registers of both, even if the first is not there (measured). */
+/** Offset of the second factor's descriptor among the four uniform registers of both, even if the first factor has none (measured). */
 const SECOND_FACTOR = 2;
 
-/** A descriptor of a matrix: two uniform registers, `skip` registers behind the first one that is named. */
+/** A matrix descriptor: two uniform registers, `skip` registers after the named one. */
 function descriptorOf(b: Builder, name: string, skip: number): Operand {
   const atom = b.slot(name).prefix?.term.atom;
   if (atom === undefined) return b.fail('a descriptor that is no register');
@@ -181,8 +181,8 @@ function descriptorOf(b: Builder, name: string, skip: number): Operand {
 }
 
 /**
- * A product of a warpgroup, and the end of its group where it signals its scoreboard. Sums are added to where they stand: a third operand
- * elsewhere has no meaning in PTX.
+ * A warpgroup product, and the commit of its group if it signals the scoreboard. Sums accumulate in place: PTX has no form with a separate
+ * addend.
  */
 function groupProduct(b: Builder, p: GroupProduct): void {
   const shape = /^64x(\d+)x(\d+)$/.exec(b.mod('shape'));
@@ -255,7 +255,7 @@ const groupWait: Meaning = (b) => {
   b.write('FOREIGN', ['ENDS'], [], [text(`wgmma.wait_group.sync.aligned ${left}`)]);
 };
 
-/** Meanings of matrix instructions, by row. */
+/** Translators by row of the form. */
 export const MATRIX: Readonly<Record<string, Meaning>> = {
   HMMA: half,
   QMMA: small,

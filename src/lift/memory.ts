@@ -16,19 +16,19 @@ import {
 import type { Builder } from './builder.ts';
 
 /*
- * Memory: addresses are sums of a register (of 64 bits with .64), a uniform register, and an offset; a descriptor says nothing of values.
+ * Memory. An address is the sum of a register (64 bits with .64), a uniform register, and an offset; descriptors do not affect values.
  */
 
 type Meaning = (b: Builder) => void;
 
 /** An address operand. */
 interface Address {
-  /** What is added up, without the offset. */
+  /** The sum without the offset; NO_REG for none. */
   readonly base: Reg;
   readonly offset: number;
 }
 
-/** The sum that an address operand names, of 64 bits or of 32. */
+/** Computes the sum in an address operand, in 32 or 64 bits. */
 function address(b: Builder, name: string, bits: 32 | 64): Address {
   const slot = b.slot(name);
   let base: Operand = RZ;
@@ -62,13 +62,13 @@ function address(b: Builder, name: string, bits: 32 | 64): Address {
           );
   }
   if (base !== RZ && base.reg === NO_REG) {
-    // A number that is no register: an address operand of Ori has a register as its base.
+    // An address operand in Ori has a register as its base, so a number is moved to one.
     base = reg(b.pure('MOV', bits === 64 ? ['64'] : [], [base], bits === 64 ? RegFile.RD : RegFile.R));
   }
   return { base: base === RZ ? NO_REG : base.reg, offset };
 }
 
-/** A register with the whole address in shared memory that an operand names. */
+/** A register that holds the complete shared-memory address of an operand. */
 export function sharedAddress(b: Builder, name: string): Reg {
   const { base, offset } = address(b, name, 32);
   if (base !== NO_REG && offset === 0) return base;
@@ -91,7 +91,7 @@ function operandOf(b: Builder, name: string, bits: 32 | 64): Operand {
   return addr(base, offset);
 }
 
-/** Type and number of the elements of an access by its size. */
+/** Element type and count of an access, from its size modifier. */
 function sizeOf(b: Builder): { type: string; count: number } {
   const size = b.mod('size');
   if (size === '64') return { type: 'B32', count: 2 };
@@ -99,10 +99,10 @@ function sizeOf(b: Builder): { type: string; count: number } {
   return { type: size || 'B32', count: 1 };
 }
 
-/** Scope by what a modifier calls it. */
+/** Scopes by modifier name. */
 const SCOPE: Readonly<Record<string, string>> = { CTA: 'CTA', SM: 'CTA', VC: 'CTA', GPU: 'GPU', SYS: 'SYS' };
 
-/** How an access is ordered: in one modifier, or (Turing) in two. */
+/** Memory-order modifiers of an access, from one modifier or (Turing) two. */
 function orderOf(b: Builder): string[] {
   const order = b.mod('order');
   const [kind, inside] = order.split('.');
@@ -143,7 +143,7 @@ const store =
     );
   };
 
-/** A load from a constant bank, with an index or without. */
+/** LDC: a load from a constant bank, with or without index. */
 const constant: Meaning = (b) => {
   b.without('TEXUNPACK');
   if (b.has('way')) b.fail(`.${b.mod('way')} has no meaning here yet`);
@@ -165,7 +165,6 @@ const constant: Meaning = (b) => {
   if (isZero(by)) {
     if (type === 'B32') {
       const words = dst.map((_, k) => b.bankWord(bank, at + 4 * k));
-      // A load may overwrite its own index, and words of it nothing else.
       b.give('d', ...words);
       return;
     }
@@ -239,7 +238,8 @@ const atomic =
     const mods = [`op=${op}`, `type=${type}`, `scope=${scope}`, kept ? 'KEEP' : 'NORTN'];
     const asks = b.find('p') !== undefined && b.to('p') !== NO_REG;
     if (asks) {
-      // p says whether it was done: ptxas' code goes on to do it by other means in shared and local memory (seen in its code for sm_80).
+      // p tells whether the operation was done: for shared and local memory ptxas' code continues with a substitute (seen in its code for
+      // sm_80).
       const whole = wholeAddress(b);
       const within = (space: string): Operand => reg(b.test('QSPC', [space], [whole]));
       const elsewhere = [within('SHARED'), within('LOCAL'), PT];
@@ -251,7 +251,7 @@ const atomic =
     if (kept && wide) b.giveWide('d', reg(d));
   };
 
-/** CAST: d is whether the value was there that was compared with, and so has been replaced. */
+/** CAST: d tells whether the compared value was there, so that it was replaced. */
 function compareAndTest(b: Builder, wide: boolean, place: Operand): void {
   const value = (n: string): Operand => (wide ? b.wide(n) : b.word(b.slot(n)));
   const file = wide ? RegFile.RD : RegFile.R;
@@ -268,7 +268,7 @@ function compareAndTest(b: Builder, wide: boolean, place: Operand): void {
   b.give('d', reg(b.pure('SEL', [], [imm(1), RZ, same])), ...(wide ? [RZ] : []));
 }
 
-/** Counts the lanes that execute it: each adds one. */
+/** ATOMS.POPC.INC: every executing lane adds one. */
 const count: Meaning = (b) => {
   const kept = b.to('d') !== NO_REG;
   b.write(
@@ -291,14 +291,14 @@ const copy: Meaning = (b) => {
   if (b.mod('ZFILL') !== '') return copyPart(b, bytes, mods, q);
   const places = [operandOf(b, 'to', 32), operandOf(b, 'ad', 64)];
   if (q === PT) return b.write('LDGSTS', mods, [], places);
-  // Where q is false zeros are written (an H200 does).
+  // If q is false, zeros are written (observed on an H200).
   const n = reg(b.pure('SEL', [], [imm(bytes), RZ, q]));
   b.write('LDGSTS', [...mods, 'ZFILL'], [], [...places, n]);
 };
 
 /**
- * A copy with zeros for the bytes that are left out, all of them where q is false. The low bits of the address, which would have to be
- * zeros, say how many are left out at the end (so ptxas' code gives the size of `cp.async`, seen for sm_80 and sm_90).
+ * A copy that writes zeros for omitted bytes, or only zeros if q is false. The low bits of the address, which alignment leaves free, give
+ * the number of bytes omitted at the end (this is how ptxas' code encodes the size of `cp.async`, seen for sm_80 and sm_90).
  */
 function copyPart(b: Builder, bytes: number, mods: readonly string[], q: Operand): void {
   const whole = wholeAddress(b);
@@ -331,13 +331,10 @@ const query: Meaning = (b) => {
 
 // -------------------------------------------------------------------- memory barrier objects
 
-/** Arrivals that a memory barrier object counts up to: it holds what is missing. */
+/** Number of arrivals to which a barrier object counts: it stores the missing ones. */
 const MOST_ARRIVALS = 0x100000;
 
-/**
- * A memory barrier object is written as a word of 64 bits. ptxas' code does this to begin one for n arrivals: bits 1 to 20 and bits 43 to
- * 62 are then MOST_ARRIVALS - n.
- */
+/** A barrier object is written as a 64-bit word. For n arrivals, ptxas' code sets bits 1 to 20 and bits 43 to 62 to MOST_ARRIVALS - n. */
 const beginBarrier: Meaning = (b) => {
   if (b.to('d') !== NO_REG) b.fail('a memory barrier object that is read');
   const less = reg(b.pure('SHR', ['U32'], [b.plain('b'), imm(1)]));
@@ -345,7 +342,7 @@ const beginBarrier: Meaning = (b) => {
   b.write('MBAR_INIT', [], [], [operandOf(b, 'ad', 32), n]);
 };
 
-/** One arrival. Of the state before, d has the phase alone, in its highest bit. */
+/** One arrival. Of the previous state, d receives only the phase, in its highest bit. */
 const arrive: Meaning = (b) => {
   b.without('way', 'OPTOUT');
   if (b.mod('count') !== 'A1T0' || b.plain('b') !== RZ) b.fail('an arrival that counts otherwise');
@@ -359,9 +356,9 @@ const arrive: Meaning = (b) => {
 };
 
 /**
- * Before sm_90 a memory barrier object for n arrivals is a plain word of 64 bits: 2^30 - n below, and above it the phase in bit 31 and
- * 2^31 - n, which counts up (so ptxas' code begins one and asks for its phase). One arrival adds one; the last of a phase carries into
- * the phase, and starts the count again.
+ * Before sm_90 a barrier object for n arrivals is a plain 64-bit word: 2^30 - n in the lower half; in the upper half the phase in bit 31
+ * and 2^31 - n, which counts up (as seen in ptxas' code that initialises and polls one). An arrival adds one; the last one of a phase
+ * carries into the phase bit and restarts the count.
  */
 const arriveInMemory: Meaning = (b) => {
   const place = operandOf(b, 'ad', 32);
@@ -380,7 +377,7 @@ const arriveInMemory: Meaning = (b) => {
   b.give('d', reg(lo), reg(hi));
 };
 
-/** Whether the phase is over whose number is odd or even as the highest bit of b says. */
+/** Tests whether the phase with the parity in the highest bit of b has completed. */
 const phaseIsOver: Meaning = (b) => {
   const parity = reg(b.pure('SHR', ['U32'], [b.plain('b'), imm(31)]));
   const mods = [b.has('TRYWAIT') ? 'TRY' : 'TEST', 'PARITY'];
@@ -400,13 +397,13 @@ const endBarrier: Meaning = (b) => {
 
 const nothing: Meaning = () => {};
 
-/** Waits for groups of copies; all other waiting is the control words'. */
+/** DEPBAR: waits for groups of copies; other waits concern scoreboards and have no meaning in Ori. */
 const wait: Meaning = (b) => {
   if (b.raw(b.slot('b').atom!) !== 0 || !b.banks.copies) return;
   b.write('DEPBAR', [], [], [imm(b.raw(b.slot('n').atom!))]);
 };
 
-/** Meanings by the row of the form. */
+/** Translators by row of the form. */
 export const MEMORY: Readonly<Record<string, Meaning>> = {
   LDG: load('LDG'),
   'LDG.r': load('LDG'),

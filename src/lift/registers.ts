@@ -1,20 +1,20 @@
 import { makeReg, type Reg, RegFile } from '../ir/operand.ts';
 
 /*
- * The registers of the hardware as registers of Ori. An index of Ori is unique across all files, so each file of the hardware has a range.
+ * Hardware registers as Ori registers. Ori's register indices are unique across all files, so each hardware file gets a range.
  */
 
 const FIRST_UNIFORM = 256;
 const FIRST_PREDICATE = 512;
 const FIRST_UNIFORM_PREDICATE = 520;
-/** Barriers of convergence begin here. */
+/** First index of the convergence barriers. */
 export const FIRST_BARRIER = 528;
-/** Where the result of a barrier that reduces stands until B2R reads it. */
+/** Index of the register that holds the result of a reducing barrier until B2R reads it. */
 const REDUCED = 544;
-/** Registers from here on hold what an instruction computes on the way to its results. */
+/** First index of the temporaries of the translation. */
 export const FIRST_TEMPORARY = 552;
 
-/** Register `n` of the file that a form of machine code calls so; the constant ones (RZ, PT) are none. */
+/** Register `n` of a hardware file, by the file's name in the forms; not for the constant registers (RZ, PT). */
 export function physical(file: string, n: number): Reg {
   switch (file) {
     case 'R':
@@ -30,7 +30,7 @@ export function physical(file: string, n: number): Reg {
   }
 }
 
-/** Where each file begins, the last one first. */
+/** First index of each file, in descending order. */
 const STARTS: readonly (readonly [file: string, first: number])[] = [
   ['B', FIRST_BARRIER],
   ['UP', FIRST_UNIFORM_PREDICATE],
@@ -39,7 +39,7 @@ const STARTS: readonly (readonly [file: string, first: number])[] = [
   ['R', 0],
 ];
 
-/** What forms of machine code call a register: its file, and its number there. */
+/** Hardware file and number of an Ori register index, as the forms name them. */
 export function hardwareName(index: number): { file: string; number: number } {
   const [file, first] = STARTS.find(([, start]) => index >= start)!;
   return { file, number: index - first };

@@ -4,7 +4,7 @@ import type { Builder } from './builder.ts';
 import { REDUCED_TRUTH, REDUCED_WORD } from './registers.ts';
 
 /*
- * What lanes do together, barriers, and special registers. Machine code names no member masks: those who execute an instruction together
+ * Warp-wide operations, barriers, and special registers. Machine code has no member masks: the lanes that execute an instruction together
  * are its members.
  */
 
@@ -42,7 +42,7 @@ const reduce: Meaning = (b) => {
   b.give('d', reg(d));
 };
 
-/** Minimum or maximum over the lanes, of integers or floats. */
+/** CREDUX: minimum or maximum over the lanes, of integers or floats. */
 const extreme: Meaning = (b) => {
   const [op, type] = [b.mod('op'), b.mod('type')];
   const abs = op.endsWith('ABS');
@@ -56,8 +56,8 @@ const extreme: Meaning = (b) => {
 };
 
 /**
- * To a uniform register. ptxas' code asks by p whether a jump for lanes that are apart may be left out (`@!p BRA.DIV`); here the answer is
- * always no, so that lanes wait for each other there.
+ * R2UR. By p, ptxas' code asks whether the jump for diverged lanes can be skipped (`@!p BRA.DIV`); here it never can, so that lanes wait
+ * for each other there.
  */
 const toUniform: Meaning = (b) => {
   b.without('OR');
@@ -79,7 +79,9 @@ const warpSyncAll: Meaning = (b) => b.write('WARPSYNC', [], [], [imm(-1)]);
 
 // -------------------------------------------------------------------- barriers of a block
 
-/** Number and threads of a barrier: constants, or both in one register: the number in its low bits, the threads from bit 16 on. */
+/**
+ * Number and thread count of a barrier: constants, or both in one register, with the number in the low bits and the threads from bit 16 on.
+ */
 function whichBarrier(b: Builder): { id: Operand; threads: Operand } {
   const id = b.plain('b');
   const number = id.reg === NO_REG ? id : reg(b.pure('LOP3', [], [id, imm(15), RZ, imm(0xc0)]));
@@ -107,7 +109,7 @@ const barrier: Meaning = (b) => {
   );
 };
 
-/** What the last barrier of the thread that reduced has given. */
+/** B2R: the result of the thread's last reducing barrier. */
 const barrierResult: Meaning = (b) => {
   b.give('d', reg(REDUCED_WORD));
   b.giveTruth('p', reg(REDUCED_TRUTH));
@@ -137,14 +139,14 @@ const CLOCKS: Readonly<Record<string, string>> = {
   SR_GLOBALTIMERLO: 'GLOBALTIMER_LO',
   SR_GLOBALTIMERHI: 'GLOBALTIMER_HI',
 };
-/** Words that say where the windows of shared and local memory are in the generic space. */
+/** Words that hold the base addresses of the shared and local windows in generic space. */
 const WINDOWS: Readonly<Record<string, number>> = {
   SR_SWINHI: SHARED_WINDOW / 2 ** 32,
   SR_SWINLO: 0,
   SR_LWINHI: LOCAL_WINDOW / 2 ** 32,
   SR_LWINLO: 0,
   SRZ: 0,
-  // Where a stack may not grow beyond: nothing checks that here.
+  // A limit for the stack, which the simulator does not check.
   SR_LMEMHIOFF: 0,
 };
 
@@ -172,10 +174,10 @@ const special: Meaning = (b) => {
   b.give('d', reg(d));
 };
 
-/** Waits for the lanes of a mask that live. */
+/** Waits for the live lanes of a mask. */
 export const meet = (b: Builder, members: Operand): void => b.write('WARPSYNC', [], [], [members]);
 
-/** Meanings by the row of the form. */
+/** Translators by row of the form. */
 export const WARP: Readonly<Record<string, Meaning>> = {
   SHFL: shuffle,
   'SHFL.ci': shuffle,
@@ -191,7 +193,7 @@ export const WARP: Readonly<Record<string, Meaning>> = {
   WARPSYNC: warpSync,
   'WARPSYNC.r': warpSync,
   'WARPSYNC.ALL': warpSyncAll,
-  // What stands between these two is executed by all lanes of the mask together.
+  // All lanes of the mask execute the code up to ENDCOLLECTIVE together.
   'WARPSYNC.COLLECTIVE': warpSync,
   'WARPSYNC.COLLECTIVE.ALL': warpSyncAll,
   ENDCOLLECTIVE: () => {},

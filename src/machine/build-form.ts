@@ -27,17 +27,18 @@ import {
 import type { FormRow, LayoutRow } from './rows.ts';
 import { lengthOf, type MutableWord, type Place, setBits } from './word.ts';
 
+/** Definitions of a family that its rows refer to. */
 export interface Context {
   readonly registers: ReadonlyMap<string, RegisterFile>;
   readonly values: ReadonlyMap<string, readonly (string | null)[]>;
   readonly layouts: ReadonlyMap<string, LayoutRow>;
-  /** What the vendor's text leaves out before an address. */
+  /** Prefixes of addresses that the vendor's text omits. */
   readonly hides: ReadonlySet<string>;
 }
 
-/** Places of registers whose value may be kept for the next instruction, by bit of the reuse mask; layouts may say otherwise. */
+/** Bit positions of register operands with a bit in the reuse mask, in the order of those bits; a layout may override them. */
 const REUSE_AT: readonly number[] = [24, 32, 64];
-/** Bits of the opcode, the guard and the control word. */
+/** Bit ranges (from, to) of opcode and guard, and of the control word. */
 const RESERVED: readonly [number, number][] = [
   [0, 16],
   [105, 126],
@@ -45,7 +46,7 @@ const RESERVED: readonly [number, number][] = [
 
 const keyOf = (p: Place): string => p.map((b) => `${b.at}+${b.length}`).join('/');
 
-/** Collects the fields of a form, each once. */
+/** Collects the fields of a form; each place is one field. */
 class Fields {
   readonly list: {
     name: string;
@@ -69,10 +70,10 @@ class Fields {
     if (!this.byName.has(name)) this.byName.set(name, k);
     return k;
   }
-  /** Fields that exist where something names them. */
+  /** Inner fields, created when something refers to them. */
   readonly inner = new Map<string, () => number>();
 
-  /** The index of a modifier or inner field. */
+  /** Index of a modifier or inner field. @throws FormError if there is none of this name */
   named(name: string): number {
     const k = this.byName.get(name) ?? this.inner.get(name)?.();
     if (k === undefined) throw new FormError(`there is no modifier '${name}' here`);
@@ -80,7 +81,7 @@ class Fields {
   }
 }
 
-/** The form of a row in one of its layouts. Throws a FormError. */
+/** Builds the form of a row in one of its layouts; '' for a row without layouts. @throws FormError */
 export function buildForm(rowName: string, row: FormRow, layoutName: string, c: Context): Form {
   if (row.opcode === undefined) throw new FormError('the opcode is missing');
   if (row.pipe === undefined) throw new FormError('the pipe is missing');
@@ -143,7 +144,7 @@ function namesFor(name: string, m: ModifierText, c: Context): readonly (string |
   return Array.from({ length: count }, (_, k) => names[k] ?? null);
 }
 
-/** The operands of a row, those of the layout in their places. */
+/** The operands of a row, with those that the layout places filled in. */
 function operandsOf(row: FormRow, layout: LayoutRow | undefined, c: Context): OperandText[] {
   const bits = (file: string): number | undefined => c.registers.get(file)?.bits;
   return parseOperands(row.operands ?? '', bits).map((o) => {
@@ -151,7 +152,7 @@ function operandsOf(row: FormRow, layout: LayoutRow | undefined, c: Context): Op
     const text = layout?.slots[o.slot];
     if (text === undefined)
       throw new FormError(`the operand '${o.slot}' has no place: no layout gives it one`);
-    // `R32 @B`: with the signs that the row has for the place B. `imm`: what the row says of its immediates.
+    // `R32 @B` adds the row's signs for place B; `imm` is replaced by the row's `immediate`.
     const placed = text
       .replace(/^imm$/, () => {
         if (row.immediate === undefined)
@@ -164,7 +165,7 @@ function operandsOf(row: FormRow, layout: LayoutRow | undefined, c: Context): Op
   });
 }
 
-/** Signs of a place: `signs` may name several places together. */
+/** The row's signs for a place. A key of `signs` may list several places, one letter each. */
 function signsAt(row: FormRow, at: string): string {
   const found = Object.entries(row.signs ?? {}).find(([places]) => places.includes(at));
   return found === undefined ? '' : ` ${found[1]}`;
@@ -177,13 +178,14 @@ const testsOf = (c: ConditionText, fields: Fields): Condition[] =>
     return (v) => (wanted === null ? v[k] !== 0 : v[k] === wanted) !== t.not;
   });
 
+/** Compiles a condition to a test of field values. @throws FormError if it refers to an unknown field or value */
 export function conditionOf(c: ConditionText, fields: Fields): Condition {
   const tests = testsOf(c, fields);
   if (tests.length === 1) return tests[0];
   return c.any ? (v) => tests.some((t) => t(v)) : (v) => tests.every((t) => t(v));
 }
 
-/** The value of a field that is called so. */
+/** The value of a field with a given name or number. @throws FormError if there is none */
 function valueNamed(
   field: { readonly name: string; readonly names?: readonly (string | null)[] },
   name: string,
@@ -246,7 +248,7 @@ interface Used {
   readonly inverted?: boolean;
 }
 
-/** Values of the bits of an operand that is not there: PT, RZ, 0 if nothing else is said. */
+/** Bits of an absent operand: those of `said`, or by default PT, RZ or 0. */
 function nothing(used: readonly Used[], said: string, c: Context): { field: number; value: number }[] {
   const not = said.startsWith('!') || said.startsWith('~');
   return used.map(({ field, kind, inverted }) => {
@@ -271,7 +273,7 @@ function buildAtom(a: AtomText, { name, reuse: own }: OperandText, fields: Field
     !c.registers.has(a.kind)
   )
     throw new FormError(`there are no registers '${a.kind}'`);
-  // A number does not hold 64 bits: such a field has two halves.
+  // A JavaScript number does not hold 64 bits, so such a field is split into halves.
   const wide = a.kind === 'u' && lengthOf(a.place) === 64 && a.place.length === 1;
   const [{ at }] = a.place;
   const field = fields.add(
@@ -304,7 +306,9 @@ const buildSuffix = (s: SuffixText, fields: Fields): Suffix => ({
   ...(s.when !== undefined && { when: conditionOf(s.when, fields) }),
 });
 
-/** Bits that no field has: opcode, those that the row sets, and zeros. Throws where two fields share a bit. */
+/**
+ * Mask and value of the bits outside of all fields: the opcode, bits that the row sets, and zeros. @throws FormError if fields share a bit
+ */
 function fixedBits(
   fields: readonly { readonly name: string; readonly place: Place }[],
   opcode: number,
@@ -334,7 +338,7 @@ function fixedBits(
   return { mask, value };
 }
 
-/** Suffixes are read in their order: one that may be missing must not have a name of one behind it. */
+/** Suffixes are parsed in order, so an optional one must not share a name with a later one. @throws FormError otherwise */
 function checkModifiers(
   list: readonly { readonly name: string; readonly names?: readonly (string | null)[] }[],
 ): void {
@@ -348,7 +352,7 @@ function checkModifiers(
   });
 }
 
-/** `MOV in RRR RRI when a=RZ & !X`, in these layouts alone. */
+/** Parses an alias such as `MOV in RRR RRI when a=RZ & !X`; empty if it does not apply to this layout. */
 function aliasOf(
   text: string,
   layout: string,
@@ -363,7 +367,7 @@ function aliasOf(
   return [{ name: m[1], when: (v) => tests.every((t) => t(v)) }];
 }
 
-/** `a=RZ`, `b=1`, `b!=0x10000`, `b=2^n` (a power of two); or a condition of modifiers. */
+/** A test of an alias: `a=RZ`, `b=1`, `b!=0x10000`, `b=2^n` (a power of two), or a condition on modifiers. */
 function aliasTest(text: string, operands: readonly Operand[], fields: Fields, c: Context): Condition {
   const m = /^(\w+)(!?)=(\S+)$/.exec(text);
   const operand = operands.find((o) => o.name === m?.[1]);

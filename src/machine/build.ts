@@ -5,36 +5,36 @@ import { FormError, namesOf } from './language.ts';
 import type { FamilyRow, FileRow, FormRow, LayoutRow, TimingRow } from './rows.ts';
 import { timingOf } from './timing.ts';
 
-/** A mistake in a row, with the family and the row that it is in. */
+/** A mistake in a row of a family. */
 export interface FormFault {
   readonly family: string;
-  /** Path of keys to what is wrong. */
+  /** Path of keys to the mistake. */
   readonly path: readonly string[];
   readonly message: string;
 }
 
-/** A family with what it takes over from the one that it extends. */
+/** A family with everything that it inherits. */
 interface Whole {
   readonly registers: Record<string, FileRow>;
   readonly values: Record<string, string | Readonly<Record<string, string>>>;
   readonly layouts: Record<string, LayoutRow>;
   readonly driver: Record<string, number>;
-  /** Rows, and the family that each is written in. */
+  /** Rows, each with the family that defines it. */
   readonly forms: Map<string, { readonly row: FormRow; readonly family: string }>;
   hides: readonly string[];
   timing: TimingRow;
 }
 
-/** Targets of all families, in the order of their numbers. */
+/** Targets of all families, sorted by number. */
 export const machineTargets = (families: ReadonlyMap<string, FamilyRow>): string[] =>
   [...families.values()].flatMap((f) => f.sms).sort((a, b) => Number(a.slice(3)) - Number(b.slice(3)));
 
 /**
- * The forms of a target.
+ * Builds the forms of a target. Rows with mistakes are left out and reported in `faults`.
  *
  * @param families all families, by name
  * @param sm `sm_90` or `sm_90a`
- * @throws FormError where no family has the target, or one extends itself
+ * @throws FormError if no family has the target, or a family extends itself or an unknown one
  */
 export function buildMachine(
   families: ReadonlyMap<string, FamilyRow>,
@@ -122,7 +122,7 @@ function listOf(list: string | Readonly<Record<string, string>>): (string | null
   return Array.from(names, (n, k) => n ?? (otherwise === undefined ? null : `${otherwise}${k}`));
 }
 
-/** Forms that one word could be of. */
+/** Pairs of forms that match a common word. */
 function ambiguities(forms: readonly Form[]): Omit<FormFault, 'family'>[] {
   const faults: Omit<FormFault, 'family'>[] = [];
   for (const list of group(forms, (f) => f.opcode).values())

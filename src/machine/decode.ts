@@ -2,12 +2,12 @@ import { type Control, controlOf } from './control.ts';
 import { type Condition, type Field, type Form, GUARD, GUARD_NOT, type Machine } from './forms.ts';
 import { bitsOf, signedBitsOf, type Word } from './word.ts';
 
-/** An instruction: its form, and what stands in the fields of it. */
+/** A decoded instruction: its form and the values of its fields. */
 export interface Instruction {
   readonly form: Form;
-  /** By the index of the field: its bits, as a number that is signed where the field says so. */
+  /** Value of each field by index; negative if the field is signed. */
   readonly values: readonly number[];
-  /** Number of the predicate register that guards it; the constant one where nothing does. */
+  /** Number of the guard predicate; the constant one (PT) if there is no guard. */
   readonly guard: number;
   readonly guardNot: boolean;
   readonly control: Control;
@@ -16,10 +16,10 @@ export interface Instruction {
 const valuesOf = (form: Form, w: Word): number[] =>
   form.fields.map((f) => (f.signed ? signedBitsOf(w, f.place) : bitsOf(w, f.place)));
 
-/** Low 12 bits of a word. */
+/** The opcode: the low 12 bits of a word. */
 export const opcodeOf = (w: Word): number => w[0] & 0xfff;
 
-/** Decodes a word; null if it is of no form that is known. Never guesses: each of its bits must be explained. */
+/** Decodes a word; null if no form explains all of its bits. */
 export function decode(machine: Machine, w: Word): Instruction | null {
   for (const form of machine.byOpcode.get(opcodeOf(w)) ?? []) {
     const { mask, value } = form;
@@ -45,23 +45,23 @@ export function decode(machine: Machine, w: Word): Instruction | null {
   return null;
 }
 
-/** Longer numbers are distances in code, which no code has: a double would not hold them all. */
+/** Longer fields are code distances, which no code reaches; a double would not hold them exactly. */
 const MOST_BITS = 48;
 
-/** Whether a field may have this value beside the others. */
+/** True if a field may have this value, given the other fields. */
 function fits(f: Field, value: number, values: readonly number[]): boolean {
   if (f.when !== undefined && !f.when(values)) return value === f.otherwise;
   if (f.names !== undefined) return typeof f.names[value] === 'string';
   return f.bits <= MOST_BITS || Math.abs(value) < 2 ** MOST_BITS;
 }
 
-/** Whether values are those of an instruction: none is reserved, and what is not there has the bits of nothing. */
+/** True if the values form an instruction: none is reserved, and absent parts have their neutral bits. */
 export function allowed(form: Form, values: readonly number[], reuse: number): boolean {
   for (let k = 0; k < form.fields.length; k++) if (!fits(form.fields[k], values[k], values)) return false;
   return reuse === 0 || (reuse & ~reusable(form, values)) === 0;
 }
 
-/** Bits of the reuse mask whose places hold registers in an instruction with these values. */
+/** Bits of the reuse mask whose operands are registers in an instruction with these values. */
 function reusable(form: Form, values: readonly number[]): number {
   const present = (when: Condition | undefined): boolean => when === undefined || when(values);
   let mask = 0;
@@ -73,11 +73,7 @@ function reusable(form: Form, values: readonly number[]): number {
   return mask;
 }
 
-/**
- * Why a word is of no form that is known: the forms of its opcode, and the bits of it that each does not explain.
- *
- * @returns one line
- */
+/** Explains in one line why a word cannot be decoded: for each form of its opcode, the bits that the form does not explain. */
 export function whyUnknown(machine: Machine, w: Word): string {
   const forms = machine.byOpcode.get(opcodeOf(w)) ?? [];
   const opcode = `0x${opcodeOf(w).toString(16)}`;

@@ -3,7 +3,7 @@ import type { Instruction } from './decode.ts';
 import { GUARD, GUARD_NOT } from './forms.ts';
 import { type MutableWord, setBits, type Word } from './word.ts';
 
-/** The word of an instruction. */
+/** Encodes an instruction as a word. */
 export function encode(i: Instruction): Word {
   const w: MutableWord = [...i.form.value];
   i.form.fields.forEach((f, k) => setBits(w, f.place, i.values[k]));

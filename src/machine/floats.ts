@@ -1,16 +1,17 @@
 /*
- * Floating-point constants in words, as text. Each text of ours stands for one pattern of bits; the vendor's are rounded.
+ * Text of floating-point constants in words. Our text identifies one bit pattern; the vendor's is rounded.
  */
 
+/** Formats of floating-point immediates. */
 export type FloatKind = 'f64' | 'f32' | 'f16' | 'bf16';
 
-/** Bits that a word holds of each; of a double the upper half, the lower being zero. */
+/** Number of bits in a word; of a double only the upper half, the lower being zero. */
 export const FLOAT_BITS: Readonly<Record<FloatKind, number>> = { f64: 32, f32: 32, f16: 16, bf16: 16 };
 
 const view = new DataView(new ArrayBuffer(8));
 const F16 = { fraction: 10, bias: 15, most: 31 };
 
-/** The number that bits stand for. */
+/** The number with a bit pattern. */
 export function floatOf(kind: FloatKind, bits: number): number {
   if (kind === 'f16') {
     const [exponent, fraction] = [(bits >> F16.fraction) & F16.most, bits & (2 ** F16.fraction - 1)];
@@ -33,7 +34,7 @@ export function floatOf(kind: FloatKind, bits: number): number {
   return view.getFloat32(0, true);
 }
 
-/** The bits of a number that they stand for exactly; null for others. */
+/** The bit pattern that represents a number exactly; null if there is none, and for NaN. */
 export function bitsOfFloat(kind: FloatKind, x: number): number | null {
   if (Number.isNaN(x)) return null;
   let bits: number;
@@ -56,7 +57,7 @@ export function bitsOfFloat(kind: FloatKind, x: number): number | null {
   return Object.is(floatOf(kind, bits), x) ? bits : null;
 }
 
-/** The shortest decimal that stands for these bits; the bits themselves, `0x7fc00000`, of what is no number. */
+/** The shortest decimal that identifies the bit pattern; for NaN the pattern itself, such as `0x7fc00000`. */
 export function floatText(kind: FloatKind, bits: number): string {
   const x = floatOf(kind, bits);
   if (Number.isNaN(x)) return `0x${bits.toString(16)}`;
@@ -69,13 +70,13 @@ export function floatText(kind: FloatKind, bits: number): string {
   return String(x);
 }
 
-/** The bits of the number of a kind that is nearest to `x`. */
+/** Bit pattern of the nearest f32; for the other kinds that of `x` itself, null if it is not exact. */
 function nearestBits(kind: FloatKind, x: number): number | null {
   if (kind === 'f32') return bitsOfFloat('f32', Math.fround(x));
   return bitsOfFloat(kind, x);
 }
 
-/** The bits that such a text stands for; null for any other text. */
+/** Parses the text of `floatText`; null for any other text. */
 export function parseFloatText(kind: FloatKind, text: string): number | null {
   if (/^0x[0-9a-f]+$/i.test(text)) {
     const bits = Number.parseInt(text, 16);
@@ -87,10 +88,10 @@ export function parseFloatText(kind: FloatKind, text: string): number | null {
   return nearestBits(kind, Number(text));
 }
 
-/** From here on the vendor's text has an exponent and twenty digits behind the point. */
+/** From here on the vendor's text has an exponent and twenty decimals. */
 const LARGE = 1e9;
 
-/** As the vendor's text has it: `%.20g` for small numbers, `%.20e` for large ones, names for what is no number. */
+/** The vendor's spelling: `%.20g` for small numbers, `%.20e` for large ones, names for infinities and NaNs. */
 export function vendorFloat(kind: FloatKind, bits: number): string {
   const x = floatOf(kind, bits);
   const sign = bits >= 2 ** (FLOAT_BITS[kind] - 1) ? '-' : '+';
@@ -112,7 +113,7 @@ export function vendorFloat(kind: FloatKind, bits: number): string {
   return `${minus}${trimmed(`${digits.slice(0, exponent + 1)}.${digits.slice(exponent + 1)}`)}`;
 }
 
-/** The first digits of a number, rounded to even in the middle, as C does; JavaScript rounds up there. */
+/** The first digits of a number, rounding ties to even as C does; JavaScript rounds them up. */
 function rounded(x: number, count: number): { digits: string; exponent: number } {
   const exact = x.toExponential(100);
   const [mantissa, e] = exact.split('e');
@@ -124,5 +125,5 @@ function rounded(x: number, count: number): { digits: string; exponent: number }
 }
 
 const trimmed = (digits: string): string => (digits.includes('.') ? digits.replace(/\.?0+$/, '') : digits);
-/** C writes at least two digits of an exponent. */
+/** Exponent with at least two digits, as in C. */
 const twoDigits = (n: number): string => String(n).padStart(2, '0');

@@ -1,13 +1,14 @@
 import type { Place } from './word.ts';
 
 /*
- * The language of pipelines/machine: how a row writes where operands stand in a word, and how they are shown. README.md describes it.
+ * Parser for the language of pipelines/machine, in which rows say where operands are encoded and how they are printed; README.md there
+ * describes it.
  */
 
-/** Thrown for text that is none of the language. */
+/** Thrown for text that does not belong to the language. */
 export class FormError extends Error {}
 
-/** Registers by file; a `$name` stands for an enumeration. */
+/** Kinds of atoms: register files, numbers, floats, addresses, sets; `$name` gives an enumeration. */
 export type Kind =
   | 'R'
   | 'UR'
@@ -26,70 +27,73 @@ export type Kind =
   | 'set'
   | 'enum';
 
-/** `X`, `!X`, `cmp=F`, `cmp!=F`; several joined by `|` or by `&`. */
+/** A parsed condition: `X`, `!X`, `cmp=F` or `cmp!=F`, joined by `|` or by `&`. */
 export interface ConditionText {
   readonly any: boolean;
   readonly tests: readonly { readonly field: string; readonly value: string | null; readonly not: boolean }[];
 }
 
-/** A bit that changes how an operand is read. */
+/** A bit that modifies how an operand is interpreted. */
 export interface SignText {
   readonly sign: '-' | '|' | '~' | '!';
   readonly at: number;
-  /** A `-` that is a `~` where this field is set. */
+  /** Name of a field that turns `-` into `~` when set. */
   readonly invertIf?: string;
 }
 
+/** A parsed suffix of an operand. */
 export interface SuffixText {
-  /** A field whose value is shown, or fixed text. */
+  /** Name of a field whose value is printed, or fixed text. */
   readonly field?: string;
   readonly text?: string;
   readonly when?: ConditionText;
 }
 
-/** One value of an operand: a register, a number or a name. */
+/** A parsed part of an operand: a register, a number or a name. */
 export interface AtomText {
   readonly kind: Kind;
-  /** Of an enumeration: its name. */
+  /** Name of the value list of an enumeration. */
   readonly values?: string;
-  /** Empty for a fixed text. */
+  /** Empty for fixed text. */
   readonly place: Place;
   readonly scale: number;
-  /** The bits are those of the number turned over. */
+  /** True if the bits are complemented. */
   readonly inverted: boolean;
   readonly signs: readonly SignText[];
   readonly suffixes: readonly SuffixText[];
 }
 
+/** A parsed summand of an address. */
 export interface TermText {
   readonly atom: AtomText;
   readonly when?: ConditionText;
 }
 
+/** A parsed operand. */
 export interface OperandText {
   readonly name: string;
-  /** A blank, not a comma, stands before it in the vendor's text. */
+  /** Preceded by a blank instead of a comma in the vendor's text. */
   readonly glued: boolean;
-  /** Bit of the reuse mask, where the layout says it. */
+  /** Bit of the reuse mask, if the layout gives it. */
   readonly reuse?: number;
-  /** Of one that the layout gives: its name alone. */
+  /** Name of the slot, if a layout places the operand. */
   readonly slot?: string;
   /** Fixed text, such as `PR`. */
   readonly literal?: string;
   readonly atom?: AtomText;
-  /** In brackets: terms that are added; before them, or alone, a constant bank or a descriptor in brackets of its own. */
+  /** For an address: its summands and, before them or alone, a constant bank or a descriptor with its own brackets. */
   readonly prefix?: { readonly word: string; readonly term: TermText };
   readonly terms?: readonly TermText[];
   readonly signs: readonly SignText[];
   readonly suffixes: readonly SuffixText[];
   readonly when?: ConditionText;
-  /** The value of its bits where `when` does not hold. */
+  /** Value of the operand's bits if `when` does not hold. */
   readonly otherwise?: string;
-  /** The vendor's text leaves it out where it has this value. */
+  /** The vendor's text omits the operand if it has this value. */
   readonly hidden?: string;
 }
 
-/** Splits at a separator that stands in no brackets. */
+/** Splits a text at the separators outside of brackets. */
 function splitOutside(text: string, separator: string): string[] {
   const parts: string[] = [];
   let depth = 0;
@@ -105,7 +109,7 @@ function splitOutside(text: string, separator: string): string[] {
   return [...parts, text.slice(from)].map((p) => p.trim());
 }
 
-/** `16+8`, `73`, `76/80`: runs of bits, the least significant first. */
+/** Parses bit ranges such as `16+8`, `73` and `76/80`, least significant first. @throws FormError */
 export function parsePlace(text: string, lengthOfKind?: number): Place {
   return text.split('/').map((part) => {
     const m = /^(\d+)(?:\+(\d+))?$/.exec(part);
@@ -118,6 +122,7 @@ export function parsePlace(text: string, lengthOfKind?: number): Place {
   });
 }
 
+/** Parses a condition. @throws FormError */
 export function parseCondition(text: string): ConditionText {
   const any = text.includes('|');
   const tests = text.split(any ? '|' : '&').map((t) => {
@@ -147,9 +152,10 @@ const KINDS: ReadonlySet<string> = new Set<Kind>([
 ]);
 
 /**
- * `R24 -72 |73 .{half}`.
+ * Parses an atom such as `R24 -72 |73 .{half}`.
  *
- * @param bitsOf bits of a register of a file
+ * @param bitsOf bits of a register number of a file
+ * @throws FormError
  */
 function parseAtom(text: string, bitsOf: (file: string) => number | undefined): AtomText {
   const m = /^(?:([A-Z]+|[usd]|pc|set)|(b?f\d+)@|\$(\w+)@)(\d[\d+/]*)(?:\*(\d+))?(\^?)(.*)$/s.exec(text);
@@ -166,7 +172,7 @@ function parseAtom(text: string, bitsOf: (file: string) => number | undefined): 
   };
 }
 
-/** Signs and suffixes behind an operand. */
+/** Parses the signs and suffixes after an atom. */
 function parseMarks(text: string): { signs: SignText[]; suffixes: SuffixText[] } {
   const signs: SignText[] = [];
   const suffixes: SuffixText[] = [];
@@ -196,7 +202,7 @@ function parseTerm(text: string, bitsOf: (file: string) => number | undefined): 
   return { atom: parseAtom(m[1], bitsOf), ...(m[2] !== undefined && { when: parseCondition(m[2]) }) };
 }
 
-/** The operands of a row, in the order of the text. */
+/** Parses the operands of a row, in the order of its text. @throws FormError */
 export function parseOperands(text: string, bitsOf: (file: string) => number | undefined): OperandText[] {
   if (text.trim() === '') return [];
   return splitOutside(text, ',').map((o) => parseOperand(o, bitsOf));
@@ -230,18 +236,18 @@ function parseOperand(whole: string, bitsOf: (file: string) => number | undefine
   };
 }
 
-/** A modifier: where it stands, and what its values are called. */
+/** A parsed modifier: its place and the names of its values. */
 export interface ModifierText {
   readonly place: Place;
-  /** By value: its name, '' where it has none, null where it is reserved. Absent for a flag that is called as the modifier. */
+  /** Names by value: '' for no name, null for reserved values. Absent for a flag with the modifier's own name. */
   readonly names?: readonly (string | null)[];
-  /** The list of names that it takes. */
+  /** Name of the value list that it uses. */
   readonly list?: string;
   readonly when?: ConditionText;
   readonly otherwise?: string;
 }
 
-/** `80`, `76+3 F LT EQ`, `76+4 $fcmp when EX else F`. `_` has no name, `-` is reserved. */
+/** Parses a modifier: `80`, `76+3 F LT EQ` or `76+4 $fcmp when EX else F`; `_` means no name, `-` reserved. @throws FormError */
 export function parseModifier(text: string): ModifierText {
   const m = /^(\S+)((?: (?!when )\S+)*)(?: when (.+?)(?: else (\S+))?)?$/s.exec(text.trim());
   if (m === null) throw new FormError(`'${text}' is no modifier: expected 80, 76+3 F LT EQ, or 76+4 $fcmp`);
@@ -255,6 +261,6 @@ export function parseModifier(text: string): ModifierText {
   };
 }
 
-/** Names by value. `_` is none, `-` reserved. */
+/** Converts the names of a value list: `_` to no name, `-` to reserved. */
 export const namesOf = (words: readonly string[]): (string | null)[] =>
   words.map((w) => (w === '-' ? null : w === '_' ? '' : w));

@@ -15,41 +15,40 @@ import type { Machine } from './forms.ts';
 import { WORD_BYTES } from './text.ts';
 import type { Word } from './word.ts';
 
-/*
- * The code of a cubin, instruction by instruction.
- */
+/* Decodes the code of a cubin, instruction by instruction. */
 
-/** A word of the code. */
+/** One word of the code. */
 export interface Listed {
-  /** In bytes from the beginning of the function. */
+  /** Byte offset from the beginning of the function. */
   readonly address: number;
   readonly word: Word;
   readonly control: Control;
-  /** null: the word is of no form that is known. */
+  /** Null if no form matches the word. */
   readonly instruction: Instruction | null;
-  /** If it is not known: why. */
+  /** Why no form matches the word. */
   readonly why?: string;
-  /** What a linker or the driver writes into it: symbols, each with what is added to its address. */
+  /** What a linker or the driver adds to the word: symbols with addends. */
   readonly relocations: readonly { readonly symbol: string; readonly addend: number }[];
-  /** Where it comes from, by table; absent where no table says it. */
+  /** Source positions by line table; absent if the table has none. */
   readonly places: Readonly<Partial<Record<LineTable, SourcePlace>>>;
 }
 
+/** A function of a cubin with its decoded code. */
 export interface ListedFunction {
   readonly fn: CubinFunction;
-  /** Every word of its code, padding included. */
+  /** Every word of the code, padding included. */
   readonly code: readonly Listed[];
 }
 
 const TABLES: readonly LineTable[] = ['source', 'ptx'];
 
-/** Whether a cubin has a table of lines. */
+/** True if a cubin has a line table. */
 export const hasLines = (elf: Elf): boolean => TABLES.some((t) => sourceLines(elf, t).size > 0);
 
 /**
- * The functions of a cubin.
+ * Decodes the functions of a cubin.
  *
- * @throws BinaryError where code is no sequence of words, or a table of lines means nothing
+ * @throws BinaryError if a code section is not a sequence of whole words, or a line table is malformed
  */
 export function listCode(elf: Elf, machine: Machine): ListedFunction[] {
   for (const s of elf.sections)
@@ -96,7 +95,7 @@ function placesAt(
   return out;
 }
 
-/** Relocations of code: section -> address of the instruction -> what is put there. */
+/** Relocations of code, by section and by address of the instruction. */
 function relocationsOf(elf: Elf): Map<number, Map<number, { symbol: string; addend: number }[]>> {
   const symbols = symbolsOf(elf);
   const out = new Map<number, Map<number, { symbol: string; addend: number }[]>>();

@@ -6,22 +6,22 @@ import type { Atom, Form, Machine, Operand, Sign, Suffix, Term } from './forms.t
 import { instructionText, isFloat, signText, WORD_BYTES } from './text.ts';
 
 /*
- * Reads the text of text.ts back. Names may be missing and operands may depend on modifiers, so the parser tries what fits, part by part,
- * and keeps the values whose text is the one that was given.
+ * Parses the text of text.ts. Names may be missing and operands may depend on modifiers, so this is a backtracking parser: it tries what
+ * fits part by part, and accepts values whose text equals the given one.
  */
 
-/** Values of fields that are known so far, by index. */
+/** Values of the fields by index; undefined if not determined yet. */
 type Values = readonly (number | undefined)[];
 
-/** What can be read at the beginning of a text: the values with it, and what is left. */
+/** A partial parse: the values determined so far, and the remaining text. */
 interface Step {
   readonly values: Values;
   readonly rest: string;
-  /** Bits of the reuse mask of the registers that were read. */
+  /** Reuse-mask bits of the registers parsed so far. */
   readonly reuse: number;
 }
 
-/** No wait, no barrier, no stall: what an instruction has whose control word is not given. */
+/** Control part of an instruction without one: no wait, no barrier, no stall. */
 export const NO_CONTROL: Control = {
   stall: 0,
   yield: false,
@@ -32,14 +32,14 @@ export const NO_CONTROL: Control = {
 };
 
 const REUSE = '.reuse';
-/** Most combinations of fields without text that are tried. */
+/** Maximum number of combinations tried for fields that the text does not show. */
 const MOST_HIDDEN = 256;
 
 /**
- * The instruction that a text of `instructionText` stands for; null where it stands for none.
+ * Parses the text of `instructionText`; null for any other text.
  *
- * @param at address of the instruction, to which places in the code are relative
- * @param control how it is issued; which registers are reused is said by the text
+ * @param at address of the instruction, to which code addresses are relative
+ * @param control control part of the instruction; its reuse mask is taken from the text
  */
 export function parseInstruction(
   machine: Machine,
@@ -57,7 +57,7 @@ export function parseInstruction(
     const guard = number === undefined || number === 'T' ? constant : Number(number);
     for (const { values, reuse } of parseBody(machine, form, body, at)) {
       const i = { form, values, guard, guardNot: not === '!', control: { ...control, reuse } };
-      // A number that has no room in its field comes back as another.
+      // A number that overflows its field would be decoded as another one.
       const whole = decode(machine, encode(i));
       if (whole?.form === form && instructionText(machine, whole, at) === text) return whole;
     }
@@ -65,7 +65,7 @@ export function parseInstruction(
   return null;
 }
 
-/** Values of a form that may have this text, guard apart. */
+/** Values of a form that may have this text, except for the guard. */
 function* parseBody(
   machine: Machine,
   form: Form,
@@ -87,7 +87,7 @@ function* parseBody(
         for (const values of reader.completed(t.values)) yield { values, reuse: t.reuse };
 }
 
-/** Takes `.reuse` behind a register. */
+/** Consumes `.reuse` after a register. */
 const reused = (a: Atom, s: Step): Step =>
   a.reuse !== null && s.rest.startsWith(REUSE)
     ? { ...s, reuse: s.reuse | (1 << a.reuse), rest: s.rest.slice(REUSE.length) }
@@ -104,7 +104,7 @@ class Reader {
     this.at = at;
   }
 
-  /** A step with a field set; null where the field already has another value. */
+  /** Sets a field; null if it already has another value. */
   private with(s: Step, field: number, value: number, rest = s.rest): Step | null {
     const known = s.values[field];
     if (known !== undefined) return known === value ? { ...s, rest } : null;
@@ -113,7 +113,7 @@ class Reader {
     return { ...s, values, rest };
   }
 
-  /** `.FTZ.RN`: each part may be missing where its field has a value without a name, or has no meaning. */
+  /** Parses suffixes such as `.FTZ.RN`. Each may be missing if its field has an unnamed value or is irrelevant. */
   *suffixes(list: readonly Suffix[], s: Step): Generator<Step> {
     if (list.length === 0) return yield s;
     const [{ field, text, when }, ...others] = list;
@@ -129,14 +129,14 @@ class Reader {
       const next = this.with(s, field, value, name === '' ? s.rest : s.rest.slice(name.length + 1));
       if (next !== null) yield* this.suffixes(others, next);
     }
-    // A part that is not there leaves its field as it is, or to what nothing is.
+    // An absent part leaves its field undetermined or at its neutral value.
     if (when !== undefined) yield* this.suffixes(others, s);
     if (names![otherwise] === '') return;
     const absent = this.form.fields[field].when === undefined ? null : this.with(s, field, otherwise);
     if (absent !== null) yield* this.suffixes(others, absent);
   }
 
-  /** Operands in their order, those with a condition there or not. */
+  /** Parses operands in order; optional ones may be absent. */
   *operands(list: readonly Operand[], texts: readonly string[], s: Step): Generator<Step> {
     if (list.length < texts.length) return;
     if (list.length === 0) return yield s;
@@ -159,7 +159,7 @@ class Reader {
       }
   }
 
-  /** `desc[UR4][R2.64+0x10]`. */
+  /** Parses an address such as `desc[UR4][R2.64+0x10]`. */
   private *address(o: Operand, s: Step): Generator<Step> {
     const m = /^(?:([a-z]+)\[([^\]]*)\])?(?:\[([^\]]*)\])?(.*)$/s.exec(s.rest);
     if (m === null) return;
@@ -171,7 +171,7 @@ class Reader {
         yield { ...u, rest };
   }
 
-  /** What an atom reads with nothing left. */
+  /** Parses an atom that must use up the text. */
   private *all(a: Atom, s: Step): Generator<Step> {
     for (const t of this.atom(a, s)) if (t.rest === '') yield t;
   }
@@ -186,7 +186,7 @@ class Reader {
     if (first.when !== undefined) yield* this.terms(others, texts, s);
   }
 
-  /** `-|R3|.H0_H0`. */
+  /** Parses an atom such as `-|R3|.H0_H0`. */
   private *atom(a: Atom, s: Step): Generator<Step> {
     for (const [signed, before, after] of this.signed(a.signs, s)) {
       if (!s.rest.startsWith(before)) continue;
@@ -196,7 +196,7 @@ class Reader {
     }
   }
 
-  /** All settings of signs, with what each puts before and behind a text. */
+  /** All settings of the signs, each with the text that it puts before and after the value. */
   private *signed(signs: readonly Sign[], s: Step): Generator<[Step, string, string]> {
     for (let bits = 0; bits < 2 ** signs.length; bits++) {
       let step: Step | null = s;
@@ -210,7 +210,7 @@ class Reader {
     }
   }
 
-  /** The value of an atom at the beginning of the text. */
+  /** Parses the value of an atom at the beginning of the text. */
   private *value(a: Atom, s: Step): Generator<Step> {
     const field = this.form.fields[a.field];
     const set = (value: number, length: number): Step[] => {
@@ -255,7 +255,7 @@ class Reader {
     if (Number.isInteger(number / a.scale)) yield* set(number / a.scale, text.length);
   }
 
-  /** Values for the fields that no text has shown: what nothing is, or what the form allows. */
+  /** Completes the values with fields that the text does not show: neutral values first, then all that the form allows. */
   *completed(values: Values): Generator<number[]> {
     const open = values.flatMap((v, k) => (v === undefined ? [k] : []));
     const ranges = open.map((k) => {

@@ -1,45 +1,45 @@
-/*
- * What files of kind 'machine' hold, as schemas/machine.schema.json has it.
- */
+/* Types of YAML files of kind 'machine', as schemas/machine.schema.json defines them. */
 
+/** A register file. */
 export interface FileRow {
   readonly bits: number;
-  /** The number of the register that is constant, and the letter that it has for a number. */
+  /** Number of the constant register, and the letter printed for its number. */
   readonly constant?: number;
   readonly letter?: string;
 }
 
-/** Where the operands stand that differ by layout: slot -> operand. `code` is bits 9 to 11 of the opcode. */
+/** A layout: encodings of the operands that differ by layout, by slot. `code` is bits 9 to 11 of the opcode. */
 export interface LayoutRow {
   readonly code: number;
   readonly set?: Readonly<Record<string, number>>;
   readonly slots: Readonly<Record<string, string>>;
-  /** Bits of the reuse mask that belong to registers of slots, where they do not follow from where the registers stand. */
+  /** Reuse-mask bits of the slots' registers, if they do not follow from the registers' places. */
   readonly reuse?: Readonly<Record<string, number>>;
 }
 
+/** A row: one instruction with its encodings. */
 export interface FormRow {
-  /** As text begins, if not as the row is called. */
+  /** First part of the text, if not the name of the row. */
   readonly name?: string;
-  /** Low 12 bits; low 9 where the row has layouts. */
+  /** Low 12 bits of the word; low 9 if the row has layouts. */
   readonly opcode?: number;
   readonly layouts?: string;
   readonly operands?: string;
-  /** Signs of the operands that layouts place: names of places, a letter each -> signs. */
+  /** Signs of operands that layouts place; each letter of a key names a place. */
   readonly signs?: Readonly<Record<string, string | number>>;
-  /** How the immediate of a layout is read. */
+  /** How the immediate of a layout is encoded. */
   readonly immediate?: string;
   readonly modifiers?: Readonly<Record<string, string | number>>;
-  /** Fields that are shown within operands, or not at all. */
+  /** Fields printed within operands, or not at all. */
   readonly inner?: Readonly<Record<string, string | number>>;
-  /** Bits that are not zero: place -> value. */
+  /** Fixed bits other than zero, by place. */
   readonly set?: Readonly<Record<string, number>>;
-  /** Bits of the reuse mask that belong to registers of operands that no layout places, where they do not follow from their places. */
+  /** Reuse-mask bits of operands outside of layouts, if they do not follow from the registers' places. */
   readonly reuse?: Readonly<Record<string, number>>;
   readonly guard?: 'P' | 'UP';
-  /** Names that the vendor's text inserts, the first that fits: `MOV in RRR RRI when a=RZ & !X`. */
+  /** Names that the vendor's text inserts, of which the first that applies is used: `MOV in RRR RRI when a=RZ & !X`. */
   readonly aliases?: readonly string[];
-  /** The unit that executes it. */
+  /** The execution unit. */
   readonly pipe?: string;
 }
 
@@ -49,31 +49,31 @@ export interface FamilyRow {
   readonly extends?: string;
   readonly sms: readonly string[];
   readonly registers?: Readonly<Record<string, FileRow>>;
-  /** What the driver writes into constant bank 0 before the arguments: name -> offset. */
+  /** Byte offsets of the words that the driver writes to constant bank 0 before the arguments, by name. */
   readonly driver?: Readonly<Record<string, number>>;
-  /** Lists of names by value: words in order, or value -> name. */
+  /** Value lists: names in order, or names by value. */
   readonly values?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
   readonly layouts?: Readonly<Record<string, LayoutRow>>;
-  /** Brackets before an address that the vendor's text leaves out: `desc`. */
+  /** Address prefixes that the vendor's text omits, such as `desc`. */
   readonly hides?: readonly string[];
-  /** null takes a row of the family that is extended away. */
+  /** Rows by name; null removes an inherited row. */
   readonly forms: Readonly<Record<string, FormRow | null>>;
   readonly timing?: TimingRow;
 }
 
-/** When results can be read. Lists are words: pipes, rows, or the first words of rows, as `LDG`. */
+/** When results can be read. Lists consist of words: pipes, rows, or first parts of rows such as `LDG`. */
 export interface TimingRow {
-  /** What gives its results at no fixed time. */
+  /** What has variable latency. */
   readonly late?: string;
-  /** Queue -> what goes through it in order; what is in none goes through that of its pipe. */
+  /** In-order queues and what goes through them; anything else uses the queue of its pipe. */
   readonly queues?: Readonly<Record<string, string>>;
-  /** Class -> what is timed otherwise than the rest of its pipe. */
+  /** Timing classes and what they contain, apart from the rest of their pipes. */
   readonly classes?: Readonly<Record<string, string>>;
-  /** Classes that take two steps: the second register of a result is there later than the first, and that of an addend is read later. */
+  /** Classes that work in two steps: the second register of a result is written later than the first, and that of an addend read later. */
   readonly halves?: string;
   /**
-   * `alu.R`, `wide.hi.R` for a second register -> class of a reader, `wide.hi` for a second register -> `4 of 20710`: cycles, and the
-   * pairs in ptxas' code.
+   * Required cycles by producer (`alu.R`, `wide.hi.R` for a second register) and consumer (`wide.hi` for a second register). `4 of 20710`:
+   * four cycles, observed in 20710 pairs in ptxas' code.
    */
   readonly distances?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }

@@ -3,37 +3,39 @@ import { type FloatKind, floatText } from './floats.ts';
 import type { Atom, Machine, Operand, Suffix } from './forms.ts';
 
 /*
- * Instructions as text of our own: every operand, every bit. A text stands for one word (with the control word beside it), and parse.ts
- * reads it back. The order of names and operands is that of the vendor's assembly language; vendor.ts has its spelling.
+ * Text of instructions in our own spelling, which shows every operand and every bit. Together with the control text it identifies one
+ * word, and parse.ts reads it. The order of names and operands is that of the vendor's assembly language; vendor.ts has its spelling.
  */
 
-/** Bytes of an instruction: places in the code are counted from the next one. */
+/** Bytes of an instruction; code addresses are relative to the next one. */
 export const WORD_BYTES = 16;
 
+/** True for the floating-point kinds of atoms. */
 export const isFloat = (kind: string): kind is FloatKind => /^b?f\d/.test(kind);
 
-/** `R3`, `RZ`, `UPT`, `B0`. */
+/** Name of a register: `R3`, `RZ`, `UPT`, `B0`. */
 export function registerText(machine: Machine, file: string, n: number): string {
   const r = machine.registers.get(file);
   return `${file}${r?.constant === n ? r.letter : n}`;
 }
 
+/** A signed hexadecimal number, e.g. `-0x10`. */
 export const hexText = (n: number): string => (n < 0 ? `-0x${(-n).toString(16)}` : `0x${n.toString(16)}`);
 
-/** Numbers of the bits of a mask. */
+/** Indices of the bits set in a mask, in ascending order. */
 export const bitList = (mask: number, bits: number): number[] =>
   Array.from({ length: bits }, (_, k) => k).filter((k) => Math.floor(mask / 2 ** k) % 2 === 1);
 
-/** How some values are spelled. */
+/** Spelling of the values that differ between our text and the vendor's. */
 export interface Spelling {
   float(kind: FloatKind, bits: number): string;
-  /** Numbers of the bits of a mask, from the lowest. */
+  /** Text of a set, given the indices of its bits in ascending order. */
   set(bits: readonly number[]): string;
 }
 
 const OURS: Spelling = { float: floatText, set: (bits) => `{${bits.join(',')}}` };
 
-/** The value of an atom without signs. `at` is the address of the instruction. */
+/** Text of an atom's value without signs. `at` is the address of the instruction. */
 export function valueText(machine: Machine, a: Atom, i: Instruction, at: number, spell: Spelling): string {
   const field = i.form.fields[a.field];
   const raw = i.values[a.field];
@@ -58,11 +60,11 @@ export function valueText(machine: Machine, a: Atom, i: Instruction, at: number,
   return registerText(machine, a.kind, value);
 }
 
-/** `.reuse` behind a register that is kept for the next instruction. */
+/** `.reuse` for a register that is cached for the next instruction. */
 export const reuseText = (a: Atom, i: Instruction): string =>
   a.reuse !== null && ((i.control.reuse >> a.reuse) & 1) === 1 ? '.reuse' : '';
 
-/** Signs around a text: `-|R3|`. */
+/** Puts the active signs around a text: `-|R3|`. */
 export function signText(signs: Atom['signs'], i: Pick<Instruction, 'values'>, text: string): string {
   let out = text;
   for (const want of ['|', '~', '!', '-'])
@@ -75,11 +77,11 @@ export function signText(signs: Atom['signs'], i: Pick<Instruction, 'values'>, t
   return out;
 }
 
-/** Whether a suffix has a meaning here, named or not. */
+/** True if a suffix applies to the instruction, whether its value has a name or not. */
 export const suffixPresent = (s: Suffix, i: Instruction): boolean =>
   present(s.when, i) && (s.field === undefined || present(i.form.fields[s.field].when, i));
 
-/** `.64`, `.H0_H0`; empty for a value without a name. */
+/** Text of suffixes, e.g. `.64` or `.H0_H0`; empty for a value without a name. */
 export function suffixText(list: readonly Suffix[], i: Instruction): string {
   return list
     .map((s) => {
@@ -90,11 +92,11 @@ export function suffixText(list: readonly Suffix[], i: Instruction): string {
     .join('');
 }
 
-/** Whether a part with a condition is there. */
+/** True if an optional part is present. */
 export const present = (when: ((v: readonly number[]) => boolean) | undefined, i: Instruction): boolean =>
   when === undefined || when(i.values);
 
-/** The modifiers that have names, each with the dot before it. */
+/** Text of the modifiers that have names, e.g. `.FTZ.RN`. */
 export const modifierText = (i: Instruction): string =>
   i.form.modifiers
     .map((k) => {
@@ -105,13 +107,14 @@ export const modifierText = (i: Instruction): string =>
     })
     .join('');
 
+/** Text of the guard, e.g. `@!P0 `; empty if the instruction always executes. */
 export function guardText(machine: Machine, i: Instruction): string {
   const file = i.form.guard;
   const free = i.guard === machine.registers.get(file)?.constant && !i.guardNot;
   return free ? '' : `@${i.guardNot ? '!' : ''}${registerText(machine, file, i.guard)} `;
 }
 
-/** An instruction as text. `at` is its address, to which the places that it names are relative. */
+/** Text of an instruction. `at` is its address, to which code addresses are relative. */
 export function instructionText(machine: Machine, i: Instruction, at: number): string {
   const atom = (a: Atom): string =>
     `${signText(a.signs, i, valueText(machine, a, i, at, OURS))}${reuseText(a, i)}${suffixText(a.suffixes, i)}`;

@@ -3,13 +3,13 @@ import type { TimingRow } from './rows.ts';
 
 const wordsOf = (list: string | undefined): string[] => list?.trim().split(/\s+/) ?? [];
 
-/** Which of some lists names a form: by its row, by the first word of its row, or by its pipe. */
+/** Finds the list that contains a form: by its row, by the first part of its row, or by its pipe. */
 function finder(lists: Readonly<Record<string, string>>): (f: Form) => string | null {
   const of = new Map(Object.entries(lists).flatMap(([name, list]) => wordsOf(list).map((w) => [w, name])));
   return (f) => of.get(f.row) ?? of.get(f.row.split('.')[0]) ?? of.get(f.pipe) ?? null;
 }
 
-/** The rows about timing of a family as questions that they answer. */
+/** Compiles the timing rows of a family. */
 export function timingOf(row: TimingRow): Timing {
   const late = finder({ late: row.late ?? '' });
   const queue = finder(row.queues ?? {});

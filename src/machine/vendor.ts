@@ -16,11 +16,11 @@ import {
 import { unsigned } from './word.ts';
 
 /*
- * The spelling of the vendor's disassembler: names that depend on values, operands that are left out where they say nothing, numbers that
- * are rounded. It is for the eye and for comparisons; several words may have one such text, and nothing reads it back.
+ * The spelling of the vendor's disassembler: names that depend on values, omitted neutral operands, rounded numbers. It is for display and
+ * comparison only: several words may have the same text, and it is not parsed.
  */
 
-/** An instruction in the vendor's spelling. `at` is its address. */
+/** Text of an instruction in the vendor's spelling. `at` is its address. */
 export function vendorText(machine: Machine, i: Instruction, at: number): string {
   const { form } = i;
   const alias = form.aliases.find((a) => a.when(i.values));
@@ -47,7 +47,7 @@ function operandText(machine: Machine, o: Operand, i: Instruction, at: number): 
   const atom = (a: Atom): string => {
     const value = valueText(machine, a, i, at, THEIRS);
     const suffix = suffixText(a.suffixes, i);
-    // The bars stand around the suffix of a uniform register, and before that of another.
+    // The bars enclose the suffix of a uniform register, but not that of other registers.
     return a.kind === 'UR'
       ? signText(a.signs, i, value + suffix)
       : signText(a.signs, i, value) + reuseText(a, i) + suffix;
@@ -65,7 +65,7 @@ function operandText(machine: Machine, o: Operand, i: Instruction, at: number): 
     i.values[a.field] === (machine.registers.get(a.kind)?.constant ?? 0);
   const shown = all.filter((a) => !isNothing(a));
   const terms = (shown.length > 0 ? shown : all.slice(0, 1)).map((a) => atom(a));
-  // An offset alone is an address, and has no sign.
+  // A lone offset is an absolute address and unsigned.
   if (shown.length === 1 && shown[0].kind === 's' && before === '')
     terms[0] = hexText(
       unsigned(i.values[shown[0].field], i.form.fields[shown[0].field].bits) * shown[0].scale,

@@ -1,19 +1,20 @@
-/** An instruction word: 128 bits as four numbers of 32, the least significant first, unsigned. */
+/** An instruction word: 128 bits as four unsigned 32-bit numbers, least significant first. */
 export type Word = readonly [number, number, number, number];
 export type MutableWord = [number, number, number, number];
 
-/** Bits of a word that stand next to each other, from bit `at` on. */
+/** A range of adjacent bits, starting at bit `at`. */
 export interface Bits {
   readonly at: number;
   readonly length: number;
 }
 
-/** Bits that form a number together, the least significant first. */
+/** Bit ranges that form one number, least significant first. */
 export type Place = readonly Bits[];
 
+/** Total number of bits. */
 export const lengthOf = (p: Place): number => p.reduce((n, b) => n + b.length, 0);
 
-/** A field of at most 32 bits, as an unsigned number. */
+/** A bit range of at most 32 bits, as an unsigned number. */
 function run(w: Word, at: number, length: number): number {
   const [k, shift] = [at >> 5, at & 31];
   let value = w[k] >>> shift;
@@ -21,7 +22,7 @@ function run(w: Word, at: number, length: number): number {
   return length === 32 ? value >>> 0 : (value & ((1 << length) - 1)) >>> 0;
 }
 
-/** The number in a place: unsigned, at most 53 bits. */
+/** The unsigned number in a place of at most 53 bits. */
 export function bitsOf(w: Word, place: Place): number {
   let value = 0;
   let scale = 1;
@@ -34,7 +35,7 @@ export function bitsOf(w: Word, place: Place): number {
   return value;
 }
 
-/** The number in a place, signed: of any length, if its size has at most 53 bits. */
+/** The signed number in a place of any length, provided that its magnitude fits 53 bits. */
 export function signedBitsOf(w: Word, place: Place): number {
   const last = place.length - 1;
   const { at, length } = place[last];
@@ -43,7 +44,7 @@ export function signedBitsOf(w: Word, place: Place): number {
   return top * 2 ** lengthOf(low) + bitsOf(w, low);
 }
 
-/** Writes a number, signed or not, into a place; bits that it does not have room for are left out. */
+/** Writes a number, signed or not, to a place; excess high bits are dropped. */
 export function setBits(w: MutableWord, place: Place, value: number): void {
   for (const { at, length } of place)
     for (let k = 0; k < length; k++) {
@@ -56,17 +57,17 @@ export function setBits(w: MutableWord, place: Place, value: number): void {
   for (let k = 0; k < 4; k++) w[k] >>>= 0;
 }
 
-/** Two's complement of so many bits. */
+/** Interprets the low `bits` bits as two's complement. */
 export const signed = (value: number, bits: number): number =>
   value >= 2 ** (bits - 1) ? value - 2 ** bits : value;
-/** The bits of a signed number, as an unsigned one. */
+/** The `bits`-bit two's complement of a number, as an unsigned number. */
 export const unsigned = (value: number, bits: number): number => (value < 0 ? value + 2 ** bits : value);
 
-/** A word as it is written: 32 hexadecimal digits, the most significant first. */
+/** A word as 32 hexadecimal digits, most significant first. */
 export const wordText = (w: Word): string =>
   [3, 2, 1, 0].map((k) => w[k].toString(16).padStart(8, '0')).join('');
 
-/** The word of such a text; null for any other. */
+/** Parses the text of `wordText`; null for any other text. */
 export function wordOf(text: string): Word | null {
   if (!/^[0-9a-f]{32}$/i.test(text)) return null;
   const part = (k: number): number => Number.parseInt(text.slice(8 * k, 8 * k + 8), 16);

@@ -1,6 +1,9 @@
 import type { Barrier, BlockState } from './state.ts';
 
-/** Opens a barrier once everything that it expects has arrived. */
+/**
+ * Releases the warps that wait at a barrier once every expected thread has arrived, and resets the barrier for its next use. Until then it
+ * does nothing.
+ */
 export function tryRelease(b: BlockState, bar: Barrier): void {
   if (bar.expected > 0) {
     if (bar.arrived < bar.expected) return;

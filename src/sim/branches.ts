@@ -6,8 +6,8 @@ import type { Simulation } from './simulation.ts';
 import type { Path, Warp } from './state.ts';
 
 /**
- * Splits a path whose lanes branch to different places; `ways` pairs targets with lanes. They meet again at the
- * branch's join.
+ * Splits a path whose lanes branch to different targets; `ways` pairs each target (an instruction number) with a lane mask. The lanes
+ * reconverge at the branch's join.
  */
 export function diverge(
   m: Simulation,
@@ -25,8 +25,8 @@ export function diverge(
     return;
   }
   path.pc = join < 0 ? -1 : join;
-  // Without a common point the lanes never meet again. If their meeting point is the path's own, the entry below
-  // already waits there. Either way this entry has nothing left to do.
+  // Without a join the lanes never reconverge. If the join is the path's own, the entry below already waits there. In both cases this entry
+  // is finished.
   if (join < 0 || join === path.join) {
     paths.pop();
     path.frame.live--;
@@ -37,7 +37,7 @@ export function diverge(
   if (counters !== null && paths.length > counters.deepestStack) counters.deepestStack = paths.length;
 }
 
-/** Lanes `mask` of a path branch through a jump table. */
+/** Executes an indirect branch through a jump table for the lanes `mask`; active lanes outside of it (guard false) fall through. */
 export function branchTable(
   m: Simulation,
   w: Warp,

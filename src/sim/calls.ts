@@ -9,7 +9,7 @@ import { unknownCall } from './primitives/unknown-call.ts';
 import type { Simulation } from './simulation.ts';
 import type { Frame, Warp } from './state.ts';
 
-/** Calls a function for each distinct target of the active lanes. */
+/** Executes a call for the lanes `mask`; an indirect call enters each distinct target once, with the lanes that chose it. */
 export function call(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number): void {
   const target = d.ins.src[0];
   if (target.kind === Kind.Sym) return enter(m, w, f, d, mask, target.sym);
@@ -104,7 +104,7 @@ function leave(f: Frame, g: Frame, d: Decoded, mask: number): void {
   }
 }
 
-/** Gives the lanes of a mask a predicate of another frame. */
+/** Copies the predicate `bits`, inverted if `not`, to a predicate of another frame, in the lanes of `mask`. */
 function passPredicate(to: Frame, at: number, bits: number, not: boolean, mask: number): void {
   to.regs.p[at] = (to.regs.p[at] & ~mask) | ((not ? ~bits : bits) & mask);
 }
@@ -114,7 +114,7 @@ function copyRegister(f: Frame, from: number, g: Frame, to: number, wide: boolea
   for (let i = 0; i < n; i++) g.regs.i32[to + i] = f.regs.i32[from + i];
 }
 
-/** A constant as an argument: its slot has no width, so the parameter determines its layout. */
+/** Passes a constant argument: an immediate has no width of its own, so the parameter's width determines its layout. */
 function fillRegister(g: Frame, to: number, o: Operand, wide: boolean): void {
   for (let l = 0; l < 32; l++)
     if (wide) {
@@ -123,7 +123,7 @@ function fillRegister(g: Frame, to: number, o: Operand, wide: boolean): void {
     } else g.regs.i32[to + l] = o.lo;
 }
 
-/** Copies bytes of call parameters, as many as there are: a call by a pointer may be made with other parameters than the function has. */
+/** Copies the bytes of a call parameter, clipped to both frames: an indirect call may pass other parameters than the callee declares. */
 function copyParam(a: Frame, from: number, b: Frame, to: number, wanted: number, mask: number): void {
   const size = Math.min(wanted, a.code.paramBytes - from, b.code.paramBytes - to);
   for (let r = mask; r !== 0; r &= r - 1) {

@@ -3,10 +3,11 @@ import { LOCAL_WINDOW, MemoryFault, SHARED_WINDOW } from './memory.ts';
 import type { BlockState, ClusterState, Warp } from './state.ts';
 
 /*
- * Clusters of a launch: blocks that run together, see each other's shared memory and meet at a barrier of their own (PTX ISA 9.0,
- * 2.2.2, 9.7.13.4). In an open world each block is alone.
+ * Clusters of a launch: blocks that run together, see each other's shared memory and share a barrier (PTX ISA 9.0, 2.2.2, 9.7.13.4).
+ * In an open world each block is alone, unless the options give a cluster.
  */
 
+/** A cluster without blocks, before its first barrier phase; `dims` are its blocks along x, y and z. */
 export const newCluster = (dims: readonly [number, number, number]): ClusterState => ({
   dims,
   blocks: [],
@@ -16,12 +17,12 @@ export const newCluster = (dims: readonly [number, number, number]): ClusterStat
 });
 
 /**
- * Distance of the shared memories of a cluster in the window of shared::cluster: rank r begins at r + 1 times this, so that a
- * block's own addresses, which are smaller, stay what they are. More than any block has (PTX ISA 9.0 leaves the layout open).
+ * Distance in bytes between the blocks' shared memories in the shared::cluster window. Rank r starts at r + 1 times this, so a block's own,
+ * smaller addresses keep their values. No block has as much shared memory; PTX ISA 9.0 leaves the layout open.
  */
 const STRIDE = 2 ** 24;
 
-/** The offset in the shared window of an address, generic or not. */
+/** Offset in the shared window of a shared address, generic or not. */
 const offsetOf = (address: number): number =>
   address >= SHARED_WINDOW && address < LOCAL_WINDOW ? address - SHARED_WINDOW : address;
 
@@ -38,20 +39,20 @@ export function inCluster(block: BlockState, address: number): { block: BlockSta
   return { block: peer, at: at % STRIDE };
 }
 
-/** Is a shared address, generic or not, in the part of the cluster's window that other blocks, or none, have? */
+/** True if a shared address, generic or not, lies in another block's part of the cluster window, or in no block's. */
 export function inOtherBlock(block: BlockState, address: number): boolean {
   const at = offsetOf(address);
   return block.cluster !== null && at >= STRIDE && Math.floor(at / STRIDE) - 1 !== rankOf(block);
 }
 
-/** `mapa`: the same place of shared memory in the block of a rank, generic where the address was. */
+/** `mapa`: the same shared-memory location in the block of rank `rank`; the result is generic if `address` is. */
 export const mapped = (block: BlockState, address: number, rank: number): number =>
   (address >= SHARED_WINDOW ? SHARED_WINDOW : 0) + (rank + 1) * STRIDE + inCluster(block, address).at;
 
-/** Rank of a block in its cluster. */
+/** Rank of a block in its cluster, 0 for a block without one. */
 export const rankOf = (block: BlockState): number => Math.max(0, block.cluster?.blocks.indexOf(block) ?? 0);
 
-/** Lanes arrive at the barrier of their cluster. */
+/** Records that `lanes` arrive at the barrier of their cluster, and opens it if they were the last. */
 export function arriveAtCluster(w: Warp, lanes: number): void {
   const { cluster } = w.block;
   if (cluster === null) return;
@@ -65,7 +66,7 @@ export function arriveAtCluster(w: Warp, lanes: number): void {
   openCluster(cluster);
 }
 
-/** Opens the barrier of a cluster when all of its threads that have not ended have arrived. */
+/** Opens a cluster's barrier once every thread that has not exited has arrived. */
 export function openCluster(cluster: ClusterState): void {
   if (cluster.arrived.size === 0) return;
   for (const { warps } of cluster.blocks)
@@ -74,7 +75,7 @@ export function openCluster(cluster: ClusterState): void {
   cluster.phase++;
 }
 
-/** Lanes among these for which the barrier of the cluster has opened since they arrived. */
+/** The subset of `lanes` whose cluster barrier has opened since they arrived; all of them without a cluster or an arrival. */
 export function throughCluster(w: Warp, lanes: number): number {
   const { cluster } = w.block;
   const phases = cluster?.arrivals.get(w);
@@ -84,7 +85,7 @@ export function throughCluster(w: Warp, lanes: number): number {
   return through;
 }
 
-/** How many clusters a grid has. @throws SimFault if the grid is no multiple of the cluster */
+/** Number of clusters in a grid. @throws SimFault if the grid is not a multiple of the cluster */
 export function clusterCount(
   grid: readonly [number, number, number],
   dims: readonly [number, number, number],
@@ -94,7 +95,7 @@ export function clusterCount(
   return grid.reduce((n, g, k) => n * (g / dims[k]), 1);
 }
 
-/** Numbers of the blocks of the `k`-th cluster of a grid, by rank. */
+/** Linear block indices of the `k`-th cluster of a grid, ordered by rank. */
 export function blocksOfCluster(
   grid: readonly [number, number, number],
   dims: readonly [number, number, number],
@@ -110,7 +111,7 @@ export function blocksOfCluster(
   });
 }
 
-/** Numbers of the clusters that some blocks of a grid are in, each once. */
+/** Linear indices of the clusters that contain any of the given blocks, each once. */
 export function clustersOf(
   blocks: readonly number[],
   grid: readonly [number, number, number],
@@ -126,7 +127,7 @@ export function clustersOf(
   return [...new Set(blocks.map(clusterOf))];
 }
 
-/** What `.reqnctapercluster` of a kernel says; null without it. */
+/** Cluster dimensions from a kernel's `.reqnctapercluster`; null if it has none. */
 export function statedCluster(directives: readonly string[]): readonly [number, number, number] | null {
   for (const d of directives) {
     const m = /^\.reqnctapercluster\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(d);

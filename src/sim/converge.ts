@@ -13,17 +13,16 @@ import type { Frame, Path, Warp } from './state.ts';
 import { shareResults } from './uniform.ts';
 
 /**
- * Instructions that lanes execute together (shfl, vote, match, redux, elect, bar.warp.sync): a lane waits until all
- * lanes of its member mask that have not ended are at an instruction of the same kind with the same mask, wherever
- * that instruction is (PTX ISA 9.0, 9.7.9.6: "the same qualifiers and membermask"). Meanwhile the other paths of the
- * warp run.
+ * Warp-synchronous instructions (shfl, vote, match, redux, elect, bar.warp.sync). A lane waits until all live lanes of its member mask are
+ * at an instruction of the same kind with the same mask, wherever that instruction is (PTX ISA 9.0, 9.7.9.6: "the same qualifiers and
+ * membermask"). Meanwhile the warp's other paths run.
  */
 
-/** Lane `l`'s member mask; of an operation on matrices all lanes are members. */
+/** Member mask of lane `l`; a matrix operation has all lanes as members. */
 const membersOf = (f: Frame, d: Decoded, l: number): number =>
   d.members < 0 ? -1 : f.regs.i32[f.code.operands[d.k + d.ins.dst.length + d.members] + l];
 
-/** Lanes execute a primitive. @throws SimFault where memory refuses an access */
+/** Executes a primitive for the lanes `mask`. @throws SimFault if memory rejects an access */
 export function execute(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number): void {
   m.watch?.execute(w, f, d, mask);
   try {
@@ -35,7 +34,7 @@ export function execute(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: numb
   if (d.uniform !== null) shareResults(f, d, mask);
 }
 
-/** Lanes `mask` of the running path reach an instruction that its members execute together. */
+/** The lanes `mask` of the running path reach a warp-synchronous instruction: complete groups execute it, other lanes wait. */
 export function meetMembers(m: Simulation, w: Warp, path: Path, d: Decoded, mask: number): void {
   const { frame } = path;
   const live = ~w.exited;
@@ -57,7 +56,7 @@ export function meetMembers(m: Simulation, w: Warp, path: Path, d: Decoded, mask
   if (waiting !== 0) completeGroups(m, w);
 }
 
-/** Lanes `mask` of the running path reach a barrier of the block. */
+/** The lanes `mask` of the running path reach a block barrier. */
 export function meetBarrier(m: Simulation, w: Warp, path: Path, d: Decoded, mask: number): void {
   const p = splitOff(w, path, mask, path.pc);
   path.pc++;
@@ -66,7 +65,7 @@ export function meetBarrier(m: Simulation, w: Warp, path: Path, d: Decoded, mask
   else arrive(m, w, p);
 }
 
-/** A path arrives at its barrier, and continues after it when the barrier opens. */
+/** A path arrives at its barrier and resumes after it when the barrier opens. */
 function arrive(m: Simulation, w: Warp, p: Path): void {
   const { d } = p.wait!;
   p.pc++;
@@ -75,7 +74,7 @@ function arrive(m: Simulation, w: Warp, p: Path): void {
   execute(m, w, p.frame, d, p.mask & ~w.exited);
 }
 
-/** Executes operations at which all expected lanes have arrived. @returns whether there were any */
+/** Executes one operation at which all expected lanes have arrived. @returns whether there was one */
 export function completeGroups(m: Simulation, w: Warp): boolean {
   const live = ~w.exited;
   for (const first of w.paths) {
@@ -104,7 +103,7 @@ export function completeGroups(m: Simulation, w: Warp): boolean {
 
 const atSamePlace = (p: Path, q: Path): boolean => p.frame === q.frame && p.pc === q.pc && p.join === q.join;
 
-/** Does `q` wait for the same thing as `p`? */
+/** True if `q` waits for the same thing as `p`. */
 function sameMeeting(p: Path, q: Path): boolean {
   const [a, b] = [p.wait!, q.wait!];
   if (a.until !== b.until) return false;
@@ -116,8 +115,8 @@ function sameMeeting(p: Path, q: Path): boolean {
 /**
  * Finds a path that can run and moves it to the top of the stack.
  *
- * @returns false if the warp waits at barriers
- * @throws SimFault if lanes wait for others that never come
+ * @returns false if every path of the warp waits, some at a barrier
+ * @throws SimFault on a deadlock: lanes wait for others that never arrive
  */
 export function resume(m: Simulation, w: Warp): boolean {
   for (;;) {
@@ -130,7 +129,7 @@ export function resume(m: Simulation, w: Warp): boolean {
       arrive(m, w, atBarrier);
     } else if (passTurn(w, true, null, m.schedule)) continue;
     else if (goOnAlone(m, w)) continue;
-    // Lanes that wait only for each other's regions never go on: their regions are wrong.
+    // Lanes that wait only for each other's convergence regions would wait forever: the regions are wrong, so they are released.
     else if (
       m.opts.holdsRegions !== true &&
       w.paths.some((p) => p.wait !== null && p.wait.until !== 'region') &&
@@ -148,7 +147,7 @@ export function resume(m: Simulation, w: Warp): boolean {
   }
 }
 
-/** Lanes at an operation on matrices to which others of the warp never come execute it alone. @returns whether there were any */
+/** Lets lanes at a matrix operation execute it alone when the warp's other lanes never arrive. @returns whether there were any */
 function goOnAlone(m: Simulation, w: Warp): boolean {
   const p = w.paths.find((x) => x.wait?.until === 'members' && x.wait.d.matrix);
   if (p === undefined) return false;
@@ -159,7 +158,7 @@ function goOnAlone(m: Simulation, w: Warp): boolean {
   return true;
 }
 
-/** Which lanes of a warp wait where, in words. */
+/** Describes for messages which live lanes of a warp wait at which instruction, and for which lanes. */
 export function waiting(m: Simulation, w: Warp): string[] {
   const out: string[] = [];
   for (const p of w.paths) {
@@ -174,7 +173,7 @@ export function waiting(m: Simulation, w: Warp): string[] {
   return out;
 }
 
-/** `lanes 0-3, 7`. */
+/** Formats a lane mask, e.g. `lanes 0-3, 7`. */
 function lanes(mask: number): string {
   const parts: string[] = [];
   for (let l = 0; l < 32; l++) {
@@ -187,7 +186,10 @@ function lanes(mask: number): string {
   return `lane${/^\d+$/.test(parts.join()) ? '' : 's'} ${parts.join(', ')}`;
 }
 
-/** Executes one operation for lanes at different instructions, on copies of their operands in separate registers. */
+/**
+ * Executes one operation for lanes that are at different instructions: their operands are copied into temporary registers, and the results
+ * back.
+ */
 function together(m: Simulation, w: Warp, group: readonly Path[]): void {
   const { d } = group[0].wait!;
   const { op, mods } = d.ins;

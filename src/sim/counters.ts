@@ -12,11 +12,11 @@ export interface Counters {
   deepestStack: number;
   readonly transactions: Record<string, number>;
   barrierWaits: number;
-  /** Executions by warps, by function and block id. */
+  /** Number of times warps enter each block, by function name and block id. */
   readonly blocks: Record<string, Record<number, number>>;
 }
 
-/** Counters before a run. */
+/** Counters before a run: all zero. */
 export const newCounters = (): Counters => ({
   warpInstructions: 0,
   threadInstructions: 0,
@@ -25,7 +25,7 @@ export const newCounters = (): Counters => ({
   deepestStack: 0,
   transactions: {},
   barrierWaits: 0,
-  // Without a prototype: a function may be called `__proto__`.
+  // No prototype: a function may be named `__proto__`.
   blocks: Object.create(null),
 });
 

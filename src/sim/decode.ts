@@ -16,32 +16,32 @@ export interface Decoded {
   /** Generated code for pure instructions; null for primitives. */
   readonly lane: LaneFn | null;
   readonly primitive: string;
-  /** Start of its operand places in `Code.operands`. */
+  /** Index of the instruction's first operand in `Code.operands`. */
   readonly k: number;
-  /** Place of the guard in the predicate file, -1 for none. */
+  /** Place of the guard in the predicate file; -1 if there is none. */
   readonly guard: number;
   readonly guardNot: boolean;
-  /** Branch target or targets, as instruction numbers. */
+  /** Branch target as an instruction number; -1 if there is none. */
   readonly target: number;
   readonly table: readonly number[] | null;
-  /** Where paths that diverge here reconverge; -1: at the end of the function, or where they wait at a convergence barrier. */
+  /** Instruction number where paths that diverge here reconverge; -1: at the end of the function, or at a convergence barrier. */
   readonly join: number;
   readonly block: number;
-  /** The source that holds the member mask; -1 if there is none. */
+  /** Index of the source operand that holds the member mask; -1 if there is none. */
   readonly members: number;
-  /** Whether it is an operation on matrices, which all lanes of a warp execute together. */
+  /** True for a matrix operation, which all lanes of a warp execute together. */
   readonly matrix: boolean;
-  /** Whether this is a barrier at which the whole warp arrives together. */
+  /** True for a barrier at which the whole warp arrives together. */
   readonly aligned: boolean;
-  /** What a load or a store moves for a lane; null for other instructions. */
+  /** What a load or store moves per lane; null for other instructions. */
   readonly access: AccessShape | null;
-  /** Whether the result is an approximation, whose last bits nobody promises. */
+  /** True if the result is an approximation, whose last bits PTX leaves open. */
   readonly approximate: boolean;
-  /** Numbers of the results that the warp has once; null if there are none. */
+  /** Indices of the results in uniform registers, which the warp holds once; null if there are none. */
   readonly uniform: readonly number[] | null;
 }
 
-/** So many elements of a type, and the bytes of one. */
+/** Shape of an access: `n` elements of `type`, `size` bytes each. */
 export interface AccessShape {
   readonly type: string;
   readonly size: number;
@@ -57,12 +57,12 @@ function accessOf({ op, mods }: Instr): AccessShape | null {
   return { type, size: SIZE[type], n: COUNT[modOf(op, mods, 'vec')] };
 }
 
-/** What a division that is an approximation is called (PTX ISA 9.0, div). */
+/** Modifiers that make a division approximate (PTX ISA 9.0, div). */
 const ROUGH: readonly string[] = ['APPROX', 'FULL'];
 
 /**
- * Whether nobody promises the last bits of a result: it is an approximation, or a product or sum that may be fused with another one (PTX
- * ISA 9.0, mul and add without a rounding).
+ * True if the last bits of a result are unspecified: an approximation, a product or sum without rounding modifier, which may be fused with
+ * another operation (PTX ISA 9.0, mul and add), or a carried matrix product whose sums round in any order.
  */
 export const isRough = ({ op, mods, src }: Instr): boolean =>
   (op.flags & OpFlag.Approximate) !== 0 ||
@@ -70,40 +70,40 @@ export const isRough = ({ op, mods, src }: Instr): boolean =>
   hasMod(op, mods, 'CONTRACT') ||
   (op.primitive === FOREIGN && roundsSums(nameOf(src)));
 
-/** Name of the PTX that an instruction carries. */
+/** PTX name, with modifiers, of the instruction that a foreign instruction carries. */
 const nameOf = (src: Instr['src']): string => src[0].sym.split(' ', 1)[0];
 
-/** A place in the register image that the launch fills with a constant bank value or the address of a symbol. */
+/** A place in the register image that each run fills with a value from the constant bank or the address of a symbol. */
 export interface Fixup {
   readonly at: number;
   readonly wide: boolean;
   readonly operand: Operand;
 }
 
-/** A function ready to run: instructions in a flat list, registers at places in one image of 32-bit words. */
+/** A function ready to run: its instructions in one flat list, its registers at offsets into one image of 32-bit words. */
 export interface Code {
   readonly fn: Fn;
   readonly ins: readonly Decoded[];
   readonly operands: Int32Array;
-  /** Words of the register image, including constants. */
+  /** Size of the register image in words, constants included. */
   readonly words: number;
-  /** Words of the predicate file: one for each predicate, and for each barrier register one for each lane. */
+  /** Size of the predicate file in words: one word per predicate, 32 (one per lane) per barrier register. */
   readonly preds: number;
-  /** The image, with a value in all registers. */
+  /** The initial register image: constants in place, `value` in every other word. */
   imageWith(value: number): Int32Array;
   readonly predImage: Int32Array;
   readonly fixups: readonly Fixup[];
-  /** Place of a register. */
+  /** Place of a register: a word of the image or, for predicates and barrier registers, of the predicate file. */
   placeOf(r: Reg): number;
-  /** Offsets of call parameters in the frame's parameter memory, and its size for one lane. */
+  /** Offsets of call parameters in the frame's parameter memory, and the size of that memory for one lane. */
   readonly params: ReadonlyMap<string, number>;
   readonly paramBytes: number;
-  /** Offsets of local variables, and bytes of local memory. */
+  /** Offsets of local variables, and the size of a lane's local memory in bytes. */
   readonly locals: ReadonlyMap<string, number>;
   readonly localBytes: number;
 }
 
-/** The function with its blocks split after control instructions, if these occur inside blocks. */
+/** Splits blocks after control instructions that are not at their end. @returns the same function if there are none */
 function flatten(fn: Fn): Fn {
   let next = fn.blockCount;
   let changed = false;
@@ -125,7 +125,7 @@ function flatten(fn: Fn): Fn {
 
 const cache = new WeakMap<Fn, Code>();
 
-/** Decodes a function, once for each snapshot. */
+/** Decodes a function; the result is cached for each snapshot. */
 export function decode(fn: Fn): Code {
   let c = cache.get(fn);
   if (c === undefined) {
@@ -135,12 +135,13 @@ export function decode(fn: Fn): Code {
   return c;
 }
 
+/** Words of the register image for a register of each file, by number of the file; 0 for files held as predicates. */
 const WORDS: readonly number[] = [32, 64, 0, 32, 64, 0, 128, 0];
 
 function build(original: Fn): Code {
   const fn = flatten(withoutPhis(original));
   const place = new Int32Array(fn.regCount).fill(-1);
-  // Slot 0 of the predicates is false, slot 1 true.
+  // Predicate 0 is constant false, predicate 1 constant true.
   let preds = 2;
   let words = 0;
   const placeOf = (r: Reg): number => {
@@ -184,13 +185,13 @@ function build(original: Fn): Code {
 
   const cfg = cfgOf(fn);
   const post = postDominatorsOf(fn);
-  // With convergence barriers nothing else brings lanes together.
+  // In a function with convergence barriers, lanes reconverge nowhere else.
   const barriers = fn.blocks.some((b) => b.ins.some((x) => x.op.primitive === 'convergence'));
   const start = new Int32Array(fn.blocks.length + 1);
   fn.blocks.forEach((b, i) => {
     start[i + 1] = start[i] + b.ins.length;
   });
-  // An empty block starts where the next one does.
+  // An empty block starts where its successor in layout starts.
   const startOfId = (id: number) => start[cfg.positionOf[id]];
   const operands: number[] = [];
   const ins: Decoded[] = [];
@@ -288,8 +289,8 @@ function build(original: Fn): Code {
 }
 
 /**
- * Bytes for a parameter of a function. The last one may be an array without a size, whose arguments give it one (PTX ISA 9.0, .func);
- * they have as much room here as all parameters of a kernel once had.
+ * Bytes reserved for a parameter of a function. The last one may be an array without a size, which the arguments determine (PTX ISA 9.0,
+ * .func); it gets 4096 bytes, the former limit on all parameters of a kernel.
  */
 export const roomOf = (p: Param): number => (p.size === 0 && p.reg === NO_REG ? 4096 : p.size);
 
@@ -310,7 +311,7 @@ function lane(op: Opcode, x: Instr): LaneFn {
 const isUniform = (r: Reg): boolean =>
   r !== NO_REG && (regFile(r) === RegFile.UR || regFile(r) === RegFile.URD || regFile(r) === RegFile.UP);
 
-/** Numbers of the results that are uniform registers; null if there are none. */
+/** Indices of the results that are uniform registers; null if there are none. */
 function uniformResults(dst: readonly Reg[]): readonly number[] | null {
   if (!dst.some(isUniform)) return null;
   return dst.flatMap((r, k) => (isUniform(r) ? [k] : []));

@@ -8,8 +8,9 @@ export type Fill =
   | { readonly random: { readonly seed: number; readonly min: number; readonly max: number } };
 
 /**
- * Contents of a buffer: zeros, 0 1 2 ..., or random values. Random values come from splitmix64 (Steele, Lea and Flood 2014)
- * started at `seed`: each element takes the top 53 bits of one output as a fraction of [min, max); integers are rounded down.
+ * Initial contents of a buffer of `length` elements: zeros, 0 1 2 ..., or random values. Random values come from splitmix64 (Steele, Lea
+ * and Flood 2014) seeded with `seed`: the top 53 bits of each output, as a fraction of [min, max), give one element; integers are rounded
+ * down.
  */
 export function fillBuffer(type: string, length: number, fill: Fill): Uint8Array {
   const size = ELEMENT_BYTES[type];

@@ -8,35 +8,32 @@ import type { Watch } from './watch.ts';
 
 /** Stack bytes of a thread if a launch does not set them: 64 times the CUDA driver's default. */
 const DEFAULT_STACK = 1 << 16;
-/**
- * Least stack bytes of a call: ptxas 13.0.88 moves the stack pointer by 16 in a function that only saves its return
- * address.
- */
+/** Least stack bytes of a call: ptxas 13.0.88 moves the stack pointer by 16 in a function that only saves its return address. */
 const CALL_BYTES = 16;
 
-/** Stack bytes in use by a frame whose calls are `depth` deep and whose local memory ends at `end`. */
+/** Stack bytes in use when the current frame's local memory ends at byte `end` and calls are nested `depth` deep. */
 export const stackUse = (end: number, depth: number): number => end + CALL_BYTES * depth;
 
-/** The highest end of a frame's stack in some lanes, counted from its begin: a multiple of 16. */
+/** The highest stack top among some lanes of a frame, in bytes from the start of the frame, rounded up to a multiple of 16. */
 export function topOf(f: Frame, lanes: number): number {
   let top = f.code.localBytes;
   if (f.tops !== null) for (let r = lanes; r !== 0; r &= r - 1) top = Math.max(top, f.tops[lowest(r)]);
   return Math.ceil(top / 16) * 16;
 }
 
-/** The stack limit of a launch: what it requests, but at least enough for every function of the program once. */
+/** Stack limit of a launch in bytes: the requested size, but at least enough to call each function of the program once. */
 export function stackLimit(functions: readonly Fn[], asked = DEFAULT_STACK): number {
   let once = 0;
   for (const f of functions) once += stackUse(decode(f).localBytes, 1);
   return Math.max(asked, once);
 }
 
-/** Slabs that are kept for later frames, at most. */
+/** Maximum number of free slabs kept for later frames. */
 const MOST_FREE = 256;
 
-/** Registers that runs one after the other share, so that a short run does not pay for its room. */
+/** Register slabs and images shared by consecutive runs, so that a short run does not pay for their allocation. */
 export class FramePool {
-  /** Initialised registers of each function: every run puts its own symbols and parameters in place. */
+  /** Initial register image of each function; each run writes its own symbols and parameters into it. */
   readonly images = new WeakMap<Code, Int32Array>();
   readonly free: Slab[] = [];
 
@@ -53,11 +50,11 @@ export class Frames {
   private readonly watch: Watch | null;
   private readonly unset: number;
   private readonly pool: FramePool;
-  /** Functions whose image is that of this run. */
+  /** Functions whose pooled image already holds this run's values. */
   private readonly ready = new Set<Code>();
   private readonly inUse = new Set<Slab>();
 
-  /** @param unset what registers hold that nothing has been written to */
+  /** @param unset the value of registers that were never written */
   constructor(symbols: Symbols, bank: DataView, watch: Watch | null, unset: number, pool: FramePool) {
     this.unset = unset;
     this.pool = pool;
@@ -66,11 +63,11 @@ export class Frames {
     this.watch = watch;
   }
 
-  /** Registers of a function with constants and symbols in place. */
+  /** Initial register image of a function, with constants and symbols in place. */
   private imageOf(code: Code): Int32Array {
     let image = this.pool.images.get(code);
     if (image !== undefined && this.ready.has(code)) return image;
-    // What nobody has written is zero in the images that are kept.
+    // Pooled images hold zero in registers that were never written, so another `unset` value needs a new image.
     if (image === undefined || this.unset !== 0) image = code.imageWith(this.unset);
     for (const f of code.fixups) {
       const [lo, hi] = this.fixupValue(f.operand, f.wide, code);
@@ -96,7 +93,7 @@ export class Frames {
     return [a | 0, Math.floor(a / 4294967296) | 0];
   }
 
-  /** A frame for a call of `code` with initialised registers. */
+  /** Allocates a frame with initialised registers for a call of `code`. */
   make(code: Code, depth: number, localBase: number, onReturn: ((lanes: number) => void) | null): Frame {
     const image = this.imageOf(code);
     let slab = this.pool.free.pop();

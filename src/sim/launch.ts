@@ -35,7 +35,7 @@ export type LaunchParam =
       readonly length: number;
       readonly bytes: Uint8Array;
       readonly expect: Uint8Array | null;
-      /** Relative; 0 means exact. */
+      /** Relative tolerance of the comparison; 0 means exact. */
       readonly tolerance: number;
     }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array };
@@ -46,14 +46,15 @@ export interface Launch {
   readonly kernel: string;
   readonly grid: readonly [number, number, number];
   readonly block: readonly [number, number, number];
-  /** Blocks of a cluster; without it as the kernel states, or one. */
+  /** Blocks of a cluster along x, y and z. Default: the kernel's `.reqnctapercluster`, otherwise 1. */
   readonly cluster?: readonly [number, number, number];
   readonly dynamicShared: number;
-  /** Bytes of stack of a thread. Default 65,536. */
+  /** Stack bytes of a thread. Default 65,536. */
   readonly stack?: number;
   readonly params: readonly LaunchParam[];
 }
 
+/** One element of a buffer that differs from the expected one. */
 export interface Mismatch {
   readonly param: number;
   readonly index: number;
@@ -61,6 +62,7 @@ export interface Mismatch {
   readonly got: string;
 }
 
+/** How a launch ended, and what it left. */
 export interface LaunchResult {
   readonly status: 'ok' | 'mismatch' | 'fault' | 'budget';
   /** The first differences, at most ten per buffer. */
@@ -74,29 +76,30 @@ export interface LaunchResult {
   readonly output: string;
 }
 
+/** Options of one run of a launch. */
 export interface LaunchOptions {
   readonly counters?: boolean;
-  /** Most warp instructions; one that does the work of many counts as many. Default 200 million. */
+  /** Maximum number of warp instructions; an instruction that does the work of many is charged accordingly. Default 200 million. */
   readonly budget?: number;
-  /** Bytes of stack of a thread, whatever the launch says. */
+  /** Stack bytes of a thread; overrides the launch. */
   readonly stack?: number;
-  /** Seed of an adversarial schedule of warps and lanes; absent: fixed turns. */
+  /** Seed of an adversarial schedule of warps and lanes; if absent, they take turns in a fixed order. */
   readonly schedule?: number;
 }
 
 /**
- * Most bytes of one buffer of a launch, of all its buffers, and of all variables of its program: what they cost in memory, a copy for
- * comparison included, stays below a gigabyte.
+ * Maximum bytes of one buffer of a launch, of all its buffers together, and of all variables of its program. This keeps the memory in use,
+ * with a copy for comparison, below one gigabyte.
  */
 export const MOST_LOADED = 2 ** 28;
 
-/** Warp instructions of a launch that sets no budget. */
+/** Budget, in warp instructions, of a launch that sets none. */
 const DEFAULT_BUDGET = 200_000_000;
 
-/** Bytes of constant bank 0, more than enough for 4 KiB of parameters and what precedes them. */
+/** Bytes of constant bank 0: more than enough for 4 KiB of parameters and what precedes them. */
 const BANK_BYTES = 0x10000;
 
-/** An empty constant bank 0, for kernel parameters at the offset of the target. */
+/** An empty constant bank 0; kernel parameters go to the target's offset. */
 export const paramBank = (): Uint8Array => new Uint8Array(BANK_BYTES);
 
 function putScalar(view: DataView, at: number, size: number, type: string, value: number | bigint): void {
@@ -109,8 +112,8 @@ function putScalar(view: DataView, at: number, size: number, type: string, value
 }
 
 /**
- * Why a launch cannot load the variables of a program, null if it can: together they are larger than `MOST_LOADED`. Those of shared and
- * local memory do not count, of which each block and each thread has its own.
+ * Why a launch cannot load the variables of a program: together they are larger than `MOST_LOADED`. Null if it can. Shared and local
+ * variables do not count, since each block or thread has its own.
  */
 export function tooManyBytes(program: Program): string | null {
   const loaded = program.variables.filter((v) => v.space === 'const' || v.space === 'global');
@@ -121,13 +124,13 @@ export function tooManyBytes(program: Program): string | null {
 }
 
 /**
- * Places the module's variables in memory and tells the machine their addresses.
+ * Places the module's variables in memory, enters their addresses in the machine's symbol table and applies their relocations.
  *
- * @param add gives a variable its place, with its initial bytes, and returns the address
+ * @param add places a variable with its initial bytes and returns its address
  */
 export function placeVariables(m: Machine, program: Program, add: (v: Variable) => number): void {
   const placed: { v: Variable; at: number }[] = [];
-  // Constants are contiguous: the addresses from the first to the last are the window of their space.
+  // Constants are contiguous: the addresses from the first to the last are the constant window.
   for (const space of ['const', 'global'])
     for (const v of program.variables) {
       if (v.space !== space) continue;
@@ -157,13 +160,13 @@ export function placeVariables(m: Machine, program: Program, add: (v: Variable) 
     }
 }
 
-/** Where buffers begin that pointers of 32 bits reach: the largest that a launch loads end below 4 GiB. */
+/** Base of the first buffer if the kernel has 32-bit pointers: even the largest buffers of a launch then end below 4 GiB. */
 const FIRST_NARROW = 2 ** 28;
 
-/** The first version that has `.address_size`; before it, a module does not say how large its pointers are (PTX ISA 9.0, 11.1.3). */
+/** First PTX version with `.address_size`; modules of earlier versions do not state their pointer size (PTX ISA 9.0, 11.1.3). */
 const SAYS_ADDRESS_SIZE = [2, 3] as const;
 
-/** Bytes that a pointer among the parameters of a program's kernels may have, the usual first. */
+/** Possible sizes in bytes of a pointer parameter of a program's kernels, the usual size first. */
 export function pointerSizes({ version, addressSize }: Program): readonly number[] {
   const [major, minor] = version.split('.').map(Number);
   const [least, from] = SAYS_ADDRESS_SIZE;
@@ -171,7 +174,7 @@ export function pointerSizes({ version, addressSize }: Program): readonly number
   return silent ? [8, 4] : [addressSize / 8];
 }
 
-/** The kernel with a name. @throws SimFault that names the existing kernels if there is none */
+/** Finds a kernel by name. @throws SimFault that names the existing kernels if there is none */
 export function findKernel(program: Program, name: string): Fn {
   const fn = program.functions.find((f) => f.name === name && f.kind === 'entry');
   if (fn !== undefined) return fn;
@@ -191,7 +194,7 @@ export function findKernel(program: Program, name: string): Fn {
 }
 
 /**
- * Runs a launch in the simulator and compares the results with the expected ones.
+ * Runs a launch in the simulator and compares the results with the expected ones. Faults are reported in the result, not thrown.
  *
  * @param paramBase offset of parameters in constant bank 0 for the program's target
  */
@@ -328,16 +331,16 @@ export function largeTolerance({ params }: Launch): string {
 /** The same, for behind a verdict. */
 export const toleranceText = (launch: Launch): string => largeTolerance(launch).replace(/^(?=.)/, ', ');
 
-/** Whether a launch says what any buffer holds afterwards. */
+/** True if a launch states the expected contents of any buffer. */
 export const expectsAnything = (launch: Launch): boolean =>
   launch.params.some((p) => p.kind === 'buffer' && p.expect !== null);
 
 /**
- * A launch by which a program can be judged: itself, or if it expects nothing, with what another program leaves in the buffers, and what
- * that prints.
+ * Completes a launch so that it can judge a program: a launch without expected results takes them, and the printed output, from a run of a
+ * reference program.
  *
- * @param before the program that is right by definition, for the same target
- * @returns `failed`: that program does not end in order, or leaves nothing that could be compared
+ * @param before the reference program, correct by definition, for the same target
+ * @returns `failed` if that program does not end normally, or leaves nothing to compare
  */
 export function judging(
   launch: Launch,
@@ -354,7 +357,7 @@ export function judging(
   return { launch: { ...launch, params }, output: r.output };
 }
 
-/** Element of a buffer as a number or BigInt. */
+/** Element `i` of a buffer as a number or BigInt. */
 function element(view: DataView, i: number, type: string): number | bigint {
   switch (type) {
     case 's8':
@@ -386,14 +389,14 @@ function element(view: DataView, i: number, type: string): number | bigint {
   }
 }
 
-/** The first elements of a buffer as texts. */
+/** The first elements of a buffer, at most `most`, as text. */
 export function bufferTexts(bytes: Uint8Array, type: string, most: number): string[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const n = Math.min(most, Math.floor(bytes.length / ELEMENT_BYTES[type]));
   return Array.from({ length: n }, (_, i) => String(element(view, i, type)));
 }
 
-/** Differences of two buffers beyond a relative tolerance; NaN equals NaN. */
+/** Compares two buffers element by element, with a relative tolerance; NaN equals NaN. `first` holds at most ten differences. */
 export function compareBuffers(
   param: number,
   type: string,

@@ -38,40 +38,40 @@ import type { BlockState, ClusterState, Frame, Path, Warp } from './state.ts';
 import { Symbols } from './symbols.ts';
 import type { Watch } from './watch.ts';
 
-/** Bytes at the start of a window in which an open world treats an address as belonging to that space. */
+/** In an open world an address belongs to a window's space only within this many bytes of the window's start. */
 const NEAR = 2 ** 26;
 
 /** Minimum local memory of a thread in bytes. */
 const LEAST_LOCAL = 64;
-/** Instructions a warp may run before the next warp gets a turn: ends waits between warps. */
+/** Instructions that a warp may run before the next warp gets a turn; bounded, since a warp may spin until another one acts. */
 const WARP_SLICE = 20_000;
 /** The same for warps of a block that changed nothing in its last turn and may be waiting for another block. */
 const IDLE_SLICE = 1000;
-/** Slices of a warp that a block may run before the next resident block gets a turn: ends waits between blocks. */
+/** Slices of a warp that a block may run before the next resident block gets a turn, for the same reason. */
 const BLOCK_SLICES = 10;
-/** Address at which open memory keeps the words that threads show, and the most words of each thread. */
+/** Address in open memory of the words that threads show (see `show`), and the maximum number of words per thread. */
 const SHOWN = 2 ** 43 + 2 ** 42;
 const MOST_SHOWN = 1024;
-/** Where it keeps what blocks show. */
+/** Address in open memory of the words that blocks show (see `showOnce`). */
 const SHOWN_ONCE = 2 ** 43 + 2 ** 42 + 2 ** 41;
-/** Blocks that are resident together initially. */
+/** Number of blocks that are resident together at first. */
 const RESIDENT = 16;
 /**
- * A run with a budget beyond this does not begin if its grid has more warps than the budget has instructions. A smaller budget is used
- * up soon, and then exactly.
+ * With a budget beyond this, a run does not start if its grid has more warps than the budget has instructions. A smaller budget runs out
+ * quickly, so the run simply starts and uses it up.
  */
 const SOON = 1_000_000;
 /**
- * Most bytes that the threads which run together hold: their local memory, the registers of their calls, the shared memory of their
- * blocks, and what they allocate. Four times what a launch loads: room for 1,000 blocks that wait for each other.
+ * Maximum bytes held by all resident threads together: local memory, call frames, shared memory of their blocks, and allocations. Four
+ * times what a launch may load, which is room for 1,000 blocks that wait for each other.
  */
 const MOST_HELD = 2 ** 30;
-/** Bytes that an instruction may take and clear before it counts as more than one, and those in the time of each further one. */
+/** Bytes that an instruction may allocate and clear at no extra charge; beyond that each 2^BYTES_LOG2 bytes count as one instruction. */
 const USUAL_BYTES = 2 ** 16;
 const BYTES_LOG2 = 13;
-/** Bytes of a frame besides its registers and parameters: 1,740 as measured with Node.js 20. */
+/** Bytes of a frame besides its registers and parameters: 1,740 were measured with Node.js 20. */
 const FRAME_BYTES = 2048;
-/** After this many warp instructions of all resident blocks without a change, the number of resident blocks doubles. */
+/** Warp instructions that all resident blocks run without a change before the number of resident blocks doubles. */
 const PATIENCE = 1_000_000;
 
 /** Runs one kernel of a program over a grid. */
@@ -92,27 +92,27 @@ export class Machine implements WarpHost {
   executed = 0;
   changes = 0;
   readonly output: string[] = [];
-  /** Characters of `output`. */
+  /** Total length of `output` in characters. */
   printed = 0;
   readonly heap: { next: number };
   /** Warps of the whole grid. */
   readonly warps: number;
-  /** Bytes that threads hold now; see `hold`. */
+  /** Bytes that resident threads hold now; see `hold`. */
   private held = 0;
-  /** Warp instructions at which the run ends: the budget, less what instructions took beside themselves. */
+  /** Value of `executed` at which the run ends: the budget, less what instructions were charged beyond one each. */
   most: number;
-  /** In an open world: what each thread stored. */
+  /** In an open world: the stores of each thread. */
   readonly logs: number[][] = [];
   /**
-   * In an open world: threads ended by a trap and warps ended by a fault, by block, warp and lane, with the kind of
+   * In an open world: threads ended by a trap (key `block.warp.lane`) and warps ended by a fault (key `block.warp`), with the kind of
    * fault.
    */
   readonly ended = new Map<string, FaultKind>();
-  /** Listener for every load from global memory, or null. */
+  /** Listener for every load from global memory; null for none. */
   followed: { note(ins: Instr, address: number): void } | null = null;
   private readonly frames: Frames;
 
-  /** @param kernel the kernel to run: shared memory holds its variables */
+  /** @param kernel the kernel to run; shared memory is laid out for the variables that it reaches */
   constructor(program: Program, kernel: Fn, opts: MachineOptions, global: Memory, bank: DataView) {
     this.program = program;
     this.opts = opts;
@@ -133,7 +133,7 @@ export class Machine implements WarpHost {
     this.warps =
       (opts.only?.blocks?.length ?? blocks) * (opts.only?.warps?.length ?? Math.ceil(threads / 32));
     this.stackLimit = stackLimit(program.functions, opts.stack);
-    // Open-world runs before and after optimization are compared, and dead uses may be gone after it: so all
+    // Runs in an open world before and after optimization are compared, and optimization may remove dead uses of variables. So all
     // variables keep their places.
     const used = opts.open ? null : namesReached(program, kernel);
     this.symbols = new Symbols(program, used, opts.dynamicShared, opts.sharedAt);
@@ -180,7 +180,7 @@ export class Machine implements WarpHost {
     this.kernelName = kernel.name;
     const dims = this.clusterDims(kernel);
     const { grid, only } = this.opts;
-    // The clusters of which some block runs; null for all.
+    // The clusters that contain a selected block; null for all.
     const chosen = only?.blocks == null ? null : clustersOf(only.blocks, grid, dims);
     const total = chosen?.length ?? clusterCount(grid, dims);
     if (this.opts.budget > SOON && this.warps > this.opts.budget) return 'budget';
@@ -190,7 +190,7 @@ export class Machine implements WarpHost {
     const resident: BlockState[] = [];
     try {
       while (next < total || resident.length > 0) {
-        // Blocks that need much run in smaller numbers, unless they wait for others.
+        // Blocks that hold much memory run in smaller numbers, unless they wait for other blocks.
         const fits = (): boolean => resident.length === 0 || room > RESIDENT || this.held < MOST_HELD / 2;
         for (; resident.length < room && next < total && fits(); next++)
           resident.push(...this.newCluster(chosen?.[next] ?? next, code, dims));
@@ -207,7 +207,7 @@ export class Machine implements WarpHost {
           for (const m of b.locals) if (m !== undefined) this.held -= bytesOf(m);
           for (const w of b.warps) this.held -= waitingBytes(w);
         }
-        // Blocks that wait for a block that is not resident never end, so more are admitted.
+        // Blocks that wait for a block that is not resident never end, so more blocks become resident.
         idle = this.changes === changes ? idle + this.executed - executed : 0;
         if (idle < PATIENCE) continue;
         idle = 0;
@@ -222,7 +222,7 @@ export class Machine implements WarpHost {
     return 'done';
   }
 
-  /** Blocks of a cluster along each axis: as the launch says, or the kernel; an open world has none unless it says so. */
+  /** Blocks of a cluster along each axis, from the launch or else the kernel; an open world has clusters only if the options say so. */
   private clusterDims(kernel: Fn): readonly [number, number, number] {
     if (this.opts.open) return this.opts.cluster ?? [1, 1, 1];
     return this.opts.cluster ?? statedCluster(kernel.attrs.directives) ?? [1, 1, 1];
@@ -283,7 +283,7 @@ export class Machine implements WarpHost {
       const each = (): number[] =>
         Array.from({ length: count }, (_, l) => 1 << l).filter((x) => (x & lanes) !== 0);
       const paths = apart === undefined ? [lanes] : each();
-      // The one on top runs first.
+      // The path on top of the stack runs first.
       if (apart === 'first') paths.reverse();
       for (const mask of paths) insertPath(warp, newPath(frame, 0, mask, -1));
       b.warps.push(warp);
@@ -291,7 +291,7 @@ export class Machine implements WarpHost {
     return b;
   }
 
-  /** What shared or local memory of an open world holds before anybody has written to it. */
+  /** Contents of shared or local memory of an open world before any write; `which` keeps the two apart. */
   private contentsOf(which: number): Contents {
     const { seed, contents = contentsFor(seed) } = this.opts;
     const { undefined: unset = 0 } = this.opts;
@@ -373,7 +373,7 @@ export class Machine implements WarpHost {
           'deadlock',
         );
       }
-      // Every warp has had its turn. Other blocks get theirs: now if nothing changed, else after the block's slices.
+      // Every warp has had its turn. The other blocks get theirs now if nothing changed, otherwise after this block's slices.
       b.idle = this.changes === before;
       if (b.idle || this.executed >= limit) return;
     }
@@ -396,7 +396,7 @@ export class Machine implements WarpHost {
     this.afterExit(w);
   }
 
-  /** In an open world: how many words each thread has shown. */
+  /** In an open world: the number of words that each thread has shown. */
   private readonly shown = new Map<number, number>();
   private readonly lastShown = new Map<number, number>();
 
@@ -445,16 +445,16 @@ export class Machine implements WarpHost {
     );
   }
 
-  /** Lane that a primitive is processing, for messages. */
+  /** Lane that a primitive is processing, for fault messages. */
   lane = 0;
   readonly scratch = new Int32Array(32);
-  /** Path that a barrier is processing. */
+  /** Path that a barrier primitive is processing. */
   arriving: Path | null = null;
   kernelName = '';
   yieldTurn = false;
   unpromised = false;
 
-  /** Lanes ended: what waited for them may go on. */
+  /** After lanes have ended: releases whatever waited for them. */
   afterExit(w: Warp): void {
     this.changes++;
     if (w.paths.length > 1) completeGroups(this, w);
@@ -464,7 +464,7 @@ export class Machine implements WarpHost {
 
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location {
     if (address < SHARED_WINDOW) return this.global.place(address, size, write);
-    // Made-up values in an open world may look like addresses: they belong to another space only near its start.
+    // In an open world random values may look like addresses: an address belongs to another space only near the start of its window.
     if (this.opts.open && address < FUNCTION_WINDOW && address % SHARED_WINDOW >= NEAR)
       return this.global.place(address % SHARED_WINDOW, size, write);
     if (address < LOCAL_WINDOW) {
@@ -487,14 +487,14 @@ export class Machine implements WarpHost {
   }
 }
 
-/** What blank memory holds where undefined values are to be others than zero: four equal bytes, wherever a variable begins. */
+/** Word in blank memory when undefined values are to be non-zero: four equal bytes, so that it reads the same at any alignment. */
 const BLANK = 0x5a5a5a5a;
 
 const NO_PLACES: ReadonlySet<number> = new Set();
 const NO_WORDS: ReadonlyMap<number, number> = new Map();
 
-/** Bytes of a memory that is one buffer; an open world has none. */
+/** Size of a memory that consists of one buffer; 0 for open memory. */
 const bytesOf = (m: Memory): number => (m instanceof BufferMemory ? m.buffers[0].bytes.length : 0);
 
-/** Bytes of a call of a function. */
+/** Bytes charged for one call of a function. */
 const frameBytes = (code: Code): number => FRAME_BYTES + 4 * code.words + 32 * code.paramBytes;

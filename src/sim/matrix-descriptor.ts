@@ -1,37 +1,37 @@
 /*
- * Where the elements of a matrix lie in shared memory that a warpgroup multiplies: PTX ISA 9.0, 9.7.15.5.1.2 (canonical layouts, strides,
- * format of the descriptor).
+ * Shared-memory layout of the matrices that a warpgroup multiplies: canonical layouts, strides, and the format of the matrix descriptor
+ * (PTX ISA 9.0, 9.7.15.5.1.2).
  */
 
-/** A matrix in shared memory, as its descriptor says. */
+/** A decoded matrix descriptor. */
 export interface MatrixInShared {
   readonly start: number;
-  /** Bytes from one part to the next along the leading dimension, and along the other one. */
+  /** Byte offset between core matrices along the leading dimension, and along the other one. */
   readonly leading: number;
   readonly stride: number;
-  /** Where the pattern begins that is repeated, in rows of 128 bytes. */
+  /** Base offset: where the repeating swizzle pattern starts, in rows of 128 bytes. */
   readonly base: number;
-  /** Bytes of a row in which chunks change their places: 16 where they do not, 32, 64 or 128. */
+  /** Width in bytes of the swizzle pattern: 32, 64 or 128; 16 for no swizzling. */
   readonly swizzle: number;
 }
 
-/** Bytes that stay together, whatever the layout. */
+/** Bytes of a chunk, the unit that swizzling permutes. */
 export const CHUNK = 16;
-/** Bytes of the rows by whose numbers chunks change their places. */
+/** Log2 of the 128-byte rows whose numbers determine the permutation of chunks. */
 const ROW_LOG2 = 7;
 const CHUNK_LOG2 = 4;
-/** Rows, or columns, of a part. */
+/** Rows, or columns, of a core matrix. */
 const PART = 8;
-/** By number in the descriptor. */
+/** Swizzle width by the descriptor's swizzle mode. */
 const SWIZZLES: readonly number[] = [CHUNK, 128, 64, 32];
-/** Addresses have 18 bits there. */
+/** Mask of the 18-bit shared addresses in the computation. */
 const ADDRESS = 0x3ffff;
 
 const field = (bits: bigint, at: number, count: number): number =>
   Number(BigInt.asUintN(count, bits >> BigInt(at)));
 const bytes = (bits: bigint, at: number): number => field(bits, at, 14) * CHUNK;
 
-/** What the 64 bits of a descriptor say. */
+/** Decodes the 64 bits of a matrix descriptor. */
 export const matrixAt = (bits: bigint): MatrixInShared => ({
   start: bytes(bits, 0),
   leading: bytes(bits, 16),
@@ -40,14 +40,14 @@ export const matrixAt = (bits: bigint): MatrixInShared => ({
   swizzle: SWIZZLES[field(bits, 62, 2)],
 });
 
-/** The address whose lower bits say where a chunk is that without swizzling would be there. */
+/** Address of a chunk after swizzling; `address` is where it would be without. */
 function swizzled({ swizzle, base }: MatrixInShared, address: number): number {
   const row = (address >>> ROW_LOG2) - base;
   return address ^ ((row & (swizzle / CHUNK - 1)) << CHUNK_LOG2);
 }
 
 /**
- * Address of a chunk of a matrix whose rows (columns, of the second factor) hold their elements side by side.
+ * Address of a chunk of a matrix that is contiguous along its rows (columns for the second factor).
  *
  * @param row number of the row
  * @param chunk number of the chunk in its row: 0 or 1
@@ -59,10 +59,11 @@ export function chunkOfRow(m: MatrixInShared, row: number, chunk: number): numbe
 }
 
 /**
- * Address of a chunk of a matrix with the elements of several rows side by side, of one number within their sums (`imm-trans` 1).
+ * Address of a chunk of a transposed matrix (`imm-trans` 1), which is contiguous across rows: elements of several rows with the same index
+ * `k` along the sum are adjacent.
  *
- * @param chunk number of the chunk: of which rows
- * @param k number of the elements in their rows
+ * @param chunk number of the chunk, which selects the rows
+ * @param k index along the sum
  */
 export function chunkAcrossRows(m: MatrixInShared, chunk: number, k: number): number {
   const wide = m.swizzle / CHUNK;

@@ -1,8 +1,8 @@
 /*
- * What the names of PTX's operations on matrices say (PTX ISA 9.0, 9.7.14), as far as the simulator runs them.
+ * Decodes the names of PTX's matrix operations (PTX ISA 9.0, 9.7.14), as far as the simulator runs them.
  */
 
-/** Bits of the types of elements. */
+/** Bits of an element, by type. */
 export const BITS: Readonly<Record<string, number>> = {
   f16: 16,
   bf16: 16,
@@ -19,15 +19,15 @@ export const BITS: Readonly<Record<string, number>> = {
   s32: 32,
 };
 
-/** Types of sums whose last bits are open. */
+/** Accumulator types whose last bits PTX leaves open. */
 const ROUNDED: ReadonlySet<string> = new Set(['f16', 'f32']);
 
 const FLOATS: ReadonlySet<string> = new Set(['f16', 'bf16', 'tf32', 'e4m3', 'e5m2']);
 
-/** Factors whose sums are words. */
+/** Factor types with s32 accumulators. */
 const INTEGERS: ReadonlySet<string> = new Set(['s8', 'u8', 's4', 'u4', 'b1']);
 
-/** Does the simulator run an operation on matrices with this name? */
+/** True if the simulator runs the matrix operation of this name. */
 export function runsMatrix(name: string): boolean {
   const [opcode, ...mods] = name.split('.');
   switch (opcode) {
@@ -47,12 +47,12 @@ export function runsMatrix(name: string): boolean {
   }
 }
 
-/** What stands around asynchronous products of a warpgroup. */
+/** The synchronisation around asynchronous products of a warpgroup. */
 const AROUND_PRODUCTS: ReadonlySet<string> = new Set(['fence', 'commit_group', 'wait_group']);
 
 /**
- * Whether nobody promises the last bits of what an instruction with this name gives: PTX leaves order and precision of sums of floats
- * open (PTX ISA 9.0, 9.7.14, mma and wmma.mma, 9.7.15, wgmma.mma_async).
+ * True if the last bits of the result of an instruction with this name are unspecified: PTX leaves order and precision of floating-point
+ * accumulation open (PTX ISA 9.0, 9.7.14, mma and wmma.mma, 9.7.15, wgmma.mma_async).
  */
 export function roundsSums(name: string): boolean {
   const [opcode, ...mods] = name.split('.');
@@ -64,7 +64,7 @@ export function roundsSums(name: string): boolean {
   return multiplies && ROUNDED.has(types[0]);
 }
 
-/** Type of the elements that an operation with this name multiplies; null if it multiplies none. */
+/** Element type of the factors of a matrix product; null if the operation of this name is none. */
 export function factorOf(name: string): string | null {
   const [opcode, ...mods] = name.split('.');
   if (opcode === 'mma') return productOf(mods)?.ta ?? null;
@@ -73,13 +73,13 @@ export function factorOf(name: string): string | null {
   return task?.what === 'multiply' ? task.ta : null;
 }
 
-/** How many 8 x 8 matrices of halves `ldmatrix` or `stmatrix` moves; 0 if it moves others. */
+/** Number of 8 x 8 matrices of 16-bit elements that `ldmatrix` or `stmatrix` moves; 0 for unsupported shapes and types. */
 export function matricesMoved(mods: readonly string[]): number {
   if (!mods.includes('m8n8') || !mods.includes('b16')) return 0;
   return Number(mods.find((x) => /^x[124]$/.test(x))?.slice(1) ?? 0);
 }
 
-/** What an `mma` multiplies: rows and columns of the first factor, and the types of result, factors and addend. */
+/** Shape of an `mma`: rows and columns of the first factor, and the types of result, factors and addend. */
 export interface Product {
   readonly m: number;
   readonly k: number;
@@ -88,11 +88,11 @@ export interface Product {
   readonly tb: string;
   readonly tc: string;
   readonly isInteger: boolean;
-  /** Of single bits: those are counted that are set in one factor alone. */
+  /** For single bits: true for .xor, which counts bits set in exactly one factor. */
   readonly differing: boolean;
 }
 
-/** What an `mma` multiplies; null if it is not supported here. */
+/** Shape of an `mma`; null if the simulator does not support it. */
 export function productOf(mods: readonly string[]): Product | null {
   const shape = /^m(\d+)n8k(\d+)$/.exec(mods[2] ?? '');
   const types = mods.filter((x) => BITS[x] !== undefined);
@@ -114,21 +114,21 @@ export function productOf(mods: readonly string[]): Product | null {
   return { m, k, td, ta, tb, tc, isInteger, differing };
 }
 
-/** What a `wgmma.mma_async` multiplies: 64 rows of `k` elements by `n` columns. */
+/** Shape of a `wgmma.mma_async`, which multiplies 64 rows of `k` elements by `n` columns. */
 export interface GroupProduct {
   readonly n: number;
   readonly k: number;
-  /** Types of the sums, and of the elements of both factors. */
+  /** Types of the accumulator and of the elements of both factors. */
   readonly td: string;
   readonly ta: string;
   readonly tb: string;
   readonly saturates: boolean;
 }
 
-/** Bits of a row of a factor of a product of a warpgroup, whatever their type (PTX ISA 9.0, 9.7.15.2). */
+/** Bits of a factor's row in a warpgroup product, whatever the element type (PTX ISA 9.0, 9.7.15.2). */
 const GROUP_ROW = 256;
 
-/** What a `wgmma.mma_async` multiplies; null if it is not supported here: sparse products are not. */
+/** Shape of a `wgmma.mma_async`; null if the simulator does not support it, as with sparse products. */
 export function groupProductOf(mods: readonly string[]): GroupProduct | null {
   const shape = /^m64n(\d+)k(\d+)$/.exec(mods[3] ?? '');
   const types = mods.filter((x) => BITS[x] !== undefined);
@@ -141,7 +141,7 @@ export function groupProductOf(mods: readonly string[]): GroupProduct | null {
   return { n, k, td, ta, tb, saturates: mods.includes('satfinite') };
 }
 
-/** What a `wmma` does with matrices of which shape and types. */
+/** What a `wmma` instruction does, with the shape and types of its matrices. */
 export type Task =
   | { readonly what: 'move'; readonly rows: number; readonly columns: number; readonly type: string }
   | {
@@ -152,7 +152,7 @@ export type Task =
       readonly tc: string;
     };
 
-/** What a `wmma` does; null if it is not supported here. */
+/** What a `wmma` instruction does; null if the simulator does not support it. */
 export function taskOf(mods: readonly string[]): Task | null {
   const found = mods.map((x) => /^m(\d+)n(\d+)k(\d+)$/.exec(x)).find((x) => x !== null);
   if (found == null) return null;
@@ -179,7 +179,7 @@ export function taskOf(mods: readonly string[]): Task | null {
   }
 }
 
-/** Single bits are combined by .and or .xor and counted; .satfinite is of integers here. */
+/** Checks the modifiers of wmma.mma: single bits are combined by .and or .xor and counted; .satfinite applies to integers only. */
 function combines(mods: readonly string[], type: string): boolean {
   const ways = ['and', 'xor'].filter((x) => mods.includes(x)).length;
   if (type === 'b1') return ways === 1 && mods.includes('popc') && !mods.includes('satfinite');

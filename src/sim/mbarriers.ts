@@ -1,7 +1,8 @@
 import type { MBarrier } from './state.ts';
 
-/** A memory barrier object in shared memory (PTX ISA 9.0, 9.7.13.15): what happens to it. */
+// Operations on a memory barrier object in shared memory (PTX ISA 9.0, 9.7.13.15).
 
+/** A barrier object that expects `count` arrivals in each phase. */
 export const newMBarrier = (count: number): MBarrier => ({
   expected: count,
   pending: count,
@@ -10,13 +11,13 @@ export const newMBarrier = (count: number): MBarrier => ({
   said: 0,
 });
 
-/** Waits for so many bytes more in this phase. */
+/** `expect_tx`: this phase also waits for `bytes` more bytes. */
 export function expect(b: MBarrier, bytes: number): void {
   b.tx += bytes;
   b.said += bytes;
 }
 
-/** Starts the next phase when all arrivals and all bytes of this one have come. */
+/** Starts the next phase once all arrivals and all expected bytes of this one are there. */
 export function settle(b: MBarrier): void {
   if (b.unmeasured === true) b.tx = 0;
   if (b.pending > 0 || b.tx !== 0) return;
@@ -24,7 +25,7 @@ export function settle(b: MBarrier): void {
   b.pending = b.expected;
 }
 
-/** Bytes that arrive. Before they are expected the count may be below zero. */
+/** `complete_tx`: `bytes` bytes arrive. The count is negative while bytes arrive before they are expected. */
 export function completeTx(b: MBarrier, bytes: number): void {
   b.tx -= bytes;
   settle(b);

@@ -1,6 +1,6 @@
 /**
- * Memory of the simulator. Addresses are JavaScript numbers (exact up to 2^53). Generic addresses are distinguished
- * by windows: everything below 2^44 is global memory.
+ * Memory of the simulator. Addresses are JavaScript numbers (exact up to 2^53). The window that contains a generic address determines its
+ * space: everything below 2^44 is global memory.
  */
 export const SHARED_WINDOW = 2 ** 44;
 export const LOCAL_WINDOW = 2 ** 45;
@@ -10,17 +10,19 @@ export const FUNCTION_WINDOW = 2 ** 47;
 /** An access that memory rejects. */
 export class MemoryFault extends Error {}
 
-/** The target of an access: some bytes, and an offset in them. */
+/** The bytes that an access reads or writes: a view and an offset in it. */
 export interface Location {
   view: DataView;
   at: number;
 }
 
+/** One address space, or part of it. */
 export interface Memory {
-  /** Resolves an access of `size` bytes; throws MemoryFault. The result is valid until the next call. */
+  /** Resolves an access of `size` bytes. The result is valid until the next call. @throws MemoryFault */
   place(address: number, size: number, write: boolean): Location;
 }
 
+/** A contiguous range of addresses with its bytes. */
 export interface Buffer {
   readonly name: string;
   readonly base: number;
@@ -28,7 +30,7 @@ export interface Buffer {
   readonly view: DataView;
 }
 
-/** Memory made of separate buffers with gaps: an access outside all of them is an error that names the nearest. */
+/** Memory made of separate buffers with gaps: an access outside all of them is a fault that names the nearest buffer. */
 export class BufferMemory implements Memory {
   readonly buffers: Buffer[] = [];
   private next: number;
@@ -52,7 +54,7 @@ export class BufferMemory implements Memory {
     return b;
   }
 
-  /** Grows the last buffer to at least `bytes`, and at least by half; its contents stay. */
+  /** Grows the last buffer to at least `bytes`, and by at least half its size; its contents are kept. */
   growLast(bytes: number): void {
     const at = this.buffers.length - 1;
     const old = this.buffers[at];
@@ -63,7 +65,7 @@ export class BufferMemory implements Memory {
     this.last = null;
   }
 
-  /** Gives up a buffer, which no access may reach from then on. @returns its bytes; 0 if none begins at the address */
+  /** Frees a buffer: later accesses to it fault. @returns its size in bytes; 0 if no buffer starts at the address */
   release(address: number): number {
     const at = this.indexOf(address);
     const b = this.buffers[at];
@@ -116,6 +118,7 @@ export class BufferMemory implements Memory {
   }
 }
 
+/** Formats an address, e.g. `0x1f`. */
 export const hex = (a: number): string => `${a < 0 ? '-' : ''}0x${Math.abs(a).toString(16)}`;
 
 /** 32-bit mix of two words (the finalizer of MurmurHash3). */

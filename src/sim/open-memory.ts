@@ -1,45 +1,45 @@
 import { hex, type Location, type Memory, MemoryFault, mix } from './memory.ts';
 
-/** Bytes of a page of open memory, whose words are values of one kind. */
+/** Bytes of a page of open memory; all words of a page are of one kind, integers or floats. */
 const PAGE = 4096;
 
-/** High word of the lowest address of a pointer found in open memory: 2^41, above the bases of all parameters. */
+/** High word of the lowest pointer value found in open memory: 2^41, above the bases of all parameters. */
 const POINTED = 0x200;
 
-/** Bytes of a line, the part of a piece that gets its values at its first access: most accesses are far from each other. */
+/** Bytes of a line, the part of a piece that is filled at its first access: most accesses are far apart. */
 const LINE_SHIFT = 6;
 export const LINE = 1 << LINE_SHIFT;
 
-/** Bytes of a piece, the part of a page that gets room at its first access. */
+/** Bytes of a piece, the part of a page that is allocated at its first access. */
 export const PIECE = 512;
 const PIECES = PAGE / PIECE;
 
-/** Room for some pieces, with a mark for every byte that has been written. */
+/** Storage for several pieces, with a flag for every byte that has been written. */
 interface Room {
   readonly view: DataView;
   readonly bytes: Uint8Array;
   readonly written: Uint8Array;
 }
 
-/** One piece of open memory: its bytes begin at `from` in its room. */
+/** One piece of open memory; its bytes start at `from` in its storage. */
 export interface Piece extends Room {
   readonly from: number;
-  /** The lines that have values, and those of which some byte has been written: a bit for each. */
+  /** Bit masks of lines: those that are filled, and those with a written byte. */
   filled: number;
   stored: number;
 }
 
 /**
- * Pieces that the first room of a memory holds, and the most that one does: each new one holds as many as all before it. Most memories,
- * those of single threads, stay small.
+ * Pieces in the first storage of a memory, and in the largest: each new storage doubles the total. Most memories, those of single threads,
+ * stay small.
  */
 const FIRST_ROOM = 4;
 const MOST_ROOM = 128;
 
-/** Pieces that are found without a table, a power of two. */
+/** Size of the direct-mapped cache of recently accessed pieces; a power of two. */
 const LATELY = 16;
 
-/** Pieces that are only read and kept all the same: 256 KB. Their values can be made again. */
+/** Maximum number of pieces kept that were only read (256 KB). Their values can be recomputed. */
 const MOST_READ = 512;
 
 function newRoom(pieces: number): Room {
@@ -52,57 +52,57 @@ function newRoom(pieces: number): Room {
   };
 }
 
-/** No bytes: where a location points before the first access. */
+/** An empty view: where a location points before the first access. */
 const NOWHERE = new DataView(new ArrayBuffer(0));
 
-/** Number of the page of an address. */
+/** Page number of an address. */
 export const pageOf = (address: number): number => Math.floor(address / PAGE);
 
-/** What the words of a page are made from. */
+/** Hash from which the words of a page are derived. */
 const pageHash = (page: number, seed: number): number => mix(page | 0, seed ^ Math.floor(page / 4294967296));
 
-/** Whether an unwritten page of open memory holds floats, whatever a program uses them as. */
+/** True if an unwritten page of open memory holds floats regardless of how a program uses it. */
 export const holdsFloats = (page: number, { seed, mixed }: Pick<Contents, 'seed' | 'mixed'>): boolean =>
   mixed && (pageHash(page, seed) & 1) === 1;
 
-/** What the words of memory that nobody has written are. */
+/** Determines the words of memory that was never written. */
 export interface Contents {
   readonly seed: number;
-  /** Whether half of the pages hold floats, whatever a program uses them as. */
+  /** True if half of the pages hold floats, regardless of how a program uses them. */
   readonly mixed: boolean;
-  /** A word made from a hash; `index` is its place among the words of its page. */
+  /** Derives a word from a hash; `index` is its index among the words of its page. */
   integer(hash: number, index: number): number;
-  /** The bits of a float made from a hash. */
+  /** Derives the bits of a float from a hash. */
   float(hash: number): number;
   /** Addresses of 8-byte words that hold pointers. */
   readonly pointers: ReadonlySet<number>;
-  /** A pointer made from a hash, as its low and high words; null for a distant base that every access is aligned to. */
+  /** Derives a pointer from a hash, as low and high word; null for a distant base with every alignment. */
   pointer: ((hash: number) => readonly [number, number]) | null;
-  /** Pages that hold floats, beside those that do anyway, and pages that hold doubles. */
+  /** Pages that hold floats in addition to those chosen by hash, and pages that hold doubles. */
   readonly floats: ReadonlySet<number>;
   readonly doubles: ReadonlySet<number>;
-  /** The bits of a double made from a hash. */
+  /** Derives the bits of a double from a hash. */
   double(hash: number): bigint;
-  /** Words that are given, by address. */
+  /** Words with fixed values, by address. */
   readonly given: ReadonlyMap<number, number>;
 }
 
-/** A small integer; unless `plain`, one in sixteen is negative and one in sixteen has up to ten bits. */
+/** A small integer derived from a hash; unless `plain`, one in sixteen is negative and one in sixteen has up to ten bits. */
 export function someInteger(h: number, plain: boolean): number {
   const kind = plain ? 15 : h >>> 28;
   return kind === 0 ? -1 - (h & 127) : kind === 1 ? h & 0x3ff : h & 31;
 }
 
 /**
- * A float from 1 up to 4. If `plain`, it has nine bits of significand, so that products are exact and loops end as they do for simple
- * data; otherwise all 23, so that every rounding shows, and one in four is negative.
+ * The bits of a float from 1 up to 4, derived from a hash. If `plain`, nine bits of the significand vary, so that products are exact and
+ * loops end as they do for simple data; otherwise all 23, so that every rounding shows, and one in four is negative.
  */
 export function someFloat(h: number, plain: boolean): number {
   if (plain) return 0x3f800000 + ((h & 0x3ff) << 14);
   return (0x3f800000 + (h & 0xffffff)) | (h >>> 30 !== 0 ? 0 : 1 << 31);
 }
 
-/** Contents for a seed: plain ones if it is odd. */
+/** Contents for a seed; odd seeds give plain values. */
 export const contentsFor = (seed: number): Contents => ({
   seed,
   mixed: true,
@@ -117,25 +117,25 @@ export const contentsFor = (seed: number): Contents => ({
 });
 
 /**
- * Open memory: every address exists. An unwritten byte holds a value hashed from its address: integers in half of the pages, floats in the
- * others, unless a program uses the page or the word otherwise.
+ * Open memory: every address exists. The value of an unwritten byte is derived from its address by hashing: half of the pages hold
+ * integers, the others floats, unless the program uses the page or word otherwise.
  *
- * Memory that is only read takes no room that stays: it costs what is written.
+ * Memory use grows with what is written; pieces that are only read are recycled.
  */
 export class OpenMemory implements Memory {
-  /** By their numbers: addresses divided by `PIECE`. Those that were only read may be missing. */
+  /** Pieces by number (address divided by `PIECE`). Pieces that were only read may be missing. */
   readonly pieces = new Map<number, Piece>();
   private readonly contents: Contents;
-  /** Whether an access has to be at a multiple of its size. */
+  /** True if the address of an access must be a multiple of its size. */
   private readonly aligned: boolean;
-  /** Pieces that were accessed lately, by the last bits of their numbers. */
+  /** Recently accessed pieces, indexed by the low bits of their numbers. */
   private readonly lately: (Piece | null)[] = Array<Piece | null>(LATELY).fill(null);
   private readonly latelyKeys = new Float64Array(LATELY).fill(Number.NaN);
   private room: Room | null = null;
-  /** Pieces that have room in all rooms up to this one, and those that are in use. */
+  /** Number of pieces that all storage up to now has room for, and the number in use. */
   private roomFor = 0;
   private used = 0;
-  /** Numbers of pieces in order of their first access, and where the next one stands that may be given up. */
+  /** Numbers of pieces in order of first access, and the index of the next candidate for recycling. */
   private readonly order: number[] = [];
   private oldest = 0;
   private readonly here: Location = { view: NOWHERE, at: 0 };
@@ -166,7 +166,7 @@ export class OpenMemory implements Memory {
     while (this.order.length - this.oldest > MOST_READ) {
       const key = this.order[this.oldest++];
       const old = this.pieces.get(key)!;
-      // What has been written stays.
+      // Pieces with written bytes are kept.
       if (old.stored !== 0) continue;
       this.pieces.delete(key);
       if (this.latelyKeys[key & (LATELY - 1)] === key) this.latelyKeys[key & (LATELY - 1)] = Number.NaN;
@@ -183,7 +183,7 @@ export class OpenMemory implements Memory {
     return { view: room.view, bytes: room.bytes, written: room.written, from, filled: 0, stored: 0 };
   }
 
-  /** Sees to it that the lines of some bytes of a piece have values. */
+  /** Fills the lines that contain the given bytes of a piece, unless they are filled already. */
   private reach(p: Piece, key: number, at: number, size: number, write: boolean): void {
     const last = (at + size - 1) >> LINE_SHIFT;
     for (let line = at >> LINE_SHIFT; line <= last; line++) {
@@ -196,7 +196,7 @@ export class OpenMemory implements Memory {
     }
   }
 
-  /** Gives one line its first values. */
+  /** Computes the initial values of one line. */
   private fill(p: Piece, piece: number, first: number): void {
     const { contents } = this;
     const key = Math.floor(piece / PIECES);
@@ -204,7 +204,7 @@ export class OpenMemory implements Memory {
     const start = inPage + first;
     const end = start + LINE;
     const { view, bytes } = p;
-    // Where byte 0 of the page would be in the room.
+    // Offset in the storage that byte 0 of the page would have.
     const zero = p.from - inPage;
     const k = pageHash(key, contents.seed);
     const floats = contents.floats.has(key) || holdsFloats(key, contents);
@@ -256,7 +256,7 @@ export class OpenMemory implements Memory {
     return this.here;
   }
 
-  /** Has any of the bytes at an address been written? */
+  /** True if any of the `size` bytes at an address has been written. */
   isWritten(address: number, size: number): boolean {
     for (let i = 0; i < size; i++) {
       const key = Math.floor((address + i) / PIECE);
@@ -266,7 +266,7 @@ export class OpenMemory implements Memory {
     return false;
   }
 
-  /** Performs an access across the border of a piece through a small buffer, which is written back before the next access. */
+  /** Performs an access that crosses the end of a piece through a small buffer, which is written back before the next access. */
   private across(address: number, size: number, write: boolean): Location {
     if (this.straddle.byteLength < size) this.straddle = new DataView(new ArrayBuffer(size));
     for (let i = 0; i < size; i++) {
@@ -283,7 +283,7 @@ export class OpenMemory implements Memory {
     return this.here;
   }
 
-  /** Completes a write across the border of a piece. */
+  /** Completes a write that crossed the end of a piece. */
   flush(): void {
     const w = this.pending;
     if (w === null) return;
@@ -295,7 +295,7 @@ export class OpenMemory implements Memory {
     }
   }
 
-  /** Index of the last initialised place that begins below an address, -1 if there is none. */
+  /** Index of the last initialised range that starts below an address; -1 if there is none. */
   private initialBelow(address: number): number {
     let lo = -1;
     let hi = this.initial.length - 1;
@@ -308,10 +308,10 @@ export class OpenMemory implements Memory {
   }
 
   /**
-   * Gives memory that no access has reached yet initial bytes, which do not count as written; each place lies behind those before. Lines
-   * get them when they are reached, so that a variable costs what is used of it, however large it is.
+   * Gives initial bytes to memory that was never accessed; they do not count as written. Ranges must be added in ascending order. A line
+   * gets its bytes when it is first accessed, so that a variable costs only what is used of it, however large it is.
    *
-   * @param size bytes in all: zeros follow those that are given
+   * @param size size of the range in bytes; zeros follow the given bytes
    */
   init(address: number, bytes: Uint8Array, size: number): void {
     this.initial.push({ address, bytes, size });

@@ -1,7 +1,7 @@
 import type { Schedule } from './schedule.ts';
 import type { Frame, Path, Warp } from './state.ts';
 
-/** A runnable path; it belongs to no warp until `insertPath`. */
+/** A runnable path, which belongs to no warp until `insertPath`. */
 export const newPath = (frame: Frame, pc: number, mask: number, join: number): Path => ({
   frame,
   pc,
@@ -27,7 +27,7 @@ export function splitOff(w: Warp, path: Path, lanes: number, pc: number): Path {
   return p;
 }
 
-/** Makes a path of each lane. */
+/** Splits a path into one path per lane. */
 export function part(w: Warp, path: Path): void {
   for (let rest = path.mask & (path.mask - 1); rest !== 0; rest &= rest - 1)
     splitOff(w, path, rest & -rest, path.pc);
@@ -45,11 +45,11 @@ export function mergePaths(w: Warp, group: readonly Path[]): Path {
 }
 
 /**
- * Gives the turn to the movable path that has waited longest: one on which no other entry depends or, with `split`,
- * also lanes that wait at a meeting point, which then continue alone.
+ * Gives the turn to the path that has waited longest and can move: one that no other entry depends on or, with `split`, also one with lanes
+ * that no entry above shares; those lanes then continue alone.
  *
  * @param except a path that must not get the turn
- * @param schedule draws one at random instead
+ * @param schedule if not null, draws one of these paths at random instead
  * @returns whether there is such a path
  */
 export function passTurn(w: Warp, split: boolean, except: Path | null, schedule: Schedule | null): boolean {

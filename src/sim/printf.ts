@@ -1,9 +1,9 @@
 /**
- * Text of a device printf: C conversions over arguments packed as a C structure would hold them, each at its natural
- * alignment (int 4 bytes; long long, double and pointers 8).
+ * Formats a device printf: C conversions of arguments packed as in a C structure, each at its natural alignment (int 4 bytes; long long,
+ * double and pointers 8).
  *
- * @param at the bytes of the arguments from an offset on
- * @param text string at an address
+ * @param at the bytes of the arguments starting at an offset
+ * @param text reads the string at an address
  */
 export function formatPrintf(
   format: string,
@@ -19,7 +19,8 @@ export function formatPrintf(
   };
   let made = 0;
   return format.replace(
-    // A width has no zero in front, which is a flag: a long run of zeros could be parted in as many ways otherwise.
+    // A width has no leading zero, since 0 is a flag; otherwise a long run of zeros could be split in as many ways (quadratic
+    // backtracking).
     /%([-+ #0]*)(\*|[1-9]\d*)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t)?([diouxXcspfFeEgGaA%])/g,
     (
       _all,
@@ -68,7 +69,7 @@ export function formatPrintf(
         default:
           s = float(slot.getFloat64(0, true), conv, p < 0 ? 6 : p);
       }
-      // For integers, a precision is the minimum number of digits and overrides the flag 0.
+      // For integers, a precision is the minimum number of digits and overrides the 0 flag.
       if (p >= 0 && 'diouxX'.includes(conv))
         s = s.replace(/[0-9a-fA-F]+$/, (digits) => digits.padStart(p, '0'));
       if ('dif'.includes(conv) && !s.startsWith('-'))
@@ -85,14 +86,14 @@ export function formatPrintf(
   );
 }
 
-/** Most characters that a width or precision may request; a larger number is a mistake and must not exhaust memory. */
+/** Maximum width or precision; a larger one is a mistake and must not exhaust memory. */
 const WIDEST = 4096;
-/** Characters of a text behind which no conversion gives any more: a format has room for 2,000 conversions of 4,096 characters each. */
+/** Number of characters after which conversions give nothing more: a format has room for 2,000 conversions of 4,096 characters each. */
 const LONGEST = 65_536;
-/** Most digits that JavaScript prints; further ones are zero here. */
+/** Maximum number of digits that JavaScript prints; further digits are printed as zeros. */
 const MOST_DIGITS = 100;
 
-/** `%f` with all digits before the point, for which JavaScript uses an exponent from 10^21 on. */
+/** `%f` with all digits before the point; JavaScript switches to an exponent at 10^21. */
 function fixed(v: number, p: number): string {
   const n = Math.min(p, MOST_DIGITS);
   const s = Math.abs(v) < 1e21 ? v.toFixed(n) : `${BigInt(v)}${n > 0 ? `.${'0'.repeat(n)}` : ''}`;

@@ -5,17 +5,18 @@ import type { Simulation } from './simulation.ts';
 import type { Path, Warp } from './state.ts';
 
 /*
- * Convergence barriers. BSSY names those who take part: the lanes that execute it together. BSYNC lets none of them go on before all have
- * come to it or ended; those who come from one place go on together. A function that uses them brings lanes together in no other way.
+ * Convergence barriers. BSSY sets a barrier register to its participants: the lanes that execute it together. BSYNC blocks its lanes until
+ * all participants have reached it or exited; those that arrive from the same place continue together. A function that uses these
+ * barriers reconverges in no other way.
  *
- * Each lane has its own copy of a barrier register, with the lanes of its region, so that lanes which are apart may use one register for
- * different regions. 0: no region.
+ * Each lane has its own copy of a barrier register, which holds the lanes of its region (0: no region), so that diverged lanes may use one
+ * register for different regions.
  *
- * So that lanes which wait for each other by other means (a lock, a barrier of the block) make progress, as the hardware promises from
- * sm_70 on, lanes at a BSYNC stop waiting when the others use up their turn or are stuck elsewhere (`release`): those are taken to yield.
+ * Lanes that wait for each other by other means (a lock, a block barrier) must make progress, as the hardware guarantees from sm_70 on.
+ * So lanes at a BSYNC stop waiting when the others use up their turn or are stuck elsewhere (`release`), as if those had yielded.
  */
 
-/** Lanes `mask` of the running path execute BSSY or BSYNC. */
+/** The lanes `mask` of the running path execute BSSY or BSYNC. */
 export function converge(m: Simulation, w: Warp, path: Path, d: Decoded, mask: number): void {
   const { p } = path.frame.regs;
   const sets = d.ins.dst.length > 0;
@@ -55,7 +56,7 @@ export function converge(m: Simulation, w: Warp, path: Path, d: Decoded, mask: n
   }
 }
 
-/** Lanes leave the region whose barrier is at `at`: the others no longer wait for them. */
+/** BREAK: lanes leave the region of a barrier register, so that the other lanes no longer wait for them. */
 export function leaveRegion(w: Warp, path: Path, d: Decoded, mask: number): void {
   const f = path.frame;
   const at = barrierOf(path, d);
@@ -81,16 +82,16 @@ export function leaveRegion(w: Warp, path: Path, d: Decoded, mask: number): void
   }
 }
 
-/** Place of the barrier register of BSSY or BSYNC; lane `l`'s word is `l` behind it. */
+/** Place of the barrier register of a BSSY, BSYNC or BREAK; lane `l`'s word is at this place plus `l`. */
 const barrierOf = (path: Path, d: Decoded): number => path.frame.code.operands[d.k];
 
-/** Do both wait at the same barrier for the same region? */
+/** True if both paths wait at the same barrier register for the same region. */
 export const sameRegion = (p: Path, q: Path): boolean =>
   p.frame === q.frame &&
   p.wait!.members === q.wait!.members &&
   barrierOf(p, p.wait!.d) === barrierOf(q, q.wait!.d);
 
-/** All lanes of a region wait: they go on, those at one place together. */
+/** All lanes of a region have arrived: they continue, merged by place. */
 export function openRegion(w: Warp, group: readonly Path[]): void {
   for (const p of group) {
     const at = barrierOf(p, p.wait!.d);
@@ -106,8 +107,9 @@ export function openRegion(w: Warp, group: readonly Path[]): void {
 }
 
 /**
- * Lets the lanes that have waited longest at a convergence barrier go on without the others, who no longer wait for them.
- * @returns whether any wait there
+ * Lets the lanes that have waited longest at a convergence barrier continue without the others, which no longer wait for them either.
+ *
+ * @returns whether any lanes wait at a convergence barrier
  */
 export function release(w: Warp): boolean {
   let first: Path | null = null;

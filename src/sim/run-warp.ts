@@ -15,21 +15,27 @@ import type { Frame, Warp } from './state.ts';
 import { shareResults } from './uniform.ts';
 import { Seen } from './watch.ts';
 
-/** Instructions that one path may run before another of its warp gets a turn: ends spin locks inside a warp. */
+/**
+ * Instructions that one path may run before another path of its warp gets a turn. Bounded, so that a spin lock inside a warp does not run
+ * forever.
+ */
 const PATH_SLICE = 5000;
 
-/** What running a warp needs of the machine, besides what single instructions need. */
+/** What `runWarp` needs of the machine beyond `Simulation`. */
 export interface WarpHost extends Simulation {
   executed: number;
-  /** Warp instructions at which the run ends. */
+  /** Value of `executed` at which the run ends. */
   readonly most: number;
-  /** Takes back a frame that no path is in. */
+  /** Recycles a frame that no path is in. */
   releaseFrame(f: Frame): void;
-  /** Must be called when lanes have ended: whatever waited for them may continue. */
+  /** Must be called after lanes have ended: releases whatever waited for them. */
   afterExit(w: Warp): void;
 }
 
-/** What is added to approximations, by instruction: of two that are subtracted, equal changes would not show. */
+/**
+ * Amounts in units of the last place that are added to approximate results. They vary by instruction: equal changes of two numbers that are
+ * subtracted would cancel.
+ */
 const NUDGES: readonly number[] = [1, -1, 3, -3];
 
 const isWide = (d: Decoded): boolean => regWidth(d.ins.dst[0]) === 64;
@@ -37,13 +43,13 @@ const hasHalves = (d: Decoded): boolean =>
   d.ins.op.groups.some((g) => /x2$/.test(chosen(g, d.ins.mods).type ?? ''));
 
 const NONE: readonly number[] = [];
-/** Bits of the magnitude of each half. */
+/** Magnitude bits of each half of a packed pair. */
 const HALVES: readonly number[] = [0x7fff, 0x7fff0000];
 
 /**
- * Lanes in which a zero is exact: a factor is zero, or what it is made of is no product.
+ * Lanes in which a zero result is exact: a factor is zero, or the operation is not a product.
  *
- * @param half bits of the magnitude of the half that is asked about
+ * @param half mask of the magnitude bits to examine
  */
 function exactZeros(f: Frame, d: Decoded, mask: number, half: number): number {
   const { op, dst, src } = d.ins;
@@ -62,17 +68,17 @@ function exactZeros(f: Frame, d: Decoded, mask: number, half: number): number {
   return lanes;
 }
 
-/** A number whose magnitude has other last bits; through zero it changes its sign. */
+/** Adds `by` to the magnitude of a float, in units of the last place; crossing zero flips the sign. */
 function moved(bits: number, by: number, sign: number): number {
   const magnitude = (bits & (sign - 1)) + by;
   return magnitude < 0 ? ((bits & sign) ^ sign) | -magnitude : (bits & sign) | magnitude;
 }
 
 /**
- * Adds to the last bits of a result that is a float, or a pair of halves, but for infinities, NaN and zeros that are exact: a product that
- * is too small for its format may be a zero of either sign, or none.
+ * Perturbs the last bits of a float result or of a pair of halves, except infinities, NaN and exact zeros. A product that underflows may be
+ * a zero of either sign, or not zero.
  *
- * @param exact lanes in which a zero is exact, of each half
+ * @param exact for each half, the lanes in which a zero is exact
  */
 function nudged(f: Frame, d: Decoded, mask: number, by: number, exact: readonly number[]): void {
   const at = f.code.operands[d.k];
@@ -104,7 +110,7 @@ function nudged(f: Frame, d: Decoded, mask: number, by: number, exact: readonly 
   }
 }
 
-/** Gives the result of an instruction another value. */
+/** Overwrites the result of an instruction in some lanes. */
 function replace(f: Frame, d: Decoded, lanes: number, value: number): void {
   const at = f.code.operands[d.k];
   const wide = regWidth(d.ins.dst[0]) === 64;
@@ -118,6 +124,7 @@ function replace(f: Frame, d: Decoded, lanes: number, value: number): void {
 
 /**
  * Runs a warp until it has ended, waits for other warps, or `m.executed` reaches `limit`.
+ *
  * @throws OutOfBudget at the limit of the whole run; SimFault if an instruction fails
  */
 export function runWarp(m: WarpHost, w: Warp, limit: number): void {
@@ -245,8 +252,7 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
         execute(m, w, f, d, mask);
         if (m.yieldTurn) {
           m.yieldTurn = false;
-          // If each unsuccessful test ended the warp's turn, its other paths would never run; so they get their turns
-          // by PATH_SLICE.
+          // If each unsuccessful test ended the warp's turn, its other paths would never run; they get their turns by PATH_SLICE.
           if (paths.length === 1) return;
         }
       }

@@ -1,21 +1,20 @@
-/** Most instructions that a warp, or the lanes of one path, run before another gets the turn. */
+/** Maximum number of instructions that a warp, or the lanes of one path, run before another gets the turn. */
 const LONGEST = 24;
 
 /**
- * An adversarial schedule, by seed: which warp of a block and which diverged lanes of a warp run next, and for how
- * many instructions, is drawn at random. Lanes that arrive where others are expected may go on without them, as
- * independent thread scheduling allows; only operations at which lanes must meet hold them. Programs without races
- * give the same results under every schedule.
+ * An adversarial schedule: which warp of a block and which diverged lanes of a warp run next, and for how many instructions, is drawn at
+ * random from a seed. Lanes that arrive where others are expected may continue without them, as independent thread scheduling allows; only
+ * operations that synchronise lanes hold them. Programs without races give the same results under every schedule.
  */
 export class Schedule {
   private state: number;
 
-  /** @param seed any whole number */
+  /** @param seed any integer */
   constructor(seed: number) {
     this.state = (Math.imul(seed, 0x9e3779b1) ^ 0x5bd1e995) | 1;
   }
 
-  /** A number from 0 to n - 1. The generator is Marsaglia's xorshift32 (Journal of Statistical Software 8, 2003). */
+  /** A random integer from 0 to n - 1, by Marsaglia's xorshift32 (Journal of Statistical Software 8, 2003). */
   below(n: number): number {
     let x = this.state;
     x ^= x << 13;
@@ -25,12 +24,12 @@ export class Schedule {
     return (x >>> 0) % n;
   }
 
-  /** Instructions until the next turn. */
+  /** Number of instructions until the next turn. */
   turn(): number {
     return 1 + this.below(LONGEST);
   }
 
-  /** The same elements in random order. */
+  /** A random permutation of the elements. */
   shuffled<T>(list: readonly T[]): readonly T[] {
     const out = [...list];
     for (let i = out.length - 1; i > 0; i--) {

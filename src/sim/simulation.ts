@@ -17,54 +17,57 @@ export interface MachineOptions {
   /** Blocks of a cluster along each axis. */
   readonly cluster?: readonly [number, number, number];
   /**
-   * Total limit of warp instructions, counted exactly; a run that needs one more ends with status 'budget'. In a launch, an instruction
-   * that does the work of many counts as many (`spend`).
+   * Maximum number of warp instructions, counted exactly; a run that needs one more ends with status 'budget'. In a launch, an instruction
+   * that does the work of many is charged accordingly (`spend`).
    */
   readonly budget: number;
   readonly counters: Counters | null;
-  /** Open world: every address exists, nothing is checked. */
+  /** Open world: every address is valid, and nothing is checked. */
   readonly open: boolean;
   readonly seed: number;
-  /** Bytes of stack for a thread's calls, 65,536 by default; there is always room for every function once. */
+  /** Stack bytes of a thread, 65,536 by default; never less than one call of every function needs. */
   readonly stack?: number;
-  /** Warp instructions before the next warp gets its turn; ten times that for a block. Default: 20,000. */
+  /** Warp instructions before the next warp gets its turn; a block's turn is ten times as long. Default: 20,000. */
   readonly slice?: number;
   /** Warp instructions of diverged lanes before the other lanes of their warp get their turn. Default: 5000. */
   readonly pathSlice?: number;
-  /** Lanes start as paths of their own, the first or the last one first, and meet where they must. Default: all at once. */
+  /**
+   * Each lane starts as a path of its own, with the first or the last lane ahead, and lanes meet only where they must. Default: all lanes
+   * start together.
+   */
   readonly apart?: 'first' | 'last';
-  /** Seed of an adversarial schedule (`Schedule`), which takes the place of both; absent: turns as above. */
+  /** Seed of an adversarial schedule (`Schedule`), which replaces `slice` and `pathSlice`. Default: fixed turns as above. */
   readonly schedule?: number;
-  /** Seed of what is added to the last bits of results that are approximations, so that what depends on them shows. Default: 0, nothing. */
+  /** Seed of perturbations of the last bits of approximate results, which expose code that depends on those bits. Default: 0, none. */
   readonly nudge?: number;
-  /** True: each execution of an instruction gets an amount of its own. Default: all executions of one get the same. */
+  /** True: each execution of an instruction is perturbed by its own amount. Default: all executions of one instruction by the same. */
   readonly nudgeEach?: boolean;
-  /** Whether lanes wait at a convergence barrier until the others come, whatever the turns: so does the hardware. */
+  /** True: lanes wait at a convergence barrier until the others arrive, however long that takes, as the hardware does. */
   readonly holdsRegions?: boolean;
-  /** The threads that run; the others have ended before they began. Default: all. */
+  /** The threads that run; the others count as exited from the start. Default: all. */
   readonly only?: Selection;
-  /** When asynchronous copies of single threads happen. Default: not before they are waited for. */
+  /** When asynchronous copies and warpgroup products are performed: when started, or when waited for. Default: late. */
   readonly copies?: 'early' | 'late';
   readonly watch?: Watch;
-  /** Where variables of shared memory are, by name. Default: in the order of their declarations. */
+  /** Offsets of shared-memory variables by name. Default: in the order of their declarations. */
   readonly sharedAt?: ReadonlyMap<string, number>;
-  /** Registers that runs share which follow each other. */
+  /** Register storage that consecutive runs share. */
   readonly frames?: FramePool;
-  /** What stands where PTX says nothing of a value: in registers, and in shared and local memory that nobody has written. */
+  /** Value of whatever PTX leaves undefined: registers, and shared and local memory before the first write. */
   readonly undefined?: number;
-  /** Whether shared and local memory that nobody has written is the same everywhere, so that it does not matter where variables are. */
+  /** True: unwritten shared and local memory has the same contents everywhere, so that the addresses of variables are irrelevant. */
   readonly blank?: boolean;
-  /** Memory that nobody has written, for shared memory and local memory of an open world. */
+  /** Contents of unwritten shared and local memory in an open world. */
   readonly contents?: Contents;
 }
 
-/** Some threads of a launch. */
+/** A subset of the threads of a launch. */
 export interface Selection {
-  /** Numbers of blocks; null: all. */
+  /** Linear block indices; null for all. */
   readonly blocks: readonly number[] | null;
-  /** Numbers of warps, of each block; null: all. */
+  /** Warp numbers within each block; null for all. */
   readonly warps: readonly number[] | null;
-  /** Lanes of each warp. */
+  /** Mask of lanes in each warp. */
   readonly lanes: number;
 }
 
@@ -72,71 +75,71 @@ export interface Selection {
 export interface Simulation {
   readonly program: Program;
   readonly opts: MachineOptions;
-  /** Draws whose turn is next; null for fixed turns. */
+  /** Draws which warp or path runs next; null for fixed turns. */
   readonly schedule: Schedule | null;
   readonly global: Memory;
   /** Constant bank 0, including parameters. */
   readonly bank: DataView;
   readonly functions: ReadonlyMap<string, Fn>;
   readonly functionList: readonly Fn[];
-  /** Addresses of the constant space: the program's constant variables. */
+  /** Address range of the constant space: the program's constant variables. */
   readonly constants: { readonly from: number; readonly to: number };
-  /** Bytes of shared memory of a block. */
+  /** Bytes of shared memory per block. */
   readonly sharedBytes: number;
-  /** Warp instructions so far. */
+  /** Warp instructions executed so far. */
   executed: number;
   /** Counts events that other threads can see: memory that changed, arrivals at barriers, threads that ended. */
   changes: number;
-  /** What the kernel printed. */
+  /** Texts that the kernel printed. */
   readonly output: string[];
-  /** Characters of `output`. */
+  /** Total length of `output` in characters. */
   printed: number;
   /** Address of the next `malloc` in an open world. */
   readonly heap: { next: number };
   /** Observer of the run, or null. */
   readonly watch: Watch | null;
-  /** Listener for every load from global memory, or null. */
+  /** Listener for every load from global memory; null for none. */
   readonly followed: { note(ins: Instr, address: number): void } | null;
   readonly kernelName: string;
-  /** Lane that is being processed, for messages. */
+  /** Lane that a primitive is processing, for fault messages. */
   lane: number;
-  /** A word for each lane, which each instruction may overwrite. */
+  /** Scratch space of one word per lane, which any instruction may overwrite. */
   readonly scratch: Int32Array;
-  /** Path that arrives at a barrier of the block. */
+  /** Path that is arriving at a block barrier. */
   arriving: Path | null;
-  /** Set by a primitive if every lane has to wait for other threads, so that its warp gives up its turn. */
+  /** Set by a primitive if every lane must wait for other threads; the warp then gives up its turn. */
   yieldTurn: boolean;
   /**
-   * Set where the rest is undefined: part of a warp came to a barrier, or to an operation on matrices, that all of it has to execute
-   * together (PTX ISA 9.0, bar.sync, 9.7.14), or a matrix is where none may be.
+   * Set where the rest of the run is undefined: only part of a warp reached a barrier or matrix operation that the whole warp must execute
+   * together (PTX ISA 9.0, bar.sync, 9.7.14), or a matrix lies where none may.
    */
   unpromised: boolean;
   /** Address of a symbol in its own space (shared: an offset; functions: a unique number). */
   symbolAddress(name: string, code: Code): number;
-  /** Total bytes of stack for a thread's calls. */
+  /** Stack bytes of a thread. */
   readonly stackLimit: number;
-  /** Local memory of a thread; created on first use. */
+  /** Local memory of a thread, created on first use. */
   localOf(w: Warp, lane: number): Memory;
-  /** Grows the local memory of these lanes to at least this size, if they have any. */
+  /** Grows the existing local memories of these lanes to at least `bytes`. */
   growLocals(w: Warp, mask: number, bytes: number): void;
-  /** Counts bytes that a thread takes. @throws SimFault if the threads that run together hold more than a run may take */
+  /** Accounts for `bytes` that a thread allocates (negative: frees). @throws SimFault if the resident threads exceed the limit */
   hold(bytes: number): void;
-  /** In a launch: takes from the budget what an instruction costs beside itself. */
+  /** In a launch: charges the budget for the cost of an instruction beyond one. */
   spend(instructions: number): void;
-  /** Resolves a generic address to its space and location. */
+  /** Resolves a generic address. @throws MemoryFault */
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location;
-  /** A frame for a call of `code`, with initialised registers. */
+  /** Allocates a frame with initialised registers for a call of `code`. */
   newFrame(code: Code, depth: number, localBase: number, onReturn: ((lanes: number) => void) | null): Frame;
-  /** In an open world: ends these lanes; others continue. */
+  /** In an open world: ends these lanes; the others continue. */
   endLanes(w: Warp, lanes: number, kind: FaultKind): void;
   /**
-   * In an open world: records a value that a thread makes visible other than through memory, as a store to a separate
-   * place; not if it is the one that it made visible last and `unlessLast` holds.
+   * In an open world: records a value that a thread makes visible other than through memory, as a store to a reserved address. With
+   * `unlessLast`, a value equal to the thread's last one is not recorded.
    */
   show(w: Warp, lane: number, value: number, unlessLast?: boolean): void;
-  /** In an open world: records a value under a key that only this block uses, once, whichever of its threads comes to it. */
+  /** In an open world: records a value under a key of this block, once, whichever of its threads reports it. */
   showOnce(b: BlockState, key: number, value: number): void;
-  /** Instruction, function and source position, in words. */
+  /** Describes an instruction with its function and source position, for messages. */
   describe(d: Decoded, f: Frame | undefined): string;
   /** @throws SimFault that names instruction and thread */
   fault(message: string, d: Decoded, w: Warp, lane: number, kind?: FaultKind): never;

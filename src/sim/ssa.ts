@@ -7,10 +7,9 @@ import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regWidth } from '..
 import { type Fn, type Instr, instr, NONE } from '../ir/program.ts';
 
 /*
- * Runs functions in SSA form by copies: each edge into a block with phis gets a block, which reads all values of the
- * phis before it writes any result; the value of a result under a false guard is copied before the instruction; the
- * values of a return go to the return registers. Nothing is optimized here, so that the simulator checks phase 73
- * independently.
+ * Replaces SSA forms by copies: each edge into a block with phis gets a block with a parallel copy of the phi operands; the value of a
+ * result under a false guard is copied before the instruction; returned values are copied to the return registers. Nothing is optimized
+ * here, so that the simulator checks phase 73 independently.
  */
 
 const slot = (name: string, bank: Slot['bank'], width: number): Slot => ({
@@ -73,7 +72,7 @@ const OWN = {
 const copy = (to: Reg, from: Operand, guard: Reg = NO_REG, guardNot = false): Instr =>
   instr(COPIES.get(regWidth(to))!, 0, [to], [from], 0, guard, guardNot);
 
-/** The function with copies instead of phis, named values and named returns; the same object if it has none of these. */
+/** Replaces phis, `otherwise` values and returned values by copies. @returns the same object if the function has none of these */
 export function withoutPhis(fn: Fn): Fn {
   if (!hasSsaForms(fn)) return fn;
   const d = new Draft(fn, OWN);
@@ -102,7 +101,7 @@ export function withoutPhis(fn: Fn): Fn {
 
 function copyOnEdges(d: Draft, b: number): void {
   const results = d.phis(b).map((phi) => d.at(phi).dst[0]);
-  /** By predecessor: the operand of each phi. */
+  /** For each predecessor, the operands of all phis. */
   const ways = new Map<number, Operand[]>();
   for (const phi of d.phis(b)) {
     const { src } = d.at(phi);
@@ -119,7 +118,7 @@ function copyOnEdges(d: Draft, b: number): void {
       together(d, splitEdge(d, p, to), results, ways.get(p)!);
 }
 
-/** Reads all values into separate registers first. */
+/** Appends a parallel copy to a block: all values are first copied to temporary registers. */
 function together(d: Draft, way: number, results: readonly Reg[], values: readonly Operand[]): void {
   const between = results.map((r) => d.freshReg(regFile(r)));
   values.forEach((v, k) => void d.insertAtEnd(way, copy(between[k], v)));

@@ -2,23 +2,22 @@ import type { LaneRegs } from '../isa/lanes.ts';
 import type { Code, Decoded } from './decode.ts';
 import type { Memory } from './memory.ts';
 
-/** Why a path does not move. */
+/** Why a path is not runnable. */
 export interface Wait {
   /** The instruction at which it waits. */
   readonly d: Decoded;
   /**
-   * `members`: until all lanes of `members` are at a matching instruction. `warp`: for the rest of the warp, at an
-   * aligned barrier; given up when no other path can move. `barrier`: until the barrier opens. `region`: until all lanes
-   * of `members` wait at the same convergence barrier.
+   * `members`: until all lanes of `members` are at a matching instruction. `warp`: for the rest of the warp, at an aligned barrier; given
+   * up when no other path can run. `barrier`: until the barrier opens. `region`: until all lanes of `members` wait at the same convergence
+   * barrier.
    */
   readonly until: 'members' | 'warp' | 'barrier' | 'region';
   readonly members: number;
 }
 
 /**
- * A path of a warp: lanes that execute together from `pc` until they meet the others at `join`. The paths of a warp
- * form a stack; the top one runs. An entry whose lanes are also in entries above it is the meeting point of those; it
- * continues when they have arrived.
+ * A path of a warp: lanes that execute together from `pc` until they reconverge at `join`. The paths of a warp form a stack, and the top
+ * one runs. An entry whose lanes are also in entries above it is their reconvergence point; it continues when they have arrived.
  */
 export interface Path {
   readonly frame: Frame;
@@ -26,11 +25,11 @@ export interface Path {
   mask: number;
   readonly join: number;
   wait: Wait | null;
-  /** When it last got the turn, counted in turns of its warp. */
+  /** When the path last got the turn, counted in turns of its warp. */
   turn: number;
 }
 
-/** Registers of a frame, as words, singles and doubles. */
+/** Storage for the registers of a frame, viewed as words, singles and doubles. */
 export interface Slab {
   readonly i32: Int32Array;
   readonly regs: LaneRegs;
@@ -39,7 +38,7 @@ export interface Slab {
 /** A function call of a warp: registers and call parameters. */
 export interface Frame {
   readonly code: Code;
-  /** Where its registers are. */
+  /** Storage of its registers. */
   readonly slab: Slab;
   readonly regs: LaneRegs;
   /** Call parameters, lane by lane. */
@@ -47,19 +46,19 @@ export interface Frame {
   readonly paramView: DataView;
   /** Nesting depth: number of calling frames. */
   readonly depth: number;
-  /** Number of paths inside; at zero the call is over. */
+  /** Number of paths in this frame; at zero the call has ended. */
   live: number;
-  /** First byte of this frame's local memory within a thread's. */
+  /** Offset of this frame's local memory in the thread's. */
   readonly localBase: number;
-  /** Called when lanes return, with these lanes; each returns once. */
+  /** Called with the lanes that return; each lane returns once. */
   readonly onReturn: ((lanes: number) => void) | null;
-  /** Where the stack of each lane ends, counted from `localBase`; null: behind the variables. */
+  /** Stack top of each lane, relative to `localBase`; null: at the end of the variables. */
   tops: Float64Array | null;
-  /** By instruction: what has happened there (`Seen`); null if nobody asks. */
+  /** What has happened at each instruction (`Seen` bits); null without an observer. */
   readonly seen: Uint8Array | null;
 }
 
-/** A copy from global to shared memory that was started and not waited for yet. */
+/** An asynchronous copy from global to shared memory that is still in flight. */
 export interface AsyncCopy {
   readonly lane: number;
   readonly to: number;
@@ -68,63 +67,63 @@ export interface AsyncCopy {
   readonly n: number;
 }
 
-/** What a warp does of an asynchronous product of its warpgroup, begun and not waited for yet. */
+/** A warp's part of an asynchronous warpgroup product that is still in flight. */
 export interface MatrixFlight {
-  /** How many its warp began before it. */
+  /** Sequence number of the product in its warp. */
   readonly number: number;
   readonly frame: Frame;
-  /** Places of the registers that get the sums, -1 for none. */
+  /** Places of the registers that receive the sums; -1 for none. */
   readonly to: Int32Array;
-  /** The sums, by register and lane: made when first asked for. */
+  /** The sums, by register and lane, computed on the first call. */
   sums(): Int32Array;
 }
 
-/** The asynchronous products of a warp. */
+/** Asynchronous products of a warp. */
 export interface MatrixFlights {
   begun: number;
-  /** Those of no group yet. */
+  /** Products not committed to a group yet. */
   readonly pending: MatrixFlight[];
   readonly groups: MatrixFlight[][];
-  /** Registers as they were at the last fence. */
+  /** Snapshot of the registers at the last fence. */
   fenced: { readonly frame: Frame; readonly words: Int32Array } | null;
 }
 
-/** Four warps that multiply matrices together. */
+/** Four warps that compute matrix products together. */
 export interface Warpgroup {
-  /** By number of a product that not all of them have begun: what it is, and how many have. */
+  /** For each product that not all of the warps have started: what it computes, and how many have started it. */
   readonly begun: Map<number, { readonly what: string; readonly warps: number }>;
-  /** Warps that wait until all have. */
+  /** Warps that wait until all have started a product. */
   readonly waiting: { readonly warp: Warp; readonly path: Path }[];
 }
 
-/** A warp: its paths, and which lanes have ended. */
+/** A warp: its paths, and the lanes that have exited. */
 export interface Warp {
   readonly index: number;
   readonly block: BlockState;
   /** A stack; the last entry is the top. */
   readonly paths: Path[];
-  /** How often a path took the turn of another. */
+  /** Number of times that a path took over the turn. */
   turns: number;
-  /** Lanes that ended. */
+  /** Lanes that have exited. */
   exited: number;
   /** Lanes that exist. */
   readonly lanes: number;
   state: 'ready' | 'barrier' | 'done';
   readonly pending: AsyncCopy[];
   readonly groups: AsyncCopy[][];
-  /** Null until it begins a product of matrices with its warpgroup. */
+  /** Null until the warp executes its first warpgroup instruction. */
   flights: MatrixFlights | null;
-  /** In an open world, what each lane stored in order: address, value, address, value, ... */
+  /** In an open world: the stores of each lane in order, as address, value, address, value, ... */
   readonly logs: readonly number[][] | null;
 }
 
 /** One of the numbered barriers of a block. */
 export interface Barrier {
-  /** Threads that have arrived, for a barrier with a count. */
+  /** Threads that have arrived, if the barrier has a thread count. */
   arrived: number;
-  /** The count; 0 for all threads of the block. */
+  /** The thread count; 0 for all threads of the block. */
   expected: number;
-  /** Lanes of each warp that have arrived, for a barrier of all threads. */
+  /** Arrived lanes of each warp, if the barrier is for all threads. */
   readonly lanes: Map<Warp, number>;
   readonly waiting: { readonly warp: Warp; readonly path: Path }[];
   readonly reductions: {
@@ -141,9 +140,9 @@ export interface MBarrier {
   pending: number;
   phase: number;
   tx: number;
-  /** Bytes that it was told to wait for in this phase. */
+  /** Bytes that `expect_tx` announced in this phase. */
   said: number;
-  /** In an open world: instructions of unknown size deliver bytes, so none are waited for. */
+  /** In an open world: instructions of unknown size deliver bytes, so bytes are not waited for. */
   unmeasured?: true;
 }
 
@@ -151,15 +150,15 @@ export interface MBarrier {
 export interface ClusterState {
   readonly dims: readonly [number, number, number];
   readonly blocks: BlockState[];
-  /** How often its barrier has opened. */
+  /** Number of times that the barrier has opened. */
   phase: number;
-  /** Lanes of each warp that have arrived since. */
+  /** Lanes of each warp that have arrived in the current phase. */
   readonly arrived: Map<Warp, number>;
   /** For each warp, the phase at which each lane arrived last. */
   readonly arrivals: Map<Warp, Int32Array>;
 }
 
-/** A block of threads that is resident. */
+/** A resident block of threads. */
 export interface BlockState {
   readonly index: number;
   readonly id: readonly [number, number, number];
@@ -169,11 +168,11 @@ export interface BlockState {
   readonly mbarriers: Map<number, MBarrier>;
   readonly warpgroups: Map<number, Warpgroup>;
   readonly locals: Memory[];
-  /** The blocks that it runs with; null if it is alone in an open world. */
+  /** The cluster of the block; null for a lone block of an open world. */
   readonly cluster: ClusterState | null;
   /** Called when one of its barriers opens. */
   readonly onOpen: ((bar: Barrier) => void) | null;
-  /** Whether nothing changed in the last turn of its warps. */
+  /** True if nothing changed in the last turn of its warps. */
   idle: boolean;
   done: boolean;
 }

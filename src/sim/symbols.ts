@@ -3,22 +3,24 @@ import type { Code } from './decode.ts';
 import { SimFault } from './faults.ts';
 import { FUNCTION_WINDOW } from './memory.ts';
 
-/** Number of the first prototype: behind all functions, and the same in every version of a program, whatever was inlined in it. */
+/**
+ * Number of the first prototype: above all functions, so that inlining, which changes their number, does not change a prototype's address.
+ */
 const PROTOTYPES = 2 ** 24;
 
-/** Addresses of a program's symbols. */
+/** Maps a program's symbols to addresses. */
 export class Symbols {
-  /** Addresses of variables in global memory, which the launch fills in. */
+  /** Addresses of global and constant variables, entered when the launch places them. */
   readonly global = new Map<string, number>();
   /** Offsets of variables in shared memory. */
   readonly shared = new Map<string, number>();
-  /** Bytes of shared memory of a block. */
+  /** Bytes of shared memory per block. */
   readonly sharedBytes: number;
   private readonly program: Program;
 
   /**
-   * @param used names to place, or null for all: shared memory holds only what the kernel can reach
-   * @param given where variables of shared memory are that have a place already; others lie behind them
+   * @param used names of the variables to place in shared memory, those that the kernel can reach; null for all
+   * @param given fixed offsets of shared-memory variables; the others follow in order
    */
   constructor(
     program: Program,
@@ -43,10 +45,7 @@ export class Symbols {
     this.sharedBytes = dynamic + dynamicShared;
   }
 
-  /**
-   * Address of a symbol in its own space (shared: an offset; functions: a unique number). @throws SimFault if there
-   * is none
-   */
+  /** Address of a symbol in its own space (shared: an offset; functions: a unique number). @throws SimFault for an undefined symbol */
   addressOf(name: string, code: Code): number {
     const shared = this.shared.get(name);
     if (shared !== undefined) return shared;

@@ -5,8 +5,8 @@ import { lowest } from './masks.ts';
 import type { Frame } from './state.ts';
 
 /**
- * A uniform register exists once for the warp: what an instruction writes, every lane finds, also one that is
- * elsewhere. The value is that of the lowest lane that executed the instruction.
+ * A uniform register exists once per warp, so a result is copied to all lanes, inactive ones included. The value is that of the lowest lane
+ * that executed the instruction.
  */
 export function shareResults(f: Frame, d: Decoded, mask: number): void {
   if (d.uniform === null || mask === 0) return;

@@ -5,19 +5,19 @@ import type { Fn, Instr } from '../ir/program.ts';
 import { FOREIGN } from '../isa/build-foreign.ts';
 import { BITS, factorOf } from './matrix-names.ts';
 
-/** What a kernel uses the values as that it finds. */
+/** How a kernel uses the values that it reads from parameters and memory. */
 export interface UsedAs {
-  /** Byte offsets of parameters that it uses as addresses. */
+  /** Byte offsets of the parameters used as addresses. */
   readonly parameters: ReadonlySet<number>;
-  /** Bytes of parts of parameters, 4 or 8, by offset, that it uses as floats. */
+  /** Parts of parameters used as floats: their size in bytes, 4 or 8, by byte offset. */
   readonly floatParameters: ReadonlyMap<number, number>;
-  /** Addresses of 8-byte words in memory that it uses as addresses. */
+  /** Addresses of 8-byte words in memory whose values are used as addresses. */
   readonly words: ReadonlySet<number>;
-  /** Parameters among them that it only ever adds to others. */
+  /** The parameters among `parameters` that are only ever added to other addresses. */
   readonly offsets: ReadonlySet<number>;
-  /** Type of the elements of matrices that it multiplies, which are narrower than a word; null if it multiplies none. */
+  /** Element type of the matrix factors, if narrower than a word; null if the kernel multiplies no such matrices. */
   readonly elements: string | null;
-  /** Pages of memory from which it loads floats, and doubles. */
+  /** Pages of memory from which floats are loaded, and from which doubles are. */
   readonly floats: ReadonlySet<number>;
   readonly doubles: ReadonlySet<number>;
 }
@@ -25,7 +25,7 @@ export interface UsedAs {
 /** Spaces that may hold pointers stored by the host. */
 const SPACES_OF_POINTERS: ReadonlySet<Space | null> = new Set<Space>(['generic', 'global', 'const']);
 
-/** The operands of an instruction from which addresses are made. */
+/** The address operands of an instruction, as far as they are registers. */
 const addressOperands = (i: Instr): readonly Operand[] =>
   (i.op.primitive === FOREIGN
     ? addressesIn(i.src[0].sym).map((a) => i.src[a.src + 1])
@@ -33,10 +33,10 @@ const addressOperands = (i: Instr): readonly Operand[] =>
   ).filter((o) => o.reg !== NO_REG);
 
 /**
- * By address of an access: the sources whose values reach it through copies, sums, selections and conversions. A
- * flow-insensitive walk.
+ * For each address operand: the sources whose values reach it through copies, sums, selects and conversions, by a flow-insensitive
+ * propagation.
  *
- * @param sourceOf the source from which a destination of an instruction gets its value, or null
+ * @param sourceOf the source that a destination of an instruction gets its value from; null for none
  */
 function reachingAddresses<T>(fn: Fn, sourceOf: (i: Instr, dst: number) => T | null): ReadonlySet<T>[] {
   // carries[r]: sources whose value may flow into register r.
@@ -79,8 +79,8 @@ function reachingAddresses<T>(fn: Fn, sourceOf: (i: Instr, dst: number) => T | n
 }
 
 /**
- * Byte offsets of the kernel's parameters that are used as addresses, and which of them are only ever added to others: each address that
- * they reach is reached by one that stands before them.
+ * Byte offsets of the kernel's parameters that are used as addresses (`all`). Those in `added` are only ever added to others: every address
+ * that they reach is also reached by a parameter with a lower offset.
  */
 export function pointerOffsets(
   fn: Fn,
@@ -96,10 +96,10 @@ export function pointerOffsets(
   return { all, added: new Set([...all].filter((x) => !bases.has(x))) };
 }
 
-/** Loads of 64-bit words from memory that are used as addresses. */
+/** The 64-bit loads whose results are used as addresses. */
 export const pointerLoads = (fn: Fn): Set<Instr> => {
   const addresses = reachingAddresses(fn, (i) =>
-    // Not from a constant bank: parameter words are examined separately.
+    // Not from a constant bank: parameter words are analyzed separately.
     i.op.primitive === 'load' &&
     i.src[0].kind === Kind.Addr &&
     SPACES_OF_POINTERS.has(i.op.space) &&
@@ -110,7 +110,7 @@ export const pointerLoads = (fn: Fn): Set<Instr> => {
   return new Set(addresses.flatMap((a) => [...a]));
 };
 
-/** Type of the elements of matrices that functions multiply, of the first that is narrower than a word; null if they multiply none. */
+/** Element type of the first matrix product whose elements are narrower than a word; null if the functions have none. */
 export function matrixElements(functions: readonly Fn[]): string | null {
   for (const fn of functions)
     for (const b of fn.blocks)
@@ -121,7 +121,7 @@ export function matrixElements(functions: readonly Fn[]): string | null {
   return null;
 }
 
-/** By register index: whether an operation on floats reads it. */
+/** Tests whether a floating-point operation reads a register. */
 function floats(fn: Fn): (r: Reg) => boolean {
   const read = new Set<number>();
   for (const b of fn.blocks)
@@ -130,7 +130,7 @@ function floats(fn: Fn): (r: Reg) => boolean {
   return (r) => r !== NO_REG && read.has(regIndex(r));
 }
 
-/** Loads from memory whose results operations on floats read. */
+/** Loads from memory whose results are read by floating-point operations. */
 export function floatLoads(fn: Fn): Set<Instr> {
   const isFloat = floats(fn);
   const out = new Set<Instr>();
@@ -140,7 +140,7 @@ export function floatLoads(fn: Fn): Set<Instr> {
   return out;
 }
 
-/** Bytes of the floats among the kernel's parameters that operations on floats read, 4 or 8, by offset. */
+/** Parts of the kernel's parameters that floating-point operations read: their size in bytes, 4 or 8, by byte offset. */
 export function floatOffsets(fn: Fn, paramBase: number): Map<number, number> {
   const isFloat = floats(fn);
   const out = new Map<number, number>();

@@ -5,27 +5,25 @@ import type { Instruction } from '../machine/decode.ts';
 import type { Machine } from '../machine/forms.ts';
 import { present } from '../machine/text.ts';
 
-/*
- * Which registers of the hardware an instruction reads and writes.
- */
+/* The hardware registers that an instruction reads and writes. */
 
-/** Registers of the hardware, by their indices in Ori (`physical`): general, uniform, and predicates. */
+/** Hardware registers by their index in Ori (`physical`): general, uniform, and predicates. */
 export interface Accesses {
   readonly reads: ReadonlySet<number>;
   readonly writes: ReadonlySet<number>;
-  /** Those of the registers that it reads which are the second of the pair in operand c, the addend, and nothing else. */
+  /** Registers that are read only as the second word of the pair in operand c, the addend. */
   readonly seconds: ReadonlySet<number>;
-  /** The predicate that guards it or decides a jump; -1 for none. */
+  /** The predicate that guards the instruction; -1 for none. */
   readonly guard: number;
 }
 
-/** Operands that are results, by the names that forms give them. */
+/** Names of the operands that are results. */
 const RESULTS: ReadonlySet<string> = new Set(['d', 'e', 'p', 'q']);
 
 /**
- * What an instruction accesses.
+ * The registers that an instruction accesses.
  *
- * @param meaning what it means in Ori; null where that is not known: then each operand counts as one register
+ * @param meaning its translation to Ori; null if unknown: then each operand counts as one register
  */
 export function accessesOf(i: Instruction, machine: Machine, meaning: readonly Instr[] | null): Accesses {
   const constant = machine.registers.get(i.form.guard)?.constant ?? null;
@@ -53,7 +51,7 @@ export function accessesOf(i: Instruction, machine: Machine, meaning: readonly I
   return { reads, writes, guard, seconds: secondsOf(i, machine, reads) };
 }
 
-/** The registers among those that an instruction reads which stand only as the second of a pair in operand c. */
+/** Registers among `reads` that occur only as the second word of the pair in operand c. */
 function secondsOf(i: Instruction, machine: Machine, reads: ReadonlySet<number>): Set<number> {
   const [seconds, others] = [new Set<number>(), new Set<number>()];
   for (const o of i.form.operands) {

@@ -7,16 +7,14 @@ import { WORD_BYTES } from '../machine/text.ts';
 import type { Accesses } from './accesses.ts';
 
 /*
- * Whether machine code waits long enough: for each instruction what it may still be too early for, along all paths that lead to it.
+ * Checks that machine code waits long enough: a forward data-flow analysis of results and operand reads that may still be pending.
  *
- * A result that comes after a fixed time may be read so many cycles after the instruction as the table of the family says. One that comes
- * at no fixed time may be read, or written over, once a barrier has been waited for that its instruction raises, or one behind it in the
- * same queue, since results of a queue come in order. The registers that an instruction of a queue reads may be written over once such a
- * barrier says so, or by what goes through the same queue behind it. Uniform registers and predicates are read when an instruction is
- * issued.
+ * A fixed-latency result may be read after the number of cycles in the family's table. A variable-latency result may be read or
+ * overwritten after a wait for a scoreboard barrier that is set by its instruction or by a later one of the same queue, since results of
+ * a queue come in order. The source registers of a queued instruction may be overwritten after a wait for such a barrier, or by an
+ * instruction that goes through the same pipe later. Uniform registers and predicates are read at issue.
  */
-
-/** What is too early. */
+/** Two accesses to a register that are too close. */
 export interface Hazard {
   readonly kind:
     | 'read before the result is there'
@@ -24,56 +22,56 @@ export interface Hazard {
     | 'written before it is read';
   /** Index of the register in Ori (`physical`). */
   readonly register: number;
-  /** Places in the code of the two instructions. */
+  /** Positions of the two instructions in the code. */
   readonly first: number;
   readonly second: number;
-  /** Cycles between their issue, and how many there have to be; null where a barrier has to be waited for. */
+  /** Minimum number of cycles between their issues, and the number required; null if a barrier wait is required. */
   readonly cycles: number;
   readonly needed: number | null;
-  /** Barriers that would tell, a bit each. */
+  /** Barriers that would signal completion, as a bit mask. */
   readonly barriers: number;
 }
 
-/** What an instruction accesses, and how it is timed. */
+/** Accesses and timing classes of one instruction. */
 interface Step extends Accesses {
   readonly form: Form;
   readonly late: boolean;
   readonly queue: string;
-  /** What it is timed like as a reader: of the second register of its addend, and of others. */
+  /** Timing class as a reader: of the second word of its addend, and of other operands. */
   readonly reader: { readonly second: string; readonly other: string };
   readonly listed: Listed;
   readonly guardNot: boolean;
 }
 
-/** A register that is not ready, and since when. */
+/** A pending access to a register. */
 interface Entry {
   readonly register: number;
-  /** Place of the instruction. */
+  /** Position of the instruction. */
   readonly at: number;
-  /** Cycles since it was issued, at least. */
+  /** Minimum number of cycles since its issue. */
   age: number;
-  /** Barriers that tell, on all paths. */
+  /** Barriers that signal completion on all paths. */
   mask: number;
-  /** The guard of the instruction while its predicate is what it was; -1 for none. */
+  /** The instruction's guard, as long as the predicate has not been overwritten; -1 for none. */
   guard: number;
 }
 
 type Waiting = Map<number, Entry>;
 
-/** What waits at a place: results, by register and instruction, and registers that are still to be read. */
+/** Pending accesses at a program point: results, keyed by register and instruction, and operands still to be read. */
 interface State {
   readonly results: Waiting;
   readonly reads: Waiting;
 }
 
-/** Cycles after which every result of a fixed time is there. */
+/** Number of cycles after which every fixed-latency result is available. */
 const LONGEST = 64;
-/** Registers per instruction in the keys of what waits. */
+/** Stride of instructions in the keys of pending accesses; exceeds all register indices. */
 const KEYS = 1024;
 
 const copyOf = (w: Waiting): Waiting => new Map([...w].map(([k, e]) => [k, { ...e }]));
 
-/** Adds what waits on another path. @returns whether that changes anything */
+/** Joins the pending accesses of another path. @returns whether `into` changed */
 function merge(into: Waiting, from: Waiting): boolean {
   let changed = false;
   for (const [key, e] of from) {
@@ -92,7 +90,7 @@ function merge(into: Waiting, from: Waiting): boolean {
   return changed;
 }
 
-/** Rows that end a path, those behind which another begins, and those whose operand `t` is where one goes on. */
+/** Rows that end a path, rows of calls, after which a new path begins, and rows that jump to operand `t`. */
 const ENDS: ReadonlySet<string> = new Set([
   'EXIT',
   'BRX',
@@ -108,9 +106,9 @@ const CALLS: ReadonlySet<string> = new Set(['CALL.REL', 'CALL.REL.r', 'CALL.ABS'
 const JUMPS: ReadonlySet<string> = new Set(['BRA', 'BRA.u', 'BRA.up', 'JMP']);
 
 /**
- * What is too early in the code of a function, each pair of instructions once.
+ * Finds accesses that are too early in the code of a function, each pair of instructions once.
  *
- * @param accesses of each word; null for one that is not known, behind which nothing is known
+ * @param accesses accesses of each word; null for an unknown word, after which nothing is assumed to be pending
  */
 export function hazardsOf(
   fn: CubinFunction,
@@ -125,7 +123,7 @@ class Check {
   private readonly steps: readonly (Step | null)[];
   private readonly machine: Machine;
   private readonly starts: ReadonlySet<number>;
-  /** Where indirect branches may lead, by address. */
+  /** Targets of indirect branches, by address. */
   private readonly tables: ReadonlyMap<number, readonly number[]>;
   private readonly before = new Map<number, State>();
   private readonly found = new Map<string, Hazard>();
@@ -165,7 +163,7 @@ class Check {
     this.starts = new Set([...starts].filter((k) => Number.isInteger(k) && k < this.steps.length));
   }
 
-  /** Where the operand `t` of an instruction points; null if it has none. */
+  /** Position of the target in operand `t`; null if there is none. */
   private target(k: number): number | null {
     const i = this.steps[k]!.listed.instruction!;
     const atom = i.form.operands.find((o) => o.name === 't')?.atom;
@@ -174,7 +172,7 @@ class Check {
     return to >= 0 && to < this.steps.length ? to : null;
   }
 
-  /** Barriers that an instruction waits for by its operands, a bit each: one of which it allows a count, and a set. */
+  /** Mask of the barriers that a DEPBAR waits for by its operands: one with a count, and a set. */
   private countedBy(s: Step): number {
     if (s.form.row !== 'DEPBAR') return 0;
     const value = (name: string): number => {
@@ -187,7 +185,7 @@ class Check {
   all(): Hazard[] {
     const work = [...this.starts];
     for (const s of work) this.before.set(s, { results: new Map(), reads: new Map() });
-    // It ends: what waits at a block is of so many instructions, and ages, masks and guards of each can only become less.
+    // Terminates: the keys at a block are finite, and age, mask and guard of an entry only decrease.
     for (let at = work.pop(); at !== undefined; at = work.pop()) {
       for (const [to, state] of this.through(at)) {
         const own = this.before.get(to);
@@ -201,7 +199,7 @@ class Check {
     return [...this.found.values()].sort((a, b) => a.second - b.second || a.first - b.first);
   }
 
-  /** Goes through a block. @returns where it leads, and with what */
+  /** Transfers the state of a block through its instructions. @returns successors with their states */
   private through(start: number): [number, State][] {
     const out: [number, State][] = [];
     const from = this.before.get(start);
@@ -223,7 +221,7 @@ class Check {
       const to = JUMPS.has(s.form.row) ? this.target(k) : null;
       if (to !== null) out.push([to, copy()]);
       for (const t of this.tables.get(k * WORD_BYTES) ?? []) out.push([t / WORD_BYTES, copy()]);
-      // What is called is another's code: nothing is known behind it.
+      // The callee is other code, after which nothing is known.
       if (CALLS.has(s.form.row)) return out;
       if (ENDS.has(s.form.row)) {
         if (this.mayPass(s)) out.push([k + 1, state]);
@@ -233,7 +231,7 @@ class Check {
     return out;
   }
 
-  /** Whether what ends a path may not do so: it has a guard, or another predicate. */
+  /** True if an instruction that ends a path may fall through: it has a guard or another predicate. */
   private mayPass(s: Step): boolean {
     return s.guard >= 0 || [...s.reads].some((r) => hardwareName(r).file.endsWith('P'));
   }
@@ -245,9 +243,9 @@ class Check {
     };
     drop(results, wait);
     drop(reads, wait);
-    // It waits for a count of what a barrier stands for, and here for all of it.
+    // DEPBAR may wait for only a part of what a barrier counts; here it counts as waiting for all.
     drop(results, this.countedBy(s));
-    // What a block has stored before a barrier, it has read.
+    // Stores that a block made before a barrier have read their operands.
     if (s.form.row === 'BAR')
       for (const [key, e] of reads) if (this.of(e).form.pipe === 'lsu') reads.delete(key);
     for (const e of results.values()) if (s.reads.has(e.register)) this.look(e, s, k);
@@ -274,7 +272,7 @@ class Check {
       guard: s.writes.has(s.guard) ? -1 : s.guard,
     });
     for (const r of s.writes) {
-      // Whether an atomic operation on generic memory was done is known when it has taken its operands (ptxas 13.0.88, sm_90).
+      // The predicate result of an atomic operation on generic memory is available when it has read its operands (ptxas 13.0.88, sm_90).
       const early = s.form.row.split('.')[0] === 'ATOM' && hardwareName(r).file === 'P';
       results.set(k * KEYS + r, entry(r, bit(write) | (early ? bit(read) : 0)));
     }
@@ -292,29 +290,29 @@ class Check {
     return this.steps[e.at]!;
   }
 
-  /** Whether its result comes at no fixed time. */
+  /** True for a variable-latency result. */
   private isLate(e: Entry): boolean {
     return this.of(e).late;
   }
 
-  /** Whether an instruction goes through the queue of another, behind it. */
+  /** True if `s` goes through the same queue, after the instruction of `e`. */
   private isBehind(e: Entry, s: Step): boolean {
     const first = this.of(e);
     return first.late && s.late && first.queue === s.queue;
   }
 
-  /** Whether an instruction takes its operands behind another: those of a pipe take them in order. */
+  /** True if `s` reads its operands after the instruction of `e`: instructions of a pipe read them in order. */
   private readsBehind(e: Entry, s: Step): boolean {
     const first = this.of(e);
     return first.late && s.late && first.form.pipe === s.form.pipe;
   }
 
-  /** Whether the two are never executed both: the same predicate guards them, one way and the other. */
+  /** True if the two instructions exclude each other: opposite polarities of the same predicate. */
   private exclude(e: Entry, s: Step): boolean {
     return e.guard >= 0 && e.guard === s.guard && this.of(e).guardNot !== s.guardNot;
   }
 
-  /** A result is read. */
+  /** Checks the read of a pending result. */
   private look(e: Entry, s: Step, k: number): void {
     if (this.exclude(e, s)) return;
     if (this.isLate(e)) return this.tell('read before the result is there', e, k, null);
@@ -326,7 +324,7 @@ class Check {
     if (needed !== null && e.age < needed) this.tell('read before the result is there', e, k, needed);
   }
 
-  /** A result is written over: one that comes at no fixed time may come behind the new one, unless both go through one queue. */
+  /** Checks the overwrite of a pending result: a variable-latency result may arrive after the new one, unless both use one queue. */
   private overwrite(e: Entry, s: Step, k: number): void {
     if (!this.isLate(e) || this.isBehind(e, s) || this.exclude(e, s)) return;
     this.tell('written before the result is there', e, k, null);

@@ -5,7 +5,7 @@ import type { Machine } from '../machine/forms.ts';
 import type { ListedFunction } from '../machine/listing.ts';
 import { type Accesses, accessesOf } from './accesses.ts';
 
-/** What each word of a function accesses; null for a word that is of no known form. */
+/** Register accesses of each word of a function; null for a word of unknown form. */
 export function accessesIn(
   { fn, code }: ListedFunction,
   elf: Elf,

@@ -2,15 +2,16 @@ import { cfgOf } from '../analysis/flow/cfg.ts';
 import { nestingOf } from '../analysis/loops/nesting.ts';
 import type { Fn } from '../ir/program.ts';
 
-/** Positions of the blocks at which the regions of both versions begin and end. */
+/** Cut points of both versions, as positions of blocks: regions begin and end there. */
 export interface Cuts {
   readonly before: ReadonlySet<number>;
   readonly after: ReadonlySet<number>;
 }
 
 /**
- * Cuts that leave no loop in either version. Blocks that both versions have are preferred, so that control passes cuts of both in the
- * same order: the loop headers of one version, as far as they are in a loop of the other one too, and whatever else it takes there.
+ * Chooses cuts so that no region of either version contains a loop. Blocks that both versions have are preferred, so that control passes
+ * the cuts of both in the same order: the loop headers of the version `lead`; in the other version those of them that are in a loop there,
+ * and whatever else its loops need.
  */
 export function cutsOf(before: Fn, after: Fn, lead: 'before' | 'after'): Cuts {
   const [leading, other] = lead === 'after' ? [after, before] : [before, after];
@@ -26,7 +27,7 @@ export function cutsOf(before: Fn, after: Fn, lead: 'before' | 'after'): Cuts {
   return lead === 'after' ? { before: all, after: own } : { before: own, after: all };
 }
 
-/** Targets of retreating edges of a depth-first search that does not pass the given blocks. */
+/** Targets of the retreating edges of a depth-first search that does not enter the blocks `passed`. */
 function headersOf(fn: Fn, passed: ReadonlySet<number>): Set<number> {
   const { succStart, succ, count } = cfgOf(fn);
   const out = new Set<number>();

@@ -1,15 +1,15 @@
 import { Normal, TooLarge } from '../rules/prove/normal.ts';
 import { endless, type Purse } from './purse.ts';
 
-/** Nodes that the values of one region may have: nine times those of the largest region of the test kernels (6,502). */
+/** Maximum number of value nodes in one region: nine times those of the largest region of the test kernels (6,502). */
 const MOST_NODES = 60_000;
-/** Steps of building decisions, choices and sums in one region: six times those of the test kernels (at most 61,114). */
+/** Maximum number of steps of building decisions, selects and sums in one region: six times those of the test kernels (at most 61,114). */
 const MOST_STEPS = 400_000;
 
 /**
  * Truth values as reduced ordered binary decision diagrams (Bryant, "Graph-Based Algorithms for Boolean Function Manipulation", 1986) over
- * comparisons and whatever else has one bit, so that equal functions of the same bits are one node; and choices between other values by
- * such conditions.
+ * comparisons and other one-bit values, so that equal functions of the same bits are one node; and selects between other values by such
+ * conditions.
  */
 export class Decisions extends Normal {
   readonly no = this.constant(0n, 1);
@@ -19,25 +19,25 @@ export class Decisions extends Normal {
   private readonly constrained = new Map<string, number>();
   private steps = 0;
 
-  /** @param purse work for all regions of a function */
+  /** @param purse the work budget shared by all regions of a function */
   constructor(purse: Purse = endless()) {
     super(MOST_NODES);
     this.purse = purse;
   }
 
-  /** @throws TooLarge if there is no more work to be done for the function */
+  /** Charges `n` steps to the function's budget. @throws TooLarge if it is exhausted */
   spend(n: number): void {
     this.purse.take(n);
   }
 
-  /** @throws TooLarge if there was too much to do */
+  /** Charges `n` steps to the function's and the region's budget. @throws TooLarge if one is exhausted */
   protected step(n = 1): void {
     this.spend(n);
     this.steps += n;
     if (this.steps > MOST_STEPS) throw new TooLarge();
   }
 
-  /** A node of one bit as a decision diagram. */
+  /** Converts a node of one bit to a decision diagram. */
   protected bit(x: number): number {
     const { op } = this.at(x);
     return op === 'const' || op === 'ite' ? x : this.table.node('ite', 1, [x, this.yes, this.no]);
@@ -58,12 +58,12 @@ export class Decisions extends Normal {
     return this.choose(a, this.yes, b);
   }
 
-  /** Does the first truth value imply the second? */
+  /** True if `a` implies `b`. */
   implies(a: number, b: number): boolean {
     return b === this.yes || this.choose(a, b, this.yes) === this.yes;
   }
 
-  /** Can they never hold both? */
+  /** True if `a` and `b` never hold together. */
   exclude(a: number, b: number): boolean {
     return this.both(a, b) === this.no;
   }
@@ -101,8 +101,8 @@ export class Decisions extends Normal {
   }
 
   /**
-   * A truth value that agrees with `f` where `c` holds, and depends on nothing else (the generalized cofactor of Coudert, Berthet and
-   * Madre, "Verification of Synchronous Sequential Machines Based on Symbolic Execution", 1989).
+   * Simplifies `f` under the assumption `c`: the result agrees with `f` wherever `c` holds (the generalized cofactor of Coudert, Berthet
+   * and Madre, "Verification of Synchronous Sequential Machines Based on Symbolic Execution", 1989).
    */
   under(f: number, c: number): number {
     if (c === this.yes || this.at(f).op === 'const') return f;
@@ -124,7 +124,7 @@ export class Decisions extends Normal {
     return made;
   }
 
-  /** `c ? x : y` of any width; the condition in the form in which it is false where all that it depends on is. */
+  /** `c ? x : y` of any width, normalized so that the condition is false when all its atoms are. */
   select(c: number, x: number, y: number): number {
     if (this.at(x).width === 1) return this.choose(c, x, y);
     if (c === this.yes || x === y) return x;
@@ -157,7 +157,7 @@ export class Decisions extends Normal {
     return x === this.yes;
   }
 
-  /** The value where a condition is known to hold. */
+  /** Simplifies a value under the assumption that `c` holds. */
   given(x: number, c: number): number {
     const n = this.at(x);
     if (c === this.yes) return x;

@@ -1,18 +1,19 @@
 import type { Node } from '../isa/lang/graph.ts';
 import type { Values } from './values.ts';
 
-/** A value at a cut, told by what does not change while the function runs and by other registers there. */
+/** A value at a cut, expressed by values that do not change during the function and by other registers at the cut. */
 export type Expression =
   | { readonly k: 'leaf'; readonly key: string; readonly width: number; readonly uniform: boolean }
   | { readonly k: 'register'; readonly item: string }
   | { readonly k: 'node'; readonly node: Node; readonly args: readonly Expression[] };
 
-/** Nodes of an expression. A longer one is not kept, which proves less and nothing wrong. */
+/** Maximum number of nodes of an expression. A larger one is dropped, which proves less but nothing wrong. */
 const MOST = 300;
 
 /**
  * The expression of a value; null if there is none.
- * @param registers what registers hold, by node: what an expression may be made of
+ *
+ * @param registers for each node, the register that holds it and may be used in the expression
  */
 export function expressionOf(
   values: Values,
@@ -46,7 +47,7 @@ export function expressionOf(
   return visit(x, true);
 }
 
-/** The value of an expression among other values; null if a register of it has none there. */
+/** Evaluates an expression over other values; null if one of its registers has no value there. */
 export function valueAt(
   e: Expression,
   values: Values,
@@ -76,7 +77,9 @@ export function valueAt(
   return visit(e);
 }
 
-/** The node over other arguments. A decision about one bit has the bit itself, and not a diagram, as its first argument. */
+/**
+ * The same node over other arguments. Selects are rebuilt by `select`: a one-bit decision has an atom, not a diagram, as first argument.
+ */
 function remade(values: Values, node: Node, args: readonly number[]): number {
   if (node.op === 'ite') return values.select(args[0], args[1], args[2]);
   return values.make(node, args);

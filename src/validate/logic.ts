@@ -1,21 +1,21 @@
 import type { Node } from '../isa/lang/graph.ts';
 import { powerOf, Sums } from './sums.ts';
 
-/** Products of a bitwise operation that is kept as one; one with more stays an operation. Any function of four operands has 16. */
+/** Maximum number of products in this form; a larger operation stays as it is. Any function of four operands has at most 16. */
 const MOST_PRODUCTS = 24;
 
 /**
- * An exclusive or of products of operands, each under a mask (the Reed-Muller form): numbers of the factors -> mask; without factors, the
- * mask itself.
+ * An exclusive or of products of operands, each under a mask (Reed-Muller form). The key lists the nodes of the factors, the value is the
+ * mask; without factors the product is the mask itself.
  */
 type Products = ReadonlyMap<string, bigint>;
 
-/** Bitwise logic as an exclusive or of products under masks, in order; as a sum where its terms have no bit in common. */
+/** Bitwise logic in Reed-Muller form, in canonical order; written as a sum where no two terms share a bit. */
 export class Logic extends Sums {
   private readonly products = new Map<number, Products>();
   private readonly bits = new Map<number, bigint>();
 
-  /** The bits of a value that may be set. */
+  /** Mask of the bits of a value that may be set. */
   private mayBe(x: number): bigint {
     const known = this.bits.get(x);
     if (known !== undefined) return known;
@@ -56,13 +56,13 @@ export class Logic extends Sums {
     return out;
   }
 
-  /** Is it a sum of two values that have no bit in common, and so the same as their exclusive or? */
+  /** True if a sum has operands without a common bit, so that it equals their exclusive or. */
   protected isDisjoint(x: number): boolean {
     const [a, b] = this.at(x).args;
     return (this.mayBe(a) & this.mayBe(b)) === 0n;
   }
 
-  /** A bitwise operation as an exclusive or of products of its operands, each under a mask; null: there are too many. */
+  /** Normalizes a bitwise operation to Reed-Muller form; null if it has too many products. */
   protected logic(n: Node, args: readonly number[]): number | null {
     const w = n.width;
     const ones = (1n << BigInt(w)) - 1n;
@@ -85,7 +85,7 @@ export class Logic extends Sums {
         result = inverse(a);
         break;
       default: {
-        // Row k of the table is the product of the operands, each inverted where its bit of k is 0.
+        // Row k of the table is the product of the operands, each inverted if its bit of k is 0.
         result = new Map();
         for (let row = 0; row < 8 && result !== null; row++) {
           if (((n.n >> row) & 1) === 0) continue;
@@ -114,7 +114,7 @@ export class Logic extends Sums {
     const itself: Products = new Map([[String(x), ones]]);
     if (n.op === 'const') return n.value === 0n ? new Map() : new Map([['', n.value]]);
     if (n.op === 'zext') {
-      // Low bits of a value of the same width are that value under a mask.
+      // A zero-extended low part of a value of the same width is that value under a mask.
       const part = this.at(n.args[0]);
       if (part.op === 'extract' && part.n === 0 && this.at(part.args[0]).width === n.width)
         return new Map([[String(part.args[0]), (1n << BigInt(part.width)) - 1n]]);
@@ -182,7 +182,7 @@ export class Logic extends Sums {
     return terms.reduce((x, y) => this.table.node('xor', w, [x, y]));
   }
 
-  /** A value under a mask; low bits as what is extended. */
+  /** A value under a mask; a mask of low bits becomes an extract and an extension. */
   private masked(x: number, mask: bigint, w: number): number {
     const k = powerOf(mask + 1n);
     return k > 0
@@ -190,7 +190,7 @@ export class Logic extends Sums {
       : this.table.node('and', w, [x, this.constant(mask, w)]);
   }
 
-  /** A value that is extended to a width. */
+  /** A value extended to width `w`. */
   protected widened(x: number, w: number, signed: boolean): number {
     const from = this.at(x).width;
     return from === w ? x : this.node(signed ? 'sext' : 'zext', w, [x], { n: signed ? from : 0 });

@@ -3,7 +3,7 @@ import type { Fn, Program, Variable } from '../ir/program.ts';
 import { endless, type Purse } from './purse.ts';
 import { type Decide, MOST_WORK, type Refute, type RegionVerdict, validate } from './validate.ts';
 
-/** What became of the regions of one function that a step changed. */
+/** Verdicts for the regions of one function that a step changed. */
 export interface FunctionVerdict {
   readonly fn: string;
   readonly regions: readonly RegionVerdict[];
@@ -12,9 +12,9 @@ export interface FunctionVerdict {
 /**
  * Validates a step from one program to the next: every function that it changed, and what functions share.
  *
- * @param decider makes for each function what is asked where the normal forms of two values differ; null: nobody is asked
+ * @param decider makes a decision procedure for each function, used where the normal forms of two values differ; null for none
  * @param refute see `validate`
- * @param purse work for all functions
+ * @param purse the work budget for all functions
  */
 export async function validateStep(
   before: Program,
@@ -51,14 +51,14 @@ export async function validateStep(
 
 const whole = (why: string): RegionVerdict => ({ block: -1, name: '', changed: true, why });
 
-/** May somebody still call a function that is gone? */
+/** True if a removed function may still be called. */
 const isWanted = (fn: Fn, after: Program): boolean =>
   fn.kind === 'entry' ||
   fn.attrs.linkage !== '' ||
   after.aliases.some((x) => x.of === fn.name) ||
   isNamed(after, fn.name);
 
-/** A difference between what both versions of a function promise; '' if there is none. */
+/** Describes a difference between the interfaces of both versions of a function; '' if there is none. */
 function outsideFault(a: Fn, b: Fn): string {
   for (const x of a.variables) {
     const y = b.variables.find((v) => v.name === x.name);
@@ -69,7 +69,7 @@ function outsideFault(a: Fn, b: Fn): string {
   return text(a) === text(b) ? '' : 'its parameters or directives change';
 }
 
-/** A difference between the variables of two programs that matters to the functions of the second; '' if there is none. */
+/** Describes a difference between the variables or aliases of two programs that matters to the second; '' if there is none. */
 function sharedFault(before: Program, after: Program): string {
   if (JSON.stringify(before.aliases) !== JSON.stringify(after.aliases))
     return 'other names of functions change';
@@ -86,7 +86,7 @@ function sharedFault(before: Program, after: Program): string {
 const textOf = (x: Variable): string =>
   JSON.stringify({ ...x, init: x.init === null ? null : [...x.init].join() });
 
-/** Does an instruction, or an initial value, name a variable or a function? */
+/** True if an instruction or an initial value refers to a variable or function. */
 const isNamed = (program: Program, name: string): boolean =>
   program.variables.some((v) => v.relocs.some((r) => r.symbol === name)) ||
   program.functions.some((f) =>

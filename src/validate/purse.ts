@@ -1,9 +1,9 @@
 import { TooLarge } from '../rules/prove/normal.ts';
 
-/** After how many payments a purse asks whether it is late. */
+/** Number of charges between two checks of the time limit. */
 const ASKED = 256;
 
-/** Work that may be done: steps of everything whose number grows faster than the program. */
+/** A work budget: counts the steps of everything that grows faster than the program. */
 export class Purse {
   private left: number;
   private readonly from: Purse | null;
@@ -12,8 +12,8 @@ export class Purse {
   private taken = 0;
 
   /**
-   * @param from the purse of which this one is a part
-   * @param isLate asked now and then: from when on nothing is left
+   * @param from the budget that this one is a part of
+   * @param isLate polled now and then; once it is true, the budget is exhausted
    */
   constructor(left: number, from: Purse | null = null, isLate = () => false) {
     this.left = left;
@@ -25,7 +25,7 @@ export class Purse {
     return this.left <= 0;
   }
 
-  /** @throws TooLarge if there is no more */
+  /** Charges `n` steps. @throws TooLarge if the budget is exhausted */
   take(n: number): void {
     this.from?.take(n);
     this.left -= n;
@@ -33,11 +33,11 @@ export class Purse {
     if (this.left <= 0) throw new TooLarge();
   }
 
-  /** A purse of at most so much, which is taken from this one. */
+  /** A budget of at most `most` steps, which are charged to this one too. */
   part(most: number): Purse {
     return new Purse(Math.min(most, this.left), this);
   }
 }
 
-/** No limit. */
+/** A budget without limit. */
 export const endless = (): Purse => new Purse(Number.POSITIVE_INFINITY);

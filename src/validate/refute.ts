@@ -6,41 +6,45 @@ import { Drawing, drawn, valuesOf } from './samples.ts';
 import type { Values } from './values.ts';
 
 /**
- * What a single thread of a kernel may find so that two versions part: words of the constant bank, and what memory holds. Addresses of
- * pointer parameter k, in the order of their offsets, begin at `POINTERS + k * APART`.
+ * Inputs of a single-thread kernel launch for which two versions differ: words of the constant bank, and contents of memory. The target of
+ * pointer parameter k, in order of their offsets, begins at `POINTERS + k * APART`.
  */
 export interface Inputs {
-  /** Byte offset in constant bank 0 -> 32 bits. */
+  /** 32-bit words by byte offset in constant bank 0. */
   readonly constants: ReadonlyMap<number, number>;
   /** Offsets of the parameters that are used as pointers. */
   readonly pointers: readonly number[];
   readonly memory: readonly { readonly address: bigint; readonly bytes: number; readonly value: bigint }[];
 }
 
+/** Address of the first pointer's target, and the distance between targets. */
 export const POINTERS = 0x7000_0000_0000n;
 export const APART = 0x1_0000_0000n;
-/** Bytes behind a pointer that may be read: what fits into a launch file without being a burden. */
+/** Number of bytes after a pointer that may be read: what fits a launch file comfortably. */
 export const REACH = 0x10000n;
 
-/** What the only thread of a launch finds in special registers; others are left open, and nothing is refuted by them. */
+/** Special registers of the only thread of a launch. A region that reads others is not refuted. */
 const ALONE: Readonly<Record<string, bigint>> = {
   ...Object.fromEntries(['TID', 'CTAID'].flatMap((r) => ['X', 'Y', 'Z'].map((d) => [`${r}.${d}`, 0n]))),
   ...Object.fromEntries(['NTID', 'NCTAID'].flatMap((r) => ['X', 'Y', 'Z'].map((d) => [`${r}.${d}`, 1n]))),
   LANEID: 0n,
 };
 
-/** Inputs that are tried before a solver is asked. */
+/** Maximum number of inputs tried before the solver. */
 const SAMPLES = 400;
-/** Nodes that are computed for all samples: a large region gets fewer of them. */
+/** Maximum number of nodes evaluated for all samples together: a large region gets fewer samples. */
 const MOST_COMPUTED = 2_000_000;
-/** Steps of the solver: twice those of a question about equality, since inputs are what is wanted here. */
+/** Solver steps: twice those of an equality query, since a model is wanted here. */
 const WORK = 4_000_000;
 
 /**
- * Finds inputs of a launch with one thread for which two values differ where `given` holds; null if none is found.
+ * Finds inputs of a single-thread launch for which two values differ where `given` holds; null if none are found.
  *
- * Only integers: PTX lets products and sums be fused, and leaves the payload of a NaN open. And only inputs by which nothing is divided by
- * zero, of which PTX says nothing (PTX ISA 9.0, div).
+ * Only integer values are refuted: PTX lets products and sums be fused, and leaves NaN payloads open. Inputs that cause a division by zero
+ * are excluded, since PTX leaves its result undefined (PTX ISA 9.0, div).
+ *
+ * @param addresses nodes of the addresses that the versions access, which show the parameters that are pointers
+ * @param solver used if sampling finds nothing; null for none
  */
 export async function refuted(
   values: Values,
@@ -72,13 +76,13 @@ export async function refuted(
 }
 
 interface Setup {
-  /** Leaf -> the only value that it may have. */
+  /** Leaves with a single possible value, and that value. */
   readonly fixed: ReadonlyMap<number, bigint>;
   readonly loads: readonly { readonly leaf: number; readonly address: number; readonly bytes: number }[];
   readonly pointers: readonly number[];
 }
 
-/** Leaves of a region that a launch can choose; null if there are others, such as results of atomics. */
+/** Classifies the leaves of a region; null if a launch cannot choose one, such as the result of an atomic operation. */
 function setup(values: Values, addresses: readonly number[]): Setup | null {
   const fixed = new Map<number, bigint>();
   const loads: { leaf: number; address: number; bytes: number }[] = [];
@@ -140,7 +144,7 @@ async function solved(
   }
   for (const d of divisorsOf(values))
     assumed.push(values.negation(eq(d, values.constant(0n, values.at(d).width))));
-  // Equal addresses hold equal values.
+  // Loads from equal addresses give equal values.
   loads.forEach((a, i) => {
     for (const b of loads.slice(0, i)) {
       if (a.bytes !== b.bytes || values.at(a.address).width !== values.at(b.address).width) continue;
@@ -172,14 +176,14 @@ function ofIntegers(values: Values, ends: readonly number[]): boolean {
   return true;
 }
 
-/** What the region divides by. */
+/** Divisors of all divisions in the region. */
 const divisorsOf = (values: Values): readonly number[] => [
   ...new Set(values.table.nodes.filter((n) => DIVISIONS.has(n.op)).map((n) => n.args[1])),
 ];
 
 const DIVISIONS: ReadonlySet<CoreOp> = new Set<CoreOp>(['udiv', 'sdiv', 'urem', 'srem']);
 
-/** Is the value of two leaves, low and high word, part of one of these addresses? */
+/** True if the pair of leaves, low and high word, is a term of one of these addresses. */
 const isPointer = (values: Values, low: number, high: number, addresses: readonly number[]): boolean =>
   addresses.some((x) =>
     [...values.sumOf(x).terms.keys()].some((t) => {

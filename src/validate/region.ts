@@ -14,29 +14,29 @@ import { type Access, type Claim, isUniformFile, Thread, Unsupported } from './t
 import type { Trace } from './trace.ts';
 import type { Values } from './values.ts';
 
-/** Where control leaves a region: the id of a block, or the end of the thread or function. */
+/** Where control leaves a region: to a block, given by id, or to the end of the thread or function. */
 export type Target = number | 'exit' | 'return';
 
-/** A way out of a region: under which condition, and with which values in the registers that are read later. */
+/** A way out of a region: its condition, and the values of the registers that are live there. */
 export interface Way {
   readonly target: Target;
   readonly condition: number;
   readonly registers: ReadonlyMap<Reg, number>;
-  /** The same, as they are computed: not simplified by what the condition says. */
+  /** The same values before they are simplified by the condition. */
   readonly computed: ReadonlyMap<Reg, number>;
 }
 
-/** What a region does, for all values of what it finds in registers and memory. */
+/** The effect of a region, symbolic in the values of registers and memory at its start. */
 export interface Run {
   readonly ways: readonly Way[];
   readonly trace: Trace;
   readonly accesses: readonly Access[];
   readonly claims: readonly Claim[];
-  /** Ids of its blocks, in the order in which they were looked at. */
+  /** Ids of its blocks in topological order. */
   readonly blocks: readonly number[];
 }
 
-/** One version of a function and where its regions are cut. */
+/** One version of a function, and the cuts of its regions. */
 export interface Version {
   readonly program: Program;
   readonly fn: Fn;
@@ -49,7 +49,7 @@ interface Edge {
   readonly registers: Map<Reg, number>;
 }
 
-/** The registers that a block reads from before, and those that its phis give a value. */
+/** Registers that are live into a block, and the results of its phis. */
 export function liveAt(fn: Fn, position: number): Reg[] {
   const l = livenessOf(fn);
   const out = [...l.globals.names].filter((r) => r !== NO_REG && isLiveIn(l, r, position));
@@ -61,10 +61,12 @@ export function liveAt(fn: Fn, position: number): Reg[] {
 }
 
 /**
- * Runs all paths of a region at once: blocks in topological order, every effect under the condition of the path to it, and at joins the
- * values of registers chosen by the conditions of the ways in (as if every branch had been converted to predicates).
+ * Executes all paths of a region symbolically at once: blocks in topological order, every effect under the condition of its path; at joins,
+ * registers are selects over the conditions of the incoming edges (as after full if-conversion).
  *
- * @param symbols leaves that stand for addresses of variables, of both versions
+ * @param start position of the block at which the region begins
+ * @param registers values of registers at the start
+ * @param symbols leaves that stand for addresses of variables, shared by both versions
  * @throws Unsupported, TooLarge, TooManyEffects
  */
 export function runRegion(
@@ -77,7 +79,7 @@ export function runRegion(
   return new Region(version, values, symbols).run(start, registers);
 }
 
-/** By loop: the uniform registers that it writes. */
+/** For each loop, the uniform registers that it writes. */
 const uniformIn = memo((fn: Fn): readonly ReadonlySet<Reg>[] => {
   const f = nestingOf(fn);
   return f.loops.map(
@@ -120,7 +122,7 @@ class Region {
     return { ways: this.joined(), trace, accesses, claims, blocks };
   }
 
-  /** Positions of the region's blocks in topological order. */
+  /** Positions of the region's blocks in topological order. @throws Unsupported if the region contains a loop */
   private order(start: number): number[] {
     const { succStart, succ } = cfgOf(this.fn);
     const out: number[] = [];
@@ -162,7 +164,7 @@ class Region {
       edges.length === 1 ? new Map(edges[0].registers) : this.join(this.liveIn(at), edges);
   }
 
-  /** The values of registers where several ways meet. */
+  /** Values of registers where edges join. */
   private join(live: readonly Reg[], edges: readonly Edge[], simplify = true): Map<Reg, number> {
     const { v } = this;
     v.spend(live.length * edges.length);
@@ -190,7 +192,7 @@ class Region {
     return out;
   }
 
-  /** Ways out of the region, one for each target. */
+  /** Ways out of the region, merged by target. */
   private joined(): Way[] {
     const by = new Map<Target, Omit<Way, 'computed'>[]>();
     for (const w of this.out) {
@@ -214,7 +216,7 @@ class Region {
 
   private go(from: number, to: number, condition: number): void {
     if (condition === this.v.no) return;
-    // Lanes that leave a loop before the others would find what those have put into the warp's registers since.
+    // Lanes that leave a loop early would see what the remaining lanes have written to the warp's registers since.
     if (this.losesUniform(from, to))
       this.thread.claims.push({
         value: condition,
@@ -232,7 +234,7 @@ class Region {
     else edges.push({ condition, registers });
   }
 
-  /** Does the edge leave a loop in which a uniform register is written that is read behind it? */
+  /** True if the edge leaves a loop that writes a uniform register which is live after it. */
   private losesUniform(from: number, to: number): boolean {
     const f = nestingOf(this.fn);
     for (let l = f.innermost[from]; l >= 0 && !inLoop(f, l, to); l = f.loops[l].parent)
@@ -240,7 +242,7 @@ class Region {
     return false;
   }
 
-  /** Registers on the way into a block, with the values that its phis take. */
+  /** Registers on the edge into a block, including the results of its phis. */
   private withPhis(from: number, to: number, condition: number): Map<Reg, number> {
     const { ins } = this.fn.blocks[to];
     this.v.spend(1 + this.thread.registers.size / 4);
@@ -257,7 +259,7 @@ class Region {
     return out;
   }
 
-  /** Operand modifiers of a phi; the others are part of meanings. */
+  /** Applies the operand modifiers of a phi; other modifiers are part of an opcode's meaning. */
   private modified(o: Operand, value: number): number {
     if (o.mods === 0) return value;
     if (o.mods === Mod.Not && this.v.at(value).width === 1) return this.v.negation(value);
@@ -276,7 +278,7 @@ class Region {
         registers.set(r, value);
       });
     }
-    // A return from a kernel ends the thread.
+    // Returning from a kernel ends the thread.
     const how = this.fn.kind === 'entry' ? 'exit' : target;
     this.thread.ended = this.v.either(this.thread.ended, condition);
     if (condition !== this.v.no) this.out.push({ target: how, condition, registers });
@@ -321,7 +323,7 @@ class Region {
       }
       case 'branch-table': {
         const given = this.thread.operand(ins.src[0], 32, taken);
-        // An index of which the offset is made; another one with the same offset is out of range, and undefined.
+        // The offset is a multiple of an index. Another index with the same offset (modulo 2^32) is out of range, and undefined.
         const index = countsBytes(ins) ? this.v.shared(given, ENTRY_SHIFT) : given;
         if (index === null) throw new Unsupported('a table by an offset of which the index is not known');
         if (hasMod(ins.op, ins.mods, 'U'))

@@ -4,10 +4,10 @@ import type { Symbols } from './symbols.ts';
 import type { Access, Claim } from './thread.ts';
 import type { Values } from './values.ts';
 
-/** Accesses of which a solver is asked whether they have the same address by another computation, one question each. */
+/** Maximum number of accesses per query for which a solver checks whether their addresses are equal. */
 const MOST_ALIKE = 8;
 
-/** An access of the version after that may fault where the version before accesses nothing of the kind; '' if there is none. */
+/** Describes an access of the second version that may fault where the first version makes no such access; '' if there is none. */
 export async function newFault(
   values: Values,
   symbols: Symbols,
@@ -26,7 +26,7 @@ export async function newFault(
       continue;
     if ((a.bits & MUTABLE) === 0 && own.length > 0) continue;
     let aligned = values.isAligned(a.address, BigInt(a.align), symbols);
-    // Where bytes of the access are accessed before, and so exist.
+    // For each byte of the access, the condition under which the first version accesses it, so that it exists.
     const reached = new Array<number>(a.bytes).fill(values.no);
     for (const b of before.accesses) {
       if ((b.bits & a.bits) === 0) continue;
@@ -51,7 +51,7 @@ export async function newFault(
   return '';
 }
 
-/** A value that the version after supposes to be the same for a warp, and that may not be; '' if there is none. */
+/** Describes a value that the second version assumes to be warp-uniform but may not be; '' if there is none. */
 export function newClaim(values: Values, [before, after]: readonly [Run, Run]): string {
   const shared = new Map<number, number>();
   const writes = new Map<string, number>();

@@ -1,7 +1,7 @@
 import { evalNode } from '../isa/lang/evaluate.ts';
 import type { Node } from '../isa/lang/graph.ts';
 
-/** A fixed sequence of 32-bit numbers: xorshift32 (Marsaglia, "Xorshift RNGs", 2003). */
+/** A deterministic sequence of 32-bit numbers: xorshift32 (Marsaglia, "Xorshift RNGs", 2003). */
 export class Drawing {
   private state: number;
 
@@ -17,7 +17,7 @@ export class Drawing {
   }
 }
 
-/** A value of so many bits: any, a small one, a small negative one, or one of fewer bits. */
+/** Draws a value of `width` bits: uniform, small, small negative, or of random magnitude. */
 export function drawn(draw: Drawing, width: number): bigint {
   let wide = 0n;
   for (let k = 0; k < 4; k++) wide = (wide << 32n) | BigInt(draw.next());
@@ -25,7 +25,7 @@ export function drawn(draw: Drawing, width: number): bigint {
   return BigInt.asUintN(width, kinds[draw.next() % kinds.length]);
 }
 
-/** The value of each node for given inputs. */
+/** Evaluates all nodes for given inputs. */
 export function valuesOf(nodes: readonly Node[], inputs: readonly bigint[]): bigint[] {
   const at: bigint[] = [];
   for (const n of nodes)

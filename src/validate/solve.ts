@@ -6,21 +6,21 @@ import { ask, type Solver } from '../rules/prove/solver.ts';
 import { Drawing, drawn, valuesOf } from './samples.ts';
 import type { Decide } from './validate.ts';
 
-/** Steps of the solver for one question: about a second. */
+/** Maximum solver steps for one query: about a second. */
 const WORK = 2_000_000;
-/** Random inputs that are tried before a solver is asked, since they cost far less. */
+/** Number of random inputs tried before the solver, since they cost far less. */
 const SAMPLES = 40;
-/** Nodes of a question. A larger one is not asked: its text alone would be long. */
+/** Maximum number of nodes of a query: the text alone of a larger one would be long. */
 const MOST_NODES = 1_500;
 
-/** Steps for all questions of one function after one phase: four that get no answer. */
+/** Maximum solver steps for all queries of one function after one phase: four unanswered queries. */
 const MOST_WORK = 8_000_000;
 
 /**
- * Makes, for each function, what asks a solver whether two values are equal, after a few inputs that could tell them apart. Answers are
- * kept: phases leave most of a function as it is.
+ * Makes a decision procedure for each function: it tests two values for equality on a few random inputs, then by rewriting, then by a
+ * solver. Results are cached across functions and phases, since phases leave most of a function unchanged.
  *
- * @param most steps for all of them
+ * @param most maximum solver steps for all of them
  */
 export function decidersBy(solver: Solver, most = Number.POSITIVE_INFINITY): () => Decide {
   const known = new Map<string, boolean>();
@@ -40,7 +40,7 @@ export function decidersBy(solver: Solver, most = Number.POSITIVE_INFINITY): () 
   };
 }
 
-/** Steps of a solver that may be spent. */
+/** Solver steps that remain. */
 interface Steps {
   readonly left: number;
   spend(n: number): void;
@@ -68,14 +68,14 @@ async function proved(goal: Goal, solver: Solver, purse: Steps): Promise<boolean
   if (same(simple)) return true;
   const laws = lawful(simple);
   if (laws !== null && same(laws)) return true;
-  // Floats only by the laws that they obey: a solver would multiply significands bit by bit.
+  // Floats are compared by their algebraic laws only: a solver would multiply significands bit by bit.
   const asked: Question = questionOf(laws ?? simple);
   const answer = await ask(solver, asked, Math.min(WORK, purse.left));
   purse.spend(answer.spent);
   return answer.k === 'unsat';
 }
 
-/** Is there an input, among a few, for which the values differ although what is given holds? */
+/** True if a few random inputs show that the values differ although the assumptions hold. */
 function differsSomewhere(goal: Goal): boolean {
   const draw = new Drawing(1);
   for (let i = 0; i < SAMPLES; i++) {

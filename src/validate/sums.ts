@@ -1,24 +1,25 @@
 import type { CoreOp, Node } from '../isa/lang/graph.ts';
 import { Decisions } from './decisions.ts';
 
-/** Terms of a sum that is kept as one, so that long chains of additions do not take the square of their length. */
+/** Maximum number of terms of a sum, so that long chains of additions do not cost quadratic time. */
 const MOST_TERMS = 48;
 
-/** A sum modulo 2^width: node -> coefficient, and a constant. */
+/** A sum modulo 2^width: a coefficient for each node, and a constant. */
 export interface Sum {
   readonly terms: ReadonlyMap<number, bigint>;
   readonly constant: bigint;
 }
 
+/** The empty sum. */
 export const NOTHING: Sum = { terms: new Map(), constant: 0n };
 
-/** The exponent of a power of two, or -1. */
+/** Exponent of a power of two; -1 for other values. */
 export function powerOf(value: bigint | null): number {
   if (value === null || value <= 0n || (value & (value - 1n)) !== 0n) return -1;
   return value.toString(2).length - 1;
 }
 
-/** Sums, differences and products by constants as one sum of terms in order, and comparisons of them. */
+/** Normalizes sums, differences and products by constants to one sum of terms in canonical order, and comparisons of them. */
 export class Sums extends Decisions {
   private readonly sums = new Map<number, Sum>();
 
@@ -27,7 +28,7 @@ export class Sums extends Decisions {
     return this.at(x).op;
   }
 
-  /** What a value is the sum of; itself, where it is no sum. */
+  /** The terms of a sum; for any other value, the value itself as the only term. */
   sumOf(x: number): Sum {
     const known = this.sums.get(x);
     if (known !== undefined) return known;
@@ -43,7 +44,7 @@ export class Sums extends Decisions {
     if (n.op === 'add' && n.width > 1) return this.plus(this.sumOf(a), this.sumOf(b), 1n, n.width);
     if (n.op === 'mul' && this.valueOf(b) !== null)
       return this.plus(NOTHING, this.sumOf(a), this.valueOf(b)!, n.width);
-    // What is inverted is -1 less what it was.
+    // ~x = -1 - x.
     if (n.op === 'xor' && n.width > 1 && this.isOnes(b))
       return this.plus({ terms: new Map(), constant: -1n }, this.sumOf(a), -1n, n.width);
     return { terms: new Map([[x, 1n]]), constant: 0n };
@@ -61,7 +62,7 @@ export class Sums extends Decisions {
     return { terms, constant: BigInt.asUintN(w, a.constant + b.constant * times) };
   }
 
-  /** What is left of a factor where its high bits do not count, since they are shifted out. */
+  /** Strips an extension from a term if the coefficient shifts the extended bits out. */
   private counting(t: number, k: bigint, w: number): number {
     const x = this.at(t);
     if (x.op !== 'zext' && x.op !== 'sext') return t;
@@ -86,7 +87,7 @@ export class Sums extends Decisions {
     return constant === 0n ? sum : this.table.node('add', w, [sum, this.constant(constant, w)]);
   }
 
-  /** Constant factors stand outside of a product. */
+  /** Moves constant factors out of a product; null if there is none. */
   protected factored(a: number, b: number, w: number): number | null {
     for (const [x, y] of [
       [a, b],
@@ -101,7 +102,7 @@ export class Sums extends Decisions {
     return null;
   }
 
-  /** The sum of which this one is a multiple by a power of two, as it is written; null if some term is none. */
+  /** Divides a sum by 2^shift, term by term; null if a coefficient is not a multiple of it. */
   shared(x: number, shift: number): number | null {
     const by = 1n << BigInt(shift);
     const { terms, constant } = this.sumOf(x);
@@ -110,7 +111,7 @@ export class Sums extends Decisions {
     return this.built({ terms: parts, constant: constant / by }, this.at(x).width);
   }
 
-  /** The constant distance from the first value to the second, as a signed number; null if it is none. */
+  /** The constant b - a as a signed number; null if the difference is not constant. */
   distance(a: number, b: number): bigint | null {
     const w = this.at(a).width;
     if (w !== this.at(b).width) return null;
@@ -119,8 +120,9 @@ export class Sums extends Decisions {
   }
 
   /**
-   * Is an address a multiple of a power of two?
-   * @param known variables whose addresses leaves are
+   * True if an address is known to be a multiple of `to`, a power of two.
+   *
+   * @param known for leaves that are addresses of variables, the variables
    */
   isAligned(x: number, to: bigint, known: ReadonlyMap<number, { readonly align: number }>): boolean {
     const { terms, constant } = this.sumOf(x);
@@ -129,7 +131,7 @@ export class Sums extends Decisions {
       const n = this.at(t);
       const multiple = BigInt(known.get(t)?.align ?? 1);
       if ((k * multiple) % to === 0n) return true;
-      // Low bits of what is extended, or taken from a wider value, are its own.
+      // The low bits of an extended value are its own.
       if (n.op === 'zext' || n.op === 'sext') return k % 2n === 1n && this.isAligned(n.args[0], to, known);
       return false;
     });
@@ -137,7 +139,7 @@ export class Sums extends Decisions {
 
   // ------------------------------------------------------------------ comparisons
 
-  /** A constant stands on the right side of a comparison, and what an extension adds is not compared. */
+  /** Normalizes a comparison: constants are moved to the right side, and extensions are removed; null if it stays as it is. */
   protected less(n: Node, a: number, b: number): number | null {
     const { width } = this.at(a);
     const signed = n.op === 'slt';
@@ -183,7 +185,7 @@ export class Sums extends Decisions {
     const { left, right } = sides[0].left < sides[1].left ? sides[0] : sides[1];
     const x = this.at(left);
     if (x.op === 'ite') {
-      // A choice between constants is asked about by its condition.
+      // Equality of a select between constants with a constant is decided by its condition.
       const [on, off] = [x.args[1], x.args[2]].map((y) => this.node('eq', 1, [y, right]));
       if (this.opOf(on) === 'const' && this.opOf(off) === 'const') return this.choose(x.args[0], on, off);
     }

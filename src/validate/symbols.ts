@@ -4,13 +4,13 @@ import { Kind } from '../ir/operand.ts';
 import type { Fn, Program, Variable } from '../ir/program.ts';
 import type { Values } from './values.ts';
 
-/** Leaves that stand for addresses of variables. */
+/** For each leaf that stands for the address of a variable, the variable. */
 export type Symbols = Map<number, Variable>;
 
-/** Bits of memory whose addresses are 32 bits wide. */
+/** Memory spaces with 32-bit addresses. */
 export const NARROW = Mem.Shared | Mem.Local | Mem.Param;
 
-/** The leaf of the address of a variable: 32 bits where its memory has no wider addresses. */
+/** The leaf that stands for the address of a variable; 32 bits wide if its space has 32-bit addresses. */
 export function symbolLeaf(values: Values, name: string, x: Variable | undefined, symbols: Symbols): number {
   const narrow = x !== undefined && (MEMORY_OF[x.space] & ~NARROW) === 0;
   const leaf = values.markUniform(values.atom(`address of ${name}`, narrow ? 32 : 64));
@@ -18,7 +18,7 @@ export function symbolLeaf(values: Values, name: string, x: Variable | undefined
   return leaf;
 }
 
-/** Makes the leaves of all variables that a version names, since registers may hold their addresses at a cut. */
+/** Declares the leaves of all variables that a version names, since registers may hold their addresses at a cut. */
 export function declareSymbols(
   { program, fn }: { readonly program: Program; readonly fn: Fn },
   values: Values,

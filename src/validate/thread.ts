@@ -29,10 +29,10 @@ import { NARROW, type Symbols, symbolLeaf } from './symbols.ts';
 import { ORDER, type Place, Trace } from './trace.ts';
 import type { Values } from './values.ts';
 
-/** What a region cannot be told about: it is not proved. */
+/** Thrown for code that validation does not model: its region is not proved. */
 export class Unsupported extends Error {}
 
-/** An access as the hardware checks it: a fault if the address is invalid, or no multiple of `align`. */
+/** A memory access as the hardware checks it: it faults if the address is invalid or not a multiple of `align`. */
 export interface Access {
   readonly address: number;
   readonly bits: number;
@@ -41,45 +41,44 @@ export interface Access {
   readonly guard: number;
 }
 
-/** A value that all lanes which come here must have in common, for it is held or decided once for the warp. */
+/** A value that all lanes that get here must have in common, because the warp holds it, or decides on it, only once. */
 export interface Claim {
   readonly value: number;
-  /** The register that is written; NO_REG for a branch. */
+  /** The uniform register that is written; NO_REG for a branch. */
   readonly register: Reg;
-  /** Condition under which control comes here. */
+  /** Condition under which control gets here. */
   readonly path: number;
   /**
-   * What all lanes must have in common too: a condition under which the register is overwritten, for a lane that is elsewhere would lose
-   * what it held.
+   * A condition that all lanes must have in common too: whether the register is overwritten, because a lane elsewhere would lose its value.
    */
   readonly also: number;
 }
 
-/** Primitives that say where paths meet again, and change nothing that a thread can see; nor does YIELD. */
+/** Primitives that control convergence and have no effect that a thread can observe; YIELD is another. */
 const CONVERGENCE: ReadonlySet<string> = new Set(['convergence', 'convergence-break']);
 
-/** An instruction as text and values. */
+/** An opaque instruction, identified by text and operand values. */
 interface Operation {
   /** The operation, without its operands. */
   readonly kind: string;
   /** Equal for equal operations on equal operands. */
   readonly key: string;
   readonly operands: readonly number[];
-  /** The same by number of the source; holes for text, labels and what is called. */
+  /** Operand values by number of the source; holes for text, labels and call targets. */
   readonly bySource: readonly (number | undefined)[];
 }
 
-/** A thread of one version: what its instructions do, one after the other, for unknown contents of registers and memory. */
+/** Symbolic execution of one thread: the effect of its instructions for unknown contents of registers and memory. */
 export class Thread {
   readonly v: Values;
   readonly trace: Trace;
   readonly accesses: Access[] = [];
   readonly claims: Claim[] = [];
-  /** What registers hold here. */
+  /** Current values of registers. */
   registers = new Map<Reg, number>();
-  /** Condition under which control comes here. */
+  /** Condition under which control gets here. */
   path: number;
-  /** Condition under which the thread has ended already. */
+  /** Condition under which the thread has already ended. */
   ended: number;
   private readonly symbols: Symbols;
   private readonly variables = new Map<string, Variable>();
@@ -93,14 +92,14 @@ export class Thread {
     for (const x of [...program.variables, ...fn.variables]) this.variables.set(x.name, x);
   }
 
-  /** The condition of an instruction, where control comes here. */
+  /** The guard of an instruction, simplified by the path condition. */
   guardOf(ins: Instr): number {
     if (ins.guard === NO_REG) return this.v.yes;
     const g = this.v.under(this.registers.get(ins.guard) ?? this.unset(ins.guard), this.path);
     return ins.guardNot ? this.v.negation(g) : g;
   }
 
-  /** What a register holds that nothing has written. */
+  /** The value of a register that was never written. */
   unset(r: Reg): number {
     return this.v.atom(`unset ${regName(r)}`, regWidth(r));
   }
@@ -110,7 +109,7 @@ export class Thread {
     return this.v.at(leaf).width === 32 ? this.v.node('zext', 64, [leaf]) : leaf;
   }
 
-  /** The value of an operand before its modifiers. */
+  /** The value of an operand before its modifiers, simplified under the condition `c`. */
   operand(o: Operand, width: number, c: number): number {
     const { v } = this;
     switch (o.kind) {
@@ -139,7 +138,7 @@ export class Thread {
     return this.inBank(o, 0, width, c);
   }
 
-  /** At most 32 bits, so many bytes behind what an operand names in a constant bank. */
+  /** Reads at most 32 bits of a constant bank, `behind` bytes after the operand's offset. */
   private inBank(o: Operand, behind: number, width: number, c: number): number {
     const { v } = this;
     const at = o.lo + behind;
@@ -178,8 +177,9 @@ export class Thread {
   }
 
   /**
-   * Runs an instruction that is no branch.
-   * @param taken the path and the guard
+   * Executes an instruction other than a branch.
+   *
+   * @param taken the conjunction of path and guard
    */
   instruction(ins: Instr, taken: number, guard: number): void {
     const { op } = ins;
@@ -220,7 +220,7 @@ export class Thread {
     });
   }
 
-  /** Text that is equal for equal operations on equal operands. */
+  /** Describes an instruction; the key is equal for equal operations on equal operands. */
   private operation(ins: Instr, taken: number): Operation {
     const operands: number[] = [];
     const bySource: (number | undefined)[] = [];
@@ -239,7 +239,7 @@ export class Thread {
         fixed.push('[]');
         return `[${x}]`;
       }
-      // The called function, or a prototype.
+      // A called function, or a prototype.
       if (o.kind === Kind.Sym && !this.variables.has(o.sym)) return said(`sym ${o.sym}+${o.lo}`);
       const width = o.reg === NO_REG ? widthOf(ins, i, o) : regWidth(o.reg);
       const x = this.operand(o, width, taken);
@@ -252,7 +252,7 @@ export class Thread {
     return { kind: `${name} ${fixed.join(' ')}`, key: `${name} ${parts.join(' ')}`, operands, bySource };
   }
 
-  /** A result that depends on the operands alone, in a way that no meaning tells. */
+  /** An opaque result: it depends on the operands alone. */
   private unknown(ins: Instr, taken: number, guard: number): void {
     const { key, operands, bySource } = this.operation(ins, taken);
     const { op, mods } = ins;
@@ -265,7 +265,7 @@ export class Thread {
     });
   }
 
-  /** Do all lanes of a warp get the same result? Told by the instruction set's table, and by operands that are the same for all. */
+  /** True if all lanes of a warp get the same result, according to the ISA's table or because all operands are uniform. */
   private agrees({ op, mods }: Instr, k: number, sources: readonly (number | undefined)[]): boolean {
     if (op.special.length > 0) {
       const { shift, mask } = op.groups[0];
@@ -283,7 +283,7 @@ export class Thread {
 
   // ------------------------------------------------------------------ memory
 
-  /** An address: 32 bits for memory that has no more, else 64. */
+  /** The address in an operand: 32 bits wide for spaces with 32-bit addresses, otherwise 64. */
   private address(o: Operand, bits: number, c: number): number {
     const { v } = this;
     let sum = v.constant(BigInt(o.lo), 64);
@@ -298,7 +298,10 @@ export class Thread {
     return bits !== 0 && (bits & ~NARROW) === 0 ? v.node('extract', 32, [sum], { n: 0 }) : sum;
   }
 
-  /** The parts of an access: of each element, or of its words if it is wider, its place, the element, and its lowest bit there. */
+  /**
+   * Splits an access into elements, or into words of elements wider than 32 bits: for each its place, the number of the element, and its
+   * lowest bit there.
+   */
   private places(ins: Instr, c: number): { place: Place; element: number; low: number }[] {
     const [a] = ins.op.accesses;
     const bits = hasMod(ins.op, ins.mods, 'NC') ? Mem.Const : MEMORY_OF[a.space];
@@ -325,7 +328,7 @@ export class Thread {
     });
   }
 
-  /** What each part of a load finds. */
+  /** The value that each part of a load reads. */
   private loaded(ins: Instr, c: number): { x: number; bytes: number; element: number; low: number }[] {
     const o = ins.src[ins.op.accesses[0].src];
     if (o.kind === Kind.CBank)
@@ -376,7 +379,7 @@ export class Thread {
     }
   }
 
-  /** What an instruction that is no plain access touches, or keeps its place in. */
+  /** Memory spaces, and `ORDER`, that an instruction other than a plain access touches. */
   private touched(ins: Instr): number {
     const { flags } = ins.op;
     if (isCall(ins)) return VISIBLE | Mem.Local | Mem.Const | Mem.Param | ORDER;
@@ -407,17 +410,17 @@ export class Thread {
   }
 }
 
-/** Does a warp have one such register, and not one for each lane? */
+/** True for registers that a warp has once instead of once per lane. */
 export const isUniformFile = (r: Reg): boolean => {
   const file = regFile(r);
   return file === RegFile.UR || file === RegFile.URD || file === RegFile.UP;
 };
 
-/** Width of an operand that is no register. */
+/** Width of an operand that is not a register. */
 function widthOf(ins: Instr, i: number, o: Operand): number {
   const slot = srcSlot(ins.op, i);
   const width = slot === undefined ? 0 : slotWidth(ins.op, ins.mods, slot);
-  // Where the slot leaves it open, a constant counts with all that it has.
+  // If the slot has no width, the constant is taken in full.
   if (width === 0 && o.kind === Kind.CBank) throw new Unsupported('a constant of unknown size');
   return width === 0 ? 64 : width;
 }

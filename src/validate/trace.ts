@@ -2,42 +2,43 @@ import { Mem } from '../analysis/memory/memory-ops.ts';
 import type { Variable } from '../ir/program.ts';
 import type { Values } from './values.ts';
 
-/** Stores and other effects that one region may have, each of which is compared with all others: the test kernels have up to 183. */
+/** Maximum number of effects of a region; each is compared with all others. The test kernels have up to 183. */
 const MOST_EFFECTS = 3_000;
 
-/** Beside memory: what keeps its place among barriers, operations between lanes, and results that change by themselves. */
+/** Pseudo memory space for what must keep its order besides memory: barriers, operations between lanes, volatile results. */
 export const ORDER = 32;
 
-/** One store, or anything else that others can tell from nothing. */
+/** A store or any other effect that is observable from outside. */
 export interface Effect {
   /** The operation, without its operands. */
   readonly kind: string;
   /** Equal for effects that are the same operation on the same values. */
   readonly key: string;
-  /** `Mem` bits and `ORDER`: what it touches or keeps its place in. */
+  /** `Mem` bits and `ORDER`: the memory spaces that it touches. */
   readonly bits: number;
   /** Condition under which it happens, as a value. */
   readonly guard: number;
-  /** Operands that a solver may compare. */
+  /** Operand values that a solver may compare. */
   readonly operands: readonly number[];
-  /** Whether lanes do it together, so that it counts where in the program they are. */
+  /** True if lanes execute it together, so that its position in the program matters. */
   readonly convergent: boolean;
-  /** A plain store, with its address, bytes and value; null: something else. */
+  /** Address, size and value of a plain store; null for other effects. */
   readonly store: { readonly address: number; readonly bytes: number; readonly value: number } | null;
 }
 
-/** Bytes of memory that are read or written. */
+/** A range of bytes in memory. */
 export interface Place {
   readonly bits: number;
   readonly address: number;
   readonly bytes: number;
 }
 
+/** Thrown when a region has more than `MOST_EFFECTS` effects. */
 export class TooManyEffects extends Error {}
 
 /**
- * What one version of a region does to memory and to others, in program order, with the conditions under which it does it. Paths are not
- * kept apart: an effect of a branch not taken has a guard that is false.
+ * The effects of one version of a region on memory and on other threads, in program order. Paths are not kept apart: each effect has a
+ * guard, which is false on paths that do not execute it.
  */
 export class Trace {
   readonly effects: Effect[] = [];
@@ -50,16 +51,17 @@ export class Trace {
     this.symbols = symbols;
   }
 
+  /** Appends an effect. @throws TooManyEffects */
   add(e: Effect): void {
     if (this.effects.length >= MOST_EFFECTS) throw new TooManyEffects();
     if (e.guard === this.values.no) return;
-    // Effects that commute stand in one order, so that what a load finds has one name.
+    // Commuting effects are kept in one order, so that the value of a load has one name.
     let at = this.effects.length;
     while (at > 0 && this.effects[at - 1].key > e.key && this.commute(this.effects[at - 1], e)) at--;
     this.effects.splice(at, 0, e);
   }
 
-  /** What a plain load finds where `c` holds: what was stored last, or a leaf named by all that may have changed that memory. */
+  /** The value of a plain load where `c` holds: the last store, or a leaf named after everything that may have changed the memory. */
   load(place: Place, c: number): number {
     const { values, effects } = this;
     const over: { guard: number; value: number }[] = [];
@@ -84,7 +86,7 @@ export class Trace {
     return found;
   }
 
-  /** Names everything before that may matter to an effect or a load where `c` holds. */
+  /** A name for all earlier effects that may matter to an effect or a load where `c` holds. */
   stateKey(place: Place | { readonly bits: number }, c: number, end = this.effects.length): string {
     const parts: string[] = [];
     this.values.spend(1 + end);
@@ -111,7 +113,7 @@ export class Trace {
     return e.store === null || !this.apart(e.store, place);
   }
 
-  /** What of a store a load of the place reads, if it is all of that; else -1. */
+  /** The part of a store's value that a load of `place` reads, if the store covers it; otherwise -1. */
   private storedTo(e: Effect, place: Place): number {
     if (e.store === null) return -1;
     const by = this.values.distance(e.store.address, place.address);
@@ -120,7 +122,7 @@ export class Trace {
     return this.values.node('extract', 8 * place.bytes, [e.store.value], { n: 8 * Number(by) });
   }
 
-  /** Are two places without a common byte, whatever the inputs are? */
+  /** True if two places have no common byte for any inputs. */
   private apart(
     a: { readonly address: number; readonly bytes: number },
     b: { readonly address: number; readonly bytes: number },
@@ -131,12 +133,12 @@ export class Trace {
     return p >= 0 && q >= 0 && p !== q;
   }
 
-  /** The variable in which an address is, or -1: PTX defines no access of one variable through the address of another. */
+  /** The variable that an address points into, or -1: PTX does not define an access to one variable through the address of another. */
   private symbolOf(address: number): number {
     let found = -1;
     for (const [t, k] of this.values.sumOf(address).terms) {
       const x = this.values.opOf(t) === 'zext' ? this.values.at(t).args[0] : t;
-      // Unsized arrays in shared memory begin at the same place.
+      // Unsized arrays in shared memory all start at the same address.
       if ((this.symbols.get(x)?.size ?? 0) === 0) continue;
       if (found >= 0 || k !== 1n) return -1;
       found = x;
@@ -145,8 +147,9 @@ export class Trace {
   }
 
   /**
-   * The effects in an order that equal traces share: of those that no order or common byte holds back, the one with the least key comes
-   * first. Stores that others overwrite are gone, and so are stores to local memory where `ends` says that the function ends.
+   * The effects in canonical order, by list scheduling: among the effects with no uncommuting predecessor left, the one with the least key
+   * comes first. Overwritten stores are removed, and so are stores to local memory that are not read before the function ends, where `ends`
+   * holds.
    */
   canonical(ends: number): Effect[] {
     const left = this.withoutDead(ends);
@@ -199,7 +202,7 @@ export class Trace {
   }
 }
 
-/** Neighbours that do the same under different conditions are one, as after a branch whose sides both end with it. */
+/** Merges adjacent effects that differ only in their guards, as after a branch whose arms both end with the same effect. */
 function merged(effects: readonly Effect[], values: Values): Effect[] {
   const out: Effect[] = [];
   for (const e of effects) {

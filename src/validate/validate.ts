@@ -13,28 +13,26 @@ import { isUniformFile, Unsupported } from './thread.ts';
 import { TooManyEffects } from './trace.ts';
 import { Values } from './values.ts';
 
-/** A region between two cuts, and whether both versions do the same in it. */
+/** Verdict on a region between two cuts. */
 export interface RegionVerdict {
-  /** Id and label of the block with which it begins in the version before. */
+  /** Id and label of its first block in the first version. */
   readonly block: number;
   readonly name: string;
-  /** Whether its instructions differ between the versions. */
+  /** True if its instructions differ between the versions. */
   readonly changed: boolean;
-  /** Why it is not proved, or ''. */
+  /** Why it is not proved; '' if it is. */
   readonly why: string;
-  /** What a thread may find so that the versions part, by their meanings; only where the function begins. */
+  /** Inputs for which the versions differ; only for the region at the function's entry. */
   readonly inputs?: Inputs;
 }
 
-/**
- * Are two values equal wherever `given` holds? False also where that is not known.
- * @param limit steps that a solver may take
- */
+/** True if two values are known to be equal wherever `given` holds; false if they differ or nothing is known. */
 export type Decide = (values: Values, given: number, left: number, right: number) => Promise<boolean>;
 
 /**
- * Looks for inputs for which two values differ although `given` holds.
- * @param addresses of what the versions access: what they are made of points to something
+ * Searches for inputs for which two values differ although `given` holds; null if it finds none.
+ *
+ * @param addresses nodes of the addresses that the versions access
  */
 export type Refute = (
   values: Values,
@@ -44,24 +42,24 @@ export type Refute = (
   addresses: readonly number[],
 ) => Promise<Inputs | null>;
 
-/** Steps for one function after one phase, so that one of them does not use up all that a file has. */
+/** Maximum work for one function after one phase, so that one function does not use up the budget of a file. */
 export const MOST_WORK = 10_000_000;
-/** Visits of a pair of cuts until its equalities must have settled: five times what the test kernels take. */
+/** Maximum number of visits of a pair of cuts before its equalities reach a fixpoint: five times those of the test kernels. */
 const MOST_VISITS = 40;
-/** Pairs of cuts for each cut of the longer list: versions whose loops correspond have one. */
+/** Maximum number of pairs per cut of the longer list: versions with corresponding loops have one. */
 const MOST_PAIRS = 4;
 
 /**
- * Shows for two versions of a function that they do the same: the same stores and other effects in an order that threads cannot tell
- * apart, under the same conditions, and the same ends. Translation validation (Pnueli, Siegel and Singerman, 1998; Necula, "Translation
+ * Proves that two versions of a function are equivalent: the same stores and other effects under the same conditions, in an order that
+ * threads cannot distinguish, and the same ends. This is translation validation (Pnueli, Siegel and Singerman, 1998; Necula, "Translation
  * Validation for an Optimizing Compiler", 2000) by cut points: the function is cut at loops, and for each pair of cuts that both versions
- * reach together, equal registers are found as the greatest set of equalities that every way into the pair keeps (as value numbering by
- * partition does: Alpern, Wegman and Zadeck, "Detecting Equality of Variables in Programs", 1988). Then every region is run once for all
- * inputs, in both versions over the same unknown values.
+ * reach together, the equal registers are found as the greatest set of equalities that every way into the pair preserves (as in value
+ * numbering by partition: Alpern, Wegman and Zadeck, "Detecting Equality of Variables in Programs", 1988). Then every region is executed
+ * once symbolically, in both versions over the same unknown values.
  *
- * @param decide asked where the normal forms of two values differ
- * @param refute asked where they cannot be shown to be equal, of what a kernel does before its first loop
- * @param purse work that may be done; what it does not suffice for is not proved
+ * @param decide decision procedure for values whose normal forms differ; null for none
+ * @param refute searches for inputs that show a difference before a kernel's first loop; null for none
+ * @param purse the work budget; what exceeds it is not proved
  */
 export async function validate(
   before: { readonly program: Program; readonly fn: Fn },
@@ -84,7 +82,7 @@ export async function validate(
 
 const failures = (list: readonly RegionVerdict[]): number => list.filter((r) => r.why !== '').length;
 
-/** A register of one of the versions, as a key. */
+/** Key of a register of one of the versions. */
 type Item = string;
 
 interface Pair {
@@ -92,11 +90,11 @@ interface Pair {
   readonly before: number;
   readonly after: number;
   readonly items: readonly { readonly key: Item; readonly reg: Reg; readonly side: 0 | 1 }[];
-  /** The set of equal registers to which each belongs; null: not reached yet. */
+  /** The class of equal registers that each register belongs to; null if the pair was not reached yet. */
   classes: Map<Item, number> | null;
-  /** What the registers of a set hold, where that is known. */
+  /** The value of a class as an expression, if known. */
   known: Map<number, Expression>;
-  /** Sets whose value all lanes of a warp have in common. */
+  /** Classes whose value is warp-uniform. */
   uniform: Set<number>;
   visits: number;
 }
@@ -107,7 +105,7 @@ interface Both {
   readonly runs: readonly [Run, Run];
 }
 
-/** What was found of a region; `parting`: a condition, and two values that may differ where it holds. */
+/** Result for a region. `parting`: a condition, and two values that may differ where it holds. */
 interface Found {
   readonly why: string;
   readonly parting: readonly [number, number, number] | null;
@@ -197,7 +195,7 @@ class Product {
     return [...out.values()];
   }
 
-  /** Pairs that are reached now: while equalities were assumed that did not hold, control may have seemed to go elsewhere. */
+  /** Pairs that are reachable with the final equalities; assumptions that were dropped later may have led to others. */
   private reached(entry: Pair, failed: ReadonlyMap<Pair, string>): ReadonlySet<Pair> {
     const seen = new Set([entry]);
     for (const pair of seen) {
@@ -211,8 +209,8 @@ class Product {
   }
 
   /**
-   * Pairs of which one block goes with two of the other version: lanes of a warp may then be in different copies of it, and no longer meet
-   * at one barrier.
+   * Pairs in which one block is paired with two blocks of the other version: lanes of a warp may then be in different copies of it and no
+   * longer meet at one barrier.
    */
   private metTwice(pairs: ReadonlySet<Pair>): ReadonlySet<Pair> {
     const list = [...pairs].filter((p) => p.kind === 'cut');
@@ -249,12 +247,12 @@ class Product {
     return pair;
   }
 
-  /** On entry the same register holds the same in both versions: an argument, or whatever was there. */
+  /** On entry each register holds the same value in both versions: an argument, or whatever was there. */
   private settleEntry(entry: Pair): void {
     entry.classes = new Map(entry.items.map((x) => [x.key, x.reg]));
   }
 
-  /** Runs both versions from a pair of cuts on. */
+  /** Executes both versions symbolically from a pair of cuts. */
   private both(pair: Pair): Both {
     const values = new Values(this.purse);
     const symbols: Symbols = new Map();
@@ -276,7 +274,7 @@ class Product {
       held.set(of, x);
       return x;
     };
-    // A set that is told by itself, since its registers are equal only here, is told by nothing.
+    // A class that is defined in terms of itself, since its registers are equal only here, has no known value.
     const heldUnlessOpen = (of: number): number | null => (open.has(of) && !held.has(of) ? null : heldIn(of));
     for (const { key, reg, side } of pair.items) registers[side].set(reg, heldIn(pair.classes!.get(key)!));
     return {
@@ -289,7 +287,7 @@ class Product {
     };
   }
 
-  /** Brings what holds at the ends of a region to the pairs of cuts that follow it. */
+  /** Propagates the equalities at the ends of a region to the pairs of cuts that follow it. */
   private async flow({ values, runs }: Both): Promise<void> {
     for (const [a, b, c] of together(values, runs)) {
       if (typeof a.target !== 'number' || typeof b.target !== 'number') continue;
@@ -302,7 +300,7 @@ class Product {
     return cfgOf(this.versions[side].fn).positionOf[id];
   }
 
-  /** @returns whether fewer registers are equal than before */
+  /** Meets the equalities of a pair with those of an incoming way. @returns whether the pair's state changed */
   private async arrive(pair: Pair, values: Values, c: number, ways: readonly [Way, Way]): Promise<boolean> {
     const found = new Map<Item, number>();
     for (const { key, reg, side } of pair.items) {
@@ -334,7 +332,7 @@ class Product {
         numbers.set(name, (n = numbers.size));
         const e =
           old === undefined ? this.candidate(values, computed.get(key)!, holders) : pair.known.get(old);
-        // A register that the version before holds once for a warp is the same for its lanes.
+        // A register that the first version holds once per warp is uniform.
         const uniform = before.has(x) || ((was === null || pair.uniform.has(old!)) && values.isUniform(x));
         if (uniform) agreed.add(n);
         const is = e == null ? null : valueAt(e, values, (item) => found.get(item) ?? null);
@@ -355,12 +353,12 @@ class Product {
     return true;
   }
 
-  /** What a register may hold whenever control comes to the cut, told by fixed values, else by what other registers hold. */
+  /** An expression that may describe a register at the cut: preferably by fixed values, otherwise by other registers. */
   private candidate(values: Values, x: number, holders: ReadonlyMap<number, Item>): Expression | null {
     return expressionOf(values, x, new Map()) ?? expressionOf(values, x, holders);
   }
 
-  /** Gives one value to a register of both versions if a solver says that it is equal. */
+  /** Unites the values of a register in both versions if the decision procedure proves them equal. */
   private async unite(pair: Pair, found: Map<Item, number>, values: Values, c: number): Promise<void> {
     for (const { key, reg, side } of pair.items) {
       if (side === 0) continue;
@@ -374,7 +372,7 @@ class Product {
 
   // ------------------------------------------------------------------ verdicts
 
-  /** Whether a block of the region has other instructions than before. */
+  /** True if a block of the region has other instructions than before. */
   private differs(runs: readonly [Run, Run]): boolean {
     const [a, b] = runs;
     if (a.blocks.length !== b.blocks.length) return true;
@@ -386,7 +384,7 @@ class Product {
     });
   }
 
-  /** Why both versions of a region may do different things, and which values differ where what holds; '' if they do not. */
+  /** Compares both versions of a region: why they may differ, or '', and if possible the values that differ. */
   private async check({ values, symbols, runs }: Both): Promise<Found> {
     const equal = async (given: number, x: number, y: number): Promise<boolean> =>
       x === y || (this.decide !== null && (await this.decide(values, given, x, y)));
@@ -396,12 +394,12 @@ class Product {
       if (a.target !== b.target) {
         if (await equal(values.yes, c, values.no)) continue;
         return {
-          // The condition of this may hold nowhere: a loop that tests elsewhere comes to the same end by another way.
+          // The condition may hold nowhere: a loop that tests elsewhere gets to the same end in another way.
           why: `a branch is not seen to go the same way: to ${this.nameOf(0, a.target)} before, to ${this.nameOf(1, b.target)} after`,
           parting: null,
         };
       }
-      // What a function stores may be its caller's.
+      // A function's stores to local memory may be visible to its caller, so only the end of the thread counts.
       if (a.target === 'exit') ends = values.either(ends, c);
       for (const [r, x] of a.registers) {
         const y = b.registers.get(r) ?? values.atom(`unset ${regName(r)}`, regWidth(r));
@@ -444,13 +442,13 @@ class Product {
 
 const addressesOf = ({ runs }: Both): number[] => runs.flatMap((r) => r.accesses.map((a) => a.address));
 
-/** Two values that are not seen to be equal, from where they part. */
+/** Describes the innermost difference of two values. */
 function partText(values: Values, x: number, y: number): string {
   const [p, q] = values.parting(x, y);
   return `${values.textOf(p)} before, ${values.textOf(q)} after`;
 }
 
-/** Ways out that both versions may take for the same inputs, with the condition under which they do. */
+/** Pairs of ways out that both versions may take for the same inputs, each with its condition. */
 function together(values: Values, [before, after]: readonly [Run, Run]): [Way, Way, number][] {
   return before.ways.flatMap((a) =>
     after.ways.flatMap((b): [Way, Way, number][] => {

@@ -2,22 +2,22 @@ import type { Node } from '../isa/lang/graph.ts';
 import { Logic } from './logic.ts';
 import { NOTHING, powerOf, type Sum } from './sums.ts';
 
-/** What a region finds in registers and memory: a value of which nothing is known. */
+/** An unknown value that a region reads from registers or memory. */
 export interface Leaf {
   readonly key: string;
   readonly width: number;
   readonly node: number;
-  /** Whether the key means the same in every region, and the value never changes. */
+  /** True if the key means the same in every region, and the value never changes. */
   readonly fixed: boolean;
-  /** Whether all lanes of a warp have the same. */
+  /** True if all lanes of a warp have the same value. */
   uniform: boolean;
 }
 
 /**
- * The values of a region in normal form; equal numbers are equal values. Beside what `Normal`, `Decisions`, `Sums` and `Logic` do, shifts
- * by constants, masks of low bits and quotients by powers of two are extracts.
+ * The values of a region in normal form: equal node numbers are equal values. In addition to `Normal`, `Decisions`, `Sums` and `Logic`,
+ * shifts by constants, masks of low bits and divisions by powers of two become extracts.
  *
- * What a region finds in registers and memory is a leaf: a source node, numbered in the order in which leaves were asked for.
+ * Whatever a region reads from registers and memory is a leaf: a source node, numbered in order of creation.
  */
 export class Values extends Logic {
   readonly leaves: Leaf[] = [];
@@ -25,11 +25,12 @@ export class Values extends Logic {
   private readonly made = new Map<string, number>();
 
   /**
-   * The unknown value that the key stands for.
+   * The unknown value identified by `key` and `width`.
+   *
    * @param fixed the key means the same in every region, and the value never changes: a parameter, the index of the thread
    */
   leaf(key: string, width: number, fixed = false): number {
-    // The same place may be read in other sizes.
+    // The same location may be read in several widths.
     const name = `${width} ${key}`;
     const known = this.known.get(name);
     if (known !== undefined) return known;
@@ -45,7 +46,7 @@ export class Values extends Logic {
     return this.leaf(key, width, true);
   }
 
-  /** Says that all lanes of a warp find the same in a leaf. */
+  /** Marks a leaf as equal in all lanes of a warp. @returns the leaf */
   markUniform(leaf: number): number {
     const n = this.at(leaf);
     const raw = n.op === 'ite' ? this.at(n.args[0]) : n;
@@ -53,7 +54,7 @@ export class Values extends Logic {
     return leaf;
   }
 
-  /** Have all lanes of a warp that come here the same value, since all that it is computed from is the same for them? */
+  /** True if the value is warp-uniform because everything that it is computed from is. */
   isUniform(x: number): boolean {
     const seen = new Set([x]);
     for (const y of seen) {
@@ -178,7 +179,7 @@ export class Values extends Logic {
     }
   }
 
-  /** An extension of an extension is one of what that extends. */
+  /** Combines nested extensions. */
   private extended(signed: boolean, a: number, w: number): number | null {
     const x = this.at(a);
     if (x.width === w) return a;
@@ -186,7 +187,7 @@ export class Values extends Logic {
     return x.op === 'sext' && signed ? this.widened(x.args[0], w, true) : null;
   }
 
-  /** Low bits of a sum are the sum of low bits. */
+  /** The low bits of a sum are the sum of the low bits. */
   private lowBits(a: number, w: number): number | null {
     const x = this.at(a);
     if (w === x.width) return a;
@@ -199,7 +200,7 @@ export class Values extends Logic {
     return this.built(sum, w);
   }
 
-  /** Bits of a product by a power of two are bits of its factor, or zeros. */
+  /** Bits of a product by a power of two are bits of the factor, or zeros. */
   private ofShifted(a: number, low: number, w: number): number | null {
     const { terms, constant } = this.sumOf(a);
     if (terms.size !== 1 || constant !== 0n) return null;
@@ -210,7 +211,7 @@ export class Values extends Logic {
     return low >= by ? this.bitsOf(t, low - by, w) : null;
   }
 
-  /** Bits of a sum whose terms have no bit in common are the sum of their bits. */
+  /** Bits of a sum of values without common bits are the sum of their bits. */
   private ofDisjoint(a: number, low: number, w: number): number | null {
     const x = this.at(a);
     if (x.op !== 'add' || !this.isDisjoint(a)) return null;
@@ -223,7 +224,7 @@ export class Values extends Logic {
 
   // ------------------------------------------------------------------ text
 
-  /** Where two values part: the innermost pair of parts that is all that differs. */
+  /** The innermost pair of differing subterms that accounts for the whole difference. */
   parting(x: number, y: number): [number, number] {
     let pair: [number, number] = [x, y];
     for (;;) {
@@ -232,13 +233,13 @@ export class Values extends Logic {
       const differing = a.args.flatMap((p, i): [number, number][] =>
         p === b.args[i] ? [] : [[p, b.args[i]]],
       );
-      // Constants say little without what is done with them.
+      // Constants say little without the operation on them.
       if (differing.length !== 1 || differing[0].some((z) => this.valueOf(z) !== null)) return pair;
       pair = differing[0];
     }
   }
 
-  /** A value for people, down to a depth. */
+  /** Prints a value for messages, down to a given depth. */
   textOf(x: number, depth = 2): string {
     const n = this.at(x);
     if (n.op === 'const') return n.value < 10n ? String(n.value) : `0x${n.value.toString(16)}`;

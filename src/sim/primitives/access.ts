@@ -69,7 +69,7 @@ function transactions(m: Simulation, d: Decoded, addresses: readonly number[], b
   c.transactions[space] = (c.transactions[space] ?? 0) + sectors.size;
 }
 
-/** Parameter memory of a frame for LDPRM and STPRM: byte offset in a lane's part. */
+/** Byte offset in the frame's parameter memory of a lane's LDPRM or STPRM access. */
 function paramAt(m: Simulation, f: Frame, d: Decoded, lane: number, size: number): number {
   const o = d.ins.src[0];
   const a = o.sym !== '' ? (f.code.params.get(o.sym) ?? 0) + o.lo : addressOf(m, f, d, 0, lane);
@@ -135,7 +135,7 @@ export const store: Primitive = (m, w, f, d, mask) => {
     if (m.opts.counters !== null) touched.push(a);
     const p = resolve(m, w, f, d, a, l, size * n, true);
     const log = logOf(w, d, a, l);
-    // Nobody else sees local memory.
+    // Only the thread itself sees local memory.
     if (ins.op.space !== 'local' && (a < LOCAL_WINDOW || a >= PARAM_WINDOW)) m.changes++;
     for (let k = 0; k < n; k++) {
       write(p, p.at + k * size, type, f, opnd(f, d, 1 + k), l);

@@ -14,14 +14,14 @@ const WINDOW: Readonly<Record<string, number>> = {
   PARAM: PARAM_WINDOW,
 };
 
-/** CVTA: an address between its own space and the generic one. */
+/** CVTA: converts an address between its own space and the generic one. */
 export const cvta: Primitive = (m, _w, f, d, mask) => {
   const space = mod(d, 'space');
   const to = mod(d, 'to') === 'TO';
   const window = WINDOW[space] / 4294967296;
   const i = f.regs.i32;
   const [pd, ps] = [opnd(f, d, 0), opnd(f, d, 1)];
-  // A thread's local addresses start at its frame.
+  // A thread's local addresses are relative to its frame.
   const base = space === 'LOCAL' ? f.localBase : 0;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
@@ -34,10 +34,7 @@ export const cvta: Primitive = (m, _w, f, d, mask) => {
   void m;
 };
 
-/**
- * Space of a generic address. An address outside all windows, such as a function's, counts as global (PTX ISA 9.0,
- * 6.4.1.1).
- */
+/** Space of a generic address. An address outside all windows, such as a function's, counts as global (PTX ISA 9.0, 6.4.1.1). */
 function spaceOf(m: Simulation, a: number): string {
   if (a < SHARED_WINDOW) return a >= m.constants.from && a < m.constants.to ? 'CONST' : 'GLOBAL';
   if (a < LOCAL_WINDOW) return 'SHARED';
@@ -46,8 +43,8 @@ function spaceOf(m: Simulation, a: number): string {
 }
 
 /**
- * QSPC: does a generic address belong to a space? The window of parameters is part of the global one, .shared::cta the part of
- * .shared::cluster that the executing block has (PTX ISA 9.0, isspacep, 5.1.3).
+ * QSPC: tests whether a generic address belongs to a space. The parameter window is part of the global one; .shared::cta is the executing
+ * block's part of .shared::cluster (PTX ISA 9.0, isspacep, 5.1.3).
  */
 export const qspc: Primitive = (m, w, f, d, mask) => {
   const space = mod(d, 'space');

@@ -5,17 +5,20 @@ import type { AsyncCopy, Warp } from '../state.ts';
 
 import { addressOf, mod, opnd, type Primitive } from './primitive.ts';
 
-/** Bytes that a copy takes which is not done yet, and a group of copies: 104 and 56 as measured with Node.js 20. */
+/** Bytes charged for a copy in flight and for a group of copies: 104 and 56 were measured with Node.js 20. */
 const COPY_BYTES = 128;
 const GROUP_BYTES = 64;
 
 const groupBytes = (copies: readonly AsyncCopy[]): number => GROUP_BYTES + COPY_BYTES * copies.length;
 
-/** What a warp holds for copies that are not done. */
+/** Bytes that a warp holds for its copies in flight. */
 export const waitingBytes = (w: Warp): number =>
   w.groups.reduce((n, g) => n + groupBytes(g), COPY_BYTES * w.pending.length);
 
-/** Starts a copy from global to shared memory. */
+/**
+ * Starts a copy from global to shared memory. It is performed when it is waited for, so that a missing wait shows; with `copies: 'early'`
+ * at once.
+ */
 export const asyncCopy: Primitive = (m, w, f, d, mask) => {
   const size = Number(mod(d, 'size').slice(1));
   const pn = opnd(f, d, 2);
@@ -32,12 +35,12 @@ export const asyncCopy: Primitive = (m, w, f, d, mask) => {
   }
 };
 
-/** Performs copies only when they are waited for, so that a missing wait shows. */
+/** Performs copies now. */
 function complete(m: Simulation, w: Warp, copies: readonly AsyncCopy[]): void {
   for (const c of copies) {
     m.lane = c.lane;
     const bytes = new Uint8Array(c.size);
-    // A part has no size of its own that memory could check, so it is read byte by byte.
+    // A partial copy has a size that no aligned access has, so it is read byte by byte.
     const step = c.n === c.size ? c.size : 1;
     for (let from = 0; from < c.n; from += step) {
       const p = m.generic(w, c.lane, c.from + from, step, false);
@@ -63,13 +66,13 @@ function completeGroup(m: Simulation, w: Warp, copies: readonly AsyncCopy[]): vo
   complete(m, w, copies);
 }
 
-/** Closes a group of copies. */
+/** Commits the copies started so far as a group. */
 export const asyncCommit: Primitive = (m, w) => {
   m.hold(GROUP_BYTES);
   w.groups.push(w.pending.splice(0));
 };
 
-/** Waits for groups of copies. */
+/** Waits until at most the given number of groups is pending, or for all copies. */
 export const asyncWait: Primitive = (m, w, _f, d) => {
   if (mod(d, 'all') === 'ALL') {
     completePending(m, w);

@@ -1,6 +1,6 @@
 import { bitsToF32, f32ToBits, halfToNumber, numberToHalf } from '../../isa/floats.ts';
 
-/** Integer arithmetic of one width, for the part of atomic operations common to all widths. */
+/** Integer arithmetic of one width, so that the atomic operations are written once for all widths. */
 interface Integers<T> {
   readonly zero: T;
   readonly one: T;
@@ -66,12 +66,12 @@ function atomicInteger<T>(k: Integers<T>, op: string, signed: boolean, old: T, b
 const atomicNumber = (op: string, x: number, y: number): number =>
   op === 'ADD' ? x + y : op === 'MIN' ? Math.min(x, y) : Math.max(x, y);
 
-/** Bits of an f32, a subnormal as the zero of its sign. */
+/** Bits of an f32, with a subnormal flushed to the zero of its sign. */
 const flushed = (x: number): number => ((x & 0x7f800000) === 0 ? x & 0x80000000 : x);
 
 /**
- * New value of an f32 sum in global memory, where subnormal inputs and results are flushed to zeros with their signs;
- * in shared memory they are not (PTX ISA 9.0, atom and red).
+ * New value of an f32 sum in global memory, where subnormal inputs and results are flushed to zeros of the same sign; in shared memory they
+ * are not (PTX ISA 9.0, atom and red).
  */
 export const globalSum32 = (old: number, b: number): number =>
   flushed(atomic32('ADD', 'F32', flushed(old), flushed(b), 0));

@@ -6,7 +6,7 @@ import { logOf, noteAtomic } from './log.ts';
 
 import { addressOf, mod, opnd, type Primitive, resolve } from './primitive.ts';
 
-/** Does an address of the instruction's space lie in global memory? */
+/** True if an address of the instruction's space lies in global memory. */
 const inGlobal = (d: Decoded, a: number): boolean =>
   d.ins.op.space === 'global' || (d.ins.op.space === 'generic' && (a < SHARED_WINDOW || a >= LOCAL_WINDOW));
 

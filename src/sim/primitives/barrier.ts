@@ -34,8 +34,7 @@ export const barrier: Primitive = (m, w, f, d, mask) => {
     b.barriers.set(id, bar);
   }
   if (n > 0) bar.expected = n;
-  // A warp that arrives as a whole counts as 32 threads, even if some have ended; at an aligned barrier it always
-  // does.
+  // A warp that arrives as a whole counts as 32 threads, even if some have exited; at an aligned barrier it always does.
   const whole = d.aligned || (~w.exited & ~mask) === 0;
   if (n > 0) bar.arrived += whole ? 32 : popc(mask);
   else bar.lanes.set(w, (bar.lanes.get(w) ?? 0) | (whole ? ~w.exited : mask));
@@ -62,11 +61,11 @@ export const barrier: Primitive = (m, w, f, d, mask) => {
   tryRelease(b, bar);
 };
 
-/** The block and the shared address of the memory barrier that a lane's operand names. */
+/** Block and shared offset of the barrier object that a lane's operand addresses. */
 const placeOf = (m: Simulation, w: Warp, f: Frame, d: Decoded, lane: number) =>
   inCluster(w.block, addressOf(m, f, d, 0, lane));
 
-/** The memory barrier at an address of shared memory; in an open world every address holds one. */
+/** The barrier object at a shared address; in an open world every address holds one. @throws SimFault if there is none */
 export function mbarrierAt(m: Simulation, w: Warp, d: Decoded, lane: number, address: number): MBarrier {
   const { block, at } = inCluster(w.block, address);
   let b = block.mbarriers.get(at);
@@ -86,20 +85,23 @@ const objectOf = (m: Simulation, w: Warp, f: Frame, d: Decoded, lane: number): M
 const source = (f: Frame, d: Decoded, k: number, lane: number): number =>
   f.regs.i32[opnd(f, d, d.ins.dst.length + k) + lane];
 
-/** The bytes that a phase has waited for, as the block shows them: whoever said so, and in how many operations. */
+/**
+ * In an open world, shows the bytes that a phase has waited for as one word of the block: which threads expected them, and in how many
+ * operations, does not matter.
+ */
 export function showPhase(m: Simulation, w: Warp, at: number, b: MBarrier): void {
   if (isElsewhere(m)) return;
   m.showOnce(w.block, mix(at, b.phase), b.said);
   b.said = 0;
 }
 
-/** What a thread shows, with place and count, that initialises a memory barrier in an open world. */
+/** Tag of the word that a thread shows, with address and count, when it initialises a barrier object in an open world. */
 const INITIALISED = 0x696e6974;
 
-/** Whether a memory barrier object may be at another place in what this is compared with: machine code, which may even have none. */
+/** True if a barrier object may have another address in the program compared with: machine code may place it elsewhere, or have none. */
 const isElsewhere = (m: Simulation): boolean => m.opts.blank === true;
 
-/** Initialises a memory barrier of shared memory (PTX ISA 9.0, mbarrier.init). */
+/** mbarrier.init: initialises a barrier object in shared memory. */
 export const mbarrierInit: Primitive = (m, w, f, d, mask) => {
   m.changes++;
   for (let r = mask; r !== 0; r &= r - 1) {
@@ -111,7 +113,7 @@ export const mbarrierInit: Primitive = (m, w, f, d, mask) => {
   }
 };
 
-/** mbarrier.inval. */
+/** mbarrier.inval: removes a barrier object. */
 export const mbarrierInval: Primitive = (m, w, f, d, mask) => {
   m.changes++;
   for (let r = mask; r !== 0; r &= r - 1) {
@@ -150,7 +152,7 @@ export const mbarrierArrive: Primitive = (m, w, f, d, mask) => {
   }
 };
 
-/** mbarrier.test_wait and try_wait: has the phase completed, identified by a state or by parity? */
+/** mbarrier.test_wait and try_wait: tests whether the phase that a state or a parity identifies has completed. */
 export const mbarrierWait: Primitive = (m, w, f, d, mask) => {
   const i = f.regs.i32;
   const parity = mod(d, 'by') === 'PARITY';
@@ -168,8 +170,8 @@ export const mbarrierWait: Primitive = (m, w, f, d, mask) => {
 };
 
 /**
- * barrier.cluster: lanes arrive, or wait until all threads of the cluster have arrived since they did. A lane that waits comes
- * back to the instruction, and its warp gives up its turn.
+ * barrier.cluster: lanes arrive, or wait until all threads of the cluster have arrived since they did. A waiting lane executes the
+ * instruction again, after its warp has given up its turn.
  */
 export const clusterBarrier: Primitive = (m, w, f, d, mask) => {
   if (mod(d, 'mode') === 'ARRIVE') {

@@ -11,7 +11,7 @@ import { hashOf, unknownCall } from './unknown-call.ts';
 /** BPT: ends the kernel with an error, or does nothing at a breakpoint. */
 export const trap: Primitive = (m, w, _f, d, mask) => {
   if (mod(d, 'op') !== 'TRAP') {
-    // A debugger sees where a breakpoint is.
+    // The position of a breakpoint is visible to a debugger.
     if (m.opts.open) for (let r = mask; r !== 0; r &= r - 1) m.show(w, lowest(r), BREAKPOINT);
     return;
   }
@@ -19,27 +19,27 @@ export const trap: Primitive = (m, w, _f, d, mask) => {
   else m.fault('trap', d, w, lowest(mask), 'trap');
 };
 
-/** What a thread shows at a breakpoint. */
+/** Word that a thread shows at a breakpoint in an open world. */
 const BREAKPOINT = 0x6b7270;
 
-/** Most bytes of one malloc; a larger request gives a null pointer, as an exhausted heap does (8 MB by default). */
+/** Maximum bytes of one malloc; a larger request gives a null pointer, as an exhausted heap does (8 MB by default). */
 const MOST_HEAP = 8 << 20;
 
-/** Most characters of a text that is printed. */
+/** Maximum characters of a printed string. */
 const MOST_TEXT = 4096;
 /**
- * Characters of a text that costs no more than the instruction that prints it, and most of one that a conversion prints in an open world,
- * where texts at made-up addresses rarely end.
+ * Characters of a string that cost no more than the instruction that prints it. In an open world, where strings at random addresses rarely
+ * end, also the maximum that a conversion prints.
  */
 const USUAL_TEXT = 256;
-/** Further characters that are read, made or compared in the time of one instruction, as a power of two. */
+/** Log2 of the further characters that cost as much as one instruction. */
 const CHARACTERS_LOG2 = 5;
 
-/** Messages of a launch that are kept, and characters of them all, behind which no other is begun. */
+/** Maximum number of messages that a launch keeps, and the number of characters after which no further message is kept. */
 const MOST_MESSAGES = 10_000;
 const MOST_PRINTED = 16 << 20;
 
-/** Bytes of the parameters of functions that the driver provides, and of what they return (0: nothing). */
+/** Parameter sizes in bytes of the functions that the driver provides, and the size of their result (0: none). */
 const PROVIDED: ReadonlyMap<string, { readonly params: readonly (4 | 8)[]; readonly result: 0 | 4 | 8 }> =
   new Map([
     ['vprintf', { params: [8, 8], result: 4 }],
@@ -48,10 +48,10 @@ const PROVIDED: ReadonlyMap<string, { readonly params: readonly (4 | 8)[]; reado
     ['free', { params: [8], result: 0 }],
   ]);
 
-/** Whether calls have the parameters of what the driver provides. */
+/** Caches `fits` per call instruction. */
 const fitting = new WeakMap<Decoded, boolean>();
 
-/** Whether a call has the parameters of the function of this name that the driver provides: a module may declare it with any. */
+/** True if a call passes the parameters of the driver's function of this name; a module may declare it with others. */
 function fits(m: Simulation, f: Frame, d: Decoded, name: string): boolean {
   const known = fitting.get(d);
   if (known !== undefined) return known;
@@ -101,7 +101,7 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
         ? f.paramView.getUint32(at, true)
         : f.paramView.getUint32(at + 4, true) * 4294967296 + f.paramView.getUint32(at, true);
     }
-    // A constant's slot has no width of its own.
+    // An immediate has no width of its own.
     if (o !== undefined && o.kind === Kind.Imm)
       return bytes === 4 ? o.lo >>> 0 : (o.hi >>> 0) * 4294967296 + (o.lo >>> 0);
     const at = opnd(f, d, d.ins.dst.length + 2 + k);
@@ -117,7 +117,7 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
       if (hi !== -1) f.paramView.setInt32(at + 4, hi, true);
     }
   };
-  // An open world has no other limit than its instructions, and a loop may print in each of its rounds.
+  // An open world is limited by instructions only, and a loop may print in every iteration.
   const work = (s: string): void => {
     if (m.opts.open && s.length > USUAL_TEXT) m.executed += (s.length - USUAL_TEXT) >> CHARACTERS_LOG2;
   };

@@ -6,20 +6,20 @@ import { atomicBits, eachLane, lastTypeOf, placeFor } from './foreign-memory.ts'
 import type { ForeignCall } from './foreign-operands.ts';
 
 /*
- * Copies and reductions in bulk between global and shared memory, and operations on barrier objects, as Ori carries them (PTX ISA
- * 9.0, 9.7.9.25 and 9.7.13.15). A copy is done at once and its bytes arrive with it: one of the orders that PTX allows.
+ * Bulk copies and reductions between global and shared memory, and operations on barrier objects, as carried instructions (PTX ISA 9.0,
+ * 9.7.9.25 and 9.7.13.15). A copy is performed at once and its bytes arrive with it: one of the orders that PTX allows.
  */
 
-/** The first modifiers that name spaces: of the destination and of the source. */
+/** The first two modifiers that name spaces: those of destination and source. */
 const spacesOf = (c: ForeignCall): string[] =>
   c.mods.filter((x) => /^(global|shared(::cta|::cluster)?)$/.test(x)).slice(0, 2);
 
-/** Bytes that are copied in the time of one instruction, as a power of two. */
+/** Log2 of the bytes whose copy costs as much as one instruction. */
 const BYTES_LOG2 = 4;
 
 const REDUCTIONS = ['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'];
 
-/** `cp.async.bulk` and `cp.reduce.async.bulk` of plain bytes; waiting for groups has nothing to wait for. */
+/** `cp.async.bulk` and `cp.reduce.async.bulk` without tensors. Since copies are performed at once, waiting for groups does nothing. */
 function copy(c: ForeignCall): boolean {
   if (c.has('commit_group') || c.has('wait_group') || c.has('prefetch')) return true;
   const [to, from] = spacesOf(c);
@@ -41,7 +41,7 @@ function copy(c: ForeignCall): boolean {
         c.w,
         l,
       );
-    // What lies in no memory takes no room here.
+    // Checks the last byte first, so that a size beyond the buffer faults before an array of that size is allocated.
     if (bytes > 0) placeFor(c, from !== 'global', b + bytes - 1, l, 1, false);
     c.m.spend(bytes >> BYTES_LOG2);
     const source = new Uint8Array(bytes);
@@ -69,7 +69,7 @@ function copy(c: ForeignCall): boolean {
 const ranksIn = (mask: number): number[] =>
   Array.from({ length: 16 }, (_, r) => r).filter((r) => (mask >>> r) & 1);
 
-/** Writes one element, or combines it with what is there. */
+/** Writes one element, or combines it with the current value. */
 function put(
   p: Location,
   source: Uint8Array,
@@ -88,7 +88,7 @@ function put(
   for (let k = 0; k < n; k++) p.view.setUint8(p.at + k, Number((now >> BigInt(8 * k)) & 0xffn));
 }
 
-/** `mbarrier` in the forms that have no opcode of their own: of other blocks of a cluster, with orders and scopes. */
+/** Forms of `mbarrier` without an opcode of their own: on barriers of other blocks of the cluster, with semantics and scopes. */
 function mbarrier(c: ForeignCall): boolean {
   const at = c.operands.findIndex((o) => o.address);
   if (c.has('pending_count'))
@@ -127,7 +127,7 @@ function mbarrier(c: ForeignCall): boolean {
   return true;
 }
 
-/** Fences and hints say nothing that shows in a machine where every access is done at once. */
+/** Fences and hints, which have no effect in a simulator that performs every access at once. */
 const SILENT = new Set([
   'fence',
   'membar',
@@ -141,9 +141,9 @@ const SILENT = new Set([
 ]);
 
 /**
- * Runs a copy in bulk, an operation on a barrier object, a fence or a hint that is carried.
+ * Runs a carried bulk copy, operation on a barrier object, fence or hint.
  *
- * @returns false if it is none of these
+ * @returns false if the instruction is none of these
  */
 export function runBulk(c: ForeignCall): boolean {
   if (SILENT.has(c.opcode)) return true;

@@ -1,7 +1,7 @@
 import { lowest } from '../masks.ts';
 import { mod, opnd, type Primitive } from './primitive.ts';
 
-/** BMOV_FROM and BMOV_TO: a convergence barrier as a word, each lane its own copy. */
+/** BMOV_FROM and BMOV_TO: move a convergence barrier to or from a word register; each lane has its own copy. */
 export const barrierWord: Primitive = (_m, _w, f, d, mask) => {
   const { p, i32 } = f.regs;
   const [to, from] = [opnd(f, d, 0), opnd(f, d, 1)];

@@ -2,7 +2,7 @@ import { regWidth } from '../../ir/operand.ts';
 import { lowest } from '../masks.ts';
 import { opnd, type Primitive, predOf, setPred } from './primitive.ts';
 
-/** Copies a register or constant into a register, for functions in SSA form. */
+/** Copies a register or constant to a register; used for functions in SSA form. */
 export const copy: Primitive = (_m, _w, f, d, mask) => {
   const to = opnd(f, d, 0);
   const from = opnd(f, d, 1);

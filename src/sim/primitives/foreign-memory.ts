@@ -8,14 +8,14 @@ import type { ForeignCall } from './foreign-operands.ts';
 import { sharedPlace } from './primitive.ts';
 
 /*
- * Memory instructions that Ori carries as they are, run in a launch: accesses to shared memory of a cluster, accesses and atomic
- * operations of 128 bits and of vectors, asynchronous stores (PTX ISA 9.0, 9.7.9 and 9.7.13). What is asynchronous is done at
- * once, which is one of the orders that PTX allows.
+ * Carried memory instructions in a launch: accesses to the shared memory of a cluster, 128-bit and vector accesses and atomic operations,
+ * asynchronous stores (PTX ISA 9.0, 9.7.9 and 9.7.13). Asynchronous operations are performed at once, which is one of the orders that
+ * PTX allows.
  */
 
 const TYPE = /^(?:([bus])(8|16|32|64|128)|(b?f16)(x2)?|f(32|64))$/;
 
-/** The last type of an instruction: its bits, and the name that atomic values know. */
+/** The last type modifier of an instruction: its name in PTX, its width in bits and its signedness; null if there is none. */
 export function lastTypeOf(c: ForeignCall): { name: string; bits: number; signed: boolean } | null {
   const name = c.mods.findLast((x) => TYPE.test(x));
   if (name === undefined) return null;
@@ -23,7 +23,7 @@ export function lastTypeOf(c: ForeignCall): { name: string; bits: number; signed
   return { name, bits, signed: name[0] === 's' };
 }
 
-/** Calls `f` for each lane that executes. */
+/** Calls `f` for each executing lane. @returns true, so that callers can return the call */
 export function eachLane(c: ForeignCall, f: (lane: number) => void): true {
   for (let r = c.mask; r !== 0; r &= r - 1) {
     c.m.lane = lowest(r);
@@ -32,7 +32,7 @@ export function eachLane(c: ForeignCall, f: (lane: number) => void): true {
   return true;
 }
 
-/** Where an access of an instruction goes: shared memory where it says so, else by its generic address. */
+/** Resolves an access: in shared memory if `shared`, otherwise by its generic address. @throws MemoryFault */
 export function placeFor(
   c: ForeignCall,
   shared: boolean,
@@ -94,7 +94,7 @@ function store(c: ForeignCall): boolean {
 
 const OPERATIONS = ['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor', 'exch', 'cas'];
 
-/** New bits of an atomic operation on a value of a type. */
+/** New bits of an atomic operation `op` on a value of the given type and width; `c` is the third operand of CAS. */
 export function atomicBits(
   op: string,
   type: string,
@@ -111,7 +111,7 @@ export function atomicBits(
   return BigInt.asUintN(bits, BigInt(atomic32(op, known, word(old), word(b), word(c))));
 }
 
-/** `atom` and `red`: each element of a vector is an atomic operation of its own. */
+/** `atom` and `red`: each element of a vector is a separate atomic operation. */
 function atomic(c: ForeignCall): boolean {
   const type = lastTypeOf(c);
   const op = c.oneOf(OPERATIONS)?.toUpperCase();
@@ -133,7 +133,7 @@ function atomic(c: ForeignCall): boolean {
   });
 }
 
-/** `st.async` and `red.async`: one access, and its bytes at the barrier object, where there is one. */
+/** `st.async` and `red.async`: one access, whose bytes arrive at the barrier object if there is one. */
 function asynchronous(c: ForeignCall): boolean {
   const type = lastTypeOf(c);
   const op = c.opcode === 'red' ? c.oneOf(OPERATIONS)?.toUpperCase() : '';
@@ -153,7 +153,7 @@ function asynchronous(c: ForeignCall): boolean {
   });
 }
 
-/** `st.bulk`: zeros. */
+/** `st.bulk`: stores zeros. */
 const clear = (c: ForeignCall): boolean =>
   eachLane(c, (l) => {
     const n = Number(c.value(1, l));
@@ -162,10 +162,10 @@ const clear = (c: ForeignCall): boolean =>
       setBits(placeFor(c, isShared(c), c.address(0, l) + k, l, 8, true), 0, 8, 0n);
   });
 
-/** `createpolicy`: what no access asks for may be any value. */
+/** `createpolicy`: gives 0, since no simulated access reads a policy. */
 const policy = (c: ForeignCall): boolean => eachLane(c, (l) => c.give(0, l, 0n));
 
-/** `mov.b128`: two halves of 64 bits, the first one low, or a whole. */
+/** `mov.b128`: moves a 128-bit value, whole or as two 64-bit halves with the low half first. */
 function move(c: ForeignCall): boolean {
   if (!c.has('b128')) return false;
   const [to, from] = c.operands;
@@ -177,9 +177,9 @@ function move(c: ForeignCall): boolean {
 }
 
 /**
- * Runs a memory instruction that is carried.
+ * Runs a carried memory instruction.
  *
- * @returns false if it is not one of these
+ * @returns false if the instruction is none of these
  */
 export function runMemory(c: ForeignCall): boolean {
   if (c.mods.some((x) => x.startsWith('multimem') || x === 'tensor')) return false;

@@ -13,14 +13,14 @@ type Part =
   | { readonly kind: 'constant'; readonly value: bigint }
   | { readonly kind: 'none' };
 
-/** An operand of a foreign instruction: one part, or those of a vector; an address with its offset. */
+/** An operand of a foreign instruction: one part, or the parts of a vector, or an address with its byte offset. */
 export interface ForeignOperand {
   readonly address: boolean;
   readonly offset: number;
   readonly parts: readonly Part[];
 }
 
-/** Splits at commas outside of braces and brackets. */
+/** Splits a text at the commas outside of braces and brackets. */
 function operandTexts(text: string): string[] {
   const out: string[] = [];
   let depth = 0;
@@ -50,7 +50,7 @@ function partIn(text: string): Part {
   return { kind: 'none' };
 }
 
-/** The operands in the text of a foreign instruction. */
+/** Parses the operands in the text of a foreign instruction; memoized by text. */
 export const foreignOperands = memoByText((text): readonly ForeignOperand[] => {
   const written = writtenPart(text);
   const space = written.indexOf(' ');
@@ -64,7 +64,7 @@ export const foreignOperands = memoByText((text): readonly ForeignOperand[] => {
   });
 });
 
-/** A foreign instruction that lanes execute in a launch, with access to its operands. */
+/** A foreign instruction being executed by the lanes `mask`, with access to its operands. */
 export class ForeignCall {
   readonly m: Simulation;
   readonly w: Warp;
@@ -91,18 +91,18 @@ export class ForeignCall {
     return mods.every((x) => this.mods.includes(x));
   }
 
-  /** The first of these modifiers that the instruction has. */
+  /** The first of `mods` that is among the instruction's modifiers. */
   oneOf(mods: readonly string[]): string | undefined {
     return mods.find((x) => this.mods.includes(x));
   }
 
-  /** Whether the `k`-th operand is there and not `_`. */
+  /** True if the `k`-th operand exists and is not `_`. */
   given(k: number): boolean {
     const part = this.operands[k]?.parts[0];
     return part !== undefined && part.kind !== 'none';
   }
 
-  /** A value of the `k`-th operand in a lane: its bits, as wide as its register. */
+  /** Bits of part `part` of the `k`-th operand in a lane, as wide as its register. */
   value(k: number, lane: number, part = 0): bigint {
     const p = this.operands[k].parts[part];
     if (p.kind === 'constant') return p.value;
@@ -118,7 +118,7 @@ export class ForeignCall {
     return v;
   }
 
-  /** Whether the `k`-th operand, a predicate or a number, is true in a lane. */
+  /** True if the `k`-th operand, a predicate or a number, is true in a lane. */
   truth(k: number, lane: number): boolean {
     const p = this.operands[k].parts[0];
     if (p.kind !== 'source') return p.kind === 'constant' && p.value !== 0n;
@@ -136,12 +136,12 @@ export class ForeignCall {
     return Number(BigInt.asIntN(32, this.value(k, lane, part)));
   }
 
-  /** The address that the `k`-th operand is, or holds, in a lane. */
+  /** Address in the `k`-th operand in a lane, offset included. */
   address(k: number, lane: number): number {
     return Number(this.value(k, lane)) + this.operands[k].offset;
   }
 
-  /** Writes a result in a lane, as far as its register is wide; a predicate takes the lowest bit. */
+  /** Writes a result in a lane, truncated to the width of its register; a predicate takes the lowest bit. */
   give(k: number, lane: number, value: bigint, part = 0): void {
     const p = this.operands[k].parts[part];
     if (p?.kind !== 'result') return;

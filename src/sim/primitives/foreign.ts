@@ -20,19 +20,19 @@ import { keep } from './ties.ts';
 import { hashOf } from './unknown-call.ts';
 import { runWarpgroup } from './warpgroup.ts';
 
-/** What the text of a foreign instruction tells about running it. */
+/** What the text of a foreign instruction says about its execution. */
 interface Words {
-  /** Its name with modifiers. */
+  /** PTX name with modifiers. */
   readonly name: string;
-  /** Hash of the text, except what changes when registers are renamed. */
+  /** Hash of the text that is independent of register numbers. */
   readonly hash: number;
-  /** Sources that are addresses, with the offsets beside them. */
+  /** Source operands that hold addresses, with their byte offsets. */
   readonly addresses: readonly { readonly src: number; readonly offset: number }[];
-  /** The number type of its results, as far as its name tells. */
+  /** Number type of the results, from the type suffix of the name; `b32` if it has none. */
   readonly type: string;
-  /** Whether it allocates on the stack, or moves its end. */
+  /** True if it allocates on the stack, or moves the stack pointer. */
   readonly stack: boolean;
-  /** Whether it completes bytes that a barrier object expects. */
+  /** True if it completes bytes that a barrier object expects. */
   readonly completes: boolean;
 }
 
@@ -51,10 +51,10 @@ const wordsIn = memoByText((text): Words => {
 });
 
 /**
- * PTX that Ori carries unchanged. A launch runs warp-matrix operations, accesses to a cluster's shared memory, copies in bulk,
- * barrier objects, and accesses of 128 bits and vectors. In an open world the effect of the instruction is unknown. Its results and what it
- * writes are made up from its text, its operands and the memory at its addresses; its execution and operands are recorded. So an optimizer
- * that drops one, moves one across an access to the same place, or passes it other operands is caught.
+ * Carried PTX instructions. A launch runs matrix operations, accesses to a cluster's shared memory, bulk copies, barrier objects, and
+ * 128-bit and vector accesses. In an open world the effect of the instruction is unknown: its results and what it stores are derived by
+ * hashing from its text, its operands and the memory at its addresses, and each execution is recorded with its operands. So an optimizer
+ * that drops the instruction, moves it across an access to the same memory, or changes its operands is caught.
  */
 export const foreign: Primitive = (m, w, f, d, mask) => {
   const { ins } = d;
@@ -62,10 +62,10 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
   if (words.stack) return runStack(new ForeignCall(m, w, f, d, mask, words.name));
   const [first] = words.addresses;
   const address = (lane: number): number => (first === undefined ? 0 : addressOf(f, d, first, lane).at);
-  // All lanes of a warp must execute it (PTX ISA 9.0, 9.7.14): what a part of one does is undefined.
+  // All lanes of a warp must execute it (PTX ISA 9.0, 9.7.14); executed by part of a warp, it is undefined.
   if (m.opts.open && mask !== -1 && d.matrix) m.unpromised = true;
-  // What a whole warp moves between registers and memory, it moves in an open world too. Against machine code, which may take several
-  // instructions for one of PTX, products are what they are.
+  // Data movement between registers and memory by a whole warp is executed in an open world too. Against machine code, which may take
+  // several instructions for one of PTX, products are executed as well.
   if (
     m.opts.open &&
     mask === -1 &&
@@ -88,7 +88,7 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
     );
   }
   const { flags } = ins.op;
-  // If an instruction may do anything, nothing is known about what its addresses point to.
+  // An instruction that may do anything may access any memory, not just what its address operands point to.
   const somewhere = (flags & OpFlag.Volatile) === 0;
   const reads = somewhere && (flags & OpFlag.ReadsMemory) !== 0;
   const writes = somewhere && (flags & OpFlag.WritesMemory) !== 0;
@@ -102,7 +102,7 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
     const l = lowest(r);
     m.lane = l;
     let h = mix(words.hash, m.opts.seed);
-    // The addend does not count if a predicate says that nothing is added.
+    // The addend is irrelevant if a predicate operand says that nothing is added.
     const adds = ins.src.every(
       (o, k) => !isPredicate(o) || (f.regs.p[opnd(f, d, ins.dst.length + k)] >>> l) & 1,
     );
@@ -119,9 +119,9 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
   keep(f, d, ties, mask);
 };
 
-/** Operations of a warp that move parts of matrices, and compute nothing. */
+/** Warp-matrix operations that only move data. */
 const MOVES = /^(ldmatrix|stmatrix|movmatrix)\b/;
-/** Operations that wait, which do nothing a second time. */
+/** Wait operations, which have no effect when repeated. */
 const WAITS = /\.wait(_group)?\b/;
 
 const isPredicate = (o: Operand): boolean => o.kind === Kind.Reg && isPredReg(o.reg);
@@ -149,7 +149,7 @@ function mixSource(f: Frame, d: Decoded, k: number, l: number, h: number): numbe
 
 type Address = Words['addresses'][number];
 
-/** An address that a lane names, and whether it is 32 bits wide and so in shared memory. */
+/** Address that a lane's operand holds; a 32-bit address lies in shared memory. */
 function addressOf(f: Frame, d: Decoded, a: Address, l: number): { at: number; shared: boolean } {
   const o = d.ins.src[a.src + 1];
   const at = opnd(f, d, d.ins.dst.length + a.src + 1);
@@ -159,7 +159,7 @@ function addressOf(f: Frame, d: Decoded, a: Address, l: number): { at: number; s
   return { at: i[at + 2 * l + 1] * 4294967296 + (i[at + 2 * l] >>> 0) + a.offset, shared: false };
 }
 
-/** Reads or writes the word at an address. */
+/** Reads the word at an address, or writes a byte-sized `value` to it. */
 function access(
   m: Simulation,
   w: Warp,
@@ -179,7 +179,7 @@ function access(
   return value;
 }
 
-/** Delivers bytes for which the barrier object at an address waits. */
+/** Delivers the bytes that the barrier object at an address waits for. */
 function complete(m: Simulation, w: Warp, address: number): void {
   const at = address >= SHARED_WINDOW ? address - SHARED_WINDOW : address;
   const b = w.block.mbarriers.get(at);
@@ -192,7 +192,7 @@ function complete(m: Simulation, w: Warp, address: number): void {
   showPhase(m, w, at, b);
 }
 
-/** Gives a lane a result made from a hash: a number between one and two, or a small integer. */
+/** Writes a result derived from a hash: a number between one and two, or a small integer. */
 function give(f: Frame, d: Decoded, k: number, l: number, h: number, type: string): void {
   const at = opnd(f, d, k);
   const i = f.regs.i32;

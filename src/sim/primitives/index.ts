@@ -20,7 +20,7 @@ import { activemask, elect, match, redux, reduxFloat, shuffle, vote } from './wa
 
 const nothing: Primitive = () => {};
 
-/** The functions that execute opcodes defined by `primitive:`, by that name. */
+/** Implementations of the opcodes that the ISA defines by `primitive:`, by that name. */
 export const primitives: Readonly<Record<string, Primitive>> = {
   load,
   store,

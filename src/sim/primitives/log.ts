@@ -2,10 +2,10 @@ import type { Decoded } from '../decode.ts';
 import { mix, SHARED_WINDOW } from '../memory.ts';
 import type { Warp } from '../state.ts';
 
-/** Length of a thread's log: two numbers for each word that it changes. */
+/** Maximum length of a thread's log, which takes two numbers per changed word. */
 export const LOG = 1 << 13;
 
-/** The log for a change of global memory by a thread; null if there is none or it is full. */
+/** The log in which a thread's change of global memory at `address` is recorded; null if there is none or it is full. */
 export function logOf(w: Warp, d: Decoded, address: number, lane: number): number[] | null {
   if (w.logs === null) return null;
   const { space } = d.ins.op;
@@ -14,7 +14,7 @@ export function logOf(w: Warp, d: Decoded, address: number, lane: number): numbe
   return log.length < LOG ? log : null;
 }
 
-/** What is added to the address of a store of one byte, or two, in a log: a fraction, so that sizes are told apart. */
+/** Times its size in bytes, this is added to the logged address of a 1- or 2-byte store, so that sizes stay distinct. */
 export const NARROW = 1 / 8;
 
 /** Logs a store word by word, so that a wide store equals several narrow ones. */
@@ -32,7 +32,7 @@ export function noteStore(
 
 const ATOMICS = ['ADD', 'MIN', 'MAX', 'INC', 'DEC', 'AND', 'OR', 'XOR', 'EXCH', 'CAS'];
 
-/** Logs the request of an atomic operation; its result depends on the order of threads. */
+/** Logs the operation and operands of an atomic, not its result, which depends on the order of threads. */
 export function noteAtomic(log: number[], a: number, op: string, b: number, c: number): void {
   log.push(a, mix(mix(ATOMICS.indexOf(op), b), op === 'CAS' ? c : 0));
 }

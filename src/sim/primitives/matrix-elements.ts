@@ -4,7 +4,7 @@ import { BITS } from '../matrix-names.ts';
 const float = new Float32Array(1);
 const word = new Int32Array(float.buffer);
 
-/** The value of a float of four bits of exponent (bias 7) and three of fraction, without infinities (PTX ISA 9.0, 5.2.3). */
+/** Value of an e4m3 float: four exponent bits (bias 7), three fraction bits, no infinities (PTX ISA 9.0, 5.2.3). */
 function e4m3ToNumber(byte: number): number {
   const magnitude = byte & 0x7f;
   if (magnitude === 0x7f) return Number.NaN;
@@ -14,10 +14,10 @@ function e4m3ToNumber(byte: number): number {
 }
 
 /**
- * Element `j` of a word of a matrix's fragment, or of a matrix in memory, as a number.
+ * Element `j` of a 32-bit word of a matrix fragment, or of a matrix in memory, as a number.
  *
- * @param register its 32 bits
- * @param type as PTX names it, in `BITS`
+ * @param register the word
+ * @param type element type as in PTX, a key of `BITS`
  */
 export function element(register: number, j: number, type: string): number {
   switch (type) {
@@ -29,7 +29,7 @@ export function element(register: number, j: number, type: string): number {
     case 'e4m3':
       return e4m3ToNumber((register >>> (8 * j)) & 0xff);
     case 'tf32':
-      // The low bits of a tf32 are ignored.
+      // PTX ignores the low bits of a tf32.
       word[0] = register & ~0x1fff;
       return float[0];
     default: {

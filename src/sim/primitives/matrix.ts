@@ -11,8 +11,8 @@ import { runWmma } from './wmma.ts';
 const LANES = 32;
 
 /**
- * The `k`-th register or constant behind the results, in the order of the text: of all lanes, the two words of a wide one side by
- * side.
+ * The `k`-th register or constant after the results, in textual order: its words for all lanes; the two words of a 64-bit value are
+ * adjacent.
  */
 function source(c: MatrixCall, k: number): Int32Array {
   const { operands, words } = sourcesOf(c.d.ins.src[0].sym);
@@ -23,7 +23,7 @@ function source(c: MatrixCall, k: number): Int32Array {
   );
 }
 
-/** What stands behind the results in a text, and constants as if each lane had them in a register. */
+/** The register and constant operands after the results in a text; constants are expanded to one value per lane. */
 const sourcesOf = memoByText((text) => {
   const operands = foreignOperands(text)
     .flatMap((o) => o.parts)
@@ -38,15 +38,14 @@ const sourcesOf = memoByText((text) => {
 });
 const NONE = new Int32Array(0);
 
-/** Place in the register file of result `k`. */
+/** Register-file place of result `k`. */
 const result = (c: MatrixCall, k: number): number => opnd(c.f, c.d, k);
 
 /**
- * Runs warp-matrix PTX in a launch: the fragments that the lanes of a warp hold together are assembled into one
- * matrix, and the result is distributed again. All 32 lanes take part, as `.sync.aligned` demands. Layouts of
- * fragments: PTX ISA 9.0, 9.7.14.
+ * Executes warp-matrix PTX. The fragments held by the lanes of a warp are assembled into one matrix, and the result is distributed again.
+ * All 32 lanes take part, as `.sync.aligned` requires. Fragment layouts: PTX ISA 9.0, 9.7.14.
  *
- * @returns false if the instruction is not supported here
+ * @returns false if the simulator does not support the instruction
  */
 export function runMatrix(c: MatrixCall): boolean {
   const [opcode, ...mods] = c.name.split('.');
@@ -66,7 +65,7 @@ export function runMatrix(c: MatrixCall): boolean {
   }
 }
 
-/** `ldmatrix` and `stmatrix` of 8 x 8 matrices of halves: lanes 8 i to 8 i + 7 name the rows of matrix i. */
+/** `ldmatrix` and `stmatrix` of 8 x 8 matrices of 16-bit elements: lanes 8 i to 8 i + 7 hold the row addresses of matrix i. */
 function moveRows(c: MatrixCall, mods: readonly string[], store: boolean): boolean {
   const count = matricesMoved(mods);
   if (count === 0) return false;
@@ -79,7 +78,7 @@ function moveRows(c: MatrixCall, mods: readonly string[], store: boolean): boole
     if (a % 16 !== 0) c.m.fault(`row address 0x${a.toString(16)} is not a multiple of 16`, c.d, c.w, lane);
     return c.w.block.shared.place((a >= SHARED_WINDOW ? a - SHARED_WINDOW : a) + 2 * column, 2, store);
   };
-  // Addresses are read before results are written, because a register may hold both.
+  // All addresses are read before results are written, since a register may hold both.
   const values = new Int32Array(LANES * count);
   for (let k = 0; k < count; k++) {
     const from = store ? source(c, k + 1) : NONE;
@@ -96,13 +95,13 @@ function moveRows(c: MatrixCall, mods: readonly string[], store: boolean): boole
   return true;
 }
 
-/** Writes a 32-bit result in all lanes. */
+/** Writes a 32-bit result to all lanes. */
 function put(c: MatrixCall, k: number, values: Int32Array): void {
   const at = result(c, k);
   if (at >= 0) c.f.regs.i32.set(values, at);
 }
 
-/** `movmatrix`: transposes an 8 x 8 matrix of halves; each row is held by four lanes. */
+/** `movmatrix`: transposes an 8 x 8 matrix of 16-bit elements, of which each row is held by four lanes. */
 function transpose(c: MatrixCall): boolean {
   const from = source(c, 0).slice(0, LANES);
   const half = (row: number, column: number): number =>
@@ -117,10 +116,10 @@ function transpose(c: MatrixCall): boolean {
 }
 
 /**
- * `mma.sync` of floats with sums in f32, f16 or f64, and of integers. PTX leaves order and precision of float sums
- * open, at least for f32: here products and sums are in double precision, from the first column to the last, then the
- * old value is added and everything is rounded once. f64 sums are fused in that order. Integers wrap, or saturate
- * with `.satfinite`; of single bits those are counted that are set in both factors (`.and.popc`), or in one (`.xor.popc`).
+ * `mma.sync` of floats with f32, f16 or f64 accumulators, and of integers. PTX leaves order and precision of float accumulation open, at
+ * least for f32: here products are summed in double precision from the first column to the last, the addend is added, and the result is
+ * rounded once. f64 sums use fused multiply-adds in the same order. Integers wrap, or saturate with `.satfinite`; for single bits the sum
+ * counts the bits set in both factors (`.and.popc`) or in exactly one (`.xor.popc`).
  */
 function multiply(c: MatrixCall, mods: readonly string[]): boolean {
   const p = productOf(mods);
@@ -163,10 +162,7 @@ function multiply(c: MatrixCall, mods: readonly string[]): boolean {
   return true;
 }
 
-/**
- * Assembles a matrix from the registers of a fragment, row by row of `k` elements; for the second factor these are
- * its columns.
- */
+/** Assembles a matrix from the registers of a fragment, as rows of `k` elements; for the second factor these are the columns. */
 function fragment(
   c: MatrixCall,
   first: number,
@@ -178,7 +174,7 @@ function fragment(
   const width = Math.max(32, bits);
   const each = width / bits;
   const registers = (rows * k * bits) / (LANES * width);
-  // If there are sixteen rows, the two registers of a pair hold rows that are eight apart.
+  // With sixteen rows, the two registers of a pair hold rows that are eight apart.
   const halves = rows / 8;
   const step = (k * halves) / registers;
   const values = new Float64Array(rows * k);
@@ -200,10 +196,10 @@ function fragment(
 const float = new Float32Array(1);
 const word = new Int32Array(float.buffer);
 
-/** Row and column of the first of two adjacent elements that a lane holds, by pair of elements. */
+/** Index of the first of two adjacent elements that a lane holds, for the given pair of elements. */
 const place = (lane: number, pair: number): number => ((lane >> 2) + 8 * pair) * 8 + 2 * (lane & 3);
 
-/** The old sums, row by row. */
+/** The addend, row by row. */
 function sums(c: MatrixCall, first: number, m: number, type: string): Float64Array {
   const out = new Float64Array(m * 8);
   for (let pair = 0; pair < m / 8; pair++)
@@ -224,7 +220,7 @@ function sums(c: MatrixCall, first: number, m: number, type: string): Float64Arr
 
 const words = new Int32Array(2);
 
-/** Distributes the sums to the lanes. */
+/** Distributes the results to the lanes. */
 function give(c: MatrixCall, values: Float64Array, m: number, type: string): void {
   const { i32 } = c.f.regs;
   for (let pair = 0; pair < m / 8; pair++)

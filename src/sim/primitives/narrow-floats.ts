@@ -7,7 +7,7 @@ interface Narrow {
   readonly exponent: number;
   readonly fraction: number;
   readonly bias: number;
-  /** Bits from one element of a pair to the next. */
+  /** Distance in bits between the two elements of a pair. */
   readonly step: number;
 }
 
@@ -20,19 +20,19 @@ const NARROW: Readonly<Record<string, Narrow>> = {
 const float = new Float32Array(1);
 const word = new Uint32Array(float.buffer);
 
-/** The nearest of two whole numbers, or the even one. */
+/** Rounds to the nearest integer, ties to even. */
 function nearestEven(x: number): number {
   const low = Math.floor(x);
   const above = x - low;
   return above > 0.5 || (above === 0.5 && low % 2 === 1) ? low + 1 : low;
 }
 
-/** To nearest, ties to even; what is too large becomes the largest number, and so does NaN, without a sign. */
+/** Encodes a number: round to nearest even, saturating; NaN becomes the largest positive number. */
 function encode(x: number, { exponent, fraction, bias }: Narrow): number {
   const most = 2 ** (exponent + fraction) - 1;
   if (Number.isNaN(x)) return most;
   const sign = x < 0 || Object.is(x, -0) ? most + 1 : 0;
-  // Numbers of one exponent, and those below the least one, are equally far apart, and follow each other as their patterns do.
+  // The spacing is constant within a binade and among subnormals, and consecutive values have consecutive patterns.
   const scale = Math.max(Math.floor(Math.log2(Math.abs(x))), 1 - bias);
   if (scale === Number.POSITIVE_INFINITY) return sign | most;
   const pattern = nearestEven(Math.abs(x) * 2 ** (fraction - scale)) + (scale + bias - 1) * 2 ** fraction;
@@ -48,14 +48,15 @@ function decode(pattern: number, { exponent, fraction, bias }: Narrow): number {
 }
 
 /**
- * The exponent of a float, of either sign, as `ue8m0` has it: rounded down (`.rz`) or up (`.rp`). 2^-127 and 255, for NaN, are its
- * ends; the largest number stands for infinity with `.satfinite`.
- * @param bits pattern of an f32
+ * Exponent of a float of either sign in `ue8m0`, rounded down (`.rz`) or up (`.rp`). The range starts at 2^-127; 255 is NaN. With
+ * `.satfinite`, infinity becomes the largest number.
+ *
+ * @param bits bit pattern of an f32
  */
 function exponentOf(bits: number, up: boolean, finite: boolean): number {
   const magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return 255;
-  // Below 2^-127 there is nothing to round up from.
+  // Values up to 2^-127 are not rounded up, since the encoding 0 is 2^-127.
   const e = (magnitude >>> 23) + (up && magnitude > 0x400000 && (magnitude & 0x7fffff) !== 0 ? 1 : 0);
   return Math.min(e, finite ? 254 : 255);
 }
@@ -66,9 +67,9 @@ const f32 = (bits: number): number => {
 };
 
 /**
- * `cvt` from and to pairs of 4- and 6-bit floats, and of exponents (PTX ISA 9.0, 9.7.9.22).
+ * `cvt` to and from pairs of 4- and 6-bit floats and of ue8m0 exponents (PTX ISA 9.0, 9.7.9.22).
  *
- * @returns false if the instruction is another one
+ * @returns false if it is another instruction
  */
 export function runNarrow(c: ForeignCall): boolean {
   if (c.opcode !== 'cvt') return false;
@@ -93,7 +94,7 @@ export function runNarrow(c: ForeignCall): boolean {
 
 const relu = (c: ForeignCall, x: number): number => (c.has('relu') && (x < 0 || Object.is(x, -0)) ? 0 : x);
 
-/** Two patterns, the first source in the upper bits: from two f32, or from the halves of one register. */
+/** Packs two converted patterns, with the first source in the upper bits; the sources are two f32 or the halves of one register. */
 function pairFrom(
   c: ForeignCall,
   lane: number,
@@ -108,7 +109,7 @@ function pairFrom(
   return (one(high) << step) | one(low);
 }
 
-/** Two halves from a pair of patterns. */
+/** Converts a pair of patterns to two 16-bit floats. */
 function halves(
   c: ForeignCall,
   lane: number,

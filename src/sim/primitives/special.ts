@@ -5,7 +5,7 @@ import type { Warp } from '../state.ts';
 
 import { mod, opnd, type Primitive } from './primitive.ts';
 
-/** S2R and CS2R: a special register (PTX ISA 9.0, Special Registers). */
+/** S2R and CS2R: read a special register (PTX ISA 9.0, Special Registers). */
 export const special: Primitive = (m, w, f, d, mask) => {
   const sr = mod(d, 'sr');
   const to = opnd(f, d, 0);
@@ -78,7 +78,7 @@ export const special: Primitive = (m, w, f, d, mask) => {
   }
 };
 
-/** Special registers of clusters; in an open world each block is its own. */
+/** Special registers of clusters; a block without cluster counts as a cluster of one. Unknown registers read as 0. */
 function ofCluster(m: Simulation, w: Warp, sr: string, axis: number): number {
   const dims = w.block.cluster?.dims ?? [1, 1, 1];
   const { id } = w.block;

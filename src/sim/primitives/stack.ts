@@ -2,20 +2,20 @@ import { stackUse, topOf } from '../frames.ts';
 import { lowest } from '../masks.ts';
 import type { ForeignCall } from './foreign-operands.ts';
 
-/** What an allocation is aligned to at least (PTX ISA 9.0, 9.7.17). */
+/** Minimum alignment of an allocation (PTX ISA 9.0, 9.7.17). */
 const LEAST_ALIGNMENT = 8;
 
 /**
- * Allocations in an open world are far away from the variables of all frames, so that a variable which an optimizer removes moves
- * none of them: those of each nesting depth in a room of their own.
+ * Open-world allocations lie far from the variables of all frames, in a separate region for each call depth, so that removing a variable
+ * moves none of them.
  */
 const OPEN_BEGIN = 2 ** 28;
 const OPEN_ROOM = 2 ** 16;
 
 /**
- * `alloca`, `stacksave` and `stackrestore` (PTX ISA 9.0, 9.7.17): memory behind the variables of a frame, for each lane its own,
- * until the function returns. The stack grows upwards here, so that `stacksave` gives the end of what is allocated, where a GPU
- * gives its beginning. It has a meaning in open worlds too, because what is stored there is read there.
+ * `alloca`, `stacksave` and `stackrestore` (PTX ISA 9.0, 9.7.17): per-lane memory after the variables of a frame, until the function
+ * returns. The simulated stack grows upwards: `stacksave` gives the end of the allocated memory, where a GPU gives its start. Open worlds
+ * execute them too, since what a thread stores there it reads back.
  */
 export function runStack(c: ForeignCall): void {
   const { m, w, f, d } = c;
@@ -38,7 +38,7 @@ export function runStack(c: ForeignCall): void {
       continue;
     }
     const align = Math.max(LEAST_ALIGNMENT, c.given(2) ? Number(c.value(2, lane)) : 0);
-    // Addresses count from the frame.
+    // Addresses are relative to the frame.
     const at = Math.ceil(tops[lane] / align) * align;
     const top = at + Number(c.value(1, lane));
     const full = open ? top > room + OPEN_ROOM : stackUse(f.localBase + top, f.depth) > m.stackLimit;

@@ -5,7 +5,7 @@ import { lowest } from '../masks.ts';
 import type { Frame } from '../state.ts';
 import { opnd } from './primitive.ts';
 
-/** Copies values that stay unchanged from their sources to their results, all at once. */
+/** Copies the sources of unwritten ties to their results, as one parallel copy. */
 export function keep(f: Frame, d: Decoded, ties: readonly Tie[], mask: number): void {
   const i = f.regs.i32;
   const values: { to: number; size: number; words: Int32Array }[] = [];

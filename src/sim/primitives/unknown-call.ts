@@ -6,7 +6,7 @@ import type { Simulation } from '../simulation.ts';
 import type { Frame, Warp } from '../state.ts';
 import { opnd } from './primitive.ts';
 
-/** A hash of a text, for made-up values in an open world. */
+/** Hash of a text, from which open worlds derive values. */
 export function hashOf(text: string): number {
   let h = text.length;
   for (let i = 0; i < text.length; i++) h = mix(h, text.charCodeAt(i));
@@ -14,8 +14,8 @@ export function hashOf(text: string): number {
 }
 
 /**
- * A call, in an open world, of a function that the module does not define. Its arguments are compared, and it returns
- * small values hashed from them and from the function's name or address. (The name of a prototype does not matter.)
+ * In an open world: a call of a function that the module does not define. Its arguments are recorded for comparison; its results are small
+ * values hashed from the arguments and from the function's name or address. The name of a prototype is irrelevant.
  */
 export function unknownCall(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number): void {
   const [target, declared] = d.ins.src;
@@ -25,7 +25,7 @@ export function unknownCall(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: 
   const first = d.ins.dst.length + 2;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
-    /** Words of an argument: registers, or bytes of call parameters. */
+    /** Word at byte offset `byte` of argument `k`, from registers or from the bytes of a call parameter. */
     const word = (k: number, byte: number, size: number): number => {
       const o = d.ins.src[2 + k];
       if (o === undefined) return 0;

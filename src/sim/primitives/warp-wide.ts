@@ -6,8 +6,8 @@ import { atomic32 } from './atomic-value.ts';
 import { mod, opnd, type Primitive, predOf, setPred } from './primitive.ts';
 
 /**
- * Source lane of a shuffle by PTX's rules (PTX ISA 9.0, 9.7.9 shfl). PTX leaves the value from a lane that does not
- * take part undefined; here it is 0, so that no result depends on leftover register contents.
+ * Shuffle by PTX's rules (PTX ISA 9.0, 9.7.9 shfl). PTX leaves a value read from a non-participating lane undefined; here it is the run's
+ * `undefined` value (default 0), so that no result depends on leftover register contents.
  */
 export const shuffle: Primitive = (m, _w, f, d, mask) => {
   const mode = mod(d, 'mode');
@@ -54,7 +54,7 @@ export const shuffle: Primitive = (m, _w, f, d, mask) => {
   setPred(f, pp, ok, mask);
 };
 
-/** Member lanes of a warp-wide operation: those of the mask operand that are present. */
+/** Member lanes of a warp-wide operation that execute it: the mask operand of the lowest lane, reduced to `mask`. */
 function members(f: Frame, d: Decoded, src: number, mask: number): number {
   const at = opnd(f, d, d.ins.dst.length + src);
   return f.regs.i32[at + lowest(mask)] & mask;
@@ -71,13 +71,13 @@ export const vote: Primitive = (_m, _w, f, d, mask) => {
   if (to >= 0) for (let r = mask; r !== 0; r &= r - 1) f.regs.i32[to + lowest(r)] = yes;
 };
 
-/** The lanes that execute it together. */
+/** ACTIVEMASK: the lanes that execute the instruction together. */
 export const activemask: Primitive = (_m, _w, f, d, mask) => {
   const to = opnd(f, d, 0);
   for (let r = mask; r !== 0; r &= r - 1) f.regs.i32[to + lowest(r)] = mask;
 };
 
-/** MATCH: the lanes that have the same value. */
+/** MATCH: finds the member lanes with the same value. */
 export const match: Primitive = (_m, _w, f, d, mask) => {
   const who = members(f, d, 1, mask);
   const wide = mod(d, 'size') === '64';
@@ -96,7 +96,7 @@ export const match: Primitive = (_m, _w, f, d, mask) => {
   setPred(f, opnd(f, d, 1), all ? -1 : 0, mask);
 };
 
-/** REDUX: one value from those of all member lanes. */
+/** REDUX: reduces the values of all member lanes to one. */
 export const redux: Primitive = (_m, _w, f, d, mask) => {
   const who = members(f, d, 1, mask);
   const op = mod(d, 'op');
@@ -112,7 +112,7 @@ export const redux: Primitive = (_m, _w, f, d, mask) => {
   for (let r = mask; r !== 0; r &= r - 1) i[to + lowest(r)] = v ?? 0;
 };
 
-/** REDUX_F32: the least or greatest of all member lanes; +0 is above -0 (PTX ISA 9.0, redux.sync). */
+/** REDUX_F32: the minimum or maximum over all member lanes; +0 is greater than -0 (PTX ISA 9.0, redux.sync). */
 export const reduxFloat: Primitive = (_m, _w, f, d, mask) => {
   const who = members(f, d, 1, mask);
   const least = mod(d, 'op') === 'MIN';
@@ -124,7 +124,7 @@ export const reduxFloat: Primitive = (_m, _w, f, d, mask) => {
   for (let r = who; r !== 0; r &= r - 1) {
     const bits = magnitudes ? i[ps + lowest(r)] & 0x7fffffff : i[ps + lowest(r)];
     if ((bits & 0x7fffffff) > 0x7f800000) nan = true;
-    // Sign and magnitude as a number: floats that are not NaN are in its order, -0 below +0.
+    // Maps sign and magnitude to an integer in the order of the floats (except NaN), with -0 below +0.
     else if (best === null || (least ? inOrder(bits) < inOrder(best) : inOrder(bits) > inOrder(best)))
       best = bits;
   }
@@ -136,7 +136,7 @@ export const reduxFloat: Primitive = (_m, _w, f, d, mask) => {
 const CANONICAL_NAN = 0x7fffffff;
 const inOrder = (bits: number): number => (bits < 0 ? bits ^ 0x7fffffff : bits);
 
-/** ELECT: one lane of the members, here the lowest. */
+/** ELECT: elects one member lane, here the lowest. */
 export const elect: Primitive = (_m, _w, f, d, mask) => {
   const who = members(f, d, 0, mask);
   const leader = lowest(who);

@@ -11,10 +11,10 @@ import { opnd } from './primitive.ts';
 import { keep } from './ties.ts';
 
 /*
- * Asynchronous products of matrices that four warps make together (PTX ISA 9.0, 9.7.15). Each warp has sixteen of the 64 rows. What is
- * undefined shows: until it has waited, a warp finds no sums in its registers; what it wrote to registers behind the last fence, a
- * product does not see; and a product reads shared memory and the registers of its first factor when the warp begins it, whatever the
- * others do, or, where copies are late, when the warp waits. A wait lasts until all four have begun.
+ * Asynchronous matrix products of a warpgroup, that is four warps of which each computes 16 of the 64 rows (PTX ISA 9.0, 9.7.15). The
+ * simulation exposes what is undefined: before the wait the registers do not hold the sums; a product ignores register writes after the
+ * last fence; and a product reads shared memory and the registers of its first factor when the warp starts it, whatever the other warps
+ * do, or, with late copies, when the warp waits. A wait lasts until all four warps have started the product.
  */
 
 const LANES = 32;
@@ -22,10 +22,10 @@ const WARPS = 4;
 const ROWS = 16;
 
 /**
- * Runs `wgmma` for a whole warp: begins a product, orders registers, closes a group of products or waits for groups.
+ * Executes a `wgmma` instruction of a whole warp: starts a product, fences registers, commits a group of products or waits for groups.
  *
  * @returns false if it is another instruction
- * @throws SimFault in a launch, where the warps of a group do not do the same
+ * @throws SimFault in a launch if the warps of a group, or the lanes of a warp, disagree
  */
 export function runWarpgroup(c: ForeignCall): boolean {
   if (c.opcode !== 'wgmma') return false;
@@ -51,13 +51,16 @@ export function runWarpgroup(c: ForeignCall): boolean {
   }
 }
 
-/** Says where the rules are broken: in a launch that is an error, in an open world nothing that follows counts. */
+/** Reports a violation of PTX's rules: a fault in a launch; in an open world the rest of the run no longer counts. */
 function broken(c: ForeignCall, message: string): void {
   if (!c.m.opts.open) c.m.fault(message, c.d, c.w, 0);
   c.m.unpromised = true;
 }
 
-/** Registers in flight that the instruction names keep their values, or their flights, where their names change. */
+/**
+ * Applies the instruction's ties: registers keep their values under the new names, and products in flight are redirected to the new
+ * registers.
+ */
 function carry(c: ForeignCall, flights: MatrixFlights): void {
   const moved = new Map<number, number>();
   for (const t of tiesOf(c.d.ins)) {
@@ -70,7 +73,7 @@ function carry(c: ForeignCall, flights: MatrixFlights): void {
   keep(c.f, c.d, tiesOf(c.d.ins), c.mask);
 }
 
-/** Waits until at most so many groups are not done. @returns false if other warps must come first */
+/** Waits until at most the given number of groups is in flight. @returns false if other warps must start a product first */
 function wait(c: ForeignCall, flights: MatrixFlights): boolean {
   const left = c.word(0, 0);
   const group = groupOf(c.w);
@@ -87,7 +90,7 @@ function wait(c: ForeignCall, flights: MatrixFlights): boolean {
   return true;
 }
 
-/** The sums go to their registers. */
+/** Writes the sums of a finished product to their registers. */
 function finish({ fenced }: MatrixFlights, x: MatrixFlight): void {
   const sums = x.sums();
   for (const [k, at] of x.to.entries()) {
@@ -109,7 +112,7 @@ function groupOf(w: Warp): Warpgroup {
   return g;
 }
 
-/** A warp begins a product. */
+/** Starts a product of a warp. */
 function begin(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): void {
   const { m, w } = c;
   spendProducts(c, ROWS * product.n * product.k);
@@ -135,7 +138,7 @@ function begin(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): v
   }
 }
 
-/** What all threads of a warpgroup must have alike. */
+/** Key of everything that must be the same in all threads of a warpgroup: the modifiers and the scalar operands of lane 0. */
 function sharedBy(c: ForeignCall): string {
   const of = (lane: number): string =>
     c.operands
@@ -154,20 +157,20 @@ function sharedBy(c: ForeignCall): string {
   return `${c.mods.join('.')} ${first}`;
 }
 
-/** The predicate that says whether old sums are added stands behind both factors. */
+/** Operand index, after both factors, of the predicate that says whether the old sums are added. */
 const SCALE = 3;
 
-/** Reads a register of 32 bits in each lane, now or later. */
+/** Reads a 32-bit register in each lane, when called. */
 type Words = () => Int32Array;
 
-/** What a warp does of a product, when that is asked for. */
+/** Describes a warp's part of a product; its sums are computed on demand. */
 function flight(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): MatrixFlight {
   const { m, w, f, d } = c;
   const { fenced } = flights;
   const nd = d.ins.dst.length;
   const inOrder = fenced?.frame === f ? fenced.words : null;
   const unknown = new Int32Array(LANES).fill(m.opts.undefined ?? 0);
-  /** A register as it was at the last fence; what was written to it since is not ordered before the product. */
+  /** A register as of the last fence; later writes are not ordered before the product. */
   const ordered = (at: number): Int32Array => {
     const words = inOrder?.slice(at, at + LANES) ?? unknown;
     if (inOrder === null || differs(words, f.regs.i32, at)) m.unpromised = true;
@@ -231,12 +234,12 @@ function flight(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): 
 const differs = (words: Int32Array, regs: Int32Array, at: number): boolean =>
   words.some((x, lane) => x !== regs[at + lane]);
 
-/** Room for the factors of one product and its sums: the most columns, and the most elements of a row (PTX ISA 9.0, 9.7.15.2). */
+/** Buffers for the factors and sums of one product, for the maximum number of columns and of elements in a row (PTX ISA 9.0, 9.7.15.2). */
 const FIRST = new Float64Array(ROWS * 256);
 const SECOND = new Float64Array(256 * 256);
 const SUMS = new Float64Array(ROWS * 256);
 
-/** The first factor from registers, row by row: four words of a lane are of two rows and two parts of their columns. */
+/** The first factor from registers, row by row: the four words of a lane hold two rows and two groups of columns. */
 function rowsInRegisters(factor: readonly Words[], { ta, k }: GroupProduct): Float64Array {
   const each = 32 / BITS[ta];
   const values = FIRST;
@@ -251,7 +254,7 @@ function rowsInRegisters(factor: readonly Words[], { ta, k }: GroupProduct): Flo
   return values;
 }
 
-/** Rows of a matrix in shared memory, of `k` elements each, from row `first` on, into `values`. */
+/** Reads `count` rows of a matrix in shared memory, of `k` elements each and starting with row `first`, into `values`. */
 function rowsInShared(
   c: ForeignCall,
   matrix: MatrixInShared,
@@ -290,7 +293,7 @@ interface Factors {
   readonly a: Float64Array;
   readonly b: Float64Array;
   readonly scale: number;
-  /** Registers of the old sums; null if none are added. */
+  /** Registers of the addend; null if nothing is added. */
   readonly old: readonly Int32Array[] | null;
   readonly inexact: number;
 }
@@ -299,8 +302,8 @@ const float = new Float32Array(1);
 const word = new Int32Array(float.buffer);
 
 /**
- * The sums of a warp, by register and lane. As those of `mma`: floats are added in double precision and rounded once (PTX leaves order
- * and precision open), integers wrap or saturate.
+ * The sums of a warp, by register and lane. As in `mma`, floats are summed in double precision and rounded once (PTX leaves order and
+ * precision open); integers wrap or saturate.
  */
 function multiply({ product, a, b, scale, old, inexact }: Factors): Int32Array {
   const { n, k, td, saturates } = product;
@@ -329,7 +332,7 @@ function multiply({ product, a, b, scale, old, inexact }: Factors): Int32Array {
   return out;
 }
 
-/** Rows times columns, each sum from the first element to the last; four columns at once, because each addition waits for the last. */
+/** Rows times columns, each sum in order of the elements. Four columns are interleaved, because each addition depends on the one before. */
 function products(a: Float64Array, b: Float64Array, n: number, k: number, out: Float64Array): Float64Array {
   for (let row = 0; row < ROWS; row++)
     for (let column = 0; column < n; column += 4) {

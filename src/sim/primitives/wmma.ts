@@ -7,13 +7,13 @@ import { lastBits, type MatrixCall, spendElements, spendProducts } from './matri
 import { opnd } from './primitive.ts';
 
 /*
- * `wmma`: PTX does not define which lane holds which element of a fragment (PTX ISA 9.0, 9.7.14); kernels may apply
- * any operation uniformly to all elements. Here each lane holds an equal number of consecutive elements, row by row;
- * if a fragment has more registers than that, the rest is zero.
+ * `wmma`: PTX does not define which lane holds which element of a fragment (PTX ISA 9.0, 9.7.14); kernels may only apply an operation
+ * uniformly to all elements. Here each lane holds an equal number of consecutive elements, row by row; further registers of a fragment
+ * are zero.
  */
 
 const LANES = 32;
-/** Runs `wmma.load`, `wmma.mma` or `wmma.store`; false if it is not supported here. */
+/** Runs `wmma.load`, `wmma.mma` or `wmma.store`. @returns false if the simulator does not support the instruction */
 export function runWmma(c: MatrixCall, mods: readonly string[]): boolean {
   const task = taskOf(mods);
   if (task === null) return false;
@@ -22,7 +22,7 @@ export function runWmma(c: MatrixCall, mods: readonly string[]): boolean {
     : multiply(c, mods, task.shape, task.td, task.ta, task.tc);
 }
 
-/** Elements of a matrix that each lane holds. */
+/** Number of elements that each lane holds. */
 const each = (elements: number): number => elements / LANES;
 
 /** Moves a matrix between memory and a fragment. */
@@ -34,7 +34,7 @@ function move(c: MatrixCall, mods: readonly string[], rows: number, columns: num
   const given = /\](?:, \{[^}]*\})?, (?:<s(\d+)|(\d+))/.exec(words);
   const strides = given?.[1] === undefined ? -1 : opnd(c.f, c.d, c.d.ins.dst.length + 1 + Number(given[1]));
   const first = c.d.ins.src.findIndex((o, k) => k > 1 && o.kind === Kind.Reg) - 1;
-  // Elements below a byte stand in it from its low bits on (PTX ISA 9.0, 9.7.14.4).
+  // Elements smaller than a byte are packed from its low bits on (PTX ISA 9.0, 9.7.14.4).
   const bits = BITS[type];
   const bytes = Math.max(1, bits / 8);
   const size = Math.min(4, bytes);
@@ -43,7 +43,7 @@ function move(c: MatrixCall, mods: readonly string[], rows: number, columns: num
     const [y, x] = [Math.floor(element / columns), element % columns];
     return row ? y * stride + x : x * stride + y;
   };
-  // Rows, or columns, begin at multiples of 16 bytes, and none of them within another (PTX ISA 9.0, 9.7.14.4, matrix storage).
+  // Rows, or columns, must start at multiples of 16 bytes and must not overlap (PTX ISA 9.0, 9.7.14.4, matrix storage).
   const apart = index(0, row ? columns : 1) - index(0, 0);
   if (apart < (row ? columns : rows) || (bits * apart) % 128 !== 0) c.m.unpromised = true;
   const at = (lane: number, element: number, part: number): Location => {
@@ -57,7 +57,7 @@ function move(c: MatrixCall, mods: readonly string[], rows: number, columns: num
   const count = each(rows * columns);
   const perWord = Math.max(1, 32 / bits);
   const width = Math.max(1, bytes / 4);
-  // Loaded values are written to registers after everything has been read, because these may hold the address.
+  // Loaded values are written to registers after everything has been read, since a register may hold the address.
   const loaded: Int32Array[] = c.d.ins.dst.map(() => new Int32Array(LANES * width));
   for (let lane = 0; lane < LANES; lane++)
     for (let e = 0; e < count; e++)
@@ -89,7 +89,7 @@ function move(c: MatrixCall, mods: readonly string[], rows: number, columns: num
   return true;
 }
 
-/** Multiplies as `mma` does; float sums are in double precision, rounded once. */
+/** Multiplies as `mma` does: float sums are in double precision and rounded once. */
 function multiply(
   c: MatrixCall,
   mods: readonly string[],
@@ -98,7 +98,7 @@ function multiply(
   ta: string,
   tc: string,
 ): boolean {
-  // Registers of the fragments: an f16 factor has eight, whatever its size.
+  // An f16 factor fragment has eight registers, whatever its size.
   const registers = (elements: number, type: string): number =>
     (each(elements) * BITS[type]) / Math.max(32, BITS[type]);
   const total = c.d.ins.src.length - 1;
@@ -136,7 +136,7 @@ const float = new Float32Array(1);
 const word = new Int32Array(float.buffer);
 const pair = new Int32Array(2);
 
-/** The elements of a fragment, starting at operand place `from`. */
+/** Elements of a fragment whose registers start at operand index `from`. */
 function values(c: MatrixCall, from: number, elements: number, type: string): Float64Array {
   const { i32 } = c.f.regs;
   const count = each(elements);
@@ -167,7 +167,7 @@ function values(c: MatrixCall, from: number, elements: number, type: string): Fl
   return out;
 }
 
-/** Distributes the sums to the lanes. */
+/** Distributes the results to the lanes. */
 function give(c: MatrixCall, sums: Float64Array, type: string): void {
   const { i32 } = c.f.regs;
   const count = each(sums.length);
