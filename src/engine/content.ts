@@ -63,15 +63,15 @@ const withoutPlace = (i: Instr): string =>
   `${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise}`;
 
 /**
- * Hash by which recipes identify a function, the same in every process: of its code, parameters and directives, but not of its name, labels,
- * source lines and profile. It covers the Ori text that the front end produces, so it differs between targets and
+ * Hash by which recipes identify a function, the same in every process: of its code, parameters and directives, but not
+ * of its name, labels, source lines and profile. It covers the Ori text that the front end produces, so it differs between targets and
  * versions.
  */
 export const functionHash = cached((f: Fn) => hashText(parts(f)));
 
 /**
- * Hash of a program's whole contents, with the key of `keyHashes`. Programs of one instruction set with equal contents have equal hashes, whatever
- * they share and however they came about.
+ * Hash of a program's whole contents, with the key of `keyHashes`. Programs of one instruction set with equal contents
+ * have equal hashes, whatever they share and however they came about.
  */
 export const contentHash = cached((p: Program) =>
   keyedHash(
