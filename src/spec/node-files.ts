@@ -76,7 +76,8 @@ export function readRegular(path: string, use: Use, size?: number): Buffer {
   } catch (e) {
     if ((e as NodeJS.ErrnoException).code === 'EAGAIN')
       throw new Unreadable('ENOTREG', 'it waits for more to be written: it is no regular file');
-    throw e;
+    // What is read of an open file has no path of its own.
+    throw e instanceof Unreadable ? e : Object.assign(e as Error, { path });
   } finally {
     closeSync(file);
   }

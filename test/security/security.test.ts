@@ -22,6 +22,8 @@ import { type ReproOptions, repro } from '../../src/cli/debug/repro.ts';
 import { serve } from '../../src/cli/explore/explore-server.ts';
 import { PAGE_POLICY, WORKER_POLICY } from '../../src/cli/explore/page.ts';
 import { beyondFolder } from '../../src/cli/input/beyond-folder.ts';
+import { optionWords } from '../../src/cli/optimize/ptxas-options.ts';
+import { ptxasPresent } from '../../src/cli/optimize/ptxas-run.ts';
 import { runServer } from '../../src/cli/server/server.ts';
 import { captured } from '../../src/cli/terminal/ui.ts';
 import { DiagnosticError } from '../../src/ir/diagnostic.ts';
@@ -432,6 +434,80 @@ describe('files', () => {
           f,
           expect.stringMatching(/\bmkdtempSync\(|\baside\b/),
         ]);
+    },
+  );
+
+  says(
+    '`orrery ptxas` has ptxas write into a new folder, whatever options files say, and places the result as any other output.',
+    () => {
+      const here = join(inner, 'drop-in');
+      mkdirSync(here);
+      const at = (name: string, text: string, mode?: number) =>
+        writeFileSync(join(here, name), text, { mode });
+      at('k.ptx', KERNEL);
+      // Writes where the last option says, as ptxas does, and follows links.
+      at('fake', '#!/bin/sh\nfor last; do :; done\necho made > "$last"\n', 0o755);
+      symlinkSync(join(folder.path, 'dropped'), join(here, 'v.o'));
+      const ptxas = (...args: string[]) =>
+        spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'ptxas', 'k.ptx', '-arch=sm_90', ...args], {
+          cwd: here,
+          encoding: 'utf8',
+          timeout: 20_000,
+          env: { ...process.env, ...WARM, ORRERY_PTXAS: join(here, 'fake') },
+        });
+      at('plain', '-o v.o\n');
+      at('nested', '-optf plain\n');
+      at('quoted', '-o "v.o"');
+      at('escaped', '--output-file=v\\.o');
+      for (const f of ['plain', 'nested', 'quoted', 'escaped']) {
+        const r = ptxas('-optf', f);
+        expect([f, r.status, r.stderr]).toEqual([f, 1, expect.stringContaining('it is a link to')]);
+      }
+      expect(existsSync(join(folder.path, 'dropped'))).toBe(false);
+      at('input', '-o "k.ptx"');
+      for (const args of [['-optf', 'input'], ['-o=k.ptx'], ['-o', 'k.ptx']])
+        expect(ptxas(...args).stderr).toContain('it is an input');
+      expect(readFileSync(join(here, 'k.ptx'), 'utf8')).toBe(KERNEL);
+      at('good', '-optf good\n-o "a b.o"');
+      expect([ptxas('-optf=good').status, readFileSync(join(here, 'a b.o'), 'utf8')]).toEqual([0, 'made\n']);
+      // Nor does it wait for files of the kernel, or call what cannot be read a temporary file.
+      symlinkSync('/proc/kmsg', join(here, 'waits'));
+      symlinkSync('/proc/self/mem', join(here, 'broken'));
+      for (const args of [['waits'], ['-optf', 'waits'], ['broken'], ['-optf', 'broken']]) {
+        const r = ptxas(...args);
+        expect([args, r.signal, r.status, r.stderr]).toEqual([
+          args,
+          null,
+          1,
+          expect.stringMatching(/^error: cannot read (?:waits|broken): /),
+        ]);
+      }
+    },
+  );
+
+  it.skipIf(!ptxasPresent())(
+    'ptxas takes the last output that it is given, and reads options as we do',
+    () => {
+      const here = join(inner, 'real');
+      mkdirSync(here);
+      writeFileSync(join(here, 'k.ptx'), KERNEL);
+      for (const [text, ...words] of [
+        ['-o "a b"', '-o', 'a b'],
+        ['-o a\\ b', '-o', 'a b'],
+        ['-o\n"a"b""', '-o', 'ab'],
+        ["-o 'a'", '-o', "'a'"],
+        ['-o=a', '-o=a'],
+      ]) {
+        expect(optionWords(text)).toEqual(words);
+        writeFileSync(join(here, 'options'), text);
+        const run = (...args: string[]) =>
+          spawnSync('ptxas', ['-arch=sm_90', 'k.ptx', '-optf', 'options', ...args], { cwd: here }).status;
+        const there = () => readdirSync(here).filter((f) => f !== 'k.ptx' && f !== 'options');
+        expect([run('-o', 'last'), there()]).toEqual([0, ['last']]);
+        rmSync(join(here, 'last'));
+        expect([run(), there()]).toEqual([0, [words.at(-1)!.replace(/^-o=/, '')]]);
+        for (const f of there()) rmSync(join(here, f));
+      }
     },
   );
 
