@@ -157,6 +157,12 @@ export function shippedFiles(root = ROOT): string[] {
 export const isShipped = (path: string): boolean =>
   SHIPPED_FILES.includes(path) || (SHIPPED_FOLDERS.includes(dirname(path)) && path.endsWith('.yaml'));
 
+/** Specs that ship and are in no plan, though what Orrery does depends on them; those of machine code are in a folder of their own. */
+const IN_NO_PLAN = ['pipelines/isa/ptx-syntax.yaml'];
+
+/** True for the path of a shipped spec whose meaning `diff` compares. */
+export const isCompared = (path: string): boolean => isShipped(path) && !IN_NO_PLAN.includes(path);
+
 /** All specs that ship in a folder. Throws DiagnosticError with the faults of all of them. */
 export async function loadShipped(root = ROOT): Promise<Specs> {
   // Plans share what is derived from a spec with other plans of the same object.

@@ -173,7 +173,8 @@ describe('programs', () => {
   );
 
   says(
-    'The configuration of a repository starts nothing: git fetches nothing for Orrery, asks no monitor, and takes no bare repository.',
+    'The configuration of a repository starts nothing: git fetches nothing for Orrery, asks no monitor, runs no filter, ' +
+      'and takes no bare repository and no working tree elsewhere.',
     () => {
       const theirs = join(folder.path, 'theirs');
       const marker = join(folder.path, 'git-ran');
@@ -190,6 +191,28 @@ describe('programs', () => {
       git('add', '-A');
       git('-c', 'commit.gpgsign=false', 'commit', '-qm', 'specs');
       const object = git('rev-parse', 'HEAD:pipelines/phases.yaml');
+      // A filter would clean what is not as it was when git last looked at it.
+      git('config', 'filter.x.clean', `touch ${marker}; cat`);
+      git('config', 'filter.x.required', 'true');
+      mkdirSync(join(theirs, 'src'));
+      writeFileSync(join(theirs, '.git', 'info', 'attributes'), '* filter=x\n');
+      const [tree, phases] = [join(theirs, 'src', 'a.ts'), join(theirs, 'pipelines', 'phases.yaml')];
+      writeFileSync(tree, 'a');
+      writeFileSync(phases, readFileSync(phases));
+      const working = spawnSync(
+        process.execPath,
+        [join(ROOT, 'bin/orrery.js'), 'diff', 'main', '--no-kernels'],
+        {
+          cwd: theirs,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM, GIT_CEILING_DIRECTORIES: folder.path },
+        },
+      );
+      expect([working.status, working.stdout]).toEqual([
+        0,
+        expect.stringContaining('every plan is the same'),
+      ]);
+      expect(existsSync(marker)).toBe(false);
       for (const [key, value] of [
         ['core.fsmonitor', `touch ${marker}; false`],
         // A blob that is not there is fetched, by a command of the other side.
@@ -218,6 +241,15 @@ describe('programs', () => {
       ])
         expect(spawnSync('git', ['config', '--file', 'config', key, value], { cwd: bare }).status).toBe(0);
       expect(diff(bare).stderr).not.toContain('nothing is fetched here');
+      // Nor are specs read where the configuration says that the working tree is.
+      const pointing = join(folder.path, 'pointing');
+      mkdirSync(pointing);
+      cpSync(join(theirs, '.git'), join(pointing, '.git'), { recursive: true });
+      for (const to of [theirs, folder.path]) {
+        expect(spawnSync('git', ['config', 'core.worktree', to], { cwd: pointing }).status).toBe(0);
+        expect([to, diff(pointing).stderr]).toEqual([to, expect.not.stringContaining(theirs)]);
+        expect(diff(pointing).stderr).not.toContain('nothing is fetched here');
+      }
       expect(existsSync(marker)).toBe(false);
     },
   );
@@ -1037,6 +1069,10 @@ describe('pull requests', () => {
     "`orrery diff` and the Action read a pull request's specs from its commits as data; its scripts do not run.",
     () => {
       for (const f of ['pipelines', 'knobs']) cpSync(join(ROOT, f), join(repo, f), { recursive: true });
+      for (const name of ['bin/orrery.js', '.github/workflows/ci.yml']) {
+        mkdirSync(join(repo, name, '..'), { recursive: true });
+        writeFileSync(join(repo, name), 'before');
+      }
       git('init', '-q', '-b', 'base');
       git('add', '-A');
       git('commit', '-qm', 'specs');
@@ -1079,6 +1115,44 @@ describe('pull requests', () => {
       expect([r.status, r.stderr]).toEqual([0, '']);
       expect(readFileSync(output, 'utf8')).toMatch(/^result=same$/m);
       expect(existsSync(marker)).toBe(false);
+    },
+  );
+
+  says(
+    'Tables of machine code, the syntax of PTX and other data that no plan is made of are changes where they differ; ' +
+      'where code, schemas or workflows differ, no review says that there is no effect, and each says which.',
+    () => {
+      const review = (head: string, format: string) => {
+        const r = spawnSync(
+          process.execPath,
+          [join(ROOT, 'bin/orrery.js'), 'diff', 'base', head, '--no-kernels', '--format', format],
+          { cwd: repo, encoding: 'utf8', env: { ...process.env, ...WARM } },
+        );
+        return [r.status, r.stdout.replaceAll('\\', '')] as const;
+      };
+      git('checkout', '-qb', 'tables', 'base');
+      for (const f of ['pipelines/machine/ampere.yaml', 'pipelines/isa/ptx-syntax.yaml'])
+        writeFileSync(join(repo, f), `${readFileSync(join(repo, f), 'utf8')}# another\n`);
+      writeFileSync(join(repo, 'pipelines/machine/new.yaml'), 'kind: machine\n');
+      git('add', '-A');
+      git('commit', '-qm', 'tables');
+      git('checkout', '-q', 'base');
+      for (const format of ['text', 'markdown']) {
+        const [status, said] = review('tables', format);
+        expect([format, status, said]).toEqual([format, 2, expect.not.stringContaining('no effect')]);
+        for (const told of [
+          'tables:pipelines/machine/ampere.yaml',
+          'tables:pipelines/machine/new.yaml',
+          'tables:pipelines/isa/ptx-syntax.yaml',
+          'the machine-code tables differ',
+        ])
+          expect([format, said.replaceAll('`', '')]).toEqual([format, expect.stringContaining(told)]);
+        // The head of before has other code and workflows beside a title.
+        const [other, code] = review('head', format);
+        expect([format, other, code]).toEqual([format, 0, expect.not.stringContaining('no effect')]);
+        for (const file of ['.github/actions/orrery-review/review.sh', 'bin/orrery.js', 'bin/ensure.mjs'])
+          expect([format, code]).toEqual([format, expect.stringContaining(file)]);
+      }
     },
   );
 
