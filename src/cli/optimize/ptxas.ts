@@ -15,6 +15,7 @@ import { PTXAS_LEVEL } from '../../spec/ptxas-faults.ts';
 import { seeOutput, writeWhole } from '../input/files.ts';
 import { planFor, programFor } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
+import { roomFault } from '../input/room.ts';
 import { CliExit, err, failWith, out, outExactly, USUAL_COLUMNS } from '../terminal/ui.ts';
 import { ptxOf } from './emit.ts';
 import { FALLBACKS, fallbackPlan, limitLoss, percentOf, retreatText } from './max-loss.ts';
@@ -297,6 +298,8 @@ async function optimized(
   }
   try {
     const text = readRegular(file, 'input').toString();
+    const cramped = roomFault(text, undefined, 'optimize');
+    if (cramped !== null) throw new Error(cramped.fault);
     const arch = /sm_\d+/.exec(optionValue(args, ['-arch', '--gpu-name']) ?? '')?.[0];
     const options: PlanOptions = {
       level: levelOf(args),
