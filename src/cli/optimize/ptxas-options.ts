@@ -1,7 +1,8 @@
 import { type Stats, statSync } from 'node:fs';
+import { visible } from '../../ir/quote.ts';
 import { readRegular, reason, Unreadable } from '../../spec/node-files.ts';
 import { isDevice } from '../../spec/node-paths.ts';
-import { failWith } from '../terminal/ui.ts';
+import { err, failWith } from '../terminal/ui.ts';
 
 /*
  * The options of ptxas, those in options files too, as far as the drop-in must know what ptxas reads and writes (13.0.88).
@@ -27,7 +28,7 @@ export function fileOf(argument: string): Stats | undefined {
 
 /**
  * The bytes of a file that ptxas is given; null for what is for ptxas alone: folders, pipes, devices that are named as such, and files
- * that are too large. Ends the command for what would never end, which ptxas would wait for: a link may lead there.
+ * that are too large or have odd names. Ends the command for what would never end, which ptxas would wait for: a link may lead there.
  */
 export function bytesFor(file: string): Buffer | null {
   const seen = fileOf(file);
@@ -37,6 +38,10 @@ export function bytesFor(file: string): Buffer | null {
     return readRegular(file, 'input');
   } catch (e) {
     if (e instanceof Unreadable && e.code === 'EFBIG') return null;
+    if (e instanceof Unreadable && e.code === 'ENAME') {
+      err(`orrery: warning: ${visible(file)} is used unmodified: ${e.message}`);
+      return null;
+    }
     return failWith(`cannot read ${file}: ${e instanceof Unreadable ? e.message : reason(e)}`);
   }
 }
