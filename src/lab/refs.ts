@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { visible } from '../ir/quote.ts';
@@ -15,7 +16,7 @@ import {
   specsFromTexts,
 } from '../spec/node.ts';
 import { MOST_BYTES, readRegular, Unreadable, whyUnread } from '../spec/node-files.ts';
-import { foundIn } from '../spec/node-paths.ts';
+import { foundIn, isWithin } from '../spec/node-paths.ts';
 import type { Specs } from '../spec/resolve.ts';
 
 /** Maximum size of git's output in bytes. */
@@ -63,7 +64,9 @@ function specRepository(): string | null {
     const r = runGit(folder, ['rev-parse', '--show-toplevel']);
     // Not `trim`: the name of a folder may end with spaces.
     const top = r.status === 0 ? r.stdout.toString().replace(/\r?\n$/, '') : '';
-    if (top !== '' && hasSpecs(top)) return top;
+    // Its configuration may say that the working tree is another folder (core.worktree).
+    const isAbove = top !== '' && isWithin(realpathSync(top), realpathSync(folder));
+    if (isAbove && existsSync(join(top, '.git')) && hasSpecs(top)) return top;
   }
   return null;
 }
@@ -85,20 +88,56 @@ export function foreignWorkingTree(): string | undefined {
   return top === null || realpathSync(top) === realpathSync(ROOT) ? undefined : top;
 }
 
-/** Folder of the code that reads and runs specs. */
-const CODE = 'src';
+/**
+ * What stands in a folder of a place, by path: hashes of contents as git makes them.
+ *
+ * @param place folder or commit, as for `specsOfPlace`
+ * @throws DiagnosticError where the place is no commit, or a file cannot be read
+ */
+export function objectsIn(place: string, folder: string): ReadonlyMap<string, string> {
+  const top = specRepository();
+  if (isFolderPlace(place)) {
+    const format = top === null ? null : git(top, ['rev-parse', '--show-object-format']);
+    return new Map(filesBelow(place, folder, format?.toString().trim() === 'sha256' ? 'sha256' : 'sha1'));
+  }
+  const listed = git(top ?? repository(), [
+    'ls-tree',
+    '-r',
+    '-z',
+    commitOf(top ?? repository(), place),
+    '--',
+    folder,
+  ]);
+  const rows = (listed ?? Buffer.alloc(0)).toString().split('\0');
+  return new Map(
+    rows.flatMap((row) => {
+      const [, mode, hash, path] = /^(\d+) \w+ (\w+)\t([\s\S]*)$/.exec(row) ?? [];
+      return path === undefined ? [] : [[path, mode === LINK ? `link ${hash}` : hash]];
+    }),
+  );
+}
+
+/** The mode of a link in a tree of git. */
+const LINK = '120000';
 
 /**
- * True if the code itself differs between two places of one repository; false if that is unknown, as for folders.
- *
- * @param places the base and the head, as for `specsOfPlace`; an undefined head is the working tree
+ * Files of a folder with the hashes that git gives to their unfiltered contents. Git itself would first run the filters of the repository,
+ * which are programs.
  */
-export function codeDiffers([base, head]: readonly [string, string | undefined]): boolean {
-  const top = specRepository();
-  if (top === null || isFolderPlace(base) || (head !== undefined && isFolderPlace(head))) return false;
-  const commits = [base, ...(head === undefined ? [] : [head])].map((ref) => commitOf(top, ref));
-  const r = runGit(top, ['diff', '--quiet', '--no-ext-diff', '--no-textconv', ...commits, '--', CODE]);
-  return r.status === 1;
+function filesBelow(place: string, path: string, algorithm: string): [path: string, hash: string][] {
+  const full = join(place, path);
+  const seen = lstatSync(full, { throwIfNoEntry: false });
+  const hashOf = (content: Buffer): string =>
+    createHash(algorithm).update(`blob ${content.length}\0`).update(content).digest('hex');
+  if (seen === undefined) return [];
+  if (seen.isSymbolicLink()) return [[path, `link ${hashOf(readlinkSync(full, { encoding: 'buffer' }))}`]];
+  if (seen.isDirectory())
+    return readdirSync(full).flatMap((f) => filesBelow(place, `${path}/${f}`, algorithm));
+  try {
+    return [[path, hashOf(readRegular(full, 'input'))]];
+  } catch (e) {
+    throw new DiagnosticError([fileFault(shownPath(full), whyUnread(e))]);
+  }
 }
 
 /** Hash of the commit that a ref names; null if it names none. */

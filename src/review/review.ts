@@ -9,6 +9,7 @@ import { type Change, type Fault, faultsOf, KINDS, type PlanPair, planChanges } 
 import { canonical } from './data-diff.ts';
 import { catalogChanges, declarationChanges, equalExceptTexts, groupChanges } from './declarations.ts';
 import { constraintChanges, documentChanges, opcodeChanges, otherChanges } from './documents.ts';
+import { NO_FILES, type OtherFiles } from './files.ts';
 import { madePlan } from './made-plans.ts';
 import { filesOf } from './places.ts';
 import { checkScope, hasAll, mainParts, type Requested, requestsOf, type Scope } from './requests.ts';
@@ -28,6 +29,8 @@ export interface Differences {
   /** Names of the plans that both sides have and that changed. */
   readonly differing: readonly string[];
   readonly requests: readonly Requested[];
+  /** Paths of files that differ and that nothing here reads: code, schemas, workflows. */
+  readonly unread: readonly string[];
 }
 
 /**
@@ -36,6 +39,7 @@ export interface Differences {
  * @param jury decides whether rules hold
  * @param budgets limits, whose changes are reported too
  * @param tell called with a description of each step
+ * @param files differing files beside the specs of plans
  * @throws DiagnosticError if the scope names a target or a level that does not exist
  */
 export async function differences(
@@ -46,6 +50,7 @@ export async function differences(
   jury: Jury,
   budgets: Budgets,
   tell: (text: string) => void = () => undefined,
+  files: OtherFiles = NO_FILES,
 ): Promise<Differences> {
   checkScope(base, head, scope);
   const requests = requestsOf(base, head, scope);
@@ -81,6 +86,7 @@ export async function differences(
     ...constraintChanges(base, head),
     ...otherChanges(base, head, inPlans, mains(pairs)),
     ...budgetChanges(budgets),
+    ...files.changes,
   ].sort(
     (x, y) =>
       Number(x.cause !== undefined) - Number(y.cause !== undefined) ||
@@ -97,6 +103,7 @@ export async function differences(
     differs: moved || changes.length > 0 ? true : faults.length > 0 ? null : false,
     differing: moved ? differing : [],
     requests,
+    unread: files.unread,
   };
 }
 

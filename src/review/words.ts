@@ -14,7 +14,13 @@ import { changedMeanings, doneRows, isAlarm, type Review, refutedRules, wrongRow
 export function reviewLine(r: Review): string {
   if (r.faults.length > 0)
     return `${plural(r.faults.length, 'error')} in the specs of the head: nothing is measured`;
-  if (r.differs !== true) return 'no effect: every plan is the same';
+  const unread = plural(r.unread.length, 'file');
+  const others =
+    r.unread.length === 0 ? [] : [`${unread} of code, schemas or workflows DIFFER, which is not judged`];
+  if (r.differs !== true)
+    return others.length === 0
+      ? 'no effect: every plan is the same'
+      : ['every plan is the same', ...others].join('; ');
   const made = r.changes.filter((c) => c.cause === undefined);
   const alarms = r.changes.filter((c, i) => c.cause === undefined && isAlarm(c, r.effects[i])).length;
   const wrong = kernelsOf(wrongRows(r));
@@ -33,6 +39,7 @@ export function reviewLine(r: Review): string {
     ...(r.effect === null ? [] : [effectLine(r.effect)]),
     ...(r.effect !== null && wrong === 0 && doneRows(r.effect).length > 0 ? ['results equal'] : []),
     ...(unmeasured > 0 ? [unmeasured === made.length ? 'not measured' : `${unmeasured} not measured`] : []),
+    ...others,
   ].join('; ');
 }
 

@@ -79,7 +79,8 @@ export function readRegular(path: string, use: Use, size?: number): Buffer {
         'ENOTREG',
         'reading it would wait for more to be written: it is not a regular file',
       );
-    throw e;
+    // The error of reading an open file names no path.
+    throw e instanceof Unreadable ? e : Object.assign(e as Error, { path });
   } finally {
     closeSync(file);
   }

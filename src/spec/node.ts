@@ -157,6 +157,12 @@ export function shippedFiles(root = ROOT): string[] {
 export const isShipped = (path: string): boolean =>
   SHIPPED_FILES.includes(path) || (SHIPPED_FOLDERS.includes(dirname(path)) && path.endsWith('.yaml'));
 
+/** Shipped specs that belong to no plan although Orrery depends on them; those of machine code are in a folder of their own. */
+const IN_NO_PLAN = ['pipelines/isa/ptx-syntax.yaml'];
+
+/** True for the path of a shipped spec whose meaning `diff` compares. */
+export const isCompared = (path: string): boolean => isShipped(path) && !IN_NO_PLAN.includes(path);
+
 /**
  * All specs below a project folder. They are read again only if one of the files changed.
  * @throws DiagnosticError with the faults of all of them

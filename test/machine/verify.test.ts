@@ -144,7 +144,9 @@ describe.concurrent('orrery verify', () => {
   /** The same, which writes made.cubin. */
   const optionWriter = (cubin: string): string => {
     const fake = join(mkdtempSync(join(dir, 'fake-')), 'ptxas');
-    writeFileSync(fake, `#!/bin/sh\ncp ${join(ROOT, code(cubin))} made.cubin\n`, { mode: 0o755 });
+    writeFileSync(fake, `#!/bin/sh\nfor last; do :; done\ncp ${join(ROOT, code(cubin))} "$last"\n`, {
+      mode: 0o755,
+    });
     return fake;
   };
   const wrongCode = 'max-of-absolute.sm_90.O3.cubin';
@@ -214,7 +216,7 @@ describe.concurrent('orrery verify', () => {
     const at = (name: string) => join(folder, name);
     // What stands there under the usual name is of another kernel, and stays.
     copyFileSync(join(ROOT, code(wrongCode)), at('elf.o'));
-    const orrery = (cubin: string) =>
+    const orrery = (cubin: string, ptxas = optionWriter(cubin)) =>
       command(
         process.execPath,
         [
@@ -227,7 +229,7 @@ describe.concurrent('orrery verify', () => {
         ],
         {
           cwd: folder,
-          env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: optionWriter(cubin), ORRERY_SERVER: 'off' },
+          env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: ptxas, ORRERY_SERVER: 'off' },
         },
       );
     writeFileSync(at('options'), '-arch=sm_90 -o made.cubin\n');
@@ -238,7 +240,7 @@ describe.concurrent('orrery verify', () => {
     expect([existsSync(at('made.cubin')), existsSync(at('elf.o'))]).toEqual([false, true]);
     // What was not written by this run is not judged.
     writeFileSync(at('options'), '-arch=sm_90 -o elsewhere.cubin\n');
-    const none = await orrery(wrongCode);
+    const none = await orrery(wrongCode, 'true');
     expect([none.code, none.err]).toEqual([
       0,
       expect.stringContaining('ptxas has not written elsewhere.cubin, so nothing is compared'),

@@ -199,6 +199,10 @@ describe('the memory', () => {
     // Neither comments nor what is small needs much.
     expect(roomFault(`// ${'x'.repeat(2 ** 25)}\n`, 2 ** 20)).toBe(null);
     expect(roomFault(KERNEL, 1)).toBe(null);
+    // Functions of a few characters each: 2.2 MB of text, and 2 GB for what optimizes it.
+    const functions = '.func f(){ret;}\n.func g(){ret;}\n'.repeat(50_000);
+    expect(roomFault(functions, 2 ** 30)).toBe(null);
+    expect(roomFault(functions, 2 ** 30, 'optimize')?.fault).toMatch(/^it needs 1\.9 GiB/);
     const cwd = having({ 'large.ptx': KERNEL.replace('ret;', `${statements}ret;`) });
     const r = orrery(cwd, ['check', 'large.ptx'], { NODE_OPTIONS: '--max-old-space-size=400' });
     expect([r.status, r.stderr]).toEqual([

@@ -22,6 +22,8 @@ import { type ReproOptions, repro } from '../../src/cli/debug/repro.ts';
 import { serve } from '../../src/cli/explore/explore-server.ts';
 import { PAGE_POLICY, WORKER_POLICY } from '../../src/cli/explore/page.ts';
 import { beyondFolder } from '../../src/cli/input/beyond-folder.ts';
+import { optionWords } from '../../src/cli/optimize/ptxas-options.ts';
+import { ptxasPresent } from '../../src/cli/optimize/ptxas-run.ts';
 import { runServer } from '../../src/cli/server/server.ts';
 import { captured } from '../../src/cli/terminal/ui.ts';
 import { DiagnosticError } from '../../src/ir/diagnostic.ts';
@@ -171,7 +173,8 @@ describe('programs', () => {
   );
 
   says(
-    'The configuration of a repository starts nothing: git fetches nothing for Orrery, asks no monitor, and takes no bare repository.',
+    'The configuration of a repository starts nothing: git fetches nothing for Orrery, asks no monitor, runs no filter, ' +
+      'and takes no bare repository and no working tree elsewhere.',
     () => {
       const theirs = join(folder.path, 'theirs');
       const marker = join(folder.path, 'git-ran');
@@ -188,6 +191,28 @@ describe('programs', () => {
       git('add', '-A');
       git('-c', 'commit.gpgsign=false', 'commit', '-qm', 'specs');
       const object = git('rev-parse', 'HEAD:pipelines/phases.yaml');
+      // A filter would clean what is not as it was when git last looked at it.
+      git('config', 'filter.x.clean', `touch ${marker}; cat`);
+      git('config', 'filter.x.required', 'true');
+      mkdirSync(join(theirs, 'src'));
+      writeFileSync(join(theirs, '.git', 'info', 'attributes'), '* filter=x\n');
+      const [tree, phases] = [join(theirs, 'src', 'a.ts'), join(theirs, 'pipelines', 'phases.yaml')];
+      writeFileSync(tree, 'a');
+      writeFileSync(phases, readFileSync(phases));
+      const working = spawnSync(
+        process.execPath,
+        [join(ROOT, 'bin/orrery.js'), 'diff', 'main', '--no-kernels'],
+        {
+          cwd: theirs,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM, GIT_CEILING_DIRECTORIES: folder.path },
+        },
+      );
+      expect([working.status, working.stdout]).toEqual([
+        0,
+        expect.stringContaining('every plan is the same'),
+      ]);
+      expect(existsSync(marker)).toBe(false);
       for (const [key, value] of [
         ['core.fsmonitor', `touch ${marker}; false`],
         // A blob that is not there is fetched, by a command of the other side.
@@ -216,6 +241,15 @@ describe('programs', () => {
       ])
         expect(spawnSync('git', ['config', '--file', 'config', key, value], { cwd: bare }).status).toBe(0);
       expect(diff(bare).stderr).not.toContain('nothing is fetched here');
+      // Nor are specs read where the configuration says that the working tree is.
+      const pointing = join(folder.path, 'pointing');
+      mkdirSync(pointing);
+      cpSync(join(theirs, '.git'), join(pointing, '.git'), { recursive: true });
+      for (const to of [theirs, folder.path]) {
+        expect(spawnSync('git', ['config', 'core.worktree', to], { cwd: pointing }).status).toBe(0);
+        expect([to, diff(pointing).stderr]).toEqual([to, expect.not.stringContaining(theirs)]);
+        expect(diff(pointing).stderr).not.toContain('nothing is fetched here');
+      }
       expect(existsSync(marker)).toBe(false);
     },
   );
@@ -432,6 +466,80 @@ describe('files', () => {
           f,
           expect.stringMatching(/\bmkdtempSync\(|\baside\b/),
         ]);
+    },
+  );
+
+  says(
+    '`orrery ptxas` has ptxas write into a new folder, whatever options files say, and places the result as any other output.',
+    () => {
+      const here = join(inner, 'drop-in');
+      mkdirSync(here);
+      const at = (name: string, text: string, mode?: number) =>
+        writeFileSync(join(here, name), text, { mode });
+      at('k.ptx', KERNEL);
+      // Writes where the last option says, as ptxas does, and follows links.
+      at('fake', '#!/bin/sh\nfor last; do :; done\necho made > "$last"\n', 0o755);
+      symlinkSync(join(folder.path, 'dropped'), join(here, 'v.o'));
+      const ptxas = (...args: string[]) =>
+        spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'ptxas', 'k.ptx', '-arch=sm_90', ...args], {
+          cwd: here,
+          encoding: 'utf8',
+          timeout: 20_000,
+          env: { ...process.env, ...WARM, ORRERY_PTXAS: join(here, 'fake') },
+        });
+      at('plain', '-o v.o\n');
+      at('nested', '-optf plain\n');
+      at('quoted', '-o "v.o"');
+      at('escaped', '--output-file=v\\.o');
+      for (const f of ['plain', 'nested', 'quoted', 'escaped']) {
+        const r = ptxas('-optf', f);
+        expect([f, r.status, r.stderr]).toEqual([f, 1, expect.stringContaining('it is a link to')]);
+      }
+      expect(existsSync(join(folder.path, 'dropped'))).toBe(false);
+      at('input', '-o "k.ptx"');
+      for (const args of [['-optf', 'input'], ['-o=k.ptx'], ['-o', 'k.ptx']])
+        expect(ptxas(...args).stderr).toContain('it is an input');
+      expect(readFileSync(join(here, 'k.ptx'), 'utf8')).toBe(KERNEL);
+      at('good', '-optf good\n-o "a b.o"');
+      expect([ptxas('-optf=good').status, readFileSync(join(here, 'a b.o'), 'utf8')]).toEqual([0, 'made\n']);
+      // Nor does it wait for files of the kernel, or call what cannot be read a temporary file.
+      symlinkSync('/proc/kmsg', join(here, 'waits'));
+      symlinkSync('/proc/self/mem', join(here, 'broken'));
+      for (const args of [['waits'], ['-optf', 'waits'], ['broken'], ['-optf', 'broken']]) {
+        const r = ptxas(...args);
+        expect([args, r.signal, r.status, r.stderr]).toEqual([
+          args,
+          null,
+          1,
+          expect.stringMatching(/^error: cannot read (?:waits|broken): /),
+        ]);
+      }
+    },
+  );
+
+  it.skipIf(!ptxasPresent())(
+    'ptxas takes the last output that it is given, and reads options as we do',
+    () => {
+      const here = join(inner, 'real');
+      mkdirSync(here);
+      writeFileSync(join(here, 'k.ptx'), KERNEL);
+      for (const [text, ...words] of [
+        ['-o "a b"', '-o', 'a b'],
+        ['-o a\\ b', '-o', 'a b'],
+        ['-o\n"a"b""', '-o', 'ab'],
+        ["-o 'a'", '-o', "'a'"],
+        ['-o=a', '-o=a'],
+      ]) {
+        expect(optionWords(text)).toEqual(words);
+        writeFileSync(join(here, 'options'), text);
+        const run = (...args: string[]) =>
+          spawnSync('ptxas', ['-arch=sm_90', 'k.ptx', '-optf', 'options', ...args], { cwd: here }).status;
+        const there = () => readdirSync(here).filter((f) => f !== 'k.ptx' && f !== 'options');
+        expect([run('-o', 'last'), there()]).toEqual([0, ['last']]);
+        rmSync(join(here, 'last'));
+        expect([run(), there()]).toEqual([0, [words.at(-1)!.replace(/^-o=/, '')]]);
+        for (const f of there()) rmSync(join(here, f));
+      }
     },
   );
 
@@ -961,6 +1069,10 @@ describe('pull requests', () => {
     "`orrery diff` and the Action read a pull request's specs from its commits as data; its scripts do not run.",
     () => {
       for (const f of ['pipelines', 'knobs']) cpSync(join(ROOT, f), join(repo, f), { recursive: true });
+      for (const name of ['bin/orrery.js', '.github/workflows/ci.yml']) {
+        mkdirSync(join(repo, name, '..'), { recursive: true });
+        writeFileSync(join(repo, name), 'before');
+      }
       git('init', '-q', '-b', 'base');
       git('add', '-A');
       git('commit', '-qm', 'specs');
@@ -1003,6 +1115,44 @@ describe('pull requests', () => {
       expect([r.status, r.stderr]).toEqual([0, '']);
       expect(readFileSync(output, 'utf8')).toMatch(/^result=same$/m);
       expect(existsSync(marker)).toBe(false);
+    },
+  );
+
+  says(
+    'Tables of machine code, the syntax of PTX and other data that no plan is made of are changes where they differ; ' +
+      'where code, schemas or workflows differ, no review says that there is no effect, and each says which.',
+    () => {
+      const review = (head: string, format: string) => {
+        const r = spawnSync(
+          process.execPath,
+          [join(ROOT, 'bin/orrery.js'), 'diff', 'base', head, '--no-kernels', '--format', format],
+          { cwd: repo, encoding: 'utf8', env: { ...process.env, ...WARM } },
+        );
+        return [r.status, r.stdout.replaceAll('\\', '')] as const;
+      };
+      git('checkout', '-qb', 'tables', 'base');
+      for (const f of ['pipelines/machine/ampere.yaml', 'pipelines/isa/ptx-syntax.yaml'])
+        writeFileSync(join(repo, f), `${readFileSync(join(repo, f), 'utf8')}# another\n`);
+      writeFileSync(join(repo, 'pipelines/machine/new.yaml'), 'kind: machine\n');
+      git('add', '-A');
+      git('commit', '-qm', 'tables');
+      git('checkout', '-q', 'base');
+      for (const format of ['text', 'markdown']) {
+        const [status, said] = review('tables', format);
+        expect([format, status, said]).toEqual([format, 2, expect.not.stringContaining('no effect')]);
+        for (const told of [
+          'tables:pipelines/machine/ampere.yaml',
+          'tables:pipelines/machine/new.yaml',
+          'tables:pipelines/isa/ptx-syntax.yaml',
+          'the machine-code tables differ',
+        ])
+          expect([format, said.replaceAll('`', '')]).toEqual([format, expect.stringContaining(told)]);
+        // The head of before has other code and workflows beside a title.
+        const [other, code] = review('head', format);
+        expect([format, other, code]).toEqual([format, 0, expect.not.stringContaining('no effect')]);
+        for (const file of ['.github/actions/orrery-review/review.sh', 'bin/orrery.js', 'bin/ensure.mjs'])
+          expect([format, code]).toEqual([format, expect.stringContaining(file)]);
+      }
     },
   );
 

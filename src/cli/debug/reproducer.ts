@@ -1,10 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { faultOf } from '../../debug/attempt.ts';
 import { whereOf } from '../../engine/where.ts';
 import { hashText } from '../../ir/hash.ts';
-import { namedFiles } from '../../spec/node-files.ts';
+import { namedFiles, readRegular } from '../../spec/node-files.ts';
 import { makeFolders, writeReplacing } from '../../spec/node-write.ts';
 import { situation } from '../input/situation.ts';
 import { ORRERY_VERSION } from '../version.ts';
@@ -104,7 +104,7 @@ function filesRead(): Reproducer['files'] {
   for (const path of [...namedFiles()].reverse()) {
     let content: Buffer;
     try {
-      content = readFileSync(path);
+      content = readRegular(path, 'input');
     } catch {
       continue;
     }

@@ -29,6 +29,7 @@ import {
   warnOtherConditions,
   warnOtherVersions,
 } from '../input/input.ts';
+import { roomFault } from '../input/room.ts';
 import { placeOf, watchOf } from '../input/watch.ts';
 import {
   columnsOf,
@@ -87,6 +88,8 @@ export async function optimize(
   for (const how of o.check ?? []) (await import('../check/checks.ts')).checkWord(how);
   const spans: Span[] = [];
   const text = readText(file);
+  const cramped = roomFault(text, undefined, 'optimize');
+  if (cramped !== null) failWith(`cannot optimize ${file}: ${cramped.fault}`, ...cramped.notes);
   const plan = await timed(spans, 'plan', () => planOf(targetOf(text)));
   keepInputs([o.output, o.traceEvents]);
   const at = (name: string | undefined) => (name === undefined ? undefined : placeOf(plan, name));

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { targetName } from '../../cubin/functions.ts';
@@ -10,14 +10,25 @@ import { baseTarget } from '../../ir/target.ts';
 import type { Avoided } from '../../known-faults.ts';
 import { wrapped } from '../../lab/render/table.ts';
 import { targetOf } from '../../read.ts';
-import { MOST_BYTES, reason } from '../../spec/node-files.ts';
+import { readRegular, reason } from '../../spec/node-files.ts';
 import { PTXAS_LEVEL } from '../../spec/ptxas-faults.ts';
-import { seeOutput } from '../input/files.ts';
+import { seeOutput, writeWhole } from '../input/files.ts';
 import { planFor, programFor } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
+import { roomFault } from '../input/room.ts';
 import { CliExit, err, failWith, out, outExactly, USUAL_COLUMNS } from '../terminal/ui.ts';
 import { ptxOf } from './emit.ts';
 import { FALLBACKS, fallbackPlan, limitLoss, percentOf, retreatText } from './max-loss.ts';
+import {
+  bytesFor,
+  fileOf,
+  filesIn,
+  optionValue,
+  outputOf,
+  withOptionsFiles,
+  withoutOutputWarning,
+  writingTo,
+} from './ptxas-options.ts';
 import { assemble, ptxasCommand, ptxasPresent, takenApart } from './ptxas-run.ts';
 
 /** Our options among those of ptxas. */
@@ -94,17 +105,18 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
   if (theirs.some((a) => a === '--help' || a === '-h')) {
     out(help());
     // Without ptxas, only our own options can be listed.
-    if (ptxasPresent()) run(theirs, true);
+    if (ptxasPresent()) run(theirs, 'show');
     else out(`  '${ptxasCommand()}' cannot be run`);
     return;
   }
   const files = inputs(theirs);
-  const written = seeOutput(
-    outputOf(theirs),
-    files.map(([, file]) => file),
-  );
+  const all = withOptionsFiles(theirs);
+  const output = outputOf(all);
+  const written = seeOutput(output, filesIn(all));
   const dir = mkdtempSync(join(tmpdir(), 'orrery-ptxas-'));
   try {
+    // What stands in files of others may name an output, by links and for ptxas alone: it writes here, and its result is placed by us.
+    const made = join(dir, 'made.cubin');
     const args = [...theirs];
     let changed = 0;
     const trial = trialOptions(theirs, files);
@@ -117,18 +129,25 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
       args[k] = at;
       changed++;
     }
-    const before = ours.verify ? writtenAt(outputOf(theirs)) : null;
+    const ran = (given: readonly string[], show: boolean) => {
+      rmSync(made, { force: true });
+      return run(writingTo(made, given), show ? 'show' : 'keep');
+    };
     const verified = async (r: { status: number }, last: boolean): Promise<boolean> =>
-      r.status !== 0 || !ours.verify || (await rightCode(theirs, files, before, last));
+      r.status !== 0 || !ours.verify || (await rightCode(theirs, files, made, output, last));
+    const place = (r: { status: number }): void => {
+      if (r.status === 0 && existsSync(made)) writeWhole(output, readFileSync(made));
+      end(r);
+    };
     if (changed === 0) {
-      const r = run(theirs, true);
+      const r = ran(theirs, true);
       await verified(r, true);
-      return end(r);
+      return place(r);
     }
-    const r = run(args, ours.strict);
-    if (r.status === 0 && (await verified(r, ours.strict))) return end(r);
+    const r = ran(args, ours.strict);
+    if (r.status === 0 && (await verified(r, ours.strict))) return place(r);
     if (ours.strict) return end(r);
-    const again = run(theirs, true);
+    const again = ran(theirs, true);
     if (again.status === 0 && r.status === 0)
       warn('the machine code of the optimized input does something else, the unmodified one was used');
     else if (again.status === 0) {
@@ -136,7 +155,7 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
       err(r.said);
     }
     await verified(again, true);
-    end(again);
+    place(again);
   } finally {
     written();
     rmSync(dir, { recursive: true, force: true });
@@ -147,57 +166,40 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
 const say = (message: string): void => err(`orrery: ${visible(message)}`);
 const warn = (message: string): void => say(`warning: ${message}`);
 
-/** Default output of ptxas (13.0.88, --help). */
-const USUAL_OUTPUT = 'elf.o';
-
 /** The level that is passed to ptxas, or its default. */
 const levelOf = (args: readonly string[]): string =>
   optionValue(args, ['-O', '--opt-level']) ?? String(PTXAS_LEVEL);
 
-/** Path of the output of ptxas according to its options, including those in option files (`-optf`). */
-function outputOf(args: readonly string[]): string {
-  const files = optionValue(args, ['-optf', '--options-file'])?.split(',') ?? [];
-  const within = files.flatMap((f) =>
-    isReadable(fileOf(f)) ? readFileSync(f, 'utf8').trim().split(/\s+/) : [],
-  );
-  return optionValue([...within, ...args], ['-o', '--output-file']) ?? USUAL_OUTPUT;
-}
-
-/** Modification time of a file in nanoseconds, and its identity; null if there is none. */
-function writtenAt(file: string): string | null {
-  const s = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return s === undefined ? null : `${s.ino} ${s.mtimeNs}`;
-}
-
 /**
  * Whether the machine code behaves like the unmodified inputs; warns about kernels that cannot be compared.
  *
- * @param before modification time of the output before ptxas ran
+ * @param made where ptxas has written
+ * @param output where the result belongs
  * @param last whether different code is removed and ends the command
  */
 async function rightCode(
   args: readonly string[],
   files: readonly [number, string][],
-  before: string | null,
+  made: string,
+  output: string,
   last: boolean,
 ): Promise<boolean> {
-  const output = outputOf(args);
-  const after = writtenAt(output);
-  if (after === null || after === before) {
+  if (!existsSync(made)) {
     warn(`ptxas has not written ${output}, so nothing is compared`);
     return true;
   }
   const { differenceText, machineFindings } = await import('../machine/machine-findings.ts');
-  const elf = takenApart(readFileSync(output), output);
+  const elf = takenApart(readFileSync(made), output);
   const target = typeof elf === 'string' ? null : targetName(elf);
   for (const [, file] of files) {
-    const text = readFileSync(file, 'utf8');
+    const text = readRegular(file, 'input').toString();
     const plan = await planFor({ sm: target === null ? undefined : baseTarget(target) }, targetOf(text));
     const found = await machineFindings(elf, output, programFor(file, text, plan).program, plan);
     const wrong = found.find((f) => f.verdict === 'different');
     if (wrong !== undefined) {
       if (!last) return false;
-      rmSync(output, { force: true });
+      // What an earlier run has left would be taken for its result.
+      if (fileOf(output)?.isFile() === true) rmSync(output, { force: true });
       failWith(
         `${file}: the machine code of '${wrong.kernel}' ${differenceText(wrong)}: ${wrong.why}`,
         `${output} is removed`,
@@ -253,19 +255,6 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
   return { ours, theirs };
 }
 
-/** Stats of the file that an argument names; undefined if there is none, or if the argument cannot be a file name. */
-function fileOf(argument: string): Stats | undefined {
-  try {
-    return statSync(argument, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether we also read a file: a regular one within the size limit of inputs. Folders, devices and others are for ptxas alone. */
-const isReadable = (seen: Stats | undefined): boolean =>
-  seen?.isFile() === true && seen.size <= MOST_BYTES.input;
-
 /** Positions of the arguments that are PTX files: readable, not the value of an option, and containing `.version`. */
 function inputs(args: readonly string[]): [number, string][] {
   const out: [number, string][] = [];
@@ -277,7 +266,7 @@ function inputs(args: readonly string[]): [number, string][] {
       continue;
     const seen = fileOf(a);
     if (seen?.isFIFO()) warn(`${a} is a pipe, which can be read once, so it is not optimized`);
-    else if (isReadable(seen) && /^[^\S\n\r\u2028\u2029]*\.version\s/m.test(readFileSync(a, 'latin1')))
+    else if (/^[^\S\n\r\u2028\u2029]*\.version\s/m.test(bytesFor(a)?.toString('latin1') ?? ''))
       out.push([k, a]);
   }
   return out;
@@ -296,18 +285,6 @@ function trialOptions(args: readonly string[], files: readonly [number, string][
   );
 }
 
-/** Value of an option in any form that ptxas accepts: `-arch sm_90`, `-arch=sm_90`, `-O3`. */
-function optionValue(args: readonly string[], names: readonly string[]): string | undefined {
-  let found: string | undefined;
-  for (const [k, a] of args.entries())
-    for (const n of names) {
-      if (a === n) found = args[k + 1];
-      else if (a.startsWith(`${n}=`)) found = a.slice(n.length + 1);
-      else if (n === '-O' && /^-O\d$/.test(a)) found = a.slice(2);
-    }
-  return found;
-}
-
 /**
  * The optimized text of a file; null if the file is to be used unchanged.
  *
@@ -324,7 +301,9 @@ async function optimized(
     return null;
   }
   try {
-    const text = readFileSync(file, 'utf8');
+    const text = readRegular(file, 'input').toString();
+    const cramped = roomFault(text, undefined, 'optimize');
+    if (cramped !== null) throw new Error(cramped.fault);
     const arch = /sm_\d+/.exec(optionValue(args, ['-arch', '--gpu-name']) ?? '')?.[0];
     const options: PlanOptions = {
       level: levelOf(args),
@@ -379,8 +358,8 @@ const sayAvoided =
     for (const name of new Set(found.map((s) => s.fault.name))) say(`${file}: avoids ${name}`);
   };
 
-/** Runs the real ptxas; with `show`, its output is printed, whether it succeeds or not. */
-function run(args: readonly string[], show: boolean): { status: number; said: string } {
+/** Runs the real ptxas; its output is printed, or kept if it fails and `how` is 'keep'. */
+function run(args: readonly string[], how: 'show' | 'keep'): { status: number; said: string } {
   const r = spawnSync(ptxasCommand(), args, {
     stdio: ['inherit', 'pipe', 'pipe'],
     encoding: 'utf8',
@@ -392,12 +371,13 @@ function run(args: readonly string[], show: boolean): { status: number; said: st
       'put the ptxas of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
     );
   const status = r.status ?? 1;
-  if (show || status === 0) {
+  const [stdout, stderr] = [r.stdout, r.stderr].map(withoutOutputWarning);
+  if (how === 'show' || status === 0) {
     // It quotes names of files and of PTX unescaped.
-    if (r.stdout !== '') outExactly(r.stdout);
-    if (r.stderr !== '') err(r.stderr);
+    if (stdout !== '') outExactly(stdout);
+    if (stderr !== '') err(stderr);
   }
-  return { status, said: show ? '' : `${r.stdout}${r.stderr}` };
+  return { status, said: how === 'show' ? '' : `${stdout}${stderr}` };
 }
 
 function end(r: { status: number }): void {

@@ -1,7 +1,8 @@
 import { DiagnosticError } from '../../ir/diagnostic.ts';
+import { fileWord } from '../../ir/quote.ts';
 import { kernelAndLaunchFiles } from '../../lab/files.ts';
 import type { ModuleEffect } from '../../lab/pair-effects.ts';
-import { codeDiffers, foreignWorkingTree, specInPlace, specsOfPlace } from '../../lab/refs.ts';
+import { foreignWorkingTree, objectsIn, specInPlace, specsOfPlace } from '../../lab/refs.ts';
 import { PLAIN } from '../../lab/render/table.ts';
 import { annotations, faultAnnotations } from '../../review/annotations.ts';
 import {
@@ -15,6 +16,7 @@ import {
 import type { Budgets } from '../../review/budget-changes.ts';
 import type { Cell } from '../../review/cells.ts';
 import type { Comparison } from '../../review/comparisons.ts';
+import { otherFiles } from '../../review/files.ts';
 import { measured } from '../../review/measured.ts';
 import { measuresOf } from '../../review/measures.ts';
 import { reviewJson } from '../../review/render-json.ts';
@@ -23,7 +25,7 @@ import { reviewText } from '../../review/render-text.ts';
 import { checkScope } from '../../review/requests.ts';
 import { differences } from '../../review/review.ts';
 import { exitCode, type Review, reviewed } from '../../review/reviewed.ts';
-import { loadSpec, ROOT } from '../../spec/node.ts';
+import { isCompared, loadSpec, ROOT } from '../../spec/node.ts';
 import { writeWhole } from '../input/files.ts';
 import { coreJobs, jobsOf } from '../input/jobs.ts';
 import { runWorkers } from '../input/workers.ts';
@@ -88,9 +90,13 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const progress = new Progress();
   const { close, ...jury } = juryFor(o, baseName, headPlace, (text) => progress.update(text));
   try {
-    const found = await differences([baseName, headTitle], base, head, scope, jury, budgets, (text) =>
-      progress.update(text),
+    const files = otherFiles(
+      (side, folder) => objectsIn(places[side === 'base' ? 0 : 1] ?? ROOT, folder),
+      [`${baseName}:`, prefix],
+      isCompared,
     );
+    const tell = (text: string): void => progress.update(text);
+    const found = await differences([baseName, headTitle], base, head, scope, jury, budgets, tell, files);
     const none =
       patterns.length === 0 ? (o.kernels === false ? '--no-kernels' : 'there are no kernels here') : '';
     const setup = { places, measure: requested, patterns };
@@ -106,9 +112,12 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
             (comparisons, cells) => runCells(comparisons, cells, setup, jobs, progress),
           );
     progress.done();
-    const more = codeDiffers(places)
-      ? ['the code of src, which differs too: the code here ran both sides']
-      : [];
+    const more = [
+      ...(files.unread.some((f) => f.startsWith('src/'))
+        ? ['the code of src, which differs too: the code here ran both sides']
+        : []),
+      ...(files.unread.length === 0 ? [] : [`what differs in ${unreadList(files.unread)}`]),
+    ];
     const review = reviewed(found, effect, budget, { none, ptxas, leftOut, more });
     print(review, format, places, prefix, o);
     const code = exitCode(review);
@@ -118,6 +127,15 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
     close();
   }
 }
+
+/** Maximum number of files that are named; further ones are counted. */
+const MOST_FILES = 20;
+
+const unreadList = (files: readonly string[]): string =>
+  [
+    ...files.slice(0, MOST_FILES).map(fileWord),
+    ...(files.length > MOST_FILES ? [`${files.length - MOST_FILES} more`] : []),
+  ].join(', ');
 
 /** The specs of the head and the limits of both sides; faults are also printed as annotations if these are requested. */
 async function headOf([base, head]: Places, o: DiffCommand, prefix: string) {

@@ -276,7 +276,7 @@ function systemFault(e: NodeJS.ErrnoException): string | null {
   if (typeof e.code !== 'string') return null;
   if (e.path !== undefined) return `cannot open ${e.path}: ${reason(e)}`;
   // Code that writes requested files reports their names itself.
-  return NO_ROOM.has(e.code)
+  return NO_ROOM.has(e.code) && e.syscall !== 'read'
     ? `a temporary file cannot be written: ${reason(e)}; TMPDIR can name another folder than ${tmpdir()}`
     : null;
 }
