@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sourceHash } from './newest.cjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const dist = join(root, 'dist');
@@ -37,6 +38,8 @@ for (const signal of ['SIGINT', 'SIGTERM'])
     rmSync(next, { recursive: true, force: true });
     process.exit(1);
   });
+// What changes while it is compiled is not known to be in the build.
+const hash = sourceHash(root);
 run(process.execPath, [
   join(root, 'node_modules/typescript/bin/tsc'),
   '-p',
@@ -47,7 +50,7 @@ run(process.execPath, [
 for (const tool of ['build-specs', 'bundle', 'build-web'])
   run(process.execPath, [join(next, 'tools', `${tool}.js`)]);
 // Marks the end of a successful build, for ensure.mjs.
-writeFileSync(join(next, '.built'), `${new Date().toISOString()}\n`);
+writeFileSync(join(next, '.built'), `${hash}\n`);
 if (existsSync(dist)) renameSync(dist, old);
 renameSync(next, dist);
 rmSync(old, { recursive: true, force: true });

@@ -1,10 +1,10 @@
 // Makes a fresh or changed clone ready: installs packages if they are missing or older than the lock file, and builds
-// if a source is newer than the last build. Uses nothing but Node, because nothing else is there yet.
+// if sources are others than those of the last build. Uses nothing but Node, because nothing else is there yet.
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { newest } from './newest.cjs';
+import { isStale } from './newest.cjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
@@ -26,6 +26,4 @@ function run(what, args) {
 
 if (mtime(join(root, 'node_modules/.package-lock.json')) < mtime(join(root, 'package-lock.json')) - 1000)
   run('installing packages', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
-const built = mtime(join(root, 'dist/.built'));
-const sources = Math.max(newest(join(root, 'src')), mtime(join(root, 'tsconfig.build.json')));
-if (built < sources) run('building', ['run', '--silent', 'build']);
+if (!existsSync(join(root, 'dist/.built')) || isStale(root)) run('building', ['run', '--silent', 'build']);

@@ -2,7 +2,7 @@
 // Runs the built command line. V8's compiled code is kept beside the script, for this build and this V8: compiling is a
 // third of a cold start.
 // No ES module: to import Node's own modules into one reads every property of them, and with those half of Node.
-const { existsSync, readdirSync, readFileSync, statSync } = require('node:fs');
+const { existsSync, readdirSync, readFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const { join } = require('node:path');
 const { setFlagsFromString } = require('node:v8');
@@ -58,10 +58,7 @@ if (build === undefined) {
 
 // Specs are read as they are now, code is what was built: after an update the two may not fit.
 process.on('exit', (status) => {
-  const src = join(__dirname, '..', 'src');
-  const built =
-    status === 1 ? there(() => statSync(join(__dirname, '..', 'dist', '.built')).mtimeMs) : undefined;
-  if (built !== undefined && (there(() => require('./newest.cjs').newest(src)) ?? 0) > built)
+  if (status === 1 && there(() => require('./newest.cjs').isStale(join(__dirname, '..'))) === true)
     process.stderr.write('  src has changed since orrery was built: `npm run build` builds it anew\n');
 });
 

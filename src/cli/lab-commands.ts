@@ -80,7 +80,7 @@ ${armLines().join('\n')}`,
     )
     .option(
       '--accept <rule>',
-      'a person has read why this rule of the head holds although no solver proves it: its review, or its intent (repeatable)',
+      'a person has read why this rule of the head holds although no solver proves it: its review, or its intent; `budget`: why its limits may replace those of the base (repeatable)',
       collect,
     )
     .option('--solver <command>', 'a solver that reads SMT-LIB from its standard input')

@@ -48,7 +48,7 @@ const entity = (c: string): string => ENTITIES[c] ?? `&#${c.codePointAt(0)};`;
 
 /** What GitHub's Markdown does not treat as plain text: markup (group 1), anywhere or at the beginning; then what it links or replaces. */
 const MARKUP =
-  /([&<>\\`*[\]|~$]|(?<![a-z0-9])_|_(?![a-z0-9])|^[-+=])|[@#]|(?<![a-z0-9])(?:gh(?=-\d)|www(?=\.))|:(?=\/\/|[\w+-]+:)|^\d+(?=[.)])/gi;
+  /([&<>\\`*[\]|~$]|(?<![a-z0-9])_|_(?![a-z0-9])|^[-+=])|[@#]|(?<![a-z0-9])(?:gh(?=-\d)|www(?=\.))|:(?=\/\/|[\w+-]+:)|^\d+(?=[.)](?:\s|$))/gi;
 
 /**
  * A text in a paragraph, a heading or a table cell of GitHub's Markdown (GFM 0.29, and what GitHub links or renders in addition:

@@ -17,8 +17,8 @@ import { otherFunctions, otherVersions, parseProfile } from './profile-file.ts';
 import { bootstrapMean, geometricMean, median } from './statistics.ts';
 import type { Why } from './why.ts';
 
-/** The effect of B, compared with A, on one kernel by the deciding metric. */
-export type Verdict = 'helped' | 'HURT' | 'unchanged';
+/** The effect of B, compared with A, on one kernel by the deciding metric; a kernel that is wrong under an arm has none. */
+export type Verdict = 'helped' | 'HURT' | 'unchanged' | 'WRONG';
 
 /** One kernel under both arms. */
 export interface KernelPair {
@@ -33,7 +33,7 @@ export interface KernelPair {
   readonly why: Why | null;
 }
 
-/** An exact metric over all kernels. */
+/** An exact metric over all kernels that are right under both arms. */
 export interface MetricPair {
   readonly metric: Metric;
   readonly total: Pair<number>;
@@ -123,6 +123,7 @@ export async function runAb(
     unread,
     minEffect: opts.minEffect,
     warnings: [
+      ...plans.warnings,
       ...trials.flatMap((t) => t.inputs[0].warnings),
       ...([0, 1] as const).flatMap((i) =>
         profileWarnings(
@@ -158,16 +159,18 @@ export async function runAb(
   }
   if (measured.length === 0) throw noKernel();
   const by = opts.by ?? usualMetric(measured.every((k) => k.values['warp-instructions'] !== undefined));
-  const kernels = measured.map((k) => ({ ...k, verdict: verdictOf(by, k.values[by.name]) }));
+  const kernels = measured.map(
+    (k): KernelPair => ({ ...k, verdict: isRight(k) ? verdictOf(by, k.values[by.name]) : 'WRONG' }),
+  );
   const noisy = opts.repeat > 0 ? timing(trials, opts, step) : [];
   return {
     ...head,
     by,
     status: 'measured',
-    metrics: summaries(kernels, compile),
+    metrics: summaries(kernels.filter(isRight), compile),
     noisy,
     kernels: labelled(kernels),
-    equal: kernels.every((k) => k.equal[0].ok && k.equal[1].ok),
+    equal: kernels.every(isRight),
   };
 }
 
@@ -202,6 +205,9 @@ function settings(trials: readonly Trial[]): { differences: PlanDifference[]; un
   const unread = differences.flatMap((d) => (d.kind === 'knob' && !read.has(d.name) ? [d.name] : []));
   return { differences, unread: [...new Set(unread)] };
 }
+
+/** Whether a kernel behaves under both arms as before any phase. */
+export const isRight = ({ equal }: Pick<KernelPair, 'equal'>): boolean => equal[0].ok && equal[1].ok;
 
 /** The verdict on one kernel by a metric; `unchanged` if the metric does not apply to it. */
 export const verdictOf = (m: Metric, pair: Pair<number> | undefined): Verdict =>

@@ -143,8 +143,13 @@ function differencesOf(a: Plan, b: Plan, which: string | null = null): PlacedDif
 const profileText = ({ profile }: Plan): string =>
   profile === null ? 'none' : `of ${Object.keys(profile).length} functions`;
 
+/** An order that drops a phase keeps it in the plan, switched off. */
 const stateText = (p: PlanPhase | undefined): string =>
-  p === undefined ? 'not in the order' : p.disabled === null ? 'on' : 'off';
+  p === undefined || p.disabled?.origin.source === 'order'
+    ? 'not in the order'
+    : p.disabled === null
+      ? 'on'
+      : 'off';
 
 /** Texts for the steps, if they differ, and the gates of two phases with the same id. */
 function bindingDifferences(
@@ -203,13 +208,32 @@ function placeText(p: Plan, id: string): string {
 }
 
 /**
- * A smallest set of phases whose moves turn the order of one plan into that of the other: the phases outside of a longest common
- * subsequence (found as a longest increasing subsequence of positions, by patience sorting).
+ * A smallest set of phases whose moves turn the order of one plan into that of the other. If either of two phases may have moved, it is the
+ * one that an edit of an order has placed.
  */
 function movedPhases(a: Plan, b: Plan): string[] {
   const place = new Map(b.phases.map((p, i) => [p.id, i]));
   const common = a.phases.map((p) => p.id).filter((id) => place.has(id));
-  const at = common.map((id) => place.get(id)!);
+  const origins = [a, b].map((plan) => new Map(plan.phases.map((p) => [p.id, p.origin])));
+  const isEdited = (id: string): boolean => {
+    const [x, y] = origins.map((o) => o.get(id)!);
+    return (x.path[0] === 'edits' || y.path[0] === 'edits') && JSON.stringify(x) !== JSON.stringify(y);
+  };
+  const kept = inOrder(
+    common.filter((id) => !isEdited(id)),
+    place,
+  );
+  // An edit that changes nothing moves nothing.
+  common.forEach((id, i) => {
+    const fits = common.every((x, j) => !kept.has(x) || i < j === place.get(id)! < place.get(x)!);
+    if (isEdited(id) && fits) kept.add(id);
+  });
+  return common.filter((id) => !kept.has(id));
+}
+
+/** A longest subsequence of names whose places ascend (patience sorting). */
+function inOrder(names: readonly string[], place: ReadonlyMap<string, number>): Set<string> {
+  const at = names.map((id) => place.get(id)!);
   const tails: number[] = [];
   const before = new Int32Array(at.length).fill(-1);
   for (let i = 0; i < at.length; i++) {
@@ -222,9 +246,9 @@ function movedPhases(a: Plan, b: Plan): string[] {
     if (lo > 0) before[i] = tails[lo - 1];
     tails[lo] = i;
   }
-  const kept = new Set<number>();
-  for (let i = tails.at(-1) ?? -1; i >= 0; i = before[i]) kept.add(i);
-  return common.filter((_, i) => !kept.has(i));
+  const kept = new Set<string>();
+  for (let i = tails.at(-1) ?? -1; i >= 0; i = before[i]) kept.add(names[i]);
+  return kept;
 }
 
 const factText = (p: Plan, path: string): string => {

@@ -29,6 +29,7 @@ export class Plans {
   private readonly refs = new Map<string, Promise<Specs>>();
   private readonly files = new Map<string, Promise<Specs>>();
   private readonly plans = new Map<string, Promise<{ plan: Plan | null; diagnostics: Diagnostic[] }>>();
+  private readonly warned = new Map<string, Diagnostic>();
 
   private readonly judge: (plan: Plan) => readonly Diagnostic[];
 
@@ -41,6 +42,11 @@ export class Plans {
     this.base = base;
     this.shipped = shipped;
     this.judge = judge;
+  }
+
+  /** What was warned of files in the plans that were made so far, each warning once. */
+  get warnings(): readonly Diagnostic[] {
+    return [...this.warned.values()];
   }
 
   /**
@@ -99,6 +105,8 @@ export class Plans {
     try {
       const { request, specs } = await this.orderedSpecs(arm, sm);
       const made = await makePlan(request, host, specs);
+      // Words of an arm are tried on purpose: a place that is unusual, a knob whose reader is switched off.
+      for (const d of made.plan?.warnings ?? []) if (d.line > 0) this.warned.set(JSON.stringify(d), d);
       const faults = made.plan === null ? [] : this.judge(made.plan).filter((d) => d.severity === 'error');
       return faults.length === 0 ? made : { plan: null, diagnostics: [...made.diagnostics, ...faults] };
     } catch (e) {

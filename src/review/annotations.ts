@@ -61,6 +61,7 @@ export function annotations(r: Review, prefix: string): string[] {
     found.push({ severity, line: annotation(severity, title, place, prefix, message) });
   };
   for (const f of r.faults) add('error', 'no plan', f.place, f.text);
+  for (const f of r.warnings) add('warning', 'warning', f.place, f.text);
   // If a plan is affected by a single change, the line of that change is to blame.
   const blamed = (plan: string): string => {
     const seen = r.changes.filter((c) => c.where.includes(plan));
@@ -72,7 +73,9 @@ export function annotations(r: Review, prefix: string): string[] {
     const who =
       by[0].values === null ? ['no kernel was measured by it'] : by.slice(0, MOST_NAMED).map(brokenBy);
     const more = by.length > who.length ? [`and ${by.length - who.length} more`] : [];
-    add('error', 'broken limit', by[0].place, visible(`${limit}: ${[...who, ...more].join('; ')}`));
+    const { place, basePlace } = by[0];
+    const was = basePlace === '' ? '' : `, which the base states at ${basePlace}`;
+    add('error', 'broken limit', place, visible(`${limit}${was}: ${[...who, ...more].join('; ')}`));
   }
   for (const [c, i] of toldChanges(r)) {
     const e = r.effects[i];

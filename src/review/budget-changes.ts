@@ -1,5 +1,8 @@
-import { type Budget, type Limit, limitText } from './budget.ts';
+import { type Budget, type Limit, limitsByKey, limitText } from './budget.ts';
 import { type Change, onNothing } from './changes.ts';
+
+/** The word for `--accept`, beside rules, by which the limits of the head replace those of the base. */
+export const BUDGET = 'budget';
 
 /** The limits of both sides; null for a side without limits. */
 export interface Budgets {
@@ -7,44 +10,38 @@ export interface Budgets {
   readonly head: Budget | null;
 }
 
-/** Limits that were added, removed or changed; one that allows more than before is an alarm. */
-export function budgetChanges({ base, head }: Budgets): Change[] {
-  const [a, b] = [byKey(base), byKey(head)];
+/**
+ * Limits that were added, removed or changed; one that allows more than before is an alarm.
+ *
+ * @param accepted whether a person has accepted the limits of the head
+ */
+export function budgetChanges({ base, head }: Budgets, accepted = false): Change[] {
+  const [a, b] = [base, head].map((x) => limitsByKey(x?.limits ?? []));
   return [...new Set([...a.keys(), ...b.keys()])].flatMap((key): Change[] => {
     const [x, y] = [a.get(key), b.get(key)];
     const texts = [x, y].map((l) => (l === undefined ? 'nothing' : limitText(l)));
     if (texts[0] === texts[1]) return [];
     const looser = x !== undefined && (y === undefined || allowsMore(x, y));
+    const more = 'the limit allows more than before';
     return [
       {
         kind: 'budget',
         name: `limit ${(x ?? y)!.metric.name}`,
         before: texts[0],
         after: texts[1],
-        note: looser ? 'the limit allows more than before' : '',
+        note: !looser
+          ? ''
+          : accepted
+            ? `${more}, which a person has accepted`
+            : `${more}: the old one holds until a person accepts it (--accept ${BUDGET})`,
         place: y?.place ?? '',
         basePlace: y === undefined ? x!.place : '',
         where: [],
-        alarm: looser,
+        alarm: looser && !accepted,
         acts: looser ? { on: 'limit', limit: x } : onNothing('the effect is judged by it'),
       },
     ];
   });
-}
-
-/** Limits by metric, scope, kernels and kind; several limits with the same of these are numbered. */
-function byKey(budget: Budget | null): Map<string, Limit> {
-  const out = new Map<string, Limit>();
-  for (const l of budget?.limits ?? []) {
-    const kind = l.bound.most !== undefined ? 'most' : l.bound.least !== undefined ? 'least' : 'worse';
-    for (let n = 1; ; n++) {
-      const key = `${l.metric.name} ${l.of} ${l.kernels} ${kind} ${n}`;
-      if (out.has(key)) continue;
-      out.set(key, l);
-      break;
-    }
-  }
-  return out;
 }
 
 /** True if the new limit permits what the old one does not. */

@@ -33,8 +33,10 @@ export interface Limit {
   /** The limit applies only to kernels without a value of this metric; null: to all. */
   readonly unless: Metric | null;
   readonly bound: Bound;
-  /** Where it is stated, as `file:line`. */
+  /** Where it is stated, as `file:line`. For a limit of the base: where the head states it differently, or else the file of the head. */
   readonly place: string;
+  /** Where the base states it, if the head does not state the same. */
+  readonly basePlace?: string;
   /** True if the repository sets it. Default limits are ignored if nothing can be measured by them. */
   readonly own: boolean;
 }
@@ -57,6 +59,8 @@ export interface BrokenLimit {
   /** Values of base and head; null if nothing was measured. */
   readonly values: Pair<number> | null;
   readonly place: string;
+  /** Where the base states it, if the head does not state it so; '' otherwise. */
+  readonly basePlace: string;
 }
 
 /** The kernels under one plan to which limits are applied. */
@@ -110,11 +114,32 @@ export async function budgetOf(spec: SpecFile, own = true): Promise<Budget> {
  * itself.
  */
 export function withLimitsOf(base: Budget | null, head: Budget | null): Budget | null {
-  if (base === null || head === null) return head ?? base;
+  if (base === null) return head;
+  const file = head?.file ?? '';
+  const own = head?.limits ?? [];
   const keyOf = ({ metric, of, kernels, unless, bound }: Limit): string =>
     canonical({ metric: metric.name, of, kernels, unless: unless?.name ?? null, bound });
-  const kept = new Set(head.limits.map(keyOf));
-  return { ...head, limits: [...head.limits, ...base.limits.filter((l) => !kept.has(keyOf(l)))] };
+  const kept = new Set(own.map(keyOf));
+  const places = new Map([...limitsByKey(own)].map(([key, l]) => [key, l.place]));
+  const more = [...limitsByKey(base.limits)].flatMap(([key, l]) =>
+    kept.has(keyOf(l)) ? [] : [{ ...l, place: places.get(key) ?? file, basePlace: l.place }],
+  );
+  return { file, limits: [...own, ...more] };
+}
+
+/** Limits by metric, scope, kernels and kind; several limits with the same of these are numbered. */
+export function limitsByKey(limits: readonly Limit[]): Map<string, Limit> {
+  const out = new Map<string, Limit>();
+  for (const l of limits) {
+    const kind = l.bound.most !== undefined ? 'most' : l.bound.least !== undefined ? 'least' : 'worse';
+    for (let n = 1; ; n++) {
+      const key = `${l.metric.name} ${l.of} ${l.kernels} ${kind} ${n}`;
+      if (out.has(key)) continue;
+      out.set(key, l);
+      break;
+    }
+  }
+  return out;
 }
 
 /** True if checking a budget requires values of kernels that did not change. */
@@ -174,7 +199,12 @@ export const brokenLimits = (budget: Budget, plans: readonly LimitedKernels[]): 
           : found.flatMap((f) => f ?? []);
       });
 
-const rowOf = (l: Limit) => ({ metric: l.metric.name, limit: limitText(l), place: l.place });
+const rowOf = (l: Limit) => ({
+  metric: l.metric.name,
+  limit: limitText(l),
+  place: l.place,
+  basePlace: l.basePlace ?? '',
+});
 
 /** What breaks a limit under one plan; null if nothing was measured by it. */
 function brokenOf(l: Limit, { plan, kernels }: LimitedKernels): BrokenLimit[] | null {

@@ -80,9 +80,11 @@ export interface PlanPair {
   /** For a plan that only the head has: the head's plan without the new document; otherwise null. */
   readonly without: Plan | null;
   readonly faults: readonly Diagnostic[];
+  /** What is warned of the head's plan, and was not of the base's. */
+  readonly warnings: readonly Diagnostic[];
 }
 
-/** A fault of the head. */
+/** A fault of the head, or a warning. */
 export interface Fault {
   readonly message: string;
   /** `file:line`; '' if it has none. */
@@ -151,11 +153,14 @@ function knobNote(name: string, base: Specs, head: Specs): string {
 const phaseNote = (d: PlanDifference, plan: Plan): string =>
   plan.phases.find((p) => p.id === d.name)?.disabled?.why ?? '';
 
-/** The distinct faults of the head. */
+/** The distinct faults or warnings of the head. */
 export function faultsOf(found: readonly Diagnostic[], head: Specs): Fault[] {
   const files = filesOf(head);
   const seen = new Map<string, Diagnostic>();
-  for (const d of found) seen.set(`${d.file}:${d.line}:${d.message}`, d);
+  for (const d of found) {
+    const key = `${d.file}:${d.line}:${d.message}`;
+    if (!seen.has(key)) seen.set(key, d);
+  }
   return [...seen.values()].map((d) => ({
     message: d.message,
     place: d.file === '' ? '' : `${d.file}${d.line > 0 ? `:${d.line}` : ''}`,

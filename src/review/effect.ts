@@ -193,16 +193,25 @@ export interface OneKernel {
   readonly also: readonly Row[];
 }
 
-/** Groups rows by kernel; the first row of each represents it. */
-export function oneEach(rows: readonly Row[]): OneKernel[] {
-  const out = new Map<string, { row: Row; also: Row[] }>();
+/**
+ * Groups rows by kernel; the first row of each represents it.
+ *
+ * @param own rows that get an entry of their own, after the first of their kernel
+ */
+export function oneEach(rows: readonly Row[], own: ReadonlySet<Row> = new Set()): OneKernel[] {
+  const out = new Map<string, { row: Row; also: Row[] }[]>();
   for (const row of rows) {
     const known = out.get(row.label);
-    if (known === undefined) out.set(row.label, { row, also: [] });
-    else known.also.push(row);
+    if (known === undefined) out.set(row.label, [{ row, also: [] }]);
+    else if (own.has(row)) known.push({ row, also: [] });
+    else known[0].also.push(row);
   }
-  return [...out.values()];
+  return [...out.values()].flat();
 }
+
+/** The largest worsening of a row by any measure, ranking or not; 0 if there is none. */
+export const worsening = (row: Row): number =>
+  Math.max(0, ...row.readings.flatMap((r) => (r !== null && r.worse > ROUNDING ? [r.worse] : [])));
 
 /** The ranking measure with the largest worsening of a row; null if there is none. */
 export function mainReading(

@@ -18,6 +18,7 @@ export const reviewJson = (r: Review) => ({
   differs: r.differs,
   refused: isRefused(r),
   faults: r.faults.map((f) => f.text),
+  warnings: r.warnings.map((f) => f.text),
   limits: r.broken,
   plans: r.plans,
   changes: r.changes.map(({ acts: _, ...c }, i) => ({

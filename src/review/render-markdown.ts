@@ -3,15 +3,24 @@ import { tableRows } from '../lab/render/markdown.ts';
 import { plural } from '../lab/render/table.ts';
 import { brokenBy } from './budget.ts';
 import type { Change } from './changes.ts';
-import { type OneKernel, oneEach, type Row } from './effect.ts';
+import { kernelsOf, type OneKernel, oneEach, type Row } from './effect.ts';
 import { diffLinesOf, MOST_DIFFS } from './render-text.ts';
-import { doneRows, hurtKernels, isAlarm, otherKernels, type Review, wrongRows } from './reviewed.ts';
+import {
+  doneRows,
+  hurtKernels,
+  isAlarm,
+  otherKernels,
+  type Review,
+  refutedRules,
+  wrongRows,
+} from './reviewed.ts';
 import { whereText } from './where.ts';
 import {
   alsoText,
   becauseText,
   changeEffectTexts,
   followingLines,
+  limitAt,
   limitsOf,
   readingText,
   reviewLine,
@@ -37,9 +46,12 @@ const MOST_BROKEN = 5;
  */
 export function reviewMarkdown(r: Review): string {
   const out = [`**${text(reviewLine(r))}**`, '', `${markdownCode(r.base)} → ${markdownCode(r.head)}`];
-  for (const f of r.faults) out.push('', ...markdownBlock(f.text));
+  const problems = [...r.faults, ...r.warnings].flatMap((f) => ['', ...markdownBlock(f.text)]);
+  // What refutes rules is the cause of errors in them, and stands first.
+  const isCause = refutedRules(r).length > 0;
+  if (!isCause) out.push(...problems);
   if (r.effect !== null && doneRows(r.effect).some((x) => x.changed)) out.push('', ...measures(r));
-  out.push(...limits(r), ...changes(r));
+  out.push(...limits(r), ...changes(r), ...(isCause ? problems : []));
   if (r.effect !== null) out.push(...hurt(r), ...right(r));
   if (r.unknown.length > 0) out.push('', '**Not known**', '', ...r.unknown.map((u) => `- ${text(u)}`));
   if (r.effect !== null) out.push(...diffs(r), ...others(r));
@@ -69,7 +81,7 @@ function limits(r: Review): string[] {
     const more = by.length > shown.length ? ` and ${by.length - shown.length} more` : '';
     const who =
       by[0].values === null ? 'no kernel was measured by it' : `${shown.map(brokenBy).join('; ')}${more}`;
-    return `- **${text(limit)}**: ${text(who)} (${text(by[0].place)})`;
+    return `- **${text(limit)}**: ${text(who)} (${text(limitAt(by[0]))})`;
   });
   return ['', `**${plural(lines.length, 'broken limit')}**`, '', ...lines];
 }
@@ -109,7 +121,13 @@ function hurt(r: Review): string[] {
     ...shown,
     ...(rest.length === 0
       ? []
-      : ['', ...folded(`${plural(rest.length, 'more kernel')} worse`, kernelTable(r, rest))]),
+      : [
+          '',
+          ...folded(
+            `${plural(kernelsOf(rest.map((k) => k.row)), 'more kernel')} worse`,
+            kernelTable(r, rest),
+          ),
+        ]),
   ];
 }
 

@@ -2,7 +2,7 @@ import { visible } from '../ir/quote.ts';
 import { diffLineText } from '../lab/lines.ts';
 import { type Cell, columns, type Paint, plural, WIDTH, wrapped } from '../lab/render/table.ts';
 import { brokenBy } from './budget.ts';
-import { mainReading, oneEach, type Row } from './effect.ts';
+import { kernelsOf, mainReading, oneEach, type Row } from './effect.ts';
 import {
   doneRows,
   hurtKernels,
@@ -10,6 +10,7 @@ import {
   isRefused,
   otherKernels,
   type Review,
+  refutedRules,
   wrongRows,
 } from './reviewed.ts';
 import { whereText } from './where.ts';
@@ -19,6 +20,7 @@ import {
   changeEffectTexts,
   changeLine,
   followingLines,
+  limitAt,
   limitsOf,
   readingText,
   reviewLine,
@@ -53,7 +55,10 @@ export function reviewText(r: Review, paint: Paint, again: (row: Row) => string,
     '',
     ...wrapped(visible(reviewLine(r)), width).map(mark),
   ];
-  for (const f of r.faults) out.push('', f.text);
+  const problems = [...r.faults, ...r.warnings].flatMap((f) => ['', f.text]);
+  // What refutes rules is the cause of errors in them, and stands first.
+  const isCause = refutedRules(r).length > 0;
+  if (!isCause) out.push(...problems);
   if (r.effect !== null && doneRows(r.effect).some((x) => x.changed))
     out.push('', ...measureLines(r, paint, width));
   for (const { limit, by } of limitsOf(r.broken)) out.push('', ...limitLines(limit, by, paint, width));
@@ -75,6 +80,7 @@ export function reviewText(r: Review, paint: Paint, again: (row: Row) => string,
     if (r.faults.length === 0) out.push(...indented(effects[i], width));
   }
   for (const l of followingLines(r)) out.push('', ...wrapped(visible(l), width).map(paint.bad));
+  if (isCause) out.push(...problems);
   if (r.effect !== null)
     out.push(
       ...hurtLines(r, paint, again, width),
@@ -120,7 +126,7 @@ function limitLines(limit: string, by: Review['broken'], paint: Paint, width: nu
   return [
     ...wrapped(visible(`broken: ${limit}`), width).map(paint.bad),
     ...lines.flatMap((l) => indented(l, width)),
-    ...indented(by[0].place, width).map(paint.dim),
+    ...indented(limitAt(by[0]), width).map(paint.dim),
   ];
 }
 
@@ -131,12 +137,12 @@ function hurtLines(r: Review, paint: Paint, again: (row: Row) => string, width: 
   if (hurt.length === 0) return [];
   const out = ['', paint.bold('Worst first')];
   for (const [i, { row, also }] of hurt.slice(0, MOST_KERNELS).entries()) {
-    const main = mainReading(row, measures)!;
+    const main = mainReading(row, measures);
     const [first, ...rest] = indented(`${row.label} (${row.comparison.name}${alsoText(also)})`, width);
     out.push(first.replace(visible(row.label), paint.bold), ...rest);
     const readings = measures.flatMap((m, n) => {
       const reading = row.readings[n];
-      return reading !== null && (reading.worse !== 0 || m === main.measure)
+      return reading !== null && (reading.worse !== 0 || m === main?.measure)
         ? [`${m.title} ${readingText(m, reading)}`]
         : [];
     });
@@ -148,7 +154,8 @@ function hurtLines(r: Review, paint: Paint, again: (row: Row) => string, width: 
     }
     if (i < MOST_DIFFS) out.push(paint.dim(`    its diff: ${again(row)}`));
   }
-  if (hurt.length > MOST_KERNELS) out.push(`  and ${hurt.length - MOST_KERNELS} more`);
+  const rest = hurt.slice(MOST_KERNELS);
+  if (rest.length > 0) out.push(`  and ${kernelsOf(rest.map((k) => k.row))} more`);
   return out;
 }
 

@@ -4,7 +4,7 @@ import { REFUTED } from '../rules/prove/refute.ts';
 import { ownFaults } from '../spec/node-check.ts';
 import type { Plan } from '../spec/plan.ts';
 import { DEFAULT_ORDER, type PlanRequest, type Specs } from '../spec/specs.ts';
-import { type Budgets, budgetChanges } from './budget-changes.ts';
+import { BUDGET, type Budgets, budgetChanges } from './budget-changes.ts';
 import { type Change, type Fault, faultsOf, KINDS, type PlanPair, planChanges } from './changes.ts';
 import { canonical } from './data-diff.ts';
 import { catalogChanges, declarationChanges, equalExceptTexts, groupChanges } from './declarations.ts';
@@ -22,6 +22,8 @@ export interface Differences {
   readonly changes: readonly Change[];
   /** Faults of the head: plans that do not resolve, and errors of changed specs. */
   readonly faults: readonly Fault[];
+  /** Warnings of the head's plans that the base's do not have. */
+  readonly warnings: readonly Fault[];
   /** Names of all compared plans, to recognize changes that apply to all of them. */
   readonly plans: readonly string[];
   /** True if the two sides differ; null if none differs so far but faults of the head leave it open. */
@@ -65,6 +67,10 @@ export async function differences(
     { specs: head, isa: isaOf('head') },
   ];
   const faults = faultsOf([...pairs.flatMap((p) => p.faults), ...(await changedFaults(base, head))], head);
+  const warnings = faultsOf(
+    pairs.flatMap((p) => p.warnings),
+    head,
+  );
   const differing = whereBoth(pairs, (a, b) => a.hash !== b.hash);
   const inPlans = planChanges(pairs, base, head);
   const whereOf = (group: string) =>
@@ -85,7 +91,7 @@ export async function differences(
     ),
     ...constraintChanges(base, head),
     ...otherChanges(base, head, inPlans, mains(pairs)),
-    ...budgetChanges(budgets),
+    ...budgetChanges(budgets, jury.accepted.has(BUDGET)),
     ...files.changes,
   ].sort(
     (x, y) =>
@@ -99,6 +105,7 @@ export async function differences(
     head: names[1],
     changes,
     faults,
+    warnings,
     plans: pairs.map((p) => p.where),
     differs: moved || changes.length > 0 ? true : faults.length > 0 ? null : false,
     differing: moved ? differing : [],
@@ -123,6 +130,8 @@ async function changedFaults(base: Specs, head: Specs): Promise<Diagnostic[]> {
 async function pairOf({ name, request, of }: Requested, base: Specs, head: Specs): Promise<PlanPair> {
   const side = async (specs: Specs, r = request) => (hasAll(specs, r) ? madePlan(specs, r) : null);
   const [a, b] = [await side(base), await side(head)];
+  // Lines move, and positions in notes with them.
+  const known = new Set(a?.diagnostics.map((d) => d.message));
   const other =
     of !== null && a === null && b?.plan != null ? withoutAdded({ name, request, of }, head) : null;
   return {
@@ -131,6 +140,7 @@ async function pairOf({ name, request, of }: Requested, base: Specs, head: Specs
     head: b?.plan ?? null,
     without: other === null ? null : ((await side(head, other))?.plan ?? null),
     faults: b?.diagnostics.filter((d) => d.severity === 'error') ?? [],
+    warnings: b?.diagnostics.filter((d) => d.severity === 'warning' && !known.has(d.message)) ?? [],
   };
 }
 

@@ -2,7 +2,7 @@ import { plural } from '../lab/render/table.ts';
 import { type BrokenLimit, type Budget, brokenLimits } from './budget.ts';
 import { type ChangeEffect, changeEffects } from './change-effects.ts';
 import type { Change } from './changes.ts';
-import { type Effect, type OneKernel, oneEach, type Row } from './effect.ts';
+import { type Effect, type OneKernel, oneEach, type Row, worsening } from './effect.ts';
 import { limitedKernels } from './limited.ts';
 import { mainParts } from './requests.ts';
 import type { Differences } from './review.ts';
@@ -57,13 +57,20 @@ export const doneRows = (effect: Effect): Row[] => effect.rows.filter((r) => r.c
 export const wrongRows = (r: Review): Row[] =>
   r.effect === null ? [] : doneRows(r.effect).filter((x) => x.wrong[1] !== '');
 
-/** Kernels that became worse by a ranking measure, the worst first. */
+/**
+ * Kernels that became worse, the worst by a ranking measure first, followed by those that became worse only by other measures. The worst
+ * row of each measure has an entry of its own.
+ */
 export const hurtKernels = (effect: Effect): OneKernel[] =>
   oneEach(
     doneRows(effect)
-      .filter((x) => x.severity > 0)
-      .sort((x, y) => (x.severity === y.severity ? 0 : y.severity - x.severity)),
+      .filter((x) => worsening(x) > 0)
+      .sort((x, y) => more(x.severity, y.severity) || more(worsening(x), worsening(y))),
+    new Set(effect.totals.flatMap((t) => t.worst ?? [])),
   );
+
+/** Order of two amounts, the greater first; infinite ones are the same. */
+const more = (x: number, y: number): number => (x === y ? 0 : y - x);
 
 /** Kernels that changed and did not become worse, the best first. */
 export const otherKernels = (effect: Effect): OneKernel[] => {

@@ -13,7 +13,10 @@ import { changedMeanings, doneRows, isAlarm, type Review, refutedRules, wrongRow
 /** A summary of the review in one line. */
 export function reviewLine(r: Review): string {
   if (r.faults.length > 0)
-    return `${plural(r.faults.length, 'error')} in the specs of the head: nothing is measured`;
+    return [
+      ...refutedBy(r),
+      `${plural(r.faults.length, 'error')} in the specs of the head: nothing is measured`,
+    ].join('; ');
   const unread = plural(r.unread.length, 'file');
   const others =
     r.unread.length === 0 ? [] : [`${unread} of code, schemas or workflows DIFFER, which is not judged`];
@@ -32,6 +35,7 @@ export function reviewLine(r: Review): string {
   return [
     made.length === 0 ? 'plans differ' : plural(made.length, 'change'),
     ...(alarms > 0 ? [plural(alarms, 'ALARM')] : []),
+    ...(r.warnings.length > 0 ? [plural(r.warnings.length, 'warning')] : []),
     ...(refuted > 0 ? [`${plural(refuted, 'rule')} REFUTED`] : []),
     ...(open > 0 ? [`${plural(open, 'rule')} NOT PROVED any more`] : []),
     ...(wrong > 0 ? [`${plural(wrong, 'kernel')} WRONG`] : []),
@@ -41,6 +45,15 @@ export function reviewLine(r: Review): string {
     ...(unmeasured > 0 ? [unmeasured === made.length ? 'not measured' : `${unmeasured} not measured`] : []),
     ...others,
   ].join('; ');
+}
+
+/** Counts of refuted rules by what changed, such as `IMNMX changed: 25 rules REFUTED`. */
+function refutedBy(r: Review): string[] {
+  const counts = new Map<string, number>();
+  for (const { cause = '' } of refutedRules(r)) counts.set(cause, (counts.get(cause) ?? 0) + 1);
+  return [...counts].map(
+    ([cause, n]) => `${cause === '' ? '' : `${cause} changed: `}${plural(n, 'rule')} REFUTED`,
+  );
 }
 
 /** A summary of the effect: how many kernels are hurt and helped by the deciding measure, and the worst kernel by any measure. */
@@ -169,7 +182,7 @@ export function limitsOf(
 ): { readonly limit: string; readonly by: readonly BrokenLimit[] }[] {
   const out = new Map<string, BrokenLimit[]>();
   for (const b of broken) {
-    const key = `${b.place} ${b.metric} ${b.limit}`;
+    const key = `${b.place} ${b.basePlace} ${b.metric} ${b.limit}`;
     out.set(key, [...(out.get(key) ?? []), b]);
   }
   return [...out.values()].map((by) => ({
@@ -208,7 +221,6 @@ export function rightText(r: Review): string {
   const run = rows.filter((x) => x.effect!.equal?.[1].ok === true);
   const count = (list: readonly Row[]): string => plural(kernelsOf(list), 'kernel');
   const by = (how: string) => run.filter((x) => x.effect!.equal![1].by === how);
-  const still = rows.filter((x) => x.effect!.equal === null);
   const mended = rows.filter((x) => x.wrong[0] !== '' && x.wrong[1] === '');
   const notes = new Map<string, number>();
   for (const x of run) {
@@ -217,11 +229,25 @@ export function rightText(r: Review): string {
   }
   return [
     ...refutedText(refutedRules(r)),
+    classesText(done),
     ...HOW.flatMap(([how, text]) => (by(how).length > 0 ? [`${count(by(how))} ${text}`] : [])),
-    ...(still.length > 0 ? [`${count(still)} with the same code as before, and not run`] : []),
     ...(mended.length > 0 ? [`${count(mended)} wrong at the base, and right now`] : []),
     ...[...notes].map(([note, times]) => `${times} ${note}`),
   ].join('; ');
+}
+
+/** Counts of kernels by class, each kernel counted once: changed, same code but run again, same code and not run. */
+function classesText(rows: readonly Row[]): string {
+  const labels = (list: readonly Row[]): Set<string> => new Set(list.map((x) => x.label));
+  const changed = labels(rows.filter((x) => x.changed));
+  const run = labels(rows.filter((x) => !changed.has(x.label) && x.effect?.equal !== null));
+  const still = labels(rows.filter((x) => !changed.has(x.label) && !run.has(x.label)));
+  const classes = [
+    ...(changed.size > 0 ? [`${changed.size} changed`] : []),
+    ...(run.size > 0 ? [`${run.size} with the same code run again`] : []),
+    ...(still.size > 0 ? [`${still.size} with the same code not run`] : []),
+  ];
+  return `of ${plural(kernelsOf(rows), 'kernel')} ${classes.join(', ')}`;
 }
 
 /** A wrong kernel, as one line. */
@@ -276,6 +302,10 @@ export function becauseText(because: readonly string[]): string {
 /** A change as one line. */
 export const changeLine = (c: Change): string =>
   `${KIND_WORD[c.kind] ?? c.kind} ${c.name}: ${c.before} -> ${c.after}`.trim();
+
+/** Where a broken limit is stated; a location at the base is marked as such. */
+export const limitAt = ({ place, basePlace }: BrokenLimit): string =>
+  basePlace === '' ? place : `at the base: ${basePlace}`;
 
 /** Where a change is stated; a location at the base is marked as such. */
 export const statedAt = (c: Change): string => (c.basePlace === '' ? c.place : `at the base: ${c.basePlace}`);

@@ -7,7 +7,10 @@ import type { OrderWalk, Pair } from './walk.ts';
 /** A violated ordering constraint. */
 export interface Breach {
   readonly pair: Pair;
-  /** Position of the phase to blame: the one that an edit placed; if edits placed both, the one of the later edit. */
+  /**
+   * Position of the phase to blame: the one that an edit placed; if edits placed both, the one of the later edit. In a full list, the phase
+   * that violates more constraints, since it is the likely one to have moved.
+   */
   readonly blamed: number;
 }
 
@@ -35,11 +38,15 @@ export function firstPlaces(entries: readonly Entry[]): ReadonlyMap<string, numb
 /** Constraints that an order violates, judged by the first occurrence of each phase that it runs. */
 export function findBreaches({ entries, pairs }: OrderWalk): Breach[] {
   const first = firstPlaces(entries);
-  return pairs.flatMap((pair) => {
+  const broken = pairs.flatMap((pair) => {
     const b = first.get(pair.before);
     const a = first.get(pair.after);
-    if (a === undefined || b === undefined || b < a) return [];
-    return [{ pair, blamed: placedBy(entries[a]) > placedBy(entries[b]) ? a : b }];
+    return a === undefined || b === undefined || b < a ? [] : [{ pair, a, b }];
+  });
+  const times = (at: number): number => broken.filter((x) => x.a === at || x.b === at).length;
+  return broken.map(({ pair, a, b }) => {
+    const later = placedBy(entries[a]) - placedBy(entries[b]) || times(a) - times(b);
+    return { pair, blamed: later > 0 ? a : b };
   });
 }
 

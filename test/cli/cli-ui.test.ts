@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beginCommand } from '../../src/cli/command-state.ts';
 import { Progress } from '../../src/cli/terminal/progress.ts';
 import { table } from '../../src/cli/terminal/table.ts';
 import { captured } from '../../src/cli/terminal/ui.ts';
@@ -37,6 +38,35 @@ describe('progress', () => {
     p.done();
     vi.advanceTimersByTime(200);
     expect(shown()).toEqual(['quick', 'slow', 'next', '']);
+  });
+});
+
+describe('progress in a log', () => {
+  it('is told after ten seconds and then each minute, by one clock for all parts of a command', () => {
+    const written: string[] = [];
+    const { isTTY } = process.stderr;
+    vi.stubEnv('ORRERY_PROGRESS', '');
+    vi.useFakeTimers({ now: 1_000_000 });
+    vi.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+    Object.assign(process.stderr, { isTTY: false });
+    beginCommand();
+    const whole = new Progress();
+    whole.of(0, 2, 'first');
+    vi.advanceTimersByTime(9_000);
+    expect(written).toEqual([]);
+    vi.advanceTimersByTime(6_000);
+    const part = new Progress();
+    part.update('proving');
+    vi.advanceTimersByTime(56_000);
+    part.done();
+    whole.of(1, 2, 'second');
+    whole.done();
+    vi.advanceTimersByTime(100_000);
+    expect(written).toEqual(['10.00 s: 0 of 2: first\n', '70.00 s: proving\n']);
+    Object.assign(process.stderr, { isTTY });
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
+    vi.useRealTimers();
   });
 });
 

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -23,4 +24,20 @@ it('a command that fails says when the sources are newer than what was built', (
   expect(said()).toMatch(/no such file\n {2}src has changed since orrery was built: `npm run build`/);
   utimesSync(file, 0, 0);
   expect(said()).toBe('error: cannot read nothing.ptx: there is no such file\n');
+});
+
+it('the same sources with new times are those of the build', () => {
+  const { isStale, sourceHash } = createRequire(import.meta.url)('../../bin/newest.cjs') as {
+    isStale(root: string): boolean;
+    sourceHash(root: string): string;
+  };
+  const root = join(dir, 'clone');
+  for (const folder of ['src', 'dist']) mkdirSync(join(root, folder), { recursive: true });
+  const [file, built] = [join(root, 'src', 'a.ts'), join(root, 'dist', '.built')];
+  writeFileSync(file, 'export {};');
+  writeFileSync(built, `${sourceHash(root)}\n`);
+  utimesSync(built, 1000, 1000);
+  expect(isStale(root)).toBe(false);
+  writeFileSync(file, 'export { };');
+  expect(isStale(root)).toBe(true);
 });

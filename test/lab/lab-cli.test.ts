@@ -166,6 +166,31 @@ describe('orrery measure', () => {
     expect([one.code, one.err]).toEqual([0, '']);
   });
 
+  it('a recipe for another target is warned of, once, by every command that measures', () => {
+    const recipe = join(dir, 'other-target.yaml');
+    writeFileSync(recipe, 'kind: recipe\nsm: [sm_75]\nknobs: { OptBudget: 2 }\n');
+    const experiment = join(dir, 'other-target.experiment.yaml');
+    const arms = ['base', `recipe:${recipe}`];
+    writeFileSync(
+      experiment,
+      JSON.stringify({ kind: 'experiment', kernels: [join(root, saxpy)], arms, metrics: ['instructions'] }),
+    );
+    const quick = ['--no-ptxas', '--no-launches'];
+    for (const args of [
+      ['measure', saxpy, '--recipe', recipe, ...quick],
+      ['ab', 'base', `recipe:${recipe}`, '--kernels', saxpy, '--repeat', '0', ...quick],
+      ['tune', saxpy, '--recipe', recipe, '--goal', 'instructions<=99', '--no-ptxas', '--budget', '1s'],
+      ['sweep', experiment, '-o', join(dir, 'other-target.jsonl')],
+    ]) {
+      const r = orrery(...args);
+      expect([args[0], r.code, r.err.match(/^warning: .* is for sm_75, not for sm_\d+$/gm)?.length]).toEqual([
+        args[0],
+        0,
+        1,
+      ]);
+    }
+  });
+
   it.each([
     [['measure', 'nope.ptx'], /there is no file or folder 'nope.ptx'/],
     [
@@ -368,6 +393,13 @@ NEVER:
     const saxpy = join(kernels, 'saxpy', 'saxpy.sm_90.ptx');
     const many = orrery('opt', far, saxpy, '--check', 'auto', '--emit', 'none');
     expect(many.err).toMatch(/far\.ptx .* equal where it ran, 66 % of the blocks\n.*saxpy.* equal\n/);
+    const proved = orrery('opt', far, saxpy, '--check', 'prove', '--emit', 'none');
+    expect(proved.err).toMatch(/far\.ptx .* proved (\d+)\/\1\n.*saxpy.* proved (\d+)\/\2\n/);
+    const asData = orrery('opt', far, saxpy, '--check', 'prove', '--emit', 'none', '--json');
+    const [{ proof, stopped }] = JSON.parse(asData.out).files;
+    expect([proof.proved, stopped]).toEqual([proof.regions, false]);
+    const short = orrery('opt', far, saxpy, '--check', 'auto', '--check-limit', '1ms', '--emit', 'none');
+    expect(short.err).toMatch(/saxpy.* equal.*; stopped at a limit\n/);
     const compared = orrery('ab', 'level:0', 'base', '--kernels', far, saxpy, '--no-ptxas', '--repeat', '0');
     expect([compared.code, fits(compared.out)]).toEqual([0, []]);
     expect(compared.out.replace(/\s+/g, ' ')).toContain('results equal where they ran');
@@ -458,7 +490,11 @@ rules:
       ...['--no-ptxas', '--repeat', '0'],
     );
     expect([r.code, r.err, fits(r.out)]).toEqual([1, '', []]);
-    expect(r.out).toMatch(/1 kernel WRONG/);
+    // What is wrong counts as neither helped nor hurt.
+    expect(r.out.replace(/\s+/g, ' ')).toMatch(
+      /0 helped, 0 HURT, \d unchanged .*; 1 kernel WRONG \(left out\)/,
+    );
+    expect(r.out).not.toMatch(/^jacobi3d {2,}\S+ -> /m);
     const equal = orrery(
       ...['ab', 'base', 'knobs:fused-products', '--kernels', join(kernels, 'softmax', 'softmax.sm_80.ptx')],
       ...['--no-ptxas', '--repeat', '0'],

@@ -111,7 +111,7 @@ edits:
     expect(row).toContain('| nothing | new |');
     expect(row).toMatch(/order mine: 1 of 2 kernels changed; 1 HURT/);
     expect(comment).toMatch(/`mine`: differs from binary — pipelines\/orders\/mine\.yaml:1/);
-    expect(comment).toContain('phase OriDoPredication: on -> off');
+    expect(comment).toContain('phase OriDoPredication: on -> not in the order');
     expect(comment).toMatch(/\| `nested` \| order mine \| 8\d\d → 8\d\d \(\+\d/);
     expect(comment).not.toContain('no effect');
   });
@@ -281,6 +281,75 @@ edits:
       /as it was, the limit refuses 1 kernel, worst aesEncrypt \(sm_90 -O3\) [\d,]+ → [\d,]+ \(\+\d+ %\)/,
     );
     expect(comment).toContain(lineOf(loose, /metric: code-bytes,/));
+  });
+});
+
+describe('a comment misleads nobody', () => {
+  it('what is warned of an order is told, at the phase that moved in a full list', async () => {
+    const was = base.orders.get('binary')!;
+    const moved = was.text
+      .replace(/ {2}- OriDoPredication .*\n/, '')
+      .replace(/( {2}- OriPipelining .*\n)/, '$1  - OriDoPredication\n');
+    const order = await specOf(was.file, moved, 'order');
+    const { r, comment } = await review({ ...base, orders: new Map(base.orders).set('binary', order) }, [
+      'saxpy',
+    ]);
+    const at = lineOf(order, /- OriDoPredication/);
+    expect(comment).toMatch(/^\*\*1 change; 3 warnings; /);
+    for (const name of ['OptimizeNestedCondBranches', 'MarkAdditionalColdBlocks', 'OriPropagateVaryingFirst'])
+      expect(comment).toContain(`warning: OriDoPredication comes before ${name}\n  --> ${at}:5`);
+    expect(comment).not.toContain('no place is legal');
+    const places = annotations(r, '').filter((a) => a.startsWith('::warning '));
+    expect(places).toHaveLength(3);
+    for (const a of places) expect(a).toContain(`line=${at.split(':')[1]},`);
+  });
+
+  it('the worst figure of each measure has its row, among what is worse', async () => {
+    const phases = await edited(
+      base.phases,
+      'max-loss: 6, max-guarded: 1, max-guarded-block: 1, max-guarded-chain: 1',
+      'max-loss: 60, max-guarded: 9, max-guarded-block: 9, max-guarded-chain: 9',
+    );
+    const { comment } = await review({ ...base, phases }, ['scan-block', 'saxpy', 'switch-dense']);
+    const worst = /^\| registers \|.* (\w+), sm_90 -O3: (\d+ → \d+ \(\+[\d.]+ %\))/m.exec(comment)!;
+    const worse = comment.slice(comment.indexOf('**Worst first**'), comment.indexOf('**Still right?**'));
+    const row = worse.split('\n').find((l) => l.startsWith(`| \`${worst[1]}\` | sm_90 -O3`));
+    expect(row).toContain(worst[2]);
+    // Each kernel is in one class, and all are there.
+    const [, all, ...parts] =
+      /of (\d+) kernels (\d+) changed(?:, (\d+) with the same code run again)?(?:, (\d+) with the same code not run)?;/.exec(
+        comment,
+      )!;
+    expect(parts.reduce((sum, n) => sum + Number(n ?? 0), 0)).toBe(Number(all));
+    expect(comment).toMatch(new RegExp(`${parts[0]} of ${all} kernels changed`));
+    // What is copied of it is a number.
+    expect(comment).not.toContain('&#8203;');
+  });
+
+  it('what refutes rules stands before errors, which may follow from it', async () => {
+    const isa = await Promise.all(
+      base.isa.map((f) =>
+        f.file.endsWith('integer.yaml')
+          ? edited(
+              f,
+              '(lt(a, b, signed(type)) == (op == MIN)) ? a : b',
+              '(lt(a, b, false) == (op == MIN)) ? a : b',
+            )
+          : f,
+      ),
+    );
+    const late = await edited(
+      base.orders.get('late-branches')!,
+      /- \{ insert: OriBranchOpt, after: \w+,/,
+      '- { insert: OriBranchOpt, before: ConvertUnsupportedOps,',
+    );
+    const head = { ...base, isa, orders: new Map(base.orders).set('late-branches', late) };
+    const { comment, code } = await review(head, ['saxpy']);
+    expect(code).toBe(1);
+    expect(comment).toMatch(
+      /^\*\*IMNMX changed: \d\d rules REFUTED; \d errors? in the specs of the head: nothing is measured/,
+    );
+    expect(comment.indexOf('`IMNMX.means`')).toBeLessThan(comment.indexOf('error: OriBranchOpt'));
   });
 });
 

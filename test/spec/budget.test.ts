@@ -5,6 +5,7 @@ import {
   budgetOf,
   type LimitedKernels,
   needsAll,
+  withLimitsOf,
 } from '../../src/review/budget.ts';
 import { budgetChanges } from '../../src/review/budget-changes.ts';
 import { readSpec } from '../../src/spec/document.ts';
@@ -130,6 +131,26 @@ describe('a budget', () => {
       { name: 'limit cycles', after: 'nothing', alarm: true, place: '', basePlace: 'b.yaml:4' },
     ]);
     expect(budgetChanges({ base: one, head: two })).toMatchObject([{ before: 'nothing', alarm: false }]);
+  });
+
+  it('a limit that the head raises holds as the base states it, at the line of the head, until a person accepts it', async () => {
+    const [base, head] = [
+      await budget('  - { metric: cycles, percent: 1 }\n  - { metric: weighted, percent: 5 }'),
+      await budget('  - { metric: weighted, percent: 50 }'),
+    ];
+    const both = withLimitsOf(
+      { ...base, limits: base.limits.map((l) => ({ ...l, place: `main:${l.place}` })) },
+      head,
+    )!;
+    expect(brokenLimits(both, result({ k: { weighted: [10, 11], cycles: [1, 2] } }))).toMatchObject([
+      { metric: 'cycles', place: 'b.yaml', basePlace: 'main:b.yaml:3' },
+      { metric: 'weighted', limit: 'never beyond +5 %', place: 'b.yaml:3', basePlace: 'main:b.yaml:4' },
+    ]);
+    const alarms = (accepted: boolean) => budgetChanges({ base, head }, accepted).map((c) => c.alarm);
+    expect([alarms(false), alarms(true)]).toEqual([
+      [true, true],
+      [false, false],
+    ]);
   });
 
   it.each([

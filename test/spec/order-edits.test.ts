@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { runPipeline } from '../../src/engine/pipeline.ts';
 import { printProgram } from '../../src/ir/text.ts';
+import { planDifferences } from '../../src/lab/plan-differences.ts';
 import { lowerPtx } from '../../src/ptx/lower/index.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
 import { makePlan } from '../../src/spec/node.ts';
@@ -273,6 +274,31 @@ describe('what an illegal edit says', () => {
           `${id} ${side} ${anchor}`,
         ).toBe(false);
       }
+  });
+});
+
+describe('differences of orders', () => {
+  it('are credited to the edit, with its line, whichever of two neighbours it moved', async () => {
+    const differences = async (edits: string) =>
+      planDifferences(base, await planOf(order(edits))).map((d) => `${d.kind} ${d.name}: ${d.a} -> ${d.b}`);
+    expect(await differences('  - { move: SinkCodeIntoBlock, before: OriHoistInvariantsLate }')).toEqual([
+      'order SinkCodeIntoBlock: after OriHoistInvariantsLate -> after GeneralOptimizeLate2',
+    ]);
+    expect(await differences('  - { move: OriHoistInvariantsLate, after: SinkCodeIntoBlock }')).toEqual([
+      'order OriHoistInvariantsLate: after GeneralOptimizeLate2 -> after SinkCodeIntoBlock',
+    ]);
+    expect(await differences('  - { drop: OriDoRematEarly, why: registers are not short }')).toEqual([
+      'phase OriDoRematEarly: on -> not in the order',
+    ]);
+    expect(await differences('  - { move: SinkCodeIntoBlock, after: OriHoistInvariantsLate }')).toEqual([]);
+    const file = folder.write(
+      'mine.yaml',
+      order('  - { move: SinkCodeIntoBlock, before: OriHoistInvariantsLate }'),
+    );
+    const r = spawnSync('node', [`${root}bin/orrery.js`, 'plan', '--order', file, '--diff'], {
+      encoding: 'utf8',
+    });
+    expect(r.stdout).toMatch(/order SinkCodeIntoBlock: .*\n {2}.*mine\.yaml:4\n/);
   });
 });
 

@@ -39,6 +39,8 @@ export interface Verdict {
   readonly text: string;
   /** If the program is equal in open worlds but did not run completely: percentage of its blocks that ran. */
   readonly ran?: number;
+  /** Whether runs in open worlds ended at a limit before all was compared. */
+  readonly stopped?: boolean;
 }
 
 /** Result of `--check` or `--check-each`. */
@@ -47,6 +49,8 @@ export interface Check extends Verdict {
   readonly check: string;
   /** For `prove`: the proof, region by region. */
   readonly proof?: Omit<Proof, 'refuted'>;
+  /** With `prove`: everything is proved, and nothing was run. */
+  readonly unrun?: boolean;
 }
 
 /** Effort of `--check` without a launch: `auto` tries fewer worlds. */
@@ -180,6 +184,7 @@ class Summary {
     return {
       ok: true,
       ...(blocks < allBlocks && { ran: percentRun(this.reached) }),
+      ...(this.partial + this.left > 0 && { stopped: true }),
       text: [
         `${head}: ${what} left the same memory in open worlds (${notes.join('; ')})`,
         ...this.missed,

@@ -33,7 +33,8 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
       'a metric of ptxas is requested, and ptxas cannot be run',
       'put it on PATH or name it in ORRERY_PTXAS',
     );
-  show(await idleArms([{ name: 'base' }], modules, plans));
+  const idle = await idleArms([{ name: 'base' }], modules, plans);
+  show([...plans.warnings, ...idle]);
   const evaluator = await Evaluator.start(modules, plans, measure, metrics, cacheOf(o));
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;

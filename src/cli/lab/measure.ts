@@ -59,6 +59,7 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
   }
   progress.done();
   if (found.every((m) => m.kernels.length === 0)) throw noKernel();
+  show(plans.warnings);
   show(idleConditions(modules.length === 1 ? modules[0].file : '', [{ name: '', inputs: planned }]));
   if (o.profile !== undefined)
     warnOtherFunctions(

@@ -71,6 +71,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   show(await idleArms(arms, setup.modules, setup.plans));
   const part = shard === null ? '' : `.${shard.i}-of-${shard.n}`;
   const identity = await identityOf(experiment, setup.modules, setup.plans, makersOf(setup.measure));
+  show(setup.plans.warnings);
   const path = o.output ?? `${stem}.results${part}.jsonl`;
   keepInputs([path]);
   const results = SweepFile.open(path, experiment, identity, o.restart === true);
@@ -87,6 +88,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
   const progress = new Progress();
+  progress.of(before, places.length, 'kernels', before);
   const whole = await run(missing, {
     stop: () => stopped !== null,
     onCell: (at, result) => {

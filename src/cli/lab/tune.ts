@@ -51,7 +51,9 @@ export async function tune(files: readonly string[], o: TuneCommand): Promise<vo
   const plans = plansOf(o, specs);
   const measure = measureOptions({ ...o, launches: true }, specs);
   const launched = await allLaunched(modules, plans);
-  show(await idleArms([{ name: 'base' }], modules, plans));
+  const idle = await idleArms([{ name: 'base' }], modules, plans);
+  // Of the base only: what the search tries is its own choice.
+  show([...plans.warnings, ...idle]);
   const known = { ptxas: measure.ptxas !== undefined, launched };
   const goals = o.goal.map((text) => goalOf(text, known));
   const wanted = [

@@ -93,6 +93,7 @@ export async function optMany(patterns: readonly string[], given: OptOptions): P
   let shown = 0;
   let done = 0;
   const progress = new Progress();
+  progress.of(0, tasks.length, tasks[0].file);
   const onResult = (at: number, r: OptResult): void => {
     results[at] = r;
     progress.of(++done, tasks.length, tasks[at].file);
@@ -207,7 +208,17 @@ function tasksOf(patterns: readonly string[], emit: string, o: OptOptions): OptT
   });
 }
 
-const equalText = (ran: number | null): string => (ran === null ? 'equal' : pcErr.yellow(equalWhereRun(ran)));
+/** What checks found of a file that they found equal: how much is proved, and how far runs compared it. */
+function equalText({ ran, stopped, proof, unrun }: Optimized): string {
+  const count = proof && `${grouped(proof.proved)}/${grouped(proof.regions)}`;
+  const whole = proof !== null && proof.proved === proof.regions;
+  const words = [
+    ...(count === null ? [] : [whole ? `proved ${count}` : `${count} proved`]),
+    ...(unrun ? [] : [ran === null ? 'equal' : equalWhereRun(ran)]),
+    ...(stopped ? ['stopped at a limit'] : []),
+  ].join('; ');
+  return (proof === null || whole) && ran === null && !stopped ? words : pcErr.yellow(words);
+}
 
 /** A line for each file, and one for all; also how decisions about recipes were shared. */
 function summary(
@@ -224,7 +235,7 @@ function summary(
           grouped(r.after),
           change(r.before, r.after),
           duration(r.ms),
-          r.equal === null ? '' : r.equal ? equalText(r.ran) : pcErr.red('DIFFERS'),
+          r.equal === null ? '' : r.equal ? equalText(r) : pcErr.red('DIFFERS'),
         ];
   const good = results.flatMap((r) => (r.optimized === null ? [] : [r.optimized]));
   const sum = (f: (r: Optimized) => number): number => good.reduce((t, r) => t + f(r), 0);
@@ -234,6 +245,9 @@ function summary(
     ms: sum((r) => r.ms),
     equal: null,
     ran: null,
+    stopped: false,
+    proof: null,
+    unrun: false,
     decisions: { made: sum((r) => r.decisions.made), shared: sum((r) => r.decisions.shared) },
     functions: [],
   };

@@ -38,6 +38,12 @@ export interface Optimized {
   readonly equal: boolean | null;
   /** If it is equal in open worlds but did not run there completely: percentage of its blocks that ran, the minimum over all checks. */
   readonly ran: number | null;
+  /** Whether a comparison in open worlds ended at a limit before all was compared. */
+  readonly stopped: boolean;
+  /** Regions that phases changed, and how many of them are proved; null: `--check prove` was not asked for. */
+  readonly proof: { readonly regions: number; readonly proved: number } | null;
+  /** Whether everything that was found comes from the proof, and nothing was run. */
+  readonly unrun: boolean;
   /** Counts of decisions about recipes. */
   readonly decisions: DecisionCounts;
   /** Names of its functions. */

@@ -186,8 +186,12 @@ export async function optimize(
       text: `${grouped(same)} of ${steps.length} phases that changed something left it equal`,
     });
   const equal = checks.every((c) => c.ok);
+  const proof = checks.find((c) => c.proof !== undefined)?.proof;
   const verdicts = checks.map((c) => c.text);
-  const found = checks.map(({ ran: _, ...c }) => ({ ...c, text: uncoloured(c.text) }));
+  const found = checks.map(({ ran: _, stopped: __, unrun: ___, ...c }) => ({
+    ...c,
+    text: uncoloured(c.text),
+  }));
   if (emit === 'ori') write(printProgram(journal.last), o.output);
   else if (emit === 'ptx') write(ptx, o.output);
   else if (emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
@@ -225,6 +229,9 @@ export async function optimize(
     ms: journal.records.reduce((t, r) => t + r.ms, 0),
     equal: checks.length === 0 ? null : equal,
     ran: leastRun(checks),
+    stopped: checks.some((c) => c.stopped === true),
+    proof: proof === undefined ? null : { regions: proof.regions, proved: proof.proved },
+    unrun: checks.length > 0 && checks.every((c) => c.unrun === true),
     decisions: journal.decisions,
     functions: input.program.functions.map((f) => f.name),
   };
@@ -256,9 +263,9 @@ async function proofVerdict(
         ]);
   const proofSummary = proofText(found, written);
   if (refuted !== null) return { ok: false, text: proofSummary, proof };
-  if (proof.left.length === 0 && ptx === '') return { ok: true, text: proofSummary, proof };
+  if (proof.left.length === 0 && ptx === '') return { ok: true, text: proofSummary, proof, unrun: true };
   const runs = await checkResult('auto', input, result, ptx, plan, limits);
-  return { ok: runs.ok, text: `${proofSummary}\n${runs.text}`, proof };
+  return { ...runs, text: `${proofSummary}\n${runs.text}`, proof };
 }
 
 const ptxText = async (

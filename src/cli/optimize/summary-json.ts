@@ -82,5 +82,7 @@ export const filesJson = (
     ms: r === null ? null : r.ms,
     equal: r === null ? null : r.equal,
     ran: r === null ? null : r.ran,
+    stopped: r === null ? null : r.stopped,
+    proof: r === null ? null : r.proof,
   })),
 });

@@ -13,7 +13,7 @@ import {
   needsAll,
   withLimitsOf,
 } from '../../review/budget.ts';
-import type { Budgets } from '../../review/budget-changes.ts';
+import { BUDGET, type Budgets } from '../../review/budget-changes.ts';
 import type { Cell } from '../../review/cells.ts';
 import type { Comparison } from '../../review/comparisons.ts';
 import { otherFiles } from '../../review/files.ts';
@@ -174,13 +174,16 @@ const limitsOfBase = (base: string): Promise<Budget | null> =>
     return null;
   });
 
-/** The limits that can be checked, and the number of others: those of the head, and those of the base, which the head cannot remove. */
+/**
+ * The limits that can be checked, and the number of others: those of the head, and those of the base, which the head cannot remove unless a
+ * person accepts that.
+ */
 function checkable(
   { base, head }: Budgets,
   ptxas: boolean,
   o: DiffCommand,
 ): { readonly budget: Budget | null; readonly leftOut: number } {
-  const budget = withLimitsOf(base, head);
+  const budget = o.accept?.includes(BUDGET) === true ? head : withLimitsOf(base, head);
   if (budget === null || ptxas) return { budget, leftOut: 0 };
   const limits = budget.limits.filter((l) => l.metric.source !== 'ptxas');
   const leftOut = budget.limits.length - limits.length;

@@ -1,9 +1,11 @@
+import { beforeEachCommand } from '../command-state.ts';
 import { printableLine } from './colours.ts';
-import { clipped, columnsOf, duration, err } from './ui.ts';
+import { clipped, columnsOf, duration } from './ui.ts';
 
 /** Minimum time between two updates on a terminal, in ms. */
 const PAUSE = 100;
-/** Time between two lines in a log, in ms. */
+/** Time until the first line in a log, and between two, in ms. */
+const LOG_FIRST = 10_000;
 const LOG_PAUSE = 60_000;
 /** Share of the work after which the remaining time is shown: the first part is slow, because code is still being compiled. */
 const FIRST_SHARE = 0.05;
@@ -11,13 +13,28 @@ const FIRST_SHARE = 0.05;
 const BAR = 20;
 
 /**
- * Progress of a long command on standard error: on a terminal one line that is updated at most ten times a second; in a log one line a
- * minute, so that short commands print nothing there.
+ * The clock of a command, shared by all displays of its progress: parts of the work have a display of their own, and with separate clocks
+ * times in one log would run backward. Null before the first display.
+ */
+let clock: { readonly start: number; due: number; timer: NodeJS.Timeout | undefined } | null = null;
+beforeEachCommand(() => {
+  clearTimeout(clock?.timer);
+  clock = null;
+});
+
+/**
+ * Progress of a long command on standard error: on a terminal one line that is updated at most ten times a second; in a log one line after
+ * ten seconds and then one a minute, so that short commands print nothing there. With ORRERY_PROGRESS=off a log gets none.
  */
 export class Progress {
   private readonly start = Date.now();
+  private readonly clock = (clock ??=
+    {
+      start: this.start,
+      due: this.start + LOG_FIRST,
+      timer: undefined,
+    });
   private last = 0;
-  private logged = this.start;
   private shown = false;
   private waiting: NodeJS.Timeout | undefined;
   private readonly terminal = process.stderr.isTTY === true;
@@ -46,6 +63,7 @@ export class Progress {
   /** Ends the display: the line on the terminal is removed. */
   done(): void {
     clearTimeout(this.waiting);
+    clearTimeout(this.clock.timer);
     if (this.shown) process.stderr.write('\r\u001b[K');
     this.shown = false;
   }
@@ -67,11 +85,16 @@ export class Progress {
     else this.waiting = setTimeout(() => this.write(line), pause).unref();
   }
 
+  /** Writes to the log itself: what a task prints is kept until it ends. */
   private log(line: string): void {
     const now = Date.now();
-    if (now - this.logged < LOG_PAUSE) return;
-    this.logged = now;
-    err(`${duration(now - this.start)}: ${line}`);
+    clearTimeout(this.clock.timer);
+    if (now >= this.clock.due && process.env.ORRERY_PROGRESS !== 'off') {
+      this.clock.due = now + LOG_PAUSE;
+      process.stderr.write(`${printableLine(`${duration(now - this.clock.start)}: ${line}`)}\n`);
+    }
+    // What takes long may say nothing more.
+    this.clock.timer = setTimeout(() => this.log(line), this.clock.due - now).unref();
   }
 
   private write(text: string): void {

@@ -77,7 +77,7 @@ function bars(r: AbResult, kernels: readonly KernelPair[]): string {
     const w = off === 0 ? 1 : Math.max(2, (Math.abs(off) / LONGEST) * (HALF - 70));
     const fill = off < 0 ? 'var(--helped)' : off > 0 ? 'var(--hurt)' : 'var(--same)';
     const pair = k.values[r.by.name];
-    const label = pair === undefined ? '' : change(...pair);
+    const label = k.verdict === 'WRONG' ? 'WRONG' : pair === undefined ? '' : change(...pair);
     const name = `<text x="0" y="${y + 12}"><title>${html(`${k.file}: ${k.kernel}`)}</title>${html(shortened(k.label, 38))}</text>`;
     const bar = `<rect x="${off < 0 ? middle - w : middle}" y="${y}" width="${w.toFixed(1)}" height="${BAR}" style="fill: ${fill}"><title>${html(pair === undefined ? k.label : `${k.label}: ${number(pair[0])} to ${number(pair[1])}`)}</title></rect>`;
     const text = `<text x="${off < 0 ? middle - w - 4 : middle + w + 4}" y="${y + 12}" text-anchor="${off < 0 ? 'end' : 'start'}">${label}</text>`;

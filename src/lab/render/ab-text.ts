@@ -85,7 +85,7 @@ function totals(r: AbResult, paint: Paint, width: number): string {
 }
 
 function movers(r: AbResult, paint: Paint, again: (k: KernelPair) => string, width: number): string {
-  const moved = sorted(r).filter((k) => k.verdict !== 'unchanged');
+  const moved = sorted(r).filter((k) => k.verdict === 'helped' || k.verdict === 'HURT');
   const other = r.kernels.filter((k) => k.verdict === 'unchanged' && k.why !== null);
   const out: string[] = [];
   const helped = moved.filter((k) => k.verdict === 'helped');

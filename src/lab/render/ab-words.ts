@@ -17,9 +17,9 @@ export function statusLine(r: AbResult): string {
       : `${by.helped} helped, ${by.hurt} HURT, ${by.unchanged} unchanged ${decidedBy(r.by)}${
           by.ratio === null || by.ratio === 1 ? '' : ` (geometric mean ${percent(by.ratio)})`
         }`;
-  const wrong = r.kernels.filter((k) => !k.equal[0].ok || !k.equal[1].ok).length;
+  const wrong = r.kernels.filter((k) => k.verdict === 'WRONG').length;
   const same = partlyRun(r).length === 0 ? 'results equal' : 'results equal where they ran';
-  const equal = wrong === 0 ? same : `${plural(wrong, 'kernel')} WRONG`;
+  const equal = wrong === 0 ? same : `${plural(wrong, 'kernel')} WRONG (left out)`;
   const time = r.noisy.map((n) => `${n.metric.name}: ${noisyWords(n)}`);
   return [counts, equal, ...time].join('; ');
 }
@@ -59,7 +59,7 @@ export function changedMetrics(r: AbResult): MetricPair[] {
 /** A kernel's change by the deciding metric, as a ratio for sorting; below 1 is better. */
 export function movement(r: AbResult, k: KernelPair): number {
   const pair = k.values[r.by.name];
-  if (pair === undefined || pair[0] === pair[1]) return 1;
+  if (pair === undefined || pair[0] === pair[1] || k.verdict === 'WRONG') return 1;
   const ratio = (pair[1] + 1e-9) / (pair[0] + 1e-9);
   return r.by.better === 'less' ? ratio : 1 / ratio;
 }
