@@ -1,8 +1,8 @@
 /*
- * Hashes of what programs are made of, for results that are kept by them. Kernels come from others, who may choose them so that two have
- * one hash: without the key nobody can. HalfSipHash-2-4 with a result of 64 bits: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast
- * short-input PRF" (2012), in its form for words of 32 bits, https://github.com/veorq/SipHash. It costs what FNV does; SHA-256 (hash.ts)
- * takes six times as long, and two keys for 128 bits twice, 6 % more in a first `opt --cache`. Who has another key has other hashes.
+ * Hashes of program parts, for keys of stored results. Kernels come from others, who might choose two kernels with one hash; without the
+ * key nobody can. HalfSipHash-2-4 with a result of 64 bits: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF" (2012), in its
+ * form for words of 32 bits, https://github.com/veorq/SipHash. It costs as much as FNV. SHA-256 (hash.ts) costs six times as much, and two
+ * keys for 128 bits twice as much, which is 9 % more for a first `opt --cache`. With another key, all hashes are different.
  */
 
 /** A key of HalfSipHash, as two words. */

@@ -2,8 +2,7 @@ import { DEFAULT_BUDGET } from './budget.ts';
 import { type Change, onNothing } from './changes.ts';
 
 /*
- * Files that differ between two sides and are no specs of plans: whoever reads a review must hear of them, since what Orrery does depends
- * on them all the same.
+ * Files that differ between two sides and are not specs of plans. A review must report them, since what Orrery does depends on them, too.
  */
 
 /** Folders of what decides what Orrery does: specs, their schemas, code, and what runs that. */
@@ -36,8 +35,8 @@ export interface OtherFiles {
 export const NO_FILES: OtherFiles = { changes: [], unread: [] };
 
 /**
- * The files that differ between two sides and that nothing else compares. A folder that a side does not have is not compared, unless it
- * holds data: a place may be specs alone.
+ * The files that differ between two sides and that nothing else compares. Code, schemas and workflows are not compared if one side has
+ * none of them: a place may be specs alone.
  *
  * @param prefixes what stands before paths of the base and of the head
  * @param isCompared whether a path is of a spec whose meaning is compared
@@ -47,9 +46,14 @@ export function otherFiles(
   prefixes: readonly [base: string, head: string],
   isCompared: (path: string) => boolean,
 ): OtherFiles {
-  const paths = DECIDING.flatMap((folder) => {
-    const [a, b] = [filesIn('base', folder), filesIn('head', folder)];
-    if ((a.size === 0 || b.size === 0) && !DATA.test(`${folder}/`)) return [];
+  const found = DECIDING.map((folder) => ({
+    isData: DATA.test(`${folder}/`),
+    a: filesIn('base', folder),
+    b: filesIn('head', folder),
+  }));
+  const hasCode = (['a', 'b'] as const).every((side) => found.some((f) => !f.isData && f[side].size > 0));
+  const paths = found.flatMap(({ isData, a, b }) => {
+    if (!isData && !hasCode) return [];
     return [...new Set([...a.keys(), ...b.keys()])]
       .filter((path) => a.get(path) !== b.get(path) && !isText(path))
       .map((path) => ({ path, isGone: !b.has(path), isNew: !a.has(path) }));

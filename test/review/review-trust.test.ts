@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256 } from '../../src/ir/sha256.ts';
+import { otherFiles } from '../../src/review/files.ts';
 import { reviewChanges, standing, type Trust } from '../../src/review/trust.ts';
 import { rulesOfDoc } from '../../src/rules/group.ts';
 import { isVerdict, needsReview, type Verdict, type Verdicts } from '../../src/rules/prove/verdict.ts';
@@ -212,5 +213,28 @@ describe('a pull request', () => {
     );
     expect(r.out).toContain('ALARM');
     expect(diff('--accept', 'a-doubt').out).toContain('ALARM');
+  });
+});
+
+describe('files that no reader of specs understands', () => {
+  const side = (paths: readonly string[]) => (folder: string) =>
+    new Map(paths.filter((p) => p.startsWith(`${folder}/`)).map((p) => [p, 'hash']));
+  const compared = (base: readonly string[], head: readonly string[]) =>
+    otherFiles(
+      (of, folder) => side(of === 'base' ? base : head)(folder),
+      ['main:', ''],
+      () => false,
+    );
+  const all = ['bin/orrery.js', 'src/read.ts', '.github/workflows/ci.yml', 'pipelines/machine/ada.yaml'];
+
+  it('are named, also where the head has none of their folder left', () => {
+    expect(compared(all, all)).toMatchObject({ changes: [], unread: [] });
+    expect(compared(all, all.slice(0, 2)).unread).toEqual(['.github/workflows/ci.yml']);
+    expect(compared(all, all.slice(0, 3)).changes).toMatchObject([
+      { kind: 'spec', name: 'pipelines/machine/ada.yaml', basePlace: 'main:pipelines/machine/ada.yaml' },
+    ]);
+  });
+  it('are not missed in a folder of specs alone', () => {
+    expect(compared(all, all.slice(3)).unread).toEqual([]);
   });
 });
