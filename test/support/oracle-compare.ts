@@ -68,7 +68,7 @@ function fromSimulator(read: ReadModule, sm: string, launch: Launch, right: Spec
   if (read.program.skipped.length > 0) return null;
   const r = simulated(read, planFor(sm, { level: 0, order: 'binary' }), launch, BUDGET);
   // The simulator says so of instructions that Orrery only carries over.
-  if (r.why?.includes('has no meaning that could be run')) return null;
+  if (r.why?.includes('the simulator cannot run')) return null;
   const what = r.why ?? differs(right, r.buffers);
   return what === null ? null : { who, what, output: null };
 }
