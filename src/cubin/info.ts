@@ -62,9 +62,7 @@ const KINDS: ReadonlyMap<number, Kind> = new Map<number, Kind>([
 
 /** Codes that this folder and its users look up. */
 export const EIATTR = {
-  maxThreads: 0x05,
   parameterBank: 0x0a,
-  requiredThreads: 0x10,
   frameBytes: 0x11,
   leastStackBytes: 0x12,
   parameter: 0x17,

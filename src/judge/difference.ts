@@ -33,7 +33,7 @@ export function differencesOf(a: Run, b: Run, budget: number, other: Run | null 
     return [
       {
         kind: 'does not end',
-        text: `ends before, in ${a.executed} warp instructions, and not in ${b.executed} after`,
+        text: `ends in ${a.executed} warp instructions before, but not in ${b.executed} after`,
       },
     ];
   if (!unfinished) {

@@ -25,7 +25,7 @@ export function newRace(a: Run, b: Run): Difference | null {
       : `0x${(word * 4).toString(16)}`;
     return {
       kind: 'a race',
-      text: `${where}: ${how} with nothing between them that orders it, which there was before`,
+      text: `${where}: ${how}, and nothing orders the two accesses any more`,
     };
   }
   return null;
@@ -53,7 +53,7 @@ export function falselyUniform(a: Run, b: Run): Difference | null {
   if (ins === null || parts(a) !== null) return null;
   return {
     kind: 'a false promise',
-    text: `${printInstr(ins)} is marked uniform, and lanes go both ways`,
+    text: `${printInstr(ins)} is marked uniform, but lanes diverge`,
     ins,
   };
 }

@@ -194,10 +194,6 @@ export class KernelJudge implements Original {
     return this.features.functions;
   }
 
-  get worldsOfOneThread(): readonly World[] {
-    return this.threads;
-  }
-
   get effort(): Effort {
     return this.look.effort;
   }

@@ -176,7 +176,7 @@ class Comparison {
           };
         continue;
       }
-      if (!this.ends.after || this.mayGo(i)) continue;
+      if (!this.ends.after || this.mayBeMissing(i)) continue;
       return { text: `${this.describe(x)} (${placeOf(x)}) is missing`, ins: x.ins };
     }
     if (!this.ends.before) return null;
@@ -191,7 +191,7 @@ class Comparison {
   }
 
   /** True if a strong item of the first run may lack a counterpart. */
-  private mayGo(i: number): boolean {
+  private mayBeMissing(i: number): boolean {
     const { items } = this.a;
     const x = items[i];
     // Relaxed atomic operations may be merged or replaced; the final memory decides.
@@ -245,12 +245,12 @@ class Comparison {
           const isThere = to !== undefined && valueAt(b.items, to, byte) === valueAt(a.items, from, byte);
           if (!isThere)
             return {
-              text: `what is stored to ${hex(byte)} before ${this.describe(x)} is not there yet`,
+              text: `the store to ${hex(byte)} before ${this.describe(x)} is not done yet`,
               ins: b.items[k].ins,
             };
           if (b.doneBefore(to, k) < how)
             return {
-              text: `who hears of ${this.describe(x)} need not find what is stored to ${hex(byte)} before it`,
+              text: `a thread that observes ${this.describe(x)} need not see the earlier store to ${hex(byte)}`,
               ins: b.items[k].ins,
             };
         }
@@ -268,7 +268,7 @@ class Comparison {
       if (x.data === null) return;
       for (let n = 0; n < x.bytes; n++) push(mine, `${x.at + n} ${x.data[n]}`, i);
     });
-    const heard = [...a.items.keys()].filter(
+    const reads = [...a.items.keys()].filter(
       (i) => a.items[i].strong && mayRead(a.items[i]) && this.inB[i] >= 0,
     );
     for (const [k, y] of b.items.entries()) {
@@ -277,7 +277,7 @@ class Comparison {
         const from = mine.get(`${y.at + n} ${y.data[n]}`);
         if (from === undefined) continue;
         const late = (i: number): number | undefined =>
-          heard.find((q) => {
+          reads.find((q) => {
             if (q >= i) return false;
             const how = a.foundAfter(q, i);
             return how >= 0 && (this.inB[q] > k || b.foundAfter(this.inB[q], k) < how);
@@ -285,7 +285,7 @@ class Comparison {
         if (from.some((i) => late(i) === undefined)) continue;
         const q = late(from[0])!;
         return {
-          text: `what is stored to ${hex(y.at + n)} behind ${this.describe(a.items[q])} may be there before it`,
+          text: `the store to ${hex(y.at + n)} after ${this.describe(a.items[q])} may become visible before it`,
           ins: y.ins,
         };
       }
@@ -323,7 +323,7 @@ class Comparison {
               const how = a.foundAfter(s, i);
               if (how >= 0 && (to > k || b.foundAfter(to, k) < how))
                 return {
-                  text: `a load of ${placeOf(y)} behind ${this.describe(x)} may find what was there before it`,
+                  text: `a load of ${placeOf(y)} after ${this.describe(x)} may return an older value`,
                   ins: y.ins,
                 };
             }
@@ -331,7 +331,7 @@ class Comparison {
               const how = a.doneBefore(i, s);
               if (how >= 0 && (to < k || b.doneBefore(k, to) < how))
                 return {
-                  text: `a load of ${placeOf(y)} before ${this.describe(x)} may find what comes after it`,
+                  text: `a load of ${placeOf(y)} before ${this.describe(x)} may return a newer value`,
                   ins: y.ins,
                 };
             }
@@ -383,9 +383,9 @@ class Comparison {
       if (s === undefined) continue;
       const at = hex(word * 4);
       if (t.weakWrite && !s.weakWrite && s.strongWrite)
-        return { text: `${at} is written by a weak store, and was by strong operations alone`, ins: null };
+        return { text: `${at} is written by a weak store, before only by strong operations`, ins: null };
       if (t.weakRead && !s.weakRead && s.strongRead)
-        return { text: `${at} is read by a weak load, and was by strong ones alone`, ins: null };
+        return { text: `${at} is read by a weak load, before only by strong ones`, ins: null };
     }
     return null;
   }

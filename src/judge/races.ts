@@ -18,7 +18,7 @@ interface Cell {
 }
 
 /** What has been released at a barrier or address. */
-interface Known {
+interface Place {
   /** Released time of each thread. As long as one thread alone has released, this is that thread's own clock object. */
   clock: Int32Array;
   /** The thread whose clock object it is, and its time at the release; -1 if the clock belongs to this place. */
@@ -27,12 +27,12 @@ interface Known {
   /** Clock of the first releasing thread: another thread with the same clock object contributes only its own time. */
   base: Int32Array;
   /** True if threads have adopted the clock object, which must then be copied before a change. */
-  taken: boolean;
+  adopted: boolean;
   /** Number of releases. */
   version: number;
   /** For each thread: the version that it last acquired, and its state at its last release. */
-  readonly heard: Map<number, number>;
-  readonly told: Map<number, number>;
+  readonly acquired: Map<number, number>;
+  readonly released: Map<number, number>;
 }
 
 /** Clock entries that one run may process; after that the analysis is partial. */
@@ -56,7 +56,7 @@ export class Races {
   private lastPage = Number.NaN;
   private lastCells: (Cell | undefined)[] = [];
   /** Released state of each barrier or address. */
-  private readonly known = new Map<unknown, Known>();
+  private readonly places = new Map<unknown, Place>();
   /** For each thread, a number that changes with every access and every acquire that brings something new. */
   private readonly states: Int32Array;
   private work = 0;
@@ -144,67 +144,67 @@ export class Races {
 
   /** Lanes release: everything they have done so far is ordered before later acquires at `where`. */
   release(w: Warp, lanes: number, where: unknown): void {
-    let known = this.known.get(where);
+    let place = this.places.get(where);
     for (let r = lanes; r !== 0; r &= r - 1) {
       const t = this.threadOf(w, lowest(r));
       // Spinning threads release the same state again and again.
-      if (known?.told.get(t) === this.states[t] || this.isPartial) continue;
+      if (place?.released.get(t) === this.states[t] || this.isPartial) continue;
       const clock = this.clocks[t];
-      if (known === undefined) {
-        known = {
+      if (place === undefined) {
+        place = {
           clock,
           owner: t,
           at: 0,
           base: clock,
-          taken: false,
+          adopted: false,
           version: 0,
-          heard: new Map(),
-          told: new Map(),
+          acquired: new Map(),
+          released: new Map(),
         };
-        this.known.set(where, known);
+        this.places.set(where, place);
       }
-      if (known.owner === t && known.clock === clock) {
-        known.at = this.own[t];
+      if (place.owner === t && place.clock === clock) {
+        place.at = this.own[t];
         this.shared[t] = 1;
       } else {
-        this.makeOwn(known);
-        if (clock !== known.base) {
+        this.makeOwn(place);
+        if (clock !== place.base) {
           this.work += this.threads;
-          join(known.clock, clock);
+          join(place.clock, clock);
         }
-        known.clock[t] = Math.max(known.clock[t], this.own[t]);
+        place.clock[t] = Math.max(place.clock[t], this.own[t]);
       }
-      known.told.set(t, this.states[t]);
-      known.version++;
+      place.released.set(t, this.states[t]);
+      place.version++;
       this.own[t]++;
     }
   }
 
   /** Gives a place a clock object of its own, which may be changed. */
-  private makeOwn(known: Known): void {
-    if (known.owner < 0 && !known.taken) return;
+  private makeOwn(place: Place): void {
+    if (place.owner < 0 && !place.adopted) return;
     this.work += this.threads;
-    known.clock = known.clock.slice();
-    if (known.owner >= 0) known.clock[known.owner] = known.at;
-    known.owner = -1;
-    known.taken = false;
+    place.clock = place.clock.slice();
+    if (place.owner >= 0) place.clock[place.owner] = place.at;
+    place.owner = -1;
+    place.adopted = false;
   }
 
   /** Lanes acquire what has been released at `where`. */
   acquire(w: Warp, lanes: number, where: unknown): void {
-    const known = this.known.get(where);
-    if (known === undefined) return;
+    const place = this.places.get(where);
+    if (place === undefined) return;
     for (let r = lanes; r !== 0; r &= r - 1) {
       const t = this.threadOf(w, lowest(r));
-      if (known.heard.get(t) === known.version || this.isPartial) continue;
-      known.heard.set(t, known.version);
-      if (this.hears(t, known)) this.states[t]++;
+      if (place.acquired.get(t) === place.version || this.isPartial) continue;
+      place.acquired.set(t, place.version);
+      if (this.acquireClock(t, place)) this.states[t]++;
     }
   }
 
   /** A thread acquires the state of a place. @returns whether it brought anything new */
-  private hears(t: number, known: Known): boolean {
-    const { clock, owner, at } = known;
+  private acquireClock(t: number, place: Place): boolean {
+    const { clock, owner, at } = place;
     const mine = this.clocks[t];
     const later = owner >= 0 && owner !== t && at > mine[owner];
     if (clock === mine && !later) return false;
@@ -213,10 +213,10 @@ export class Races {
     for (let k = 0; k < clock.length && !more; k++) more = clock[k] > mine[k] && k !== t;
     if (!more) return false;
     // A place that has received all that the thread knows has exactly the resulting clock.
-    if (owner < 0 && known.told.get(t) === this.states[t]) {
+    if (owner < 0 && place.released.get(t) === this.states[t]) {
       this.clocks[t] = clock;
       this.shared[t] = 1;
-      known.taken = true;
+      place.adopted = true;
       return true;
     }
     const to = this.shared[t] === 1 ? mine.slice() : mine;
@@ -230,7 +230,7 @@ export class Races {
   /** A barrier opens: the waiting lanes acquire from all that have arrived. */
   open(bar: Barrier): void {
     for (const { warp, path } of bar.waiting) this.acquire(warp, path.mask & ~warp.exited, bar);
-    this.known.delete(bar);
+    this.places.delete(bar);
   }
 
   /** Lanes of a warp synchronise with each other. */
@@ -238,7 +238,7 @@ export class Races {
     const here = {};
     this.release(w, lanes, here);
     this.acquire(w, lanes, here);
-    this.known.delete(here);
+    this.places.delete(here);
   }
 }
 

@@ -7,6 +7,7 @@ import type { Frame } from '../sim/state.ts';
 import type { UsedAs } from '../sim/used-as.ts';
 import { Seen } from '../sim/watch.ts';
 import type { Effort } from './effort.ts';
+import { addSeen } from './reached.ts';
 import { type Run, runIn, type Subject } from './run.ts';
 import type { Probe } from './watcher.ts';
 import type { World } from './world.ts';
@@ -115,11 +116,7 @@ export class Search {
         this.runsForGoal = 0;
         const found = this.reach(goal, base);
         if (found === null) continue;
-        for (const [code, bits] of found.seen) {
-          const all = seen.get(code);
-          if (all === undefined) seen.set(code, bits.slice());
-          else for (let i = 0; i < bits.length; i++) all[i] |= bits[i];
-        }
+        addSeen(seen, found.seen);
         yield found.world;
         break;
       }

@@ -89,7 +89,7 @@ export class Trial {
   private readonly judge: Original;
   private readonly after: Subject;
   private readonly uniform: boolean;
-  private readonly asks: boolean;
+  private readonly readsMask: boolean;
   private readonly fewerStores: boolean;
   private readonly seen = new Map<Code, Uint8Array>();
   private readonly approximates: boolean;
@@ -111,7 +111,7 @@ export class Trial {
     this.judge = judge;
     this.after = after;
     this.uniform = hasUniformRegisters(after.program);
-    this.asks = asksForLanes(judge.subject.program);
+    this.readsMask = readsActiveMask(judge.subject.program);
     this.meets = some(judge.subject.program, (x) => x.op.primitive === 'barrier');
     this.hasVolatile = judge.functions.some((f) =>
       f.blocks.some((b) => b.ins.some((x) => semOf(x) === 'VOLATILE')),
@@ -317,7 +317,7 @@ export class Trial {
     const { shape } = world;
     // Lanes that start apart reach whole-warp barriers one by one, which then open too early.
     const inTurn: RunOptions[] =
-      this.asks || (this.after.machine && this.meets)
+      this.readsMask || (this.after.machine && this.meets)
         ? []
         : APART.map((turns) => ({ turns, budget: 32 * world.budget }));
     const fewer = (lanes: number): World => ({
@@ -381,13 +381,13 @@ export class Trial {
       // Uninitialised shared memory differs in machine code, which uses other addresses.
       if (!this.raced || machine) found = this.defined(first, a, b, found);
       this.keep(found, world.name, first, b);
-      if (found.length === 0) this.together(world, first, a, b, inTurn);
+      if (found.length === 0) this.checkHidden(world, first, a, b, inTurn);
       return;
     }
   }
 
   /** Checks beyond equal memory: accesses that are no longer ordered, and differences under other schedules. */
-  private together(world: World, first: First, a: Run, b: Run, inTurn: readonly RunOptions[]): void {
+  private checkHidden(world: World, first: First, a: Run, b: Run, inTurn: readonly RunOptions[]): void {
     if (a.status !== 'done' || this.raced) return;
     // Machine code adds floats in compare-and-swap loops, where lanes of a warp take turns in another order.
     if (this.after.machine && this.sumsFloats) return;
@@ -404,7 +404,7 @@ export class Trial {
     const schedules =
       this.uniform && !machine
         ? [world.seed]
-        : this.judge.communicates && !this.asks && !this.uniform
+        : this.judge.communicates && !this.readsMask && !this.uniform
           ? [world.seed, 77]
           : [];
     for (const schedule of schedules) {
@@ -459,7 +459,7 @@ const storesIn = (p: Program): number =>
   );
 
 /** True if the program reads the active mask, whose value depends on the schedule without being a race. */
-const asksForLanes = (p: Program): boolean => some(p, (x) => x.op.primitive === 'activemask');
+const readsActiveMask = (p: Program): boolean => some(p, (x) => x.op.primitive === 'activemask');
 
 /** True if the program uses uniform registers. */
 const hasUniformRegisters = (p: Program): boolean => some(p, (x) => x.dst.some(isUniformFile));

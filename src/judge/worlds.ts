@@ -181,8 +181,8 @@ export function blockWorlds(look: Look): World[] {
       ]
     : features.sizes.map((n): Triple => [n, 1, 1]);
   if (features.communicates && features.instructions < 3000)
-    for (const [k, asked] of (required === null ? flats : [required]).slice(0, look.effort.large).entries()) {
-      const flat = required ?? shrunk(asked, most);
+    for (const [k, size] of (required === null ? flats : [required]).slice(0, look.effort.large).entries()) {
+      const flat = required ?? shrunk(size, most);
       out.push(
         worldOf({
           name: `a block of ${flat[0]}${flat[1] > 1 ? ` by ${flat[1]}` : ''} threads`,

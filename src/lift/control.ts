@@ -2,7 +2,7 @@ import { imm, label, NO_REG, type Operand, PT, type Reg, RZ, reg, table } from '
 import { WORD_BYTES } from '../machine/text.ts';
 import type { Builder } from './builder.ts';
 import { physical } from './registers.ts';
-import { meet, together } from './warp.ts';
+import { activeLanes, syncLanes } from './warp.ts';
 
 /*
  * Control flow. Code addresses are ordinary values: the code itself moves the return address of a call to a register, and a return jumps
@@ -38,7 +38,7 @@ const branch: Meaning = (b, flow) => {
   if (way === 'DIV' || way === 'CONV') {
     if (b.truthOr('p', PT) !== PT) b.fail(`.${way} under a predicate`);
     const cmp = way === 'DIV' ? 'NE' : 'EQ';
-    return jump(b, flow, reg(b.test('ISETP', [cmp, 'U32'], [together(b), imm(-1), PT])), targetOf(b));
+    return jump(b, flow, reg(b.test('ISETP', [cmp, 'U32'], [activeLanes(b), imm(-1), PT])), targetOf(b));
   }
   jump(b, flow, b.truthOr('p', PT), targetOf(b));
 };
@@ -48,7 +48,7 @@ const branch: Meaning = (b, flow) => {
  * converged, so here the lanes wait for each other instead.
  */
 const branchTogether: Meaning = (b, flow) => {
-  meet(b, b.integer('u'));
+  syncLanes(b, b.integer('u'));
   if (b.mod('way') === 'CONV') jump(b, flow, b.truthOr('p', PT), targetOf(b));
 };
 
@@ -76,27 +76,17 @@ function jumpBy(b: Builder, flow: Flow, kind: 'return' | 'branch' | 'call', base
   b.under(guard, not, 'BRX', [], [entry, table(index)]);
 }
 
-const branchIndexed: Meaning = (b, flow) => {
-  const a = b.slot('t').atom!;
-  jumpBy(b, flow, 'branch', b.at + WORD_BYTES + b.raw(a) * a.scale);
-};
+const branchIndexed: Meaning = (b, flow) => jumpBy(b, flow, 'branch', targetOf(b));
 
 const callDirect: Meaning = (b, flow) => jump(b, flow, b.truthOr('p', PT), targetOf(b));
-const callRelative: Meaning = (b, flow) => {
-  const a = b.slot('t').atom!;
-  jumpBy(b, flow, 'call', b.at + WORD_BYTES + b.raw(a) * a.scale);
-};
+const callRelative: Meaning = (b, flow) => jumpBy(b, flow, 'call', targetOf(b));
 const callAbsolute: Meaning = (b, flow) => {
   const t = b.find('t');
   jumpBy(b, flow, 'call', t === undefined ? 0 : b.raw(t.atom!) * t.atom!.scale);
 };
 
 /** RET; relative return addresses count from the beginning of the section. */
-const giveBack: Meaning = (b, flow) => {
-  const a = b.slot('t').atom!;
-  const relative = b.mod('way') === 'REL';
-  jumpBy(b, flow, 'return', relative ? b.at + WORD_BYTES + b.raw(a) * a.scale : 0);
-};
+const returnJump: Meaning = (b, flow) => jumpBy(b, flow, 'return', b.mod('way') === 'REL' ? targetOf(b) : 0);
 
 const barrierOf = (b: Builder): Reg => {
   const a = b.slot('b').atom!;
@@ -163,7 +153,7 @@ export const CONTROL: Readonly<Record<string, Meaning>> = {
   'CALL.REL': callDirect,
   'CALL.REL.r': callRelative,
   'CALL.ABS': callAbsolute,
-  RET: giveBack,
+  RET: returnJump,
   LEPC: programCounter,
   BPT: trap,
   'BMOV.32': barrierToWord,

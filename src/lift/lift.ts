@@ -2,7 +2,7 @@ import type { Elf } from '../cubin/elf.ts';
 import { branchTargets, type CubinFunction, symbolsOf } from '../cubin/functions.ts';
 import { describe, EIATTR } from '../cubin/info.ts';
 import type { Isa } from '../ir/opcode.ts';
-import { makeReg, NO_REG, RegFile, sym } from '../ir/operand.ts';
+import { Kind, makeReg, NO_REG, RegFile, sym } from '../ir/operand.ts';
 import {
   type Block,
   type Fn,
@@ -96,9 +96,6 @@ const FIRST_WITH_RESERVED = 90;
  * indirect jumps across much code could exhaust memory.
  */
 const MOST_TARGETS = 2 ** 20;
-
-/** True if instructions of this row can be translated. */
-export const hasMeaning = (row: string): boolean => row in MEANINGS || row in CONTROL;
 
 const NOWHERE: Flow = { blockAt: () => 0, tableOf: () => ({ first: 0, index: 0 }) };
 
@@ -472,8 +469,8 @@ function reachable(fn: Fn): Set<number> {
     const b = fn.blocks[k];
     for (const x of b.ins)
       for (const o of x.src) {
-        if (o.kind === 4 && x.op.name !== 'BSSY') work.push(o.lo);
-        if (o.kind === 6) for (const target of fn.tables[o.lo]) work.push(target);
+        if (o.kind === Kind.Label && x.op.name !== 'BSSY') work.push(o.lo);
+        if (o.kind === Kind.Table) for (const target of fn.tables[o.lo]) work.push(target);
       }
     const last = b.ins.at(-1);
     const falls =

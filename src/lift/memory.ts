@@ -198,8 +198,6 @@ const constant: Meaning = (b) => {
 
 const imm64 = (n: number): Operand => ({ ...imm(n), hi: n < 0 ? -1 : 0 });
 
-const uniformConstant: Meaning = constant;
-
 // -------------------------------------------------------------------- atomics
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -421,9 +419,9 @@ export const MEMORY: Readonly<Record<string, Meaning>> = {
   STS: store('STS'),
   'STS.u': store('STS'),
   LDC: constant,
-  ULDC: uniformConstant,
-  'ULDC.r': uniformConstant,
-  LDCU: uniformConstant,
+  ULDC: constant,
+  'ULDC.r': constant,
+  LDCU: constant,
   LDGSTS: copy,
   LDGDEPBAR: (b) => b.write('LDGDEPBAR', [], [], []),
   DEPBAR: wait,

@@ -11,20 +11,20 @@ import { REDUCED_TRUTH, REDUCED_WORD } from './registers.ts';
 type Meaning = (b: Builder) => void;
 
 /** The lanes that execute an instruction together. */
-export const together = (b: Builder): Operand => reg(b.guarded('ACTIVEMASK', [], []));
+export const activeLanes = (b: Builder): Operand => reg(b.guarded('ACTIVEMASK', [], []));
 
 const shuffle: Meaning = (b) => {
   const d = b.to('d');
-  b.write('SHFL', [b.mod('op')], [d, b.to('p')], [b.plain('a'), b.plain('b'), b.plain('c'), together(b)]);
+  b.write('SHFL', [b.mod('op')], [d, b.to('p')], [b.plain('a'), b.plain('b'), b.plain('c'), activeLanes(b)]);
 };
 
 const vote: Meaning = (b) =>
-  b.write('VOTE', [b.mod('op')], [b.to('d'), b.to('p')], [b.truth('a'), together(b)]);
+  b.write('VOTE', [b.mod('op')], [b.to('d'), b.to('p')], [b.truth('a'), activeLanes(b)]);
 
 const match: Meaning = (b) => {
   const wide = b.mod('type') === 'U64';
   const value = wide ? b.wide('a') : b.plain('a');
-  b.write('MATCH', [b.mod('op'), wide ? '64' : 'B32'], [b.to('d'), b.to('p')], [value, together(b)]);
+  b.write('MATCH', [b.mod('op'), wide ? '64' : 'B32'], [b.to('d'), b.to('p')], [value, activeLanes(b)]);
 };
 
 const REDUCTIONS: Readonly<Record<string, string>> = {
@@ -38,7 +38,7 @@ const REDUCTIONS: Readonly<Record<string, string>> = {
 
 const reduce: Meaning = (b) => {
   const type = b.mod('type') === 'S32' ? 'S32' : 'U32';
-  const d = b.guarded('REDUX', [REDUCTIONS[b.mod('op')], type], [b.plain('a'), together(b)]);
+  const d = b.guarded('REDUX', [REDUCTIONS[b.mod('op')], type], [b.plain('a'), activeLanes(b)]);
   b.give('d', reg(d));
 };
 
@@ -49,8 +49,8 @@ const extreme: Meaning = (b) => {
   const which = op.slice(0, 3);
   const d =
     type === 'F32'
-      ? b.guarded('REDUX_F32', [which, abs ? 'ABS' : '', b.mod('NAN')], [b.plain('a'), together(b)])
-      : b.guarded('REDUX', [which, type === 'S32' ? 'S32' : 'U32'], [b.plain('a'), together(b)]);
+      ? b.guarded('REDUX_F32', [which, abs ? 'ABS' : '', b.mod('NAN')], [b.plain('a'), activeLanes(b)])
+      : b.guarded('REDUX', [which, type === 'S32' ? 'S32' : 'U32'], [b.plain('a'), activeLanes(b)]);
   if (abs && type !== 'F32') b.fail(`.${op} of integers`);
   b.give('d', reg(d));
 };
@@ -68,7 +68,7 @@ const toUniform: Meaning = (b) => {
 const elect: Meaning = (b) => {
   if (b.truth('a') !== PT) b.fail('an election among some lanes');
   const [leader, first] = [b.temporary(), b.temporary(RegFile.P)];
-  b.write('ELECT', [], [leader, first], [together(b)]);
+  b.write('ELECT', [], [leader, first], [activeLanes(b)]);
   b.give('d', reg(leader));
   b.giveTruth('p', reg(first));
 };
@@ -175,7 +175,7 @@ const special: Meaning = (b) => {
 };
 
 /** Waits for the live lanes of a mask. */
-export const meet = (b: Builder, members: Operand): void => b.write('WARPSYNC', [], [], [members]);
+export const syncLanes = (b: Builder, members: Operand): void => b.write('WARPSYNC', [], [], [members]);
 
 /** Translators by row of the form. */
 export const WARP: Readonly<Record<string, Meaning>> = {

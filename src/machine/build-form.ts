@@ -248,12 +248,12 @@ interface Used {
   readonly inverted?: boolean;
 }
 
-/** Bits of an absent operand: those of `said`, or by default PT, RZ or 0. */
-function nothing(used: readonly Used[], said: string, c: Context): { field: number; value: number }[] {
-  const not = said.startsWith('!') || said.startsWith('~');
+/** Bits of an absent operand: those of `text`, or by default PT, RZ or 0. */
+function nothing(used: readonly Used[], text: string, c: Context): { field: number; value: number }[] {
+  const not = text.startsWith('!') || text.startsWith('~');
   return used.map(({ field, kind, inverted }) => {
     if (kind === 'sign') return { field, value: not ? 1 : 0 };
-    const number = /^!?(\d+)$/.exec(said);
+    const number = /^!?(\d+)$/.exec(text);
     if (number !== null) return { field, value: Number(number[1]) };
     const constant = c.registers.get(kind)?.constant ?? 0;
     return {

@@ -160,5 +160,3 @@ export interface Machine {
 /** Place of the guard: number of the predicate register, and whether it is negated. */
 export const GUARD: Bits = { at: 12, length: 3 };
 export const GUARD_NOT: Bits = { at: 15, length: 1 };
-/** How the hardware is to issue the instruction: from stall to reuse. */
-export const CONTROL: Bits = { at: 105, length: 21 };

@@ -95,7 +95,7 @@ export function completeGroups(m: Simulation, w: Warp): boolean {
       p.pc++;
       execute(m, w, p.frame, wait.d, p.mask & live);
       if (m.opts.apart !== undefined && p.wait === null) part(w, p);
-    } else together(m, w, group);
+    } else executeTogether(m, w, group);
     return true;
   }
   return false;
@@ -190,7 +190,7 @@ function lanes(mask: number): string {
  * Executes one operation for lanes that are at different instructions: their operands are copied into temporary registers, and the results
  * back.
  */
-function together(m: Simulation, w: Warp, group: readonly Path[]): void {
+function executeTogether(m: Simulation, w: Warp, group: readonly Path[]): void {
   const { d } = group[0].wait!;
   const { op, mods } = d.ins;
   const nd = d.ins.dst.length;

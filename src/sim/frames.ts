@@ -22,10 +22,10 @@ export function topOf(f: Frame, lanes: number): number {
 }
 
 /** Stack limit of a launch in bytes: the requested size, but at least enough to call each function of the program once. */
-export function stackLimit(functions: readonly Fn[], asked = DEFAULT_STACK): number {
+export function stackLimit(functions: readonly Fn[], requested = DEFAULT_STACK): number {
   let once = 0;
   for (const f of functions) once += stackUse(decode(f).localBytes, 1);
-  return Math.max(asked, once);
+  return Math.max(requested, once);
 }
 
 /** Maximum number of free slabs kept for later frames. */

@@ -478,8 +478,8 @@ export class Machine implements WarpHost {
       if (!this.opts.open)
         throw new MemoryFault(
           write
-            ? `address ${hex(address)} is one of a parameter of the kernel, which is only read`
-            : `address ${hex(address)} lies behind the parameters of the kernel`,
+            ? `address ${hex(address)} belongs to a kernel parameter, which is read-only`
+            : `address ${hex(address)} lies past the end of the kernel parameters`,
         );
     }
     if (this.opts.open) return this.global.place(address % SHARED_WINDOW, size, write);

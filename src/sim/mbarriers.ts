@@ -8,13 +8,13 @@ export const newMBarrier = (count: number): MBarrier => ({
   pending: count,
   phase: 0,
   tx: 0,
-  said: 0,
+  announced: 0,
 });
 
 /** `expect_tx`: this phase also waits for `bytes` more bytes. */
 export function expect(b: MBarrier, bytes: number): void {
   b.tx += bytes;
-  b.said += bytes;
+  b.announced += bytes;
 }
 
 /** Starts the next phase once all arrivals and all expected bytes of this one are there. */

@@ -115,11 +115,11 @@ function copyOnEdges(d: Draft, b: number): void {
   }
   for (const p of [...d.predecessors(b)])
     for (let to = d.edges(p).indexOf(b); to >= 0; to = d.edges(p).indexOf(b))
-      together(d, splitEdge(d, p, to), results, ways.get(p)!);
+      parallelCopy(d, splitEdge(d, p, to), results, ways.get(p)!);
 }
 
 /** Appends a parallel copy to a block: all values are first copied to temporary registers. */
-function together(d: Draft, way: number, results: readonly Reg[], values: readonly Operand[]): void {
+function parallelCopy(d: Draft, way: number, results: readonly Reg[], values: readonly Operand[]): void {
   const between = results.map((r) => d.freshReg(regFile(r)));
   values.forEach((v, k) => void d.insertAtEnd(way, copy(between[k], v)));
   results.forEach((r, k) => void d.insertAtEnd(way, copy(r, reg(between[k]))));

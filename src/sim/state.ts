@@ -141,7 +141,7 @@ export interface MBarrier {
   phase: number;
   tx: number;
   /** Bytes that `expect_tx` announced in this phase. */
-  said: number;
+  announced: number;
   /** In an open world: instructions of unknown size deliver bytes, so bytes are not waited for. */
   unmeasured?: true;
 }

@@ -14,6 +14,7 @@ import type { Accesses } from './accesses.ts';
  * a queue come in order. The source registers of a queued instruction may be overwritten after a wait for such a barrier, or by an
  * instruction that goes through the same pipe later. Uniform registers and predicates are read at issue.
  */
+
 /** Two accesses to a register that are too close. */
 export interface Hazard {
   readonly kind:
@@ -127,7 +128,7 @@ class Check {
   private readonly tables: ReadonlyMap<number, readonly number[]>;
   private readonly before = new Map<number, State>();
   private readonly found = new Map<string, Hazard>();
-  private telling = false;
+  private reporting = false;
 
   constructor(
     fn: CubinFunction,
@@ -194,7 +195,7 @@ class Check {
         if (changed.includes(true) && !work.includes(to)) work.push(to);
       }
     }
-    this.telling = true;
+    this.reporting = true;
     for (const at of [...this.starts].sort((a, b) => a - b)) this.through(at);
     return [...this.found.values()].sort((a, b) => a.second - b.second || a.first - b.first);
   }
@@ -248,11 +249,11 @@ class Check {
     // Stores that a block made before a barrier have read their operands.
     if (s.form.row === 'BAR')
       for (const [key, e] of reads) if (this.of(e).form.pipe === 'lsu') reads.delete(key);
-    for (const e of results.values()) if (s.reads.has(e.register)) this.look(e, s, k);
-    for (const e of results.values()) if (s.writes.has(e.register)) this.overwrite(e, s, k);
+    for (const e of results.values()) if (s.reads.has(e.register)) this.checkRead(e, s, k);
+    for (const e of results.values()) if (s.writes.has(e.register)) this.checkWrite(e, s, k);
     for (const e of reads.values())
-      if (s.writes.has(e.register) && !this.readsBehind(e, s) && !this.exclude(e, s))
-        this.tell('written before it is read', e, k, null);
+      if (s.writes.has(e.register) && !this.readsAfter(e, s) && !this.exclude(e, s))
+        this.report('written before it is read', e, k, null);
     const replace = (w: Waiting): void => {
       for (const [key, e] of w)
         if (s.writes.has(e.register) && s.guard < 0) w.delete(key);
@@ -261,9 +262,9 @@ class Check {
     replace(results);
     replace(reads);
     const bit = (b: number): number => (b === NO_BARRIER ? 0 : 1 << b);
-    const [there, taken] = [bit(write), bit(write) | bit(read)];
-    if (there !== 0) for (const e of results.values()) if (this.isBehind(e, s)) e.mask |= there;
-    if (taken !== 0) for (const e of reads.values()) if (this.readsBehind(e, s)) e.mask |= taken;
+    const [resultBit, operandBit] = [bit(write), bit(write) | bit(read)];
+    if (resultBit !== 0) for (const e of results.values()) if (this.isQueuedAfter(e, s)) e.mask |= resultBit;
+    if (operandBit !== 0) for (const e of reads.values()) if (this.readsAfter(e, s)) e.mask |= operandBit;
     const entry = (register: number, mask: number): Entry => ({
       register,
       at: k,
@@ -296,13 +297,13 @@ class Check {
   }
 
   /** True if `s` goes through the same queue, after the instruction of `e`. */
-  private isBehind(e: Entry, s: Step): boolean {
+  private isQueuedAfter(e: Entry, s: Step): boolean {
     const first = this.of(e);
     return first.late && s.late && first.queue === s.queue;
   }
 
   /** True if `s` reads its operands after the instruction of `e`: instructions of a pipe read them in order. */
-  private readsBehind(e: Entry, s: Step): boolean {
+  private readsAfter(e: Entry, s: Step): boolean {
     const first = this.of(e);
     return first.late && s.late && first.form.pipe === s.form.pipe;
   }
@@ -313,25 +314,25 @@ class Check {
   }
 
   /** Checks the read of a pending result. */
-  private look(e: Entry, s: Step, k: number): void {
+  private checkRead(e: Entry, s: Step, k: number): void {
     if (this.exclude(e, s)) return;
-    if (this.isLate(e)) return this.tell('read before the result is there', e, k, null);
+    if (this.isLate(e)) return this.report('read before the result is there', e, k, null);
     const first = this.of(e);
     const operand = s.seconds.has(e.register) ? s.reader.second : s.reader.other;
     const reader = e.register === s.guard ? 'guard' : operand;
     const result = this.machine.timing.result(first.form, first.writes.has(e.register - 1));
     const needed = this.machine.timing.distance(`${result}.${hardwareName(e.register).file}`, reader);
-    if (needed !== null && e.age < needed) this.tell('read before the result is there', e, k, needed);
+    if (needed !== null && e.age < needed) this.report('read before the result is there', e, k, needed);
   }
 
   /** Checks the overwrite of a pending result: a variable-latency result may arrive after the new one, unless both use one queue. */
-  private overwrite(e: Entry, s: Step, k: number): void {
-    if (!this.isLate(e) || this.isBehind(e, s) || this.exclude(e, s)) return;
-    this.tell('written before the result is there', e, k, null);
+  private checkWrite(e: Entry, s: Step, k: number): void {
+    if (!this.isLate(e) || this.isQueuedAfter(e, s) || this.exclude(e, s)) return;
+    this.report('written before the result is there', e, k, null);
   }
 
-  private tell(kind: Hazard['kind'], e: Entry, second: number, needed: number | null): void {
-    if (!this.telling) return;
+  private report(kind: Hazard['kind'], e: Entry, second: number, needed: number | null): void {
+    if (!this.reporting) return;
     const key = `${kind} ${e.at} ${second}`;
     if (this.found.has(key)) return;
     this.found.set(key, {

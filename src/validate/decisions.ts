@@ -1,5 +1,5 @@
 import { Normal, TooLarge } from '../rules/prove/normal.ts';
-import { endless, type Purse } from './purse.ts';
+import { unlimited, type WorkBudget } from './work-budget.ts';
 
 /** Maximum number of value nodes in one region: nine times those of the largest region of the test kernels (6,502). */
 const MOST_NODES = 60_000;
@@ -14,20 +14,20 @@ const MOST_STEPS = 400_000;
 export class Decisions extends Normal {
   readonly no = this.constant(0n, 1);
   readonly yes = this.constant(1n, 1);
-  private readonly purse: Purse;
+  private readonly budget: WorkBudget;
   private readonly chosen = new Map<string, number>();
   private readonly constrained = new Map<string, number>();
   private steps = 0;
 
-  /** @param purse the work budget shared by all regions of a function */
-  constructor(purse: Purse = endless()) {
+  /** @param budget the work budget shared by all regions of a function */
+  constructor(budget: WorkBudget = unlimited()) {
     super(MOST_NODES);
-    this.purse = purse;
+    this.budget = budget;
   }
 
   /** Charges `n` steps to the function's budget. @throws TooLarge if it is exhausted */
   spend(n: number): void {
-    this.purse.take(n);
+    this.budget.take(n);
   }
 
   /** Charges `n` steps to the function's and the region's budget. @throws TooLarge if one is exhausted */

@@ -1,7 +1,7 @@
 import { Kind } from '../ir/operand.ts';
 import type { Fn, Program, Variable } from '../ir/program.ts';
-import { endless, type Purse } from './purse.ts';
 import { type Decide, MOST_WORK, type Refute, type RegionVerdict, validate } from './validate.ts';
+import { unlimited, type WorkBudget } from './work-budget.ts';
 
 /** Verdicts for the regions of one function that a step changed. */
 export interface FunctionVerdict {
@@ -14,14 +14,14 @@ export interface FunctionVerdict {
  *
  * @param decider makes a decision procedure for each function, used where the normal forms of two values differ; null for none
  * @param refute see `validate`
- * @param purse the work budget for all functions
+ * @param budget the work budget for all functions
  */
 export async function validateStep(
   before: Program,
   after: Program,
   decider: (() => Decide) | null,
   refute: Refute | null = null,
-  purse: Purse = endless(),
+  budget: WorkBudget = unlimited(),
 ): Promise<readonly FunctionVerdict[]> {
   const out: FunctionVerdict[] = [];
   const shared = sharedFault(before, after);
@@ -30,7 +30,7 @@ export async function validateStep(
     const other = after.functions.find((f) => f.name === fn.name);
     if (other === fn) continue;
     if (other === undefined) {
-      if (isWanted(fn, after)) out.push({ fn: fn.name, regions: [whole('it is gone')] });
+      if (isWanted(fn, after)) out.push({ fn: fn.name, regions: [whole('it was removed')] });
       continue;
     }
     const outside = outsideFault(fn, other);
@@ -41,7 +41,7 @@ export async function validateStep(
             { program: after, fn: other },
             decider?.() ?? null,
             refute,
-            purse.part(MOST_WORK),
+            budget.part(MOST_WORK),
           )
         : [whole(outside)];
     out.push({ fn: fn.name, regions });
@@ -71,13 +71,12 @@ function outsideFault(a: Fn, b: Fn): string {
 
 /** Describes a difference between the variables or aliases of two programs that matters to the second; '' if there is none. */
 function sharedFault(before: Program, after: Program): string {
-  if (JSON.stringify(before.aliases) !== JSON.stringify(after.aliases))
-    return 'other names of functions change';
+  if (JSON.stringify(before.aliases) !== JSON.stringify(after.aliases)) return 'aliases of functions change';
   for (const x of before.variables) {
     const y = after.variables.find((v) => v.name === x.name);
     if (y === x) continue;
     if (y === undefined) {
-      if (x.linkage !== '' || isNamed(after, x.name)) return `the variable ${x.name} is gone`;
+      if (x.linkage !== '' || isNamed(after, x.name)) return `the variable ${x.name} was removed`;
     } else if (textOf(x) !== textOf(y)) return `the variable ${x.name} changes`;
   }
   return '';

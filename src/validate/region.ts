@@ -325,7 +325,7 @@ class Region {
         const given = this.thread.operand(ins.src[0], 32, taken);
         // The offset is a multiple of an index. Another index with the same offset (modulo 2^32) is out of range, and undefined.
         const index = countsBytes(ins) ? this.v.shared(given, ENTRY_SHIFT) : given;
-        if (index === null) throw new Unsupported('a table by an offset of which the index is not known');
+        if (index === null) throw new Unsupported('a jump table with an offset whose index is unknown');
         if (hasMod(ins.op, ins.mods, 'U'))
           this.thread.claims.push({ value: index, register: NO_REG, path: taken, also: this.v.yes });
         const table = this.fn.tables[ins.src[1].lo] ?? [];

@@ -44,8 +44,7 @@ export async function newFault(
     let found = false;
     for (const b of like.slice(0, MOST_ALIKE)) found ||= await equal(a.guard, a.address, b.address);
     if (found) continue;
-    if (!reached.every((c) => values.implies(a.guard, c)))
-      return 'an access may fault that was not there before';
+    if (!reached.every((c) => values.implies(a.guard, c))) return 'a new access may fault';
     return 'an access may not be aligned';
   }
   return '';

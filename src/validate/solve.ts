@@ -27,7 +27,7 @@ export function decidersBy(solver: Solver, most = Number.POSITIVE_INFINITY): () 
   let all = most;
   return () => {
     let spent = 0;
-    const purse = {
+    const steps = {
       get left() {
         return Math.min(MOST_WORK - spent, all);
       },
@@ -36,7 +36,7 @@ export function decidersBy(solver: Solver, most = Number.POSITIVE_INFINITY): () 
         all -= n;
       },
     };
-    return decideBy(solver, known, purse);
+    return decideBy(solver, known, steps);
   };
 }
 
@@ -46,9 +46,9 @@ interface Steps {
   spend(n: number): void;
 }
 
-function decideBy(solver: Solver, known: Map<string, boolean>, purse: Steps): Decide {
+function decideBy(solver: Solver, known: Map<string, boolean>, steps: Steps): Decide {
   return async (values, given, left, right) => {
-    if (purse.left <= 0) return false;
+    if (steps.left <= 0) return false;
     const inputs = values.leaves.map(
       ({ key, width }): Input => ({ name: key, width, v: -1, wildcard: -1, constant: false }),
     );
@@ -57,21 +57,21 @@ function decideBy(solver: Solver, known: Map<string, boolean>, purse: Steps): De
     const key = JSON.stringify(goal, (_, x: unknown) => (typeof x === 'bigint' ? String(x) : x));
     const old = known.get(key);
     if (old !== undefined) return old;
-    const equal = !differsSomewhere(goal) && (await proved(goal, solver, purse));
+    const equal = !differsSomewhere(goal) && (await proved(goal, solver, steps));
     known.set(key, equal);
     return equal;
   };
 }
 
-async function proved(goal: Goal, solver: Solver, purse: Steps): Promise<boolean> {
+async function proved(goal: Goal, solver: Solver, steps: Steps): Promise<boolean> {
   const simple = simplified(goal);
   if (same(simple)) return true;
   const laws = lawful(simple);
   if (laws !== null && same(laws)) return true;
   // Floats are compared by their algebraic laws only: a solver would multiply significands bit by bit.
   const asked: Question = questionOf(laws ?? simple);
-  const answer = await ask(solver, asked, Math.min(WORK, purse.left));
-  purse.spend(answer.spent);
+  const answer = await ask(solver, asked, Math.min(WORK, steps.left));
+  steps.spend(answer.spent);
   return answer.k === 'unsat';
 }
 

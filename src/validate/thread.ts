@@ -156,7 +156,8 @@ export class Thread {
   private write(ins: Instr, k: number, value: number, guard: number): void {
     const r = ins.dst[k];
     if (r === NO_REG) return;
-    if (this.v.at(value).width !== regWidth(r)) throw new Unsupported(`${regName(r)} gets another width`);
+    if (this.v.at(value).width !== regWidth(r))
+      throw new Unsupported(`${regName(r)} is written with another width`);
     if (isUniformFile(r)) {
       const path = this.v.both(this.path, guard);
       const also = this.registers.has(r) ? this.v.under(path, this.v.negation(this.ended)) : this.v.yes;

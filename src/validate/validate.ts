@@ -4,7 +4,6 @@ import type { Fn, Program } from '../ir/program.ts';
 import { TooLarge } from '../rules/prove/normal.ts';
 import { type Cuts, cutsOf } from './cuts.ts';
 import { type Expression, expressionOf, valueAt } from './expressions.ts';
-import { Purse } from './purse.ts';
 import type { Inputs } from './refute.ts';
 import { liveAt, type Run, runRegion, type Target, type Version, type Way } from './region.ts';
 import { newClaim, newFault } from './safety.ts';
@@ -12,6 +11,7 @@ import { declareSymbols, type Symbols } from './symbols.ts';
 import { isUniformFile, Unsupported } from './thread.ts';
 import { TooManyEffects } from './trace.ts';
 import { Values } from './values.ts';
+import { WorkBudget } from './work-budget.ts';
 
 /** Verdict on a region between two cuts. */
 export interface RegionVerdict {
@@ -59,23 +59,23 @@ const MOST_PAIRS = 4;
  *
  * @param decide decision procedure for values whose normal forms differ; null for none
  * @param refute searches for inputs that show a difference before a kernel's first loop; null for none
- * @param purse the work budget; what exceeds it is not proved
+ * @param budget the work budget; what exceeds it is not proved
  */
 export async function validate(
   before: { readonly program: Program; readonly fn: Fn },
   after: { readonly program: Program; readonly fn: Fn },
   decide: Decide | null,
   refute: Refute | null = null,
-  purse: Purse = new Purse(MOST_WORK),
+  budget: WorkBudget = new WorkBudget(MOST_WORK),
 ): Promise<readonly RegionVerdict[]> {
   let best: readonly RegionVerdict[] | null = null;
   for (const ask of decide === null ? [null] : [null, decide])
     for (const lead of ['after', 'before'] as const) {
       const cuts = cutsOf(before.fn, after.fn, lead);
-      const found = await new Product(before, after, cuts, ask, refute, purse).run();
+      const found = await new Product(before, after, cuts, ask, refute, budget).run();
       if (found.every((r) => r.why === '')) return found;
       if (best === null || failures(found) < failures(best)) best = found;
-      if (before.fn.shape === after.fn.shape || purse.isEmpty) break;
+      if (before.fn.shape === after.fn.shape || budget.isEmpty) break;
     }
   return best ?? [];
 }
@@ -117,7 +117,7 @@ class Product {
   private readonly refute: Refute | null;
   private readonly pairs = new Map<string, Pair>();
   private readonly queue: Pair[] = [];
-  private readonly purse: Purse;
+  private readonly budget: WorkBudget;
 
   constructor(
     before: { readonly program: Program; readonly fn: Fn },
@@ -125,9 +125,9 @@ class Product {
     cuts: Cuts,
     decide: Decide | null,
     refute: Refute | null,
-    purse: Purse,
+    budget: WorkBudget,
   ) {
-    this.purse = purse;
+    this.budget = budget;
     this.versions = [
       { ...before, cuts: cuts.before },
       { ...after, cuts: cuts.after },
@@ -152,8 +152,8 @@ class Product {
     const most = MOST_PAIRS * (2 + Math.max(this.versions[0].cuts.size, this.versions[1].cuts.size));
     while (this.queue.length > 0) {
       const pair = this.queue.shift()!;
-      if (this.pairs.size > most) return this.verdictOfAll('loops of the two versions do not go together');
-      if (pair.visits++ > MOST_VISITS) return this.verdictOfAll('equalities do not settle');
+      if (this.pairs.size > most) return this.verdictOfAll('the loops of the two versions do not correspond');
+      if (pair.visits++ > MOST_VISITS) return this.verdictOfAll('equalities do not reach a fixpoint');
       try {
         await this.flow(this.both(pair));
         failed.delete(pair);
@@ -179,7 +179,7 @@ class Product {
             twice.has(pair) &&
             both.runs.some((r) => r.trace.effects.some((e) => e.convergent))
           )
-            why = 'what lanes do together stands in two places';
+            why = 'a convergent operation is in two places';
           if (found.parting !== null && pair === entry && this.refute !== null)
             inputs = await this.refute(both.values, ...found.parting, addressesOf(both));
         } catch (e) {
@@ -201,7 +201,7 @@ class Product {
     for (const pair of seen) {
       if (failed.has(pair)) continue;
       const { values, runs } = this.both(pair);
-      for (const [a, b] of together(values, runs))
+      for (const [a, b] of commonWays(values, runs))
         if (typeof a.target === 'number' && typeof b.target === 'number')
           seen.add(this.pairOf('cut', this.position(0, a.target), this.position(1, b.target)));
     }
@@ -254,7 +254,7 @@ class Product {
 
   /** Executes both versions symbolically from a pair of cuts. */
   private both(pair: Pair): Both {
-    const values = new Values(this.purse);
+    const values = new Values(this.budget);
     const symbols: Symbols = new Map();
     for (const v of this.versions) declareSymbols(v, values, symbols);
     const registers: [Map<Reg, number>, Map<Reg, number>] = [new Map(), new Map()];
@@ -289,7 +289,7 @@ class Product {
 
   /** Propagates the equalities at the ends of a region to the pairs of cuts that follow it. */
   private async flow({ values, runs }: Both): Promise<void> {
-    for (const [a, b, c] of together(values, runs)) {
+    for (const [a, b, c] of commonWays(values, runs)) {
       if (typeof a.target !== 'number' || typeof b.target !== 'number') continue;
       const pair = this.pairOf('cut', this.position(0, a.target), this.position(1, b.target));
       if (await this.arrive(pair, values, c, [a, b])) this.queue.push(pair);
@@ -389,13 +389,13 @@ class Product {
     const equal = async (given: number, x: number, y: number): Promise<boolean> =>
       x === y || (this.decide !== null && (await this.decide(values, given, x, y)));
     let ends = values.no;
-    for (const [a, b, c] of together(values, runs)) {
+    for (const [a, b, c] of commonWays(values, runs)) {
       if (typeof a.target === 'number' && typeof b.target === 'number') continue;
       if (a.target !== b.target) {
         if (await equal(values.yes, c, values.no)) continue;
         return {
           // The condition may hold nowhere: a loop that tests elsewhere gets to the same end in another way.
-          why: `a branch is not seen to go the same way: to ${this.nameOf(0, a.target)} before, to ${this.nameOf(1, b.target)} after`,
+          why: `a branch cannot be shown to go the same way: to ${this.nameOf(0, a.target)} before, to ${this.nameOf(1, b.target)} after`,
           parting: null,
         };
       }
@@ -449,7 +449,7 @@ function partText(values: Values, x: number, y: number): string {
 }
 
 /** Pairs of ways out that both versions may take for the same inputs, each with its condition. */
-function together(values: Values, [before, after]: readonly [Run, Run]): [Way, Way, number][] {
+function commonWays(values: Values, [before, after]: readonly [Run, Run]): [Way, Way, number][] {
   return before.ways.flatMap((a) =>
     after.ways.flatMap((b): [Way, Way, number][] => {
       const c = values.both(a.condition, b.condition);

@@ -8,9 +8,9 @@ import { parseProgram } from '../../src/ir/text.ts';
 import { TooLarge } from '../../src/rules/prove/normal.ts';
 import type { Plan } from '../../src/spec/plan.ts';
 import { validateStep } from '../../src/validate/program.ts';
-import { Purse } from '../../src/validate/purse.ts';
 import { refuted } from '../../src/validate/refute.ts';
 import { decidersBy } from '../../src/validate/solve.ts';
+import { WorkBudget } from '../../src/validate/work-budget.ts';
 import { testIsa } from '../support/isa.ts';
 import { type Pair, pairsIn, SIDES } from '../support/judge-pairs.ts';
 import { kernelNames, kernelOf } from '../support/kernel-set.ts';
@@ -196,7 +196,7 @@ describe('a region', () => {
 
   it('may not read where nothing was read, nor with more alignment', async () => {
     const eager = `${start}       ISETP.GT P6, R2, 5\n<  @P6 |       >LDG R7, [RD4]\n  @P6 STG [RD4+0x4], R7\n       EXIT`;
-    expect(await whyOf(eager)).toBe('an access may fault that was not there before');
+    expect(await whyOf(eager)).toBe('a new access may fault');
     const wide = `${start}<
        LDG R7, [RD4]
        LDG R8, [RD4+0x4]
@@ -329,7 +329,7 @@ BB4:
        EXIT
 >`;
     expect(await whyOf(body('IADD3 R8, R6, 2'))).toBe('');
-    expect(await whyOf(body('BAR.SYNC 0'))).toBe('what lanes do together stands in two places');
+    expect(await whyOf(body('BAR.SYNC 0'))).toBe('a convergent operation is in two places');
   });
 });
 
@@ -344,7 +344,7 @@ describe('a module', () => {
 
   it('may not lose a kernel', async () => {
     const [a, b] = ['a', 'b'].map((k) => `.entry ${k}\n{\nBB0:\n       EXIT\n}\n`);
-    expect(await whyAll(a + b, a)).toEqual(['', 'it is gone']);
+    expect(await whyAll(a + b, a)).toEqual(['', 'it was removed']);
   });
 
   it('may not shrink a variable of a function', async () => {
@@ -381,7 +381,7 @@ BB2:
 
   it('runs as many rounds as before', async () => {
     expect(await whyOf(loop.replace('STEP', '2'))).toMatch(
-      /a branch is not seen to go the same way: to LOOP before, to the exit after/,
+      /a branch cannot be shown to go the same way: to LOOP before, to the exit after/,
     );
   });
 });
@@ -392,15 +392,15 @@ describe('work has an end', () => {
     async (steps) => {
       const { program } = await kernelOf('loops');
       const { last } = optimize(program, planFor('sm_80'));
-      const found = await validateStep(program, last, null, null, new Purse(steps));
+      const found = await validateStep(program, last, null, null, new WorkBudget(steps));
       const all = found.flatMap((f) => f.regions);
       expect(all.length).toBeGreaterThan(0);
       expect(all.some((r) => r.why === 'it is too large')).toBe(true);
     },
   );
 
-  it('a part of a purse is taken from it', () => {
-    const whole = new Purse(100);
+  it('a part of a budget is taken from it', () => {
+    const whole = new WorkBudget(100);
     const part = whole.part(70);
     part.take(60);
     expect(() => part.take(10)).toThrow(TooLarge);

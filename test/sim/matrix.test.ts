@@ -513,5 +513,5 @@ it('a part of a warp cannot', () => {
   const n: LaunchParam = { kind: 'scalar', type: 's32', value: 1 };
   const some = () => buffer(new Uint8Array(4096));
   const r = launched(text, 'matrixSteps', [some(), some(), some(), n], 16);
-  expect(r.error).toMatch(/'ldmatrix\.\S+' has no meaning that could be run by a part of a warp/);
+  expect(r.error).toMatch(/the simulator cannot run 'ldmatrix\.\S+' for part of a warp/);
 });

@@ -239,7 +239,9 @@ ${show('%r3')}`;
 
   it('are of whole 16 bytes', () => {
     const body = `mov.u32 %r0, tile; mov.u32 %r2, 8;\ncp.async.bulk.global.shared::cta.bulk_group [%out], [%r0], %r2;`;
-    expect(launched(body, { blocks: 1, words: 4 }).error).toContain('is not of whole 16 bytes');
+    expect(launched(body, { blocks: 1, words: 4 }).error).toContain(
+      'size and addresses must be multiples of 16',
+    );
   });
 });
 

@@ -122,10 +122,10 @@ describe('the window of kernel parameters', () => {
   it('is read', () => expect(ends('ld.u64 %v, [%a];')).toBe(''));
   it('is not written', () =>
     expect(ends('ld.u64 %v, [%a]; st.u64 [%a], %v;')).toContain(
-      'is one of a parameter of the kernel, which is only read',
+      'belongs to a kernel parameter, which is read-only',
     ));
   it('has an end', () =>
-    expect(ends('ld.u64 %v, [%a+70000];')).toContain('lies behind the parameters of the kernel'));
+    expect(ends('ld.u64 %v, [%a+70000];')).toContain('lies past the end of the kernel parameters'));
 
   it('keeps places apart behind its end where every address exists', () => {
     const load = 'ld.u64 %v, [%a+70004];';

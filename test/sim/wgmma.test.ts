@@ -489,9 +489,11 @@ describe('what PTX leaves undefined shows', () => {
       (thread: string) =>
       (p: (predicate: string) => string): string =>
         [`${thread};`, 'cvt.u64.u32 %rd6, %r8;', 'add.s64 %rd4, %rd4, %rd6;', once(p)].join('\n');
-    expect(sumsAfter(own('and.b32 %r8, %r2, 31')).error).toMatch(/lanes of a warp do not multiply the same/);
+    expect(sumsAfter(own('and.b32 %r8, %r2, 31')).error).toMatch(
+      /lanes of a warp have different operands for a product/,
+    );
     expect(sumsAfter(own('shr.u32 %r8, %r2, 5')).error).toMatch(
-      /warps of a warpgroup do not multiply the same/,
+      /warps of a warpgroup execute different products/,
     );
   });
 });

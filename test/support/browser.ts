@@ -6,7 +6,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** The browser that tests drive: `CHROMIUM`, or one on the PATH; undefined where there is none. */
+/** Path of the browser for tests: `CHROMIUM`, or one on the PATH; undefined if there is none. */
 export const browserPath: string | undefined =
   process.env['CHROMIUM'] ??
   (process.env['PATH'] ?? '')
@@ -17,16 +17,16 @@ export const browserPath: string | undefined =
 if (browserPath === undefined)
   console.warn('Tests of the explorer in a browser are skipped: install chromium, or name one in CHROMIUM.');
 
-/** Sandboxes of browsers need rights that build machines do not give. */
+/** Sandboxes of browsers need privileges that build machines do not grant. */
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: browserPath,
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    // Its first start after it was installed reads 300 MB beside the other tests.
+    // The first start after installation reads 300 MB while other tests run.
     timeout: 100_000,
   });
 
-/** A page that takes down everything that should not happen: errors, refused loads, requests to anywhere else. */
+/** Opens a page that records everything that must not happen: errors, failed loads, requests to other hosts. */
 export interface Watched {
   readonly page: Page;
   readonly wrongs: string[];
@@ -35,7 +35,7 @@ export interface Watched {
 export async function watchedPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
   const page = await context.newPage();
-  // What a busy machine needs: a wait ends as soon as its condition holds, so a long limit costs a passing test nothing.
+  // Generous for busy machines: a wait ends as soon as its condition holds, so a long limit costs a passing test nothing.
   page.setDefaultTimeout(30_000);
   const wrongs: string[] = [];
   page.on('console', (m) => {
@@ -55,7 +55,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 };
 
-/** A host of files that adds nothing: what a static site is served by. */
+/** A plain file server, like any host of a static site. */
 export async function hostOf(
   folder: string,
 ): Promise<{ readonly address: string; readonly close: () => void }> {

@@ -3,13 +3,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 
-/** The first of some programs on the PATH. */
+/** The first of these programs that is on the PATH. */
 const found = (...names: string[]): string | undefined =>
   names
     .flatMap((name) => (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name)))
     .find((path) => existsSync(path));
 
-/** A tool of LLVM, in the newest version that is there. */
+/** An LLVM tool, in the newest version installed. */
 const ofLlvm = (name: string): string | undefined =>
   found(name, ...Array.from({ length: 12 }, (_, k) => `${name}-${25 - k}`));
 
@@ -22,17 +22,17 @@ const safeMath =
         .find((folder) => existsSync(join(folder, 'safe_math.h')));
 const TOOLS = { gcc: found('gcc'), clang: ofLlvm('clang'), opt: ofLlvm('opt'), llc: ofLlvm('llc') };
 
-/** What is missing of Csmith, gcc and LLVM. */
+/** Which of Csmith, gcc and LLVM are missing. */
 export const missingTools: readonly string[] = [
   ...(safeMath === undefined ? ['csmith'] : []),
   ...Object.entries(TOOLS).flatMap(([name, path]) => (path === undefined ? [name] : [])),
 ];
 
-/** A program, and what it must give. */
+/** A C program and its expected result. */
 export interface CProgram {
-  /** PTX of kernel `k`, whose parameter points to the eight bytes of the result; by level of clang. */
+  /** PTX of kernel `k`, by optimization level of clang; its parameter points to the eight bytes of the result. */
   readonly ptx: ReadonlyMap<number, string>;
-  /** The checksum that gcc's code of it gives on the host. */
+  /** The checksum computed by gcc's code on the host. */
   readonly expected: Buffer;
 }
 
@@ -46,10 +46,10 @@ int main() { program(); fwrite(&checksum, 8, 1, stdout); return 0; }
 `;
 
 /**
- * The program that Csmith makes of a seed. Null if it does not end within a second on the host, or if LLVM has no PTX for it: before
- * version 16 not for addresses within initialisers of arrays.
+ * The program that Csmith generates for a seed. Null if it does not end within a second on the host, or if LLVM cannot compile it to PTX:
+ * before version 16 it could not with addresses in array initialisers.
  *
- * LLVM keeps variables of one bit in a byte and reads two; here they get two.
+ * LLVM stores one-bit variables in one byte and reads two; here they are given two.
  */
 export function cProgram(seed: number, levels: readonly number[]): CProgram | null {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-c-'));

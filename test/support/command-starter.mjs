@@ -25,7 +25,7 @@ process.on('message', async ({ id, file, args, cwd, env, input }) => {
       error === undefined ? { id, code, out: text('out'), err: text('err'), said: text('said') } : { id, error },
     ),
   );
-  // A command that reads nothing may have ended.
+  // A command that reads no input may have ended already.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
 });

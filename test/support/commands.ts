@@ -1,18 +1,18 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** What a command printed, and its status: null where a signal ended it. */
+/** Output and exit status of a command; the status is null if a signal ended it. */
 export interface Outcome {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
-  /** Both, as they came. */
+  /** Both streams, interleaved as they arrived. */
   readonly said: string;
 }
 export interface CommandOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Standard input; nothing by default. */
+  /** Standard input; empty by default. */
   readonly input?: string;
 }
 
@@ -24,12 +24,12 @@ interface Starter {
   last: number;
 }
 
-/** All files of a worker share one. */
+/** The starter, shared by all files of a worker. */
 const STARTER = Symbol.for('orrery.command-starter');
 
 /**
- * A small process that starts commands for this worker of the tests (for the reason in start-processes.ts): begun while the worker is
- * small, and ended with it.
+ * Starts the small process that starts commands for this worker (start-processes.ts says why). It is started while the worker is small, and
+ * ends with it.
  */
 export function commandStarter(): Starter {
   const known = globalThis as { [STARTER]?: Starter };
@@ -55,9 +55,10 @@ export function commandStarter(): Starter {
 }
 
 /**
- * Runs a command beside others.
- * @returns a promise of what came of it
- * @throws where it cannot be started
+ * Runs a command asynchronously.
+ *
+ * @returns a promise of its output and status
+ * @throws if it cannot be started
  */
 export function command(file: string, args: readonly string[], how: CommandOptions = {}): Promise<Outcome> {
   const starter = commandStarter();

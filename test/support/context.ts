@@ -4,18 +4,18 @@ import { factOf } from '../../src/spec/backend.ts';
 import type { Backend } from '../../src/spec/plan.ts';
 import { testIsa } from './isa.ts';
 
-/** A pass context for tests: knobs by name, budgets that count down, everything said is kept. */
+/** A pass context for tests: knobs by name, budgets that count down, and a record of all remarks. */
 export function testContext(
   fn: Fn,
   opts: {
     knobs?: Record<string, KnobValue>;
     params?: Record<string, unknown>;
     facts?: Record<string, unknown>;
-    /** A back end, for the facts that are not given. */
+    /** A back end that provides the facts not given here. */
     backend?: Backend;
-    /** Counts by block id. */
+    /** Execution counts by block id. */
     profile?: Record<number, number>;
-    /** Rewrites that are allowed; no limit where absent. */
+    /** Number of allowed rewrites; unlimited if absent. */
     rewrites?: { left: number };
   } = {},
 ): PassContext & { remarks: Remark[]; reports: string[] } {
@@ -47,7 +47,7 @@ export function testContext(
     },
     budgetLeft: (name) => (left.get(name) ?? 1) > 0,
     mayRewrite: () => opts.rewrites === undefined || opts.rewrites.left-- > 0,
-    // Without a table, every opcode costs the same.
+    // Without a cost table every opcode costs the same.
     fact: (path) =>
       opts.facts?.[path] ??
       (opts.backend === undefined ? undefined : factOf(opts.backend, path)) ??
@@ -62,7 +62,7 @@ export function testContext(
   };
 }
 
-/** A program that holds one function. */
+/** A program with a single function. */
 export const programOf = (fn: Fn): Program => ({
   name: 'test.ori',
   version: '9.0',

@@ -1,9 +1,9 @@
 import { CMP } from './random-loops.ts';
 
 /**
- * Text of a random kernel, outside of SSA, of loops that count: up and down, signed and unsigned, 32 and 64 bits, to numbers and to
- * parameters, near the ends of their ranges, with the test in front of the step or behind it, one in the other, with several blocks,
- * and now and then without end. All lanes run them equally often unless `lanes` says otherwise.
+ * Text of a random kernel, not in SSA, with counted loops: up and down, signed and unsigned, 32 and 64 bits, bounded by constants or
+ * parameters, near the ends of their ranges, with the test before or after the step, nested, of several blocks, and occasionally endless.
+ * All lanes have the same trip counts unless `lanes` is set.
  */
 export function countedLoops(below: (n: number) => number, lanes = false): string {
   const lines = ['BB0:', 'S2R.TID.X R3', 'LOP3 R3, R3, 7, RZ, 0xc0', 'IMAD_WIDE.U32 RD6, R3, 4096, RD5'];
@@ -30,7 +30,7 @@ export function countedLoops(below: (n: number) => number, lanes = false): strin
     const byParameter = below(3) === 0;
     lines.push(`MOV${size} ${counter}, ${hex(start, width)}`);
     if (byParameter && (lanes || below(3) === 0)) {
-      // As many rounds as a parameter or a lane says.
+      // The trip count depends on a parameter or the lane.
       const n = lanes && below(2) === 0 ? 'R3' : 'R1';
       lines.push(
         width === 64 ? `IMAD_WIDE.U32 ${held}, ${n}, 1, ${counter}` : `IADD3 ${held}, ${n}, ${counter}`,

@@ -4,13 +4,13 @@ import { endsFlow, isControl, isPhi } from '../../src/ir/flow.ts';
 import { Kind, NO_REG, type Reg } from '../../src/ir/operand.ts';
 import type { Instr } from '../../src/ir/program.ts';
 
-/** What an instruction reads, one entry for each occurrence. */
+/** Registers that an instruction reads, one entry per occurrence. */
 const readsOf = (x: Instr): Reg[] => [
   ...x.src.map((o) => o.reg),
   ...(x.guard === NO_REG ? [] : [x.guard, ...x.otherwise]),
 ];
 
-/** Edges out of a block, from nothing but its instructions and where it falls. */
+/** Edges out of a block, derived only from its instructions and its successor in layout. */
 function slowEdges(d: Draft, b: number, chain: readonly number[]): number[] {
   const out: number[] = [];
   for (const n of chain) {
@@ -36,9 +36,10 @@ const same = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.every((v, i) => v === b[i]);
 
 /**
- * Compares everything that a draft keeps with what its instructions say, computed the slow way.
- * @param ssa phis must have one way for exactly each predecessor
- * @returns what is wrong; empty where nothing is
+ * Compares all indices that a draft maintains with a direct computation from its instructions.
+ *
+ * @param ssa also requires each phi to have exactly one operand per predecessor
+ * @returns what is wrong; empty if nothing is
  */
 export function draftFaults(d: Draft, ssa: boolean): string[] {
   const faults: string[] = [];

@@ -15,10 +15,10 @@ import { imm, Kind, NO_REG, RegFile, RZ, reg } from '../../src/ir/operand.ts';
 import { type Instr, instr } from '../../src/ir/program.ts';
 import { testIsa } from './isa.ts';
 
-/** What an edit did to the meaning of the function; `none`: there was nothing that it could be done to. */
+/** Effect of an edit on the function's meaning; `none`: there was nothing to edit. */
 export type Done = 'kept' | 'changed' | 'none';
 
-/** Draws from a list, or a number below a limit; the same draws give the same edit. */
+/** Draws from a list, or a number below a limit. The same draws give the same edit. */
 export class Draws {
   private readonly numbers: readonly number[];
   private at = 0;
@@ -44,7 +44,7 @@ const chain = (d: Draft, b: number): number[] => {
 };
 const all = (d: Draft): number[] => d.layout().flatMap((b) => chain(d, b));
 const plain = (d: Draft): number[] => all(d).filter((n) => !isControl(d.at(n)) && !isPhi(d.at(n)));
-/** An instruction whose result nobody reads. */
+/** An instruction whose result is unused. */
 const idle = (d: Draft, k: number): Instr => instr(MOV, 0, [d.freshReg(RegFile.R)], [imm(k)]);
 const reads = (x: Instr): number[] => [...x.src.map((o) => o.reg), x.guard, ...x.otherwise];
 const clash = (a: readonly number[], b: readonly number[]): boolean =>
@@ -57,13 +57,13 @@ const insert =
   (d, x) =>
     where(d, x, idle(d, x.below(9) + 1)) ? 'kept' : 'none';
 
-/** Calls `f` with a drawn element, where there is one. */
+/** Calls `f` with a drawn element, if there is one. */
 const withOne = <T>(list: readonly T[], x: Draws, f: (one: T) => Done): Done => {
   const one = x.of(list);
   return one === undefined ? 'none' : f(one);
 };
 
-/** Edits by name. All but the last few keep what the function does, and SSA. */
+/** Edits by name. All but the last few preserve the function's meaning and SSA. */
 export const EDITS: Readonly<Record<string, Edit>> = {
   insertBefore: insert((d, x, ins) => {
     const n = x.of(plain(d));
@@ -82,7 +82,7 @@ export const EDITS: Readonly<Record<string, Edit>> = {
     if (b !== undefined) d.append(b, ins);
     return b !== undefined;
   }),
-  // Many in one place, so that neighbours' places must be made anew.
+  // Many insertions at one place force the renumbering of neighbours.
   insertMany: (d, x) => {
     const b = x.of(d.layout())!;
     for (let k = 0; k < 80; k++) d.insertAtEnd(b, idle(d, k));
@@ -226,7 +226,7 @@ export const EDITS: Readonly<Record<string, Edit>> = {
         return 'kept';
       },
     ),
-  // Everything from a block on a second time, for one of the ways that lead there.
+  // Duplicates everything from a block on, for one of the edges into it.
   cloneBlocks: (d, x, ssa) =>
     withOne(
       d.layout().flatMap((p) => d.successors(p).map((s) => [p, s] as const)),
@@ -260,7 +260,7 @@ export const EDITS: Readonly<Record<string, Edit>> = {
     });
   },
   removeUnreachable: (d) => (removeUnreachable(d) > 0 ? 'kept' : 'none'),
-  // Says the same in another way: a jump where control falls, a fall where it jumps, the other sense of a condition.
+  // Changes the encoding only: a jump instead of falling through, falling through instead of a jump, or an inverted condition.
   setTerminator: (d, x) =>
     withOne(
       d.layout().filter((b) => {
@@ -297,7 +297,7 @@ export const EDITS: Readonly<Record<string, Edit>> = {
         return 'kept';
       },
     ),
-  // From here on what the function does changes, and SSA would not hold.
+  // The edits from here on change the meaning, or break SSA.
   replaceTable: (d, x, ssa) =>
     withOne(
       ssa
@@ -326,7 +326,7 @@ export const EDITS: Readonly<Record<string, Edit>> = {
       const before = d.edges(b);
       const to = x.of(d.layout())!;
       d.redirectEdge(b, at, to);
-      // Other edges stay where they were; entries of one table that now lead to one block are one edge.
+      // Other edges stay where they were; table entries that now lead to the same block form one edge.
       const table = chain(d, b).some((n) => d.at(n).src.some((o) => o.kind === Kind.Table));
       const want = before.map((e, i) => (i === at ? to : e));
       if (!table && want.join() !== d.edges(b).join()) throw new Error(`edges ${d.edges(b)}, not ${want}`);

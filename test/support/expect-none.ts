@@ -3,8 +3,8 @@ import type { Fn } from '../../src/ir/program.ts';
 import { printFn } from '../../src/ir/text.ts';
 
 /**
- * Expects that a check found nothing. What it is about is printed only if it found something: over thousands of random functions, their
- * texts cost more than the checks.
+ * Expects that a check found nothing. The subject is printed only if it found something: over thousands of random functions, printing them
+ * all costs more than the checks.
  */
 export function expectNone(
   found: string | null | readonly unknown[],

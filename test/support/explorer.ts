@@ -9,22 +9,22 @@ import { DEFAULT_REQUEST, type Request, type RunRow, type Source } from '../../s
 const data = (): EngineData =>
   JSON.parse(readFileSync(join(ROOT, 'dist', 'web', 'specs.json'), 'utf8')) as EngineData;
 
-/** A session with the specs that the page gets. */
+/** A session with the specs that the page receives. */
 export const newSession = (): Session => new Session(data());
 
-/** A kernel of the tests as the explorer opens it. */
+/** A test kernel as the explorer opens it. */
 export function kernelSource(name: string, request: Partial<Request> = {}, sm = 'sm_90'): Source {
   const file = `${name}.${sm}.ptx`;
   const text = readFileSync(join(ROOT, 'test', 'kernels', name, file), 'utf8');
   return { file, text, request: { ...DEFAULT_REQUEST, ...request }, documents: {} };
 }
 
-/** A page without a document: it asks the session and keeps the tables. */
+/** A page without a document: it queries the session and keeps the tables. */
 export class Page {
   readonly tables = new Tables();
   readonly session = newSession();
 
-  /** The run of a source, which must have one. */
+  /** The run of a source, which must exist. */
   run(source: Source): RunRow {
     const answer = this.session.run(source);
     if (!answer.ok) throw new Error(answer.faults.map((f) => f.message).join('\n'));

@@ -2,33 +2,33 @@ import { bitsOf, countOf, type InstructionForm, type OperandForm, sizesOf } from
 import type { Numbers } from './forms.ts';
 
 /*
- * PTX instructions drawn from the table of forms, twice in one kernel each: once with registers of their own for everything that they
- * read and write, once with registers that they write and also read, or that are their own guard. Both must leave the same.
+ * PTX instructions drawn from the table of forms. Each is run twice in one kernel: once with separate registers for all operands, and once
+ * with destinations that are also sources or the guard. Both runs must give the same results.
  */
 
-/** A register operand: the bits of its type, and whether it is written. */
+/** A register operand: the bits of its type, and whether it is a destination. */
 interface Slot {
   readonly bits: number;
   readonly result: boolean;
 }
 
-/** An instruction with its operands as a text in which `$0`, `$1`, ... stand for registers. */
+/** An instruction with its operands; `$0`, `$1`, ... stand for registers. */
 export interface FormText {
-  /** Opcode and modifiers. */
+  /** Opcode with modifiers. */
   readonly name: string;
   readonly text: string;
   readonly slots: readonly Slot[];
-  /** Lanes meet at it, so a warp runs it as a whole or not at all. */
+  /** Requires all lanes of a warp, so the whole warp executes it or none does. */
   readonly together: boolean;
 }
 
-/** Operations at which lanes meet. */
+/** Opcodes that require all lanes. */
 const MEET: ReadonlySet<string> = new Set(['sync', 'aligned', 'barrier', 'bar', 'collective']);
 
-/** Operations whose last operand says which lanes take part: all of a warp here. */
+/** Opcodes whose last operand is the member mask; here it contains all lanes. */
 const MASKED: ReadonlySet<string> = new Set(['shfl', 'vote', 'match', 'redux', 'elect']);
 
-/** An instruction of a form; null where an operand is of a kind that this does not draw. */
+/** Draws an instruction of a form; null if it has an operand of an unsupported kind. */
 export function drawForm(opcode: string, form: InstructionForm, n: Numbers): FormText | null {
   const pick = <T>(list: readonly T[]): T => list[n.below(list.length)];
   const words: string[] = [];
@@ -81,15 +81,15 @@ export function drawForm(opcode: string, form: InstructionForm, n: Numbers): For
 
 const file = (bits: number): string => (bits === 1 ? 'p' : bits === 16 ? 'h' : bits === 32 ? 'r' : 'd');
 
-/** Bytes of inputs of a thread, and of what it leaves. */
+/** Input and output bytes of a thread. */
 export const IN = 256;
 export const OUT = 128;
 
 /**
- * The kernel that runs an instruction once as said above. Results that stay as they were show too.
+ * The kernel that runs an instruction once. Unchanged destinations are stored too.
  *
- * @param shares by result: the slot whose register it shares, -1 for the guard's, null for none
- * @param apart whether results have registers of their own all the same, which begin as those that they would share
+ * @param shares for each result, the slot whose register it shares; -1 for the guard's, null for none
+ * @param apart if true, results have registers of their own, initialised like those that they would share
  */
 export function kernelOf(
   form: FormText,
@@ -109,7 +109,7 @@ export function kernelOf(
     else if (form.text.includes(`[$${k}]`)) lines.push(`add.s64 ${name(k)}, %area, ${16 * k};`);
     else lines.push(`ld.global.b${bits} ${name(k)}, [%in+${16 * k}];`);
   });
-  // Copies come behind what they copy.
+  // Copies follow what they copy.
   lines.sort((a, b) => Number(a.startsWith('mov')) - Number(b.startsWith('mov')));
   lines.push(
     `${guard === '' ? '' : `${guard}%g `}${form.text.replace(/\$(\d+)/g, (_, k) => home(Number(k)))}`,
@@ -135,7 +135,7 @@ ret; }
 `;
 }
 
-/** What results may share: a source of their size, or, for a predicate, the guard. */
+/** What a result may share: a source of its size or, for a predicate, the guard. */
 export function drawShares(form: FormText, guarded: boolean, n: Numbers): Map<number, number> {
   const out = new Map<number, number>();
   const { slots } = form;

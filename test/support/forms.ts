@@ -19,21 +19,21 @@ import { type Fn, type Instr, instr, newShape, type Program, type Variable } fro
 import { testIsa } from './isa.ts';
 
 /*
- * Kernels that run instructions one after another, each on the same inputs, and store every result: 32 threads, each with
- * an area of its own that holds inputs first and results after them.
+ * Kernels that run instructions one after another, each on the same inputs, and store every result: 32 threads, each with its own area of
+ * inputs followed by results.
  */
 
 const isa = testIsa();
 const op = (name: string): Opcode => isa.byName.get(name)!;
 
-/** Bytes of one thread's area: inputs, scratch memory, results. */
+/** Size in bytes of a thread's area: inputs, scratch memory, results. */
 export const AREA = 8192;
 export const INPUTS = 256;
 const SCRATCH = 256;
 const RESULTS = 512;
-/** Bytes of results of one instruction. */
+/** Bytes of results per instruction. */
 const EACH = 48;
-/** Instructions of one kernel. */
+/** Number of instructions per kernel. */
 export const BATCH = Math.floor((AREA - RESULTS) / EACH);
 
 const base = makeReg(0, RegFile.RD);
@@ -46,7 +46,7 @@ const preds = [12, 13, 14].map((i) => makeReg(i, RegFile.P));
 const quads = [15].map((i) => makeReg(i, RegFile.RQ));
 const FIRST = 20;
 
-/** A source of numbers that gives the same ones each time. */
+/** A deterministic source of numbers. */
 export class Numbers {
   private s: number;
   constructor(seed: number) {
@@ -74,7 +74,7 @@ const variable = (name: string, space: Variable['space']): Variable => ({
   attrs: [],
 });
 
-/** An instruction of an opcode with operands drawn at random: registers, constants, modifiers, guards, discarded results. */
+/** An instruction with random operands: registers, constants, modifiers, guards, unused results. */
 export function drawn(o: Opcode, mods: number, n: Numbers, plain: boolean): Instr {
   const pick = <T>(list: readonly T[]): T => list[n.below(list.length)];
   const lanes = Number(
@@ -92,7 +92,7 @@ export function drawn(o: Opcode, mods: number, n: Numbers, plain: boolean): Inst
       continue;
     }
     const pool = slot.bank === 'p' ? preds : width > 64 ? quads : width > 32 ? longs : words;
-    // A result that is a source too is what expansions get wrong.
+    // Results that are also sources are what expansions get wrong.
     const fresh = makeReg(
       FIRST + k,
       slot.bank === 'p' ? RegFile.P : width > 64 ? RegFile.RQ : width > 32 ? RegFile.RD : RegFile.R,
@@ -162,8 +162,9 @@ function address(o: Opcode, k: number): Operand {
 }
 
 /**
- * A kernel of instructions of `drawn`, its results stored.
- * @param bits 16: of words only the low half is loaded, and stored
+ * A kernel of the instructions `drawn` that stores their results.
+ *
+ * @param bits 16: only the low half of words is loaded and stored
  */
 export function kernelOf(
   list: readonly Instr[],
@@ -200,7 +201,7 @@ export function kernelOf(
     if (shared)
       for (let k = 0; k < 8; k++) put('STS', ['B32'], [], [addr(sharedArea, 16 + 4 * k), imm(k + 1)]);
     if (/^MBAR_(?!INIT)/.test(x.op.name)) put('MBAR_INIT', [], [], [addr(sharedArea, 16), imm(1)]);
-    // Results of a guarded instruction, or of one that gives none, are what was there before.
+    // The destinations of a guarded instruction, or of one without results, keep their values.
     for (const d of x.dst)
       if (
         d !== NO_REG &&

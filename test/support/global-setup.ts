@@ -9,10 +9,12 @@ const server = (...words: string[]) =>
   spawnSync(process.execPath, [script, 'server', ...words], { stdio: 'ignore' });
 
 /**
- * A server of the suite's own runs the commands that tests start: cold, each would compile its code anew (of the ten files that
- * start most, a fifth of the processor time). It gives what a command gives alone (test/cli/server.test.ts, whose own commands do run alone),
- * and where it cannot start, every command runs alone. With ORRERY_SERVER=off, or for some files of the suite, all do: it costs a second.
- * @returns what ends it
+ * Starts a server for the suite that runs the commands of tests: cold, each command would compile its code anew (a fifth of the processor
+ * time of the ten files that start most commands). Its output equals that of a separate process (checked by test/cli/server.test.ts, whose
+ * own commands do not use it). If it cannot start, or with ORRERY_SERVER=off, or for a few files, commands run separately; it costs a
+ * second to start.
+ *
+ * @returns a function that stops it
  */
 export default function startServer(): (() => void) | undefined {
   const files = process.argv.slice(2).some((word) => !word.startsWith('-') && word !== 'run');
@@ -20,7 +22,7 @@ export default function startServer(): (() => void) | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'orrery-tests-'));
   process.env['XDG_RUNTIME_DIR'] = folder;
   process.env['ORRERY_TESTS_SERVER'] = folder;
-  // Should the suite be killed, it ends by itself.
+  // If the suite is killed, the server ends by itself.
   server('start', '--jobs', String(availableParallelism()), '--idle', '5', '--no-warm-up');
   return () => {
     server('stop');

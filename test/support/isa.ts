@@ -6,7 +6,7 @@ import { buildIsa } from '../../src/isa/build.ts';
 const dir = new URL('../../pipelines/isa/', import.meta.url);
 let cached: Isa | null = null;
 
-/** The shipped instruction set, read from its YAML. */
+/** The shipped instruction set, read from YAML. */
 export function testIsa(): Isa {
   if (cached !== null) return cached;
   const docs = readdirSync(dir)

@@ -4,15 +4,15 @@ import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { ELEMENT_BYTES, type Launch, type LaunchParam } from '../../src/sim/launch.ts';
 
-/** Two kernels, of which the second is a wrong or a right optimization of the first. */
+/** Two kernels; the second is a wrong or a correct optimization of the first. */
 export interface Pair {
   readonly id: string;
-  /** What it is about: `loops`, `floats`. */
+  /** Topic, such as `loops` or `floats`. */
   readonly kind: string;
   readonly target: string;
   readonly before: string;
   readonly after: string;
-  /** Whether the second does what the first cannot do. */
+  /** True if the second kernel is wrong: it does what the first cannot do. */
   readonly wrong: boolean;
   readonly why: string;
   readonly shows: string;
@@ -64,11 +64,11 @@ const isValid = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(sche
 
 const words = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
-/** Texts may be written without their header, which follows from the target. */
+/** Texts may omit the header, which follows from the target. */
 const whole = (text: string, target: string): string =>
   text.includes('.version ') ? text : `.version 9.0\n.target ${target}\n.address_size 64\n${text}`;
 
-/** Applies edits, each of which must fit one place; white space in what is replaced stands for any. */
+/** Applies edits, each of which must match exactly once; white space in the replaced text matches any. */
 function edited(text: string, pair: Written): string {
   let out = text;
   for (const { replace, by } of pair.edits ?? []) {
@@ -88,14 +88,14 @@ function edited(text: string, pair: Written): string {
 /**
  * All pairs of a folder.
  *
- * @throws Error that names the file and the pair if one is not as the schema says, has an edit that does not fit exactly once, has
- *   the name of another, or changes nothing
+ * @throws Error that names the file and the pair if one violates the schema, has an edit that does not match exactly once, has the name of
+ * another pair, or changes nothing
  */
 export function pairsIn(folder: string): Pair[] {
   const out = new Map<string, Pair>();
   for (const file of readdirSync(folder).sort()) {
     if (!file.endsWith('.yaml')) continue;
-    // Pairs of one text share it by an alias: every pair may name the same one.
+    // Pairs may share a text by a YAML alias.
     const written: unknown = parse(readFileSync(join(folder, file), 'utf8'), { maxAliasCount: -1 });
     if (!isValid(written)) {
       const said = isValid.errors!.map((e) => {
@@ -129,7 +129,7 @@ const FLOATS = new Map<Value, number>([
 ]);
 const floatOf = (value: Value): number => FLOATS.get(value) ?? Number(value);
 
-/** Values as the little-endian bytes of a buffer of at least `length` elements. */
+/** Values as little-endian bytes of a buffer of at least `length` elements. */
 export function bytesOf(type: string, values: readonly Value[], length = values.length): Uint8Array {
   const size = ELEMENT_BYTES[type];
   if (size === undefined) throw new Error(`there is no type '${type}'`);
@@ -152,7 +152,7 @@ const shape = (given: readonly number[] | undefined): readonly [number, number, 
   given?.[2] ?? 1,
 ];
 
-/** The launch of a pair for the simulator, which expects what one of the two kernels leaves. */
+/** The simulator launch of a pair; it expects the results of one of the kernels. */
 export function launchOfPair(launch: PairLaunch, kernel: string, side: Side): Launch {
   const params = launch.params.map((p): LaunchParam => {
     if (p.words !== undefined) return { kind: 'bytes', bytes: bytesOf('u32', p.words) };
@@ -180,15 +180,15 @@ export function launchOfPair(launch: PairLaunch, kernel: string, side: Side): La
   };
 }
 
-/** What a judge said of a pair. */
+/** A judge's verdict on a pair. */
 export interface Verdict {
   readonly pair: Pair;
   readonly same: boolean;
-  /** The first difference, '' if there is none. */
+  /** The first difference; '' if there is none. */
   readonly difference: string;
 }
 
-/** What a judge made of each kind of pair, and every pair that it got wrong. */
+/** Results of a judge by kind of pair, and every pair that it got wrong. */
 export function table(verdicts: readonly Verdict[]): string {
   const rows = [...new Set(verdicts.map((v) => v.pair.kind))].sort().map((kind) => {
     const of = verdicts.filter((v) => v.pair.kind === kind);

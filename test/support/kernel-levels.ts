@@ -20,7 +20,7 @@ const kernels = readdirSync(root, { withFileTypes: true })
   .filter((d) => d.isDirectory() && readdirSync(`${root}${d.name}`).some((f) => /^launch.*\.yaml$/.test(f)))
   .map((d) => d.name);
 
-/** The default, and every other level and order: of these each kernel takes the next few. */
+/** The default level and order, and all others, of which each kernel takes the next few. */
 const DEFAULT = { order: 'binary', level: 3 };
 const OTHERS = ['seed', 'binary']
   .flatMap((order) => [0, 1, 2, 3, 4, 5].map((level) => ({ order, level })))
@@ -39,10 +39,10 @@ async function planOf(sm: string, order: string, level: number): Promise<Plan> {
   return plan!;
 }
 
-/** The target for which every snapshot is run; PTX for another differs from its PTX little. */
+/** The target for which every snapshot is run; PTX for the other targets differs little. */
 const EVERY_SNAPSHOT = 'sm_80';
 
-/** Kernels of which a second run of the default makes other operations than the first, and why. */
+/** Kernels for which a second run of the default changes the operations, and why. */
 const NOT_AT_REST: Readonly<Record<string, string>> = {
   interpreter:
     'leaving SSA (phase 73) joins copies in the order of its names, which are others in the output',
@@ -54,7 +54,7 @@ const NOT_AT_REST: Readonly<Record<string, string>> = {
     'phases behind 29 make a vote read a chosen bit; that its extension changes nothing, only phase 29 of the next run finds',
 };
 
-/** How often a program has each operation, with its modifiers. */
+/** Number of occurrences of each operation with its modifiers. */
 function operationsOf(program: Program): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { blocks } of program.functions)
@@ -65,11 +65,10 @@ function operationsOf(program: Program): Record<string, number> {
 }
 
 /**
- * Declares the tests that every kernel with PTX for a target gives what the host computed: as lowered, and after every phase that
- * changed it, or, where that is done for another target, after all of them (ORRERY_TEST_SIZE above 1: always after every one), and
- * read back from the PTX that is written then. Each kernel runs at the default level in the default order, and at `few` of the other
- * eleven levels and orders, which take turns from kernel to kernel; ORRERY_TEST_SIZE multiplies `few`, and 11 is all. On one target, a
- * second run of the default makes no other operations, but for the kernels of `NOT_AT_REST`.
+ * Declares the tests that every kernel gives what the host computed: as lowered, after every phase that changed it (for all but one target
+ * only after the last phase, unless ORRERY_TEST_SIZE is above 1), and read back from the PTX written then. Each kernel runs at the default
+ * level and order, and at `few` of the eleven others, which rotate from kernel to kernel; ORRERY_TEST_SIZE multiplies `few`, and 11 is all.
+ * On one target, a second run of the default must not change the operations, except for the kernels of `NOT_AT_REST`.
  */
 export function kernelsAreRight(sm: string, few: number): void {
   const plans = new Map<string, Promise<Plan>>();
@@ -94,7 +93,7 @@ export function kernelsAreRight(sm: string, few: number): void {
     expect(verifyProgram(lowered.program).map(verifyMessage)).toEqual([]);
     const everyOne =
       sm === EVERY_SNAPSHOT || runs(1) > 1 || !existsSync(`${dir}${name}.${EVERY_SNAPSHOT}.ptx`);
-    // Snapshots that several levels and orders share are run once: passes give the same object where nothing changed.
+    // Snapshots shared by several levels and orders are run once: passes return the same object if nothing changed.
     const snapshots = new Map<Program, string>([[lowered.program, 'as lowered']]);
     const seen = new Set<string>();
     const written = new Set<string>();
@@ -141,7 +140,7 @@ export function kernelsAreRight(sm: string, few: number): void {
           first: undefined,
         });
       }
-      // The same, at the default, if warps and parted lanes take turns at random.
+      // The same at the default, with random schedules of warps and diverged lanes.
       const r = runLaunch(byDefault, isa, launch, base, { budget: 5_000_000, schedule: first + 1 });
       expect({ launchFile, status: r.status, error: r.error, first: r.mismatches[0] }).toEqual({
         launchFile,

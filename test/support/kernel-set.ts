@@ -10,13 +10,13 @@ import { testIsa } from './isa.ts';
 const root = fileURLToPath(new URL('../kernels/', import.meta.url));
 const BASE = 0x160;
 
-/** Names of the test kernels that have a launch and PTX for sm_80. */
+/** Names of the test kernels with a launch and PTX for sm_80. */
 export const kernelNames: readonly string[] = readdirSync(root, { withFileTypes: true })
   .filter((d) => d.isDirectory() && existsSync(`${root}${d.name}/${d.name}.sm_80.ptx`))
   .map((d) => d.name)
   .filter((n) => readdirSync(`${root}${n}`).some((f) => /^launch.*\.yaml$/.test(f)));
 
-/** A test kernel as lowered, and its launches. */
+/** A lowered test kernel and its launches. */
 export async function kernelOf(name: string): Promise<{ program: Program; launches: Launch[] }> {
   const text = readFileSync(`${root}${name}/${name}.sm_80.ptx`, 'utf8');
   const { module } = parsePtx(text, name);
@@ -27,6 +27,6 @@ export async function kernelOf(name: string): Promise<{ program: Program; launch
   return { program, launches };
 }
 
-/** Runs a launch of a test kernel, at most so many warp instructions of it. */
+/** Runs a launch of a test kernel with a budget of warp instructions. */
 export const runKernel = (program: Program, launch: Launch, budget: number): LaunchResult =>
   runLaunch(program, testIsa(), launch, BASE, { budget });

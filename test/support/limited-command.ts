@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const orrery = fileURLToPath(new URL('../../bin/orrery.js', import.meta.url));
 
-/** The command line in no more than a gigabyte, ended after `timeout` milliseconds, in a folder that has its cache too. */
+/** Runs the command line within one gigabyte and `timeout` milliseconds, in a folder that also holds its cache. */
 export const limitedCommand = (args: readonly string[], cwd: string, timeout: number) =>
   spawnSync(process.execPath, ['--max-old-space-size=1024', orrery, ...args], {
     cwd,

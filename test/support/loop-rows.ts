@@ -1,7 +1,7 @@
 /**
- * Text of a random kernel, in SSA, with a few loops in a row that mostly run equally often: they store and load at places that move
- * up, down or not at all, near each other and far apart, in one block or several, with some code between them. Each lane has memory
- * of its own.
+ * Text of a random kernel in SSA with a few consecutive loops, mostly of equal trip counts, which load and store at addresses that move up,
+ * down or not at all, near each other and far apart; with one block or several, and some code between the loops. Each lane has its own
+ * memory.
  */
 export function loopRows(below: (n: number) => number): string {
   const pick = <T>(list: readonly T[]): T => list[below(list.length)];
@@ -25,7 +25,7 @@ export function loopRows(below: (n: number) => number): string {
     lines.push(`${here}:`);
     return here;
   };
-  /** Values that hold everywhere below, and those that a loop left. */
+  /** Values available everywhere below, and those that a loop left. */
   const values = ['R8', 'R9'];
   const left: string[] = [];
   const sums: string[] = [];
@@ -41,12 +41,12 @@ export function loopRows(below: (n: number) => number): string {
     const bound = below(6) === 0 ? pick(['4', 'R8']) : rounds;
     const from = below(8) === 0 ? 'R8' : 'RZ';
     const first = fresh('RD');
-    // What is behind the last loop, and so in front of this one.
+    // What follows the last loop and thus precedes this one.
     const start = pick(['RD6', 'RD6', 'RD7', first]);
     lines.push(`IADD3.64 ${first}, RD6, ${4 * below(4)}, RZ`, `${head}:`);
     const at = lines.length;
     const inside = [...values, i];
-    /** All that is loaded, so that it shows in the end; not what one way of two loads. */
+    /** All loaded values, so that they affect the result; without loads in only one of two arms. */
     const sum = fresh('R');
     let total = sum;
     const some = (always: boolean): void => {
@@ -62,7 +62,7 @@ export function loopRows(below: (n: number) => number): string {
         ]);
         const [space, address] = [place[0], place.slice(2)];
         if (below(2) === 0) {
-          // Each store has values of its own.
+          // Each store writes distinct values.
           const r = fresh('R');
           lines.push(
             `IADD3 ${r}, ${pick(inside)}, ${1000 * regs}, RZ`,
@@ -143,7 +143,7 @@ export function loopRows(below: (n: number) => number): string {
           values.push(r);
       }
     }
-    // Now and then the next loop uses what this one has left.
+    // The next loop sometimes uses values of this one.
     if (below(4) === 0) values.push(pick(left));
   };
   for (let n = 2 + below(3); n > 0; n--) loop();

@@ -21,7 +21,7 @@ export class Random {
   }
 }
 
-/** Every choice of modifiers of an opcode. */
+/** All combinations of modifiers of an opcode. */
 export function modChoices(op: Opcode): number[] {
   return op.groups.reduce<number[]>(
     (all, g) => all.flatMap((m) => g.values.map((_, i) => m | (i << g.shift))),
@@ -29,7 +29,7 @@ export function modChoices(op: Opcode): number[] {
   );
 }
 
-/** Patterns where arithmetic goes wrong: limits of integers, shift counts, and of every float format. */
+/** Bit patterns at which arithmetic goes wrong: limits of integers, shift counts, and of every float format. */
 const WORDS = [
   0, 1, 2, 3, 5, 7, 8, 15, 16, 24, 30, 31, 32, 33, 63, 64, 65, 255, 256, 0x7f, 0x80, 0xff80, 0x7fff, 0x8000,
   0xffff, 0x10000, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 0xfffffffe, 0x55555555, 0xaaaaaaaa,
@@ -82,7 +82,7 @@ const LONGS = [
   0x3f50000000000001n,
 ];
 
-/** A value of a slot's width: half of them from the patterns above, the others random, floats of like exponents among them. */
+/** A value of a slot's width: half of the time one of these patterns, otherwise random, including floats of similar exponents. */
 export function operandValue(rnd: Random, width: number): bigint {
   if (width === 1) return BigInt(rnd.below(2));
   const pick = rnd.below(10);

@@ -4,19 +4,18 @@ import type { Fn, Instr } from '../../src/ir/program.ts';
 import { evalBig } from '../../src/isa/reference.ts';
 
 /*
- * One thread's run of a function, with every access to memory written down. It is made from the definitions alone and shares no
- * code with the analyses, so that it can judge them. Spaces are far apart in one range of addresses; a generic address is
- * the address itself.
+ * Executes one thread of a function and records every memory access. It is written from the definitions alone and shares no code with the
+ * analyses, so that it can judge them. The spaces are far apart in one address range; a generic address is the address itself.
  */
 export const SHARED = 2n ** 40n;
 export const LOCAL = 2n ** 44n;
 
-/** Something that happened: control came into a block, or an instruction touched memory. */
+/** An event: control entered a block, or an instruction accessed memory. */
 export type Event =
   | { readonly k: 'enter'; readonly block: number }
-  /** Control came to an instruction; a guard may have kept it from running. */
+  /** Control reached an instruction; its guard may have been false. */
   | { readonly k: 'came'; readonly n: number }
-  /** `value`: what memory holds there afterwards, the first byte lowest. */
+  /** `value`: the memory contents afterwards, lowest byte first. */
   | {
       readonly k: 'read' | 'write';
       readonly n: number;
@@ -27,7 +26,7 @@ export type Event =
   /** Other threads may have written anywhere in shared and global memory. */
   | { readonly k: 'others'; readonly n: number };
 
-/** What the run starts with. */
+/** Initial state of the run. */
 export interface World {
   /** Address of each variable in its own space. */
   readonly symbols: ReadonlyMap<string, bigint>;
@@ -43,7 +42,7 @@ const choice = (op: Opcode, mods: number, group: string): string => {
   return g.values[(mods >>> g.shift) & g.mask].name;
 };
 
-/** Runs `fn` for at most `most` instructions. */
+/** Executes at most `most` instructions of `fn`. */
 export function runMemory(fn: Fn, world: World, most: number): Event[] {
   const events: Event[] = [];
   const regs = new Map<Reg, bigint>(world.registers);

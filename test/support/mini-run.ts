@@ -2,17 +2,17 @@ import { modOf } from '../../src/ir/opcode.ts';
 import { isTrue, Kind, NO_REG, type Operand } from '../../src/ir/operand.ts';
 import type { Fn, Instr } from '../../src/ir/program.ts';
 
-/** What one thread did: values stored, and how it ended. */
+/** What one thread did: the values stored, and how it ended. */
 export interface MiniResult {
   readonly stored: number[];
   readonly ended: 'exit' | 'return' | 'running';
-  /** What a return gives. */
+  /** Returned values. */
   readonly returned: number[];
 }
 
 /**
- * A tiny interpreter for one thread over the few opcodes that the random programs use. It is written from the meaning of
- * the text alone and shares no code with the analyses, so that it can judge passes.
+ * A minimal interpreter for one thread and the few opcodes of the random programs. It is written from the definitions alone and shares no
+ * code with the analyses, so that it can judge passes.
  */
 export function miniRun(fn: Fn, fuel: number): MiniResult {
   const regs = new Int32Array(fn.regCount);
@@ -23,7 +23,7 @@ export function miniRun(fn: Fn, fuel: number): MiniResult {
   const at = new Map(fn.blocks.map((b, i) => [b.id, i]));
   let block = 0;
   let i = 0;
-  /** The block that control came from, for phis. */
+  /** The predecessor that control came from, for phis. */
   let from = -1;
   const enter = (to: number): void => {
     from = fn.blocks[block].id;
@@ -38,7 +38,7 @@ export function miniRun(fn: Fn, fuel: number): MiniResult {
     }
     const x: Instr = fn.blocks[block].ins[i++];
     if (x.op.name.endsWith('MOVPHI')) {
-      // All phis of a block read before any of them writes.
+      // All phis of a block are read before any is written.
       const read: [number, number][] = [];
       for (let k = i - 1; fn.blocks[block].ins[k]?.op.name.endsWith('MOVPHI'); k++, i = k) {
         const { src, dst, op } = fn.blocks[block].ins[k];
@@ -92,7 +92,7 @@ export function miniRun(fn: Fn, fuel: number): MiniResult {
       case 'BRX': {
         const t = fn.tables[x.src[1].lo];
         const index = value(x.src[0]) >>> 0;
-        // Out of range is undefined; the random programs mask the index, so this is a fault of a pass.
+        // An out-of-range index is undefined; the random programs mask the index, so a pass is at fault.
         if (index >= t.length) throw new Error(`table index ${index} of ${t.length}`);
         enter(at.get(t[index])!);
         break;
@@ -113,7 +113,7 @@ export function miniRun(fn: Fn, fuel: number): MiniResult {
   return { stored, ended: 'running', returned: [] };
 }
 
-/** Null if two functions did the same as far as both got, else the difference in words. */
+/** Describes the difference between two functions as far as both got; null if there is none. */
 export function sameBehaviour(a: Fn, b: Fn): string | null {
   const FUEL = 400;
   const x = miniRun(a, FUEL);

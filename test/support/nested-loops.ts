@@ -2,7 +2,7 @@ import type { Fn } from '../../src/ir/program.ts';
 import { parseFn } from '../../src/ir/text.ts';
 import { testIsa } from './isa.ts';
 
-/** A nest of `depth` counted loops around the blocks `inner`, which may read R18 and R6; each runs to `bound`. */
+/** A nest of `depth` counted loops with trip count `bound` around the blocks `inner`, which may read R18 and R6. */
 export function nestedLoops(depth: number, inner: string, bound = 'R18'): Fn {
   const down = Array.from(
     { length: depth },

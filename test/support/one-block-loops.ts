@@ -1,6 +1,6 @@
 /**
- * Text of a random kernel in SSA with a loop of one block: loads and stores at places that move, or do not, values from the
- * iteration before, guards, and what is read behind the loop. It runs a known number of times, or as often as a parameter says.
+ * Text of a random kernel in SSA with a single-block loop: loads and stores at moving or fixed addresses, loop-carried values, guards, and
+ * uses after the loop. The trip count is constant or a parameter.
  */
 export function oneBlockLoop(below: (n: number) => number): string {
   const pick = <T>(list: readonly T[]): T => list[below(list.length)];
@@ -15,7 +15,7 @@ export function oneBlockLoop(below: (n: number) => number): string {
   const counter = fresh('R');
   const counted = fresh('R');
   words.push(counter);
-  // Values from the iteration before; what the next one gets is chosen at the end.
+  // Loop-carried values; the next iteration's are chosen at the end.
   const carried = Array.from({ length: below(4) }, () => {
     const file = below(3) === 0 ? 'RD' : 'R';
     const r = fresh(file);
@@ -28,7 +28,7 @@ export function oneBlockLoop(below: (n: number) => number): string {
     base: pick(['RD3', 'RD3', 'RD4']),
     step: pick([4, 4, 8, 16, -4, 0, 6]),
   }));
-  // Nothing is stored where a load of constant memory looks: far behind a parameter, which may be near the others.
+  // No store goes where constant memory is loaded: far behind a parameter, which may be near the others.
   const constant = { r: fresh('RD'), next: fresh('RD'), base: 'RD6', step: pick([4, 8, -4]) };
   const place = (): string =>
     `[${below(5) === 0 ? pick(['RD3', 'RD4']) : pick(moving).r}${pick(['', '', '+4', '+8', '+0x10', '-4'])}]`;

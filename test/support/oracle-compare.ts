@@ -22,19 +22,19 @@ import {
   specified,
 } from './ptx-text/specified.ts';
 
-/*
- * Compares what the interpreter of PTX text makes of a kernel with what Orrery makes of it.
- */
+/* Compares the interpreter of PTX text with Orrery on a kernel. */
 
 export interface Disagreement {
   /** `interpreter`, `simulator`, `reader`, or a plan. */
   readonly who: string;
   readonly what: string;
-  /** What Orrery wrote, where that is wrong. */
+  /** Orrery's output, if that is wrong. */
   readonly output: string | null;
 }
 
-/** What Orrery reads, simulates or writes that differs from what is specified, for a text and the plans that it is written under. */
+/**
+ * The first disagreement of Orrery's reader, simulator or writer with what is specified, for a text and some plans; null if there is none.
+ */
 export function disagreement(
   text: string,
   launch: Launch,
@@ -55,7 +55,7 @@ export function disagreement(
     choices.map((c) => fromWritten(read, sm, c, launch, right)).find((d) => d !== null) ??
     null;
   if (first === null || first.who === 'interpreter') return first;
-  // What two runs agree in may still be open.
+  // What two runs agree in may still be unspecified.
   const surer = specified(text, launch, [...SEEDS, ...MORE_SEEDS]);
   if (typeof surer === 'string') return { who: 'interpreter', what: surer, output: null };
   if (first.who === 'simulator') return fromSimulator(read, sm, launch, surer);
@@ -67,8 +67,8 @@ function fromSimulator(read: ReadModule, sm: string, launch: Launch, right: Spec
   const who = 'simulator';
   if (read.program.skipped.length > 0) return null;
   const r = simulated(read, planFor(sm, { level: 0, order: 'binary' }), launch, BUDGET);
-  // The simulator says so of instructions that Orrery only carries over.
-  if (r.why?.includes('has no meaning that could be run')) return null;
+  // The simulator does not run instructions that Orrery only carries.
+  if (r.why?.includes('the simulator cannot run')) return null;
   const what = r.why ?? differs(right, r.buffers);
   return what === null ? null : { who, what, output: null };
 }
@@ -92,15 +92,15 @@ function fromWritten(
   return what === null ? null : { who, what, output };
 }
 
-/** What kind of disagreement one is, without places and numbers. */
+/** Kind of a disagreement, without positions and numbers. */
 export const kindOf = (d: Disagreement): string =>
   `${d.who}: ${d.what.startsWith('argument') ? 'differs' : d.what.replace(/\d+/g, '#').slice(0, 80)}`;
 
-/** The disagreement over a kernel that was made up; null if there is none. */
+/** The disagreement over a generated kernel; null if there is none. */
 export const kernelDisagreement = (k: Kernel, choices: readonly PlanChoice[]): Disagreement | null =>
   disagreement(textOf(k), launchOf(k), `sm_${k.sm}`, choices);
 
-/** A small kernel over which Orrery and the interpreter disagree as they do over a large one. */
+/** Shrinks a kernel with a disagreement to a small one with the same kind of disagreement. */
 export function shrunk(k: Kernel, choices: readonly PlanChoice[], found: Disagreement): Kernel {
   const own = choices.filter((c) => planText(c) === found.who);
   const kind = kindOf(found);
@@ -110,7 +110,7 @@ export function shrunk(k: Kernel, choices: readonly PlanChoice[], found: Disagre
   });
 }
 
-/** A report on a disagreement, with all that is needed to see it again. */
+/** A report on a disagreement with everything needed to reproduce it. */
 export function report(seed: number, k: Kernel, choices: readonly PlanChoice[], found: Disagreement): string {
   const small = shrunk(k, choices, found);
   const d =

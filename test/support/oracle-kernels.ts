@@ -11,12 +11,12 @@ const root = fileURLToPath(new URL('../kernels/', import.meta.url));
 export interface KernelLaunch {
   readonly name: string;
   readonly sm: string;
-  /** PTX file and launch file. */
+  /** Paths of the PTX file and the launch file. */
   readonly file: string;
   readonly launch: string;
 }
 
-/** Every launch of every bundled kernel, for each target that it has PTX for. */
+/** Every launch of every bundled kernel, for each target with PTX. */
 export const kernelLaunches: readonly KernelLaunch[] = readdirSync(root, { withFileTypes: true })
   .filter((d) => d.isDirectory())
   .flatMap((d) =>
@@ -33,7 +33,7 @@ export const kernelLaunches: readonly KernelLaunch[] = readdirSync(root, { withF
   )
   .filter((l) => existsSync(l.file));
 
-/** How a launch came out: what is wrong, or that it needs more instructions than it may have. */
+/** Outcome of a launch: what is wrong, or that its budget was not enough. */
 export type Verdict = { readonly wrong: string | null } | 'too long';
 
 const unexpected = (file: LaunchFile, r: Outcome & { status: 'ended' }): string | null => {
@@ -46,10 +46,10 @@ const unexpected = (file: LaunchFile, r: Outcome & { status: 'ended' }): string 
 };
 
 /**
- * Runs a launch by the interpreter: on the PTX that nvcc wrote, whose results are expected, and on what `opt -O3` writes of it, which has
- * to leave the same bits, or where instructions are approximate, what is expected.
+ * Runs a launch in the interpreter, on nvcc's PTX, whose results are expected, and on the output of `opt -O3`, which must give the same
+ * bits or, with approximate instructions, the expected results.
  *
- * @param budget most instructions of all threads
+ * @param budget maximum number of instructions of all threads together
  */
 export function judge(l: KernelLaunch, budget: number): Verdict {
   const file = readLaunch(l.launch);

@@ -11,14 +11,12 @@ import { resolve } from '../../src/spec/resolve.ts';
 import type { Launch } from './ptx-text/run/run.ts';
 import { shuffledOrder } from './shuffle.ts';
 
-/*
- * Orrery's side of the comparison with the interpreter of PTX text: what it writes, and what its simulator says.
- */
+/* Orrery's side of the comparison with the interpreter of PTX text: its output, and its simulator's results. */
 
 const shipped = await loadShipped();
 const table = new PtxTable(shipped.ptx!.data as unknown as PtxDoc);
 
-/** How a plan is made: level, order (a name, or the seed of a shuffled one), recipes, settings of knobs. */
+/** Choices for a plan: level, order (a name, or the seed of a shuffled one), recipes, knob settings. */
 export interface PlanChoice {
   readonly level: number;
   readonly order: string | number;
@@ -31,7 +29,7 @@ export const planText = (p: PlanChoice): string =>
 
 const plans = new Map<string, Plan>();
 
-/** The plan of a choice for a target. */
+/** The plan of these choices for a target. */
 export function planFor(sm: string, choice: PlanChoice): Plan {
   const key = `${sm} ${planText(choice)}`;
   let plan = plans.get(key);
@@ -73,7 +71,7 @@ export interface ReadModule {
 
 const base = (plan: Plan): number => Number(plan.backend.facts['param-base']);
 
-/** Reads a module for a target. @throws Error with what Orrery says against it */
+/** Reads a module for a target. @throws Error with Orrery's diagnostics */
 export function readModule(text: string, sm: string, plan: Plan): ReadModule {
   const { module, diagnostics } = parsePtx(text, 'k.ptx');
   const lowered = lowerPtx(module, { isa: plan.isa, paramBase: base(plan), sm });
@@ -82,13 +80,13 @@ export function readModule(text: string, sm: string, plan: Plan): ReadModule {
   return { program: lowered.program, module };
 }
 
-/** What `opt` writes for a module under a plan. */
+/** The output of `opt` for a module under a plan. */
 export function written({ program, module }: ReadModule, plan: Plan): string {
   const { last } = runPipeline(program, plan, {});
   return emitPtx(last, { table, paramBase: base(plan), module }).text;
 }
 
-/** A launch of the interpreter for Orrery's simulator. */
+/** Converts a launch of the interpreter for Orrery's simulator. */
 export const simLaunch = (launch: Launch): SimLaunch => ({
   name: launch.kernel,
   kernel: launch.kernel,
@@ -103,7 +101,7 @@ export const simLaunch = (launch: Launch): SimLaunch => ({
   ),
 });
 
-/** Orrery's simulator on a launch of the interpreter: the buffers afterwards, or why it stopped. */
+/** Runs a launch of the interpreter in Orrery's simulator: the final buffers, or why it stopped. */
 export function simulated(
   { program }: ReadModule,
   plan: Plan,

@@ -3,11 +3,11 @@ import { Kind, makeOperand, NO_REG, regFile } from '../../src/ir/operand.ts';
 import type { Fn, Instr } from '../../src/ir/program.ts';
 
 /*
- * Functions with one small fault: another constant, offset, operand, modifier or condition, an instruction less, two exchanged. Most of
- * them do something else then; some do not, such as those of dead instructions.
+ * Functions with one small fault: another constant, offset, operand, modifier or condition, a removed instruction, or two exchanged ones.
+ * Most of them change behaviour; some do not, as in dead instructions.
  */
 
-/** Draws whole numbers below a bound. */
+/** Draws integers below a bound. */
 type Draw = (below: number) => number;
 
 /** xorshift32 (Marsaglia, "Xorshift RNGs", 2003). */
@@ -21,7 +21,7 @@ export function drawing(seed: number): Draw {
   };
 }
 
-/** The function with a fault, and what it is; null if the drawn place has none of the drawn kind. */
+/** Plants a fault and describes it; null if the drawn place has none of the drawn kind. */
 export function withFault(fn: Fn, draw: Draw): { fn: Fn; what: string } | null {
   const b = draw(fn.blocks.length);
   const block = fn.blocks[b];
@@ -72,7 +72,7 @@ function changed(list: readonly Instr[], at: number, draw: Draw): { ins: Instr[]
       return ins.guard === NO_REG ? null : put(withGuard(ins, ins.guard, !ins.guardNot), 'guard inverted');
     case 5: {
       const g = ins.op.groups[draw(Math.max(1, ins.op.groups.length))];
-      // How many registers an access has is part of its form.
+      // The number of registers of an access is part of its form.
       if (g === undefined || g.name === 'vec') return null;
       const value = draw(g.values.length);
       const mods = ((ins.mods & ~(g.mask << g.shift)) | (value << g.shift)) >>> 0;

@@ -7,11 +7,11 @@ import type { Primitive } from '../../src/sim/primitives/primitive.ts';
 import type { BlockState, Warp } from '../../src/sim/state.ts';
 
 /*
- * Probes: instructions that the simulator carries out by telling a test what a register holds, in which lanes. They stand
- * in a copy of a function and change nothing that it does.
+ * Probes: instructions with which the simulator reports a register's value and active lanes to a test. They are inserted into a copy of a
+ * function and do not change its behaviour.
  */
 
-/** What a probe sees: the lanes that execute it, and the words (predicates: 0 or 1) that they hold. */
+/** What a probe reports: the active lanes, and the words (predicates: 0 or 1) that they hold. */
 export type Seen = (warp: Warp, mask: number, lane: (l: number) => { lo: number; hi: number }) => void;
 
 const op: Opcode = {
@@ -61,17 +61,17 @@ const listeners = new WeakMap<Instr, Seen>();
   );
 };
 
-/** An instruction that shows a register to `seen`. */
+/** An instruction that reports a register to `seen`. */
 export function probe(r: Reg, seen: Seen): Instr {
   const x = instr(op, 0, [], [reg(r)]);
   listeners.set(x, seen);
   return x;
 }
 
-/** Can a probe show registers of this file? */
+/** True if a probe can report registers of this file. */
 export const canProbe = (r: Reg): boolean => regFile(r) !== RegFile.RQ && regFile(r) !== RegFile.B;
 
-/** The function with what `before` gives put in front of each instruction. */
+/** The function with the instructions that `before` gives inserted before each instruction. */
 export function withProbes(fn: Fn, before: (block: number, index: number) => readonly Instr[]): Fn {
   return {
     ...fn,
@@ -79,18 +79,19 @@ export function withProbes(fn: Fn, before: (block: number, index: number) => rea
   };
 }
 
-/** What lanes were seen to hold, held against claims of agreement. */
+/** Checks claims of agreement against observed values. */
 export class Agreement {
   readonly faults: string[] = [];
-  /** Claims of agreement across warp or block that were looked at with at least two lanes, and with two warps. */
+  /** Claims of agreement across a warp or block that were checked with at least two lanes, and with two warps. */
   checked = 0;
   across = 0;
-  /** By block, probe and warp: what the warp held, one entry an execution. */
+  /** Values of each warp by block and probe, one entry per execution. */
   private readonly held = new WeakMap<BlockState, Map<string, string[][]>>();
 
   /**
    * A probe for a claim about `r`.
-   * @param control whether all lanes that have not ended execute it (`Lanes` level), to be checked as well; null: unknown
+   *
+   * @param control the claimed level (`Lanes`) at which all live lanes execute it, which is checked too; null: unknown
    */
   claim(r: Reg, what: string, level: number, control: number | null): Instr {
     return probe(r, (w, mask, lane) => {
@@ -116,7 +117,7 @@ export class Agreement {
     });
   }
 
-  /** All warps run it equally often: the k-th time, all hold the same. */
+  /** All warps execute it equally often, and hold the same value at the k-th execution. */
   private compareWarps(w: Warp, what: string, value: string): void {
     let all = this.held.get(w.block);
     if (all === undefined) this.held.set(w.block, (all = new Map()));

@@ -1,6 +1,6 @@
-/** Mutants of PTX text: one thing is changed in a file, by a seed, so that each can be made again. */
+/** Mutants of PTX text: one seeded change per file, so that each can be reproduced. */
 
-/** A repeatable source of numbers (mulberry32). */
+/** A deterministic source of numbers (mulberry32). */
 export function randomOf(seed: number): (below: number) => number {
   let a = seed >>> 0;
   return (below) => {
@@ -12,7 +12,7 @@ export function randomOf(seed: number): (below: number) => number {
   };
 }
 
-/** What stands in one line: a guard, the opcode with its modifiers, and operands. */
+/** A parsed line: guard, opcode with modifiers, and operands. */
 const INSTRUCTION = /^(\s*)(@!?%?\w+\s+)?([a-z][\w]*(?:\.[\w:]+)*)(?:(\s+)([^;]*))?;(.*)$/;
 
 interface Line {
@@ -21,7 +21,7 @@ interface Line {
   readonly operands: string[];
 }
 
-/** Operands between commas that stand in no brackets. */
+/** Splits operands at commas outside of brackets. */
 function splitOperands(text: string): string[] {
   const out: string[] = [];
   let depth = 0;
@@ -38,7 +38,7 @@ function splitOperands(text: string): string[] {
   return out.filter((x) => x !== '');
 }
 
-/** Modifiers that are put in place of others, and beside them. */
+/** Modifiers to substitute or to add. */
 const MODIFIERS =
   'u8 s8 u16 s16 b16 u32 s32 b32 u64 s64 b64 f16 f16x2 bf16 f32 f64 pred rn rz rm rp rni rzi ftz sat approx full hi lo wide cc sync aligned relaxed acquire release acq_rel volatile weak cta gpu sys cluster global shared local const param v2 v4 v8 eq ne lt ls num and or xor ca cg cs nc uni clamp wrap foo'.split(
     ' ',
@@ -51,7 +51,7 @@ const VERSIONS = '3.2 4.3 5.0 6.0 6.3 6.4 7.0 7.1 7.4 7.8 8.0 8.3 8.6 9.0'.split
 const TARGETS =
   'sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_89 sm_90 sm_90a sm_100 sm_103 sm_120 sm_95 sm_8'.split(' ');
 
-/** What was done, and the text that came out. */
+/** A mutant: what was changed, and the text. */
 export interface Mutant {
   readonly what: string;
   readonly line: number;
@@ -140,7 +140,7 @@ const CHANGES: readonly (readonly [string, Change])[] = [
   ],
 ];
 
-/** A mutant of a PTX file; null where the seed hits nothing that can be changed. */
+/** Mutates a PTX file; null if the seed selects nothing that can be changed. */
 export function mutant(text: string, seed: number): Mutant | null {
   const r = randomOf(seed);
   const lines = text.split('\n');

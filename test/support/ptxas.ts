@@ -10,13 +10,13 @@ export interface OneResult {
   readonly wide: boolean;
 }
 
-/** Whether ptxas is asked about everything (ORRERY_PTXAS_ALL=1): what it says of a text that is not ours changes with ptxas alone. */
+/** True if ptxas is run on everything (ORRERY_PTXAS_ALL=1): its verdict on a foreign text changes only with its version. */
 export const askAll = process.env['ORRERY_PTXAS_ALL'] === '1';
-/** Every fourth of some texts, unless ptxas is asked about everything. */
+/** Every fourth of some texts, unless ptxas is run on everything. */
 export const someOf = <T>(texts: readonly T[]): readonly T[] =>
   askAll ? texts : texts.filter((_, k) => k % 4 === 0);
 
-/** Whether ptxas is on the PATH; says so where it is not. */
+/** True if ptxas is on the PATH; prints a note if not. */
 export function hasPtxas(test: string): boolean {
   const found = spawnSync('ptxas', ['--version']).error === undefined;
   if (!found) console.warn(`${test}: ptxas is not on the PATH, nothing is compared with it`);
@@ -29,7 +29,7 @@ const [STORE, CLEAR_PAIR, RZ] = [0x986, 0x805, 255];
 /** Instructions around the computation that write no general register of interest. */
 const OTHER = new Set([0x918, 0x947, 0x94d, 0xb82, 0xac3, 0xab9]);
 
-/** The constant that machine code stores, or null if it computes it. */
+/** The constant that machine code stores; null if it is computed at run time. */
 export function storedConstant(code: DataView, wide: boolean): bigint | null {
   const regs = new Map<number, bigint | null>([[RZ, 0n]]);
   for (let at = 0; at + 16 <= code.byteLength; at += 16) {
@@ -57,10 +57,10 @@ export const codeSections = (elf: Buffer): Map<string, DataView> =>
     ]),
   );
 
-/** Bytes of static shared memory of each kernel of a cubin that has any. */
+/** Bytes of static shared memory by kernel, for the kernels of a cubin that have any. */
 export const sharedSizes = (elf: Buffer): Map<string, number> => sectionSizes(elf, '.nv.shared.');
 
-/** Runs ptxas on a module: its cubin, or what it says against the module. Throws where ptxas is not on the PATH. */
+/** Runs ptxas on a module. @returns its cubin, or its diagnostics @throws if ptxas is not on the PATH */
 export function ptxas(
   text: string,
   sm = 'sm_90',
@@ -82,7 +82,7 @@ export function ptxas(
   }
 }
 
-/** Machine code of one kernel a case, each of which stores its result. Throws if ptxas refuses them. */
+/** Machine code of one kernel per case, each of which stores its result. @throws if ptxas rejects them */
 export function machineCode(cases: readonly OneResult[], sm = 'sm_90'): DataView[] {
   const kernels = cases.map(
     (c, i) =>
@@ -98,6 +98,6 @@ export function machineCode(cases: readonly OneResult[], sm = 'sm_90'): DataView
   return cases.map((_, i) => sections.get(`k${i}`)!);
 }
 
-/** The constant that ptxas folds each case to; null for one that is computed when it runs. */
+/** The constant that ptxas folds each case to; null for a case computed at run time. */
 export const folded = (cases: readonly OneResult[]): (bigint | null)[] =>
   machineCode(cases).map((code, i) => storedConstant(code, cases[i].wide));

@@ -5,15 +5,15 @@ import { testIsa } from './isa.ts';
 import { OWN_PLACE } from './random-kernel.ts';
 
 /*
- * Random kernels that end, full of what can be one: conditions that come again, arms of branches and switches that share their first or
- * last instructions, with names of their own for what only they hold. R0..R5 are variables, P10..P13 conditions; loops go
- * around three times.
+ * Random terminating kernels with much to merge: repeated conditions, and arms of branches and switches that share their first or last
+ * instructions, with separate registers for values that only they use. R0..R5 are variables, P10..P13 conditions; loops have three
+ * iterations.
  */
 
 interface Out {
   readonly lines: string[];
   next: number;
-  /** Next register that only one place uses. */
+  /** Next register for a single use. */
   own: number;
   readonly tables: string[];
 }
@@ -140,7 +140,7 @@ const statements = (kind: Kind): fc.Arbitrary<Statement> =>
           ),
       },
       {
-        // One way knows the condition that comes where they meet, the other does not: lanes that met there would be apart in what follows.
+        // Only one path knows the condition at the join: lanes that reconverged there would diverge afterwards.
         weight: kind === 'warps' ? 4 : 0,
         arbitrary: fc
           .record({
@@ -184,7 +184,7 @@ const statements = (kind: Kind): fc.Arbitrary<Statement> =>
         ),
       },
       {
-        // Where lanes end, others may meet elsewhere once it is known that they do: nothing promises where.
+        // Where lanes exit, others may reconverge elsewhere once the exit is known; nothing specifies where.
         weight: kind === 'warps' ? 0 : 1,
         arbitrary: fc.tuple(pred, fc.boolean()).map(
           ([p, n]): Statement =>
@@ -240,7 +240,7 @@ export const randomArms = (kind: Kind): fc.Arbitrary<Fn> =>
             : `MOV R${k}, ${((start >> (2 * k)) & 3) + 1}`,
         );
       o.lines.push(`MOV R6, ${index === 0 ? 'RZ' : index}`);
-      // Bits of a lane's number: conditions of warps hold in lanes that have nothing to do with one another.
+      // Bits of the lane number: conditions of a warp hold in unrelated lanes.
       for (let k = 0; k < 4; k++)
         if (kind === 'warps')
           o.lines.push(`LOP3 R25, R${k}, ${1 << k}, RZ, 0xc0`, `ISETP.EQ P1${k}, R25, RZ`);

@@ -4,9 +4,8 @@ import { parseFn, printFn } from '../../src/ir/text.ts';
 import { testIsa } from './isa.ts';
 
 /*
- * Random functions as Ori text. R0..R5 hold numbers, P10..P13 are free predicates, P14 and P15 are written once, at the
- * top, as constants; RD20 is the address of stores. Tables have four entries and are entered through R6, which is
- * always between 0 and 3.
+ * Random functions as Ori text. R0..R5 hold numbers, P10..P13 are free predicates, P14 and P15 are constants written once at the top; RD20
+ * is the address of stores. Jump tables have four entries and are indexed by R6, which is always between 0 and 3.
  */
 
 const gpr = fc.constantFrom('R0', 'R1', 'R2', 'R3', 'R4', 'R5');
@@ -52,16 +51,16 @@ const control = (n: number, returns: boolean): fc.Arbitrary<string[]> => {
 
 /** Options of `randomFn`. */
 export interface RandomOptions {
-  /** Control operations may stand before the end of a block. */
+  /** Control instructions may occur before the end of a block. */
   readonly midBlock?: boolean;
   readonly most?: number;
-  /** Every register has a value from the start. */
+  /** Every register is initialised. */
   readonly defined?: boolean;
-  /** A function that returns R0, R1 and P10, instead of a kernel; returns are frequent and guarded ones among them. */
+  /** A function that returns R0, R1 and P10 instead of a kernel, with frequent returns, some of them guarded. */
   readonly returns?: boolean;
 }
 
-/** An arbitrary verifier-clean function. */
+/** An arbitrary function that passes the verifier. */
 export function randomFn(opts: RandomOptions = {}): fc.Arbitrary<Fn> {
   const body = (n: number): fc.Arbitrary<string[]> => {
     const straight = fc.array(plain, { maxLength: 4 });
@@ -96,7 +95,7 @@ export function randomFn(opts: RandomOptions = {}): fc.Arbitrary<Fn> {
         for (const [i, t] of tables.entries())
           lines.push(`  .table T${i} ${t.map((b) => `BB${b}`).join(' ')}`);
         lines.push('  .regs 24', '{');
-        // The constants stand in a block of their own, so that branches to BB0 do not run them again.
+        // The constants are in a separate block, so that branches to BB0 do not execute them again.
         lines.push(
           `BB${n}:`,
           ...(opts.defined === true
@@ -111,7 +110,7 @@ export function randomFn(opts: RandomOptions = {}): fc.Arbitrary<Fn> {
         for (const [i, b] of bodies.entries()) lines.push(`BB${i}:`, ...b);
         lines.push(`BB${n + 1}:`, 'EXIT', '}');
         const fn = parseFn(lines.join('\n'), testIsa());
-        // A counterexample is shown as text.
+        // Counterexamples are shown as text.
         Object.defineProperty(fn, fc.toStringMethod, { value: () => `\n${printFn(fn)}\n` });
         return fn;
       }),

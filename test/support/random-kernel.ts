@@ -4,9 +4,9 @@ import { parseFn, printFn } from '../../src/ir/text.ts';
 import { testIsa } from './isa.ts';
 
 /*
- * Random kernels of several warps that end: nested conditions, loops of at most five iterations with `break`, `continue`
- * and `return` under conditions, switches. R0..R7 are variables, P10..P13 conditions; where a kernel starts, some hold what
- * differs between lanes, some between warps, some nothing of either.
+ * Random terminating kernels for several warps: nested conditions, loops of at most five iterations with conditional `break`, `continue`
+ * and `return`, switches. R0..R7 are variables, P10..P13 conditions; initially some differ between lanes, some between warps, some not at
+ * all.
  */
 
 const variable = fc.constantFrom('R0', 'R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'R7');
@@ -30,7 +30,7 @@ interface Out {
   next: number;
   tables: string[];
 }
-/** Writes a statement; `exits` are the labels of the end and of the next iteration of the loop around it. */
+/** Emits a statement; `exits` are the labels of the end and of the next iteration of the enclosing loop. */
 type Statement = (o: Out, exits: readonly [string, string] | null) => void;
 
 const fresh = (o: Out): string => `BB${o.next++}`;
@@ -68,7 +68,7 @@ const simple: fc.Arbitrary<Statement> = fc.oneof(
   ),
 );
 
-/** A test of two sources, and the branch taken where it fails or holds. */
+/** A test of two sources, and a branch taken if it fails or holds. */
 const jump = (o: Out, [c, a, b]: readonly [string, string, string], to: string): void => {
   o.lines.push(`ISETP.${c} P14, ${a}, ${b}`, `@P14 BRA ${to}`);
   o.lines.push(`${fresh(o)}:`);
@@ -104,7 +104,7 @@ const statements: fc.Arbitrary<Statement> = fc.letrec<{ list: Statement; one: St
       arbitrary: fc.tuple(test, tie('list'), fc.boolean()).map(
         ([t, body, atTop]): Statement =>
           (o) => {
-            // A count of its own ends the loop after five iterations at most.
+            // A separate counter ends the loop after at most five iterations.
             const head = fresh(o);
             const end = fresh(o);
             const latch = fresh(o);
@@ -154,7 +154,7 @@ const statements: fc.Arbitrary<Statement> = fc.letrec<{ list: Statement; one: St
   ),
 })).list;
 
-/** Puts 64 bytes of each thread's own into RD200, from the parameter RD204: what all threads store to one place only the last one shows. */
+/** Sets RD200 to 64 bytes per thread, based on the parameter RD204: a location that all threads store to shows only the last store. */
 export const OWN_PLACE: readonly string[] = [
   'S2R.TID.X R22',
   'S2R.CTAID.X R23',
@@ -163,14 +163,14 @@ export const OWN_PLACE: readonly string[] = [
   'IMAD_WIDE.U32 RD200, R22, 64, RD204',
 ];
 
-/** An arbitrary kernel that ends, for blocks of more than one warp. */
+/** An arbitrary terminating kernel for blocks of more than one warp. */
 export const randomKernel: fc.Arbitrary<Fn> = fc
   .tuple(fc.array(starts, { minLength: 8, maxLength: 8 }), statements)
   .map(([init, body]) => {
     const o: Out = { lines: [], next: 1, tables: [] };
     init.forEach((s, k) => o.lines.push(s.startsWith('MOV') ? `MOV R${k}, ${s.slice(4)}` : `${s} R${k}`));
     for (const p of [10, 11, 12, 13]) o.lines.push(`ISETP.LT P${p}, R${p - 10}, ${p - 8}`);
-    // What a counter of a loop holds before the loop is the same everywhere.
+    // A loop counter's value before the loop is the same everywhere.
     o.lines.push('MOV R20, RZ', 'MOV R21, RZ', 'PLOP3 P14, PT, PT, PT, 0x0');
     body(o, null);
     o.lines.push(`${fresh(o)}:`, 'STG [RD200], R0', 'EXIT');
@@ -187,7 +187,7 @@ export const randomKernel: fc.Arbitrary<Fn> = fc
       ...o.lines,
       '}',
     ];
-    // No label may follow another without a block between: an empty block falls through.
+    // Two labels must have a block between them: an empty block falls through.
     const fn = parseFn(text.join('\n'), testIsa());
     Object.defineProperty(fn, fc.toStringMethod, { value: () => `\n${printFn(fn)}\n` });
     return fn;

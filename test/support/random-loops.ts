@@ -1,4 +1,4 @@
-/** The same numbers each time (xorshift). */
+/** A deterministic generator (xorshift). */
 export function generator(seed: number): (below: number) => number {
   let s = (seed * 2654435761) | 1;
   return (below) => {
@@ -14,7 +14,7 @@ export const CMP = ['EQ', 'NE', 'LT', 'LE', 'GT', 'GE'] as const;
 export type Cmp = (typeof CMP)[number];
 
 /**
- * Text of a random function in SSA: nested loops with tests at the top, in the middle and at the bottom, and derived values.
+ * Text of a random function in SSA: nested loops with tests at the top, in the middle and at the bottom, and derived induction variables.
  * Its inputs are R1 to R3, RD4 and RD5.
  */
 export function randomLoops(below: (n: number) => number): string {
@@ -117,7 +117,7 @@ export function randomLoops(below: (n: number) => number): string {
     for (let n = below(3); n > 0; n--) compute(env);
     if (depth < 2 && below(3) === 0) loop(env, depth + 1);
     if (below(4) === 0) {
-      // A way around part of the body, perhaps with an exit in it.
+      // A path around part of the body, possibly with an exit.
       const join = blocks++;
       lines.push(`@${test(env)} BRA BB${join}`);
       open(blocks++);

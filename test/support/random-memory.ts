@@ -4,10 +4,9 @@ import { testIsa } from './isa.ts';
 import type { World } from './memory-run.ts';
 
 /*
- * Random kernels that read and write a few objects at constant and at variable distances. Numbers that take part in an address
- * are kept below 8, so that what is made from the address of a variable stays near it; the variables stand far apart.
- * `u` and `v` are unsized arrays of shared memory at one address; the two kernel parameters point to places that may
- * overlap.
+ * Random kernels that access a few objects at constant and variable distances. Numbers in addresses are kept below 8, so that an address
+ * derived from a variable stays near it; the variables are far apart. `u` and `v` are unsized arrays of shared memory at one address; the
+ * two kernel parameters point to locations that may overlap.
  */
 const HEAD = `.program "t" version 9.0 target sm_80 address 64
 .var shared b8 s size 64 align 16
@@ -21,7 +20,7 @@ const ENTRY = `.entry k
   .var local b8 l size 64 align 16
 `;
 
-/** Where everything is, `apart` bytes between what the two parameters point to. */
+/** Memory layout, with `apart` bytes between the targets of the two parameters. */
 export const world = (apart: number): World => ({
   symbols: new Map([
     ['s', 0x4000000n],
@@ -57,7 +56,7 @@ function parse(lines: readonly string[], regs: number): Program {
   return program;
 }
 
-/** Registers that a statement may read: 32-bit addresses of shared memory, 64-bit global ones, small and other numbers. */
+/** Registers that a statement may read: 32-bit addresses of shared memory, 64-bit global addresses, small and other numbers. */
 interface Names {
   shared: string[];
   wide: string[];
@@ -81,7 +80,7 @@ const TYPES = [
   ['.U16', '.U16'],
 ] as const;
 
-/** One statement; what it defines is entered into `names`, under a fresh register. */
+/** Emits one statement; what it defines is entered into `names` under a fresh register. */
 function statement(d: Dice, names: Names, fresh: Fresh): string {
   const guard = names.preds.length > 0 && d(6) === 0 ? `@${pick(d, ['', '!'])}${pick(d, names.preds)} ` : '';
   const [load, store] = pick(d, TYPES);
@@ -90,7 +89,7 @@ function statement(d: Dice, names: Names, fresh: Fresh): string {
     return r;
   };
   const n = String(pick(d, [4, 8, 16, -4, 1]));
-  // One number is an address of shared and one of local memory: now and then an access takes the other's register.
+  // One number is an address in both shared and local memory; accesses occasionally use the other's register.
   const near = (own: 'shared' | 'local'): string =>
     pick(d, d(4) > 0 ? names[own] : [...names.shared, ...names.local]) + offset(d);
   switch (d(17)) {
@@ -133,7 +132,7 @@ function statement(d: Dice, names: Names, fresh: Fresh): string {
         `IMAD ${r}, ${i}, ${16 * (1 + d(2))}, ${p}`,
         `IMAD ${r}, ${pick(d, names.shared)}, 1, ${d(8)}`,
         `MOV ${r}, &${pick(d, ['s', 't', 'u'])}+${4 * d(8)}`,
-        // Differences of addresses, and what comes of them.
+        // Differences of addresses, and values derived from them.
         `IADD3 ${r}, ${p}, -${pick(d, names.shared)}, ${pick(d, names.shared)}`,
       ]);
       names.shared.push(r);
@@ -171,7 +170,7 @@ function statement(d: Dice, names: Names, fresh: Fresh): string {
   }
 }
 
-/** What every kernel begins with. */
+/** Common beginning of all kernels. */
 const START = [
   'MOV R1, &s',
   'MOV R2, &t+8',
@@ -194,13 +193,13 @@ const initial = (): Names => ({
   preds: ['P9'],
 });
 
-/** A kernel of any flow, whose registers are written again and again. */
+/** A kernel with arbitrary control flow, whose registers are redefined many times. */
 export function wildKernel(seed: number): Program {
   const d = dice(seed);
   const count = 2 + d(6);
   const lines = [`BB${count}:`, ...START];
   const pool = initial();
-  // Few registers of each kind, all of them written at the start.
+  // Few registers of each kind, all initialised at the start.
   const extra: [keyof Names, string, string][] = [
     ['shared', 'R11', 'MOV R11, &u'],
     ['wide', 'RD12', 'IADD3.64 RD12, RD3, 16, RZ'],
@@ -213,7 +212,7 @@ export function wildKernel(seed: number): Program {
     pool[kind].push(r);
     lines.push(text);
   }
-  // Registers that may have one definition, which does not come before all uses, or none.
+  // Registers with one definition, which does not dominate all uses, or with none.
   pool.shared.push('R17', 'R18', 'R19');
   pool.wide.push('RD20', 'RD21');
   for (let b = 0; b < count; b++) {
@@ -223,7 +222,7 @@ export function wildKernel(seed: number): Program {
       const kinds = Object.keys(pool) as (keyof Names)[];
       let text = statement(d, names, () => 'NEW');
       if (text.includes('NEW')) {
-        // The kind that has got a register takes one of those there are, and some run only at times.
+        // A statement that got a register writes an existing one instead, and some are guarded.
         const kind = kinds.find((k) => names[k].includes('NEW'))!;
         const own = pool[kind].filter((r) => r !== 'RD3' || kind !== 'generic');
         text = text.replaceAll('NEW', pick(d, d(2) === 0 ? own.slice(-2) : own));
@@ -240,7 +239,7 @@ export function wildKernel(seed: number): Program {
   return parse(lines, 91);
 }
 
-/** A kernel in SSA: nested conditions and loops, with addresses that are chosen at joins and moved on in loops. */
+/** A kernel in SSA: nested conditions and loops, with addresses selected at joins and advanced in loops. */
 export function ssaKernel(seed: number): Program {
   const d = dice(seed);
   let reg = 100;
@@ -254,7 +253,7 @@ export function ssaKernel(seed: number): Program {
   };
   const straight = (names: Names): void => {
     for (let i = 1 + d(5); i > 0; i--) {
-      // Numbers that are counted up have one definition here.
+      // Counted numbers have one definition here.
       const s = statement(d, names, fresh).replace('IADD3 R90, R90', `IADD3 ${fresh('R')}, R90`);
       lines.push(s);
     }
@@ -286,7 +285,7 @@ export function ssaKernel(seed: number): Program {
       names[kind].push(r);
     }
   };
-  /** A few accesses at what moves on from turn to turn, and nothing that could hide what is known of them. */
+  /** A few accesses at loop-carried addresses, with nothing that could hide what is known about them. */
   const walkAlong = (p: string, w: string, inside: Names): void => {
     for (let i = 1 + d(3); i > 0; i--)
       lines.push(

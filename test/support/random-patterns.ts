@@ -20,15 +20,15 @@ import { testIsa } from './isa.ts';
 import type { Random } from './meaning.ts';
 
 /*
- * Random kernels made of what rules look for: patterns with their operands drawn from few registers, so that results are written
- * again, guarded, read across blocks and loops, copied before what they copy changes, and mixed with one another.
+ * Random kernels made of rule patterns with operands drawn from few registers, so that results are overwritten, guarded, read across
+ * blocks and loops, copied before the copied value changes, and mixed with one another.
  */
 const isa = testIsa();
 const op = (name: string) => isa.byName.get(name)!;
 
 /** Offset of kernel parameters in constant bank 0. */
 export const BASE = 0x160;
-/** Words that each thread reads, and that it leaves. */
+/** Number of words that each thread reads, and that it writes. */
 export const WORDS = 32;
 
 const POOL: Readonly<Record<number, readonly Reg[]>> = {
@@ -37,13 +37,13 @@ const POOL: Readonly<Record<number, readonly Reg[]>> = {
   64: [20, 21, 22, 23].map((i) => makeReg(i, RegFile.RD)),
 };
 const WIDTHS = [1, 32, 64] as const;
-/** Registers written once each; the address of the thread's words, and a second one of shared memory. */
+/** Registers written once each; the address of the thread's words, and a second one in shared memory. */
 const FIRST_FRESH = 60;
 const LAST_FRESH = 95;
 const BUFFER = makeReg(3, RegFile.RD);
 const SHARED = makeReg(5, RegFile.R);
 
-/** Flow graphs: `*` stands for instructions to be drawn; R7 counts a loop. */
+/** Control-flow graphs: `*` stands for instructions to be drawn; R7 counts a loop. */
 const CALL = 'CALL {R13, RD22}, &g, &, {R10, R12, RD20}';
 const GRAPHS = [
   ['*'],
@@ -73,7 +73,7 @@ const GRAPHS = [
   ['*', CALL, '*', '@P30 BRA BB2', 'BB1:', '*', CALL, 'BB2:', '*'],
 ];
 
-/** The register of the instruction that stands for those to be drawn. */
+/** Placeholder for the instructions to be drawn. */
 const MARK = makeReg(9, RegFile.R);
 
 function skeleton(graph: readonly string[]): Program {
@@ -89,7 +89,7 @@ function skeleton(graph: readonly string[]): Program {
     ...pool(1).flatMap((r, i) => [`SEL R8, 1, 2, P${r}`, `STG [RD3+${80 + 4 * i}], R8`]),
   ];
   const body = [...loads, ...graph.map((l) => (l === '*' ? 'MOV R9, 0' : l)), ...stores, 'EXIT'];
-  // A function whose parameters are in some of the registers; the others are made from them.
+  // A function whose parameters are in some of the registers; the others are derived from them.
   const g = [
     ...[
       '.func g',
@@ -134,10 +134,10 @@ class Drawer {
   private readonly rules: readonly Rule[];
   private readonly rnd: Random;
   private fresh = FIRST_FRESH;
-  /** Registers of their own that were written already, by width. */
+  /** Single-definition registers already written, by width. */
   private readonly written: Record<number, Reg[]> = { 1: [], 32: [], 64: [] };
 
-  /** The addresses of the thread's words are known. */
+  /** True once the addresses of the thread's words are known. */
   private readonly memory: boolean;
 
   constructor(rules: readonly Rule[], rnd: Random, memory: boolean) {
@@ -150,7 +150,7 @@ class Drawer {
     const out: Instr[] = [];
     for (let n = 1 + this.rnd.below(3); n > 0; n--) {
       const lines = this.pattern();
-      // Others come in between.
+      // Other instructions are interleaved.
       for (const l of lines) {
         if (this.rnd.below(4) === 0) out.push(...this.noise());
         out.push(l);
@@ -163,7 +163,7 @@ class Drawer {
     return xs[this.rnd.below(xs.length)];
   }
 
-  /** A register that holds something. */
+  /** An initialised register. */
   private held(width: number): Reg {
     const own = this.written[width];
     return own.length > 0 && this.rnd.below(3) === 0 ? this.pick(own) : this.pick(POOL[width]);
@@ -177,7 +177,7 @@ class Drawer {
   }
 
   private guarded(i: Instr): Instr {
-    // A register of its own has one definition, which is to reach what follows.
+    // A single-definition register must have a definition that dominates what follows.
     if (this.rnd.below(5) > 0 || i.dst.some((d) => d !== NO_REG && d >>> 3 >= FIRST_FRESH)) return i;
     return { ...i, guard: this.pick(POOL[1]), guardNot: this.rnd.below(2) === 0 };
   }
@@ -234,7 +234,7 @@ class Drawer {
     }
   }
 
-  /** A sum that is an address of the thread's words; what it was made from may be written again before it is used. */
+  /** A sum that is an address of the thread's words; its operands may be overwritten before it is used. */
   private address(): [Instr[], Operand] {
     const { rnd } = this;
     const mods = wideOf(op('IADD3'));
@@ -253,7 +253,7 @@ class Drawer {
     return instr(op('PLOP3'), 0, [d], [{ ...s, mods: not }, immOf(1n, 1), immOf(1n, 1), immOf(0xf0n, 32)]);
   }
 
-  /** What one of the rules looks for. */
+  /** The pattern of a rule. */
   private pattern(): Instr[] {
     for (;;) {
       const rule = this.pick(this.rules);
@@ -261,7 +261,7 @@ class Drawer {
       const before = { fresh: this.fresh, counts: WIDTHS.map((w) => this.written[w].length) };
       const lines = this.lines(rule, this.pick(rule.instances));
       if (lines !== null) return lines;
-      // What nothing writes is read by nothing.
+      // A register that nothing writes is not read.
       this.fresh = before.fresh;
       for (const [i, w] of WIDTHS.entries()) this.written[w].length = before.counts[i];
     }
@@ -284,7 +284,7 @@ class Drawer {
     const out: Instr[] = [];
     for (const [n, l] of rule.match.entries()) {
       if (l.op === null) {
-        // The base is an address only where the pattern can make it one.
+        // The base is an address only if the pattern can produce one.
         return out.length > 0 ? out : null;
       }
       const mods = instance.match[n];
@@ -331,7 +331,7 @@ class Drawer {
       case 'var': {
         const known = results[s.v] !== NO_REG ? reg(results[s.v]) : operands[s.v];
         if (known === null) return null;
-        // Now and then something else than what the pattern wants.
+        // Occasionally something other than what the pattern requires.
         const o = this.rnd.below(24) === 0 && POOL[width] !== undefined ? reg(this.held(width)) : known;
         if (o.kind === Kind.Imm) return s.mods === 0 ? o : null;
         if (o.kind === Kind.CBank) return s.mods === 0 ? o : { ...o, mods: s.mods };

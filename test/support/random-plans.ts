@@ -59,8 +59,8 @@ const DISABLED = [
 
 const plans = new Map<number, Plan>();
 /**
- * The plan of a number: any level, any target, knobs of the value and branch phases at values that change what they do, and every third
- * time another legal order.
+ * The plan with a number: any level, any target, knobs of the value and branch phases at values that change their effect, and for every
+ * third number another legal order.
  */
 export function randomPlan(n: number): Plan {
   let plan = plans.get(n);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Program } from '../../src/ir/program.ts';
 import type { Profile } from '../../src/spec/profile.ts';
 
-/** Any counts for the blocks of a program as it came, whether a run could bring them about or not; null half of the time. */
+/** Arbitrary block counts for a program, feasible or not; null half of the time. */
 export const randomProfile = (program: Program): fc.Arbitrary<Profile | null> =>
   fc.option(
     fc

@@ -9,12 +9,12 @@ import { evalBig } from '../../src/isa/reference.ts';
 import { testIsa } from './isa.ts';
 
 /*
- * Random code that decides on one register: rows and trees of comparisons of all kinds, ranges, jump tables, in any mixture, with
- * values and stores between them, ways from elsewhere into the middle, arms that fall into one another or leave, and a loop around it all.
- * It is not in SSA: R10 to R12 are variables, R1 (RD1 in 64 bits) is the selector.
+ * Random code that branches on one register: chains and trees of all kinds of comparisons, ranges, jump tables, in any combination, with
+ * values and stores between them, jumps into the middle, arms that fall through or exit, and a loop around it all. It is not in SSA: R10
+ * to R12 are variables, R1 (RD1 in 64 bits) is the selector.
  */
 
-/** A random switch, and values of its selector that are worth trying. */
+/** A random switch, and values of its selector to test. */
 export interface RandomSwitch {
   readonly fn: Fn;
   readonly selector: Reg;
@@ -26,14 +26,14 @@ interface Test {
   readonly sign: string;
   readonly value: bigint;
   readonly plus: bigint;
-  /** What stands in front of the comparison. */
+  /** Code before the comparison. */
   readonly between: number;
 }
 type Node =
   | { readonly arm: number }
   | { readonly test: Test; readonly turned: boolean; readonly yes: Node; readonly no: Node }
   | { readonly low: bigint; readonly table: readonly number[]; readonly clamped: boolean; readonly no: Node }
-  /** A jump into the middle of what is already there. */
+  /** A jump into the middle of existing code. */
   | { readonly back: number };
 
 const ARMS = 6;
@@ -116,7 +116,7 @@ const nodes = (width: number): fc.Arbitrary<Node> => {
   })).node;
 };
 
-/** An arbitrary switch of 32 or 64 bits. */
+/** An arbitrary switch on 32 or 64 bits. */
 export const randomSwitch: fc.Arbitrary<RandomSwitch> = fc
   .constantFrom(32, 32, 64)
   .chain((width) =>
@@ -175,7 +175,7 @@ export const randomSwitch: fc.Arbitrary<RandomSwitch> = fc
         lines.push(n.turned ? `@!${p} BRA BB${no}` : `@${p} BRA BB${yes}`);
         const rest: [number, Node] = n.turned ? [yes, n.yes] : [no, n.no];
         const other: [number, Node] = n.turned ? [no, n.no] : [yes, n.yes];
-        // What is fallen into stands next, or is jumped to.
+        // The block to fall into comes next, or is jumped to.
         if ('arm' in rest[1] || 'back' in rest[1]) lines.push(`BB${block++}:`, `BRA BB${rest[0]}`);
         work.push(other, rest);
       } else {
@@ -233,7 +233,7 @@ export const randomSwitch: fc.Arbitrary<RandomSwitch> = fc
     return out;
   });
 
-/** What one thread stores, and whether it ends: by the exact reference of every opcode. */
+/** The stores of one thread, and whether it ends, by the exact reference of every opcode. */
 export function runSwitch(fn: Fn, selector: Reg, input: bigint, most = 2000): string {
   const values = new Map<Reg, bigint>([[selector, input]]);
   const at = new Map(fn.blocks.map((b, i) => [b.id, i]));

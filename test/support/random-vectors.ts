@@ -4,19 +4,18 @@ import { testIsa } from './isa.ts';
 import type { World } from './memory-run.ts';
 import { dice } from './random-memory.ts';
 
-/** A kernel, and worlds in which everything is aligned as declared and no better. */
+/** A kernel, and worlds in which everything has exactly its declared alignment. */
 export interface VectorKernel {
   readonly program: Program;
-  /** Variables are aligned as `program`, which was made of the kernel, says; `number` decides what the kernel does. */
+  /** Variables are aligned as in `program`, which was derived from the kernel; `number` selects what the kernel does. */
   readonly worldOf: (program: Program, number?: number) => World;
 }
 
 /**
- * A kernel in SSA with many accesses to adjacent places: scalars and vectors through a few bases, among stores that may
- * alias, barriers, volatile accesses and guards, in conditions and loops whose counters are multiples of powers of two.
+ * A kernel in SSA with many adjacent accesses: scalars and vectors through a few bases, among stores that may alias, barriers, volatile
+ * accesses and guards, in conditions and loops whose counters are multiples of powers of two.
  *
- * @param wide with accesses wider than a word too; some of these are at places that are not aligned, so that the kernel is
- * not valid
+ * @param wide also accesses wider than a word, some of them misaligned, which makes the kernel invalid
  */
 export function vectorKernel(seed: number, wide: boolean): VectorKernel {
   const d = dice(seed);
@@ -143,7 +142,7 @@ ${lines.join('\n')}
   if (diagnostics.length > 0) throw new Error(`${diagnostics[0].message}\n${text}`);
   const apart = d(2) === 0 ? 0x100000 : 16 * d(4);
   const worldOf = ({ variables, functions }: Program, number = 3): World => ({
-    // An odd multiple of the alignment: no better aligned than it says.
+    // An odd multiple of the alignment, so that the alignment is exact.
     symbols: new Map(
       [...variables, ...functions[0].variables].map((v, k) => [
         v.name,

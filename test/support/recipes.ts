@@ -3,10 +3,10 @@ import type { Plan } from '../../src/spec/plan.ts';
 import type { PlanRequest, Specs } from '../../src/spec/resolve.ts';
 import { passNames, plain, rendered, shipped, specOf } from './specs.ts';
 
-/** Texts of recipes, without their kind, by name. */
+/** Texts of recipes by name, without their kind. */
 export type RecipeTexts = Readonly<Record<string, string>>;
 
-/** The shipped specs with more recipes. */
+/** The shipped specs with additional recipes. */
 export const withRecipes = (texts: RecipeTexts): Specs => ({
   ...shipped,
   recipes: new Map([
@@ -17,10 +17,10 @@ export const withRecipes = (texts: RecipeTexts): Specs => ({
   ]),
 });
 
-/** A request in which recipes name the level. */
+/** A request in which recipes determine the level. */
 export const binary = { ...plain, order: 'binary', level: null };
 
-/** A request for all of these recipes, in this order, unless `change` names others. */
+/** A request for these recipes in this order, unless `change` names others. */
 export async function made(
   texts: RecipeTexts,
   change: Partial<PlanRequest> = {},
@@ -29,7 +29,7 @@ export async function made(
   return makePlan({ ...binary, recipes: Object.keys(texts), ...change }, passNames, specs);
 }
 
-/** The plan of such a request; throws what is wrong with it. */
+/** The plan of such a request. @throws Error with its diagnostics */
 export async function planOf(
   texts: RecipeTexts,
   change: Partial<PlanRequest> = {},
@@ -43,7 +43,7 @@ export async function planOf(
 const sources = (texts: RecipeTexts): Record<string, string> =>
   Object.fromEntries(Object.entries(texts).map(([n, t]) => [`${n}.yaml`, `kind: recipe\n${t}\n`]));
 
-/** What is said of such a request. */
+/** The diagnostics of such a request. */
 export async function says(
   texts: RecipeTexts,
   change: Partial<PlanRequest> = {},

@@ -4,7 +4,7 @@ import type { Fn } from '../../src/ir/program.ts';
 import type { PassContext } from '../../src/passes/pass.ts';
 import { passes } from '../../src/passes/registry.ts';
 
-/** Runs a registered pass, of any kind, over one function; of what a pass over programs makes, only the function counts. */
+/** Runs a registered pass of any kind on one function; of the result of a program pass only the function is used. */
 export function runPass(name: string, fn: Fn, ctx: PassContext): Fn {
   const entry = passes.get(name);
   if (entry === undefined) throw new Error(`no pass ${name}`);

@@ -29,9 +29,8 @@ function lowered(
 }
 
 /**
- * Runs `body` in one thread for each row of `inputs`: the row's words are %i0, %i1, ... and what the body leaves in %o0,
- * %o1, ... comes back, a row a thread. `before` stands in front of the kernel. The same must come out when the kernel was
- * written as PTX and read again.
+ * Runs `body` in one thread per row of `inputs`: the row's words are in %i0, %i1, ..., and the contents of %o0, %o1, ... are returned, one
+ * row per thread. `before` precedes the kernel. The result must be the same after the kernel was written as PTX and read again.
  */
 export function runPtx(
   body: string,
@@ -46,7 +45,7 @@ export function runPtx(
   return out;
 }
 
-/** The kernel that `runPtx` makes of `body` with `n` words of input a thread, and how it is written as PTX again. */
+/** The kernel that `runPtx` builds from `body` with `n` input words per thread, and its PTX. */
 export function writtenPtx(
   body: string,
   n: number,

@@ -5,7 +5,7 @@ import { Machine } from '../../src/sim/machine.ts';
 import { contentsFor, OpenMemory, PIECE } from '../../src/sim/open-memory.ts';
 import { programOf } from './context.ts';
 
-/** Runs two blocks of 80 threads under a schedule; without a seed, in fixed turns. */
+/** Runs two blocks of 80 threads under a seeded schedule, or with fixed turns. */
 function run(
   fn: Fn,
   schedule: number | undefined,
@@ -29,13 +29,13 @@ function run(
   return { end, m, memory };
 }
 
-/** What each thread stored, in order. */
+/** Stores of each thread, in order. */
 export function stores(fn: Fn, schedule: number | undefined, budget = 40_000): string {
   const { end, m } = run(fn, schedule, budget);
   return `${end} ${JSON.stringify(m.logs)}`;
 }
 
-/** What stands in global memory in the end, where something was written. */
+/** Final contents of global memory where something was written. */
 export function memoryAfter(fn: Fn, schedule: number | undefined, budget = 40_000): string {
   const { end, memory } = run(fn, schedule, budget);
   const pieces = [...memory.pieces]

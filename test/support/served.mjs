@@ -13,10 +13,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const script = join(root, 'bin', 'orrery.js');
 const bundle = join(root, 'dist', 'bundle', 'main.cjs');
 
-/** Commands that a user's server does not run (`OWN` in bin/client.cjs), and this one does where a test asks for it (see warm.ts). */
+/** Commands that a user's server does not run (`OWN` in bin/client.cjs), but this one does if a test asks for it (see warm.ts). */
 const WARM_TOO = ['sweep', 'bisect', 'reduce', 'repro', 'measure', 'ab'];
 
-/** Folders of servers of this build, whatever flags V8 was given here. */
+/** Folders of the servers of this build, whatever flags V8 was started with. */
 function folders() {
   const any = /[^-]*$/;
   const build = buildOf(bundle).replace(any, '');
@@ -26,7 +26,7 @@ function folders() {
     .map((name) => join(parent, name));
 }
 
-/** A process of the server, or null where all are busy. @throws where there is no server */
+/** A free process of the server; null if all are busy. @throws if there is no server */
 async function free() {
   let there = false;
   for (const folder of folders()) {
@@ -38,12 +38,12 @@ async function free() {
   return null;
 }
 
-/** How often to look for a free process, in milliseconds. */
+/** Polling interval for a free process, in milliseconds. */
 const CHECK = 10;
-/** 20 s: no command of a test takes as long, so a server that is busy for longer hangs. */
+/** 20 s: no command of a test takes that long, so a server that is busy for longer hangs. */
 const MOST_CHECKS = 2000;
 
-/** Waits for a process of the server: whatever runs alone beside a busy one is slower than to wait. Null where there is none. */
+/** Waits for a free process, since running separately beside a busy server is slower than waiting. Null if there is no server. */
 async function freed() {
   try {
     for (let tries = 0; tries < MOST_CHECKS; tries++) {
@@ -52,18 +52,18 @@ async function freed() {
       await sleep(CHECK);
     }
   } catch {
-    // It has not been started, or has ended.
+    // The server has not been started, or has ended.
   }
   return null;
 }
 
-/** Whoever waits already: the next one waits behind it, so that one looks for all. */
+/** Waiters queue up, so that only one polls for all. */
 let queue = Promise.resolve(null);
 
 /**
- * What the server makes of a command, as it would for bin/client.cjs: to start that costs 0.08 s of processor time, twice what most
- * commands do.
- * @returns null for what must run in a process of its own
+ * Runs a command in the server as bin/client.cjs would; starting the client costs 0.08 s of processor time, twice as much as most commands.
+ *
+ * @returns null for a command that must run in a separate process
  */
 export async function served(file, args, { cwd, env, timeout }) {
   const { ORRERY_TESTS_WARM: warm, ...given } = env;
@@ -73,7 +73,7 @@ export async function served(file, args, { cwd, env, timeout }) {
     file !== process.execPath ||
     args[0] !== script ||
     timeout !== undefined ||
-    // A server of the user's own is not for tests.
+    // A user's own server is not for tests.
     process.env.ORRERY_TESTS_SERVER === undefined ||
     given.XDG_RUNTIME_DIR !== process.env.ORRERY_TESTS_SERVER ||
     given.ORRERY_SERVER === 'off' ||
@@ -101,9 +101,9 @@ export async function served(file, args, { cwd, env, timeout }) {
     }),
   );
   to.release();
-  // It refused, since the schemas have changed.
+  // It refused because the schemas have changed.
   if (!answered) return null;
   const [out, err, said] = [parts.o, parts.e, parts.said].map((p) => Buffer.concat(p));
-  // No code: as if a signal had ended it, which no test takes for an error that was told.
+  // No exit code: as if a signal had ended it, which no test mistakes for a reported error.
   return { code: parts.x.length === 0 ? null : Number(parts.x[0]), out, err, said };
 }

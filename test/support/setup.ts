@@ -6,5 +6,5 @@ import { startProcessesElsewhere } from './start-processes.ts';
 startProcessesElsewhere();
 commandStarter();
 
-// The same cases in every run, also of properties that name no seed of their own, and more of all in a larger size.
+// The same cases in every run, even of properties without a seed of their own, and more of them in a larger size.
 fc.configureGlobal({ seed: 20, numRuns: runs(100) });

@@ -9,11 +9,11 @@ const [dist, ...files] = process.argv.slice(2);
 const { loadShipped, optimize, planFromFiles, readPtx } = await import(pathToFileURL(`${dist}/index.js`));
 const haveSameMap = runInThisContext('(a, b) => %HaveSameMap(a, b)');
 
-/** By what they are: an object for each map, with where it was first seen. */
+/** Objects by kind: one for each map, with the place where it was first found. */
 const kinds = new Map();
 const seen = new WeakSet();
 function note(kind, x, where) {
-  // V8 14 gives lists of registers several maps; why, nobody has looked into.
+  // V8 14 gives lists of registers several maps, for reasons not investigated.
   if (Array.isArray(x) && Number.parseInt(process.versions.v8, 10) >= 14) return;
   const known = kinds.get(kind);
   if (known === undefined) kinds.set(kind, [{ x, where }]);

@@ -2,7 +2,7 @@ import type { PlanPhase } from '../../src/spec/plan.ts';
 import type { Specs } from '../../src/spec/resolve.ts';
 import type { ConstraintsSpec, PhasesSpec } from '../../src/spec/types.generated.ts';
 
-/** Numbers from 0 to 1 by a seed (mulberry32). */
+/** Numbers from 0 to 1 from a seed (mulberry32). */
 function random(seed: number): () => number {
   let a = seed >>> 0;
   return () => {
@@ -13,16 +13,16 @@ function random(seed: number): () => number {
   };
 }
 
-/** How often an order is begun anew when what is placed leaves no place for the rest. */
+/** Number of restarts when a partial order cannot be completed. */
 const MOST_TRIES = 200;
 
 /**
- * All phases in a random order that the constraints which are errors allow, and in which each phase with something bound finds the IR
- * properties that it needs: one phase after another is drawn from those that may come next. Constraints that are warnings
- * are not kept, since they promise that results stay right.
+ * All phases in a random order that satisfies the constraints of severity error, and in which each bound phase finds the IR properties that
+ * it needs: phases are drawn one after another from those that may come next. Constraints that are warnings are ignored, since results stay
+ * right without them.
  *
- * @param phases of a plan of the order whose constraints are kept
- * @returns ids; null where chance led into dead ends only
+ * @param phases of a plan of the order whose constraints apply
+ * @returns ids; null if all attempts ended in dead ends
  */
 export function shuffledOrder(
   specs: Specs,
@@ -78,7 +78,7 @@ function attempt(
   return out;
 }
 
-/** A property may go where nothing that is left needs it, or something that is left brings it back. */
+/** A property may be lost if no remaining phase needs it, or a remaining phase restores it. */
 function leavesAWay(
   property: string,
   by: number,

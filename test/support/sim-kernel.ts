@@ -8,7 +8,7 @@ const isa = testIsa();
 /** Offset of kernel parameters in constant bank 0. */
 export const BASE = 0x160;
 
-/** A kernel `k` with one pointer parameter, its body in Ori. */
+/** A kernel `k` with one pointer parameter and a body in Ori. */
 export function kernel(body: string, extra = ''): Program {
   const { program, diagnostics } = parseProgram(
     `.program "t" version 9.0 target sm_80 address 64\n.var shared b8 s size 1024 align 16\n${extra}\n.entry k\n  .param u64 p size 8 align 8 at 0\n{\nBB0:\nLDC.B64 RD1, c[0x0][0x160]\nS2R.TID.X R2\nIMAD_WIDE.U32 RD3, R2, 4, RD1\n${body}\n}\n`,
@@ -29,7 +29,7 @@ const out = (n: number): LaunchParam => ({
 const names = (p: Program, symbol: string): boolean =>
   p.functions.some((f) => f.blocks.some((b) => b.ins.some((i) => i.src.some((o) => o.sym === symbol))));
 
-/** Runs it on zeroed output; `values` is what the output holds then. */
+/** Runs it on zeroed output; `values` is the final output. */
 export function run(
   program: Program,
   threads = 32,
@@ -40,7 +40,7 @@ export function run(
     kernel: 'k',
     grid: [opts.grid ?? 1, 1, 1],
     block: [threads, 1, 1],
-    // Kernels that name no shared variable address the dynamic part, from 0 on.
+    // Kernels without named shared variables use the dynamic part, starting at 0.
     dynamicShared: names(program, 's') ? 0 : 1024,
     params: [out(opts.length ?? threads)],
   };

@@ -17,10 +17,10 @@ import { type Block, type Fn, type Instr, instr, newShape } from '../../src/ir/p
 import { testIsa } from './isa.ts';
 
 /**
- * The plainest SSA form: every join has a phi of every register. Blocks that nothing reaches go away. For tests that want
- * some function in SSA; phis stand in front, all other instructions as they did.
+ * The simplest SSA form: every join has a phi for every register; unreachable blocks are removed. For tests that need some function in SSA;
+ * all other instructions stay as they are.
  *
- * @returns the function, and by new register index the register that it was (-1 for none)
+ * @returns the function and, by new register index, the original register (-1 for none)
  */
 export function simpleSsa(fn: Fn): { fn: Fn; was: Map<number, Reg> } {
   const isa = testIsa();

@@ -7,7 +7,7 @@ import { readSpec, type SpecFile } from '../../src/spec/document.ts';
 import { loadShipped, makePlan, schemaOf } from '../../src/spec/node.ts';
 import type { PlanRequest, Specs } from '../../src/spec/resolve.ts';
 
-/** What the engine can run. */
+/** Everything that the engine can run. */
 export { host as passNames } from '../../src/engine/pipeline.ts';
 
 import { host as passNames } from '../../src/engine/pipeline.ts';
@@ -15,7 +15,7 @@ import { host as passNames } from '../../src/engine/pipeline.ts';
 /** The shipped specs. */
 export const shipped: Specs = await loadShipped();
 
-/** A plain request, to be changed. */
+/** A plain request, to be modified. */
 export const plain: PlanRequest = {
   level: 3,
   sm: 'sm_80',
@@ -27,7 +27,7 @@ export const plain: PlanRequest = {
   wrongRules: 'run',
 };
 
-/** A folder for this test file, removed at its end. */
+/** A temporary folder for this test file, removed at its end. */
 export function testFolder(): { path: string; write: (name: string, text: string | Uint8Array) => string } {
   const path = mkdtempSync(join(tmpdir(), 'orrery-spec-'));
   afterAll(() => rmSync(path, { recursive: true, force: true }));
@@ -40,14 +40,14 @@ export function testFolder(): { path: string; write: (name: string, text: string
   };
 }
 
-/** A spec from text; throws on faults. */
+/** Parses a spec. @throws on diagnostics */
 export function specOf(file: string, text: string): SpecFile {
   const { spec, diagnostics } = readSpec(file, text, schemaOf);
   if (spec === null) throw new Error(rendered(diagnostics, text));
   return spec;
 }
 
-/** Diagnostics as people see them; texts of files by base name, or one text for all. */
+/** Diagnostics as users see them; texts of files by base name, or one text for all. */
 export function rendered(
   diagnostics: readonly Diagnostic[],
   text: string | Readonly<Record<string, string>>,
@@ -60,12 +60,12 @@ export function rendered(
     .join('\n');
 }
 
-/** Plan and diagnostics of a request over the shipped specs and one spec of our own, named `mine`. */
+/** Plan and diagnostics of a request over the shipped specs and one additional spec named `mine`. */
 export async function planWith(change: Partial<PlanRequest>, mine?: string): ReturnType<typeof makePlan> {
   return makePlan({ ...plain, ...change }, passNames, mine === undefined ? shipped : withMine(mine));
 }
 
-/** What a request says over one spec of our own, as people see it. */
+/** Diagnostics of a request over one additional spec, as users see them. */
 export async function saysOf(change: Partial<PlanRequest>, mine = ''): Promise<string> {
   const { diagnostics } = await planWith(change, mine === '' ? undefined : mine);
   return rendered(diagnostics, { 'mine.yaml': mine });

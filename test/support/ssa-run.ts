@@ -5,16 +5,17 @@ import { immValue, Kind, NO_REG, type Operand, type Reg, regWidth } from '../../
 import type { Fn, Instr } from '../../src/ir/program.ts';
 import { evalBig } from '../../src/isa/reference.ts';
 
-/** What a watcher of `runSsa` may look at. */
+/** What an observer of `runSsa` may inspect. */
 export interface Running {
   readonly values: ReadonlyMap<Reg, bigint>;
 }
 
 /**
- * Runs a function in SSA for one thread, straight from the definitions: phis of a block at once by the way that control
- * came, pure instructions by the exact reference, branches, EXIT. Everything else is passed over.
- * @param enter called on the way into each block, before its phis
- * @param wrote called after each instruction that ran
+ * Executes a function in SSA for one thread, straight from the definitions: the phis of a block in parallel by predecessor, pure
+ * instructions by the exact reference, branches, EXIT. Everything else is skipped.
+ *
+ * @param enter called on entry to each block, before its phis
+ * @param wrote called after each executed instruction
  * @returns true if the function ended within `most` instructions
  */
 export function runSsa(

@@ -5,16 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Options of `spawnSync` that the starter passes on; with others, this process starts the command itself. */
+/** Options of `spawnSync` that the starter supports; with others, this process starts the command itself. */
 const PASSED_ON = ['cwd', 'env', 'encoding', 'input', 'timeout', 'maxBuffer', 'killSignal'];
 
 const PATCHED = Symbol.for('orrery.start-processes');
 
 /**
- * Lets a small process start what tests of this worker start by `spawnSync`. Starting one copies the page tables of the process that
- * starts it, and what that writes from then on is copied page by page: at 2.5 GB, which the suite reaches, 0.13 s for /bin/true
- * instead of 0.004 s, and as much again for both workers afterwards. Commands were a third of the suite's time.
- * Where there are no named pipes (`mkfifo`), nothing changes.
+ * Lets a small process run the `spawnSync` calls of this worker. Forking copies the page tables of the parent, and its later writes are
+ * copied page by page: at 2.5 GB, which the suite reaches, that takes 0.13 s for /bin/true instead of 0.004 s, and as much again in both
+ * workers afterwards. Commands were a third of the suite's time. Without named pipes (`mkfifo`), nothing changes.
  */
 export function startProcessesElsewhere(): void {
   const known = globalThis as { [PATCHED]?: true };
@@ -29,7 +28,7 @@ export function startProcessesElsewhere(): void {
   }
   const starter = fileURLToPath(new URL('starter.mjs', import.meta.url));
   processes.spawn(process.execPath, [starter, requests, answers], { stdio: 'ignore' }).unref();
-  // Each waits until the starter has opened its end.
+  // Each open waits until the starter has opened its end.
   const [to, from] = [openSync(requests, 'w'), openSync(answers, 'r')];
   rmSync(folder, { recursive: true });
 

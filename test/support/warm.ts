@@ -1,6 +1,6 @@
 /**
- * In the environment of a command: the suite's server may run it though a user's would not (`OWN` in bin/client.cjs). It is for commands
- * that read no standard input, that nobody interrupts and of whose costs nobody asks; cold, most of what such a command costs is code
- * that is compiled and specs that are read once more. Where a test says nothing of it, or there is no server, a command is cold.
+ * Environment of a command that allows the suite's server to run it although a user's server would not (`OWN` in bin/client.cjs). For
+ * commands that read no standard input, are not interrupted, and whose cost is not measured; cold, most of their cost is compiling code and
+ * reading specs again. By default, or without a server, commands run cold.
  */
 export const WARM: Readonly<Record<string, string>> = { ORRERY_TESTS_WARM: '1' };

@@ -6,8 +6,8 @@ import { rolldown } from 'rolldown';
 import { ROOT } from '../../src/spec/node-cache.ts';
 
 /**
- * What GitHub's own parser of workflows, with the schema that it publishes in it, says against a workflow. The package is made for
- * bundlers: it imports JSON as Node does not.
+ * The diagnostics of GitHub's own workflow parser, with the schema that it contains, for a workflow. The package is made for bundlers: it
+ * imports JSON in a way that Node does not support.
  */
 export async function workflowErrors(): Promise<(text: string) => readonly string[]> {
   const input = join(ROOT, 'node_modules', '@actions', 'workflow-parser', 'dist', 'index.js');

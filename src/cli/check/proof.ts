@@ -6,10 +6,10 @@ import { paramBase } from '../../read.ts';
 import { type Launch, type LaunchParam, runLaunch } from '../../sim/launch.ts';
 import type { Plan } from '../../spec/plan.ts';
 import { validateStep } from '../../validate/program.ts';
-import { Purse } from '../../validate/purse.ts';
 import { APART, type Inputs, POINTERS, REACH, refuted } from '../../validate/refute.ts';
 import { decidersBy } from '../../validate/solve.ts';
 import type { Refute } from '../../validate/validate.ts';
+import { WorkBudget } from '../../validate/work-budget.ts';
 import { openSolver, packagedSolver } from '../rules/solver.ts';
 import { Progress } from '../terminal/progress.ts';
 import { grouped, pc } from '../terminal/ui.ts';
@@ -63,7 +63,7 @@ export async function proveSteps(
   const solver = packagedSolver() ? openSolver(undefined) : null;
   const decider = solver === null ? null : decidersBy(solver.solve, MOST_SOLVED);
   const left: Unproved[] = [];
-  const purse = new Purse(MOST_WORK, null, isLate);
+  const budget = new WorkBudget(MOST_WORK, null, isLate);
   let refutations = 0;
   // Only one launch is written; after several failures a launch is usually too hard to find.
   const refute: Refute = async (...what) =>
@@ -73,7 +73,13 @@ export async function proveSteps(
   try {
     for (const [k, { record, before }] of steps.entries()) {
       progress.update(`proving ${record.phase.id}, ${k + 1} of ${steps.length}`);
-      for (const { fn, regions: found } of await validateStep(before, record.program, decider, refute, purse))
+      for (const { fn, regions: found } of await validateStep(
+        before,
+        record.program,
+        decider,
+        refute,
+        budget,
+      ))
         for (const r of found) {
           if (!r.changed && r.why === '') continue;
           regions++;

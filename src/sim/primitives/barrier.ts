@@ -91,8 +91,8 @@ const source = (f: Frame, d: Decoded, k: number, lane: number): number =>
  */
 export function showPhase(m: Simulation, w: Warp, at: number, b: MBarrier): void {
   if (isElsewhere(m)) return;
-  m.showOnce(w.block, mix(at, b.phase), b.said);
-  b.said = 0;
+  m.showOnce(w.block, mix(at, b.phase), b.announced);
+  b.announced = 0;
 }
 
 /** Tag of the word that a thread shows, with address and count, when it initialises a barrier object in an open world. */

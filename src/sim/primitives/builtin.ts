@@ -143,14 +143,14 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
             const p = m.generic(w, l, args + offset, size, false);
             return new DataView(p.view.buffer, p.view.byteOffset + p.at, size);
           };
-          const said = formatPrintf(text(l, param(0, l, 8)), at, (a) =>
+          const message = formatPrintf(text(l, param(0, l, 8)), at, (a) =>
             text(l, a, m.opts.open ? USUAL_TEXT : MOST_TEXT),
           );
-          work(said);
-          if (m.opts.open) m.show(w, l, hashOf(said));
+          work(message);
+          if (m.opts.open) m.show(w, l, hashOf(message));
           else {
-            m.output.push(said);
-            m.printed += said.length;
+            m.output.push(message);
+            m.printed += message.length;
           }
         }
         give(2, l, 0, -1);

@@ -36,7 +36,7 @@ function copy(c: ForeignCall): boolean {
     const [a, b] = [c.address(0, l), c.address(1, l)];
     if (a % 16 !== 0 || b % 16 !== 0 || bytes % 16 !== 0)
       c.m.fault(
-        `a copy in bulk from 0x${b.toString(16)} to 0x${a.toString(16)} of ${bytes} bytes is not of whole 16 bytes`,
+        `a bulk copy of ${bytes} bytes from 0x${b.toString(16)} to 0x${a.toString(16)}: size and addresses must be multiples of 16`,
         c.d,
         c.w,
         l,

@@ -80,12 +80,7 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
     if (mask === -1 && runMatrix({ m, w, f, d, name: words.name, address })) return;
     const call = new ForeignCall(m, w, f, d, mask, words.name);
     if (runMemory(call) || runBulk(call) || runNarrow(call)) return;
-    m.fault(
-      `'${words.name}' has no meaning that could be run${mask === -1 ? '' : ' by a part of a warp'}`,
-      d,
-      w,
-      l,
-    );
+    m.fault(`the simulator cannot run '${words.name}'${mask === -1 ? '' : ' for part of a warp'}`, d, w, l);
   }
   const { flags } = ins.op;
   // An instruction that may do anything may access any memory, not just what its address operands point to.

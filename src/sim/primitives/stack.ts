@@ -33,7 +33,7 @@ export function runStack(c: ForeignCall): void {
     if (c.opcode === 'stackrestore') {
       const top = Number(c.value(0, lane));
       if (top < begin || top > tops[lane])
-        m.fault(`the stack is restored to 0x${top.toString(16)}, which is no earlier end of it`, d, w, lane);
+        m.fault(`the stack is restored to 0x${top.toString(16)}, which was not its top before`, d, w, lane);
       tops[lane] = top;
       continue;
     }

@@ -126,7 +126,7 @@ function begin(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): v
   const what = sharedBy(c);
   const known = group.begun.get(x.number);
   if (known !== undefined && known.what !== what)
-    broken(c, 'the warps of a warpgroup do not multiply the same');
+    broken(c, 'the warps of a warpgroup execute different products');
   const warps = (known?.warps ?? 0) + 1;
   group.begun.set(x.number, { what, warps });
   if (warps < others.length) return;
@@ -151,7 +151,7 @@ function sharedBy(c: ForeignCall): string {
   const first = of(0);
   for (let lane = 1; lane < LANES; lane++)
     if (of(lane) !== first) {
-      broken(c, 'the lanes of a warp do not multiply the same');
+      broken(c, 'the lanes of a warp have different operands for a product');
       break;
     }
   return `${c.mods.join('.')} ${first}`;

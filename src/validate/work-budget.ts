@@ -1,12 +1,12 @@
 import { TooLarge } from '../rules/prove/normal.ts';
 
 /** Number of charges between two checks of the time limit. */
-const ASKED = 256;
+const CHECK_EVERY = 256;
 
 /** A work budget: counts the steps of everything that grows faster than the program. */
-export class Purse {
+export class WorkBudget {
   private left: number;
-  private readonly from: Purse | null;
+  private readonly from: WorkBudget | null;
 
   private readonly isLate: () => boolean;
   private taken = 0;
@@ -15,7 +15,7 @@ export class Purse {
    * @param from the budget that this one is a part of
    * @param isLate polled now and then; once it is true, the budget is exhausted
    */
-  constructor(left: number, from: Purse | null = null, isLate = () => false) {
+  constructor(left: number, from: WorkBudget | null = null, isLate = () => false) {
     this.left = left;
     this.from = from;
     this.isLate = isLate;
@@ -29,15 +29,15 @@ export class Purse {
   take(n: number): void {
     this.from?.take(n);
     this.left -= n;
-    if (this.taken++ % ASKED === 0 && this.isLate()) this.left = 0;
+    if (this.taken++ % CHECK_EVERY === 0 && this.isLate()) this.left = 0;
     if (this.left <= 0) throw new TooLarge();
   }
 
   /** A budget of at most `most` steps, which are charged to this one too. */
-  part(most: number): Purse {
-    return new Purse(Math.min(most, this.left), this);
+  part(most: number): WorkBudget {
+    return new WorkBudget(Math.min(most, this.left), this);
   }
 }
 
 /** A budget without limit. */
-export const endless = (): Purse => new Purse(Number.POSITIVE_INFINITY);
+export const unlimited = (): WorkBudget => new WorkBudget(Number.POSITIVE_INFINITY);
