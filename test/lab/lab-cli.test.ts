@@ -551,11 +551,11 @@ rules:
         '--repeat',
         '0',
       ],
-      /no kernel has a value of 'ptxas.registers'\n {2}ptxas was not asked/,
+      /no kernel has a value of 'ptxas.registers'\n {2}ptxas was not run/,
     ],
     [
       ['measure', files[1], '--metrics', 'ptxas.registers', '--no-ptxas'],
-      /no kernel has a value of 'ptxas.registers'\n {2}ptxas was not asked/,
+      /no kernel has a value of 'ptxas.registers'\n {2}ptxas was not run/,
     ],
     [
       ['ab', 'base', 'move:OriBranchOpt@before:SetControlFlowOpLastInBB', '--kernels', files[1]],

@@ -235,7 +235,10 @@ describe('orrery diff', () => {
 
   it('the command that is shown with the effect of a wrong rule forces it', () => {
     const to = head('pipelines/rules/fusion.yaml', (t) =>
-      t.replace(/(id: mad,.*rewrite: )'IMAD.\$type \$d, \$a, \$b, \$c'/, "$1'IMAD.$$type $$d, $$a, $$b, 0'"),
+      t.replace(
+        /(id: mad,[^}]*rewrite: )'IMAD.\$type \$d, \$a, \$b, \$c'/,
+        "$1'IMAD.$$type $$d, $$a, $$b, 0'",
+      ),
     );
     const kernel = ['--kernels', 'test/kernels/grid-3d/grid-3d.sm_90.ptx'];
     const r = orrery('diff', root, to, ...kernel, '--sm', 'sm_90', '-O', '3', '--no-prove', '--no-ptxas');
