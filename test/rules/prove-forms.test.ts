@@ -22,7 +22,7 @@ function ruleOf(match: string, rewrite: string, when?: string): Rule {
 }
 const goalsOf = (r: Rule): Goal[] => r.instances.map((i) => goalOf(r, i));
 
-/** Values of both sides and of the assumptions, for values by variable and for operands that nobody asks about. */
+/** Values of both sides and of the assumptions, given values of the variables and of irrelevant operands. */
 function valuesOf(g: Goal, byVar: readonly bigint[], unasked: readonly bigint[]) {
   const inputs = g.inputs.map((x) => BigInt.asUintN(x.width, x.v >= 0 ? byVar[x.v] : unasked[x.unasked]));
   const dsts = [...g.given, ...g.results.flatMap((r) => [r.left, r.right])];
