@@ -126,7 +126,7 @@ export class Bytes {
   /** A NUL-terminated text; the NUL is consumed. */
   cstring(): string {
     const end = this.bytes.indexOf(0, this.at);
-    if (end < 0) throw new BinaryError('a text does not end', this.base + this.at);
+    if (end < 0) throw new BinaryError('a string is not terminated', this.base + this.at);
     const text = utf8(this.bytes.subarray(this.at, end));
     this.at = end + 1;
     return text;

@@ -60,7 +60,7 @@ export function readFatbins(bytes: Uint8Array, base = 0, most = MOST_MEMBERS): F
     if (b.left === 0) return entries;
     const from = b.at;
     if (b.left < HEADER_BYTES || b.u32() !== MAGIC)
-      throw new BinaryError('a fat binary does not begin as such', base + from);
+      throw new BinaryError('a fat binary has no valid header', base + from);
     b.u16();
     const header = b.u16();
     const size = b.u64();

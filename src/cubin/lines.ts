@@ -66,7 +66,7 @@ export function parseLines(bytes: Uint8Array, parts: Parts): LineUnit[] {
   const units: LineUnit[] = [];
   while (b.left > 0) units.push(parseUnit(b, parts));
   if (!sameBytes(encodeLines(units), bytes))
-    throw new BinaryError('the tables of lines are not in their shortest form', 0);
+    throw new BinaryError('the line tables are not in their shortest form', 0);
   return units;
 }
 
@@ -74,12 +74,14 @@ function parseUnit(b: Bytes, parts: Parts): LineUnit {
   parts.add(1);
   const length = b.u32();
   const end = b.at + length;
-  if (length > b.left) throw new BinaryError('a table of lines is longer than its section', b.at);
+  if (length > b.left) throw new BinaryError('a line table is longer than its section', b.at);
   const version = b.u16();
-  if (version < 2 || version > 3) throw new BinaryError(`version ${version} of tables of lines`, b.at);
+  if (version < 2 || version > 3)
+    throw new BinaryError(`line tables of version ${version} are not supported`, b.at);
   const program = b.u32() + b.at;
   const [minimumInstruction, defaultIsStatement, lineBase, lineRange] = [b.u8(), b.u8(), b.i8(), b.u8()];
-  if (lineRange === 0) throw new BinaryError('a table of lines whose special opcodes have no range', b.at);
+  if (lineRange === 0)
+    throw new BinaryError('a line table has a line range of 0 for its special opcodes', b.at);
   const operandCounts = [...b.some(Math.max(0, b.u8() - 1))];
   const directories: string[] = [];
   for (let d = b.cstring(); d !== ''; d = b.cstring()) {
@@ -93,14 +95,14 @@ function parseUnit(b: Bytes, parts: Parts): LineUnit {
   }
   const padding = program - b.at;
   if (padding < 0 || b.some(padding).some((x) => x !== 0))
-    throw new BinaryError('a table of lines has a header of another length', b.at);
+    throw new BinaryError('the header of a line table has an unexpected length', b.at);
   const ops: LineOp[] = [];
   while (b.at < end) {
     const op = parseOp(b, operandCounts);
     parts.add(1 + (op.operands?.length ?? 0));
     ops.push(op);
   }
-  if (b.at !== end) throw new BinaryError('a table of lines ends within an operation', b.at);
+  if (b.at !== end) throw new BinaryError('a line table ends within an operation', b.at);
   return {
     version,
     minimumInstruction,
@@ -121,7 +123,7 @@ function parseOp(b: Bytes, operandCounts: readonly number[]): LineOp {
   if (opcode === LNS.extended) {
     const length = b.uleb();
     const at = b.at;
-    if (length === 0) throw new BinaryError('an operation of a table of lines has no code', at);
+    if (length === 0) throw new BinaryError('an operation of a line table has no opcode', at);
     const extended = b.some(length);
     return extended[0] === LNE.setAddress ? { opcode, extended, addressAt: at + 1 } : { opcode, extended };
   }
@@ -237,7 +239,7 @@ export function lineRows(u: LineUnit): LineRow[] {
     else if (op.opcode === LNS.constAddPc) advance(Math.floor((255 - base) / u.lineRange));
     else if (op.opcode === LNS.fixedAdvance) at.address += n;
     else if (op.opcode >= 10)
-      throw new BinaryError(`operation ${hex(op.opcode)} of a table of lines is not known`, 0);
+      throw new BinaryError(`operation ${hex(op.opcode)} of a line table is not known`, 0);
   }
   return rows;
 }

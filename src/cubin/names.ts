@@ -32,13 +32,13 @@ export class NameTable {
     if (known !== undefined) return known;
     if (offset === 0 && this.bytes.length === 0) return '';
     if (offset >= this.bytes.length)
-      throw new BinaryError('a name begins behind the end of the table of names', offset);
+      throw new BinaryError('a name begins past the end of the string table', offset);
     const b = new Bytes(this.bytes);
     b.at = offset;
     const name = b.cstring();
     this.read += b.at - offset;
     if (this.read > MOST_SHARING * this.bytes.length)
-      throw new BinaryError('the names in a table of names overlap', offset);
+      throw new BinaryError('the names in a string table overlap', offset);
     this.known.set(offset, name);
     return name;
   }

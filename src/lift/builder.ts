@@ -105,7 +105,7 @@ export class Builder {
 
   /** @throws Unmeant if one of these modifiers is set */
   without(...names: readonly string[]): void {
-    for (const n of names) if (this.has(n)) this.fail(`.${this.mod(n)} has no meaning here yet`);
+    for (const n of names) if (this.has(n)) this.fail(`.${this.mod(n)} is not supported yet`);
   }
 
   /** The operand with this name, if it is present. */
@@ -305,7 +305,7 @@ export class Builder {
   private modsOf(op: Opcode, names: readonly string[]): number {
     const own = names.filter((m) => m !== '');
     const missing = own.find((m) => !op.modByName.has(m));
-    if (missing !== undefined) this.fail(`.${missing.replace(/^.*=/, '')} has no meaning here yet`);
+    if (missing !== undefined) this.fail(`.${missing.replace(/^.*=/, '')} is not supported yet`);
     return withMods(op, 0, ...own);
   }
 

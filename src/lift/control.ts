@@ -122,7 +122,7 @@ const wordToBarrier: Meaning = (b) => b.write('BMOV_TO', [], [barrierOf(b)], [b.
 const trap: Meaning = (b) => {
   const kind = b.mod('kind');
   if (kind === 'TRAP') b.write('BPT', ['TRAP'], [], []);
-  else if (kind !== 'INT') b.fail(`.${kind} has no meaning here yet`);
+  else if (kind !== 'INT') b.fail(`.${kind} is not supported yet`);
 };
 
 /** LEPC: the address of the next instruction plus an offset. */

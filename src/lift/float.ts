@@ -8,7 +8,7 @@ type Meaning = (b: Builder) => void;
 
 const roundOf = (b: Builder): string => b.mod('round') || 'RN';
 const flush = (b: Builder): string => {
-  if (b.mod('denormal') === 'FMZ') b.fail('.FMZ has no meaning here yet');
+  if (b.mod('denormal') === 'FMZ') b.fail('.FMZ is not supported yet');
   return b.mod('denormal') || b.mod('FTZ');
 };
 
@@ -102,7 +102,7 @@ const special: Meaning = (b) => {
     if (d !== NO_REG) b.write('UNPAIR', [], [NO_REG, d], [reg(y)]);
     return;
   }
-  if (op.endsWith('.F16')) b.fail(`.${op} has no meaning here yet`);
+  if (op.endsWith('.F16')) b.fail(`.${op} is not supported yet`);
   if (op === 'SIN' || op === 'COS') return b.write('MUFU_TURNS', [`${op}_TURNS`], [d], [b.float('b')]);
   // All but TANH flush subnormal inputs and results; where PTX requires subnormals, ptxas scales before and after.
   b.write('MUFU', [op, op === 'TANH' ? '' : 'FTZ'], [d], [b.float('b')]);
@@ -236,7 +236,7 @@ function above(b: Builder, low: Operand): Operand {
 /** Packs two floats, or a pair of 16-bit floats, to two 8-bit floats in the lower half, with a half of c above. */
 const to8: Meaning = (b) => {
   // Without it, an overflow would give an infinity.
-  if (!b.has('SATFINITE')) b.fail('floats of 8 bits without .SATFINITE have no meaning here yet');
+  if (!b.has('SATFINITE')) b.fail('floats of 8 bits without .SATFINITE are not supported yet');
   const mods = [b.mod('type'), b.mod('RELU')];
   const low = b.mod('pack').startsWith('F16')
     ? b.pure('F2FP_PACK8_F16', mods, [b.float('b')])
@@ -246,7 +246,7 @@ const to8: Meaning = (b) => {
 
 /** Unpacks two 8-bit floats to a pair of 16-bit floats. */
 const from8: Meaning = (b) => {
-  if (b.mod('type') !== 'F16') b.fail(`floats of 8 bits to ${b.mod('type')} have no meaning here yet`);
+  if (b.mod('type') !== 'F16') b.fail(`floats of 8 bits to ${b.mod('type')} are not supported yet`);
   const slot = b.slot('b');
   const word = b.word(slot);
   const x = b.suffix(slot) === 'H1' ? reg(b.pure('SHR', ['U32'], [word, imm(16)])) : word;

@@ -7,7 +7,7 @@ type Meaning = (b: Builder) => void;
 
 const formatOf = (b: Builder): string => (b.mod('type') === 'BF16_V2' ? 'BF16' : 'F16');
 const flush = (b: Builder): string => {
-  if (b.mod('denormal') === 'FMZ') b.fail('.FMZ has no meaning here yet');
+  if (b.mod('denormal') === 'FMZ') b.fail('.FMZ is not supported yet');
   return b.mod('denormal') || b.mod('FTZ');
 };
 
@@ -89,7 +89,7 @@ const multiply: Meaning = (b) => {
 };
 
 const fused: Meaning = (b) => {
-  if (b.mod('type') === 'F32') b.fail('.F32 has no meaning here yet');
+  if (b.mod('type') === 'F32') b.fail('.F32 is not supported yet');
   const format = b.has('type') ? 'BF16' : 'F16';
   b.write(
     'HFMA2',
@@ -101,7 +101,7 @@ const fused: Meaning = (b) => {
 
 /** Minimum or maximum of two or three; for XORSIGN see `minmax` in float.ts. */
 const minmax: Meaning = (b) => {
-  if (b.mod('type') === 'F32') b.fail('.F32 has no meaning here yet');
+  if (b.mod('type') === 'F32') b.fail('.F32 is not supported yet');
   const p = b.truth('p');
   const mods = [formatOf(b), b.mod('FTZ'), b.mod('NAN'), b.mod('XORSIGN')];
   const source = (o: Operand): Operand => {

@@ -192,7 +192,7 @@ function noMinusOfPairs(b: Builder, type: string): void {
 const add2: Meaning = (b) => {
   const type = b.mod('type');
   if (b.has('ISAT')) {
-    if (type !== 'S32') b.fail(`.ISAT of ${type} has no meaning here yet`);
+    if (type !== 'S32') b.fail(`.ISAT of ${type} is not supported yet`);
     const [x, y] = ['a', 'b'].map((n) => ({ minus: b.signsOf(b.slot(n)).negative, word: b.word(b.slot(n)) }));
     if (x.minus && y.minus) b.fail('a saturating sum of two operands with a minus');
     // Negation would wrap for the least integer, so the sum becomes a saturating difference.
@@ -419,7 +419,7 @@ const saturate: Meaning = (b) => {
 /** Clamps two signed words to fewer bits: those of b lowest, then those of a, then the low bits of c. */
 const pack: Meaning = (b) => {
   const [to, , saturated] = `${b.mod('to')}.${b.mod('sat')}`.split('.');
-  if (saturated !== 'SAT') b.fail(`.${saturated || to} without .SAT has no meaning here yet`);
+  if (saturated !== 'SAT') b.fail(`.${saturated || to} without .SAT is not supported yet`);
   const word = b.word(b.slot('c'));
   const c = b.suffix(b.slot('c')) === 'H1' ? reg(b.pure('SHR', ['U32'], [word, imm(16)])) : word;
   b.write('I2IP', [`dt=${to}`], [b.to('d')], [b.plain('a'), b.plain('b'), c]);

@@ -346,7 +346,7 @@ class Lifter {
       };
       if (row in MEANINGS) MEANINGS[row](b);
       else if (row in CONTROL) CONTROL[row](b, flow);
-      else return `${w.instruction.form.name} has no meaning here yet`;
+      else return `${w.instruction.form.name} is not supported yet`;
       return { ins: b.finish(), registers: b.registers };
     } catch (e) {
       if (e instanceof Unmeant) return e.message;
@@ -365,7 +365,7 @@ class Lifter {
     const places =
       kind === 'return' ? this.returns : kind === 'call' ? [...this.functions.values()] : this.targetsAt(at);
     const valid = places.filter((a) => this.starts.has(a));
-    if (valid.length === 0) b.fail('nothing says where it may jump to');
+    if (valid.length === 0) b.fail('its possible targets are unknown');
     // Not `Math.min(...valid)`: there may be more values than a call may have arguments.
     const first = valid.reduce((x, y) => Math.min(x, y));
     const length = (valid.reduce((x, y) => Math.max(x, y)) - first) / WORD_BYTES + 1;

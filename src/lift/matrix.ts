@@ -109,7 +109,7 @@ const bits: Meaning = (b) =>
   });
 
 const double: Meaning = (b) => {
-  if (!['', 'RN'].includes(b.mod('round'))) b.fail(`.${b.mod('round')} has no meaning here yet`);
+  if (!['', 'RN'].includes(b.mod('round'))) b.fail(`.${b.mod('round')} is not supported yet`);
   // Before Hopper there is a single shape, which the modifiers omit.
   const shape = b.mod('shape') === '' ? { m: 8, k: 4 } : shapeOf(b);
   product(b, { ...shape, types: ['f64', 'f64', 'f64', 'f64'] });
@@ -118,7 +118,7 @@ const double: Meaning = (b) => {
 /** Count and PTX modifiers of a matrix move: `m8n8`, transposed for MT88. */
 function partsOf(b: Builder): { count: number; name: string } {
   const shape = b.mod('shape');
-  if (shape !== 'M88' && shape !== 'MT88') b.fail(`.${shape} has no meaning here yet`);
+  if (shape !== 'M88' && shape !== 'MT88') b.fail(`.${shape} is not supported yet`);
   const count = Number(b.mod('count') || '1');
   return { count, name: `.sync.aligned.m8n8.x${count}${shape === 'MT88' ? '.trans' : ''}.shared.b16` };
 }
@@ -193,8 +193,8 @@ function groupProduct(b: Builder, p: GroupProduct): void {
   const adds = b.truth('p');
   const old = b.word(b.slot('c'));
   const alone = adds.kind === Kind.Imm && (adds.lo & 1) === 0;
-  if (sums[0] === NO_REG) return b.fail('sums that go nowhere');
-  if (!alone && old.reg !== sums[0]) return b.fail('sums that are added to others');
+  if (sums[0] === NO_REG) return b.fail('a result that is discarded');
+  if (!alone && old.reg !== sums[0]) return b.fail('an accumulator that is not the destination');
   const first = inRegisters ? words(b, 'a', GROUP_FACTOR) : [descriptorOf(b, 'a', 0)];
   const second = descriptorOf(b, inRegisters ? 'b' : 'a', SECOND_FACTOR);
   const sources = [...sums.map((r) => reg(r)), ...first, second, adds];

@@ -112,7 +112,7 @@ function orderOf(b: Builder): string[] {
 }
 
 function nothingElse(b: Builder): void {
-  if (b.to('p') !== NO_REG) b.fail('a predicate that tells of a fault');
+  if (b.to('p') !== NO_REG) b.fail('a predicate result that reports a fault');
   if (b.truthOr('q', PT) !== PT) b.fail('a second guard');
 }
 
@@ -146,7 +146,7 @@ const store =
 /** LDC: a load from a constant bank, with or without index. */
 const constant: Meaning = (b) => {
   b.without('TEXUNPACK');
-  if (b.has('way')) b.fail(`.${b.mod('way')} has no meaning here yet`);
+  if (b.has('way')) b.fail(`.${b.mod('way')} is not supported yet`);
   const slot = b.slot('ad');
   const bank = b.raw(slot.prefix!.term.atom);
   const index = slot.terms!.find((t) => t.atom.kind === 'R' || t.atom.kind === 'UR');
@@ -220,7 +220,7 @@ const atomic =
       b.mod('op').startsWith('CAS') || b.i.form.row === 'ATOMS.CAST'
         ? 'CAS'
         : b.mod('op') || b.fail('no operation');
-    if (op === 'SAFEADD') b.fail('.SAFEADD has no meaning here yet');
+    if (op === 'SAFEADD') b.fail('.SAFEADD is not supported yet');
     const wide = /64$/.test(type);
     const value = (n: string): Operand => (wide ? b.wide(n) : b.word(b.slot(n)));
     const sources = op === 'CAS' ? [value('b'), value('c')] : [value('b'), RZ];
@@ -343,7 +343,7 @@ const beginBarrier: Meaning = (b) => {
 /** One arrival. Of the previous state, d receives only the phase, in its highest bit. */
 const arrive: Meaning = (b) => {
   b.without('way', 'OPTOUT');
-  if (b.mod('count') !== 'A1T0' || b.plain('b') !== RZ) b.fail('an arrival that counts otherwise');
+  if (b.mod('count') !== 'A1T0' || b.plain('b') !== RZ) b.fail('an arrival with a count other than one');
   const kept = b.to('d') !== NO_REG;
   const state = kept ? b.temporary(RegFile.RD) : NO_REG;
   b.write('MBAR_ARRIVE', ['ARRIVE'], [state], [operandOf(b, 'ad', 32), imm(1)]);
@@ -389,7 +389,7 @@ const phaseIsOver: Meaning = (b) => {
 };
 
 const endBarrier: Meaning = (b) => {
-  if (b.mod('op') !== 'IV') b.fail(`.${b.mod('op')} has no meaning here yet`);
+  if (b.mod('op') !== 'IV') b.fail(`.${b.mod('op')} is not supported yet`);
   b.write('MBAR_INVAL', [], [], [operandOf(b, 'ad', 32)]);
 };
 

@@ -99,7 +99,7 @@ const barrier: Meaning = (b) => {
     const mode = op === 'SYNC' ? 'SYNC' : 'ARRIVE';
     return b.write('BAR', [mode, 'UNALIGNED'], [NO_REG, NO_REG], [id, threads, PT]);
   }
-  if (op !== 'RED') b.fail(`.${op} has no meaning here yet`);
+  if (op !== 'RED') b.fail(`.${op} is not supported yet`);
   const counts = b.mod('red') === 'POPC';
   b.write(
     'BAR',
@@ -160,15 +160,15 @@ const special: Meaning = (b) => {
   }
   if (CLOCKS[name] !== undefined) {
     if (b.i.form.row === 'CS2R' && b.mod('size') === '') {
-      if (name !== 'SR_CLOCKLO') b.fail(`${name} of 64 bits has no meaning here yet`);
+      if (name !== 'SR_CLOCKLO') b.fail(`${name} of 64 bits is not supported yet`);
       const d = b.temporary(RegFile.RD);
       b.emit('CS2R', ['CLOCK64', '64'], [d], []);
       return b.giveWide('d', reg(d));
     }
     return b.write('CS2R', [CLOCKS[name]], [b.to('d')], []);
   }
-  if (SPECIAL[name] === undefined) b.fail(`the special register ${name} has no meaning here yet`);
-  if (b.i.form.row === 'CS2R' && b.mod('size') === '') b.fail(`${name} of 64 bits has no meaning here yet`);
+  if (SPECIAL[name] === undefined) b.fail(`the special register ${name} is not supported yet`);
+  if (b.i.form.row === 'CS2R' && b.mod('size') === '') b.fail(`${name} of 64 bits is not supported yet`);
   const d = b.temporary();
   b.emit('S2R', [SPECIAL[name]], [d], []);
   b.give('d', reg(d));

@@ -332,7 +332,7 @@ function fixedBits(
     for (const { at, length } of place)
       for (let k = at; k < at + length; k++)
         if (owner[k] !== '') throw new FormError(`bit ${k} is set, and belongs to ${owner[k]}`);
-    if (number >= 2 ** lengthOf(place)) throw new FormError(`${number} has no room in '${text}'`);
+    if (number >= 2 ** lengthOf(place)) throw new FormError(`${number} does not fit into '${text}'`);
     setBits(value, place, number);
   }
   return { mask, value };

@@ -16,13 +16,11 @@ import { withoutSsa } from '../../src/ssa/program.ts';
 import { hasPtxas } from '../support/ptxas.ts';
 import { planWith, shipped } from '../support/specs.ts';
 
-/*
- * Other names of functions: PTX ISA 9.0, 5.4.6. `.alias f, g;`: whoever calls f calls g.
- */
+/* Aliases of functions (PTX ISA 9.0, 5.4.6): after `.alias f, g;` a call of f calls g. */
 
 const call = (name: string, from: string, to: string) =>
   `{ .param .b32 a; .param .b32 b; st.param.b32 [a], ${from}; call (b), ${name}, (a); ld.param.b32 ${to}, [b]; }`;
-/** g is called by its name once, and once by the other one. */
+/** g is called once by its own name, and once by its alias. */
 const TEXT = `.version 7.4\n.target sm_80\n.address_size 64
 .func (.param .b32 r) f(.param .b32 n);
 .func (.param .b32 r) g(.param .b32 n)

@@ -23,7 +23,7 @@ import { runs } from '../support/size.ts';
 const isa = testIsa();
 const { Varying } = Lanes;
 
-/** Runs two blocks of 80 threads (a warp is not full) and gives what contradicted the claims. */
+/** Runs two blocks of 80 threads, so that a warp is not full, and returns violations of the claims. */
 function runClaims(fn: Fn, agreement: Agreement): void {
   const opts = {
     grid: [2, 1, 1],

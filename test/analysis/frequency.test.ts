@@ -22,11 +22,11 @@ import { runSsa } from '../support/ssa-run.ts';
 const isa = testIsa();
 const parse = (text: string): Fn => parseFn(text, isa);
 
-// Cycles with several entries are solved by so many sweeps at most, which leaves this of one that is hardly ever left.
+// Cycles with several entries are solved by a limited number of sweeps, which leaves this error for one that is hardly ever left.
 const close = (a: number, b: number): boolean =>
   Math.abs(a - b) <= 1e-5 * Math.max(1, Math.abs(a), Math.abs(b));
 
-/** Sum of what flows into a block. */
+/** Sum of the frequencies that flow into a block. */
 function inflow(g: Cfg, f: Frequency, b: number): number {
   let sum = b === 0 ? 1 : 0;
   for (const p of g.rpo)

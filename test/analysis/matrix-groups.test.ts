@@ -11,8 +11,8 @@ import { loadShipped, makePlan } from '../../src/spec/node.ts';
 import { hasPtxas } from '../support/ptxas.ts';
 
 /*
- * What ptxas 13.0.88 says of sequences of asynchronous matrix products, in small kernels. The numbers of its messages were taken down
- * from it (`ptxas -arch=sm_90a -O3`); where it is there, it is asked again.
+ * Diagnostics of ptxas 13.0.88 for sequences of asynchronous matrix products, in small kernels. The numbers of its messages were recorded
+ * with `ptxas -arch=sm_90a -O3`; where ptxas is installed, they are checked again.
  */
 
 const specs = await loadShipped();

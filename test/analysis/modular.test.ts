@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { firstInRange } from '../../src/analysis/values/modular.ts';
 import { runs } from '../support/size.ts';
 
-/** By counting; after 2^width steps every value has come that will ever come. */
+/** By enumeration: after 2^width steps every value that ever occurs has occurred. */
 function slow(start: number, step: number, width: number, low: number, high: number): bigint | null {
   const mask = 2 ** width - 1;
   for (let k = 0, x = start; k <= mask; k++, x = (x + step) & mask)

@@ -15,8 +15,8 @@ import { runs } from '../support/size.ts';
 const isa = testIsa();
 
 /**
- * Straight from the definition: as long as there is one, an instruction is added from which some path leads to a needed
- * reader without a certain definition in between.
+ * Directly from the definition: repeatedly adds an instruction from which some path leads to a needed reader without a definite
+ * redefinition in between.
  */
 function slowly(fn: Fn): Set<Instr> {
   const position = new Map(fn.blocks.map((b, i) => [b.id, i]));

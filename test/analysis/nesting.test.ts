@@ -12,7 +12,7 @@ const RUNS = { numRuns: runs(400), seed: 20261122 };
 
 const succs = (g: Cfg, b: number): number[] => [...g.succ.subarray(g.succStart[b], g.succStart[b + 1])];
 
-/** A graph from lists of successors. */
+/** A graph from successor lists. */
 function graphOf(rows: readonly (readonly number[])[]): Cfg {
   const start = new Int32Array(rows.length + 1);
   const items: number[] = [];

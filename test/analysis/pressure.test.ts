@@ -15,7 +15,7 @@ import { runs } from '../support/size.ts';
 
 const isa = testIsa();
 
-/** Live sets at every point, by repeating the definition until nothing changes. */
+/** Live sets at every point, by iterating the definition to a fixpoint. */
 function slowSets(fn: Fn): Set<Reg>[][] {
   const position = new Map(fn.blocks.map((b, i) => [b.id, i]));
   const sets = fn.blocks.map((b) => Array.from({ length: b.ins.length + 1 }, () => new Set<Reg>()));

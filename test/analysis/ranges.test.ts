@@ -24,7 +24,7 @@ const signed = (k: Known): [number, number] => [k.signedLeast, k.signedMost];
 const at = (fn: Fn, reg: string, block: number): Known => rangeAt(rangesOf(fn), regOf(reg), block);
 const of = (fn: Fn, reg: string): Known => rangeOf(rangesOf(fn), regOf(reg));
 
-/** Why a value is not in a range; null if it is. */
+/** Why a value is outside of a range; null if it is inside. */
 function outside(k: Known, lo: number, hi: number): string | null {
   const v = k.width === 64 ? (BigInt(hi >>> 0) << 32n) | BigInt(lo >>> 0) : BigInt(lo >>> 0);
   const s = BigInt.asIntN(k.width, v);

@@ -25,7 +25,7 @@ import { testIsa } from '../support/isa.ts';
 import { nestedLoops } from '../support/nested-loops.ts';
 import { planWith } from '../support/specs.ts';
 
-/* What phases cost grows with the size of a function, not with its square: work is counted, not timed. */
+// The cost of phases grows linearly with the size of a function, not quadratically: work is counted, not timed.
 const isa = testIsa();
 
 /** The function, and how often the instructions of its blocks have been asked for. */

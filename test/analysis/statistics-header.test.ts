@@ -18,7 +18,7 @@ import { runs } from '../support/size.ts';
 
 const isa = testIsa();
 
-/** Every instruction has its unit for 2 cycles, results come after 10; loads after 100. */
+/** Every instruction occupies its unit for 2 cycles; results are available after 10 cycles, those of loads after 100. */
 const target: Target = {
   costs: { alu: 2, fma: 2, fp16: 2, fp64: 2, xu: 2, lsu: 2, control: 2, special: 2 },
   latencies: {

@@ -23,7 +23,7 @@ const parse = (text: string): Fn => {
   return fn;
 };
 
-/** Value of a form with the values that registers have now. */
+/** Evaluates a form with the current values of registers. */
 function sumOf(f: LinearForm, values: ReadonlyMap<Reg, bigint>): bigint {
   let v = f.constant;
   for (const t of f.terms) {

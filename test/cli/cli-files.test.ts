@@ -22,7 +22,7 @@ const dir = mkdtempSync(join(tmpdir(), 'orrery-files-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const at = (name: string) => join(dir, name);
 
-/** What an action prints on its way to exit code 1. */
+/** Output of an action that ends with exit code 1. */
 function complaint(action: () => void): string {
   const said: string[] = [];
   const spy = vi.spyOn(process.stderr, 'write').mockImplementation((s) => said.push(String(s)) > 0);

@@ -21,7 +21,7 @@ const dir = mkdtempSync(join(tmpdir(), 'orrery-cli-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const kernels = join(root, 'test', 'kernels');
 mkdirSync(join(dir, 'none'));
-/** Numbers as they begin a sentence. */
+/** Numbers at the beginning of a sentence. */
 const COUNTS = 'No One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve Thirteen Fourteen'.split(
   ' ',
 );

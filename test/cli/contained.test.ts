@@ -19,7 +19,7 @@ function fileOf(name: string, content: string | Uint8Array): string {
   return file;
 }
 
-/** A fat binary as nvcc writes one: a heading, then each text, uncompressed and padded, behind a heading of its own. */
+/** A fat binary as nvcc writes it: a header, then each text, uncompressed and padded, with its own header. */
 function fatbin(...members: readonly (readonly [number, string])[]): Uint8Array {
   const parts = members.map(([target, text]) => {
     const payload = Buffer.alloc(Math.ceil((text.length + 1) / 8) * 8);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { unifiedDiff } from '../../src/cli/review/diff.ts';
 
-/** Both texts, from a difference with everything around it. */
+/** Both texts, reconstructed from a diff with full context. */
 function texts(diff: string): [string[], string[]] {
   const before: string[] = [];
   const after: string[] = [];

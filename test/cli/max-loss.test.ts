@@ -17,10 +17,11 @@ import { parsePtx } from '../../src/ptx/parse.ts';
 import { planWith, shipped } from '../support/specs.ts';
 
 /*
- * The ladder of --max-loss: plan, recipes, input. A stand-in for ptxas counts what a kernel needs, with what it calls, as ptxas does.
+ * The fallback order of --max-loss: plan, recipes, input. A stand-in for ptxas counts the resources of a kernel and its callees, as ptxas
+ * does.
  */
 
-/** Two kernels, one of which calls a function that a third calls too; each has a guarded load that phase 63 makes of a branch. */
+/** Two kernels, one of which calls a function that a third calls too; each has a branch that phase 63 converts to a guarded load. */
 const guarded = (name: string, more: string): string => `.visible .entry ${name}(.param .u64 a) {
 .reg .b64 %d; .reg .b32 %r, %t; .reg .pred %p;
 ld.param.u64 %d, [a]; mov.u32 %t, %tid.x; mov.u32 %r, 7; setp.gt.u32 %p, %t, 5; @%p bra L_${name};

@@ -3,9 +3,7 @@ import { checkPtx } from '../../src/ptx/check.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
 import { writtenPtx } from '../support/run-ptx.ts';
 
-/*
- * PTX of OptiX calls functions that it does not declare: its compiler knows them by name, and takes the types of what is passed.
- */
+/* OptiX PTX calls undeclared functions: its compiler knows them by name, and infers types from the arguments. */
 
 const head = '.version 8.0\n.target sm_75\n.address_size 64\n';
 const faults = (body: string) => {

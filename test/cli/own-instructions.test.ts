@@ -9,9 +9,7 @@ const BIN = fileURLToPath(new URL('../../bin/orrery.js', import.meta.url));
 const orrery = (...args: string[]) =>
   command(process.execPath, [BIN, ...args], { cwd: dir, env: { ...process.env, ORRERY_SERVER: 'off' } });
 
-/*
- * Instructions that PTX does not have, from a file of the user: the example of pipelines/isa/README.md.
- */
+/* Instructions that PTX does not have, from a user's file: the example of pipelines/isa/README.md. */
 const dir = mkdtempSync(join(tmpdir(), 'orrery-own-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 

@@ -23,9 +23,7 @@ import { askServer, type ServerState as State, writtenIn } from '../../src/cli/s
 import { loadShipped, ROOT, shippedFiles } from '../../src/spec/node.ts';
 import { command, type Outcome } from '../support/commands.ts';
 
-/*
- * A command that runs in the server gives what it gives alone.
- */
+/* A command gives the same output in the server as in a separate process. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const script = join(root, 'bin', 'orrery.js');

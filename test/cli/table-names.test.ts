@@ -7,9 +7,7 @@ import { parsePtx } from '../../src/ptx/parse.ts';
 import { scalarValue } from '../../src/spec/launch-data.ts';
 import { testFolder } from '../support/specs.ts';
 
-/*
- * Names that every object of JavaScript has, where a file or a command line names an entry of a table: no table has them.
- */
+/* Names that every JavaScript object has must not be found in any table that a file or a command line indexes by name. */
 const folder = testFolder();
 const NAMES = Object.getOwnPropertyNames(Object.prototype);
 const faultsOf = async (text: string): Promise<string> =>

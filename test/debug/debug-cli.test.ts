@@ -18,9 +18,7 @@ import { once } from '../../src/rules/once.ts';
 import { compileLate } from '../support/v8-flags.ts';
 import { WARM } from '../support/warm.ts';
 
-/*
- * The commands bisect, reduce and repro, as typed.
- */
+/* The commands bisect, reduce and repro, as typed. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-debug-'));

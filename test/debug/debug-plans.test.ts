@@ -13,9 +13,7 @@ import { resolve } from '../../src/spec/resolve.ts';
 import { planOf as madeOf, withRecipes } from '../support/recipes.ts';
 import { passNames, plain, shipped, specOf } from '../support/specs.ts';
 
-/*
- * What turns a good plan into a bad one.
- */
+/* Finding the difference that turns a good plan into a bad one. */
 
 const plans = new Plans({ ...plain, order: 'binary', sm: 'sm_80' }, Promise.resolve(shipped));
 const planOf = (arm: string) => plans.plan(parseArm(arm), null);
@@ -26,7 +24,7 @@ const kernel = (name: string) => {
   return { program, module };
 };
 const cache = new MemoryCache();
-/** The text that a plan makes of a kernel. */
+/** The output of a plan for a kernel. */
 const madeOfKernel = (name: string, plan: typeof base): string =>
   printProgram(runPipeline(kernel(name).program, plan, { inputKey: name, cache }).last);
 const recipes = readdirSync(new URL('../../pipelines/recipes/', import.meta.url))

@@ -17,9 +17,7 @@ import type { PlanRequest } from '../../src/spec/resolve.ts';
 import { runs } from '../support/size.ts';
 import { passNames, plain, shipped, testFolder } from '../support/specs.ts';
 
-/*
- * Finding what makes a result wrong, and making it small: with rules and passes that are wrong on purpose.
- */
+/* Finding the cause of a wrong result, and reducing it, with rules and passes that are wrong on purpose. */
 
 const folder = testFolder();
 const WRONG = folder.write(

@@ -26,7 +26,7 @@ const input = lowered(base);
 
 const newCache = () => new Map<string, CacheEntry>();
 const ran = (j: Journal) => j.records.filter((r) => r.outcome === 'ran');
-/** What a run gives that a cache must not change. */
+/** Results of a run that a cache must not change. */
 const outcome = (j: Journal) => ({
   text: printProgram(j.last),
   records: j.records.map((r) => ({

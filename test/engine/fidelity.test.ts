@@ -4,8 +4,8 @@ import { parse } from 'yaml';
 import type { PhasesSpec } from '../../src/spec/types.generated.ts';
 
 /*
- * The tables in src/engine/fidelity hold what pages on the modelled compiler state, row by row. What they claim is checked as far
- * as text can be: files, symbols and titles of tests exist, nothing is without a test or a reason, and every phase is told of.
+ * The tables in src/engine/fidelity repeat, row by row, what pages on the modelled compiler state. Their claims are checked as far as text
+ * can be: files, symbols and titles of tests exist, every row has a test or a reason for having none, and every phase is covered.
  */
 const root = new URL('../../', import.meta.url);
 const FOLDER = 'src/engine/fidelity';
@@ -18,14 +18,14 @@ interface Row {
   readonly cells: readonly string[];
 }
 
-/** Cells of a line of a table. */
+/** Cells of a table row. */
 const cellsOf = (line: string): string[] =>
   line
     .replace(/^\||\|\s*$/g, '')
     .split(/(?<!\\)\|/)
     .map((c) => c.trim());
 
-/** The rows of all tables of a page; tables of another form are left alone. */
+/** Rows of all tables of a page; tables of another form are skipped. */
 function rowsOf(text: string): Row[] {
   const rows: Row[] = [];
   let inside = false;

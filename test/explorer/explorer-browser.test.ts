@@ -14,9 +14,7 @@ import { snapshotsOf } from '../../src/web/model/tables.ts';
 import { browserPath, hostOf, launchBrowser, type Watched, watchedPage } from '../support/browser.ts';
 import { kernelSource, Page as Unseen } from '../support/explorer.ts';
 
-/*
- * The explorer in a real browser: every view, on real kernels.
- */
+/* The explorer in a real browser: every view, on real kernels. */
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const dir = mkdtempSync(join(tmpdir(), 'orrery-explorer-'));
@@ -26,7 +24,7 @@ const opened = (name: string) => {
   return { file, text, ...launchesOf(kernel(name)) };
 };
 
-/** A kernel of so many additions, each of which depends on the one before. */
+/** A kernel of `n` additions, each of which depends on the previous one. */
 function longKernel(additions: number): string {
   const lines = Array.from(
     { length: additions },

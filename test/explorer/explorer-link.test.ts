@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { linkedIn } from '../../src/web/ui/linked.ts';
 import { pack, unpack } from '../../src/web/ui/pack.ts';
 
-/* Links to the explorer come from others: what an address holds is read within limits. */
+// Links to the explorer come from other people: the contents of an address are read within limits.
 
 const word = (bytes: Uint8Array): string => deflateRawSync(bytes).toString('base64url');
 

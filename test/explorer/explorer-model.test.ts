@@ -13,11 +13,9 @@ import type { About } from '../../src/web/protocol.ts';
 import type { PhaseRow } from '../../src/web/recording.ts';
 import { kernelSource, Page } from '../support/explorer.ts';
 
-/*
- * What the page makes of tables: pairing, folding, words for completion.
- */
+/* How the page processes tables: alignment, folding, completion. */
 
-/** A function as written in a test: 'BB0: A R1, R2 @5' stands for an instruction that defines R1 and comes from line 5. */
+/** A function in the notation of this test: 'BB0: A R1, R2 @5' is an instruction that defines R1 and comes from line 5. */
 type Written = Readonly<Record<number, readonly string[]>>;
 
 function tablesOf(...fns: readonly Written[]): Tables {

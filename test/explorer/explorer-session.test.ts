@@ -9,11 +9,9 @@ import { fnIn, snapshotsOf, type Tables } from '../../src/web/model/tables.ts';
 import type { Source } from '../../src/web/recording.ts';
 import { kernelSource, newSession, Page } from '../support/explorer.ts';
 
-/*
- * What stands behind the explorer's page, without a browser.
- */
+/* The session behind the explorer's page, without a browser. */
 
-/** Lines of the code of a function, from the tables. */
+/** Lines of a function's code, from the tables. */
 const listing = (t: Tables, fn: number): string[] =>
   t.fns[fn].blocks.flatMap((n) => {
     const b = t.blocks[n];

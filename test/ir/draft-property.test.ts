@@ -19,7 +19,7 @@ import { runs } from '../support/size.ts';
 const isa = testIsa();
 const names = Object.keys(EDITS);
 
-/** Labels that are no ways of control, and pragmas, at some blocks. */
+/** Labels that are no branch targets, and pragmas, at some blocks. */
 const withPins = (fn: Fn, pins: readonly number[]): Fn =>
   edit(fn, (d) => {
     const blocks = d.layout();

@@ -23,7 +23,7 @@ const body = (text: string): string =>
     .filter((l) => !/^[.{}]/.test(l) && !l.startsWith('  .'))
     .join('\n');
 
-/** Text of the function after an edit, and the verifier's word that it is whole. */
+/** Text of the function after an edit; fails if the verifier finds a fault. */
 function edited(text: string, change: (d: Draft) => void): string {
   const out = edit(parseFn(text, isa), change, isa);
   expect(verifyFn(out)).toEqual([]);

@@ -6,14 +6,14 @@ import { parseProgram, printProgram } from '../../src/ir/text.ts';
 import { KernelJudge } from '../../src/judge/judge.ts';
 import { paramBase } from '../../src/read.ts';
 
-/* Ori text of others: what no program says is an error at its line, and costs no more than it has lines. */
+// Foreign Ori text: an invalid one is an error at its line, at a cost that is linear in its lines.
 const plan = planOf(await loadShipped(), { sm: 'sm_90', level: 3 });
 const HEAD = '.program "x" version 8.0 target sm_90 address 64';
 
 const kernel = (body: string, before = '', header = ''): string =>
   [HEAD, before, '.entry k', header, '{', body, '}'].filter((l) => l !== '').join('\n');
 
-/** What is wrong with a text. */
+/** The diagnostics of a text. */
 const faultsOf = (text: string): string[] =>
   parseProgram(text, plan.isa).diagnostics.map((d) => `${d.line}: ${d.message}`);
 

@@ -7,8 +7,8 @@ import { parseProgram, printProgram } from '../../src/ir/text.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
- * A slice of the phase index array (seed 004: the dispatch loop takes part of the array and its length). Two slices, with the program
- * written as text between them, are the whole.
+ * A slice of the phase index array (seed 004: the dispatch loop takes a part of the array and its length). Two slices, with the program
+ * written as text in between, are equivalent to the whole.
  */
 const root = fileURLToPath(new URL('../kernels/', import.meta.url));
 const plan = await planFromFiles({ sm: 'sm_80', level: 3 }, shipped);

@@ -24,7 +24,7 @@ const u = (low: number, high: number): bigint => (BigInt(high >>> 0) << 32n) | B
 const text = (p: Bounds, i: number): string =>
   `zeros ${u(p.zeroLow[i], p.zeroHigh[i]).toString(16)} ones ${u(p.oneLow[i], p.oneHigh[i]).toString(16)} unsigned ${p.least[i]}..${p.most[i]} signed ${p.signedLeast[i]}..${p.signedMost[i]}`;
 
-/** Exact value of a double, which is integral. */
+/** Exact value of a double that is an integer. */
 const big = (x: number): bigint => BigInt(x);
 
 /** Does the slot allow the value? */

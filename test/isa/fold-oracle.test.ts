@@ -6,8 +6,8 @@ import { operandValue, Random } from '../support/meaning.ts';
 import { folded, hasPtxas } from '../support/ptxas.ts';
 
 /**
- * The reference against ptxas: kernels that store an operation on constants. ptxas folds many of them; the constant that
- * it stores is read from the machine code and must be the reference's.
+ * Compares the reference with ptxas: kernels store an operation on constants, which ptxas often folds; the stored constant is read from the
+ * machine code and must equal the reference's.
  */
 interface Case {
   readonly ptx: string;
@@ -19,7 +19,7 @@ const isa = testIsa();
 const rnd = new Random('fold');
 const cases: Case[] = [];
 
-/** Adds a case: `ptx` computes %r1 or %d1; the rest says the same as an instruction. */
+/** Adds a case: `ptx` computes %r1 or %d1; the other arguments describe the same operation as an instruction. */
 function add(ptx: string, name: string, modifiers: string[], srcs: bigint[], wide = false): void {
   const op = isa.byName.get(name)!;
   cases.push({ ptx, wide, want: evalBig(op, withMods(op, 0, ...modifiers), srcs)[0] });

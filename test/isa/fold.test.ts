@@ -11,11 +11,11 @@ import { modChoices, operandValue, Random } from '../support/meaning.ts';
 const opcodes = testIsa().opcodes.filter(
   (o) => o.means !== null && (o.flags & OpFlag.Pure) !== 0 && o.dsts.length > 0 && o.srcs.length > 0,
 );
-/** Choices of modifiers tried for each opcode, and of values for each of them. */
+/** Number of modifier choices per opcode, and of operand values for each. */
 const MOST = 60;
 const VALUES = 6;
 
-/** An instruction of constants alone, and what the reference says of it. */
+/** An instruction with constant operands, and the reference's result. */
 function constants(op: Opcode, mods: number, rnd: Random): { ins: Instr; want: bigint[] } {
   const srcMods = op.srcs.map((s) => rnd.next() & s.mods);
   const values = op.srcs.map((s) =>

@@ -11,12 +11,12 @@ import { planWith, shipped } from '../support/specs.ts';
 
 /*
  * Expansions of long operations (rule groups bit-fields, long-first, long-floats, long-doubles, long-integers). A solver proves the first
- * two. The others rest on approximate reciprocals, of which the simulator's are better than the hardware's; so here the same steps are run
- * on numbers of JavaScript, with reciprocals as bad as the hardware's may be, against its exact quotients and roots. 40 times the usual
- * number of cases (ORRERY_TEST_SIZE=40) are 10 million for each operation on words, singles and doubles.
+ * two. The others rely on approximate reciprocals, which are more accurate in the simulator than in hardware; so here the same steps are
+ * run on JavaScript numbers, with reciprocals as inaccurate as the hardware's may be, and compared with exact quotients and roots. With 40
+ * times the usual number of cases (ORRERY_TEST_SIZE=40), 10 million are tried for each operation on words, singles and doubles.
  */
 
-/** Whole numbers from 0 to below 2^32, the same in every run. */
+/** Deterministic integers from 0 to below 2^32. */
 function generator(seed: number): () => number {
   let s = seed;
   return () => {

@@ -10,7 +10,7 @@ import { evalBig } from '../../src/isa/reference.ts';
 import { testIsa } from '../support/isa.ts';
 import { modChoices, operandValue, Random } from '../support/meaning.ts';
 
-/** Specialisations tried for an opcode of few modifiers, each on 32 lanes of values. */
+/** Number of specialisations tried for an opcode with few modifiers, each on 32 lanes of values. */
 const ROUNDS = 24;
 const isa = testIsa();
 const opcodes = isa.opcodes.filter((o) => o.means !== null);
@@ -25,7 +25,7 @@ const regs = (words: number): LaneRegs => {
   };
 };
 
-/** Places for values of the given widths, each 64 words (predicates: one word), from `start`. */
+/** Register places for values of the given widths, 64 words each (predicates: one word), from `start`. */
 function places(widths: readonly number[], start: number): number[] {
   return widths.map((w, i) => (w === 1 ? start + i : 64 * (start + i)));
 }

@@ -8,16 +8,16 @@ import { testIsa } from '../support/isa.ts';
 import { modChoices, operandValue, Random } from '../support/meaning.ts';
 
 const opcodes = testIsa().opcodes.filter((o) => o.means !== null && o.srcs.length > 0);
-/** Choices of modifiers asked for each opcode. */
+/** Number of modifier choices queried per opcode. */
 const MOST = 16;
-/** Choices of values for each of them. */
+/** Number of operand values for each. */
 const VALUES = 3;
-/** Roundings of a question that are many. */
+/** Number of rounding modes for a query with many. */
 const MANY = 4;
-/** Milliseconds for the questions of one opcode. */
+/** Timeout in milliseconds for the queries of one opcode. */
 const LIMIT = 60_000;
 
-/** Two questions, answered `sat` and `unsat` exactly if the terms give the reference's result for these sources. */
+/** Two queries that are `sat` and `unsat` exactly if the terms give the reference's result for these sources. */
 function question(op: Opcode, mods: number, rnd: Random): string {
   const srcMods = op.srcs.map((s) => rnd.next() & s.mods);
   const values = op.srcs.map((s) =>

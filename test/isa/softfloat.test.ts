@@ -8,7 +8,7 @@ import { runs } from '../support/size.ts';
 const { F16, BF16, F32, F64 } = soft;
 const options = { seed: 20261121, numRuns: runs(1000) };
 
-/** Doubles whose exponents meet: sums cancel, products and quotients stay in range, now and then a special value. */
+/** Doubles with close exponents, so that sums cancel and products and quotients stay in range, and occasional special values. */
 const near = fc
   .oneof(
     {

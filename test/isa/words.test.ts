@@ -8,7 +8,7 @@ import { testIsa } from '../support/isa.ts';
 import { runs } from '../support/size.ts';
 import { shipped } from '../support/specs.ts';
 
-/* Values on words are those of the exact reference. */
+// Values on words equal those of the exact reference.
 
 const WIDTHS = [1, 3, 8, 16, 31, 32, 64];
 const EDGES = [

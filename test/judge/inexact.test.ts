@@ -5,11 +5,11 @@ import { paramBase, readPtx } from '../../src/read.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
- * PTX lets ptxas fuse a product and a sum that have no rounding modifier (PTX ISA 9.0, 9.7.3), and a plan with inexact rules does so.
+ * PTX lets ptxas fuse a product and a sum without rounding modifiers (PTX ISA 9.0, 9.7.3), and a plan with inexact rules does so.
  */
 const plan = planOf(shipped, { sm: 'sm_80', level: 3 });
 
-/** A kernel that stores what the lines leave in `%f4`, of the words `%f1` to `%f3` in memory. */
+/** A kernel that stores `%f4` as computed by the lines from the words `%f1` to `%f3` in memory. */
 const kernel = (lines: string) =>
   readPtx(
     `.version 8.0

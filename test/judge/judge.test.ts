@@ -17,14 +17,14 @@ import { runs } from '../support/size.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
- * How far `compare` can be trusted: it judges pairs of kernels of which the second is known to be wrong or right, whatever `compare`
- * says (test/judge/README.md). ORRERY_JUDGE_TABLE=1 judges all of them and prints what it gets wrong; ORRERY_JUDGE_EFFORT=medium looks at
- * as many worlds as `--check auto`; ORRERY_JUDGE_PAIRS names another folder of pairs.
+ * Accuracy of `compare`: it judges pairs of kernels of which the second is known, independently of `compare`, to be wrong or right
+ * (test/judge/README.md). ORRERY_JUDGE_TABLE=1 judges all of them and prints what it gets wrong; ORRERY_JUDGE_EFFORT=medium tries as many
+ * worlds as `--check auto`; ORRERY_JUDGE_PAIRS names another folder of pairs.
  */
 const wholeTable = process.env['ORRERY_JUDGE_TABLE'] === '1';
 const folder = process.env['ORRERY_JUDGE_PAIRS'] ?? new URL('./pairs/', import.meta.url).pathname;
 
-/** What `--check thorough` takes; `medium` is what `--check auto` does. */
+/** The effort of `--check thorough`; `medium` is that of `--check auto`. */
 const EFFORT = process.env['ORRERY_JUDGE_EFFORT'] === 'medium' ? 'medium' : 'high';
 
 /** Shares of the wrong pairs that have to be seen and of the right ones that have to pass: a little less than what is. */

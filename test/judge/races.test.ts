@@ -7,9 +7,7 @@ import type { Barrier, Warp } from '../../src/sim/state.ts';
 import { testIsa } from '../support/isa.ts';
 import { runs } from '../support/size.ts';
 
-/*
- * What the judge finds of races, against sets of the accesses that come before: no clocks, and nothing is forgotten.
- */
+/* Compares the judge's race detection with sets of preceding accesses, without clocks and without forgetting anything. */
 
 type Act =
   | { readonly k: 'access'; readonly lane: number; readonly word: number; readonly write: boolean }

@@ -7,7 +7,7 @@ import { kernelNames, kernelOf } from '../support/kernel-set.ts';
 import { drawing, withFault } from '../support/planted-faults.ts';
 import { seeds } from '../support/size.ts';
 
-/** Kernels whose validation takes no second. */
+/** Kernels that are validated in less than a second. */
 const LARGE = new Set(['crc', 'bitonic-sort', 'sieve', 'interpreter']);
 const names = kernelNames.filter((n) => !LARGE.has(n));
 

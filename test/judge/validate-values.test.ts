@@ -8,8 +8,8 @@ import { drawing } from '../support/planted-faults.ts';
 import { runs } from '../support/size.ts';
 
 /*
- * The normal form of a value has the value that its operations compute: random expressions are evaluated as they are built, one
- * operation after the other, and as what `Values` made of them.
+ * The normal form of an expression has the value of the expression: random expressions are evaluated operation by operation, and in the
+ * normal form that `Values` builds.
  */
 
 const WIDTHS = [1, 8, 16, 32, 64];

@@ -18,8 +18,8 @@ import { runs } from '../support/size.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
- * Translation validation proves nothing that is wrong, and most of what phases do. ORRERY_JUDGE_TABLE=1 asks about all pairs of
- * test/judge and all test kernels, with a solver, and prints what src/validate/README.md says.
+ * Translation validation proves nothing that is wrong, and most of what phases do. ORRERY_JUDGE_TABLE=1 validates all pairs of test/judge
+ * and all test kernels, with a solver, and prints the numbers in src/validate/README.md.
  */
 const whole = process.env['ORRERY_JUDGE_TABLE'] === '1';
 

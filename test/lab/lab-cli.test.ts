@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-lab-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const kernels = join('test', 'kernels');
-/** Commands of whose costs nobody asks, and which are shown to start cold by others. */
+/** Commands whose cost is not measured here; other tests show that they start cold. */
 const orrery = (...args: string[]) => run(WARM, args);
 const cold = (...args: string[]) => run({}, args);
 function run(how: Readonly<Record<string, string>>, args: readonly string[]) {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { WARM } from '../support/warm.ts';
 
-// Every command of the lab's page is run as it stands there; what the page says that it prints has the same form.
+// Every command of the lab's page is run as written; the output shown there has the same form.
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const page = readFileSync(join(root, 'src', 'lab', 'README.md'), 'utf8');
@@ -19,7 +19,7 @@ const commands = [
   ...page.matchAll(/```sh\n(.*)\n```\n\n<!-- shows-(\w+): begin -->\n\n```\n([\s\S]*?)\n```/g),
 ];
 
-/** The text with its numbers taken away, and the names of what they are about left: they change with every pass. */
+/** The headings of a text: its numbers, which change with every pass, are removed; the names before them stay. */
 const headings = (text: string) =>
   text
     .split('\n')

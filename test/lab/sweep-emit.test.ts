@@ -12,11 +12,11 @@ import { WARM } from '../support/warm.ts';
 import { workflowErrors } from '../support/workflow-parser.ts';
 
 /*
- * What is expected comes from outside: the schemas that Kubernetes and GitHub publish, a Slurm of two nodes, and a shell that runs the
- * commands as the engines would.
+ * Expectations come from outside: the schemas published by Kubernetes and GitHub, a two-node Slurm, and a shell that runs the commands as
+ * the engines would.
  */
 
-// A name that only survives if it is quoted.
+// A name that survives only if it is quoted.
 const dir = join(mkdtempSync(join(tmpdir(), 'orrery-emit-')), "it's a folder");
 mkdirSync(join(dir, 'k'), { recursive: true });
 afterAll(() => rmSync(join(dir, '..'), { recursive: true }));

@@ -13,7 +13,7 @@ import { WARM } from '../support/warm.ts';
 const dir = mkdtempSync(join(tmpdir(), 'orrery-scale-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** A worker that answers n with its square; what it is to die of stands in `deadly`, by task: before that, or once. */
+/** A worker that answers n with its square; `deadly` says how it dies, by task: before it answers, or once. */
 const worker = (deadly: string, flag: string) =>
   new Worker(
     `const { parentPort } = require('node:worker_threads');

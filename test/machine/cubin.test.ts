@@ -26,7 +26,7 @@ const CUBINS = readdirSync(folder).filter((f) => f.endsWith('.cubin'));
 const targetOf = (file: string): string => file.split('.')[1];
 const cubins = new Map(CUBINS.map((f) => [targetOf(f), readCubin(bytesOf(f))]));
 
-/** A cubin whose table of lines has other operations, between those that begin and end the sequence of a function. */
+/** A cubin whose line table has other operations between those that begin and end a function's sequence. */
 function withLines(ops: readonly LineOp[]): Elf {
   const { sections, ...rest } = cubins.get('sm_90a')!;
   const changed = sections.map((s) => {

@@ -16,7 +16,7 @@ const disasm = (...args: string[]) =>
   });
 const cubin = (name: string): string => join('test', 'cubins', name);
 
-/** A file of the tests with bytes changed. */
+/** A test file with some bytes changed. */
 function changed(name: string, change: (bytes: Buffer) => Buffer): string {
   const file = join(dir, `${Math.random()}-${name}`);
   writeFileSync(file, change(readFileSync(join(ROOT, cubin(name)))));

@@ -23,7 +23,8 @@ import type { Plan } from '../../src/spec/plan.ts';
 import { passNames, plain, shipped } from '../support/specs.ts';
 
 /*
- * Machine code in Ori. The cubins are ptxas' (test/machine-code/build.sh); what launches expect is what the same sources gave on the host.
+ * Machine code lifted to Ori. The cubins come from ptxas (test/machine-code/build.sh); launches expect what the same sources gave on the
+ * host.
  */
 
 const CODE = join(ROOT, 'test', 'machine-code');

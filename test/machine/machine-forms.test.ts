@@ -13,10 +13,10 @@ import { ROOT } from '../../src/spec/node-cache.ts';
 import { loadMachine, machineFiles, targetsOfMachines } from '../../src/spec/node-machine.ts';
 
 /*
- * Words of public kernels as ptxas 13.0.88 wrote them at -O0 and -O3, and what NVIDIA's disassembler (13.1) prints of each:
- * `WORD ADDRESS TEXT`. They show the forms of their cubins and then values of modifiers, the most frequent first, up to the length that
- * `machine-forms.js sample` was given (pipelines/machine/README.md). Behind them, with addresses from 0 again, stand words of made-up
- * kernels of unusual PTX, in forms and with modifiers that the public ones do not have.
+ * Words of public kernels, compiled by ptxas 13.0.88 at -O0 and -O3, each with the text of NVIDIA's disassembler (13.1):
+ * `WORD ADDRESS TEXT`. They cover the forms of their cubins and then values of modifiers, the most frequent first, up to the length given
+ * to `machine-forms.js sample` (pipelines/machine/README.md). They are followed, with addresses starting at 0 again, by words of generated
+ * kernels of unusual PTX, in forms and with modifiers that the public ones lack.
  */
 
 interface Sample {

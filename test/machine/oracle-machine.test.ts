@@ -12,13 +12,13 @@ import { partOf, runs, seeds } from '../support/size.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
- * The code that ptxas makes of made-up kernels, in the simulator of machine code, against an interpreter of PTX text: what decodes, lifts
- * and runs machine code shares nothing with it. The nightly size is 250 times the usual one (.ci/nightly --only machine).
+ * ptxas' code for generated kernels, in the simulator of machine code, compared with an interpreter of PTX text, which shares nothing with
+ * the decoder, lifter and simulator. The nightly size is 250 times the usual one (.ci/nightly --only machine).
  */
 
-/** Kernels of a usual run. */
+/** Number of kernels in a usual run. */
 const USUAL = 4;
-/** Every so many instructions of the sweep are tried in a usual run. */
+/** A usual run tries one of this many instructions of the sweep. */
 const STEP = Math.max(1, Math.round(250 / runs(1)));
 const TARGETS = [90, 80, 75, 100, 120];
 

@@ -21,8 +21,8 @@ import { NEAR_MISSES, SHAPES, type Shape } from '../ptxas-faults/shapes.ts';
 import { shipped, testFolder } from '../support/specs.ts';
 
 /*
- * Known faults of ptxas. Which shapes are wrong, and which that look like them are right, is what the code of ptxas 13.0.88 says: where
- * that version can be run, the tables of shapes are held against it, before and after.
+ * Known faults of ptxas. The code of ptxas 13.0.88 determines which shapes are wrong, and which similar ones are right: where that version
+ * is installed, the tables of shapes are checked against it, before and after the workaround.
  */
 
 const SM = 'sm_90';

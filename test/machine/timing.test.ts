@@ -23,8 +23,8 @@ import { testIsa } from '../support/isa.ts';
 import { testFolder } from '../support/specs.ts';
 
 /*
- * The check of when results can be read: nothing is wrong with what ptxas made, and every change of a control word after which a neighbour
- * comes too early is found. Which changes matter is found here by a walk of its own, through single blocks and straight on.
+ * The timing check: it finds nothing in ptxas' code, and finds every change of a control word that makes a neighbour too early. Which
+ * changes matter is determined here by a separate walk through single blocks.
  */
 
 const folder = testFolder();

@@ -15,14 +15,14 @@ import { runs } from '../support/size.ts';
 import { passNames, plain, shipped } from '../support/specs.ts';
 
 /*
- * How far the judge of machine code can be trusted, by the pairs of test/judge: ptxas -O3 compiles the second kernel of a pair, and its
- * code is compared with the PTX of the first one. ORRERY_JUDGE_TABLE=1 takes all pairs, and prints what the judge gets wrong.
+ * Accuracy of the judge of machine code, by the pairs of test/judge: ptxas -O3 compiles the second kernel of a pair, and its code is
+ * compared with the PTX of the first one. ORRERY_JUDGE_TABLE=1 takes all pairs, and prints what the judge gets wrong.
  */
 const wholeTable = process.env['ORRERY_JUDGE_TABLE'] === '1';
 
-/** Machine code runs in no open world in which others look on, so that changed orders of memory do not show. */
+/** Machine code is not run with simulated other threads, so changes in memory order do not show. */
 const UNSEEN = new Set(['memory-order']);
-/** Share of the other wrong pairs that have to be seen: a little less than what is. */
+/** Required detection rate for the other wrong pairs: slightly below the actual one. */
 const FLOOR = 0.75;
 
 const hasForeign = (p: Program): boolean =>

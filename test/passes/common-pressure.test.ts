@@ -13,7 +13,7 @@ import { shipped } from '../support/specs.ts';
 
 const isa = testIsa();
 
-/** What repeats after value numbering under limits, and what is said of it. */
+/** What is still redundant after value numbering under limits, and its remarks. */
 function numbered(text: string, params: Record<string, number>): { text: string; missed: number } {
   const fn = parseFn(text, isa);
   const ctx = testContext(fn, { params });
@@ -26,7 +26,7 @@ function numbered(text: string, params: Record<string, number>): { text: string;
 }
 const count = (text: string, word: string): number => text.split(word).length - 1;
 
-/** R5 is computed, then four loads and RD2 live at once, then what R5 holds is computed again. */
+/** R5 is computed, then four loads and RD2 are live at once, then the value of R5 is computed again. */
 const far = `BB0:
   IADD3 R5, R3, R4, RZ
   STG [RD2], R5

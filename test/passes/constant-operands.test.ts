@@ -12,7 +12,7 @@ const lines = (fn: Fn): string[] =>
     .filter((l) => /^ +@?!?[A-Z]/.test(l))
     .map((l) => l.trim().replace(/ +/g, ' '));
 
-/** Instructions after the pass; `same` where it changes nothing. */
+/** Instructions after the pass; `same` if it changes nothing. */
 function after(body: string, has = true): string[] | 'same' {
   const fn = parseFn(`BB0:\n${body}\n  EXIT`, isa);
   const context = {

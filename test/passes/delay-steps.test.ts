@@ -14,11 +14,11 @@ const lines = (fn: Fn): string[] =>
     .filter((l) => /^ +@?!?[A-Z]/.test(l))
     .map((l) => l.trim().replace(/ +/g, ' '));
 
-/** A loop with one phi, R1 with R2 after each round, around `body`. */
+/** A loop around `body` with one phi, R1, whose back-edge value is R2. */
 const loop = (body: string, behind = ''): string =>
   `BB0:\n  MOV R0, 64\nBB1:\n  MOVPHI R1, {BB0: R0, BB1: R2}\n${body}\n  @P3 BRA BB1\nBB2:\n${behind}  EXIT`;
 
-/** Instructions of the loop behind its phi, once what can be delayed is; `same` where nothing was moved. */
+/** Instructions of the loop after its phi, with everything delayed that can be; `same` if nothing was moved. */
 function delayed(body: string, behind?: string): string[] | 'same' {
   const fn = parseFn(loop(body, behind), isa);
   expect(verifySsa(fn)).toEqual([]);

@@ -7,7 +7,7 @@ import { type Launch, runLaunch } from '../../src/sim/launch.ts';
 import { planWith } from '../support/specs.ts';
 
 /*
- * Phases 48 and 103 in the plan: Ori text whose instructions read more from constant banks than an encoding has places for.
+ * Phases 48 and 103 in the plan: Ori text whose instructions have more constant-bank operands than an encoding allows.
  */
 const TEXT = `.program "k" version 9.0 target sm_80 address 64
 .entry k

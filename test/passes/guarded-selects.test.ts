@@ -14,7 +14,7 @@ const lines = (fn: Fn): string[] =>
     .filter((l) => /^ +@?!?[A-Z]/.test(l))
     .map((l) => l.trim().replace(/ +/g, ' '));
 
-/** Instructions after the pass and, beside them, once SSA is left; `same` where the pass changes nothing. */
+/** Instructions after the pass and, beside them, after leaving SSA; `same` if the pass changes nothing. */
 function after(text: string): { out: string[]; left: string[] } | 'same' {
   const fn = parseFn(text, isa);
   expect(verifySsa(fn)).toEqual([]);

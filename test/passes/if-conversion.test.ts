@@ -23,7 +23,7 @@ const one = { grid: [1, 1, 1], block: [32, 1, 1], budget: 20_000, seeds: [1] } a
 /**
  * A kernel of nested ifs, compound conditions, short loops, guarded instructions, loads and stores, in SSA.
  *
- * @param exits whether some branches lead to where the function ends
+ * @param exits whether some branches lead to exits
  */
 function structuredKernel(seed: number, exits = false): Fn {
   const d = dice(seed);

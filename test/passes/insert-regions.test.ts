@@ -19,10 +19,10 @@ import { BASE, kernel, run } from '../support/sim-kernel.ts';
 import { runs } from '../support/size.ts';
 import { shipped } from '../support/specs.ts';
 
-/** Ifs and loops in each other; those with early exits too; or branches anywhere, forwards and some back. */
+/** Nested ifs and loops; the same with early exits; or arbitrary branches, forward and some backward. */
 type Shape = 'nested' | 'with exits' | 'tangled';
 
-/** Lanes mix the numbers of the blocks that they pass into R5; R6 bounds how often they go around. */
+/** Lanes hash the numbers of the blocks that they pass into R5; R6 bounds the number of iterations. */
 function randomBody(below: (n: number) => number, kind: Shape): string {
   const lines: string[] = [];
   let next = 2;

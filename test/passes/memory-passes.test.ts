@@ -15,13 +15,13 @@ import { runs } from '../support/size.ts';
 const isa = testIsa();
 const one = { grid: [1, 1, 1], block: [1, 1, 1], budget: 3000, seeds: [1] } as const;
 
-/** A pass over the only function of a program. */
+/** Runs a pass on the only function of a program. */
 function after(name: string, program: Program, knobs = {}, params = {}): Program {
   const fn = program.functions[0];
   return withFunction(program, runPass(name, fn, { ...testContext(fn, { knobs, params }), program }));
 }
 
-/** What holds of every result: it is valid, in SSA, and does the same; a second application has nothing to do. */
+/** Checks every result: it is valid, in SSA and equivalent, and a second application changes nothing. */
 function check(name: string, program: Program, params = {}): boolean {
   const out = after(name, program, {}, params);
   const fn = out.functions[0];

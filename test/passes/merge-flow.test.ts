@@ -23,7 +23,7 @@ import { runs } from '../support/size.ts';
 const isa = testIsa();
 const BUDGET = 'MergeEquivalentConditionalFlowBudget';
 
-/** How often each remark was made over all cases. */
+/** Number of each remark over all cases. */
 type Counts = Map<string, number>;
 const tally = (counts: Counts, ctx: ReturnType<typeof testContext>): void => {
   for (const r of ctx.remarks)

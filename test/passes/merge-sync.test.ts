@@ -8,7 +8,7 @@ import { stores } from '../support/scheduled.ts';
 
 const isa = testIsa();
 
-/** Each thread writes a word, and reads that of a thread of another warp after these lines. */
+/** Each thread writes a word and, after these lines, reads that of a thread in another warp. */
 const exchange = (...between: string[]): Fn =>
   parseFn(
     `.entry k

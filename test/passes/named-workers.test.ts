@@ -6,9 +6,7 @@ import { parsePtx } from '../../src/ptx/parse.ts';
 import type { PlanRequest } from '../../src/spec/resolve.ts';
 import { planWith } from '../support/specs.ts';
 
-/*
- * Entries of the executed table without a seed number: what they do where they stand, and that their name switches it.
- */
+/* Entries of the executed table without a seed number: their effect at their positions, and that their names switch them. */
 
 /** Which of the phases change a kernel. */
 async function changing(

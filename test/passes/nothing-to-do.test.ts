@@ -6,7 +6,7 @@ import { readPtx } from '../../src/read.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
- * Phases that the table calls not applicable because what they make is there already: what their notes say of Ori and of the phases
+ * Phases that the table calls not applicable because their result is there already: checks what their notes say about Ori and the phases
  * before them.
  */
 

@@ -8,12 +8,12 @@ import { flatSteps, groupsOf, type Plan } from '../../src/spec/plan.ts';
 import { planWith } from '../support/specs.ts';
 
 /*
- * Which phase runs which rules is data: each phase with rules has something to do that no other does before it, so that taking it
- * away shows.
+ * Which phase runs which rules is data: each phase with rules has an effect that no other phase has before it, so removing it changes the
+ * result.
  */
 const plan = (await planWith({ order: 'binary' })).plan!;
-// Phase 78 is required: it expands what the target lacks (target-operations.test.ts). Phase 137 takes what other stages of expansion left
-// (long-operations.test.ts).
+// Phase 78 is required: it expands what the target lacks (target-operations.test.ts). Phase 137 handles what other stages of expansion
+// leave (long-operations.test.ts).
 const withRules = plan.phases.filter((p) => groupsOf(p).length > 0 && !p.required && p.index !== 137);
 
 function optimized(kernel: string, p: Plan) {
@@ -23,7 +23,7 @@ function optimized(kernel: string, p: Plan) {
   return runPipeline(program, p);
 }
 
-/** A test kernel of whose code each phase with rules leaves something else; for sm_80 where no other target stands with it. */
+/** For each phase with rules, a test kernel whose final code the phase changes; for sm_80 unless another target is given. */
 const SHOWS: Readonly<Record<string, string>> = {
   GeneralOptimizeEarly: 'carry-chain',
   OriStrengthReduce: 'divmod',

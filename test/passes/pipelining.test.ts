@@ -19,7 +19,7 @@ import { planWith } from '../support/specs.ts';
 const isa = testIsa();
 const { backend } = (await planWith({ sm: 'sm_80' })).plan!;
 
-/** Ways to bind it: up to so many stages and bodies, however little it brings. */
+/** Options: a maximum number of stages and bodies, however small the gain. */
 const BOUND: readonly Record<string, unknown>[] = [
   { stages: 2, copies: 1 },
   { stages: 2, copies: 2 },

@@ -14,7 +14,7 @@ import { planWith } from '../support/specs.ts';
 const isa = testIsa();
 const backend = (await planWith({ sm: 'sm_50' })).plan!.backend;
 
-/** Runs the block of a function in 32 lanes; registers and predicates stand at their index times 32, and at their index. */
+/** Runs the block of a function in 32 lanes; register i is at place 32 * i, predicate i at place i. */
 function compiled(fn: Fn): (r: LaneRegs) => void {
   const steps: [LaneFn, Int32Array][] = [];
   let constants = 0;

@@ -11,7 +11,7 @@ import { runPass } from '../support/run-pass.ts';
 import { BASE } from '../support/sim-kernel.ts';
 import { runs } from '../support/size.ts';
 
-/** Random trees of integer operations in both widths, over a few words from memory; what comes out is stored. */
+/** Random trees of integer operations in both widths over a few words from memory; the result is stored. */
 function treeKernel(seed: number): string {
   const d = dice(seed);
   const pick = <T>(list: readonly T[]): T => list[d(list.length)];

@@ -6,7 +6,7 @@ import { testIsa } from '../support/isa.ts';
 
 const isa = testIsa();
 
-/** Barriers and fences that are left, by the number of the line that they stood in. */
+/** Remaining barriers and fences, by their original line number. */
 function left(text: string, knobs: Record<string, number> = {}): number[] {
   const lines = text.split('\n');
   const marked = lines.map((l, i) => (/BAR/.test(l) ? `${l} ; ${i + 1}` : l)).join('\n');

@@ -11,9 +11,7 @@ import type { Plan } from '../../src/spec/plan.ts';
 import { runs } from '../support/size.ts';
 import { passNames, plain, shipped } from '../support/specs.ts';
 
-/*
- * Phases that may make only so many rewrites.
- */
+/* Phases with a limited number of rewrites. */
 
 const { plan: found } = await makePlan({ ...plain, order: 'binary' }, passNames, shipped);
 const plan: Plan = found!;

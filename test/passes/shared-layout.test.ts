@@ -26,7 +26,7 @@ interface Declared {
 
 const declaration = (d: Declared): string => `.shared .align ${d.align} .b8 ${d.name}[${d.size}];`;
 
-/** A module of kernels, each of which stores to the variables that it uses and tells their addresses. */
+/** A module of kernels, each of which stores to the variables that it uses and reports their addresses. */
 function moduleOf(declared: readonly Declared[], kernels: number): string {
   const body = (k: number): string => {
     const own = declared.filter((d) => d.users.includes(k));

@@ -14,7 +14,7 @@ import { type RandomSwitch, randomSwitch, runSwitch } from '../support/random-sw
 import { runPass } from '../support/run-pass.ts';
 import { runs } from '../support/size.ts';
 
-/** Everything that is smaller at all is taken, so that every form comes up. */
+/** Accepts everything that is smaller at all, so that every form occurs. */
 const eager = {
   'cascade-cases': 1,
   'least-gain': 0.001,

@@ -21,7 +21,7 @@ const planFor = async (sm: string): Promise<Plan> => (await planWith({ sm, order
 const tableOf = (p: Plan): [string, string][] =>
   Object.entries(p.backend.facts.operations as Record<string, string>);
 
-/** Words of a fixed sequence (Marsaglia, xorshift, 2003). */
+/** A deterministic sequence of words (Marsaglia, xorshift, 2003). */
 function sequence(seed: number): () => number {
   let x = seed;
   return () => {

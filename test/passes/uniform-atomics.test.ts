@@ -16,8 +16,8 @@ const combined = (fn: Fn, on = backend, mode: number | null = 1): Fn =>
   uniformAtomics(fn, testContext(fn, { backend: on, knobs: { OptimizeUniformAtomicMode: mode } }));
 
 /**
- * Lanes of a varying condition, or all, apply an operation in a loop that they leave in different rounds, or all together where `limit`
- * is the same for all.
+ * Lanes selected by a varying condition, or all, apply an operation in a loop that they leave in different iterations, or all together if
+ * `limit` is uniform.
  */
 const kernel = (atomic: string, condition: string, limit = 'R1'): Fn =>
   parseFn(

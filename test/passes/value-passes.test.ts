@@ -18,7 +18,7 @@ const lines = (fn: Fn): string =>
     .join('\n');
 const body = (text: string): string => lines(parseFn(text, isa));
 
-/** Text after a pass over a function in SSA, which it must stay. */
+/** Text after a pass on a function in SSA, which must stay in SSA. */
 function after(pass: Pass, text: string, times = 1): string {
   let fn = parseFn(text, isa);
   expect(verifySsa(fn)).toEqual([]);

@@ -16,8 +16,8 @@ import { ROOT } from '../../src/spec/node-cache.ts';
 import { command } from '../support/commands.ts';
 
 /*
- * The pages for people who change this: what they name is there, what they change can be changed so, and where that needs no build, their
- * steps are followed from the first to the last in a copy.
+ * The pages for contributors: what they name exists, what they change can be changed as described and, where no build is needed, their
+ * steps are executed from first to last in a copy.
  */
 
 const page = (name: string): string => `docs/${name}.md`;

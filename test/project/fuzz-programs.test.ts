@@ -14,14 +14,14 @@ import { randomPlan, shippedPlan } from '../support/random-plans.ts';
 import { runs } from '../support/size.ts';
 
 /*
- * Programs that are made up, under plans that are: any level, any target, knobs of the value and branch phases at values that change
- * what they do, and every third time another legal order. The simulator sees no difference. The nightly size is 20,000 programs: 200
- * times the usual ones, in pieces with ORRERY_FUZZ_SEED.
+ * Generated programs under generated plans: any level, any target, knobs of the value and branch phases at values that change their
+ * effect, and every third time another legal order. The simulator must see no difference. The nightly size is 20,000 programs: 200 times
+ * the usual number, in parts selected by ORRERY_FUZZ_SEED.
  */
-/** Number of different plans; the programs take turns. */
+/** Number of different plans, which the programs use in turn. */
 const PLANS = runs(24);
 
-/** Pieces of a long run take other programs each: ORRERY_FUZZ_SEED. */
+/** Parts of a long run take different programs: ORRERY_FUZZ_SEED. */
 const SEED = 71 + 2 * Number(process.env['ORRERY_FUZZ_SEED'] ?? 0);
 
 const THREAD = { grid: [1, 1, 1], block: [1, 1, 1], budget: 3000, seeds: [1] } as const;

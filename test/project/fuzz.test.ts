@@ -15,11 +15,11 @@ import { shuffledOrder } from '../support/shuffle.ts';
 import { runs, seeds } from '../support/size.ts';
 
 /*
- * Any legal order of phases, at any level, keeps every kernel right. Orders are made by seeded random edits of a shipped
- * one; counts of blocks are any, too. Those orders that break a constraint or an IR property do not resolve and are not run.
- * Then all phases are shuffled as far as constraints and properties allow: what a phase needs without saying so shows here, and
- * becomes a constraint with its reason. ORRERY_TEST_SIZE=80 makes 2,000 shuffles, with ORRERY_TEST_PART=1/40 the first 50 of them;
- * one that fails is run again alone by ORRERY_SHUFFLE_SEED=<its number>.
+ * Any legal order of phases, at any level, keeps every kernel correct. Orders are made by seeded random edits of a shipped one; block
+ * counts are arbitrary too. Orders that violate a constraint or an IR property do not resolve and are not run. Then all phases are shuffled
+ * as far as constraints and properties allow: an unstated requirement of a phase shows here, and becomes a constraint with its reason.
+ * ORRERY_TEST_SIZE=80 makes 2,000 shuffles, with ORRERY_TEST_PART=1/40 the first 50 of them; ORRERY_SHUFFLE_SEED=<number> repeats a
+ * failed one alone.
  */
 const root = fileURLToPath(new URL('../kernels/', import.meta.url));
 const NAMES = [

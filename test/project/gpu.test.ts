@@ -9,16 +9,16 @@ import { launchOf } from '../support/ptx-text/generate/launch.ts';
 import { differs, type Specified, specified } from '../support/ptx-text/specified.ts';
 
 /*
- * A GPU against the interpreter of PTX text, and what `opt` writes against both: kernels that were made up, and every instruction in all
+ * Compares a GPU with the interpreter of PTX text, and the output of `opt` with both: on generated kernels, and on every instruction in all
  * its spellings. ORRERY_GPU names the program that runs them (test/bench/gpu/README.md); without one, the jobs are written to the folder
- * ORRERY_GPU_JOBS, or where it has results already, those are read.
+ * ORRERY_GPU_JOBS or, if it contains results, those are read.
  */
 const program = process.env['ORRERY_GPU'];
 const given = process.env['ORRERY_GPU_JOBS'];
 const COUNT = Number(process.env['ORRERY_GPU_COUNT'] ?? 200);
-/** Compute capability of the kernels: the GPU has to be this one or of the same family and newer. */
+/** Compute capability of the kernels: the GPU must have it, or a newer one of the same family. */
 const SM = Number(process.env['ORRERY_GPU_SM'] ?? 90);
-/** Seeds of kernels that were made up for no other test. */
+/** Seeds of kernels that no other test uses. */
 const FIRST_SEED = 500_000;
 
 interface Case {
@@ -26,7 +26,7 @@ interface Case {
   readonly right: Specified;
 }
 
-/** @returns null where the PTX ISA leaves open what a kernel does, or it needs a newer target */
+/** @returns null if the PTX ISA leaves open what a kernel does, or the kernel needs a newer target */
 function caseOf(name: string, k: Kernel): Case | null {
   if (k.sm > SM) return null;
   const text = textOf({ ...k, sm: SM });

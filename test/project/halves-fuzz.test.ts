@@ -11,14 +11,14 @@ import { seeds } from '../support/size.ts';
 import { planWith, shipped } from '../support/specs.ts';
 
 /*
- * Random kernels in which halves and words mix: what is written is taken by ptxas, and does what was read. The simulator does not check
- * the sizes of registers, so only ptxas sees one of the wrong size.
+ * Random kernels that mix 16- and 32-bit values: ptxas accepts the output, which does the same as the input. The simulator does not check
+ * register sizes, so only ptxas finds a register of the wrong size.
  */
 
 const table = new PtxTable(shipped.ptx!.data as unknown as PtxDoc);
 const ptxas = spawnSync('ptxas', ['--version']).error === undefined;
 
-/** A source of numbers that gives the same ones each time. */
+/** A deterministic source of numbers. */
 function numbers(seed: number): (n: number) => number {
   let s = seed * 7919;
   return (n) => {

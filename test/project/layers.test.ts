@@ -4,11 +4,9 @@ import { join, posix, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT } from '../../src/spec/node-cache.ts';
 
-/*
- * Who may import whom. Types count as much as values: whoever names another's type has to change with it.
- */
+/* Which folder may import which. Types count as much as values: code that names another folder's type must change with it. */
 
-/** Rooms of `src` and what each may know beside itself. */
+/** Folders of `src` and what each may import besides itself. */
 const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   ir: [],
   isa: ['ir'],

@@ -13,9 +13,7 @@ import { testIsa } from '../support/isa.ts';
 import { runPass } from '../support/run-pass.ts';
 import { planWith } from '../support/specs.ts';
 
-/*
- * Programs that once came out wrong. What must come out follows from the PTX ISA alone, and is written here by hand.
- */
+/* Programs that were once miscompiled. The expected results follow from the PTX ISA alone, and are written by hand. */
 
 const isa = testIsa();
 const BASE = 0x160;

@@ -15,18 +15,18 @@ import { mutant, randomOf } from '../support/ptx-mutants.ts';
 import { seeds } from '../support/size.ts';
 
 /*
- * Whatever is put in, what comes out is a result or errors that a person can read: no exception of another kind, no end of time, no end
- * of memory. Inputs are shipped files with changes made by seeds, so that a case is the same in every run.
- * ORRERY_TEST_SIZE=75 tries 20,250 cases; with ORRERY_TEST_PART=1/40, the first fortieth of each kind.
+ * Whatever the input, the output is a result or readable errors: no unexpected exception, no hang, no exhausted memory. Inputs are shipped
+ * files with seeded changes, so that a case is the same in every run. ORRERY_TEST_SIZE=75 tries 20,250 cases; with ORRERY_TEST_PART=1/40,
+ * the first fortieth of each kind.
  */
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const specs = await loadShipped();
 const dir = mkdtempSync(join(tmpdir(), 'orrery-fuzz-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** Milliseconds for one case. */
+/** Time limit of one case in milliseconds. */
 const MOST_TIME = 5_000;
-/** Bytes that the process may have grown by at any time. */
+/** Maximum growth of the process in bytes, at any time. */
 const MOST_MEMORY = 2 ** 30;
 
 const walk = (folder: string, ending: RegExp): string[] =>

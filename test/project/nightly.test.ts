@@ -5,9 +5,7 @@ import { expect, it } from 'vitest';
 import { ROOT } from '../../src/spec/node-cache.ts';
 import { testFolder } from '../support/specs.ts';
 
-/*
- * The script of the nightly searches, with something that only notes what it is asked for in place of the test runner.
- */
+/* The script of the nightly searches, with a stand-in for the test runner that only records its arguments. */
 const folder = testFolder();
 const calls = join(folder.path, 'calls');
 const npx = folder.write(
@@ -20,7 +18,7 @@ echo "$ORRERY_TEST_SIZE $ORRERY_TEST_PART\${ORRERY_FUZZ_SEED:+seed $ORRERY_FUZZ_
 chmodSync(npx, 0o755);
 chmodSync(folder.write('node', `#!/usr/bin/env bash\necho "node $*" >> '${calls}'\n`), 0o755);
 
-/** Runs the script, and takes what it asked for. */
+/** Runs the script. @returns the recorded arguments */
 function nightly(args: readonly string[], fails = '-') {
   folder.write('calls', '');
   const r = spawnSync('bash', [join(ROOT, '.ci', 'nightly'), ...args], {

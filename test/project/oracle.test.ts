@@ -11,15 +11,15 @@ import { TEXT_FAULTS } from '../support/ptx-text/planted/texts.ts';
 import { partOf, runs, seeds } from '../support/size.ts';
 
 /*
- * Orrery against an interpreter of PTX text that shares nothing with it (test/support/ptx-text): its reader, its simulator, and what `opt`
- * writes. The nightly size is 200 times the usual one (.ci/nightly --only oracle).
+ * Compares Orrery's reader, simulator and the output of `opt` with an independent interpreter of PTX text (test/support/ptx-text). The
+ * nightly size is 200 times the usual one (.ci/nightly --only oracle).
  */
 
-/** Kernels of a usual run. */
+/** Number of kernels in a usual run. */
 const USUAL = 10;
-/** Kernels that together notice every planted fault. */
+/** Number of kernels that together detect every planted fault. */
 const NOTICING = 160;
-/** Whether this is more than a usual run. */
+/** True for a run larger than usual. */
 const long = runs(USUAL) > USUAL;
 
 const DEFAULT: PlanChoice = { level: 3, order: 'binary' };

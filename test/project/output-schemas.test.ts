@@ -7,7 +7,7 @@ import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ptxasPresent } from '../../src/cli/optimize/ptxas-run.ts';
 
-/* What commands print for scripts has a published form, and so has what they print when they fail. */
+// What commands print for scripts, failures included, has a published schema.
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-output-'));
 afterAll(() => rmSync(dir, { recursive: true }));

@@ -19,9 +19,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../../src/spec/node-cache.ts';
 import { command } from '../support/commands.ts';
 
-/*
- * The package as users get it: packed, unpacked in a folder of its own, and used from there.
- */
+/* The package as users get it: packed, unpacked in its own folder, and used from there. */
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-package-'));
 const app = join(dir, 'app');

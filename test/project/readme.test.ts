@@ -16,11 +16,9 @@ import { ROOT } from '../../src/spec/node-cache.ts';
 import { command, type Outcome } from '../support/commands.ts';
 import { WARM } from '../support/warm.ts';
 
-/*
- * Every command in a code block of a README runs as typed in the folder of a clone.
- */
+/* Every command in a code block of a README works as typed in the folder of a clone. */
 
-/** Pages of docs/ that contributing.test.ts follows. */
+/** Pages of docs/ that contributing.test.ts executes. */
 const TRIED = new Set(
   readdirSync(join(ROOT, 'docs')).filter((f) => f.startsWith('add-') || f === 'ori-tests.md'),
 );

@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import { kernelNames } from '../support/kernel-set.ts';
 
 /*
- * V8 describes each object by a map. Code that meets a second map for what it reads is compiled again. A spread makes a map of its own
- * wherever it stands, `Array.prototype.map` makes arrays of another kind once it is compiled, and a number that came from a division
- * gives a field another representation: with three maps of instructions, two of operands and 139 of slots, a run took half as
- * long again. V8 is made to compile early here.
+ * V8 describes each object by a map, and recompiles code that meets another map than before. A spread creates a new map at each place in
+ * the source, `Array.prototype.map` creates arrays of another kind once it is compiled, and a number that came from a division changes the
+ * representation of a field: with three maps of instructions, two of operands and 139 of slots, a run took half as long again. V8 is made
+ * to compile early here.
  */
 it('all instructions, operands, blocks, functions, slots and phases have one shape', () => {
   const path = (p: string): string => fileURLToPath(new URL(p, import.meta.url));

@@ -3,13 +3,11 @@ import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from '../../src/spec/node-cache.ts';
 
-/*
- * docs/sources.md: every source that YAML, comments and pages name stands there.
- */
+/* Every source that YAML, comments and pages cite is listed in docs/sources.md. */
 
 const PAGE = readFileSync(join(ROOT, 'docs/sources.md'), 'utf8');
 
-/** Files of the folders, by their paths, without kernels and what is generated from them. */
+/** Files of the folders by path, without kernels and what is generated from them. */
 function filesOf(...folders: readonly string[]): string[] {
   return folders.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
@@ -26,7 +24,7 @@ const texts = filesOf('src', 'pipelines', 'knobs', 'schemas', 'test/ori').map(
     ] as const,
 );
 
-/** What texts cite, with the first file that does. */
+/** The citations in texts, each with the first file that contains it. */
 function cited(pattern: RegExp): Map<string, string> {
   const found = new Map<string, string>();
   for (const [file, text] of texts)

@@ -9,7 +9,7 @@ import { testIsa } from '../support/isa.ts';
 
 /*
  * Without a rounding modifier ptxas may contract a product and a sum to one fused operation, with .rn it may not (PTX ISA 9.0, 9.7.3).
- * What PTX says of an operation comes out as it went in, and no rewrite lets ptxas contract what the input kept apart.
+ * Modifiers are preserved, and no rewrite lets ptxas contract what the input kept apart.
  */
 const isa = testIsa();
 const table = new PtxTable(

@@ -9,7 +9,7 @@ import { testIsa } from '../support/isa.ts';
 import { codeSections, hasPtxas, ptxas } from '../support/ptxas.ts';
 
 /*
- * A byte or half that is an index, shifted and nothing else, is taken by prmt: behind an and, ptxas shifts before it masks.
+ * A byte or half used only as a shifted index is extracted by prmt: after an and, ptxas shifts before it masks.
  */
 const isa = testIsa();
 const table = new PtxTable(

@@ -13,9 +13,9 @@ import { runs } from '../support/size.ts';
 import { planWith, shipped } from '../support/specs.ts';
 
 /*
- * Products of addresses, bytes that are shifted and narrow loads are written in other forms than they have (`products.ts`, `bytes.ts`,
- * `loads.ts`), depending on everything that reads and writes their registers. What is written, read back, does the same: in kernels and
- * device functions, not in SSA, with guards, a loop, and ways around what defines a register.
+ * Address products, shifted bytes and narrow loads may be emitted in other forms (`products.ts`, `bytes.ts`, `loads.ts`), depending on all
+ * readers and writers of their registers. The output, read back, must be equivalent: in kernels and device functions, not in SSA, with
+ * guards, a loop, and paths around definitions.
  */
 const plan = (await planWith({ order: 'binary', sm: 'sm_80' })).plan!;
 const base = paramBase(plan);

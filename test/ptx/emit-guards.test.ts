@@ -8,15 +8,15 @@ import { programOf } from '../support/context.ts';
 import { testIsa } from '../support/isa.ts';
 
 /*
- * What only computes a temporary of a guarded instruction is written without its guard: to ptxas a guarded temporary lives from wherever
- * control comes.
+ * Instructions that only compute a temporary of a guarded instruction are emitted without its guard: for ptxas the live range of a guarded
+ * temporary extends back along all paths.
  */
 const isa = testIsa();
 const table = new PtxTable(
   parse(readFileSync(new URL('../../pipelines/isa/ptx.yaml', import.meta.url), 'utf8')) as PtxDoc,
 );
 
-/** Mnemonics of what is written of an instruction, with the guards. */
+/** Emitted mnemonics of an instruction, with their guards. */
 function linesOf(text: string): string[] {
   const fn = parseFn(`.entry k\n{\nBB0:\n${text}\n       EXIT\n}`, isa);
   const out = emitPtx(programOf(fn), { table, paramBase: 0x160, module: null });

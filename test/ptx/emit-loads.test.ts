@@ -7,9 +7,7 @@ import { type PtxDoc, PtxTable } from '../../src/ptx/emit/table.ts';
 import { programOf } from '../support/context.ts';
 import { testIsa } from '../support/isa.ts';
 
-/*
- * A load whose register only sign extensions of its bits read is written with the sign, which ptxas does not find by itself.
- */
+/* A load whose register is only read by sign extensions is emitted as a signed load, which ptxas does not find by itself. */
 const isa = testIsa();
 const table = new PtxTable(
   parse(readFileSync(new URL('../../pipelines/isa/ptx.yaml', import.meta.url), 'utf8')) as PtxDoc,

@@ -14,8 +14,8 @@ import { codeSections, hasPtxas, ptxas } from '../support/ptxas.ts';
 import { passNames, plain, shipped } from '../support/specs.ts';
 
 /*
- * ptxas unrolls loops whose rounds it can count. It no longer does where the loop stands behind a branch on a negated predicate, where
- * the latch compares what the counter was before its step.
+ * ptxas unrolls loops whose iterations it can count. It no longer does if the loop follows a branch on a negated predicate, or if the
+ * latch compares the counter's value before its step.
  */
 const isa = testIsa();
 const table = new PtxTable(

@@ -8,15 +8,15 @@ import { programOf } from '../support/context.ts';
 import { testIsa } from '../support/isa.ts';
 
 /*
- * A sum that is an address of 32 bits takes its product from above, so that ptxas sees one product. Two sums for addresses of 64 bits
- * have each their own, which costs nothing there; three have one. Equal shifts of 64 bits are one wherever they stand.
+ * A sum that is a 32-bit address reuses the product above it, so that ptxas sees one product. Two sums for 64-bit addresses each have
+ * their own, which costs nothing there; three share one. Equal 64-bit shifts are merged wherever they are.
  */
 const isa = testIsa();
 const table = new PtxTable(
   parse(readFileSync(new URL('../../pipelines/isa/ptx.yaml', import.meta.url), 'utf8')) as PtxDoc,
 );
 
-/** Number of multiplications and shifts in what is written of a body. */
+/** Number of multiplications and shifts emitted for a body. */
 function products(body: string): number {
   const fn = parseFn(`.entry k\n{\n${body}\n       EXIT\n}`, isa);
   const { text, diagnostics } = emitPtx(programOf(fn), { table, paramBase: 0x160, module: null });

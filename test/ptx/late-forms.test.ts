@@ -11,7 +11,7 @@ import { passNames, plain, shipped } from '../support/specs.ts';
 
 const table = new PtxTable(shipped.ptx!.data as unknown as PtxDoc);
 
-/** A kernel as the phases leave it: Ori, and the PTX made of it. */
+/** A kernel after all phases: Ori, and the PTX emitted for it. */
 async function made(name: string, sm: string, disable: string[] = []) {
   const { plan } = await makePlan({ ...plain, sm, order: 'binary', disable }, passNames, shipped);
   const file = new URL(`../kernels/${name}/${name}.${sm}.ptx`, import.meta.url);

@@ -12,8 +12,8 @@ import { BASE } from '../support/sim-kernel.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
- * Conversions of 4- and 6-bit floats and of exponents in launches (PTX ISA 9.0, 9.7.9.22), against the definitions of the formats. CUDA
- * 13.0's own functions for the host give the same for 60,032 values in each of the seven ways, and for all patterns back.
+ * Conversions of 4- and 6-bit floats and of exponents in launches (PTX ISA 9.0, 9.7.9.22), compared with the definitions of the formats.
+ * CUDA 13.0's host functions give the same for 60,032 values in each of the seven conversions, and for all patterns back.
  */
 
 const FORMATS = {

@@ -12,7 +12,7 @@ import { command } from '../support/commands.ts';
 import { type Mutant, mutant, randomOf } from '../support/ptx-mutants.ts';
 import { seeds } from '../support/size.ts';
 
-/** The errors of a text, as a user reads them. */
+/** The errors of a text, as users see them. */
 const faults = (text: string): string[] => {
   const { module, diagnostics } = parsePtx(text, 'k.ptx');
   return [...diagnostics, ...checkPtx(module)]

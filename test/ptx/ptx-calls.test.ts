@@ -4,8 +4,7 @@ import { hasPtxas, ptxas } from '../support/ptxas.ts';
 import { runPtx, writtenPtx } from '../support/run-ptx.ts';
 
 /*
- * What functions take and give in registers (PTX ISA 9.0, 7.1 and 9.7.12.5): several results, predicates, 16-bit values,
- * vectors.
+ * Register parameters and results of functions (PTX ISA 9.0, 7.1 and 9.7.12.5): several results, predicates, 16-bit values, vectors.
  */
 
 const rnd = new Random('calls');

@@ -4,7 +4,7 @@ import { folded, hasPtxas, ptxas } from '../support/ptxas.ts';
 
 const HEAD = '.version 9.0\n.target sm_90\n.address_size 64\n';
 
-/** The low 64 bits of a constant; null where it is refused. */
+/** The low 64 bits of a constant; null if it is rejected. */
 function read(literal: string): bigint | null {
   const { module, diagnostics } = parsePtx(`${HEAD}.global .u64 g = ${literal};\n`, 'k.ptx');
   if (diagnostics.length > 0) return null;
@@ -12,7 +12,7 @@ function read(literal: string): bigint | null {
   return v.kind === 'variable' && v.init?.kind === 'int' ? BigInt.asUintN(64, v.init.value) : null;
 }
 
-/** Constants around the width of 64 bits, in all bases: what ptxas 13.0.88 makes of them, null where it says overflow. */
+/** Constants around the 64-bit limit in all bases, with their values in ptxas 13.0.88; null where it reports overflow. */
 const CASES: readonly (readonly [string, bigint | null])[] = [
   ['0xffffffffffffffff', 0xffffffffffffffffn],
   ['0x10000000000000001', 1n],

@@ -9,7 +9,7 @@ import { parsePtx } from '../../src/ptx/parse.ts';
 import { testIsa } from '../support/isa.ts';
 import { askAll, someOf } from '../support/ptxas.ts';
 
-/* Declarations, headers of functions and heads of modules; which are right is ptxas 13.0's word, which the last test asks again. */
+// Declarations, function headers and module headers; ptxas 13.0 decides which are valid, and the last test asks it again.
 const whole = (text: string): string =>
   text.startsWith('.version') ? text : `.version 9.0\n.target sm_90\n.address_size 64\n${text}\n`;
 
@@ -20,7 +20,7 @@ const faults = (text: string): string[] => {
     .map((d) => [d.message, ...(d.notes ?? [])].join('; '));
 };
 
-/** A function that uses `x`, and what says that an entry uses too much. */
+/** A function that uses `x`, and the message that an entry uses too much. */
 const USES = '.func f() { .reg .b32 %r; mov.b32 %r, x; st.shared.b32 [%r], %r; ret; }';
 const tooMuch = (bytes: number, largest: string): string =>
   `'k' uses ${bytes} bytes of shared memory: at most 49152 have room; the largest is ${largest}; a launch gives more to '.extern .shared .b8 name[]'`;

@@ -8,8 +8,8 @@ import { parsePtx } from '../../src/ptx/parse.ts';
 import { someOf } from '../support/ptxas.ts';
 
 /*
- * Forms beyond plain arithmetic, as they are written by hand and by compilers: named registers, address forms, vectors, matrices,
- * textures, surfaces, copies. What is right and what is wrong is ptxas 13.0's word, which the last test asks again.
+ * Forms beyond plain arithmetic, as written by hand and by compilers: named registers, address forms, vectors, matrices, textures,
+ * surfaces, copies. ptxas 13.0 decides which are valid, and the last test asks it again.
  */
 const body = (line: string, target: string): string => `.version 9.0
 .target ${target}

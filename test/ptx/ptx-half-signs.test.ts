@@ -1,12 +1,12 @@
 import { describe, it } from 'vitest';
 import { runPtx } from '../support/run-ptx.ts';
 
-/** Every pattern of f16, two a word. */
+/** Every bit pattern of f16, two per word. */
 const rows = Array.from({ length: 1 << 15 }, (_, k) => [2 * k + (((2 * k + 40503) & 0xffff) << 16)]);
 const SIGN = 0x8000;
 const isNan = (h: number): boolean => (h & 0x7fff) > 0x7c00;
 const isSubnormal = (h: number): boolean => (h & 0x7c00) === 0 && (h & 0x3ff) !== 0;
-/** Subnormals become zeros of their sign (PTX ISA 9.0, neg and abs). */
+/** Subnormals are flushed to zeros of their sign (PTX ISA 9.0, neg and abs). */
 const flush = (h: number): number => (isSubnormal(h) ? h & SIGN : h);
 const neg = (h: number): number => h ^ SIGN;
 const abs = (h: number): number => h & ~SIGN;

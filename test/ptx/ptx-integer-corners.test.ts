@@ -4,7 +4,7 @@ import { folded, hasPtxas, machineCode, type OneResult } from '../support/ptxas.
 import { runPtx, writtenPtx } from '../support/run-ptx.ts';
 
 const rnd = new Random('integer corners');
-/** Words of all sizes, and the extremes. */
+/** Words of all magnitudes, and the extremes. */
 const words = (n: number): number[] => {
   const out = [0, 1, -1, 0x7fffffff, -0x80000000, 0x7fffff, 0x800000, -0x800000, 0xffffff];
   while (out.length < n) out.push((rnd.next() | 0) >> (rnd.next() & 31));

@@ -10,8 +10,8 @@ import { parsePtx } from '../../src/ptx/parse.ts';
 import { testIsa } from '../support/isa.ts';
 
 /*
- * No modifier of a memory instruction gets lost: every form of the table of signatures is lowered and written back, with each of its
- * modifiers and with every two of different kinds. What may be missing then is listed here, with the reason.
+ * No modifier of a memory instruction is lost: every form in the signature table is lowered and written back with each of its modifiers,
+ * and with every pair of different kinds. Permitted omissions are listed here with their reasons.
  */
 const isa = testIsa();
 const table = new PtxTable(
@@ -19,7 +19,7 @@ const table = new PtxTable(
 );
 const TARGET = 'sm_100a';
 
-/** Modifiers that may be missing in what is written, by opcode; the PTX ISA 9.0 says why. */
+/** Modifiers that may be missing in the output, by opcode; the PTX ISA 9.0 says why. */
 const MAY_BE_MISSING: readonly (readonly [opcodes: RegExp, words: RegExp, why: string])[] = [
   [/^(ld|st)$/, /^weak$/, 'it is what holds where nothing is said'],
   [/^(ld|st|atom|red|cp)$/, /^L2::cache_hint$/, 'a hint for performance only'],

@@ -16,13 +16,13 @@ const table = new PtxTable(
 const HEAD = '.version 9.0\n.target sm_90\n.address_size 64\n';
 const withPtxas = hasPtxas('ptx-module-forms.test.ts');
 
-/** What parsing and checking say against a module. */
+/** Diagnostics of parsing and checking a module. */
 function faults(text: string): string[] {
   const { module, diagnostics } = parsePtx(HEAD + text, 'm.ptx');
   return [...diagnostics, ...checkPtx(module)].map((d) => d.message);
 }
 
-/** The module after the way through Ori, and what was said on it. */
+/** The module after a round trip through Ori, and the diagnostics. */
 function written(text: string): { text: string; said: string[] } {
   const { module } = parsePtx(HEAD + text, 'm.ptx');
   const { program, diagnostics } = lowerPtx(module, { isa: testIsa(), paramBase: 0x210, sm: 'sm_90' });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Random } from '../support/meaning.ts';
 import { runPtx, writtenPtx } from '../support/run-ptx.ts';
 
-/** Value of an 8-bit float, from the definition of its format: bits of exponent, of significand, and bias. */
+/** Value of an 8-bit float by definition of its format: exponent bits, significand bits, and bias. */
 function value(byte: number, format: string): number {
   const [mant, bias] = format === 'e4m3' ? [3, 7] : [2, 15];
   const sign = byte & 0x80 ? -1 : 1;
@@ -23,7 +23,7 @@ const number = (b: number): number => {
   return view.getFloat32(0);
 };
 
-/** The nearest pattern by trying all: ties to an even one, the largest number beyond it. */
+/** The nearest bit pattern by exhaustive search: ties to even, saturating. */
 function nearest(x: number, format: string, relu: boolean): number {
   if (Number.isNaN(x)) return 0x7f;
   if (relu && (x < 0 || Object.is(x, -0))) return 0;

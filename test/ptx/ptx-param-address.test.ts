@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { hasPtxas, ptxas } from '../support/ptxas.ts';
 import { runPtx } from '../support/run-ptx.ts';
 
-/** A function that indexes its parameter by address, writes to it, reads it by name, and gives its result by address. */
+/** A function that indexes its parameter by address, writes to it, reads it by name, and returns its result by address. */
 const PICK = `.func (.param .align 8 .b8 out[12]) pick(.param .align 8 .b8 s[16], .param .b32 i, .param .b16 h)
 { .reg .b64 %d<5>; .reg .b32 %r<9>; .reg .pred %p; .reg .b16 %h;
   mov.b64 %d1, s; ld.param.b32 %r1, [i]; shl.b32 %r1, %r1, 2; cvt.u64.u32 %d2, %r1; add.s64 %d1, %d1, %d2;

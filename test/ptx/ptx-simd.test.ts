@@ -4,8 +4,8 @@ import { hasPtxas, ptxas } from '../support/ptxas.ts';
 import { runPtx, writtenPtx } from '../support/run-ptx.ts';
 
 /*
- * SIMD video instructions, and integer pairs of 16 bits, against their definition (PTX ISA 9.0, 9.7.18 and 9.7.1), written here
- * on exact integers.
+ * SIMD video instructions and packed 16-bit integers, compared with their definition (PTX ISA 9.0, 9.7.18 and 9.7.1), written here on exact
+ * integers.
  */
 
 interface Form {
@@ -22,7 +22,7 @@ interface Form {
 const lanesOf = (word: number, n: number): number[] =>
   Array.from({ length: n }, (_, k) => (word >>> ((32 / n) * k)) & (2 ** (32 / n) - 1));
 
-/** Lanes that a selector names, of {b, a}; without one the word's own. */
+/** Elements of {b, a} that a selector names; by default the word's own. */
 function picked(a: number, b: number, f: Form, sel: string, own: number): number[] {
   const all = [...lanesOf(a, f.lanes), ...lanesOf(b, f.lanes)];
   if (sel === '') return all.slice(own, own + f.lanes);

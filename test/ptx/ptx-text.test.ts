@@ -11,8 +11,8 @@ import { type } from '../support/ptx-text/values/types.ts';
 import { runs } from '../support/size.ts';
 
 /*
- * The interpreter of PTX text by itself. Expected values are those of the PTX ISA's examples and rules, worked out by hand; floating-point
- * arithmetic is held against the host's.
+ * The interpreter of PTX text alone. Expected values are from the examples and rules of the PTX ISA, worked out by hand; floating-point
+ * arithmetic is compared with the host's.
  */
 
 const folder = join(ROOT, 'test', 'support', 'ptx-text');

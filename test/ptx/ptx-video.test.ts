@@ -3,8 +3,8 @@ import { operandValue, Random } from '../support/meaning.ts';
 import { runPtx } from '../support/run-ptx.ts';
 
 /**
- * Scalar video instructions against their definition (PTX ISA 9.0, 9.7.18), written here on exact integers. (ptxas takes
- * them apart after it folds constants, so that it tells nothing.)
+ * Scalar video instructions, compared with their definition (PTX ISA 9.0, 9.7.18), written here on exact integers. ptxas expands them after
+ * constant folding, so it is of no help.
  */
 interface Form {
   readonly op: string;

@@ -4,8 +4,8 @@ import { hasPtxas, ptxas } from '../support/ptxas.ts';
 import { runPtx, writtenPtx } from '../support/run-ptx.ts';
 
 /*
- * Pairs of f32, sums of halves and f32, minima of three, and the searches and tests of words that PTX has as one instruction,
- * against their definition in the PTX ISA 9.0 (9.7.1, 9.7.3, 9.7.5, 9.7.8).
+ * Packed f32, sums of halves and f32, minima of three, and the search and test instructions on words, compared with their definition in
+ * the PTX ISA 9.0 (9.7.1, 9.7.3, 9.7.5, 9.7.8).
  */
 
 const SM = 'sm_100';
@@ -21,7 +21,7 @@ const bitsOf = (v: number): number => {
 };
 const flushed = (bits: number): number => ((bits & 0x7f800000) === 0 ? bits & 0x80000000 : bits);
 
-/** Patterns of all kinds: numbers near one, subnormals, infinities, NaN, zeros. */
+/** Bit patterns of all kinds: numbers near one, subnormals, infinities, NaN, zeros. */
 const SPECIAL = [
   0,
   0x80000000 | 0,

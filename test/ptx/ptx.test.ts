@@ -17,7 +17,7 @@ const REGS = `.reg .pred %p<8>; .reg .b16 %rs<8>; .reg .b32 %r<16>; .reg .f32 %f
 const inKernel = (body: string): string =>
   `${HEAD}.visible .entry k(.param .u32 k_n, .param .u64 k_p)\n{\n${REGS}\n${body}\nret;\n}\n`;
 
-/** Ori of a body, without registers' numbers in the way: one line an instruction. */
+/** Ori of a body without register numbers, one line per instruction. */
 function ori(body: string): string[] {
   const { module, diagnostics } = parsePtx(inKernel(body), 'k.ptx');
   expect(diagnostics).toEqual([]);

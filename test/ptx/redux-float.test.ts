@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { runPtx } from '../support/run-ptx.ts';
 
 /*
- * redux.sync.{min,max}{.abs}{.NaN}.f32 as PTX ISA 9.0 describes it: +0 is above -0; with .abs, magnitudes count; a NaN
- * loses and is the result only where all are NaN, with .NaN where any is; NaN results are canonical.
+ * redux.sync.{min,max}{.abs}{.NaN}.f32 as PTX ISA 9.0 defines it: +0 is greater than -0; .abs compares magnitudes; NaN is ignored and is
+ * the result only if all values are NaN or, with .NaN, if any is; NaN results are canonical.
  */
 const [NAN, ODD_NAN, INF, ZERO, MINUS] = [0x7fffffff, 0xffc00001, 0x7f800000, 0, 0x80000000];
 const bits = (x: number): number => new Uint32Array(new Float32Array([x]).buffer)[0];
 
-/** What all lanes get of 32 values; the last one is repeated. */
+/** The result of all lanes for 32 values; the last one is repeated. */
 function reduced(op: string, values: readonly number[], mask = -1): number[] {
   const rows = Array.from({ length: 32 }, (_, k) => [values[Math.min(k, values.length - 1)]]);
   return runPtx(`redux.sync.${op}.f32 %o0, %i0, ${mask};`, rows, 1, '', 'sm_100a').map(([v]) => v >>> 0);

@@ -17,7 +17,7 @@ const specs = await loadShipped();
 const dir = mkdtempSync(join(tmpdir(), 'orrery-targets-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** PTX as the first compilers wrote it: no address size, 32-bit pointers, 16-bit special registers. */
+/** PTX as early compilers wrote it: no address size, 32-bit pointers, 16-bit special registers. */
 const OLD = (target: string) => `	.version 1.4
 	.target ${target}
 	.entry add (.param .u32 A, .param .s32 N)

@@ -10,7 +10,7 @@ import { parse } from 'yaml';
 import { packagedSolver } from '../../src/cli/rules/solver.ts';
 import { command } from '../support/commands.ts';
 
-// The steps of the action are run as a runner runs them, in a scratch repository, against a server that answers as GitHub does.
+// The steps of the action are run as a runner runs them, in a scratch repository, with a server that answers like GitHub.
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const actionPath = join(root, '.github', 'actions', 'orrery-review');
@@ -18,7 +18,7 @@ const dir = mkdtempSync(join(tmpdir(), 'orrery-action-'));
 const repo = join(dir, 'repo');
 const TOKEN = 'a-token';
 const KERNEL = join(root, 'test/kernels/saxpy/saxpy.sm_90.ptx');
-/** Whose products can be contracted. */
+/** A kernel whose products can be contracted. */
 const PRODUCTS = join(root, 'test/kernels/mandelbrot/mandelbrot.sm_90.ptx');
 const ORDER = 'pipelines/orders/binary.yaml';
 const CATALOG = 'knobs/catalog.yaml';

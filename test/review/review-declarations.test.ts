@@ -18,7 +18,7 @@ import type { Specs } from '../../src/spec/specs.ts';
 
 const base = await loadShipped();
 
-/** A spec with one thing changed in its data. */
+/** A spec with one change in its data. */
 function changed(f: SpecFile, change: (data: never) => void): SpecFile {
   const data = structuredClone(f.data);
   change(data as never);

@@ -16,15 +16,15 @@ import type { SpecFile } from '../../src/spec/document.ts';
 import { loadShipped, loadSpec, ROOT, specOf } from '../../src/spec/node.ts';
 import type { Specs } from '../../src/spec/specs.ts';
 
-// A fault of each kind is planted in the specs. Whoever reads the comment alone must see it: its name, its place, what it does in
-// figures, and whether it may be merged.
+// A fault of each kind is planted in the specs. The comment alone must show it: its name, its position, its effect in figures, and whether
+// it may be merged.
 
 const base = await loadShipped();
 const shippedBudget = await loadSpec(join(ROOT, 'pipelines/budget.yaml'), 'budget');
 const budget = await budgetOf(shippedBudget, false);
 const scope = { sm: 'sm_90', level: 3 };
 
-/** A spec that reads otherwise. */
+/** A spec with another text. */
 async function edited(f: SpecFile, what: RegExp | string, by: string): Promise<SpecFile> {
   const text = f.text.replace(what, by);
   expect(text).not.toBe(f.text);

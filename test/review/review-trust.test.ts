@@ -16,9 +16,7 @@ import { testIsa } from '../support/isa.ts';
 import { shipped } from '../support/specs.ts';
 import { WARM } from '../support/warm.ts';
 
-/*
- * Whom the review of a pull request believes: what the pull request says of itself is a claim.
- */
+/* What the review of a pull request trusts: statements of the pull request about itself are only claims. */
 
 const rules = new Map<string, Rule>(
   [...shipped.rules!.values()].flatMap((f) =>
@@ -26,7 +24,7 @@ const rules = new Map<string, Rule>(
   ),
 );
 const verdicts = JSON.parse(readFileSync(join(ROOT, 'pipelines/rules/verdicts.json'), 'utf8')) as Verdicts;
-/** A rule that rests on a review. */
+/** A rule that relies on a review. */
 const reviewed = [...rules.values()].find(
   (r) => verdicts[r.id] !== undefined && needsReview(verdicts[r.id]),
 )!;

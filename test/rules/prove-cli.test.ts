@@ -21,7 +21,7 @@ const orrery = (...args: readonly string[]) => {
 };
 const prove = (...args: readonly string[]) => orrery('rules', 'prove', ...args);
 
-/** A copy of the installation, in which a test may change what ships while others read it. */
+/** A copy of the installation, in which a test may change shipped files while other tests read them. */
 function copied(name: string): string {
   const copy = join(dir, name);
   for (const part of ['bin', 'pipelines', 'schemas', 'knobs', 'package.json'])

@@ -9,7 +9,7 @@ import { refutation } from '../../src/rules/prove/refute.ts';
 import type { Rule } from '../../src/rules/rule.ts';
 import { testIsa } from '../support/isa.ts';
 
-/* Rules that are wrong for a few constants in 2^32, or in 2^64, and their neighbours that are right. */
+// Rules that are wrong for a few constants out of 2^32 or 2^64, and similar ones that are right.
 const solver = packagedSolver() ? openSolver(undefined) : null;
 if (solver === null)
   console.warn(

@@ -25,7 +25,7 @@ if (solver === null)
   console.warn('prove.test.ts: z3-solver is not installed, so that nothing is proved here');
 afterAll(() => solver?.close());
 
-/** A rule from its texts. */
+/** Parses a rule. */
 function ruleOf(match: string, rewrite: string, when?: string, more: object = {}): Rule {
   const rule = { id: 'r', title: 't', match, rewrite, when, source: 's', ...more };
   const { rules, issues } = compileGroup({ group: 'test', rules: [rule] }, testIsa());

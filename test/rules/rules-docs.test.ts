@@ -23,7 +23,7 @@ const orreryWith = (env: NodeJS.ProcessEnv, ...args: readonly string[]) => {
 };
 const orrery = (...args: readonly string[]) => orreryWith({}, ...args);
 
-/** Rules without a solver's proof that the shipped ones had when this was written; fewer is better. */
+/** Number of shipped rules without a solver's proof when this was written; fewer is better. */
 const MOST_UNVERIFIED_SHARE = 0.08;
 
 describe('stored verdicts', () => {

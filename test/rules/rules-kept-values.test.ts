@@ -5,8 +5,8 @@ import { programOf } from '../support/context.ts';
 import { planWith } from '../support/specs.ts';
 
 /*
- * Rules that would keep two forms of one value alive: a complement and what it complements, words and the pair of them; and one that
- * finds an addition where a field is inserted.
+ * Rules that would keep two forms of one value alive: a complement and its operand, words and the pair of them; and a rule that finds an
+ * addition where a field is inserted.
  */
 const plan = (await planWith({ order: 'binary' })).plan!;
 

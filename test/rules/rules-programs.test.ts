@@ -16,8 +16,8 @@ import { runs } from '../support/size.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
- * Programs full of what the shipped rules look for, with registers that are written again, guards, loops, calls and memory
- * between: the rules, all of them or those of one group, leave every word that the program writes as it was.
+ * Programs full of patterns of the shipped rules, with redefined registers, guards, loops, calls and memory accesses in between: the
+ * rules, all of them or those of one group, leave every word that the program writes unchanged.
  */
 const isa = testIsa();
 const setting = { level: 3, sm: 80, knob: () => null };

@@ -11,7 +11,7 @@ import { loadShipped, makePlan } from '../../src/spec/node.ts';
 import { writeChecked } from '../../src/spec/node-cache.ts';
 import { checkFile } from '../../src/spec/node-check.ts';
 
-/* A rule that is known to be wrong runs nowhere without being forced: by no command, no arm, no recipe and not through the library. */
+// A rule known to be wrong runs nowhere without being forced: in no command, arm or recipe, and not through the library.
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-refused-'));
 afterAll(() => rmSync(dir, { recursive: true }));

@@ -8,7 +8,7 @@ import { shipped } from '../support/specs.ts';
 
 const isa = testIsa();
 
-/** A small generator of its own, so that every run sees the same values. */
+/** A small deterministic generator. */
 function generator(seed: number): () => number {
   let s = seed;
   return () => {

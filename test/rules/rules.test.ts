@@ -21,7 +21,7 @@ const costs = (await planWith({})).plan!.backend.facts.costs as Record<string, n
 
 type RuleTexts = readonly [match: string, rewrite: string, when?: string, more?: object];
 
-/** Rules from their texts. */
+/** Parses rules. */
 function rulesOf(...texts: readonly RuleTexts[]): Rule[] {
   const doc: RulesDoc = {
     group: 'test',

@@ -14,7 +14,7 @@ import type { Launch, LaunchOptions } from '../../src/sim/launch.ts';
 import { limitedCommand } from '../support/limited-command.ts';
 import { runs } from '../support/size.ts';
 
-/* What an input costs is bounded by what it says, not by what it names. */
+// The cost of an input is bounded by its size, not by the numbers in it.
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-bounded-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -23,7 +23,7 @@ const specs = await loadShipped();
 const saxpy = join(dir, 'saxpy');
 cpSync(join(root, 'test', 'kernels', 'saxpy'), saxpy, { recursive: true });
 
-/** A command in no more than a gigabyte, ended after 20 seconds. */
+/** A command limited to one gigabyte and 20 seconds. */
 function orrery(...args: string[]) {
   const r = limitedCommand(args, dir, 20_000);
   return { code: r.status, signal: r.signal, out: r.stdout, err: r.stderr };

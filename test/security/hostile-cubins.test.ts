@@ -11,15 +11,15 @@ import { seeds } from '../support/size.ts';
 import { testFolder } from '../support/specs.ts';
 
 /*
- * Cubins that are damaged by seeds: cut off, bytes changed, sizes, counts and links of sections that cannot be. What takes one apart or
- * runs it gives a result, or one error. ORRERY_TEST_SIZE=500 tries 5,000 of them.
+ * Cubins with seeded damage: truncated, with changed bytes, or with impossible sizes, counts and links of sections. Reading or running one
+ * gives a result, or one error. ORRERY_TEST_SIZE=500 tries 5,000 of them.
  */
 const CASES = seeds(10);
 
 const CODE = join(ROOT, 'test', 'machine-code');
 const folder = testFolder();
 
-/** The cubins, each with a launch and with the PTX that it was made of, where there are any. */
+/** The cubins, each with a launch and its PTX, if available. */
 const SUBJECTS = readdirSync(CODE)
   .filter((f) => f.endsWith('.cubin'))
   .map((f) => {

@@ -17,9 +17,7 @@ import { captured } from '../../src/cli/terminal/ui.ts';
 import { ROOT } from '../../src/spec/node.ts';
 import { testFolder } from '../support/specs.ts';
 
-/*
- * Files that come from others, in folders that a command reads and writes: whole commands, each in a folder of its own.
- */
+/* Foreign files in folders that a command reads and writes: complete commands, each in a folder of its own. */
 
 const folder = testFolder();
 const KERNEL = `.version 9.0

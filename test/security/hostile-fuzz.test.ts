@@ -22,8 +22,8 @@ import { seeds } from '../support/size.ts';
 import { testFolder } from '../support/specs.ts';
 
 /*
- * Files that mean harm, made by seeds: texts that would act on what shows them, and names of files that lead elsewhere.
- * ORRERY_TEST_SIZE=500 tries 20,000 of them.
+ * Seeded malicious files: texts that would affect whatever displays them, and file names that lead elsewhere. ORRERY_TEST_SIZE=500 tries
+ * 20,000 of them.
  */
 const CASES = seeds(40);
 

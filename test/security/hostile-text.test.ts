@@ -24,7 +24,7 @@ import { ROOT, schemaOf } from '../../src/spec/node.ts';
 import { testFolder } from '../support/specs.ts';
 
 /*
- * Every character that acts on what shows it, through every way by which text of a file gets there. Random mixtures of them are tried by
+ * Every character that affects whatever displays it, on every path by which a file's text is displayed. Random mixtures are tried by
  * test/security/hostile-fuzz.test.ts.
  */
 

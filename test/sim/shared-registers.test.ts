@@ -10,8 +10,8 @@ import { testIsa } from '../support/isa.ts';
 import { seeds } from '../support/size.ts';
 
 /*
- * A PTX instruction reads all that it reads, its guard too, before it writes (PTX ISA 9.0, 9.3). One that is lowered to several
- * operations must do the same where a result is also a source, or the guard.
+ * A PTX instruction reads all operands, its guard included, before it writes (PTX ISA 9.0, 9.3). An instruction lowered to several
+ * operations must do the same if a result is also a source, or the guard.
  */
 
 const isa = testIsa();

@@ -5,8 +5,8 @@ import { type LaunchResult, runLaunch } from '../../src/sim/launch.ts';
 import { testIsa } from '../support/isa.ts';
 
 /*
- * What a launch may cost. Its budget counts warp instructions; one that does the work of many counts as many, and what waits to be done
- * holds memory as what is done does.
+ * The cost of a launch. Its budget counts warp instructions; one that does the work of many is charged accordingly, and pending work is
+ * charged for its memory.
  */
 
 const BASE = 0x210;

@@ -7,8 +7,8 @@ import { runLaunch } from '../../src/sim/launch.ts';
 import { testIsa } from '../support/isa.ts';
 
 /*
- * Calls with other parameters than what they call has: of functions that the driver provides, which a module may declare with any
- * parameters, and by a pointer.
+ * Calls whose parameters differ from the callee's: of functions that the driver provides, which a module may declare with any parameters,
+ * and through a pointer.
  */
 
 const BASE = 0x210;

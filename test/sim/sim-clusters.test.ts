@@ -7,8 +7,8 @@ import { hasPtxas, ptxas } from '../support/ptxas.ts';
 import { runPtx } from '../support/run-ptx.ts';
 
 /*
- * Blocks of a cluster run together: what they write into one another's shared memory, how they wait, and copies in bulk, against
- * what the PTX ISA 9.0 says of each instruction (9.7.9, 9.7.13).
+ * Blocks of a cluster: writes to each other's shared memory, waits, and bulk copies, compared with what the PTX ISA 9.0 says about each
+ * instruction (9.7.9, 9.7.13).
  */
 
 const isa = testIsa();
@@ -23,7 +23,7 @@ mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %g, %ntid.x; mad.lo.u32 %g, %b
 ${body}
 ret; }
 `;
-/** Stores the words of the registers of a thread, one thread behind the other. */
+/** Stores the register words of each thread, thread by thread. */
 const show = (...regs: string[]) =>
   `mad.wide.u32 %d7, %g, ${4 * regs.length}, %out;\n${regs.map((r, k) => `st.global.b32 [%d7+${4 * k}], ${r};`).join('\n')}`;
 const MEET = 'barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;';

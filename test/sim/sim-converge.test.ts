@@ -6,7 +6,7 @@ import { runLaunch } from '../../src/sim/launch.ts';
 import { testIsa } from '../support/isa.ts';
 import { BASE, kernel, run } from '../support/sim-kernel.ts';
 
-/** A loop that only lanes of the upper half run, for 30,000 rounds and more; R6 counts. */
+/** A loop that only lanes of the upper half execute, for 30,000 or more iterations; R6 counts. */
 const LONG = `MOV R6, RZ
 ISETP.LT.U32 P15, R2, 16
 @P15 BRA BB2

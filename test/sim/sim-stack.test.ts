@@ -5,7 +5,7 @@ import { type LaunchResult, runLaunch } from '../../src/sim/launch.ts';
 import { testIsa } from '../support/isa.ts';
 
 const BASE = 0x210;
-/** Each call keeps n in an array of its own, calls on with n - 1, and adds what it finds in the array afterwards. */
+/** Each call keeps n in its own array, calls itself with n - 1, and adds what it finds in the array afterwards. */
 const TEXT = `.version 9.0\n.target sm_90\n.address_size 64
 .func (.param .b64 r) sum(.param .b32 n)
 { .local .align 4 .b32 keep[16]; .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p;

@@ -12,14 +12,12 @@ import type { Plan } from '../../src/spec/plan.ts';
 import { withoutSsa } from '../../src/ssa/program.ts';
 import { planWith, shipped } from '../support/specs.ts';
 
-/*
- * `alloca`, `stacksave` and `stackrestore`: PTX ISA 9.0, 9.7.17.
- */
+/* `alloca`, `stacksave` and `stackrestore`: PTX ISA 9.0, 9.7.17. */
 
 const table = ptxTable(shipped);
 const HEAD = '.version 7.4\n.target sm_80\n.address_size 64\n';
 
-/** Each lane fills an array of tid + 1 words with squares, calls a function that allocates too, and adds up. */
+/** Each lane fills an array of tid + 1 words with squares, calls a function that allocates too, and computes the sum. */
 const SQUARES = `${HEAD}
 .func (.param .b32 r) twice(.param .b32 n)
 { .reg .b32 %r<9>; .reg .b64 %rd<9>;

@@ -7,8 +7,8 @@ import { testIsa } from '../support/isa.ts';
 import { BASE } from '../support/sim-kernel.ts';
 
 /*
- * Asynchronous products of a warpgroup in launches, against a plain sum over three loops. Layouts are written here as the PTX ISA 9.0
- * says them in 9.7.15.5: fragments by row and column of each element, matrices in shared memory as shapes with strides.
+ * Asynchronous warpgroup products in launches, compared with a plain sum over three loops. Layouts are written here as in PTX ISA 9.0,
+ * 9.7.15.5: fragments by row and column of each element, matrices in shared memory as shapes with strides.
  */
 
 const isa = testIsa();

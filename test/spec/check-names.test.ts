@@ -12,8 +12,8 @@ import { loadShipped, loadSpec } from '../../src/spec/node.ts';
 import { checkFile } from '../../src/spec/node-check.ts';
 
 /*
- * A table is wrong where it names what is not there, whether or not a plan looks at that row. Each case changes one word of a shipped
- * file, and the error stands at its line.
+ * A table that names something undefined is an error, whether or not a plan uses that row. Each case changes one word of a shipped file,
+ * and the error is reported at its line.
  */
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-names-'));

@@ -16,9 +16,7 @@ import { testIsa } from '../support/isa.ts';
 import { runPass } from '../support/run-pass.ts';
 import { planWith } from '../support/specs.ts';
 
-/*
- * The knobs that the page on the GeneralOptimize bundles lists: each set to each kind of value, and what a kernel shows of it.
- */
+/* The knobs listed on the page about the GeneralOptimize bundles: each is set to each kind of value, and its effect on a kernel checked. */
 const planOf = async (set: readonly string[], change: Partial<PlanRequest> = {}): Promise<Plan> => {
   const { plan, diagnostics } = await planWith({ order: 'binary', set, ...change });
   expect(diagnostics.map((d) => d.message)).toEqual([]);

@@ -23,7 +23,7 @@ const lowered = (text: string): Program =>
 const kernel = (name: string): Program =>
   lowered(readFileSync(new URL(`../kernels/${name}/${name}.sm_80.ptx`, import.meta.url), 'utf8'));
 
-/** The sine of a constant, in the approximation of the hardware. */
+/** The sine of a constant, in the hardware's approximation. */
 const approximate = branchyPtx('k').replace(
   'mov.b32 %r4, %f2;',
   'sin.approx.f32 %f3, %f2; mov.b32 %r4, %f3;',

@@ -4,8 +4,8 @@ import { parse } from 'yaml';
 import type { PhasesSpec } from '../../src/spec/types.generated.ts';
 
 /*
- * The phase table against what the pages on the modelled compiler say, written down here a second time: names by number, the
- * neighbours of hooks, the encoder's chain, and whose word holds where pages disagree.
+ * Compares the phase table with a second transcription of the pages on the modelled compiler: names by number, the neighbours of hooks, the
+ * encoder's chain, and which page prevails where they disagree.
  */
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
 const yaml = (path: string) => parse(readFileSync(at(path), 'utf8'));
@@ -14,7 +14,7 @@ const orderOf = (name: string) => yaml(`pipelines/orders/${name}.yaml`).phases a
 const seed = orderOf('seed');
 const binary = orderOf('binary');
 
-/** First number and names of each group of seed 004; the last twenty, which it leaves unnamed, from the reference (phases). */
+/** First number and names of each group of seed 004; it leaves the last twenty unnamed, whose names come from the reference (phases). */
 const NAMES: readonly (readonly [number, string])[] = [
   [
     0,

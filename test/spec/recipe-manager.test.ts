@@ -14,7 +14,7 @@ const base = await planOf({});
 const lowered = (ptx: string, file = 'x.ptx'): Program =>
   lowerPtx(parsePtx(ptx, file).module, { isa: base.isa, paramBase: 0x160, sm: 'sm_80' }).program;
 
-/** Each call makes a plan object of its own. */
+/** Each call makes a new plan object. */
 const some = (): Promise<Plan> =>
   planOf({
     r: `when: { kernel: 'k*' }
@@ -25,7 +25,7 @@ phases: { disable: [OriBranchOpt] }`,
 const first = lowered(branchyPtx('k', 'other'), 'first.ptx');
 const second = lowered(branchyPtx('k', 'third'), 'second.ptx');
 
-/** Two kernels of one name, one with a loop. */
+/** Two kernels of the same name, one with a loop. */
 const straight = `.version 8.0
 .target sm_80
 .address_size 64

@@ -12,8 +12,8 @@ import { hasPtxas } from '../support/ptxas.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
- * Every recipe that ships says in figures what it does to kernels. What the simulator counts is counted again; what ptxas makes is
- * asked again where ptxas is there, in the version that the figures are from.
+ * Every shipped recipe states its effect on kernels in figures. Simulator counts are measured again; ptxas figures are measured again where
+ * ptxas is installed in the version that they are from.
  */
 const ptxas = hasPtxas('recipes-measured');
 const version = ptxas
@@ -24,7 +24,7 @@ const TARGETS = ['sm_75', 'sm_80', 'sm_89', 'sm_90', 'sm_100', 'sm_120'];
 const defaultOf = (sm: string): string =>
   ([...shipped.backends.values()].find((b) => b.data.sm === sm)!.data.recipe as { default: string }).default;
 
-/** What the others are for: the metric that must gain, to which part of what it was without them in some kernel. */
+/** Purpose of the other recipes: the metric that must improve, and to which fraction of its original value in some kernel. */
 const GAINS: Readonly<Record<string, readonly [metric: string, part: number]>> = {
   'whole-loops': ['warp-instructions', 0.5],
   'few-registers': ['ptxas.registers', 0.95],

@@ -12,7 +12,7 @@ import { made, planOf, says, withRecipes } from '../support/recipes.ts';
 import { saysOf, specOf } from '../support/specs.ts';
 
 /*
- * Recipes and knob sets that are for some functions only: what they cannot say, what several of them say together, and what many cost.
+ * Recipes and knob sets for some functions only: what they cannot express, how several of them combine, and what many of them cost.
  */
 
 const { isa } = await planOf({});

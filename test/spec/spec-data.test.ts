@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { passes } from '../../src/passes/registry.ts';
 
-// Shipped data, read straight from the files: this suite does not go through src/spec, so that a mistake in the data and
-// a mistake in the loader cannot hide each other.
+// Shipped data, read straight from the files without src/spec, so that a mistake in the data and a mistake in the loader cannot hide each
+// other.
 
 interface StepRow {
   pass?: string;

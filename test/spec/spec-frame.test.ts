@@ -10,13 +10,11 @@ import type { Specs } from '../../src/spec/specs.ts';
 import type { KnobsSpec } from '../../src/spec/types.generated.ts';
 import { runs } from '../support/size.ts';
 
-/*
- * Plans that share what they have in common are those that are made alone.
- */
+/* Plans that share their common parts equal those made separately. */
 
 const specs = await loadShipped();
 
-/** The same documents as other objects: nothing that was made of the first is found for them. */
+/** The same documents as other objects, for which nothing cached for the originals is found. */
 const apart = (s: Specs): Specs => {
   const map = <T>(m: ReadonlyMap<string, T>) => new Map(m);
   return {

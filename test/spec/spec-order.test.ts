@@ -11,7 +11,7 @@ import { passNames, plain, planWith, rendered, saysOf, shipped, testFolder } fro
 
 const { path: dir, write } = testFolder();
 
-/** A change of an order, by edits in YAML. */
+/** Modifies an order by edits of its YAML. */
 const edited = (edits: string, from = 'seed'): string => `kind: order\nextends: ${from}\nedits:\n${edits}\n`;
 const unchanged = (from: string): string => `kind: order\nextends: ${from}\nedits: []\n`;
 const says = (edits: string) => saysOf({ order: 'mine' }, edited(edits));

@@ -9,7 +9,7 @@ import { generatedTypes } from '../../src/tools/generate-types.ts';
 import { runs } from '../support/size.ts';
 import { rendered } from '../support/specs.ts';
 
-/** What is said about a text. */
+/** The diagnostics of a text. */
 const faults = (text: string, expect?: SpecKind): string =>
   rendered(readSpec('mine.yaml', text, schemaOf, expect).diagnostics, text);
 

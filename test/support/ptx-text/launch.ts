@@ -6,18 +6,18 @@ import { bitsOfNumber, numberOf } from './table/float.ts';
 import { decode, F64, round } from './values/floats.ts';
 import { type Type, type } from './values/types.ts';
 
-/** What a launch file expects of a buffer. */
+/** The expected contents of a buffer, as a launch file states them. */
 export interface Expectation {
   readonly argument: number;
   readonly type: Type;
   readonly bytes: Uint8Array;
-  /** Relative; 0 for exact. */
+  /** Relative tolerance; 0 for an exact comparison. */
   readonly tolerance: number;
 }
 
-/** A launch file: `orrery run --help` says what it holds. */
+/** A launch file; `orrery run --help` documents its contents. */
 export interface LaunchFile {
-  /** Name of the file with the module, beside the launch file. */
+  /** Name of the file that contains the module, relative to the launch file. */
   readonly module: string;
   readonly launch: Launch;
   readonly expected: readonly Expectation[];
@@ -47,7 +47,7 @@ interface Document {
 
 const three = (n: readonly number[]): [number, number, number] => [n[0], n[1] ?? 1, n[2] ?? 1];
 
-/** The bytes of a number of a type. */
+/** The little-endian bytes of a number of a type. */
 function bytesOf(t: Type, value: number | string): Uint8Array {
   const text = String(value);
   const bits = t.format === undefined ? BigInt(text) : floatBits(t, text);
@@ -74,7 +74,7 @@ function argument(p: Param, read: (name: string) => Uint8Array): Argument {
   return { kind: 'buffer', bytes: new Uint8Array((p.length! * t.width) / 8) };
 }
 
-/** Reads a launch file and the data that it names. @throws Error for fills other than zeros */
+/** Reads a launch file and the data files that it names. @throws Error for fills other than zeros */
 export function readLaunch(file: string): LaunchFile {
   const d = parse(readFileSync(file, 'utf8')) as Document;
   const read = (name: string): Uint8Array => new Uint8Array(readFileSync(join(dirname(file), name)));
@@ -102,7 +102,7 @@ function elementBits(t: Type, bytes: Uint8Array, index: number): bigint {
   return bits;
 }
 
-/** The first element in which two buffers differ beyond a relative tolerance, where NaN equals NaN; null if none does. */
+/** The first element in which two buffers differ by more than a relative tolerance (NaN equals NaN); null if none does. */
 export function difference(
   { type: t, bytes, tolerance }: Omit<Expectation, 'argument'>,
   got: Uint8Array,

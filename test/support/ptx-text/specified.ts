@@ -1,9 +1,9 @@
 import { type Launch, type Outcome, type RunOptions, run } from './run/run.ts';
 
-/** Bytes that are compared together: a register's place in the output. */
+/** Comparison unit in bytes: one register's place in the output. */
 const SLOT = 8;
 
-/** What a kernel leaves in memory, and which of it the PTX ISA specifies. */
+/** The memory contents that a kernel leaves, and which parts of them the PTX ISA specifies. */
 export interface Specified {
   readonly buffers: readonly (Uint8Array | null)[];
   /** For each buffer, whether each of its slots is specified. */
@@ -17,7 +17,7 @@ const slotsOf = (b: Uint8Array): readonly string[] =>
       .toString('hex'),
   );
 
-/** What several runs agree in, whose seeds order lanes and fill in what is open in different ways. */
+/** The part on which several runs agree; their seeds order lanes and choose unspecified bits differently. */
 export function agreed(runs: readonly (readonly (Uint8Array | null)[])[]): Specified {
   const known = runs[0].map((b, k) => {
     if (b === null) return [];
@@ -27,7 +27,7 @@ export function agreed(runs: readonly (readonly (Uint8Array | null)[])[]): Speci
   return { buffers: runs[0], known };
 }
 
-/** The first slot in which buffers differ from what is specified; null if none does. */
+/** The first slot in which buffers differ from the specified contents; null if none does. */
 export function differs(s: Specified, got: readonly (Uint8Array | null)[]): string | null {
   for (const [k, b] of s.buffers.entries()) {
     if (b === null) continue;
@@ -38,20 +38,20 @@ export function differs(s: Specified, got: readonly (Uint8Array | null)[]): stri
   return null;
 }
 
-/** Seeds of the runs that say what is specified: 1 and 2 choose every open bit differently. */
+/** Seeds of the runs that determine what is specified: 1 and 2 choose every unspecified bit differently. */
 export const SEEDS: readonly number[] = [1, 2];
-/** More of them, for when a difference was found: what is open may look the same in two runs. */
+/** More seeds, used once a difference is found: unspecified results may be equal in two runs by chance. */
 export const MORE_SEEDS: readonly number[] = Array.from({ length: 16 }, (_, k) => k + 3);
 
-/** Instructions that a made-up kernel may run. */
+/** Maximum number of instructions of a generated kernel. */
 export const BUDGET = 2_000_000;
 
-/** Why a run did not end; null if it did. */
+/** Why a run did not complete; null if it did. */
 export const failed = (r: Outcome): string | null => (r.status === 'ended' ? null : `${r.status}: ${r.why}`);
 export const buffersOf = (r: Outcome): readonly (Uint8Array | null)[] =>
   r.status === 'ended' ? r.buffers : [];
 
-/** What is specified of a kernel; or why the interpreter cannot say. */
+/** The specified contents that a kernel leaves, or why the interpreter cannot determine them. */
 export function specified(
   text: string,
   launch: Launch,

@@ -4,27 +4,27 @@ import type { Part } from './part.ts';
 import type { Random } from './random.ts';
 import { COUNTS, DECLARED, type Kind } from './registers.ts';
 
-/** What a kernel draws from: its target, and what holds where the next instruction stands. */
+/** The state of the generator: the target, and what holds at the position of the next instruction. */
 export interface Context {
   readonly random: Random;
   /** Number of the target, 90 for sm_90. */
   readonly sm: number;
-  /** The lanes that are here: a register or a number that holds their mask; null where nobody computed it. */
+  /** The active lanes: a register or literal that holds their mask; null if it was not computed. */
   readonly mask: string | null;
-  /** All threads of the block are here. */
+  /** Whether all threads of the block execute the position. */
   readonly together: boolean;
   readonly depth: number;
-  /** Numbers for labels and registers that are used once, and whether some threads may have ended. */
+  /** Counters for labels and registers that are used once, and whether some threads may have ended. */
   readonly names: { label: number; mask: number; counter: number; log: number; ended: boolean };
-  /** Device functions that calls go to, added as they are drawn. */
+  /** The device functions that calls refer to, added as they are generated. */
   readonly functions: string[];
-  /** Kinds of forms that are drawn, with how often. */
+  /** Weights of the kinds of forms. */
   readonly taste: Readonly<Record<string, number>>;
 }
 
 export const label = (c: Context): string => `L${c.names.label++}`;
 
-/** How often an instruction has a guard. */
+/** Fraction of instructions with a guard. */
 const GUARDED = 0.3;
 
 /** A guard, or nothing. */
@@ -33,7 +33,7 @@ export function guard(c: Context): string {
   return `@${c.random.chance(0.4) ? '!' : ''}%p${c.random.register(COUNTS.p)} `;
 }
 
-/** Draws by weight. */
+/** A random element, by weight. */
 export function weighted<T extends { readonly weight?: number }>(random: Random, list: readonly T[]): T {
   let at = random.next() * list.reduce((n, x) => n + (x.weight ?? 1), 0);
   return list.find((x) => (at -= x.weight ?? 1) < 0) ?? list[0];
@@ -41,7 +41,7 @@ export function weighted<T extends { readonly weight?: number }>(random: Random,
 
 const kinds = Object.keys(FORMS);
 
-/** An instruction that computes from its operands, with a guard or without one, and its semicolon. */
+/** A computation with or without a guard, including its semicolon. */
 export function computation(c: Context): string {
   const kind = weighted(
     c.random,
@@ -53,10 +53,10 @@ export function computation(c: Context): string {
   return `${guard(c)}${instruction(c.random, weighted(c.random, forms))};`;
 }
 
-/** Words of 8 bytes that a lane has for results that are stored where they are made. */
+/** Number of 8-byte words of a lane's log, for results that are stored as soon as they are computed. */
 export const LOG_SLOTS = 40;
 
-/** A store of a register into the next place of the lane's log; none once the log is full. */
+/** A store of a register to the next word of the lane's log; none if the log is full. */
 function logged(c: Context, name: string): string[] {
   if (c.names.log >= LOG_SLOTS) return [];
   const place = `[%log+${8 * c.names.log++}]`;
@@ -65,14 +65,14 @@ function logged(c: Context, name: string): string[] {
   return [`st.global.${DECLARED[kind].stored} ${place}, ${name};`];
 }
 
-/** An instruction, and half of the time stores of what it wrote, before something else is written there. */
+/** An instruction, followed half of the time by stores of its results, before another instruction overwrites them. */
 export function observed(c: Context, text: string): string[] {
   const written = /^(?:@\S+ )?\S+ (%[a-z]\d+)?[^,]*?(?:\|(%p\d+))?,/.exec(text);
   if (written === null || !c.random.chance(0.5)) return [text];
   return [text, ...written.slice(1).flatMap((name) => (name === undefined ? [] : logged(c, name)))];
 }
 
-/** What makes a piece of a kernel; null where it may not stand. */
+/** Generates a piece of a kernel; null where the piece is not allowed. */
 export interface Maker {
   readonly weight: number;
   readonly make: (c: Context, body: (c: Context, size: number) => readonly Part[]) => Part | null;

@@ -8,17 +8,17 @@ const FLOATS = ['f16', 'bf16', 'f32', 'f64'];
 const range = (t: Type): readonly [number, number] =>
   t.kind === 'signed' ? [-(2 ** (t.width - 1)), 2 ** (t.width - 1) - 1] : [0, 2 ** t.width - 1];
 
-/** Whether some value of `a` is not one of `d`. */
+/** Whether `a` has values that `d` cannot represent. */
 const mayOverflow = (d: Type, a: Type): boolean => range(a)[0] < range(d)[0] || range(a)[1] > range(d)[1];
 
-/** Whether every number of `a` is one of `d`. */
+/** Whether `d` represents every value of `a`. */
 const widens = (d: Type, a: Type): boolean =>
   d.format!.exponentBits >= a.format!.exponentBits && d.format!.fractionBits >= a.format!.fractionBits;
 
 const FLOAT_ROUNDING = ['.rn', '.rz', '.rm', '.rp'];
 const INTEGER_ROUNDING = ['.rni', '.rzi', '.rmi', '.rpi'];
 
-/** All that the words of some lists make, one of each. */
+/** All concatenations of one word of each list. */
 const combined = (...lists: readonly (readonly string[])[]): string[] =>
   lists.reduce<string[]>((all, list) => all.flatMap((a) => list.map((b) => a + b)), ['']);
 
@@ -26,7 +26,7 @@ const SAT = ['', '.sat'];
 
 /** The modifiers that a conversion may have. */
 function modifiers(d: Type, a: Type, sm: number): string[] {
-  // From bf16 to f32, ptxas 13.0.88 takes .ftz for sm_90 and later.
+  // For bf16 to f32, ptxas 13.0.88 accepts .ftz on sm_90 and later.
   const flushes = d.name === 'f32' ? a.name !== 'bf16' || sm >= 90 : a.name === 'f32';
   const ftz = flushes ? ['', '.ftz'] : [''];
   if (!isFloat(d) && !isFloat(a)) return mayOverflow(d, a) ? SAT : [''];
@@ -38,8 +38,8 @@ function modifiers(d: Type, a: Type, sm: number): string[] {
 }
 
 /**
- * bf16 beside anything but f32 needs sm_90, and f32 to bf16 rounds to nearest or toward zero; ptxas 13.0.88 takes neither bytes nor .sat
- * beside it.
+ * Conversions between bf16 and anything except f32 need sm_90; f32 to bf16 rounds to nearest or toward zero; with bf16, ptxas 13.0.88
+ * accepts neither 8-bit types nor .sat.
  */
 const fits = (d: Type, a: Type, sm: number): boolean => {
   if (d.name !== 'bf16' && a.name !== 'bf16') return true;
@@ -49,7 +49,7 @@ const fits = (d: Type, a: Type, sm: number): boolean => {
   return other.name === 'f32' ? d.name === 'f32' || sm >= 90 : sm >= 90;
 };
 
-/** Pairs of types between which a target converts: result and operand. */
+/** Pairs of types, result and operand, between which a target converts. */
 const pairs = (sm: number): (readonly [Type, Type])[] => {
   const all = [...INTEGERS, ...FLOATS].map(type);
   return all.flatMap((d) =>
@@ -57,9 +57,9 @@ const pairs = (sm: number): (readonly [Type, Type])[] => {
   );
 };
 
-/** A conversion between two numbers, by its types and modifiers. */
+/** A conversion between two scalar types, with these modifiers. */
 function between(random: Random, d: Type, a: Type, words: string): string {
-  // Wider registers hold integers, but not beside bf16 (ptxas 13.0.88).
+  // Integers may be in wider registers, but not in conversions from or to bf16 (ptxas 13.0.88).
   const exact = d.name === 'bf16' || a.name === 'bf16';
   const holder = (t: Type): string => (exact || isFloat(t) ? register(random, t) : wideRegister(random, t));
   const [to, from] = [holder(d), holder(a)];

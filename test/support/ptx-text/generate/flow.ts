@@ -3,13 +3,13 @@ import { lines, type Part } from './part.ts';
 import { COUNTS } from './registers.ts';
 
 /*
- * Branches, loops, jump tables, calls and chains of carries.
+ * Branches, loops, jump tables, calls and carry chains.
  */
 
 const MOST_DEPTH = 3;
 const predicate = (c: Context): string => `%p${c.random.register(COUNTS.p)}`;
 
-/** Within a branch, the lanes that take it are known if somebody asked for them before. */
+/** A divergent branch. If the active mask is known, the masks of both sides may be computed before it. */
 const divergent: Maker = {
   weight: 2,
   make: (c, body) => {
@@ -37,7 +37,7 @@ const divergent: Maker = {
   },
 };
 
-/** A loop that every lane of a block runs as often. */
+/** A loop with the same trip count for every lane of the block. */
 const counted: Maker = {
   weight: 1,
   make: (c, body) => {
@@ -60,7 +60,7 @@ const counted: Maker = {
   },
 };
 
-/** A loop that each lane runs as often as its data say. */
+/** A loop whose trip count depends on each lane's data. */
 const uneven: Maker = {
   weight: 1,
   make: (c, body) => {
@@ -110,7 +110,7 @@ const table: Maker = {
   },
 };
 
-/** Sums or differences over several words, each with the carry of the one before. */
+/** Multi-word sums or differences; each word adds the carry of the one before. */
 const carries: Maker = {
   weight: 1,
   make: (c) => {
@@ -133,7 +133,7 @@ const carries: Maker = {
   },
 };
 
-/** A call of a device function of its own. */
+/** A call of a device function that is generated for it. */
 const call: Maker = {
   weight: 0.7,
   make: (c): Part | null => {
@@ -169,11 +169,11 @@ const callByRegister: Maker = {
   },
 };
 
-/** What `callByRegister` calls. */
+/** The function that `callByRegister` calls. */
 export const BY_REGISTER = `.func (.reg .b32 v) byregister(.reg .b32 x, .reg .b64 y, .reg .b32 z) {
 .reg .b32 low, high; mov.b64 {low, high}, y; mad.lo.s32 v, x, z, high; xor.b32 v, v, low; ret; }`;
 
-/** A function of a word and a structure, which may be inlined or not. */
+/** A device function that takes a word and a structure, and may be inlined or not. */
 function deviceFunction(c: Context, name: string): string {
   const compute = (): string => {
     // Only registers of the function's own.

@@ -3,16 +3,16 @@ import { edgeLiteral, type Random } from './random.ts';
 import { register } from './registers.ts';
 
 /**
- * A form of an instruction. In its text `%T` is one of the types, `{a|b}` one of some words, and operands are `<d>` (a result), `<s>` (a
- * register or a number), `<r>` (a register), with `:type` where it is not %T and `:W` for twice its width; `<p>` is a predicate result,
- * `<q>` a predicate operand, `<i:9>` a number from 0 to 9.
+ * A form of an instruction. In its text `%T` stands for one of the types, `{a|b}` for one of the words, and operands are `<d>` (a result),
+ * `<s>` (a register or a literal), `<r>` (a register), with `:type` if it is not %T and `:W` for twice its width; `<p>` is a predicate
+ * result, `<q>` a predicate operand, `<i:9>` a number from 0 to 9.
  */
 export interface Form {
   readonly text: string;
   readonly types?: readonly string[];
   /** The first target that has it. Default: sm_75. */
   readonly sm?: number;
-  /** How often it is drawn, 1 being usual. */
+  /** Relative weight of the form. Default: 1. */
   readonly weight?: number;
 }
 
@@ -190,7 +190,7 @@ const WIDE_FORMS: readonly Form[] = [
   { text: `fma${ROUNDED}{|.sat}.f32.{f16|bf16} <d:f32>, <r:b16>, <r:b16>, <s:f32>`, sm: 100 },
 ];
 
-/** Every form that computes something from its operands alone, by kind. */
+/** Every form that computes a result from its operands alone, by kind. */
 export const FORMS: Readonly<Record<string, readonly Form[]>> = {
   integer: INTEGER_FORMS,
   logic: LOGIC_FORMS,
@@ -200,7 +200,7 @@ export const FORMS: Readonly<Record<string, readonly Form[]>> = {
   wide: WIDE_FORMS,
 };
 
-/** How often an operand is a number rather than a register. */
+/** Fraction of operands that are literals instead of registers. */
 const NUMBERS = 0.25;
 
 function operand(random: Random, word: string, t: string | undefined, numbers: { left: number }): string {
@@ -220,16 +220,16 @@ function operand(random: Random, word: string, t: string | undefined, numbers: {
   return register(random, own);
 }
 
-/** One of some words: `{a|b}`, with nothing inside that is an operand. */
+/** An alternative `{a|b}` that contains no operand. */
 const CHOICE = /\{([^{}<,]*\|[^{}<,]*)\}/;
 
-/** A form whose words and type are chosen: text with operands that are not. */
+/** A form with its words and type chosen; the operands in its text are still placeholders. */
 interface Spelling {
   readonly text: string;
   readonly type: string | undefined;
 }
 
-/** An instruction of a spelling, without its semicolon. */
+/** An instruction of a spelling with random operands, without its semicolon. */
 function spelled(random: Random, { text, type: t }: Spelling): string {
   // At least one operand stays a register.
   const operands = text.split('<s').length - 1;
@@ -250,7 +250,7 @@ export function instruction(random: Random, form: Form): string {
   return spelled(random, { text: text.replaceAll('%T', t ?? ''), type: t });
 }
 
-/** Every choice of words of a text. */
+/** All texts that the alternatives of a text can give. */
 function choices(text: string): string[] {
   const m = CHOICE.exec(text);
   if (m === null) return [text];
@@ -259,10 +259,10 @@ function choices(text: string): string[] {
     .flatMap((word) => choices(text.slice(0, m.index) + word + text.slice(m.index + m[0].length)));
 }
 
-/** Most spellings of a form that are told apart; of those with more, as many are taken evenly. */
+/** Maximum number of spellings per form; if a form has more, an evenly spaced subset is used. */
 const MOST_SPELLINGS = 60;
 
-/** Every instruction of the forms for a target, in all its spellings, each with operands that are drawn. */
+/** Every spelling of every form of a target, with random operands. */
 export function everyInstruction(random: Random, sm: number): string[] {
   return Object.values(FORMS)
     .flat()

@@ -10,26 +10,26 @@ import { lines, linesOf, type Part } from './part.ts';
 import { edge, literal, Random } from './random.ts';
 import { COUNTS, DECLARED, type Kind, OTHERS } from './registers.ts';
 
-/** A kernel that was made up, in pieces. */
+/** A generated kernel, as a list of pieces. */
 export interface Kernel {
   readonly sm: number;
   readonly threads: number;
-  /** Device functions in front of it. */
+  /** Device functions that precede it. */
   readonly functions: readonly string[];
-  /** Lines that give every register its first value, and pieces that follow. */
+  /** Lines that initialize every register, then the generated pieces. */
   readonly parts: readonly Part[];
   readonly stores: readonly Part[];
-  /** Contents of the buffers: inputs, and the places that all lanes change. */
+  /** Contents of the buffers: the inputs, and the locations that all lanes modify. */
   readonly input: Uint8Array;
   readonly common: Uint8Array;
   readonly blob: Uint8Array;
 }
 
-/** Bytes of input and of output that a lane has. */
+/** Bytes of input and of output per lane. */
 const ROW = 8 * Object.values(COUNTS).reduce((a, b) => a + b, 0);
 const MOST_THREADS = 64;
 const TABLE_BYTES = 64;
-/** A lane's address in local and shared memory is at least this far from the first: beyond the shared variables that have names. */
+/** Minimum offset of a lane's bytes in local and shared memory: past the named shared variables. */
 const HIGH = 3072;
 
 const kinds = Object.keys(COUNTS) as Kind[];
@@ -38,12 +38,12 @@ interface Slot {
   readonly k: number;
 }
 
-/** The registers in the order of their places in a row. */
+/** All registers, in the order of their places in a row. */
 const slots: readonly Slot[] = kinds.flatMap((kind) =>
   Array.from({ length: COUNTS[kind] }, (_, k) => ({ kind, k })),
 );
 
-/** What an input register of a kind holds: a float of any format, or an integer. */
+/** Random contents of an input register: a float of any format, or an integer. */
 function inputBits(random: Random, kind: Kind): bigint {
   const choices: Readonly<Record<Kind, readonly string[]>> = {
     h: ['s16', 's16', 'f16', 'bf16'],
@@ -56,7 +56,7 @@ function inputBits(random: Random, kind: Kind): bigint {
   return edge(random, type(random.pick(choices[kind])));
 }
 
-/** A number as the first value of a register. */
+/** Initializes a register with a literal. */
 function number(random: Random, kind: Kind, name: string): string {
   if (kind === 'p') return `mov.u32 %t0, ${random.below(2)}; setp.ne.u32 ${name}, %t0, 0;`;
   const t = type(DECLARED[kind].stored);
@@ -65,9 +65,9 @@ function number(random: Random, kind: Kind, name: string): string {
 }
 
 /**
- * The first value of a register: of the lane's row, a number, or something that all or each lane know.
+ * Initializes a register: from the lane's row, with a literal, or with a value that is uniform or that depends on the lane number.
  *
- * @param numbers how often it is a number, which the optimizer then knows
+ * @param numbers fraction of literals, whose values the optimizer then knows
  */
 function firstValue(random: Random, { kind, k }: Slot, at: number, numbers: number): string {
   const name = `%${kind}${k}`;
@@ -80,7 +80,7 @@ function firstValue(random: Random, { kind, k }: Slot, at: number, numbers: numb
   }
   if (kind === 'r' && random.chance(0.1))
     return `mov.u32 ${name}, ${random.pick(['%thread', '%lane', '%lanemask_lt', '%ntid.x'])};`;
-  // The same for all lanes.
+  // Uniform over all lanes.
   if (random.chance(0.2)) {
     const [space, variable] = random.pick([
       ['param', 'blob'],
@@ -92,7 +92,7 @@ function firstValue(random: Random, { kind, k }: Slot, at: number, numbers: numb
   return `ld.global.${stored} ${name}, [%in+${at}];`;
 }
 
-/** Stores a register in its place of the lane's row of output. */
+/** Stores a register to its place in the lane's output row. */
 function lastStore({ kind, k }: Slot, at: number): string {
   const name = `%${kind}${k}`;
   if (kind === 'p') return `selp.u32 %t0, 1, 0, ${name}; st.global.u32 [%out+${at}], %t0;`;
@@ -102,7 +102,7 @@ function lastStore({ kind, k }: Slot, at: number): string {
 const compute: Maker = { weight: 22, make: (c) => lines(...observed(c, computation(c))) };
 const MAKERS: readonly Maker[] = [compute, ...MEMORY, ...LANES, ...FLOW, ...ODDS];
 
-/** Pieces of about a size. */
+/** Random pieces, about `size` of them. */
 function body(c: Context, size: number): readonly Part[] {
   const out: Part[] = [];
   for (let k = 0; k < size; k++) {
@@ -112,7 +112,7 @@ function body(c: Context, size: number): readonly Part[] {
   return out;
 }
 
-/** Kinds of instructions that a kernel prefers: some kernels are all integers, others all floats, most a bit of everything. */
+/** Weights of the kinds of instructions: some kernels are all integers, others all floats, most are mixed. */
 function tasteOf(random: Random): Record<string, number> {
   const plain = { integer: 3, logic: 3, compare: 2, float: 3, convert: 2, video: 0.3, wide: 0.5 };
   switch (random.below(4)) {
@@ -127,7 +127,7 @@ function tasteOf(random: Random): Record<string, number> {
 
 const SMS = [90, 90, 90, 90, 80, 80, 75, 86, 100];
 
-/** The same in every kernel: what registers and memory hold at first, and what is stored at the end. */
+/** Adds the fixed frame of every kernel: initial contents of registers and memory, and the final stores. */
 function around(random: Random, sm: number, functions: readonly string[], parts: readonly Part[]): Kernel {
   const threads = random.pick([32, 32, 32, 32, 64, 40]);
   const numbers = random.pick([0.15, 0.15, 0.15, 0.5, 1]);
@@ -153,7 +153,7 @@ function around(random: Random, sm: number, functions: readonly string[], parts:
   return { sm, threads, functions, parts: all, stores, input, common, blob };
 }
 
-/** Where a kernel begins: all lanes are together, and nothing has been drawn. */
+/** The context at the start of a kernel: all lanes are converged, nothing is generated yet. */
 const contextOf = (random: Random, sm: number): Context => ({
   random,
   sm,
@@ -165,7 +165,7 @@ const contextOf = (random: Random, sm: number): Context => ({
   taste: tasteOf(random),
 });
 
-/** The kernel of a seed. */
+/** The random kernel of a seed. */
 export function randomKernel(seed: number): Kernel {
   const random = new Random(seed);
   const sm = random.pick(SMS);
@@ -175,10 +175,10 @@ export function randomKernel(seed: number): Kernel {
   return around(random, sm, context.functions, parts);
 }
 
-/** How many instructions of a sweep stand in one kernel. */
+/** Instructions of a sweep per kernel. */
 const SWEEP = 12;
 
-/** Every instruction in all its spellings, in an order and with operands by a seed, some in each kernel. */
+/** Every instruction in all its spellings, in random order with random operands, split over several kernels. */
 export interface Sweep {
   readonly kernels: number;
   readonly kernel: (k: number) => Kernel;
@@ -187,7 +187,7 @@ export interface Sweep {
 /**
  * The sweep of a seed over the instructions of a target.
  *
- * @param size instructions of a kernel
+ * @param size instructions per kernel
  */
 export function sweepOf(seed: number, sm: number, size = SWEEP): Sweep {
   const random = new Random(seed);
@@ -209,10 +209,10 @@ export function sweepOf(seed: number, sm: number, size = SWEEP): Sweep {
   return { kernels: Math.ceil(all.length / size), kernel };
 }
 
-/** Bytes of the output buffer: a row and a log a lane. */
+/** Bytes of the output buffer: a row and a log per lane. */
 export const OUTPUT_BYTES = MOST_THREADS * (ROW + 8 * LOG_SLOTS);
 export const SCRATCH_BYTES = MOST_THREADS * LANE_BYTES;
-/** Dynamic shared memory: a lane's bytes at an address that is also one of local memory. */
+/** Bytes of dynamic shared memory. A lane's bytes in it have the same address as its bytes of local memory. */
 export const DYNAMIC_SHARED = 4096;
 
 /** The text of a kernel. */

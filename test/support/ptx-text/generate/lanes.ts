@@ -9,7 +9,7 @@ import { COUNTS } from './registers.ts';
 const reg = (c: Context, kind: 'r' | 'd' | 'p'): string => `%${kind}${c.random.register(COUNTS[kind])}`;
 const predicate = (c: Context): string => (c.random.chance(0.3) ? '!' : '') + reg(c, 'p');
 
-/** A shuffle whose source lane is always in the mask: where only some lanes are there, each reads itself. */
+/** A shuffle whose source lane is always in the mask: if the mask is not full, each lane reads itself. */
 function shuffle(c: Context, mask: string, whole: boolean): string {
   const both = c.random.chance(0.5) ? `%r${c.random.register(COUNTS.r)}|${reg(c, 'p')}` : reg(c, 'r');
   const [mode, amount, clamp] = whole
@@ -53,7 +53,7 @@ function crossing(c: Context, mask: string, whole: boolean): string {
   }
 }
 
-/** An instruction across all lanes that are here. */
+/** An instruction across all active lanes. */
 const here: Maker = {
   weight: 3,
   make: (c) => (c.mask === null ? null : lines(crossing(c, c.mask, c.mask === '-1'))),
@@ -71,7 +71,7 @@ const guarded: Maker = {
   },
 };
 
-/** Lanes exchange words through shared memory, with barriers around. */
+/** Lanes exchange words through shared memory, between two barriers. */
 const exchange: Maker = {
   weight: 1,
   make: (c): Part | null => {
@@ -93,7 +93,7 @@ const exchange: Maker = {
   },
 };
 
-/** A barrier of the block that counts predicates. */
+/** A block barrier with a reduction of predicates. */
 const blockReduction: Maker = {
   weight: 0.6,
   make: (c) => {

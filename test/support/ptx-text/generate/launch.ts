@@ -1,7 +1,7 @@
 import type { Launch } from '../run/run.ts';
 import { DYNAMIC_SHARED, type Kernel, OUTPUT_BYTES, SCRATCH_BYTES } from './kernel.ts';
 
-/** How a kernel that was made up is launched: one block. */
+/** The launch of a generated kernel: one block. */
 export const launchOf = (k: Kernel): Launch => ({
   kernel: 'k',
   grid: [1, 1, 1],

@@ -5,14 +5,14 @@ import { edgeLiteral } from './random.ts';
 import { COUNTS, type Kind, register, wideRegister } from './registers.ts';
 
 /*
- * Loads, stores and atomics. Every lane has 16 bytes in each space: %x is an address of local memory and %y one of shared
- * memory, which are the same number where local memory begins at 0 (as in Ori; a GPU's begins elsewhere).
+ * Loads, stores and atomics. Every lane owns 16 bytes in each space: %x is an address of local memory and %y one of shared memory. The two
+ * are the same number if local memory begins at 0 (as in Ori; on a GPU it begins elsewhere).
  */
 
-/** Bytes that belong to a lane, in each space. */
+/** Bytes that each lane owns, per space. */
 export const LANE_BYTES = 16;
 
-/** Where a lane's bytes are: space in the opcode, and the register that points there. */
+/** The places of a lane's bytes: the space in the opcode, and the register that holds the address. */
 const PLACES: readonly { readonly space: string; readonly base: string; readonly writes: boolean }[] = [
   { space: '.local', base: '%x', writes: true },
   { space: '.shared', base: '%y', writes: true },
@@ -31,7 +31,7 @@ function typeWord(c: Context, width: number): string {
   return `${c.random.pick(kinds)}${width}`;
 }
 
-/** A register for a loaded or stored number, perhaps wider than it. */
+/** A register for a value that is loaded or stored, perhaps wider than the value. */
 function data(c: Context, word: string, wide = true): string {
   const t = type(word);
   return t.kind === 'float' || !wide || c.random.chance(0.6) ? narrowest(c, word) : wideRegister(c.random, t);
@@ -42,7 +42,7 @@ function narrowest(c: Context, word: string): string {
   return t.width === 8 ? wideRegister(c.random, t) : register(c.random, t);
 }
 
-/** Different registers of a kind that fits. */
+/** `n` distinct registers that fit a type. */
 function several(c: Context, word: string, n: number): string[] {
   const width = Math.max(16, type(word).width);
   const kind: Kind =
@@ -60,7 +60,7 @@ interface Access {
   readonly offset: number;
 }
 
-/** An access within a lane's bytes. */
+/** A random access to a lane's own bytes. */
 function access(c: Context): Access {
   const place = c.random.pick(PLACES);
   const width = c.random.pick(WIDTHS);
@@ -72,7 +72,7 @@ function access(c: Context): Access {
 
 const address = (a: Access): string => `[${a.base}${a.offset === 0 ? '' : `+${a.offset}`}]`;
 
-/** Words between the opcode and the space. */
+/** The modifiers between the opcode and the space. */
 function manner(c: Context, a: Access, store: boolean): string {
   if (a.space === '.const' || a.space === '.local' || !c.random.chance(0.15)) return '';
   const ordered = a.base !== '%gl';
@@ -102,7 +102,7 @@ const one: Maker = {
   },
 };
 
-/** Stores to the same number in several spaces, then loads. */
+/** Stores to the same numeric address in several spaces, then loads. */
 const crossing: Maker = {
   weight: 2,
   make: (c) => {
@@ -116,7 +116,7 @@ const crossing: Maker = {
   },
 };
 
-/** Loads of the constant table, and of parameters, at a place that data choose. */
+/** Loads from the constant table and from parameters, at a data-dependent index. */
 const indexed: Maker = {
   weight: 1,
   make: (c) => {
@@ -137,7 +137,7 @@ const indexed: Maker = {
   },
 };
 
-/** A lane reads or writes its local bytes at an index that data choose. */
+/** A lane reads or writes its local bytes at a data-dependent index. */
 const dynamic: Maker = {
   weight: 1,
   make: (c) => {
@@ -182,7 +182,7 @@ const OWN_WIDE = [
   'max.u64',
 ];
 
-/** An atomic operation on a lane's own bytes, whose result is what was there. */
+/** An atomic operation on a lane's own bytes; its result is the old value. */
 const ownAtomic: Maker = {
   weight: 2,
   make: (c) => {
@@ -215,7 +215,7 @@ const FLOAT_ADDS: readonly (readonly [string, Kind, number])[] = [
   ['add.noftz.bf16x2', 'r', 90],
 ];
 
-/** A floating-point sum in memory. */
+/** An atomic floating-point sum. */
 const floatAtomic: Maker = {
   weight: 1,
   make: (c) => {
@@ -229,7 +229,7 @@ const floatAtomic: Maker = {
   },
 };
 
-/** Operations that all lanes may do to one place in any order, each with a place of its own. */
+/** Commutative operations that all lanes may apply to one location in any order; each operation has its own location. */
 export const COMMON = [
   'add.u32',
   'and.b32',
@@ -257,7 +257,7 @@ const commonAtomic: Maker = {
   },
 };
 
-/** A copy to shared memory that is waited for. */
+/** An asynchronous copy to shared memory, and the wait for it. */
 const asyncCopy: Maker = {
   weight: 0.7,
   make: (c): Part | null => {

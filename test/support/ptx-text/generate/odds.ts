@@ -3,12 +3,12 @@ import { lines, type Part } from './part.ts';
 import { COUNTS } from './registers.ts';
 
 /*
- * What stands alone: names within braces, questions about addresses, barriers in memory, fences, an early end.
+ * Self-contained pieces: nested scopes, address space queries, mbarriers, fences, an early exit.
  */
 
 const reg = (c: Context, kind: 'r' | 'd' | 'p' | 'h'): string => `%${kind}${c.random.register(COUNTS[kind])}`;
 
-/** Registers within braces whose names hide those outside. */
+/** A nested scope whose registers hide those outside. */
 const scope: Maker = {
   weight: 1,
   make: (c) => {
@@ -27,7 +27,7 @@ const scope: Maker = {
   },
 };
 
-/** Which space a generic address is in, and back to an address of the space. */
+/** Queries of the space of a generic address, and its conversion back to an address of the space. */
 const spaces: Maker = {
   weight: 0.7,
   make: (c) => {
@@ -50,7 +50,7 @@ const spaces: Maker = {
   },
 };
 
-/** A choice between pointers to two spaces. */
+/** A select between pointers to two spaces. */
 const eitherSpace: Maker = {
   weight: 1,
   make: (c) => {
@@ -77,7 +77,7 @@ const fence: Maker = {
   make: (c) => lines(c.random.pick(['membar.cta;', 'membar.gl;', 'fence.sc.gpu;', 'fence.acq_rel.cta;'])),
 };
 
-/** A barrier in shared memory at which every thread of the block arrives. */
+/** An mbarrier in shared memory, at which every thread of the block arrives. */
 const barrierInMemory: Maker = {
   weight: 0.4,
   make: (c): Part | null => {
@@ -105,7 +105,7 @@ const barrierInMemory: Maker = {
   },
 };
 
-/** One lane is chosen, whichever it is. */
+/** elect.sync chooses exactly one lane; which one is not specified. */
 const elected: Maker = {
   weight: 0.3,
   make: (c) => {
@@ -118,7 +118,7 @@ const elected: Maker = {
   },
 };
 
-/** Some threads end here, and store nothing. */
+/** Some threads exit early and store nothing. */
 const end: Maker = {
   weight: 0.15,
   make: (c) => {
@@ -128,7 +128,7 @@ const end: Maker = {
   },
 };
 
-/** Registers that several instructions in a row read and write: what one leaves, the next takes. */
+/** A chain of instructions that read and write the same few registers. */
 const chain: Maker = {
   weight: 3,
   make: (c) => {
@@ -144,7 +144,7 @@ const chain: Maker = {
   },
 };
 
-/** Words of 128 bits. */
+/** 128-bit values. */
 const quad: Maker = {
   weight: 0.3,
   make: (c) =>

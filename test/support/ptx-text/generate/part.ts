@@ -1,5 +1,5 @@
 /**
- * A piece of a kernel that can be left out: lines, and pieces within them. What stands before, between and after inner pieces belongs
+ * A piece of a kernel that can be removed: lines, with nested pieces. The lines before, between and after the nested pieces belong
  * together.
  */
 export interface Part {
@@ -10,7 +10,7 @@ export interface Part {
   readonly after: readonly string[];
 }
 
-/** Lines that stay together. */
+/** Lines that are kept or removed together. */
 export const lines = (...text: readonly string[]): Part => ({
   before: text,
   inner: [],
@@ -27,6 +27,6 @@ export const linesOf = (p: Part): readonly string[] => [
   ...p.after,
 ];
 
-/** How many pieces there are, inner ones included. */
+/** Number of pieces, nested ones included. */
 export const sizeOf = (parts: readonly Part[]): number =>
   parts.reduce((n, p) => n + 1 + sizeOf(p.inner) + sizeOf(p.other), 0);

@@ -10,22 +10,22 @@ import {
 } from '../values/floats.ts';
 import { numberOf, smallest, type Type } from '../values/types.ts';
 
-/** Draws by a seed. */
+/** A seeded generator of random values. */
 export class Random {
   readonly next: () => number;
-  /** Most registers of a kind that are drawn: with few of them, instructions depend on each other more. */
+  /** Maximum number of registers per kind that are drawn: the fewer, the more dependences between instructions. */
   reach = Number.POSITIVE_INFINITY;
 
   constructor(seed: number) {
     this.next = generator(seed);
   }
 
-  /** The number of a register of a kind that has so many. */
+  /** The number of a random register, of a kind that has `count` registers. */
   register(count: number): number {
     return this.below(Math.min(count, this.reach));
   }
 
-  /** A number from 0 to below n. */
+  /** A random integer in [0, n). */
   below(n: number): number {
     return Math.floor(this.next() * n);
   }
@@ -38,7 +38,7 @@ export class Random {
     return list[this.below(list.length)];
   }
 
-  /** A number of so many bits. */
+  /** A random number of `width` bits. */
   bits(width: number): bigint {
     let x = 0n;
     for (let k = 0; k < width; k += 32) x = (x << 32n) | BigInt(this.below(2 ** 32));
@@ -46,7 +46,7 @@ export class Random {
   }
 }
 
-/** An integer at an edge of what can go wrong: ends of ranges, powers of two and their neighbours, small numbers; or any. */
+/** A random integer, mostly a corner case: an end of the range, a power of two or its neighbour, a small number. */
 function edgeInteger(random: Random, width: number): bigint {
   const power = 1n << BigInt(random.below(width));
   switch (random.below(8)) {
@@ -66,7 +66,7 @@ function edgeInteger(random: Random, width: number): bigint {
   }
 }
 
-/** A floating-point number's bits: zeros, subnormals, infinities, NaN with payloads, halves, numbers of all sizes. */
+/** Random bits of a float: zeros, subnormals, infinities, NaNs with payloads, halves, numbers of all magnitudes. */
 function edgeFloat(random: Random, f: Format): bigint {
   const sign = random.chance(0.4);
   const unit = one(f);
@@ -111,7 +111,7 @@ function edgeFloat(random: Random, f: Format): bigint {
   return withSign(f, bits, sign);
 }
 
-/** Bits of a type at an edge of what can go wrong. */
+/** Random bits of a type, mostly corner cases. */
 export function edge(random: Random, t: Type): bigint {
   if (t.kind === 'predicate') return BigInt(random.below(2));
   const f = t.format;
@@ -122,7 +122,7 @@ export function edge(random: Random, t: Type): bigint {
 
 const hex = (bits: bigint, digits: number): string => bits.toString(16).padStart(digits, '0');
 
-/** A number of a type as it is written in PTX; null where a type has no such notation. */
+/** The literal of a number in PTX; null for types without one. */
 export function literal(t: Type, bits: bigint): string | null {
   if (t.name === 'f32') return `0f${hex(bits, 8)}`;
   if (t.name === 'f64') return `0d${hex(bits, 16)}`;
@@ -132,7 +132,7 @@ export function literal(t: Type, bits: bigint): string | null {
   return n > 999n ? `0x${n.toString(16)}` : String(n);
 }
 
-/** A literal of a type that is no NaN, at an edge of what can go wrong. */
+/** A random literal of a type, mostly a corner case, never a NaN. */
 export function edgeLiteral(random: Random, t: Type): string | null {
   let bits = edge(random, t);
   if (t.format !== undefined && isNotANumber(t.format, bits)) bits = one(t.format);

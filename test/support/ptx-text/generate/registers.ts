@@ -1,11 +1,11 @@
 import { isFloat, type Type } from '../values/types.ts';
 import type { Random } from './random.ts';
 
-/** How many registers of each kind a kernel works on. */
+/** Number of registers of each kind in a kernel. */
 export const COUNTS = { h: 6, r: 10, d: 6, f: 6, g: 4, p: 6 } as const;
 export type Kind = keyof typeof COUNTS;
 
-/** How each kind is declared, and the type that its contents have in memory. */
+/** The declared type of each kind, and the type of its contents in memory. */
 export const DECLARED: Readonly<Record<Kind, { readonly declared: string; readonly stored: string }>> = {
   h: { declared: 'b16', stored: 'b16' },
   r: { declared: 'b32', stored: 'b32' },
@@ -15,7 +15,7 @@ export const DECLARED: Readonly<Record<Kind, { readonly declared: string; readon
   p: { declared: 'pred', stored: 'pred' },
 };
 
-/** Kinds of registers that may hold a type: floats go into both typed and untyped registers, integers into untyped ones. */
+/** The kinds of registers that may hold a type: floats may be in typed and untyped registers, integers only in untyped ones. */
 function kindsOf(t: Type): readonly Kind[] {
   if (t.kind === 'predicate') return ['p'];
   if (t.width === 16) return ['h'];
@@ -26,7 +26,7 @@ function kindsOf(t: Type): readonly Kind[] {
   throw new Error(`no register for .${t.name}`);
 }
 
-/** A register that may hold a type. */
+/** A random register that may hold a type. */
 export function register(random: Random, t: Type): string {
   const kind = random.pick(
     t.kind === 'packed' ? (t.width === 64 ? (['d'] as const) : (['r'] as const)) : kindsOf(t),
@@ -34,7 +34,7 @@ export function register(random: Random, t: Type): string {
   return `%${kind}${random.register(COUNTS[kind])}`;
 }
 
-/** A register of at least the width of a type, for instructions that allow wider ones. */
+/** A random register at least as wide as a type, for instructions that allow wider ones. */
 export function wideRegister(random: Random, t: Type): string {
   const kinds: Kind[] = [];
   if (t.width <= 16) kinds.push('h');
@@ -45,7 +45,7 @@ export function wideRegister(random: Random, t: Type): string {
   return `%${kind}${random.register(COUNTS[kind])}`;
 }
 
-/** Registers beside those that are drawn: addresses, temporaries, masks, counters. */
+/** Registers besides the random ones: addresses, temporaries, masks, counters. */
 export const OTHERS = `.reg .b64 %in, %out, %log, %scratch, %common, %gs, %gl, %gc, %u<4>;
 .reg .b32 %thread, %lane, %x, %y, %sh, %t<6>, %m<12>, %i<6>, %n<6>;
 .reg .b16 %v<2>;

@@ -1,10 +1,10 @@
 import type { Kernel } from './kernel.ts';
 import { type Part, sizeOf } from './part.ts';
 
-/** Tries a smaller list of pieces; gives the smaller kernel if it still fails. */
+/** Whether the kernel still fails with this smaller list of pieces. */
 type Attempt = (parts: readonly Part[]) => boolean;
 
-/** Leaves out as many pieces of a list as possible, in chunks that become smaller; then goes into each that is left. */
+/** Removes as many pieces of a list as possible, in chunks of decreasing size, then shrinks each remaining piece. */
 function shrunkList(parts: readonly Part[], fails: Attempt): readonly Part[] {
   let list = parts;
   for (let size = Math.ceil(list.length / 2); size >= 1; size = Math.floor(size / 2))
@@ -43,7 +43,7 @@ function shrunkPart(
   return shrunkLines(q, fails);
 }
 
-/** Leaves out single lines, and guards. */
+/** Removes single lines and guards. */
 function shrunkLines(p: Part, fails: (p: Part) => boolean): Part {
   let before = p.before;
   for (let k = before.length - 1; k >= 0; k--) {
@@ -58,8 +58,7 @@ function shrunkLines(p: Part, fails: (p: Part) => boolean): Part {
 }
 
 /**
- * A kernel that still fails and has as few pieces as could be found: pieces are left out, blocks replaced by what is in them, guards
- * dropped.
+ * Shrinks a failing kernel: removes pieces, replaces blocks by their contents, and drops guards, as long as it still fails.
  *
  * @param fails whether a kernel still fails in the same way
  */

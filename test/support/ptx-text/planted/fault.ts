@@ -2,13 +2,13 @@ import { type Case, type Computation, Modifiers, type Table } from '../table/cas
 import { TABLE } from '../table/index.ts';
 
 /*
- * Wrong instructions: what a simulator or an optimizer could get wrong, planted in the table of the interpreter.
+ * Mutants of instructions: what a simulator or an optimizer could get wrong, planted in the interpreter's table.
  */
 
 export type Of = Computation['of'];
 type Numbers = readonly bigint[];
 
-/** An instruction as it is right, and what is asked about it. */
+/** An instruction as it should be. */
 export interface Right {
   readonly computation: Computation;
   readonly words: readonly string[];
@@ -19,9 +19,9 @@ export interface Right {
 /** One wrong instruction. */
 export interface Fault {
   readonly name: string;
-  /** Which instruction of the table it is. */
+  /** Key of the instruction in the table. */
   readonly key: string;
-  /** What it computes instead; null where it is right with these modifiers. */
+  /** The wrong computation; null if the instruction is correct with these modifiers. */
   readonly change: (right: Right) => Of | null;
 }
 
@@ -29,33 +29,33 @@ export type Change = Fault['change'];
 
 export const numbers = (x: bigint | Numbers): Numbers => (typeof x === 'bigint' ? [x] : x);
 
-/** The operands are others. */
+/** Changes the operands. */
 export const operands =
   (of: (a: Numbers, c: Computation) => Numbers): Change =>
   ({ computation: c }) =>
   (a, open) =>
     c.of(of(a, c), open);
 
-/** The results are others. */
+/** Changes the results. */
 export const results =
   (of: (d: Numbers, a: Numbers, c: Computation) => Numbers): Change =>
   ({ computation: c }) =>
   (a, open) =>
     of(numbers(c.of(a, open)), a, c);
 
-/** It is wrong only where its modifiers, as they are written, match. */
+/** Applies a change only if the modifiers, as written, match. */
 export const where =
   (words: RegExp, change: Change): Change =>
   (right) =>
     words.test(right.words.join('.')) ? change(right) : null;
 
-/** It is wrong only where its first operand is of a kind. */
+/** Applies a change only if the type of the first operand is of a kind. */
 export const ofKind =
   (kind: Computation['operands'][0]['kind'], change: Change): Change =>
   (right) =>
     right.computation.operands[0].kind === kind ? change(right) : null;
 
-/** One modifier counts as another, or as none. */
+/** Replaces one modifier by another, or drops it. */
 export const instead =
   (from: string, to: string | null): Change =>
   (right) => {
@@ -63,13 +63,13 @@ export const instead =
     return right.with(right.words.flatMap((w) => (w !== from ? [w] : to === null ? [] : [to]))).of;
   };
 
-/** The first change that is one. */
+/** The first change that applies. */
 export const firstOf =
   (...changes: readonly Change[]): Change =>
   (right) =>
     changes.map((c) => c(right)).find((of) => of !== null) ?? null;
 
-/** The table with one wrong instruction. */
+/** The table with one fault planted. */
 export function planted(fault: Fault): Table {
   const right: Case = TABLE[fault.key];
   return {

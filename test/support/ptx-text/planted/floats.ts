@@ -5,7 +5,7 @@ import { type Change, type Fault, instead, numbers, ofKind, operands, results, w
 
 const magnitude = (f: Format, x: bigint): bigint => withSign(f, x, false);
 
-/** A product that is rounded, then a sum. */
+/** Rounds the product before the sum, so that the result is rounded twice. */
 const twoRoundings: Change =
   ({ words }) =>
   ([a, b, c], open) => {
@@ -14,7 +14,7 @@ const twoRoundings: Change =
     return of('add', [of('mul', [a, b]), c]);
   };
 
-/** A change of conversions from floats to integers. */
+/** A change of float-to-integer conversions. */
 const toInteger =
   (of: (f: Format, a: bigint, d: bigint, width: number) => bigint): Change =>
   ({ computation: c }) => {
@@ -24,7 +24,7 @@ const toInteger =
     return (a, open) => of(f, a[0], numbers(c.of(a, open))[0], t.width);
   };
 
-/** Wrong instructions on floats, and conversions. */
+/** Faults of floating-point instructions and conversions. */
 export const FLOAT_FAULTS: readonly Fault[] = [
   {
     name: 'min gives NaN if one is',

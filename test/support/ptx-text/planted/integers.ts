@@ -2,10 +2,10 @@ import type { Type } from '../values/types.ts';
 import { type Fault, firstOf, instead, numbers, ofKind, operands, results, where } from './fault.ts';
 
 const unsigned = (t: Type, x: bigint): bigint => BigInt.asUintN(t.width, x);
-/** The factors as unsigned numbers. */
+/** Reads the factors as unsigned. */
 const unsignedFactors = operands(([a, b, ...c], { operands: [t] }) => [unsigned(t, a), unsigned(t, b), ...c]);
 
-/** Wrong instructions on integers and bits. */
+/** Faults of integer and bit instructions. */
 export const INTEGER_FAULTS: readonly Fault[] = [
   { name: 'add wraps where it saturates', key: 'add', change: instead('sat', null) },
   { name: 'sub takes its operands the other way', key: 'sub', change: operands(([a, b]) => [b, a]) },

@@ -5,14 +5,14 @@ import { BUDGET, buffersOf, differs, failed, type Specified, specified } from '.
 import { type Fault, planted } from './fault.ts';
 import { type TextFault, withTextFault } from './texts.ts';
 
-/** A kernel with what is right for it. */
+/** A kernel with its specified results. */
 export interface Known {
   readonly text: string;
   readonly launch: Launch;
   readonly right: Specified;
 }
 
-/** What is right for a kernel that was made up. @throws Error if the interpreter cannot say */
+/** The specified results of a generated kernel. @throws Error if the interpreter cannot determine them */
 export function known(kernel: Kernel): Known {
   const [text, launch] = [textOf(kernel), launchOf(kernel)];
   const right = specified(text, launch);
@@ -20,7 +20,7 @@ export function known(kernel: Kernel): Known {
   return { text, launch, right };
 }
 
-/** Whether a wrong instruction changes anything that is specified, or ends the run. */
+/** Whether a kernel detects a fault: it changes a specified result, or the run fails. */
 export function shows(k: Known, fault: Fault): boolean {
   const opcode = fault.key.split('.')[0];
   if (!new RegExp(`\\b${opcode}\\.`).test(k.text)) return false;
@@ -28,7 +28,10 @@ export function shows(k: Known, fault: Fault): boolean {
   return failed(r) !== null || differs(k.right, buffersOf(r)) !== null;
 }
 
-/** Whether a wrong text differs in what is specified, or does not run; with several seeds, since a lost barrier may go unnoticed. */
+/**
+ * Whether a kernel detects a fault in its text: the text differs in a specified result, or does not run. Tries several seeds, since a
+ * missing barrier may go unnoticed.
+ */
 export function showsInText(k: Known, fault: TextFault): boolean {
   const text = withTextFault(k.text, fault);
   if (text === null) return false;

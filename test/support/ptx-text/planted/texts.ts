@@ -1,11 +1,11 @@
 /*
- * Wrong optimizers: what could be wrong with the text that one writes. Each changes the first line of a kernel that it fits.
+ * Mutants of PTX text: what an optimizer could emit wrongly. Each changes the first line of a kernel that it matches.
  */
 
 export interface TextFault {
   readonly name: string;
   readonly line: RegExp;
-  /** The line that is written instead; `$1` and so on stand for its groups. */
+  /** The replacement of the line; `$1` and so on refer to the groups of the pattern. */
   readonly instead: string;
 }
 
@@ -80,7 +80,7 @@ export const TEXT_FAULTS: readonly TextFault[] = [
   },
 ];
 
-/** The text with the fault; null if no line fits. */
+/** The text with the fault; null if no line matches. */
 export function withTextFault(text: string, fault: TextFault): string | null {
   const at = text.indexOf('mov.u64 %gc, table;');
   const [head, body] = [text.slice(0, at), text.slice(at)];

@@ -3,7 +3,7 @@ import type { Lane, Wait } from './lane.ts';
 import { TURN } from './lane.ts';
 import { BLOCK_BYTES, fromGeneric, load, type Region, type StateSpace, store, within } from './memory.ts';
 
-/** Words of memory instructions that change no result: order among threads, scopes, caches (PTX ISA, 8 and 9.7.9.1). */
+/** Modifiers of memory instructions that do not change results: memory order, scopes, caches (PTX ISA, 8 and 9.7.9.1). */
 const HINTS =
   /^(weak|relaxed|acquire|release|acq_rel|mmio|volatile|nc|ca|cg|cs|lu|cv|wb|wt|cta|cluster|gpu|sys|unified|L[12]::\w+)$/;
 
@@ -19,18 +19,18 @@ const SPACES: Readonly<Record<string, StateSpace>> = {
   'param::func': 'param',
 };
 
-/** Takes the space of an instruction; without one its addresses are generic. */
+/** Consumes the state space of an instruction; without one, its addresses are generic. */
 export function spaceOf(m: Modifiers): StateSpace {
   const word = m.oneOf(Object.keys(SPACES));
   return word === null ? 'generic' : SPACES[word];
 }
 
-/** What the modifiers of a memory instruction say. */
+/** The modifiers of a memory instruction. */
 export interface MemoryWords {
   readonly space: StateSpace;
-  /** Other lanes see the access at once, so they have a turn then. */
+  /** Other lanes observe the access immediately, so they are scheduled after it. */
   readonly strong: boolean;
-  /** A last operand holds a cache policy. */
+  /** The last operand is a cache policy. */
   readonly policy: boolean;
 }
 
@@ -41,7 +41,7 @@ export function memoryWords(m: Modifiers): MemoryWords {
   return { space: spaceOf(m), strong, policy };
 }
 
-/** Lets other lanes have a turn where they may see what happened. */
+/** Yields to other lanes after an access that they can observe; after others, now and then. */
 export const after = (lane: Lane, strong: boolean): Wait | undefined =>
   strong || lane.machine.turn() ? TURN : undefined;
 
@@ -51,7 +51,7 @@ function regionOf(lane: Lane, space: StateSpace, address: number): readonly [Reg
     case 'global':
       return [machine.global.find(address), address];
     case 'shared': {
-      // Addresses of other blocks of the cluster hold one more than their number.
+      // Addresses in the shared memory of block r of the cluster start at (r + 1) * BLOCK_BYTES.
       const rank = Math.floor(address / BLOCK_BYTES) - 1;
       const of = rank < 0 ? block : block.cluster.blocks[rank];
       return [of?.shared ?? null, address % BLOCK_BYTES];
@@ -65,7 +65,7 @@ function regionOf(lane: Lane, space: StateSpace, address: number): readonly [Reg
   }
 }
 
-/** Bytes in memory. */
+/** A location in memory. */
 export interface Place {
   readonly space: StateSpace;
   readonly region: Region;
@@ -83,13 +83,13 @@ export function place(lane: Lane, space: StateSpace, address: bigint, size: numb
   }
 }
 
-/** What memory holds. */
+/** Loads a number from memory. */
 export function loadFrom(lane: Lane, space: StateSpace, address: bigint, size: number): bigint {
   const { region, at } = place(lane, space, address, size);
   return load(region, at, size);
 }
 
-/** Changes memory. Constants and parameters of kernels cannot be written. */
+/** Stores a number to memory. @throws RunFault for constants and kernel parameters, which cannot be written */
 export function storeTo(lane: Lane, space: StateSpace, address: bigint, size: number, bits: bigint): void {
   const p = place(lane, space, address, size);
   if (p.space === 'const' || p.space === 'param') lane.machine.fail(lane, `a store to ${p.space} memory`);

@@ -5,17 +5,17 @@ type BarrierWait = Wait & { kind: 'barrier' };
 
 /** One of the barriers of a block. */
 interface Barrier {
-  /** Threads that take part; null if all do. */
+  /** Number of participating threads; null if all participate. */
   threads: number | null;
-  /** Lanes at the barrier, with what they wait for; a lane that only arrives goes on when its warp is there. */
+  /** Lanes that arrived, with their wait; a lane that only arrives continues as soon as its whole warp has arrived. */
   readonly arrived: Map<Lane, BarrierWait>;
 }
 
 const WARP_SIZE = 32;
 
 /**
- * The barriers of a block (PTX ISA, 9.7.13.1). A warp arrives when all its lanes have that have not ended, and counts for 32 threads.
- * A barrier for all threads does not wait for warps that have ended.
+ * The barriers of a block (PTX ISA, 9.7.13.1). A warp arrives once all of its lanes that have not exited have arrived, and counts as 32
+ * threads. A barrier for all threads does not wait for warps that have exited.
  */
 export class Barriers {
   readonly #warps: readonly Warp[];
@@ -25,7 +25,7 @@ export class Barriers {
     this.#warps = warps;
   }
 
-  /** A lane reaches a barrier. @returns the lanes that may go on */
+  /** A lane arrives at a barrier. @returns the lanes that may continue */
   arrive(lane: Lane, wait: BarrierWait): readonly Lane[] {
     let b = this.#barriers.get(wait.id);
     if (b === undefined) this.#barriers.set(wait.id, (b = { threads: wait.threads, arrived: new Map() }));
@@ -35,7 +35,7 @@ export class Barriers {
     return this.#released(b);
   }
 
-  /** A lane has ended. */
+  /** A lane has exited. @returns the lanes that may continue */
   lose(): readonly Lane[] {
     return [...this.#barriers.values()].flatMap((b) => this.#released(b));
   }
@@ -48,7 +48,7 @@ export class Barriers {
         : there.length * WARP_SIZE >= b.threads;
     const lanes = there.flatMap((w) => w.alive);
     if (!complete || lanes.length === 0) {
-      // Those that need not wait for other warps go on; they stay counted.
+      // Lanes that only arrive continue now; they remain counted.
       const free = lanes.filter((l) => l.waiting === b.arrived.get(l) && b.arrived.get(l)!.arrives);
       for (const l of free) b.arrived.get(l)!.resume([]);
       return free;

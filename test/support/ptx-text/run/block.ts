@@ -4,7 +4,7 @@ import { Lane, type Wait } from './lane.ts';
 import type { Machine } from './machine.ts';
 import { type Region, region } from './memory.ts';
 
-/** Lanes that wait for each other at one instruction. */
+/** Lanes that synchronize at one instruction. */
 interface Meeting {
   readonly mask: number;
   readonly arrived: Map<number, Wait & { kind: 'warp' }>;
@@ -12,7 +12,7 @@ interface Meeting {
 
 const has = (mask: number, lane: number): boolean => ((mask >>> lane) & 1) === 1;
 
-/** 32 lanes. */
+/** A warp of 32 lanes. */
 export class Warp {
   readonly index: number;
   readonly lanes: Lane[] = [];
@@ -26,7 +26,7 @@ export class Warp {
     return this.lanes.filter((l) => !l.exited);
   }
 
-  /** A lane reaches an instruction that waits for others. @returns the lanes that may go on */
+  /** A lane reaches a synchronizing instruction. @returns the lanes that may continue */
   meet(lane: Lane, wait: Wait & { kind: 'warp' }): readonly Lane[] {
     if (!has(wait.mask, lane.laneId)) lane.machine.fail(lane, 'the mask leaves out the lane itself');
     const key = `${wait.key} ${wait.mask >>> 0}`;
@@ -36,7 +36,7 @@ export class Warp {
     return this.#finished(key, meeting);
   }
 
-  /** A lane has ended, for which others may have waited. */
+  /** A lane has exited; others may have waited for it. @returns the lanes that may continue */
   lose(): readonly Lane[] {
     return [...this.#meetings].flatMap(([key, meeting]) => this.#finished(key, meeting));
   }
@@ -53,21 +53,21 @@ export class Warp {
   }
 }
 
-/** Blocks that run together and see each other's shared memory. */
+/** Blocks that run concurrently and access each other's shared memory. */
 export class Cluster {
   readonly blocks: Block[] = [];
-  /** Completed phases of its barrier. */
+  /** Number of completed phases of the cluster's barrier. */
   phase = 0;
   readonly #arrived = new Set<Lane>();
 
-  /** A lane arrives at the barrier of the cluster. */
+  /** A lane arrives at the cluster's barrier. */
   arrive(lane: Lane): void {
     lane.arrivedPhase = this.phase;
     this.#arrived.add(lane);
     this.check();
   }
 
-  /** Completes the phase if every lane that has not ended has arrived. */
+  /** Completes the phase if every lane that has not exited has arrived. */
   check(): void {
     const alive = this.blocks.flatMap((b) => b.lanes.filter((l) => !l.exited));
     if (this.#arrived.size === 0 || !alive.every((l) => this.#arrived.has(l))) return;
@@ -76,7 +76,7 @@ export class Cluster {
   }
 }
 
-/** A block of threads: a CTA. */
+/** A block of threads (CTA). */
 export class Block {
   readonly index: readonly [number, number, number];
   readonly cluster: Cluster;

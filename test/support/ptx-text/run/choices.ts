@@ -2,7 +2,7 @@ import type { Choices } from '../table/case.ts';
 import { type Format, quietNaN } from '../values/floats.ts';
 import type { Type } from '../values/types.ts';
 
-/** Numbers from 0 to below 1 by a seed (mulberry32). */
+/** A seeded generator of numbers in [0, 1) (mulberry32). */
 export function generator(seed: number): () => number {
   let a = seed >>> 0;
   return () => {
@@ -14,10 +14,13 @@ export function generator(seed: number): () => number {
 }
 
 const PATTERN = 0x5a96c3_3c69a5_e1d2b4_872d1e_9f06n;
-/** What some seeds take for all that is not specified: 2 has every bit the other way than 1; 6 makes NaN the canonical one. Others draw. */
+/**
+ * Unspecified bits of some seeds: those of seed 2 are the complement of seed 1's; with seed 6, NaNs are canonical. Other seeds draw at
+ * random.
+ */
 const FIXED: Readonly<Record<number, bigint>> = { 1: PATTERN, 2: ~PATTERN, 3: 0n, 4: 1n, 5: -1n, 6: -2n };
 
-/** What a run chooses where the PTX ISA leaves it open. Every bit that is open differs between seeds 1 and 2. */
+/** The choices of a run that the PTX ISA leaves open. Every unspecified bit differs between seeds 1 and 2. */
 export class SeededChoices implements Choices {
   readonly #bits: () => bigint;
 
@@ -38,7 +41,7 @@ export class SeededChoices implements Choices {
     return quietNaN(f, (bits & 1n) === 1n, bits >> 1n);
   }
 
-  /** Gives bytes that nobody has written a pattern. */
+  /** Fills uninitialized bytes with a pattern. */
   fill(bytes: Uint8Array): Uint8Array {
     let bits = BigInt.asUintN(128, this.#bits());
     const first = Math.min(16, bytes.length);

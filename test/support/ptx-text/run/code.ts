@@ -3,7 +3,7 @@ import type { Step } from './lane.ts';
 
 /** An instruction with its guard. */
 export interface Item {
-  /** Slot of the predicate; -1 if there is none. */
+  /** Slot of the guard's predicate; -1 if there is none. */
   readonly guard: number;
   readonly negated: boolean;
   readonly step: Step;
@@ -11,24 +11,24 @@ export interface Item {
   readonly opcode: string;
 }
 
-/** A function that is ready to run. */
+/** A function prepared for execution. */
 export interface Code {
   readonly fn: PtxFunction;
   readonly registers: readonly Register[];
   items: readonly Item[];
-  /** Bytes of its frame in local memory: its local variables, and the parameters that are not registers. */
+  /** Bytes of its frame in local memory: local variables, and parameters that are not registers. */
   readonly frameBytes: number;
-  /** Where variables stand in the frame. */
+  /** Offsets of variables in the frame. */
   readonly offsets: ReadonlyMap<Variable, number>;
 }
 
-/** Rounds up to a multiple. */
+/** Rounds up to a multiple of `to`. */
 export const aligned = (n: number, to: number): number => Math.ceil(n / to) * to;
 
-/** Bytes of a variable; an array of no said size has none. */
+/** Bytes of a variable; 0 for an array without a size. */
 export const bytesOf = (v: Variable): number => (v.length ?? 0) * v.elementBytes;
 
-/** Places variables one after the other. */
+/** Lays out variables one after the other. */
 export function placed(
   variables: readonly Variable[],
   from = 0,

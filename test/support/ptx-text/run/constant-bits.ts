@@ -4,7 +4,7 @@ import type { Constant } from '../text/syntax.ts';
 import { decode, F64, isNotANumber, round, withSign } from '../values/floats.ts';
 import type { Type } from '../values/types.ts';
 
-/** The bits of a constant where a type is expected: PTX ISA, 4.5.1 to 4.5.3. */
+/** The bits of a constant, converted to the expected type: PTX ISA, 4.5.1 to 4.5.3. */
 export function constantBits(c: Constant, t: Type): bigint {
   if (c.kind === 'integer') {
     if (t.kind === 'predicate') return c.value !== 0n ? 1n : 0n;

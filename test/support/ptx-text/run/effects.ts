@@ -8,7 +8,7 @@ import { warps } from './effects/warp.ts';
 import type { Step } from './lane.ts';
 import type { Operands } from './operands.ts';
 
-/** An instruction that does more than to compute from its operands: what it does with these modifiers and operands. */
+/** An instruction that does more than compute a result from its operands: prepares it for given modifiers and operands. */
 export type Effect = (m: Modifiers, o: Operands) => Step;
 export type Effects = Readonly<Record<string, Effect>>;
 

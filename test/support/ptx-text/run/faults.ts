@@ -1,5 +1,2 @@
-/**
- * What a kernel does that the PTX ISA calls undefined, or that ends it: an access beside its memory, a trap, a barrier that never
- * completes.
- */
+/** Undefined behaviour of a kernel, or what ends it: an access out of bounds, a trap, a barrier that never completes. */
 export class RunFault extends Error {}

@@ -5,7 +5,7 @@ import { constantBits } from './constant-bits.ts';
 import type { Machine } from './machine.ts';
 import { type Region, store } from './memory.ts';
 
-/** The elements of nested lists, one after the other. */
+/** Flattens nested lists of initial values. */
 function flat(i: Initial): Initial[] {
   if (i.kind !== 'list') return [i];
   if (i.elements.some((e) => e.kind === 'list'))
@@ -13,7 +13,7 @@ function flat(i: Initial): Initial[] {
   return [...i.elements];
 }
 
-/** Writes what a variable holds at first; all other bytes are 0 (PTX ISA, 5.4.4). */
+/** Writes the initial value of a variable; all other bytes are 0 (PTX ISA, 5.4.4). */
 export function initialBytes(machine: Machine, v: Variable, r: Region, at: number): void {
   if (v.initial === null) return;
   flat(v.initial).forEach((e, k) => {

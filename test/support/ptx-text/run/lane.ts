@@ -4,11 +4,11 @@ import type { Code } from './code.ts';
 import type { Machine } from './machine.ts';
 import { type Region, region } from './memory.ts';
 
-/** What a lane waits for before it goes on. */
+/** The condition that a lane waits for. */
 export type Wait =
-  /** Nothing: other lanes may have a turn. */
+  /** Nothing: the lane only yields. */
   | { readonly kind: 'turn' }
-  /** All lanes of a mask at an instruction with the same key, which then gives each its results. */
+  /** All lanes of a mask reach an instruction with the same key, which then gives each lane its results. */
   | {
       readonly kind: 'warp';
       readonly key: string;
@@ -17,9 +17,9 @@ export type Wait =
       readonly combine: Combine;
       readonly resume: (results: readonly bigint[]) => void;
     }
-  /** The lanes that happen to execute activemask together. */
+  /** At activemask: the machine chooses a group of lanes that execute it together. */
   | { readonly kind: 'active'; readonly resume: (mask: number) => void }
-  /** A barrier of the block; `threads` is null where all of the block take part. */
+  /** A barrier of the block; `threads` is null if the whole block participates. */
   | {
       readonly kind: 'barrier';
       readonly id: number;
@@ -28,20 +28,20 @@ export type Wait =
       readonly predicate: bigint;
       readonly resume: (predicates: readonly bigint[]) => void;
     }
-  /** A condition that other lanes bring about. */
+  /** A condition that other lanes establish. */
   | { readonly kind: 'until'; readonly holds: () => boolean };
 
-/** What an instruction across lanes gives each lane: from the inputs of those that take part, by lane. */
+/** An instruction across lanes: maps the inputs of the participating lanes to their results, both by lane. */
 export type Combine = (
   inputs: ReadonlyMap<number, readonly bigint[]>,
 ) => ReadonlyMap<number, readonly bigint[]>;
 
-/** One instruction, ready to run. */
+/** One instruction, prepared for execution. */
 export type Step = (lane: Lane) => Wait | undefined;
 
 export const TURN: Wait = { kind: 'turn' };
 
-/** A call that has not returned. */
+/** An active call. */
 export interface Frame {
   readonly code: Code;
   /** Values of registers, by slot. */
@@ -51,13 +51,13 @@ export interface Frame {
   /** The next instruction. */
   pc: number;
   readonly caller: Frame | null;
-  /** Takes results to where the caller wants them. */
+  /** Copies the results to the caller. */
   readonly leave: ((lane: Lane, callee: Frame) => void) | null;
 }
 
-/** How many instructions a lane runs at most before another has a turn. */
+/** Maximum number of instructions that a lane executes before it yields. */
 const TURN_LENGTH = 500;
-/** Most bytes of a lane's stack. */
+/** Maximum bytes of a lane's stack. */
 const MOST_STACK = 2 ** 20;
 
 /** A thread: a coroutine with its own program counter, registers and stack. */
@@ -65,7 +65,7 @@ export class Lane {
   readonly machine: Machine;
   readonly block: Block;
   readonly warp: Warp;
-  /** Number within the block and within the warp. */
+  /** Index within the block, and within the warp. */
   readonly thread: number;
   readonly laneId: number;
   readonly life: Generator<Wait, void, void>;
@@ -73,13 +73,13 @@ export class Lane {
   /** CC.CF. */
   carry: bigint;
   local: Region;
-  /** First address of the stack that is free. */
+  /** First free address of the stack. */
   stackTop: number;
   exited = false;
   waiting: Wait | null = null;
-  /** Copies of cp.async that have not been made, by group; the last group is not committed. */
+  /** Pending copies of cp.async, by group; the last group is not committed. */
   copies: (() => void)[][] = [[]];
-  /** Completed phases of the cluster's barrier when this lane arrived. */
+  /** Number of completed phases of the cluster's barrier when this lane arrived. */
   arrivedPhase = -1;
 
   constructor(machine: Machine, block: Block, warp: Warp, thread: number, code: Code) {
@@ -95,7 +95,7 @@ export class Lane {
     this.life = this.#live();
   }
 
-  /** The frame of a call, with registers that nobody has written. */
+  /** Creates the frame of a call; its registers are uninitialized. */
   enter(code: Code, caller: Frame | null, leave: Frame['leave']): Frame {
     const base = Math.ceil(this.stackTop / 16) * 16;
     this.reserve(base + code.frameBytes);
@@ -104,7 +104,7 @@ export class Lane {
     return { code, registers, base, pc: 0, caller, leave };
   }
 
-  /** Makes the stack reach to an address. */
+  /** Extends the stack to an address. @throws RunFault if it overflows */
   reserve(top: number): void {
     this.stackTop = top;
     if (top <= this.local.bytes.length) return;
@@ -114,7 +114,7 @@ export class Lane {
     this.local = region('local', 0, bytes);
   }
 
-  /** Ends the call, or the thread if it is the kernel. */
+  /** Returns from the call, or ends the thread if the function is the kernel. */
   leave(): void {
     const { frame } = this;
     if (frame.caller === null) {

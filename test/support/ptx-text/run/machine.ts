@@ -18,20 +18,20 @@ export interface Shape {
 
 export interface Options {
   /**
-   * Decides the order of lanes and what the PTX ISA leaves open. With 0, lanes take turns in order. What is open has all its bits the other
-   * way for 2 than for 1.
+   * Determines the order of lanes and everything that the PTX ISA leaves open. With 0, lanes are scheduled round robin. Unspecified bits
+   * are complementary for 1 and 2.
    */
   readonly seed: number;
-  /** Most instructions of all lanes together. */
+  /** Maximum number of instructions, summed over all lanes. */
   readonly budget: number;
 }
 
-/** Blocks that run at the same time, if the grid has as many. */
+/** New clusters start while fewer blocks than this are resident. */
 const RESIDENT = 8;
 /** First address of global memory. */
 const GLOBAL = { 64: 0x7_0000_0000, 32: 0x1000_0000 } as const;
 
-/** A module with its memory, and one launch of a kernel of it. */
+/** A module with its memory, and one launch of one of its kernels. */
 export class Machine {
   readonly module: Module;
   readonly table: Table;
@@ -40,11 +40,11 @@ export class Machine {
   readonly global: Regions;
   readonly constants: Region;
   readonly params: Region;
-  /** Whether an instruction ran whose result may have an error. */
+  /** Whether an approximate instruction was executed. */
   approximate = false;
   /** What the kernel printed. */
   readonly output: string[] = [];
-  /** Instructions that ran. */
+  /** Number of executed instructions. */
   steps = 0;
   readonly sharedBytes: number;
   readonly #addresses = new Map<Variable, bigint>();
@@ -78,7 +78,7 @@ export class Machine {
     for (const [v, at] of constants.offsets) initialBytes(this, v, this.constants, at);
   }
 
-  /** Places the shared variables of the module and of all bodies, those of no said size last and all at the same place. */
+  /** Lays out the shared variables of the module and of all bodies; those without a size come last, all at the same address. */
   #placeShared(): number {
     const all = [
       ...this.module.variables,
@@ -92,12 +92,12 @@ export class Machine {
     return dynamic.length > 0 ? first + this.shape.dynamicShared : end + this.shape.dynamicShared;
   }
 
-  /** The address of a variable in its space, if it has one place for all lanes. */
+  /** The address of a variable in its space; undefined if lanes have different ones. */
   addressOf(v: Variable): bigint | undefined {
     return this.#addresses.get(v);
   }
 
-  /** The address that a name of the module stands for in initial values. */
+  /** The address that a module-level name denotes in initial values. */
   symbol(name: string, generic: boolean): bigint {
     const entity = this.module.scope.find(name);
     if (entity?.kind === 'function') return this.functionAddress(name);
@@ -110,19 +110,19 @@ export class Machine {
     return functionAddress(this.#functions.get(name)!);
   }
 
-  /** The function of a name, ready to run. */
+  /** A function, prepared for execution. */
   code(fn: PtxFunction): Code {
     let code = this.#codes.get(fn);
     if (code === undefined) this.#codes.set(fn, (code = prepared(this, fn, (c) => this.#codes.set(fn, c))));
     return code;
   }
 
-  /** Counts an instruction. @throws RunFault when there have been too many */
+  /** Counts an instruction. @throws RunFault if the budget is exhausted */
   count(lane: Lane): void {
     if (++this.steps > this.#budget) this.fail(lane, `${this.#budget} instructions are used up`);
   }
 
-  /** Whether a lane gives others a turn at a place where they may notice. */
+  /** Whether a lane yields at a point where others may observe it. */
   turn(): boolean {
     return this.#seed !== 0 && this.#random() < 0.25;
   }
@@ -141,7 +141,7 @@ export class Machine {
     );
   }
 
-  /** Runs a kernel to its end. @throws RunFault if it does what is undefined, traps, or never ends */
+  /** Runs a kernel to completion. @throws RunFault if its behaviour is undefined, if it traps, or if it never ends */
   run(kernel: PtxFunction): void {
     const code = this.code(kernel);
     const waiting = this.#clusters(code);
@@ -160,7 +160,7 @@ export class Machine {
     }
   }
 
-  /** The clusters of the grid, each made when it is its turn. */
+  /** The clusters of the grid, created on demand. */
   *#clusters(code: Code): Generator<Cluster, void, void> {
     const { grid, cluster, block } = this.shape;
     const sizes = { threads: block[0] * block[1] * block[2], sharedBytes: this.sharedBytes };
@@ -175,7 +175,10 @@ export class Machine {
         }
   }
 
-  /** Lets lanes run until a block ends, or all wait; of those that ask who is there with them, some then go on. */
+  /**
+   * Runs lanes until a block ends. When all lanes are blocked, lanes whose condition holds are resumed, or else a group that waits at
+   * activemask.
+   */
   #untilBlocksEnd(runnable: Lane[], resident: readonly Block[]): void {
     const blocked = (): Lane[] => resident.flatMap((b) => b.lanes).filter((l) => l.waiting !== null);
     for (;;) {
@@ -194,7 +197,7 @@ export class Machine {
     }
   }
 
-  /** Takes the lane whose turn it is. */
+  /** Removes the next lane to be scheduled. */
   #next(runnable: Lane[]): Lane {
     if (this.#seed === 0) return runnable.shift()!;
     const k = Math.floor(this.#random() * runnable.length);
@@ -227,7 +230,7 @@ export class Machine {
     }
   }
 
-  /** Lanes of one warp that execute the same activemask together: all of them, or some, of which each learns. */
+  /** Lanes of one warp that execute the same activemask together: all of them, or a random subset. Each gets the mask of the subset. */
   #together(blocked: readonly Lane[]): readonly Lane[] {
     const first = blocked.find((l) => l.waiting!.kind === 'active');
     if (first === undefined) return [];

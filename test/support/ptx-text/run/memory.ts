@@ -1,13 +1,13 @@
 import { RunFault } from './faults.ts';
 
 /*
- * State spaces and the windows that they have among generic addresses: PTX ISA, 5.1 and 6.4.1.1.
+ * State spaces and their windows in the generic address space: PTX ISA, 5.1 and 6.4.1.1.
  */
 
-/** Where memory instructions go. */
+/** The state space of a memory instruction. */
 export type StateSpace = 'global' | 'shared' | 'local' | 'const' | 'param' | 'generic';
 
-/** Bytes with an address in their space. */
+/** Bytes at an address of a space. */
 export interface Region {
   readonly name: string;
   readonly base: number;
@@ -22,17 +22,17 @@ export const region = (name: string, base: number, bytes: Uint8Array): Region =>
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
 });
 
-/** First addresses of the windows of generic addresses. What lies below the first is global memory, as is what lies in none. */
+/** First generic addresses of the windows. Addresses outside of all windows belong to global memory. */
 export const WINDOWS = {
   shared: 2 ** 40,
   local: 2 ** 41,
   const: 2 ** 42,
   param: 2 ** 43,
 } as const;
-/** Bytes of a window, and of the part of the shared window that each block of a cluster has. */
+/** Bytes of a window, and of each block's part of the shared window in a cluster. */
 const WINDOW_BYTES = 2 ** 32;
 export const BLOCK_BYTES = 2 ** 24;
-/** Addresses of functions: 16 bytes for each. */
+/** First address of functions, which are 16 bytes apart. */
 const FUNCTIONS = 2 ** 44;
 
 export const functionAddress = (index: number): bigint => BigInt(FUNCTIONS + 16 * index);
@@ -41,11 +41,11 @@ export const functionIndex = (address: bigint): number => (Number(address) - FUN
 export type Windowed = keyof typeof WINDOWS;
 const WINDOWED = Object.keys(WINDOWS) as Windowed[];
 
-/** The generic address of an address in a space. */
+/** Converts an address of a space to a generic one. */
 export const toGeneric = (space: StateSpace, address: bigint): bigint =>
   space === 'global' || space === 'generic' ? address : address + BigInt(WINDOWS[space]);
 
-/** The space of a generic address, and the address there. */
+/** Converts a generic address to a space and an address in it. */
 export function fromGeneric(address: bigint): { readonly space: StateSpace; readonly address: bigint } {
   const at = Number(address);
   for (const space of WINDOWED)
@@ -54,7 +54,7 @@ export function fromGeneric(address: bigint): { readonly space: StateSpace; read
   return { space: 'global', address };
 }
 
-/** Regions of one space, each at addresses of its own with a gap in between, so that an access beside one is noticed. */
+/** The regions of one space, with gaps between their addresses so that accesses out of bounds are noticed. */
 export class Regions {
   readonly #regions: Region[] = [];
   #next: number;
@@ -63,7 +63,7 @@ export class Regions {
     this.#next = first;
   }
 
-  /** Places bytes behind those placed so far; addresses are multiples of 256. */
+  /** Adds a region after those added so far, at a multiple of 256. */
   add(name: string, bytes: Uint8Array): Region {
     const r = region(name, this.#next, bytes);
     this.#regions.push(r);
@@ -77,7 +77,7 @@ export class Regions {
   }
 }
 
-/** Where `size` bytes stand in a region. @throws RunFault if they do not, or if the address is not a multiple of the size */
+/** The offset of `size` bytes in a region. @throws RunFault if they are not all in it, or if the address is not a multiple of the size */
 export function within(r: Region | null, space: string, address: number, size: number): number {
   if (r === null || address < r.base || address + size > r.base + r.bytes.length)
     throw new RunFault(`no ${size} bytes of ${space} memory at 0x${address.toString(16)}`);
@@ -85,7 +85,7 @@ export function within(r: Region | null, space: string, address: number, size: n
   return address - r.base;
 }
 
-/** The little-endian number of so many bytes. */
+/** Loads a little-endian number of `size` bytes. */
 export function load(r: Region, at: number, size: number): bigint {
   switch (size) {
     case 1:
@@ -101,7 +101,7 @@ export function load(r: Region, at: number, size: number): bigint {
   }
 }
 
-/** Stores a number of so many bytes, little-endian. */
+/** Stores a little-endian number of `size` bytes. */
 export function store(r: Region, at: number, size: number, bits: bigint): void {
   switch (size) {
     case 1:

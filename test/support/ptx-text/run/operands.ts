@@ -8,12 +8,12 @@ import type { Machine } from './machine.ts';
 import { type StateSpace, toGeneric } from './memory.ts';
 import { specialRegister } from './special-registers.ts';
 
-/** The bits of an operand. */
+/** Reads the bits of an operand. */
 export type Read = (lane: Lane) => bigint;
-/** Gives a register its bits. */
+/** Writes the bits of a register. */
 export type Write = (lane: Lane, bits: bigint) => void;
 
-/** Where a variable stands; undefined if it stands elsewhere. */
+/** The offset of a variable; undefined if it is not in this memory. */
 export type Offset = (v: Variable) => number | undefined;
 
 /** The operands of one instruction, with their names resolved. */
@@ -24,8 +24,8 @@ export class Operands {
   readonly #inParams: Offset;
 
   /**
-   * @param inFrame where a variable stands in the frame of its function
-   * @param inParams where a parameter of the kernel stands in parameter memory
+   * @param inFrame the offset of a variable in the frame of its function
+   * @param inParams the offset of a kernel parameter in parameter memory
    */
   constructor(machine: Machine, ins: Instruction, inFrame: Offset, inParams: Offset) {
     this.machine = machine;
@@ -34,7 +34,7 @@ export class Operands {
     this.#inParams = inParams;
   }
 
-  /** Another instruction in the same place. */
+  /** The same context with another instruction. */
   with(ins: Instruction): Operands {
     return new Operands(this.machine, ins, this.#inFrame, this.#inParams);
   }
@@ -49,13 +49,13 @@ export class Operands {
     return o;
   }
 
-  /** The register of a name; null if the name is something else. */
+  /** The register with this name; null if the name denotes something else. */
   register(name: string): Register | null {
     const e = this.ins.scope.find(name);
     return e?.kind === 'register' ? e : null;
   }
 
-  /** Reads operand `k` as bits of a type. */
+  /** A reader of operand `k`, as bits of a type. */
   read(k: number, t: Type): Read {
     return this.reader(this.at(k), t);
   }
@@ -74,7 +74,7 @@ export class Operands {
     throw new Unsupported(`${this.ins.opcode} with an operand of the kind '${o.kind}'`);
   }
 
-  /** Registers of the same width in one number, the first in its low bits. */
+  /** Concatenates registers of equal width into one number, the first in its low bits. */
   #packed(elements: readonly Operand[], t: Type): Read {
     const width = t.width / elements.length;
     const one = { ...unsignedOf({ ...t, width: Math.max(8, width) }), width };
@@ -113,7 +113,7 @@ export class Operands {
     if (r === null) throw new SyntaxFault(this.ins.line, `${this.ins.opcode} writes what is no register`);
     const { slot, type } = r;
     if (type.width < t.width) throw new SyntaxFault(this.ins.line, `'${name}' is narrower than .${t.name}`);
-    // A wider register is extended as the type of the instruction says (PTX ISA, 9.4.1).
+    // A wider register is sign- or zero-extended by the type of the instruction (PTX ISA, 9.4.1).
     if (t.kind === 'signed' && type.width > t.width)
       return (lane, bits) => {
         lane.frame.registers[slot] = BigInt.asUintN(type.width, BigInt.asIntN(t.width, bits));
@@ -134,7 +134,7 @@ export class Operands {
     };
   }
 
-  /** The address that a variable or function has, in its own space. */
+  /** The address of a variable or function, in its own space. */
   address(name: string, offset: bigint): { readonly space: StateSpace; readonly read: Read } {
     const e = this.ins.scope.find(name);
     if (e?.kind === 'function') {
@@ -152,8 +152,8 @@ export class Operands {
   }
 
   /**
-   * The memory that operand `k` names, `[register+4]` or `[variable]`, for an instruction that says a space. Parameters and variables of a
-   * device function stand on its stack.
+   * The address of operand `k`, `[register+4]` or `[variable]`, for an instruction with this state space. Parameters and variables of a
+   * device function are on its stack.
    */
   memory(k: number, space: StateSpace): { readonly space: StateSpace; readonly read: Read } {
     const o = this.at(k);

@@ -9,7 +9,7 @@ import type { Lane, Step } from './lane.ts';
 import type { Machine } from './machine.ts';
 import { Operands, type Read, type Write } from './operands.ts';
 
-/** Makes a function ready to run. `early` takes it before its instructions are ready, for calls of itself. */
+/** Prepares a function for execution. `early` receives the code before its instructions are prepared, so that recursive calls find it. */
 export function prepared(machine: Machine, fn: PtxFunction, early: (code: Code) => void): Code {
   const { body } = fn;
   if (body === null) throw new Unsupported(`a call of ${fn.name}, which is not defined`);
@@ -63,14 +63,14 @@ function step(machine: Machine, o: Operands): Step {
   return pure(machine, video ? withoutSelectors(o) : o, computation);
 }
 
-/** The operands of a video instruction, whose selectors its case has taken. */
+/** The operands of a video instruction without their selectors, which its case has already read. */
 function withoutSelectors(o: Operands): Operands {
   const operands = o.ins.operands.map((x) => (x.kind === 'name' ? { ...x, selector: '' } : x));
   const ins: Instruction = { ...o.ins, operands };
   return o.with(ins);
 }
 
-/** Where results go: to the operand in front, whose parts `d|p` are two, and to CC.CF. */
+/** The destinations of the results: the first operand, which for `d|p` has two parts, and CC.CF. */
 function destinations(o: Operands, results: readonly Type[]): (Write | null)[] {
   const first = o.at(0);
   const places = first.kind === 'pair' ? [first.first, first.second] : [first];

@@ -1,12 +1,12 @@
 import { numberOf } from '../table/float.ts';
 import { decode, F64 } from '../values/floats.ts';
 
-/** One conversion of a format: flags, width and precision, length, kind. */
+/** One conversion specification: flags, width and precision, length, conversion. */
 const CONVERSION = /%([-+ #0]*)(\d*)(?:\.(\d+))?(hh|h|ll|l|z|j|t)?([diuxXocsfeEgGaAp%])/g;
 
 type ReadMemory = (address: bigint, size: number) => bigint;
 
-/** The text at an address, which ends with a 0. */
+/** The zero-terminated text at an address. */
 function textAt(read: ReadMemory, address: bigint): string {
   let s = '';
   for (let a = address; ; a++) {
@@ -17,8 +17,8 @@ function textAt(read: ReadMemory, address: bigint): string {
 }
 
 /**
- * What vprintf does with a format and a block of arguments, each aligned to its size: numbers stand in the text in the form of JavaScript,
- * so that two runs can be compared, with their widths left out.
+ * The output of vprintf for a format and a block of arguments, each aligned to its size. Numbers are printed as JavaScript does and field
+ * widths are ignored, which is enough to compare two runs.
  */
 export function printed(
   read: ReadMemory,

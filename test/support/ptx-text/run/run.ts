@@ -7,7 +7,7 @@ import { placed } from './code.ts';
 import { RunFault } from './faults.ts';
 import { Machine, type Shape } from './machine.ts';
 
-/** An argument of a kernel: bytes that are passed, or memory whose address is. */
+/** A kernel argument: the bytes of a value, or a buffer whose address is passed. */
 export type Argument =
   | { readonly kind: 'value'; readonly bytes: Uint8Array }
   | { readonly kind: 'buffer'; readonly bytes: Uint8Array };
@@ -16,7 +16,7 @@ export interface Launch {
   readonly kernel: string;
   readonly grid: readonly [number, number, number];
   readonly block: readonly [number, number, number];
-  /** Without it, what the kernel states, or one block. */
+  /** Default: the cluster that the kernel declares, or one block. */
   readonly cluster?: readonly [number, number, number];
   readonly dynamicShared: number;
   readonly args: readonly Argument[];
@@ -27,7 +27,7 @@ export interface RunOptions {
   readonly seed?: number;
   /** Default 50 million. */
   readonly budget?: number;
-  /** Another table of instructions, for tests that plant faults. */
+  /** Another instruction table, for tests that plant faults. */
   readonly table?: Table;
 }
 
@@ -36,19 +36,19 @@ export type Outcome =
       readonly status: 'ended';
       /** Contents of the buffers, by argument; null for values. */
       readonly buffers: readonly (Uint8Array | null)[];
-      /** What was printed, sorted. */
+      /** What the kernel printed, sorted. */
       readonly output: readonly string[];
-      /** An instruction ran whose result may have an error. */
+      /** An approximate instruction was executed. */
       readonly approximate: boolean;
-      /** Instructions of all lanes. */
+      /** Number of executed instructions, summed over all lanes. */
       readonly steps: number;
     }
-  /** Something that the interpreter does not do, undefined behaviour, or text that is no PTX. */
+  /** A feature that the interpreter lacks, undefined behaviour, or text that is not valid PTX. */
   | { readonly status: 'unsupported' | 'fault' | 'syntax'; readonly why: string };
 
 const parsed = new Map<string, Module>();
 
-/** The module of a text; the last one is kept. */
+/** The parsed module of a text; the modules of a few recent texts are cached. */
 function moduleOf(text: string): Module {
   let m = parsed.get(text);
   if (m === undefined) {
@@ -71,7 +71,7 @@ function shapeOf(module: Module, launch: Launch): Shape {
   };
 }
 
-/** Runs a kernel of a module from its text. Memory of the arguments is not changed. */
+/** Runs a kernel of a module, given as text. Does not modify the arguments' bytes. */
 export function run(text: string, launch: Launch, options: RunOptions = {}): Outcome {
   try {
     const module = moduleOf(text);

@@ -28,7 +28,7 @@ function perAxis(l: Lane, of: (axis: number, size: number) => number): [number, 
   return [of(0, x), of(1, y), of(2, z)];
 }
 
-/** Lanes whose number stands in a relation to that of a lane. */
+/** A mask of the lanes whose number has a relation to the lane's own. */
 const mask =
   (of: (other: number, lane: number) => boolean): Value =>
   (l) => {
@@ -52,7 +52,7 @@ const SCALARS: Readonly<Record<string, Value>> = {
   lanemask_lt: mask((k, lane) => k < lane),
   lanemask_ge: mask((k, lane) => k >= lane),
   lanemask_gt: mask((k, lane) => k > lane),
-  // Time is the number of instructions that have run.
+  // The clock counts executed instructions.
   clock: (l) => BigInt(l.machine.steps),
   clock_hi: () => 0n,
   clock64: (l) => BigInt(l.machine.steps),
@@ -65,7 +65,7 @@ const SCALARS: Readonly<Record<string, Value>> = {
 
 const AXES: Readonly<Record<string, number>> = { x: 0, y: 1, z: 2, r: 0, g: 1, b: 2 };
 
-/** What a special register reads, by its name such as `%tid.x`; null if there is none of the name. */
+/** The value of a special register, by a name such as `%tid.x`; null if there is none with this name. */
 export function specialRegister(name: string): Value | null {
   const m = /^%(\w+?)(?:\.(\w))?$/.exec(name);
   if (m === null) return null;

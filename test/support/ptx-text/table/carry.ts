@@ -2,9 +2,9 @@ import { CARRY, type Type, unsignedOf } from '../values/types.ts';
 import { type Case, computes, type Table } from './case.ts';
 
 /*
- * Extended-precision arithmetic: PTX ISA, 9.7.2. CC.CF holds the carry of a sum. The text says that it holds the borrow of a difference,
- * which nothing but a difference reads then; ptxas 13.0.88 keeps the complement, the carry of a + ~b + 1, which is seen where a sum follows
- * a difference, and which is what CC.CF is here.
+ * Extended-precision arithmetic: PTX ISA, 9.7.2. After a sum, CC.CF holds the carry. After a difference it holds the borrow, according to
+ * the text; ptxas 13.0.88 stores the complement instead, the carry of a + ~b + 1, as can be observed when a sum reads the CC.CF of a
+ * difference. This table follows ptxas.
  */
 
 /** The sum of numbers of a width, and its carry. */
@@ -16,7 +16,7 @@ const sum = (t: Type, ...of: readonly bigint[]): readonly bigint[] => {
 /** The difference of two numbers, and the complement of its borrow. */
 const difference = (a: bigint, b: bigint): readonly bigint[] => [a - b, a < b ? 0n : 1n];
 
-/** An addition or subtraction of two numbers that reads the carry if `reads`. Without `.cc` nothing is carried out. */
+/** An addition or subtraction of two numbers; it reads CC.CF if `reads`, and writes it only with `.cc`. */
 const ofTwo =
   (reads: boolean, of: (t: Type, a: bigint, b: bigint, carry: bigint) => readonly bigint[]): Case =>
   (m) => {

@@ -1,15 +1,15 @@
 import type { Format } from '../values/floats.ts';
 import { isFloat, TYPES, type Type } from '../values/types.ts';
 
-/** What the interpreter does not do: an instruction, a modifier, an operand, a directive. */
+/** A feature that the interpreter lacks: an instruction, modifier, operand or directive. */
 export class Unsupported extends Error {}
 
 /**
- * The choices that the PTX ISA leaves open, such as the payload of a NaN or a quotient by zero. A run makes them by its seed, so that what
- * depends on them differs from seed to seed.
+ * The choices that the PTX ISA leaves open, such as the payload of a NaN or a quotient by zero. They depend on the seed of the run, so that
+ * results which depend on them differ between seeds.
  */
 export interface Choices {
-  /** Bits that nothing says anything about. */
+  /** Bits that are not specified at all. */
   unspecified(t: Type): bigint;
   /** A NaN of unspecified sign and payload. */
   nan(f: Format): bigint;
@@ -17,28 +17,28 @@ export interface Choices {
 
 /**
  * What an instruction computes from its operands. Operands and results are numbers of their types: signed integers may be negative,
- * predicates are 0 or 1, floats are their bits. Results are taken modulo their width.
+ * predicates are 0 or 1, floats are given as bits. Results are truncated to their width.
  */
 export interface Computation {
   readonly results: readonly Type[];
   readonly operands: readonly Type[];
   readonly of: (operands: readonly bigint[], open: Choices) => bigint | readonly bigint[];
-  /** The PTX ISA allows an error. */
+  /** The PTX ISA permits an error. */
   readonly approximate?: boolean;
 }
 
-/** One instruction: what it computes with these modifiers. */
+/** One instruction: the computation for given modifiers. */
 export type Case = (m: Modifiers) => Computation;
 
 /** Cases by key: the opcode, with `.float` for floating-point types and `.cc` for those that set the carry. */
 export type Table = Readonly<Record<string, Case>>;
 
-/** The words behind an opcode. A case takes those that it knows; what is left then is unsupported. */
+/** The modifiers of an instruction. A case consumes those that it implements; the rest is unsupported. */
 export class Modifiers {
   readonly opcode: string;
-  /** How many source operands are written. */
+  /** Number of source operands. */
   readonly sources: number;
-  /** Selectors such as `b0` or `h10` behind the operands of video instructions, the result first; empty where there is none. */
+  /** Selectors such as `b0` or `h10` of the operands of video instructions, the result first; empty for operands without one. */
   readonly selectors: readonly string[];
   readonly #left: string[];
 
@@ -49,14 +49,14 @@ export class Modifiers {
     this.#left = [...words];
   }
 
-  /** Takes a word if it is there. */
+  /** Consumes a modifier if it is present. */
   flag(word: string): boolean {
     const at = this.#left.indexOf(word);
     if (at >= 0) this.#left.splice(at, 1);
     return at >= 0;
   }
 
-  /** Takes the first of some words that is there; null if none is. */
+  /** Consumes the first modifier that is one of `words`; null if there is none. */
   oneOf<T extends string>(words: readonly T[]): T | null {
     const found = this.#left.find((w) => (words as readonly string[]).includes(w));
     if (found === undefined) return null;
@@ -64,19 +64,19 @@ export class Modifiers {
     return found as T;
   }
 
-  /** Takes one of some words, of which one has to be there. */
+  /** Consumes a required modifier, one of `words`. @throws Unsupported if there is none */
   need<T extends string>(words: readonly T[]): T {
     const found = this.oneOf(words);
     if (found === null) throw new Unsupported(`${this.name} without one of .${words.join(', .')}`);
     return found;
   }
 
-  /** Takes words that say nothing about results, such as hints about caches. */
+  /** Consumes modifiers that do not affect results, such as cache hints. */
   ignore(words: RegExp): void {
     for (const w of this.#left.filter((x) => words.test(x))) this.flag(w);
   }
 
-  /** Takes the next type. */
+  /** Consumes the next type. */
   type(): Type {
     const t = this.peek();
     if (t === undefined) throw new Unsupported(`${this.name} without a type`);
@@ -84,7 +84,7 @@ export class Modifiers {
     return t;
   }
 
-  /** The next type, which stays. */
+  /** The next type, without consuming it. */
   peek(): Type | undefined {
     const word = this.#left.find((w) => TYPES.has(w));
     return word === undefined ? undefined : TYPES.get(word);
@@ -94,23 +94,23 @@ export class Modifiers {
     return this.#left.includes(word);
   }
 
-  /** The words that are left. */
+  /** The remaining modifiers. */
   get words(): readonly string[] {
     return [...this.#left];
   }
 
-  /** The opcode and what is left of its modifiers. */
+  /** The opcode with the remaining modifiers. */
   get name(): string {
     return [this.opcode, ...this.#left].join('.');
   }
 
-  /** Throws if a modifier is left. */
+  /** @throws Unsupported if a modifier remains */
   finish(): void {
     if (this.#left.length > 0) throw new Unsupported(`${this.opcode} with .${this.#left.join('.')}`);
   }
 }
 
-/** Words of opcodes whose last type decides between integers and floats. */
+/** Opcodes whose last type decides between the integer and the float case. */
 const BY_TYPE = new Set(['add', 'sub', 'mul', 'mad', 'div', 'abs', 'neg', 'min', 'max']);
 
 /** The key of an instruction in a table. */

@@ -6,7 +6,7 @@ import { type Case, computes, type Modifiers, type Table, Unsupported } from './
  * Comparisons: PTX ISA, 9.3.1, 9.7.6 and 9.7.7.
  */
 
-/** For each relation, whether it holds of a first number that is less, equal, greater. */
+/** For each relation, whether it holds if the first number is less, equal, greater. */
 const RELATIONS: Readonly<Record<string, readonly [boolean, boolean, boolean]>> = {
   eq: [false, true, false],
   ne: [true, false, true],
@@ -15,7 +15,7 @@ const RELATIONS: Readonly<Record<string, readonly [boolean, boolean, boolean]>> 
   gt: [false, false, true],
   ge: [false, true, true],
 };
-/** Other names of relations between unsigned numbers. */
+/** Synonyms of the relations on unsigned numbers. */
 const UNSIGNED: Readonly<Record<string, string>> = { lo: 'lt', ls: 'le', hi: 'gt', hs: 'ge' };
 
 const WORDS = [
@@ -26,7 +26,7 @@ const WORDS = [
   'nan',
 ];
 
-/** Whether a relation holds of two numbers, `order` being -1, 0, 1, or null if one of them is NaN. */
+/** Whether a relation holds; `order` is -1, 0 or 1, or null if either number is NaN. */
 function holds(relation: string, order: -1 | 0 | 1 | null): boolean {
   if (relation === 'num' || relation === 'nan') return (order === null) === (relation === 'nan');
   const unordered = RELATIONS[relation] === undefined && UNSIGNED[relation] === undefined;
@@ -53,7 +53,7 @@ const COMBINATIONS: Readonly<Record<string, Combine>> = {
 interface Comparison {
   readonly relation: string;
   readonly ftz: boolean;
-  /** Combines a result with the predicate c; null where there is none. */
+  /** Combines the result with the predicate c; null if there is none. */
   readonly combine: Combine | null;
 }
 
@@ -69,7 +69,7 @@ const elements = (f: Format, x: bigint): readonly [bigint, bigint] => [
   x >> BigInt(f.width),
 ];
 
-/** Compares numbers, or both pairs of elements of packed ones: a result, and for packed numbers a second one. */
+/** Compares two numbers; of packed numbers both pairs of elements, which gives two results. */
 function compared(c: Comparison, t: Type): (a: bigint, b: bigint) => readonly bigint[] {
   const one = (e: Type) => (a: bigint, b: bigint) => (holds(c.relation, order(e, c.ftz, a, b)) ? 1n : 0n);
   if (t.kind !== 'packed') return (a, b) => [one(t)(a, b)];
@@ -92,7 +92,7 @@ const setp: Case = (m) => {
   const operands = c.combine === null ? [o, o] : [o, o, PREDICATE];
   return computes([PREDICATE, PREDICATE], operands, ([a, b, p]) => {
     const [x, second] = test(a, b);
-    // Of packed numbers q is the other element, of others the complement.
+    // For packed numbers, q is the result of the other element; for others, the complement.
     const y = second ?? 1n - x;
     return c.combine === null ? [x, y] : [c.combine(x, p), c.combine(y, p)];
   });

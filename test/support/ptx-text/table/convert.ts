@@ -32,7 +32,7 @@ import { finished } from './float.ts';
 const INTEGER_ROUNDING: Readonly<Record<string, Rounding>> = { rni: 'rn', rzi: 'rz', rmi: 'rm', rpi: 'rp' };
 
 interface How {
-  /** How a number becomes an integer, or one of fewer digits; null where the instruction does not say. */
+  /** Rounding to an integer, or to an integer value in a float; null if the instruction gives none. */
   readonly toInteger: Rounding | null;
   readonly mode: Rounding | null;
   readonly ftz: boolean;
@@ -53,11 +53,11 @@ function howOf(m: Modifiers): How {
   };
 }
 
-/** `.ftz` applies to f32 alone. */
+/** The source operand; `.ftz` flushes only f32. */
 const source = (f: Format, bits: bigint, how: How): bigint =>
   how.ftz && f === F32 ? flushed(f, bits) : bits;
 
-/** A number as one of a format; `nan` is what NaN becomes without a modifier that says so. */
+/** Rounds a number to a format; `nan` is the result for NaN if no modifier determines it. */
 function toFloat(f: Format, x: Real, how: How, open: Choices): bigint {
   const mode = how.mode ?? 'rn';
   if (how.satfinite || f.finiteOnly) {
@@ -71,7 +71,7 @@ function toFloat(f: Format, x: Real, how: How, open: Choices): bigint {
   return finished(f, x, { mode, ftz: how.ftz && f === F32, sat: how.sat, relu: how.relu }, open);
 }
 
-/** What NaN becomes as an integer. */
+/** The result of converting NaN to an integer. */
 const integerOfNaN = (d: Type, a: Type): bigint =>
   a.name !== 'f64' && d.width < 64 ? 0n : 1n << BigInt(d.width - 1);
 
@@ -93,12 +93,12 @@ function floatToFloat(d: Type, a: Type, how: How): Computation {
     const x = decode(from, source(from, bits, how));
     if (whole === null || x.kind !== 'finite') return toFloat(to, x, how, open);
     const n = toInteger(x, whole);
-    // The sign stays where the integer is 0.
+    // The sign is kept if the integer is 0.
     return toFloat(to, finite(x.negative, n < 0n ? -n : n, 0), how, open);
   });
 }
 
-/** Two numbers in one word: the first becomes the upper element. */
+/** Packs two numbers into one word; the first becomes the upper element. */
 function packs(d: Type, a: Type, how: How): Computation {
   const [from, to] = [a.format!, d.format!];
   const one = (bits: bigint, open: Choices): bigint =>

@@ -34,25 +34,25 @@ import {
  * Floating-point arithmetic: PTX ISA, 9.7.3 to 9.7.5.
  */
 
-/** How a result becomes a number of its format. */
+/** How a result is rounded and adjusted to its format. */
 export interface Finish {
   readonly mode: Rounding;
-  /** Subnormal operands and results become zeros of their sign. */
+  /** Subnormal operands and results are flushed to zeros of the same sign. */
   readonly ftz: boolean;
-  /** The result is kept between 0 and 1, and NaN becomes 0. */
+  /** The result is clamped to [0, 1], and NaN becomes 0. */
   readonly sat: boolean;
-  /** A negative result becomes 0, and NaN the canonical one. */
+  /** A negative result becomes 0, and NaN becomes canonical. */
   readonly relu: boolean;
 }
 
-/** The modifiers of a result. */
+/** Reads the modifiers that affect the result. */
 export function finishOf(m: Modifiers, byDefault: Rounding | null = 'rn'): Finish {
   const modes = ['rn', 'rz', 'rm', 'rp'] as const;
   const mode = byDefault === null ? m.need(modes) : (m.oneOf(modes) ?? byDefault);
   return { mode, ftz: m.flag('ftz'), sat: m.flag('sat'), relu: m.flag('relu') };
 }
 
-/** The bits of a result. */
+/** The bits of a result, rounded and adjusted. */
 export function finished(f: Format, x: Real, how: Finish, open: Choices): bigint {
   if (x.kind === 'nan') return how.sat ? 0n : how.relu ? canonicalNaN(f) : open.nan(f);
   if ((how.sat || how.relu) && x.negative) return 0n;
@@ -64,7 +64,7 @@ export function finished(f: Format, x: Real, how: Finish, open: Choices): bigint
 export const infinityOf = (f: Format, negative: boolean): bigint =>
   withSign(f, ((1n << BigInt(f.exponentBits)) - 1n) << BigInt(f.fractionBits), negative);
 
-/** An operation on `n` numbers of a type, or on the elements of packed ones. */
+/** An operation on `n` numbers of a type, elementwise for packed types. */
 export function onFloats(
   t: Type,
   n: number,
@@ -95,10 +95,10 @@ export function onFloats(
   };
 }
 
-/** A number of a format, flushed if the instruction says so. */
+/** The value of a number, flushed first if `ftz`. */
 const real = (f: Format, bits: bigint, ftz: boolean): Real => decode(f, ftz ? flushed(f, bits) : bits);
 
-/** Arithmetic on `n` numbers that are rounded once. */
+/** Arithmetic on `n` numbers with a single rounding. */
 const arithmetic =
   (n: number, of: (x: readonly Real[], mode: Rounding) => Real, byDefault: Rounding | null = 'rn'): Case =>
   (m) => {
@@ -119,7 +119,7 @@ const arithmetic =
     );
   };
 
-/** Arithmetic whose operands but the last are of a narrower type (PTX ISA, 9.7.5). */
+/** Arithmetic in which all operands except the last have a narrower type (PTX ISA, 9.7.5). */
 function mixed(
   narrow: Type,
   t: Type,
@@ -136,7 +136,7 @@ function mixed(
 
 const fused: Case = arithmetic(3, ([a, b, c], mode) => sum(product(a, b), c, mode));
 
-/** A function of one f32 or f64 that the PTX ISA allows an error: what JavaScript gives, rounded to the type. */
+/** A function of one f32 or f64 for which the PTX ISA permits an error: the result of JavaScript, rounded to the type. */
 const approximated =
   (of: (x: number) => number): Case =>
   (m) => {
@@ -154,7 +154,7 @@ const approximated =
     );
   };
 
-/** rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 look at the upper half of their operand alone, and make only that of the result. */
+/** rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 use only the upper half of their operand, and compute only that of the result. */
 function gross(of: (x: number) => number): Computation {
   const f64 = type('f64');
   const upper = (x: bigint): bigint => (x >> 32n) << 32n;
@@ -174,7 +174,7 @@ export function bitsOfNumber(x: number): bigint {
   view.setFloat64(0, x);
   return view.getBigUint64(0);
 }
-/** The JavaScript number that is a number of a format. */
+/** The JavaScript number with the value of a number of a format. */
 export function numberOf(f: Format, bits: bigint): number {
   const x = decode(f, bits);
   if (x.kind === 'nan') return Number.NaN;
@@ -182,7 +182,7 @@ export function numberOf(f: Format, bits: bigint): number {
   return view.getFloat64(0);
 }
 
-/** A division, a reciprocal or a root: rounded as a modifier says, or near enough. */
+/** A division, reciprocal or square root: correctly rounded if a modifier says so, approximate otherwise. */
 const roundedOr =
   (exact: Case, near: Case): Case =>
   (m) =>
@@ -197,7 +197,7 @@ const nearQuotient: Case = (m) => {
     2,
     (f, [x, y], open) => {
       const [a, b] = [real(f, x, how.ftz), real(f, y, how.ftz)];
-      // The reciprocal of a divisor this large is flushed.
+      // The reciprocal of a divisor this large is flushed to zero.
       const huge = !full && b.kind === 'finite' && compare({ ...b, negative: false }, limit) === 1;
       const q = !huge ? quotient(a, b) : a.kind === 'finite' ? product(a, { ...b, magnitude: 0n }) : NAN;
       return finished(f, q, how, open);
@@ -206,7 +206,7 @@ const nearQuotient: Case = (m) => {
   );
 };
 
-/** The sign is the only thing that changes; of NaN, what comes out is not specified. */
+/** Changes only the sign; the result for NaN is not specified. */
 const signChange =
   (of: (negative: boolean) => boolean): Case =>
   (m) => {
@@ -216,7 +216,7 @@ const signChange =
     );
   };
 
-/** The lesser or the greater of two numbers, where -0 is less than +0. */
+/** The minimum or maximum of two numbers; -0 is less than +0. */
 function chosen(f: Format, greater: boolean, a: bigint, b: bigint): bigint {
   const order = compare(decode(f, a), decode(f, b));
   const aIsLess = order === 0 ? isNegative(f, a) : order === -1;

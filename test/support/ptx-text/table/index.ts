@@ -7,7 +7,7 @@ import { integer } from './integer.ts';
 import { logic } from './logic.ts';
 import { video } from './video.ts';
 
-/** Every instruction that computes something from its operands alone. */
+/** All instructions that only compute a result from their operands. */
 export const TABLE: Table = {
   ...integer,
   ...carry,

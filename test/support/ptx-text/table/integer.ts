@@ -17,7 +17,7 @@ const halves = (x: bigint, signed: boolean): [bigint, bigint] => {
   return [half(x), half(x >> 16n)];
 };
 
-/** An operation on two numbers of a type, or on the elements of packed ones. */
+/** An operation on two numbers of a type, elementwise for packed types. */
 function onElements(t: Type, of: (a: bigint, b: bigint) => bigint) {
   if (t.kind !== 'packed') return computes([t], [t, t], ([a, b]) => of(a, b));
   return computes([B32], [B32, B32], ([a, b]) => {
@@ -41,38 +41,38 @@ const extreme =
     return onElements(m.type(), (a, b) => (relu ? greatest(0n, of(a, b)) : of(a, b)));
   };
 
-/** The part of a product that a mode takes: its upper half, its lower half, or all of it. */
+/** Which part of a product is used: the upper half, the lower half, or all of it. */
 type Part = 'hi' | 'lo' | 'wide';
 const part = (m: Modifiers): Part => m.need(['hi', 'lo', 'wide']);
 const partOf = (t: Type, mode: Part, product: bigint): bigint =>
   mode === 'hi' ? product >> BigInt(t.width) : mode === 'lo' ? BigInt.asUintN(t.width, product) : product;
 const typeOfPart = (t: Type, mode: Part): Type => (mode === 'wide' ? twice(t) : t);
 
-/** The 24 bits of a number that mul24 and mad24 read. */
+/** The low 24 bits of a number, the operands of mul24 and mad24. */
 const low24 = (t: Type, x: bigint): bigint =>
   t.kind === 'signed' ? BigInt.asIntN(24, x) : BigInt.asUintN(24, x);
 
-/** The elements of a word for a dot product, extended as a type says. */
+/** The elements of a word for a dot product, sign- or zero-extended by the type. */
 const extended = (x: bigint, width: number, n: number, t: Type): bigint[] =>
   Array.from({ length: n }, (_, k) => {
     const e = x >> BigInt(k * width);
     return t.kind === 'signed' ? BigInt.asIntN(width, e) : BigInt.asUintN(width, e);
   });
 
-/** The type of the sum of a dot product: unsigned if both factors are. */
+/** The accumulator type of a dot product: unsigned if both factors are. */
 const dotType = (a: Type, b: Type): Type => (a.kind === 'unsigned' && b.kind === 'unsigned' ? U32 : S32);
 
-/** The position of the highest bit that is not a copy of the sign; -1 if there is none. */
+/** Position of the highest bit that differs from the sign; -1 if there is none. */
 function highestBit(t: Type, x: bigint): number {
   const v = x < 0n ? ~x : x;
   for (let k = t.width - 1; k >= 0; k--) if (bit(v, k) === 1n) return k;
   return -1;
 }
 
-/** Places and lengths of bit fields are 0 to 255; what others do is not specified (PTX ISA 9.0, 9.7.1.20, bfe). */
+/** Positions and lengths of bit fields are 0 to 255; results for others are not specified (PTX ISA 9.0, 9.7.1.20, bfe). */
 const isByte = (...numbers: readonly bigint[]): boolean => numbers.every((n) => n <= 255n);
 
-/** The position of the n-th set bit of a word, counted from `base` up or, for a negative number, down; all ones if there is none. */
+/** Position of the n-th set bit of a word, counting up from `base`, or down if `offset` is negative; all ones if there is none. */
 function nthSet(mask: bigint, base: number, offset: bigint): bigint {
   if (offset === 0n) return bit(mask, base) === 1n ? BigInt(base) : -1n;
   const step = offset > 0n ? 1 : -1;
@@ -128,7 +128,7 @@ export const integer: Table = {
     const t = m.type();
     return computes([t], [t, t, t], ([a, b, c]) => {
       const product = low24(t, a) * low24(t, b);
-      // The 32 bits of the product that are added are a number of the type.
+      // The 32 bits of the product that are added are interpreted in the type.
       const taken = mode === 'hi' ? product >> 16n : product;
       const number = t.kind === 'signed' ? BigInt.asIntN(32, taken) : BigInt.asUintN(32, taken);
       return sat ? clamp(t, number + c) : number + c;

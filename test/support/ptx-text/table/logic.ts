@@ -12,7 +12,7 @@ const bitwise =
     return computes([t], [t, t], ([a, b]) => of(a, b));
   };
 
-/** The function of three words that a table of 8 bits says: bit 4a + 2b + c of the table for each bit of the words. */
+/** The bitwise function of three words given by an 8-bit table: each result bit is bit 4a + 2b + c of the table. */
 function lookUp(a: bigint, b: bigint, c: bigint, table: bigint): bigint {
   let d = 0n;
   for (let k = 0n; k < 32n; k++) {
@@ -34,7 +34,7 @@ const lop3: Case = (m) => {
   });
 };
 
-/** A shift amount: at most the width. */
+/** A shift amount, clamped to the width. */
 const atMost = (t: Type, amount: bigint): bigint => (amount > BigInt(t.width) ? BigInt(t.width) : amount);
 
 const shf: Case = (m) => {
@@ -48,7 +48,7 @@ const shf: Case = (m) => {
   });
 };
 
-/** Bytes of {b, a} that the modes of prmt choose, the lowest of the result first, by the two low bits of c. */
+/** The bytes of {b, a} that each mode of prmt selects, lowest byte of the result first, by the two low bits of c. */
 const PERMUTATIONS: Readonly<Record<string, (c: number) => readonly number[]>> = {
   f4e: (c) => [0, 1, 2, 3].map((k) => c + k),
   b4e: (c) => [0, 1, 2, 3].map((k) => (c - k) & 7),
@@ -82,7 +82,7 @@ const shift =
     return computes([t], [t, U32], ([a, n]) => of(a, atMost(t, n)));
   };
 
-/** The type of the selected operands, of which only the width counts. */
+/** The type of the selected operands; only its width matters. */
 const selected = (m: Modifiers): Type => bitsOf(m.type());
 
 export const logic: Table = {

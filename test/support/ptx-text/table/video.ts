@@ -2,7 +2,7 @@ import { B32, clamp, S32, type Type, type, U32 } from '../values/types.ts';
 import { type Case, type Choices, computes, type Modifiers, type Table, Unsupported } from './case.ts';
 
 /*
- * Video instructions: PTX ISA, 9.7.18. Their operands select bytes or half-words, and a result may replace a part of a third operand.
+ * Video instructions: PTX ISA, 9.7.18. Their operands select bytes or half-words; a result may replace a part of a third operand.
  */
 
 type Two = (a: bigint, b: bigint) => bigint;
@@ -29,12 +29,12 @@ const RELATIONS: Readonly<Record<string, (a: bigint, b: bigint) => boolean>> = {
   ge: (a, b) => a >= b,
 };
 
-/** An integer type of a width and with the sign of another. */
+/** The integer type with this width and the signedness of `t`. */
 const narrow = (t: Type, width: number): Type => type(`${t.name[0]}${width}`);
 const number = (t: Type, bits: bigint, width: number): bigint =>
   t.kind === 'signed' ? BigInt.asIntN(width, bits) : BigInt.asUintN(width, bits);
 
-/** Where a selector such as `b2` or `h1` stands: its lowest bit and its width. Nothing selects the whole word. */
+/** The lowest bit and the width of a selector such as `b2` or `h1`; an empty selector selects the whole word. */
 function place(selector: string): { readonly at: number; readonly width: number } {
   const m = /^([bh])(\d)$/.exec(selector);
   if (m === null) return { at: 0, width: 32 };
@@ -49,8 +49,8 @@ function part(t: Type, bits: bigint, selector: string): bigint {
 }
 
 /**
- * The last steps of a scalar operation: saturation, and either a second operation on c or a merge into it. Whether a number that is none of
- * the result's type is the lesser or the greater is open: the text has a sign for it that depends on the type, and 34 bits.
+ * The last steps of a scalar operation: saturation, then either a secondary operation on c or a merge into c. The minimum and maximum with
+ * a result outside of the type's range are not specified: in the text, the value has 34 bits and a sign that depends on the type.
  */
 function combined(m: Modifiers, d: Type, sat: boolean, word: string | null) {
   const { at, width } = place(m.selectors[0]);
@@ -66,7 +66,7 @@ function combined(m: Modifiers, d: Type, sat: boolean, word: string | null) {
   };
 }
 
-/** A scalar operation (9.7.18.1): its third operand is there if something is done with it. */
+/** A scalar operation (9.7.18.1); its third operand is present if there is a secondary operation or a merge. */
 const scalar =
   (of: (m: Modifiers) => Two): Case =>
   (m) => {
@@ -96,7 +96,7 @@ const compares = (m: Modifiers): Two => {
   return (a, b) => (holds(a, b) ? 1n : 0n);
 };
 
-/** vmad (9.7.18.1.3): operands may be negated, which the selector of the operand says with a minus. */
+/** vmad (9.7.18.1.3); operands may be negated, by a minus in their selector. */
 const vmad: Case = (m) => {
   const [d, at, bt] = [m.type(), m.type(), m.type()];
   const [po, sat] = [m.flag('po'), m.flag('sat')];
@@ -115,13 +115,13 @@ const vmad: Case = (m) => {
   });
 };
 
-/** Which elements of {b, a} an operand of a SIMD operation takes, the lowest first; `first` is the default's lowest. */
+/** The elements of {b, a} that an operand of a SIMD operation selects, lowest first; by default `n` elements from `first`. */
 function lanesOf(selector: string, n: number, first: number): readonly number[] {
   if (selector === '') return Array.from({ length: n }, (_, k) => first + k);
   return [...selector.slice(1)].map(Number).reverse();
 }
 
-/** Which elements of the result a SIMD operation writes. */
+/** The elements of the result that a SIMD operation writes. */
 const maskOf = (selector: string, n: number): readonly boolean[] =>
   Array.from({ length: n }, (_, k) => selector === '' || selector.slice(1).includes(String(k)));
 

@@ -14,13 +14,13 @@ import {
 } from './syntax.ts';
 
 /*
- * Bodies of functions: PTX ISA, 4.3 and 9.2, blocks: 9.7.12.1.
+ * Function bodies: PTX ISA, 4.3 and 9.2; blocks: 9.7.12.1.
  */
 
-/** Directives within a body that say nothing about what happens. */
+/** Directives of a body that do not affect execution. */
 const IGNORED_TO_SEMICOLON = new Set(['.pragma', '.abi_preserve', '.abi_preserve_control']);
 
-/** Reads one function's body; registers are numbered across all of it. */
+/** Reads the body of one function; its registers are numbered consecutively, across nested blocks. */
 export class BodyReader {
   readonly #r: Reader;
   readonly registers: Register[] = [];
@@ -31,14 +31,14 @@ export class BodyReader {
     this.#r = r;
   }
 
-  /** Makes a register of the function. */
+  /** Declares a register of the function. */
   readonly register = (name: string, type: Type): Register => {
     const made: Register = { kind: 'register', name, type, slot: this.registers.length };
     this.registers.push(made);
     return made;
   };
 
-  /** Reads the body, whose names stand within those of the parameters. */
+  /** Reads the body; its scope is nested in that of the parameters. */
   read(outer: Scope): Body {
     this.#block(outer);
     return { instructions: this.#instructions, registers: this.registers, variables: this.#variables };
@@ -88,7 +88,7 @@ export class BodyReader {
     } else this.#declare(scope, name, { kind: 'label', at: this.#instructions.length });
   }
 
-  /** Labels of a list, where `L<3>` stands for L0, L1 and L2. */
+  /** The labels of a list; `L<3>` is short for L0, L1 and L2. */
   #labels(): string[] {
     const r = this.#r;
     return r

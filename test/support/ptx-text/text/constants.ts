@@ -5,7 +5,7 @@ import type { Constant } from './syntax.ts';
  * Constant expressions: PTX ISA, 4.5.4 and 4.5.5.
  */
 
-/** Binary operators, those that bind weakest first. */
+/** Binary operators by precedence, weakest first. */
 const LEVELS: readonly (readonly string[])[] = [
   ['||'],
   ['&&'],
@@ -36,7 +36,7 @@ const float = (x: number): Constant => {
   return { kind: 'float', bits: view.getBigUint64(0), single: false };
 };
 
-/** Whether a constant expression may begin here. */
+/** Whether the next token can begin a constant expression. */
 export const startsConstant = (r: Reader): boolean => {
   const t = r.peek();
   return (
@@ -59,7 +59,7 @@ export function constant(r: Reader): Constant {
   return integer(value.value, yes.unsigned || no.unsigned);
 }
 
-/** Reads a constant expression that is an integer. */
+/** Reads a constant expression of integer type. */
 export function integerConstant(r: Reader): bigint {
   const c = constant(r);
   return c.kind === 'integer' ? c.value : r.fail('an integer expected');

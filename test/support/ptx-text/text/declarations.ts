@@ -10,7 +10,7 @@ import type { Initial, Register, Space, Variable } from './syntax.ts';
 
 const SPACES: ReadonlySet<string> = new Set(['reg', 'param', 'shared', 'local', 'global', 'const']);
 
-/** Whether a declaration begins here. */
+/** Whether the next token begins a declaration. */
 export const startsDeclaration = (r: Reader): boolean => {
   const t = r.peek();
   return t.kind === 'dot' && SPACES.has(t.text.slice(1));
@@ -19,12 +19,12 @@ export const startsDeclaration = (r: Reader): boolean => {
 interface Head {
   readonly space: Space;
   readonly type: Type;
-  /** Elements of a vector type. */
+  /** Number of elements of a vector type. */
   readonly vector: number;
   readonly align: number | null;
 }
 
-/** Space, alignment and type, which stand in front of names. */
+/** The state space, alignment and type that precede the names of a declaration. */
 function head(r: Reader): Head {
   const space = r.next().text.slice(1) as Space;
   if (r.is('[')) throw new Unsupported('banks of constants');
@@ -58,7 +58,7 @@ function pointerAttribute(r: Reader): void {
   if (r.take('.align')) integerConstant(r);
 }
 
-/** Dimensions of an array: the elements of it, null where a dimension is left out, undefined if it is no array. */
+/** Array dimensions: their sizes; null if one is omitted (`[]`); undefined if the declaration is no array. */
 function dimensions(r: Reader): number[] | null | undefined {
   if (!r.is('[')) return undefined;
   const out: number[] = [];
@@ -92,13 +92,13 @@ function initial(r: Reader): Initial {
   return { kind: 'number', constant: constant(r) };
 }
 
-/** One integer literal, with nothing behind it. */
+/** One integer literal, not an expression. */
 function integerConstant0(r: Reader): bigint {
   const t = r.next();
   return t.kind === 'integer' ? t.value : r.fail('an integer expected');
 }
 
-/** Where the lowest bit of a mask stands. */
+/** Position of the lowest set bit of a mask. */
 export const shiftOf = (mask: bigint): bigint => {
   let k = 0n;
   while (((mask >> k) & 1n) === 0n) k++;
@@ -120,13 +120,13 @@ function symbol(r: Reader, mask: bigint | null): Initial {
   return { kind: 'symbol', name, offset, generic, mask };
 }
 
-/** How many elements a list of initial values has at least. */
+/** Minimum number of array elements that a list of initial values implies. */
 const count = (i: Initial | null): number => (i === null || i.kind !== 'list' ? 1 : i.elements.length);
 
-/** Gives registers their numbers. */
+/** Declares a register and gives it its number. */
 export type NewRegister = (name: string, type: Type) => Register;
 
-/** The names behind one head: `%r<9>`, `a[4] = {1}`, and so on. */
+/** The names that share one head: `%r<9>`, `a[4] = {1}` and so on. */
 function names(r: Reader, h: Head, isExtern: boolean, register: NewRegister): (Register | Variable)[] {
   const name = r.word();
   if (r.take('<')) {
@@ -187,7 +187,7 @@ export function declaration(r: Reader, isExtern: boolean, register: NewRegister)
   return out;
 }
 
-/** Reads a parameter of a function, without what separates it from the next. */
+/** Reads a parameter of a function, without the separator after it. */
 export function parameter(r: Reader, register: NewRegister): (Register | Variable)[] {
   const h = head(r);
   return names(r, h, false, register);

@@ -33,7 +33,7 @@ function name(r: Reader, minus: boolean): Operand {
   return { kind: 'name', name: text, offset: offset(r), selector, minus };
 }
 
-/** `+4` or `-4` behind a name. */
+/** `+4` or `-4` after a name. */
 function offset(r: Reader): bigint {
   if (r.is('[')) throw new Unsupported('an index behind a name');
   return r.is('+') || r.is('-') ? integerConstant(r) : 0n;
@@ -53,7 +53,7 @@ function address(r: Reader): Operand {
   return { kind: 'address', name, offset: n };
 }
 
-/** Reads the operands of a call: lists in parentheses are results and arguments. */
+/** Reads an operand of a call: a parenthesized list (results or arguments) or a single operand. */
 export function callOperand(r: Reader): Operand {
   return r.take('(') ? { kind: 'list', elements: r.list(')', () => single(r)) } : single(r);
 }

@@ -8,7 +8,7 @@ import { type Module, type PtxFunction, Scope, type Variable } from './syntax.ts
  * Modules: PTX ISA, 11.
  */
 
-/** Directives in front of a body, with how many of their numbers are read. */
+/** Directives before a body, whose numeric arguments are kept. */
 const NUMBERED = new Set([
   '.maxntid',
   '.reqntid',
@@ -28,7 +28,7 @@ interface Parts {
   addressBits: number;
 }
 
-/** Reads a module. @throws SyntaxFault, or Unsupported for what the interpreter does not know */
+/** Reads a module. @throws SyntaxFault for text that is not PTX, Unsupported for what the interpreter does not implement */
 export function parse(text: string): Module {
   const r = new Reader(text);
   const parts: Parts = { variables: [], functions: new Map(), scope: new Scope(null), addressBits: 64 };
@@ -91,7 +91,7 @@ function aFunction(r: Reader, parts: Parts): void {
   for (const p of [...results, ...params])
     if (p.name !== '_' && !scope.declare(p.name, p)) r.fail(`'${p.name}' is declared twice`);
   const read = r.take(';') ? null : body.read(scope);
-  // A declaration may stand in front of the definition.
+  // A declaration may precede the definition.
   if (read === null && parts.functions.has(name)) return;
   parts.functions.set(name, { name, kind, results, params, body: read, directives });
 }

@@ -1,6 +1,6 @@
 import { SyntaxFault, type Token, tokens } from './tokens.ts';
 
-/** Reads tokens one after the other. */
+/** A cursor over the tokens of a text. */
 export class Reader {
   readonly #tokens: readonly Token[];
   #at = 0;
@@ -19,38 +19,38 @@ export class Reader {
     return t;
   }
 
-  /** Whether the next token has a text. */
+  /** Whether the next token has this text. */
   is(text: string): boolean {
     const t = this.peek();
     return t.text === text && t.kind !== 'string';
   }
 
-  /** Takes the next token if it has a text. */
+  /** Consumes the next token if it has this text. */
   take(text: string): boolean {
     if (!this.is(text)) return false;
     this.#at++;
     return true;
   }
 
-  /** Takes a token that has to be there. */
+  /** Consumes a required token. @throws SyntaxFault if another one follows */
   expect(text: string): void {
     if (!this.take(text)) this.fail(`'${text}' expected, not '${this.peek().text}'`);
   }
 
-  /** Takes a name. */
+  /** Consumes a name. */
   word(): string {
     const t = this.next();
     if (t.kind !== 'word') this.fail(`a name expected, not '${t.text}'`);
     return t.text;
   }
 
-  /** Takes the rest of the line that the last token stands in. */
+  /** Skips the rest of the line that the last token is on. */
   restOfLine(): void {
     const line = this.#tokens[this.#at - 1].line;
     while (this.peek().kind !== 'end' && this.peek().line === line) this.#at++;
   }
 
-  /** Takes everything to a closing brace, the opening one included. */
+  /** Skips a block from its opening brace to the matching closing one. */
   skipBraces(): void {
     this.expect('{');
     for (let depth = 1; depth > 0; ) {
@@ -60,7 +60,7 @@ export class Reader {
     }
   }
 
-  /** Items with commas between them, up to a token that is taken. */
+  /** Comma-separated items up to a closing token, which is consumed. */
   list<T>(close: string, item: () => T): T[] {
     const out: T[] = [];
     if (this.take(close)) return out;

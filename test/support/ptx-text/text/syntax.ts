@@ -1,17 +1,17 @@
 import type { Type } from '../values/types.ts';
 
 /*
- * What PTX text says, as it is written: names are not resolved beyond the scope that they stand in.
+ * The syntax tree of PTX text. Each instruction keeps its scope; names are resolved later.
  */
 
-/** A number that is written down. Integers have 64 bits; floats are bits of f64, or of f32 where they are `single`. */
+/** A literal. Integers have 64 bits; floats are the bits of an f64, or of an f32 if `single`. */
 export type Constant =
   | { readonly kind: 'integer'; readonly value: bigint; readonly unsigned: boolean }
   | { readonly kind: 'float'; readonly bits: bigint; readonly single: boolean };
 
 export type Operand =
   | { readonly kind: 'constant'; readonly constant: Constant }
-  /** A register, variable, function or label, with what is added to an address; `selector` is `.x` or `.h10` without its dot. */
+  /** A register, variable, function or label, with an offset; `selector` is `.x` or `.h10` without its dot. */
   | {
       readonly kind: 'name';
       readonly name: string;
@@ -25,9 +25,9 @@ export type Operand =
   | { readonly kind: 'pair'; readonly first: Operand; readonly second: Operand }
   /** Arguments or results of a call. */
   | { readonly kind: 'list'; readonly elements: readonly Operand[] }
-  /** Memory: what a register or variable holds or is, plus a number of bytes; without a name the number alone. */
+  /** A memory operand: the value of a register or the address of a variable, plus a byte offset; without a name, the offset alone. */
   | { readonly kind: 'address'; readonly name: string | null; readonly offset: bigint }
-  /** `_`: a result that nobody wants. */
+  /** `_`: a result that is discarded. */
   | { readonly kind: 'sink' };
 
 export interface Guard {
@@ -38,7 +38,7 @@ export interface Guard {
 export interface Instruction {
   readonly guard: Guard | null;
   readonly opcode: string;
-  /** The words behind the opcode, without dots. */
+  /** The modifiers of the opcode, without dots. */
   readonly modifiers: readonly string[];
   readonly operands: readonly Operand[];
   readonly line: number;
@@ -47,10 +47,10 @@ export interface Instruction {
 
 export type Space = 'reg' | 'param' | 'shared' | 'local' | 'global' | 'const';
 
-/** What a variable holds at first: numbers, addresses, or lists of them. */
+/** Initial value of a variable: numbers, addresses, or lists of them. */
 export type Initial =
   | { readonly kind: 'number'; readonly constant: Constant }
-  /** The address of a variable or function, in its own space or generic; `mask` takes a byte of it. */
+  /** The address of a variable or function, in its own space or generic; `mask` selects one byte of it. */
   | {
       readonly kind: 'symbol';
       readonly name: string;
@@ -65,10 +65,10 @@ export interface Variable {
   readonly space: Exclude<Space, 'reg'>;
   readonly name: string;
   readonly type: Type;
-  /** Bytes of an element, of which a vector has several. */
+  /** Bytes per element; a vector has several elements. */
   readonly elementBytes: number;
   readonly align: number;
-  /** Elements; null for an array whose size is not said. */
+  /** Number of elements; null for an array without a size. */
   readonly length: number | null;
   readonly initial: Initial | null;
   readonly isExtern: boolean;
@@ -78,22 +78,22 @@ export interface Register {
   readonly kind: 'register';
   readonly name: string;
   readonly type: Type;
-  /** Number among the registers of its function. */
+  /** Index among the registers of its function. */
   readonly slot: number;
 }
 
-/** What a name of a function's body means. */
+/** What a name in a function's body refers to. */
 export type Entity =
   | Register
   | Variable
   | { readonly kind: 'label'; readonly at: number }
   /** `.branchtargets`. */
   | { readonly kind: 'targets'; readonly labels: readonly string[]; readonly scope: Scope }
-  /** `.calltargets` or `.callprototype`, which say nothing about what happens. */
+  /** `.calltargets` or `.callprototype`, which do not affect execution. */
   | { readonly kind: 'prototype' }
   | { readonly kind: 'function'; readonly name: string };
 
-/** The names between two braces, and those around them. */
+/** The names declared in a block, and a link to the enclosing scope. */
 export class Scope {
   readonly outer: Scope | null;
   readonly #names = new Map<string, Entity>();
@@ -102,7 +102,7 @@ export class Scope {
     this.outer = outer;
   }
 
-  /** @returns false if the name is taken */
+  /** @returns false if the name is already declared in this scope */
   declare(name: string, entity: Entity): boolean {
     if (this.#names.has(name)) return false;
     this.#names.set(name, entity);
@@ -119,16 +119,16 @@ export interface PtxFunction {
   readonly kind: 'entry' | 'func';
   readonly results: readonly (Register | Variable)[];
   readonly params: readonly (Register | Variable)[];
-  /** null if it is only declared. */
+  /** Null if the function is only declared. */
   readonly body: Body | null;
-  /** Directives in front of the body, such as `reqntid`, with their numbers. */
+  /** Directives before the body, such as `reqntid`, with their numeric arguments. */
   readonly directives: ReadonlyMap<string, readonly number[]>;
 }
 
 export interface Body {
   readonly instructions: readonly Instruction[];
   readonly registers: readonly Register[];
-  /** Variables of the body, its parameters excluded. */
+  /** Variables declared in the body; parameters are not included. */
   readonly variables: readonly Variable[];
 }
 

@@ -1,9 +1,9 @@
 /*
- * Words of PTX text: PTX ISA, 4.1 to 4.5.
+ * Tokens of PTX text: PTX ISA, 4.1 to 4.5.
  */
 
 export type Token =
-  /** A name; `.word` with its dot, and `::` with what follows it. */
+  /** A name; `.word` with its dot; `::` with the word after it. */
   | { readonly kind: 'word' | 'dot' | 'mark' | 'string'; readonly text: string; readonly line: number }
   | {
       readonly kind: 'integer';
@@ -12,7 +12,7 @@ export type Token =
       readonly value: bigint;
       readonly unsigned: boolean;
     }
-  /** `bits` of f64, or, of the notation 0f, of f32. */
+  /** `bits` of an f64, or of an f32 for the notation 0f. */
   | {
       readonly kind: 'float';
       readonly text: string;
@@ -22,7 +22,7 @@ export type Token =
     }
   | { readonly kind: 'end'; readonly text: string; readonly line: number };
 
-/** Text that is no PTX, or PTX that makes no sense. */
+/** Text that is not valid PTX. */
 export class SyntaxFault extends Error {
   constructor(line: number, message: string) {
     super(`line ${line}: ${message}`);
@@ -58,7 +58,7 @@ function floatToken(text: string, line: number): Token {
   return { kind: 'float', text, line, bits: view.getBigUint64(0), single: false };
 }
 
-/** The tokens of a text, the last of the kind `end`. */
+/** The tokens of a text; the last has the kind `end`. */
 export function tokens(text: string): Token[] {
   const out: Token[] = [];
   let at = 0;

@@ -1,14 +1,14 @@
 import { finite, infinite, NAN, type Real, type Rounding, zero } from './floats.ts';
 
 /*
- * Sums, products, quotients and roots, exact, or exact enough: what is left of a quotient or a root stands in a last digit that no rounding
- * reaches otherwise.
+ * Sums, products, quotients and roots. They are exact, except that the remainder of a quotient or a root is represented by one sticky
+ * digit, far below every digit that rounding looks at.
  */
 
 /** The sign of an exact zero that is the sum of numbers of different signs: negative only when rounding down (IEEE 754, 6.3). */
 const zeroOfSum = (mode: Rounding): Real => zero(mode === 'rm');
 
-/** a + b; the mode says the sign of an exact zero. */
+/** a + b; the mode determines the sign of an exact zero. */
 export function sum(a: Real, b: Real, mode: Rounding): Real {
   if (a.kind === 'nan' || b.kind === 'nan') return NAN;
   if (a.kind === 'infinite') return b.kind === 'infinite' && a.negative !== b.negative ? NAN : a;
@@ -33,7 +33,7 @@ export function product(a: Real, b: Real): Real {
   return finite(negative, a.magnitude * b.magnitude, a.exponent + b.exponent);
 }
 
-/** Digits of quotients and roots: more than twice those of f64. */
+/** Binary digits of quotients and roots: more than twice those of f64. */
 const DIGITS = 128n;
 
 /** a divided by b. */
@@ -49,7 +49,7 @@ export function quotient(a: Real, b: Real): Real {
   return finite(negative, (q << 1n) | rest, a.exponent - b.exponent - Number(DIGITS) - 1);
 }
 
-/** The largest integer whose square is not above `n`, by Newton's method. */
+/** The largest integer whose square is at most `n`, by Newton's method. */
 export function integerRoot(n: bigint): bigint {
   if (n < 2n) return n;
   let x = 1n << BigInt(n.toString(16).length * 2 + 1);

@@ -2,7 +2,7 @@
  * Floating-point numbers by exact arithmetic: a finite number is an integer times a power of two, and a result is rounded once.
  */
 
-/** A binary format. Of `finiteOnly` formats the largest exponent holds numbers too, and only all ones is NaN; there is no infinity. */
+/** A binary format. In a `finiteOnly` format the largest exponent also holds numbers: only all ones is NaN, and there is no infinity. */
 export interface Format {
   readonly name: string;
   readonly exponentBits: number;
@@ -26,7 +26,7 @@ export const F64 = format('f64', 11, 52);
 export const E5M2 = format('e5m2', 5, 2);
 export const E4M3 = format('e4m3', 4, 3, true);
 
-/** A number as it is: `magnitude` times 2 to the power of `exponent`, or something that is no finite number. */
+/** An exact value: `magnitude` times 2 to the power of `exponent`, or an infinity or NaN. */
 export type Real =
   | { readonly kind: 'nan' }
   | { readonly kind: 'infinite'; readonly negative: boolean }
@@ -47,7 +47,7 @@ export const finite = (negative: boolean, magnitude: bigint, exponent: number): 
 });
 export const zero = (negative: boolean): Real => finite(negative, 0n, 0);
 
-/** The number that an integer is. */
+/** The exact value of an integer. */
 export const realOf = (x: bigint): Real => finite(x < 0n, x < 0n ? -x : x, 0);
 
 /** Directions of rounding: nearest with ties to even, toward zero, down, up; nearest with ties away from zero. */
@@ -55,11 +55,11 @@ export type Rounding = 'rn' | 'rz' | 'rm' | 'rp' | 'rna';
 
 const signBit = (f: Format): bigint => 1n << BigInt(f.width - 1);
 const bias = (f: Format): number => 2 ** (f.exponentBits - 1) - 1;
-/** The power of two that the lowest bit of a subnormal number stands for. */
+/** The exponent of the lowest bit of a subnormal number. */
 const lowest = (f: Format): number => 1 - bias(f) - f.fractionBits;
 const exponentMask = (f: Format): bigint => (1n << BigInt(f.exponentBits)) - 1n;
 
-/** Bits of +infinity, or for a format without one, those behind its largest number. */
+/** The bits of +infinity; for a format without one, the bits after its largest number. */
 const beyond = (f: Format): bigint =>
   f.finiteOnly ? signBit(f) - 1n : exponentMask(f) << BigInt(f.fractionBits);
 
@@ -76,21 +76,21 @@ export const isZero = (f: Format, bits: bigint): boolean => (bits & (signBit(f) 
 export const isSubnormal = (f: Format, bits: bigint): boolean =>
   !isZero(f, bits) && (bits & (exponentMask(f) << BigInt(f.fractionBits))) === 0n;
 
-/** Subnormal numbers become a zero of their sign; others stay. */
+/** Flushes subnormal numbers to a zero of the same sign; leaves others unchanged. */
 export const flushed = (f: Format, bits: bigint): bigint => (isSubnormal(f, bits) ? bits & signBit(f) : bits);
 
 /** The bits of 1.0. */
 export const one = (f: Format): bigint => BigInt(bias(f)) << BigInt(f.fractionBits);
-/** The NaN that PTX calls canonical: all ones but for the sign (PTX ISA, 9.7.3 and 9.7.4). */
+/** The canonical NaN of PTX: all ones except the sign (PTX ISA, 9.7.3 and 9.7.4). */
 export const canonicalNaN = (f: Format): bigint => signBit(f) - 1n;
-/** A quiet NaN of a sign and a payload, of which as many bits are taken as the format has. */
+/** A quiet NaN with a sign and a payload, which is truncated to the width of the format's. */
 export const quietNaN = (f: Format, negative: boolean, payload: bigint): bigint =>
   f.finiteOnly
     ? withSign(f, canonicalNaN(f), negative)
     : withSign(f, beyond(f) | (1n << BigInt(f.fractionBits - 1)), negative) |
       BigInt.asUintN(f.fractionBits - 1, payload);
 
-/** The number that bits stand for. */
+/** The exact value that bits represent. */
 export function decode(f: Format, bits: bigint): Real {
   const negative = isNegative(f, bits);
   if (isNotANumber(f, bits)) return NAN;
@@ -101,13 +101,13 @@ export function decode(f: Format, bits: bigint): Real {
   return finite(negative, fraction | (1n << BigInt(f.fractionBits)), lowest(f) + e - 1);
 }
 
-/** Number of binary digits of a number above 0. */
+/** Number of binary digits of a positive number. */
 export function digits(x: bigint): number {
   const hex = x.toString(16);
   return 4 * hex.length - (Math.clz32(Number.parseInt(hex[0], 16)) - 28);
 }
 
-/** Whether a magnitude is rounded up when `rest` of `whole` are dropped. */
+/** Whether a magnitude is rounded up if the dropped digits are `rest`, out of `whole` for one unit of the last digit kept. */
 function roundsUp(mode: Rounding, negative: boolean, odd: boolean, rest: bigint, whole: bigint): boolean {
   if (rest === 0n) return false;
   switch (mode) {
@@ -133,29 +133,29 @@ function shifted(magnitude: bigint, shift: number, mode: Rounding, negative: boo
 }
 
 /**
- * The bits of the number of a format that a finite number is rounded to. One beyond the largest becomes infinity, or the largest where the
- * mode rounds toward it. In a `finiteOnly` format it becomes NaN; the caller saturates if it wants another.
+ * Rounds a finite number to a format and returns its bits. A number beyond the largest becomes infinity, or the largest if the mode rounds
+ * toward it; in a `finiteOnly` format it becomes NaN, and the caller saturates if the instruction does.
  */
 export function round(f: Format, x: Real & { kind: 'finite' }, mode: Rounding): bigint {
   const { negative, magnitude, exponent } = x;
   if (magnitude === 0n) return withSign(f, 0n, negative);
-  // The power of two of the lowest digit that is kept.
+  // The exponent of the lowest digit that is kept.
   const unit = Math.max(exponent + digits(magnitude) - (f.fractionBits + 1), lowest(f));
   const kept = shifted(magnitude, unit - exponent, mode, negative);
-  // The leading digit adds one to the exponent field; of a subnormal number it is 0, and a carry moves into the next exponent.
+  // The leading digit adds one to the exponent field; for a subnormal number it is 0, and a carry propagates into the exponent.
   const bits = (BigInt(unit - lowest(f)) << BigInt(f.fractionBits)) + kept;
   if (bits < beyond(f)) return withSign(f, bits, negative);
   const inward = mode === 'rz' || (mode === 'rm' && !negative) || (mode === 'rp' && negative);
   return withSign(f, inward ? largestFinite(f) : beyond(f), negative);
 }
 
-/** The integer that a finite number is rounded to. */
+/** A finite number, rounded to an integer. */
 export function toInteger(x: Real & { kind: 'finite' }, mode: Rounding): bigint {
   const magnitude = shifted(x.magnitude, -x.exponent, mode, x.negative);
   return x.negative ? -magnitude : magnitude;
 }
 
-/** -1, 0 or 1; null if one of them is NaN. The zeros are equal. */
+/** -1, 0 or 1; null if either is NaN. The two zeros are equal. */
 export function compare(a: Real, b: Real): -1 | 0 | 1 | null {
   if (a.kind === 'nan' || b.kind === 'nan') return null;
   const key = (x: Real): number =>

@@ -1,14 +1,14 @@
 import { BF16, E4M3, E5M2, F16, F32, F64, type Format } from './floats.ts';
 
-/** What the bits of an operand mean. A packed value has two elements of a width, the first in its low half. */
+/** How the bits of an operand are interpreted. A packed value has two elements of the same width, the first in its low half. */
 export interface Type {
   readonly name: string;
   readonly kind: 'signed' | 'unsigned' | 'bits' | 'float' | 'packed' | 'predicate' | 'carry';
   /** Bits. */
   readonly width: number;
-  /** Of floats, and of the elements of packed floats. */
+  /** The format of floats, and of the elements of packed floats. */
   readonly format?: Format;
-  /** Of packed integers: whether their elements are signed. */
+  /** For packed integers, whether the elements are signed. */
   readonly signed?: boolean;
 }
 
@@ -37,7 +37,7 @@ list.push(
 /** The types of PTX by name, without the dot. */
 export const TYPES: ReadonlyMap<string, Type> = new Map(list.map((t) => [t.name, t]));
 
-/** The type with a name that exists. */
+/** The type with this name, which must exist. */
 export const type = (name: string): Type => TYPES.get(name)!;
 
 export const PREDICATE = type('pred');
@@ -46,17 +46,17 @@ export const U32 = type('u32');
 export const S32 = type('s32');
 export const B64 = type('b64');
 
-/** The condition code CC.CF, which instructions read and write without naming it (PTX ISA, 9.7.2). */
+/** The condition code CC.CF, an implicit operand of extended-precision instructions (PTX ISA, 9.7.2). */
 export const CARRY: Type = { name: 'CC.CF', kind: 'carry', width: 1 };
 
-/** Types whose bits are a number of a floating-point format, alone or packed. */
+/** Whether the type is a floating-point type, scalar or packed. */
 export const isFloat = (t: Type): boolean => t.format !== undefined;
 
 /** The unsigned type as wide as `t`. */
 export const unsignedOf = (t: Type): Type => type(`u${t.width}`);
-/** The type without a meaning that is as wide as `t`. */
+/** The untyped type (`b32` and so on) of the same width. */
 export const bitsOf = (t: Type): Type => type(`b${t.width}`);
-/** The integer type of the same sign and twice the width. */
+/** The integer type of the same signedness and twice the width. */
 export const twice = (t: Type): Type => type(`${t.name[0]}${2 * t.width}`);
 
 /** Largest and smallest number of an integer type. */
@@ -64,13 +64,13 @@ export const largest = (t: Type): bigint =>
   t.kind === 'signed' ? (1n << BigInt(t.width - 1)) - 1n : (1n << BigInt(t.width)) - 1n;
 export const smallest = (t: Type): bigint => (t.kind === 'signed' ? -(1n << BigInt(t.width - 1)) : 0n);
 
-/** The number of an integer type that is nearest to `x`. */
+/** `x`, clamped to the range of an integer type. */
 export const clamp = (t: Type, x: bigint): bigint =>
   x > largest(t) ? largest(t) : x < smallest(t) ? smallest(t) : x;
 
-/** The number that bits stand for: signed, or from 0 on. Of floats, the bits themselves. */
+/** The number that bits represent, signed or unsigned by the type; for floats, the bits themselves. */
 export const numberOf = (t: Type, bits: bigint): bigint =>
   t.kind === 'signed' ? BigInt.asIntN(t.width, bits) : BigInt.asUintN(t.width, bits);
 
-/** The bits of a type that stand for a number, modulo its width. */
+/** The bits that represent a number in a type, modulo its width. */
 export const bitsOfNumber = (t: Type, x: bigint): bigint => BigInt.asUintN(t.width, x);

@@ -8,10 +8,10 @@ import type { StateSpace } from '../memory.ts';
 import type { Operands, Read } from '../operands.ts';
 
 /*
- * Asynchronous copies and the barriers in memory: PTX ISA, 9.7.9.25.3 and 9.7.13.15.
+ * Asynchronous copies and mbarriers: PTX ISA, 9.7.9.25.3 and 9.7.13.15.
  */
 
-/** Makes the copies of all groups but the last `keep` that are committed. */
+/** Performs the copies of all committed groups except the last `keep`. */
 function complete(lane: Lane, keep: number): void {
   const committed = lane.copies.slice(0, -1);
   const done = committed.slice(0, Math.max(0, committed.length - keep));
@@ -23,7 +23,7 @@ const commit = (lane: Lane): void => {
   lane.copies.push([]);
 };
 
-/** A copy of `size` bytes, of which the first `taken` are read and the others become 0. It happens at once, or when it is waited for. */
+/** A copy of `size` bytes: the first `taken` are read, the others are set to 0. It is performed at once or when it is waited for. */
 function copyStep(m: Modifiers, o: Operands): Step {
   const level = m.need(['ca', 'cg']);
   m.need(['shared', 'shared::cta']);
@@ -87,7 +87,7 @@ const cp: Effect = (m, o) => {
     return (lane) => {
       commit(lane);
       complete(lane, 0);
-      // Without .noinc, the count grows by the arrival that then takes it away.
+      // Without .noinc, the pending count is first incremented by the arrival that later decrements it.
       if (counted) change(lane, address.space, address.read(lane), (b) => arrived(b, 1));
       return after(lane, true);
     };
@@ -95,7 +95,7 @@ const cp: Effect = (m, o) => {
   return copyStep(m, o);
 };
 
-/** A barrier in memory. */
+/** The decoded contents of an mbarrier. */
 interface Mbarrier {
   readonly phase: number;
   readonly pending: number;
@@ -105,7 +105,7 @@ interface Mbarrier {
 
 const COUNT = (1n << 20n) - 1n;
 
-/** The contents of a barrier are up to the implementation: here, counts of 20 bits each, then the phase. */
+/** The layout of an mbarrier is implementation-defined; here: counts of 20 bits each, then the phase. */
 const decoded = (bits: bigint): Mbarrier => ({
   pending: Number(bits & COUNT),
   expected: Number((bits >> 20n) & COUNT),
@@ -118,12 +118,12 @@ const encoded = (b: Mbarrier): bigint =>
   (BigInt.asUintN(21, BigInt(b.transactions)) << 40n) |
   (BigInt(b.phase) << 61n);
 
-/** Goes to the next phase if this one is complete. */
+/** Starts the next phase if this one is complete. */
 const settled = (b: Mbarrier): Mbarrier =>
   b.pending === 0 && b.transactions === 0 ? { ...b, phase: 1 - b.phase, pending: b.expected } : b;
 const arrived = (b: Mbarrier, count: number): Mbarrier => settled({ ...b, pending: b.pending - count });
 
-/** Changes the barrier at an address. @returns its contents before */
+/** Updates the mbarrier at an address. @returns its old contents */
 function change(lane: Lane, space: StateSpace, address: bigint, of: (b: Mbarrier) => Mbarrier): bigint {
   const old = loadFrom(lane, space, address, 8);
   storeTo(lane, space, address, 8, encoded(of(decoded(old))));
@@ -135,7 +135,7 @@ type Change = (b: Mbarrier, operand: number) => Mbarrier;
 const expects = (b: Mbarrier, n: number): Mbarrier => ({ ...b, transactions: b.transactions + n });
 const completes = (b: Mbarrier, n: number): Mbarrier => settled({ ...b, transactions: b.transactions - n });
 
-/** An operation without a result: `[addr], count`. */
+/** An mbarrier operation without a result: `[addr], count`. */
 function changing(o: Operands, space: StateSpace, of: Change): Step {
   const address = o.memory(0, space);
   const n = o.count > 1 ? o.read(1, U32) : () => 0n;
@@ -145,7 +145,7 @@ function changing(o: Operands, space: StateSpace, of: Change): Step {
   };
 }
 
-/** An arrival: `state, [addr], count`. */
+/** An mbarrier arrival: `state, [addr], count`. */
 function arriving(o: Operands, space: StateSpace, drops: boolean, expectsBytes: boolean): Step {
   const write = o.write(0, B64);
   const address = o.memory(1, space);
@@ -162,7 +162,7 @@ function arriving(o: Operands, space: StateSpace, drops: boolean, expectsBytes: 
   };
 }
 
-/** Whether a phase is complete: `p, [addr], state`, or the parity of the phase. */
+/** A test for the completion of a phase: `p, [addr], state`, or with the parity of the phase. */
 function testing(o: Operands, space: StateSpace, parity: boolean): Step {
   const write = o.write(0, PREDICATE);
   const address = o.memory(1, space);

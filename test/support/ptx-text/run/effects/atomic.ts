@@ -14,7 +14,7 @@ import type { Operands } from '../operands.ts';
  * Atomic operations: PTX ISA, 9.7.13.5 and 9.7.13.6.
  */
 
-/** What memory holds afterwards: from what it held and the operands b and c. */
+/** The new contents of memory, from the old contents and the operands b and c. */
 type Operation = (old: bigint, b: bigint, c: bigint) => bigint;
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
@@ -37,10 +37,10 @@ function floatSum(lane: Lane, f: Format, ftz: boolean, a: bigint, b: bigint): bi
   return finished(f, sum(decode(f, x), decode(f, y), 'rn'), how, lane.machine.choices);
 }
 
-/** The same, of both elements of packed numbers. */
+/** Floating-point sum of a scalar, or of both elements of a packed number. */
 function added(lane: Lane, t: Type, space: StateSpace, a: bigint, b: bigint): bigint {
   const f = t.format!;
-  // f32 sums are flushed in global memory, and not in shared memory.
+  // f32 sums flush subnormals in global memory, but not in shared memory.
   const ftz = t.name === 'f32' && space === 'global';
   if (t.kind === 'float') return floatSum(lane, f, ftz, a, b);
   const element = (x: bigint, k: number): bigint => BigInt.asUintN(f.width, x >> BigInt(k * f.width));

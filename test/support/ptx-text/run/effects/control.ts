@@ -49,7 +49,7 @@ const brx: Effect = (m, o) => {
   };
 };
 
-/** The value of an argument, or of a result: a number of bytes, the first lowest. */
+/** The value of an argument or result: a little-endian number of `size` bytes. */
 function bytesAt(lane: Lane, at: number, size: number): bigint {
   let bits = 0n;
   for (let k = size - 1; k >= 0; k--) bits = (bits << 8n) | BigInt(lane.local.bytes[at + k]);
@@ -63,7 +63,10 @@ function putBytes(lane: Lane, at: number, size: number, bits: bigint): void {
 const sizeOf = (formal: Register | Variable): number =>
   formal.kind === 'register' ? Math.ceil(formal.type.width / 8) : bytesOf(formal);
 
-/** Reads what a formal parameter gets. A parameter without a size gets all of the caller's variable. */
+/**
+ * Reads the actual argument of a formal parameter. For a parameter without a size, `formal` has that of the caller's variable (see
+ * `sized`).
+ */
 function argument(o: Operands, actual: Operand, formal: Register | Variable): Read {
   if (formal.kind === 'register') return o.reader(actual, formal.type);
   if (actual.kind === 'name' && o.register(actual.name) === null) {
@@ -73,19 +76,19 @@ function argument(o: Operands, actual: Operand, formal: Register | Variable): Re
   return o.reader(actual, bitsOf(formal.type));
 }
 
-/** Stores a value where a formal parameter is. */
+/** Stores a value to a formal parameter. */
 function give(lane: Lane, frame: Frame, formal: Register | Variable, bits: bigint): void {
   if (formal.kind === 'register') frame.registers[formal.slot] = BigInt.asUintN(formal.type.width, bits);
   else putBytes(lane, frame.base + frame.code.offsets.get(formal)!, sizeOf(formal), bits);
 }
 
-/** Takes the value of a formal result when the callee has ended. */
+/** Reads a formal result once the callee has returned. */
 function taken(lane: Lane, frame: Frame, formal: Register | Variable): bigint {
   if (formal.kind === 'register') return frame.registers[formal.slot];
   return bytesAt(lane, frame.base + frame.code.offsets.get(formal)!, sizeOf(formal));
 }
 
-/** Gives a result to the caller's operand, whose frame is the lane's. */
+/** Writes a result to the caller's operand; the lane's frame is the caller's again. */
 function result(
   o: Operands,
   actual: Operand,
@@ -115,7 +118,7 @@ function parts(o: Operands): { results: readonly Operand[]; callee: Operand; arg
 
 type Call = (lane: Lane) => void;
 
-/** A call of a function that is known. */
+/** A direct call of a function. */
 function callOf(o: Operands, fn: PtxFunction, results: readonly Operand[], args: readonly Operand[]): Call {
   if (fn.body === null) return external(o, fn, results, args);
   if (results.length !== fn.results.length || args.length !== fn.params.length)
@@ -141,14 +144,14 @@ function callOf(o: Operands, fn: PtxFunction, results: readonly Operand[], args:
   };
 }
 
-/** A parameter of no said size has that of the caller's variable. */
+/** A parameter without a size gets the size of the caller's variable. */
 function sized(o: Operands, formal: Register | Variable, actual: Operand): Register | Variable {
   if (formal.kind === 'register' || formal.length !== null) return formal;
   const e = actual.kind === 'name' ? o.ins.scope.find(actual.name) : undefined;
   return e?.kind === 'variable' ? { ...formal, length: bytesOf(e) / formal.elementBytes } : formal;
 }
 
-/** Puts an argument of no said size behind the frame of the callee, where its last parameter stands. */
+/** Stores an argument of a parameter without a size: the callee's last one, at the end of its frame; the stack is extended to hold it. */
 function giveOpen(
   lane: Lane,
   frame: Frame,
@@ -161,7 +164,7 @@ function giveOpen(
   putBytes(lane, at, sizeOf(actual), bits);
 }
 
-/** Functions that are not in the module. */
+/** A call of a function that the module only declares. */
 function external(o: Operands, fn: PtxFunction, results: readonly Operand[], args: readonly Operand[]): Call {
   const reads = args.map((a, k) => argument(o, a, fn.params[k]));
   if (fn.name === 'vprintf') {
@@ -220,7 +223,7 @@ const exit: Effect = () => (lane) => {
   return undefined;
 };
 
-/** Memory is in order here: a lane's accesses happen one after the other, and all see them. */
+/** A fence only yields: memory is sequentially consistent here, since each access completes at once and is visible to all lanes. */
 const fence: Effect = (m) => {
   m.ignore(/./);
   return (lane) => after(lane, true);
@@ -254,7 +257,7 @@ const stackrestore: Effect = (m, o) => {
   };
 };
 
-/** Something that takes time, or that only tools notice. */
+/** An instruction that only takes time, or that only tools notice. */
 const nothing: Effect = (m) => {
   m.ignore(/./);
   return () => TURN;

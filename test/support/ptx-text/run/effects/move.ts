@@ -19,7 +19,7 @@ const mov: Effect = (m, o) => {
   };
 };
 
-/** The registers of an operand of a vector load or store. */
+/** The register operands of a vector load or store. */
 function elements(o: Operand, n: number): readonly Operand[] {
   if (n === 1) return [o.kind === 'vector' && o.elements.length === 1 ? o.elements[0] : o];
   if (o.kind !== 'vector' || o.elements.length !== n)
@@ -69,7 +69,7 @@ function expectOperands(o: Operands, n: number): void {
   if (o.count !== n) throw new Unsupported(`${o.ins.opcode} with ${o.count} operands`);
 }
 
-/** The address that an operand holds or is: a register's value, or that of a variable in its own space. */
+/** The address in an operand: a register's value, or the address of a variable in its own space. */
 function addressOperand(o: Operands, k: number, t: Type): Read {
   const a = o.at(k);
   if (a.kind === 'name' && o.register(a.name) === null) {
@@ -90,7 +90,7 @@ const cvta: Effect = (m, o) => {
     if (!back) write(lane, toGeneric(space, address));
     else {
       const found = fromGeneric(address);
-      // The address of another space has no meaning in this one.
+      // An address of one space has no meaning in another.
       const global = space === 'global' && found.space === 'param';
       write(
         lane,
@@ -139,7 +139,7 @@ const getctarank: Effect = (m, o) => {
   };
 };
 
-/** A hint about caches, which changes nothing. */
+/** A cache hint, which does nothing. */
 const hint: Effect = (m) => {
   m.ignore(/./);
   return () => undefined;

@@ -17,13 +17,13 @@ import type { Operands, Read, Write } from '../operands.ts';
  * Instructions across the lanes of a warp: PTX ISA, 9.7.9.6 and 9.7.13.
  */
 
-/** Gives every lane the same results. */
+/** The same results for every lane. */
 const toAll = (
   inputs: ReadonlyMap<number, readonly bigint[]>,
   results: readonly bigint[],
 ): ReadonlyMap<number, readonly bigint[]> => new Map([...inputs.keys()].map((k) => [k, results]));
 
-/** The two places of a result `d|p`; the second is null where it is not written. */
+/** The two destinations of a result `d|p`; the second is null if it is not written. */
 function twoWrites(o: Operands, first: Type): [Write, Write | null] {
   const d = o.at(0);
   return d.kind === 'pair'
@@ -31,7 +31,7 @@ function twoWrites(o: Operands, first: Type): [Write, Write | null] {
     : [o.writer(d, first), null];
 }
 
-/** An instruction for which all lanes of a mask wait; lanes meet where opcode and modifiers are the same. */
+/** An instruction at which all lanes of a mask synchronize; lanes match if opcode and modifiers are the same. */
 function meeting(
   o: Operands,
   reads: readonly Read[],
@@ -55,7 +55,7 @@ function meeting(
     }) as const;
 }
 
-/** The lane that a shuffle reads, and whether it is in range. */
+/** The lane that a shuffle reads, and whether it is in range (PTX ISA, shfl.sync). */
 function sourceLane(mode: string, lane: number, b: number, c: number): { from: number; inRange: boolean } {
   const [bval, cval, segment] = [b & 31, c & 31, (c >> 8) & 31];
   const most = (lane & segment) | (cval & ~segment & 31);
@@ -86,7 +86,7 @@ const shfl: Effect = (m, o) => {
       new Map(
         [...inputs].map(([k, [a, b, c]]) => {
           const { from, inRange } = sourceLane(mode, k, Number(b & 0xffffn), Number(c & 0xffffn));
-          // What a lane holds that does not take part is not specified.
+          // The value of a lane that does not participate is not specified.
           const value = inRange ? (inputs.get(from)?.[0] ?? lane.machine.choices.unspecified(B32)) : a;
           return [k, [value, inRange ? 1n : 0n]];
         }),
@@ -137,7 +137,7 @@ const REDUCTIONS: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
   xor: (a, b) => a ^ b,
 };
 
-/** The least or greatest of floating-point numbers, NaN left out unless `keepsNaN`. */
+/** The minimum or maximum of floats; NaNs are ignored unless `keepsNaN`. */
 function extremeOf(f: Format, values: readonly bigint[], greater: boolean, keepsNaN: boolean): bigint {
   const numbers = values.filter((x) => !isNotANumber(f, x));
   if (numbers.length === 0 || (keepsNaN && numbers.length < values.length)) return canonicalNaN(f);
@@ -166,7 +166,7 @@ const redux: Effect = (m, o) => {
   return meeting(o, [o.read(1, t)], o.read(2, B32), combine, [o.write(0, t)]);
 };
 
-/** The leader is the lowest lane of the mask: which one it is, is up to the implementation. */
+/** The elected leader is the lowest lane of the mask; which one it is, is implementation-defined. */
 const elect: Effect = (m, o) => {
   m.need(['sync']);
   const combine = (): Combine => (inputs) => {
@@ -185,7 +185,7 @@ const activemask: Effect = (m, o) => {
   });
 };
 
-/** bar.warp.sync, behind whose words `bar` and `warp`. */
+/** bar.warp.sync; the words `bar` and `warp` are already consumed. */
 export const warpBarrier = (m: Modifiers, o: Operands) => {
   m.need(['sync']);
   return meeting(o, [], o.read(0, B32), () => (inputs) => toAll(inputs, []), []);
