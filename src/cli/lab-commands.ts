@@ -91,6 +91,7 @@ ${armLines().join('\n')}`,
       '--budget <file>',
       'limits on the effect (default: orrery.budget.yaml of the head and of the base, or else pipelines/budget.yaml)',
     )
+    .option('--fail-on <alarm>', 'exit with 1 for an ALARM too: a removed constraint, a raised limit')
     .option('--annotations', 'also print each finding as an annotation of GitHub Actions: ::error file=...')
     .addHelpText(
       'after',

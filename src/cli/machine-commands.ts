@@ -76,7 +76,7 @@ is test/machine-code/max-of-absolute.sm_90.O3.cubin:
   $ orrery verify max-of-absolute.ptx max-of-absolute.sm_90.O3.cubin
 prints the first difference, whose bytes follow from the memory of the world
 that it names:
-    seed 2: byte 0x2000000034 is 23 before and 233 after
+    seed 2: byte 0x2000000034 is 23 by the PTX and 233 by the machine code
     PTX: thread (5, 0, 0) of block (1, 0, 0) stores 0x3ff2b417 at
       0x2000000034, max-of-absolute.ptx:20
     machine code: thread (5, 0, 0) of block (1, 0, 0) stores 0xc00d4be9 at

@@ -73,7 +73,6 @@ export interface PartlyRun {
 export function unreachedWords(kernels: readonly PartlyRun[]): string {
   if (kernels.length === 0) return '';
   const worst = kernels.reduce((a, b) => (b.ran < a.ran ? b : a));
-  const those =
-    kernels.length === 1 ? '1 of them only where it' : `${kernels.length} of them only where they`;
-  return `${those} ran: of ${worst.kernel} ${worst.ran} % of the blocks${kernels.length > 1 ? ', the least' : ''}`;
+  const which = kernels.length > 1 ? 'worst: ' : '';
+  return `${kernels.length} of them left blocks unrun (${which}${worst.kernel}, ${worst.ran} % of its blocks ran)`;
 }

@@ -2,6 +2,7 @@ import { FunctionPlans } from '../engine/function-plans.ts';
 import { type Diagnostic, fileFault, nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { isWhen } from '../spec/conditions.ts';
+import { covers } from '../spec/glob.ts';
 import type { ConditionTest, Plan } from '../spec/plan.ts';
 import type { Arm } from './arms.ts';
 import { loweredKey, lowerModule, type Module } from './kernels.ts';
@@ -38,7 +39,7 @@ export function idleConditions(file: string, arms: readonly PlannedArm[]): Diagn
   }
   return [...found].map(([text, { idle, arms: named }]) => {
     const { tests, names } = idle;
-    const near = tests.flatMap((t) => (t.kernel === null ? [] : nearest(t.kernel, names).slice(0, 1)));
+    const near = tests.flatMap((t) => (t.kernel === null ? [] : suggestionsFor(t.kernel, names)));
     const more = named.length === 1 ? '' : ` and ${named.length - 1} more`;
     const whose = named[0] === '' ? '' : `arm '${named[0]}'${more}: `;
     const notes = [
@@ -51,6 +52,14 @@ export function idleConditions(file: string, arms: readonly PlannedArm[]): Diagn
     const message = `${whose}no function matches ${text}, so what is set for it has no effect`;
     return { ...fileFault(file, message, notes), severity: 'warning' };
   });
+}
+
+/** Suggestions for a pattern that matches no name: the same anywhere in a name, since names are mangled, or else a similar name. */
+function suggestionsFor(pattern: string, names: readonly string[]): string[] {
+  const anywhere = `*${pattern.replace(/^\*+|\*+$/g, '')}*`;
+  return pattern.includes('*') && anywhere.length > 2 && names.some((n) => covers(anywhere, n))
+    ? [anywhere]
+    : nearest(pattern, names).slice(0, 1);
 }
 
 /** Tests that hold for no function, and the names of all functions. */

@@ -157,10 +157,7 @@ function bindingDifferences(
   q: PlanPhase,
 ): (readonly ['steps' | 'gate', readonly [string, string]])[] {
   const steps = (x: PlanPhase) => JSON.stringify(x.steps.map(stepData));
-  return [
-    ...(steps(p) === steps(q) ? [] : [['steps', stepTexts(p, q)] as const]),
-    ['gate', [gateText(p), gateText(q)]],
-  ];
+  return [...(steps(p) === steps(q) ? [] : [['steps', stepTexts(p, q)] as const]), ['gate', gateTexts(p, q)]];
 }
 
 /** Texts for the steps of two phases. Only rule groups that the other lacks are named, because most phases run a dozen. */
@@ -184,6 +181,14 @@ export const outline = (s: Step): string =>
     : s.kind === 'rules'
       ? 'rules'
       : `${s.pass}${Object.keys(s.params).length > 0 ? JSON.stringify(s.params) : ''}`;
+
+/** The gates of two phases as texts; if only one of them has its hook filled, that it is. */
+function gateTexts(p: PlanPhase, q: PlanPhase): readonly [string, string] {
+  const [a, b] = [gateText({ ...p, noOp: false }), gateText({ ...q, noOp: false })];
+  if (p.hook === null || p.noOp === q.noOp || a !== b) return [gateText(p), gateText(q)];
+  const text = (x: PlanPhase) => (x.noOp ? 'skipped, its hook is empty' : `hook filled, runs ${a}`);
+  return [text(p), text(q)];
+}
 
 /** The condition under which a phase runs, as text: 'always', or 'if' followed by the conditions. */
 export function gateText({

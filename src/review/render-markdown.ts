@@ -136,6 +136,15 @@ function hurt(r: Review): string[] {
  */
 function kernelTable(r: Review, kernels: readonly OneKernel[]): string[] {
   const { measures: all } = r.effect!;
+  const reasons = new Set<string>();
+  // What differs may be long, and is the same for most kernels.
+  const reasonOnce = (row: Row): string => {
+    const reason = reasonOf(row);
+    if (reason.length <= LONG_REASON) return reason;
+    const known = reasons.has(reason);
+    reasons.add(reason);
+    return known ? `${text(row.effect!.why!.phase)} (as above)` : reason;
+  };
   return tableRows(
     ['kernel', 'plan', ...all.map((m) => m.title), 'differs first after'],
     kernels.map(({ row, also }) => [
@@ -145,11 +154,14 @@ function kernelTable(r: Review, kernels: readonly OneKernel[]): string[] {
         const reading = row.readings[i];
         return reading === null ? '' : text(readingText(m, reading));
       }),
-      reasonOf(row),
+      reasonOnce(row),
     ]),
     `ll${'r'.repeat(all.length)}l`,
   );
 }
+
+/** Length of a reason from which on a table has it only once. */
+const LONG_REASON = 80;
 
 function reasonOf({ effect }: Row): string {
   const why = effect?.why;

@@ -93,8 +93,17 @@ export const refutedRules = (r: Review): Change[] => r.changes.filter((c) => c.r
 /** Exit code if the two sides differ. (`diff` uses 1, but 1 means an error in all commands here.) */
 const DIFFERS = 2;
 
-/** The exit code of a review: 0 if nothing differs, 2 if something does, 1 if the change must not be merged. */
-export const exitCode = (r: Review): number => (isRefused(r) ? 1 : r.differs === true ? DIFFERS : 0);
+/**
+ * The exit code of a review: 0 if nothing differs, 2 if something does, 1 if the change must not be merged.
+ *
+ * @param failOnAlarm whether changes that are an `ALARM` must not be merged either
+ */
+export const exitCode = (r: Review, failOnAlarm = false): number =>
+  isRefused(r) || (failOnAlarm && r.changes.some((c, i) => isAlarm(c, r.effects[i])))
+    ? 1
+    : r.differs === true
+      ? DIFFERS
+      : 0;
 
 /** Rows of kernels whose meaning an opcode change altered, if the change was measured. */
 export const changedMeanings = (e: ChangeEffect): Row[] =>

@@ -53,6 +53,20 @@ function rowsOf(specs: Specs): Map<string, Row> {
 const withoutTexts = ({ title: _, source: __, ...rest }: Record<string, unknown> & { id: string }): unknown =>
   rest;
 
+/** Both sides of a changed rule as texts: the fields that differ, or that the rule is new or gone. */
+function rowTexts(x: Row | undefined, y: Row | undefined): Pick<Change, 'before' | 'after'> {
+  if (x === undefined || y === undefined)
+    return { before: x === undefined ? 'nothing' : 'there', after: y === undefined ? 'nothing' : 'new' };
+  const [a, b] = [x, y].map(({ group, text }) => ({ ...(text as Record<string, unknown>), group }));
+  const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])] as (keyof typeof a)[];
+  const changed = keys.filter((k) => canonical(a[k]) !== canonical(b[k]));
+  const textOf = (row: typeof a): string =>
+    changed.map((k) => `${k} ${row[k] === undefined ? 'unset' : valueText(row[k])}`).join('; ');
+  return { before: textOf(a), after: textOf(b) };
+}
+
+const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 function placeOfRow({ file, index }: Row): string {
   if (file.text === '') return file.file;
   const { line } = placeOf(file.text, ['rules', index]);
@@ -125,8 +139,7 @@ export async function ruleChanges(
     out.push({
       kind: 'rules',
       name: `${(y ?? x)!.group}: ${id}`,
-      before: x === undefined ? 'nothing' : 'there',
-      after: y === undefined ? 'nothing' : x === undefined ? 'new' : 'changed',
+      ...rowTexts(x, y),
       note: y === undefined ? '' : note,
       place: y === undefined ? '' : placeOfRow(y),
       basePlace: x !== undefined && y === undefined ? placeOfRow(x) : '',

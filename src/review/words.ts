@@ -78,7 +78,7 @@ function hurtAndHelped(rows: readonly Row[]): string {
   const of = (sign: 1 | -1) => rows.filter((r) => sign * (r.readings[0]?.worse ?? 0) > 0);
   const hurt = new Set(of(1).map((r) => r.label));
   const both = kernelsOf(of(-1).filter((r) => hurt.has(r.label)));
-  return `${hurt.size} HURT, ${kernelsOf(of(-1))} helped${both > 0 ? ` (${both} either, by target)` : ''}`;
+  return `${hurt.size} HURT, ${kernelsOf(of(-1))} helped${both > 0 ? ` (${both} of them ${both === 1 ? 'differs' : 'differ'} by target)` : ''}`;
 }
 
 const sameCode = (kernels: number): string =>

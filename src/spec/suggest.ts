@@ -19,13 +19,18 @@ export interface LegalRange {
   readonly current: boolean;
 }
 
+/** Why a phase cannot be at some positions. */
+export interface Reason extends SpecIssue {
+  readonly positions: readonly number[];
+}
+
 /** The positions to which a phase may be moved. */
 export interface Suggestion {
   readonly id: string;
   readonly position: number;
   readonly legal: readonly LegalRange[];
-  /** Why the other positions are illegal: the distinct reasons, without positions. */
-  readonly reasons: readonly SpecIssue[];
+  /** Why the other positions are illegal: the distinct reasons, each with the positions of the phase for which it holds. */
+  readonly reasons: readonly Reason[];
 }
 
 /** The edit that stands for a trial move, so that faults are blamed on it. */
@@ -47,14 +52,17 @@ export function legalPlaces(specs: Specs, request: PlanRequest, host: Host, id: 
   const phase = plan.phases[at];
   const others = plan.phases.filter((_, i) => i !== at);
   const usual = new Set(walks.flatMap((w) => faultsOf(w).map((i) => i.message)));
-  const reasons = new Map<string, SpecIssue>();
+  const reasons = new Map<string, Reason & { readonly positions: number[] }>();
   const legal: { from: number; to: number; warnings: readonly string[] }[] = [];
   for (let k = 0; k <= others.length; k++) {
     const found = k === at ? [] : walks.flatMap((w) => tried(w, at, k));
     const errors = found.filter((i) => i.severity === 'error');
     for (const e of errors) {
       const message = e.message.replace(/ \(position \d+\)/g, '').replace(', which does not hold there', '');
-      reasons.set(`${message} ${e.label}`, { ...e, message });
+      const key = `${message} ${e.label}`;
+      const known = reasons.get(key);
+      if (known === undefined) reasons.set(key, { ...e, message, positions: [k] });
+      else if (known.positions.at(-1) !== k) known.positions.push(k);
     }
     if (errors.length > 0) continue;
     const warnings = [...new Set(found.map((i) => i.message))].filter((m) => !usual.has(m));

@@ -75,7 +75,7 @@ describe('opt of several files', () => {
       const to = join(folder.path, `jobs-${jobs}`);
       const r = opt([...named, '--emit', 'ptx', '-o', to, '-j', String(jobs), '--check', 'auto']);
       expect([r.code, r.out]).toEqual([0, '']);
-      expect(r.err).toMatch(/^file +before +after +change +time/);
+      expect(r.err).toMatch(/^file +instructions \(Ori\) +after +change +time/);
       expect(r.err.match(/ equal$/gm)).toHaveLength(4);
       expect(r.err).toMatch(/^4 files +\d+ +\d+ +-\d+\.\d+ % /m);
       return filesIn(to);

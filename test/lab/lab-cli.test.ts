@@ -161,7 +161,10 @@ describe('orrery measure', () => {
       expect([args[0], r.code, r.err]).toEqual([args[0], 0, expect.stringMatching(warning)]);
       expect(r.err.split('no function matches')).toHaveLength(2);
     }
-    writeFileSync(recipe, readFileSync(recipe, 'utf8').replace('saxpi', 'saxpy'));
+    // Names of C++ are mangled: a pattern mostly wants a star on both sides.
+    writeFileSync(recipe, readFileSync(recipe, 'utf8').replace('saxpi', "'axpy*'"));
+    expect(orrery('measure', saxpy, '--recipe', recipe, ...quick).err).toContain("did you mean '*axpy*'?");
+    writeFileSync(recipe, readFileSync(recipe, 'utf8').replace("'axpy*'", 'saxpy'));
     const one = orrery(...ab('base', `recipe:${recipe}`, '--kernels', saxpy, other));
     expect([one.code, one.err]).toEqual([0, '']);
   });
@@ -346,6 +349,9 @@ parts:
     const html = readFileSync(page, 'utf8');
     expect(html.match(/<rect /g)).toHaveLength(4);
     expect(html).not.toMatch(/(src|href)="(?!#)|url\(|@import|<script/);
+    expect(html).toMatch(
+      /orrery \d+\.\d+\.\d+, without ptxas<br>orrery ab .*<br>plan A: sm_\d+ [0-9a-f]{16}/,
+    );
   });
 
   it('what no phase reads is said, and nothing is measured', () => {
@@ -392,6 +398,7 @@ NEVER:
     );
     const saxpy = join(kernels, 'saxpy', 'saxpy.sm_90.ptx');
     const many = orrery('opt', far, saxpy, '--check', 'auto', '--emit', 'none');
+    expect(many.err).toMatch(/^file +instructions \(Ori\) +after /);
     expect(many.err).toMatch(/far\.ptx .* equal where it ran, 66 % of the blocks\n.*saxpy.* equal\n/);
     const proved = orrery('opt', far, saxpy, '--check', 'prove', '--emit', 'none');
     expect(proved.err).toMatch(/far\.ptx .* proved (\d+)\/\1\n.*saxpy.* proved (\d+)\/\2\n/);
@@ -404,13 +411,13 @@ NEVER:
     expect([compared.code, fits(compared.out)]).toEqual([0, []]);
     expect(compared.out.replace(/\s+/g, ' ')).toContain('results equal where they ran');
     expect(compared.out.replace(/\s+/g, ' ')).toContain(
-      '1 of them only where it ran: of far 66 % of the blocks',
+      '1 of them left blocks unrun (far, 66 % of its blocks ran)',
     );
     const all = orrery('ab', 'level:0', 'base', '--kernels', saxpy, '--no-ptxas', '--repeat', '0');
     expect(all.out).toMatch(/results equal$/m);
     const tuned = orrery('tune', far, '--goal', 'instructions', '--no-ptxas', '--budget', '1s');
     expect(tuned.out.replace(/\s+/g, ' ')).toContain(
-      '1 of them only where it ran: of far 66 % of the blocks',
+      '1 of them left blocks unrun (far, 66 % of its blocks ran)',
     );
   });
 
@@ -495,6 +502,13 @@ rules:
       /0 helped, 0 HURT, \d unchanged .*; 1 kernel WRONG \(left out\)/,
     );
     expect(r.out).not.toMatch(/^jacobi3d {2,}\S+ -> /m);
+    const page = join(dir, 'wrong.html');
+    const written = orrery(
+      ...['ab', 'base', 'knobs:fused-products', '--kernels', join(kernels, 'stencil', 'stencil.sm_80.ptx')],
+      ...['--no-ptxas', '--repeat', '0', '--format', 'html', '-o', page],
+    );
+    expect([written.code, written.out]).toEqual([1, '']);
+    expect(written.err).toMatch(/wrong\.html; .*; 1 kernel WRONG \(left out\)\n$/);
     const equal = orrery(
       ...['ab', 'base', 'knobs:fused-products', '--kernels', join(kernels, 'softmax', 'softmax.sm_80.ptx')],
       ...['--no-ptxas', '--repeat', '0'],

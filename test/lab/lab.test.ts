@@ -10,11 +10,13 @@ import { noisyPair } from '../../src/lab/ab.ts';
 import { armOfData, armsOfRange, armText, parseArm } from '../../src/lab/arms.ts';
 import { occupancyOf } from '../../src/lab/backend-occupancy.ts';
 import { estimateCycles } from '../../src/lab/estimate.ts';
+import type { Experiment } from '../../src/lab/experiment.ts';
 import { loadModules, lowerModule } from '../../src/lab/kernels.ts';
 import { compileValues, type MachineRunner, Measurer } from '../../src/lab/measure.ts';
 import { METRICS, metricOf, totalOf } from '../../src/lab/metrics.ts';
 import { partingOf } from '../../src/lab/parting.ts';
 import { Plans } from '../../src/lab/plans.ts';
+import { headline } from '../../src/lab/render/sweep.ts';
 import { change, columns, percent, stacked } from '../../src/lab/render/table.ts';
 import { staticValues } from '../../src/lab/statics.ts';
 import {
@@ -25,6 +27,7 @@ import {
   spearman,
   student,
 } from '../../src/lab/statistics.ts';
+import type { ArmScore, SweepReport } from '../../src/lab/sweep-report.ts';
 import { blockWeights } from '../../src/lab/weights.ts';
 import { ROOT } from '../../src/spec/node-cache.ts';
 import type { Plan } from '../../src/spec/plan.ts';
@@ -429,6 +432,30 @@ describe('texts', () => {
         .every((l) => l.length <= 100),
     ).toBe(true);
     for (let i = 0; i < 20; i++) expect(stacked(wide)).toContain(`column${i}`);
+  });
+
+  it('the headline of a sweep shows by what the best arm is worse', () => {
+    const [weighted, registers] = ['weighted', 'pressure.R'].map((n) => metricOf(n)!);
+    const best = { name: 'x', ratio: { weighted: 0.9, 'pressure.R': 1.1 } } as unknown as ArmScore;
+    const report = { metrics: [weighted, registers], scores: [best], best } as unknown as SweepReport;
+    const asIs = (s: string) => s;
+    expect(headline({ title: '' } as Experiment, report, asIs, asIs)).toMatch(
+      /: x \(-10\.00 %; worse by pressure\.R \+10\.00 %\)$/,
+    );
+  });
+
+  it('a value and its change stay in one table', () => {
+    const rows = [
+      ['arm', 'registers', 'change', 'code', 'change'],
+      ['base', '12', '0', '1,024', '0'],
+    ];
+    expect(stacked(rows, 30, 2).split('\n')).toEqual([
+      'arm   registers  change',
+      'base         12       0',
+      '',
+      'arm    code  change',
+      'base  1,024       0',
+    ]);
   });
 
   it('changes say enough digits', () => {

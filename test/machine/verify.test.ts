@@ -109,6 +109,11 @@ describe.concurrent('orrery verify', () => {
     expect([r.code, r.out]).toEqual([0, expect.stringMatching(/equal {2}aligned/)]);
   });
 
+  test('a byte that differs is told by its two sides', async () => {
+    const r = await verify(code('max-of-absolute.ptx'), code('max-of-absolute.sm_90.O3.cubin'));
+    expect(r.out).toMatch(/byte 0x\w+ is \d+ by the PTX and \d+ by the machine code/);
+  });
+
   test.skipIf(!hasPtxas)('machine code that does not end is different, approximations or not', async () => {
     const kernel = (more: string) => `.version 8.0
 .target sm_90

@@ -270,7 +270,9 @@ describe('orrery diff', () => {
     const r = orrery('diff', root, to, '--no-kernels', '--sm', 'sm_90');
     expect(r.code).toBe(1);
     expect(r.out).toMatch(/^1 change; 1 ALARM; 1 rule REFUTED; not measured$/m);
-    expect(r.out).toMatch(/^rule shifts: shift-sign-extend: there -> changed\n {2}refuted/m);
+    expect(r.out).toMatch(
+      /^rule shifts: shift-sign-extend: rewrite\s[^>]*32 - k[^>]* ->\s[^>]*31 - k\)\n {2}refuted/m,
+    );
     expect(r.out).toMatch(/\$d +=.*before.*after/);
     expect(r.out).toContain(`shifts.yaml:${lineOf(to, file, /id: shift-sign-extend/)}`);
   });

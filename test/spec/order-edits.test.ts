@@ -291,6 +291,16 @@ describe('differences of orders', () => {
       'phase OriDoRematEarly: on -> not in the order',
     ]);
     expect(await differences('  - { move: SinkCodeIntoBlock, after: OriHoistInvariantsLate }')).toEqual([]);
+    const recipe = folder.write(
+      'hook.yaml',
+      'kind: recipe\nhooks: { AdvancedPhaseBackPropVReg: [{ pass: live-dead }] }\n',
+    );
+    const hooked = spawnSync('node', [`${root}bin/orrery.js`, 'plan', '--recipe', recipe, '--diff'], {
+      encoding: 'utf8',
+    });
+    expect(hooked.stdout).toMatch(
+      /phase AdvancedPhaseBackPropVReg: skipped, its hook is empty -> hook filled, runs always/,
+    );
     const file = folder.write(
       'mine.yaml',
       order('  - { move: SinkCodeIntoBlock, before: OriHoistInvariantsLate }'),
@@ -359,6 +369,9 @@ describe('order suggest', () => {
     const texts = reasons.map((r) => r.message);
     expect(new Set(texts).size).toBe(texts.length);
     expect(texts).toContain("phase 'GvnCse' needs the IR property 'ssa'");
+    for (const { positions } of reasons) expect(positions.length).toBeGreaterThan(0);
+    const r = spawnSync('node', [`${root}bin/orrery.js`, 'order', 'suggest', 'GvnCse'], { encoding: 'utf8' });
+    expect(r.stdout.split('nowhere else:')[1]).toMatch(/\(positions? \d+( to\s+\d+)?/);
   });
 });
 

@@ -2,7 +2,7 @@
 # Compares base and head. Writes the comment to a file and the annotations to standard output; never fails for what it finds:
 # the verdict is the last step's, so that the comment is written first.
 #
-# BASE, HEAD: commits. KERNELS, OPTIONS, ACCEPT: words, one a line. ACTION: this folder, in a clone of Orrery.
+# BASE, HEAD: commits. KERNELS, OPTIONS, ACCEPT: words, one a line. FAIL_ON: a word. ACTION: this folder, in a clone of Orrery.
 set -euo pipefail
 orrery=$(cd "$ACTION/../../.." && pwd)
 work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/orrery-review.XXXXXX")
@@ -47,6 +47,7 @@ while IFS= read -r word; do [ -z "$word" ] || words+=("$word"); done <<<"$OPTION
 kernels=()
 while IFS= read -r word; do [ -z "$word" ] || kernels+=("$word"); done <<<"$KERNELS"
 while IFS= read -r rule; do [ -z "$rule" ] || words+=(--accept "$rule"); done <<<"${ACCEPT:-}"
+[ -z "${FAIL_ON:-}" ] || words+=(--fail-on "$FAIL_ON")
 [ ${#kernels[@]} -eq 0 ] || words+=(--kernels "${kernels[@]}")
 
 code=0

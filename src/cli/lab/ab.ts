@@ -7,9 +7,11 @@ import { abCsv } from '../../lab/render/ab-csv.ts';
 import { abHtml } from '../../lab/render/ab-html.ts';
 import { abMarkdown } from '../../lab/render/ab-markdown.ts';
 import { abText, diffText } from '../../lab/render/ab-text.ts';
+import { statusLine } from '../../lab/render/ab-words.ts';
 import { abJson } from '../../lab/render/json.ts';
 import { PLAIN } from '../../lab/render/table.ts';
 import { loadShipped } from '../../spec/node.ts';
+import type { Specs } from '../../spec/specs.ts';
 import { planWords } from '../command-line.ts';
 import { writeWhole } from '../input/files.ts';
 import { warnOtherFunctions } from '../input/input.ts';
@@ -17,13 +19,14 @@ import type { PlanOptions } from '../input/options.ts';
 import { type CacheOptions, cacheOf } from '../optimize/cache.ts';
 import { formatOf } from '../terminal/format.ts';
 import { Progress } from '../terminal/progress.ts';
-import { CliExit, failWith, out, outExactly, show, tableColumns } from '../terminal/ui.ts';
+import { CliExit, err, failWith, out, outExactly, show, tableColumns } from '../terminal/ui.ts';
 import {
   clock,
   decidingMetric,
   heap,
   knownFor,
   type MeasureCliOptions,
+  makersText,
   measureOptions,
   paint,
   plansOf,
@@ -82,11 +85,14 @@ export async function ab(texts: readonly string[], o: AbCommand): Promise<void> 
     );
   const text =
     o.diff === undefined
-      ? rendered(result, format, texts, o)
+      ? rendered(result, format, texts, o, specs)
       : oneDiff(result, o.diff, o.output === undefined);
   // Lines of CSV end as the format requires.
   if (o.output === undefined) (format === 'csv' ? outExactly : out)(text);
-  else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
+  else {
+    writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
+    err(`wrote ${o.output}; ${statusLine(result)}`);
+  }
   if (!result.equal) throw new CliExit(1);
 }
 
@@ -126,10 +132,10 @@ function percentOf(text: string): number {
   return Number.isFinite(n) && n >= 0 ? n / 100 : failWith(`--min-effect ${text} is no percentage`);
 }
 
-function rendered(r: AbResult, format: string, texts: readonly string[], o: AbCommand): string {
+function rendered(r: AbResult, format: string, texts: readonly string[], o: AbCommand, specs: Specs): string {
   if (format === 'json') return JSON.stringify(abJson(r), null, 2);
   if (format === 'markdown') return abMarkdown(r);
-  if (format === 'html') return abHtml(r);
+  if (format === 'html') return abHtml(r, [makersText(measureOptions(o, specs)), commandOf(texts, o)]);
   if (format === 'csv') return abCsv(r);
   return abText(
     r,
@@ -138,6 +144,15 @@ function rendered(r: AbResult, format: string, texts: readonly string[], o: AbCo
     o.output === undefined ? tableColumns() : undefined,
   );
 }
+
+/** The command of a comparison, with all kernels. */
+const commandOf = (arms: readonly string[], o: AbCommand): string =>
+  [
+    'orrery ab',
+    ...arms.map(shellWord),
+    ...planWords(o, true),
+    ...(o.kernels === undefined ? [] : ['--kernels', ...o.kernels.map(fileWord)]),
+  ].join(' ');
 
 /**
  * The command that shows how the code of a kernel differs between two arms.

@@ -24,6 +24,7 @@ import { ptxTable } from '../optimize/emit.ts';
 import { assemble, ptxasVersion, refusal } from '../optimize/ptxas-run.ts';
 import { foreignFaults } from '../rules/verdicts.ts';
 import { err, failWith, pc, pcErr } from '../terminal/ui.ts';
+import { ORRERY_VERSION } from '../version.ts';
 
 /** Options that control what is measured. */
 export interface MeasureCliOptions {
@@ -77,6 +78,10 @@ export function measureOptions(
     ...(ptxas !== undefined && { ptxas, table: ptxTable(specs) }),
   };
 }
+
+/** The programs behind figures, for pages that outlive them. */
+export const makersText = ({ ptxas }: MeasureOptions): string =>
+  `orrery ${ORRERY_VERSION}, ${ptxas === undefined ? 'without ptxas' : `ptxas ${ptxas.version} -O${ptxas.level}`}`;
 
 function ptxasOptions(o: MeasureCliOptions, machine: boolean): MeasureOptions['ptxas'] {
   if (o.ptxas === false) return undefined;

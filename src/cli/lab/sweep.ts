@@ -27,7 +27,7 @@ import { type CacheOptions, cacheOf } from '../optimize/cache.ts';
 import { formatOf } from '../terminal/format.ts';
 import { Progress } from '../terminal/progress.ts';
 import { CliExit, err, failWith, out, show, tableColumns } from '../terminal/ui.ts';
-import { paint } from './lab.ts';
+import { makersText, paint } from './lab.ts';
 import { type EmitCommand, emitSweep } from './sweep-emit.ts';
 import { loadSweep, type SweepSetup } from './sweep-setup.ts';
 import type { SweepWorker } from './sweep-worker.ts';
@@ -197,7 +197,7 @@ async function report(
     files.push(`${what.padEnd(9)}${path}`);
   };
   also('table:', o.csv, 'csv', () => sweepCsv(experiment, cells, r));
-  also('page:', o.html, 'html', () => sweepHtml(experiment, r));
+  also('page:', o.html, 'html', () => sweepHtml(experiment, r, [makersText(setup.measure)]));
   if (format === 'text') out(['', `results: ${results}`, ...files, note].join('\n'));
 }
 

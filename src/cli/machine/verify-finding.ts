@@ -63,6 +63,12 @@ export interface StoredText {
   readonly line: number;
 }
 
+/** A difference of a byte in terms of the two sides, which the judge calls before and after. */
+const bySides = (difference: string): string =>
+  /\bbyte 0x/.test(difference)
+    ? difference.replace(/\bbefore\b/, 'by the PTX').replace(/\bafter\b/, 'by the machine code')
+    : difference;
+
 /** Compares a kernel with its machine code. `tell` is called with each world. */
 export function findingOf(
   code: Pick<Code, 'name' | 'level'>,
@@ -97,7 +103,7 @@ export function findingOf(
     ...common,
     verdict: 'different' as const,
     difference: 'results' as const,
-    why: r.differences[0],
+    why: bySides(r.differences[0]),
   };
   if (witness === null) return different;
   const { first, address } = witness;

@@ -252,7 +252,7 @@ function summary(
     functions: [],
   };
   const rows = [
-    ['file', 'before', 'after', 'change', 'time', ''],
+    ['file', 'instructions (Ori)', 'after', 'change', 'time', ''],
     ...results.map((r, i) => row(visible(tasks[i].file), r.optimized)),
   ];
   if (good.length > 1)

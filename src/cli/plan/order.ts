@@ -19,7 +19,10 @@ export async function suggest(name: string, o: PlanOptions & { json?: boolean })
   const { specs, request } = await sourceOf(o, plan);
   const found = legalPlaces(specs, request, host, id);
   if (found === null) failWith(`the places of '${id}' cannot be tried`);
-  const reasons = found.reasons.map((r) => (r.label === undefined ? r.message : `${r.message}: ${r.label}`));
+  const reasons = found.reasons.map((r) => {
+    const why = r.label === undefined ? r.message : `${r.message}: ${r.label}`;
+    return `${why} (${rangesText(r.positions)})`;
+  });
   if (o.json === true) return out(JSON.stringify({ ...found, reasons }, null, 2));
   out(`${pc.bold(found.id)} stands at position ${found.position} of order '${plan.order}'. Legal places:\n`);
   for (const r of found.legal) {
@@ -30,6 +33,18 @@ export async function suggest(name: string, o: PlanOptions & { json?: boolean })
   }
   if (reasons.length > 0) out('\nnowhere else:');
   for (const r of reasons) out(`  ${wrapped(r, tableColumns() - 4).join('\n    ')}`);
+}
+
+/** Positions as text, neighbours as ranges: `positions 0 to 12, 40`. */
+function rangesText(positions: readonly number[]): string {
+  const runs: [first: number, last: number][] = [];
+  for (const k of positions) {
+    const last = runs.at(-1);
+    if (last?.[1] === k - 1) last[1] = k;
+    else runs.push([k, k]);
+  }
+  const text = runs.map(([a, b]) => (a === b ? `${a}` : `${a} to ${b}`)).join(', ');
+  return `${positions.length === 1 ? 'position' : 'positions'} ${text}`;
 }
 
 function rangeText({ after, before }: LegalRange): string {

@@ -10,8 +10,8 @@ import { planFor, programFor, readText } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
 import { measureOptions } from '../lab/lab.ts';
 import { Progress } from '../terminal/progress.ts';
-import { table } from '../terminal/table.ts';
-import { CliExit, out, pc } from '../terminal/ui.ts';
+import { ROOMY, table, tableAbove } from '../terminal/table.ts';
+import { CliExit, columnsOf, out, pc } from '../terminal/ui.ts';
 
 /** `orrery recipes`: lists those that ship. */
 async function list(json: boolean): Promise<void> {
@@ -27,14 +27,18 @@ async function list(json: boolean): Promise<void> {
       .map((b) => String(b.data.name)),
   }));
   if (json) return out(JSON.stringify(rows, null, 2));
+  const cells = [
+    ['recipe', 'targets', 'default of', 'id'].map((h) => pc.bold(h)),
+    ...rows.map((r) => [r.name, r.sm?.join(' ') ?? 'all', r.defaultOf.join(' '), r.id]),
+  ];
+  const titles = rows.map((r) => r.title);
   out(
-    table(
-      [
-        ['recipe', 'targets', 'default of', 'id', 'title'].map((h) => pc.bold(h)),
-        ...rows.map((r) => [r.name, r.sm?.join(' ') ?? 'all', r.defaultOf.join(' '), r.id, r.title]),
-      ],
-      'lllll',
-    ),
+    columnsOf(process.stdout) < ROOMY
+      ? tableAbove(cells, 'llll', titles, 2)
+      : table(
+          cells.map((row, i) => [...row, i === 0 ? pc.bold('title') : titles[i - 1]]),
+          'lllll',
+        ),
   );
 }
 

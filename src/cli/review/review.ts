@@ -56,6 +56,7 @@ interface DiffCommand extends JuryOptions {
   readonly output?: string;
   readonly budget?: string;
   readonly annotations?: boolean;
+  readonly failOn?: string;
   readonly jobs?: string;
 }
 
@@ -66,6 +67,8 @@ const CELLS_FOR_THREAD = 8;
 /** `orrery diff`: reviews the differences between two states of the specs. */
 export async function diff(baseName: string, headName: string | undefined, o: DiffCommand): Promise<void> {
   const format = formatOf(o, FORMATS);
+  if (o.failOn !== undefined && o.failOn !== 'alarm')
+    failWith(`--fail-on ${o.failOn} is not known`, 'it is `alarm`');
   if (o.annotations === true && format === 'json' && o.output === undefined)
     failWith('--annotations would be mixed with the JSON', 'write the JSON to a file: -o review.json');
   const by = decidingMetric(o.by);
@@ -120,7 +123,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
     ];
     const review = reviewed(found, effect, budget, { none, ptxas, leftOut, more });
     print(review, format, places, prefix, o);
-    const code = exitCode(review);
+    const code = exitCode(review, o.failOn === 'alarm');
     if (code !== 0) throw new CliExit(code);
   } finally {
     progress.done();

@@ -11,7 +11,7 @@ import {
   sorted,
   statusLine,
 } from './ab-words.ts';
-import { page } from './html.ts';
+import { madeBy, page } from './html.ts';
 import { change, number, percent } from './table.ts';
 
 const BAR = 16;
@@ -21,7 +21,7 @@ const HALF = 280;
 const LONGEST = 0.5;
 
 /** An A/B result as a self-contained HTML page with a bar for each kernel, sorted by change, and diffs. */
-export function abHtml(r: AbResult): string {
+export function abHtml(r: AbResult, makers: readonly string[] = []): string {
   const kernels = sorted(r);
   const differences = r.differences
     .map(
@@ -34,7 +34,16 @@ export function abHtml(r: AbResult): string {
     `<p class="status ${r.equal ? '' : 'bad'}">${html(statusLine(r))}</p>
 <p>A: <code>${html(r.arms[0].name)}</code><br>B: <code>${html(r.arms[1].name)}</code></p>
 <ul>${differences}</ul>
-${r.status === 'no effect' ? '' : measured(r, kernels)}`,
+${r.status === 'no effect' ? '' : measured(r, kernels)}
+${madeBy([
+  ...makers,
+  ...r.arms.map(
+    ({ plans }, i) =>
+      `plan ${'AB'[i]}: ${Object.entries(plans)
+        .map((p) => p.join(' '))
+        .join(', ')}`,
+  ),
+])}`,
   );
 }
 

@@ -39,3 +39,7 @@ export const page = (title: string, style: string, body: string): string => `<!d
 ${body}
 </body></html>
 `;
+
+/** The last line of a page: the programs, plans and command that its figures come from. */
+export const madeBy = (makers: readonly string[]): string =>
+  makers.length === 0 ? '' : `<p class="dim">${makers.map(html).join('<br>')}</p>`;

@@ -3,7 +3,7 @@ import type { Effect } from '../effects.ts';
 import type { Experiment } from '../experiment.ts';
 import type { Metric } from '../metrics.ts';
 import type { ArmScore, SweepReport } from '../sweep-report.ts';
-import { page } from './html.ts';
+import { madeBy, page } from './html.ts';
 import {
   headline,
   howText,
@@ -55,7 +55,7 @@ svg { display: block; width: 100%; height: auto; }
 td.name { text-align: left; overflow-wrap: anywhere; min-width: 10rem; }`;
 
 /** The report of a sweep as a self-contained HTML page. */
-export function sweepHtml(e: Experiment, r: SweepReport): string {
+export function sweepHtml(e: Experiment, r: SweepReport, makers: readonly string[] = []): string {
   const others = r.metrics.slice(1, 1 + MOST_PLOTS);
   const title = e.title === '' ? 'sweep' : e.title;
   const refused = r.scores.filter((s) => s.refused !== '');
@@ -80,6 +80,7 @@ export function sweepHtml(e: Experiment, r: SweepReport): string {
       ...(e.factors.length === 0 ? [] : [lines(e, r)]),
       ...(refused.length === 0 ? [] : [notCounted(refused)]),
       `<details><summary>${r.scores.length > MOST_ARMS ? `The first ${MOST_ARMS} of ${plural(r.scores.length, 'arm')}` : `All ${plural(r.scores.length, 'arm')}`}</summary>${armTable(r.scores.slice(0, MOST_ARMS), r.metrics)}</details>`,
+      madeBy(makers),
     ].join('\n'),
   );
 }

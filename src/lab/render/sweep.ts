@@ -26,12 +26,17 @@ export const ratioText = (r: number): string => (isSame(r) ? '0' : percent(r));
  */
 export function headline(
   e: Experiment,
-  { metrics: [first], scores, best }: SweepReport,
+  { metrics: [first, ...others], scores, best }: SweepReport,
   text: (s: string) => string,
   code: (s: string) => string,
 ): string {
   const arms = `${plural(scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}`;
-  return `${text(`${arms}; best ${decidedBy(first)}:`)} ${code(best.name)} (${ratioText(best.ratio[first.name])})`;
+  const worse = others.flatMap((m) => {
+    const ratio = best.ratio[m.name];
+    return isSame(ratio) || ratio < 1 === (m.better === 'less') ? [] : [`${m.name} ${ratioText(ratio)}`];
+  });
+  const price = worse.length === 0 ? '' : `; worse by ${worse.join(', ')}`;
+  return `${text(`${arms}; best ${decidedBy(first)}:`)} ${code(best.name)} (${ratioText(best.ratio[first.name])}${text(price)})`;
 }
 
 const asIs = (text: string): string => text;
@@ -121,7 +126,7 @@ function totalTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint, w
     r.front.includes(s) ? `${s.name} *` : s.name,
     ...r.metrics.flatMap((m) => [number(s.total[m.name]), ratioCell(s, m, paint)]),
   ]);
-  return stacked([head, ...rows], width);
+  return stacked([head, ...rows], width, 2);
 }
 
 /** True if there are effects to show, or a reason why there are none. */

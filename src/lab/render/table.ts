@@ -95,15 +95,21 @@ const BESIDE = 50;
  * is left-aligned, the others are right-aligned.
  *
  * @param rows the first row is the heading
+ * @param group number of neighbouring columns that stay in one table, such as a value and its change
  */
-export function stacked(rows: readonly (readonly Cell[])[], width = WIDTH): string {
+export function stacked(rows: readonly (readonly Cell[])[], width = WIDTH, group = 1): string {
   const first = Math.min(BESIDE, Math.max(...rows.map((r) => size(textOf(r[0])))));
   const wide = (i: number) => Math.max(...rows.map((r) => size(textOf(r[i])))) + GAP;
+  const wideGroup = (i: number) =>
+    Array.from({ length: group }, (_, k) => wide(i + k)).reduce((sum, w) => sum + w, 0);
   const out: string[] = [];
   for (let from = 1; from < rows[0].length; ) {
     let to = from;
     let used = first;
-    while (to < rows[0].length && (to === from || used + wide(to) <= width)) used += wide(to++);
+    while (to < rows[0].length && (to === from || used + wideGroup(to) <= width)) {
+      used += wideGroup(to);
+      to += group;
+    }
     const part = rows.map((r) => [r[0], ...r.slice(from, to)]);
     out.push(columns(part, `l${'r'.repeat(to - from)}`, width));
     from = to;
