@@ -1,8 +1,8 @@
 /*
  * Hashes of program parts, for keys of stored results. Kernels come from others, who might choose two kernels with one hash; without the
- * key nobody can. HalfSipHash-2-4 with a result of 64 bits: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF" (2012), in its
- * form for words of 32 bits, https://github.com/veorq/SipHash. It costs as much as FNV. SHA-256 (hash.ts) costs six times as much, and two
- * keys for 128 bits twice as much, which is 9 % more for a first `opt --cache`. With another key, all hashes are different.
+ * key nobody can. HalfSipHash-2-4 with a result of 64 bits: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF" (2012),
+ * in its form for words of 32 bits, https://github.com/veorq/SipHash. It costs as much as FNV. SHA-256 (hash.ts) costs six times as much,
+ * and two keys for 128 bits twice as much, which is 9 % more for a first `opt --cache`. With another key, all hashes are different.
  */
 
 /** A key of HalfSipHash, as two words. */

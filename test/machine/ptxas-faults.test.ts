@@ -344,11 +344,7 @@ describe('the file', () => {
     for (const f of rows) expect(existsSync(join(ROOT, f.input))).toBe(true);
   });
   it.each([
-    [
-      'an unknown key',
-      (t: string) => t.replace('    wrong: ptxas makes', '    wrnog: ptxas makes'),
-      /wrnog[\s\S]*\^/,
-    ],
+    ['an unknown key', (t: string) => t.replace('    wrong: ', '    wrnog: '), /wrnog[\s\S]*\^/],
     [
       'an unknown rule',
       (t: string) => t.replace('[signed-minimum-of-', '[signed-minimun-of-'),

@@ -227,6 +227,12 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
     expect([r.code, r.result]).toEqual([0, 'differs']);
     const line = lineOf(head, ORDER, /- GeneralOptimizeMid /);
     expect(r.annotations).toEqual([
+      // A constraint that only warns.
+      expect.stringMatching(
+        new RegExp(
+          `^::warning file=${ORDER},line=${line},title=warning::.*OptimizeNestedCondBranches comes before GeneralOptimizeMid`,
+        ),
+      ),
       expect.stringMatching(
         new RegExp(
           `^::notice file=${ORDER},line=${line},title=order::GeneralOptimizeMid: after \\w+ -> after`,

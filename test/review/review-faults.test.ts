@@ -195,7 +195,7 @@ edits:
 
   it('a rule that values refute, and that no kernel here needs', async () => {
     const was = base.rules!.get('identities')!;
-    const identities = await edited(was, /(id: min-of-greater-max,.*rewrite: 'MOV \$d, )#k'/, "$1#j'");
+    const identities = await edited(was, /(id: min-of-greater-max,[^}]*rewrite: 'MOV \$d, )#k'/, "$1#j'");
     const { comment, code } = await review(
       { ...base, rules: new Map(base.rules).set('identities', identities) },
       ['saxpy'],

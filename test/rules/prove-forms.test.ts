@@ -23,8 +23,8 @@ function ruleOf(match: string, rewrite: string, when?: string): Rule {
 const goalsOf = (r: Rule): Goal[] => r.instances.map((i) => goalOf(r, i));
 
 /** Values of both sides and of the assumptions, given values of the variables and of irrelevant operands. */
-function valuesOf(g: Goal, byVar: readonly bigint[], unasked: readonly bigint[]) {
-  const inputs = g.inputs.map((x) => BigInt.asUintN(x.width, x.v >= 0 ? byVar[x.v] : unasked[x.unasked]));
+function valuesOf(g: Goal, byVar: readonly bigint[], wildcards: readonly bigint[]) {
+  const inputs = g.inputs.map((x) => BigInt.asUintN(x.width, x.v >= 0 ? byVar[x.v] : wildcards[x.wildcard]));
   const dsts = [...g.given, ...g.results.flatMap((r) => [r.left, r.right])];
   const out = evalGraph({ nodes: g.nodes, dsts, srcWidths: [] }, inputs);
   return { given: out.slice(0, g.given.length), results: out.slice(g.given.length) };
