@@ -95,6 +95,7 @@ function merge(into: Waiting, from: Waiting): boolean {
 const ENDS: ReadonlySet<string> = new Set([
   'EXIT',
   'BRX',
+  'BRXU',
   'RET',
   'BRA',
   'BRA.u',
