@@ -95,7 +95,7 @@ describe('orrery trace', () => {
     [['trace', 'none.ptx', '-o', 'x.html'], /cannot read none\.ptx: there is no such file/],
     [['trace', saxpy, '-o', 'nowhere/x.html'], /there is no folder 'nowhere'/],
     [['trace', saxpy, '-o', 'x.html', '--set', 'OptBudgett=1'], /OptBudget/],
-    [['trace', 'bad.ptx', '-o', 'x.html'], /begins with .\.version.[\s\S]*bad\.ptx:1:1/],
+    [['trace', 'bad.ptx', '-o', 'x.html'], /must begin with .\.version.[\s\S]*bad\.ptx:1:1/],
     [['explore', 'none.ptx'], /cannot read none\.ptx: there is no such file/],
     [['explore', '--port', 'x'], /--port x is no port/],
     [['explore', '--order', 'nowhere'], /there is no order 'nowhere'/],

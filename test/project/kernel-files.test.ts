@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), 'kernels');
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', 'kernels');
 const folders = readdirSync(root).filter((name) => existsSync(join(root, name, `${name}.cu`)));
 const bytes: Record<string, number> = {
   s8: 1,

@@ -141,7 +141,7 @@ describe('where a change is stated', () => {
       base.phases,
       [/(name: OriDoPredication,[\s\S]*?levels: \[)2, 3, 4, 5\]/, '$13]'],
       [/(steps: \[\{ pass: late-commoning, params: \{ max-pressure: )\d+/, '$163'],
-      [/(many-uses: 4 \} \}, )\{ pass: forward-stores \}, (\{ pass: dead-stores \}, \{ repeat)/, '$1$2'],
+      [/(many-uses: 4 \} \}, )\{ pass: forward-stores \}, (\{ pass: dead-stores \},\s+\{ repeat)/, '$1$2'],
       [/(repeat: \[\{ use: clean \}, \{ rules: \[float), convert/, '$1'],
     );
     const rowsWith = (text: string) => line(phases, text);
@@ -189,7 +189,7 @@ describe('where a change is stated', () => {
       '',
     ]);
     const group = base.rules!.get('shifts')!;
-    const shifts = await textOf(group, [/ {2}- \{ id: shift-sign-extend,.*\n/, '']);
+    const shifts = await textOf(group, [/ {2}- \{ id: shift-sign-extend,[\s\S]*?\n(?= {2}- )/, '']);
     const r = await reviewed({ ...base, constraints, rules: new Map(base.rules).set('shifts', shifts) });
     const of = (kind: string) => r.changes.filter((c) => c.kind === kind && c.after === 'nothing');
     const [at] = of('constraint');
