@@ -408,4 +408,24 @@ describe.concurrent('orrery verify', () => {
     for (const gone of ['mad.lo', 'xor', '//']) expect(small).not.toContain(gone);
     expect((await verify(out, '--ptxas')).out).toMatch(/DIFFERENT/);
   });
+
+  test.skipIf(!hasPtxas)('--reduce does not trade the fault for a register that nothing writes', async () => {
+    const bounded = join(dir, 'bounded.ptx');
+    const out = join(dir, 'bounded-small.ptx');
+    // As nvcc writes it: without the loads, the store of an unwritten register would differ, too.
+    const text = readFileSync(join(ROOT, code('max-of-absolute.ptx')), 'utf8')
+      .replace('.param .u64 out)', '.param .u64 out, .param .u32 n)')
+      .replace('.reg .b32 %r<7>;', '.reg .b32 %r<8>;\n  .reg .pred %p1;')
+      .replace(
+        'mul.wide.u32 %rd3,',
+        'ld.param.u32 %r7, [n];\n  setp.ge.s32 %p1, %r1, %r7;\n  @%p1 bra OUT;\n  mul.wide.u32 %rd3,',
+      )
+      .replace('  ret;', 'OUT:\n  ret;');
+    writeFileSync(bounded, text);
+    expect((await verify(bounded, '--ptxas', '--reduce', out)).code).toBe(1);
+    const small = readFileSync(out, 'utf8');
+    for (const kept of ['neg.s32', 'max.s32 %r5', 'max.s32 %r6', 'ld.global', 'st.global'])
+      expect(small).toContain(kept);
+    expect(small).not.toContain('setp');
+  });
 });
