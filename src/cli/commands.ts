@@ -122,7 +122,8 @@ withCache(
     )
     .option(
       '--max-loss <percent>',
-      'with --emit ptx or --ptxas: a kernel that needs this much more code or registers than in the input, or more spills, is optimized less, or kept unchanged',
+      'with --emit ptx or --ptxas: a kernel that needs this much more code or registers than in the input, ' +
+        'or more spills, is optimized less, or kept unchanged',
     )
     .option('--stat', 'time and memory of the phases that ran, the most expensive first')
     .option('--json', 'a summary for scripts; with --ptxas, --stat or --why: that')
@@ -230,7 +231,8 @@ withJudge(withProfiledPlan(program.command('bisect')))
   .option('--json', 'for scripts')
   .addHelpText(
     'after',
-    '\nA result is also wrong if a pass throws, or the verifier rejects the program.\nExit code: 0 if the cause was found, 1 for errors and if there is nothing to\nfind.',
+    '\nA result is also wrong if a pass throws, or the verifier rejects the program.\n' +
+      'Exit code: 0 if the cause was found, 1 for errors and if there is nothing to\nfind.',
   )
   .action((file, o) => guarded(async () => (await import('./debug/bisect.ts')).bisect(file, o)));
 

@@ -80,7 +80,8 @@ ${armLines().join('\n')}`,
     )
     .option(
       '--accept <rule>',
-      'a person has read why this rule of the head holds although no solver proves it: its review, or its intent; `budget`: why its limits may replace those of the base (repeatable)',
+      'a person has read why this rule of the head holds although no solver proves it: its review, ' +
+        'or its intent; `budget`: why its limits may replace those of the base (repeatable)',
       collect,
     )
     .option('--solver <command>', 'a solver that reads SMT-LIB from its standard input')
@@ -151,7 +152,8 @@ function addSweepCommands(program: Command): void {
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
-      '\nEvery arm is checked as by `orrery ab`; one that is wrong does not count.\nExit code: 0 if every bound is kept, 2 if one is not, 1 for errors.',
+      '\nEvery arm is checked as by `orrery ab`; one that is wrong does not count.\n' +
+        'Exit code: 0 if every bound is kept, 2 if one is not, 1 for errors.',
     )
     .action((files, o) => guarded(async () => (await import('./lab/tune.ts')).tune(files, o)));
 

@@ -78,7 +78,8 @@ function hurtAndHelped(rows: readonly Row[]): string {
   const of = (sign: 1 | -1) => rows.filter((r) => sign * (r.readings[0]?.worse ?? 0) > 0);
   const hurt = new Set(of(1).map((r) => r.label));
   const both = kernelsOf(of(-1).filter((r) => hurt.has(r.label)));
-  return `${hurt.size} HURT, ${kernelsOf(of(-1))} helped${both > 0 ? ` (${both} of them ${both === 1 ? 'differs' : 'differ'} by target)` : ''}`;
+  const mixed = both > 0 ? ` (${both} of them ${both === 1 ? 'differs' : 'differ'} by target)` : '';
+  return `${hurt.size} HURT, ${kernelsOf(of(-1))} helped${mixed}`;
 }
 
 const sameCode = (kernels: number): string =>
@@ -251,8 +252,10 @@ function classesText(rows: readonly Row[]): string {
 }
 
 /** A wrong kernel, as one line. */
-export const wrongText = ({ row, also }: OneKernel): string =>
-  `${row.label}, ${row.comparison.name}${alsoText(also)} (${row.file})${row.wrong[0] === '' ? '' : ', at the base already'}: ${row.wrong[1]}`;
+export function wrongText({ row, also }: OneKernel): string {
+  const since = row.wrong[0] === '' ? '' : ', at the base already';
+  return `${row.label}, ${row.comparison.name}${alsoText(also)} (${row.file})${since}: ${row.wrong[1]}`;
+}
 
 /** Text that names further comparisons with the same finding; '' if there are none. */
 export const alsoText = (also: readonly Row[]): string =>

@@ -40,7 +40,6 @@ import type { Watch } from './watch.ts';
 
 /** In an open world an address belongs to a window's space only within this many bytes of the window's start. */
 const NEAR = 2 ** 26;
-
 /** Minimum local memory of a thread in bytes. */
 const LEAST_LOCAL = 64;
 /** Instructions that a warp may run before the next warp gets a turn; bounded, since a warp may spin until another one acts. */

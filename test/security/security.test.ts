@@ -729,8 +729,8 @@ describe('files', () => {
   });
 
   says(
-    'What is kept or compared by its hash goes by SHA-256, and results of phases by a hash whose key no file can know: it is of the secret ' +
-      'of the user who keeps them, or of one process.',
+    'What is kept or compared by its hash goes by SHA-256, and results of phases by a hash whose key no file can know: ' +
+      'it is of the secret of the user who keeps them, or of one process.',
     () => {
       const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32);
       expect(hashText('text', 'seed')).toBe(hash('["seed","text"]'));

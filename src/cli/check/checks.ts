@@ -260,9 +260,10 @@ export async function checkLaunch(
     };
   if (r.status === 'ok') {
     const what = expectsAnything(loaded) ? 'it expects' : 'it gave before; it expects nothing itself';
+    const how = `(${grouped(r.warpInstructions)} warp instructions)${toleranceText(loaded)}`;
     return {
       ok: true,
-      text: `${pc.green('right')}: ${loaded.file} gives what ${what} (${grouped(r.warpInstructions)} warp instructions)${toleranceText(loaded)}`,
+      text: `${pc.green('right')}: ${loaded.file} gives what ${what} ${how}`,
     };
   }
   return {

@@ -122,9 +122,9 @@ function print(launch: LoadedLaunch, r: LaunchResult, counters: boolean): void {
   if (r.output !== '') out(r.output);
   const expects = launch.params.filter((p) => p.kind === 'buffer' && p.expect !== null).length;
   const word = r.status === 'ok' ? pc.green('ok') : pc.red(r.status);
-  out(
-    `${word}  ${launch.file}  ${launch.kernel}  ${grouped(r.warpInstructions)} warp instructions${expects === 0 ? ', nothing expected' : toleranceText(launch)}`,
-  );
+  const how = expects === 0 ? ', nothing expected' : toleranceText(launch);
+  const count = `${grouped(r.warpInstructions)} warp instructions`;
+  out(`${word}  ${launch.file}  ${launch.kernel}  ${count}${how}`);
   if (r.error !== null) out(`  ${r.error}`);
   for (const m of r.mismatches.slice(0, 10))
     out(`  parameter ${m.param}[${m.index}]: got ${m.got}, expected ${m.expected}`);

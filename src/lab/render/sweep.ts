@@ -143,7 +143,9 @@ export function howText({ effectsBy, deviation }: SweepReport): string {
     'fitted jointly by least squares, as the design is not balanced;',
     deviation === null
       ? 'there are too few arms to tell how well'
-      : `arms deviate from the product of these by ${deviation < SMALL ? 'nothing' : `${percent(1 + deviation).slice(1)} (standard deviation)`}`,
+      : `arms deviate from the product of these by ${
+          deviation < SMALL ? 'nothing' : `${percent(1 + deviation).slice(1)} (standard deviation)`
+        }`,
   ].join('\n');
 }
 

@@ -108,7 +108,9 @@ class Inserter {
       d.insertAtEnd(at, set);
       const { id } = fn.blocks[r.start];
       const n = r.branches.length;
-      const what = `${r.aroundLoop ? `in front of the loop at BB${id}` : `BB${id}`} to BB${fn.blocks[r.join].id}, level ${r.level}: ${n === 1 ? 'one divergent branch' : `${n} divergent branches`}`;
+      const from = r.aroundLoop ? `in front of the loop at BB${id}` : `BB${id}`;
+      const branches = n === 1 ? 'one divergent branch' : `${n} divergent branches`;
+      const what = `${from} to BB${fn.blocks[r.join].id}, level ${r.level}: ${branches}`;
       this.ctx.remark('passed', 'region-set', what, { block: id, ins: set });
     }
   }
