@@ -2,6 +2,7 @@ import { Kind } from '../../ir/operand.ts';
 import type { Fn, Instr, Program } from '../../ir/program.ts';
 import { invert } from '../flow/cfg.ts';
 import { isCall } from '../memory/memory-ops.ts';
+import { componentsOf } from '../structures/components.ts';
 import { memo } from '../structures/memo.ts';
 
 /**
@@ -65,7 +66,7 @@ export const callGraphOf: (program: Program) => CallGraph = memo((program) => {
   }
   const callees = Int32Array.from(edges);
   const { start: callerStart, items: callers } = invert(count, calleeStart, callees);
-  const { components, componentOf } = connected(count, calleeStart, callees);
+  const { members: components, of: componentOf } = componentsOf(calleeStart, callees, fns.keys());
   const recursive = new Uint8Array(count);
   for (let f = 0; f < count; f++)
     for (let e = calleeStart[f]; e < calleeStart[f + 1]; e++)
@@ -103,52 +104,3 @@ export const callGraphOf: (program: Program) => CallGraph = memo((program) => {
     return out;
   }
 });
-
-/** Strongly connected components (Tarjan 1972, with explicit stacks), callees before callers. */
-function connected(
-  count: number,
-  start: Int32Array,
-  items: Int32Array,
-): { components: number[][]; componentOf: Int32Array } {
-  const index = new Int32Array(count).fill(-1);
-  const low = new Int32Array(count);
-  const edge = new Int32Array(count);
-  const componentOf = new Int32Array(count).fill(-1);
-  const components: number[][] = [];
-  const path: number[] = [];
-  const open: number[] = [];
-  let next = 0;
-  const enter = (v: number): void => {
-    index[v] = low[v] = next++;
-    edge[v] = start[v];
-    path.push(v);
-    open.push(v);
-  };
-  for (let s = 0; s < count; s++) {
-    if (index[s] >= 0) continue;
-    enter(s);
-    while (path.length > 0) {
-      const v = path[path.length - 1];
-      if (edge[v] < start[v + 1]) {
-        const t = items[edge[v]++];
-        if (index[t] < 0) enter(t);
-        else if (componentOf[t] < 0) low[v] = Math.min(low[v], index[t]);
-        continue;
-      }
-      path.pop();
-      if (path.length > 0) {
-        const parent = path[path.length - 1];
-        low[parent] = Math.min(low[parent], low[v]);
-      }
-      if (low[v] !== index[v]) continue;
-      const members: number[] = [];
-      for (let m = -1; m !== v; ) {
-        m = open.pop()!;
-        componentOf[m] = components.length;
-        members.push(m);
-      }
-      components.push(members);
-    }
-  }
-  return { components, componentOf };
-}

@@ -1,6 +1,7 @@
 import type { Fn } from '../../ir/program.ts';
 import { type Cfg, cfgOf } from '../flow/cfg.ts';
 import { type DominatorTree, dominates, dominators } from '../flow/dominators.ts';
+import { componentsOf } from '../structures/components.ts';
 import { memo } from '../structures/memo.ts';
 
 /** A loop: its header and the blocks from which a latch can be reached without passing the header. */
@@ -254,63 +255,24 @@ function outermostFirst(cfg: Cfg, drafts: Draft[], innermost: Int32Array): Fores
   return { cfg, loops, innermost: innermost.map(flip), first, last };
 }
 
-/**
- * Without its natural back edges a reducible graph is acyclic. Any strongly connected component that remains is
- * irreducible (Tarjan's algorithm with an explicit stack).
- */
+/** Without its natural back edges a reducible graph is acyclic. Any strongly connected component that remains is irreducible. */
 function irreducibleRegions(g: Cfg, dom: DominatorTree): IrreducibleRegion[] {
-  const { count, rpo, rpoNumber, succStart: start, succ: items, predStart, pred } = g;
-  const index = new Int32Array(count).fill(-1);
-  const low = new Int32Array(count);
-  const edge = new Int32Array(count);
-  const component = new Int32Array(count).fill(-1);
-  const path: number[] = [];
-  const open: number[] = [];
-  const regions: IrreducibleRegion[] = [];
-  let next = 0;
-  const enter = (v: number): void => {
-    index[v] = low[v] = next++;
-    edge[v] = start[v];
-    path.push(v);
-    open.push(v);
-  };
-  for (const s of rpo) {
-    if (index[s] >= 0) continue;
-    enter(s);
-    while (path.length > 0) {
-      const v = path[path.length - 1];
-      if (edge[v] < start[v + 1]) {
-        const t = items[edge[v]++];
-        if (rpoNumber[t] < 0 || dominates(dom, t, v)) continue;
-        if (index[t] < 0) enter(t);
-        else if (component[t] < 0) low[v] = Math.min(low[v], index[t]);
-        continue;
-      }
-      path.pop();
-      if (path.length > 0) {
-        const parent = path[path.length - 1];
-        low[parent] = Math.min(low[parent], low[v]);
-      }
-      if (low[v] !== index[v]) continue;
-      const members: number[] = [];
-      for (let m = -1; m !== v; ) {
-        m = open.pop()!;
-        component[m] = v;
-        members.push(m);
-      }
-      if (members.length > 1) regions.push(region(members, v));
-    }
-  }
-  return regions;
-
-  function region(members: number[], id: number): IrreducibleRegion {
-    const blocks = members.sort((a, b) => a - b);
+  const { rpo, rpoNumber, succStart, succ, predStart, pred } = g;
+  const { members, of } = componentsOf(
+    succStart,
+    succ,
+    rpo,
+    (from, to) => rpoNumber[to] >= 0 && !dominates(dom, to, from),
+  );
+  return members.flatMap((all, id) => {
+    if (all.length < 2) return [];
+    const blocks = all.sort((a, b) => a - b);
     const entries = blocks.filter((b) => {
       if (b === rpo[0]) return true;
       for (let e = predStart[b]; e < predStart[b + 1]; e++)
-        if (rpoNumber[pred[e]] >= 0 && component[pred[e]] !== id) return true;
+        if (rpoNumber[pred[e]] >= 0 && of[pred[e]] !== id) return true;
       return false;
     });
-    return { blocks, entries };
-  }
+    return [{ blocks, entries }];
+  });
 }

@@ -215,7 +215,10 @@ function flight(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): 
     frame: f,
     to: Int32Array.from(results, (r) => (r < 0 ? -1 : opnd(f, d, r))),
     sums() {
-      sums ??= multiply({
+      if (sums !== null) return sums;
+      // Before the factors are read: an addend may be the sum of another product, which uses the same buffers.
+      const before = adds ? old.map((x) => x()) : null;
+      sums = multiply({
         product,
         a:
           a === null
@@ -223,7 +226,7 @@ function flight(c: ForeignCall, flights: MatrixFlights, product: GroupProduct): 
             : rowsInShared(c, a, FIRST, ROWS * (w.index % WARPS), ROWS, product.ta, product.k, transA),
         b: rowsInShared(c, b!, SECOND, 0, product.n, product.tb, product.k, transB),
         scale: scales,
-        old: adds ? old.map((x) => x()) : null,
+        old: before,
         inexact: lastBits(c, product.td),
       });
       return sums;
