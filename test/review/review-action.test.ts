@@ -261,6 +261,21 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
     expect(errors[0]).toMatch(/OriBranchOpt/);
   });
 
+  it('passes with an ALARM, unless the input `fail-on` says otherwise', async () => {
+    const head = branch(main, 'pipelines/constraints.yaml', (t) =>
+      t.replace(
+        / {2}- before: ConvertUnsupportedOps\n {4}after: SetControlFlowOpLastInBB\n[\s\S]*?\n(?= {2}- before)/,
+        '',
+      ),
+    );
+    const r = await run(main, head);
+    expect([r.code, r.result]).toEqual([0, 'differs']);
+    expect(r.own[0].body).toContain('1 ALARM');
+    const strict = await run(main, head, { 'fail-on': 'alarm' });
+    expect([strict.code, strict.result]).toEqual([1, 'failed']);
+    expect(strict.own[0].body).toBe(r.own[0].body);
+  });
+
   it('fails on a spec that cannot be read, at its line', async () => {
     const head = branch(main, CATALOG, (t) => t.replace(/(ContractProducts: +\{)/, '$1 oops: 1,'));
     const r = await run(main, head);
