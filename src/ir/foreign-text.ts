@@ -54,7 +54,7 @@ export const addressesIn = memoByText((text): readonly { readonly src: number; r
   })),
 );
 
-/** Is it a PTX instruction that allocates on a thread's stack or moves the end of the stack (PTX ISA 9.0, 9.7.17)? */
+/** Is it a PTX instruction that allocates on a thread's stack, or saves or restores its end (PTX ISA 9.0, 9.7.17)? */
 export const isOfStack = (name: string): boolean => /^(alloca|stacksave|stackrestore)\b/.test(name);
 
 /** A result that must share the register of a source: their numbers in `dst` and `src`. */

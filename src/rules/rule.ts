@@ -35,7 +35,7 @@ export interface Rule extends RuleBody {
   readonly holds: string | null;
   /** How results differ, for a rule that is not exact and runs only on request; null for an exact rule. */
   readonly inexact: string | null;
-  /** Instructions saved, if the file states it; such a rule is exempt from the comparison of costs. */
+  /** The saving in cycles that the file states; null: `checks.ts` compares costs. The number itself is not used. */
   readonly cost: number | null;
   /** The texts as written. */
   readonly text: { readonly match: string; readonly rewrite: string; readonly when: string | null };

@@ -2099,7 +2099,7 @@ owner?: string[]
  */
 priority?: number
 /**
- * Instructions saved, if the lines and their units do not show it.
+ * Saving in cycles that the lines do not show; a rule that states one is exempt from the comparison of costs.
  */
 cost?: number
 /**
