@@ -8,6 +8,8 @@ make_cubin() { # PTX target level
 }
 nvcc -ptx -arch=sm_80 uneven-fusion.cu -o uneven-fusion.ptx
 make_cubin uneven-fusion.ptx sm_80 3
+nvcc -ptx -arch=sm_90 peak-of-absolutes.cu -o peak-of-absolutes.ptx
+make_cubin peak-of-absolutes.ptx sm_90 3
 make_cubin max-of-absolute.ptx sm_90 3
 make_cubin max-of-absolute.ptx sm_90 0
 make_cubin shift-difference.ptx sm_80 3

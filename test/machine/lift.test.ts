@@ -202,6 +202,7 @@ describe('the judge compares PTX and machine code', () => {
   // of 16 bits by 65536, and an instruction that does not run.
   test.each([
     ['max-of-absolute.sm_90.O3.cubin', 'maxOfAbsolute'],
+    ['peak-of-absolutes.sm_90.O3.cubin', 'peakOfAbsolutes'],
     ['shift-difference.sm_80.O3.cubin', 'shiftDifference'],
     ['narrow-shift.sm_80.O0.cubin', 'narrowShift'],
     ['guarded-set.sm_90.O0.cubin', 'guardedSet'],
