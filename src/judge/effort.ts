@@ -46,14 +46,14 @@ export const EFFORTS: Readonly<Record<EffortName, Effort>> = {
     searchRuns: 0,
   },
   medium: {
-    worlds: 24,
+    worlds: 16,
     executed: 250_000,
     perInstruction: 200,
-    module: 1_000_000,
+    module: 600_000,
     usual: 30_000,
     large: 1,
     long: 40_000,
-    searched: 15_000,
+    searched: 8_000,
     searchRuns: 120,
   },
   high: {
