@@ -1,4 +1,5 @@
 import { match, P } from 'ts-pattern';
+import { isMap } from '../ir/data.ts';
 import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { ARM_PARTS, ARM_WORDS } from './arm-words.ts';
 
@@ -156,7 +157,7 @@ const isTexts = (v: unknown): v is readonly string[] => Array.isArray(v) && v.ev
  */
 export function armOfData(data: unknown): Arm {
   if (isText(data)) return parseArm(data);
-  if (data === null || typeof data !== 'object' || Array.isArray(data))
+  if (!isMap(data))
     return wrong('an arm is a text or a map', ['{ "set": { "NAME": 1 }, "disable": ["PHASE"] }']);
   let arm: Arm = { name: '' };
   for (const [key, value] of Object.entries(data))
@@ -190,9 +191,6 @@ export function armOfData(data: unknown): Arm {
       });
   return { ...arm, name: arm.name === '' ? armText(arm) : arm.name };
 }
-
-const isMap = (v: unknown): v is Record<string, unknown> =>
-  v !== null && typeof v === 'object' && !Array.isArray(v);
 
 /** A knob's value in command-line form. */
 export const knobText = (v: unknown): string =>

@@ -1,3 +1,4 @@
+import { isMap } from '../ir/data.ts';
 import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
@@ -48,8 +49,6 @@ export function profiledRun(
   return { launch, kernel, blocks, versions };
 }
 
-const isMap = (v: unknown): v is Readonly<Record<string, unknown>> =>
-  v !== null && typeof v === 'object' && !Array.isArray(v);
 const isCounts = (v: unknown): v is Readonly<Record<string, number>> =>
   isMap(v) &&
   Object.entries(v).every(

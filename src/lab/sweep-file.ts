@@ -1,4 +1,5 @@
 import { appendFileSync, existsSync, truncateSync } from 'node:fs';
+import { isMap } from '../ir/data.ts';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { parseJson } from '../spec/json.ts';
 import { namesLike, readRegular, reason, Unreadable, whyUnread } from '../spec/node-files.ts';
@@ -162,9 +163,6 @@ function cellsIn(
   }
   return [...cells.values()];
 }
-
-const isMap = (x: unknown): x is Readonly<Record<string, unknown>> =>
-  x !== null && typeof x === 'object' && !Array.isArray(x);
 
 /** True if data has the form of a finished cell; the file may come from somebody else. */
 function isCell(x: unknown): x is FinishedCell {

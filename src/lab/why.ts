@@ -1,4 +1,5 @@
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
+import { isMap } from '../ir/data.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
 import { factOf } from '../spec/backend.ts';
@@ -144,8 +145,6 @@ function reasons(x: PhaseRecord | undefined, y: PhaseRecord | undefined, a: Plan
 
 /** The differing facts below a path, each with its full path. */
 function factChanges(path: string, a: unknown, b: unknown): string[] {
-  const isMap = (v: unknown): v is Readonly<Record<string, unknown>> =>
-    v !== null && typeof v === 'object' && !Array.isArray(v);
   if (isMap(a) && isMap(b))
     return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((k) =>
       factChanges(`${path}.${k}`, a[k], b[k]),

@@ -1,3 +1,5 @@
+import { isMap } from '../ir/data.ts';
+
 /** One difference between two documents: its path, in which list elements are named, and the old and new value. */
 export interface DataChange {
   readonly path: readonly string[];
@@ -6,9 +8,6 @@ export interface DataChange {
   /** The new value; undefined: absent. */
   readonly after: unknown;
 }
-
-const isMap = (v: unknown): v is Readonly<Record<string, unknown>> =>
-  v !== null && typeof v === 'object' && !Array.isArray(v);
 
 /** Keys that can name an element of a list: the first that all elements of both lists have, or else the first that each element has. */
 const NAMES = [

@@ -1,3 +1,4 @@
+import { isMap } from '../ir/data.ts';
 import { entryOf } from '../ir/entry-of.ts';
 import type { SpecFile } from './document.ts';
 import { COMMAND_LINE, type Issues } from './issues.ts';
@@ -85,9 +86,6 @@ export function resolveBackend(specs: Specs, sm: string, issues: Issues): Resolv
   return { backend, knobs, recipe, hooks };
 }
 
-const isMap = (v: unknown): v is Record<string, unknown> =>
-  v !== null && typeof v === 'object' && !Array.isArray(v);
-
 function mergeInto(
   into: Record<string, unknown>,
   key: string,
@@ -98,7 +96,7 @@ function mergeInto(
 ): void {
   if (isMap(value)) {
     const old = entryOf(into, key);
-    const next = isMap(old) ? old : {};
+    const next: Record<string, unknown> = isMap(old) ? old : {};
     into[key] = next;
     for (const [k, v] of Object.entries(value)) mergeInto(next, k, v, [...path, k], file, origins);
     return;

@@ -1,4 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { isMap } from '../ir/data.ts';
 import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
 import type { Automaton } from '../rules/automaton.ts';
 import { schemaFaults } from './faults.ts';
@@ -99,14 +100,14 @@ export function readSpec(
     return { spec: null, diagnostics: [parserFault(file, text, e)] };
   }
   const f = { file, text };
-  if (data === null || typeof data !== 'object' || Array.isArray(data)) {
+  if (!isMap(data)) {
     const notes = [`kinds are ${KINDS.join(', ')}`];
     return {
       spec: null,
       diagnostics: [specError(f, [], 'spec', "a spec is a map with a 'kind'", { notes })],
     };
   }
-  const map = data as Record<string, unknown>;
+  const map: Record<string, unknown> = data;
   const wrong = kindFault(f, map.kind, expect);
   if (wrong !== null) return { spec: null, diagnostics: [wrong] };
   const kind = map.kind as SpecKind;

@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import { match, P } from 'ts-pattern';
+import { isMap } from '../ir/data.ts';
 import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
 import { specError } from './places.ts';
 
@@ -235,7 +236,7 @@ function keyedChoice(
   forms: readonly Schema[],
   all: readonly ErrorObject[],
 ): Diagnostic | null {
-  if (e.data === null || typeof e.data !== 'object' || Array.isArray(e.data)) return null;
+  if (!isMap(e.data)) return null;
   const keys = forms.map((s) => (s.required as string[]).join(' with '));
   const present = keys.filter((k) => k.split(' with ').every((x) => Object.hasOwn(e.data as object, x)));
   const at = nameOf(path);

@@ -1,3 +1,4 @@
+import { isMap } from '../ir/data.ts';
 import type { PassNeeds } from '../ir/pass.ts';
 import { factOf, isFact } from './backend.ts';
 import type { SpecFile } from './document.ts';
@@ -97,9 +98,7 @@ const hasFact = ({ data }: SpecFile, path: string): boolean =>
 function factPaths({ data }: SpecFile): string[] {
   const below = (value: unknown, path: string): string[] => [
     path,
-    ...(value === null || typeof value !== 'object' || Array.isArray(value)
-      ? []
-      : Object.entries(value).flatMap(([key, x]) => below(x, `${path}.${key}`))),
+    ...(isMap(value) ? Object.entries(value).flatMap(([key, x]) => below(x, `${path}.${key}`)) : []),
   ];
   return Object.entries(data).flatMap(([key, value]) => (isFact(key) ? below(value, key) : []));
 }

@@ -2,7 +2,9 @@
  * Cross-reference check: every name used in phases, constraints, the knob catalog and back ends must be defined. Plans find undefined names
  * that they use; this looks at every row.
  */
+
 import { match } from 'ts-pattern';
+import { isMap } from '../ir/data.ts';
 import { type Isa, SPACES } from '../ir/opcode.ts';
 import { buildIsa } from '../isa/build.ts';
 import { isFact } from './backend.ts';
@@ -15,7 +17,6 @@ import type { Specs } from './specs.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
-const isMap = (v: unknown): v is Data => v !== null && typeof v === 'object' && !Array.isArray(v);
 const listOf = (v: unknown): readonly unknown[] => (Array.isArray(v) ? v : []);
 const mapOf = (v: unknown): Data => (isMap(v) ? v : {});
 

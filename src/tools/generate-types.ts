@@ -1,16 +1,16 @@
 // Writes src/spec/types.generated.ts from schemas/*.schema.json: one namespace of TypeScript types for each kind of spec.
+
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile } from 'json-schema-to-typescript';
+import { isMap } from '../ir/data.ts';
 import { ROOT } from '../spec/node.ts';
 
 type Schema = Record<string, unknown>;
 
-const isSchema = (v: unknown): v is Schema => v !== null && typeof v === 'object' && !Array.isArray(v);
-
 /** True for alternatives that only constrain which keys occur together; in TypeScript they would become unreadable intersections. */
 const onlyKeys = (v: unknown): boolean =>
-  Array.isArray(v) && v.every((a) => isSchema(a) && Object.keys(a).every((k) => k === 'required'));
+  Array.isArray(v) && v.every((a) => isMap(a) && Object.keys(a).every((k) => k === 'required'));
 
 /**
  * The part of a schema that types can express. Constraints on which keys occur together are left to the validator, and only maps with fixed
@@ -18,12 +18,12 @@ const onlyKeys = (v: unknown): boolean =>
  */
 function typed(v: unknown): unknown {
   if (Array.isArray(v)) return v.map(typed);
-  if (!isSchema(v)) return v;
+  if (!isMap(v)) return v;
   const out: Schema = {};
   for (const [key, value] of Object.entries(v)) {
     if (key === 'dependencies' || key === 'propertyNames') continue;
     if ((key === 'oneOf' || key === 'anyOf') && onlyKeys(value)) continue;
-    if (key === 'title' && typeof value === 'string' && !isSchema(v.properties)) continue;
+    if (key === 'title' && typeof value === 'string' && !isMap(v.properties)) continue;
     if ((key === 'minItems' || key === 'maxItems') && !(v.minItems === v.maxItems)) continue;
     out[key] = key === 'properties' || key === 'definitions' ? typedAll(value as Schema) : typed(value);
   }

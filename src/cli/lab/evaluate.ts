@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { isMap } from '../../ir/data.ts';
 import { DiagnosticError } from '../../ir/diagnostic.ts';
 import { Evaluator } from '../../lab/evaluate.ts';
 import { idleArms } from '../../lab/idle-conditions.ts';
@@ -54,9 +55,10 @@ async function answerTo(line: string, evaluator: Evaluator, perKernel: boolean):
   } catch {
     return { version: 1, id: null, ok: false, error: 'this line is no JSON' };
   }
-  const { id = null, ...arm } = (
-    request !== null && typeof request === 'object' && !Array.isArray(request) ? request : { arm: request }
-  ) as { id?: unknown; arm?: unknown };
+  const { id = null, ...arm } = (isMap(request) ? request : { arm: request }) as {
+    id?: unknown;
+    arm?: unknown;
+  };
   try {
     const { kernels, ...found } = await evaluator.evaluate('arm' in arm ? arm.arm : arm);
     return { version: 1, id, ...found, ...(perKernel && { kernels }) };

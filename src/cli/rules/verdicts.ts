@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isMap } from '../../ir/data.ts';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import type { Isa } from '../../ir/opcode.ts';
 import { fileWord } from '../../ir/quote.ts';
@@ -52,7 +53,7 @@ const MOST_KEPT = 10_000;
 export function readForeign(): Readonly<Record<string, Kept>> {
   try {
     const kept: unknown = JSON.parse(readChecked(foreignFile(), ABOUT) ?? '{}');
-    if (typeof kept !== 'object' || kept === null || Array.isArray(kept)) return {};
+    if (!isMap(kept)) return {};
     const verdicts = Object.entries(kept).filter(([, v]) => isVerdict(v) && stillCounts(v));
     return Object.fromEntries(verdicts) as Record<string, Kept>;
   } catch {

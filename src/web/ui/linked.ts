@@ -1,3 +1,4 @@
+import { isMap } from '../../ir/data.ts';
 import type { Source } from '../recording.ts';
 
 export type View = 'code' | 'graph' | 'compare' | 'run' | 'source' | 'specs';
@@ -15,10 +16,8 @@ export interface Linked {
   readonly panes?: readonly [Pane, Pane];
 }
 
-type Data = Readonly<Record<string, unknown>>;
 type Test = (x: unknown) => boolean;
 
-const isMap = (x: unknown): x is Data => x !== null && typeof x === 'object' && !Array.isArray(x);
 const isText: Test = (x) => typeof x === 'string';
 const areTexts: Test = (x) => Array.isArray(x) && x.every(isText);
 const isWhole: Test = (x) => Number.isSafeInteger(x) && (x as number) >= 0;
