@@ -1,3 +1,4 @@
+import { firstNames } from './listed.ts';
 import { visible } from './quote.ts';
 
 /** One error or warning with its location. Every front end of the project reports these. */
@@ -57,8 +58,7 @@ export function gathered(diagnostics: readonly Diagnostic[]): readonly Diagnosti
     if (same.length <= MOST_ALIKE || d.line === 0) return [d];
     if (same[0] !== d) return [];
     const lines = [...new Set(same.slice(1).map((x) => x.line))];
-    const more = lines.length - MOST_LINES;
-    const named = `${lines.slice(0, MOST_LINES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+    const named = firstNames(lines.map(String), MOST_LINES);
     const note = `the same ${same.length - 1} more times, in ${lines.length === 1 ? 'line' : 'lines'} ${named}`;
     return [{ ...d, notes: [...(d.notes ?? []), note] }];
   });

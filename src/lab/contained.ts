@@ -3,6 +3,7 @@ import { BinaryError } from '../cubin/bytes.ts';
 import { type Member, membersOf } from '../cubin/containers.ts';
 import { isFatbin } from '../cubin/fatbin.ts';
 import { isElf } from '../cubin/read.ts';
+import { firstLines } from '../ir/listed.ts';
 import { decodeText } from '../spec/node-files.ts';
 
 /*
@@ -41,12 +42,11 @@ export function containedText(file: string, bytes: Uint8Array, nth: number | nul
     if (found.length === 0) return { fault: `${file} holds machine code and no PTX`, notes: [NO_PTX] };
     if (nth === null && found.length === 1) return found[0].text();
     if (nth !== null && nth <= found.length) return found[nth - 1].text();
-    const list = found.slice(0, MOST_LISTED).map(({ where }, i) => `${file}#${i + 1}: ${where}`);
-    const more = found.length > list.length ? [`and ${found.length - list.length} more`] : [];
+    const list = found.map(({ where }, i) => `${file}#${i + 1}: ${where}`);
     const modules = found.length === 1 ? 'one module' : `${found.length} modules`;
     return {
       fault: `${file} holds ${modules} of PTX${nth === null ? '' : `, and no number ${nth}`}`,
-      notes: [...list, ...more],
+      notes: firstLines(list, MOST_LISTED),
     };
   } catch (e) {
     if (!(e instanceof BinaryError)) throw e;

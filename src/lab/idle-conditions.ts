@@ -1,5 +1,6 @@
 import { FunctionPlans } from '../engine/function-plans.ts';
 import { type Diagnostic, fileFault, nearest } from '../ir/diagnostic.ts';
+import { firstNames } from '../ir/listed.ts';
 import type { Program } from '../ir/program.ts';
 import { isWhen } from '../spec/conditions.ts';
 import { covers } from '../spec/glob.ts';
@@ -40,11 +41,11 @@ export function idleConditions(file: string, arms: readonly PlannedArm[]): Diagn
   return [...found].map(([text, { idle, arms: named }]) => {
     const { tests, names } = idle;
     const near = tests.flatMap((t) => (t.kernel === null ? [] : suggestionsFor(t.kernel, names)));
-    const more = named.length === 1 ? '' : ` and ${named.length - 1} more`;
-    const whose = named[0] === '' ? '' : `arm '${named[0]}'${more}: `;
+    const quoted = named.map((n) => `'${n}'`);
+    const whose = named[0] === '' ? '' : `arm ${firstNames(quoted, 1)}: `;
     const notes = [
       ...(near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : []),
-      `${file === '' ? 'the' : 'its'} ${names.length === 1 ? 'function is' : 'functions are'} ${listed(names)}`,
+      `${file === '' ? 'the' : 'its'} ${names.length === 1 ? 'function is' : 'functions are'} ${firstNames(names, MOST_NAMED)}`,
       ...(tests.some((t) => t.hashes !== null)
         ? ['`orrery recipes FILE` prints their hashes, which depend on the target']
         : []),
@@ -111,8 +112,3 @@ export async function idleArms(
 
 /** Maximum number of functions that a note names. */
 const MOST_NAMED = 12;
-
-const listed = (names: readonly string[]): string =>
-  names.length <= MOST_NAMED
-    ? names.join(', ')
-    : `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`;

@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import type { Diagnostic } from '../ir/diagnostic.ts';
+import { firstLines } from '../ir/listed.ts';
 import { annotationProperty, annotationText, visible } from '../ir/quote.ts';
 import { brokenBy } from './budget.ts';
 import { oneEach } from './effect.ts';
@@ -71,11 +72,12 @@ export function annotations(r: Review, prefix: string): string[] {
     add('error', 'broken kernel', blamed(k.row.comparison.plan), visible(wrongText(k)));
   for (const { limit, by } of limitsOf(r.broken)) {
     const who =
-      by[0].values === null ? ['no kernel was measured by it'] : by.slice(0, MOST_NAMED).map(brokenBy);
-    const more = by.length > who.length ? [`and ${by.length - who.length} more`] : [];
+      by[0].values === null
+        ? 'no kernel was measured by it'
+        : firstLines(by.map(brokenBy), MOST_NAMED).join('; ');
     const { place, basePlace } = by[0];
     const was = basePlace === '' ? '' : `, which the base states at ${basePlace}`;
-    add('error', 'broken limit', place, visible(`${limit}${was}: ${[...who, ...more].join('; ')}`));
+    add('error', 'broken limit', place, visible(`${limit}${was}: ${who}`));
   }
   for (const [c, i] of toldChanges(r)) {
     const e = r.effects[i];

@@ -1,3 +1,4 @@
+import { firstLines } from '../ir/listed.ts';
 import { type PlanDifference, planDifferences } from '../lab/plan-differences.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
@@ -106,10 +107,9 @@ function newNote(kind: Added, name: string, f: SpecFile, pairs: readonly PlanPai
   if (found?.head == null || found.without === null) return '';
   const against = kind === 'order' ? `from ${String(f.data.extends ?? DEFAULT_ORDER)}` : '';
   const all = planDifferences(found.without, found.head).map(differenceLine);
-  const more = all.length > MOST_LISTED ? [`and ${all.length - MOST_LISTED} more`] : [];
   return all.length === 0
     ? `does not differ ${against || 'from a plan without it'}`
-    : [`differs ${against}`.trim(), ...all.slice(0, MOST_LISTED), ...more].join('\n');
+    : [`differs ${against}`.trim(), ...firstLines(all, MOST_LISTED)].join('\n');
 }
 
 const differenceLine = (d: PlanDifference): string =>

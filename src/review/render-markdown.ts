@@ -1,3 +1,4 @@
+import { firstNames } from '../ir/listed.ts';
 import { markdownBlock, markdownCode, markdownText, visible } from '../ir/quote.ts';
 import { tableRows } from '../lab/render/markdown.ts';
 import { plural } from '../lab/render/table.ts';
@@ -77,10 +78,10 @@ function measures(r: Review): string[] {
 function limits(r: Review): string[] {
   if (r.broken.length === 0) return [];
   const lines = limitsOf(r.broken).map(({ limit, by }) => {
-    const shown = by.slice(0, MOST_BROKEN);
-    const more = by.length > shown.length ? ` and ${by.length - shown.length} more` : '';
     const who =
-      by[0].values === null ? 'no kernel was measured by it' : `${shown.map(brokenBy).join('; ')}${more}`;
+      by[0].values === null
+        ? 'no kernel was measured by it'
+        : firstNames(by.map(brokenBy), MOST_BROKEN, '; ');
     return `- **${text(limit)}**: ${text(who)} (${text(limitAt(by[0]))})`;
   });
   return ['', `**${plural(lines.length, 'broken limit')}**`, '', ...lines];

@@ -1,3 +1,4 @@
+import { firstLines, firstNames } from '../ir/listed.ts';
 import { visible } from '../ir/quote.ts';
 import { diffLineText } from '../lab/lines.ts';
 import { type Cell, columns, type Paint, plural, WIDTH, wrapped } from '../lab/render/table.ts';
@@ -115,14 +116,8 @@ function measureLines(r: Review, paint: Paint, width: number): string[] {
 }
 
 function limitLines(limit: string, by: Review['broken'], paint: Paint, width: number): string[] {
-  const shown = by.slice(0, MOST_BROKEN);
   const lines =
-    by[0].values === null
-      ? ['no kernel was measured by it']
-      : [
-          ...shown.map(brokenBy),
-          ...(by.length > shown.length ? [`and ${by.length - shown.length} more`] : []),
-        ];
+    by[0].values === null ? ['no kernel was measured by it'] : firstLines(by.map(brokenBy), MOST_BROKEN);
   return [
     ...wrapped(visible(`broken: ${limit}`), width).map(paint.bad),
     ...lines.flatMap((l) => indented(l, width)),
@@ -163,13 +158,12 @@ function hurtLines(r: Review, paint: Paint, again: (row: Row) => string, width: 
 function otherLines(r: Review, paint: Paint, again: (row: Row) => string, width: number): string[] {
   const kernels = otherKernels(r.effect!);
   if (kernels.length === 0) return [];
-  const names = kernels.slice(0, MOST_KERNELS).map((k) => k.row.label);
-  const more = kernels.length > names.length ? ` and ${kernels.length - names.length} more` : '';
+  const names = kernels.map((k) => k.row.label);
   const alone = hurtKernels(r.effect!).length === 0 && kernels[0].row.effect!.why !== null;
   return [
     '',
     paint.bold('Changed and not worse'),
-    ...indented(`${names.join(', ')}${more}`, width),
+    ...indented(firstNames(names, MOST_KERNELS), width),
     ...(alone ? [paint.dim(`    its diff: ${again(kernels[0].row)}`)] : []),
   ];
 }

@@ -1,3 +1,4 @@
+import { firstNames } from '../ir/listed.ts';
 import { plural } from '../lab/render/table.ts';
 import { type BrokenLimit, type Budget, brokenLimits } from './budget.ts';
 import { type ChangeEffect, changeEffects } from './change-effects.ts';
@@ -157,7 +158,4 @@ function unknownOf(
 /** Maximum number of names that are listed; the rest are counted. */
 const MOST_NAMES = 6;
 
-const listed = (names: readonly string[]): string =>
-  names.length <= MOST_NAMES
-    ? names.join(', ')
-    : `${names.slice(0, MOST_NAMES).join(', ')} and ${names.length - MOST_NAMES} more`;
+const listed = (names: readonly string[]): string => firstNames(names, MOST_NAMES);

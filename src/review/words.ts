@@ -1,3 +1,4 @@
+import { firstLines } from '../ir/listed.ts';
 import { change, number, plural } from '../lab/render/table.ts';
 import { type BrokenLimit, brokenBy } from './budget.ts';
 import type { ChangeEffect } from './change-effects.ts';
@@ -298,8 +299,7 @@ const MOST_REASONS = 3;
 
 /** The reasons for a difference, in parentheses; '' if there are none. */
 export function becauseText(because: readonly string[]): string {
-  const more = because.length > MOST_REASONS ? [`and ${because.length - MOST_REASONS} more`] : [];
-  return because.length === 0 ? '' : ` (${[...because.slice(0, MOST_REASONS), ...more].join('; ')})`;
+  return because.length === 0 ? '' : ` (${firstLines(because, MOST_REASONS).join('; ')})`;
 }
 
 /** A change as one line. */

@@ -2,6 +2,7 @@ import type { ErrorObject } from 'ajv';
 import { match, P } from 'ts-pattern';
 import { isMap } from '../ir/data.ts';
 import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
+import { enumerated } from '../ir/listed.ts';
 import { specError } from './places.ts';
 
 interface Text {
@@ -101,9 +102,6 @@ const pathOf = (e: ErrorObject): string[] =>
 const nameOf = (path: readonly string[]): string =>
   path.length === 0 ? 'the top level' : `'${path.join('.')}'`;
 
-const list = (words: readonly string[], last: string): string =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
-
 function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnostic | null {
   const path = pathOf(e);
   const at = nameOf(path);
@@ -155,7 +153,7 @@ function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnost
           f,
           path,
           'spec-type',
-          `${at} is ${typeName(e.data)}, expected ${list(([] as string[]).concat(e.params.type).map(typeWord), 'or')}`,
+          `${at} is ${typeName(e.data)}, expected ${enumerated(([] as string[]).concat(e.params.type).map(typeWord), 'or')}`,
           { notes: [...described, ...(isQuotable(e) ? ['in quotes it is text'] : [])] },
         ),
       )
@@ -224,7 +222,7 @@ function choice(
     f,
     path,
     'spec-form',
-    `${nameOf(path)} is ${typeName(e.data)}, expected ${list([...values, ...kinds], 'or')}`,
+    `${nameOf(path)} is ${typeName(e.data)}, expected ${enumerated([...values, ...kinds], 'or')}`,
     { notes: near.length > 0 ? [`did you mean '${near[0]}'?`] : [] },
   );
 }
@@ -245,7 +243,7 @@ function keyedChoice(
       f,
       [...path, present[1].split(' with ')[0]],
       'spec-form',
-      `${at} has both ${list(present, 'and')}`,
+      `${at} has both ${enumerated(present, 'and')}`,
       {
         key: true,
         notes: [`exactly one of ${keys.join(', ')}`],
@@ -255,9 +253,15 @@ function keyedChoice(
   if (isMisspelt(e, parts, all)) return null;
   const because = /\/dependencies\/([^/]+)\/(anyOf|oneOf)$/.exec(e.schemaPath)?.[1];
   if (because !== undefined)
-    return specError(f, [...path, because], 'spec-missing', `'${because}' requires ${list(keys, 'or')}`, {
-      key: true,
-    });
+    return specError(
+      f,
+      [...path, because],
+      'spec-missing',
+      `'${because}' requires ${enumerated(keys, 'or')}`,
+      {
+        key: true,
+      },
+    );
   const wanted = all.some(
     (x) =>
       x.keyword === 'dependencies' &&

@@ -1,3 +1,4 @@
+import { enumeratedFirst } from '../ir/listed.ts';
 import { BROKEN_PAIR, type Breach, breachIssue, findBreaches, firstPlaces } from './constraints.ts';
 import type { Entry } from './entries.ts';
 import type { Issues, SpecIssue } from './issues.ts';
@@ -46,10 +47,8 @@ const reportedBy = (
 function lackNote({ property, needy }: Lack, reported: ReadonlySet<string>, { phases }: OrderWalk): string[] {
   const names = needy.filter((i) => !reported.has(phases[i].name)).map((i) => phases[i].id);
   if (names.length === 0) return [];
-  const more = names.length - MOST_NAMED;
-  const shown = more > 1 ? [...names.slice(0, MOST_NAMED), `${more} more`] : names;
-  const listed = shown.length === 1 ? shown[0] : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
-  return [`the IR property '${property}' then does not hold where it is needed, in ${listed}`];
+  const where = enumeratedFirst(names, MOST_NAMED);
+  return [`the IR property '${property}' then does not hold where it is needed, in ${where}`];
 }
 
 /**

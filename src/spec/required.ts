@@ -1,3 +1,4 @@
+import { enumeratedFirst } from '../ir/listed.ts';
 import type { Entry, Row } from './entries.ts';
 import type { PhasesSpec } from './types.generated.ts';
 import type { Pair } from './walk.ts';
@@ -68,11 +69,6 @@ function lacking(
 }
 
 function named(names: readonly string[]): string {
-  const shown = names
-    .slice(0, names.length > MOST_NAMED + 1 ? MOST_NAMED : names.length)
-    .map((n) => `'${n}'`);
-  const more = names.length - shown.length;
-  const all = more > 0 ? [...shown, `${more} more`] : shown;
-  const last = all.pop()!;
-  return all.length === 0 ? `${last} needs` : `${all.join(', ')} and ${last} need`;
+  const quoted = names.map((n) => `'${n}'`);
+  return `${enumeratedFirst(quoted, MOST_NAMED)} ${names.length === 1 ? 'needs' : 'need'}`;
 }

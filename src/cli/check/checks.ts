@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { inexactness } from '../../engine/inexact.ts';
 import { DiagnosticError, nearest } from '../../ir/diagnostic.ts';
+import { enumerated } from '../../ir/listed.ts';
 import type { Program } from '../../ir/program.ts';
 import { EFFORTS, type EffortName } from '../../judge/effort.ts';
 import { type Judgement, judgeKernel } from '../../judge/judge.ts';
@@ -25,7 +26,7 @@ export function checkWord(how: string): void {
   const words = [...CHECK_WORDS.map((w) => `'${w}'`), 'a launch file (.yaml)'];
   failWith(
     `--check ${how} is not known`,
-    `it is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
+    `it is ${enumerated(words, 'or')}`,
     ...nearest(how, CHECK_WORDS).map((w) => `did you mean '${w}'?`),
   );
 }

@@ -1,5 +1,6 @@
 import { type Finding, type NoFinding, bisect as search, workersOf } from '../../debug/bisect.ts';
 import type { Judge, Subject } from '../../debug/judge.ts';
+import { firstNames } from '../../ir/listed.ts';
 import { type Fn, sourceOf } from '../../ir/program.ts';
 import { fileWord, shellWord } from '../../ir/quote.ts';
 import { printFn, printInstr } from '../../ir/text.ts';
@@ -157,8 +158,7 @@ function textOf(r: Report, f: Finding, file: string, words: readonly string[]): 
 }
 
 /** The first three names, and the number of the others. */
-const some = (names: readonly string[]): string =>
-  names.length <= 3 ? names.join(', ') : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`;
+const some = (names: readonly string[]): string => firstNames(names, 3);
 
 const difference = (before: Fn | null, after: Fn | null): string =>
   before === null || after === null

@@ -1,6 +1,7 @@
 import { hex } from '../../cubin/bytes.ts';
 import { membersOf } from '../../cubin/containers.ts';
 import { ptxLines } from '../../cubin/source-lines.ts';
+import { firstLines } from '../../ir/listed.ts';
 import type { Machine } from '../../machine/forms.ts';
 import { hasLines, type ListedFunction, listCode } from '../../machine/listing.ts';
 import { wordText } from '../../machine/word.ts';
@@ -137,7 +138,6 @@ function refuseUnknown(file: string, cubins: readonly Chosen[], listed: readonly
   if (unknown.length === 0) return;
   failWith(
     `${file}: ${unknown.length} instruction word${unknown.length > 1 ? 's are' : ' is'} not known`,
-    ...unknown.slice(0, MOST_NAMED),
-    ...(unknown.length > MOST_NAMED ? [`and ${unknown.length - MOST_NAMED} more`] : []),
+    ...firstLines(unknown, MOST_NAMED),
   );
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { nearest } from '../../ir/diagnostic.ts';
 import { entryOf } from '../../ir/entry-of.ts';
+import { firstNames } from '../../ir/listed.ts';
 import { fileWord } from '../../ir/quote.ts';
 import { currentReview, type Review, reviewsOf } from '../../review/rule-reviews.ts';
 import { prove, timesLimits } from '../../rules/prove/prove.ts';
@@ -199,11 +200,13 @@ const MOST_NAMED = 6;
 
 /** Ends the command, and says what to do about rules that are not proved. */
 function failUnproved(open: readonly Rule[], o: ProveCommand): never {
-  const named = open.slice(0, MOST_NAMED).map((r) => `'${r.id}'`);
-  const more = open.length > named.length ? ` and ${open.length - named.length} more` : '';
+  const named = firstNames(
+    open.map((r) => `'${r.id}'`),
+    MOST_NAMED,
+  );
   const files = (o.rules ?? []).map((f) => ` --rules ${fileWord(f)}`).join('');
   failWith(
-    `${open.length === 1 ? 'rule' : `${open.length} rules:`} ${named.join(', ')}${more} ${open.length === 1 ? 'is' : 'are'} not proved`,
+    `${open.length === 1 ? 'rule' : `${open.length} rules:`} ${named} ${open.length === 1 ? 'is' : 'are'} not proved`,
     `\`orrery rules prove${files} --rule ${open[0].id} --effort 4\` lets the solver take longer`,
     `\`orrery rules prove${files} --accept ${open[0].id}\` accepts it, if you have read why it holds`,
   );

@@ -1,3 +1,4 @@
+import { firstLines } from '../../ir/listed.ts';
 import type { AbResult, KernelPair } from '../ab.ts';
 import { diffLineText } from '../lines.ts';
 import {
@@ -103,8 +104,10 @@ function movers(r: AbResult, paint: Paint, again: (k: KernelPair) => string, wid
     out.push(columns(rows, 'lrrl', width));
   }
   if (other.length > 0) {
-    const names = other.slice(0, MOVERS).map((k) => k.label);
-    if (other.length > MOVERS) names.push(`and ${other.length - MOVERS} more`);
+    const names = firstLines(
+      other.map((k) => k.label),
+      MOVERS,
+    );
     out.push(...wrapped(`${plural(other.length, 'kernel')} changed otherwise: ${names.join(', ')}`, width));
   }
   const most = [...helped.slice(0, 1), ...hurt.slice(0, 1), ...other.slice(0, 1)].filter(

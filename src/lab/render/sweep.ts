@@ -1,3 +1,4 @@
+import { firstNames } from '../../ir/listed.ts';
 import { markdownCode, markdownText } from '../../ir/quote.ts';
 import { type Effect, type Interaction, MOST_COLUMNS } from '../effects.ts';
 import type { Experiment } from '../experiment.ts';
@@ -79,10 +80,7 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint, width = W
       paint.bold(`${plural(refused.length, 'arm')} ${refused.length === 1 ? 'does' : 'do'} not count`),
     );
     for (const [why, names] of reasons(refused).slice(0, MOST))
-      out.push(
-        ...wrapped(why, width),
-        `  ${wrapped(`${names[0]}${names.length > 1 ? ` and ${names.length - 1} more` : ''}`, width - 2).join('\n  ')}`,
-      );
+      out.push(...wrapped(why, width), `  ${wrapped(firstNames(names, 1), width - 2).join('\n  ')}`);
   }
   return out.join('\n');
 }

@@ -1,4 +1,5 @@
 import { DiagnosticError, fileFault, meantNote } from '../../ir/diagnostic.ts';
+import { firstNames } from '../../ir/listed.ts';
 import {
   canMeasure,
   type Known,
@@ -156,11 +157,9 @@ export function outcomeText(goal: Goal, kernels: readonly KernelValues[]): strin
   }
   const out = missing(goal, kernels);
   if (out.length === 0) return 'reached';
-  const shown = out
-    .slice(0, 3)
-    .map(
-      (k) =>
-        `${k.kernel} has ${number(k.values[goal.metric.name])} (${number(k.base[goal.metric.name])} before)`,
-    );
-  return `NOT reached by ${out.length} of ${kernels.length}: ${shown.join(', ')}${out.length > 3 ? ` and ${out.length - 3} more` : ''}`;
+  const values = out.map(
+    (k) =>
+      `${k.kernel} has ${number(k.values[goal.metric.name])} (${number(k.base[goal.metric.name])} before)`,
+  );
+  return `NOT reached by ${out.length} of ${kernels.length}: ${firstNames(values, 3)}`;
 }
