@@ -1,13 +1,9 @@
-/** A seeded generator of pseudo-random numbers in [0, 1) (mulberry32, Tommy Ettinger; public domain). */
+import { mulberry32 } from '../ir/random.ts';
+
+/** A seeded generator of pseudo-random numbers in [0, 1). */
 export function randomOf(seed: number): () => number {
-  let s = seed >>> 0;
-  return () => {
-    s = (s + 0x6d2b79f5) >>> 0;
-    let t = s;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
+  const next = mulberry32(seed);
+  return () => next() / 2 ** 32;
 }
 
 /** The arithmetic mean; NaN for an empty list. */

@@ -1,3 +1,5 @@
+import { xorshift32 } from '../ir/random.ts';
+
 /** Maximum number of instructions that a warp, or the lanes of one path, run before another gets the turn. */
 const LONGEST = 24;
 
@@ -7,21 +9,16 @@ const LONGEST = 24;
  * operations that synchronise lanes hold them. Programs without races give the same results under every schedule.
  */
 export class Schedule {
-  private state: number;
+  private readonly next: () => number;
 
   /** @param seed any integer */
   constructor(seed: number) {
-    this.state = (Math.imul(seed, 0x9e3779b1) ^ 0x5bd1e995) | 1;
+    this.next = xorshift32((Math.imul(seed, 0x9e3779b1) ^ 0x5bd1e995) | 1);
   }
 
-  /** A random integer from 0 to n - 1, by Marsaglia's xorshift32 (Journal of Statistical Software 8, 2003). */
+  /** A random integer from 0 to n - 1. */
   below(n: number): number {
-    let x = this.state;
-    x ^= x << 13;
-    x ^= x >>> 17;
-    x ^= x << 5;
-    this.state = x;
-    return (x >>> 0) % n;
+    return this.next() % n;
   }
 
   /** Number of instructions until the next turn. */

@@ -2,18 +2,14 @@
  * Generates kernels of any size as PTX text, for measuring how costs grow with the program. The same size always gives the same text. Every
  * kernel terminates, stores what it computes, and is accepted by ptxas for sm_75 and later.
  */
+import { mulberry32 } from '../ir/random.ts';
 
 const REGISTERS = 24;
 
-/** A seeded generator of pseudo-random numbers below a bound (mulberry32). */
+/** A seeded generator of pseudo-random numbers below a bound. */
 function generator(seed: number): (bound: number) => number {
-  let state = seed >>> 0;
-  return (bound) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) % bound;
-  };
+  const next = mulberry32(seed);
+  return (bound) => next() % bound;
 }
 
 type Pick = (bound: number) => number;

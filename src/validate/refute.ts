@@ -1,8 +1,9 @@
+import { xorshift32 } from '../ir/random.ts';
 import type { CoreOp } from '../isa/lang/graph.ts';
 import { prune } from '../rules/prove/goal.ts';
 import { questionOf } from '../rules/prove/question.ts';
 import { ask, type Solver } from '../rules/prove/solver.ts';
-import { Drawing, drawn, valuesOf } from './samples.ts';
+import { drawn, valuesOf } from './samples.ts';
 import type { Values } from './values.ts';
 
 /**
@@ -116,7 +117,7 @@ function sampled(
   right: number,
   fixed: ReadonlyMap<number, bigint>,
 ): bigint[] | null {
-  const draw = new Drawing(1);
+  const draw = xorshift32(1);
   const divisors = divisorsOf(values);
   const most = Math.min(SAMPLES, MOST_COMPUTED / values.table.nodes.length);
   for (let i = 0; i < most; i++) {

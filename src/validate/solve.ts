@@ -1,9 +1,10 @@
+import { xorshift32 } from '../ir/random.ts';
 import { type Goal, type Input, prune } from '../rules/prove/goal.ts';
 import { lawful } from '../rules/prove/laws.ts';
 import { type Question, questionOf } from '../rules/prove/question.ts';
 import { same, simplified } from '../rules/prove/simplify.ts';
 import { ask, type Solver } from '../rules/prove/solver.ts';
-import { Drawing, drawn, valuesOf } from './samples.ts';
+import { drawn, valuesOf } from './samples.ts';
 import type { Decide } from './validate.ts';
 
 /** Maximum solver steps for one query: about a second. */
@@ -77,7 +78,7 @@ async function proved(goal: Goal, solver: Solver, steps: Steps): Promise<boolean
 
 /** True if a few random inputs show that the values differ although the assumptions hold. */
 function differsSomewhere(goal: Goal): boolean {
-  const draw = new Drawing(1);
+  const draw = xorshift32(1);
   for (let i = 0; i < SAMPLES; i++) {
     const inputs = goal.inputs.map((x) => drawn(draw, x.width));
     const at = valuesOf(goal.nodes, inputs);

@@ -1,5 +1,6 @@
 // Compares our text with the disassembler's for words that no compiler may have generated: every value of every field, combinations of
 // values, and every flipped bit that a form declares fixed.
+import { congruential } from '../../ir/random.ts';
 import { allowed, decode, type Instruction } from '../../machine/decode.ts';
 import { encode } from '../../machine/encode.ts';
 import type { Form, Machine } from '../../machine/forms.ts';
@@ -15,11 +16,8 @@ const MOST_VALUES = 32;
 
 /** A seeded generator of pseudo-random numbers below a bound. */
 function random(seed: number): (below: number) => number {
-  let s = seed >>> 0;
-  return (below) => {
-    s = (Math.imul(s, 1664525) + 1013904223) >>> 0;
-    return Math.floor((s / 2 ** 32) * below);
-  };
+  const next = congruential(seed);
+  return (below) => Math.floor((next() / 2 ** 32) * below);
 }
 
 interface Question {
