@@ -4,6 +4,7 @@ import type { Comparison, KernelComparison, MetricRow } from '../protocol.ts';
 import { Cancelled } from './engine.ts';
 import { Sides } from './listing.tsx';
 import { baseline, differs, engineOf, live, type Picked, pin, run, select, source, tables } from './store.ts';
+import { TableHead } from './table-head.tsx';
 import { classes, grouped, plural } from './words.ts';
 
 /** Two arms side by side: A as it was opened or pinned, B as it is now. */
@@ -74,14 +75,7 @@ const Differences = ({ rows }: { readonly rows: Comparison['differences'] }) =>
   ) : (
     <table class="grid">
       <caption>In what the plans differ</caption>
-      <thead>
-        <tr>
-          <th scope="col">what</th>
-          <th scope="col">name</th>
-          <th scope="col">A</th>
-          <th scope="col">B</th>
-        </tr>
-      </thead>
+      <TableHead columns={['what', 'name', 'A', 'B']} />
       <tbody>
         {rows.slice(0, MOST).map((d, i) => (
           <tr key={i}>
@@ -139,21 +133,7 @@ function Kernel({ k, c }: { readonly k: KernelComparison; readonly c: Comparison
       )}
       {rows.length > 0 && (
         <table class="grid metrics">
-          <thead>
-            <tr>
-              <th scope="col">metric</th>
-              <th scope="col" class="num">
-                A
-              </th>
-              <th scope="col" class="num">
-                B
-              </th>
-              <th scope="col" class="num">
-                change
-              </th>
-              <th scope="col">verdict</th>
-            </tr>
-          </thead>
+          <TableHead columns={['metric', 'A', 'B', 'change', 'verdict']} numbers={['A', 'B', 'change']} />
           <tbody>
             {rows.map((m) => (
               <Metric key={m.name} m={m} />

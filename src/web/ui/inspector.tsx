@@ -23,6 +23,7 @@ import {
   valueNames,
   view,
 } from './store.ts';
+import { TableHead } from './table-head.tsx';
 import { classes, duration, plural, signed } from './words.ts';
 
 type Tab = 'phase' | 'instruction' | 'rules' | 'remarks' | 'knobs';
@@ -255,18 +256,7 @@ function Value({ r }: { readonly r: RunRow }) {
       <caption>
         {register.value} through the phases <span class="dim">marked in both listings</span>
       </caption>
-      <thead>
-        <tr>
-          <th scope="col">after</th>
-          <th scope="col">is</th>
-          <th scope="col" class="num">
-            defined
-          </th>
-          <th scope="col" class="num">
-            used
-          </th>
-        </tr>
-      </thead>
+      <TableHead columns={['after', 'is', 'defined', 'used']} numbers={['defined', 'used']} />
       <tbody>
         {rows.map((o) => (
           <tr key={o.snapshot}>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { KnobRow, PhaseRow, RunRow } from '../recording.ts';
 import { about, edit, live, source } from './store.ts';
+import { TableHead } from './table-head.tsx';
 
 /** Knobs that a phase read. On a live page they can be set. */
 export function Knobs({ p, r }: { readonly p: PhaseRow; readonly r: RunRow }) {
@@ -23,14 +24,7 @@ export function Knobs({ p, r }: { readonly p: PhaseRow; readonly r: RunRow }) {
 const KnobTable = ({ rows, caption }: { readonly rows: readonly KnobRow[]; readonly caption: string }) => (
   <table class="knobs">
     <caption>{caption}</caption>
-    <thead>
-      <tr>
-        <th scope="col">knob</th>
-        <th scope="col">value</th>
-        <th scope="col">from</th>
-        <th scope="col">what it does</th>
-      </tr>
-    </thead>
+    <TableHead columns={['knob', 'value', 'from', 'what it does']} />
     <tbody>
       {rows.map((k) => (
         <tr key={k.name}>

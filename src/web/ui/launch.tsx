@@ -20,6 +20,7 @@ import {
   stopWork,
   tables,
 } from './store.ts';
+import { TableHead } from './table-head.tsx';
 import { classes, grouped, plural } from './words.ts';
 
 /** The launch that is edited, and the kernel that it was written for. */
@@ -191,17 +192,7 @@ function Result({ r }: { readonly r: Simulated }) {
       {r.optimized.output !== '' && <pre class="printed">{r.optimized.output}</pre>}
       <table class="grid">
         <caption>Counters</caption>
-        <thead>
-          <tr>
-            <th scope="col">what</th>
-            <th scope="col" class="num">
-              as lowered
-            </th>
-            <th scope="col" class="num">
-              optimized
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={['what', 'as lowered', 'optimized']} numbers={['as lowered', 'optimized']} />
         <tbody>
           {names.map((n) => {
             const [a, b] = [value(r.lowered, n), value(r.optimized, n)];
@@ -291,17 +282,7 @@ function Blocks({ r }: { readonly r: Simulated }) {
       <caption>
         Runs of blocks by warps <span class="dim">the flow graph shows them as colour</span>
       </caption>
-      <thead>
-        <tr>
-          <th scope="col">block</th>
-          <th scope="col" class="num">
-            as lowered
-          </th>
-          <th scope="col" class="num">
-            optimized
-          </th>
-        </tr>
-      </thead>
+      <TableHead columns={['block', 'as lowered', 'optimized']} numbers={['as lowered', 'optimized']} />
       <tbody>
         {ids.map((id) => (
           <tr key={id}>

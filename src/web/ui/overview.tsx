@@ -1,6 +1,7 @@
 import { changes } from '../model/pipeline.ts';
 import type { PhaseRow, RunRow } from '../recording.ts';
 import { select } from './store.ts';
+import { TableHead } from './table-head.tsx';
 import { classes, duration, grouped, plural, signed } from './words.ts';
 
 /** Maximum number of phases that are named. */
@@ -29,27 +30,10 @@ export function Overview({ r }: { readonly r: RunRow }) {
       {most.length > 0 && (
         <table class="grid">
           <caption>What did most</caption>
-          <thead>
-            <tr>
-              <th scope="col">phase</th>
-              <th scope="col" class="num">
-                instructions
-              </th>
-              <th scope="col" class="num">
-                change
-              </th>
-              <th scope="col" class="num">
-                blocks
-              </th>
-              <th scope="col" class="num">
-                rules fired
-              </th>
-              <th scope="col" class="num">
-                time
-              </th>
-              <th scope="col">purpose</th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={['phase', 'instructions', 'change', 'blocks', 'rules fired', 'time', 'purpose']}
+            numbers={['instructions', 'change', 'blocks', 'rules fired', 'time']}
+          />
           <tbody>
             {most.map((p) => (
               <tr key={p.id}>
