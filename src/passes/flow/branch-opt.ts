@@ -1,5 +1,5 @@
 import { match } from 'ts-pattern';
-import { cfgOf, controlIsLast } from '../../analysis/flow/cfg.ts';
+import { cfgOf } from '../../analysis/flow/cfg.ts';
 import { Forwarding } from '../../analysis/flow/forwarding.ts';
 import { WorkList } from '../../analysis/structures/worklist.ts';
 import { hasConstantPredicates, knownPredicate } from '../../analysis/values/known-predicates.ts';
@@ -11,6 +11,7 @@ import { Kind, NO_REG } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 import type { Pass, PassContext } from '../pass.ts';
 import { BUDGET } from './branch-budget.ts';
+import { hasControlLast } from './control-last.ts';
 import { maySettle, useOtherwise } from './known-guards.ts';
 
 /**
@@ -50,14 +51,7 @@ import { maySettle, useOtherwise } from './known-guards.ts';
  * Bound: each rewrite removes an instruction, a guard or a detour; each block is reopened once for each of these.
  */
 export const branchOpt: Pass = (fn, ctx) => {
-  if (!controlIsLast(fn)) {
-    ctx.remark(
-      'missed',
-      'control-not-last',
-      'a control operation is in the middle of a block: run phase 6 first',
-    );
-    return fn;
-  }
+  if (!hasControlLast(fn, ctx)) return fn;
   // A predicate may become known when one of its definitions, or a path around its only one, is erased. The pass repeats for that
   // reason, but only if some definition is constant.
   for (let now = fn; ; ) {

@@ -1,4 +1,4 @@
-import { cfgOf, controlIsLast } from '../../analysis/flow/cfg.ts';
+import { cfgOf } from '../../analysis/flow/cfg.ts';
 import { inLoop, loopsOf } from '../../analysis/loops/loops.ts';
 import { meetingsOf } from '../../analysis/synchronization/convergent-operations.ts';
 import { mayWaitInLoops } from '../../analysis/synchronization/waiting-loops.ts';
@@ -18,6 +18,7 @@ import { NO_REG, type Reg, sameOperand } from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
 import type { Pass, PassContext } from '../pass.ts';
 import { BUDGET } from './branch-budget.ts';
+import { hasControlLast } from './control-last.ts';
 import { maySettle, settleGuard } from './known-guards.ts';
 import { foldBranch, foldJump } from './one-way.ts';
 
@@ -73,14 +74,7 @@ const EXCEPTED = 'Knob91';
  * Bound: each round is linear in blocks and instructions, except for edges that bypass several branches.
  */
 export const equivalentConditions: Pass = (fn, ctx) => {
-  if (!controlIsLast(fn)) {
-    ctx.remark(
-      'missed',
-      'control-not-last',
-      'a control operation is in the middle of a block: run phase 6 first',
-    );
-    return fn;
-  }
+  if (!hasControlLast(fn, ctx)) return fn;
   const reported = new Set<string>();
   let now = fn;
   for (let round = 0; round < ROUNDS; round++) {

@@ -1,5 +1,5 @@
 import { isValue } from '../../analysis/calls/effects.ts';
-import { cfgOf, controlIsLast } from '../../analysis/flow/cfg.ts';
+import { cfgOf } from '../../analysis/flow/cfg.ts';
 import { frequencyOf } from '../../analysis/flow/frequency.ts';
 import { edgeFrequency } from '../../analysis/flow/static-frequency.ts';
 import { type Between, type Leaf, type Switch, Switches } from '../../analysis/flow/switches.ts';
@@ -22,6 +22,7 @@ import { NO_REG, type Reg } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 import { inSsa } from '../../ssa/registers.ts';
 import type { Pass, PassContext } from '../pass.ts';
+import { hasControlLast } from './control-last.ts';
 import { emitSwitch } from './switch-emit.ts';
 import { SwitchMap } from './switch-map.ts';
 import { escapesOf, regroups } from './switch-meeting.ts';
@@ -92,14 +93,7 @@ const ROUNDS = 4;
  * beyond: 300, 1,000 and 4,000 sparse cases take 0.1, 0.3 and 1.1 seconds.
  */
 export const switchOpt: Pass = (fn, ctx) => {
-  if (!controlIsLast(fn)) {
-    ctx.remark(
-      'missed',
-      'control-not-last',
-      'a control operation is in the middle of a block: run phase 6 first',
-    );
-    return fn;
-  }
+  if (!hasControlLast(fn, ctx)) return fn;
   if (fn.attrs.counts.length > 0 && ctx.params['profiled'] === 'stays') {
     ctx.remark('missed', 'profiled', 'there is a profile, so the cases are assumed to be laid out by it');
     return fn;

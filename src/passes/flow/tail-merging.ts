@@ -1,4 +1,3 @@
-import { controlIsLast } from '../../analysis/flow/cfg.ts';
 import { type End, EqualTails } from '../../analysis/flow/equal-tails.ts';
 import { livenessOf } from '../../analysis/registers/liveness.ts';
 import { type Meetings, meetingsOf } from '../../analysis/synchronization/convergent-operations.ts';
@@ -11,6 +10,7 @@ import { Kind, NO_REG, table } from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
 import type { Pass, PassContext } from '../pass.ts';
 import { BUDGET } from './branch-budget.ts';
+import { hasControlLast } from './control-last.ts';
 import { foldBranch, foldJump } from './one-way.ts';
 
 /** Shorter tails are not merged: LLVM's branch folder has the same bound (tail-merge-size). */
@@ -58,14 +58,7 @@ const ENDS: ReadonlySet<string | null> = new Set(['branch', 'branch-table', 'exi
  * Bound: n log n in instructions for each round; the last round is one in which nothing is merged.
  */
 export const tailMerging: Pass = (fn, ctx) => {
-  if (!controlIsLast(fn)) {
-    ctx.remark(
-      'missed',
-      'control-not-last',
-      'a control operation is in the middle of a block: run phase 6 first',
-    );
-    return fn;
-  }
+  if (!hasControlLast(fn, ctx)) return fn;
   // A tail that was split off may be the end of a block visited earlier.
   for (let now = fn; ; ) {
     const merger = new TailMerger(now, ctx);

@@ -1,4 +1,3 @@
-import { controlIsLast } from '../../analysis/flow/cfg.ts';
 import { draftCfg } from '../../analysis/flow/draft-cfg.ts';
 import { inLoop, loops, loopsOf } from '../../analysis/loops/loops.ts';
 import {
@@ -11,6 +10,7 @@ import {
 } from '../../ir/draft/index.ts';
 import { isPhi } from '../../ir/flow.ts';
 import type { Fn } from '../../ir/program.ts';
+import { hasControlLast } from '../flow/control-last.ts';
 import type { Pass, PassContext } from '../pass.ts';
 import { LoopInversion } from './loop-inversion.ts';
 
@@ -57,14 +57,7 @@ const MOST_HEADER = 16;
  * Bound: linear in blocks, edges and nesting, plus copies of at most `max-header` instructions per loop.
  */
 export const loopSimplification: Pass = (fn, ctx) => {
-  if (!controlIsLast(fn)) {
-    ctx.remark(
-      'missed',
-      'control-not-last',
-      'a control operation is in the middle of a block: run phase 6 first',
-    );
-    return fn;
-  }
+  if (!hasControlLast(fn, ctx)) return fn;
   const forest = loopsOf(fn);
   for (const { blocks, entries } of forest.irreducible) {
     const names = entries.map((b) => `BB${fn.blocks[b].id}`).join(', ');
