@@ -37,6 +37,9 @@ export interface Signs {
   readonly complement: boolean;
 }
 
+/** Translates the machine instructions of one form. */
+export type Meaning = (b: Builder) => void;
+
 /**
  * Translates one machine instruction to Ori: reads its operands and collects equivalent Ori instructions.
  *

@@ -1,13 +1,12 @@
 import { imm, Mod, NO_REG, type Operand, PT, RegFile, RZ, reg, withOperandMods } from '../ir/operand.ts';
-import type { Builder } from './builder.ts';
+import type { Builder, Meaning } from './builder.ts';
 import { combine } from './integer.ts';
 
 /* 32- and 64-bit floats, and conversions. */
 
-type Meaning = (b: Builder) => void;
-
 const roundOf = (b: Builder): string => b.mod('round') || 'RN';
-const flush = (b: Builder): string => {
+/** The modifier that flushes subnormal numbers, of 32-bit floats and of pairs; '' for none. */
+export const flush = (b: Builder): string => {
   if (b.mod('denormal') === 'FMZ') b.fail('.FMZ is not supported yet');
   return b.mod('denormal') || b.mod('FTZ');
 };

@@ -1,15 +1,10 @@
 import { imm, isZero, Mod, NO_REG, type Operand, PT, reg, withOperandMods } from '../ir/operand.ts';
-import type { Builder } from './builder.ts';
+import type { Builder, Meaning } from './builder.ts';
+import { flush } from './float.ts';
 
 /* Pairs of 16-bit floats. */
 
-type Meaning = (b: Builder) => void;
-
 const formatOf = (b: Builder): string => (b.mod('type') === 'BF16_V2' ? 'BF16' : 'F16');
-const flush = (b: Builder): string => {
-  if (b.mod('denormal') === 'FMZ') b.fail('.FMZ is not supported yet');
-  return b.mod('denormal') || b.mod('FTZ');
-};
 
 /** A packed pair: a register with the halves that its suffix selects, or the immediates h and l. */
 function pair(b: Builder, name: string): Operand {

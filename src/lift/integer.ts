@@ -1,9 +1,7 @@
 import { imm, Mod, NO_REG, type Operand, PF, PT, RegFile, RZ, reg, withOperandMods } from '../ir/operand.ts';
-import type { Builder } from './builder.ts';
+import type { Builder, Meaning } from './builder.ts';
 
 /* Integer arithmetic, logic and moves. Uniform forms have the same meaning on other registers. */
-
-type Meaning = (b: Builder) => void;
 
 /** The type modifier; S32 if it has no name. */
 const typeOf = (b: Builder): 'U32' | 'S32' | 'U64' | 'S64' => {

@@ -1,6 +1,6 @@
 import { Kind, NO_REG, type Operand, type Reg, RegFile, RZ, reg, text } from '../ir/operand.ts';
 import { BITS } from '../sim/matrix-names.ts';
-import type { Builder } from './builder.ts';
+import type { Builder, Meaning } from './builder.ts';
 import { sharedAddress } from './memory.ts';
 import { physical } from './registers.ts';
 
@@ -8,8 +8,6 @@ import { physical } from './registers.ts';
  * Matrix products and data movement by whole warps. Each becomes one PTX instruction; PTX fragments have the hardware's layout: the
  * registers of a fragment are consecutive, in PTX's order.
  */
-
-type Meaning = (b: Builder) => void;
 
 /** Number of 32-bit registers per lane for a matrix. */
 const registersOf = (rows: number, columns: number, type: string): number =>

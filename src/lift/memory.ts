@@ -13,13 +13,11 @@ import {
   reg,
   withOperandMods,
 } from '../ir/operand.ts';
-import type { Builder } from './builder.ts';
+import type { Builder, Meaning } from './builder.ts';
 
 /*
  * Memory. An address is the sum of a register (64 bits with .64), a uniform register, and an offset; descriptors do not affect values.
  */
-
-type Meaning = (b: Builder) => void;
 
 /** An address operand. */
 interface Address {

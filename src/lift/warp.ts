@@ -1,14 +1,12 @@
 import { imm, NO_REG, type Operand, PF, PT, RegFile, RZ, reg } from '../ir/operand.ts';
 import { LOCAL_WINDOW, SHARED_WINDOW } from '../sim/memory.ts';
-import type { Builder } from './builder.ts';
+import type { Builder, Meaning } from './builder.ts';
 import { REDUCED_TRUTH, REDUCED_WORD } from './registers.ts';
 
 /*
  * Warp-wide operations, barriers, and special registers. Machine code has no member masks: the lanes that execute an instruction together
  * are its members.
  */
-
-type Meaning = (b: Builder) => void;
 
 /** The lanes that execute an instruction together. */
 export const activeLanes = (b: Builder): Operand => reg(b.guarded('ACTIVEMASK', [], []));
