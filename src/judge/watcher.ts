@@ -182,9 +182,7 @@ export class Watcher implements Watch {
   store(w: Warp, d: Decoded, lane: number, address: number, bytes: number, at: Location): void {
     const space = spaceOf(d, address);
     if (space === 'own') return;
-    if (space === 'global') this.traced?.({ w, d, lane, address, bytes }, true);
-    if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, true);
-    if (space === 'global' && this.promises) note(this.written, address, bytes);
+    this.noteWrite(w, d, lane, address, bytes, space);
     if (this.order === null) return;
     const data = Uint8Array.from({ length: bytes }, (_, k) => at.view.getUint8(at.at + k));
     if (space === 'global' && !isStrongAccess(d.ins)) this.noteOwn(address, bytes);
@@ -195,9 +193,7 @@ export class Watcher implements Watch {
   atomic(w: Warp, d: Decoded, lane: number, address: number, bytes: number, at: Location): void {
     const space = spaceOf(d, address);
     if (space === 'own') return;
-    if (space === 'global') this.traced?.({ w, d, lane, address, bytes }, true);
-    if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, true);
-    if (space === 'global' && this.promises) note(this.written, address, bytes);
+    this.noteWrite(w, d, lane, address, bytes, space);
     if (this.order === null) return;
     // Without a result, the value that an atomic operation found is invisible.
     if (space === 'global' && d.ins.dst.some((r) => r !== NO_REG)) {
@@ -347,6 +343,20 @@ export class Watcher implements Watch {
     return (
       SHARED_PLACES + w.block.index * 2 ** 26 + (address >= SHARED_WINDOW ? address - SHARED_WINDOW : address)
     );
+  }
+
+  /** What every write to memory that others see reports, atomic or not. */
+  private noteWrite(
+    w: Warp,
+    d: Decoded,
+    lane: number,
+    address: number,
+    bytes: number,
+    space: 'global' | 'shared',
+  ): void {
+    if (space === 'global') this.traced?.({ w, d, lane, address, bytes }, true);
+    if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, true);
+    if (space === 'global' && this.promises) note(this.written, address, bytes);
   }
 
   private noteRace(

@@ -172,6 +172,26 @@ const TRUE: Constant = { float: 0, value: 1n, unsigned: false };
 const FALSE: Constant = { float: 0, value: 0n, unsigned: false };
 const truth = (x: boolean): Constant => (x ? TRUE : FALSE);
 
+/** The result of a comparison; null for any other operator. */
+function compared<T extends number | bigint>(op: number, x: T, y: T): Constant | null {
+  switch (op) {
+    case t.EQUAL:
+      return truth(x === y);
+    case t.NOT_EQUAL:
+      return truth(x !== y);
+    case t.LESS:
+      return truth(x < y);
+    case t.GREATER:
+      return truth(x > y);
+    case t.LESS_EQUAL:
+      return truth(x <= y);
+    case t.GREATER_EQUAL:
+      return truth(x >= y);
+    default:
+      return null;
+  }
+}
+
 /** Brings a result into 64 bits: unsigned wraps, signed must fit. */
 function fit(r: Reader, value: bigint, unsigned: boolean, at: number, length: number): Constant {
   if (unsigned) return { float: 0, value: BigInt.asUintN(64, value), unsigned };
@@ -186,6 +206,8 @@ function apply(r: Reader, op: number, a: Constant, b: Constant, at: number, leng
   const unsigned = a.unsigned || b.unsigned;
   const x = unsigned ? BigInt.asUintN(64, a.value) : a.value;
   const y = unsigned ? BigInt.asUintN(64, b.value) : b.value;
+  const comparison = compared(op, x, y);
+  if (comparison !== null) return comparison;
   switch (op) {
     case t.OR_OR:
       return truth(x !== 0n || y !== 0n);
@@ -197,18 +219,6 @@ function apply(r: Reader, op: number, a: Constant, b: Constant, at: number, leng
       return { float: 0, value: x ^ y, unsigned };
     case t.AMPERSAND:
       return { float: 0, value: x & y, unsigned };
-    case t.EQUAL:
-      return truth(x === y);
-    case t.NOT_EQUAL:
-      return truth(x !== y);
-    case t.LESS:
-      return truth(x < y);
-    case t.GREATER:
-      return truth(x > y);
-    case t.LESS_EQUAL:
-      return truth(x <= y);
-    case t.GREATER_EQUAL:
-      return truth(x >= y);
     case t.SHIFT_LEFT:
     case t.SHIFT_RIGHT: {
       if (b.value < 0n || b.value > 63n) r.failAt(at, length, `shift by ${b.value} is outside 0..63`);
@@ -238,19 +248,9 @@ function applyFloat(r: Reader, op: number, a: Constant, b: Constant, at: number,
     ]);
   const x = doubleOf(a.value);
   const y = doubleOf(b.value);
+  const comparison = compared(op, x, y);
+  if (comparison !== null) return comparison;
   switch (op) {
-    case t.LESS:
-      return truth(x < y);
-    case t.GREATER:
-      return truth(x > y);
-    case t.LESS_EQUAL:
-      return truth(x <= y);
-    case t.GREATER_EQUAL:
-      return truth(x >= y);
-    case t.EQUAL:
-      return truth(x === y);
-    case t.NOT_EQUAL:
-      return truth(x !== y);
     case t.PLUS:
       return real(x + y);
     case t.MINUS:
