@@ -163,6 +163,28 @@ function takeMnemonic(c: Cursor, isa: Isa): Mnemonic {
   return m;
 }
 
+/**
+ * How many destinations and sources of an opcode are written where there are `count` operands: optional trailing ones may be absent.
+ * @returns also the number of operands that are missing; below 0 for excess ones
+ */
+export function writtenOperands(
+  op: Opcode,
+  count: number,
+): { readonly dsts: number; readonly srcs: number; readonly missing: number } {
+  let dsts = op.dsts.length;
+  let srcs = op.srcs.length;
+  let missing = dsts + srcs - count;
+  while (missing > 0 && dsts > 0 && op.dsts[dsts - 1].optional && !op.dsts[dsts - 1].variadic) {
+    dsts--;
+    missing--;
+  }
+  while (missing > 0 && srcs > 0 && op.srcs[srcs - 1].optional) {
+    srcs--;
+    missing--;
+  }
+  return { dsts, srcs, missing };
+}
+
 /** @param start index of the word in its line, for errors @throws TextError */
 function mnemonicOf(word: string, start: number, isa: Isa): Mnemonic {
   const parts = word.split('.');
@@ -229,17 +251,7 @@ export function parseInstr(c: Cursor, isa: Isa): Instr {
   c.at = start;
   const nd = op.dsts.length;
   const ns = op.srcs.length;
-  let missing = nd + ns - count;
-  let dsts = nd;
-  while (missing > 0 && dsts > 0 && op.dsts[dsts - 1].optional && !op.dsts[dsts - 1].variadic) {
-    dsts--;
-    missing--;
-  }
-  let srcs = ns;
-  while (missing > 0 && srcs > 0 && op.srcs[srcs - 1].optional) {
-    srcs--;
-    missing--;
-  }
+  const { dsts, srcs, missing } = writtenOperands(op, count);
   if (missing !== 0 && !(count === 0 && nd + ns === 0))
     throw new TextError(
       `${op.name} takes ${nd + ns} operands (${[...op.dsts, ...op.srcs].map((s) => s.name).join(', ')}), found ${count}`,

@@ -2,6 +2,7 @@ import { match } from 'ts-pattern';
 import { meantNote, nearest } from '../ir/diagnostic.ts';
 import { type Isa, OpFlag, type Slot } from '../ir/opcode.ts';
 import { Kind } from '../ir/operand.ts';
+import { writtenOperands } from '../ir/parse-instr.ts';
 import { defaultOperand } from '../ir/text.ts';
 import type { Expr } from '../isa/lang/parse.ts';
 import type { RulesDoc } from './document.ts';
@@ -55,17 +56,7 @@ export class LineReader {
     const mods = readModifiers(op, l, field, this.tables, this.faults);
     const nd = op.dsts.length;
     const ns = op.srcs.length;
-    let missing = nd + ns - l.operands.length;
-    let dsts = nd;
-    while (missing > 0 && dsts > 0 && op.dsts[dsts - 1].optional) {
-      dsts--;
-      missing--;
-    }
-    let srcs = ns;
-    while (missing > 0 && srcs > 0 && op.srcs[srcs - 1].optional) {
-      srcs--;
-      missing--;
-    }
+    const { dsts, srcs, missing } = writtenOperands(op, l.operands.length);
     if (missing !== 0) {
       const names = [...op.dsts, ...op.srcs].map((s) => s.name).join(', ');
       this.faults.stopAt(
