@@ -1,5 +1,5 @@
 /** Reads programs from text for a plan; shared by the library and the command line. */
-import { type Diagnostic, DiagnosticError } from './ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, fileError } from './ir/diagnostic.ts';
 import { hasSsaForms } from './ir/flow.ts';
 import type { Program } from './ir/program.ts';
 import { baseTarget } from './ir/target.ts';
@@ -130,7 +130,5 @@ export function readOri(text: string, plan: Plan, file = '<ori>'): Read {
   if (faults.length === 0) return { program, module: null, warnings: diagnostics };
   const notes = faults.slice(0, MOST_FAULTS).map(verifyMessage);
   const message = `${file} is not a valid program`;
-  throw new DiagnosticError([
-    { severity: 'error', code: 'ori-invalid', message, file: '', line: 0, column: 0, length: 0, notes },
-  ]);
+  throw fileError('', message, notes, 'ori-invalid');
 }

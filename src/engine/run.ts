@@ -1,6 +1,6 @@
 import { cfgIsCurrent } from '../analysis/flow/cfg.ts';
 import { barrierFaults } from '../analysis/synchronization/barrier-use.ts';
-import { DiagnosticError } from '../ir/diagnostic.ts';
+import { type DiagnosticError, fileError } from '../ir/diagnostic.ts';
 import { dropUnchangedDraft, dropUnchangedDrafts } from '../ir/draft/index.ts';
 import type { Program } from '../ir/program.ts';
 import { parseProgram, printProgram } from '../ir/text.ts';
@@ -356,15 +356,9 @@ const fault = (
   message: string,
   notes: readonly string[] = [],
 ): DiagnosticError =>
-  new DiagnosticError([
-    {
-      severity: 'error',
-      code: 'phase-fault',
-      message,
-      file: program.name,
-      line: 0,
-      column: 0,
-      length: 0,
-      notes: [...notes, `level ${plan.level}, ${plan.sm}, order ${plan.order}, plan ${plan.hash}`],
-    },
-  ]);
+  fileError(
+    program.name,
+    message,
+    [...notes, `level ${plan.level}, ${plan.sm}, order ${plan.order}, plan ${plan.hash}`],
+    'phase-fault',
+  );

@@ -1,6 +1,6 @@
 import { controlIsLast } from '../analysis/flow/cfg.ts';
 import { loopsOf, preheader } from '../analysis/loops/loops.ts';
-import { DiagnosticError } from '../ir/diagnostic.ts';
+import { type DiagnosticError, fileError } from '../ir/diagnostic.ts';
 import { isPhi } from '../ir/flow.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { dispatchPosition } from '../spec/phase-names.ts';
@@ -69,21 +69,8 @@ export function startAt(plan: Plan, name: string | undefined, program: Program):
 
 function lack(plan: Plan, program: Program, phase: string, property: string, first: number): DiagnosticError {
   const providers = plan.phases.slice(0, first).filter((p) => p.provides.includes(property));
-  return new DiagnosticError([
-    {
-      severity: 'error',
-      code: 'ir-property',
-      message: `the program lacks the IR property '${property}', which phase '${phase}' needs`,
-      file: program.name,
-      line: 0,
-      column: 0,
-      length: 0,
-      notes:
-        providers.length === 0
-          ? []
-          : [
-              `${providers.map((p) => `${p.id} (position ${p.position})`).join(' and ')} would have provided it`,
-            ],
-    },
-  ]);
+  const message = `the program lacks the IR property '${property}', which phase '${phase}' needs`;
+  const names = providers.map((p) => `${p.id} (position ${p.position})`).join(' and ');
+  const notes = providers.length === 0 ? [] : [`${names} would have provided it`];
+  return fileError(program.name, message, notes, 'ir-property');
 }

@@ -22,10 +22,15 @@ export interface Diagnostic {
   readonly notes?: readonly string[];
 }
 
-/** A diagnostic about a file as a whole. */
-export const fileFault = (file: string, message: string, notes: readonly string[] = []): Diagnostic => ({
+/** An error about a file as a whole, or with the empty name about a request. */
+export const fileFault = (
+  file: string,
+  message: string,
+  notes: readonly string[] = [],
+  code = 'file',
+): Diagnostic & { readonly notes: readonly string[] } => ({
   severity: 'error',
-  code: 'file',
+  code,
   message,
   file,
   line: 0,
@@ -73,6 +78,10 @@ export class DiagnosticError extends Error {
     this.diagnostics = diagnostics;
   }
 }
+
+/** The error for a fault of a file as a whole; see `fileFault`. */
+export const fileError = (...fault: Parameters<typeof fileFault>): DiagnosticError =>
+  new DiagnosticError([fileFault(...fault)]);
 
 /**
  * Renders one diagnostic with its source frame:

@@ -1,5 +1,4 @@
-import type { Diagnostic } from '../ir/diagnostic.ts';
-import { didYouMean } from '../ir/diagnostic.ts';
+import { type Diagnostic, didYouMean, fileFault } from '../ir/diagnostic.ts';
 import { dataHash, hashText } from '../ir/hash.ts';
 import {
   type ForeignForm,
@@ -96,17 +95,7 @@ export function buildIsa(
   for (const { file, data } of sets) {
     for (const [name, spec] of Object.entries((data as IsaDoc).opcodes ?? {})) {
       const report = (message: string, notes: readonly string[] = []) =>
-        diagnostics.push({
-          severity: 'error',
-          code: 'isa',
-          message: `${name}: ${message}`,
-          subject: name,
-          file,
-          line: 0,
-          column: 0,
-          length: 0,
-          notes,
-        });
+        diagnostics.push({ ...fileFault(file, `${name}: ${message}`, notes, 'isa'), subject: name });
       if (byName.has(name)) {
         report('is defined twice');
         continue;
@@ -123,15 +112,8 @@ export function buildIsa(
       if (!('fault' in form)) foreign.push(form);
       else
         diagnostics.push({
-          severity: 'error',
-          code: 'isa-foreign',
-          message: `'${row.title}': ${form.fault}`,
+          ...fileFault(file, `'${row.title}': ${form.fault}`, form.notes, 'isa-foreign'),
           subject: String(k),
-          file,
-          line: 0,
-          column: 0,
-          length: 0,
-          notes: form.notes,
         });
     }
   // Catch-all rows for unknown instructions come last, in any file.

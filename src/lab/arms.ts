@@ -1,6 +1,6 @@
 import { match, P } from 'ts-pattern';
 import { isMap } from '../ir/data.ts';
-import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
+import { fileError, nearest } from '../ir/diagnostic.ts';
 import { ARM_PARTS, ARM_WORDS } from './arm-words.ts';
 
 /** A change of a phase's position in the order. */
@@ -40,7 +40,7 @@ const HELP = [
 ];
 
 const wrong = (message: string, notes: readonly string[] = HELP): never => {
-  throw new DiagnosticError([fileFault('', message, notes)]);
+  throw fileError('', message, notes);
 };
 
 /**

@@ -3,7 +3,7 @@ import { lstatSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { CacheEntry, PrefixCache, ReadLists } from '../engine/cache.ts';
 import { MemoryCache } from '../engine/memory-cache.ts';
-import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { fileError } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import { keyHashes } from '../ir/keyed-hash.ts';
 import type { Isa } from '../ir/opcode.ts';
@@ -58,10 +58,8 @@ export class DiskCache {
     try {
       makeFolders(join(folder, codeHash()));
     } catch (e) {
-      throw new DiagnosticError([
-        fileFault(folder, `cannot keep results there: ${reason(e)}`, [
-          '--cache names a folder, or one to make',
-        ]),
+      throw fileError(folder, `cannot keep results there: ${reason(e)}`, [
+        '--cache names a folder, or one to make',
       ]);
     }
   }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
+import { DiagnosticError, fileError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { covers } from '../spec/glob.ts';
 import { shownPath } from '../spec/node.ts';
 import { Unreadable } from '../spec/node-files.ts';
@@ -80,7 +80,7 @@ export function seeFound(folder: string, file: string): void {
     foundIn(folder, file);
   } catch (e) {
     if (!(e instanceof Unreadable)) throw e;
-    throw new DiagnosticError([fileFault(shownPath(file), `this is not read: ${e.message}`, e.notes)]);
+    throw fileError(shownPath(file), `this is not read: ${e.message}`, e.notes);
   }
 }
 

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, fileError } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
 import { baseTarget } from '../ir/target.ts';
@@ -63,7 +63,7 @@ export async function loadModules(patterns: readonly string[], base = '.'): Prom
 
 /** The error for modules without any kernel, of which nothing can be measured. */
 export const noKernel = (): DiagnosticError =>
-  new DiagnosticError([fileFault('', 'no kernel was found', ['a kernel is a .entry that has an Ori form'])]);
+  fileError('', 'no kernel was found', ['a kernel is a .entry that has an Ori form']);
 
 /**
  * Text of a PTX or Ori file, or the PTX inside of a binary or listing; `file#2` selects the second module of one.
@@ -76,10 +76,10 @@ export function readWhole(file: string): string {
     const contained = containedText(named.file, bytes, named.nth);
     if (contained === null) return bytes.toString('utf8');
     if (typeof contained === 'string') return contained;
-    throw new DiagnosticError([fileFault(file, contained.fault, contained.notes)]);
+    throw fileError(file, contained.fault, contained.notes);
   } catch (e) {
     if (e instanceof DiagnosticError) throw e;
-    throw new DiagnosticError([fileFault(file, whyUnread(e))]);
+    throw fileError(file, whyUnread(e));
   }
 }
 

@@ -1,5 +1,5 @@
 import { host } from '../engine/pipeline.ts';
-import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, fileError } from '../ir/diagnostic.ts';
 import { yamlScalar } from '../ir/quote.ts';
 import { withSpec } from '../spec/collect.ts';
 import type { SpecFile } from '../spec/document.ts';
@@ -189,4 +189,4 @@ export const orderText = (order: string, moves: readonly Move[], title?: string)
 
 /** A command-line error. */
 export const usageFault = (message: string, ...notes: readonly string[]): DiagnosticError =>
-  new DiagnosticError([fileFault('', message, notes)]);
+  fileError('', message, notes);

@@ -1,5 +1,5 @@
 import { isMap } from '../ir/data.ts';
-import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { type Diagnostic, type DiagnosticError, fileError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
@@ -80,10 +80,8 @@ export function parseProfile(text: string, file: string): ProfileFile {
       if (typeof version !== 'string') throw noProfile(file);
       const known = versions.get(fn);
       if (known !== undefined && known !== version)
-        throw new DiagnosticError([
-          fileFault(file, `the runs of the profile are of different versions of '${fn}'`, [
-            'record a new one: `orrery run LAUNCH.yaml... --no-opt --profile-out FILE`',
-          ]),
+        throw fileError(file, `the runs of the profile are of different versions of '${fn}'`, [
+          'record a new one: `orrery run LAUNCH.yaml... --no-opt --profile-out FILE`',
         ]);
       versions.set(fn, version);
     }
@@ -92,10 +90,8 @@ export function parseProfile(text: string, file: string): ProfileFile {
 }
 
 const noProfile = (file: string): DiagnosticError =>
-  new DiagnosticError([
-    fileFault(file, 'this is not a profile', [
-      '`orrery run LAUNCH.yaml --no-opt --profile-out FILE` writes one',
-    ]),
+  fileError(file, 'this is not a profile', [
+    '`orrery run LAUNCH.yaml --no-opt --profile-out FILE` writes one',
   ]);
 
 const warning = (file: string, message: string, note: string): Diagnostic => ({

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import { runPipeline } from '../engine/pipeline.ts';
-import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
+import { DiagnosticError, fileError, nearest } from '../ir/diagnostic.ts';
 import { pathNamedBy, ROOT, withFiles } from '../spec/node.ts';
 import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
 import type { RecipeSpec } from '../spec/types.generated.ts';
@@ -128,4 +128,4 @@ export async function measureRecipe(
 }
 
 const wrong = (file: string, message: string, notes: readonly string[] = []): DiagnosticError =>
-  new DiagnosticError([fileFault(file, message, notes)]);
+  fileError(file, message, notes);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
-import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { fileError } from '../ir/diagnostic.ts';
 import { visible } from '../ir/quote.ts';
 import type { SpecFile, SpecKind } from '../spec/document.ts';
 import {
@@ -23,7 +23,7 @@ import type { Specs } from '../spec/resolve.ts';
 const MOST_OUTPUT = 1 << 28;
 
 const fail = (message: string, notes: readonly string[] = []): never => {
-  throw new DiagnosticError([fileFault('', message, notes)]);
+  throw fileError('', message, notes);
 };
 
 /** The error for output of git that is too large; the repository may be somebody else's. */
@@ -136,7 +136,7 @@ function filesBelow(place: string, path: string, algorithm: string): [path: stri
   try {
     return [[path, hashOf(readRegular(full, 'input'))]];
   } catch (e) {
-    throw new DiagnosticError([fileFault(shownPath(full), whyUnread(e))]);
+    throw fileError(shownPath(full), whyUnread(e));
   }
 }
 
@@ -200,7 +200,7 @@ export function textInPlace(place: string, name: string): string | null {
       foundIn(place, path);
       return readRegular(path, 'input').toString();
     } catch (e) {
-      throw new DiagnosticError([fileFault(path, whyUnread(e))]);
+      throw fileError(path, whyUnread(e));
     }
   }
   const top = repository();
@@ -249,9 +249,7 @@ function checkLinks(folder: string): void {
     try {
       foundIn(folder, path);
     } catch (e) {
-      throw new DiagnosticError([
-        fileFault(shownPath(path), whyUnread(e), e instanceof Unreadable ? e.notes : []),
-      ]);
+      throw fileError(shownPath(path), whyUnread(e), e instanceof Unreadable ? e.notes : []);
     }
 }
 

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, truncateSync } from 'node:fs';
 import { isMap } from '../ir/data.ts';
-import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { fileError } from '../ir/diagnostic.ts';
 import { parseJson } from '../spec/json.ts';
 import { namesLike, readRegular, reason, Unreadable, whyUnread } from '../spec/node-files.ts';
 import { writtenPath } from '../spec/node-paths.ts';
@@ -83,7 +83,7 @@ export class SweepFile {
       text = readRegular(path, 'input').toString('utf8');
     } catch (e) {
       const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
-      throw new DiagnosticError([fileFault(path, whyUnread(e), missing ? namesLike(path) : [])]);
+      throw fileError(path, whyUnread(e), missing ? namesLike(path) : []);
     }
     return cellsIn(path, text.slice(0, text.lastIndexOf('\n') + 1), identity, [
       'all shards run with the same experiment, kernels, specs, and versions of orrery and ptxas',
@@ -115,13 +115,11 @@ function writing<T>(path: string, write: () => T): T {
   try {
     return write();
   } catch (e) {
-    throw new DiagnosticError([
-      fileFault(
-        path,
-        `results cannot be kept here: ${e instanceof Unreadable ? e.message : reason(e)}`,
-        e instanceof Unreadable ? e.notes : [],
-      ),
-    ]);
+    throw fileError(
+      path,
+      `results cannot be kept here: ${e instanceof Unreadable ? e.message : reason(e)}`,
+      e instanceof Unreadable ? e.notes : [],
+    );
   }
 }
 
@@ -137,18 +135,14 @@ function cellsIn(
 ): FinishedCell[] {
   const lines = text.split('\n', MOST_LINES + 2).slice(0, -1);
   if (lines.length > MOST_LINES)
-    throw new DiagnosticError([
-      fileFault(path, `it has more than the ${MOST_LINES} lines that are read`, otherwise),
-    ]);
+    throw fileError(path, `it has more than the ${MOST_LINES} lines that are read`, otherwise);
   const found = parsed(lines[0] ?? '') as Partial<Head> | null;
   if (found?.kind !== 'sweep')
-    throw new DiagnosticError([
-      fileFault(path, 'this is not a results file', [
-        '`orrery sweep` writes one; there, -o names another, and --restart overwrites this one',
-      ]),
+    throw fileError(path, 'this is not a results file', [
+      '`orrery sweep` writes one; there, -o names another, and --restart overwrites this one',
     ]);
   if (found.version !== OUTPUT_VERSION || found.identity !== identity.hash)
-    throw new DiagnosticError([fileFault(path, otherMakers(found.makers, identity.makers), otherwise)]);
+    throw fileError(path, otherMakers(found.makers, identity.makers), otherwise);
   const cells = new Map<string, FinishedCell>();
   for (const [k, line] of lines.entries()) {
     if (k === 0) continue;
@@ -156,9 +150,7 @@ function cellsIn(
     // This line was truncated by a kill and the next one appended to it; both cells are run again.
     if (c === null) continue;
     if (!isCell(c))
-      throw new DiagnosticError([
-        fileFault(`${path}:${k + 1}`, 'this line is not the result of a cell of a sweep', otherwise),
-      ]);
+      throw fileError(`${path}:${k + 1}`, 'this line is not the result of a cell of a sweep', otherwise);
     cells.set(cellKey(c), c);
   }
   return [...cells.values()];

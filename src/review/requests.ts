@@ -1,4 +1,4 @@
-import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { fileError } from '../ir/diagnostic.ts';
 import { MANAGER_KNOB } from '../spec/knobs.ts';
 import { DEFAULT_ORDER, MAX_LEVEL, type PlanRequest, type Specs } from '../spec/specs.ts';
 import { targetHint, targetsOf } from '../spec/targets.ts';
@@ -47,7 +47,7 @@ export const usualTarget = (targets: readonly string[]): string | undefined =>
  */
 export function checkScope(base: Specs, head: Specs, { sm, level }: Scope): void {
   const fault = (message: string, notes: readonly string[] = []): never => {
-    throw new DiagnosticError([fileFault('', message, notes)]);
+    throw fileError('', message, notes);
   };
   if (level !== null && !(Number.isInteger(level) && level >= 0 && level <= MAX_LEVEL))
     fault(`optimization level ${level} is not 0 to ${MAX_LEVEL}`);

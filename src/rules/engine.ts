@@ -1,5 +1,5 @@
 import type { WorkList } from '../analysis/flow/changes.ts';
-import { DiagnosticError } from '../ir/diagnostic.ts';
+import { type DiagnosticError, fileError } from '../ir/diagnostic.ts';
 import type { Draft } from '../ir/draft/index.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { isSet, type PassContext } from '../ir/pass.ts';
@@ -226,19 +226,13 @@ const diverged = (
   fn: string,
   groups: readonly string[],
 ): DiagnosticError =>
-  new DiagnosticError([
-    {
-      severity: 'error',
-      code: 'rules-diverge',
-      message: `phase ${ctx.phase}, function ${fn}: ${e.message}`,
-      file: ctx.program.name,
-      line: 0,
-      column: 0,
-      length: 0,
-      notes: [
-        `rule groups ${groups.join(', ')}; fired most often:`,
-        ...e.fired.slice(0, 8).map((f) => `  ${String(f.count).padStart(7)}  ${f.rule}`),
-        '`orrery check` on the files of the groups looks for rules that undo one another',
-      ],
-    },
-  ]);
+  fileError(
+    ctx.program.name,
+    `phase ${ctx.phase}, function ${fn}: ${e.message}`,
+    [
+      `rule groups ${groups.join(', ')}; fired most often:`,
+      ...e.fired.slice(0, 8).map((f) => `  ${String(f.count).padStart(7)}  ${f.rule}`),
+      '`orrery check` on the files of the groups looks for rules that undo one another',
+    ],
+    'rules-diverge',
+  );

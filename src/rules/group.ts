@@ -1,4 +1,4 @@
-import { DiagnosticError } from '../ir/diagnostic.ts';
+import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
 import { fileWord } from '../ir/quote.ts';
 import { type Expr, MeaningError } from '../isa/lang/parse.ts';
@@ -252,12 +252,6 @@ export function indexOfDoc(data: unknown, isa: Isa, depth: CheckDepth, built: Au
 
 /** A rule's fault as a diagnostic without a line; a caller that has the file's text can find the line from the issue. */
 export const ruleDiagnostic = (i: RuleIssue, file: string) => ({
+  ...fileFault(file, `rule ${i.rule + 1} of group '${i.group}', ${i.field}: ${i.message}`, i.notes, i.code),
   severity: i.severity,
-  code: i.code,
-  message: `rule ${i.rule + 1} of group '${i.group}', ${i.field}: ${i.message}`,
-  file,
-  line: 0,
-  column: 0,
-  length: 0,
-  notes: i.notes,
 });

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve as resolvePath } from 'node:path';
-import { type Diagnostic, DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, fileError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { specName, specsOf } from './collect.ts';
 import type { CachedSpec, SpecFile, SpecKind } from './document.ts';
 import type { SpecIssue, SpecPath } from './issues.ts';
@@ -29,28 +29,28 @@ export function readSpecText(path: string): string {
   try {
     return isShipped(relative(ROOT, path)) ? readFileSync(path, 'utf8') : decodeText(readNamed(path, 'spec'));
   } catch (e) {
-    if (e instanceof Unreadable) throw new DiagnosticError([fileFault(file, e.message, e.notes)]);
+    if (e instanceof Unreadable) throw fileError(file, e.message, e.notes);
     const code = (e as NodeJS.ErrnoException).code;
     if (code !== 'ENOENT' && code !== 'ENOTDIR')
-      throw new DiagnosticError([
-        fileFault(
-          file,
-          code === 'EISDIR' ? 'this is a folder, not a file' : `cannot read the file (${code})`,
-        ),
-      ]);
+      throw fileError(
+        file,
+        code === 'EISDIR' ? 'this is a folder, not a file' : `cannot read the file (${code})`,
+      );
     let there: string[] = [];
     try {
       there = readdirSync(dirname(path)).filter((f) => /\.ya?ml$/.test(f));
     } catch {
-      throw new DiagnosticError([fileFault(file, `there is no folder '${shownPath(dirname(path))}'`)]);
+      throw fileError(file, `there is no folder '${shownPath(dirname(path))}'`);
     }
     // Extensions are ignored: with them, all short names would be similar.
     const stem = (f: string) => f.replace(/\.ya?ml$/, '');
     const close = nearest(stem(basename(path)), there.map(stem));
     const near = there.filter((f) => close.includes(stem(f))).map((f) => `'${f}'`);
-    throw new DiagnosticError([
-      fileFault(file, 'there is no such file', near.length > 0 ? [`did you mean ${near.join(' or ')}?`] : []),
-    ]);
+    throw fileError(
+      file,
+      'there is no such file',
+      near.length > 0 ? [`did you mean ${near.join(' or ')}?`] : [],
+    );
   }
 }
 
@@ -205,8 +205,7 @@ async function allSpecs(sources: readonly { readonly read: () => Promise<SpecFil
   }
   if (faults.length > 0) throw new DiagnosticError(faults);
   for (const kind of SINGLE)
-    if (!files.some((f) => f.kind === kind))
-      throw new DiagnosticError([fileFault('', `there is no spec of kind '${kind}'`)]);
+    if (!files.some((f) => f.kind === kind)) throw fileError('', `there is no spec of kind '${kind}'`);
   return specsOf(files);
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { barrierFaults } from '../../analysis/synchronization/barrier-use.ts';
 import { planOf } from '../../core.ts';
 import { host } from '../../engine/pipeline.ts';
-import { type Diagnostic, DiagnosticError, gathered, nearest } from '../../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, fileFault, gathered, nearest } from '../../ir/diagnostic.ts';
 import type { Isa } from '../../ir/opcode.ts';
 import { visible } from '../../ir/quote.ts';
 import { parseProgram } from '../../ir/text.ts';
@@ -94,17 +94,6 @@ function isSpec(file: string): boolean {
   return kind !== undefined && nearest(kind, KINDS).length > 0;
 }
 
-const plain = (file: string, message: string, notes: readonly string[] = []): Diagnostic => ({
-  severity: 'error',
-  code: 'file',
-  message,
-  file,
-  line: 0,
-  column: 0,
-  length: 0,
-  notes,
-});
-
 /**
  * Faults of a file of any kind and content.
  *
@@ -113,13 +102,13 @@ const plain = (file: string, message: string, notes: readonly string[] = []): Di
 export async function checkOne(file: string, isa: readonly string[] = []): Promise<Diagnostic[]> {
   if (isFolder(file))
     return [
-      plain('', `there is nothing to check in ${file}`, [
+      fileFault('', `there is nothing to check in ${file}`, [
         'of a folder, PTX and Ori files are checked, and YAML files with the `kind` of a spec',
       ]),
     ];
   if (/\.ya?ml$/.test(file) && existsSync(file)) return checkSpec(file);
   const text = textOrFault(file);
-  if (typeof text !== 'string') return [plain('', text.fault, text.notes)];
+  if (typeof text !== 'string') return [fileFault('', text.fault, text.notes)];
   if (file.endsWith('.ptx') || (!file.endsWith('.ori') && /^[^\S\n\r]*\.version\s/m.test(text))) {
     const target = targetOf(text);
     const plan = target === null && isa.length === 0 ? null : await planFor({ isa }, target, undefined, true);
@@ -134,10 +123,10 @@ export async function checkOne(file: string, isa: readonly string[] = []): Promi
     return diagnostics.length > 0
       ? diagnostics
       : [...verifyProgram(program), ...program.functions.flatMap(barrierFaults)].map((e) =>
-          plain(file, verifyMessage(e)),
+          fileFault(file, verifyMessage(e)),
         );
   }
-  return [plain(file, 'unknown kind of file', ['it ends in .yaml, .ptx or .ori, or carries PTX'])];
+  return [fileFault(file, 'unknown kind of file', ['it ends in .yaml, .ptx or .ori, or carries PTX'])];
 }
 
 /** Warnings about shapes that ptxas miscompiles, for the target that the PTX names. */
@@ -162,7 +151,7 @@ async function shippedIsa(): Promise<Isa> {
 async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
   const doc = spec.data as unknown as PtxDoc;
   const faults = checkPtxTable(doc, await shippedIsa());
-  if (faults.length > 0) return faults.map((m) => plain(spec.file, m));
+  if (faults.length > 0) return faults.map((m) => fileFault(spec.file, m));
   const { isa } = buildIsa(isaDocs({ ...(await loadShipped()), ptx: spec }));
   return shadowedRows(isa).map(({ row, form }) => {
     const rows = doc.opcodes[row.op.name];

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMap } from '../../ir/data.ts';
-import type { Diagnostic } from '../../ir/diagnostic.ts';
+import { type Diagnostic, fileFault } from '../../ir/diagnostic.ts';
 import type { Isa } from '../../ir/opcode.ts';
 import { fileWord } from '../../ir/quote.ts';
 import { rulesOfDoc, rulesOfGroup } from '../../rules/group.ts';
@@ -128,14 +128,8 @@ const fault = (
   message: string,
   ...notes: readonly string[]
 ): Diagnostic => ({
+  ...fileFault(file, message, notes, 'rules-unproved'),
   severity,
-  code: 'rules-unproved',
-  message,
-  file,
-  line: 0,
-  column: 0,
-  length: 0,
-  notes,
 });
 
 const judged = (

@@ -2,7 +2,13 @@ import { fstatSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import { whereOf } from '../../engine/where.ts';
-import { type Diagnostic, DiagnosticError, gathered, renderDiagnostic } from '../../ir/diagnostic.ts';
+import {
+  type Diagnostic,
+  DiagnosticError,
+  fileFault,
+  gathered,
+  renderDiagnostic,
+} from '../../ir/diagnostic.ts';
 import { fileWord, visible } from '../../ir/quote.ts';
 import { tried } from '../../spec/node-evict.ts';
 import { forgetInputs, MOST_BYTES, reason } from '../../spec/node-files.ts';
@@ -155,7 +161,7 @@ export function answerInJson(): void {
 /** Records an error of the command-line parser, which prints it itself. */
 export const noteUsage = (text: string, notes: readonly string[] = []): void => {
   const message = text.trim().replace(/^error: /, '');
-  shown.push({ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0, notes });
+  shown.push(fileFault('', message, notes, 'usage'));
 };
 
 /** Prints diagnostics with their frames to stderr; equal ones are merged. */
@@ -177,7 +183,7 @@ export function fail(diagnostics: readonly Diagnostic[]): never {
 
 /** Prints one plain error with optional hints, and ends the command. */
 export function failWith(message: string, ...notes: readonly string[]): never {
-  fail([{ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0, notes }]);
+  fail([fileFault('', message, notes, 'usage')]);
 }
 
 /** Shows warnings, and ends the command if there are errors. */

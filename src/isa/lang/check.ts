@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../../ir/diagnostic.ts';
+import { type Diagnostic, fileFault } from '../../ir/diagnostic.ts';
 import type { Opcode } from '../../ir/opcode.ts';
 import { elaborate, isConstantSlot } from './elaborate.ts';
 import { type Assign, MeaningError, parseMeaning } from './parse.ts';
@@ -55,19 +55,11 @@ function diagnose(op: Opcode, file: string, e: unknown, choice: string): Diagnos
   const before = op.means!.slice(0, e.at).split('\n');
   const column = before[before.length - 1].length;
   const line = op.means!.split('\n')[before.length - 1];
-  return {
-    severity: 'error',
-    code: 'meaning',
-    message: `${op.name}: ${e.message}`,
-    file,
-    line: 0,
-    column: 0,
-    length: 0,
-    notes: [
-      `in line ${before.length} of its meaning${choice === '' ? '' : `, for ${choice}`}:`,
-      `  ${line}`,
-      `  ${' '.repeat(column)}^`,
-      ...e.notes,
-    ],
-  };
+  const notes = [
+    `in line ${before.length} of its meaning${choice === '' ? '' : `, for ${choice}`}:`,
+    `  ${line}`,
+    `  ${' '.repeat(column)}^`,
+    ...e.notes,
+  ];
+  return fileFault(file, `${op.name}: ${e.message}`, notes, 'meaning');
 }

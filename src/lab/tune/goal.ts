@@ -1,4 +1,4 @@
-import { DiagnosticError, fileFault, meantNote } from '../../ir/diagnostic.ts';
+import { fileError, meantNote } from '../../ir/diagnostic.ts';
 import { firstNames } from '../../ir/listed.ts';
 import {
   canMeasure,
@@ -38,7 +38,7 @@ export interface KernelValues {
 const FORMS = 'a goal is registers<=64, code<=-10%, executed, cycles, occupancy>=50, or another metric';
 
 const wrong = (message: string, ...notes: string[]): never => {
-  throw new DiagnosticError([fileFault('', message, notes)]);
+  throw fileError('', message, notes);
 };
 
 /**
