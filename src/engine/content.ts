@@ -1,21 +1,12 @@
 import { hashText } from '../ir/hash.ts';
 import { keyedHash } from '../ir/keyed-hash.ts';
+import { memo } from '../ir/memo.ts';
 import type { Block, Fn, Instr, Program } from '../ir/program.ts';
 
 /*
  * Hashes of programs by contents, so that later phases reuse results for equal programs, whichever phases produced them. Snapshots share
  * unchanged parts, and each instruction, block and function caches its hash, so hashing a snapshot costs time only for its new parts.
  */
-
-/** Caches a function of immutable objects. */
-function cached<T extends object>(hash: (x: T) => string): (x: T) => string {
-  const known = new WeakMap<T, string>();
-  return (x) => {
-    let h = known.get(x);
-    if (h === undefined) known.set(x, (h = hash(x)));
-    return h;
-  };
-}
 
 /** An injective text form of plain data. */
 function plain(v: unknown): string {
@@ -38,17 +29,15 @@ const fields = (v: object, ...without: readonly string[]): string =>
 const operands = (i: Instr): string =>
   i.src.map((o) => `${o.kind},${o.reg},${plain(o.lo)},${plain(o.hi)},${o.mods},${plain(o.sym)}`).join(';');
 
-const ofInstr = cached((i: Instr) =>
+const ofInstr = memo((i: Instr) =>
   keyedHash(
     `${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise} ${i.loc}`,
   ),
 );
-const ofBlock = cached((b: Block) => keyedHash(`${b.id} ${plain(b.name)} ${b.ins.map(ofInstr).join('')}`));
+const ofBlock = memo((b: Block) => keyedHash(`${b.id} ${plain(b.name)} ${b.ins.map(ofInstr).join('')}`));
 // The blocks determine the shape.
-const ofFn = cached((f: Fn) =>
-  keyedHash(`${fields(f, 'blocks', 'shape')} ${f.blocks.map(ofBlock).join('')}`),
-);
-const ofList = cached((list: readonly unknown[]) => keyedHash(plain(list)));
+const ofFn = memo((f: Fn) => keyedHash(`${fields(f, 'blocks', 'shape')} ${f.blocks.map(ofBlock).join('')}`));
+const ofList = memo((list: readonly unknown[]) => keyedHash(plain(list)));
 
 const parts = (f: Fn): string =>
   [
@@ -66,13 +55,13 @@ const withoutPlace = (i: Instr): string =>
  * labels, source lines and profile. It is taken of the Ori that the front end produces, so it may differ between targets and between
  * versions of Orrery.
  */
-export const functionHash = cached((f: Fn) => hashText(parts(f)));
+export const functionHash = memo((f: Fn) => hashText(parts(f)));
 
 /**
  * Hash of the whole contents of a program, with the key of `keyHashes`. Programs of one instruction set with equal contents have equal
  * hashes, even if they share no objects.
  */
-export const contentHash = cached((p: Program) =>
+export const contentHash = memo((p: Program) =>
   keyedHash(
     [
       fields(p, 'functions', 'variables', 'locs'),

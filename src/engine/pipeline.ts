@@ -1,3 +1,4 @@
+import { memoPair } from '../ir/memo.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { Program } from '../ir/program.ts';
 import { PASS_PARAMS, passes } from '../passes/registry.ts';
@@ -32,23 +33,16 @@ export const host: Host = {
   refuteRules: (doc, isa) => refutedIn(doc as object, isa),
 };
 
-const refuted = new WeakMap<object, readonly RuleFault[]>();
-
 /** Faults for the unsound rules of a document, each with a counterexample as notes. */
-function refutedIn(doc: object, isa: Isa): readonly RuleFault[] {
-  let faults = refuted.get(doc);
-  if (faults === undefined) {
-    faults = rulesOfDoc(doc, isa).rules.flatMap((r): RuleFault[] => {
-      const counterexample = refutation(r);
-      if (counterexample === null) return [];
-      const message = `rule '${r.id}' is wrong: its sides differ`;
-      const notes = counterexample.split('\n');
-      return [{ severity: 'error', code: REFUTED, rule: r.place, field: 'rewrite', message, notes }];
-    });
-    refuted.set(doc, faults);
-  }
-  return faults;
-}
+const refutedIn = memoPair((doc: object, isa: Isa): readonly RuleFault[] =>
+  rulesOfDoc(doc, isa).rules.flatMap((r): RuleFault[] => {
+    const counterexample = refutation(r);
+    if (counterexample === null) return [];
+    const message = `rule '${r.id}' is wrong: its sides differ`;
+    const notes = counterexample.split('\n');
+    return [{ severity: 'error', code: REFUTED, rule: r.place, field: 'rewrite', message, notes }];
+  }),
+);
 
 /** Options of `runPipeline`. */
 export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules' | 'plans'> {

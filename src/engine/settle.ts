@@ -1,5 +1,5 @@
 import type { Isa } from '../ir/opcode.ts';
-import type { Fn } from '../ir/program.ts';
+import type { Fn, Program } from '../ir/program.ts';
 import type { KnobValue, PassContext } from '../passes/pass.ts';
 import { passes } from '../passes/registry.ts';
 import { Driver, type DriverOptions } from '../rules/driver.ts';
@@ -10,6 +10,26 @@ const CLEANING = ['copy-propagation', 'constant-folding', 'constant-guards', 'de
 
 /** Maximum number of rounds of rules and cleanup passes; a rule set that does not terminate reaches its own bound first. */
 const ROUNDS = 1000;
+
+/** A context for passes outside of any plan: nothing is limited or recorded, and no knob, fact or profile is there. */
+export const contextOutside = (program: Program, isa: Isa): PassContext => ({
+  program,
+  isa,
+  phase: '',
+  params: {},
+  level: 3,
+  sm: '',
+  ruleBudget: null,
+  recipes: () => [],
+  profile: () => null,
+  knob: () => null,
+  budget: () => true,
+  budgetLeft: () => true,
+  mayRewrite: () => true,
+  fact: () => undefined,
+  remark: () => {},
+  report: () => {},
+});
 
 /**
  * Runs a set of rules together with cleanup passes over a function until nothing changes, outside of any phase. Used to check rule sets.
@@ -24,36 +44,20 @@ export function settle(
   opts: DriverOptions,
   knob: (name: string) => KnobValue = () => null,
 ): Fn {
-  const ctx: PassContext = {
-    program: {
-      name: '',
-      version: '',
-      target: '',
-      addressSize: 64,
-      functions: [fn],
-      variables: [],
-      prototypes: [],
-      aliases: [],
-      locs: [],
-      files: [],
-      skipped: [],
-    },
-    isa,
-    phase: '',
-    params: {},
-    recipes: () => [],
-    level: opts.level,
-    sm: '',
-    profile: () => null,
-    knob,
-    ruleBudget: null,
-    budget: () => true,
-    budgetLeft: () => true,
-    mayRewrite: () => true,
-    fact: () => undefined,
-    remark: () => {},
-    report: () => {},
+  const program: Program = {
+    name: '',
+    version: '',
+    target: '',
+    addressSize: 64,
+    functions: [fn],
+    variables: [],
+    prototypes: [],
+    aliases: [],
+    locs: [],
+    files: [],
+    skipped: [],
   };
+  const ctx: PassContext = { ...contextOutside(program, isa), level: opts.level, knob };
   const steps: EditStep[] = CLEANING.map((name) => {
     const entry = passes.get(name)!;
     if (!('edit' in entry)) throw new Error(`${name} edits no draft`);

@@ -152,20 +152,8 @@ export function withSource(i: Instr, at: number, o: Operand): Instr {
  * Returns `fn` itself if every block came back unchanged.
  */
 export function mapBlocks(fn: Fn, f: (b: Block, position: number) => Block | null | readonly Block[]): Fn {
-  let out: Block[] | null = null;
-  for (let i = 0; i < fn.blocks.length; i++) {
-    const b = fn.blocks[i];
-    const r = f(b, i);
-    if (r === b) {
-      if (out !== null) out.push(b);
-      continue;
-    }
-    if (out === null) out = fn.blocks.slice(0, i) as Block[];
-    if (r === null) continue;
-    if (Array.isArray(r)) for (const x of r as readonly Block[]) out.push(x);
-    else out.push(r as Block);
-  }
-  return out === null ? fn : withBlocks(fn, out);
+  const out = replaced(fn.blocks, f);
+  return out === fn.blocks ? fn : withBlocks(fn, out);
 }
 
 /**
@@ -174,20 +162,29 @@ export function mapBlocks(fn: Fn, f: (b: Block, position: number) => Block | nul
  * Returns `b` itself if every instruction came back unchanged.
  */
 export function mapIns(b: Block, f: (ins: Instr, index: number) => Instr | null | readonly Instr[]): Block {
-  let out: Instr[] | null = null;
-  for (let i = 0; i < b.ins.length; i++) {
-    const ins = b.ins[i];
-    const r = f(ins, i);
-    if (r === ins) {
-      if (out !== null) out.push(ins);
+  const out = replaced(b.ins, f);
+  return out === b.ins ? b : withIns(b, out);
+}
+
+/** A list with what `f` makes of each element; the list itself if every element came back unchanged. */
+function replaced<T extends object>(
+  list: readonly T[],
+  f: (x: T, index: number) => T | null | readonly T[],
+): readonly T[] {
+  let out: T[] | null = null;
+  for (let i = 0; i < list.length; i++) {
+    const x = list[i];
+    const r = f(x, i);
+    if (r === x) {
+      if (out !== null) out.push(x);
       continue;
     }
-    if (out === null) out = b.ins.slice(0, i) as Instr[];
+    if (out === null) out = list.slice(0, i);
     if (r === null) continue;
-    if (Array.isArray(r)) for (const x of r as readonly Instr[]) out.push(x);
-    else out.push(r as Instr);
+    if (Array.isArray(r)) for (const y of r as readonly T[]) out.push(y);
+    else out.push(r as T);
   }
-  return out === null ? b : withIns(b, out);
+  return out ?? list;
 }
 
 /** Allocates registers, blocks and tables while a pass builds its result. */

@@ -1,4 +1,5 @@
 import { endsFlow } from './flow.ts';
+import { memo } from './memo.ts';
 import { dstSlot, Mod, OpFlag, type Slot, slotWidth, srcSlot } from './opcode.ts';
 import {
   FILE_WIDTH,
@@ -255,20 +256,14 @@ function describe(slot: Slot, width: number): string {
 }
 
 /** Names of a module, collected once for all of its functions. */
-const moduleNames = new WeakMap<Program, ReadonlySet<string>>();
-
-function namesOf(program: Program): ReadonlySet<string> {
-  let names = moduleNames.get(program);
-  if (names === undefined) {
-    names = new Set(
+const namesOf = memo(
+  (program: Program): ReadonlySet<string> =>
+    new Set(
       [program.variables, program.functions, program.skipped, program.prototypes].flatMap((list) =>
         list.map((x) => x.name),
       ),
-    );
-    moduleNames.set(program, names);
-  }
-  return names;
-}
+    ),
+);
 
 /** A predicate: does the function or its module declare a name? */
 function symbolsOf(fn: Fn, program: Program): (name: string) => boolean {

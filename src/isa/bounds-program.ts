@@ -1,3 +1,4 @@
+import { memo } from '../ir/memo.ts';
 import { type Opcode, slotWidth } from '../ir/opcode.ts';
 import { Kind, type Operand } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
@@ -67,15 +68,10 @@ function compile(graph: Graph): BoundsProgram {
   };
 }
 
-const compiled = new WeakMap<Graph, BoundsProgram>();
 const byChoice = new WeakMap<Opcode, Map<number, BoundsProgram>>();
 
 /** The program of a graph, cached. */
-export function programOfGraph(graph: Graph): BoundsProgram {
-  let p = compiled.get(graph);
-  if (p === undefined) compiled.set(graph, (p = compile(graph)));
-  return p;
-}
+export const programOfGraph: (graph: Graph) => BoundsProgram = memo(compile);
 
 /** The program of an instruction's meaning, cached; null if its opcode is a primitive. */
 export function boundsProgram(x: Instr): BoundsProgram | null {

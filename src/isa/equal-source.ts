@@ -1,3 +1,4 @@
+import { memo } from '../ir/memo.ts';
 import { AND, OR, XOR } from '../ir/truth-tables.ts';
 import type { Bounds } from './bounds.ts';
 import { highBelow, lowBelow, POWER } from './bounds.ts';
@@ -19,17 +20,10 @@ const NARROWS: ReadonlySet<CoreOp> = new Set([
   'urem',
 ]);
 
-const narrowing = new WeakMap<BoundsProgram, boolean>();
-
 /** Can a result of the program equal one of its operands, depending on the bounds of the operands? */
-export function mayEqualSource(g: BoundsProgram): boolean {
-  let found = narrowing.get(g);
-  if (found === undefined) {
-    found = g.sources.some((s) => s >= 0) && g.ops.some((op) => NARROWS.has(op));
-    narrowing.set(g, found);
-  }
-  return found;
-}
+export const mayEqualSource = memo(
+  (g: BoundsProgram): boolean => g.sources.some((s) => s >= 0) && g.ops.some((op) => NARROWS.has(op)),
+);
 
 /**
  * Finds results of an instruction that equal one of its source operands, given the bounds of the operands: a mask that clears only zero

@@ -1,3 +1,4 @@
+import { memo } from '../ir/memo.ts';
 import type { Opcode } from '../ir/opcode.ts';
 import { elaborate, type Specialisation } from './lang/elaborate.ts';
 import type { Graph } from './lang/graph.ts';
@@ -5,22 +6,14 @@ import { type Assign, type Expr, parseMeaning } from './lang/parse.ts';
 
 export { isConstantSlot } from './lang/elaborate.ts';
 
-const parsed = new WeakMap<Opcode, readonly Assign[]>();
-
 /**
  * The parsed meaning of an opcode.
  * @throws Error if it is a primitive, MeaningError if the text has a fault
  */
-export function meaningOf(op: Opcode): readonly Assign[] {
-  let m = parsed.get(op);
-  if (m === undefined) {
-    if (op.means === null)
-      throw new Error(`${op.name} has no meaning: it is the primitive '${op.primitive}'`);
-    m = parseMeaning(op.means);
-    parsed.set(op, m);
-  }
-  return m;
-}
+export const meaningOf = memo((op: Opcode): readonly Assign[] => {
+  if (op.means === null) throw new Error(`${op.name} has no meaning: it is the primitive '${op.primitive}'`);
+  return parseMeaning(op.means);
+});
 
 const graphs = new WeakMap<Opcode, Map<string, Graph>>();
 /** Maximum number of cached graphs of one opcode; when it is reached, the cache is cleared. */

@@ -1,3 +1,4 @@
+import { memo } from '../ir/memo.ts';
 import type { Graph, Node } from './lang/graph.ts';
 
 /*
@@ -29,18 +30,12 @@ const MOST_PRODUCTS = 8;
 export const extend = (value: bigint, bits: number, signed: boolean): bigint =>
   signed ? BigInt.asIntN(bits, value) : BigInt.asUintN(bits, value);
 
-const polynomials = new WeakMap<Graph, readonly (Polynomial | null)[]>();
-
 /** The polynomial of each node of a graph, by node; null for nodes that have none. Cached. */
-export function polynomialsOf(g: Graph): readonly (Polynomial | null)[] {
-  let known = polynomials.get(g);
-  if (known === undefined) {
-    const all: (Polynomial | null)[] = [];
-    for (const n of g.nodes) all.push(polynomialOf(n, g, all));
-    polynomials.set(g, (known = all));
-  }
-  return known;
-}
+export const polynomialsOf = memo((g: Graph): readonly (Polynomial | null)[] => {
+  const all: (Polynomial | null)[] = [];
+  for (const n of g.nodes) all.push(polynomialOf(n, g, all));
+  return all;
+});
 
 /** The polynomial of a node from those of its arguments; null if it has none. */
 function polynomialOf(n: Node, g: Graph, known: readonly (Polynomial | null)[]): Polynomial | null {

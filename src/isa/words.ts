@@ -1,3 +1,4 @@
+import { memo } from '../ir/memo.ts';
 import {
   brev,
   out,
@@ -335,11 +336,5 @@ function lop3(lut: number, a: number, b: number, c: number): number {
   return r;
 }
 
-const graphs = new WeakMap<Graph, WordGraph>();
-
 /** The evaluator of a graph, cached by graph. */
-export function wordsOf(g: Graph): WordGraph {
-  let w = graphs.get(g);
-  if (w === undefined) graphs.set(g, (w = new WordGraph(g)));
-  return w;
-}
+export const wordsOf = memo((g: Graph): WordGraph => new WordGraph(g));

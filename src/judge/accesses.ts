@@ -1,3 +1,4 @@
+import { memo } from '../ir/memo.ts';
 import { modOf, OpFlag } from '../ir/opcode.ts';
 import type { Instr } from '../ir/program.ts';
 import { isClock, semOf } from './features.ts';
@@ -41,14 +42,8 @@ export const scopeOf = ({ op, mods }: Pick<Instr, 'op' | 'mods'>): number =>
 /** The properties of an item that are the same in every execution of its instruction. */
 type Shape = Omit<Item, 'at' | 'bytes' | 'data' | 'value'>;
 
-const shapes = new WeakMap<Instr, Shape | null>();
-
 /** How an instruction orders accesses or is ordered; null if neither. */
-export function shapeOf(ins: Instr): Shape | null {
-  let s = shapes.get(ins);
-  if (s === undefined) shapes.set(ins, (s = makeShape(ins)));
-  return s;
-}
+export const shapeOf: (ins: Instr) => Shape | null = memo(makeShape);
 
 function makeShape(ins: Instr): Shape | null {
   const { op, mods } = ins;

@@ -1,7 +1,7 @@
 import { mustStay } from '../analysis/calls/effects.ts';
 import { isReadOnlyLoad } from '../analysis/memory/memory-ops.ts';
-import { memo } from '../analysis/structures/memo.ts';
 import { isMatrixGroupProduct } from '../ir/async-registers.ts';
+import { memo } from '../ir/memo.ts';
 import { modOf, type Opcode, OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';

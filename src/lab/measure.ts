@@ -2,6 +2,7 @@ import { Pool } from '../analysis/registers/liveness.ts';
 import { pressureOf } from '../analysis/registers/pressure.ts';
 import type { Journal } from '../engine/journal.ts';
 import { hashText } from '../ir/hash.ts';
+import { memo } from '../ir/memo.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { baseTarget } from '../ir/target.ts';
 import { printProgram } from '../ir/text.ts';
@@ -272,15 +273,10 @@ function assembledFor({ target: [named] }: PtxModule, plan: Plan): string {
   return portable !== null && wanted > Number(portable[1]) ? plan.sm : named;
 }
 
-const worlds = new WeakMap<Plan, string>();
-
 /** Hash of everything that measurements depend on besides the program: the facts of the target and the meanings of opcodes. */
-function worldOf(plan: Plan): string {
-  let world = worlds.get(plan);
-  if (world === undefined)
-    worlds.set(plan, (world = hashText(JSON.stringify(plan.backend.facts), `${plan.sm}|${plan.isa.hash}`)));
-  return world;
-}
+const worldOf = memo((plan: Plan): string =>
+  hashText(JSON.stringify(plan.backend.facts), `${plan.sm}|${plan.isa.hash}`),
+);
 
 interface Run {
   readonly launch: LoadedLaunch;

@@ -1,7 +1,7 @@
 import { cfgOf } from '../analysis/flow/cfg.ts';
 import { postDominatorsOf } from '../analysis/flow/dominators.ts';
-import { memo } from '../analysis/structures/memo.ts';
 import { divergenceOf } from '../analysis/uniformity/divergence.ts';
+import { memo } from '../ir/memo.ts';
 import { Lanes } from '../ir/opcode.ts';
 import type { Fn } from '../ir/program.ts';
 

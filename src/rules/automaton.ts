@@ -1,3 +1,4 @@
+import { memo } from '../ir/memo.ts';
 import { TABLE_SOURCE } from '../ir/moves.ts';
 import { type Isa, type Opcode, OpFlag } from '../ir/opcode.ts';
 import { Kind } from '../ir/operand.ts';
@@ -208,7 +209,7 @@ function acceptsAll(p: Path): boolean {
   if (s.k !== 'var') return s.k === 'any' || s.k === 'computed' || s.k === 'address';
   if (p.seen[s.v] >= 0) return rest.base;
   const { line } = p.rule.vars[s.v];
-  return (line < 0 || (p.lines & (1 << line)) !== 0) && !wantsRegister(p.rule, s.v);
+  return (line < 0 || (p.lines & (1 << line)) !== 0) && !wantedRegisters(p.rule).has(s.v);
 }
 
 /** The path after a step; if the step concerns a variable, the variable is now bound. */
@@ -246,7 +247,7 @@ function advance(branches: Branches, p: Path, rest: Rest): void {
       }
       const { line, dst } = p.rule.vars[s.v];
       if (line < 0 || (p.lines & (1 << line)) !== 0) {
-        (wantsRegister(p.rule, s.v) && !rest.base ? branches.register : branches.wild).push(on);
+        (wantedRegisters(p.rule).has(s.v) && !rest.base ? branches.register : branches.wild).push(on);
         return;
       }
       const op = p.rule.match[line].op!;
@@ -283,19 +284,13 @@ function addLine(paths: Path[], p: Path, line: number, op: Opcode, up: Rest | nu
 const after = (r: Rest): Rest | null =>
   r.step + 1 < r.fixed.length + r.src.length ? { ...r, step: r.step + 1 } : r.up;
 
-const registers = new WeakMap<Rule, ReadonlySet<number>>();
-/** Must the variable be a register, by an `isreg` condition? */
-function wantsRegister(rule: Rule, v: number): boolean {
-  let wanted = registers.get(rule);
-  if (wanted === undefined) {
-    const names = rule.structural.flatMap((e) =>
-      e.k === 'call' && e.fn === 'isreg' && e.args[0].k === 'name' ? [e.args[0].name] : [],
-    );
-    wanted = new Set(rule.vars.flatMap((x, i) => (names.includes(x.name) ? [i] : [])));
-    registers.set(rule, wanted);
-  }
-  return wanted.has(v);
-}
+/** Variables that must be registers, by an `isreg` condition. */
+const wantedRegisters = memo((rule: Rule): ReadonlySet<number> => {
+  const names = rule.structural.flatMap((e) =>
+    e.k === 'call' && e.fn === 'isreg' && e.args[0].k === 'name' ? [e.args[0].name] : [],
+  );
+  return new Set(rule.vars.flatMap((x, i) => (names.includes(x.name) ? [i] : [])));
+});
 
 // ---------------------------------------------------------------------- encoding
 

@@ -1,5 +1,6 @@
 import type { Reaching } from '../analysis/values/reaching.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
+import { memo } from '../ir/memo.ts';
 import { TABLE_SOURCE } from '../ir/moves.ts';
 import { Mod, OpFlag, slotWidth } from '../ir/opcode.ts';
 import {
@@ -263,31 +264,20 @@ function inTables(d: Draft, r: Reg): boolean {
   return inside === uses;
 }
 
-const nameTables = new WeakMap<Rule, Map<string, number>>();
-function namesOf(rule: Rule): Map<string, number> {
-  let m = nameTables.get(rule);
-  if (m === undefined) nameTables.set(rule, (m = new Map(rule.vars.map((v, i) => [v.name, i]))));
-  return m;
-}
+const namesOf = memo((rule: Rule) => new Map(rule.vars.map((v, i) => [v.name, i])));
 
-const innerReads = new WeakMap<Rule, readonly number[]>();
 /** Results of inner lines that the rewrite reads. */
-function innerRead(rule: Rule): readonly number[] {
-  let found = innerReads.get(rule);
-  if (found === undefined) {
-    const read = new Set(
-      rule.rewrite.flatMap((l) =>
-        l.src
-          .flatMap((s) => (s.k === 'address' ? [s.base, s.offset] : [s]))
-          .map((s) => (s.k === 'var' ? s.v : -1)),
-      ),
-    );
-    const root = rule.match.length - 1;
-    found = rule.vars.flatMap((v, i) => (v.line >= 0 && v.line < root && read.has(i) ? [i] : []));
-    innerReads.set(rule, found);
-  }
-  return found;
-}
+const innerRead = memo((rule: Rule): readonly number[] => {
+  const read = new Set(
+    rule.rewrite.flatMap((l) =>
+      l.src
+        .flatMap((s) => (s.k === 'address' ? [s.base, s.offset] : [s]))
+        .map((s) => (s.k === 'var' ? s.v : -1)),
+    ),
+  );
+  const root = rule.match.length - 1;
+  return rule.vars.flatMap((v, i) => (v.line >= 0 && v.line < root && read.has(i) ? [i] : []));
+});
 
 /**
  * The operand without the modifiers that the pattern puts on its variable: `-$a` matched against `-R1` binds `$a` to R1, and against R1 it

@@ -1,3 +1,4 @@
+import { memo } from '../ir/memo.ts';
 import { TABLE_SOURCE } from '../ir/moves.ts';
 import { type Opcode, OpFlag } from '../ir/opcode.ts';
 import type { Line, Rule, Source } from './rule.ts';
@@ -63,14 +64,8 @@ const AS_WRITTEN = [null];
 export const orderCount = (lines: readonly { readonly op: Opcode | null }[]): number =>
   lines.reduce((n, l) => n * ordersOf(l.op).length, 1);
 
-const arrangements = new WeakMap<Line, readonly Arrangement[]>();
-
 /** The arrangements of a line; orders that put the same operands in the same positions yield one. Cached by line. */
-export function arrangementsOf(line: Line): readonly Arrangement[] {
-  let found = arrangements.get(line);
-  if (found === undefined) arrangements.set(line, (found = arranged(line)));
-  return found;
-}
+export const arrangementsOf: (line: Line) => readonly Arrangement[] = memo(arranged);
 
 function arranged(line: Line): Arrangement[] {
   const out: Arrangement[] = [];

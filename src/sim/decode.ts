@@ -1,6 +1,7 @@
 import { cfgOf } from '../analysis/flow/cfg.ts';
 import { postDominatorsOf } from '../analysis/flow/dominators.ts';
 import { copyFn } from '../ir/edit.ts';
+import { memo } from '../ir/memo.ts';
 import { hasMod, modOf, type Opcode, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Block, Fn, Instr, Param } from '../ir/program.ts';
@@ -123,17 +124,8 @@ function flatten(fn: Fn): Fn {
   return changed ? copyFn(fn, blocks, fn.regCount, next, fn.tables) : fn;
 }
 
-const cache = new WeakMap<Fn, Code>();
-
 /** Decodes a function; the result is cached for each snapshot. */
-export function decode(fn: Fn): Code {
-  let c = cache.get(fn);
-  if (c === undefined) {
-    c = build(fn);
-    cache.set(fn, c);
-  }
-  return c;
-}
+export const decode: (fn: Fn) => Code = memo(build);
 
 /** Words of the register image for a register of each file, by number of the file; 0 for files held as predicates. */
 const WORDS: readonly number[] = [32, 64, 0, 32, 64, 0, 128, 0];

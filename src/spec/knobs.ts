@@ -1,4 +1,5 @@
 import { castDraft } from 'immer';
+import { memo } from '../ir/memo.ts';
 import type { KnobValue } from '../ir/pass.ts';
 import type { ResolvedBackend } from './backend.ts';
 import { type Tests, testOfWhen } from './conditions.ts';
@@ -43,15 +44,7 @@ interface Catalog {
   }[];
 }
 
-const catalogs = new WeakMap<SpecFile, Catalog>();
-
-function catalogOf(file: SpecFile): Catalog {
-  let catalog = catalogs.get(file);
-  if (catalog === undefined) catalogs.set(file, (catalog = readCatalog(file)));
-  return catalog;
-}
-
-function readCatalog(file: SpecFile): Catalog {
+const catalogOf = memo((file: SpecFile): Catalog => {
   const rows = file.data.knobs as Catalog['rows'];
   const byName = new Map<string, string>();
   const names: string[] = [];
@@ -88,7 +81,7 @@ function readCatalog(file: SpecFile): Catalog {
   for (const [index, [name, other]] of indexed)
     if (other === undefined && !byName.has(`knob${index}`)) byName.set(`knob${index}`, name);
   return { rows, byName, names, defaults, faults };
-}
+});
 
 const refusal = (name: string, value: unknown, why: string): string =>
   `knob ${name} cannot be ${JSON.stringify(value)}: ${why}`;

@@ -1,4 +1,5 @@
 import { nearest } from '../ir/diagnostic.ts';
+import { memo } from '../ir/memo.ts';
 import type { Plan, PlanPhase } from './plan.ts';
 
 /**
@@ -9,17 +10,10 @@ export const NOT_FOUND = 158;
 
 type Phases = readonly Pick<PlanPhase, 'id' | 'index'>[];
 
-const tables = new WeakMap<Phases, ReadonlyMap<string, number>>();
-
 /** Positions of the phases of a plan by lower-case id. */
-function tableOf({ phases }: Pick<Plan, 'phases'>): ReadonlyMap<string, number> {
-  let table = tables.get(phases);
-  if (table === undefined) {
-    table = new Map(phases.map((p, i) => [p.id.toLowerCase(), i]));
-    tables.set(phases, table);
-  }
-  return table;
-}
+const tableOf = memo(
+  (phases: Phases): ReadonlyMap<string, number> => new Map(phases.map((p, i) => [p.id.toLowerCase(), i])),
+);
 
 /**
  * The seed number of the phase with an id, ignoring case. If a name occurs twice, the plain name is the first occurrence, and `name#2` the
@@ -32,7 +26,7 @@ export const phaseIndex = (plan: Pick<Plan, 'phases'>, name: string): number =>
 
 /** Position in the order of the phase with an id, ignoring case; null if there is none. */
 export const phasePosition = (plan: Pick<Plan, 'phases'>, name: string): number | null =>
-  tableOf(plan).get(name.toLowerCase()) ?? null;
+  tableOf(plan.phases).get(name.toLowerCase()) ?? null;
 
 /**
  * The position at which the engine starts for a name. For an unknown name it is that of phase 158, which does nothing, or the end of the

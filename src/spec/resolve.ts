@@ -1,5 +1,6 @@
 import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
+import { memo } from '../ir/memo.ts';
 import { type ResolvedBackend, resolveBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
 import { Tests } from './conditions.ts';
@@ -291,14 +292,9 @@ function levelSettings(c: Common, layers: readonly Layer[]): Setting[] {
 }
 
 /** One host for each set of pass names, so that caches keyed by the host work. */
-const plainHosts = new WeakMap<ReadonlySet<string>, Host>();
+const plainHost = memo((passes: ReadonlySet<string>): Host => ({ passes }));
 
-function hostOf(host: ReadonlySet<string> | Host): Host {
-  if ('passes' in host) return host;
-  let known = plainHosts.get(host);
-  if (known === undefined) plainHosts.set(host, (known = { passes: host }));
-  return known;
-}
+const hostOf = (host: ReadonlySet<string> | Host): Host => ('passes' in host ? host : plainHost(host));
 
 /** Resolved back ends without faults, by the map that holds their specs. */
 const backends = new WeakMap<Specs['backends'], Map<string, ResolvedBackend>>();

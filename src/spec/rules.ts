@@ -1,3 +1,4 @@
+import { memo } from '../ir/memo.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { GroupDoc } from '../rules/document.ts';
 import { hashOfSpec } from './collect.ts';
@@ -14,19 +15,16 @@ const KNOB_READ = /\bknob\(\s*(\w+)\s*\)/g;
 const docOf = (specs: Specs, group: string): RulesSpec.Rules | undefined =>
   specs.rules?.get(group)?.data as RulesSpec.Rules | undefined;
 
-const knobsRead = new WeakMap<RulesSpec.Rules, readonly string[]>();
+/** Knobs that the conditions of a document's rules read. */
+const knobsReadBy = memo((doc: RulesSpec.Rules): readonly string[] => {
+  const texts = [doc.when ?? '', ...doc.rules.map((r) => r.when ?? '')];
+  return [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
+});
 
 /** Knobs that the conditions of a group's rules read. */
 function knobsOfGroup(specs: Specs, group: string): readonly string[] {
   const doc = docOf(specs, group);
-  if (doc === undefined) return [];
-  let knobs = knobsRead.get(doc);
-  if (knobs === undefined) {
-    const texts = [doc.when ?? '', ...doc.rules.map((r) => r.when ?? '')];
-    knobs = [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
-    knobsRead.set(doc, knobs);
-  }
-  return knobs;
+  return doc === undefined ? [] : knobsReadBy(doc);
 }
 
 /**

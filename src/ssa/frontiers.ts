@@ -1,6 +1,6 @@
 import type { Cfg } from '../analysis/flow/cfg.ts';
 import { dominators } from '../analysis/flow/dominators.ts';
-import { memo } from '../analysis/structures/memo.ts';
+import { memo } from '../ir/memo.ts';
 
 /**
  * Dominance frontiers in compressed rows, by block position: the frontier of block `b` is `items[start[b]]` up to, but

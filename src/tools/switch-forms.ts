@@ -1,5 +1,7 @@
+import { contextOutside } from '../engine/settle.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { Program } from '../ir/program.ts';
+import { congruential } from '../ir/random.ts';
 import { parseProgram } from '../ir/text.ts';
 import { switchOpt } from '../passes/flow/switch-opt.ts';
 import type { PassContext } from '../passes/pass.ts';
@@ -69,22 +71,10 @@ BB${END}:\n EXIT
 
 /** A minimal context for `switch-opt`. */
 const contextOf = (program: Program, isa: Isa, params: PassContext['params']): PassContext => ({
-  program,
-  isa,
+  ...contextOutside(program, isa),
   phase: 'DoSwitchOptSecond',
   params,
-  level: 3,
   sm: 'sm_80',
-  ruleBudget: null,
-  recipes: () => [],
-  profile: () => null,
-  knob: () => null,
-  budget: () => true,
-  budgetLeft: () => true,
-  mayRewrite: () => true,
-  fact: () => undefined,
-  remark: () => {},
-  report: () => {},
 });
 
 /** The program with its switch in a form; null if `switch-opt` does not produce that form for these cases. */
@@ -135,13 +125,10 @@ function measure(program: Program, isa: Isa, selectors: readonly number[]): Run 
   };
 }
 
-/** A generator of pseudo-random numbers below `n` with a fixed seed (the linear congruential generator of Numerical Recipes). */
+/** A generator of pseudo-random numbers below `n` with a fixed seed. */
 function randomBelow(): (n: number) => number {
-  let x = 20261126;
-  return (n) => {
-    x = (Math.imul(x, 1664525) + 1013904223) >>> 0;
-    return Math.floor((x / 2 ** 32) * n);
-  };
+  const next = congruential(20261126);
+  return (n) => Math.floor((next() / 2 ** 32) * n);
 }
 
 const shown = (x: number): string => (Number.isInteger(x) ? `${x}` : x.toFixed(1));

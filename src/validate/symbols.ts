@@ -1,5 +1,5 @@
 import { MEMORY_OF, Mem } from '../analysis/memory/memory-ops.ts';
-import { memo } from '../analysis/structures/memo.ts';
+import { memo } from '../ir/memo.ts';
 import { Kind } from '../ir/operand.ts';
 import type { Fn, Program, Variable } from '../ir/program.ts';
 import type { Values } from './values.ts';

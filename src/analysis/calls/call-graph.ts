@@ -1,9 +1,9 @@
+import { memo } from '../../ir/memo.ts';
 import { Kind } from '../../ir/operand.ts';
 import type { Fn, Instr, Program } from '../../ir/program.ts';
 import { invert } from '../flow/cfg.ts';
 import { isCall } from '../memory/memory-ops.ts';
 import { componentsOf } from '../structures/components.ts';
-import { memo } from '../structures/memo.ts';
 
 /**
  * Which functions of a module may call which. Functions are identified by position; edges are stored in compressed

@@ -1,9 +1,9 @@
+import { memo } from '../../ir/memo.ts';
 import { OpFlag } from '../../ir/opcode.ts';
 import { Kind } from '../../ir/operand.ts';
 import type { Fn, Instr, Program } from '../../ir/program.ts';
 import { type Accesses, accessesOf, Does, rowsOf } from '../memory/address.ts';
 import { Mem, MUTABLE } from '../memory/memory-ops.ts';
-import { memo } from '../structures/memo.ts';
 import { calleeName, callGraphOf } from './call-graph.ts';
 
 /** Memory that code may read and may write (`Mem` bits). */

@@ -1,6 +1,6 @@
 import { dimensions } from '../../ir/directives.ts';
+import { memo } from '../../ir/memo.ts';
 import type { Fn } from '../../ir/program.ts';
-import { memo } from '../structures/memo.ts';
 
 /** Lanes of a warp (PTX ISA 9.0, 10: WARP_SZ is 32 on all targets). */
 export const WARP_SIZE = 32;

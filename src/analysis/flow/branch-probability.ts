@@ -1,9 +1,9 @@
+import { memo } from '../../ir/memo.ts';
 import { OpFlag } from '../../ir/opcode.ts';
 import { NO_REG } from '../../ir/operand.ts';
 import type { Block, Fn } from '../../ir/program.ts';
 import { inLoop, type LoopForest, loopsOf } from '../loops/loops.ts';
 import { tripCountsOf } from '../loops/trip-count.ts';
-import { memo } from '../structures/memo.ts';
 import { type Cfg, cfgOf, endsFlow, isControl, leavesFunction, targets, terminator } from './cfg.ts';
 import { dominates, dominators, postDominatorsOf } from './dominators.ts';
 

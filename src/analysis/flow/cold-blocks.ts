@@ -1,7 +1,7 @@
+import { memo } from '../../ir/memo.ts';
 import { NO_REG } from '../../ir/operand.ts';
 import type { Block, Fn } from '../../ir/program.ts';
 import { loopsOf } from '../loops/loops.ts';
-import { memo } from '../structures/memo.ts';
 import { cfgOf } from './cfg.ts';
 import { frequencyOf } from './frequency.ts';
 

@@ -1,6 +1,6 @@
+import { memo } from '../../ir/memo.ts';
 import type { Fn } from '../../ir/program.ts';
 import { inLoop, type LoopForest, loopsOf } from '../loops/loops.ts';
-import { memo } from '../structures/memo.ts';
 import { type Cfg, cfgOf } from './cfg.ts';
 
 /*

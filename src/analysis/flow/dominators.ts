@@ -1,5 +1,5 @@
+import { memo } from '../../ir/memo.ts';
 import type { Fn } from '../../ir/program.ts';
-import { memo } from '../structures/memo.ts';
 import { type Cfg, cfgOf, reversePostOrder } from './cfg.ts';
 
 /**

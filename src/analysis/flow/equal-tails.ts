@@ -12,6 +12,7 @@ import {
   liveClassOf,
   returnedRegs,
 } from '../registers/liveness.ts';
+import { mix } from '../structures/hash.ts';
 import { cfgOf } from './cfg.ts';
 
 /** How control leaves a block. An unconditional jump is not an instruction here: it is equivalent to falling through. */
@@ -326,11 +327,6 @@ function sameKind(a: Operand, b: Operand): boolean {
   if (a.kind === Kind.Label || a.kind === Kind.Table) return true;
   return a.lo === b.lo && a.hi === b.hi && a.sym === b.sym;
 }
-
-const mix = (h: number, v: number): number => {
-  const x = Math.imul(h ^ v, 0x9e3779b1);
-  return x ^ (x >>> 15);
-};
 
 function hashText(text: string): number {
   let h = text.length;

@@ -1,5 +1,5 @@
+import { memo } from '../../ir/memo.ts';
 import type { Fn } from '../../ir/program.ts';
-import { memo } from '../structures/memo.ts';
 import { branchProbabilitiesOf } from './branch-probability.ts';
 import { cfgOf } from './cfg.ts';
 import { frequencyFrom } from './profile.ts';

@@ -1,6 +1,6 @@
+import { memo } from '../../ir/memo.ts';
 import { Kind } from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
-import { memo } from '../structures/memo.ts';
 import { type Cfg, cfgOf, endsFlow, invert, isControl } from './cfg.ts';
 
 /**

@@ -1,7 +1,7 @@
+import { memo } from '../../ir/memo.ts';
 import type { Fn } from '../../ir/program.ts';
 import { isNested, type LoopForest, loopBlocks, loopsOf } from '../loops/loops.ts';
 import { tripCountsOf } from '../loops/trip-count.ts';
-import { memo } from '../structures/memo.ts';
 import { branchProbabilitiesOf } from './branch-probability.ts';
 import { type Cfg, cfgOf } from './cfg.ts';
 import { type DominatorTree, dominates, dominators } from './dominators.ts';

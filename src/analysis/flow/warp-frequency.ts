@@ -1,7 +1,7 @@
+import { memo } from '../../ir/memo.ts';
 import { Lanes } from '../../ir/opcode.ts';
 import type { Fn } from '../../ir/program.ts';
 import { inLoop, type LoopForest, loopsOf } from '../loops/loops.ts';
-import { memo } from '../structures/memo.ts';
 import { divergenceOf } from '../uniformity/divergence.ts';
 import { cfgOf } from './cfg.ts';
 import { dominates, dominatorsOf } from './dominators.ts';

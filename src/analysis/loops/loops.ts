@@ -1,8 +1,8 @@
+import { memo } from '../../ir/memo.ts';
 import type { Fn } from '../../ir/program.ts';
 import { type Cfg, cfgOf } from '../flow/cfg.ts';
 import { type DominatorTree, dominates, dominators } from '../flow/dominators.ts';
 import { componentsOf } from '../structures/components.ts';
-import { memo } from '../structures/memo.ts';
 
 /** A loop: its header and the blocks from which a latch can be reached without passing the header. */
 export interface Loop {

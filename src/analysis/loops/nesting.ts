@@ -1,6 +1,6 @@
+import { memo } from '../../ir/memo.ts';
 import type { Fn } from '../../ir/program.ts';
 import { type Cfg, cfgOf, reversePostOrder } from '../flow/cfg.ts';
-import { memo } from '../structures/memo.ts';
 import { collectLoops, type Forest, inLoop, type Loop, rootIn } from './loops.ts';
 
 /** A loop of the nesting forest. */

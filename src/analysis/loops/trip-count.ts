@@ -1,10 +1,10 @@
+import { memo } from '../../ir/memo.ts';
 import { OpFlag } from '../../ir/opcode.ts';
 import { NO_REG } from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
 import { extend } from '../../isa/polynomial.ts';
 import { type Cfg, cfgOf, leavesFunction, targets, terminator } from '../flow/cfg.ts';
 import { type DominatorTree, dominates, dominatorsOf } from '../flow/dominators.ts';
-import { memo } from '../structures/memo.ts';
 import { type Condition, conditionOf, negated } from '../values/condition.ts';
 import { singleDef } from '../values/defuse.ts';
 import { addScaled, constantOf, sameForm } from '../values/form-arithmetic.ts';

@@ -1,10 +1,10 @@
+import { memoPair } from '../../ir/memo.ts';
 import { OpFlag, SPACES, type Space } from '../../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, regIndex } from '../../ir/operand.ts';
 import type { Fn, Instr, Variable } from '../../ir/program.ts';
 import { accessBytes } from '../../isa/accesses.ts';
 import { cfgOf } from '../flow/cfg.ts';
 import { type DominatorTree, dominatorsOf } from '../flow/dominators.ts';
-import { memoPair } from '../structures/memo.ts';
 import { type DefUse, defUseOf } from '../values/defuse.ts';
 import type { Linear } from '../values/linear-expressions.ts';
 import { RegisterValues } from '../values/register-values.ts';

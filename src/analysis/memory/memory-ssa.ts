@@ -1,9 +1,9 @@
+import { memo, memoPair } from '../../ir/memo.ts';
 import type { Fn, Program } from '../../ir/program.ts';
 import { callEffect } from '../calls/mod-ref.ts';
 import { type Cfg, cfgOf } from '../flow/cfg.ts';
 import { dominates } from '../flow/dominators.ts';
 import { joinsOf } from '../flow/joins.ts';
-import { memo, memoPair } from '../structures/memo.ts';
 import { type Accesses, accessesOf, Does, rowsOf } from './address.ts';
 import { Alias, alias } from './alias.ts';
 import { isCall, MUTABLE } from './memory-ops.ts';

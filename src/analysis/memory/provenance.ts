@@ -1,7 +1,7 @@
+import { memo, memoPair } from '../../ir/memo.ts';
 import { modOf, OpFlag, type Space, slotWidth, srcSlot } from '../../ir/opcode.ts';
 import { isPredReg, Kind, NO_REG, type Operand, type Reg, regIndex } from '../../ir/operand.ts';
 import type { Fn, Instr, Variable } from '../../ir/program.ts';
-import { memoPair } from '../structures/memo.ts';
 import { WorkList } from '../structures/worklist.ts';
 import { type DefUse, defUseOf } from '../values/defuse.ts';
 import { type LinearForm, linearForm } from '../values/linear.ts';
@@ -40,12 +40,10 @@ export const convertedSpace = ({ op, mods }: Instr): { space: Space; toSpace: bo
   toSpace: modOf(op, mods, 'to') === 'TO',
 });
 
-const variablesByName = new WeakMap<readonly Variable[], ReadonlyMap<string, Variable>>();
-function byName(variables: readonly Variable[]): ReadonlyMap<string, Variable> {
-  let m = variablesByName.get(variables);
-  if (m === undefined) variablesByName.set(variables, (m = new Map(variables.map((v) => [v.name, v]))));
-  return m;
-}
+const byName = memo(
+  (variables: readonly Variable[]): ReadonlyMap<string, Variable> =>
+    new Map(variables.map((v) => [v.name, v])),
+);
 
 /**
  * Finds the object that each register used in an address is derived from: an optimistic walk over definitions and

@@ -1,10 +1,10 @@
 import { isPhi } from '../../ir/flow.ts';
+import { memo } from '../../ir/memo.ts';
 import { FILE_WIDTH, NO_REG, type Reg, RegFile, regFile, regIndex } from '../../ir/operand.ts';
 import { type Fn, type Instr, NONE } from '../../ir/program.ts';
 import { popc } from '../../isa/ints.ts';
 import { cfgOf, endsFlow, isControl, targets } from '../flow/cfg.ts';
 import { type Segments, segmentsOf } from '../flow/segments.ts';
-import { memo } from '../structures/memo.ts';
 import { type LiveRows, SlotList, solveRows } from './live-rows.ts';
 
 /** Number of register files. */

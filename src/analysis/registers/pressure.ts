@@ -1,6 +1,6 @@
+import { memo } from '../../ir/memo.ts';
 import type { Fn } from '../../ir/program.ts';
 import { loopsOf } from '../loops/loops.ts';
-import { memo } from '../structures/memo.ts';
 import { LiveWalker, livenessOf } from './liveness.ts';
 
 /** Pools that are counted: see `Pool`. */

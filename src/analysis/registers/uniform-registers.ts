@@ -1,7 +1,7 @@
+import { memo } from '../../ir/memo.ts';
 import { Lanes, OpFlag } from '../../ir/opcode.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 import { nestingOf } from '../loops/nesting.ts';
-import { memo } from '../structures/memo.ts';
 import { convergenceOf } from '../synchronization/warp-convergence.ts';
 import { divergenceOf } from '../uniformity/divergence.ts';
 import { defUseOf } from '../values/defuse.ts';

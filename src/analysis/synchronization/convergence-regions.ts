@@ -1,3 +1,4 @@
+import { memo } from '../../ir/memo.ts';
 import { Lanes } from '../../ir/opcode.ts';
 import type { Fn } from '../../ir/program.ts';
 import { type Cfg, cfgOf, terminator } from '../flow/cfg.ts';
@@ -9,7 +10,6 @@ import {
   postDominators,
 } from '../flow/dominators.ts';
 import { inLoop, loopsOf } from '../loops/loops.ts';
-import { memo } from '../structures/memo.ts';
 import { divergenceOf } from '../uniformity/divergence.ts';
 
 /** A region that lanes of a warp may enter together, execute independently, and leave together. Blocks are positions. */

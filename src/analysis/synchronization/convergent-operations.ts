@@ -1,10 +1,10 @@
+import { memo } from '../../ir/memo.ts';
 import { Lanes, OpFlag } from '../../ir/opcode.ts';
 import { NO_REG } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 import { ACTS } from '../calls/effects.ts';
 import { cfgOf, controlIsLast } from '../flow/cfg.ts';
 import { postDominatorsOf } from '../flow/dominators.ts';
-import { memo } from '../structures/memo.ts';
 import { divergenceOf } from '../uniformity/divergence.ts';
 
 /**

@@ -1,8 +1,8 @@
+import { memo } from '../../ir/memo.ts';
 import { OpFlag } from '../../ir/opcode.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 import { loopsOf } from '../loops/loops.ts';
 import { isCall, isStrong } from '../memory/memory-ops.ts';
-import { memo } from '../structures/memo.ts';
 
 /** Is it an atomic or strong read? Only such a read can be waited on (PTX ISA 9.0, chapter 8). */
 export const isStrongRead = (x: Instr): boolean => (x.op.flags & OpFlag.ReadsMemory) !== 0 && isStrong(x);

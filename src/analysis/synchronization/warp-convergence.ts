@@ -1,9 +1,9 @@
 import { isControl } from '../../ir/flow.ts';
+import { memo } from '../../ir/memo.ts';
 import { Lanes, modOf } from '../../ir/opcode.ts';
 import { NO_REG } from '../../ir/operand.ts';
 import type { Block, Fn, Instr } from '../../ir/program.ts';
 import { type Cfg, cfgOf } from '../flow/cfg.ts';
-import { memo } from '../structures/memo.ts';
 import { divergenceOf } from '../uniformity/divergence.ts';
 
 /**

@@ -1,4 +1,5 @@
 import { isPhi } from '../../ir/flow.ts';
+import { memo } from '../../ir/memo.ts';
 import { Lanes } from '../../ir/opcode.ts';
 import { NO_REG, type Reg, regIndex, sameOperand } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
@@ -7,7 +8,6 @@ import { isControl } from '../flow/cfg.ts';
 import { type FlowNodes, flowNodesOf } from '../flow/flow-nodes.ts';
 import { inLoop } from '../loops/loops.ts';
 import { type Liveness, livenessOf } from '../registers/liveness.ts';
-import { memo } from '../structures/memo.ts';
 import { WorkList } from '../structures/worklist.ts';
 import { type DefUse, defUseOf } from '../values/defuse.ts';
 import { singleValuesOf } from '../values/single-values.ts';

@@ -1,10 +1,10 @@
 import { isPhi } from '../../ir/flow.ts';
+import { memo } from '../../ir/memo.ts';
 import { Lanes, OpFlag } from '../../ir/opcode.ts';
 import { isPredReg, Kind, NO_REG, type Operand, type Reg, regIndex } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 import { polynomialsOf } from '../../isa/polynomial.ts';
 import { isPlainLoad } from '../calls/effects.ts';
-import { memo } from '../structures/memo.ts';
 import { type Condition, conditionOf } from '../values/condition.ts';
 import { defUseOf, singleDef } from '../values/defuse.ts';
 import { instructionGraph } from '../values/linear.ts';

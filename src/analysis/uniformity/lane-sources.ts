@@ -1,8 +1,8 @@
+import { memo } from '../../ir/memo.ts';
 import { Lanes, type Opcode, OpFlag, type SpecialRegister } from '../../ir/opcode.ts';
 import { Kind } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 import { type BlockShape, WARP_SIZE } from '../flow/block-shape.ts';
-import { memo } from '../structures/memo.ts';
 
 /** How far lanes agree on a special register, in blocks of this shape. */
 export function specialLanes(s: SpecialRegister | null, shape: BlockShape): number {

@@ -1,6 +1,6 @@
+import { memo } from '../../ir/memo.ts';
 import { NO_REG, type Reg, regIndex } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
-import { memo } from '../structures/memo.ts';
 
 /**
  * Definitions and uses of every register, in compressed rows by register index. Instructions are numbered through the

@@ -1,4 +1,5 @@
 import { isPhi } from '../../ir/flow.ts';
+import { memo } from '../../ir/memo.ts';
 import { isPredReg, NO_REG, type Reg, RegFile, regFile, regIndex, regWidth } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 import { highBelow, lowBelow } from '../../isa/bounds.ts';
@@ -6,7 +7,6 @@ import { boundsProgram } from '../../isa/bounds-program.ts';
 import { DemandedBits } from '../../isa/demanded-bits.ts';
 import { isValue } from '../calls/effects.ts';
 import { storedElements } from '../memory/loads-stores.ts';
-import { memo } from '../structures/memo.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
 
 /** By register index: the bits whose change may be observed, as two words. */

@@ -1,8 +1,10 @@
 import type { Draft, Ins } from '../../ir/draft/index.ts';
 import { withModsOf } from '../../ir/edit.ts';
+import { memo } from '../../ir/memo.ts';
 import { chosen, type ModGroup, modOf, type Opcode, OpFlag, withMods } from '../../ir/opcode.ts';
 import { isPredReg, isTrue, NO_REG, type Operand, regFile, sameOperand } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
+import { mix } from '../structures/hash.ts';
 
 const NONE: Ins = -1;
 
@@ -89,11 +91,6 @@ export class ExpressionTable {
   }
 }
 
-const mix = (h: number, v: number): number => {
-  const x = Math.imul(h ^ v, 0x9e3779b1);
-  return x ^ (x >>> 15);
-};
-
 const hashOperand = (o: Operand): number =>
   mix(mix(mix(o.kind * 8 + o.mods, o.reg), o.lo), o.hi ^ o.sym.length);
 
@@ -118,17 +115,10 @@ const EXCHANGED: Readonly<Record<string, string>> = {
 };
 
 /** By opcode: the modifier group of its comparison; null if it compares no two operands that may be exchanged. */
-const comparisons = new WeakMap<Opcode, ModGroup | null>();
-
-function comparisonOf(op: Opcode): ModGroup | null {
-  let group = comparisons.get(op);
-  if (group === undefined) {
-    // VSET2 and VSET4 have a type for each operand (`at`, `bt`).
-    group = op.groupByName.has('at') ? null : (op.groupByName.get('cmp') ?? null);
-    comparisons.set(op, group);
-  }
-  return group;
-}
+const comparisonOf = memo((op: Opcode): ModGroup | null =>
+  // VSET2 and VSET4 have a type for each operand (`at`, `bt`).
+  op.groupByName.has('at') ? null : (op.groupByName.get('cmp') ?? null),
+);
 
 /** The modifiers of a comparison with its operands exchanged. */
 function exchangedMods(op: Opcode, mods: number, group: ModGroup): number {

@@ -1,8 +1,8 @@
+import { memo } from '../../ir/memo.ts';
 import { FILE_WIDTH, type Reg, regFile, regIndex } from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
 import { Bounds } from '../../isa/bounds.ts';
 import { type DominatorTree, dominates, dominators } from '../flow/dominators.ts';
-import { memo } from '../structures/memo.ts';
 import { RangeSolver, type Solution } from './range-solver.ts';
 
 /** What is known about an integer or predicate register. */

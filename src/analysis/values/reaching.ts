@@ -1,4 +1,5 @@
 import type { BlockNo, Draft, Ins } from '../../ir/draft/index.ts';
+import { memo } from '../../ir/memo.ts';
 import { NO_REG, type Reg } from '../../ir/operand.ts';
 import { cfgOf } from '../flow/cfg.ts';
 import { type DominatorTree, dominates, dominatorsOf } from '../flow/dominators.ts';
@@ -84,11 +85,5 @@ export class Reaching {
   }
 }
 
-const known = new WeakMap<Draft, Reaching>();
-
 /** Reaching definitions of a draft. */
-export function reachingIn(d: Draft): Reaching {
-  let r = known.get(d);
-  if (r === undefined) known.set(d, (r = new Reaching(d)));
-  return r;
-}
+export const reachingIn = memo((d: Draft): Reaching => new Reaching(d));

@@ -1,10 +1,10 @@
 import { isPhi } from '../../ir/flow.ts';
+import { memo } from '../../ir/memo.ts';
 import { NO_REG, type Operand, regIndex } from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
 import { cfgOf } from '../flow/cfg.ts';
 import { dominates, dominators } from '../flow/dominators.ts';
 import { flowNodesOf, lastNode } from '../flow/flow-nodes.ts';
-import { memo } from '../structures/memo.ts';
 import { defUseOf } from './defuse.ts';
 
 /**

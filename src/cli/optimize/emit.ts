@@ -1,3 +1,4 @@
+import { memo } from '../../ir/memo.ts';
 import type { Program } from '../../ir/program.ts';
 import { type Avoided, avoidFaults, avoidsFaults, faultWarnings, KnownFaults } from '../../known-faults.ts';
 import type { PtxModule } from '../../ptx/ast.ts';
@@ -20,8 +21,7 @@ export function ptxTable(specs: Specs): PtxTable {
   return new PtxTable(specs.ptx.data as unknown as PtxDoc);
 }
 
-/** Tables that were built, by specs. */
-const tables = new WeakMap<Specs, PtxTable>();
+const tableOf: (specs: Specs) => PtxTable = memo(ptxTable);
 
 /** Options of the PTX writer. */
 export interface PtxHow {
@@ -57,8 +57,7 @@ export async function ptxOf(
   }: PtxHow = {},
 ): Promise<string> {
   const specs = await loadShipped();
-  let table = tables.get(specs);
-  if (table === undefined) tables.set(specs, (table = ptxTable(specs)));
+  const table = tableOf(specs);
   const { text, diagnostics } = emitPtx(withoutSsa(program, plan.isa), {
     table,
     paramBase: paramBase(plan),

@@ -81,23 +81,29 @@ export interface Graph {
   readonly srcWidths: readonly number[];
 }
 
-/** Builds a graph with hash-consing, constant folding by `fold`, and simple algebraic simplifications. */
-export class GraphBuilder {
+/** Hash-consed nodes of a graph under construction: equal nodes have the same number. */
+export class NodeList {
   readonly nodes: Node[] = [];
-  private readonly known = new Map<string, number>();
+  private readonly numbers = new Map<string, number>();
+
+  /** The number of a node; equal nodes get the same one. */
+  intern(n: Node): number {
+    const key = `${n.op} ${n.width} ${n.args} ${n.fmt} ${n.aux} ${n.n} ${n.value}`;
+    const old = this.numbers.get(key);
+    if (old !== undefined) return old;
+    this.nodes.push(n);
+    this.numbers.set(key, this.nodes.length - 1);
+    return this.nodes.length - 1;
+  }
+}
+
+/** Builds a graph with hash-consing, constant folding by `fold`, and simple algebraic simplifications. */
+export class GraphBuilder extends NodeList {
   private readonly fold: (n: Node, args: readonly bigint[]) => bigint;
 
   constructor(fold: (n: Node, args: readonly bigint[]) => bigint) {
+    super();
     this.fold = fold;
-  }
-
-  private intern(n: Node): number {
-    const key = `${n.op} ${n.width} ${n.args} ${n.fmt} ${n.aux} ${n.n} ${n.value}`;
-    const old = this.known.get(key);
-    if (old !== undefined) return old;
-    this.nodes.push(n);
-    this.known.set(key, this.nodes.length - 1);
-    return this.nodes.length - 1;
   }
 
   width(id: number): number {

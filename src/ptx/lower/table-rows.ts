@@ -1,4 +1,5 @@
 import { toOperands, toRegs } from '../../ir/edit.ts';
+import { memo } from '../../ir/memo.ts';
 import { Mod, type SpelledRow, type Spelling, slotWidth } from '../../ir/opcode.ts';
 import { Kind, NO_REG, PT, RZ, withOperandMods } from '../../ir/operand.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
@@ -39,8 +40,6 @@ interface Index {
   readonly read: Map<string, ReadonlyMap<string, Reading>>;
 }
 
-const indexes = new WeakMap<Spelling, Index>();
-
 /** Maximum number of choices of modifiers of a row; more would be a mistake in the table. */
 const MOST_CHOICES = 20_000;
 
@@ -73,9 +72,7 @@ export function lowerByRow(f: FnLower, i: PtxInstr): void {
   f.emitWith(op, reading.mods, dst, src);
 }
 
-function indexOf(spelling: Spelling): Index {
-  let index = indexes.get(spelling);
-  if (index !== undefined) return index;
+const indexOf = memo((spelling: Spelling): Index => {
   const rows = new Map<string, SpelledRow[]>();
   for (const row of spelling.rows)
     for (const mods of choicesOf(row, new Set(groupsIn(mainLine(row).split(/[. {]*\./, 1)[0])))) {
@@ -84,10 +81,8 @@ function indexOf(spelling: Spelling): Index {
       if (!list.includes(row)) list.push(row);
       rows.set(opcode, list);
     }
-  index = { rows, read: new Map() };
-  indexes.set(spelling, index);
-  return index;
-}
+  return { rows, read: new Map() };
+});
 
 /** A form of a PTX instruction that a row lowers. */
 export interface ReadForm {

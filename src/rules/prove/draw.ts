@@ -1,3 +1,5 @@
+import { memoPair } from '../../ir/memo.ts';
+import { congruential } from '../../ir/random.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
 import { constantsFor } from '../witness.ts';
@@ -49,16 +51,16 @@ const EDGES = [
 
 /** Pseudorandom values from a seed, the same in every run. */
 export class Draw {
-  private state: number;
+  private readonly word: () => number;
   constructor(seed: string) {
-    this.state = 0x9e3779b9;
-    for (const c of seed) this.state = Math.imul(this.state ^ c.charCodeAt(0), 0x01000193) >>> 0;
+    let state = 0x9e3779b9;
+    for (const c of seed) state = Math.imul(state ^ c.charCodeAt(0), 0x01000193) >>> 0;
+    this.word = congruential(state);
   }
 
-  /** 24 bits of a linear congruential generator (Numerical Recipes). */
+  /** 24 bits: the low ones of this generator are not random enough. */
   next(): number {
-    this.state = (Math.imul(this.state, 1664525) + 1013904223) >>> 0;
-    return this.state >>> 8;
+    return this.word() >>> 8;
   }
 
   /** A value of `width` bits, unsigned: often an edge case. Constants are mostly small or near powers of two. */
@@ -93,16 +95,10 @@ export class Draw {
   }
 }
 
-const neighbours = new WeakMap<Instance, readonly bigint[]>();
 /** The numbers in a rule, and their neighbours, where off-by-one errors show. */
-function nearOf(rule: Rule, instance: Instance): readonly bigint[] {
-  let near = neighbours.get(instance);
-  if (near === undefined) {
-    near = [...new Set(numbersOf(rule, instance).flatMap((v) => [v - 1n, v, v + 1n]))];
-    neighbours.set(instance, near);
-  }
-  return near;
-}
+const nearOf = memoPair((rule: Rule, instance: Instance): readonly bigint[] => [
+  ...new Set(numbersOf(rule, instance).flatMap((v) => [v - 1n, v, v + 1n])),
+]);
 
 /** Draws allowed per sample that is wanted, since conditions on constants seldom hold. */
 const TRIES = 40;

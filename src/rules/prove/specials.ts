@@ -1,4 +1,5 @@
 /** Special values, at which operations change behaviour, by width and format; and pairs of them for the operands of a rule. */
+import { memoPair } from '../../ir/memo.ts';
 import { FORMATS, type FormatName } from '../../isa/formats.ts';
 import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
@@ -197,7 +198,7 @@ export function specialsByVariable(rule: Rule, instance: Instance): readonly (re
 /** Maximum number of solutions of a condition that are combined with the special values of operands. */
 const MOST_CONSTANTS = 24;
 
-function partsOf(rule: Rule, instance: Instance): readonly Part[] {
+const partsOf = memoPair((rule: Rule, instance: Instance): readonly Part[] => {
   const read = readings(rule, instance);
   const named = numbersOf(rule, instance);
   const parts: Part[] = [];
@@ -219,9 +220,7 @@ function partsOf(rule: Rule, instance: Instance): readonly Part[] {
     choices.push(together.map((i) => found[i]));
   }
   return choices.length === 0 ? parts : [...parts, { vars: together, choices }];
-}
-
-const known = new WeakMap<Instance, readonly Part[]>();
+});
 
 /** A prime stride: steps of it modulo the number of pairs visit them in mixed order. */
 const STRIDE = 1_000_003;
@@ -280,19 +279,17 @@ export function* specialValues(
   most: number,
   start: number,
 ): Generator<bigint[]> {
-  let parts = known.get(instance);
-  if (parts === undefined) known.set(instance, (parts = partsOf(rule, instance)));
+  const parts = partsOf(rule, instance);
   if (parts.length === 0) return;
-  const all = parts;
-  const order = orderOf(all.map((p) => p.choices.length));
+  const order = orderOf(parts.map((p) => p.choices.length));
   const first = order.length <= most ? order.length : Math.floor(most / 2);
   for (let n = 0; n < Math.min(most, order.length); n++) {
     const values = rule.vars.map((v, i) => draw.value(instance.widths[i] || 32, v.kind === 'const'));
     const put = (x: number, choice: number): void =>
-      all[x].vars.forEach((v, k) => {
-        values[v] = all[x].choices[choice][k];
+      parts[x].vars.forEach((v, k) => {
+        values[v] = parts[x].choices[choice][k];
       });
-    all.forEach((p, x) => put(x, draw.next() % p.choices.length));
+    parts.forEach((p, x) => put(x, draw.next() % p.choices.length));
     const at = n < first ? n : first + (((start * most + n) * STRIDE) % (order.length - first));
     const [x, i, y, j] = order[at];
     put(x, i);

@@ -1,5 +1,6 @@
 import type { Journal, PhaseRecord } from '../../engine/journal.ts';
 import { entryOf } from '../../ir/entry-of.ts';
+import { memo } from '../../ir/memo.ts';
 import type { Program } from '../../ir/program.ts';
 import { gateText, outline } from '../../lab/plan-differences.ts';
 import { knobValueText } from '../../lab/why.ts';
@@ -28,7 +29,7 @@ export function runRow(
   warnings: readonly string[],
 ): RunRow {
   const { plan } = journal;
-  const texts = purposes(specs);
+  const texts = purposes(specs.phases);
   const input = recorder.program(journal.input);
   const rules = new Map<string, Rule>();
   let before = journal.input;
@@ -55,18 +56,12 @@ export function runRow(
 
 type Purposes = ReadonlyMap<string, { readonly purpose: string; readonly note: string }>;
 
-const known = new WeakMap<object, Purposes>();
-
 /** Purpose of each phase from the phase table, by name; of rows with the same name, the first. */
-function purposes(specs: Specs): Purposes {
-  let found = known.get(specs.phases);
-  if (found === undefined) {
-    const rows = specs.phases.data.phases as readonly { name: string; purpose: string; note?: string }[];
-    const all = rows.map((r) => [r.name, { purpose: r.purpose, note: r.note ?? '' }] as const);
-    known.set(specs.phases, (found = new Map(all.reverse())));
-  }
-  return found;
-}
+const purposes = memo(({ data }: Specs['phases']): Purposes => {
+  const rows = data.phases as readonly { name: string; purpose: string; note?: string }[];
+  const all = rows.map((r) => [r.name, { purpose: r.purpose, note: r.note ?? '' }] as const);
+  return new Map(all.reverse());
+});
 
 function phaseRow(
   r: PhaseRecord,

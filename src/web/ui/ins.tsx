@@ -1,4 +1,4 @@
-import { memo } from './memo.ts';
+import { memoByText } from '../../ir/text-memo.ts';
 
 /** A token of the text of an instruction. */
 interface Token {
@@ -9,8 +9,11 @@ interface Token {
 const WORDS =
   /(?<reg>\b(?:UR|URD|UP|RD|RQ|R|P|B)\d+\b)|(?<label>\bBB\d+\b|\bT\d+\b)|(?<num>-?\b0x[0-9a-f]+\b|-?\b\d+\b|\bRZ\b|\bPT\b)|(?<sym>&?[\w$.]*[A-Za-z$_][\w$.]*)|[\s\S]/gy;
 
+/** Maximum number of lines whose tokens are kept. */
+const MOST_LINES = 20_000;
+
 /** The tokens of a line of Ori: seven columns of guard, the opcode, the operands. */
-export const tokensOf = memo((line: string): readonly Token[] => {
+export const tokensOf = memoByText((line: string): readonly Token[] => {
   const out: Token[] = [{ text: line.slice(0, 7), kind: 'guard' }];
   const rest = line.slice(7);
   const end = rest.indexOf(' ');
@@ -24,7 +27,7 @@ export const tokensOf = memo((line: string): readonly Token[] => {
       else out.push({ text: m[0], kind });
     }
   return out;
-});
+}, MOST_LINES);
 
 const regOfGuard = (text: string): string => /U?P\d+/.exec(text)?.[0] ?? '';
 
