@@ -1,4 +1,5 @@
 import { isMap } from '../ir/data.ts';
+import { canonical as sortedJson } from '../spec/canonical.ts';
 
 /** One difference between two documents: its path, in which list elements are named, and the old and new value. */
 export interface DataChange {
@@ -23,16 +24,8 @@ const NAMES = [
   'replace',
 ] as const;
 
-/** JSON with sorted keys; equal for equal data. `undefined` is kept distinct from null. */
-export const canonical = (v: unknown): string =>
-  isMap(v)
-    ? `{${Object.keys(v)
-        .sort()
-        .map((k) => `${JSON.stringify(k)}:${canonical(v[k])}`)
-        .join(',')}}`
-    : Array.isArray(v)
-      ? `[${v.map(canonical).join(',')}]`
-      : (JSON.stringify(v) ?? 'undefined');
+/** Data as JSON with sorted keys: equal for equal data. An absent value differs from null. */
+export const canonical = (v: unknown): string => sortedJson(v, 'undefined');
 
 /**
  * The differences of two documents. Maps are compared key by key, and lists by the names of their elements, whose positions do not matter.

@@ -324,7 +324,7 @@ function hashOfParts(
       return `[${canonical(p.id)},${textOfSteps(p)},${canonical(p.noOp)},${canonical(p.progress)}${round}]`;
     });
   const groups = [...rules].map(([name, r]) => [name, r.hash]);
-  const before = `${[level, facts, isa.hash].map(canonical).join(',')},[${running.join(',')}]`;
+  const before = `${[level, facts, isa.hash].map((x) => canonical(x)).join(',')},[${running.join(',')}]`;
   return hashText(`[${before},${canonical(groups)}]`);
 }
 
@@ -337,7 +337,7 @@ const stepsKnown = new WeakMap<
 function textOfSteps({ steps, gate }: PlanPhase): string {
   const known = stepsKnown.get(steps);
   if (known?.gate === gate) return known.text;
-  const text = [steps.map(stepData), gate].map(canonical).join(',');
+  const text = [steps.map(stepData), gate].map((x) => canonical(x)).join(',');
   stepsKnown.set(steps, { gate, text });
   return text;
 }
