@@ -22,14 +22,19 @@ import type { Lowered, Module } from './kernels.ts';
 import { MEMORY, type Values } from './metrics.ts';
 import { blockUse, functionsOf, type LaunchShape, residentPercent, staticValues } from './statics.ts';
 
-/** Resources of a function as reported by ptxas; spills, stack and code in bytes. */
+/** Resources of a function as reported by ptxas. */
 export interface PtxasUse {
   readonly name: string;
+  /** 0: ptxas does not report it for a function that others call. */
   readonly registers: number;
+  /** Bytes stored and loaded because registers ran out. */
   readonly spillStores: number;
   readonly spillLoads: number;
+  /** Bytes of the stack frame. */
   readonly stack: number;
+  /** Bytes of machine code, including padding; 0 if not reported. */
   readonly code: number;
+  /** Machine instructions, without padding. */
   readonly instructions: number;
 }
 

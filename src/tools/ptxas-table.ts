@@ -1,9 +1,11 @@
 // `node dist/tools/ptxas-table.js [sm]`: updates src/ptx/emit/README.md between its marks: registers, code size and spills by ptxas for
 // every test kernel before and after optimization, and the effect of each rule group on them.
+
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assemble, type FunctionUse, ptxasPresent } from '../cli/optimize/ptxas-run.ts';
+import { assemble, ptxasPresent } from '../cli/optimize/ptxas-run.ts';
 import { runPipeline } from '../engine/pipeline.ts';
+import type { PtxasUse } from '../lab/measure.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
@@ -39,7 +41,7 @@ const inputs = readdirSync(dir)
     return { name, module, program, original: assembled(name, text) };
   });
 
-function assembled(name: string, text: string): readonly FunctionUse[] {
+function assembled(name: string, text: string): readonly PtxasUse[] {
   const a = assemble(text, [`-arch=${sm}`, '-O3']);
   if (!a.ok) throw new Error(`${name}: ${a.said}`);
   return a.functions;

@@ -7,9 +7,10 @@ import {
   loses,
   retreatText,
 } from '../../src/cli/optimize/max-loss.ts';
-import type { Assembled, FunctionUse } from '../../src/cli/optimize/ptxas-run.ts';
+import type { Assembled } from '../../src/cli/optimize/ptxas-run.ts';
 import { runPipeline } from '../../src/engine/pipeline.ts';
 import type { Program } from '../../src/ir/program.ts';
+import type { PtxasUse } from '../../src/lab/measure.ts';
 import { emitPtx } from '../../src/ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../../src/ptx/emit/table.ts';
 import { lowerPtx } from '../../src/ptx/lower/index.ts';
@@ -40,7 +41,7 @@ ${guarded('lists', 'mov.u64 %d, table; st.global.u64 [%d+8], %d;')}
 ${guarded('other', '{ .param .b64 q; st.param.b64 [q], %d; call helper, (q); }')}
 `;
 
-const use = (name: string, registers: number): FunctionUse => ({
+const use = (name: string, registers: number): PtxasUse => ({
   name,
   registers,
   spillStores: 0,
@@ -150,7 +151,7 @@ describe('a kernel of which ptxas makes too much', () => {
 
 it('a percentage is a limit for registers and for code; spills may not grow at all', () => {
   const was = { ...use('k', 100), code: 1000, spillStores: 4 };
-  const by = (change: Partial<FunctionUse>): boolean => loses(was, { ...was, ...change }, 2);
+  const by = (change: Partial<PtxasUse>): boolean => loses(was, { ...was, ...change }, 2);
   expect([by({}), by({ registers: 102 }), by({ registers: 103 })]).toEqual([false, false, true]);
   expect([by({ code: 1020 }), by({ code: 1024 })]).toEqual([false, true]);
   expect([by({ spillStores: 3 }), by({ spillStores: 5 }), by({ spillLoads: 1 })]).toEqual([

@@ -1,13 +1,14 @@
+import type { PtxasUse } from '../../lab/measure.ts';
 import { table } from '../terminal/table.ts';
 import { failWith, pc } from '../terminal/ui.ts';
 import { unrolledLoops } from './ptxas-loops.ts';
-import { assemble, type FunctionUse, ptxasCommand, ptxasLevel, ptxasPresent } from './ptxas-run.ts';
+import { assemble, ptxasCommand, ptxasLevel, ptxasPresent } from './ptxas-run.ts';
 
 /** Results of ptxas for a function before and after. */
 export interface UsePair {
   readonly name: string;
-  readonly before: FunctionUse;
-  readonly after: FunctionUse;
+  readonly before: PtxasUse;
+  readonly after: PtxasUse;
   /** Labels of the loops that ptxas unrolls. */
   readonly unrolled: { readonly before: readonly string[]; readonly after: readonly string[] };
 }
@@ -47,7 +48,7 @@ export function comparePtxas(before: string, after: string, arch: string, level:
 }
 
 /** Column headings and values; null: ptxas does not report the value for a function that others call. */
-const COLUMNS: readonly (readonly [string, (u: FunctionUse) => number | null])[] = [
+const COLUMNS: readonly (readonly [string, (u: PtxasUse) => number | null])[] = [
   ['registers', (u) => u.registers || null],
   ['spill stores [B]', (u) => u.spillStores],
   ['spill loads [B]', (u) => u.spillLoads],

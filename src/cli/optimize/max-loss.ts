@@ -1,11 +1,12 @@
 import type { Program } from '../../ir/program.ts';
+import type { PtxasUse } from '../../lab/measure.ts';
 import { targetOf } from '../../read.ts';
 import { loadShipped } from '../../spec/node.ts';
 import type { Plan } from '../../spec/plan.ts';
 import { planFor } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
 import { failWith } from '../terminal/ui.ts';
-import type { Assembled, FunctionUse } from './ptxas-run.ts';
+import type { Assembled } from './ptxas-run.ts';
 
 /** Recipes that are tried in order for kernels that lose, before their input is kept unchanged. */
 export const FALLBACKS: readonly string[] = ['few-registers', 'quick-build'];
@@ -15,11 +16,11 @@ export interface Retreat {
   readonly fn: string;
   /** The recipe whose result is taken; null: the unchanged input. */
   readonly by: string | null;
-  readonly before: FunctionUse;
+  readonly before: PtxasUse;
   /** Resource use with the plan. */
-  readonly lost: FunctionUse;
+  readonly lost: PtxasUse;
   /** Resource use of the replacement. */
-  readonly now: FunctionUse;
+  readonly now: PtxasUse;
 }
 
 /** A program in which no kernel loses too much. */
@@ -68,7 +69,7 @@ export async function fallbackPlan(o: PlanOptions, recipe: string, text: string)
 }
 
 /** Whether a function exceeds the limit: registers or code beyond the percentage, or any additional spills. */
-export const loses = (before: FunctionUse, now: FunctionUse, percent: number): boolean =>
+export const loses = (before: PtxasUse, now: PtxasUse, percent: number): boolean =>
   now.spillStores > before.spillStores ||
   now.spillLoads > before.spillLoads ||
   now.registers > before.registers * (1 + percent / 100) ||
@@ -83,7 +84,7 @@ export const loses = (before: FunctionUse, now: FunctionUse, percent: number): b
  * (plan, recipes, input); most modules need one round per candidate.
  */
 export async function limitLoss(q: LossQuestion): Promise<Limited> {
-  const uses = (r: Assembled, what: string): Map<string, FunctionUse> => {
+  const uses = (r: Assembled, what: string): Map<string, PtxasUse> => {
     if (!r.ok) failWith(`--max-loss: ptxas refuses ${what}`, r.said.trimEnd());
     return new Map(r.functions.map((f) => [f.name, f]));
   };
@@ -180,7 +181,7 @@ export function retreatText({ fn, by, before, lost, now }: Retreat): string {
       ['bytes of code', (u) => u.code],
       ['bytes of spills stored', (u) => u.spillStores],
       ['bytes of spills loaded', (u) => u.spillLoads],
-    ] as readonly (readonly [string, (u: FunctionUse) => number])[]
+    ] as readonly (readonly [string, (u: PtxasUse) => number])[]
   )
     .filter(([, of]) => of(lost) > of(before))
     .map(

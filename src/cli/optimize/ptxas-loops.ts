@@ -1,7 +1,8 @@
+import type { PtxasUse } from '../../lab/measure.ts';
 import type { PtxFunction, PtxStatement } from '../../ptx/ast.ts';
 import { parsePtx } from '../../ptx/parse.ts';
 import { err } from '../terminal/ui.ts';
-import { assemble, type FunctionUse } from './ptxas-run.ts';
+import { assemble } from './ptxas-run.ts';
 
 /** Maximum number of loops that are tried: each takes a run of ptxas, of some 20 ms for a small module. */
 const MOST_LOOPS = 32;
@@ -25,7 +26,7 @@ interface Loop {
  */
 export function unrolledLoops(
   text: string,
-  plain: readonly FunctionUse[],
+  plain: readonly PtxasUse[],
   options: readonly string[],
   most = MOST_LOOPS,
 ): ReadonlyMap<string, readonly string[]> {

@@ -6,30 +6,15 @@ import { BinaryError } from '../../cubin/bytes.ts';
 import { instructionCount, sectionBytes } from '../../cubin/code-size.ts';
 import type { Elf } from '../../cubin/elf.ts';
 import { readCubin } from '../../cubin/read.ts';
+import type { PtxasUse } from '../../lab/measure.ts';
 import { reason } from '../../spec/node-files.ts';
 import type { Plan } from '../../spec/plan.ts';
-
-/** What ptxas reports for one function. */
-export interface FunctionUse {
-  readonly name: string;
-  /** 0: ptxas does not report it for a function that others call. */
-  readonly registers: number;
-  /** Bytes stored and loaded because registers ran out. */
-  readonly spillStores: number;
-  readonly spillLoads: number;
-  /** Bytes of the stack frame. */
-  readonly stack: number;
-  /** Bytes of machine code, including padding; 0 if not reported. */
-  readonly code: number;
-  /** Machine instructions, without padding. */
-  readonly instructions: number;
-}
 
 export interface Assembled {
   readonly ok: boolean;
   /** Output of ptxas. */
   readonly said: string;
-  readonly functions: readonly FunctionUse[];
+  readonly functions: readonly PtxasUse[];
   /** null if it rejects the text, or failed. */
   readonly cubin: Uint8Array | null;
 }
@@ -150,7 +135,7 @@ export function functionUses(
   said: string,
   code: ReadonlyMap<string, number>,
   counts: ReadonlyMap<string, number> = new Map(),
-): FunctionUse[] {
+): PtxasUse[] {
   const found = new Map<
     string,
     { registers: number; spillStores: number; spillLoads: number; stack: number }
