@@ -27,3 +27,9 @@ export function memoPair<A extends object, B extends object, V>(
     return v;
   };
 }
+
+/** A function that numbers objects from 1 in the order in which it sees them, for keys that stand for objects. */
+export function numbering<K extends object>(): (key: K) => number {
+  let last = 0;
+  return memo(() => ++last);
+}

@@ -1,6 +1,7 @@
 import type { WorkList } from '../analysis/flow/changes.ts';
 import { type DiagnosticError, fileError } from '../ir/diagnostic.ts';
 import type { Draft } from '../ir/draft/index.ts';
+import { numbering } from '../ir/memo.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { isSet, type PassContext } from '../ir/pass.ts';
 import type { Instr } from '../ir/program.ts';
@@ -85,14 +86,8 @@ interface Candidates {
 }
 const shared = new WeakMap<Isa, Map<string, Candidates>>();
 
-const numbers = new WeakMap<Rule, number>();
-let numbered = 0;
 /** A unique number for each rule. */
-function numberOf(r: Rule): number {
-  let n = numbers.get(r);
-  if (n === undefined) numbers.set(r, (n = numbered++));
-  return n;
-}
+const numberOf = numbering<Rule>();
 
 const identities = new Map<string, string>();
 /** A short text that identifies a list of rules in their order: part of a key that is compared often. */

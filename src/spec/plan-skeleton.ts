@@ -1,4 +1,5 @@
 import { hashText } from '../ir/hash.ts';
+import { numbering } from '../ir/memo.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
@@ -71,16 +72,10 @@ const MOST_SKELETONS = 32;
 
 const skeletons = new WeakMap<SpecFile, Map<string, PlanSkeleton>>();
 
-const numbers = new WeakMap<object, number>();
-let lastNumber = 0;
+const numberOfObject = numbering<object>();
 
 /** A number unique to an object; 0 for null. */
-function numberOf(x: object | null | undefined): number {
-  if (x === null || x === undefined) return 0;
-  let n = numbers.get(x);
-  if (n === undefined) numbers.set(x, (n = ++lastNumber));
-  return n;
-}
+const numberOf = (x: object | null | undefined): number => (x == null ? 0 : numberOfObject(x));
 
 /**
  * The skeleton of a request. Requests that differ only in knob values share one, provided that the documents are the same objects and

@@ -17,7 +17,7 @@ export interface HistoryStep {
 /** Cache of alignments, by the numbers of the functions. */
 export class Alignments {
   private readonly tables: Tables;
-  private readonly known = new Map<string, readonly BlockPair[]>();
+  private readonly pairs = new Map<string, readonly BlockPair[]>();
 
   constructor(tables: Tables) {
     this.tables = tables;
@@ -25,9 +25,14 @@ export class Alignments {
 
   of(a: number, b: number): readonly BlockPair[] {
     const key = `${a} ${b}`;
-    let found = this.known.get(key);
-    if (found === undefined) this.known.set(key, (found = align(this.tables, a, b)));
+    let found = this.pairs.get(key);
+    if (found === undefined) this.pairs.set(key, (found = align(this.tables, a, b)));
     return found;
+  }
+
+  /** Forgets all: the numbers of the tables stand for other functions from now on. */
+  clear(): void {
+    this.pairs.clear();
   }
 }
 

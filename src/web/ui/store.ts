@@ -22,7 +22,7 @@ export interface Picked {
 }
 
 export const tables = new Tables();
-export let alignments = new Alignments(tables);
+export const alignments = new Alignments(tables);
 
 export const about = signal<About | null>(null);
 export const gallery = signal<readonly GalleryRow[]>([]);
@@ -194,7 +194,7 @@ export async function open(next: Source, how: 'new' | 'edit' | 'undo' = 'edit'):
 
 /** Resets state that refers to numbers of tables that were restarted. */
 function forget(): void {
-  alignments = new Alignments(tables);
+  alignments.clear();
   baselineRun.value = null;
   picked.value = null;
   run.value = null;
