@@ -10,16 +10,12 @@ import { Report } from './journal.ts';
 import { declaresFact, type Read, recipesFor } from './reads.ts';
 import type { RewriteCounter } from './rewrites.ts';
 
-/** Thrown if a pass reads something that its phase does not declare: a mistake in `phases.yaml` or in the pass. */
-export class UndeclaredRead extends Error {
-  constructor(phase: string, what: string, name: string) {
-    super(
-      `phase ${phase} read the ${what} '${name}' without declaring it: add it to '${what}s' of that row in ` +
-        'pipelines/phases.yaml, or of the pass in src/passes/registry.ts',
-    );
-    this.name = 'UndeclaredRead';
-  }
-}
+/** The error if a pass reads something that its phase does not declare: a mistake in `phases.yaml` or in the pass. */
+const undeclaredRead = (phase: string, what: string, name: string): Error =>
+  new Error(
+    `phase ${phase} read the ${what} '${name}' without declaring it: add it to '${what}s' of that row in ` +
+      'pipelines/phases.yaml, or of the pass in src/passes/registry.ts',
+  );
 
 /** Collects what a phase reads and reports. */
 export interface PhaseLog {
@@ -156,7 +152,7 @@ export class FunctionContext implements PassContext {
 
   fact(path: string): unknown {
     const { phase, log } = this.scope;
-    if (!declaresFact(phase, path)) throw new UndeclaredRead(phase.name, 'fact', path);
+    if (!declaresFact(phase, path)) throw undeclaredRead(phase.name, 'fact', path);
     log.reads.add(`fact ${path}`);
     return factOf(this.plan.backend, path);
   }
@@ -181,7 +177,7 @@ export class FunctionContext implements PassContext {
 
   private declare(name: string): void {
     const { phase } = this.scope;
-    if (!phase.knobs.includes(name)) throw new UndeclaredRead(phase.name, 'knob', name);
+    if (!phase.knobs.includes(name)) throw undeclaredRead(phase.name, 'knob', name);
     if (this.plan.knobs.get(name)?.unread === true)
       throw new Error(
         `phase ${phase.name} read the knob '${name}', which knobs/catalog.yaml marks as unread: remove that mark`,

@@ -17,14 +17,12 @@ import {
   withOperandMods,
 } from '../ir/operand.ts';
 import { type Instr, instr } from '../ir/program.ts';
+import { Unsupported } from '../ir/unsupported.ts';
 import type { Instruction } from '../machine/decode.ts';
 import type { Atom, Machine, Operand as Slot } from '../machine/forms.ts';
 import { present } from '../machine/text.ts';
 import type { Banks } from './banks.ts';
 import { FIRST_TEMPORARY, physical } from './registers.ts';
-
-/** Thrown for an instruction whose meaning is unknown. */
-export class Unmeant extends Error {}
 
 /** Register files of temporaries: R, RD and P, which are files 0 to 2. */
 const TEMPORARY_FILES = 3;
@@ -87,9 +85,9 @@ export class Builder {
     return this.guard !== NO_REG;
   }
 
-  /** @throws Unmeant, always */
+  /** @throws Unsupported, always */
   fail(why: string): never {
-    throw new Unmeant(why);
+    throw new Unsupported(why);
   }
 
   // ------------------------------------------------------------------ modifiers and operands
@@ -106,7 +104,7 @@ export class Builder {
     return this.mod(name) !== '';
   }
 
-  /** @throws Unmeant if one of these modifiers is set */
+  /** @throws Unsupported if one of these modifiers is set */
   without(...names: readonly string[]): void {
     for (const n of names) if (this.has(n)) this.fail(`.${this.mod(n)} is not supported yet`);
   }
@@ -186,7 +184,7 @@ export class Builder {
     }
   }
 
-  /** A word of a constant bank; emits a load unless it is a known value. @throws Unmeant if the word is unknown */
+  /** A word of a constant bank; emits a load unless it is a known value. @throws Unsupported if the word is unknown */
   bankWord(bank: number, offset: number): Operand {
     const c = this.banks.word(bank, offset);
     if (c.kind === 'value') return imm(c.value);
@@ -202,7 +200,7 @@ export class Builder {
     return reg(d);
   }
 
-  /** A 32-bit source operand. @throws Unmeant if it has signs */
+  /** A 32-bit source operand. @throws Unsupported if it has signs */
   plain(name: string): Operand {
     const slot = this.slot(name);
     const s = this.signsOf(slot);
@@ -304,7 +302,7 @@ export class Builder {
     return op;
   }
 
-  /** Encodes modifiers of an opcode; '' entries are ignored. @throws Unmeant for a modifier that the opcode lacks */
+  /** Encodes modifiers of an opcode; '' entries are ignored. @throws Unsupported for a modifier that the opcode lacks */
   private modsOf(op: Opcode, names: readonly string[]): number {
     const own = names.filter((m) => m !== '');
     const missing = own.find((m) => !op.modByName.has(m));

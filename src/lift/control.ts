@@ -11,7 +11,7 @@ import { activeLanes, syncLanes } from './warp.ts';
 
 /** Maps code addresses (section base plus offset) to blocks. */
 export interface Flow {
-  /** Id of the block that starts at an address. @throws Unmeant if no code is there */
+  /** Id of the block that starts at an address. @throws Unsupported if no code is there */
   blockAt(address: number): number;
   /** The jump table for a kind of jump: its first address, and its number. Entries are one instruction apart. */
   tableOf(kind: 'return' | 'branch' | 'call', at: number): { readonly first: number; readonly index: number };

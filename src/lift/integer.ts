@@ -178,7 +178,7 @@ const addMinmax: Meaning = (b) => {
   eitherWay(b, (op) => least(b, op, sum, c));
 };
 
-/** A minus of a packed pair would apply to both halves, which is not supported. @throws Unmeant if there is one */
+/** A minus of a packed pair would apply to both halves, which is not supported. @throws Unsupported if there is one */
 function noMinusOfPairs(b: Builder, type: string): void {
   if (
     /16x2$/.test(type) &&

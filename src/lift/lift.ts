@@ -14,12 +14,13 @@ import {
   type Program,
   type Variable,
 } from '../ir/program.ts';
+import { Unsupported } from '../ir/unsupported.ts';
 import type { Instruction } from '../machine/decode.ts';
 import type { Machine } from '../machine/forms.ts';
 import { type Listed, listCode } from '../machine/listing.ts';
 import { instructionText, WORD_BYTES } from '../machine/text.ts';
 import { Banks, LITERALS } from './banks.ts';
-import { Builder, Unmeant } from './builder.ts';
+import { Builder } from './builder.ts';
 import { CONTROL, type Flow } from './control.ts';
 import { FLOAT } from './float.ts';
 import { HALF } from './half.ts';
@@ -58,9 +59,6 @@ export interface Lifted {
   readonly sizes: ReadonlyMap<number, number>;
   readonly gaps: readonly Gap[];
 }
-
-/** Thrown if a cubin cannot be read as a kernel of a module. */
-export class LiftError extends Error {}
 
 /** Translators of instructions other than control flow, by row of the form. */
 const MEANINGS = { ...INTEGER, ...FLOAT, ...HALF, ...MEMORY, ...WARP, ...MATRIX };
@@ -113,7 +111,7 @@ export function meaningOf(isa: Isa, machine: Machine, banks: Banks, i: Instructi
     else return null;
     return b.finish();
   } catch (e) {
-    if (e instanceof Unmeant) return null;
+    if (e instanceof Unsupported) return null;
     throw e;
   }
 }
@@ -134,7 +132,7 @@ export const plainBanks = (elf: Elf, fn: CubinFunction, machine: Machine): Banks
  *
  * @param module the module that the code was compiled from: its variables, and the kernel's parameters
  * @param paramBase offset of arguments in constant bank 0 of Ori
- * @throws LiftError if the cubin or the module has no such kernel
+ * @throws Unsupported if the cubin or the module has no such kernel
  */
 export function liftKernel(
   elf: Elf,
@@ -189,7 +187,7 @@ class Lifter {
     this.trapBlock = next;
     const { fn } = this.sections[0];
     const formal = this.module.functions.find((f) => f.name === this.kernel);
-    if (formal === undefined) throw new LiftError(`${this.module.name} has no kernel '${this.kernel}'`);
+    if (formal === undefined) throw new Unsupported(`${this.module.name} has no kernel '${this.kernel}'`);
     const stack = this.stackBytes(fn);
     const banks = new Banks(this.elf, fn, {
       paramBase: this.paramBase,
@@ -288,7 +286,7 @@ class Lifter {
     const own = all.find((s) => s.fn.name === this.kernel);
     if (own === undefined) {
       const names = all.filter((s) => s.fn.entry).map((s) => s.fn.name);
-      throw new LiftError(`the cubin has no kernel '${this.kernel}'; it has ${names.join(', ') || 'none'}`);
+      throw new Unsupported(`the cubin has no kernel '${this.kernel}'; it has ${names.join(', ') || 'none'}`);
     }
     let base = 0;
     for (const s of [own, ...all.filter((x) => x !== own && !x.fn.entry)]) {
@@ -349,7 +347,7 @@ class Lifter {
       else return `${w.instruction.form.name} is not supported yet`;
       return { ins: b.finish(), registers: b.registers };
     } catch (e) {
-      if (e instanceof Unmeant) return e.message;
+      if (e instanceof Unsupported) return e.message;
       throw e;
     }
   }

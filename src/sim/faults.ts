@@ -13,6 +13,3 @@ export class SimFault extends Error {
     this.subject = subject;
   }
 }
-
-/** The instruction budget is used up. */
-export class OutOfBudget extends Error {}

@@ -1,4 +1,5 @@
 import { namesReached } from '../analysis/memory/shared-layout.ts';
+import { LimitReached } from '../ir/limit.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { tryRelease } from './barriers.ts';
@@ -13,7 +14,7 @@ import {
 } from './clusters.ts';
 import { completeGroups, waiting } from './converge.ts';
 import { type Code, type Decoded, decode } from './decode.ts';
-import { type FaultKind, OutOfBudget, SimFault } from './faults.ts';
+import { type FaultKind, SimFault } from './faults.ts';
 import { FramePool, Frames, stackLimit, topOf } from './frames.ts';
 import { lowest } from './masks.ts';
 import {
@@ -213,7 +214,7 @@ export class Machine implements WarpHost {
         room *= 2;
       }
     } catch (e) {
-      if (e instanceof OutOfBudget) return 'budget';
+      if (e instanceof LimitReached) return 'budget';
       throw e;
     } finally {
       this.frames.releaseAll();

@@ -1,3 +1,4 @@
+import { LimitReached } from '../ir/limit.ts';
 import { chosen, OpFlag } from '../ir/opcode.ts';
 import { regWidth } from '../ir/operand.ts';
 import { branchTable, diverge } from './branches.ts';
@@ -5,7 +6,7 @@ import { call } from './calls.ts';
 import { completeGroups, execute, meetBarrier, meetMembers, resume } from './converge.ts';
 import { count } from './counters.ts';
 import type { Decoded } from './decode.ts';
-import { OutOfBudget, SimFault } from './faults.ts';
+import { SimFault } from './faults.ts';
 import { lowest } from './masks.ts';
 import { mix } from './memory.ts';
 import { passTurn } from './paths.ts';
@@ -125,7 +126,7 @@ function replace(f: Frame, d: Decoded, lanes: number, value: number): void {
 /**
  * Runs a warp until it has ended, waits for other warps, or `m.executed` reaches `limit`.
  *
- * @throws OutOfBudget at the limit of the whole run; SimFault if an instruction fails
+ * @throws LimitReached at the limit of the whole run; SimFault if an instruction fails
  */
 export function runWarp(m: WarpHost, w: Warp, limit: number): void {
   const { counters, pathSlice = PATH_SLICE, nudge = 0, nudgeEach = false } = m.opts;
@@ -155,7 +156,7 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
     const d = f.code.ins[path.pc];
     if (d === undefined) throw new SimFault(`control runs off the end of ${f.code.fn.name}`);
     if (m.executed >= limit || m.executed >= m.most) {
-      if (m.executed >= m.most) throw new OutOfBudget();
+      if (m.executed >= m.most) throw new LimitReached();
       return;
     }
     if (++inPath > slice) {

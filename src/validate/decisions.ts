@@ -1,4 +1,5 @@
-import { Normal, TooLarge } from '../rules/prove/normal.ts';
+import { LimitReached } from '../ir/limit.ts';
+import { Normal } from '../rules/prove/normal.ts';
 import { unlimited, type WorkBudget } from './work-budget.ts';
 
 /** Maximum number of value nodes in one region: nine times those of the largest region of the test kernels (6,502). */
@@ -25,16 +26,16 @@ export class Decisions extends Normal {
     this.budget = budget;
   }
 
-  /** Charges `n` steps to the function's budget. @throws TooLarge if it is exhausted */
+  /** Charges `n` steps to the function's budget. @throws LimitReached if it is exhausted */
   spend(n: number): void {
     this.budget.take(n);
   }
 
-  /** Charges `n` steps to the function's and the region's budget. @throws TooLarge if one is exhausted */
+  /** Charges `n` steps to the function's and the region's budget. @throws LimitReached if one is exhausted */
   protected step(n = 1): void {
     this.spend(n);
     this.steps += n;
-    if (this.steps > MOST_STEPS) throw new TooLarge();
+    if (this.steps > MOST_STEPS) throw new LimitReached();
   }
 
   /** Converts a node of one bit to a decision diagram. */

@@ -9,8 +9,9 @@ import { memo } from '../ir/memo.ts';
 import { hasMod } from '../ir/opcode.ts';
 import { Kind, Mod, NO_REG, type Operand, type Reg, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
+import { Unsupported } from '../ir/unsupported.ts';
 import type { Symbols } from './symbols.ts';
-import { type Access, type Claim, isUniformFile, Thread, Unsupported } from './thread.ts';
+import { type Access, type Claim, isUniformFile, Thread } from './thread.ts';
 import type { Trace } from './trace.ts';
 import type { Values } from './values.ts';
 
@@ -67,7 +68,7 @@ export function liveAt(fn: Fn, position: number): Reg[] {
  * @param start position of the block at which the region begins
  * @param registers values of registers at the start
  * @param symbols leaves that stand for addresses of variables, shared by both versions
- * @throws Unsupported, TooLarge, TooManyEffects
+ * @throws Unsupported, LimitReached
  */
 export function runRegion(
   version: Version,

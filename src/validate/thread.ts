@@ -22,15 +22,13 @@ import {
   regWidth,
 } from '../ir/operand.ts';
 import type { Fn, Instr, Program, Variable } from '../ir/program.ts';
+import { Unsupported } from '../ir/unsupported.ts';
 import { accessBytes, elementBytes } from '../isa/accesses.ts';
 import { graphOf, isConstantSlot } from '../isa/meaning.ts';
 import { defaultValue } from '../isa/reference.ts';
 import { NARROW, type Symbols, symbolLeaf } from './symbols.ts';
 import { ORDER, type Place, Trace } from './trace.ts';
 import type { Values } from './values.ts';
-
-/** Thrown for code that validation does not model: its region is not proved. */
-export class Unsupported extends Error {}
 
 /** A memory access as the hardware checks it: it faults if the address is invalid or not a multiple of `align`. */
 export interface Access {

@@ -1,4 +1,5 @@
 import { Mem } from '../analysis/memory/memory-ops.ts';
+import { LimitReached } from '../ir/limit.ts';
 import type { Variable } from '../ir/program.ts';
 import type { Values } from './values.ts';
 
@@ -33,9 +34,6 @@ export interface Place {
   readonly bytes: number;
 }
 
-/** Thrown when a region has more than `MOST_EFFECTS` effects. */
-export class TooManyEffects extends Error {}
-
 /**
  * The effects of one version of a region on memory and on other threads, in program order. Paths are not kept apart: each effect has a
  * guard, which is false on paths that do not execute it.
@@ -51,9 +49,9 @@ export class Trace {
     this.symbols = symbols;
   }
 
-  /** Appends an effect. @throws TooManyEffects */
+  /** Appends an effect. @throws LimitReached */
   add(e: Effect): void {
-    if (this.effects.length >= MOST_EFFECTS) throw new TooManyEffects();
+    if (this.effects.length >= MOST_EFFECTS) throw new LimitReached();
     if (e.guard === this.values.no) return;
     // Commuting effects are kept in one order, so that the value of a load has one name.
     let at = this.effects.length;

@@ -1,15 +1,15 @@
 import { cfgOf } from '../analysis/flow/cfg.ts';
+import { LimitReached } from '../ir/limit.ts';
 import { type Reg, regName, regWidth } from '../ir/operand.ts';
 import type { Fn, Program } from '../ir/program.ts';
-import { TooLarge } from '../rules/prove/normal.ts';
+import { Unsupported } from '../ir/unsupported.ts';
 import { type Cuts, cutsOf } from './cuts.ts';
 import { type Expression, expressionOf, valueAt } from './expressions.ts';
 import type { Inputs } from './refute.ts';
 import { liveAt, type Run, runRegion, type Target, type Version, type Way } from './region.ts';
 import { newClaim, newFault } from './safety.ts';
 import { declareSymbols, type Symbols } from './symbols.ts';
-import { isUniformFile, Unsupported } from './thread.ts';
-import { TooManyEffects } from './trace.ts';
+import { isUniformFile } from './thread.ts';
 import { Values } from './values.ts';
 import { WorkBudget } from './work-budget.ts';
 
@@ -460,7 +460,7 @@ function commonWays(values: Values, [before, after]: readonly [Run, Run]): [Way,
 
 function whyOf(e: unknown): string {
   if (e instanceof Unsupported) return e.message;
-  if (e instanceof TooLarge || e instanceof TooManyEffects) return 'it is too large';
+  if (e instanceof LimitReached) return 'it is too large';
   if (e instanceof RangeError) return 'it is nested too deeply';
   throw e;
 }

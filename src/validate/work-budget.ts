@@ -1,4 +1,4 @@
-import { TooLarge } from '../rules/prove/normal.ts';
+import { LimitReached } from '../ir/limit.ts';
 
 /** Number of charges between two checks of the time limit. */
 const CHECK_EVERY = 256;
@@ -25,12 +25,12 @@ export class WorkBudget {
     return this.left <= 0;
   }
 
-  /** Charges `n` steps. @throws TooLarge if the budget is exhausted */
+  /** Charges `n` steps. @throws LimitReached if the budget is exhausted */
   take(n: number): void {
     this.from?.take(n);
     this.left -= n;
     if (this.taken++ % CHECK_EVERY === 0 && this.isLate()) this.left = 0;
-    if (this.left <= 0) throw new TooLarge();
+    if (this.left <= 0) throw new LimitReached();
   }
 
   /** A budget of at most `most` steps, which are charged to this one too. */

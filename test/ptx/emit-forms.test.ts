@@ -8,13 +8,13 @@ import { Mod, type Opcode, OpFlag, withMods } from '../../src/ir/opcode.ts';
 import { cbank, imm, makeReg, type Operand, RegFile, reg } from '../../src/ir/operand.ts';
 import { type Instr, instr, type Program } from '../../src/ir/program.ts';
 import { printInstr } from '../../src/ir/text.ts';
+import { Unsupported } from '../../src/ir/unsupported.ts';
 import { verifyMessage, verifyProgram } from '../../src/ir/verify.ts';
 import { buildSpelling } from '../../src/isa/build-spelling.ts';
 import { NO_CARRY, rowOf } from '../../src/ptx/emit/expand.ts';
 import { isHalf } from '../../src/ptx/emit/halves.ts';
 import { emitPtx } from '../../src/ptx/emit/index.ts';
 import { checkPtxTable, type PtxDoc, PtxTable } from '../../src/ptx/emit/table.ts';
-import { NoPtx } from '../../src/ptx/emit/writer.ts';
 import { lowerPtx } from '../../src/ptx/lower/index.ts';
 import { shadowedRows } from '../../src/ptx/lower/shadowed.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
@@ -248,7 +248,7 @@ describe('forms of PTX', () => {
           rowOf(table, x, 90, NO_CARRY);
           list.push(x);
         } catch (e) {
-          if (!(e instanceof NoPtx)) throw e;
+          if (!(e instanceof Unsupported)) throw e;
         }
       }
     }

@@ -161,7 +161,7 @@ async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
       ['opcodes', row.op.name, Math.max(0, place), 'both'],
       'ptx-shadowed',
       `${row.op.name} is never made of '${form}': a handler in src/ptx/lower takes that first`,
-      { notes: ['the handler throws NoForm for what the row reads, or the row has no `both`'] },
+      { notes: ['the handler throws Unsupported for what the row reads, or the row has no `both`'] },
     );
   });
 }

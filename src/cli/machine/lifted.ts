@@ -1,7 +1,8 @@
 import { BinaryError } from '../../cubin/bytes.ts';
 import { functionsOf } from '../../cubin/functions.ts';
 import type { Program } from '../../ir/program.ts';
-import { LiftError, type Lifted, liftKernel } from '../../lift/lift.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
+import { type Lifted, liftKernel } from '../../lift/lift.ts';
 import type { Machine } from '../../machine/forms.ts';
 import { hexText } from '../../machine/text.ts';
 import { paramBase } from '../../read.ts';
@@ -37,7 +38,7 @@ export function liftedOf(
     const more = lifted.gaps.length > 1 ? `, and ${lifted.gaps.length - 1} more` : '';
     return `${hexText(word.offset)} ${word.text || 'an unknown word'}: ${why}${more}`;
   } catch (e) {
-    if (e instanceof LiftError || e instanceof BinaryError) return e.message;
+    if (e instanceof Unsupported || e instanceof BinaryError) return e.message;
     throw e;
   }
 }

@@ -1,7 +1,8 @@
 import { BinaryError } from '../../cubin/bytes.ts';
 import { readCubin } from '../../cubin/read.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { MachineRunner } from '../../lab/measure.ts';
-import { LiftError, type Lifted, liftKernel } from '../../lift/lift.ts';
+import { type Lifted, liftKernel } from '../../lift/lift.ts';
 import type { Machine } from '../../machine/forms.ts';
 import { paramBase } from '../../read.ts';
 import { runLaunch } from '../../sim/launch.ts';
@@ -18,7 +19,7 @@ export function machineRunner(): MachineRunner {
     try {
       lifted = liftKernel(readCubin(cubin), machine, plan.isa, input, launch.kernel, paramBase(plan));
     } catch (e) {
-      if (e instanceof LiftError || e instanceof BinaryError) return null;
+      if (e instanceof Unsupported || e instanceof BinaryError) return null;
       throw e;
     }
     if (lifted.gaps.length > 0) return null;

@@ -1,9 +1,10 @@
 import { Kind, NO_REG, type Operand, RegFile, regFile } from '../../ir/operand.ts';
 import type { Instr, Param, Prototype } from '../../ir/program.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { VarDecl } from '../ast.ts';
 import { printPtxVariable } from '../print.ts';
 import { guardOf } from './expand.ts';
-import { NoPtx, type Writer } from './writer.ts';
+import type { Writer } from './writer.ts';
 
 /** Types of the parameters and results of a function. */
 export interface Signature {
@@ -38,7 +39,7 @@ function typedArgument(w: Writer, o: Operand, type: string): string {
  * @param signatureOf signature of a function, or of the prototype of an indirect call
  * @param proto name under which the current function declares a prototype
  * @param uniform whether to write `call.uni`
- * @throws NoPtx if the callee is not declared
+ * @throws Unsupported if the callee is not declared
  */
 export function writeCall(
   w: Writer,
@@ -52,7 +53,9 @@ export function writeCall(
   const name = direct ? target.sym : (prototype?.sym ?? '');
   const s = signatureOf(name);
   if (s === undefined)
-    throw new NoPtx(direct ? `'${name}' is called and not declared` : 'an indirect call without a prototype');
+    throw new Unsupported(
+      direct ? `'${name}' is called and not declared` : 'an indirect call without a prototype',
+    );
   const guard = guardOf(w, i);
   const texts = rest.map((o, k) => {
     const pred = o.reg !== NO_REG && (regFile(o.reg) === RegFile.P || regFile(o.reg) === RegFile.UP);

@@ -1,9 +1,10 @@
 import { Kind, NO_REG, type Reg } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import { fitsDestination, fitsSource, takes } from './pattern.ts';
 import type { PtxTable, Row } from './table.ts';
 import type { Piece } from './template.ts';
-import { NoPtx, type Writer } from './writer.ts';
+import type { Writer } from './writer.ts';
 
 /** Whether carry in and carry out of an instruction are in CC.CF. */
 export interface Carries {
@@ -23,7 +24,7 @@ export interface Names {
 /**
  * The first row of the table that fits an instruction and its operands.
  * @param sm number of the target: 80 for sm_80
- * @throws NoPtx if no row fits, or if the row states that PTX cannot express the instruction
+ * @throws Unsupported if no row fits, or if the row states that PTX cannot express the instruction
  */
 export function rowOf(table: PtxTable, i: Instr, sm: number, carries: Carries): Row {
   const rows = table.rows(i.op, i.mods, sm);
@@ -32,10 +33,10 @@ export function rowOf(table: PtxTable, i: Instr, sm: number, carries: Carries): 
     const { src, dst } = row;
     if (src !== null && !src.every((p, k) => fitsSource(p, i.src[k], k === carryAt && carries.in))) continue;
     if (dst !== null && !dst.every((p, k) => fitsDestination(p, i.dst[k], k === 1 && carries.out))) continue;
-    if (row.none !== '') throw new NoPtx(`${i.op.name}: ${row.none}`);
+    if (row.none !== '') throw new Unsupported(`${i.op.name}: ${row.none}`);
     return row;
   }
-  throw new NoPtx(`${i.op.name} has no form for these operands`);
+  throw new Unsupported(`${i.op.name} has no form for these operands`);
 }
 
 /** The guard of an instruction as a prefix, `@%p1 ` or `@!%p1 `; '' without a guard. */

@@ -1,7 +1,8 @@
 import { fillPlaces, flightOf, type OperandPlace, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
 import { Kind, NO_REG, type Operand, regWidth } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
-import { NoPtx, type Writer } from './writer.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
+import type { Writer } from './writer.ts';
 
 /** By operand size: the letter of its temporaries, and the type of moves to and from them. */
 const TEMP: Readonly<Record<string, readonly [letter: string, type: string]>> = {
@@ -19,20 +20,20 @@ const isNarrow = (size: string): boolean => size === '8' || size === '16';
 /**
  * Writes a foreign instruction, which Ori carries unchanged. PTX has separate registers for halves and bytes, so such operands are moved to
  * and from temporaries; so are operands that are read and written (tied) if they are in different registers now.
- * @throws NoPtx if the text of the instruction does not match its operands, or if copies of tied operands form a cycle
+ * @throws Unsupported if the text of the instruction does not match its operands, or if copies of tied operands form a cycle
  */
 export function writeForeign(w: Writer, i: Instr): void {
   const [how, ...src] = i.src;
-  if (how?.kind !== Kind.Text) throw new NoPtx(`${i.op.name} does not say what it is in PTX`);
+  if (how?.kind !== Kind.Text) throw new Unsupported(`${i.op.name} does not say what it is in PTX`);
   const after: string[] = [];
   const temp = (size: string): readonly [string, string] => {
     const known = TEMP[size];
-    if (known === undefined) throw new NoPtx(`${i.op.name} names a register of size '${size}'`);
+    if (known === undefined) throw new Unsupported(`${i.op.name} names a register of size '${size}'`);
     return [w.temp(known[0]), known[1]];
   };
   const sourceOf = (p: OperandPlace): Operand => {
     const o = src[p.src];
-    if (o === undefined) throw new NoPtx(`${i.op.name} names source ${p.src} and has ${src.length}`);
+    if (o === undefined) throw new Unsupported(`${i.op.name} names source ${p.src} and has ${src.length}`);
     return o;
   };
   const read = (p: OperandPlace): string => {
@@ -49,7 +50,8 @@ export function writeForeign(w: Writer, i: Instr): void {
   const result = (p: OperandPlace): string => {
     const known = written.get(p.dst);
     if (known !== undefined) return known;
-    if (p.dst >= i.dst.length) throw new NoPtx(`${i.op.name} names result ${p.dst} and has ${i.dst.length}`);
+    if (p.dst >= i.dst.length)
+      throw new Unsupported(`${i.op.name} names result ${p.dst} and has ${i.dst.length}`);
     const d = i.dst[p.dst];
     const same = p.src < 0 ? d !== NO_REG : sourceOf(p).reg === d && sourceOf(p).kind === Kind.Reg;
     let name: string;
@@ -77,7 +79,7 @@ export function writeForeign(w: Writer, i: Instr): void {
     .filter((t) => t.unwritten && i.dst[t.dst] !== NO_REG && i.dst[t.dst] !== i.src[t.src].reg)
     .map((t) => ({ to: i.dst[t.dst], from: i.src[t.src].reg }));
   if (moves.some((m, k) => moves.slice(k + 1).some((later) => later.from === m.to)))
-    throw new NoPtx(`${i.op.name} exchanges registers`);
+    throw new Unsupported(`${i.op.name} exchanges registers`);
   for (const m of moves) {
     const text = `mov.b${regWidth(m.to)} ${w.name(m.to)}, ${w.name(m.from)}`;
     if (flight === 'ORDERS') w.line(text);

@@ -2,6 +2,7 @@ import { hasMod, OpFlag, slotWidth, withMods } from '../../ir/opcode.ts';
 import { Kind, label, NO_REG, type Reg, RegFile, RZ, regIndex, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import { UniqueNames } from '../../ir/unique-names.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxFunction } from '../ast.ts';
 import { flightFault } from '../async-fault.ts';
 import { scalars } from '../lower/vectors.ts';
@@ -19,7 +20,7 @@ import { hasTwoConstants, writeLogic, writeLogicTest, writeTable } from './logic
 import { factorsOf, type ProductPlan, planProducts } from './products.ts';
 import type { PtxTable, Row } from './table.ts';
 import { variableText } from './variable.ts';
-import { NoPtx, Writer } from './writer.ts';
+import { Writer } from './writer.ts';
 
 /** Context shared by all functions of a module during emission. */
 export interface ModuleContext {
@@ -45,10 +46,10 @@ export interface FunctionContext {
   readonly variables: readonly Variable[];
 }
 
-/** The PTX text of a function, as lines. @throws NoPtx if an instruction has no PTX form or registers in flight are misused */
+/** The PTX text of a function, as lines. @throws Unsupported if an instruction has no PTX form or registers in flight are misused */
 export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext): string[] {
   const fault = flightFault(fn);
-  if (fault !== null) throw new NoPtx(fault);
+  if (fault !== null) throw new Unsupported(fault);
   const halves = new Halves(fn, module.table);
   const own = [...fn.params, ...fn.returns, ...fn.variables, ...at.variables, ...fn.blocks].map(
     (x) => x.name,
@@ -177,7 +178,7 @@ class BodyWriter {
 
   private label(block: number): string {
     const l = this.labels.get(block);
-    if (l === undefined) throw new NoPtx(`BB${block} is branched to and does not exist`);
+    if (l === undefined) throw new Unsupported(`BB${block} is branched to and does not exist`);
     return l;
   }
 
@@ -306,7 +307,7 @@ class BodyWriter {
 
   private prototype(name: string): string {
     if (this.module.prototypeOf(name) === undefined)
-      throw new NoPtx(`the prototype '${name}' is not declared`);
+      throw new Unsupported(`the prototype '${name}' is not declared`);
     let short = this.prototypes.get(name);
     if (short === undefined) {
       short = this.taken.take(`$proto${this.prototypes.size}`);

@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import { Kind } from '../../ir/operand.ts';
 import type { Fn, Program, Variable } from '../../ir/program.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxFunction, PtxItem, PtxModule, VarDecl } from '../ast.ts';
 import { sizeOf } from '../lower/variables.ts';
 import { scalars } from '../lower/vectors.ts';
@@ -11,7 +12,6 @@ import { functionText, type ModuleContext } from './function.ts';
 import type { PtxTable } from './table.ts';
 import { variableText } from './variable.ts';
 import { headerFor, texturesFor } from './version.ts';
-import { NoPtx } from './writer.ts';
 
 /** Options of `emitPtx`. */
 export interface EmitOptions {
@@ -191,7 +191,7 @@ function functionTexts(
     try {
       texts.set(item.name, write(fn, item).join('\n'));
     } catch (e) {
-      if (!(e instanceof NoPtx)) throw e;
+      if (!(e instanceof Unsupported)) throw e;
       kept.push({ fn: item.name, why: e.message, line: item.span.line, vectors: false, asked: false });
     }
   }
@@ -247,7 +247,7 @@ function plainModule(program: Program, write: Write, out: string[], warn: Warn):
     try {
       out.push('', write(fn, null).join('\n'));
     } catch (e) {
-      if (!(e instanceof NoPtx)) throw e;
+      if (!(e instanceof Unsupported)) throw e;
       warn('error', `'${fn.name}' has no PTX form: ${e.message}`);
     }
 }

@@ -11,9 +11,7 @@ import {
   regIndex,
 } from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
-
-/** Thrown for code that PTX cannot express, or that is invalid in Ori. The function is then kept unchanged, or reported. */
-export class NoPtx extends Error {}
+import { Unsupported } from '../../ir/unsupported.ts';
 
 /** By register file: prefix of its names in PTX, and the type with which they are declared. */
 const FILES: readonly (readonly [name: string, type: string])[] = [
@@ -190,7 +188,7 @@ export class Writer {
    * @param width width of the slot in bits
    * @param type type of the slot; 'reg': only a register is allowed; 'sym': a symbol is allowed
    * @param mods modifiers to apply
-   * @throws NoPtx if the operand has no value or its modifiers cannot be applied
+   * @throws Unsupported if the operand has no value or its modifiers cannot be applied
    */
   value(o: Operand, width: number, type: string, mods: number): string {
     if (this.takesHalves && width === 32) return this.half(o, type, mods);
@@ -212,7 +210,7 @@ export class Writer {
         return type === 'reg' ? this.held(width, text) : text;
       }
       default:
-        throw new NoPtx('found an address where a value is expected');
+        throw new Unsupported('found an address where a value is expected');
     }
   }
 
@@ -231,14 +229,14 @@ export class Writer {
       case Kind.CBank:
         return this.modifiedHalf(this.halfOf(this.parameter(o, 32), false), type, mods);
       default:
-        throw new NoPtx('found an address where a half is expected');
+        throw new Unsupported('found an address where a half is expected');
     }
   }
 
   private modifiedHalf(r: string, type: string, mods: number): string {
     if (mods === 0) return r;
     if (!/^b?f16(x2)?$/.test(type) || (mods & Mod.Not) !== 0)
-      throw new NoPtx(`a half has no modifier of type ${type}`);
+      throw new Unsupported(`a half has no modifier of type ${type}`);
     // For scalar types the sign is changed as a bit, as it is in words (`BITWISE`).
     const named = BITWISE[type] === undefined ? type.replace('x2', '') : null;
     const step = (op: string, v: string, bits: string): string => {
@@ -323,14 +321,14 @@ export class Writer {
 
   /** The address of a kernel parameter: by name and offset, or by a register with an offset in the bank. */
   private bank(o: Operand): string {
-    if (o.hi !== 0) throw new NoPtx(`constant bank ${o.hi} has no place in PTX`);
+    if (o.hi !== 0) throw new Unsupported(`constant bank ${o.hi} has no place in PTX`);
     if (o.reg !== NO_REG) return this.bankAddress(this.name(o.reg), FILE_WIDTH[regFile(o.reg)], o.lo);
     const at = o.lo - this.base;
     const { params } = this.fn;
     // Offsets between or beyond parameters are relative to the preceding parameter.
     const p = params.findLast((x) => at >= x.offset) ?? params[0];
     if (p === undefined || this.fn.kind !== 'entry')
-      throw new NoPtx(`c[0x0][0x${hex(o.lo, 1)}] is not a parameter of ${this.fn.name}`);
+      throw new Unsupported(`c[0x0][0x${hex(o.lo, 1)}] is not a parameter of ${this.fn.name}`);
     return plus(p.name, at - p.offset);
   }
 
@@ -339,7 +337,8 @@ export class Writer {
    */
   bankAddress(value: string, width: number, offset: number): string {
     const first = this.fn.params[0];
-    if (first === undefined || this.fn.kind !== 'entry') throw new NoPtx(`${this.fn.name} has no parameters`);
+    if (first === undefined || this.fn.kind !== 'entry')
+      throw new Unsupported(`${this.fn.name} has no parameters`);
     let v = value;
     if (width === 32) {
       v = this.temp('w');

@@ -2,22 +2,23 @@ import { toOperands } from '../../ir/edit.ts';
 import { Mod } from '../../ir/opcode.ts';
 import { imm, immPair, NO_REG, type Operand, PF, PT, RZ, reg, withOperandMods } from '../../ir/operand.ts';
 import { A, AND, OR, XOR } from '../../ir/truth-tables.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr } from '../ast.ts';
-import { type FnLower, NoForm } from './function.ts';
+import type { FnLower } from './function.ts';
 import { has, intMod, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
 
-/** Lowers one instruction of a family. @throws NoForm if this form of it has no Ori opcodes */
+/** Lowers one instruction of a family. @throws Unsupported if this form of it has no Ori opcodes */
 export type Handler = (f: FnLower, i: PtxInstr) => void;
 
-/** Requires at least `n` operands. @throws NoForm otherwise */
+/** Requires at least `n` operands. @throws Unsupported otherwise */
 export const need = (i: PtxInstr, n: number): void => {
-  if (i.operands.length < n) throw new NoForm(`it has ${i.operands.length} operands, ${n} are expected`);
+  if (i.operands.length < n) throw new Unsupported(`it has ${i.operands.length} operands, ${n} are expected`);
 };
 
-/** The last type of an instruction. @throws NoForm if it has none */
+/** The last type of an instruction. @throws Unsupported if it has none */
 export function typeOf(i: PtxInstr): PtxType {
   const t = lastType(i.mods);
-  if (t === null) throw new NoForm('it has no type');
+  if (t === null) throw new Unsupported('it has no type');
   return t;
 }
 
@@ -51,7 +52,7 @@ const add: Handler = (f, i) => {
   const a = f.src(i.operands[1], t.bits);
   const b = f.src(i.operands[2], t.bits);
   const minus = i.opcode === 'sub';
-  if (t.kind === 'other' || has(i, 'sat')) throw new NoForm();
+  if (t.kind === 'other' || has(i, 'sat')) throw new Unsupported();
   if (has(i, 'cc')) return addCarry(f, i, t, a, b, PF, minus, true);
   into(f, i, t, 'IADD3', [sizeMod(t.bits)], [a, minus ? neg(b) : b, RZ]);
 };
@@ -126,7 +127,7 @@ const mad: Handler = (f, i) => {
       has(i, 'cc'),
     );
   }
-  if (has(i, 'sat')) throw new NoForm();
+  if (has(i, 'sat')) throw new Unsupported();
   multiply(f, i, f.src(i.operands[3], has(i, 'wide') ? t.bits * 2 : t.bits));
 };
 
@@ -150,7 +151,7 @@ function multiply(f: FnLower, i: PtxInstr, c: Operand): void {
 /** 24-bit products: the low 24 bits of each factor, extended according to the type. */
 const mul24: Handler = (f, i) => {
   const t = typeOf(i);
-  if (has(i, 'sat')) throw new NoForm();
+  if (has(i, 'sat')) throw new Unsupported();
   const cut = (at: number) => f.value('SGXT', [intMod(t)], [f.src(i.operands[at], 32), imm(24)]);
   if (has(i, 'hi')) {
     const p = f.value('IMAD_WIDE', [intMod(t)], [cut(1), cut(2), RZ], 64);
@@ -182,7 +183,7 @@ const divide: Handler = (f, i) => {
 
 const minmax: Handler = (f, i) => {
   const t = typeOf(i);
-  if (has(i, 'relu') || t.kind === 'other') throw new NoForm();
+  if (has(i, 'relu') || t.kind === 'other') throw new Unsupported();
   into(f, i, t, 'IMNMX', [i.opcode.toUpperCase(), intMod(t)], [intSrc(f, i, 1, t), intSrc(f, i, 2, t)]);
 };
 
@@ -274,7 +275,7 @@ const lop3: Handler = (f, i) => {
   if (to.kind !== 'pair') return f.emit('LOP3', [], [f.dst(to, 32).reg], src);
   // The predicate is whether the word is not zero, combined with another one. Both results are written after all sources are read.
   const bool = LUT[i.mods.find((m) => m === 'and' || m === 'or') ?? ''];
-  if (bool === undefined || i.operands.length < 6) throw new NoForm();
+  if (bool === undefined || i.operands.length < 6) throw new Unsupported();
   const test = f.tempPred();
   const word = f.temp();
   f.emit('LOP3_P', [], [test, NO_REG], src);
@@ -354,7 +355,7 @@ const sad: Handler = (f, i) => {
 
 const dp: Handler = (f, i) => {
   const [at, bt] = typesOf(i.mods);
-  if (at === undefined || bt === undefined) throw new NoForm('it has not two types');
+  if (at === undefined || bt === undefined) throw new Unsupported('it has not two types');
   const part = i.opcode === 'dp4a' ? '4A' : has(i, 'hi') ? '2A_HI' : '2A_LO';
   f.emit(
     'IDP',

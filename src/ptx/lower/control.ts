@@ -1,8 +1,9 @@
 import { label, NO_REG, type Operand, PT, type Reg, RZ, reg, sym, table } from '../../ir/operand.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { type Handler, need, typeOf } from './arith.ts';
 import { pairOf } from './convert.ts';
-import { type FnLower, NoForm } from './function.ts';
+import type { FnLower } from './function.ts';
 import { copyOut } from './params.ts';
 import { has } from './types.ts';
 import { makeVariable } from './variables.ts';
@@ -11,7 +12,7 @@ const uniform = (i: PtxInstr): string[] => (has(i, 'uni') ? ['U'] : []);
 
 const bra: Handler = (f, i) => {
   const to = i.operands[0];
-  if (to?.kind !== 'sym' && to?.kind !== 'reg') throw new NoForm('it has no label');
+  if (to?.kind !== 'sym' && to?.kind !== 'reg') throw new Unsupported('it has no label');
   f.emit('BRA', uniform(i), [], [label(f.labelBlock(to.name))]);
 };
 
@@ -24,11 +25,11 @@ const MOST_TARGETS = 2 ** 19;
 const brx: Handler = (f, i) => {
   const list = i.operands[1];
   const t = list?.kind === 'sym' ? f.innermost((scope) => scope.tables.get(list.name)) : undefined;
-  if (t === undefined) throw new NoForm('its .branchtargets is not declared');
+  if (t === undefined) throw new Unsupported('its .branchtargets is not declared');
   const { jumps } = f.module;
   const targets = jumps.targets + f.tables[t].length;
   if (targets > MOST_TARGETS)
-    throw new NoForm(`the jumps by tables have more than ${MOST_TARGETS} targets together`);
+    throw new Unsupported(`the jumps by tables have more than ${MOST_TARGETS} targets together`);
   jumps.targets = targets;
   f.emit('BRX', uniform(i), [], [f.src(i.operands[0], 32), table(t)]);
 };
@@ -46,12 +47,12 @@ const call: Handler = (f, i) => {
   const indirect = target?.kind === 'reg' || (target?.kind === 'sym' && f.find(target.name) !== undefined);
   if (target?.kind === 'sym' && !indirect) f0 = sym(target.name);
   else if (target !== undefined && indirect) f0 = f.src(target, 64);
-  else throw new NoForm('it has no target');
+  else throw new Unsupported('it has no target');
   let name = '';
   if (proto !== undefined && proto.kind === 'sym') {
     const known = f.innermost((scope) => scope.prototypes.get(proto.name));
     if (known !== undefined) name = known;
-    else if (indirect) throw new NoForm(`call prototype '${proto.name}' is not declared`);
+    else if (indirect) throw new Unsupported(`call prototype '${proto.name}' is not declared`);
   }
   const dst: Reg[] = [];
   const src: Operand[] = [f0, sym(name)];
@@ -60,8 +61,8 @@ const call: Handler = (f, i) => {
     if (o.kind === 'sym' && f.find(o.name) === undefined) {
       const s = f.symbol(o.name);
       if (s?.kind === 'call-param') return sym(s.name);
-      if (s?.kind === 'entry-param') throw new NoForm('entry parameter passed by reference');
-      if (s?.kind === 'variable') throw new NoForm(`'${o.name}' passed by reference`);
+      if (s?.kind === 'entry-param') throw new Unsupported('entry parameter passed by reference');
+      if (s?.kind === 'variable') throw new Unsupported(`'${o.name}' passed by reference`);
     }
     if (o.kind === 'reg' || o.kind === 'sym') {
       const d = f.find(o.name);
@@ -74,7 +75,7 @@ const call: Handler = (f, i) => {
     if (o.kind === 'sink') {
       // The result is unused, but the callee writes it to memory.
       const result = target?.kind === 'sym' ? f.module.functions.get(target.name)?.returns[k] : undefined;
-      if (result?.space !== 'param') throw new NoForm('a result without a name');
+      if (result?.space !== 'param') throw new Unsupported('a result without a name');
       const own = f.unique(result.name);
       f.variables.push(makeVariable(result, own, 'param'));
       src.push(sym(own));
@@ -140,7 +141,7 @@ const present = (f: FnLower): Operand => f.value('ACTIVEMASK', [], []);
 
 const shfl: Handler = (f, i) => {
   const mode = ['up', 'down', 'bfly', 'idx'].find((m) => has(i, m));
-  if (mode === undefined) throw new NoForm();
+  if (mode === undefined) throw new Unsupported();
   const [d, p] = pairOf(f, i.operands[0], 32);
   const mask = has(i, 'sync') ? f.src(i.operands[4], 32) : present(f);
   f.emit(
@@ -173,7 +174,7 @@ const match: Handler = (f, i) => {
 const redux: Handler = (f, i) => {
   const t = typeOf(i);
   const op = ['add', 'min', 'max', 'and', 'or', 'xor'].find((m) => has(i, m));
-  if (op === undefined) throw new NoForm();
+  if (op === undefined) throw new Unsupported();
   if (t.kind === 'float') {
     const mods = [op.toUpperCase(), ...(has(i, 'abs') ? ['ABS'] : []), ...(has(i, 'NaN') ? ['NAN'] : [])];
     f.emit(

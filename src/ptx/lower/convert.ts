@@ -1,9 +1,10 @@
 import { FIRST_INPUT } from '../../ir/moves.ts';
 import { imm, immPair, NO_REG, type Operand, PT, RZ, reg } from '../../ir/operand.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { type Handler, isInt, typeOf } from './arith.ts';
 import { compare, halfCompare } from './float.ts';
-import { type FnLower, NoForm } from './function.ts';
+import type { FnLower } from './function.ts';
 import { eightBit, isEightBit } from './narrow.ts';
 import { has, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
 
@@ -38,19 +39,20 @@ function storeInt(f: FnLower, o: PtxOperand, t: PtxType, make: (d: number) => vo
 }
 
 const cvt: Handler = (f, i) => {
-  if (has(i, 'pack')) throw new NoForm();
+  if (has(i, 'pack')) throw new Unsupported();
   if (isEightBit(i)) return eightBit(f, i);
   const types = typesOf(i.mods);
-  if (types.length !== 2) throw new NoForm();
+  if (types.length !== 2) throw new Unsupported();
   const [dt, st] = types;
   const rnd = ROUND[i.mods.find((m) => ROUND[m] !== undefined) ?? ''];
   const flags: string[] = [];
   if (has(i, 'ftz')) flags.push('FTZ');
   if (has(i, 'sat')) flags.push('SAT');
   if (has(i, 'relu')) flags.push('RELU');
-  if (has(i, 'satfinite') || has(i, 'scaled::n2::ue8m0')) throw new NoForm();
+  if (has(i, 'satfinite') || has(i, 'scaled::n2::ue8m0')) throw new Unsupported();
   if (dt.name.endsWith('x2')) {
-    if (i.operands.length !== 3 || st.name !== 'f32' || (rnd !== 'RN' && rnd !== 'RZ')) throw new NoForm();
+    if (i.operands.length !== 3 || st.name !== 'f32' || (rnd !== 'RN' && rnd !== 'RZ'))
+      throw new Unsupported();
     const fmt = dt.name === 'bf16x2' ? 'BF16' : 'F16';
     return f.emit(
       'F2FP',
@@ -97,7 +99,7 @@ const cvt: Handler = (f, i) => {
         [d],
         [a],
       );
-  } else throw new NoForm();
+  } else throw new Unsupported();
 };
 
 const BOOL: Readonly<Record<string, string>> = { and: 'AND', or: 'OR', xor: 'XOR' };
@@ -136,7 +138,7 @@ const ONE: Readonly<Record<string, number>> = { f32: 0x3f800000, f16: 0x3c00, bf
 
 const set: Handler = (f, i) => {
   const [dt, st] = typesOf(i.mods);
-  if (dt === undefined || st === undefined) throw new NoForm('it has not two types');
+  if (dt === undefined || st === undefined) throw new Unsupported('it has not two types');
   const bool = i.mods.find((m) => BOOL[m] !== undefined);
   const a = f.src(i.operands[1], st.bits);
   const b = f.src(i.operands[2], st.bits);
@@ -146,7 +148,7 @@ const set: Handler = (f, i) => {
     // HSET2 gives 1.0 or a mask for each half; a 16-bit scalar result is the low half of such a pair (PTX ISA 9.0, 9.7.7).
     const packed = st.name.endsWith('x2');
     const integer = dt.kind === 'signed' || dt.kind === 'unsigned' || dt.kind === 'bits';
-    if (packed && dt.bits !== 32) throw new NoForm();
+    if (packed && dt.bits !== 32) throw new Unsupported();
     if (dt.name === st.name || (integer && dt.bits === st.bits))
       return f.emit(
         'HSET2',
@@ -154,7 +156,7 @@ const set: Handler = (f, i) => {
         [d.reg],
         [a, b, c],
       );
-    if (packed) throw new NoForm();
+    if (packed) throw new Unsupported();
   }
   const p = f.tempPred();
   compare(f, i, st, i.mods[0], a, b, p, NO_REG, c, BOOL[bool ?? 'and']);
@@ -186,13 +188,13 @@ const slct: Handler = (f, i) => {
 
 const mov: Handler = (f, i) => {
   const t = lastType(i.mods);
-  if (t === null) throw new NoForm();
+  if (t === null) throw new Unsupported();
   const [to, from] = i.operands;
   if (t.kind === 'pred') {
     f.emit('PLOP3', [], [f.dst(to, 1).reg], [f.pred(from), PT, PT, imm(FIRST_INPUT)]);
     return;
   }
-  if (t.bits === 128) throw new NoForm();
+  if (t.bits === 128) throw new Unsupported();
   if (i.mods.some((m) => /^v[248]$/.test(m))) return moveVector(f, i, t);
   if (to.kind === 'vector') return unpack(f, to.items, f.src(from, t.bits), t.bits);
   f.emit('MOV', [sizeMod(t.bits)], [f.dst(to, t.bits).reg], [f.src(from, t.bits)]);
@@ -202,7 +204,7 @@ const mov: Handler = (f, i) => {
 function moveVector(f: FnLower, i: PtxInstr, t: PtxType): void {
   const [to, from] = i.operands;
   if (to.kind !== 'vector' || from.kind !== 'vector' || to.items.length !== from.items.length)
-    throw new NoForm('its vectors differ in length');
+    throw new Unsupported('its vectors differ in length');
   const size = [sizeMod(t.bits)];
   const values = from.items.map((o) => f.value('MOV', size, [f.src(o, t.bits)], t.bits));
   to.items.forEach((o, k) => {
@@ -245,7 +247,7 @@ const cvta: Handler = (f, i) => {
   const t = typeOf(i);
   const to = i.mods[0] === 'to';
   const space = i.mods[to ? 1 : 0].split('::');
-  if (t.bits !== 64) throw new NoForm('addresses of 32 bits');
+  if (t.bits !== 64) throw new Unsupported('addresses of 32 bits');
   const d = f.dst(i.operands[0], 64).reg;
   // Generic addresses outside of all windows are those of global memory (PTX ISA 9.0, 6.4.1.1), so no conversion is needed.
   if (space[0] === 'global') return f.emit('MOV', ['64'], [d], [f.src(i.operands[1], 64)]);

@@ -2,9 +2,10 @@ import { toOperands } from '../../ir/edit.ts';
 import { Mod } from '../../ir/opcode.ts';
 import { imm, immPair, NO_REG, type Operand, PT, RZ, reg, withOperandMods } from '../../ir/operand.ts';
 import { AND } from '../../ir/truth-tables.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr } from '../ast.ts';
 import { type Handler, typeOf } from './arith.ts';
-import { type FnLower, NoForm } from './function.ts';
+import type { FnLower } from './function.ts';
 import { has, type PtxType, typesOf } from './types.ts';
 
 const ROUND: Readonly<Record<string, string>> = { rn: 'RN', rz: 'RZ', rm: 'RM', rp: 'RP' };
@@ -35,12 +36,12 @@ function modsHalf(i: PtxInstr, t: PtxType): string[] {
   return m;
 }
 
-/** The type of all operands. @throws NoForm for mixed-precision forms and other types */
+/** The type of all operands. @throws Unsupported for mixed-precision forms and other types */
 function oneType(i: PtxInstr): PtxType {
   const all = typesOf(i.mods);
-  if (all.length > 1) throw new NoForm('its types are mixed');
+  if (all.length > 1) throw new Unsupported('its types are mixed');
   const t = typeOf(i);
-  if (t.kind === 'other') throw new NoForm();
+  if (t.kind === 'other') throw new Unsupported();
   return t;
 }
 
@@ -70,7 +71,7 @@ const fma: Handler = (f, i) => {
   const t = oneType(i);
   const src = toOperands([1, 2, 3], (k) => f.src(i.operands[k], t.bits));
   const d = f.dst(i.operands[0], t.bits).reg;
-  if (has(i, 'oob')) throw new NoForm();
+  if (has(i, 'oob')) throw new Unsupported();
   if (t.kind === 'half') f.emit('HFMA2', modsHalf(i, t), [d], src);
   else if (t.bits === 64) f.emit('DFMA', [rounding(i)], [d], src);
   else f.emit('FFMA', mods32(i, rounding(i)), [d], src);
@@ -103,14 +104,14 @@ const unary: Handler = (f, i) => {
   const ftz = has(i, 'ftz') ? ['FTZ'] : [];
   const op = i.opcode;
   if (t.kind === 'half') {
-    if (op !== 'tanh' && op !== 'ex2') throw new NoForm();
+    if (op !== 'tanh' && op !== 'ex2') throw new Unsupported();
     return f.emit('HTANH2', [op.toUpperCase(), t.name.startsWith('bf') ? 'BF16' : 'F16', ...ftz], [d], [a]);
   }
   if (t.bits === 64) {
     if (op === 'sqrt') return f.emit('DSQRT', [rounding(i)], [d], [a]);
     if (op === 'rcp' && !has(i, 'approx')) return f.emit('DRCP', [rounding(i)], [d], [a]);
     if (op === 'rcp' || op === 'rsqrt') return f.emit('MUFU_D', [APPROX[op], ...ftz], [d], [a]);
-    throw new NoForm();
+    throw new Unsupported();
   }
   if (!has(i, 'approx') && op === 'sqrt') return f.emit('FSQRT', [rounding(i), ...ftz], [d], [a]);
   if (!has(i, 'approx') && op === 'rcp') return f.emit('FRCP', [rounding(i), ...ftz], [d], [a]);
@@ -119,7 +120,7 @@ const unary: Handler = (f, i) => {
 
 const minmax: Handler = (f, i) => {
   const t = oneType(i);
-  if (i.operands.length > 3) throw new NoForm('it has three sources');
+  if (i.operands.length > 3) throw new Unsupported('it has three sources');
   const src = [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits)];
   // XORSIGN compares magnitudes itself and needs the signs of the sources.
   if (has(i, 'abs') && !has(i, 'xorsign')) src.forEach((s, k) => (src[k] = abs(s)));
@@ -153,7 +154,7 @@ const absNeg: Handler = (f, i) => {
   if (t.kind === 'half') {
     const sign = SIGN[t.name];
     if (has(i, 'ftz')) {
-      if (t.name.startsWith('bf')) throw new NoForm('bf16 is never flushed');
+      if (t.name.startsWith('bf')) throw new Unsupported('bf16 is never flushed');
       f.emit('HADD2', ['F16', 'FTZ'], [d], [i.opcode === 'neg' ? neg(a) : abs(a), imm(sign)]);
     } else if (i.opcode === 'neg') f.emit('LOP3', [], [d], [a, imm(sign), RZ, imm(0x3c)]);
     else f.emit('LOP3', [], [d], [a, imm(~sign & (t.bits === 16 ? 0xffff : -1)), RZ, imm(AND)]);

@@ -3,27 +3,28 @@ import { flightOf, placeText, tiesOf, UNWRITTEN, vectorSources } from '../../ir/
 import { type ForeignForm, foreignForm, withMods } from '../../ir/opcode.ts';
 import { type Operand, type Reg, reg, regWidth, sym, text } from '../../ir/operand.ts';
 import { type Instr, instr } from '../../ir/program.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { flightFault } from '../async-fault.ts';
 import { printPtxOperand } from '../print.ts';
-import { type FnLower, NoForm } from './function.ts';
+import type { FnLower } from './function.ts';
 
 /**
  * Lowers an instruction to a foreign one, which carries its text unchanged, by the table `foreign` of the instruction set.
  *
  * @param unknown whether only the opcode is known, so that the catch-all row must be used
  * @returns the row that was used
- * @throws NoForm if no row carries it, or Ori cannot name one of its operands
+ * @throws Unsupported if no row carries it, or Ori cannot name one of its operands
  */
 export function lowerForeign(f: FnLower, i: PtxInstr, unknown = false): ForeignForm {
   const { isa } = f.module;
   const known = foreignForm(isa, [i.opcode, ...i.mods].join('.'));
-  if (known === undefined) throw new NoForm();
-  if (known.op === null) throw new NoForm(known.none);
+  if (known === undefined) throw new Unsupported();
+  if (known.op === null) throw new Unsupported(known.none);
   const form = unknown ? (isa.foreign.find((x) => x.unknown) ?? known) : known;
-  if (form.op === null) throw new NoForm(form.none);
+  if (form.op === null) throw new Unsupported(form.none);
   const results = form.results >= 0 ? form.results : i.operands[0]?.kind === 'addr' ? 0 : 1;
-  if (form.results > i.operands.length) throw new NoForm('an operand is missing');
+  if (form.results > i.operands.length) throw new Unsupported('an operand is missing');
   const words = new Words(f, i.opcode, form.unknown);
   const operands = i.operands.map((o, k) =>
     words.operand(o, k >= results ? 'read' : form.tied ? 'both' : 'written'),
@@ -115,7 +116,7 @@ class Words {
       }
       case 'sym':
         if (this.f.find(o.name) === undefined) return this.symbol(o.name, o.offset);
-        if (o.offset !== 0n) throw new NoForm(`'${o.name}' with an offset`);
+        if (o.offset !== 0n) throw new Unsupported(`'${o.name}' with an offset`);
         return this.register(o.name, role);
       case 'addr': {
         const extra = o.extra.map((x) => `, ${this.operand(x, 'read')}`).join('');
@@ -126,7 +127,7 @@ class Words {
       case 'pair':
         return `${this.operand(o.first, role)}|${this.operand(o.second, role)}`;
       case 'list':
-        throw new NoForm('a list of operands');
+        throw new Unsupported('a list of operands');
       default:
         return printPtxOperand(o);
     }
@@ -140,7 +141,7 @@ class Words {
 
   private register(name: string, role: Role): string {
     const d = this.f.find(name);
-    if (d === undefined) throw new NoForm(`register '${name}' is not declared`);
+    if (d === undefined) throw new Unsupported(`register '${name}' is not declared`);
     const size = d.bits === 1 ? 'p' : String(d.bits);
     if (this.unknown || role === 'both') {
       let place = this.tied.get(d.reg);
@@ -151,7 +152,7 @@ class Words {
       return place;
     }
     if (role === 'read') return placeText({ dst: -1, src: this.src.push(reg(d.reg)) - 1, size });
-    if (this.dst.includes(d.reg)) throw new NoForm(`'${name}' occurs twice among its results`);
+    if (this.dst.includes(d.reg)) throw new Unsupported(`'${name}' occurs twice among its results`);
     return placeText({ dst: this.dst.push(d.reg) - 1, src: -1, size });
   }
 
@@ -161,12 +162,12 @@ class Words {
     if (s === undefined) {
       // Textures, samplers and surfaces are not part of the program, so their names are kept.
       if (this.f.module.handles.has(name)) return plain;
-      throw new NoForm(`'${name}' is not declared`);
+      throw new Unsupported(`'${name}' is not declared`);
     }
     if (s.kind === 'entry-param') return plain;
-    if (s.kind === 'call-param') throw new NoForm(`address of parameter '${name}'`);
+    if (s.kind === 'call-param') throw new Unsupported(`address of parameter '${name}'`);
     if (BigInt.asIntN(32, offset) !== offset)
-      throw new NoForm(`offset ${offset} of '${name}' has more than 32 bits`);
+      throw new Unsupported(`offset ${offset} of '${name}' has more than 32 bits`);
     const at = this.src.push(sym(s.name, Number(offset))) - 1;
     return placeText({ dst: -1, src: at, size: 'sym' });
   }

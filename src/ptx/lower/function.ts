@@ -19,22 +19,12 @@ import {
 import { type Instr, instr, type Loc, type Param, type Variable } from '../../ir/program.ts';
 import { AND } from '../../ir/truth-tables.ts';
 import { UniqueNames } from '../../ir/unique-names.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxFunction, PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
 import type { Home } from '../check-spelling.ts';
 import { doubleOf } from '../lexer.ts';
 import { type Declared, Scopes, type SymbolRef } from './scopes.ts';
 import { specialRegister } from './special-registers.ts';
-
-/** Thrown for an instruction without an Ori form. The function is then left out of the program, and the form is reported. */
-export class NoForm extends Error {
-  /** The part that has no form; '' for the instruction as a whole. */
-  readonly reason: string;
-  constructor(reason = '') {
-    super(reason);
-    this.name = 'NoForm';
-    this.reason = reason;
-  }
-}
 
 /** The module, for lowering its functions. */
 export interface ModuleScope {
@@ -108,12 +98,12 @@ export class FnLower extends Scopes {
 
   /**
    * Records the use of a name of the outermost scope, which holds the registers and local variables at module level, if there are any.
-   * @throws NoForm in a device function, which would share them with its callers
+   * @throws Unsupported in a device function, which would share them with its callers
    */
   protected override useOfModule(name: string): void {
     if (this.module.thread.length === 0) return;
     this.threadUses.add(name);
-    if (!this.isEntry) throw new NoForm(`'${name}' is shared by functions`);
+    if (!this.isEntry) throw new Unsupported(`'${name}' is shared by functions`);
   }
 
   symbol(name: string): SymbolRef | undefined {
@@ -129,7 +119,7 @@ export class FnLower extends Scopes {
 
   labelBlock(name: string): number {
     const b = this.innermost((scope) => scope.labels.get(name));
-    if (b === undefined) throw new NoForm(`branch to unknown label '${name}'`);
+    if (b === undefined) throw new Unsupported(`branch to unknown label '${name}'`);
     return b;
   }
 
@@ -170,7 +160,7 @@ export class FnLower extends Scopes {
     this.guardNot = false;
     if (i.guard !== null) {
       const d = this.find(i.guard.name);
-      if (d === undefined) throw new NoForm(`guard '${i.guard.name}' is not declared`);
+      if (d === undefined) throw new Unsupported(`guard '${i.guard.name}' is not declared`);
       this.guard = d.reg;
       this.guardNot = i.guard.not;
     }
@@ -203,13 +193,13 @@ export class FnLower extends Scopes {
   /**
    * Emits an opcode with modifiers of different groups.
    *
-   * @throws NoForm if the instruction set lacks the opcode, the opcode lacks a modifier, or two modifiers are of the same group
+   * @throws Unsupported if the instruction set lacks the opcode, the opcode lacks a modifier, or two modifiers are of the same group
    */
   emit(name: string, mods: readonly string[], dst: readonly Reg[], src: readonly Operand[]): void {
     const op = this.module.isa.byName.get(name);
-    if (op === undefined) throw new NoForm(`the instruction set has no ${name}`);
+    if (op === undefined) throw new Unsupported(`the instruction set has no ${name}`);
     const groups = new Set(mods.map((m) => op.modByName.get(m)?.group));
-    if (groups.has(undefined) || groups.size < mods.length) throw new NoForm();
+    if (groups.has(undefined) || groups.size < mods.length) throw new Unsupported();
     this.emitWith(op, mods.length === 0 ? 0 : withMods(op, 0, ...mods), dst, src);
   }
 
@@ -250,9 +240,9 @@ export class FnLower extends Scopes {
 
   /** Corrects an operand that looks like a symbol but names a register: these need not begin with a `%`. */
   private asReg(o: PtxOperand | undefined): PtxOperand {
-    if (o === undefined) throw new NoForm('an operand is missing');
+    if (o === undefined) throw new Unsupported('an operand is missing');
     if (o.kind === 'reg' && o.part !== '' && this.find(o.name) !== undefined)
-      throw new NoForm(`part '${o.part}' of a vector register`);
+      throw new Unsupported(`part '${o.part}' of a vector register`);
     if (o.kind !== 'sym' || o.offset !== 0n || this.find(o.name) === undefined) return o;
     return { kind: 'reg', name: o.name, neg: false, not: false, part: '', span: o.span };
   }
@@ -261,9 +251,9 @@ export class FnLower extends Scopes {
   dst(operand: PtxOperand, bits: number): Declared {
     const o = this.asReg(operand);
     if (o.kind === 'sink') return { reg: bits === 1 ? this.tempPred() : this.temp(bits), bits };
-    if (o.kind !== 'reg') throw new NoForm('destination is not a register');
+    if (o.kind !== 'reg') throw new Unsupported('destination is not a register');
     const d = this.find(o.name);
-    if (d === undefined) throw new NoForm(`register '${o.name}' is not declared`);
+    if (d === undefined) throw new Unsupported(`register '${o.name}' is not declared`);
     return d;
   }
 
@@ -277,7 +267,7 @@ export class FnLower extends Scopes {
           const v = o.name.charCodeAt(0) === 37 ? this.special(o.name) : null;
           if (v !== null) return bits < 32 ? this.low(v, bits) : this.resize(v, bits);
           if (this.named(o).kind === 'sym') return this.addressOf(o.name, 0, bits);
-          throw new NoForm(`register '${o.name}' is not declared`);
+          throw new Unsupported(`register '${o.name}' is not declared`);
         }
         const r = this.resize(reg(d.reg), bits);
         return o.neg ? withOperandMods(r, Mod.Neg) : r;
@@ -297,7 +287,7 @@ export class FnLower extends Scopes {
       case 'vector':
         return this.packVector(o.items, bits);
       default:
-        throw new NoForm(`operand of kind '${o.kind}'`);
+        throw new Unsupported(`operand of kind '${o.kind}'`);
     }
   }
 
@@ -320,9 +310,9 @@ export class FnLower extends Scopes {
   pred(operand: PtxOperand): Operand {
     const o = this.asReg(operand);
     if (o.kind === 'int') return o.value !== 0n ? PT : PF;
-    if (o.kind !== 'reg') throw new NoForm('predicate operand is not a register');
+    if (o.kind !== 'reg') throw new Unsupported('predicate operand is not a register');
     const d = this.find(o.name);
-    if (d === undefined) throw new NoForm(`register '${o.name}' is not declared`);
+    if (d === undefined) throw new Unsupported(`register '${o.name}' is not declared`);
     return reg(d.reg, o.not || o.neg ? Mod.Not : 0);
   }
 
@@ -357,8 +347,9 @@ export class FnLower extends Scopes {
       const at = this.module.paramBase + s.param.offset + offset;
       return bits > 32 ? immPair(at, 0) : imm(at);
     }
-    if (s?.kind === 'call-param') throw new NoForm(`address of parameter '${name}'`);
-    if (s === undefined && !this.module.functions.has(name)) throw new NoForm(`'${name}' is not declared`);
+    if (s?.kind === 'call-param') throw new Unsupported(`address of parameter '${name}'`);
+    if (s === undefined && !this.module.functions.has(name))
+      throw new Unsupported(`'${name}' is not declared`);
     return this.value(
       'MOV',
       [bits > 32 ? '64' : 'B32'],
@@ -370,7 +361,7 @@ export class FnLower extends Scopes {
   private special(name: string): Operand | null {
     const x = specialRegister(name);
     if (x === null) return null;
-    if (x === 'unknown') throw new NoForm(`special register ${name}`);
+    if (x === 'unknown') throw new Unsupported(`special register ${name}`);
     return this.value(x.opcode, x.mods, [], x.bits);
   }
 
@@ -397,7 +388,7 @@ export class FnLower extends Scopes {
       const hi = this.value('PRMT', [], [this.src(items[2], 8), imm(0x1140), this.src(items[3], 8)]);
       return this.value('PRMT', [], [lo, imm(0x5410), hi]);
     }
-    throw new NoForm(`vector of ${items.length} values of ${each} bits`);
+    throw new Unsupported(`vector of ${items.length} values of ${each} bits`);
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type Variable,
 } from '../../ir/program.ts';
 import { UniqueNames } from '../../ir/unique-names.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import { verifyFn } from '../../ir/verify.ts';
 import type { PtxFunction, PtxInstr, PtxModule, PtxStatement, Span, VarDecl } from '../ast.ts';
 import { homeOf } from '../check.ts';
@@ -24,7 +25,7 @@ import { convertHandlers } from './convert.ts';
 import { floatHandlers } from './float.ts';
 import { flusherFor } from './flush.ts';
 import { groundLoads, lowerForeign, nameFlights } from './foreign.ts';
-import { FnLower, type ModuleScope, NoForm } from './function.ts';
+import { FnLower, type ModuleScope } from './function.ts';
 import { memoryHandlers } from './memory.ts';
 import { addressTaken, copyIn } from './params.ts';
 import { hasRow, lowerByRow } from './table-rows.ts';
@@ -222,14 +223,14 @@ class MissingForms {
   }
 }
 
-/** Runs a lowering step. @returns null if it succeeds; the reason if it throws NoForm */
+/** Runs a lowering step. @returns null if it succeeds; the reason if it throws Unsupported */
 function attempt(lower: () => void): string | null {
   try {
     lower();
     return null;
   } catch (e) {
-    if (!(e instanceof NoForm)) throw e;
-    return e.reason;
+    if (!(e instanceof Unsupported)) throw e;
+    return e.message;
   }
 }
 
@@ -333,8 +334,8 @@ function lowerFunction(
         try {
           f.tables.push(s.labels.map((l) => f.labelBlock(l)));
         } catch (e) {
-          if (!(e instanceof NoForm)) throw e;
-          lacks.add('.branchtargets', s.span, e.reason);
+          if (!(e instanceof Unsupported)) throw e;
+          lacks.add('.branchtargets', s.span, e.message);
         }
       } else if (s.kind === 'callprototype') {
         const name = f.unique(`${ptx.name}$${s.name}`);
@@ -401,7 +402,7 @@ function lowerFunction(
         const why = attempt(() => {
           f.begin(s, loc);
           const h = handlerOf(s);
-          if (h === undefined || isNew) throw new NoForm();
+          if (h === undefined || isNew) throw new Unsupported();
           h(f, i);
         });
         if (why !== null) {

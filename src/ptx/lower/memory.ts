@@ -11,9 +11,10 @@ import {
   reg,
   regFile,
 } from '../../ir/operand.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxOperand } from '../ast.ts';
 import { type Handler, typeOf } from './arith.ts';
-import { type FnLower, NoForm } from './function.ts';
+import type { FnLower } from './function.ts';
 import { type Modifiers, type ReadingHandler, readingAll } from './modifiers.ts';
 import type { Declared } from './scopes.ts';
 import type { PtxType } from './types.ts';
@@ -34,7 +35,7 @@ const spaceOf = (w: Modifiers): string => w.oneOf(SPACES)?.split('::')[0] ?? '';
 
 /** Lowers an address operand: a base register or symbol, and an offset. */
 function address(f: FnLower, o: PtxOperand): Operand {
-  if (o.kind !== 'addr') throw new NoForm('address operand expected');
+  if (o.kind !== 'addr') throw new Unsupported('address operand expected');
   const d = o.base === '' ? undefined : f.find(o.base);
   if (d !== undefined) return fromRegister(f, d, o.offset);
   if (o.base === '') {
@@ -42,8 +43,8 @@ function address(f: FnLower, o: PtxOperand): Operand {
     return addr(f.value('MOV', ['64'], [immOf(o.offset, 64)], 64).reg, 0);
   }
   const s = f.symbol(o.base);
-  if (s === undefined) throw new NoForm(`'${o.base}' is not declared`);
-  if (s.kind === 'entry-param') throw new NoForm(`address of parameter '${o.base}' outside .param`);
+  if (s === undefined) throw new Unsupported(`'${o.base}' is not declared`);
+  if (s.kind === 'entry-param') throw new Unsupported(`address of parameter '${o.base}' outside .param`);
   if (isNear(o.offset)) return addr(NO_REG, Number(o.offset), s.name);
   if (s.kind !== 'variable' || s.space !== 'global') throw far(o.base, o.offset);
   return addr(f.addressOf(o.base, Number(o.offset), 64).reg, 0);
@@ -60,8 +61,8 @@ function fromRegister(f: FnLower, d: Declared, offset: bigint): Operand {
 
 const isNear = (offset: bigint): boolean => BigInt.asIntN(32, offset) === offset;
 
-const far = (base: string, offset: bigint): NoForm =>
-  new NoForm(`offset ${offset} of '${base}' has more than 32 bits`);
+const far = (base: string, offset: bigint): Unsupported =>
+  new Unsupported(`offset ${offset} of '${base}' has more than 32 bits`);
 
 /** The space of the symbol at the base of an address; '' if the base is not a variable. */
 function symbolSpace(f: FnLower, o: PtxOperand): string {
@@ -166,7 +167,7 @@ const load: ReadingHandler = (f, i, w) => {
 
 /** Opcode and address of a load from parameters or constants. */
 function paramOrConst(f: FnLower, o: PtxOperand, space: string, entry: boolean): [string, Operand] {
-  if (o.kind !== 'addr') throw new NoForm('address operand expected');
+  if (o.kind !== 'addr') throw new Unsupported('address operand expected');
   const d = o.base === '' ? undefined : f.find(o.base);
   if (space === 'const') return ['LDC', address(f, o)];
   // The address of a device function's parameter is one of local memory.
@@ -178,7 +179,7 @@ function paramOrConst(f: FnLower, o: PtxOperand, space: string, entry: boolean):
   if (s?.kind === 'entry-param') return ['LDC', cbank(0, f.module.paramBase + s.param.offset + offset)];
   if (s?.kind === 'call-param') return ['LDPRM', addr(NO_REG, offset, s.name)];
   if (s?.kind === 'variable' && s.space === 'local') return ['LDL', addr(NO_REG, offset, s.name)];
-  throw new NoForm(`'${o.base}' is not a parameter`);
+  throw new Unsupported(`'${o.base}' is not a parameter`);
 }
 
 const store: ReadingHandler = (f, i, w) => {
@@ -191,7 +192,7 @@ const store: ReadingHandler = (f, i, w) => {
   const values = toOperands(items(from), (o) => f.src(o, t.bits));
   const type = accessType(t, false);
   if (space === 'param') {
-    if (to.kind !== 'addr') throw new NoForm('address operand expected');
+    if (to.kind !== 'addr') throw new Unsupported('address operand expected');
     const d = f.find(to.base);
     const s = d === undefined ? f.symbol(to.base) : undefined;
     // The address of a device function's parameter is one of local memory.
@@ -201,10 +202,11 @@ const store: ReadingHandler = (f, i, w) => {
     const offset = Number(to.offset);
     if (s?.kind === 'variable' && s.space === 'local')
       return f.emit('STL', [type, vec], [], [addr(NO_REG, offset, s.name), ...values]);
-    if (s?.kind !== 'call-param') throw new NoForm(`'${to.base}' is not a parameter that can be written`);
+    if (s?.kind !== 'call-param')
+      throw new Unsupported(`'${to.base}' is not a parameter that can be written`);
     return f.emit('STPRM', [type, vec], [], [addr(NO_REG, offset, s.name), ...values]);
   }
-  if (space === 'const') throw new NoForm('store to .const');
+  if (space === 'const') throw new Unsupported('store to .const');
   f.emit(OPS[space][1], [type, vec, ...accessHints], [], [address(f, to), ...values]);
 };
 
@@ -213,7 +215,7 @@ const ATOMIC_OPS = ['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor', 'exch
 const atomic: ReadingHandler = (f, i, w) => {
   const t = typeOf(i);
   const op = w.oneOf(ATOMIC_OPS);
-  if (op === undefined || t.bits === 128 || vecOf(w) !== 'V1') throw new NoForm();
+  if (op === undefined || t.bits === 128 || vecOf(w) !== 'V1') throw new Unsupported();
   // Atomics on halves never flush, and PTX requires `.noftz` (PTX ISA 9.0, atom).
   if (t.kind === 'half') w.has('noftz');
   const red = i.opcode === 'red';
@@ -221,7 +223,7 @@ const atomic: ReadingHandler = (f, i, w) => {
   let space = spaceOf(w);
   if (space === '') space = symbolSpace(f, ops[0]);
   const name = space === 'global' ? 'ATOMG' : space === 'shared' ? 'ATOMS' : 'ATOM';
-  if (space === 'local' || space === 'const') throw new NoForm(`atomics on .${space}`);
+  if (space === 'local' || space === 'const') throw new Unsupported(`atomics on .${space}`);
   const type =
     t.kind === 'half'
       ? t.name.toUpperCase()
@@ -259,7 +261,7 @@ const hint: ReadingHandler = (f, i, w) => {
   const space = spaceOf(w);
   const known = LINE_HINTS[i.opcode];
   const level = w.oneOf(Object.keys(known));
-  if (level === undefined) throw new NoForm();
+  if (level === undefined) throw new Unsupported();
   f.emit(
     'CCTL',
     [known[level], space === 'global' ? 'GLOBAL' : space === 'local' ? 'LOCAL' : 'GENERIC'],
@@ -269,11 +271,11 @@ const hint: ReadingHandler = (f, i, w) => {
 };
 
 const cp: ReadingHandler = (f, i, w) => {
-  if (!w.has('async')) throw new NoForm();
+  if (!w.has('async')) throw new Unsupported();
   const kind = w.oneOf(['commit_group', 'wait_group', 'wait_all', 'mbarrier', 'ca', 'cg']);
   switch (kind) {
     case undefined:
-      throw new NoForm();
+      throw new Unsupported();
     case 'commit_group':
       return f.emit('LDGDEPBAR', [], [], []);
     case 'wait_group':
@@ -281,7 +283,7 @@ const cp: ReadingHandler = (f, i, w) => {
     case 'wait_all':
       return f.emit('DEPBAR', ['ALL'], [], [imm(0)]);
     case 'mbarrier':
-      if (!w.has('arrive')) throw new NoForm();
+      if (!w.has('arrive')) throw new Unsupported();
       return f.emit(
         'MBAR_ARRIVE',
         [w.has('noinc') ? 'ASYNC_NOINC' : 'ASYNC'],
@@ -291,7 +293,7 @@ const cp: ReadingHandler = (f, i, w) => {
   }
   w.among(['global', 'shared', 'shared::cta']);
   const [to, from, size, rest] = i.operands;
-  if (size?.kind !== 'int') throw new NoForm('its size is not a constant');
+  if (size?.kind !== 'int') throw new Unsupported('its size is not a constant');
   const mods = [`size=B${size.value}`, upper(kind), ...fetches(w)];
   let n: Operand = imm(-1);
   const policy = i.mods.includes('L2::cache_hint');
@@ -337,7 +339,7 @@ const MBARRIER_ORDER: Readonly<Record<string, string>> = {
 
 const mbarrier: ReadingHandler = (f, i, w) => {
   const kind = w.oneOf(MBARRIER_KINDS) ?? w.oneOf(['expect_tx']);
-  if (kind === undefined) throw new NoForm();
+  if (kind === undefined) throw new Unsupported();
   w.among([MBARRIER_ORDER[kind] ?? '', 'cta']);
   const at = (k: number) => sharedAddress(f, w, i.operands[k]);
   switch (kind) {
@@ -356,7 +358,7 @@ const mbarrier: ReadingHandler = (f, i, w) => {
       const n = i.operands.length > k + 1 ? f.src(i.operands[k + 1], 32) : imm(1);
       const tx = w.has('expect_tx');
       const op = kind === 'arrive_drop' ? 'ARRIVE_DROP' : tx ? 'ARRIVE_EXPECT_TX' : 'ARRIVE';
-      if (kind === 'arrive_drop' && tx) throw new NoForm();
+      if (kind === 'arrive_drop' && tx) throw new Unsupported();
       return f.emit('MBAR_ARRIVE', w.has('noComplete') ? [op, 'NOCOMPLETE'] : [op], [d], [at(k), n]);
     }
     case 'test_wait':
@@ -372,7 +374,7 @@ const mbarrier: ReadingHandler = (f, i, w) => {
       );
     }
     default:
-      throw new NoForm();
+      throw new Unsupported();
   }
 };
 
@@ -397,7 +399,7 @@ const RESTRICTIONS: Readonly<Record<string, string>> = {
 const fence: ReadingHandler = (f, i, w) => {
   if (w.has('proxy')) {
     const kind = PROXIES[w.among(PROXY_WORDS).join('.')];
-    if (kind === undefined) throw new NoForm();
+    if (kind === undefined) throw new Unsupported();
     return f.emit('MEMBAR', ['PROXY', kind], [], []);
   }
   if (i.opcode === 'membar') {

@@ -1,6 +1,7 @@
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr } from '../ast.ts';
 import type { Handler } from './arith.ts';
-import { type FnLower, NoForm } from './function.ts';
+import type { FnLower } from './function.ts';
 import { TYPES } from './types.ts';
 
 /**
@@ -49,12 +50,12 @@ export type ReadingHandler = (f: FnLower, i: PtxInstr, words: Modifiers) => void
 /**
  * Wraps a handler so that it rejects instructions with modifiers that it has not read. Such instructions are carried as foreign ones.
  *
- * @returns a handler that throws NoForm if a modifier is left unread, or if `h` does
+ * @returns a handler that throws Unsupported if a modifier is left unread, or if `h` does
  */
 export const readingAll =
   (h: ReadingHandler): Handler =>
   (f, i) => {
     const words = new Modifiers(i);
     h(f, i, words);
-    if (words.unread.length > 0) throw new NoForm();
+    if (words.unread.length > 0) throw new Unsupported();
   };

@@ -1,6 +1,6 @@
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr } from '../ast.ts';
 import type { Handler } from './arith.ts';
-import { NoForm } from './function.ts';
 
 const F8: Readonly<Record<string, string>> = { e4m3x2: 'E4M3', e5m2x2: 'E5M2' };
 
@@ -9,7 +9,7 @@ export const isEightBit = (i: PtxInstr): boolean => i.mods.some((m) => F8[m] !==
 
 /** Handler for `cvt` of two f32 to a pair of 8-bit floats (always `.rn.satfinite`), and of a pair to f16x2 (PTX ISA 9.0, 9.7.9.22). */
 export const eightBit: Handler = (f, i) => {
-  const none = () => new NoForm();
+  const none = () => new Unsupported();
   const [to, from] = i.mods.filter((m) => F8[m] !== undefined || m === 'f32' || m === 'f16x2');
   if (from === undefined || !i.mods.includes('rn')) throw none();
   const relu = i.mods.includes('relu') ? ['RELU'] : [];

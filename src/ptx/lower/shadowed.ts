@@ -1,6 +1,7 @@
 import type { Isa, SpelledRow } from '../../ir/opcode.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, Span, VarDecl } from '../ast.ts';
-import { FnLower, type ModuleScope, NoForm } from './function.ts';
+import { FnLower, type ModuleScope } from './function.ts';
 import { handlerOf } from './index.ts';
 import { formsRead, opcodesRead, type ReadForm } from './table-rows.ts';
 
@@ -45,7 +46,7 @@ function takenByHandler({ opcode, mods, operands }: ReadForm, isa: Isa): boolean
     handler(f, i);
     return true;
   } catch (e) {
-    if (!(e instanceof NoForm)) throw e;
+    if (!(e instanceof Unsupported)) throw e;
     return false;
   }
 }

@@ -2,10 +2,11 @@ import { toOperands, toRegs } from '../../ir/edit.ts';
 import { memo } from '../../ir/memo.ts';
 import { Mod, type SpelledRow, type Spelling, slotWidth } from '../../ir/opcode.ts';
 import { Kind, NO_REG, PT, RZ, withOperandMods } from '../../ir/operand.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { parsePatterns, takes } from '../emit/pattern.ts';
 import { type Line, type Piece, specialise } from '../emit/template.ts';
-import { type FnLower, NoForm } from './function.ts';
+import type { FnLower } from './function.ts';
 import { TYPES } from './types.ts';
 
 /*
@@ -49,11 +50,11 @@ export const hasRow = (spelling: Spelling, opcode: string): boolean => indexOf(s
 /**
  * Lowers an instruction by the row whose text it matches.
  *
- * @throws NoForm if there is no such row, or an operand has no Ori form
+ * @throws Unsupported if there is no such row, or an operand has no Ori form
  */
 export function lowerByRow(f: FnLower, i: PtxInstr): void {
   const reading = readingOf(f.module.isa.spelling, i);
-  if (reading === undefined) throw new NoForm();
+  if (reading === undefined) throw new Unsupported();
   const { row, places, implied } = reading;
   const { op } = row;
   const dst = toRegs(op.dsts, () => NO_REG);
@@ -65,7 +66,7 @@ export function lowerByRow(f: FnLower, i: PtxInstr): void {
       const slot = op.srcs[p.at];
       const value = slot.bank === 'p' ? f.pred(o) : f.src(o, p.width);
       if ((slot.kinds & (1 << Kind.Reg)) === 0 && value.kind !== Kind.Imm)
-        throw new NoForm(`operand ${k + 1} is not a constant`);
+        throw new Unsupported(`operand ${k + 1} is not a constant`);
       src[p.at] = withOperandMods(value, value.mods ^ implied[p.at]);
     }
   }

@@ -1,9 +1,10 @@
 import { Mod } from '../../ir/opcode.ts';
 import { imm, immOf, immPair, NO_REG, type Operand, PT, RZ, reg, withOperandMods } from '../../ir/operand.ts';
 import { AND } from '../../ir/truth-tables.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import type { Handler } from './arith.ts';
-import { type FnLower, NoForm } from './function.ts';
+import type { FnLower } from './function.ts';
 import { has, type PtxType, typesOf } from './types.ts';
 
 /**
@@ -67,7 +68,7 @@ function finish(f: FnLower, i: PtxInstr, type: PtxType, exact: Operand, sat: boo
   const x = low32(f, sat ? clamp(f, exact, ...range(type, bits)) : exact);
   const op = i.mods.find((m) => m === 'add' || m === 'min' || m === 'max');
   const c = (): Operand => {
-    if (i.operands.length < 4) throw new NoForm('it has no third source');
+    if (i.operands.length < 4) throw new Unsupported('it has no third source');
     return f.src(i.operands[3], 32);
   };
   const d = f.dst(bare(to), 32).reg;
@@ -81,7 +82,7 @@ function finish(f: FnLower, i: PtxInstr, type: PtxType, exact: Operand, sat: boo
 /** The three types of an instruction: destination and two sources. */
 function types(i: PtxInstr): readonly [PtxType, PtxType, PtxType] {
   const [d, a, b] = typesOf(i.mods);
-  if (b === undefined) throw new NoForm('it has not three types');
+  if (b === undefined) throw new Unsupported('it has not three types');
   return [d, a, b];
 }
 
@@ -124,7 +125,7 @@ const UNSIGNED: PtxType = { name: 'u32', bits: 32, kind: 'unsigned' };
 const set: Handler = (f, i) => {
   const [at, bt] = typesOf(i.mods);
   const relation = i.mods.find((m) => /^(eq|ne|lt|le|gt|ge)$/.test(m));
-  if (bt === undefined || relation === undefined) throw new NoForm();
+  if (bt === undefined || relation === undefined) throw new Unsupported();
   const p = f.tempPred();
   f.emit(
     'ISETP',
@@ -138,7 +139,7 @@ const set: Handler = (f, i) => {
 const mad: Handler = (f, i) => {
   const [, at, bt] = types(i);
   const [, a, b, c] = i.operands;
-  if (c === undefined) throw new NoForm('it has no third source');
+  if (c === undefined) throw new Unsupported('it has no third source');
   const minus = negated(a) !== negated(b);
   const isPlus = has(i, 'po');
   const result = isSigned(at) || isSigned(bt) || minus || negated(c);
@@ -184,7 +185,7 @@ function selected(part: string): number[] | null {
  * Replaces lane selectors of a SIMD video instruction (PTX ISA 9.0, 9.7.18, `.asel` and `.bsel`) by permutations of its source words, which
  * are emitted before it. Other instructions are returned unchanged.
  *
- * @throws NoForm if a selector is invalid
+ * @throws Unsupported if a selector is invalid
  */
 export function withSelectors(f: FnLower, i: PtxInstr): PtxInstr {
   if (!/^v\w+[24]$/.test(i.opcode)) return i;
@@ -197,7 +198,7 @@ export function withSelectors(f: FnLower, i: PtxInstr): PtxInstr {
     const part = partOf(o);
     if (part === '') return o;
     const bytes = selected(part);
-    if (bytes === null) throw new NoForm(`'.${part}' selects no lanes`);
+    if (bytes === null) throw new Unsupported(`'.${part}' selects no lanes`);
     const selector = bytes.reduce((s, byte, at) => s | (byte << (4 * at)), 0);
     const name = f.unique(`lanes${k}`);
     const r = f.temp();

@@ -1,3 +1,4 @@
+import { Unsupported } from '../../ir/unsupported.ts';
 import type { Node } from '../../isa/lang/graph.ts';
 import type { Goal } from './goal.ts';
 import type { Question } from './question.ts';
@@ -8,9 +9,6 @@ interface Whole {
   readonly lo: bigint;
   readonly hi: bigint;
 }
-
-/** Thrown at a node that linear arithmetic cannot express. */
-class NotLinear extends Error {}
 
 const power = (w: number): bigint => 1n << BigInt(w);
 const floorDiv = (a: bigint, b: bigint): bigint => (a >= 0n ? a / b : -((-a + b - 1n) / b));
@@ -27,7 +25,7 @@ export function integerQuestion(goal: Goal): Question | null {
   try {
     return new IntegerWriter(goal).question();
   } catch (e) {
-    if (e instanceof NotLinear) return null;
+    if (e instanceof Unsupported) return null;
     throw e;
   }
 }
@@ -125,26 +123,26 @@ class IntegerWriter {
     return n.op === 'const' ? n.value : null;
   }
 
-  /** The constant factor of a product, and the other factor. @throws NotLinear if neither is constant */
+  /** The constant factor of a product, and the other factor. @throws Unsupported if neither is constant */
   private factors(n: Node): { c: bigint; x: Whole } {
     for (const i of [0, 1]) {
       const c = this.constant(n.args[i]);
       if (c !== null) return { c, x: this.at[n.args[1 - i]] };
     }
-    throw new NotLinear();
+    throw new Unsupported();
   }
 
-  /** The value of an operand. @throws NotLinear if it is not constant */
+  /** The value of an operand. @throws Unsupported if it is not constant */
   private known(n: Node, arg: number): bigint {
     const c = this.constant(n.args[arg]);
-    if (c === null) throw new NotLinear();
+    if (c === null) throw new Unsupported();
     return c;
   }
 
   private node(n: Node): Whole {
     const w = n.width;
     const [a, b, c] = n.args.map((i) => this.at[i]);
-    if (n.fmt !== '') throw new NotLinear();
+    if (n.fmt !== '') throw new Unsupported();
     switch (n.op) {
       case 'const':
         return { term: String(n.value), lo: n.value, hi: n.value };
@@ -171,14 +169,14 @@ class IntegerWriter {
       case 'udiv':
       case 'urem': {
         const by = this.known(n, 1);
-        if (by === 0n) throw new NotLinear();
+        if (by === 0n) throw new Unsupported();
         const d = this.divide(a, by);
         return n.op === 'udiv' ? d.quotient : d.rest;
       }
       case 'sdiv':
       case 'srem': {
         const by = BigInt.asIntN(w, this.known(n, 1));
-        if (by === 0n) throw new NotLinear();
+        if (by === 0n) throw new Unsupported();
         const d = this.truncated(this.signed(a, w), by);
         return this.wrap(n.op === 'sdiv' ? d.quotient : d.rest, w);
       }
@@ -214,13 +212,13 @@ class IntegerWriter {
       case 'and':
         return w === 1 ? this.truth(`(= 2 (+ ${a.term} ${b.term}))`) : this.masked(n.args[0], n.args[1], w);
       case 'or':
-        if (w !== 1) throw new NotLinear();
+        if (w !== 1) throw new Unsupported();
         return this.truth(`(> (+ ${a.term} ${b.term}) 0)`);
       case 'xor':
-        if (w !== 1) throw new NotLinear();
+        if (w !== 1) throw new Unsupported();
         return this.truth(`(= 1 (+ ${a.term} ${b.term}))`);
       case 'lop3':
-        if (n.n !== 0xc0) throw new NotLinear();
+        if (n.n !== 0xc0) throw new Unsupported();
         return this.masked(n.args[0], n.args[1], w);
       case 'zext':
         return a;
@@ -235,7 +233,7 @@ class IntegerWriter {
         return { term: `(+ ${high.term} ${b.term})`, lo: high.lo + b.lo, hi: high.hi + b.hi };
       }
       default:
-        throw new NotLinear();
+        throw new Unsupported();
     }
   }
 
@@ -243,11 +241,11 @@ class IntegerWriter {
   private masked(p: number, q: number, w: number): Whole {
     const [x, mask] =
       this.constant(q) !== null ? [this.at[p], this.constant(q)!] : [this.at[q], this.constant(p)];
-    if (mask === null) throw new NotLinear();
+    if (mask === null) throw new Unsupported();
     if ((mask & (mask + 1n)) === 0n)
       return mask === 0n ? { term: '0', lo: 0n, hi: 0n } : this.divide(x, mask + 1n).rest;
     const below = power(w) - 1n - mask;
-    if ((below & (below + 1n)) !== 0n) throw new NotLinear();
+    if ((below & (below + 1n)) !== 0n) throw new Unsupported();
     return this.times(this.divide(x, below + 1n).quotient, below + 1n);
   }
 }

@@ -1,3 +1,4 @@
+import { LimitReached } from '../../ir/limit.ts';
 import { FORMATS, type FormatName } from '../../isa/formats.ts';
 import { evalNode } from '../../isa/lang/evaluate.ts';
 import type { CoreOp, Node } from '../../isa/lang/graph.ts';
@@ -18,9 +19,6 @@ const COMMUTES: ReadonlySet<CoreOp> = new Set<CoreOp>([
 /** Bitwise operations: each result bit depends on the operand bits at the same position only. */
 export const BITWISE: ReadonlySet<CoreOp> = new Set<CoreOp>(['and', 'or', 'xor', 'not', 'lop3']);
 
-/** Thrown when a table would exceed its maximum number of nodes. */
-export class TooLarge extends Error {}
-
 /**
  * Hash-consed nodes in a normal form in which many equal values become one node: extracts are pushed to their source, LOP3 tables become
  * plain logic, and remainders and signed quotients are expressed by unsigned quotients. Every step preserves the value for all operands.
@@ -34,9 +32,9 @@ export class Normal {
     this.most = most;
   }
 
-  /** @throws TooLarge if there are too many nodes */
+  /** @throws LimitReached if there are too many nodes */
   protected checkSize(): void {
-    if (this.table.nodes.length > this.most) throw new TooLarge();
+    if (this.table.nodes.length > this.most) throw new LimitReached();
   }
 
   // ------------------------------------------------------------------ nodes
@@ -63,7 +61,7 @@ export class Normal {
 
   /**
    * The node of an operation, or a simpler one with the same value.
-   * @throws TooLarge if there are too many nodes
+   * @throws LimitReached if there are too many nodes
    */
   node(op: CoreOp, width: number, args: readonly number[], more: Partial<Node> = {}): number {
     return this.make({ op, width, args, fmt: '', aux: '', n: 0, value: 0n, ...more }, args);
@@ -86,7 +84,7 @@ export class Normal {
 
   /**
    * The node, or a simpler one with the same value.
-   * @throws TooLarge if there are too many nodes
+   * @throws LimitReached if there are too many nodes
    */
   make(n: Node, given: readonly number[]): number {
     this.checkSize();

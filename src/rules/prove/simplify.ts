@@ -2,9 +2,10 @@
  * Rewrites a proof goal so that equal sides become syntactically equal: in normal form, with selects and negations hoisted. If the sides
  * are then equal operand by operand, the solver need not reason about multiplications.
  */
+import { LimitReached } from '../../ir/limit.ts';
 import type { CoreOp, Node } from '../../isa/lang/graph.ts';
 import { type Goal, type Input, prune } from './goal.ts';
-import { Normal, TooLarge } from './normal.ts';
+import { Normal } from './normal.ts';
 
 /** Maximum number of nodes: hoisting selects copies operations. A goal that grows beyond this is left as it is. */
 const MOST_NODES = 4_000;
@@ -27,7 +28,7 @@ export function simplified(goal: Goal): Goal {
   try {
     return new Simplifier(goal).run();
   } catch (e) {
-    if (e instanceof TooLarge) return goal;
+    if (e instanceof LimitReached) return goal;
     throw e;
   }
 }
