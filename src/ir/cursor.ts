@@ -1,15 +1,4 @@
-/** An error in a line of Ori text: its index in the line, the number of characters marked, and notes for the diagnostic. */
-export class TextError extends Error {
-  readonly at: number;
-  readonly length: number;
-  readonly notes: readonly string[];
-  constructor(message: string, at: number, length = 1, notes: readonly string[] = []) {
-    super(message);
-    this.at = at;
-    this.length = length;
-    this.notes = notes;
-  }
-}
+import { TextError } from './text-error.ts';
 
 const WORD = /[\w$%.]+/y;
 const NUMBER = /-?(0x[0-9a-fA-F]+|\d+)/y;

@@ -1,4 +1,4 @@
-import { bigOf, type Cursor, numberOf, TextError } from './cursor.ts';
+import { bigOf, type Cursor, numberOf } from './cursor.ts';
 import { nearest } from './diagnostic.ts';
 import { type Isa, Mod, type Opcode, OpFlag, type Slot, slotWidth } from './opcode.ts';
 import {
@@ -23,6 +23,7 @@ import {
 } from './operand.ts';
 import { defaultOperand } from './print.ts';
 import { type Instr, instr, NONE } from './program.ts';
+import { TextError } from './text-error.ts';
 
 /** A register. @throws TextError */
 export function takeReg(c: Cursor): Reg {

@@ -1,8 +1,9 @@
-import { type Cursor, TextError } from './cursor.ts';
+import type { Cursor } from './cursor.ts';
 import { SPACES } from './opcode.ts';
 import { NO_REG } from './operand.ts';
 import { takeReg } from './parse-instr.ts';
 import type { Param, Variable } from './program.ts';
+import { TextError } from './text-error.ts';
 
 /** Parses the rest of a `.param` or `.return` line. @throws TextError */
 export function parseParam(c: Cursor): Param {

@@ -1,4 +1,4 @@
-import { Cursor, TextError } from './cursor.ts';
+import { Cursor } from './cursor.ts';
 import { type Diagnostic, nearest } from './diagnostic.ts';
 import type { Isa } from './opcode.ts';
 import { parseInstr } from './parse-instr.ts';
@@ -15,6 +15,7 @@ import {
   type Program,
   type Variable,
 } from './program.ts';
+import { TextError } from './text-error.ts';
 
 /** A function whose lines have not all been read yet. */
 interface Unfinished {

@@ -39,7 +39,7 @@ const cache = new WeakMap<Opcode, Map<string, LaneFn>>();
 
 /**
  * The generated function for a specialisation; equal keys give the same function.
- * @throws Error if the opcode is a primitive, MeaningError if its meaning has a fault
+ * @throws Error if the opcode is a primitive, TextError if its meaning has a fault
  */
 export function compileLane(key: LaneKey): LaneFn {
   let known = cache.get(key.op);

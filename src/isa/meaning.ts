@@ -8,7 +8,7 @@ export { isConstantSlot } from './lang/elaborate.ts';
 
 /**
  * The parsed meaning of an opcode.
- * @throws Error if it is a primitive, MeaningError if the text has a fault
+ * @throws Error if it is a primitive, TextError if the text has a fault
  */
 export const meaningOf = memo((op: Opcode): readonly Assign[] => {
   if (op.means === null) throw new Error(`${op.name} has no meaning: it is the primitive '${op.primitive}'`);
@@ -21,7 +21,7 @@ const MOST_GRAPHS = 4096;
 
 /**
  * The meaning of an opcode for one choice of modifiers and constants; equal arguments give the same graph.
- * @throws Error if it is a primitive, MeaningError if the meaning has a fault
+ * @throws Error if it is a primitive, TextError if the meaning has a fault
  */
 export function graphOf(spec: Specialisation): Graph {
   const { op, mods, srcMods, consts } = spec;

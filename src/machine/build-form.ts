@@ -1,3 +1,4 @@
+import { TextError } from '../ir/text-error.ts';
 import type {
   Alias,
   Atom,
@@ -13,7 +14,6 @@ import type {
 import {
   type AtomText,
   type ConditionText,
-  FormError,
   type ModifierText,
   type OperandText,
   parseCondition,
@@ -73,21 +73,21 @@ class Fields {
   /** Inner fields, created when something refers to them. */
   readonly inner = new Map<string, () => number>();
 
-  /** Index of a modifier or inner field. @throws FormError if there is none of this name */
+  /** Index of a modifier or inner field. @throws TextError if there is none of this name */
   named(name: string): number {
     const k = this.byName.get(name) ?? this.inner.get(name)?.();
-    if (k === undefined) throw new FormError(`there is no modifier '${name}' here`);
+    if (k === undefined) throw new TextError(`there is no modifier '${name}' here`);
     return k;
   }
 }
 
-/** Builds the form of a row in one of its layouts; '' for a row without layouts. @throws FormError */
+/** Builds the form of a row in one of its layouts; '' for a row without layouts. @throws TextError */
 export function buildForm(rowName: string, row: FormRow, layoutName: string, c: Context): Form {
-  if (row.opcode === undefined) throw new FormError('the opcode is missing');
-  if (row.pipe === undefined) throw new FormError('the pipe is missing');
+  if (row.opcode === undefined) throw new TextError('the opcode is missing');
+  if (row.pipe === undefined) throw new TextError('the pipe is missing');
   const fields = new Fields();
   const layout = layoutName === '' ? undefined : c.layouts.get(layoutName);
-  if (layoutName !== '' && layout === undefined) throw new FormError(`there is no layout '${layoutName}'`);
+  if (layoutName !== '' && layout === undefined) throw new TextError(`there is no layout '${layoutName}'`);
   const texts = (list: FormRow['modifiers']): [string, ModifierText][] =>
     Object.entries(list ?? {}).map(([name, m]) => [name, parseModifier(String(m))]);
   const [modifierTexts, innerTexts] = [texts(row.modifiers), texts(row.inner)];
@@ -133,14 +133,14 @@ function namesFor(name: string, m: ModifierText, c: Context): readonly (string |
   let names = m.names;
   if (m.list !== undefined) {
     names = c.values.get(m.list);
-    if (names === undefined) throw new FormError(`there is no list of values '${m.list}'`);
+    if (names === undefined) throw new TextError(`there is no list of values '${m.list}'`);
   }
   if (names === undefined) {
-    if (count !== 2) throw new FormError(`the modifier ${name} has ${count} values and no names for them`);
+    if (count !== 2) throw new TextError(`the modifier ${name} has ${count} values and no names for them`);
     return ['', name];
   }
   if (names.length > count)
-    throw new FormError(`the modifier ${name} has ${names.length} names for ${count} values`);
+    throw new TextError(`the modifier ${name} has ${names.length} names for ${count} values`);
   return Array.from({ length: count }, (_, k) => names[k] ?? null);
 }
 
@@ -151,12 +151,12 @@ function operandsOf(row: FormRow, layout: LayoutRow | undefined, c: Context): Op
     if (o.slot === undefined) return { ...o, reuse: row.reuse?.[o.name] };
     const text = layout?.slots[o.slot];
     if (text === undefined)
-      throw new FormError(`the operand '${o.slot}' has no place: no layout gives it one`);
+      throw new TextError(`the operand '${o.slot}' has no place: no layout gives it one`);
     // `R32 @B` adds the row's signs for place B; `imm` is replaced by the row's `immediate`.
     const placed = text
       .replace(/^imm$/, () => {
         if (row.immediate === undefined)
-          throw new FormError(`a layout has an immediate, and 'immediate' is missing`);
+          throw new TextError(`a layout has an immediate, and 'immediate' is missing`);
         return row.immediate;
       })
       .replace(/\s*@(\w)$/, (_, at: string) => signsAt(row, at));
@@ -178,14 +178,14 @@ const testsOf = (c: ConditionText, fields: Fields): Condition[] =>
     return (v) => (wanted === null ? v[k] !== 0 : v[k] === wanted) !== t.not;
   });
 
-/** Compiles a condition to a test of field values. @throws FormError if it refers to an unknown field or value */
+/** Compiles a condition to a test of field values. @throws TextError if it refers to an unknown field or value */
 export function conditionOf(c: ConditionText, fields: Fields): Condition {
   const tests = testsOf(c, fields);
   if (tests.length === 1) return tests[0];
   return c.any ? (v) => tests.some((t) => t(v)) : (v) => tests.every((t) => t(v));
 }
 
-/** The value of a field with a given name or number. @throws FormError if there is none */
+/** The value of a field with a given name or number. @throws TextError if there is none */
 function valueNamed(
   field: { readonly name: string; readonly names?: readonly (string | null)[] },
   name: string,
@@ -193,7 +193,7 @@ function valueNamed(
   const k = field.names?.indexOf(name === '_' ? '' : name) ?? -1;
   if (k >= 0) return k;
   if (/^\d+$/.test(name)) return Number(name);
-  throw new FormError(`${field.name} has no value '${name}'`);
+  throw new TextError(`${field.name} has no value '${name}'`);
 }
 
 function buildOperand(o: OperandText, fields: Fields, c: Context): Operand {
@@ -267,12 +267,12 @@ function buildAtom(a: AtomText, { name, reuse: own }: OperandText, fields: Field
   let names: readonly (string | null)[] | undefined;
   if (a.values !== undefined) {
     names = c.values.get(a.values);
-    if (names === undefined) throw new FormError(`there is no list of values '${a.values}'`);
+    if (names === undefined) throw new TextError(`there is no list of values '${a.values}'`);
   } else if (
     !['u', 's', 'd', 'f64', 'f32', 'f16', 'bf16', 'pc', 'set'].includes(a.kind) &&
     !c.registers.has(a.kind)
   )
-    throw new FormError(`there are no registers '${a.kind}'`);
+    throw new TextError(`there are no registers '${a.kind}'`);
   // A JavaScript number does not hold 64 bits, so such a field is split into halves.
   const wide = a.kind === 'u' && lengthOf(a.place) === 64 && a.place.length === 1;
   const [{ at }] = a.place;
@@ -307,7 +307,7 @@ const buildSuffix = (s: SuffixText, fields: Fields): Suffix => ({
 });
 
 /**
- * Mask and value of the bits outside of all fields: the opcode, bits that the row sets, and zeros. @throws FormError if fields share a bit
+ * Mask and value of the bits outside of all fields: the opcode, bits that the row sets, and zeros. @throws TextError if fields share a bit
  */
 function fixedBits(
   fields: readonly { readonly name: string; readonly place: Place }[],
@@ -319,7 +319,7 @@ function fixedBits(
   for (const f of fields)
     for (const { at, length } of f.place)
       for (let k = at; k < at + length; k++) {
-        if (owner[k] !== '') throw new FormError(`bit ${k} belongs to ${owner[k]} and to ${f.name}`);
+        if (owner[k] !== '') throw new TextError(`bit ${k} belongs to ${owner[k]} and to ${f.name}`);
         owner[k] = f.name;
       }
   const mask: MutableWord = [0, 0, 0, 0];
@@ -331,14 +331,14 @@ function fixedBits(
     const place = parsePlace(text);
     for (const { at, length } of place)
       for (let k = at; k < at + length; k++)
-        if (owner[k] !== '') throw new FormError(`bit ${k} is set, and belongs to ${owner[k]}`);
-    if (number >= 2 ** lengthOf(place)) throw new FormError(`${number} does not fit into '${text}'`);
+        if (owner[k] !== '') throw new TextError(`bit ${k} is set, and belongs to ${owner[k]}`);
+    if (number >= 2 ** lengthOf(place)) throw new TextError(`${number} does not fit into '${text}'`);
     setBits(value, place, number);
   }
   return { mask, value };
 }
 
-/** Suffixes are parsed in order, so an optional one must not share a name with a later one. @throws FormError otherwise */
+/** Suffixes are parsed in order, so an optional one must not share a name with a later one. @throws TextError otherwise */
 function checkModifiers(
   list: readonly { readonly name: string; readonly names?: readonly (string | null)[] }[],
 ): void {
@@ -346,7 +346,7 @@ function checkModifiers(
     if (a.names?.includes('') !== true) return;
     for (const b of list.slice(k + 1)) {
       const same = a.names.find((n) => n !== '' && n !== null && b.names?.includes(n));
-      if (same !== undefined) throw new FormError(`${a.name} and ${b.name} both have a value '${same}'`);
+      if (same !== undefined) throw new TextError(`${a.name} and ${b.name} both have a value '${same}'`);
       if (b.names?.includes('') !== true) return;
     }
   });
@@ -361,7 +361,7 @@ function aliasOf(
   c: Context,
 ): Alias[] {
   const m = /^(\S+)(?: in ((?:\S+ )*?\S+))? when (.*)$/.exec(text.trim());
-  if (m === null) throw new FormError(`'${text}' is no alias: expected MOV in RRR RRI when a=RZ & !X`);
+  if (m === null) throw new TextError(`'${text}' is no alias: expected MOV in RRR RRI when a=RZ & !X`);
   if (m[2] !== undefined && !m[2].split(' ').includes(layout)) return [];
   const tests = m[3].split('&').map((t) => aliasTest(t.trim(), operands, fields, c));
   return [{ name: m[1], when: (v) => tests.every((t) => t(v)) }];

@@ -1,7 +1,8 @@
 import { baseTarget } from '../ir/target.ts';
+import { TextError } from '../ir/text-error.ts';
 import { buildForm, type Context } from './build-form.ts';
 import type { Form, Machine, RegisterFile } from './forms.ts';
-import { FormError, namesOf } from './language.ts';
+import { namesOf } from './language.ts';
 import type { FamilyRow, FileRow, FormRow, LayoutRow, TimingRow } from './rows.ts';
 import { timingOf } from './timing.ts';
 
@@ -34,14 +35,14 @@ export const machineTargets = (families: ReadonlyMap<string, FamilyRow>): string
  *
  * @param families all families, by name
  * @param sm `sm_90` or `sm_90a`
- * @throws FormError if no family has the target, or a family extends itself or an unknown one
+ * @throws TextError if no family has the target, or a family extends itself or an unknown one
  */
 export function buildMachine(
   families: ReadonlyMap<string, FamilyRow>,
   sm: string,
 ): { machine: Machine; faults: FormFault[] } {
   const family = [...families.values()].find((f) => f.sms.includes(baseTarget(sm)));
-  if (family === undefined) throw new FormError(`no family of pipelines/machine has the target ${sm}`);
+  if (family === undefined) throw new TextError(`no family of pipelines/machine has the target ${sm}`);
   const whole = wholeFamily(families, family, new Set());
   const faults: FormFault[] = [];
   const registers = registersOf(whole.registers);
@@ -59,7 +60,7 @@ export function buildMachine(
       try {
         forms.push(buildForm(name, row, layout, context));
       } catch (e) {
-        if (!(e instanceof FormError)) throw e;
+        if (!(e instanceof TextError)) throw e;
         faults.push({ family: own, path: ['forms', name], message: e.message });
       }
   faults.push(...ambiguities(forms).map((f) => ({ ...f, family: family.name })));
@@ -84,10 +85,10 @@ function wholeFamily(
   family: FamilyRow,
   above: ReadonlySet<string>,
 ): Whole {
-  if (above.has(family.name)) throw new FormError(`the family ${family.name} extends itself`);
+  if (above.has(family.name)) throw new TextError(`the family ${family.name} extends itself`);
   const base = family.extends === undefined ? undefined : families.get(family.extends);
   if (family.extends !== undefined && base === undefined)
-    throw new FormError(`${family.name} extends ${family.extends}, which is no family`);
+    throw new TextError(`${family.name} extends ${family.extends}, which is no family`);
   const whole: Whole =
     base === undefined
       ? { registers: {}, values: {}, layouts: {}, driver: {}, forms: new Map(), hides: [], timing: {} }

@@ -1,12 +1,10 @@
+import { TextError } from '../ir/text-error.ts';
 import type { Place } from './word.ts';
 
 /*
  * Parser for the language of pipelines/machine, in which rows say where operands are encoded and how they are printed; README.md there
  * describes it.
  */
-
-/** Thrown for text that does not belong to the language. */
-export class FormError extends Error {}
 
 /** Kinds of atoms: register files, numbers, floats, addresses, sets; `$name` gives an enumeration. */
 export type Kind =
@@ -109,25 +107,25 @@ function splitOutside(text: string, separator: string): string[] {
   return [...parts, text.slice(from)].map((p) => p.trim());
 }
 
-/** Parses bit ranges such as `16+8`, `73` and `76/80`, least significant first. @throws FormError */
+/** Parses bit ranges such as `16+8`, `73` and `76/80`, least significant first. @throws TextError */
 export function parsePlace(text: string, lengthOfKind?: number): Place {
   return text.split('/').map((part) => {
     const m = /^(\d+)(?:\+(\d+))?$/.exec(part);
-    if (m === null) throw new FormError(`'${text}' is no place in a word: expected 24, 40+14 or 76/80`);
+    if (m === null) throw new TextError(`'${text}' is no place in a word: expected 24, 40+14 or 76/80`);
     const at = Number(m[1]);
     const length = m[2] === undefined ? (lengthOfKind ?? 1) : Number(m[2]);
     if (length < 1 || at + length > 128)
-      throw new FormError(`'${text}' is not within the 128 bits of a word`);
+      throw new TextError(`'${text}' is not within the 128 bits of a word`);
     return { at, length };
   });
 }
 
-/** Parses a condition. @throws FormError */
+/** Parses a condition. @throws TextError */
 export function parseCondition(text: string): ConditionText {
   const any = text.includes('|');
   const tests = text.split(any ? '|' : '&').map((t) => {
     const m = /^\s*(!?)([\w.]+)(?:(!?=)(\S+))?\s*$/.exec(t);
-    if (m === null) throw new FormError(`'${text}' is no condition: expected X, !X, cmp=F or cmp!=F`);
+    if (m === null) throw new TextError(`'${text}' is no condition: expected X, !X, cmp=F or cmp!=F`);
     return { field: m[2], value: m[4] ?? null, not: m[1] === '!' || m[3] === '!=' };
   });
   return { any, tests };
@@ -155,12 +153,12 @@ const KINDS: ReadonlySet<string> = new Set<Kind>([
  * Parses an atom such as `R24 -72 |73 .{half}`.
  *
  * @param bitsOf bits of a register number of a file
- * @throws FormError
+ * @throws TextError
  */
 function parseAtom(text: string, bitsOf: (file: string) => number | undefined): AtomText {
   const m = /^(?:([A-Z]+|[usd]|pc|set)|(b?f\d+)@|\$(\w+)@)(\d[\d+/]*)(?:\*(\d+))?(\^?)(.*)$/s.exec(text);
   if (m === null || (m[1] !== undefined && !KINDS.has(m[1])))
-    throw new FormError(`'${text}' is no operand: expected R24, u32+32, f32@32+32, $name@61+3 and the like`);
+    throw new TextError(`'${text}' is no operand: expected R24, u32+32, f32@32+32, $name@61+3 and the like`);
   const [, file, float, list, place, scale, turned, marks] = m;
   return {
     kind: (file ?? float ?? 'enum') as Kind,
@@ -191,7 +189,7 @@ function parseMarks(text: string): { signs: SignText[]; suffixes: SuffixText[] }
         ...(suffix[1] !== undefined ? { field: suffix[1] } : { text: suffix[2] }),
         ...(suffix[3] !== undefined && { when: parseCondition(suffix[3]) }),
       });
-    else throw new FormError(`'${rest}' is neither a sign (-72) nor a suffix (.64)`);
+    else throw new TextError(`'${rest}' is neither a sign (-72) nor a suffix (.64)`);
     rest = rest.slice((sign ?? suffix)![0].length).trim();
   }
   return { signs, suffixes };
@@ -202,7 +200,7 @@ function parseTerm(text: string, bitsOf: (file: string) => number | undefined): 
   return { atom: parseAtom(m[1], bitsOf), ...(m[2] !== undefined && { when: parseCondition(m[2]) }) };
 }
 
-/** Parses the operands of a row, in the order of its text. @throws FormError */
+/** Parses the operands of a row, in the order of its text. @throws TextError */
 export function parseOperands(text: string, bitsOf: (file: string) => number | undefined): OperandText[] {
   if (text.trim() === '') return [];
   return splitOutside(text, ',').map((o) => parseOperand(o, bitsOf));
@@ -210,7 +208,7 @@ export function parseOperands(text: string, bitsOf: (file: string) => number | u
 
 function parseOperand(whole: string, bitsOf: (file: string) => number | undefined): OperandText {
   const m = /^(&?)(?:([a-z]\w*):)?(.*?)(?: \?(\S*))?(?: when (.+?)(?: else (\S+))?)?$/s.exec(whole.trim());
-  if (m === null) throw new FormError(`'${whole}' is no operand`);
+  if (m === null) throw new TextError(`'${whole}' is no operand`);
   const [, glue, name, core, hidden, when, otherwise] = m;
   const common = {
     name: name ?? core,
@@ -247,10 +245,10 @@ export interface ModifierText {
   readonly otherwise?: string;
 }
 
-/** Parses a modifier: `80`, `76+3 F LT EQ` or `76+4 $fcmp when EX else F`; `_` means no name, `-` reserved. @throws FormError */
+/** Parses a modifier: `80`, `76+3 F LT EQ` or `76+4 $fcmp when EX else F`; `_` means no name, `-` reserved. @throws TextError */
 export function parseModifier(text: string): ModifierText {
   const m = /^(\S+)((?: (?!when )\S+)*)(?: when (.+?)(?: else (\S+))?)?$/s.exec(text.trim());
-  if (m === null) throw new FormError(`'${text}' is no modifier: expected 80, 76+3 F LT EQ, or 76+4 $fcmp`);
+  if (m === null) throw new TextError(`'${text}' is no modifier: expected 80, 76+3 F LT EQ, or 76+4 $fcmp`);
   const words = m[2].trim() === '' ? [] : m[2].trim().split(/\s+/);
   const list = words.length === 1 && words[0].startsWith('$') ? words[0].slice(1) : undefined;
   return {

@@ -1,6 +1,7 @@
 import type { Isa, Opcode } from '../ir/opcode.ts';
 import { sha256 } from '../ir/sha256.ts';
-import { type Expr, MeaningError } from '../isa/lang/parse.ts';
+import { TextError } from '../ir/text-error.ts';
+import type { Expr } from '../isa/lang/parse.ts';
 import { isStatic, isStructural, partsOf, structuralFault } from './conditions.ts';
 import { type RulesDoc, textOf } from './document.ts';
 import { type Draft, enumerate, instanceOf, type LineDraft } from './instances.ts';
@@ -8,7 +9,7 @@ import { LineReader } from './lines.ts';
 import { once } from './once.ts';
 import type { Instance, Line, RuleBody, RuleIssue, Source } from './rule.ts';
 import { MOST_VARIANTS, orderCount } from './shape.ts';
-import { type LineText, MOST_LINES, MOST_REWRITE_LINES, parseLines, RuleTextError } from './syntax.ts';
+import { type LineText, MOST_LINES, MOST_REWRITE_LINES, parseLines } from './syntax.ts';
 import { Stop, TextFaults } from './text-faults.ts';
 
 /** Hexadecimal digits of the hash of a rule: 160 bits. */
@@ -120,7 +121,7 @@ class RuleCompiler {
     try {
       return parseLines(text, field === 'match' ? MOST_LINES : MOST_REWRITE_LINES);
     } catch (e) {
-      if (!(e instanceof RuleTextError)) throw e;
+      if (!(e instanceof TextError)) throw e;
       const line = text.split('\n')[e.line] ?? '';
       return this.faults.stop(field, 'rule-syntax', e.message, [
         `  ${line}`,
@@ -204,7 +205,7 @@ class RuleCompiler {
     try {
       parts = partsOf(when);
     } catch (e) {
-      if (!(e instanceof MeaningError)) throw e;
+      if (!(e instanceof TextError)) throw e;
       return this.faults.stop('when', 'rule-condition', e.message, [
         `  ${when}`,
         `  ${' '.repeat(e.at)}^`,

@@ -54,7 +54,7 @@ const LEVEL_OR_SM = new Set(['level', 'sm']);
 
 /**
  * The conjuncts of a condition: the expressions joined by its outermost `&&`.
- * @throws MeaningError if it cannot be parsed
+ * @throws TextError if it cannot be parsed
  */
 export const partsOf = (when: string): Expr[] =>
   conjuncts(parseExpression(when.trim().replaceAll('\n', ' ')));

@@ -1,7 +1,8 @@
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
 import { fileWord } from '../ir/quote.ts';
-import { type Expr, MeaningError } from '../isa/lang/parse.ts';
+import { TextError } from '../ir/text-error.ts';
+import type { Expr } from '../isa/lang/parse.ts';
 import type { Automaton } from './automaton.ts';
 import { type Compiled, compileRule } from './compile.ts';
 import { isStatic, isStructural, knobsOf, mayReadSetting, partsOf, readsLevelOrSm } from './conditions.ts';
@@ -148,7 +149,7 @@ function readable(when: string): Expr[] {
   try {
     return partsOf(when);
   } catch (e) {
-    if (!(e instanceof MeaningError)) throw e;
+    if (!(e instanceof TextError)) throw e;
     return [];
   }
 }

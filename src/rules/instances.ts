@@ -1,7 +1,8 @@
 import { type ModGroup, type Opcode, type Slot, slotWidth } from '../ir/opcode.ts';
+import { TextError } from '../ir/text-error.ts';
 import { elaborate } from '../isa/lang/elaborate.ts';
 import type { Graph } from '../isa/lang/graph.ts';
-import { type Assign, type Expr, MeaningError } from '../isa/lang/parse.ts';
+import type { Assign, Expr } from '../isa/lang/parse.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
 import type { Instance, RuleIssue, Source, Variable } from './rule.ts';
 
@@ -178,7 +179,7 @@ function complete(d: Draft, mods: readonly number[], c: Choice, effort: Effort):
       always: first.op === 'const',
     };
   } catch (e) {
-    if (!(e instanceof MeaningError)) throw e;
+    if (!(e instanceof TextError)) throw e;
     const field = d.condition === null ? 'rewrite' : 'when';
     return { fault: { field, code: 'rule-expression', message: e.message, notes: e.notes } };
   }
@@ -317,7 +318,7 @@ function chooseRewrite(
 
 /**
  * Elaborates the condition and the computed constants, as the meaning of a made-up opcode whose sources are the variables.
- * @throws MeaningError if an expression is ill-typed or reads an operand that is not a constant
+ * @throws TextError if an expression is ill-typed or reads an operand that is not a constant
  */
 function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Graph {
   if (d.condition === null && d.outputs.length === 0) return NO_CONSTANTS;
@@ -374,7 +375,7 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
     used.add(id);
     const n = graph.nodes[id];
     if (n.op === 'src' && d.vars[n.n].kind !== 'const')
-      throw new MeaningError(0, `'${d.vars[n.n].name}' is not a constant: its value is not known here`, [
+      throw new TextError(`'${d.vars[n.n].name}' is not a constant: its value is not known here`, 0, 1, [
         `write #${d.vars[n.n].name} in the match to ask for a constant`,
       ]);
     work.push(...n.args);

@@ -1,5 +1,6 @@
 import { Mod } from '../ir/opcode.ts';
-import { type Expr, MeaningError, parseExpression } from '../isa/lang/parse.ts';
+import { TextError } from '../ir/text-error.ts';
+import { type Expr, parseExpression } from '../isa/lang/parse.ts';
 
 /**
  * Parser for the lines of a rule: Ori assembly in which `$a` stands for any operand, `#k` for any constant, `.$type` for any modifier of
@@ -45,22 +46,6 @@ export interface LineText {
   readonly operands: readonly OperandText[];
 }
 
-/** A fault in the text of a rule, with its line, column and length. */
-export class RuleTextError extends Error {
-  readonly line: number;
-  readonly at: number;
-  readonly length: number;
-  readonly notes: readonly string[];
-  constructor(message: string, line: number, at: number, length = 1, notes: readonly string[] = []) {
-    super(message);
-    this.name = 'RuleTextError';
-    this.line = line;
-    this.at = at;
-    this.length = length;
-    this.notes = notes;
-  }
-}
-
 /** Maximum number of lines of a match: patterns are short, and matching recurses once for each line. */
 export const MOST_LINES = 8;
 
@@ -70,7 +55,7 @@ export const MOST_REWRITE_LINES = 64;
 /**
  * Parses the lines of `match` or `rewrite`; `;` starts a comment, empty lines are skipped.
  * @param most maximum number of lines
- * @throws RuleTextError at the first fault
+ * @throws TextError at the first fault
  */
 export function parseLines(text: string, most: number): LineText[] {
   const out: LineText[] = [];
@@ -79,8 +64,8 @@ export function parseLines(text: string, most: number): LineText[] {
     const body = cut < 0 ? raw : raw.slice(0, cut);
     if (body.trim() !== '') out.push(new LineReader(body, line).read());
   });
-  if (out.length === 0) throw new RuleTextError('there is no instruction', 0, 0);
-  if (out.length > most) throw new RuleTextError(`more than ${most} instructions`, out[most].line, 0, 1);
+  if (out.length === 0) throw new TextError('there is no instruction', 0);
+  if (out.length > most) throw new TextError(`more than ${most} instructions`, 0, 1, [], out[most].line);
   return out;
 }
 
@@ -129,7 +114,7 @@ class LineReader {
   }
 
   private fail(message: string, at = this.at, length = 1, notes: readonly string[] = []): never {
-    throw new RuleTextError(message, this.line, at, length, notes);
+    throw new TextError(message, at, length, notes, this.line);
   }
   private skip(): void {
     while (this.text[this.at] === ' ' || this.text[this.at] === '\t') this.at++;
@@ -239,7 +224,7 @@ class LineReader {
       this.at = end;
       return { k: 'const', name: '', expr, text, at };
     } catch (e) {
-      if (!(e instanceof MeaningError)) throw e;
+      if (!(e instanceof TextError)) throw e;
       return this.fail(e.message, this.at + e.at, 1, e.notes);
     }
   }

@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { baseTarget } from '../ir/target.ts';
+import { TextError } from '../ir/text-error.ts';
 import { buildMachine, type FormFault, machineTargets } from '../machine/build.ts';
 import type { Machine } from '../machine/forms.ts';
-import { FormError } from '../machine/language.ts';
 import type { FamilyRow } from '../machine/rows.ts';
 import type { SpecFile } from './document.ts';
 import type { SpecIssue } from './issues.ts';
@@ -67,7 +67,7 @@ function machineOf(
   try {
     return buildMachine(rows, sm);
   } catch (e) {
-    if (!(e instanceof FormError)) throw e;
+    if (!(e instanceof TextError)) throw e;
     const family = [...rows.values()].find((r) => r.sms.includes(sm))!.name;
     return { machine: null, faults: [{ family, path: ['extends'], message: e.message }] };
   }

@@ -1,6 +1,7 @@
 import { didYouMean } from '../../ir/diagnostic.ts';
+import { TextError } from '../../ir/text-error.ts';
 import { FORMATS, type FormatName, PACKED, ROUNDINGS, type Rounding } from '../formats.ts';
-import { type Expr, MeaningError } from './parse.ts';
+import type { Expr } from './parse.ts';
 import type { FloatType, Scope, Value } from './values.ts';
 
 /** A function of the meaning language. */
@@ -9,7 +10,7 @@ export interface Builtin {
   readonly names: readonly string[];
   /** Least number of arguments; the others are optional. */
   readonly least: number;
-  /** Builds the value of a call at offset `at`; `want` is the width that the context expects, if known. @throws MeaningError */
+  /** Builds the value of a call at offset `at`; `want` is the width that the context expects, if known. @throws TextError */
   readonly make: (s: Scope, args: readonly Expr[], want: number | null, at: number) => Value;
 }
 
@@ -24,10 +25,10 @@ export const definer =
 
 // ---------------------------------------------------------------------- arguments
 
-/** The value of an argument that must be a static number. @throws MeaningError otherwise */
+/** The value of an argument that must be a static number. @throws TextError otherwise */
 export function staticInt(s: Scope, e: Expr): number {
   const v = s.eval(e, null);
-  if (v.k !== 'int') throw new MeaningError(e.at, 'expected a number known from the modifiers');
+  if (v.k !== 'int') throw new TextError('expected a number known from the modifiers', e.at);
   return Number(v.value);
 }
 
@@ -35,13 +36,14 @@ export function staticInt(s: Scope, e: Expr): number {
 export const flag = (s: Scope, e: Expr | undefined): boolean =>
   e !== undefined && s.truth(s.eval(e, 1), e.at);
 
-/** An argument that must be one of the allowed names. @throws MeaningError otherwise */
+/** An argument that must be one of the allowed names. @throws TextError otherwise */
 export function word(s: Scope, e: Expr, allowed: readonly string[]): string {
   const v = s.eval(e, null);
   if (v.k !== 'name' || !allowed.includes(v.name))
-    throw new MeaningError(
-      e.at,
+    throw new TextError(
       `expected one of ${allowed.join(', ')}`,
+      e.at,
+      1,
       v.k === 'name' ? didYouMean(v.name, allowed) : [],
     );
   return v.name;
@@ -58,27 +60,28 @@ export function rounding(s: Scope, e: Expr): Rounding {
 /** The name of a scalar type: that of a modifier group's value, or one given by its upper-case name. */
 export function scalarType(s: Scope, e: Expr): string {
   const v = s.eval(e, null);
-  if (v.k !== 'name') throw new MeaningError(e.at, 'expected a type');
+  if (v.k !== 'name') throw new TextError('expected a type', e.at);
   return v.type ?? v.name.toLowerCase();
 }
 
-/** An argument that must be a float type, scalar or packed. @throws MeaningError otherwise */
+/** An argument that must be a float type, scalar or packed. @throws TextError otherwise */
 export function floatType(s: Scope, e: Expr): FloatType {
   const t = scalarType(s, e);
   if (Object.hasOwn(PACKED, t)) return { element: PACKED[t], packed: true };
   if (Object.hasOwn(FORMATS, t)) return { element: t as FormatName, packed: false };
-  throw new MeaningError(
-    e.at,
+  throw new TextError(
     `'${t}' is not a float type`,
+    e.at,
+    1,
     didYouMean(t, [...Object.keys(FORMATS), ...Object.keys(PACKED)]),
   );
 }
 
-/** The bits of a scalar type, by its name. @throws MeaningError for other names */
+/** The bits of a scalar type, by its name. @throws TextError for other names */
 export function typeBits(s: Scope, e: Expr): number {
   const t = scalarType(s, e);
   const m = /^[a-z]+(\d+)/.exec(t);
-  if (m === null) throw new MeaningError(e.at, `'${t}' is not a type`);
+  if (m === null) throw new TextError(`'${t}' is not a type`, e.at);
   return Number(m[1]);
 }
 
@@ -88,8 +91,8 @@ export const isSigned = (s: Scope, e: Expr): boolean => scalarType(s, e).startsW
 /** The node of an argument; a static one becomes a constant of `want` bits. */
 export const node = (s: Scope, e: Expr, want: number | null): number => s.bits(s.eval(e, want), want, e.at);
 
-/** Checks a width: graphs have values of 1 to 32 bits, or 64. @throws MeaningError for other widths */
+/** Checks a width: graphs have values of 1 to 32 bits, or 64. @throws TextError for other widths */
 export function width(w: number, at: number): number {
-  if (!(w >= 1 && w <= 32) && w !== 64) throw new MeaningError(at, `${w} bits: widths are 1 to 32, and 64`);
+  if (!(w >= 1 && w <= 32) && w !== 64) throw new TextError(`${w} bits: widths are 1 to 32, and 64`, at);
   return w;
 }

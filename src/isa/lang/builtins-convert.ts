@@ -1,8 +1,8 @@
+import { TextError } from '../../ir/text-error.ts';
 import { FORMATS } from '../formats.ts';
 import { type Builtin, definer, floatType, isSigned, node, rounding, typeBits } from './builtin.ts';
 import { floats } from './builtins-float.ts';
 import { resized } from './builtins-width.ts';
-import { MeaningError } from './parse.ts';
 import { bitsOf, type FloatType } from './values.ts';
 
 /** Conversions between number formats. */
@@ -12,7 +12,7 @@ const define = definer(CONVERSIONS);
 /** A float in another format; a packed type stands for its element. */
 define('f2f(x, type, rounding)', (s, [x, t, r], _want, at) => {
   const { args, type } = floats(s, [x], at);
-  if (type.packed) throw new MeaningError(at, 'f2f converts a scalar');
+  if (type.packed) throw new TextError('f2f converts a scalar', at);
   const to = floatType(s, t).element;
   const rnd = rounding(s, r);
   const result: FloatType = { element: to === 'tf32' ? 'f32' : to, packed: false };
@@ -20,7 +20,7 @@ define('f2f(x, type, rounding)', (s, [x, t, r], _want, at) => {
 });
 define('f2i(x, type, rounding)', (s, [x, t, r], _want, at) => {
   const { args, type } = floats(s, [x], at);
-  if (type.packed) throw new MeaningError(at, 'f2i converts a scalar');
+  if (type.packed) throw new TextError('f2i converts a scalar', at);
   const aux = `${isSigned(s, t) ? 's' : 'u'}${rounding(s, r)}`;
   return bitsOf(s.b.make('f2i', typeBits(s, t), args, type.element, aux));
 });

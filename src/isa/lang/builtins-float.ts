@@ -1,9 +1,10 @@
 import { Mod } from '../../ir/opcode.ts';
+import { TextError } from '../../ir/text-error.ts';
 import { APPROXIMATIONS, FORMATS, type FormatName, RELATIONS } from '../formats.ts';
 import { type Builtin, definer, flag, floatType, node, rounding, word } from './builtin.ts';
 import { concat } from './builtins-width.ts';
 import type { CoreOp } from './graph.ts';
-import { type Expr, MeaningError } from './parse.ts';
+import type { Expr } from './parse.ts';
 import { bitsOf, type FloatType, type Scope, type Value } from './values.ts';
 
 /** Functions on floats; most of them take scalars and packed pairs. */
@@ -33,12 +34,12 @@ function elementwise(
   return concat(s, both[0], both[1], at);
 }
 
-/** Evaluates arguments that must be floats of one type; literals among them are bit patterns of that type. @throws MeaningError */
+/** Evaluates arguments that must be floats of one type; literals among them are bit patterns of that type. @throws TextError */
 export function floats(s: Scope, exprs: readonly Expr[], at: number): { args: number[]; type: FloatType } {
   const values = exprs.map((e) => s.eval(e, null));
   const first = values.find((v) => v.k === 'bits' && v.float !== null);
   if (first === undefined || first.k !== 'bits' || first.float === null)
-    throw new MeaningError(at, 'no argument is a float', ['fin(operand, type) reads an operand as a float']);
+    throw new TextError('no argument is a float', at, 1, ['fin(operand, type) reads an operand as a float']);
   const type = first.float;
   const w = type.packed ? 32 : FORMATS[type.element].bits;
   const args = values.map((v, i) => {
@@ -46,7 +47,7 @@ export function floats(s: Scope, exprs: readonly Expr[], at: number): { args: nu
       v.k === 'bits' &&
       (v.float === null || v.float.element !== type.element || v.float.packed !== type.packed)
     )
-      throw new MeaningError(exprs[i].at, 'a float of another type', [
+      throw new TextError('a float of another type', exprs[i].at, 1, [
         `the first argument is ${typeName(type)}`,
       ]);
     return s.bits(v, w, exprs[i].at);
@@ -60,12 +61,11 @@ const typeName = (t: FloatType): string => (t.packed ? `${t.element}x2` : t.elem
 define('fin(operand, type, ftz?)', (s, [x, t, z], _want, at) => {
   const k = s.sourceIndex(x);
   if (k < 0)
-    throw new MeaningError(x.at, 'fin reads a source operand', ['float(x, type) reads another value']);
+    throw new TextError('fin reads a source operand', x.at, 1, ['float(x, type) reads another value']);
   const type = floatType(s, t);
   const w = type.packed ? 32 : FORMATS[type.element].bits;
   let id = s.rawSource(k);
-  if (s.b.width(id) < w)
-    throw new MeaningError(x.at, `${s.b.width(id)} bits cannot hold a ${typeName(type)}`);
+  if (s.b.width(id) < w) throw new TextError(`${s.b.width(id)} bits cannot hold a ${typeName(type)}`, x.at);
   if (s.b.width(id) > w) id = s.b.make('extract', w, [id]);
   const m = s.sourceMods(k);
   const flush = flag(s, z);
@@ -81,8 +81,7 @@ define('float(x, type)', (s, [x, t]) => {
   const type = floatType(s, t);
   const w = type.packed ? 32 : FORMATS[type.element].bits;
   const id = node(s, x, w);
-  if (s.b.width(id) !== w)
-    throw new MeaningError(x.at, `${s.b.width(id)} bits cannot be a ${typeName(type)}`);
+  if (s.b.width(id) !== w) throw new TextError(`${s.b.width(id)} bits cannot be a ${typeName(type)}`, x.at);
   return bitsOf(id, type);
 });
 
@@ -141,21 +140,20 @@ rounded('fround(x, rounding)', 'frint');
 
 define('fcmp(x, y, relation)', (s, [x, y, r], _want, at) => {
   const { args, type } = floats(s, [x, y], at);
-  if (type.packed)
-    throw new MeaningError(at, 'fcmp compares scalars; lohalf and hihalf split a packed value');
+  if (type.packed) throw new TextError('fcmp compares scalars; lohalf and hihalf split a packed value', at);
   return bitsOf(s.b.make('fcmp', 1, args, type.element, word(s, r, RELATIONS)));
 });
 define('lohalf(x)', (s, [x], _want, at) => halfOf(s, x, at, false));
 define('hihalf(x)', (s, [x], _want, at) => halfOf(s, x, at, true));
 function halfOf(s: Scope, x: Expr, at: number, high: boolean): Value {
   const { args, type } = floats(s, [x], at);
-  if (!type.packed) throw new MeaningError(at, `${typeName(type)} has no halves`);
+  if (!type.packed) throw new TextError(`${typeName(type)} has no halves`, at);
   return bitsOf(half(s, args[0], high), { element: type.element, packed: false });
 }
 define('pack(high, low)', (s, args, _want, at) => {
   const x = floats(s, args, at);
   if (x.type.packed || FORMATS[x.type.element].bits !== 16)
-    throw new MeaningError(at, `pack makes a pair of halves, not of ${typeName(x.type)}`);
+    throw new TextError(`pack makes a pair of halves, not of ${typeName(x.type)}`, at);
   return bitsOf(concat(s, x.args[0], x.args[1], at), { element: x.type.element, packed: true });
 });
 

@@ -1,6 +1,7 @@
+import { TextError } from '../../ir/text-error.ts';
 import { type Builtin, definer, flag, node, word } from './builtin.ts';
 import type { CoreOp } from './graph.ts';
-import { type Expr, MeaningError } from './parse.ts';
+import type { Expr } from './parse.ts';
 import { bitsOf, type Scope } from './values.ts';
 
 /** Functions on integers and bits. */
@@ -9,7 +10,7 @@ const define = definer(INTEGERS);
 
 /** Rejects one-bit values, for which the operation makes no sense. */
 function several(s: Scope, id: number, at: number): number {
-  if (s.b.width(id) === 1) throw new MeaningError(at, 'a value of one bit', ['zext gives it more']);
+  if (s.b.width(id) === 1) throw new TextError('a value of one bit', at, 1, ['zext gives it more']);
   return id;
 }
 
@@ -85,7 +86,7 @@ define('lop3(x, y, z, table)', (s, [x, y, z, t], want) => {
   const [a, b] = pair(s, x, y, want);
   const c = node(s, z, s.b.width(a));
   if (s.b.width(c) !== s.b.width(a))
-    throw new MeaningError(z.at, `operands of ${s.b.width(a)} and ${s.b.width(c)} bits`);
+    throw new TextError(`operands of ${s.b.width(a)} and ${s.b.width(c)} bits`, z.at);
   const table = node(s, t, 32);
   const lut = s.b.constantOf(table);
   if (lut === null) return bitsOf(minterms(s, [a, b, c], table));

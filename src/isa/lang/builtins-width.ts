@@ -1,5 +1,6 @@
+import { TextError } from '../../ir/text-error.ts';
 import { type Builtin, definer, flag, isSigned, node, staticInt, typeBits, width } from './builtin.ts';
-import { type Expr, MeaningError } from './parse.ts';
+import type { Expr } from './parse.ts';
 import { bitsOf, type Scope } from './values.ts';
 
 /** Functions that query widths and types, and that extend, truncate and concatenate bits. */
@@ -25,7 +26,7 @@ function extension(name: string, signedness: (s: Scope, args: readonly Expr[]) =
     const w = width(staticInt(s, args[1]), args[1].at);
     const x = node(s, args[0], null);
     if (w < s.b.width(x))
-      throw new MeaningError(at, `${s.b.width(x)} bits cannot be extended to ${w}; trunc truncates them`);
+      throw new TextError(`${s.b.width(x)} bits cannot be extended to ${w}; trunc truncates them`, at);
     return bitsOf(resized(s, x, w, signedness(s, args)));
   });
 }
@@ -36,7 +37,7 @@ define('trunc(x, width)', (s, args, _want, at) => {
   const w = width(staticInt(s, args[1]), args[1].at);
   const x = node(s, args[0], null);
   if (w > s.b.width(x))
-    throw new MeaningError(at, `${s.b.width(x)} bits cannot be truncated to ${w}; zext and sext extend them`);
+    throw new TextError(`${s.b.width(x)} bits cannot be truncated to ${w}; zext and sext extend them`, at);
   return bitsOf(s.b.make('extract', w, [x]));
 });
 define('resize(x, width)', (s, args) => {
@@ -49,16 +50,16 @@ define('extract(x, high, low)', (s, args, _want, at) => {
   const high = staticInt(s, args[1]);
   const low = staticInt(s, args[2]);
   if (low < 0 || high < low || high >= s.b.width(x))
-    throw new MeaningError(at, `bits ${high} to ${low} of a value of ${s.b.width(x)} bits`);
+    throw new TextError(`bits ${high} to ${low} of a value of ${s.b.width(x)} bits`, at);
   return bitsOf(s.b.make('extract', width(high - low + 1, at), [x], '', '', low));
 });
 define('bit(x, index)', (s, args, _want, at) => {
   const x = node(s, args[0], null);
   const k = staticInt(s, args[1]);
-  if (k < 0 || k >= s.b.width(x)) throw new MeaningError(at, `bit ${k} of a value of ${s.b.width(x)} bits`);
+  if (k < 0 || k >= s.b.width(x)) throw new TextError(`bit ${k} of a value of ${s.b.width(x)} bits`, at);
   return bitsOf(s.b.make('extract', 1, [x], '', '', k));
 });
-/** The concatenation of two nodes. @throws MeaningError if its width is not supported */
+/** The concatenation of two nodes. @throws TextError if its width is not supported */
 export const concat = (s: Scope, high: number, low: number, at: number): number =>
   s.b.make('concat', width(s.b.width(high) + s.b.width(low), at), [high, low], '', '', s.b.width(low));
 define('concat(high, low)', (s, [h, l], _want, at) =>

@@ -1,7 +1,8 @@
 import { type Diagnostic, fileFault } from '../../ir/diagnostic.ts';
 import type { Opcode } from '../../ir/opcode.ts';
+import { TextError } from '../../ir/text-error.ts';
 import { elaborate, isConstantSlot } from './elaborate.ts';
-import { type Assign, MeaningError, parseMeaning } from './parse.ts';
+import { type Assign, parseMeaning } from './parse.ts';
 
 /** Maximum number of modifier choices that are checked for one opcode. */
 const MOST_CHOICES = 4096;
@@ -51,7 +52,7 @@ const describe = (op: Opcode, mods: number): string =>
   op.groups.map((g) => `${g.name} = ${g.values[(mods >>> g.shift) & g.mask].name}`).join(', ');
 
 function diagnose(op: Opcode, file: string, e: unknown, choice: string): Diagnostic {
-  if (!(e instanceof MeaningError)) throw e;
+  if (!(e instanceof TextError)) throw e;
   const before = op.means!.slice(0, e.at).split('\n');
   const column = before[before.length - 1].length;
   const line = op.means!.split('\n')[before.length - 1];

@@ -1,11 +1,12 @@
 import { didYouMean } from '../../ir/diagnostic.ts';
 import { Mod, type ModGroup, type ModValue, type Opcode, type Slot, slotWidth } from '../../ir/opcode.ts';
 import { Kind } from '../../ir/operand.ts';
+import { TextError } from '../../ir/text-error.ts';
 import { FORMATS, PACKED } from '../formats.ts';
 import { BUILTINS } from './builtins.ts';
 import { evalNode } from './evaluate.ts';
 import { type Graph, GraphBuilder } from './graph.ts';
-import { type Assign, type Expr, MeaningError } from './parse.ts';
+import type { Assign, Expr } from './parse.ts';
 import { bitsOf, type Scope, type Value } from './values.ts';
 
 /** The modifiers and constants for which a meaning is specialised. */
@@ -23,7 +24,7 @@ export const isConstantSlot = (s: Slot): boolean => s.kinds === 1 << Kind.Imm;
 
 /**
  * Elaborates a meaning for one choice of modifiers and constants.
- * @throws MeaningError on unknown names, different widths, missing destinations
+ * @throws TextError on unknown names, different widths, missing destinations
  */
 export function elaborate(meaning: readonly Assign[], spec: Specialisation): Graph {
   return new Elaborator(spec).run(meaning);
@@ -44,9 +45,9 @@ class Elaborator implements Scope {
     const dsts: number[] = op.dsts.map(() => -1);
     for (const a of meaning) {
       const k = op.dsts.findIndex((d) => d.name === a.name);
-      if (this.locals.has(a.name)) throw new MeaningError(a.at, `'${a.name}' is assigned twice`);
+      if (this.locals.has(a.name)) throw new TextError(`'${a.name}' is assigned twice`, a.at);
       if (op.srcs.some((s) => s.name === a.name) || op.groupByName.has(a.name))
-        throw new MeaningError(a.at, `'${a.name}' is an operand or a modifier; a local needs another name`);
+        throw new TextError(`'${a.name}' is an operand or a modifier; a local needs another name`, a.at);
       if (k < 0) {
         this.locals.set(a.name, this.eval(a.value, null));
         continue;
@@ -54,14 +55,14 @@ class Elaborator implements Scope {
       const width = slotWidth(op, mods, op.dsts[k]);
       const id = this.bits(this.eval(a.value, width), width, a.value.at);
       if (this.b.width(id) !== width)
-        throw new MeaningError(a.at, `'${a.name}' has ${width} bits, the expression ${this.b.width(id)}`, [
+        throw new TextError(`'${a.name}' has ${width} bits, the expression ${this.b.width(id)}`, a.at, 1, [
           `write zext(..., width(${a.name})) or sext(..., width(${a.name})) for a narrower value`,
         ]);
       dsts[k] = id;
       this.locals.set(a.name, { k: 'bits', id, float: null });
     }
     const missing = op.dsts.filter((_, k) => dsts[k] < 0).map((d) => `'${d.name}'`);
-    if (missing.length > 0) throw new MeaningError(0, `no value for destination ${missing.join(', ')}`);
+    if (missing.length > 0) throw new TextError(`no value for destination ${missing.join(', ')}`, 0);
     return { nodes: this.b.nodes, dsts, srcWidths: op.srcs.map((s) => slotWidth(op, mods, s)) };
   }
 
@@ -83,9 +84,9 @@ class Elaborator implements Scope {
       case 'call': {
         const f = BUILTINS.get(e.fn);
         if (f === undefined)
-          throw new MeaningError(e.at, `unknown function '${e.fn}'`, didYouMean(e.fn, BUILTINS.keys()));
+          throw new TextError(`unknown function '${e.fn}'`, e.at, 1, didYouMean(e.fn, BUILTINS.keys()));
         if (e.args.length < f.least || e.args.length > f.names.length)
-          throw new MeaningError(e.at, `${e.fn}(${f.names.join(', ')}) got ${e.args.length} arguments`);
+          throw new TextError(`${e.fn}(${f.names.join(', ')}) got ${e.args.length} arguments`, e.at);
         return f.make(this, e.args, want, e.at);
       }
     }
@@ -104,7 +105,7 @@ class Elaborator implements Scope {
     }
     if (name === 'true' || name === 'false') return { k: 'bool', value: name === 'true' };
     if (isBareName(op, name)) return { k: 'name', name, type: null, group: null };
-    throw new MeaningError(at, `unknown name '${name}'`, didYouMean(name, this.names()));
+    throw new TextError(`unknown name '${name}'`, at, 1, didYouMean(name, this.names()));
   }
 
   private names(): string[] {
@@ -204,7 +205,7 @@ class Elaborator implements Scope {
     const a = this.eval(ea, null);
     const b = this.eval(eb, null);
     if (a.k !== 'int' || b.k !== 'int')
-      throw new MeaningError(at, `'${op}' compares numbers known from the modifiers`, [
+      throw new TextError(`'${op}' compares numbers known from the modifiers`, at, 1, [
         'slt(x, y) and ult(x, y) compare values, with and without sign',
       ]);
     return { k: 'bool', value: ORDER[op](a.value, b.value) };
@@ -222,7 +223,7 @@ class Elaborator implements Scope {
     const name = e.k === 'name' ? e.name : e.k === 'int' ? String(e.value) : null;
     const v: ModValue | undefined = g.values.find((x) => x.name === name);
     if (v === undefined)
-      throw new MeaningError(e.at, `'${name ?? 'this'}' is not a value of the modifier ${g.name}`, [
+      throw new TextError(`'${name ?? 'this'}' is not a value of the modifier ${g.name}`, e.at, 1, [
         `${g.name} is one of ${g.values.map((x) => x.name).join(', ')}`,
       ]);
     return { k: 'name', name: v.name, type: v.type, group: g };
@@ -247,7 +248,7 @@ class Elaborator implements Scope {
     const x = this.bits(a, wa ?? wb ?? want, atA);
     const y = this.bits(b, wb ?? wa ?? want, atB);
     if (this.b.width(x) !== this.b.width(y))
-      throw new MeaningError(atB, `operands of ${this.b.width(x)} and ${this.b.width(y)} bits`, [
+      throw new TextError(`operands of ${this.b.width(x)} and ${this.b.width(y)} bits`, atB, 1, [
         'zext, sext, trunc and resize change the width',
       ]);
     return [x, y];
@@ -262,17 +263,17 @@ class Elaborator implements Scope {
         return this.b.constant(v.value ? 1n : 0n, 1);
       case 'int': {
         if (want === null)
-          throw new MeaningError(at, 'the width of this number is not determined', [
+          throw new TextError('the width of this number is not determined', at, 1, [
             'resize(number, width) states it',
           ]);
         if (BigInt.asUintN(want, v.value) !== v.value && BigInt.asIntN(want, v.value) !== v.value)
-          throw new MeaningError(at, `${v.value} does not fit ${want} bits`);
+          throw new TextError(`${v.value} does not fit ${want} bits`, at);
         return this.b.constant(v.value, want);
       }
       case 'name':
         if (isFlag(v.group))
           return this.b.constant(v.group.values.findIndex((x) => x.name === v.name) === 1 ? 1n : 0n, 1);
-        throw new MeaningError(at, `'${v.name}' is not a number`);
+        throw new TextError(`'${v.name}' is not a number`, at);
     }
   }
 
@@ -280,7 +281,7 @@ class Elaborator implements Scope {
   truth(v: Value, at: number): boolean {
     if (v.k === 'bool') return v.value;
     if (v.k === 'name' && isFlag(v.group)) return v.group.values[1].name === v.name;
-    throw new MeaningError(at, 'expected a truth value');
+    throw new TextError('expected a truth value', at);
   }
 
   private asTruth(v: Value, at: number): Value {
@@ -329,7 +330,7 @@ function staticArithmetic(op: string, a: bigint, b: bigint, at: number): Value {
     case '^':
       return { k: 'int', value: a ^ b };
     default:
-      throw new MeaningError(at, `'${op}' of two numbers`);
+      throw new TextError(`'${op}' of two numbers`, at);
   }
 }
 

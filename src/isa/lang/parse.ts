@@ -1,3 +1,4 @@
+import { TextError } from '../../ir/text-error.ts';
 /**
  * Parser for meanings, the texts that define what opcodes compute. Each line is `name = expression` (a line may continue inside
  * parentheses); the name is a destination of the opcode or a local. `#` starts a comment. Operators and their precedence are those of C.
@@ -18,18 +19,6 @@ export interface Assign {
   readonly at: number;
   readonly name: string;
   readonly value: Expr;
-}
-
-/** A fault in a meaning, with the offset in its text and hints. */
-export class MeaningError extends Error {
-  readonly at: number;
-  readonly notes: readonly string[];
-  constructor(at: number, message: string, notes: readonly string[] = []) {
-    super(message);
-    this.name = 'MeaningError';
-    this.at = at;
-    this.notes = notes;
-  }
 }
 
 interface Token {
@@ -57,7 +46,7 @@ function tokenize(text: string): Token[] {
   for (let at = 0; at < text.length; at = TOKEN.lastIndex) {
     TOKEN.lastIndex = at;
     const m = TOKEN.exec(text);
-    if (m === null) throw new MeaningError(at, `unexpected character '${text[at]}'`);
+    if (m === null) throw new TextError(`unexpected character '${text[at]}'`, at);
     if (m[1] === undefined) continue;
     if (m[1] === '(') parens++;
     else if (m[1] === ')') parens--;
@@ -65,19 +54,19 @@ function tokenize(text: string): Token[] {
   }
   out.push({ text: '\n', at: text.length });
   if (out.length > MAX_TOKENS)
-    throw new MeaningError(out[MAX_TOKENS].at, `the meaning is longer than ${MAX_TOKENS} tokens`);
+    throw new TextError(`the meaning is longer than ${MAX_TOKENS} tokens`, out[MAX_TOKENS].at);
   return out;
 }
 
 /**
  * Parses a meaning.
- * @throws MeaningError at the first fault
+ * @throws TextError at the first fault
  */
 export const parseMeaning = (text: string): Assign[] => parser(text).assignments();
 
 /**
  * Parses one expression.
- * @throws MeaningError at the first fault
+ * @throws TextError at the first fault
  */
 export const parseExpression = (text: string): Expr => parser(text).expression();
 
@@ -89,7 +78,7 @@ function parser(text: string): { assignments: () => Assign[]; expression: () => 
   const expect = (what: string): Token => {
     const t = tokens[pos];
     if (t.text !== what)
-      throw new MeaningError(t.at, `expected ${shown({ text: what, at: 0 })}, found ${shown(t)}`);
+      throw new TextError(`expected ${shown({ text: what, at: 0 })}, found ${shown(t)}`, t.at);
     pos++;
     return t;
   };
@@ -104,7 +93,7 @@ function parser(text: string): { assignments: () => Assign[]; expression: () => 
     if (t.text === '-' || t.text === '~' || t.text === '!')
       return { k: 'unary', at: t.at, op: t.text, a: binary(UNARY_LEVEL) };
     if (NUMBER.test(t.text)) return { k: 'int', at: t.at, value: BigInt(t.text) };
-    if (!/^\w+$/.test(t.text)) throw new MeaningError(t.at, `expected an expression, found ${shown(t)}`);
+    if (!/^\w+$/.test(t.text)) throw new TextError(`expected an expression, found ${shown(t)}`, t.at);
     if (tokens[pos].text !== '(') return { k: 'name', at: t.at, name: t.text };
     pos++;
     const args: Expr[] = [];
@@ -117,7 +106,7 @@ function parser(text: string): { assignments: () => Assign[]; expression: () => 
   }
 
   function binary(level: number): Expr {
-    if (++depth > MAX_DEPTH) throw new MeaningError(tokens[pos].at, 'the expression is nested too deeply');
+    if (++depth > MAX_DEPTH) throw new TextError('the expression is nested too deeply', tokens[pos].at);
     let a = primary();
     for (;;) {
       const t = tokens[pos];
@@ -148,7 +137,7 @@ function parser(text: string): { assignments: () => Assign[]; expression: () => 
       const t = tokens[pos++];
       if (t.text === '\n') continue;
       if (!/^\w+$/.test(t.text) || NUMBER.test(t.text))
-        throw new MeaningError(t.at, `expected 'name = expression', found ${shown(t)}`);
+        throw new TextError(`expected 'name = expression', found ${shown(t)}`, t.at);
       expect('=');
       out.push({ at: t.at, name: t.text, value: conditional() });
       expect('\n');

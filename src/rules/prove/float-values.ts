@@ -1,7 +1,7 @@
+import { TextError } from '../../ir/text-error.ts';
 import { halfToNumber } from '../../isa/floats.ts';
 import { FORMATS, type FormatName } from '../../isa/formats.ts';
 import type { CoreOp } from '../../isa/lang/graph.ts';
-import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { type Goal, goalOf } from './goal.ts';
 
@@ -14,7 +14,7 @@ export function floatVariables(rule: Rule, instance: Instance): ReadonlyMap<numb
   try {
     goal = goalOf(rule, instance);
   } catch (e) {
-    if (e instanceof MeaningError) return new Map();
+    if (e instanceof TextError) return new Map();
     throw e;
   }
   const { nodes, inputs, results } = goal;

@@ -39,7 +39,7 @@ export interface Result {
 
 /**
  * Builds the goal of an instance.
- * @throws MeaningError if the meaning of an opcode needs the value of a constant that the rule leaves open
+ * @throws TextError if the meaning of an opcode needs the value of a constant that the rule leaves open
  */
 export function goalOf(rule: Rule, instance: Instance): Goal {
   return new Composer(rule, instance).run();

@@ -1,4 +1,4 @@
-import { MeaningError } from '../../isa/lang/parse.ts';
+import { TextError } from '../../ir/text-error.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
 import { choiceOf, underArm } from './arm-goals.ts';
@@ -198,7 +198,7 @@ class Prover {
     try {
       goal = goalOf(this.rule, instance);
     } catch (e) {
-      if (!(e instanceof MeaningError)) throw e;
+      if (!(e instanceof TextError)) throw e;
       const { choices } = await rareConstants(
         constantsGoal(this.rule, instance),
         this.rule,

@@ -1,6 +1,6 @@
 /** Rare constants: for each arm of the expressions that a rule computes from its constants, constants that take it. See `arms.ts`. */
+import { TextError } from '../../ir/text-error.ts';
 import { evalGraph } from '../../isa/lang/evaluate.ts';
-import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
 import { constantsFor } from '../witness.ts';
@@ -233,7 +233,7 @@ export function differsAtArms(rule: Rule, instance: Instance): Sample | null {
   try {
     arms = armsOf(goalOf(rule, instance));
   } catch (e) {
-    if (!(e instanceof MeaningError)) throw e;
+    if (!(e instanceof TextError)) throw e;
     arms = armsOf(constantsGoal(rule, instance));
   }
   if (arms === null || !arms.arms.some((a) => a.side)) return null;

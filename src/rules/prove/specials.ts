@@ -1,7 +1,8 @@
 /** Special values, at which operations change behaviour, by width and format; and pairs of them for the operands of a rule. */
+
 import { memoPair } from '../../ir/memo.ts';
+import { TextError } from '../../ir/text-error.ts';
 import { FORMATS, type FormatName } from '../../isa/formats.ts';
-import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { constantsFor } from '../witness.ts';
 import { type Goal, goalOf } from './goal.ts';
@@ -147,7 +148,7 @@ function readings(rule: Rule, instance: Instance): ReadonlyMap<number, Reading> 
   try {
     goal = goalOf(rule, instance);
   } catch (e) {
-    if (e instanceof MeaningError) return out;
+    if (e instanceof TextError) return out;
     throw e;
   }
   const { nodes, inputs } = goal;

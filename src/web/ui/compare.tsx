@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { fnIn, snapshotsOf } from '../model/tables.ts';
 import type { Comparison, KernelComparison, MetricRow } from '../protocol.ts';
-import { Cancelled } from './engine.ts';
+import { Cancelled, failureText } from './engine.ts';
 import { Sides } from './listing.tsx';
 import { baseline, differs, engineOf, live, type Picked, pin, run, select, source, tables } from './store.ts';
 import { TableHead } from './table-head.tsx';
@@ -21,7 +21,7 @@ export function Compare() {
           tables.add(c.rows);
           if (here) setFound(c);
         })
-        .catch((e: Error) => here && !(e instanceof Cancelled) && setFound(e.message));
+        .catch((e: unknown) => here && !(e instanceof Cancelled) && setFound(failureText(e)));
     return () => {
       here = false;
     };

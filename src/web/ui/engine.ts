@@ -1,14 +1,11 @@
-import type { Diagnostic } from '../../ir/diagnostic.ts';
+import { DiagnosticError } from '../../ir/diagnostic.ts';
 import type { Ask, Questions, Reply } from '../protocol.ts';
 
-/** Faults that the engine found in a request. */
-export class EngineFault extends Error {
-  readonly faults: readonly Diagnostic[];
-  constructor(faults: readonly Diagnostic[]) {
-    super(faults.map((f) => f.message).join('\n'));
-    this.faults = faults;
-  }
-}
+/** Why a request failed, for a page that shows no place: the messages of the faults that the engine found in it, or of another error. */
+export const failureText = (e: unknown): string =>
+  e instanceof DiagnosticError
+    ? e.diagnostics.map((d) => d.message).join('\n')
+    : String((e as Error).message);
 
 /** Thrown by pending requests when the engine is restarted. */
 export class Cancelled extends Error {}
@@ -54,7 +51,7 @@ export class Engine {
       this.waiting.delete(data.id);
       if (w === undefined) return;
       if ('answer' in data) w.answer(data.answer as never);
-      else w.fail(new EngineFault(data.faults));
+      else w.fail(new DiagnosticError(data.faults));
     };
     worker.onerror = (e) => {
       for (const w of this.waiting.values()) w.fail(new Error(`the engine stopped: ${e.message}`));

@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import type { Diagnostic } from '../../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError } from '../../ir/diagnostic.ts';
 import { launchFor } from '../model/launch-text.ts';
 import type { BufferRow, EqualRow, LaunchRow, Simulated } from '../protocol.ts';
 import type { Source } from '../recording.ts';
 import { Editor } from './editor.tsx';
-import { Cancelled, EngineFault } from './engine.ts';
+import { Cancelled } from './engine.ts';
 import { FaultList } from './faults.tsx';
 import {
   blockRuns,
@@ -66,7 +66,7 @@ export function Launch() {
     try {
       answered(await work(of));
     } catch (e) {
-      if (e instanceof EngineFault) answered({ faults: e.faults });
+      if (e instanceof DiagnosticError) answered({ faults: e.diagnostics });
       else if (!(e instanceof Cancelled)) throw e;
     } finally {
       running.value = false;

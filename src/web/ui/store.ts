@@ -1,10 +1,10 @@
 import { batch, computed, effect, signal } from '@preact/signals';
-import type { Diagnostic } from '../../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError } from '../../ir/diagnostic.ts';
 import { Alignments, namesOf } from '../model/history.ts';
 import { fnIn, snapshotsOf, Tables } from '../model/tables.ts';
 import type { About, Edit, GalleryRow, OpenedFile } from '../protocol.ts';
 import { DEFAULT_REQUEST, type FlowRow, type Recording, type RunRow, type Source } from '../recording.ts';
-import { Cancelled, Engine, EngineFault } from './engine.ts';
+import { Cancelled, Engine, failureText } from './engine.ts';
 import type { Pane, View } from './linked.ts';
 
 export type { Pane, View };
@@ -184,8 +184,8 @@ export async function open(next: Source, how: 'new' | 'edit' | 'undo' = 'edit'):
       }
     });
   } catch (e) {
-    if (e instanceof EngineFault && turn === requestCount) faults.value = e.faults;
-    else if (!(e instanceof Cancelled)) note.value = String((e as Error).message);
+    if (e instanceof DiagnosticError && turn === requestCount) faults.value = e.diagnostics;
+    else if (!(e instanceof Cancelled)) note.value = failureText(e);
   } finally {
     if (turn === requestCount) busy.value = false;
   }
@@ -265,7 +265,7 @@ async function editNow(change: Edit): Promise<void> {
     const to = await engineOf().ask('edited', { source: from, edit: change });
     if (source.value === from) await open(to);
   } catch (e) {
-    if (e instanceof EngineFault) faults.value = e.faults;
+    if (e instanceof DiagnosticError) faults.value = e.diagnostics;
   }
 }
 
