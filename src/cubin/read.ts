@@ -40,7 +40,7 @@ interface RawElf {
 
 /** Reads the header and tables of any 64-bit little-endian ELF file, with section contents as bytes. @throws BinaryError */
 export function readRawElf(bytes: Uint8Array): RawElf {
-  if (!isElf(bytes)) throw new BinaryError('it is no ELF file', 0);
+  if (!isElf(bytes)) throw new BinaryError('it is not an ELF file', 0);
   const b = new Bytes(bytes);
   if (bytes.length < ELF_HEADER_BYTES) throw truncated('the header', ELF_HEADER_BYTES, bytes);
   if (bytes[4] !== 2 || bytes[5] !== 1) throw new BinaryError('it is no 64-bit little-endian ELF file', 4);

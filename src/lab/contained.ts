@@ -51,7 +51,7 @@ export function containedText(file: string, bytes: Uint8Array, nth: number | nul
   } catch (e) {
     if (!(e instanceof BinaryError)) throw e;
     return {
-      fault: `${file} is no text file, and holds no PTX that can be read: ${e.message}`,
+      fault: `${file} is not a text file, and holds no PTX that can be read: ${e.message}`,
       notes: [],
     };
   }

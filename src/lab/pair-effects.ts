@@ -181,7 +181,7 @@ function readBack(t: Trial, [, head]: Pair<Side>): (kernel: string) => Equality 
     written = readPtx(text, plan, t.module.file).program;
   } catch (e) {
     if (!(e instanceof DiagnosticError)) throw e;
-    const note = `the PTX that is written is no PTX: ${e.diagnostics[0].message}`;
+    const note = `the PTX that is written is not PTX: ${e.diagnostics[0].message}`;
     return () => ({ ok: false, by: 'open world', note });
   }
   return (kernel) => {

@@ -93,7 +93,7 @@ export class Banks {
       for (const r of s.content.relocations) {
         if (bytes !== null && r.offset + 4 > bytes.length)
           throw new BinaryError(
-            `${s.name} relocates ${hex(r.offset)}, which is no word of constant bank ${bank}`,
+            `${s.name} relocates ${hex(r.offset)}, which is not a word of constant bank ${bank}`,
             0,
           );
         const inPlace =

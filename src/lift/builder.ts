@@ -157,7 +157,7 @@ export class Builder {
   word(slot: Slot, k = 0): Operand {
     const a = slot.atom;
     if (a === undefined) {
-      if (slot.prefix?.word !== 'c') return this.fail('an operand that is no value');
+      if (slot.prefix?.word !== 'c') return this.fail('an operand that is not a value');
       const offset = slot.terms!.reduce((n, t) => {
         if (t.atom.kind === 'R' || t.atom.kind === 'UR') this.fail('an operand with an index');
         return n + this.raw(t.atom) * t.atom.scale;

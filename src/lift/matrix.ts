@@ -173,7 +173,7 @@ const SECOND_FACTOR = 2;
 /** A matrix descriptor: two uniform registers, `skip` registers after the named one. */
 function descriptorOf(b: Builder, name: string, skip: number): Operand {
   const atom = b.slot(name).prefix?.term.atom;
-  if (atom === undefined) return b.fail('a descriptor that is no register');
+  if (atom === undefined) return b.fail('a descriptor that is not a register');
   const [low, high] = [0, 1].map((k) => reg(physical('UR', b.raw(atom) + skip + k)));
   return reg(b.pure('PAIR', [], [low, high], RegFile.RD));
 }

@@ -361,7 +361,7 @@ function aliasOf(
   c: Context,
 ): Alias[] {
   const m = /^(\S+)(?: in ((?:\S+ )*?\S+))? when (.*)$/.exec(text.trim());
-  if (m === null) throw new TextError(`'${text}' is no alias: expected MOV in RRR RRI when a=RZ & !X`);
+  if (m === null) throw new TextError(`'${text}' is not an alias: expected MOV in RRR RRI when a=RZ & !X`);
   if (m[2] !== undefined && !m[2].split(' ').includes(layout)) return [];
   const tests = m[3].split('&').map((t) => aliasTest(t.trim(), operands, fields, c));
   return [{ name: m[1], when: (v) => tests.every((t) => t(v)) }];

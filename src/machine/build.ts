@@ -88,7 +88,7 @@ function wholeFamily(
   if (above.has(family.name)) throw new TextError(`the family ${family.name} extends itself`);
   const base = family.extends === undefined ? undefined : families.get(family.extends);
   if (family.extends !== undefined && base === undefined)
-    throw new TextError(`${family.name} extends ${family.extends}, which is no family`);
+    throw new TextError(`${family.name} extends ${family.extends}, which is not a family`);
   const whole: Whole =
     base === undefined
       ? { registers: {}, values: {}, layouts: {}, driver: {}, forms: new Map(), hides: [], timing: {} }

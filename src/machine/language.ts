@@ -111,7 +111,7 @@ function splitOutside(text: string, separator: string): string[] {
 export function parsePlace(text: string, lengthOfKind?: number): Place {
   return text.split('/').map((part) => {
     const m = /^(\d+)(?:\+(\d+))?$/.exec(part);
-    if (m === null) throw new TextError(`'${text}' is no place in a word: expected 24, 40+14 or 76/80`);
+    if (m === null) throw new TextError(`'${text}' is not a place in a word: expected 24, 40+14 or 76/80`);
     const at = Number(m[1]);
     const length = m[2] === undefined ? (lengthOfKind ?? 1) : Number(m[2]);
     if (length < 1 || at + length > 128)
@@ -125,7 +125,7 @@ export function parseCondition(text: string): ConditionText {
   const any = text.includes('|');
   const tests = text.split(any ? '|' : '&').map((t) => {
     const m = /^\s*(!?)([\w.]+)(?:(!?=)(\S+))?\s*$/.exec(t);
-    if (m === null) throw new TextError(`'${text}' is no condition: expected X, !X, cmp=F or cmp!=F`);
+    if (m === null) throw new TextError(`'${text}' is not a condition: expected X, !X, cmp=F or cmp!=F`);
     return { field: m[2], value: m[4] ?? null, not: m[1] === '!' || m[3] === '!=' };
   });
   return { any, tests };
@@ -158,7 +158,9 @@ const KINDS: ReadonlySet<string> = new Set<Kind>([
 function parseAtom(text: string, bitsOf: (file: string) => number | undefined): AtomText {
   const m = /^(?:([A-Z]+|[usd]|pc|set)|(b?f\d+)@|\$(\w+)@)(\d[\d+/]*)(?:\*(\d+))?(\^?)(.*)$/s.exec(text);
   if (m === null || (m[1] !== undefined && !KINDS.has(m[1])))
-    throw new TextError(`'${text}' is no operand: expected R24, u32+32, f32@32+32, $name@61+3 and the like`);
+    throw new TextError(
+      `'${text}' is not an operand: expected R24, u32+32, f32@32+32, $name@61+3 and the like`,
+    );
   const [, file, float, list, place, scale, turned, marks] = m;
   return {
     kind: (file ?? float ?? 'enum') as Kind,
@@ -208,7 +210,7 @@ export function parseOperands(text: string, bitsOf: (file: string) => number | u
 
 function parseOperand(whole: string, bitsOf: (file: string) => number | undefined): OperandText {
   const m = /^(&?)(?:([a-z]\w*):)?(.*?)(?: \?(\S*))?(?: when (.+?)(?: else (\S+))?)?$/s.exec(whole.trim());
-  if (m === null) throw new TextError(`'${whole}' is no operand`);
+  if (m === null) throw new TextError(`'${whole}' is not an operand`);
   const [, glue, name, core, hidden, when, otherwise] = m;
   const common = {
     name: name ?? core,
@@ -248,7 +250,8 @@ export interface ModifierText {
 /** Parses a modifier: `80`, `76+3 F LT EQ` or `76+4 $fcmp when EX else F`; `_` means no name, `-` reserved. @throws TextError */
 export function parseModifier(text: string): ModifierText {
   const m = /^(\S+)((?: (?!when )\S+)*)(?: when (.+?)(?: else (\S+))?)?$/s.exec(text.trim());
-  if (m === null) throw new TextError(`'${text}' is no modifier: expected 80, 76+3 F LT EQ, or 76+4 $fcmp`);
+  if (m === null)
+    throw new TextError(`'${text}' is not a modifier: expected 80, 76+3 F LT EQ, or 76+4 $fcmp`);
   const words = m[2].trim() === '' ? [] : m[2].trim().split(/\s+/);
   const list = words.length === 1 && words[0].startsWith('$') ? words[0].slice(1) : undefined;
   return {

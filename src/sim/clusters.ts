@@ -91,7 +91,7 @@ export function clusterCount(
   dims: readonly [number, number, number],
 ): number {
   if (grid.some((n, k) => n % dims[k] !== 0))
-    throw new SimFault(`the grid ${grid.join(' x ')} is no multiple of the cluster ${dims.join(' x ')}`);
+    throw new SimFault(`the grid ${grid.join(' x ')} is not a multiple of the cluster ${dims.join(' x ')}`);
   return grid.reduce((n, g, k) => n * (g / dims[k]), 1);
 }
 

@@ -257,7 +257,7 @@ describe('mistakes give one clear error and exit code 1', () => {
     [['opt', 'nowhere.ptx'], /cannot read nowhere.ptx: there is no such file/],
     [['opt', join(kernels, 'saxpy', 'saxpy.sm_81.ptx')], /did you mean 'saxpy.sm_80.ptx'/],
     [['cfg', kernels], /cannot read .*: it is a folder/],
-    [['cfg', process.execPath], /is no text file/],
+    [['cfg', process.execPath], /is not a text file/],
     [
       ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '-o', join(kernels, 'README.md', 'x', 'y')],
       /cannot write .*: there is no folder/,
@@ -277,13 +277,13 @@ describe('mistakes give one clear error and exit code 1', () => {
     ],
     [
       ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'ptx', '--max-loss', '2%'],
-      /--max-loss 2% is no percentage/,
+      /--max-loss 2% is not a percentage/,
     ],
     ...['--retarget', '--lowest-version'].map((option): [string[], RegExp] => [
       ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'ori', option],
       new RegExp(`${option} goes with --emit ptx`),
     ]),
-    [['run', join(kernels, 'saxpy', 'saxpy.sm_80.ptx')], /is no launch file/],
+    [['run', join(kernels, 'saxpy', 'saxpy.sm_80.ptx')], /is not a launch file/],
     [['phases', '--status', 'implementd'], /did you mean 'implemented'/],
     [['opt', 'README.md', '--sm', 'sm_81'], /no back end for 'sm_81'/],
     [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '-O', '9'], /level 9 is not 0 to 5/],

@@ -123,8 +123,8 @@ describe('opt of several files', () => {
     [[saxpy, saxpy, '-o', '-'], /need a folder for their results, not standard output \(-\)/],
     [['-', saxpy, '--emit', 'none'], /standard input \(-\) is one file/],
     [[saxpy, saxpy, '--ptxas'], /--ptxas compares one file/],
-    [[saxpy, join(kernels, 'histogram'), '--emit', 'none', '-j', '0'], /--jobs 0 is no number of workers/],
-    [[saxpy, '--emit', 'none', '-j', '0'], /--jobs 0 is no number of workers/],
+    [[saxpy, join(kernels, 'histogram'), '--emit', 'none', '-j', '0'], /--jobs 0 is not a number of workers/],
+    [[saxpy, '--emit', 'none', '-j', '0'], /--jobs 0 is not a number of workers/],
     [['no-such-folder/*.ptx', '--emit', 'none'], /no kernel matches 'no-such-folder/],
   ])('refuses %j', (args, message) => {
     const r = opt(args);

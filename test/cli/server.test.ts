@@ -362,7 +362,7 @@ describe.skipIf(windows)('the server', () => {
   it.each([
     [['--idle', 'soon'], /^error: --idle soon is not a valid time/],
     [['--warm-up', 'long'], /^error: --warm-up long is not a valid time/],
-    [['--jobs', '0'], /^error: --jobs 0 is no number of workers/],
+    [['--jobs', '0'], /^error: --jobs 0 is not a number of workers/],
   ])('start %j is an error', (args, message) => {
     const r = orrery(['server', 'start', ...args], { runtime: join(dir, 'none') });
     expect([r.code, r.err]).toEqual([1, expect.stringMatching(message)]);

@@ -413,8 +413,8 @@ describe('orrery repro', () => {
       const r = orrery(['repro', 'no.json']);
       return [r.code, r.err.split('\n')[0]];
     };
-    expect(error('x')).toEqual([1, 'error: no.json is no reproducer: it is not JSON']);
-    expect(error('[]')).toEqual([1, 'error: no.json is no reproducer']);
+    expect(error('x')).toEqual([1, 'error: no.json is not a reproducer: it is not JSON']);
+    expect(error('[]')).toEqual([1, 'error: no.json is not a reproducer']);
     const good = {
       kind: 'reproducer',
       version: 1,

@@ -97,7 +97,7 @@ describe('orrery trace', () => {
     [['trace', saxpy, '-o', 'x.html', '--set', 'OptBudgett=1'], /OptBudget/],
     [['trace', 'bad.ptx', '-o', 'x.html'], /must begin with .\.version.[\s\S]*bad\.ptx:1:1/],
     [['explore', 'none.ptx'], /cannot read none\.ptx: there is no such file/],
-    [['explore', '--port', 'x'], /--port x is no port/],
+    [['explore', '--port', 'x'], /--port x is not a port/],
     [['explore', '--order', 'nowhere'], /there is no order 'nowhere'/],
   ])('%j is refused with one error', (args, says) => {
     writeFileSync(join(dir, 'bad.ptx'), 'nonsense\n');

@@ -175,7 +175,7 @@ describe('a sweep for other engines', { timeout: 120_000 }, () => {
     expect(emit('--emit', 'pbs')).toMatch(/--emit pbs is not known[\s\S]*slurm, k8s, github/);
     expect(emit('--shards', '2')).toMatch(/--shards is for --emit/);
     expect(emit('--emit', 'slurm', '--shard', '1/2')).toMatch(/--shard is of no use with --emit/);
-    expect(emit('--emit', 'slurm', '--shards', '0')).toMatch(/is no number of shards/);
+    expect(emit('--emit', 'slurm', '--shards', '0')).toMatch(/is not a number of shards/);
     expect(emit('--emit', 'slurm', '--shards', '7')).toMatch(/more than the 6 cells/);
     expect(emit('--emit', 'slurm', '--image', 'x')).toMatch(/are for --emit k8s/);
     const elsewhere = join(ROOT, 'test', 'examples', 'switches.experiment.yaml');

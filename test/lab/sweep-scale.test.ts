@@ -212,7 +212,7 @@ echo "ptxas info    : Used ${version.length + version.charCodeAt(0)} registers"
       /cannot read the file: there is no such file[\s\S]*did you mean 'other.jsonl'/,
     );
     for (const bad of ['0/3', '4/3', 'x/y'])
-      expect(orrery('sweep', experiment, '--shard', bad).err).toMatch(/is no shard/);
-    expect(orrery('sweep', experiment, '-j', '0').err).toMatch(/is no number of workers/);
+      expect(orrery('sweep', experiment, '--shard', bad).err).toMatch(/is not a shard/);
+    expect(orrery('sweep', experiment, '-j', '0').err).toMatch(/is not a number of workers/);
   });
 });

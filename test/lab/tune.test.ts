@@ -216,7 +216,7 @@ describe('orrery tune', () => {
 
   it.each([
     [{}, /--goal is missing/],
-    [{ goal: ['code'], budget: 'soon' }, /--budget soon is no time/],
+    [{ goal: ['code'], budget: 'soon' }, /--budget soon is not a time/],
     [{ goal: ['code'], only: 'nothing*' }, /no kernel/],
   ])('%j is one error', async (o, said) => {
     const r = await tuned('atomics-float', o);

@@ -110,7 +110,7 @@ describe('orrery check of forms', () => {
       [/^7: NOP: bit 70 belongs to A and to B/],
     ],
     ['  NOPE: { opcode: 0x918, pipe: control }\n', [/NOPE .*and NOP .*no fixed bit in which they differ/]],
-    ['  X: { opcode: 0xfff, operands: "d:Q16", pipe: alu }\n', [/^6: X: .*'Q16' is no operand/]],
+    ['  X: { opcode: 0xfff, operands: "d:Q16", pipe: alu }\n', [/^6: X: .*'Q16' is not an operand/]],
     ['  X: { opcode: 0xfff, pipe: nothing }\n', [/pipe/]],
   ])('%j', async (text, expected) => {
     const faults = await faultsOf(text);

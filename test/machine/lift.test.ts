@@ -388,6 +388,6 @@ test('a relocation of no word of a constant bank is refused', async () => {
   });
   expect(sections.filter((x, k) => x !== s.elf.sections[k]).length).toBeGreaterThan(0);
   expect(() => lift(s, kernel, { ...s.elf, sections })).toThrow(
-    /relocates 0x80000000, which is no word of constant bank \d/,
+    /relocates 0x80000000, which is not a word of constant bank \d/,
   );
 });

@@ -321,7 +321,7 @@ describe('commands', () => {
     const one = orrery({}, 'faults', 'difference-made-rotation').out;
     for (const part of [rows[1].wrong, rows[1].instead, rows[1].source]) expect(one).toContain(part);
     const target = orrery({}, 'faults', '--sm', 'sm_9');
-    expect([target.code, target.err]).toEqual([1, expect.stringContaining('--sm sm_9 is no target')]);
+    expect([target.code, target.err]).toEqual([1, expect.stringContaining('--sm sm_9 is not a target')]);
     const unknown = orrery({}, 'faults', 'difference-made-rotations');
     expect([unknown.code, unknown.err]).toEqual([
       1,

@@ -76,7 +76,7 @@ describe.concurrent('orrery verify', () => {
     [
       'something else',
       'for a; do last="$a"; done; echo hello > "$last"',
-      /cannot be taken apart: it is no ELF file/,
+      /cannot be taken apart: it is not an ELF file/,
     ],
     ['a death', 'kill -9 $$', /was ended by SIGKILL/],
   ])('an assembler that makes %s is one error', async (_, script, said) => {
@@ -367,7 +367,7 @@ describe.concurrent('orrery verify', () => {
       ['test/kernels/saxpy/saxpy.sm_90.ptx', code('max-of-absolute.sm_90.O0.cubin')],
       /not compared {2}saxpy: the machine code does not have it/,
     ],
-    [[code('max-of-absolute.ptx'), '--ptxas', '-O', '7'], /-O 7 is no level of ptxas/],
+    [[code('max-of-absolute.ptx'), '--ptxas', '-O', '7'], /-O 7 is not a level of ptxas/],
     [[code('max-of-absolute.ptx'), '--with', '/no/ptxas'], /'\/no\/ptxas' cannot be run/],
   ])('%j', async (args, said) => {
     const r = await verify(...args);

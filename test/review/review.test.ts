@@ -350,7 +350,7 @@ describe('orrery diff', () => {
     expect(late.out).toMatch(/not proved: the time of --prove-limit 1ms was over$/m);
     expect(late.out).toMatch(/^1 change; 1 rule NOT PROVED any more; not measured$/m);
     expect(orrery('diff', root, same, '--prove-limit', 'soon').err).toContain(
-      '--prove-limit soon is no time',
+      '--prove-limit soon is not a time',
     );
     // Values alone refute, where nobody can be asked for a proof, nor was; what they do not refute is not known to hold. In a comment,
     // a counterexample keeps its lines.
@@ -462,7 +462,7 @@ describe('orrery diff', () => {
       ['diff', '.', '.', '--kernels', 'test/kernels/saxpy/saxpi.sm_80.ptx'],
       /did you mean 'test\/kernels\/saxpy\/saxpy.sm_80.ptx'/,
     ],
-    [['diff', '.', '.', '--ptxas', '9'], /--ptxas 9 is no level of ptxas/],
+    [['diff', '.', '.', '--ptxas', '9'], /--ptxas 9 is not a level of ptxas/],
     [['diff', '.', '.', '--no-kernels', '--json', '--format', 'markdown'], /contradict each other/],
     [['cfg', 'test/kernels/saxpy/saxpy.sm_80.ptx', '--json', '--format', 'svg'], /contradict each other/],
   ])('%j ends with one message and 1', (args, says) => {

@@ -35,19 +35,19 @@ function copied(name: string): string {
 }
 
 describe('options of `rules prove`', () => {
-  it.each(['0', '-1', '1.5', 'many', String(MOST_JOBS + 1)])('--jobs %s is no number of workers', (n) => {
+  it.each(['0', '-1', '1.5', 'many', String(MOST_JOBS + 1)])('--jobs %s is not a number of workers', (n) => {
     const r = prove('--jobs', n);
     expect([r.code, r.out, r.err]).toEqual([
       1,
       '',
-      `error: --jobs ${n} is no number of workers\n  it is a whole number from 1 to ${MOST_JOBS}\n`,
+      `error: --jobs ${n} is not a number of workers\n  it is a whole number from 1 to ${MOST_JOBS}\n`,
     ]);
   });
-  it.each(['0', '-1', 'x', '1000'])('--effort %s is no factor', (n) => {
+  it.each(['0', '-1', 'x', '1000'])('--effort %s is not a factor', (n) => {
     const r = prove('--effort', n);
     expect([r.code, r.err]).toEqual([
       1,
-      expect.stringMatching(/^error: --effort .* is no factor of the limits\n/),
+      expect.stringMatching(/^error: --effort .* is not a factor of the limits\n/),
     ]);
   });
   it('a solver that cannot be used is told once, whatever the number of workers', () => {

@@ -313,7 +313,7 @@ ld.u32 %i, [%a];`,
     for (const stack of ['1e15', '524289', '0'])
       expect(orrery('run', join(saxpy, 'launch.yaml'), '--stack', stack)).toMatchObject({
         code: 1,
-        err: expect.stringContaining(`--stack ${stack} is no stack of a thread`),
+        err: expect.stringContaining(`--stack ${stack} is not a stack of a thread`),
       });
   });
 });

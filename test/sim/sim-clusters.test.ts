@@ -93,7 +93,7 @@ describe('a cluster', () => {
 
   it('does not fit a grid that is no multiple of it', () => {
     expect(launched(show('%t'), { blocks: 6, cluster: [4, 1, 1], words: 1 }).error).toContain(
-      'the grid 6 x 1 x 1 is no multiple of the cluster 4 x 1 x 1',
+      'the grid 6 x 1 x 1 is not a multiple of the cluster 4 x 1 x 1',
     );
   });
 

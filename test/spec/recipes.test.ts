@@ -684,7 +684,10 @@ it('the command line says what it cannot take, and what has no effect', () => {
       },
     );
   const wrong = orrery('--nvopt', 'x');
-  expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('--nvopt x is no NvOpt level')]);
+  expect([wrong.status, wrong.stderr]).toEqual([
+    1,
+    expect.stringContaining('--nvopt x is not an NvOpt level'),
+  ]);
   const hash = '0123456789abcdef0123456789abcdef';
   const idle = orrery('--set', `WHEN=SH=${hash};UnrollFullInstLimit=5`);
   expect([idle.status, idle.stderr]).toEqual([

@@ -75,7 +75,7 @@ export async function judgeOf(o: JudgeOptions): Promise<Judge> {
 
 function secondsOf(text: string | undefined): number {
   const seconds = Number(text ?? TIMEOUT);
-  if (!(seconds > 0 && seconds <= 86_400)) failWith(`--timeout ${text} is no number of seconds`);
+  if (!(seconds > 0 && seconds <= 86_400)) failWith(`--timeout ${text} is not a number of seconds`);
   return seconds;
 }
 

@@ -39,20 +39,20 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
   const results: { launch: LoadedLaunch; result: LaunchResult; program: Program }[] = [];
   const budget = o.budget === undefined ? undefined : Number(o.budget);
   if (budget !== undefined && !(Number.isSafeInteger(budget) && budget > 0))
-    failWith(`--budget ${o.budget} is no positive whole number`, 'it counts warp instructions');
+    failWith(`--budget ${o.budget} is not a positive whole number`, 'it counts warp instructions');
   const stack = o.stack === undefined ? undefined : Number(o.stack);
   if (stack !== undefined && !(Number.isSafeInteger(stack) && stack > 0 && stack <= MOST_STACK))
     failWith(
-      `--stack ${o.stack} is no stack of a thread`,
+      `--stack ${o.stack} is not a stack of a thread`,
       `it is a whole number of bytes from 1 to ${MOST_STACK}`,
     );
   const schedule = o.schedule === undefined ? undefined : Number(o.schedule);
   if (schedule !== undefined && !Number.isSafeInteger(schedule))
-    failWith(`--schedule ${o.schedule} is no whole number`, 'it is the seed of a random schedule');
+    failWith(`--schedule ${o.schedule} is not a whole number`, 'it is the seed of a random schedule');
   for (const file of files) {
     if (/\.(ptx|ori)$/.test(file))
       failWith(
-        `${file} is no launch file`,
+        `${file} is not a launch file`,
         'a launch file is YAML and names its module: `orrery run --help` shows one',
       );
     const launch = await loadLaunch(file, o.module === undefined);

@@ -32,7 +32,7 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
   // The search is for wrong results, so refuted rules run.
   const o = withLaunch({ ...asked, forceRules: 'quiet' as const });
   const most = Number(o.tests ?? TESTS);
-  if (!Number.isInteger(most) || most < 1) failWith(`--tests ${o.tests} is no number of programs`);
+  if (!Number.isInteger(most) || most < 1) failWith(`--tests ${o.tests} is not a number of programs`);
   if (file === STANDARD_INPUT && o.output === undefined)
     failWith('standard input has no name from which that of the result is made', 'name it with -o');
   const text = readText(file);

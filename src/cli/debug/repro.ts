@@ -137,12 +137,12 @@ function reproducerOf(file: string, text: string): Reproducer {
   try {
     data = parseJson(text);
   } catch (e) {
-    failWith(`${file} is no reproducer: ${e instanceof TooMuchJson ? e.message : 'it is not JSON'}`);
+    failWith(`${file} is not a reproducer: ${e instanceof TooMuchJson ? e.message : 'it is not JSON'}`);
   }
   const r = data as Partial<Reproducer> | null;
   if (r === null || typeof r !== 'object' || r.kind !== 'reproducer')
     failWith(
-      `${file} is no reproducer`,
+      `${file} is not a reproducer`,
       'orrery writes one, orrery-repro-*.json, when it fails by a mistake of its own',
     );
   if (r.version !== 1)
@@ -160,7 +160,7 @@ function reproducerOf(file: string, text: string): Reproducer {
   const known = r as Reproducer;
   if (known.command[0] === 'repro') failWith(`${file} would run itself`);
   if (known.command.some((word) => word.includes('\0')))
-    failWith(`${file} is no reproducer: a word of its command holds a NUL, which no command line can`);
+    failWith(`${file} is not a reproducer: a word of its command holds a NUL, which no command line can`);
   return known;
 }
 

@@ -25,7 +25,7 @@ export async function explore(
 ): Promise<void> {
   const port = Number(o.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65535)
-    failWith(`--port ${o.port} is no port`, 'ports are 0 to 65535; 0 takes a free one');
+    failWith(`--port ${o.port} is not a port`, 'ports are 0 to 65535; 0 takes a free one');
   webFile('index.html');
   const inputs = files.map((file) => ({ file, text: readText(file), ...launchesBeside(file) }));
   const first = inputs.find((f) => targetOf(f.text) !== null);

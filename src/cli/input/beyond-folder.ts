@@ -53,7 +53,7 @@ export function beyondFolder(command: readonly string[], input: string): string[
   // Commander takes the word after `--` for the command.
   if (!STAYING.has(name) && !(command.length === 1 && NO_COMMANDS.has(name)))
     found.push(
-      Object.hasOwn(OTHERS, name) ? OTHERS[name] : `'${name}' is no command that stays in its folder`,
+      Object.hasOwn(OTHERS, name) ? OTHERS[name] : `'${name}' is not a command that stays in its folder`,
     );
   if (name === 'rules' && command.includes('prove') && !command.some((w) => /^--rules(=|$)/.test(w)))
     found.push('rules prove, without --rules, writes verdicts into orrery itself');

@@ -44,7 +44,7 @@ export function textOrFault(file: string): TextOrFault {
   const end = bytes.indexOf(0);
   if (end >= 0 && bytes.subarray(end).some((b) => b !== 0))
     return {
-      fault: `${file} is no text file: byte ${end} is 0`,
+      fault: `${file} is not a text file: byte ${end} is 0`,
       notes: [],
     };
   let text: string;

@@ -33,9 +33,10 @@ export async function planFor(
 ): Promise<Plan> {
   const base = specs ?? (await loadShipped());
   const level = o.level === undefined ? null : Number(o.level);
-  if (level !== null && !Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
+  if (level !== null && !Number.isInteger(level))
+    failWith(`-O ${o.level} is not a level`, 'levels are 0 to 5');
   if (o.nvopt !== undefined && !/^[-+]?\d+$/.test(o.nvopt))
-    failWith(`--nvopt ${o.nvopt} is no NvOpt level`, 'levels are 0 to 5');
+    failWith(`--nvopt ${o.nvopt} is not an NvOpt level`, 'levels are 0 to 5');
   const { sm, warnings } = targetFor(base, o.sm ?? target ?? 'sm_75');
   for (const w of warnings)
     if (!beside && !printedWarnings.has(w.message)) {

@@ -20,5 +20,5 @@ export function jobsOf(text: string | undefined, unasked: number): number {
   const n = /^\d+$/.test(text) ? Number(text) : 0;
   return n >= 1 && n <= MOST_JOBS
     ? n
-    : failWith(`--jobs ${text} is no number of workers`, `it is a whole number from 1 to ${MOST_JOBS}`);
+    : failWith(`--jobs ${text} is not a number of workers`, `it is a whole number from 1 to ${MOST_JOBS}`);
 }

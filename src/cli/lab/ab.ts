@@ -124,12 +124,12 @@ function armsOf(texts: readonly string[]): readonly [Arm, Arm] {
 
 function whole(text: string, option: string): number {
   const n = Number(text);
-  return Number.isSafeInteger(n) && n >= 0 ? n : failWith(`${option} ${text} is no whole number`);
+  return Number.isSafeInteger(n) && n >= 0 ? n : failWith(`${option} ${text} is not a whole number`);
 }
 
 function percentOf(text: string): number {
   const n = Number(text);
-  return Number.isFinite(n) && n >= 0 ? n / 100 : failWith(`--min-effect ${text} is no percentage`);
+  return Number.isFinite(n) && n >= 0 ? n / 100 : failWith(`--min-effect ${text} is not a percentage`);
 }
 
 function rendered(r: AbResult, format: string, texts: readonly string[], o: AbCommand, specs: Specs): string {

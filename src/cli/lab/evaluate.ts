@@ -26,7 +26,7 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
   const plans = plansOf(o, specs);
   const metrics = metricsOf(o.metrics, await knownFor(o.metrics, o, modules, plans));
   const noisy = metrics.find((m) => m.noisy || m.of === 'module');
-  if (noisy !== undefined) failWith(`'${noisy.name}' is no exact metric of a kernel`);
+  if (noisy !== undefined) failWith(`'${noisy.name}' is not an exact metric of a kernel`);
   const wantsPtxas = metrics.some((m) => m.source === 'ptxas' || m.source === 'machine');
   const measure = measureOptions({ ...o, ptxas: wantsPtxas ? o.ptxas : false }, specs, metrics);
   if (wantsPtxas && measure.ptxas === undefined)
@@ -53,7 +53,7 @@ async function answerTo(line: string, evaluator: Evaluator, perKernel: boolean):
   try {
     request = JSON.parse(line);
   } catch {
-    return { version: 1, id: null, ok: false, error: 'this line is no JSON' };
+    return { version: 1, id: null, ok: false, error: 'this line is not JSON' };
   }
   const { id = null, ...arm } = (isMap(request) ? request : { arm: request }) as {
     id?: unknown;

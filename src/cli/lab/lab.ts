@@ -47,7 +47,8 @@ export const clock = (): number => {
 /** The base of a comparison, from the plan options. */
 export function baseOf(o: PlanOptions): Base {
   const level = o.level === undefined ? null : Number(o.level);
-  if (level !== null && !Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
+  if (level !== null && !Number.isInteger(level))
+    failWith(`-O ${o.level} is not a level`, 'levels are 0 to 5');
   return {
     level,
     sm: o.sm === undefined ? null : baseTarget(o.sm),
@@ -88,7 +89,7 @@ function ptxasOptions(o: MeasureCliOptions, machine: boolean): MeasureOptions['p
   const level = typeof o.ptxas === 'string' ? Number(o.ptxas) : 3;
   if (!Number.isInteger(level) || level < 0 || level > 4)
     failWith(
-      `--ptxas ${String(o.ptxas)} is no level of ptxas`,
+      `--ptxas ${String(o.ptxas)} is not a level of ptxas`,
       'levels are 0 to 4; --no-ptxas leaves it out',
     );
   const version = ptxasVersion();

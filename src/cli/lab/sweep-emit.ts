@@ -91,7 +91,7 @@ const commandOf = (engine: Engine): string =>
 function shardsOf(engine: Engine, text: string | undefined, cells: number): number {
   const n = text === undefined ? Math.min(USUAL_SHARDS, cells) : Number(text);
   if (!Number.isSafeInteger(n) || n < 1)
-    failWith(`--shards ${text} is no number of shards`, 'it is a whole number from 1 up');
+    failWith(`--shards ${text} is not a number of shards`, 'it is a whole number from 1 up');
   if (n > cells) failWith(`--shards ${n} are more than the ${cells} cells of the experiment`);
   if (engine === 'github' && n > MOST_MATRIX_JOBS)
     failWith(`--shards ${n} are more than the ${MOST_MATRIX_JOBS} jobs that a matrix may make`);

@@ -24,7 +24,7 @@ export interface SweepSetup {
  */
 export async function loadSweep(file: string): Promise<SweepSetup> {
   if (!/\.ya?ml$/.test(file))
-    failWith(`${file} is no experiment`, 'an experiment is a YAML file: `orrery sweep --help`');
+    failWith(`${file} is not an experiment`, 'an experiment is a YAML file: `orrery sweep --help`');
   const specs = await loadShipped();
   const read = await loadExperiment(file, specs);
   const modules = await loadModules(read.kernels, read.folder);

@@ -162,7 +162,7 @@ function shardFrom(text: string): { readonly i: number; readonly n: number } {
   const [i, n] = m === null ? [0, 0] : [Number(m[1]), Number(m[2])];
   return i >= 1 && i <= n
     ? { i, n }
-    : failWith(`--shard ${text} is no shard`, 'the second of four shards is 2/4');
+    : failWith(`--shard ${text} is not a shard`, 'the second of four shards is 2/4');
 }
 
 /** Prints the results of all cells, and writes the best arm as a recipe. */

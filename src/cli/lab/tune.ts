@@ -37,7 +37,7 @@ const NOT_REACHED = 2;
 /** Milliseconds of a time limit on the search. */
 function timeOf(text: string): number {
   const found = millisecondsOf(text);
-  return found === null ? failWith(`--budget ${text} is no time`, 'write it as 90s, 10m or 1h') : found;
+  return found === null ? failWith(`--budget ${text} is not a time`, 'write it as 90s, 10m or 1h') : found;
 }
 
 /** `orrery tune`: searches for a plan that reaches goals, and writes it as a recipe. */

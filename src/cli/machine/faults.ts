@@ -36,7 +36,7 @@ export async function faults(name: string | undefined, o: FaultsOptions): Promis
     failWith(`there is no fault '${name}'`, near[0] ?? '`orrery faults` lists all');
   }
   if (o.sm !== undefined && !ARCHITECTURE_NAMES.includes(o.sm))
-    failWith(`--sm ${o.sm} is no target`, targetHint(o.sm, ARCHITECTURE_NAMES));
+    failWith(`--sm ${o.sm} is not a target`, targetHint(o.sm, ARCHITECTURE_NAMES));
   const chosen = all.filter(
     (f) => (name === undefined || f.name === name) && (o.sm === undefined || hasFault(f, o.sm, PTXAS_LEVEL)),
   );

@@ -30,7 +30,7 @@ export function levelsOf(cubin: string | undefined, o: VerifyOptions): readonly 
       'name a cubin, or --ptxas to have ptxas make one: orrery verify kernel.ptx --ptxas',
     );
   if (o.level !== undefined && !LEVELS.includes(o.level))
-    failWith(`-O ${o.level} is no level of ptxas`, 'levels are 0 to 3');
+    failWith(`-O ${o.level} is not a level of ptxas`, 'levels are 0 to 3');
   return o.levels === true ? LEVELS : [o.level ?? '3'];
 }
 

@@ -18,7 +18,7 @@ export function cacheOf(o: CacheOptions): DiskCache | undefined {
   }
   const megabytes = o.cacheLimit === undefined ? null : Number(o.cacheLimit);
   if (megabytes !== null && !(Number.isFinite(megabytes) && megabytes >= 0))
-    failWith(`--cache-limit ${o.cacheLimit} is no size`, 'it is a number of megabytes');
+    failWith(`--cache-limit ${o.cacheLimit} is not a size`, 'it is a number of megabytes');
   const disk = new DiskCache(o.cache, ...(megabytes === null ? [] : [megabytes * MEGABYTE]));
   atEnd(() => disk.close());
   return disk;

@@ -52,7 +52,10 @@ export interface LossQuestion {
 export function percentOf(text: string, option: string): number {
   const percent = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (!(percent <= 1000))
-    failWith(`${option} ${text} is no percentage`, 'from 0 to 1000: 2 lets code and registers grow by 2 %');
+    failWith(
+      `${option} ${text} is not a percentage`,
+      'from 0 to 1000: 2 lets code and registers grow by 2 %',
+    );
   return percent;
 }
 

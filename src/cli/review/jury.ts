@@ -75,7 +75,7 @@ export function juryFor(
 /** Milliseconds of a time limit for all proofs. */
 function timeOf(text: string): number {
   const found = millisecondsOf(text);
-  if (found === null) failWith(`--prove-limit ${text} is no time`, 'such as 30s or 10min');
+  if (found === null) failWith(`--prove-limit ${text} is not a time`, 'such as 30s or 10min');
   return found;
 }
 

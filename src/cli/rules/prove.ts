@@ -217,7 +217,10 @@ function effortOf(text: string | undefined): number {
   const n = text === undefined ? 1 : /^[\d.]+$/.test(text) ? Number(text) : 0;
   return n > 0 && n <= MOST_EFFORT
     ? n
-    : failWith(`--effort ${text} is no factor of the limits`, `it is a number above 0 up to ${MOST_EFFORT}`);
+    : failWith(
+        `--effort ${text} is not a factor of the limits`,
+        `it is a number above 0 up to ${MOST_EFFORT}`,
+      );
 }
 /** With this factor, the limit of one query fits the 32 bits in which solvers count. */
 const MOST_EFFORT = 100;

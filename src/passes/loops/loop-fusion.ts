@@ -196,7 +196,7 @@ class Fusion {
     for (const loop of [first, second]) {
       const odd = this.odd(this.instructions(loop.blocks));
       if (odd !== undefined)
-        return no('effect', `${d.at(odd).op.name} in BB${d.id(d.block(odd))} is no value, load or store`);
+        return no('effect', `${d.at(odd).op.name} in BB${d.id(d.block(odd))} is not a value, load or store`);
     }
     const early = this.neededEarly(pair, counts);
     if (isRefusal(early)) return early;

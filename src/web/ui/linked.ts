@@ -68,6 +68,6 @@ const isLinked = having({
  * @throws Error if it is not a valid link
  */
 export function linkedIn(value: unknown): Linked {
-  if (!isLinked(value)) throw new Error('this is no link of the explorer');
+  if (!isLinked(value)) throw new Error('this is not a link of the explorer');
   return value as Linked;
 }

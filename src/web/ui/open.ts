@@ -46,7 +46,7 @@ export async function openFile(file: File): Promise<void> {
   }
   const text = await file.text();
   if (text.includes('\0')) {
-    note.value = `${file.name} is no text file; PTX or Ori text is expected. \`cuobjdump -ptx\` writes what a cubin carries.`;
+    note.value = `${file.name} is not a text file; PTX or Ori text is expected. \`cuobjdump -ptx\` writes what a cubin carries.`;
     return;
   }
   if (/\.ya?ml$/.test(file.name)) return openSpec(file.name, text);
