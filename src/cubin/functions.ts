@@ -127,12 +127,12 @@ export function functionsOf(elf: Elf): CubinFunction[] {
 
 /** Looks up file-level attributes by code and function symbol. */
 function perFunction(attributes: readonly Attribute[]): (code: number, symbol: number) => number | null {
-  const known = new Map<string, number>();
+  const numberOf = new Map<string, number>();
   for (const a of attributes) {
     const { symbols, numbers } = describe(a);
-    if (symbols.length === 1 && numbers.length === 1) known.set(`${a.code} ${symbols[0]}`, numbers[0]);
+    if (symbols.length === 1 && numbers.length === 1) numberOf.set(`${a.code} ${symbols[0]}`, numbers[0]);
   }
-  return (code, symbol) => known.get(`${code} ${symbol}`) ?? null;
+  return (code, symbol) => numberOf.get(`${code} ${symbol}`) ?? null;
 }
 
 /** Targets of a function's indirect branches, by byte offset of the branch. */

@@ -7,7 +7,7 @@ const MOST_SHARING = 64;
 export class NameTable {
   readonly bytes: Uint8Array;
   private readonly offsets = new Map<string, number>([['', 0]]);
-  private readonly known = new Map<number, string>();
+  private readonly nameAt = new Map<number, string>();
   private read = 0;
 
   /** @param strings the texts in order, if the table consists of such from its second byte on */
@@ -28,7 +28,7 @@ export class NameTable {
 
   /** The name at an offset. @throws BinaryError if there is none */
   at(offset: number): string {
-    const known = this.known.get(offset);
+    const known = this.nameAt.get(offset);
     if (known !== undefined) return known;
     if (offset === 0 && this.bytes.length === 0) return '';
     if (offset >= this.bytes.length)
@@ -39,7 +39,7 @@ export class NameTable {
     this.read += b.at - offset;
     if (this.read > MOST_SHARING * this.bytes.length)
       throw new BinaryError('the names in a string table overlap', offset);
-    this.known.set(offset, name);
+    this.nameAt.set(offset, name);
     return name;
   }
 }

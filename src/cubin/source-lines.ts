@@ -81,7 +81,7 @@ export function ptxLines(elf: Elf): string[] {
 
 /** The source positions of a unit's rows, computed once each: thousands of rows may be inlined at one call. */
 function placesOf(unit: LineUnit, rows: readonly LineRow[], names: NameTable): (row: number) => SourcePlace {
-  const known = new Map<number, { readonly at: SourcePlace; readonly depth: number }>();
+  const placed = new Map<number, { readonly at: SourcePlace; readonly depth: number }>();
   const plain = (k: number): SourcePlace => {
     const row = rows[k];
     const file = unit.files[row.file - 1];
@@ -95,19 +95,19 @@ function placesOf(unit: LineUnit, rows: readonly LineRow[], names: NameTable): (
     // Walks from the row to a call whose position is known or that was not inlined; positions are created on the way back.
     const way: number[] = [];
     let k = row;
-    while (!known.has(k) && rows[k].inlinedAt in rows && way.length < MOST_INLINED) {
+    while (!placed.has(k) && rows[k].inlinedAt in rows && way.length < MOST_INLINED) {
       way.push(k);
       k = rows[k].inlinedAt;
     }
-    let last = known.get(k) ?? { at: plain(k), depth: 0 };
-    known.set(k, last);
+    let last = placed.get(k) ?? { at: plain(k), depth: 0 };
+    placed.set(k, last);
     for (const inner of way.reverse()) {
       const inlined = { name: names.at(rows[inner].functionName), at: last.at };
       last =
         last.depth < MOST_INLINED
           ? { at: { ...plain(inner), inlined }, depth: last.depth + 1 }
           : { at: plain(inner), depth: 0 };
-      known.set(inner, last);
+      placed.set(inner, last);
     }
     return last.at;
   };
@@ -119,16 +119,16 @@ function codeByAddress(
   lines: number,
 ): (at: number) => { readonly section: number; readonly offset: number } | null {
   const symbols = symbolsOf(elf);
-  const known = new Map<number, { section: number; offset: number }>();
+  const targets = new Map<number, { section: number; offset: number }>();
   for (const s of elf.sections) {
     if (s.content.kind !== 'relocations' || s.info !== lines) continue;
     for (const r of s.content.relocations) {
       const symbol = symbols[r.symbol];
       if (symbol !== undefined)
-        known.set(r.offset, { section: symbol.section, offset: symbol.value + (r.addend ?? 0) });
+        targets.set(r.offset, { section: symbol.section, offset: symbol.value + (r.addend ?? 0) });
     }
   }
-  return (at) => known.get(at) ?? null;
+  return (at) => targets.get(at) ?? null;
 }
 
 const stringsOf = (s: Section | undefined): NameTable =>

@@ -22,14 +22,14 @@ const TABLE_ALIGN = 8;
 
 /** The string tables among some sections, created on demand. */
 export function nameTables(sections: readonly Section[]): NameTables {
-  const known = new Map<number, NameTable>();
+  const tables = new Map<number, NameTable>();
   return (k) => {
-    let table = known.get(k);
+    let table = tables.get(k);
     if (table === undefined) {
       const content = sections[k]?.content ?? { kind: 'none' };
       const bytes = encodeContent(content, 0, NO_NAMES);
       table = new NameTable(bytes, content.kind === 'strings' ? content.strings : []);
-      known.set(k, table);
+      tables.set(k, table);
     }
     return table;
   };

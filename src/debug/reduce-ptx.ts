@@ -95,16 +95,16 @@ const isConstant = (o: PtxOperand): boolean => o.kind === 'int' || o.kind === 'f
 /** Replaces an instruction that computes or loads a value by one that sets its result to a constant. */
 const values = (value: 0n | 1n): Reduction<PtxModule> =>
   offering<PtxModule>(`values to ${value}`, (m, goes) => {
-    const known = new Map<PtxFunction, ReadonlyMap<string, string>>();
+    const registersByFn = new Map<PtxFunction, ReadonlyMap<string, string>>();
     return mapInstructions(m, (i, fn) => {
       const to = written(i);
       if (to.length === 0 || i.operands.slice(1).every(isConstant)) return [i];
-      if (!known.has(fn)) known.set(fn, registersOf(fn));
+      if (!registersByFn.has(fn)) registersByFn.set(fn, registersOf(fn));
       const made = to.flatMap((d) =>
         d.kind === 'sink'
           ? []
           : d.kind === 'reg'
-            ? [setTo(i, d, typeOf(known.get(fn)!, d.name), value)]
+            ? [setTo(i, d, typeOf(registersByFn.get(fn)!, d.name), value)]
             : [null],
       );
       return made.every((x) => x !== null) && goes() ? made : [i];

@@ -31,7 +31,7 @@ export class FunctionPlans {
   readonly base: Plan;
   /** How many decisions for functions of the input were made, and how many were shared. */
   readonly decisions: DecisionCounts;
-  private readonly known = new Map<string, { readonly plan: Plan; readonly tests: Decision }>();
+  private readonly plansByFunction = new Map<string, { readonly plan: Plan; readonly tests: Decision }>();
 
   /**
    * @param recipes decisions shared with other programs; absent: all decisions are made here
@@ -44,7 +44,7 @@ export class FunctionPlans {
     for (const f of functions) {
       const decide = (): Decision => heldBy(base.tests, f.name, f);
       const { tests, known } = recipes?.decision(base, f, decide) ?? { tests: decide(), known: false };
-      this.known.set(f.name, { plan: base.variant(tests), tests });
+      this.plansByFunction.set(f.name, { plan: base.variant(tests), tests });
       if (known) shared++;
     }
     this.decisions = { made: functions.length - shared, shared };
@@ -99,10 +99,10 @@ export class FunctionPlans {
   }
 
   private decided(name: string): { readonly plan: Plan; readonly tests: Decision } {
-    let d = this.known.get(name);
+    let d = this.plansByFunction.get(name);
     if (d === undefined) {
       const tests = heldBy(this.base.tests, name, undefined);
-      this.known.set(name, (d = { plan: this.base.variant(tests), tests }));
+      this.plansByFunction.set(name, (d = { plan: this.base.variant(tests), tests }));
     }
     return d;
   }

@@ -23,7 +23,7 @@ export interface Moves {
   select(to: Reg, p: Operand, a: Operand, b: Operand, loc?: number): Instr;
 }
 
-const known = new WeakMap<Isa, Moves>();
+const movesByIsa = new WeakMap<Isa, Moves>();
 
 /** The opcode that copies into a register bank. @throws Error if the instruction set declares none */
 function copier(isa: Isa, bank: Slot['bank']): Opcode {
@@ -35,7 +35,7 @@ function copier(isa: Isa, bank: Slot['bank']): Opcode {
 
 /** The moves of an instruction set. @throws Error if it has no opcode that copies */
 export function movesOf(isa: Isa): Moves {
-  let m = known.get(isa);
+  let m = movesByIsa.get(isa);
   if (m === undefined) {
     const mov = copier(isa, 'r');
     const logic = copier(isa, 'p');
@@ -60,7 +60,7 @@ export function movesOf(isa: Isa): Moves {
           ? instr(logic, 0, [to], [p, a, b, imm(CHOOSE)], loc)
           : instr(selector(), regWidth(to) === 64 ? withMods(selector(), 0, '64') : 0, [to], [a, b, p], loc),
     };
-    known.set(isa, m);
+    movesByIsa.set(isa, m);
   }
   return m;
 }

@@ -150,15 +150,15 @@ interface Mnemonic {
 }
 
 /** Cache of parsed mnemonics by instruction set; a text has few different ones. */
-const known = new WeakMap<Isa, Map<string, Mnemonic>>();
+const parsedMnemonics = new WeakMap<Isa, Map<string, Mnemonic>>();
 const MOST_KNOWN = 4096;
 
 function takeMnemonic(c: Cursor, isa: Isa): Mnemonic {
   c.skip();
   const start = c.at;
   const word = c.word('an opcode');
-  let cache = known.get(isa);
-  if (cache === undefined || cache.size >= MOST_KNOWN) known.set(isa, (cache = new Map()));
+  let cache = parsedMnemonics.get(isa);
+  if (cache === undefined || cache.size >= MOST_KNOWN) parsedMnemonics.set(isa, (cache = new Map()));
   let m = cache.get(word);
   if (m === undefined) cache.set(word, (m = mnemonicOf(word, start, isa)));
   return m;

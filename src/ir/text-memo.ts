@@ -9,13 +9,13 @@ const MOST = 4096;
  * @param most maximum number of cached results
  */
 export function memoByText<T>(make: (text: string) => T, most = MOST): (text: string) => T {
-  const known = new Map<string, T>();
+  const results = new Map<string, T>();
   return (text) => {
-    let result = known.get(text);
+    let result = results.get(text);
     if (result === undefined) {
       result = make(text);
-      if (known.size >= most) known.clear();
-      known.set(text, result);
+      if (results.size >= most) results.clear();
+      results.set(text, result);
     }
     return result;
   };

@@ -371,7 +371,7 @@ class Look implements Probe {
   readonly compared: Compared[] = [];
   readonly words: Input[] = [];
   private readonly goal: Goal;
-  private readonly known = new Set<number>();
+  private readonly seenAddresses = new Set<number>();
 
   constructor(goal: Goal) {
     this.goal = goal;
@@ -398,8 +398,8 @@ class Look implements Probe {
   loaded(address: number, bytes: number, from: Location): void {
     const each = Math.min(bytes, 8);
     for (let k = 0; k < bytes && this.words.length < MOST_LOADED; k += each) {
-      if (this.known.has(address + k)) continue;
-      this.known.add(address + k);
+      if (this.seenAddresses.has(address + k)) continue;
+      this.seenAddresses.add(address + k);
       this.words.push({ where: 'memory', at: address + k, ...bitsAt(from.view, from.at + k, each) });
       // The words of a 16-byte access may be single words as well as pairs.
       if (bytes < 16) continue;

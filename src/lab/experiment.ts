@@ -201,10 +201,10 @@ function knobFactors(
 ): Factor[] {
   const rows = specs.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>;
   const names = Object.entries(rows).flatMap(([name, row]) => [name, ...(row.aliases ?? [])]);
-  const known = new Set(names.map((n) => n.toLowerCase()));
+  const lowerCase = new Set(names.map((n) => n.toLowerCase()));
   return Object.entries(data.factors?.knobs ?? {}).map(([name, values]) => {
     const path = ['factors', 'knobs', name];
-    if (!known.has(name.toLowerCase()))
+    if (!lowerCase.has(name.toLowerCase()))
       issues.unknown(
         { file: spec, path },
         'unknown-knob',

@@ -119,7 +119,7 @@ export class Measurer {
   private readonly ptx: PtxModule | null;
   private readonly input: Program;
   private readonly opts: MeasureOptions;
-  private readonly known = new Map<string, readonly KernelMeasure[]>();
+  private readonly measuredByKey = new Map<string, readonly KernelMeasure[]>();
   private readonly assembled = new Map<string, AssembledModule | string>();
 
   constructor(module: Module, input: Lowered, opts: MeasureOptions) {
@@ -142,10 +142,10 @@ export class Measurer {
     like: readonly KernelMeasure[] = [],
   ): Promise<readonly KernelMeasure[]> {
     const key = `${worldOf(plan)}|${hashText(printProgram(program))}`;
-    let found = this.known.get(key);
+    let found = this.measuredByKey.get(key);
     if (found === undefined) {
       found = await this.measure(program, plan, like);
-      this.known.set(key, found);
+      this.measuredByKey.set(key, found);
     }
     return found;
   }

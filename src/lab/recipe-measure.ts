@@ -16,7 +16,7 @@ export interface RecipeFigure {
   readonly kernel: string;
   readonly metric: string;
   /** The values that the recipe states: without it, and with it. */
-  readonly said: readonly [number, number];
+  readonly stated: readonly [number, number];
   /** The values measured now; undefined if they cannot be measured, such as ptxas metrics without ptxas. */
   readonly now: readonly [number | undefined, number | undefined];
 }
@@ -113,13 +113,13 @@ export async function measureRecipe(
       const ran = records.filter((r) => r.outcome === 'ran').length;
       sides.push({ ...found.values, 'phases-run': ran } as Values);
     }
-    for (const [metric, said] of Object.entries(entry.values)) {
+    for (const [metric, stated] of Object.entries(entry.values)) {
       const [before, after] = sides.map((v) => v[metric]);
       out.push({
         file: entry.file,
         kernel: entry.kernel,
         metric,
-        said: said as [number, number],
+        stated: stated as [number, number],
         now: [before, after],
       });
     }

@@ -11,8 +11,8 @@ import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
 import type { Profile } from '../spec/profile.ts';
 import { type BlockUse, occupancyOf } from './backend-occupancy.ts';
+import { branchDivergenceOf } from './branch-divergence.ts';
 import { MEMORY, type Values } from './metrics.ts';
-import { partingOf } from './parting.ts';
 import { blockWeights } from './weights.ts';
 
 /** Register files whose pressure is a metric. */
@@ -78,9 +78,9 @@ export function staticValues(
       }
     });
     for (const t of fn.tables) add('table-bytes', ENTRY_BYTES * t.length);
-    const parting = partingOf(fn);
-    add('divergence-points', parting.points.length);
-    depth = Math.max(depth, parting.depth);
+    const divergence = branchDivergenceOf(fn);
+    add('divergence-points', divergence.points.length);
+    depth = Math.max(depth, divergence.depth);
     const { most } = pressureOf(fn);
     for (const file of FILES) pressure[file] = Math.max(pressure[file], most[Pool[file]]);
   }

@@ -24,7 +24,7 @@ import { placeOf } from './place.ts';
 const spellings = new WeakMap<readonly string[], Spelling | null>();
 
 /** Cache by version and target, then by spelling; shared by all files. */
-const known = new Map<string, Map<string, Spelling | null>>();
+const spellingsByTarget = new Map<string, Map<string, Spelling | null>>();
 /** Maximum number of cached spellings. When it is reached, the cache is cleared, so that no input can exhaust memory. */
 const MOST_SPELLINGS = 10_000;
 let kept = 0;
@@ -32,14 +32,14 @@ let kept = 0;
 function spellingIn(opcode: string, mods: readonly string[], home: Home): Spelling | null {
   const { version, newer, sm, suffix, addressSize } = home;
   const machine = `${version} ${newer} ${sm} ${suffix} ${addressSize}`;
-  let here = known.get(machine);
-  if (here === undefined) known.set(machine, (here = new Map()));
+  let here = spellingsByTarget.get(machine);
+  if (here === undefined) spellingsByTarget.set(machine, (here = new Map()));
   const text = `${opcode}.${mods.join('.')}`;
   let spelling = here.get(text);
   if (spelling !== undefined) return spelling;
   if (kept++ >= MOST_SPELLINGS) {
-    known.clear();
-    known.set(machine, (here = new Map()));
+    spellingsByTarget.clear();
+    spellingsByTarget.set(machine, (here = new Map()));
     kept = 1;
   }
   spelling = spell(opcode, mods, home);

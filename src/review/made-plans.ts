@@ -10,12 +10,12 @@ export interface MadePlan {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-const known = new WeakMap<Specs, Map<string, Promise<MadePlan>>>();
+const plansBySpecs = new WeakMap<Specs, Map<string, Promise<MadePlan>>>();
 
 /** The plan of a request; resolved once for the same specs object. */
 export function madePlan(specs: Specs, request: PlanRequest): Promise<MadePlan> {
-  let plans = known.get(specs);
-  if (plans === undefined) known.set(specs, (plans = new Map()));
+  let plans = plansBySpecs.get(specs);
+  if (plans === undefined) plansBySpecs.set(specs, (plans = new Map()));
   const key = JSON.stringify(request);
   let made = plans.get(key);
   if (made === undefined) plans.set(key, (made = makePlan(request, host, specs)));

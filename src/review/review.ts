@@ -131,7 +131,7 @@ async function pairOf({ name, request, of }: Requested, base: Specs, head: Specs
   const side = async (specs: Specs, r = request) => (hasAll(specs, r) ? madePlan(specs, r) : null);
   const [a, b] = [await side(base), await side(head)];
   // Lines move, and positions in notes with them.
-  const known = new Set(a?.diagnostics.map((d) => d.message));
+  const messagesBefore = new Set(a?.diagnostics.map((d) => d.message));
   const other =
     of !== null && a === null && b?.plan != null ? withoutAdded({ name, request, of }, head) : null;
   return {
@@ -140,7 +140,7 @@ async function pairOf({ name, request, of }: Requested, base: Specs, head: Specs
     head: b?.plan ?? null,
     without: other === null ? null : ((await side(head, other))?.plan ?? null),
     faults: b?.diagnostics.filter((d) => d.severity === 'error') ?? [],
-    warnings: b?.diagnostics.filter((d) => d.severity === 'warning' && !known.has(d.message)) ?? [],
+    warnings: b?.diagnostics.filter((d) => d.severity === 'warning' && !messagesBefore.has(d.message)) ?? [],
   };
 }
 

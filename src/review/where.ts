@@ -31,9 +31,9 @@ const MOST_NAMES = 6;
 /** Text for the plans that were not measured: targets without any measurement, and missing levels of the other targets. */
 export function restText(rest: readonly string[], measured: readonly string[]): string {
   const of = (names: readonly string[]) => names.flatMap((n) => mainParts(n) ?? []);
-  const known = new Set(of(measured).map((x) => x.sm));
-  const others = [...new Set(of(rest).map((x) => x.sm))].filter((sm) => !known.has(sm));
-  const levels = [...new Set(of(rest).flatMap((x) => (known.has(x.sm) ? [x.level] : [])))].sort();
+  const measuredTargets = new Set(of(measured).map((x) => x.sm));
+  const others = [...new Set(of(rest).map((x) => x.sm))].filter((sm) => !measuredTargets.has(sm));
+  const levels = [...new Set(of(rest).flatMap((x) => (measuredTargets.has(x.sm) ? [x.level] : [])))].sort();
   return [
     ...(others.length === 0
       ? []

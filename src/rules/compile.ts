@@ -71,7 +71,7 @@ class RuleCompiler {
   private whole(draft: Draft & { structural: readonly Expr[] }): Compiled {
     const { vars, match, rewrite, structural } = draft;
     const { issues } = this.faults;
-    const known = new Map<string, Instance | null>();
+    const instances = new Map<string, Instance | null>();
     const enumerated = once(() => enumerate(draft));
     const hashed = once(() => this.hashOf(match, rewrite));
     const body: RuleBody = {
@@ -85,8 +85,8 @@ class RuleCompiler {
       },
       instanceFor: (mods) => {
         const key = mods.join();
-        let i = known.get(key);
-        if (i === undefined) known.set(key, (i = instanceOf(draft, mods)));
+        let i = instances.get(key);
+        if (i === undefined) instances.set(key, (i = instanceOf(draft, mods)));
         return i;
       },
       get hash() {

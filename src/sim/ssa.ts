@@ -102,25 +102,25 @@ export function withoutPhis(fn: Fn): Fn {
 function copyOnEdges(d: Draft, b: number): void {
   const results = d.phis(b).map((phi) => d.at(phi).dst[0]);
   /** For each predecessor, the operands of all phis. */
-  const ways = new Map<number, Operand[]>();
+  const incoming = new Map<number, Operand[]>();
   for (const phi of d.phis(b)) {
     const { src } = d.at(phi);
     for (let k = 0; k + 1 < src.length; k += 2) {
       const from = d.blockById(src[k].lo);
-      const values = ways.get(from);
-      if (values === undefined) ways.set(from, [src[k + 1]]);
+      const values = incoming.get(from);
+      if (values === undefined) incoming.set(from, [src[k + 1]]);
       else values.push(src[k + 1]);
     }
     d.remove(phi);
   }
   for (const p of [...d.predecessors(b)])
     for (let to = d.edges(p).indexOf(b); to >= 0; to = d.edges(p).indexOf(b))
-      parallelCopy(d, splitEdge(d, p, to), results, ways.get(p)!);
+      parallelCopy(d, splitEdge(d, p, to), results, incoming.get(p)!);
 }
 
 /** Appends a parallel copy to a block: all values are first copied to temporary registers. */
-function parallelCopy(d: Draft, way: number, results: readonly Reg[], values: readonly Operand[]): void {
+function parallelCopy(d: Draft, edge: number, results: readonly Reg[], values: readonly Operand[]): void {
   const between = results.map((r) => d.freshReg(regFile(r)));
-  values.forEach((v, k) => void d.insertAtEnd(way, copy(between[k], v)));
-  results.forEach((r, k) => void d.insertAtEnd(way, copy(r, reg(between[k]))));
+  values.forEach((v, k) => void d.insertAtEnd(edge, copy(between[k], v)));
+  results.forEach((r, k) => void d.insertAtEnd(edge, copy(r, reg(between[k]))));
 }

@@ -41,9 +41,9 @@ export function resolvePhaseToggles(
   const enabled = new Map<string, Spot>();
   const settings = new Map<string, Setting>();
   const ids = entries.map((x) => x.id);
-  const known = new Map(ids.map((id) => [id.toLowerCase(), id]));
+  const idsByLowerCase = new Map(ids.map((id) => [id.toLowerCase(), id]));
   const find = (name: string, at: Spot, verb: string): string | undefined => {
-    const id = known.get(name.toLowerCase());
+    const id = idsByLowerCase.get(name.toLowerCase());
     if (id === undefined)
       issues.unknown(
         at,

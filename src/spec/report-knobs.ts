@@ -46,9 +46,9 @@ export function checkReportKnobs(phases: readonly PlanPhase[], table: KnobTable,
     return;
   }
   const names = new Set(phases.flatMap((p) => [p.id, p.name]));
-  const known = new Set([...names].map((n) => n.toLowerCase()));
+  const lowerCase = new Set([...names].map((n) => n.toLowerCase()));
   for (const name of phaseNames(dump.value))
-    if (!known.has(name.toLowerCase()))
+    if (!lowerCase.has(name.toLowerCase()))
       issues.unknown(
         table.spots.get(DUMP_KNOB) ?? COMMAND_LINE,
         'unknown-phase',

@@ -75,20 +75,20 @@ export function verifySsa(fn: Fn): VerifyError[] {
         const p = x.src[k].kind === Kind.Label ? (cfg.positionOf[x.src[k].lo] ?? -1) : -1;
         const o = x.src[k + 1];
         if (p < 0 || o === undefined || o.kind === Kind.Label) {
-          report('phi-way', 'a phi takes pairs of a predecessor and a value', b, i, x);
+          report('phi-operand', 'a phi takes pairs of a predecessor and a value', b, i, x);
           return;
         }
-        if (from.has(p)) report('phi-way', `a phi names BB${fn.blocks[p].id} twice`, b, i, x);
+        if (from.has(p)) report('phi-operand', `a phi names BB${fn.blocks[p].id} twice`, b, i, x);
         from.add(p);
         if (o.reg === NO_REG) continue;
         if (regFile(o.reg) !== regFile(x.dst[0]))
-          report('phi-way', `${regName(o.reg)} is of another file`, b, i, x);
+          report('phi-operand', `${regName(o.reg)} is of another file`, b, i, x);
         check(o.reg, p, fn.blocks[p].ins.length, x);
       }
       for (let e = cfg.predStart[b]; e < cfg.predStart[b + 1]; e++)
         if (!from.delete(cfg.pred[e]))
           report(
-            'phi-way',
+            'phi-operand',
             `a phi of BB${id} has no value from its predecessor BB${fn.blocks[cfg.pred[e]].id}`,
             b,
             i,
@@ -96,7 +96,7 @@ export function verifySsa(fn: Fn): VerifyError[] {
           );
       for (const p of from)
         report(
-          'phi-way',
+          'phi-operand',
           `a phi of BB${id} has a value from BB${fn.blocks[p].id}, which is not a predecessor`,
           b,
           i,

@@ -137,7 +137,7 @@ export async function contributions(
           ptxas: {
             assemble: (text, arch, level) => {
               const r = assemble(text, [`-arch=${arch}`, `-O${level}`]);
-              return r.cubin === null ? refusal(r.said) : { functions: r.functions, cubin: r.cubin };
+              return r.cubin === null ? refusal(r.messages) : { functions: r.functions, cubin: r.cubin };
             },
             version,
             level: 3,
@@ -177,12 +177,12 @@ function measurerOf(
 ): (plan: Plan) => Promise<Measured | null> {
   const measurer = new Measurer(m, input, opts);
   const cache = new MemoryCache();
-  const known = new Map<string, Measured>();
+  const measuredByKey = new Map<string, Measured>();
   return async (plan) => {
     try {
       const { last } = runPipeline(input.program, plan, { cache, inputKey: input.key, snapshots: 'ends' });
       const key = hashText(printProgram(last));
-      let made = known.get(key);
+      let made = measuredByKey.get(key);
       if (made === undefined) {
         const texts = new Map(last.functions.map((f) => [f.name, printProgram({ ...last, functions: [f] })]));
         // The measurements of a kernel include the functions that it calls.
@@ -194,7 +194,7 @@ function measurerOf(
             { text: hashText([texts.get(k.kernel)!, ...shared].join('\n')), values: k.values },
           ]),
         );
-        known.set(key, made);
+        measuredByKey.set(key, made);
       }
       return made;
     } catch {

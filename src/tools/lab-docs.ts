@@ -26,7 +26,7 @@ const ptxas = {
   level: 3,
   assemble: (text: string, arch: string, level: number) => {
     const r = assemble(text, [`-arch=${arch}`, `-O${level}`]);
-    return r.cubin === null ? refusal(r.said) : { functions: r.functions, cubin: r.cubin };
+    return r.cubin === null ? refusal(r.messages) : { functions: r.functions, cubin: r.cubin };
   },
 };
 const rows: { readonly kernel: string; readonly values: Values }[] = [];

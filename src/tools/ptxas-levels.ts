@@ -53,7 +53,7 @@ export function levelTable(rows: readonly LevelRow[]): string {
 function assembled(name: string, text: string, sm: string) {
   return LEVELS.map((level) => {
     const a = assemble(text, [`-arch=${sm}`, `-O${level}`]);
-    if (!a.ok) throw new Error(`${name}: ${a.said}`);
+    if (!a.ok) throw new Error(`${name}: ${a.messages}`);
     return new Map(a.functions.map((f) => [f.name, f]));
   });
 }

@@ -43,7 +43,7 @@ const inputs = readdirSync(dir)
 
 function assembled(name: string, text: string): readonly PtxasUse[] {
   const a = assemble(text, [`-arch=${sm}`, '-O3']);
-  if (!a.ok) throw new Error(`${name}: ${a.said}`);
+  if (!a.ok) throw new Error(`${name}: ${a.messages}`);
   return a.functions;
 }
 

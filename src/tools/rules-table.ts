@@ -56,7 +56,7 @@ for (const name of readdirSync(dir).sort()) {
     },
   });
   const made = assemble(text, [`-arch=${SM}`, '-O1']);
-  if (!made.ok) throw new Error(`${name}: ${made.said}`);
+  if (!made.ok) throw new Error(`${name}: ${made.messages}`);
   for (const u of made.functions) {
     const f = last.functions.find((x) => x.name === u.name);
     if (f === undefined || u.instructions === 0) continue;

@@ -20,11 +20,11 @@ export function expressionOf(
   x: number,
   registers: ReadonlyMap<number, string>,
 ): Expression | null {
-  const known = new Map<number, Expression | null>();
+  const expressions = new Map<number, Expression | null>();
   const visit = (n: number, root: boolean): Expression | null => {
-    const seen = known.get(n);
+    const seen = expressions.get(n);
     if (seen !== undefined) return seen;
-    if (known.size >= MOST) return null;
+    if (expressions.size >= MOST) return null;
     const item = root ? undefined : registers.get(n);
     let out: Expression | null = null;
     const node = values.at(n);
@@ -41,7 +41,7 @@ export function expressionOf(
       }
       if (args.length === node.args.length) out = { k: 'node', node, args };
     }
-    known.set(n, out);
+    expressions.set(n, out);
     return out;
   };
   return visit(x, true);
@@ -53,9 +53,9 @@ export function valueAt(
   values: Values,
   register: (item: string) => number | null,
 ): number | null {
-  const known = new Map<Expression, number | null>();
+  const nodesOf = new Map<Expression, number | null>();
   const visit = (x: Expression): number | null => {
-    const seen = known.get(x);
+    const seen = nodesOf.get(x);
     if (seen !== undefined) return seen;
     let out: number | null = null;
     if (x.k === 'leaf') {
@@ -71,7 +71,7 @@ export function valueAt(
       }
       if (args.length === x.args.length) out = remade(values, x.node, args);
     }
-    known.set(x, out);
+    nodesOf.set(x, out);
     return out;
   };
   return visit(e);

@@ -24,7 +24,7 @@ const MOST_WORK = 8_000_000;
  * @param most maximum solver steps for all of them
  */
 export function decidersBy(solver: Solver, most = Number.POSITIVE_INFINITY): () => Decide {
-  const known = new Map<string, boolean>();
+  const answers = new Map<string, boolean>();
   let all = most;
   return () => {
     let spent = 0;
@@ -37,7 +37,7 @@ export function decidersBy(solver: Solver, most = Number.POSITIVE_INFINITY): () 
         all -= n;
       },
     };
-    return decideBy(solver, known, steps);
+    return decideBy(solver, answers, steps);
   };
 }
 
@@ -47,7 +47,7 @@ interface Steps {
   spend(n: number): void;
 }
 
-function decideBy(solver: Solver, known: Map<string, boolean>, steps: Steps): Decide {
+function decideBy(solver: Solver, answers: Map<string, boolean>, steps: Steps): Decide {
   return async (values, given, left, right) => {
     if (steps.left <= 0) return false;
     const inputs = values.leaves.map(
@@ -56,10 +56,10 @@ function decideBy(solver: Solver, known: Map<string, boolean>, steps: Steps): De
     const goal = prune(values.table.nodes, inputs, [given], [{ v: 0, left, right }]);
     if (goal.nodes.length > MOST_NODES) return false;
     const key = JSON.stringify(goal, (_, x: unknown) => (typeof x === 'bigint' ? String(x) : x));
-    const old = known.get(key);
+    const old = answers.get(key);
     if (old !== undefined) return old;
     const equal = !differsSomewhere(goal) && (await proved(goal, solver, steps));
-    known.set(key, equal);
+    answers.set(key, equal);
     return equal;
   };
 }

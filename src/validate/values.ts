@@ -21,7 +21,7 @@ export interface Leaf {
  */
 export class Values extends Logic {
   readonly leaves: Leaf[] = [];
-  private readonly known = new Map<string, number>();
+  private readonly leavesByName = new Map<string, number>();
   private readonly made = new Map<string, number>();
 
   /**
@@ -32,12 +32,12 @@ export class Values extends Logic {
   leaf(key: string, width: number, fixed = false): number {
     // The same location may be read in several widths.
     const name = `${width} ${key}`;
-    const known = this.known.get(name);
+    const known = this.leavesByName.get(name);
     if (known !== undefined) return known;
     const raw = this.table.node('src', width, [], { n: this.leaves.length });
     const node = width === 1 ? this.bit(raw) : raw;
     this.leaves.push({ key, width, node: raw, fixed, uniform: false });
-    this.known.set(name, node);
+    this.leavesByName.set(name, node);
     return node;
   }
 

@@ -88,7 +88,7 @@ async function limited(
       assembled++;
       const all = bodies(text);
       const functions = KERNELS.map((n) => use(n, registers(n, all.get(n)!, all.get(other)!)));
-      return { ok: true, said: '', functions, cubin: new Uint8Array() };
+      return { ok: true, messages: '', functions, cubin: new Uint8Array() };
     },
     percent: 2,
   };

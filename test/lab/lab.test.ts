@@ -9,12 +9,12 @@ import { parseFn, parseProgram } from '../../src/ir/text.ts';
 import { noisyPair } from '../../src/lab/ab.ts';
 import { armOfData, armsOfRange, armText, parseArm } from '../../src/lab/arms.ts';
 import { occupancyOf } from '../../src/lab/backend-occupancy.ts';
+import { branchDivergenceOf } from '../../src/lab/branch-divergence.ts';
 import { estimateCycles } from '../../src/lab/estimate.ts';
 import type { Experiment } from '../../src/lab/experiment.ts';
 import { loadModules, lowerModule } from '../../src/lab/kernels.ts';
 import { compileValues, type MachineRunner, Measurer } from '../../src/lab/measure.ts';
 import { METRICS, metricOf, totalOf } from '../../src/lab/metrics.ts';
-import { partingOf } from '../../src/lab/parting.ts';
 import { Plans } from '../../src/lab/plans.ts';
 import { headline } from '../../src/lab/render/sweep.ts';
 import { change, columns, percent, stacked } from '../../src/lab/render/table.ts';
@@ -307,23 +307,23 @@ describe('static metrics', () => {
     ['a vote on a thread number', 'S2R.TID.X R2\nISETP.LT P5, R2, 3\nVOTE.ANY R1, P5, -1', 'R1', 0],
   ])('%s', (_, head, value, points) => {
     const fn = entry(`BB0:\n${head}\nISETP.LT P1, ${value}, 7\n@P1 BRA BB2\nBB1:\nNOP\nBB2:\nEXIT`);
-    expect(partingOf(fn)).toEqual({ points: points === 1 ? [0] : [], depth: points });
+    expect(branchDivergenceOf(fn)).toEqual({ points: points === 1 ? [0] : [], depth: points });
   });
 
   it('regions of parted threads nest; those that end at one place are one', () => {
     const nested = entry(
       'BB0:\nS2R.TID.X R1\nISETP.LT P1, R1, 7\n@P1 BRA BB4\nBB1:\nISETP.LT P2, R1, 9\n@P2 BRA BB3\nBB2:\nNOP\nBB3:\nNOP\nBB4:\nEXIT',
     );
-    expect(partingOf(nested)).toEqual({ points: [0, 1], depth: 2 });
+    expect(branchDivergenceOf(nested)).toEqual({ points: [0, 1], depth: 2 });
     const ladder = entry(
       'BB0:\nS2R.TID.X R1\nISETP.LT P1, R1, 7\n@P1 BRA BB3\nBB1:\nISETP.LT P2, R1, 9\n@P2 BRA BB3\nBB2:\nNOP\nBB3:\nEXIT',
     );
-    expect(partingOf(ladder)).toEqual({ points: [0, 1], depth: 1 });
+    expect(branchDivergenceOf(ladder)).toEqual({ points: [0, 1], depth: 1 });
     // Which of two constants R2 holds hangs on the thread, and so does the second branch.
     const chosen = entry(
       'BB0:\nS2R.TID.X R1\nMOV R2, 1\nISETP.LT P1, R1, 7\n@P1 BRA BB2\nBB1:\nMOV R2, 2\nBB2:\nISETP.EQ P2, R2, 1\n@P2 BRA BB4\nBB3:\nNOP\nBB4:\nEXIT',
     );
-    expect(partingOf(chosen).points).toEqual([0, 2]);
+    expect(branchDivergenceOf(chosen).points).toEqual([0, 2]);
   });
 
   it('counts a program as it stands there, callees by their calls', () => {

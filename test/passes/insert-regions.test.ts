@@ -7,7 +7,7 @@ import { reg } from '../../src/ir/operand.ts';
 import type { Fn, Instr, Program } from '../../src/ir/program.ts';
 import { parseFn, parseProgram } from '../../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../../src/ir/verify.ts';
-import { partingOf } from '../../src/lab/parting.ts';
+import { branchDivergenceOf } from '../../src/lab/branch-divergence.ts';
 import { insertRegions } from '../../src/passes/synchronization/insert-regions.ts';
 import { emitPtx } from '../../src/ptx/emit/index.ts';
 import { verifySsa } from '../../src/ssa/verify.ts';
@@ -138,8 +138,10 @@ describe('regions agree with lanes that meet at post-dominators', () => {
             // What meets at one place there meets there here, at the same time.
             expect(without).toEqual([]);
             if (!ssa) expect(work(b)).toBe(work(a));
-            expect(depth).toBe(partingOf(fn).depth);
-            expect(regions.flatMap((r) => r.branches).sort((x, y) => x - y)).toEqual(partingOf(fn).points);
+            expect(depth).toBe(branchDivergenceOf(fn).depth);
+            expect(regions.flatMap((r) => r.branches).sort((x, y) => x - y)).toEqual(
+              branchDivergenceOf(fn).points,
+            );
           } else if (!ssa && without.length === 0) expect(work(b)).toBeLessThanOrEqual(work(a));
           if (work(b) < work(a)) fewer++;
         }),

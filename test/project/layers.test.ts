@@ -82,7 +82,7 @@ const LAB_ANYWHERE: ReadonlySet<string> = new Set(
     'lines',
     'metrics',
     'backend-occupancy',
-    'parting',
+    'branch-divergence',
     'plan-differences',
     'statics',
     'step-differences',

@@ -151,7 +151,7 @@ ${holds}    source: s
       const near = other('--accept', 'mime');
       expect([near.status, near.stderr]).toEqual([
         1,
-        "error: --accept mime: this run is about no such rule\n  did you mean 'mine'?\n",
+        "error: --accept: this run has no rule 'mime'\n  did you mean 'mine'?\n",
       ]);
       expect(other('--accept').status).toBe(0);
       expect(other().status).toBe(0);

@@ -46,13 +46,13 @@ it.each([...shipped.recipes.keys()])(
     const figures = await measureRecipe(name, shipped, opts, undefined, known);
     const seen = figures.filter((f) => asked || !f.metric.startsWith('ptxas.'));
     expect(seen.map((f) => [f.kernel, f.metric, f.now])).toEqual(
-      seen.map((f) => [f.kernel, f.metric, f.said]),
+      seen.map((f) => [f.kernel, f.metric, f.stated]),
     );
     // The gain that it is for, which no kernel pays for in the same metric.
     const [metric, part] = GAINS[name] ?? ['warp-instructions', 0.5];
     const gains = figures.filter((f) => f.metric === metric);
-    expect(gains.every((f) => f.said[1] <= f.said[0])).toBe(true);
-    expect(Math.min(...gains.map((f) => f.said[1] / f.said[0]))).toBeLessThan(part);
+    expect(gains.every((f) => f.stated[1] <= f.stated[0])).toBe(true);
+    expect(Math.min(...gains.map((f) => f.stated[1] / f.stated[0]))).toBeLessThan(part);
   },
 );
 
@@ -63,7 +63,7 @@ it('each of the targets has a default recipe of its own, for it alone', () => {
 });
 
 it('a measurement that is another in every run is refused, and so is one that there is none of', async () => {
-  const said = async (values: object): Promise<string> => {
+  const stated = async (values: object): Promise<string> => {
     const file = 'test/kernels/saxpy/saxpy.sm_80.ptx';
     const data = { kind: 'recipe', measured: { kernels: [{ file, kernel: 'saxpy', values }] } };
     const mine = { ...shipped.recipes.get('inline')!, data };
@@ -74,9 +74,9 @@ it('a measurement that is another in every run is refused, and so is one that th
       (e: Error) => e.message,
     );
   };
-  expect(await said({ 'compile-time': [1, 1] })).toContain("metric 'compile-time' differs in every run");
-  expect(await said({ speed: [1, 1] })).toContain("there is no metric 'speed'");
-  expect(await said({ 'phases-run': [1, 1] })).toBe('');
+  expect(await stated({ 'compile-time': [1, 1] })).toContain("metric 'compile-time' differs in every run");
+  expect(await stated({ speed: [1, 1] })).toContain("there is no metric 'speed'");
+  expect(await stated({ 'phases-run': [1, 1] })).toBe('');
 });
 
 it('a recipe may be a file, whose kernels are relative to it; a name that is not quite one is met with one that is', async () => {

@@ -133,7 +133,10 @@ export function draftFaults(d: Draft, ssa: boolean): string[] {
       const ways = src.filter((_, k) => k % 2 === 0).map((o) => d.blockById(o.lo));
       expect(same(sorted(ways), want), `phi ${phi} has ways from ${ways}, not ${want}`);
       for (const p of ways)
-        expect(d.way(phi, p) === src[src.findIndex((o, k) => k % 2 === 0 && o.lo === d.id(p)) + 1], 'way');
+        expect(
+          d.incoming(phi, p) === src[src.findIndex((o, k) => k % 2 === 0 && o.lo === d.id(p)) + 1],
+          'way',
+        );
     }
   }
 

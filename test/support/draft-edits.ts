@@ -175,7 +175,7 @@ export const EDITS: Readonly<Record<string, Edit>> = {
       x,
       ([p, s]) => {
         const b = d.newBlock(x.of(d.layout())!, s);
-        for (const phi of d.phis(s)) d.setWay(phi, b, d.way(phi, p));
+        for (const phi of d.phis(s)) d.setIncoming(phi, b, d.incoming(phi, p));
         d.redirect(p, s, b);
         return 'kept';
       },
@@ -236,9 +236,9 @@ export const EDITS: Readonly<Record<string, Edit>> = {
         for (const b of region) for (const to of d.successors(b)) if (!region.includes(to)) region.push(to);
         if (region.includes(p)) return 'none';
         const { blocks } = cloneBlocks(d, region, x.of(d.layout())!, ssa);
-        const values = d.phis(s).map((phi) => d.way(phi, p));
+        const values = d.phis(s).map((phi) => d.incoming(phi, p));
         d.redirect(p, s, blocks.get(s)!);
-        d.phis(blocks.get(s)!).forEach((phi, k) => void d.setWay(phi, p, values[k]));
+        d.phis(blocks.get(s)!).forEach((phi, k) => void d.setIncoming(phi, p, values[k]));
         return 'kept';
       },
     ),

@@ -1,7 +1,7 @@
 import type { Draft } from '../../ir/draft/index.ts';
 import { type Cfg, cfgOf, completeCfg, endsUnderGuard, isControl } from './cfg.ts';
 
-const known = new WeakMap<Draft, { readonly version: number; readonly cfg: Cfg }>();
+const lastCfgs = new WeakMap<Draft, { readonly version: number; readonly cfg: Cfg }>();
 
 /**
  * The current flow graph of a draft, with blocks by their numbers in the draft; erased blocks are unreachable. Until
@@ -9,7 +9,7 @@ const known = new WeakMap<Draft, { readonly version: number; readonly cfg: Cfg }
  */
 export function draftCfg(d: Draft): Cfg {
   if (d.shapeVersion === 0) return cfgOf(d.fn);
-  const last = known.get(d);
+  const last = lastCfgs.get(d);
   if (last !== undefined && last.version === d.shapeVersion) return last.cfg;
   const count = d.blockNumbers;
   const positionOf = new Int32Array(d.counters.blocks).fill(-1);
@@ -38,6 +38,6 @@ export function draftCfg(d: Draft): Cfg {
     Math.max(d.entryBlock, 0),
     mayEnd,
   );
-  known.set(d, { version: d.shapeVersion, cfg });
+  lastCfgs.set(d, { version: d.shapeVersion, cfg });
   return cfg;
 }

@@ -200,7 +200,7 @@ export class EqualTails {
     // A block with phis equals no other, so its class has its number.
     for (const t of x.to)
       for (const phi of d.phis(t)) {
-        const [p, q] = [d.way(phi, a), d.way(phi, b)];
+        const [p, q] = [d.incoming(phi, a), d.incoming(phi, b)];
         if (p === null || q === null || !sameOperand(p, q)) return -1;
       }
     const pairs = new Pairs(

@@ -41,7 +41,7 @@ class Edges {
   readonly value: Float64Array;
   private readonly g: Cfg;
   private readonly count: Float64Array;
-  private readonly known: Uint8Array;
+  private readonly isSolved: Uint8Array;
   private readonly fromOf: Int32Array;
   /** Edges into each block, as indices in `Cfg.succ`. */
   private readonly into: Int32Array;
@@ -56,7 +56,7 @@ class Edges {
     this.g = g;
     this.count = count;
     this.value = new Float64Array(succ.length);
-    this.known = new Uint8Array(succ.length);
+    this.isSolved = new Uint8Array(succ.length);
     this.fromOf = new Int32Array(succ.length);
     this.into = new Int32Array(succ.length);
     this.openOut = new Int32Array(g.count);
@@ -106,7 +106,7 @@ class Edges {
     let rest = this.count[b];
     for (let i = from; i < to; i++) {
       const e = through === null ? i : through[i];
-      if (this.known[e] === 1) rest -= this.value[e];
+      if (this.isSolved[e] === 1) rest -= this.value[e];
       else open = e;
     }
     return { open, rest: Math.max(0, rest) };
@@ -120,18 +120,19 @@ class Edges {
     let weight = 0;
     let ways = 0;
     for (let e = succStart[b]; e < succStart[b + 1]; e++) {
-      if (this.known[e] === 1) continue;
+      if (this.isSolved[e] === 1) continue;
       weight += this.count[succ[e]];
       ways++;
     }
     for (let e = succStart[b]; e < succStart[b + 1]; e++)
-      if (this.known[e] === 0) this.set(e, weight > 0 ? (rest * this.count[succ[e]]) / weight : rest / ways);
+      if (this.isSolved[e] === 0)
+        this.set(e, weight > 0 ? (rest * this.count[succ[e]]) / weight : rest / ways);
   }
 
   private set(e: number, value: number): void {
     const [from, to] = [this.fromOf[e], this.g.succ[e]];
     this.value[e] = Math.min(value, this.count[from], this.count[to]);
-    this.known[e] = 1;
+    this.isSolved[e] = 1;
     this.openOut[from]--;
     this.openIn[to]--;
     this.work.push(from, to);

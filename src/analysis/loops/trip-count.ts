@@ -69,7 +69,7 @@ class Counts {
   private readonly fn: Fn;
   private readonly cfg: Cfg;
   private readonly dom: DominatorTree;
-  private readonly known: (TripCount | undefined)[] = [];
+  private readonly countOf: (TripCount | undefined)[] = [];
   private waysOut: readonly (readonly number[])[] | null = null;
 
   constructor(fn: Fn, evolutions: Evolutions) {
@@ -80,8 +80,8 @@ class Counts {
   }
 
   of(loop: number): TripCount {
-    this.known[loop] ??= this.count(loop);
-    return this.known[loop];
+    this.countOf[loop] ??= this.count(loop);
+    return this.countOf[loop];
   }
 
   private count(loop: number): TripCount {

@@ -65,7 +65,7 @@ class Versions implements MemorySsa {
   readonly accesses: Accesses;
   private readonly program: Program | null;
   private readonly g: Cfg;
-  private readonly known: boolean;
+  private readonly isCovered: boolean;
   /** By version: its instruction or -1, its block, and the version before it (joins: -1). */
   private readonly writer: number[] = [-1];
   private readonly block: number[] = [0];
@@ -90,14 +90,14 @@ class Versions implements MemorySsa {
     this.accesses = accesses;
     this.program = program;
     this.g = cfgOf(accesses.fn);
-    this.known = !this.g.midBlockControl;
+    this.isCovered = !this.g.midBlockControl;
     this.begin = new Int32Array(this.g.count).fill(-1);
     this.end = new Int32Array(this.g.count).fill(-1);
     this.rows = new Int32Array(2 * this.g.count);
     this.before = new Int32Array(accesses.count);
     this.after = new Int32Array(accesses.count);
     this.found = new Int32Array(accesses.count).fill(-1);
-    if (this.known) this.build();
+    if (this.isCovered) this.build();
     this.visitedBy = new Int32Array(this.writer.length);
   }
 
@@ -121,7 +121,7 @@ class Versions implements MemorySsa {
     const { firstRow, count, at, does } = this.accesses;
     const row = firstRow[n];
     const alone = row >= 0 && (row + 1 === count || at[row + 1] !== n);
-    if (!this.known || !alone || does[row] !== Does.Read) return -1 - n;
+    if (!this.isCovered || !alone || does[row] !== Does.Read) return -1 - n;
     let v = this.found[row];
     if (v < 0) this.found[row] = v = this.search(row);
     return v;

@@ -177,9 +177,9 @@ async function ptxasJudge(): Promise<Judge> {
     judge(subject, after) {
       const text = write(subject, after);
       if (typeof text !== 'string') return text;
-      const { ok, said } = assemble(text, [`-arch=${archOf(subject)}`, `-O${ptxasLevel(subject.plan)}`]);
+      const { ok, messages } = assemble(text, [`-arch=${archOf(subject)}`, `-O${ptxasLevel(subject.plan)}`]);
       if (ok) return GOOD;
-      const line = said.split('\n').find((l) => /error|fatal|ended by/.test(l)) ?? said;
+      const line = messages.split('\n').find((l) => /error|fatal|ended by/.test(l)) ?? messages;
       // The location in a temporary file is meaningless to the user.
       const message = line
         .replace(/^ptxas \S+, line \d+; /, '')

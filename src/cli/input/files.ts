@@ -125,11 +125,11 @@ export function keepInputs(
   outputs: readonly (string | undefined)[],
   inputs: readonly string[] = namedFiles(),
 ): void {
-  const known = new Map(inputs.map((file) => [identity(file), file]));
+  const inputsByIdentity = new Map(inputs.map((file) => [identity(file), file]));
   for (const output of outputs) {
     if (output === undefined || output === STANDARD_OUTPUT) continue;
     const id = identity(output);
-    const input = id === null ? undefined : known.get(id);
+    const input = id === null ? undefined : inputsByIdentity.get(id);
     if (input === undefined) continue;
     const same = resolve(output) === resolve(input);
     failWith(

@@ -103,7 +103,7 @@ function ptxasOptions(o: MeasureCliOptions, machine: boolean): MeasureOptions['p
     level,
     assemble: (text, arch, atLevel) => {
       const r = assemble(text, [`-arch=${arch}`, `-O${atLevel}`]);
-      return r.cubin === null ? refusal(r.said) : { functions: r.functions, cubin: r.cubin };
+      return r.cubin === null ? refusal(r.messages) : { functions: r.functions, cubin: r.cubin };
     },
     ...(machine && { machine: machineRunner() }),
   };

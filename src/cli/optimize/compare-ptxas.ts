@@ -35,7 +35,7 @@ export function comparePtxas(before: string, after: string, arch: string, level:
     [a, 'the input'],
     [b, 'the output'],
   ] as const) {
-    if (!r.ok) failWith(`ptxas refuses ${what}`, ...r.said.trimEnd().split('\n'));
+    if (!r.ok) failWith(`ptxas refuses ${what}`, ...r.messages.trimEnd().split('\n'));
   }
   const afters = new Map(b.functions.map((f) => [f.name, f]));
   const loops = [unrolledLoops(before, a.functions, options), unrolledLoops(after, b.functions, options)];

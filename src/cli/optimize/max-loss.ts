@@ -88,7 +88,7 @@ export const loses = (before: PtxasUse, now: PtxasUse, percent: number): boolean
  */
 export async function limitLoss(q: LossQuestion): Promise<Limited> {
   const uses = (r: Assembled, what: string): Map<string, PtxasUse> => {
-    if (!r.ok) failWith(`--max-loss: ptxas refuses ${what}`, r.said.trimEnd());
+    if (!r.ok) failWith(`--max-loss: ptxas refuses ${what}`, r.messages.trimEnd());
     return new Map(r.functions.map((f) => [f.name, f]));
   };
   const before = uses(q.assemble(q.text), 'the input');

@@ -17,7 +17,7 @@ const OPTIONS_FILES = ['-optf', '--options-file'];
 /** Most options files that are looked at; one may name itself. */
 const MOST_FILES = 1000;
 
-/** The file that an argument names; undefined for none, and for what can be no name of a file. */
+/** The file that an argument names; undefined for none, and for what cannot be the name of a file. */
 export function fileOf(argument: string): Stats | undefined {
   try {
     return statSync(argument, { throwIfNoEntry: false });

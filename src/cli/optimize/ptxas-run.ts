@@ -12,8 +12,8 @@ import type { Plan } from '../../spec/plan.ts';
 
 export interface Assembled {
   readonly ok: boolean;
-  /** Output of ptxas. */
-  readonly said: string;
+  /** What ptxas printed. */
+  readonly messages: string;
   readonly functions: readonly PtxasUse[];
   /** null if it rejects the text, or failed. */
   readonly cubin: Uint8Array | null;
@@ -41,8 +41,8 @@ export const ptxasPresent = (): boolean => ptxasVersion() !== null;
 
 /** Result of a run of ptxas. */
 export interface PtxasRun {
-  /** Its output, or the reason why it could not be run or was ended. */
-  readonly said: string;
+  /** What it printed, or the reason why it could not be run or was ended. */
+  readonly messages: string;
   /** The cubin; null if ptxas rejects the text, or failed. */
   readonly cubin: Uint8Array | null;
   /** Why there is no cubin, in one line; null if there is one. */
@@ -73,16 +73,16 @@ export function runPtxas(text: string, options: readonly string[], command = ptx
       const why = late
         ? `'${command}' took more than ${LONGEST_MS / 60_000} minutes`
         : `'${command}' cannot be run: ${reason(r.error)}`;
-      return { said: why, cubin: null, why };
+      return { messages: why, cubin: null, why };
     }
     const died = r.signal === null ? '' : `${command} was ended by ${r.signal}: a fault of ptxas itself\n`;
-    const said = `${r.stdout}${r.stderr}${died}`;
+    const messages = `${r.stdout}${r.stderr}${died}`;
     if (r.status !== 0) {
-      const why = died === '' ? `ptxas refuses it: ${refusal(said)}` : died.trim();
-      return { said, cubin: null, why };
+      const why = died === '' ? `ptxas refuses it: ${refusal(messages)}` : died.trim();
+      return { messages, cubin: null, why };
     }
-    if (!existsSync(output)) return { said, cubin: null, why: `'${command}' made no cubin` };
-    return { said, cubin: new Uint8Array(readFileSync(output)), why: null };
+    if (!existsSync(output)) return { messages, cubin: null, why: `'${command}' made no cubin` };
+    return { messages, cubin: new Uint8Array(readFileSync(output)), why: null };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
@@ -115,24 +115,24 @@ export function takenApart(cubin: Uint8Array, what: string): Elf | string {
  * @param options of ptxas in addition to `-v` and the files, as ['-arch=sm_90', '-O3']
  */
 export function assemble(text: string, options: readonly string[]): Assembled {
-  const { said, cubin } = runPtxas(text, [...options, '-v']);
-  if (cubin === null) return { ok: false, said, functions: [], cubin };
+  const { messages, cubin } = runPtxas(text, [...options, '-v']);
+  if (cubin === null) return { ok: false, messages, functions: [], cubin };
   const code = [...sectionBytes(cubin, '.text.')];
   const sizes = new Map(code.map(([name, bytes]) => [name, bytes.length]));
   const counts = new Map(code.map(([name, bytes]) => [name, instructionCount(bytes)]));
-  return { ok: true, said, functions: functionUses(said, sizes, counts), cubin };
+  return { ok: true, messages, functions: functionUses(messages, sizes, counts), cubin };
 }
 
 /** The first error that ptxas prints for a text, without the name of the temporary file. */
-export function refusal(said: string): string {
-  const lines = said.split('\n').map((l) => l.trim());
+export function refusal(messages: string): string {
+  const lines = messages.split('\n').map((l) => l.trim());
   const line = lines.find((l) => /\b(error|fatal)\b/.test(l)) ?? lines.find((l) => l !== '');
   return line?.replace(/^ptxas (?:\S+\.ptx, )?/, '').replace(/\s+/g, ' ') ?? 'ptxas failed without a word';
 }
 
 /** Parses the output of `ptxas -v` (13.0.88). */
 export function functionUses(
-  said: string,
+  messages: string,
   code: ReadonlyMap<string, number>,
   counts: ReadonlyMap<string, number> = new Map(),
 ): PtxasUse[] {
@@ -149,7 +149,7 @@ export function functionUses(
     }
     return u;
   };
-  for (const line of said.split('\n')) {
+  for (const line of messages.split('\n')) {
     const start = /(?:Compiling entry function '([^']+)'|Function properties for (\S+))/.exec(line);
     if (start !== null) name = start[1] ?? start[2];
     const frame = /(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads/.exec(line);

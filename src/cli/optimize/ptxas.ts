@@ -152,7 +152,7 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
       warn('the machine code of the optimized input does something else, the unmodified one was used');
     else if (again.status === 0) {
       warn('ptxas refuses the optimized input, the unmodified one was used:');
-      err(r.said);
+      err(r.output);
     }
     await verified(again, true);
     place(again);
@@ -359,7 +359,7 @@ const sayAvoided =
   };
 
 /** Runs the real ptxas; its output is printed, or kept if it fails and `how` is 'keep'. */
-function run(args: readonly string[], how: 'show' | 'keep'): { status: number; said: string } {
+function run(args: readonly string[], how: 'show' | 'keep'): { status: number; output: string } {
   const r = spawnSync(ptxasCommand(), args, {
     stdio: ['inherit', 'pipe', 'pipe'],
     encoding: 'utf8',
@@ -377,7 +377,7 @@ function run(args: readonly string[], how: 'show' | 'keep'): { status: number; s
     if (stdout !== '') outExactly(stdout);
     if (stderr !== '') err(stderr);
   }
-  return { status, said: how === 'show' ? '' : `${stdout}${stderr}` };
+  return { status, output: how === 'show' ? '' : `${stdout}${stderr}` };
 }
 
 function end(r: { status: number }): void {

@@ -57,8 +57,8 @@ export const textOf = (p: Plan, tests: readonly number[]): string =>
 export async function printVariants(p: Plan, where: Where): Promise<void> {
   for (const tests of p.cases) {
     const v = p.variant(tests);
-    const known = new Set(p.settings.map((s) => JSON.stringify(s)));
-    const settings = v.settings.filter((s) => !known.has(JSON.stringify(s)));
+    const settingsBefore = new Set(p.settings.map((s) => JSON.stringify(s)));
+    const settings = v.settings.filter((s) => !settingsBefore.has(JSON.stringify(s)));
     const knobs = [...v.knobs.values()].filter((k) => k.when !== null);
     out(`\n${pc.bold(`functions: ${textOf(p, tests)}`)}`);
     await printSettings(settings, where);

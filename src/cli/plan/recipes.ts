@@ -53,7 +53,7 @@ async function measureAgain(name: string, json: boolean): Promise<void> {
   const opts = measureOptions({ launches: true }, specs);
   const figures = await measureRecipe(name, specs, opts, (t) => progress.update(t));
   progress.done();
-  const same = (f: RecipeFigure) => f.now.every((v, i) => v === undefined || v === f.said[i]);
+  const same = (f: RecipeFigure) => f.now.every((v, i) => v === undefined || v === f.stated[i]);
   if (json)
     out(
       JSON.stringify(
@@ -73,7 +73,7 @@ async function measureAgain(name: string, json: boolean): Promise<void> {
         ? pc.dim('not measured here')
         : same(f)
           ? pc.green('as the recipe says')
-          : pc.red(`the recipe says ${f.said.join(' and ')}`),
+          : pc.red(`the recipe says ${f.stated.join(' and ')}`),
     ]);
     out(
       table(

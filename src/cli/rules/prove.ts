@@ -168,7 +168,7 @@ function acceptsOf(accept: ProveCommand['accept'], wanted: readonly Rule[]): (r:
     if (!ids.includes(id)) {
       const near = nearest(id, ids);
       failWith(
-        `--accept ${id}: this run is about no such rule`,
+        `--accept: this run has no rule '${id}'`,
         near.length > 0 ? `did you mean '${near[0]}'?` : 'ids of rules, separated by blanks, or none for all',
       );
     }

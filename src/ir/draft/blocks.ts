@@ -20,7 +20,7 @@ import { namesBlock } from './instructions.ts';
 export function splitPredecessors(d: Draft, target: BlockNo, from: readonly BlockNo[]): BlockNo {
   const entry = target === d.entryBlock;
   const b = d.newBlock(entry ? -1 : placeFor(d, target, from), target);
-  for (const phi of d.phis(target)) d.setWay(phi, b, joined(d, b, phi, from));
+  for (const phi of d.phis(target)) d.setIncoming(phi, b, joined(d, b, phi, from));
   for (const p of from) d.redirect(p, target, b);
   return b;
 }
@@ -41,7 +41,7 @@ function joined(d: Draft, b: BlockNo, phi: number, from: readonly BlockNo[]): Op
   let first: Operand | null = null;
   let same = true;
   for (const p of from) {
-    const value = d.way(phi, p);
+    const value = d.incoming(phi, p);
     if (value === null) continue;
     operands.push(d.labelOf(p), value);
     if (first === null) first = value;
@@ -61,7 +61,7 @@ export function splitEdge(d: Draft, from: BlockNo, edge: number): BlockNo {
   const target = d.edges(from)[edge];
   const falls = d.fall(from) === target && edge === d.edges(from).length - 1;
   const b = d.newBlock(falls ? from : placeFor(d, target, [from]), target);
-  for (const phi of d.phis(target)) d.setWay(phi, b, d.way(phi, from));
+  for (const phi of d.phis(target)) d.setIncoming(phi, b, d.incoming(phi, from));
   d.redirectEdge(from, edge, b);
   return b;
 }
@@ -125,7 +125,7 @@ export function removeUnreachable(d: Draft, onErase: (b: BlockNo) => void = () =
   // Each phi loses all its operands at once, so that a wide one is not scanned for each of them.
   const joins = new Set<BlockNo>();
   for (const b of gone) for (const s of d.successors(b)) if (reached[s] === 1) joins.add(s);
-  for (const b of joins) d.forgetWays(b, (from) => reached[from] === 0);
+  for (const b of joins) d.dropIncoming(b, (from) => reached[from] === 0);
   for (const b of gone) {
     onErase(b);
     d.eraseBlock(b);

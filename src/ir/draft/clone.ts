@@ -14,7 +14,7 @@ export interface Clone {
 /**
  * Copies blocks: instructions with their source lines, jumps among them, jump tables, pragmas. Edges that leave the
  * region keep their targets, and phis there get the copies' values. No edge leads to the copies yet: the caller
- * redirects edges and gives the phis at the region's entries their operands (`d.setWay`); in the copies these phis
+ * redirects edges and gives the phis at the region's entries their operands (`d.setIncoming`); in the copies these phis
  * keep only the operands from inside. If another block reads a register that the region defines, other than by a phi,
  * the caller must join the two values.
  *
@@ -73,8 +73,8 @@ export function cloneBlocks(
     if (d.terminator(b) < 0 && fall >= 0) d.setFall(c, blocks.get(fall) ?? fall);
     for (const s of d.successors(c))
       for (const phi of d.phis(s)) {
-        const value = d.way(phi, b);
-        if (value !== null && !inside.has(s)) d.setWay(phi, c, operand(value));
+        const value = d.incoming(phi, b);
+        if (value !== null && !inside.has(s)) d.setIncoming(phi, c, operand(value));
       }
   }
   const added = d.pragmas.flatMap((p) => {

@@ -91,7 +91,7 @@ export class Draft extends FlowDraft {
 
   /**
    * Redirects all edges from `b` to `from` so that they lead to `to`. Phis of `from` lose their operand for `b`; the caller
-   * adds one to the phis of `to` (`setWay`).
+   * adds one to the phis of `to` (`setIncoming`).
    */
   redirect(b: BlockNo, from: BlockNo, to: BlockNo): void {
     if (from === to) return;
@@ -195,8 +195,8 @@ export class Draft extends FlowDraft {
     for (const p of pieces)
       for (const s of this.successors(p)) {
         this.pred?.[s].push(p);
-        if (stays(s)) for (const phi of this.phis(s)) this.setWay(phi, p, this.way(phi, b));
-        else this.renameWay(s, b, p);
+        if (stays(s)) for (const phi of this.phis(s)) this.setIncoming(phi, p, this.incoming(phi, b));
+        else this.renamePredecessor(s, b, p);
       }
     if (this.pred !== null) {
       for (const s of old) if (!stays(s)) this.pred[s].splice(this.pred[s].indexOf(b), 1);
@@ -232,7 +232,7 @@ export class Draft extends FlowDraft {
     this.blocks.fall[b] = this.blocks.fall[lower];
     this.succ[b] = after;
     for (const s of after) {
-      this.renameWay(s, lower, b);
+      this.renamePredecessor(s, lower, b);
       if (this.pred !== null) this.pred[s][this.pred[s].indexOf(lower)] = b;
     }
     this.movePragmas(lower, b);

@@ -89,8 +89,8 @@ function layOut(d: Draft): void {
     }
     const bridge = d.newBlock(b, to);
     for (const phi of d.phis(to)) {
-      const value = d.way(phi, b);
-      if (value !== null) d.setWay(phi, bridge, value);
+      const value = d.incoming(phi, b);
+      if (value !== null) d.setIncoming(phi, bridge, value);
     }
     d.setFall(b, bridge);
     d.setTerminator(bridge, d.branchTo(to, x.loc), -1);

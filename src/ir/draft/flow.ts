@@ -145,7 +145,7 @@ export class FlowDraft extends PhiDraft {
     for (const s of before)
       if (!is(s)) {
         if (this.pred !== null) this.pred[s].splice(this.pred[s].indexOf(b), 1);
-        if (this.isAlive(s)) for (const phi of this.phis(s)) this.setWay(phi, b, null);
+        if (this.isAlive(s)) for (const phi of this.phis(s)) this.setIncoming(phi, b, null);
       }
     if (this.pred !== null) for (const s of after) if (!was(s)) this.pred[s].push(b);
     this.shapeChanges();

@@ -35,14 +35,14 @@ export class PhiDraft extends InstructionDraft {
   }
 
   /** The operand of a phi for a predecessor, or null if it has none. */
-  way(phi: Ins, from: BlockNo): Operand | null {
+  incoming(phi: Ins, from: BlockNo): Operand | null {
     const { src } = this.at(phi);
     for (let k = 0; k + 1 < src.length; k += 2) if (src[k].lo === this.blocks.ids[from]) return src[k + 1];
     return null;
   }
 
   /** Sets the operand of a phi for a predecessor; null removes it. */
-  setWay(phi: Ins, from: BlockNo, value: Operand | null): void {
+  setIncoming(phi: Ins, from: BlockNo, value: Operand | null): void {
     const x = this.at(phi);
     const src = [...x.src];
     const id = this.blocks.ids[from];
@@ -57,7 +57,7 @@ export class PhiDraft extends InstructionDraft {
   }
 
   /** Sets the operands of a phi for many predecessors in one edit. */
-  setWays(phi: Ins, values: ReadonlyMap<BlockNo, Operand>): void {
+  setAllIncoming(phi: Ins, values: ReadonlyMap<BlockNo, Operand>): void {
     const x = this.at(phi);
     const src = [...x.src];
     const left = new Map(values);
@@ -73,7 +73,7 @@ export class PhiDraft extends InstructionDraft {
   }
 
   /** Replaces the predecessor `from` by `to` in the phis of `b`. */
-  renameWay(b: BlockNo, from: BlockNo, to: BlockNo): void {
+  renamePredecessor(b: BlockNo, from: BlockNo, to: BlockNo): void {
     for (const phi of this.phis(b)) {
       const x = this.at(phi);
       const k = x.src.findIndex((o, i) => i % 2 === 0 && o.lo === this.blocks.ids[from]);
@@ -82,7 +82,7 @@ export class PhiDraft extends InstructionDraft {
   }
 
   /** Removes the operands of the phis of `b` for the predecessors that `gone` accepts. */
-  forgetWays(b: BlockNo, gone: (from: BlockNo) => boolean): void {
+  dropIncoming(b: BlockNo, gone: (from: BlockNo) => boolean): void {
     for (const phi of this.phis(b)) {
       const x = this.at(phi);
       const left: Operand[] = [];

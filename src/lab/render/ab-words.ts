@@ -45,12 +45,12 @@ const ALWAYS = ['weighted', 'ptxas.spill-stores', 'ptxas.spill-loads'];
 
 /** Metrics that changed, and always the deciding metric, registers, code, spills and the static estimate, in display order. */
 export function changedMetrics(r: AbResult): MetricPair[] {
-  const known = new Set(r.metrics.map((m) => m.metric.name));
+  const measured = new Set(r.metrics.map((m) => m.metric.name));
   const always = new Set([
     r.by.name,
     ...ALWAYS,
     ...[SHORT_NAMES.registers, SHORT_NAMES.code].map(([best, otherwise]) =>
-      known.has(best) ? best : otherwise,
+      measured.has(best) ? best : otherwise,
     ),
   ]);
   return r.metrics.filter((m) => m.helped + m.hurt > 0 || always.has(m.metric.name));

@@ -60,7 +60,7 @@ export class Judge {
   private readonly evaluator: Evaluator;
   private readonly only: string;
   private base: readonly TunedKernel[] = [];
-  private readonly known = new Map<string, readonly TunedKernel[] | null>();
+  private readonly results = new Map<string, readonly TunedKernel[] | null>();
   refused = 0;
 
   private constructor(evaluator: Evaluator, only: string) {
@@ -75,21 +75,21 @@ export class Judge {
     const base = (await judge.of({ name: 'base' })) ?? [];
     if (base.length === 0) throw noKernel();
     judge.base = base;
-    judge.known.clear();
+    judge.results.clear();
     return judge;
   }
 
   get tried(): number {
-    return this.known.size;
+    return this.results.size;
   }
 
   /** The matching kernels under an arm; null if it has no legal plan or changes the behaviour of a kernel. */
   async of(arm: Arm): Promise<readonly TunedKernel[] | null> {
     const key = armText(arm);
-    let made = this.known.get(key);
+    let made = this.results.get(key);
     if (made === undefined) {
       made = await this.measured(key);
-      this.known.set(key, made);
+      this.results.set(key, made);
       if (made === null) this.refused++;
     }
     return made;

@@ -238,10 +238,10 @@ class Threader {
     while (last >= 0 && !this.phisAgree(from, passed[last])) last--;
     if (last < 0 || !this.take('condition-threaded', from)) return false;
     const { branch, to } = passed[last];
-    const values = d.phis(to).map((phi) => d.way(phi, branch));
+    const values = d.phis(to).map((phi) => d.incoming(phi, branch));
     const ins = d.at(d.terminator(first));
     d.redirect(from, first, to);
-    for (const [k, phi] of d.phis(to).entries()) d.setWay(phi, from, values[k]);
+    for (const [k, phi] of d.phis(to).entries()) d.setIncoming(phi, from, values[k]);
     foldBranch(d, from);
     const message = `BB${d.id(from)} decides ${ins.op.name} of BB${d.id(first)} and goes on to BB${d.id(to)}`;
     ctx.remark('passed', 'condition-threaded', message, { block: d.id(from), ins });
@@ -304,7 +304,7 @@ class Threader {
   private phisAgree(from: BlockNo, { branch, to }: Passed): boolean {
     const { d } = this;
     return d.phis(to).every((phi) => {
-      const [a, b] = [d.way(phi, from), d.way(phi, branch)];
+      const [a, b] = [d.incoming(phi, from), d.incoming(phi, branch)];
       return b !== null && (a === null || sameOperand(a, b));
     });
   }

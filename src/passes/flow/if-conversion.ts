@@ -140,7 +140,7 @@ export class IfConversion {
         d.insertAtEnd(header, moves.select(r, arms[0].condition, ...values, d.at(phi).loc || loc));
         value = reg(r);
       }
-      d.setWay(phi, header, value);
+      d.setIncoming(phi, header, value);
     }
     this.jumpToMeeting();
     for (const n of spent) d.remove(n);
@@ -154,11 +154,11 @@ export class IfConversion {
     // Phis with the same value from both sides need no selection, and may not have an operand for the header yet.
     const same = new Map<Ins, Operand>();
     for (const phi of d.phis(shape.meeting)) {
-      const v = d.way(phi, shape.header) ?? d.way(phi, shape.arms[0].last)!;
+      const v = d.incoming(phi, shape.header) ?? d.incoming(phi, shape.arms[0].last)!;
       same.set(phi, v);
     }
     d.setTerminator(shape.header, null, shape.meeting);
-    for (const [phi, v] of same) d.setWay(phi, shape.header, v);
+    for (const [phi, v] of same) d.setIncoming(phi, shape.header, v);
   }
 
   /**
@@ -169,19 +169,19 @@ export class IfConversion {
     const { d, moves, shape } = this;
     if (d.predecessors(meeting).length !== 1) return;
     for (const phi of d.phis(meeting)) {
-      const v = d.way(phi, shape.header)!;
+      const v = d.incoming(phi, shape.header)!;
       if (v.kind === Kind.Reg && v.mods === 0) continue;
       const r = d.freshReg(regFile(d.at(phi).dst[0]));
       d.insertAtEnd(shape.header, moves.move(r, v, d.at(phi).loc));
-      d.setWay(phi, shape.header, reg(r));
+      d.setIncoming(phi, shape.header, reg(r));
     }
   }
 
   private choice(phi: Ins, taken: ReadonlySet<Ins>): Choice | null {
     const { d, shape } = this;
     const { arms, header } = shape;
-    const first = d.way(phi, arms[0].last)!;
-    const second = d.way(phi, arms.length === 2 ? arms[1].last : header)!;
+    const first = d.incoming(phi, arms[0].last)!;
+    const second = d.incoming(phi, arms.length === 2 ? arms[1].last : header)!;
     if (sameOperand(first, second)) return null;
     const constants: [Operand, Operand] = [this.constantOf(first), this.constantOf(second)];
     // Both values are computed in any case, so either will do.

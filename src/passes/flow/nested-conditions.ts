@@ -242,7 +242,7 @@ class NestedConditions {
     const values = new Map<Ins, Operand>();
     for (const target of [to, below])
       for (const phi of d.phis(target)) {
-        const brought = ways.filter((x) => x.to === target).map((x) => d.way(phi, x.from)!);
+        const brought = ways.filter((x) => x.to === target).map((x) => d.incoming(phi, x.from)!);
         if (brought.some((o) => !sameOperand(o, brought[0])) && this.without !== 'values-differ')
           return this.refuse(
             outer,
@@ -273,7 +273,7 @@ class NestedConditions {
     const { loc } = d.at(branch);
     d.insertAtEnd(outer, instr(movesOf(ctx.isa).logic, 0, [p], [...inputs, imm(all)], loc));
     d.setTerminator(outer, withGuard(d.branchTo(to, loc), p), below);
-    for (const [phi, value] of values) d.setWay(phi, outer, value);
+    for (const [phi, value] of values) d.setIncoming(phi, outer, value);
     ctx.remark(
       'passed',
       'branches-combined',

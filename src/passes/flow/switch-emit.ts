@@ -61,7 +61,7 @@ class Emitter {
       this.d
         .phis(block)
         .forEach((phi, k) =>
-          this.d.setWays(phi, new Map([...ways].map(([from, leaf]) => [from, leaf.args[k]]))),
+          this.d.setAllIncoming(phi, new Map([...ways].map(([from, leaf]) => [from, leaf.args[k]]))),
         );
   }
 

@@ -218,8 +218,8 @@ class Reducer {
     const next = d.freshReg(RegFile.RD);
     const start = this.write(g.start);
     const step = g.step.terms.length === 0 ? immOf(g.step.constant, 64) : this.write(g.step);
-    const ways = [label(d.id(before)), start, label(d.id(latch)), reg(next)];
-    d.insertAtStart(loop.header, phiOf(ctx.isa, at, ways));
+    const operands = [label(d.id(before)), start, label(d.id(latch)), reg(next)];
+    d.insertAtStart(loop.header, phiOf(ctx.isa, at, operands));
     d.insertAtEnd(latch, this.sum(next, reg(at), step));
     for (const { base, ahead } of g.members)
       for (const n of this.accesses(base)) {

@@ -253,9 +253,9 @@ class Fusion {
     const last = between[between.length - 1];
     for (const n of this.instructions(second.blocks))
       if (isPhi(d.at(n)) && d.block(n) === second.header) {
-        const start = d.way(n, last);
+        const start = d.incoming(n, last);
         if (start !== null && start.reg !== NO_REG) need(start.reg, true);
-        const next = d.way(n, second.latch);
+        const next = d.incoming(n, second.latch);
         if (next !== null && next.reg !== NO_REG) need(next.reg, false);
       } else reads(d.at(n), (r) => need(r, false));
     for (let n = work.pop(); n !== undefined && refusal === null; n = work.pop()) {
@@ -316,22 +316,22 @@ class Fusion {
     // Phi operands disappear with their edges, so they are kept until the new edges exist.
     const kept = (b: BlockNo, from: BlockNo): (() => void)[] =>
       d.phis(b).map((phi) => {
-        const value = d.way(phi, from);
+        const value = d.incoming(phi, from);
         const to = from === first.latch ? second.latch : last;
-        return () => d.setWay(phi, to, value);
+        return () => d.setIncoming(phi, to, value);
       });
-    const ways = [
+    const updates = [
       ...kept(first.header, first.latch),
       ...kept(behind, first.latch),
       ...kept(second.exit, second.latch),
     ];
     for (const phi of d.phis(second.header).reverse()) {
       const x = d.at(phi);
-      const src: Operand[] = [d.labelOf(before), d.way(phi, last)!];
-      const next = d.way(phi, second.latch)!;
+      const src: Operand[] = [d.labelOf(before), d.incoming(phi, last)!];
+      const next = d.incoming(phi, second.latch)!;
       d.remove(phi);
       const n = d.insertAtStart(first.header, instr(x.op, x.mods, x.dst, src, x.loc));
-      ways.push(() => d.setWay(n, second.latch, next));
+      updates.push(() => d.setIncoming(n, second.latch, next));
     }
     const gone = d.id(second.header);
     d.pragmas = d.pragmas.filter((p) => p.block !== gone);
@@ -339,7 +339,7 @@ class Fusion {
     d.redirect(second.latch, second.header, first.header);
     d.redirect(second.latch, second.exit, behind);
     d.redirect(last, second.header, second.exit);
-    for (const set of ways) set();
+    for (const set of updates) set();
     between.forEach((b, k) => void d.moveBlock(b, k === 0 ? second.latch : between[k - 1]));
     d.mergeWithSuccessor(first.latch);
   }

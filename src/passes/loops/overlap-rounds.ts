@@ -138,8 +138,8 @@ class Rounds {
     for (const n of d.phis(loop.block)) {
       const x = d.at(n);
       const [phi] = x.dst;
-      this.initial.set(phi, held(d.way(n, before)!, phi, x.loc));
-      const next = held(d.way(n, loop.block)!, phi, x.loc);
+      this.initial.set(phi, held(d.incoming(n, before)!, phi, x.loc));
+      const next = held(d.incoming(n, loop.block)!, phi, x.loc);
       this.next.set(phi, next);
       if (!this.written.has(next)) this.fixed.set(phi, next);
     }
@@ -222,7 +222,7 @@ class Rounds {
   }
 
   private complete(r: Round, phi: Ins, u: Reg, age: number): void {
-    for (const b of r.before) this.d.setWay(phi, b.block, reg(this.read(b, u, age - r.starts)));
+    for (const b of r.before) this.d.setIncoming(phi, b.block, reg(this.read(b, u, age - r.starts)));
   }
 
   /** Completes the phis of a round, once the block that leads back to it is complete. */
@@ -247,9 +247,9 @@ class Rounds {
     const used = results.filter((u) => d.users(u).some(isOutside));
     const value = new Map(used.map((u) => [u, this.valueOf(last, u, 0)]));
     for (const phi of d.phis(exit)) {
-      const o = d.way(phi, loop.block)!;
+      const o = d.incoming(phi, loop.block)!;
       const now = o.reg === NO_REG ? undefined : value.get(o.reg);
-      d.setWay(phi, last.block, now === undefined ? o : withReg(o, now));
+      d.setIncoming(phi, last.block, now === undefined ? o : withReg(o, now));
     }
     d.redirect(before, loop.block, first.block);
     d.eraseBlock(loop.block);

@@ -110,7 +110,7 @@ class Scalars {
   private readonly d: Draft;
   private readonly fn: Fn;
   /** Results of operations on single halves. */
-  private readonly known = new Set<Reg>();
+  private readonly withZeroLow = new Set<Reg>();
 
   constructor(d: Draft, fn: Fn) {
     this.d = d;
@@ -127,14 +127,14 @@ class Scalars {
       ),
     );
     if (v === null || v >> 16n !== 0n) return false;
-    if (x.guard === NO_REG && this.d.def(x.dst[0]) >= 0) this.known.add(x.dst[0]);
+    if (x.guard === NO_REG && this.d.def(x.dst[0]) >= 0) this.withZeroLow.add(x.dst[0]);
     return true;
   }
 
   private isLow(o: Operand): boolean {
     if (o.kind === Kind.Imm) return o.lo >>> 16 === 0;
     if (o.kind !== Kind.Reg || o.reg === NO_REG) return false;
-    return this.known.has(o.reg) || rangeOf(rangesOf(this.fn), o.reg).zeroLow >>> 16 === 0xffff;
+    return this.withZeroLow.has(o.reg) || rangeOf(rangesOf(this.fn), o.reg).zeroLow >>> 16 === 0xffff;
   }
 }
 

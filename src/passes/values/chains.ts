@@ -33,7 +33,7 @@ export class Chains {
   private readonly multiply: Opcode;
   private readonly extreme: Opcode;
   private readonly logic: Opcode;
-  private readonly known = new Map<number, Chain>();
+  private readonly chainsByKey = new Map<number, Chain>();
 
   constructor(isa: Isa) {
     const op = (name: string): Opcode => isa.byName.get(name)!;
@@ -56,9 +56,9 @@ export class Chains {
       if (which < 0) return null;
     } else if (op !== this.add && op !== this.extreme) return null;
     const key = (op.id * 4 + which) * 2 ** 31 + mods;
-    let known = this.known.get(key);
+    let known = this.chainsByKey.get(key);
     if (known === undefined)
-      this.known.set(key, (known = { op, mods, width: widthOf(x), ...this.made(x, which) }));
+      this.chainsByKey.set(key, (known = { op, mods, width: widthOf(x), ...this.made(x, which) }));
     return known;
   }
 

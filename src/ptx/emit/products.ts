@@ -67,10 +67,10 @@ export function planProducts(fn: Fn): ProductPlan {
   const users: number[][] = [];
   /** By number of a product: least number of equal products for which it is shared. */
   const least: number[] = [];
-  const known = new Map<string, number>();
+  const positions = new Map<string, number>();
   let place = -1;
   for (const b of fn.blocks) {
-    known.clear();
+    positions.clear();
     for (const x of b.ins) {
       place++;
       const shift = isShift(x);
@@ -81,7 +81,7 @@ export function planProducts(fn: Fn): ProductPlan {
       for (const r of x.dst) if (r !== NO_REG) writes[regIndex(r)]++;
       if (!product) continue;
       const enough = plain || shift || addresses[regIndex(x.dst[0])] === 1 ? 2 : LEAST_LONG;
-      const above = known.get(key);
+      const above = positions.get(key);
       const holds =
         above !== undefined && (ready[above] === NO_REG || writes[regIndex(ready[above])] === readyAt[above]);
       if (holds) {
@@ -89,7 +89,7 @@ export function planProducts(fn: Fn): ProductPlan {
         least[above] = Math.min(least[above], enough);
         continue;
       }
-      known.set(key, ready.length);
+      positions.set(key, ready.length);
       ready.push(plain ? x.dst[0] : NO_REG);
       readyAt.push(plain ? writes[regIndex(x.dst[0])] : 0);
       users.push(plain ? [] : [place]);

@@ -57,7 +57,7 @@ export interface Row {
 export class PtxTable {
   private readonly doc: PtxDoc;
   /** By opcode number, then by modifiers and target. */
-  private readonly known: Map<string, readonly Row[]>[] = [];
+  private readonly rowsByMods: Map<string, readonly Row[]>[] = [];
 
   /** By PTX opcode: combinations of modifiers, and the version and target that they need. */
   private readonly needs = new Map<string, { readonly parts: readonly string[]; readonly need: Need }[]>();
@@ -121,8 +121,8 @@ export class PtxTable {
    * @param sm number of the target: 80 for sm_80
    */
   rows(op: Opcode, mods: number, sm: number): readonly Row[] {
-    this.known[op.id] ??= new Map();
-    const byMods = this.known[op.id];
+    this.rowsByMods[op.id] ??= new Map();
+    const byMods = this.rowsByMods[op.id];
     const key = `${mods} ${sm}`;
     let rows = byMods.get(key);
     if (rows === undefined) {

@@ -31,7 +31,7 @@ export function opaque(goal: Goal): Goal | null {
   const inputs: Input[] = [...goal.inputs];
   const given: number[] = [];
   const calls: { readonly kind: string; readonly args: readonly number[]; readonly result: number }[] = [];
-  const known = new Map<string, number>();
+  const results = new Map<string, number>();
   const at: number[] = [];
   for (const n of goal.nodes) {
     const args = n.args.map((a) => at[a]);
@@ -41,7 +41,7 @@ export function opaque(goal: Goal): Goal | null {
     }
     const kind = `${n.op} ${n.width} ${n.fmt} ${n.aux} ${n.n} ${args.map((a) => table.nodes[a].width)}`;
     const key = `${kind} ${args}`;
-    let result = known.get(key);
+    let result = results.get(key);
     if (result === undefined) {
       inputs.push({ name: n.op, width: n.width, v: -1, wildcard: -1, constant: false });
       result = table.node('src', n.width, [], { n: inputs.length - 1 });
@@ -52,7 +52,7 @@ export function opaque(goal: Goal): Goal | null {
         given.push(table.node('or', 1, [table.node('not', 1, [all]), agree]));
       }
       calls.push({ kind, args, result });
-      known.set(key, result);
+      results.set(key, result);
     }
     at.push(result);
   }

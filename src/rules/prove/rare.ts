@@ -44,7 +44,7 @@ class Search {
   private readonly bases: readonly (readonly bigint[])[];
   /** The choices found, as values of the inputs. */
   readonly found: bigint[][] = [];
-  private readonly known = new Set<string>();
+  private readonly triedChoices = new Set<string>();
   /** For each choice found, whether it takes each arm. */
   private readonly taken: boolean[][] = [];
 
@@ -68,8 +68,8 @@ class Search {
 
   add(values: bigint[]): void {
     const key = values.join();
-    if (this.known.has(key)) return;
-    this.known.add(key);
+    if (this.triedChoices.has(key)) return;
+    this.triedChoices.add(key);
     const { nodes, arms } = this.arms;
     this.found.push(values);
     this.taken.push(

@@ -160,9 +160,9 @@ export class Session {
       documents: { ...source.documents, [file]: newOrder(source.request.order, move) },
     };
     try {
-      const known = new Set(now.warnings.map((w) => w.message));
+      const warnedBefore = new Set(now.warnings.map((w) => w.message));
       const { warnings } = this.planOf(tried, this.specsOf(tried.documents));
-      return warnings.filter((w) => !known.has(w.message));
+      return warnings.filter((w) => !warnedBefore.has(w.message));
     } catch (e) {
       if (e instanceof DiagnosticError) return e.diagnostics;
       throw e;

@@ -6,7 +6,7 @@ import { Lanes } from '../ir/opcode.ts';
 import type { Fn } from '../ir/program.ts';
 
 /** Branch divergence in a function. */
-export interface Parting {
+export interface BranchDivergence {
   /** Positions of blocks with a branch that may diverge. */
   readonly points: readonly number[];
   /** Maximum nesting depth of divergent regions; regions with the same reconvergence point count once. */
@@ -14,7 +14,7 @@ export interface Parting {
 }
 
 /** Branches of a function that may diverge, and the nesting depth of the divergent regions. */
-export const partingOf: (fn: Fn) => Parting = memo((fn) => {
+export const branchDivergenceOf: (fn: Fn) => BranchDivergence = memo((fn) => {
   const { branch } = divergenceOf(fn);
   const points = [...branch.keys()].filter((b) => branch[b] === Lanes.Varying);
   return { points, depth: depthOf(fn, points) };
