@@ -2,7 +2,7 @@ import { cfgOf } from '../analysis/flow/cfg.ts';
 import { postDominatorsOf } from '../analysis/flow/dominators.ts';
 import { copyFn } from '../ir/edit.ts';
 import { memo } from '../ir/memo.ts';
-import { hasMod, modOf, type Opcode, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
+import { hasMod, modOf, type Opcode, OpFlag, type Slot, slotWidth, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Block, Fn, Instr, Param } from '../ir/program.ts';
 import { FOREIGN } from '../isa/build-foreign.ts';
@@ -130,51 +130,107 @@ export const decode: (fn: Fn) => Code = memo(build);
 /** Words of the register image for a register of each file, by number of the file; 0 for files held as predicates. */
 const WORDS: readonly number[] = [32, 64, 0, 32, 64, 0, 128, 0];
 
-function build(original: Fn): Code {
-  const fn = flatten(withoutPhis(original));
-  const place = new Int32Array(fn.regCount).fill(-1);
-  // Predicate 0 is constant false, predicate 1 constant true.
-  let preds = 2;
-  let words = 0;
-  const placeOf = (r: Reg): number => {
+/** Places of the registers and constants of a function in its register image and predicate file, as they are asked for. */
+class Places {
+  readonly fixups: Fixup[] = [];
+  words = 0;
+  /** Predicate 0 is constant false, predicate 1 constant true. */
+  preds = 2;
+  private readonly place: Int32Array;
+  private readonly constants = new Map<string, { at: number; wide: boolean; lo: number; hi: number }>();
+  private readonly fixed = new Map<string, number>();
+
+  constructor(regCount: number) {
+    this.place = new Int32Array(regCount).fill(-1);
+  }
+
+  register(r: Reg): number {
+    const { place } = this;
     const i = regIndex(r);
     if (place[i] >= 0) return place[i];
     const file = regFile(r);
-    if (file === RegFile.P || file === RegFile.UP) place[i] = preds++;
+    if (file === RegFile.P || file === RegFile.UP) place[i] = this.preds++;
     else if (file === RegFile.B) {
-      place[i] = preds;
-      preds += 32;
+      place[i] = this.preds;
+      this.preds += 32;
     } else {
-      place[i] = words;
-      words += WORDS[file];
+      place[i] = this.words;
+      this.words += WORDS[file];
     }
     return place[i];
-  };
-  const constants = new Map<string, { at: number; wide: boolean; lo: number; hi: number }>();
-  const fixups: Fixup[] = [];
-  const fixed = new Map<string, number>();
-  const constantPlace = (o: Operand, wide: boolean): number => {
+  }
+
+  /** The place of an operand that slot `slot` of the instruction takes; for a predicate constant, the place that holds it. */
+  operand(o: Operand, slot: Slot, width: number): number {
+    const wide = width === 64 || width === 0;
+    if (slot.bank === 'p' && o.kind === Kind.Imm) return o.lo & 1;
+    if (o.kind === Kind.Reg || o.kind === Kind.Addr || (o.kind === Kind.CBank && o.reg !== NO_REG))
+      return o.reg === NO_REG ? -1 : this.register(o.reg);
+    if (o.kind === Kind.Imm) return this.constant(o, wide);
+    if (o.kind === Kind.CBank || o.kind === Kind.Sym) return this.fixup(o, wide);
+    return -1;
+  }
+
+  private constant(o: Operand, wide: boolean): number {
     const key = `${wide ? 'w' : 'n'}${o.lo},${o.hi}`;
-    let c = constants.get(key);
+    let c = this.constants.get(key);
     if (c === undefined) {
-      c = { at: words, wide, lo: o.lo, hi: o.hi };
-      words += wide ? 64 : 32;
-      constants.set(key, c);
+      c = { at: this.words, wide, lo: o.lo, hi: o.hi };
+      this.words += wide ? 64 : 32;
+      this.constants.set(key, c);
     }
     return c.at;
-  };
-  const fixupPlace = (o: Operand, wide: boolean): number => {
+  }
+
+  private fixup(o: Operand, wide: boolean): number {
     const key = `${o.kind}|${wide}|${o.lo}|${o.hi}|${o.sym}`;
-    let at = fixed.get(key);
+    let at = this.fixed.get(key);
     if (at === undefined) {
-      at = words;
-      words += wide ? 64 : 32;
-      fixed.set(key, at);
-      fixups.push({ at, wide, operand: o });
+      at = this.words;
+      this.words += wide ? 64 : 32;
+      this.fixed.set(key, at);
+      this.fixups.push({ at, wide, operand: o });
     }
     return at;
-  };
+  }
 
+  /** A register image of `size` words: constants in their places, `value` in all others. */
+  image(size: number, value: number): Int32Array {
+    const image = new Int32Array(size).fill(value);
+    for (const c of this.constants.values())
+      for (let l = 0; l < 32; l++)
+        if (c.wide) {
+          image[c.at + 2 * l] = c.lo;
+          image[c.at + 2 * l + 1] = c.hi;
+        } else image[c.at + l] = c.lo;
+    return image;
+  }
+}
+
+function build(original: Fn): Code {
+  const fn = flatten(withoutPhis(original));
+  const places = new Places(fn.regCount);
+  const { ins, operands } = decodeBlocks(fn, places);
+  for (const p of [...fn.params, ...fn.returns]) if (p.reg !== NO_REG) places.register(p.reg);
+  const words = (places.words + 1) & ~1;
+  places.words = words;
+  const predImage = new Int32Array(places.preds);
+  predImage[1] = -1;
+  return {
+    fn,
+    ins,
+    operands: Int32Array.from(operands),
+    words,
+    preds: places.preds,
+    imageWith: (value) => places.image(words, value),
+    predImage,
+    fixups: places.fixups,
+    placeOf: (r) => places.register(r),
+    ...frameOf(fn),
+  };
+}
+
+function decodeBlocks(fn: Fn, places: Places): { ins: Decoded[]; operands: number[] } {
   const cfg = cfgOf(fn);
   const post = postDominatorsOf(fn);
   // In a function with convergence barriers, lanes reconverge nowhere else.
@@ -193,18 +249,10 @@ function build(original: Fn): Code {
     for (const x of b.ins) {
       const k = operands.length;
       const { op } = x;
-      for (const r of x.dst) operands.push(r === NO_REG ? -1 : placeOf(r));
+      for (const r of x.dst) operands.push(r === NO_REG ? -1 : places.register(r));
       for (let i = 0; i < x.src.length; i++) {
-        const o = x.src[i];
         const slot = srcSlot(op, i)!;
-        const width = slotWidth(op, x.mods, slot);
-        if (slot.bank === 'p' && o.kind === Kind.Imm) operands.push(o.lo & 1);
-        else if (o.kind === Kind.Reg || o.kind === Kind.Addr || (o.kind === Kind.CBank && o.reg !== NO_REG))
-          operands.push(o.reg === NO_REG ? -1 : placeOf(o.reg));
-        else if (o.kind === Kind.Imm) operands.push(constantPlace(o, width === 64 || width === 0));
-        else if (o.kind === Kind.CBank || o.kind === Kind.Sym)
-          operands.push(fixupPlace(o, width === 64 || width === 0));
-        else operands.push(-1);
+        operands.push(places.operand(x.src[i], slot, slotWidth(op, x.mods, slot)));
       }
       let target = -1;
       let table: number[] | null = null;
@@ -217,7 +265,7 @@ function build(original: Fn): Code {
         lane: op.primitive === null ? lane(op, x) : null,
         primitive: op.primitive ?? '',
         k,
-        guard: x.guard === NO_REG ? -1 : placeOf(x.guard),
+        guard: x.guard === NO_REG ? -1 : places.register(x.guard),
         guardNot: x.guardNot,
         target,
         table,
@@ -232,22 +280,11 @@ function build(original: Fn): Code {
       });
     }
   });
-  for (const p of [...fn.params, ...fn.returns]) if (p.reg !== NO_REG) placeOf(p.reg);
-  words = (words + 1) & ~1;
-  const size = words;
-  const imageWith = (value: number): Int32Array => {
-    const image = new Int32Array(size).fill(value);
-    for (const c of constants.values())
-      for (let l = 0; l < 32; l++)
-        if (c.wide) {
-          image[c.at + 2 * l] = c.lo;
-          image[c.at + 2 * l + 1] = c.hi;
-        } else image[c.at + l] = c.lo;
-    return image;
-  };
-  const predImage = new Int32Array(preds);
-  predImage[1] = -1;
+  return { ins, operands };
+}
 
+/** Where the parameters, results and local variables of a function are in its frame. */
+function frameOf(fn: Fn): Pick<Code, 'params' | 'paramBytes' | 'locals' | 'localBytes'> {
   const params = new Map<string, number>();
   const locals = new Map<string, number>();
   let paramBytes = 0;
@@ -264,15 +301,6 @@ function build(original: Fn): Code {
     if (v.space === 'param') paramBytes = add(params, paramBytes, v.name, v.size, v.align);
     else localBytes = add(locals, localBytes, v.name, v.size, Math.max(16, v.align));
   return {
-    fn,
-    ins,
-    operands: Int32Array.from(operands),
-    words,
-    preds,
-    imageWith,
-    predImage,
-    fixups,
-    placeOf,
     params,
     paramBytes: Math.ceil(paramBytes / 16) * 16,
     locals,

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ForeignForm, Isa, Opcode } from '../ir/opcode.ts';
 import { buildIsa, PROPS } from '../isa/build.ts';
-import { hasOpcodes } from '../ptx/lower/index.ts';
+import { hasOpcodes } from '../ptx/lower/handlers.ts';
 import { PTX_OPCODES } from '../ptx/opcodes.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
 import { isaDocs } from '../spec/plan-skeleton.ts';

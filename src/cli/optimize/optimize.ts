@@ -70,6 +70,18 @@ function limitOf(
   return { phase: phase.id, fn: m[2] ?? null, count: Number(m[3]) };
 }
 
+/** The first and the last phase to run, by id; undefined for the ends of the plan. */
+function rangeOf(o: OptOptions, plan: Plan): { startAt: string | undefined; until: string | undefined } {
+  const at = (name: string | undefined) => (name === undefined ? undefined : placeOf(plan, name));
+  const [first, last] = [at(o.startAt), at(o.until)];
+  if (first !== undefined && last !== undefined && first > last)
+    failWith(
+      `--until ${plan.phases[last].id} (position ${last}) stands before --start-at ${plan.phases[first].id} (position ${first})`,
+    );
+  const idOf = (k: number | undefined) => (k === undefined ? undefined : plan.phases[k].id);
+  return { startAt: idOf(first), until: idOf(last) };
+}
+
 /**
  * Optimizes one file and writes the requested outputs.
  *
@@ -92,13 +104,7 @@ export async function optimize(
   if (cramped !== null) failWith(`cannot optimize ${file}: ${cramped.fault}`, ...cramped.notes);
   const plan = await timed(spans, 'plan', () => planOf(targetOf(text)));
   keepInputs([o.output, o.traceEvents]);
-  const at = (name: string | undefined) => (name === undefined ? undefined : placeOf(plan, name));
-  const [first, last] = [at(o.startAt), at(o.until)];
-  if (first !== undefined && last !== undefined && first > last)
-    failWith(
-      `--until ${plan.phases[last].id} (position ${last}) stands before --start-at ${plan.phases[first].id} (position ${first})`,
-    );
-  const until = last === undefined ? undefined : plan.phases[last].id;
+  const range = rangeOf(o, plan);
   const watch = await watchOf(o, plan);
   const input = await timed(spans, 'read', () => programFor(file, text, plan, o.strict));
   if (o.profile !== undefined) warnOtherVersions(o.profile, input.program);
@@ -114,8 +120,7 @@ export async function optimize(
   const disk =
     o.cache === undefined && o.cacheLimit === undefined ? undefined : (await import('./cache.ts')).cacheOf(o);
   const part = {
-    startAt: first === undefined ? undefined : plan.phases[first].id,
-    until,
+    ...range,
     rewriteLimit: limitOf(o.rewriteLimit, plan, file, input.program),
   };
   const journal = runPipeline(input.program, plan, {
@@ -158,6 +163,67 @@ export async function optimize(
     show(shapes.warnings);
     for (const note of shapes.notes) err(note);
   }
+  const checks = await checksOf({ file, input, plan, result, ptx, steps, spans }, o);
+  const equal = checks.every((c) => c.ok);
+  const proof = checks.find((c) => c.proof !== undefined)?.proof;
+  const verdicts = checks.map((c) => c.text);
+  const found = checks.map(({ ran: _, stopped: __, unrun: ___, ...c }) => ({
+    ...c,
+    text: uncoloured(c.text),
+  }));
+  if (emit === 'ori') write(printProgram(journal.last), o.output);
+  else if (emit === 'ptx') write(ptx, o.output);
+  else if (emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
+  const uses = o.ptxas === true ? await timed(spans, 'ptxas', () => usesOf(text, ptx, input, plan, o)) : [];
+  if (o.traceEvents !== undefined) writeWhole(o.traceEvents, `${JSON.stringify(traceOf(journal, spans))}\n`);
+  if (o.json === true && o.stat === true) printJson((await import('./stat.ts')).statJson(journal, found));
+  if (o.json === true && o.ptxas !== true && o.stat !== true && lines === null)
+    printJson((await import('./summary-json.ts')).summaryJson(journal, result, found, shapes.rows));
+  if (o.json === true && o.ptxas === true)
+    printJson({ version: 1, functions: uses, checks: found, ptxasFaults: shapes.rows });
+  if (lines !== null) {
+    const { functions } = history!;
+    if (o.json === true) printJson(lines.whyJson(file, o.why!, input.program, functions, found));
+    else {
+      const title = lines.titleOf(file, o.why!, input.module === null ? null : text);
+      out(lines.whyText(title, input.program, functions));
+    }
+  }
+  await report(journal, o, { file, detailed, beside: lines !== null, verdicts, equal });
+  if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
+  return {
+    before: countInstructions(journal.input),
+    after: countInstructions(result),
+    ms: journal.records.reduce((t, r) => t + r.ms, 0),
+    equal: checks.length === 0 ? null : equal,
+    ran: leastRun(checks),
+    stopped: checks.some((c) => c.stopped === true),
+    proof: proof === undefined ? null : { regions: proof.regions, proved: proof.proved },
+    unrun: checks.length > 0 && checks.every((c) => c.unrun === true),
+    decisions: journal.decisions,
+    functions: input.program.functions.map((f) => f.name),
+  };
+}
+
+const printJson = (data: unknown): void => out(JSON.stringify(data, null, 2));
+
+/** What the checks of a result look at. */
+interface Checked {
+  readonly file: string;
+  readonly input: Input;
+  readonly plan: Plan;
+  readonly result: Program;
+  readonly ptx: string;
+  /** Phases that changed something, if they are checked. */
+  readonly steps: readonly Step[];
+  readonly spans: Span[];
+}
+
+/** Runs the checks that were asked for: of the whole result, then of each phase. */
+async function checksOf(
+  { file, input, plan, result, ptx, steps, spans }: Checked,
+  o: OptOptions,
+): Promise<Check[]> {
   const checks: Check[] = [];
   for (const how of o.check ?? []) {
     const { checkResult, limitsOf } = await import('../check/checks.ts');
@@ -185,56 +251,7 @@ export async function optimize(
       ok: same === steps.length,
       text: `${grouped(same)} of ${steps.length} phases that changed something left it equal`,
     });
-  const equal = checks.every((c) => c.ok);
-  const proof = checks.find((c) => c.proof !== undefined)?.proof;
-  const verdicts = checks.map((c) => c.text);
-  const found = checks.map(({ ran: _, stopped: __, unrun: ___, ...c }) => ({
-    ...c,
-    text: uncoloured(c.text),
-  }));
-  if (emit === 'ori') write(printProgram(journal.last), o.output);
-  else if (emit === 'ptx') write(ptx, o.output);
-  else if (emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
-  const uses = o.ptxas === true ? await timed(spans, 'ptxas', () => usesOf(text, ptx, input, plan, o)) : [];
-  if (o.traceEvents !== undefined) writeWhole(o.traceEvents, `${JSON.stringify(traceOf(journal, spans))}\n`);
-  if (o.stat === true && o.json === true)
-    out(JSON.stringify((await import('./stat.ts')).statJson(journal, found), null, 2));
-  if (o.json === true && o.ptxas !== true && o.stat !== true && lines === null)
-    out(
-      JSON.stringify(
-        (await import('./summary-json.ts')).summaryJson(journal, result, found, shapes.rows),
-        null,
-        2,
-      ),
-    );
-  if (o.json === true && o.ptxas === true)
-    out(JSON.stringify({ version: 1, functions: uses, checks: found, ptxasFaults: shapes.rows }, null, 2));
-  if (lines !== null) {
-    const { functions } = history!;
-    out(
-      o.json === true
-        ? JSON.stringify(lines.whyJson(file, o.why!, input.program, functions, found), null, 2)
-        : lines.whyText(
-            lines.titleOf(file, o.why!, input.module === null ? null : text),
-            input.program,
-            functions,
-          ),
-    );
-  }
-  await report(journal, o, { file, detailed, beside: lines !== null, verdicts, equal });
-  if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
-  return {
-    before: countInstructions(journal.input),
-    after: countInstructions(result),
-    ms: journal.records.reduce((t, r) => t + r.ms, 0),
-    equal: checks.length === 0 ? null : equal,
-    ran: leastRun(checks),
-    stopped: checks.some((c) => c.stopped === true),
-    proof: proof === undefined ? null : { regions: proof.regions, proved: proof.proved },
-    unrun: checks.length > 0 && checks.every((c) => c.unrun === true),
-    decisions: journal.decisions,
-    functions: input.program.functions.map((f) => f.name),
-  };
+  return checks;
 }
 
 /** Percentage of a program that ran, in the check with the least coverage; null if all checks ran everything. */

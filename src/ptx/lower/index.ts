@@ -1,38 +1,15 @@
 import type { Diagnostic } from '../../ir/diagnostic.ts';
-import { endsFlow } from '../../ir/flow.ts';
 import type { Isa, Space } from '../../ir/opcode.ts';
-import { NO_REG } from '../../ir/operand.ts';
-import {
-  type Fn,
-  type Loc,
-  makeFn,
-  newShape,
-  type Param,
-  type Program,
-  type Prototype,
-  type Variable,
-} from '../../ir/program.ts';
+import type { Fn, Loc, Program, Prototype, Variable } from '../../ir/program.ts';
 import { UniqueNames } from '../../ir/unique-names.ts';
-import { Unsupported } from '../../ir/unsupported.ts';
-import { verifyFn } from '../../ir/verify.ts';
-import type { PtxFunction, PtxInstr, PtxModule, PtxStatement, Span, VarDecl } from '../ast.ts';
+import type { PtxFunction, PtxModule } from '../ast.ts';
 import { homeOf } from '../check.ts';
-import { isUnknown } from '../check-spelling.ts';
 import { isThreadVariable, threadVariables } from '../thread.ts';
-import { type Handler, integerHandlers, isInt } from './arith.ts';
-import { controlHandlers } from './control.ts';
-import { convertHandlers } from './convert.ts';
-import { floatHandlers } from './float.ts';
+import { type Lowered, lowerFunction } from './body.ts';
 import { flusherFor } from './flush.ts';
-import { groundLoads, lowerForeign, nameFlights } from './foreign.ts';
-import { FnLower, type ModuleScope } from './function.ts';
-import { memoryHandlers } from './memory.ts';
-import { addressTaken, copyIn } from './params.ts';
-import { hasRow, lowerByRow } from './table-rows.ts';
-import { lastType } from './types.ts';
-import { layout, makePrototype, makeVariable } from './variables.ts';
-import { scalars, withParts } from './vectors.ts';
-import { videoHandlers, withSelectors } from './video.ts';
+import type { ModuleScope } from './function.ts';
+import type { Missing } from './missing.ts';
+import { makePrototype, makeVariable } from './variables.ts';
 
 /** Options of `lowerPtx`. */
 export interface LowerOptions {
@@ -98,10 +75,9 @@ export function lowerPtx(
   };
   const out: Fn[] = [];
   const skipped: { name: string; why: string[] }[] = [];
-  const ofBodies: Variable[] = [];
-  const sharedNames = new UniqueNames(variables.keys());
+  const parts = { sharedNames: new UniqueNames(variables.keys()), variables: [] as Variable[], prototypes };
   const bodies = module.items.filter((x): x is PtxFunction => x.kind === 'function' && x.body !== null);
-  const lowered = bodies.map((item) => lowerFunction(item, scope, sharedNames, ofBodies, prototypes));
+  const lowered = bodies.map((item) => lowerFunction(item, scope, parts));
   if (thread.length > 0) refuseShared(bodies, lowered);
   for (const [k, item] of bodies.entries()) {
     const r = lowered[k];
@@ -110,35 +86,10 @@ export function lowerPtx(
       skipped.push({
         name: item.name,
         why: r.missing.map(
-          (m) =>
-            `${m.form} (${m.count} time${m.count === 1 ? '' : 's'}, first at line ${m.line}${m.reason === '' ? '' : `: ${m.reason}`})`,
+          (m) => `${m.form} (${times(m)}, first at line ${m.line}${m.reason === '' ? '' : `: ${m.reason}`})`,
         ),
       });
-    if (r.fn !== null)
-      for (const m of r.unknown)
-        diagnostics.push({
-          severity: 'warning',
-          code: 'foreign-unknown',
-          message: `'${item.name}': ${m.form} is not known (${m.count} time${m.count === 1 ? '' : 's'})`,
-          file: module.name,
-          line: m.line,
-          column: m.column,
-          length: m.length,
-          notes: [
-            'it is carried unchanged, and assumed to read and write all of its registers and all memory',
-          ],
-        });
-    for (const m of r.missing)
-      diagnostics.push({
-        severity: 'warning',
-        code: 'no-ori-form',
-        message: `'${item.name}' is left out: ${m.form} has no Ori form yet (${m.count} time${m.count === 1 ? '' : 's'})`,
-        file: module.name,
-        line: m.line,
-        column: m.column,
-        length: m.length,
-        notes: m.reason === '' ? [] : [m.reason],
-      });
+    diagnostics.push(...reportsOf(item.name, r, module.name));
   }
   return {
     program: {
@@ -148,7 +99,7 @@ export function lowerPtx(
       addressSize: module.addressSize,
       functions: out,
       // The order in which ptxas places shared variables: those of bodies before those of the module.
-      variables: [...ofBodies, ...variables.values()],
+      variables: [...parts.variables, ...variables.values()],
       prototypes,
       aliases,
       locs,
@@ -159,14 +110,35 @@ export function lowerPtx(
   };
 }
 
-/** The result of lowering a function. */
-interface Lowered {
-  fn: Fn | null;
-  missing: readonly Missing[];
-  /** Unknown instructions, which are carried unchanged. */
-  readonly unknown: readonly Missing[];
-  /** Names of registers and local variables at module level that it uses. */
-  readonly threadUses: ReadonlySet<string>;
+const times = ({ count }: Missing): string => `${count} time${count === 1 ? '' : 's'}`;
+
+/** Warnings about the instructions of a function that are carried unchanged, or for which it is left out. */
+function reportsOf(name: string, { fn, unknown, missing }: Lowered, file: string): Diagnostic[] {
+  const warning = (m: Missing, code: string, message: string, notes: readonly string[]): Diagnostic => ({
+    severity: 'warning',
+    code,
+    message,
+    file,
+    line: m.line,
+    column: m.column,
+    length: m.length,
+    notes,
+  });
+  const carried =
+    'it is carried unchanged, and assumed to read and write all of its registers and all memory';
+  return [
+    ...(fn === null ? [] : unknown).map((m) =>
+      warning(m, 'foreign-unknown', `'${name}': ${m.form} is not known (${times(m)})`, [carried]),
+    ),
+    ...missing.map((m) =>
+      warning(
+        m,
+        'no-ori-form',
+        `'${name}' is left out: ${m.form} has no Ori form yet (${times(m)})`,
+        m.reason === '' ? [] : [m.reason],
+      ),
+    ),
+  ];
 }
 
 /**
@@ -188,294 +160,4 @@ function refuseShared(items: readonly PtxFunction[], lowered: readonly Lowered[]
       { form: 'a variable outside of functions', reason, count: 1, line, column, length: end - start },
     ];
   }
-}
-
-/** An instruction that has no Ori form. */
-interface Missing {
-  /** Opcode and modifiers as in PTX. */
-  readonly form: string;
-  /** The part that has no form; '' for the instruction as a whole. */
-  readonly reason: string;
-  readonly count: number;
-  /** Position of the first occurrence. */
-  readonly line: number;
-  readonly column: number;
-  readonly length: number;
-}
-
-/** Collects instructions without an Ori form, once for each form and reason. */
-class MissingForms {
-  private readonly found = new Map<string, { -readonly [K in keyof Missing]: Missing[K] }>();
-
-  add(form: string, span: Span, reason: string): void {
-    const key = `${form} ${reason}`;
-    const known = this.found.get(key);
-    if (known !== undefined) {
-      known.count++;
-      return;
-    }
-    const { line, column, start, end } = span;
-    this.found.set(key, { form, reason, count: 1, line, column, length: end - start });
-  }
-
-  get list(): Missing[] {
-    return [...this.found.values()];
-  }
-}
-
-/** Runs a lowering step. @returns null if it succeeds; the reason if it throws Unsupported */
-function attempt(lower: () => void): string | null {
-  try {
-    lower();
-    return null;
-  } catch (e) {
-    if (!(e instanceof Unsupported)) throw e;
-    return e.message;
-  }
-}
-
-const formOf = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
-
-/** Do some forms of a PTX opcode have Ori opcodes of their own? */
-export const hasOpcodes = (opcode: string, isa: Isa): boolean =>
-  handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined || hasRow(isa.spelling, opcode);
-
-/** The handler of an instruction, by its opcode and by whether its type is an integer; undefined if there is none. */
-export function handlerOf(i: PtxInstr): Handler | undefined {
-  const h = convertHandlers[i.opcode] ?? memoryHandlers[i.opcode] ?? controlHandlers[i.opcode];
-  if (h !== undefined) return h;
-  const fl = floatHandlers[i.opcode];
-  const int = integerHandlers[i.opcode] ?? videoHandlers[i.opcode];
-  if (fl === undefined) return int;
-  if (int === undefined) return fl;
-  const t = lastType(i.mods);
-  return t !== null && (isInt(t) || t.kind === 'pred' || t.name.endsWith('s16x2') || t.name.endsWith('u16x2'))
-    ? int
-    : fl;
-}
-
-function lowerFunction(
-  ptx: PtxFunction,
-  module: ModuleScope,
-  sharedNames: UniqueNames,
-  shared: Variable[],
-  prototypes: Prototype[],
-): Lowered {
-  const f = new FnLower(module, ptx.entry);
-  const lacks = new MissingForms();
-  const unknown = new MissingForms();
-  const firstLoc = module.locs.length;
-  /** Instructions in the order of their places in `module.locs`. */
-  const instrs: PtxInstr[] = [];
-  const declare = (d: VarDecl) => {
-    if (d.space === 'reg') f.declareRegs(d);
-    else if (d.space === 'param') {
-      const name = f.unique(d.name);
-      f.variables.push(makeVariable(d, name, 'param'));
-      f.scope.symbols.set(d.name, { kind: 'call-param', name });
-    } else if (d.space === 'local') {
-      const name = f.unique(d.name);
-      f.variables.push(makeVariable(d, name, 'local'));
-      f.scope.symbols.set(d.name, { kind: 'variable', name, space: 'local' });
-    } else {
-      const name = sharedNames.take(d.name);
-      shared.push(makeVariable(d, name, d.space as Space));
-      f.scope.symbols.set(d.name, { kind: 'variable', name, space: d.space as Space });
-    }
-  };
-
-  const { threadUses } = f;
-  if (module.thread.length > 0) {
-    f.push();
-    module.thread.forEach(declare);
-  }
-  f.push();
-  const params = layout(ptx.params);
-  const returns = layout(ptx.returns);
-  const formals = [...ptx.returns, ...ptx.params].filter((d) => d.space === 'param').map((d) => d.name);
-  const inMemory = addressTaken(ptx.body!, new Set(ptx.entry ? [] : formals));
-  const bind = (decls: readonly VarDecl[], list: Param[], result: boolean) => {
-    for (const d of decls) if (d.space === 'reg' && d.vector > 1) f.nameVector(d.name, d.vector);
-    scalars(decls).forEach((d, k) => {
-      if (d.space === 'reg') {
-        f.declareRegs(d);
-        list[k] = { ...list[k], reg: f.find(d.name)?.reg ?? NO_REG };
-        return;
-      }
-      // A kernel and its parameter may have the same name: nothing in the body refers to the kernel.
-      const name = ptx.entry && d.name === ptx.name ? d.name : f.unique(d.name);
-      if (name !== d.name) list[k] = { ...list[k], name };
-      if (ptx.entry) f.scope.symbols.set(d.name, { kind: 'entry-param', param: list[k] });
-      else {
-        if (!inMemory.has(d.name)) return void f.scope.symbols.set(d.name, { kind: 'call-param', name });
-        const local = f.unique(`${d.name}_local`);
-        f.variables.push(makeVariable(d, local, 'local'));
-        f.scope.symbols.set(d.name, { kind: 'variable', name: local, space: 'local' });
-        if (result) f.localResults.push({ param: list[k], name, local });
-        else copyIn(f, list[k], name, local);
-      }
-    });
-  };
-  bind(ptx.returns, returns, true);
-  bind(ptx.params, params, false);
-
-  const directives = [...ptx.directives];
-  const pragmas: { block: number; text: string }[] = [];
-  let source = { file: 0, line: 0, column: 0 };
-  // Labels of a scope are entered before its first branch, and jump tables and prototypes before their uses.
-  const open = (body: readonly PtxStatement[]) => {
-    f.push();
-    for (const s of body) if (s.kind === 'label') f.scope.labels.set(s.name, f.newBlockId());
-  };
-  const tablesOf = (body: readonly PtxStatement[]) => {
-    for (const s of body) {
-      if (s.kind === 'branchtargets') {
-        f.scope.tables.set(s.name, f.tables.length);
-        try {
-          f.tables.push(s.labels.map((l) => f.labelBlock(l)));
-        } catch (e) {
-          if (!(e instanceof Unsupported)) throw e;
-          lacks.add('.branchtargets', s.span, e.message);
-        }
-      } else if (s.kind === 'callprototype') {
-        const name = f.unique(`${ptx.name}$${s.name}`);
-        f.scope.prototypes.set(s.name, name);
-        prototypes.push({ name, params: layout(s.params), returns: layout(s.returns), noreturn: s.noreturn });
-      } else if (s.kind === 'calltargets') {
-        // `checkPtx` has verified that the signature of each target matches the calls.
-        const callee = module.functions.get(s.functions[0]);
-        if (callee === undefined) {
-          lacks.add('.calltargets', s.span, `the function '${s.functions[0]}' is not declared`);
-          continue;
-        }
-        const name = f.unique(`${ptx.name}$${s.name}`);
-        f.scope.prototypes.set(s.name, name);
-        prototypes.push({ ...makePrototype(callee), name });
-      }
-    }
-  };
-
-  // An explicit stack, since the input determines the depth of scopes.
-  const stack: { body: readonly PtxStatement[]; at: number }[] = [];
-  open(ptx.body!);
-  tablesOf(ptx.body!);
-  stack.push({ body: ptx.body!, at: 0 });
-  while (stack.length > 0) {
-    const top = stack[stack.length - 1];
-    if (top.at >= top.body.length) {
-      stack.pop();
-      f.pop();
-      continue;
-    }
-    const s = top.body[top.at++];
-    switch (s.kind) {
-      case 'variable':
-        declare(s);
-        break;
-      case 'scope':
-        open(s.body);
-        tablesOf(s.body);
-        stack.push({ body: s.body, at: 0 });
-        break;
-      case 'label':
-        f.startBlock(f.labelBlock(s.name), s.name);
-        break;
-      case 'loc':
-        source = { file: s.file, line: s.line, column: s.column };
-        break;
-      case 'pragma':
-        pragmas.push({ block: f.blocks[f.blocks.length - 1].id, text: s.text });
-        break;
-      case 'instr': {
-        const loc = module.locs.length;
-        module.locs.push({
-          line: s.span.line,
-          file: source.file,
-          srcLine: source.line,
-          srcColumn: source.column,
-        });
-        instrs.push(s);
-        const before = f.emitted;
-        const flushed = module.flush === null ? s : module.flush(s);
-        const i = f.hasVectors ? withParts(flushed, (name) => f.vectorLength(name)) : flushed;
-        const isNew = isUnknown(s, module.home);
-        const why = attempt(() => {
-          f.begin(s, loc);
-          const h = handlerOf(s);
-          if (h === undefined || isNew) throw new Unsupported();
-          h(f, i);
-        });
-        if (why !== null) {
-          f.takeBack(before);
-          if (isNew || attempt(() => lowerByRow(f, withSelectors(f, i))) !== null) {
-            f.takeBack(before);
-            const whyForeign = attempt(() => {
-              if (lowerForeign(f, i, isNew).unknown) unknown.add(formOf(s), s.span, '');
-            });
-            if (whyForeign !== null) lacks.add(formOf(s), s.span, why === '' ? whyForeign : why);
-          }
-        }
-        f.end();
-        break;
-      }
-      default:
-        break;
-    }
-  }
-  f.pop();
-  if (lacks.list.length > 0) return { fn: null, missing: lacks.list, unknown: [], threadUses };
-  groundLoads(f.blocks, f.tables);
-  nameFlights(f.blocks);
-  const last = f.blocks[f.blocks.length - 1].ins.at(-1);
-  if (last === undefined || !endsFlow(last)) {
-    // Control that reaches the end of a PTX function returns.
-    const end: PtxInstr = {
-      kind: 'instr',
-      span: ptx.span,
-      opcode: ptx.entry ? 'exit' : 'ret',
-      mods: [],
-      guard: null,
-      operands: [],
-    };
-    f.begin(end, 0);
-    controlHandlers[end.opcode](f, end);
-  }
-  const fn = makeFn({
-    name: ptx.name,
-    kind: ptx.entry ? 'entry' : 'func',
-    params,
-    returns,
-    blocks: f.blocks,
-    regCount: f.regCount,
-    blockCount: f.blockCount,
-    variables: usedVariables(f),
-    tables: f.tables,
-    attrs: {
-      directives: directives.filter((d) => d !== '.noreturn'),
-      pragmas,
-      linkage: ptx.linkage,
-      noreturn: directives.includes('.noreturn'),
-      counts: [],
-    },
-    shape: newShape(),
-  });
-  // Rejects input that the handlers accept but should not, such as operands of different widths, before any pass runs.
-  const reported = new Set<number>();
-  for (const e of verifyFn(fn)) {
-    if (reported.has(e.loc)) continue;
-    reported.add(e.loc);
-    const i = instrs[e.loc - firstLoc];
-    const sizes = e.rule === 'operand-file' || e.rule === 'register-file';
-    const reason = sizes ? 'its operands are not of the sizes or kinds that it takes' : e.message;
-    lacks.add(i === undefined ? ptx.name : formOf(i), i?.span ?? ptx.span, reason);
-  }
-  const missing = lacks.list;
-  return { fn: missing.length === 0 ? fn : null, missing, unknown: unknown.list, threadUses };
-}
-
-/** The variables of a function, without unused ones that are declared at module level. */
-function usedVariables(f: FnLower): Variable[] {
-  if (f.module.thread.length === 0) return f.variables;
-  const unused = new Set(f.module.thread.map((d) => d.name).filter((name) => !f.threadUses.has(name)));
-  return f.variables.filter((v) => !unused.has(v.name));
 }

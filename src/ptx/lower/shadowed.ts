@@ -2,7 +2,7 @@ import type { Isa, SpelledRow } from '../../ir/opcode.ts';
 import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, Span, VarDecl } from '../ast.ts';
 import { FnLower, type ModuleScope } from './function.ts';
-import { handlerOf } from './index.ts';
+import { handlerOf } from './handlers.ts';
 import { formsRead, opcodesRead, type ReadForm } from './table-rows.ts';
 
 /** A row of the table for both directions that lowering never uses for one of its forms, because a handler lowers that form first. */
