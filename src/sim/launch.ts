@@ -194,6 +194,51 @@ export function findKernel(program: Program, name: string): Fn {
 }
 
 /**
+ * Puts the parameters of a launch into the constant bank, and copies of its buffers into memory.
+ *
+ * @param sizes sizes that a pointer may have
+ * @returns the buffers in memory, by parameter; null for other parameters
+ * @throws SimFault if a parameter does not fit the kernel
+ */
+function giveParameters(
+  kernel: Fn,
+  launch: Launch,
+  paramBase: number,
+  sizes: readonly number[],
+  memory: BufferMemory,
+  bank: Uint8Array,
+): (Uint8Array | null)[] {
+  const view = new DataView(bank.buffer);
+  return launch.params.map((p, k) => {
+    const formal = kernel.params[k];
+    const at = paramBase + formal.offset;
+    if (p.kind === 'buffer') {
+      const b = memory.add(`parameter ${k} (${formal.name})`, p.bytes.slice());
+      if (!sizes.includes(formal.size))
+        throw new SimFault(
+          `parameter ${k} (${formal.name}) has ${formal.size} bytes, the launch gives a pointer of ${sizes[0]}`,
+        );
+      if (formal.size === 4) view.setUint32(at, b.base, true);
+      else view.setBigUint64(at, BigInt(b.base), true);
+      return b.bytes;
+    }
+    if (p.kind === 'bytes') {
+      if (p.bytes.length > formal.size)
+        throw new SimFault(`parameter ${k} has ${formal.size} bytes, the launch gives ${p.bytes.length}`);
+      bank.set(p.bytes, at);
+    } else {
+      const size = ELEMENT_BYTES[p.type];
+      if (size !== formal.size)
+        throw new SimFault(
+          `parameter ${k} (${formal.name}) has ${formal.size} bytes, the launch gives ${p.type}`,
+        );
+      putScalar(view, at, size, p.type, p.value);
+    }
+    return null;
+  });
+}
+
+/**
  * Runs a launch in the simulator and compares the results with the expected ones. Faults are reported in the result, not thrown.
  *
  * @param paramBase offset of parameters in constant bank 0 for the program's target
@@ -217,38 +262,10 @@ export function runLaunch(
       );
     const tooMany = tooManyBytes(program);
     if (tooMany !== null) throw new SimFault(tooMany);
-    const sizes = pointerSizes(program);
     const narrow = launch.params.some((p, k) => p.kind === 'buffer' && kernel.params[k].size === 4);
     const memory = narrow ? new BufferMemory(FIRST_NARROW) : new BufferMemory();
     const bank = paramBank();
-    const view = new DataView(bank.buffer);
-    const buffers = launch.params.map((p, k) => {
-      const formal = kernel.params[k];
-      const at = paramBase + formal.offset;
-      if (p.kind === 'buffer') {
-        const b = memory.add(`parameter ${k} (${formal.name})`, p.bytes.slice());
-        if (!sizes.includes(formal.size))
-          throw new SimFault(
-            `parameter ${k} (${formal.name}) has ${formal.size} bytes, the launch gives a pointer of ${sizes[0]}`,
-          );
-        if (formal.size === 4) view.setUint32(at, b.base, true);
-        else view.setBigUint64(at, BigInt(b.base), true);
-        return b.bytes;
-      }
-      if (p.kind === 'bytes') {
-        if (p.bytes.length > formal.size)
-          throw new SimFault(`parameter ${k} has ${formal.size} bytes, the launch gives ${p.bytes.length}`);
-        bank.set(p.bytes, at);
-      } else {
-        const size = ELEMENT_BYTES[p.type];
-        if (size !== formal.size)
-          throw new SimFault(
-            `parameter ${k} (${formal.name}) has ${formal.size} bytes, the launch gives ${p.type}`,
-          );
-        putScalar(view, at, size, p.type, p.value);
-      }
-      return null;
-    });
+    const buffers = giveParameters(kernel, launch, paramBase, pointerSizes(program), memory, bank);
     m = new Machine(
       program,
       kernel,
@@ -265,7 +282,7 @@ export function runLaunch(
         schedule: opts.schedule,
       },
       memory,
-      view,
+      new DataView(bank.buffer),
     );
     placeVariables(m, program, (v) => {
       const bytes = new Uint8Array(Math.max(v.size, 1));

@@ -324,27 +324,29 @@ export async function explain(file: string, o: RuleOptions): Promise<void> {
     );
     return;
   }
-  if (o.rule !== undefined) {
-    for (const l of lines) out(`${pc.dim(`${l.fn}, ${l.phase}:`)} ${l.text}`);
-    if (lines.length === 0) {
-      const rule = rules.find((r) => r.id === o.rule)!;
-      const where = phasesOfRule(plan, rule);
-      out(
-        where.length === 0
-          ? `no phase of this plan runs rule '${rule.id}' of group '${rule.group}'`
-          : `nothing in ${file} has the shape of rule '${rule.id}' where it runs, in ${shortList(where)}`,
-      );
-    }
-    const review = reviewOf(o.rule, rules, specs);
-    if (review !== null) out(`\n${reviewText(review, '')}`);
-    return;
-  }
+  if (o.rule === undefined) return printFirings(rows, program.functions.length);
+  for (const l of lines) out(`${pc.dim(`${l.fn}, ${l.phase}:`)} ${l.text}`);
+  if (lines.length === 0) out(whyNowhere(file, plan, rules.find((r) => r.id === o.rule)!));
+  const review = reviewOf(o.rule, rules, specs);
+  if (review !== null) out(`\n${reviewText(review, '')}`);
+}
+
+/** Why a rule neither fired nor was turned down anywhere in a file. */
+function whyNowhere(file: string, plan: Plan, rule: Rule): string {
+  const where = phasesOfRule(plan, rule);
+  return where.length === 0
+    ? `no phase of this plan runs rule '${rule.id}' of group '${rule.group}'`
+    : `nothing in ${file} has the shape of rule '${rule.id}' where it runs, in ${shortList(where)}`;
+}
+
+/** Tables of the rules that fired, and of those that fitted in shape and were not applied. */
+function printFirings(rows: readonly (readonly [string, Tally])[], functions: number): void {
   const fired = rows.filter(([, t]) => t.hits > 0);
   out(
     `${plural(
       fired.reduce((n, [, t]) => n + t.hits, 0),
       'rewrite',
-    )} by ${plural(fired.length, 'rule')} in ${plural(program.functions.length, 'function')}\n`,
+    )} by ${plural(fired.length, 'rule')} in ${plural(functions, 'function')}\n`,
   );
   if (fired.length > 0)
     out(
