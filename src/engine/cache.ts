@@ -91,13 +91,19 @@ export function phaseKey(before: string, groups: readonly PlanGroup[], gate: Gat
 const resultKey = (first: string, reads: readonly Read[], scene: Scene): string =>
   keyedHash(JSON.stringify([first, ...reads.map((r) => [r, seenValue(r, scene)])]));
 
+/** A result in the cache, with its key. */
+export interface CacheHit {
+  readonly key: string;
+  readonly result: CachedPhase;
+}
+
 /** The cached result of a phase whose reads have the values that they have now, with its key; null if there is none. */
 export function findResult(
   cache: PrefixCache,
   first: string,
   phases: readonly PlanPhase[],
   scene: Scene,
-): { readonly key: string; readonly result: CachedPhase } | null {
+): CacheHit | null {
   const known = cache.get(first);
   if (known?.kind !== 'reads') return null;
   for (const list of known.lists) {

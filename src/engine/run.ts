@@ -13,6 +13,7 @@ import { verifySsa } from '../ssa/verify.ts';
 import { Budgets } from './budgets.ts';
 import {
   type CachedPhase,
+  type CacheHit,
   findResult,
   inputKeyOf,
   keepResult,
@@ -101,7 +102,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
 function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
   const plans = opts.plans ?? new FunctionPlans(plan, input);
   const budgets = new Budgets(plans);
-  const edits = new EditRunner();
+  const x: Running = { plan, plans, budgets, edits: new EditRunner(), opts };
   const records: PhaseRecord[] = [];
   const entry = startAt(plan, opts.startAt, input);
   const last = opts.until === undefined ? -1 : dispatchPosition(plan, opts.until);
@@ -125,11 +126,7 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
     const gate = openGate(plans, at, program, budgets, log, changedIn);
     const groups = plans.groups(at, program);
     const variants = groups.map((g) => g.phase);
-    let changed = { functions: 0, blocks: 0 };
-    let reads: readonly Read[] = [];
-    let cached = false;
-    let ms = 0;
-    let bytes = 0;
+    let done: Omit<Done, 'program'> = SHUT;
     const limit = opts.rewriteLimit;
     const rewrites = limit?.phase === phase.id ? new RewriteCounter(limit, opts.onRewrite) : null;
     const asked =
@@ -141,58 +138,23 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
       const first = kept === undefined ? '' : phaseKey(key, groups, gate);
       const hit =
         kept === undefined ? null : findResult(kept, first, variants, sceneOf(program, gate, plans, budgets));
-      let verified: Verified = 'no';
-      let place = '';
-      let result: CachedPhase | null = null;
-      if (hit !== null) {
-        ({ key: place, result } = hit);
-        cached = true;
-        program = result.program ?? program;
-        changed = { functions: result.functionsChanged, blocks: result.blocksChanged };
-        verified = result.verified;
-        reads = result.reads;
-        log.remarks.push(...result.remarks);
-        log.reports.push(...result.reports);
-        for (const t of result.taken) budgets.spend(t.knob, t.fn, t.units);
-      } else {
-        const atStart = kept === undefined ? null : sceneOf(program, gate, plans, budgets.copy());
-        const heap = opts.heap?.() ?? 0;
-        const startOfPhase = now();
-        const input = program;
-        program = within({ phase: phase.id }, () =>
-          runPhase(input, plans, groups, gate, budgets, log, opts, edits, asked ?? null),
-        );
-        ms = now() - startOfPhase;
-        bytes = (opts.heap?.() ?? 0) - heap;
-        changed = changedBlocks(before, program);
-        reads = [...log.reads].sort();
-        if (kept !== undefined) {
-          result = {
-            kind: 'result',
-            program: program === before ? null : program,
-            programKey: program === before ? '' : programKey(program, plan),
-            reads,
-            taken: [...log.taken.values()],
-            remarks: log.remarks,
-            reports: log.reports,
-            functionsChanged: changed.functions,
-            blocksChanged: changed.blocks,
-            verified,
-          };
-          place = keepResult(kept, first, atStart!, result);
-        }
-      }
+      const ran =
+        hit === null
+          ? runNow(x, { phase, program, groups, gate, log, kept, first, asked: asked ?? null })
+          : reused(hit, program, log, budgets);
+      done = ran;
+      program = ran.program;
       for (const p of variants.flatMap((v) => v.destroys)) properties.delete(p);
       if (gate.shutFor.length === 0) for (const p of phase.provides) properties.add(p);
       if (program !== before) {
         const wanted = `rules${CHECKED.filter((p) => properties.has(p)).map((p) => `+${p}`)}`;
-        if (opts.verify === true && verified !== wanted) {
+        if (opts.verify === true && done.verified !== wanted) {
           const made = program;
           within({ phase: phase.id }, () => checkSnapshot(made, plan, phase.id, variants, properties));
-          if (result !== null) kept!.set(place, { ...result, verified: wanted });
+          if (done.result !== null) kept!.set(done.place, { ...done.result, verified: wanted });
         }
         // The key changes only if the program does, so later phases do not depend on phases that changed nothing.
-        key = result?.programKey ?? (cache === undefined ? '' : programKey(program, plan));
+        key = done.result?.programKey ?? (cache === undefined ? '' : programKey(program, plan));
       }
     }
     if (phase.progress !== null && groups.some((g) => g.phase.disabled === null)) progress = phase.progress;
@@ -204,13 +166,13 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
       shutFor: gate.shutFor,
       level: gate.level,
       began: began - start,
-      ms,
-      bytes,
+      ms: done.ms,
+      bytes: done.bytes,
       memory: account?.phase(before, program) ?? null,
-      knobsRead: [...new Set([...log.knobs, ...knobsOf(reads)])],
-      factsRead: [...new Set([...log.facts, ...factsOf(reads)])],
-      functionsChanged: changed.functions,
-      blocksChanged: changed.blocks,
+      knobsRead: [...new Set([...log.knobs, ...knobsOf(done.reads)])],
+      factsRead: [...new Set([...log.facts, ...factsOf(done.reads)])],
+      functionsChanged: done.changed.functions,
+      blocksChanged: done.changed.blocks,
       instructionsBefore: instructions,
       instructionsAfter: after,
       remarks: [...refusals(before, gate), ...log.remarks],
@@ -218,7 +180,7 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
       dump: dumps ? dumpOf(plans, phase, program, gate.why, properties.has('physical-registers')) : null,
       rewrites,
       progress,
-      cached,
+      cached: done.cached,
       key,
       program,
     };
@@ -231,6 +193,102 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
   for (const fn of program.functions) dropUnchangedDraft(fn);
   const memory = account?.run ?? null;
   return { plan, input, records, last: program, began: start, memory, decisions: plans.decisions };
+}
+
+/** What all phases of a run share. */
+interface Running {
+  readonly plan: Plan;
+  readonly plans: FunctionPlans;
+  readonly budgets: Budgets;
+  readonly edits: EditRunner;
+  readonly opts: RunOptions;
+}
+
+/** A phase whose gate is open. */
+interface OpenPhase {
+  readonly phase: PlanPhase;
+  readonly program: Program;
+  readonly groups: readonly PlanGroup[];
+  readonly gate: GateResult;
+  readonly log: PhaseLog;
+  /** The cache for its result, and the first key of the result there. */
+  readonly kept: PrefixCache | undefined;
+  readonly first: string;
+  readonly asked: RewriteCounter | null;
+}
+
+/** What a phase did, whether just now or in an earlier run. */
+interface Done {
+  readonly program: Program;
+  readonly changed: { readonly functions: number; readonly blocks: number };
+  readonly reads: readonly Read[];
+  readonly cached: boolean;
+  readonly ms: number;
+  readonly bytes: number;
+  readonly verified: Verified;
+  /** The cached result, and its key; null without a cache. */
+  readonly result: CachedPhase | null;
+  readonly place: string;
+}
+
+/** What a phase does whose gate is shut. */
+const SHUT: Omit<Done, 'program'> = {
+  changed: { functions: 0, blocks: 0 },
+  reads: [],
+  cached: false,
+  ms: 0,
+  bytes: 0,
+  verified: 'no',
+  result: null,
+  place: '',
+};
+
+/** Takes the result of a phase from the cache. */
+function reused({ key, result }: CacheHit, program: Program, log: PhaseLog, budgets: Budgets): Done {
+  log.remarks.push(...result.remarks);
+  log.reports.push(...result.reports);
+  for (const t of result.taken) budgets.spend(t.knob, t.fn, t.units);
+  return {
+    program: result.program ?? program,
+    changed: { functions: result.functionsChanged, blocks: result.blocksChanged },
+    reads: result.reads,
+    cached: true,
+    ms: 0,
+    bytes: 0,
+    verified: result.verified,
+    result,
+    place: key,
+  };
+}
+
+/** Runs a phase, and keeps its result. */
+function runNow({ plan, plans, budgets, edits, opts }: Running, x: OpenPhase): Done {
+  const { phase, program: before, groups, gate, log, kept } = x;
+  const atStart = kept === undefined ? null : sceneOf(before, gate, plans, budgets.copy());
+  const heap = opts.heap?.() ?? 0;
+  const began = now();
+  const program = within({ phase: phase.id }, () =>
+    runPhase(before, plans, groups, gate, budgets, log, opts, edits, x.asked),
+  );
+  const ms = now() - began;
+  const bytes = (opts.heap?.() ?? 0) - heap;
+  const changed = changedBlocks(before, program);
+  const reads = [...log.reads].sort();
+  const done = { program, changed, reads, cached: false, ms, bytes, verified: 'no' } as const;
+  if (kept === undefined) return { ...done, result: null, place: '' };
+  const result: CachedPhase = {
+    kind: 'result',
+    program: program === before ? null : program,
+    programKey: program === before ? '' : programKey(program, plan),
+    reads,
+    taken: [...log.taken.values()],
+    remarks: log.remarks,
+    reports: log.reports,
+    functionsChanged: changed.functions,
+    blocksChanged: changed.blocks,
+    verified: 'no',
+  };
+  return { ...done, result, place: keepResult(kept, x.first, atStart!, result) };
 }
 
 /** A remark for each function for which a knob closes the gate. */
