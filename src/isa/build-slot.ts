@@ -25,6 +25,30 @@ export function splitOperands(text: string): string[] {
 
 const SLOT = /^(\w+):([\w()|]+)([?*]*)(?:\/([-|~!]+))?$/;
 
+/** Types of operands besides `r` and `x` with a width: what each accepts, and its register bank and width if it has them. */
+const TYPES: Readonly<
+  Record<
+    string,
+    { readonly bank?: Slot['bank']; readonly width?: number; readonly kinds: readonly Operand['kind'][] }
+  >
+> = {
+  p: { bank: 'p', width: 1, kinds: [Kind.Reg, Kind.Imm] },
+  b: { bank: 'b', width: 32, kinds: [Kind.Reg] },
+  imm: { width: 32, kinds: [Kind.Imm] },
+  cbank: { kinds: [Kind.CBank] },
+  addr: { kinds: [Kind.Addr] },
+  label: { kinds: [Kind.Label] },
+  sym: { kinds: [Kind.Sym] },
+  table: { kinds: [Kind.Table] },
+  any: { bank: 'any', kinds: [Kind.Reg, Kind.Imm, Kind.Sym, Kind.CBank] },
+  value: { bank: 'any', kinds: [Kind.Reg] },
+  place: { bank: 'any', kinds: [Kind.Reg, Kind.Sym] },
+  text: { kinds: [Kind.Text] },
+};
+
+/** Types that are suggested for a misspelt one; a single letter is near to anything. */
+const SUGGESTED = ['r32', 'r64', 'x32', 'x64', ...Object.keys(TYPES).filter((t) => t !== 'b')];
+
 /**
  * Builds one operand of a form, from a text such as `b:r32?/-|`.
  * @param source whether it is a source; only sources have defaults
@@ -60,73 +84,14 @@ export function buildSlot(
       else report(`operand ${m[1]} takes its width from '${t[3]}', which is not a modifier group`);
       continue;
     }
-    switch (type) {
-      case 'p':
-        slot.bank = 'p';
-        slot.width = 1;
-        slot.kinds |= bit(Kind.Reg) | bit(Kind.Imm);
-        break;
-      case 'b':
-        slot.bank = 'b';
-        slot.width = 32;
-        slot.kinds |= bit(Kind.Reg);
-        break;
-      case 'imm':
-        slot.width = 32;
-        slot.kinds |= bit(Kind.Imm);
-        break;
-      case 'cbank':
-        slot.kinds |= bit(Kind.CBank);
-        break;
-      case 'addr':
-        slot.kinds |= bit(Kind.Addr);
-        break;
-      case 'label':
-        slot.kinds |= bit(Kind.Label);
-        break;
-      case 'sym':
-        slot.kinds |= bit(Kind.Sym);
-        break;
-      case 'table':
-        slot.kinds |= bit(Kind.Table);
-        break;
-      case 'value':
-        slot.bank = 'any';
-        slot.kinds |= bit(Kind.Reg);
-        break;
-      case 'place':
-        slot.bank = 'any';
-        slot.kinds |= bit(Kind.Reg) | bit(Kind.Sym);
-        break;
-      case 'text':
-        slot.kinds |= bit(Kind.Text);
-        break;
-      case 'any':
-        slot.bank = 'any';
-        slot.kinds |= bit(Kind.Reg) | bit(Kind.Imm) | bit(Kind.Sym) | bit(Kind.CBank);
-        break;
-      default:
-        report(
-          `operand ${m[1]} has unknown type '${type}'`,
-          didYouMean(type, [
-            'r32',
-            'r64',
-            'x32',
-            'x64',
-            'p',
-            'imm',
-            'cbank',
-            'addr',
-            'label',
-            'sym',
-            'table',
-            'any',
-            'value',
-            'place',
-            'text',
-          ]),
-        );
+    const known = Object.hasOwn(TYPES, type) ? TYPES[type] : undefined;
+    if (known === undefined) {
+      report(`operand ${m[1]} has unknown type '${type}'`, didYouMean(type, SUGGESTED));
+      continue;
     }
+    slot.bank = known.bank ?? slot.bank;
+    slot.width = known.width ?? slot.width;
+    for (const kind of known.kinds) slot.kinds |= bit(kind);
   }
   let mods = 0;
   for (const c of m[4] ?? '') mods |= c === '-' ? Mod.Neg : c === '|' ? Mod.Abs : Mod.Not;

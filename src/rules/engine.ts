@@ -1,7 +1,7 @@
 import type { WorkList } from '../analysis/flow/changes.ts';
 import { type DiagnosticError, fileError } from '../ir/diagnostic.ts';
 import type { Draft } from '../ir/draft/index.ts';
-import { numbering } from '../ir/memo.ts';
+import { memo, numbering } from '../ir/memo.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { isSet, type PassContext } from '../ir/pass.ts';
 import type { Instr } from '../ir/program.ts';
@@ -84,7 +84,7 @@ interface Candidates {
   readonly needs: readonly (readonly number[])[];
   readonly sets: Map<string, RuleSet>;
 }
-const shared = new WeakMap<Isa, Map<string, Candidates>>();
+const candidatesFor = memo((_isa: Isa) => new Map<string, Candidates>());
 
 /** A unique number for each rule. */
 const numberOf = numbering<Rule>();
@@ -107,50 +107,21 @@ export interface RuleStep {
   readonly open: (d: Draft) => (work: WorkList) => void;
 }
 
-/**
- * Makes the function that the engine calls for steps that run rules. The groups of a step form one set. Sets and their matchers are cached
- * by groups, owning phase and the static conditions that hold.
- * @throws DiagnosticError if rules of any group are faulty
- */
-export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: PassContext) => RuleStep {
-  let sets = shared.get(o.isa);
-  if (sets === undefined) shared.set(o.isa, (sets = new Map()));
-  const known = sets;
-  for (const doc of o.groups.values()) rulesOfGroup(doc, o.isa);
-  const candidatesOf = (groups: readonly string[], phase: string): Candidates => {
-    const owned = o.phases.has(phase);
-    const key = `${owned ? phase : ''}|${groups.map((g) => o.groups.get(g)?.hash ?? g).join()}`;
-    let found = known.get(key);
-    if (found === undefined) {
-      const docs = groups.map((g) => {
-        const doc = o.groups.get(g);
-        if (doc === undefined) throw new Error(`rule group '${g}' is not in the plan`);
-        return doc;
-      });
-      const rules = docs.flatMap((doc) =>
-        rulesOfGroup(doc, o.isa).filter((r) => r.owner === null || !owned || r.owner.includes(phase)),
-      );
-      const statics: Expr[] = [];
-      const needs = rules.map((r) => r.statics.map((e) => statics.push(e) - 1));
-      // Phases with the same rules share their sets.
-      const same = [...known.values()].find(
-        (c) => c.rules.length === rules.length && c.rules.every((r, i) => r === rules[i]),
-      );
-      found = same ?? {
-        rules,
-        indexes: docs.map((doc) => indexOfGroup(doc, o.isa)),
-        statics,
-        needs,
-        sets: new Map(),
-      };
-      known.set(key, found);
-    }
-    return found;
-  };
-  const setFor = (groups: readonly string[], phase: string, setting: Setting): RuleSet => {
-    const { rules, indexes, statics, needs, sets } = candidatesOf(groups, phase);
+/** The sets of rules that steps run, cached for all runs of one instruction set. */
+class RuleSets {
+  private readonly o: RunnerOptions;
+  private readonly candidates: Map<string, Candidates>;
+
+  constructor(o: RunnerOptions) {
+    this.o = o;
+    this.candidates = candidatesFor(o.isa);
+  }
+
+  /** The rules of some groups that phase `phase` may run and whose static conditions hold. */
+  setFor(groups: readonly string[], phase: string, setting: Setting): RuleSet {
+    const { rules, indexes, statics, needs, sets } = this.candidatesOf(groups, phase);
     // A listener for rules that did not fire gets all rules, including those whose static conditions do not hold.
-    const hold = statics.map((e) => o.onMiss !== undefined || holdsIn(e, setting));
+    const hold = statics.map((e) => this.o.onMiss !== undefined || holdsIn(e, setting));
     const key = hold.map(Number).join('');
     let set = sets.get(key);
     if (set === undefined) {
@@ -165,11 +136,53 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
       sets.set(key, set);
     }
     return set;
-  };
+  }
+
+  private candidatesOf(groups: readonly string[], phase: string): Candidates {
+    const { o, candidates } = this;
+    const owned = o.phases.has(phase);
+    const key = `${owned ? phase : ''}|${groups.map((g) => o.groups.get(g)?.hash ?? g).join()}`;
+    let found = candidates.get(key);
+    if (found === undefined) {
+      const docs = groups.map((g) => {
+        const doc = o.groups.get(g);
+        if (doc === undefined) throw new Error(`rule group '${g}' is not in the plan`);
+        return doc;
+      });
+      const rules = docs.flatMap((doc) =>
+        rulesOfGroup(doc, o.isa).filter((r) => r.owner === null || !owned || r.owner.includes(phase)),
+      );
+      const statics: Expr[] = [];
+      const needs = rules.map((r) => r.statics.map((e) => statics.push(e) - 1));
+      // Phases with the same rules share their sets.
+      const same = [...candidates.values()].find(
+        (c) => c.rules.length === rules.length && c.rules.every((r, i) => r === rules[i]),
+      );
+      found = same ?? {
+        rules,
+        indexes: docs.map((doc) => indexOfGroup(doc, o.isa)),
+        statics,
+        needs,
+        sets: new Map(),
+      };
+      candidates.set(key, found);
+    }
+    return found;
+  }
+}
+
+/**
+ * Makes the function that the engine calls for steps that run rules. The groups of a step form one set. Sets and their matchers are cached
+ * by groups, owning phase and the static conditions that hold.
+ * @throws DiagnosticError if rules of any group are faulty
+ */
+export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: PassContext) => RuleStep {
+  for (const doc of o.groups.values()) rulesOfGroup(doc, o.isa);
+  const sets = new RuleSets(o);
   return (groups, ctx) => {
     const phase = ctx.phase.replace(/#\d+$/, '');
     const setting = settingOf(ctx);
-    const { matcher, identity, readsKnobs, readsLevelOrSm } = setFor(groups, phase, setting);
+    const { matcher, identity, readsKnobs, readsLevelOrSm } = sets.setFor(groups, phase, setting);
     // If no rule of the set reads level or target, neither is recorded as read, so that plans that differ in them share results.
     const { level, sm } = readsLevelOrSm ? setting : NO_TARGET;
     const bands = isSet(ctx.knob(BANDS_KNOB));

@@ -64,6 +64,19 @@ interface KnownRows {
 
 const knownRows = new WeakMap<SpecFile, KnownRows>();
 
+/** What the passes and rules of steps read. */
+interface Reads {
+  /** What a pass reads and requires, independent of the phase that runs it. */
+  readonly pass: (name: string) => PassNeeds;
+  /** The knobs that a rule group reads. */
+  readonly group: (name: string) => readonly string[];
+  /** The objects that determine the results of `pass` and `group`; used to validate cached results. */
+  readonly host: unknown;
+  readonly rules: unknown;
+  /** Rule groups that the request adds to a row. */
+  readonly extra: (row: Row, runsRules: boolean) => readonly string[];
+}
+
 /**
  * Builds the phases of a plan: combines each entry of the order with its row, the steps that fill its hook, and its switches. A row with a
  * `slot` has no steps of its own: the phase that dispatches the worker runs them.
@@ -72,17 +85,7 @@ export function planPhases(
   entries: readonly Entry[],
   rows: readonly Row[],
   phasesFile: SpecFile,
-  reads: {
-    /** What a pass reads and requires, independent of the phase that runs it. */
-    readonly pass: (name: string) => PassNeeds;
-    /** The knobs that a rule group reads. */
-    readonly group: (name: string) => readonly string[];
-    /** The objects that determine the results of `pass` and `group`; used to validate cached results. */
-    readonly host: unknown;
-    readonly rules: unknown;
-    /** Rule groups that the request adds to a row. */
-    readonly extra: (row: Row, runsRules: boolean) => readonly string[];
-  },
+  reads: Reads,
   hooks: ReadonlyMap<string, HookFilling>,
   switches: Pick<PhaseToggles, 'off' | 'enabled'>,
   issues: Issues,
@@ -130,42 +133,15 @@ export function planPhases(
     const runsRules = flatSteps(bound).some((s) => s.kind === 'rules') && x.row >= 0;
     const extra = reads.extra(row, runsRules);
     const steps = [...withGroups(bound, extra, COMMAND), ...added];
-    const flat = flatSteps(steps);
-    const passes = flat.flatMap((s) => (s.kind === 'pass' ? [s.pass] : []));
-    const groups = flat.flatMap((s) => (s.kind === 'rules' ? s.groups : []));
-    // Passes that an edit or a recipe adds need what the row does not declare.
-    const foreign = flatSteps([...inserted, ...added]).flatMap((s) =>
-      s.kind === 'pass' && declared.has(s.pass) ? [declared.get(s.pass)!] : [],
-    );
-    const needs = passes.map(reads.pass);
-    const ofRow: OfRow = {
-      index: row.index,
-      trueIndex: row.trueIndex < 0 ? null : row.trueIndex,
-      name: row.name,
-      stage: row.stage,
-      category: row.category,
-      status: row.status,
-      statusNote: row.note ?? '',
+    const ofRow = rowFields(
+      row,
       steps,
-      gate: gateOf(row, enabled),
-      knobs: union(
-        row.knobs,
-        row.ruleBudget === undefined ? [] : [row.ruleBudget],
-        steps.flatMap((s) => (s.kind === 'repeat' && s.leastCost !== null ? [s.leastCost] : [])),
-        ...foreign.map((d) => d.knobs),
-        ...needs.map((n) => n.knobs),
-        ...groups.map(reads.group),
-      ),
-      ruleBudget: row.ruleBudget ?? null,
-      facts: union(row.facts, ...foreign.map((d) => d.facts), ...needs.map((n) => n.facts)),
-      requires: union(row.requires, ...foreign.map((d) => d.requires), ...needs.map((n) => n.requires)),
-      provides: row.provides ?? [],
-      destroys: union(row.destroys, ...foreign.map((d) => d.destroys)),
-      hook: row.hook ?? null,
-      progress: row.progress ?? null,
-      noOp: row.noOp === true && added.length === 0,
-      required: row.required ?? false,
-    };
+      enabled,
+      flatSteps([...inserted, ...added]),
+      added.length === 0,
+      declared,
+      reads,
+    );
     const phase = phaseOf(ofRow, ofEntry);
     if (asTheRowSays && extra.length === 0 && issues.list.length === faults) alone.set(x.row, phase);
     return phase;
@@ -175,6 +151,59 @@ export function planPhases(
 /** Fields of a phase that come from its entry in the order. */
 type OfEntry = Pick<PlanPhase, 'position' | 'id' | 'roundAfter' | 'disabled' | 'origin'>;
 type OfRow = Omit<PlanPhase, keyof OfEntry>;
+
+/**
+ * The fields of a phase that come from its row and its steps.
+ *
+ * @param foreign steps that an edit or a recipe adds; their passes need what the row does not declare
+ * @param asDeclared whether nothing is added to the row's own steps
+ * @param declared what the rows of the phase table declare for a pass
+ */
+function rowFields(
+  row: Row,
+  steps: readonly Step[],
+  enabled: boolean,
+  foreign: readonly Step[],
+  asDeclared: boolean,
+  declared: ReturnType<typeof declarations>,
+  reads: Reads,
+): OfRow {
+  const flat = flatSteps(steps);
+  const passes = flat.flatMap((s) => (s.kind === 'pass' ? [s.pass] : []));
+  const groups = flat.flatMap((s) => (s.kind === 'rules' ? s.groups : []));
+  const others = foreign.flatMap((s) =>
+    s.kind === 'pass' && declared.has(s.pass) ? [declared.get(s.pass)!] : [],
+  );
+  const needs = passes.map(reads.pass);
+  return {
+    index: row.index,
+    trueIndex: row.trueIndex < 0 ? null : row.trueIndex,
+    name: row.name,
+    stage: row.stage,
+    category: row.category,
+    status: row.status,
+    statusNote: row.note ?? '',
+    steps,
+    gate: gateOf(row, enabled),
+    knobs: union(
+      row.knobs,
+      row.ruleBudget === undefined ? [] : [row.ruleBudget],
+      steps.flatMap((s) => (s.kind === 'repeat' && s.leastCost !== null ? [s.leastCost] : [])),
+      ...others.map((d) => d.knobs),
+      ...needs.map((n) => n.knobs),
+      ...groups.map(reads.group),
+    ),
+    ruleBudget: row.ruleBudget ?? null,
+    facts: union(row.facts, ...others.map((d) => d.facts), ...needs.map((n) => n.facts)),
+    requires: union(row.requires, ...others.map((d) => d.requires), ...needs.map((n) => n.requires)),
+    provides: row.provides ?? [],
+    destroys: union(row.destroys, ...others.map((d) => d.destroys)),
+    hook: row.hook ?? null,
+    progress: row.progress ?? null,
+    noOp: row.noOp === true && asDeclared,
+    required: row.required ?? false,
+  };
+}
 
 /** Creates a phase. All phases are created here, so that all have the same hidden class. */
 const phaseOf = (row: OfRow, entry: OfEntry): PlanPhase => ({
