@@ -1,4 +1,5 @@
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
+import { counted } from '../ir/counts.ts';
 import { isMap } from '../ir/data.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
@@ -118,7 +119,7 @@ function whyOf(
 
 /** What a phase did to the functions of a kernel, as text. */
 function did(step: PhaseRecord | null, there: PhaseRecord | undefined, names: ReadonlySet<string>): string {
-  if (step !== null) return `changed ${step.blocksChanged} block${step.blocksChanged === 1 ? '' : 's'}`;
+  if (step !== null) return `changed ${counted(step.blocksChanged, 'block')}`;
   if (there === undefined) return 'not in the order';
   if (there.outcome === 'skipped') return `not run: ${there.why}`;
   const shut = there.shutFor.find((x) => names.has(x.fn));

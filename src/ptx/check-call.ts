@@ -1,5 +1,6 @@
 /** Checks calls against the called function or prototype (PTX ISA 9.0, 9.7.12.5). */
 
+import { counted } from '../ir/counts.ts';
 import { didYouMean } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxInstr, PtxOperand, VarDecl } from './ast.ts';
 import type { Fault } from './check-spelling.ts';
@@ -74,7 +75,7 @@ function compare(
   ] as const) {
     if (formal.length !== actual.length)
       return {
-        message: `'${callee.name}' has ${count(formal.length, what)}, but the ${s.opcode} has ${count(actual.length, what)}`,
+        message: `'${callee.name}' has ${counted(formal.length, what)}, but the ${s.opcode} has ${counted(actual.length, what)}`,
         notes: [],
       };
     for (const [k, o] of actual.entries()) {
@@ -84,7 +85,7 @@ function compare(
       const want = bytesOf(formal[k]);
       if (have !== want && have > 0 && want > 0)
         return {
-          message: `${what} ${k + 1} of '${callee.name}' has ${count(want, 'byte')}, but '${nameIn(o)}' has ${have}`,
+          message: `${what} ${k + 1} of '${callee.name}' has ${counted(want, 'byte')}, but '${nameIn(o)}' has ${have}`,
           notes: [],
         };
     }
@@ -93,8 +94,6 @@ function compare(
 }
 
 const nameIn = (o: PtxOperand): string => (o.kind === 'reg' || o.kind === 'sym' ? o.name : '');
-
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
 /** Bytes of a variable; 0 if its size is not known. */
 function bytesOf(v: VarDecl): number {

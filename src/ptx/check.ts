@@ -1,3 +1,4 @@
+import { counted } from '../ir/counts.ts';
 import { type Diagnostic, didYouMean } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxModule, Span, VarDecl } from './ast.ts';
 import { checkBody } from './check-body.ts';
@@ -68,7 +69,7 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
     out.push({
       severity: 'error',
       code: 'ptx-more',
-      message: `and ${dropped} more error${dropped === 1 ? '' : 's'}`,
+      message: `and ${counted(dropped, 'more error')}`,
       file: module.name,
       line: 0,
       column: 0,

@@ -1,3 +1,4 @@
+import { counted } from '../ir/counts.ts';
 import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
 import type { Span } from './ast.ts';
 import { Lexer } from './lexer.ts';
@@ -178,7 +179,7 @@ export class Reader {
   /** The diagnostics, followed by one with the number of further errors, if there are any. */
   finish(): Diagnostic[] {
     if (this.dropped > 0) {
-      const message = `and ${this.dropped} more error${this.dropped === 1 ? '' : 's'}`;
+      const message = `and ${counted(this.dropped, 'more error')}`;
       this.diagnostics.push({
         severity: 'error',
         code: 'ptx-syntax',

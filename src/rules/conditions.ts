@@ -1,4 +1,5 @@
 import { match, P } from 'ts-pattern';
+import { counted } from '../ir/counts.ts';
 import { didYouMean } from '../ir/diagnostic.ts';
 import { entryOf } from '../ir/entry-of.ts';
 import type { KnobValue } from '../ir/pass.ts';
@@ -119,7 +120,7 @@ export function structuralFault(
       if (takes === undefined)
         return { message: `unknown function '${fn}'`, notes: didYouMean(fn, Object.keys(FUNCTIONS)) };
       if (takes.length !== args.length)
-        return { message: `${fn} takes ${takes.length} argument${takes.length === 1 ? '' : 's'}`, notes: [] };
+        return { message: `${fn} takes ${counted(takes.length, 'argument')}`, notes: [] };
       const arg = args[0];
       if (arg === undefined || (arg.k === 'name' && (takes[0] === 'knob' || vars.has(arg.name)))) return null;
       const word = arg.k === 'name' ? arg.name : 'this';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { barrierFaults } from '../../analysis/synchronization/barrier-use.ts';
 import { planOf } from '../../core.ts';
 import { host } from '../../engine/pipeline.ts';
+import { grouped } from '../../ir/counts.ts';
 import { type Diagnostic, DiagnosticError, fileFault, gathered, nearest } from '../../ir/diagnostic.ts';
 import type { Isa } from '../../ir/opcode.ts';
 import { visible } from '../../ir/quote.ts';
@@ -14,6 +15,7 @@ import { checkMeasured } from '../../lab/exact-metric.ts';
 import { loadExperiment } from '../../lab/experiment.ts';
 import { filesBelow, seeFound } from '../../lab/files.ts';
 import { Plans } from '../../lab/plans.ts';
+import { plural } from '../../lab/render/table.ts';
 import { checkPtx } from '../../ptx/check.ts';
 import { checkPtxTable, type PtxDoc } from '../../ptx/emit/table.ts';
 import { readForm } from '../../ptx/forms.ts';
@@ -35,9 +37,8 @@ import { isaDocs } from '../../spec/plan-skeleton.ts';
 import { PTXAS_LEVEL, ptxasFaultIssues, ptxasFaults } from '../../spec/ptxas-faults.ts';
 import { textOrFault } from '../input/files.ts';
 import { planFor } from '../input/input.ts';
-import { plural } from '../rules/rules.ts';
 import { readVerdicts, verdictFaults } from '../rules/verdicts.ts';
-import { CliExit, err, grouped, out, pc, show } from '../terminal/ui.ts';
+import { CliExit, err, out, pc, show } from '../terminal/ui.ts';
 
 /** Maximum number of faults shown per file; --json has all. */
 const MOST_SHOWN = 100;

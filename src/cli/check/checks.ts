@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { inexactness } from '../../engine/inexact.ts';
+import { counted, grouped } from '../../ir/counts.ts';
 import { DiagnosticError, nearest } from '../../ir/diagnostic.ts';
 import { enumerated } from '../../ir/listed.ts';
 import type { Program } from '../../ir/program.ts';
@@ -14,7 +15,7 @@ import type { Plan } from '../../spec/plan.ts';
 import { callersOf, uncalled, withCallers } from '../debug/callers.ts';
 import { Progress } from '../terminal/progress.ts';
 import { millisecondsOf } from '../terminal/times.ts';
-import { failWith, grouped, pc } from '../terminal/ui.ts';
+import { failWith, pc } from '../terminal/ui.ts';
 import type { Proof } from './proof.ts';
 
 /** Values of `--check` besides a launch file. */
@@ -127,8 +128,6 @@ export function checkOpen(before: Program, after: Program, plan: Plan, limits: C
   progress.done();
   return found.verdict(kernels.length - callers.length, callers.length);
 }
-
-const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
 /** Collects the judgements of all kernels of a program. */
 class Summary {

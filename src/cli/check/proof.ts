@@ -1,4 +1,5 @@
 import type { PhaseRecord } from '../../engine/journal.ts';
+import { grouped } from '../../ir/counts.ts';
 import type { Program } from '../../ir/program.ts';
 import { mayAskLongField } from '../../judge/undefined.ts';
 import { valueParam } from '../../judge/witness.ts';
@@ -12,7 +13,7 @@ import type { Refute } from '../../validate/validate.ts';
 import { WorkBudget } from '../../validate/work-budget.ts';
 import { openSolver, packagedSolver } from '../rules/solver.ts';
 import { Progress } from '../terminal/progress.ts';
-import { grouped, pc } from '../terminal/ui.ts';
+import { pc } from '../terminal/ui.ts';
 
 /** A phase that changed something, with the program before it. */
 export interface Step {

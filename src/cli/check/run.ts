@@ -1,4 +1,5 @@
 import { runPipeline } from '../../engine/pipeline.ts';
+import { grouped } from '../../ir/counts.ts';
 import type { Program } from '../../ir/program.ts';
 import { baseTarget } from '../../ir/target.ts';
 import { profiledRun } from '../../lab/profile-file.ts';
@@ -12,7 +13,7 @@ import type { PlanOptions } from '../input/options.ts';
 import { oneCubin } from '../machine/cubin-file.ts';
 import { liftedOf, machineFor } from '../machine/lifted.ts';
 import { table } from '../terminal/table.ts';
-import { CliExit, failWith, grouped, out, pc } from '../terminal/ui.ts';
+import { CliExit, failWith, out, pc } from '../terminal/ui.ts';
 
 /** Maximum bytes of local memory of a thread, including its stack (CUDA C Programming Guide, technical specifications: 512 KB). */
 const MOST_STACK = 2 ** 19;

@@ -1,5 +1,6 @@
 import { type Finding, type NoFinding, bisect as search, workersOf } from '../../debug/bisect.ts';
 import type { Judge, Subject } from '../../debug/judge.ts';
+import { grouped } from '../../ir/counts.ts';
 import { firstNames } from '../../ir/listed.ts';
 import { type Fn, sourceOf } from '../../ir/program.ts';
 import { fileWord, shellWord } from '../../ir/quote.ts';
@@ -12,7 +13,7 @@ import { runsForeign } from '../input/foreign-rules.ts';
 import { planFor, programFor, readText } from '../input/input.ts';
 import { unifiedDiff } from '../review/diff.ts';
 import { Progress } from '../terminal/progress.ts';
-import { failWith, grouped, out, pc } from '../terminal/ui.ts';
+import { failWith, out, pc } from '../terminal/ui.ts';
 import type { PlanPairOptions } from './bisect-plans.ts';
 
 export interface BisectOptions extends PlanPairOptions {

@@ -4,6 +4,7 @@ import { attempt, outcome } from '../../debug/attempt.ts';
 import { type Judge, openWorlds, openWorldsAsLongAs, type Subject, type Verdict } from '../../debug/judge.ts';
 import { isFault, type Reduced, reduceProgram, sizeOf } from '../../debug/reduce.ts';
 import { type ReducedPlan, reducePlan } from '../../debug/reduce-plan.ts';
+import { grouped } from '../../ir/counts.ts';
 import { fileWord, visible, yamlScalar } from '../../ir/quote.ts';
 import { targetOf } from '../../read.ts';
 import type { Plan } from '../../spec/plan.ts';
@@ -14,7 +15,7 @@ import { runsForeign } from '../input/foreign-rules.ts';
 import { planFor, programFor, readText, sourceOf } from '../input/input.ts';
 import { type PlanOptions, planOptionsOf } from '../input/options.ts';
 import { Progress } from '../terminal/progress.ts';
-import { err, failWith, grouped, out, pc } from '../terminal/ui.ts';
+import { err, failWith, out, pc } from '../terminal/ui.ts';
 
 export interface ReduceOptions extends PlanOptions, JudgeOptions {
   readonly output?: string;

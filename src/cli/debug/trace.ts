@@ -1,3 +1,4 @@
+import { grouped } from '../../ir/counts.ts';
 import { fileWord } from '../../ir/quote.ts';
 import { targetOf } from '../../read.ts';
 import { Session } from '../../web/engine/session.ts';
@@ -7,7 +8,7 @@ import { STANDARD_INPUT, STANDARD_OUTPUT, writeWhole } from '../input/files.ts';
 import { planFor, programFor, readText } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
 import { webRequest } from '../input/web-source.ts';
-import { err, failWith, grouped, outExactly } from '../terminal/ui.ts';
+import { err, failWith, outExactly } from '../terminal/ui.ts';
 
 /** `orrery trace FILE`: writes a self-contained page that shows what each phase did. */
 export async function trace(

@@ -6,6 +6,7 @@ import { type CubinFunction, functionsOf, symbolsOf } from '../../cubin/function
 import { attributeText } from '../../cubin/info.ts';
 import { readRawElf } from '../../cubin/read.ts';
 import type { SourcePlace } from '../../cubin/source-lines.ts';
+import { counted, grouped } from '../../ir/counts.ts';
 import { controlText } from '../../machine/control.ts';
 import type { Machine } from '../../machine/forms.ts';
 import type { Listed, ListedFunction } from '../../machine/listing.ts';
@@ -13,7 +14,6 @@ import { instructionText } from '../../machine/text.ts';
 import { vendorText } from '../../machine/vendor.ts';
 import { wordText } from '../../machine/word.ts';
 import { table } from '../terminal/table.ts';
-import { grouped } from '../terminal/ui.ts';
 
 /*
  * Output of `orrery disasm`.
@@ -36,19 +36,17 @@ function textOf(i: Listed, { machine, vendor }: Spelling): string {
   return (vendor ? vendorText : instructionText)(machine, i.instruction, i.address);
 }
 
-const plural = (n: number, one: string): string => `${n} ${one}${n === 1 ? '' : 's'}`;
-
 /** `kernel, 8 registers, 16 bytes of parameters at c[0x0][0x160]`. */
 function summary(f: CubinFunction): string {
   return [
     f.entry ? 'kernel' : 'function',
-    ...(f.registers === null ? [] : [plural(f.registers, 'register')]),
-    ...(f.barriers > 0 ? [plural(f.barriers, 'barrier')] : []),
+    ...(f.registers === null ? [] : [counted(f.registers, 'register')]),
+    ...(f.barriers > 0 ? [counted(f.barriers, 'barrier')] : []),
     ...(f.parameterBase === null || (f.parameterBytes ?? 0) === 0
       ? []
-      : [`${plural(f.parameterBytes!, 'byte')} of parameters at c[0x0][${hex(f.parameterBase)}]`]),
-    ...(f.sharedBytes > 0 ? [`${plural(f.sharedBytes, 'byte')} of shared memory`] : []),
-    ...((f.frameBytes ?? 0) > 0 ? [`${plural(f.frameBytes!, 'byte')} of stack`] : []),
+      : [`${counted(f.parameterBytes!, 'byte')} of parameters at c[0x0][${hex(f.parameterBase)}]`]),
+    ...(f.sharedBytes > 0 ? [`${counted(f.sharedBytes, 'byte')} of shared memory`] : []),
+    ...((f.frameBytes ?? 0) > 0 ? [`${counted(f.frameBytes!, 'byte')} of stack`] : []),
   ].join(', ');
 }
 
@@ -189,21 +187,21 @@ const typeName = (type: number): string => TYPE_NAMES.get(type) ?? hex(type);
 function holds(c: Content): string {
   switch (c.kind) {
     case 'code':
-      return plural(c.words.length / 4, 'instruction');
+      return counted(c.words.length / 4, 'instruction');
     case 'strings':
-      return plural(c.strings.length, 'name');
+      return counted(c.strings.length, 'name');
     case 'symbols':
-      return plural(c.symbols.length, 'symbol');
+      return counted(c.symbols.length, 'symbol');
     case 'attributes':
-      return plural(c.attributes.length, 'attribute');
+      return counted(c.attributes.length, 'attribute');
     case 'relocations':
-      return plural(c.relocations.length, 'relocation');
+      return counted(c.relocations.length, 'relocation');
     case 'notes':
-      return plural(c.notes.length, 'note');
+      return counted(c.notes.length, 'note');
     case 'calls':
-      return plural(c.calls.length, 'call');
+      return counted(c.calls.length, 'call');
     case 'lines':
-      return plural(c.units.length, 'table');
+      return counted(c.units.length, 'table');
     case 'reserved':
       return 'no bytes in the file';
     case 'none':

@@ -1,10 +1,11 @@
+import { grouped } from '../../ir/counts.ts';
 import { baseTarget } from '../../ir/target.ts';
 import { mostShared, paramBase } from '../../read.ts';
 import { runLaunch } from '../../sim/launch.ts';
 import { fitLaunch, loadLaunch } from '../../spec/node-launch.ts';
 import { readText } from '../input/files.ts';
 import { planFor, programFor } from '../input/input.ts';
-import { err, failWith, grouped } from '../terminal/ui.ts';
+import { err, failWith } from '../terminal/ui.ts';
 import type { Chosen } from './cubin-file.ts';
 import type { Executions } from './disasm-text.ts';
 import { liftedOf, machineFor } from './lifted.ts';

@@ -1,3 +1,4 @@
+import { grouped } from '../../ir/counts.ts';
 import { baseTarget } from '../../ir/target.ts';
 import { hardwareName } from '../../lift/registers.ts';
 import type { Machine } from '../../machine/forms.ts';
@@ -6,7 +7,7 @@ import { hexText, instructionText, WORD_BYTES } from '../../machine/text.ts';
 import { type Hazard, hazardsOf } from '../../timing/check.ts';
 import { accessesIn } from '../../timing/code.ts';
 import { planFor } from '../input/input.ts';
-import { CliExit, grouped, out, pc } from '../terminal/ui.ts';
+import { CliExit, out, pc } from '../terminal/ui.ts';
 import { type Chosen, parsed } from './cubin-file.ts';
 import { machineFor } from './lifted.ts';
 

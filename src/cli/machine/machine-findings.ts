@@ -1,5 +1,6 @@
 import type { Elf } from '../../cubin/elf.ts';
 import { targetName } from '../../cubin/functions.ts';
+import { grouped } from '../../ir/counts.ts';
 import type { Fn, Program } from '../../ir/program.ts';
 import type { Machine } from '../../machine/forms.ts';
 import { type ListedFunction, listCode } from '../../machine/listing.ts';
@@ -11,7 +12,7 @@ import { accessesIn } from '../../timing/code.ts';
 import type { Verdict } from '../check/checks.ts';
 import { cubinOf, ptxasLevel } from '../optimize/ptxas-run.ts';
 import { Progress } from '../terminal/progress.ts';
-import { grouped, pc } from '../terminal/ui.ts';
+import { pc } from '../terminal/ui.ts';
 import { hazardText } from './hazards.ts';
 import { liftedOf } from './lifted.ts';
 import { type Code, type Finding, findingOf, type VerifyOptions, whyNot } from './verify-finding.ts';

@@ -1,4 +1,5 @@
 import type { Elf } from '../../cubin/elf.ts';
+import { grouped } from '../../ir/counts.ts';
 import type { Fn, Program } from '../../ir/program.ts';
 import { KernelJudge } from '../../judge/judge.ts';
 import type { Judgement } from '../../judge/trial.ts';
@@ -9,7 +10,6 @@ import { paramBase } from '../../read.ts';
 import { type Launch, runLaunch } from '../../sim/launch.ts';
 import { runsMatrix } from '../../sim/matrix-names.ts';
 import type { Plan } from '../../spec/plan.ts';
-import { grouped } from '../terminal/ui.ts';
 
 /** Machine code to compare, and its name. */
 export interface Code {

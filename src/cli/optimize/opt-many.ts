@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename, extname, join, relative } from 'node:path';
 import { RecipeManager } from '../../engine/recipe-manager.ts';
+import { grouped } from '../../ir/counts.ts';
 import { visible } from '../../ir/quote.ts';
 import { equalWhereRun } from '../../judge/reached.ts';
 import { kernelFiles } from '../../lab/files.ts';
@@ -15,17 +16,7 @@ import { runWorkers } from '../input/workers.ts';
 import { printable } from '../terminal/colours.ts';
 import { Progress } from '../terminal/progress.ts';
 import { table } from '../terminal/table.ts';
-import {
-  CliExit,
-  captured,
-  duration,
-  err,
-  failWith,
-  grouped,
-  out,
-  type Printed,
-  pcErr,
-} from '../terminal/ui.ts';
+import { CliExit, captured, duration, err, failWith, out, type Printed, pcErr } from '../terminal/ui.ts';
 import { emitOf } from './opt-emit.ts';
 import { ENDING, type Optimized, type OptOptions } from './opt-options.ts';
 import { optimize } from './optimize.ts';

@@ -8,6 +8,7 @@ import type { RecipeManager } from '../../engine/recipe-manager.ts';
 import { summaryLines } from '../../engine/report.ts';
 import type { RewriteLimit } from '../../engine/rewrites.ts';
 import { type Span, traceOf } from '../../engine/trace-events.ts';
+import { grouped } from '../../ir/counts.ts';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import type { Remark } from '../../ir/pass.ts';
 import type { Program } from '../../ir/program.ts';
@@ -36,7 +37,6 @@ import {
   duration,
   err,
   failWith,
-  grouped,
   out,
   outExactly,
   pc,

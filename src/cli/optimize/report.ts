@@ -1,11 +1,12 @@
 import type { Journal, PhaseRecord } from '../../engine/journal.ts';
 import { timingRecords } from '../../engine/report.ts';
+import { counted, grouped } from '../../ir/counts.ts';
 import { CLASSES } from '../../ir/opcode.ts';
 import { type Program, sourceOf } from '../../ir/program.ts';
 import { countByClass } from '../../lab/classes.ts';
 import { percent } from '../../lab/render/table.ts';
 import { ROOMY, table, tableAbove } from '../terminal/table.ts';
-import { duration, grouped, pc } from '../terminal/ui.ts';
+import { duration, pc } from '../terminal/ui.ts';
 
 /** Indentation of the line below a phase: the width of its position column. */
 const BELOW = 5;
@@ -45,7 +46,7 @@ export function changedPhases(journal: Journal, columns: number): string {
     ...changed.map((r) => [
       String(r.phase.position),
       r.phase.id,
-      `${r.blocksChanged} block${r.blocksChanged === 1 ? '' : 's'}`,
+      counted(r.blocksChanged, 'block'),
       `${r.instructionsBefore} -> ${r.instructionsAfter}`,
       duration(r.ms),
     ]),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { runPipeline } from '../../engine/pipeline.ts';
+import { grouped } from '../../ir/counts.ts';
 import { fileWord } from '../../ir/quote.ts';
 import { paramBase, targetOf } from '../../read.ts';
 import { runLaunch } from '../../sim/launch.ts';
@@ -8,7 +9,7 @@ import { ROOT, shownPath } from '../../spec/node.ts';
 import { loadLaunch } from '../../spec/node-launch.ts';
 import { checkOpen } from '../check/checks.ts';
 import { planFor, programFor, readText } from '../input/input.ts';
-import { CliExit, columnsOf, duration, err, grouped, out, pc } from '../terminal/ui.ts';
+import { CliExit, columnsOf, duration, err, out, pc } from '../terminal/ui.ts';
 import { changedPhases, classTable } from './report.ts';
 
 /** The kernel of the tour. */

@@ -1,9 +1,10 @@
 import type { Journal, PhaseRecord } from '../../engine/journal.ts';
 import type { DecisionCounts } from '../../engine/recipe-manager.ts';
 import { sizeText, timingRecords } from '../../engine/report.ts';
+import { counted, grouped } from '../../ir/counts.ts';
 import type { Check } from '../check/checks.ts';
 import { table } from '../terminal/table.ts';
-import { duration, grouped, pc } from '../terminal/ui.ts';
+import { duration, pc } from '../terminal/ui.ts';
 
 const timeOf = (j: Journal): number => j.records.reduce((t, r) => t + r.ms, 0);
 
@@ -67,7 +68,7 @@ function skipped(j: Journal): string[] {
   const n = [...by.values()].reduce((t, x) => t + x, 0);
   if (n === 0) return [];
   const rows = [...by].sort((a, b) => b[1] - a[1]).map(([why, count]) => [`  ${count}`, why]);
-  return ['', `${n} phase${n === 1 ? '' : 's'} did not run:`, table(rows, 'rl')];
+  return ['', `${counted(n, 'phase')} did not run:`, table(rows, 'rl')];
 }
 
 /** The statistics as plain data (schemas/output/stat.schema.json). */

@@ -1,3 +1,4 @@
+import { counted } from '../../ir/counts.ts';
 import { placedDifferences } from '../../lab/plan-differences.ts';
 import { differenceText } from '../../lab/render/ab-words.ts';
 import { OUTPUT_VERSION } from '../../lab/render/json.ts';
@@ -49,7 +50,7 @@ export async function planDiff(
     );
   out(
     `plan ${pc.bold(plan.hash)} against order ${pc.bold(base.order)} alone, -O${plan.level} ${plan.sm}: ${
-      found.length === 0 ? 'no difference' : `${found.length} difference${found.length === 1 ? '' : 's'}`
+      found.length === 0 ? 'no difference' : counted(found.length, 'difference')
     }`,
   );
   const width = tableColumns();

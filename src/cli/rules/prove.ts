@@ -3,6 +3,7 @@ import { nearest } from '../../ir/diagnostic.ts';
 import { entryOf } from '../../ir/entry-of.ts';
 import { firstNames } from '../../ir/listed.ts';
 import { fileWord } from '../../ir/quote.ts';
+import { plural } from '../../lab/render/table.ts';
 import { currentReview, type Review, reviewsOf } from '../../review/rule-reviews.ts';
 import { prove, timesLimits } from '../../rules/prove/prove.ts';
 import {
@@ -24,7 +25,7 @@ import { runWorkers } from '../input/workers.ts';
 import { Progress } from '../terminal/progress.ts';
 import { CliExit, duration, failWith, out, pc } from '../terminal/ui.ts';
 import type { Proved, ProveWorker } from './prove-worker.ts';
-import { bookFor, plural, reviewedBy, reviewText } from './rules.ts';
+import { bookFor, reviewedBy, reviewText } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { isOpen, type Known, keepForeign, knownVerdicts, readVerdicts, VERDICTS } from './verdicts.ts';
 

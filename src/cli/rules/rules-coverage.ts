@@ -1,15 +1,17 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { runPipeline } from '../../engine/pipeline.ts';
+import { grouped } from '../../ir/counts.ts';
 import type { Program } from '../../ir/program.ts';
 import { seeFound } from '../../lab/files.ts';
+import { plural } from '../../lab/render/table.ts';
 import { targetOf } from '../../read.ts';
 import { ROOT, shownPath } from '../../spec/node.ts';
 import { programFor, readText } from '../input/input.ts';
 import { Progress } from '../terminal/progress.ts';
 import { table } from '../terminal/table.ts';
-import { CliExit, failWith, grouped, out, pc } from '../terminal/ui.ts';
-import { Account, bookFor, phasesOf, plural, type RuleOptions, WHY } from './rules.ts';
+import { CliExit, failWith, out, pc } from '../terminal/ui.ts';
+import { Account, bookFor, phasesOf, type RuleOptions, WHY } from './rules.ts';
 
 /** PTX files of a folder of kernels and its subfolders; those for the target, if there are any. */
 function kernelFiles(dir: string, sm: string): string[] {

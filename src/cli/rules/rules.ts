@@ -1,9 +1,11 @@
 import { resolve as resolvePath } from 'node:path';
 import { runPipeline } from '../../engine/pipeline.ts';
+import { counted } from '../../ir/counts.ts';
 import { didYouMean } from '../../ir/diagnostic.ts';
 import type { Program } from '../../ir/program.ts';
 import { fileWord } from '../../ir/quote.ts';
 import { printInstr } from '../../ir/text.ts';
+import { plural } from '../../lab/render/table.ts';
 import { targetOf } from '../../read.ts';
 import { currentReview, type Review, reviewsOf } from '../../review/rule-reviews.ts';
 import type { GroupDoc } from '../../rules/document.ts';
@@ -19,7 +21,7 @@ import { groupDocOf } from '../../spec/rules.ts';
 import { functionsOf, planFor, programFor, readText } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
 import { table } from '../terminal/table.ts';
-import { failWith, grouped, out, pc } from '../terminal/ui.ts';
+import { failWith, out, pc } from '../terminal/ui.ts';
 import { keptText, knownVerdicts } from './verdicts.ts';
 
 export interface RuleOptions extends PlanOptions {
@@ -122,8 +124,6 @@ export async function list(o: RuleOptions): Promise<void> {
   out(`\n${plural(shown.length, 'rule')} in ${plural(new Set(shown.map((r) => r.group)).size, 'group')}`);
 }
 
-export const plural = (n: number, word: string): string => `${grouped(n)} ${word}${n === 1 ? '' : 's'}`;
-
 const summary = (r: Rule) => ({
   id: r.id,
   group: r.group,
@@ -200,7 +200,7 @@ export async function showRule(id: string, o: RuleOptions): Promise<void> {
     ['  priority', String(r.priority)],
     [
       '  covers',
-      `${r.instances.length} choice${r.instances.length === 1 ? '' : 's'} of modifiers, ${[...widths].sort((a, b) => a - b).join(' and ') || '1'} bits`,
+      `${counted(r.instances.length, 'choice')} of modifiers, ${[...widths].sort((a, b) => a - b).join(' and ') || '1'} bits`,
     ],
     [
       '  verdict',

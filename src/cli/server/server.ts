@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { grouped } from '../../ir/counts.ts';
 import { jobsOf } from '../input/jobs.ts';
 import { table } from '../terminal/table.ts';
-import { failWith, grouped, out } from '../terminal/ui.ts';
+import { failWith, out } from '../terminal/ui.ts';
 import { answers, askServer, folderOfServer, SCRIPT, writtenIn } from './server-ask.ts';
 import { type KeepOptions, keepServer } from './server-keeper.ts';
 

@@ -196,9 +196,6 @@ export function stopOnErrors(diagnostics: readonly Diagnostic[]): void {
 export const clipped = (text: string, columns: number): string =>
   text.length <= columns ? text : `${text.slice(0, Math.max(1, columns - 1))}…`;
 
-/** `1,234,567`. Avoids `Intl`, whose locale data takes longer to load than a short command takes to run. */
-export const grouped = (n: number): string => String(n).replace(/\d(?=(\d{3})+$)/g, '$&,');
-
 /** `12.3 ms`, `4.56 s`. */
 export function duration(ms: number): string {
   if (ms < 10) return `${ms.toFixed(2)} ms`;

@@ -1,3 +1,4 @@
+import { grouped } from '../../ir/counts.ts';
 /** Default width of text output in characters. */
 export const WIDTH = 100;
 
@@ -123,8 +124,6 @@ export function number(n: number): string {
     return Math.abs(n) >= 100 ? grouped(Math.round(n)) : String(Number(n.toPrecision(3)));
   return grouped(n);
 }
-
-const grouped = (n: number): string => String(n).replace(/\d(?=(\d{3})+$)/g, '$&,');
 
 /** `+1.23 %`; `0` for no change; `new` if the first value is zero. */
 export function change(a: number, b: number): string {

@@ -16,6 +16,7 @@ import { pressureOf } from '../../analysis/registers/pressure.ts';
 import { divergenceOf, lanesAt } from '../../analysis/uniformity/divergence.ts';
 import { circular, complement, type IntervalSet, meet, union } from '../../analysis/values/interval-sets.ts';
 import { rangeAt, rangesOf } from '../../analysis/values/ranges.ts';
+import { counted } from '../../ir/counts.ts';
 import { type BlockNo, type Draft, edit, removeUnreachable } from '../../ir/draft/index.ts';
 import { Lanes } from '../../ir/opcode.ts';
 import { NO_REG, type Reg } from '../../ir/operand.ts';
@@ -435,7 +436,7 @@ function formOf(plan: Plan): string {
   const all = [
     ...count('table', 'jump table', 'jump tables'),
     ...count('bits', 'test of bits', 'tests of bits'),
-    ...(comparisons === 0 ? [] : [`${comparisons} comparison${comparisons === 1 ? '' : 's'}`]),
+    ...(comparisons === 0 ? [] : [counted(comparisons, 'comparison')]),
   ];
   return all.length === 0 ? 'a jump to one target' : all.join(' and ');
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../ir/counts.ts';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import type { Isa, Space } from '../../ir/opcode.ts';
 import type { Fn, Loc, Program, Prototype, Variable } from '../../ir/program.ts';
@@ -110,7 +111,7 @@ export function lowerPtx(
   };
 }
 
-const times = ({ count }: Missing): string => `${count} time${count === 1 ? '' : 's'}`;
+const times = ({ count }: Missing): string => counted(count, 'time');
 
 /** Warnings about the instructions of a function that are carried unchanged, or for which it is left out. */
 function reportsOf(name: string, { fn, unknown, missing }: Lowered, file: string): Diagnostic[] {

@@ -1,3 +1,4 @@
+import { counted } from '../../ir/counts.ts';
 import { printMnemonic } from '../../ir/text.ts';
 import type { Instance, Rule } from '../rule.ts';
 import type { Sample } from '../sample.ts';
@@ -23,7 +24,7 @@ export function counterexampleText(rule: Rule, instance: Instance, s: Sample): s
     return [
       [
         `${v.kind === 'const' ? '#' : '$'}${v.name}`,
-        `${hex(s.values[i], w)} (${w} bit${w === 1 ? '' : 's'})${float(s.values[i], i)}`,
+        `${hex(s.values[i], w)} (${counted(w, 'bit')})${float(s.values[i], i)}`,
       ],
     ];
   });

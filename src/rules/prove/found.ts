@@ -1,4 +1,5 @@
 /** The results for the instances of a rule, and the verdict that follows from them. */
+import { counted } from '../../ir/counts.ts';
 import type { Rule } from '../rule.ts';
 import type { Sample } from '../sample.ts';
 import type { Cases } from './cases.ts';
@@ -70,6 +71,6 @@ export function casesFound({ goals, complete }: Cases, rare: AtRare | null): Fou
   if (complete) return { k: 'proved', say: `by cases of the constants, at most ${goals.length}` };
   const { proved, sampled, open } = rare ?? { proved: 0, sampled: 0, open: 0 };
   const more = sampled === 0 ? '' : `, and samples at ${sampled} more`;
-  const left = open === 0 ? '' : `, none of which is on ${open} side${open === 1 ? '' : 's'} of conditions`;
+  const left = open === 0 ? '' : `, none of which is on ${counted(open, 'side')} of conditions`;
   return { k: 'part', say: `${goals.length + proved} choices of the constants, all operands${more}${left}` };
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../ir/counts.ts';
 /**
  * Version of the search for counterexamples that is made when there is no full proof; raised when the search covers more. 2: constants on
  * the arms of conditions and of computed constants, within the bounds of `arms.ts` and `rare.ts`; further sides of conditions count as
@@ -93,7 +94,7 @@ export const needsReview = (v: Verdict): boolean => v.verdict === 'bounded' || v
 export function verdictText(v: Verdict): string {
   switch (v.verdict) {
     case 'verified':
-      return `verified (${v.instances} choice${v.instances === 1 ? '' : 's'} of modifiers${v.how === undefined ? '' : `, ${v.how}`})`;
+      return `verified (${counted(v.instances, 'choice')} of modifiers${v.how === undefined ? '' : `, ${v.how}`})`;
     case 'bounded':
       return `bounded: ${v.to}`;
     case 'by argument':
