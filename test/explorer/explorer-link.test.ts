@@ -75,5 +75,5 @@ it('what is no link is refused, whatever form it has', () => {
     { phase: {} },
     { fn: ['k'] },
   ])
-    expect(() => linkedIn(value), JSON.stringify(value)).toThrow('no link');
+    expect(() => linkedIn(value), JSON.stringify(value)).toThrow('not a link');
 });
