@@ -14,7 +14,7 @@ import { withSrc } from '../ir/edit.ts';
 import { isControl } from '../ir/flow.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { imm, NO_REG, RegFile, reg, table } from '../ir/operand.ts';
-import { type Fn, instr, newShape } from '../ir/program.ts';
+import { type Fn, type Instr, instr, newShape } from '../ir/program.ts';
 import { constructSsa } from '../ssa/construct.ts';
 import { leaveSsa } from '../ssa/leave.ts';
 
@@ -62,6 +62,18 @@ function whole(fn: Fn, n: number, anew: boolean, f: (fn: Fn) => unknown): number
 /** The median without the first run, which is a warm-up. */
 const median = (per: readonly number[]): number => per.slice(1).sort((a, b) => a - b)[per.length >> 1];
 
+/** What prints the rows of the table. */
+interface Bench {
+  readonly isa: Isa;
+  /** A new instruction that nothing uses. */
+  readonly idle: (d: Draft) => Instr;
+  readonly row: (name: string, cost: (fn: Fn, size: number) => number) => void;
+  /** The cost of `f` per instruction of a function. `anew`: without what is cached for it. */
+  readonly runs: (name: string, f: (fn: Fn) => unknown, anew?: boolean) => void;
+  /** The cost of one of the edits that `f` makes and counts; the list holds the instructions other than control operations. */
+  readonly edits: (name: string, f: (d: Draft, list: readonly number[]) => number) => void;
+}
+
 /**
  * Prints the costs of drafts: opening and closing one, per instruction; each kind of edit; and entering and leaving SSA.
  * @param functions named kinds of functions, each with 1 k, 10 k and 100 k instructions
@@ -84,6 +96,24 @@ export function benchDraft(
 
   const runs = (name: string, f: (fn: Fn) => unknown, anew = false): void =>
     row(name, (fn, n) => whole(fn, n, anew, f));
+  const instructions = (d: Draft): number[] => {
+    const out: number[] = [];
+    for (const b of d.layout())
+      for (let n = d.first(b); n >= 0; n = d.next(n)) if (!isControl(d.at(n))) out.push(n);
+    return out;
+  };
+  const edits = (name: string, f: (d: Draft, list: readonly number[]) => number): void =>
+    row(name, (fn) => {
+      const list = instructions(new Draft(fn, isa));
+      return each(fn, isa, all, (d) => f(d, list));
+    });
+  const bench: Bench = { isa, idle, row, runs, edits };
+  wholeDrafts(bench);
+  instructionEdits(bench);
+  blockEdits(bench);
+}
+
+function wholeDrafts({ isa, idle, row, runs }: Bench): void {
   runs('instruction: nothing', (fn) => edit(fn, nothing));
   runs('  a new flow graph', (fn) => edit(fn, nothing), true);
   runs('  uses', (fn) => edit(fn, uses));
@@ -107,24 +137,17 @@ export function benchDraft(
   runs('  reachable', (fn) => edit(fn, (d) => void removeUnreachable(d)));
   runs('  into SSA', (fn) => constructSsa(fn, isa), true);
   row('  out of SSA', (fn, n) => whole(constructSsa(fn, isa), n, true, (f) => leaveSsa(f, isa)));
-  const instructions = (d: Draft): number[] => {
-    const out: number[] = [];
-    for (const b of d.layout())
-      for (let n = d.first(b); n >= 0; n = d.next(n)) if (!isControl(d.at(n))) out.push(n);
-    return out;
+}
+
+/** Applies one edit to each of the listed instructions. */
+const atEach =
+  (f: (d: Draft, n: number) => void) =>
+  (d: Draft, list: readonly number[]): number => {
+    for (const n of list) f(d, n);
+    return list.length;
   };
-  const edits = (name: string, f: (d: Draft, list: readonly number[]) => number): void =>
-    row(name, (fn) => {
-      const list = instructions(new Draft(fn, isa));
-      return each(fn, isa, all, (d) => f(d, list));
-    });
-  /** Applies one edit to each of the listed instructions. */
-  const atEach =
-    (f: (d: Draft, n: number) => void) =>
-    (d: Draft, list: readonly number[]): number => {
-      for (const n of list) f(d, n);
-      return list.length;
-    };
+
+function instructionEdits({ idle, edits }: Bench): void {
   edits(
     'insertBefore',
     atEach((d, n) => void d.insertBefore(n, idle(d))),
@@ -183,6 +206,9 @@ export function benchDraft(
     d.rename(r, d.freshReg(r & 7));
     return n;
   });
+}
+
+function blockEdits({ isa, row, edits }: Bench): void {
   edits('splitBefore', (d, list) => {
     for (let i = list.length - 1; i >= 0; i -= 4) d.splitBefore(list[i]);
     return list.length / 4;
@@ -229,7 +255,7 @@ export function benchDraft(
       });
     return n;
   });
-  edits('  a way of a table', (d) => {
+  edits('  an entry of a table', (d) => {
     // One jump whose table has an entry for every block; the cost is per entry.
     const blocks = d.layout();
     const jump = instr(
