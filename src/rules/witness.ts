@@ -116,6 +116,42 @@ export interface Narrowing {
 }
 const NOTHING: Narrowing = { values: new Map(), same: new Map() };
 
+/** Constants that satisfy the condition with those of `narrow` in place; null if there are none. */
+function narrowedConstants(rule: Rule, instance: Instance, skip: number, narrow: Narrowing): bigint[] | null {
+  const found = constantsFor(rule, instance, skip);
+  if (found === null || !rule.vars.some((v, i) => v.kind === 'const' && narrow.values.has(i))) return found;
+  const constants = found.map((c, i) => narrow.values.get(i) ?? c);
+  return evalGraph(instance.constants, constants)[0] === 1n ? constants : null;
+}
+
+/** A parameter in a register. */
+const paramIn = (r: Reg, n: number): Param => ({
+  name: `p${n}`,
+  type: 'b32',
+  size: 4,
+  align: 4,
+  offset: 8 * n,
+  reg: r,
+  array: false,
+  ptr: '',
+  pointeeAlign: 0,
+});
+
+/** A function of one block. */
+const functionOf = (name: string, params: readonly Reg[], ins: Instr[], regCount: number): Fn => ({
+  name,
+  kind: 'func',
+  params: params.map(paramIn),
+  returns: [],
+  blocks: [{ id: 0, name: '', ins }],
+  regCount,
+  blockCount: 1,
+  variables: [],
+  tables: [],
+  shape: newShape(),
+  attrs: { directives: [], pragmas: [], linkage: '', noreturn: false, counts: [] },
+});
+
 /**
  * Builds a function that contains the pattern of a rule and uses its results, so that the rule can fire in it.
  * @param skip number of solutions for the constants to skip
@@ -128,13 +164,8 @@ export function witness(
   skip = 0,
   narrow: Narrowing = NOTHING,
 ): Witness | null {
-  let constants = constantsFor(rule, instance, skip);
-  if (constants === null) return null;
-  if (rule.vars.some((v, i) => v.kind === 'const' && narrow.values.has(i))) {
-    constants = constants.map((c, i) => narrow.values.get(i) ?? c);
-    if (evalGraph(instance.constants, constants)[0] !== 1n) return null;
-  }
-  const chosen = constants;
+  const chosen = narrowedConstants(rule, instance, skip, narrow);
+  if (chosen === null) return null;
   let next = 0;
   const regs: Reg[] = rule.vars.map((v, i) =>
     v.kind === 'const' || v.fresh ? NO_REG : makeReg(next++, FILE_OF_WIDTH(instance.widths[i] || 32)),
@@ -193,32 +224,9 @@ export function witness(
     else ins.push(instr(store, regWidth(r) === 64 ? wide : 0, [], [at, reg(r)]));
   });
   ins.push(instr(isa.byName.get('RET')!, 0, [], []));
-  const param = (r: Reg, n: number): Param => ({
-    name: `p${n}`,
-    type: 'b32',
-    size: 4,
-    align: 4,
-    offset: 8 * n,
-    reg: r,
-    array: false,
-    ptr: '',
-    pointeeAlign: 0,
-  });
   const params = [...rule.vars.flatMap((_, i) => (outside(i) ? [regs[i]] : [])), ...extra];
   return {
     constants: chosen,
-    fn: {
-      name: rule.id,
-      kind: 'func',
-      params: params.map(param),
-      returns: [],
-      blocks: [{ id: 0, name: '', ins }],
-      regCount: next,
-      blockCount: 1,
-      variables: [],
-      tables: [],
-      shape: newShape(),
-      attrs: { directives: [], pragmas: [], linkage: '', noreturn: false, counts: [] },
-    },
+    fn: functionOf(rule.id, params, ins, next),
   };
 }
