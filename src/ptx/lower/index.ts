@@ -18,17 +18,16 @@ import type { PtxFunction, PtxInstr, PtxModule, PtxStatement, Span, VarDecl } fr
 import { homeOf } from '../check.ts';
 import { isUnknown } from '../check-spelling.ts';
 import { isThreadVariable, threadVariables } from '../thread.ts';
-import { type Handler, integerHandlers, isInt } from './arith.ts';
+import { formOf, hasForm, lowerByForm } from './by-form.ts';
 import { controlHandlers } from './control.ts';
 import { convertHandlers } from './convert.ts';
-import { floatHandlers } from './float.ts';
 import { flusherFor } from './flush.ts';
 import { groundLoads, lowerForeign, nameFlights } from './foreign.ts';
 import { FnLower, type ModuleScope, NoForm } from './function.ts';
+import type { Handler } from './handler.ts';
 import { memoryHandlers } from './memory.ts';
 import { addressTaken, copyIn } from './params.ts';
 import { hasRow, lowerByRow } from './table-rows.ts';
-import { lastType } from './types.ts';
 import { layout, makePrototype, makeVariable } from './variables.ts';
 import { scalars, withParts } from './vectors.ts';
 import { videoHandlers, withSelectors } from './video.ts';
@@ -233,24 +232,28 @@ function attempt(lower: () => void): string | null {
   }
 }
 
-const formOf = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
+const formText = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
 
 /** Do some forms of a PTX opcode have Ori opcodes of their own? */
 export const hasOpcodes = (opcode: string, isa: Isa): boolean =>
-  handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined || hasRow(isa.spelling, opcode);
+  hasForm(isa, opcode) ||
+  handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined ||
+  hasRow(isa.spelling, opcode);
 
-/** The handler of an instruction, by its opcode and by whether its type is an integer; undefined if there is none. */
-export function handlerOf(i: PtxInstr): Handler | undefined {
-  const h = convertHandlers[i.opcode] ?? memoryHandlers[i.opcode] ?? controlHandlers[i.opcode];
-  if (h !== undefined) return h;
-  const fl = floatHandlers[i.opcode];
-  const int = integerHandlers[i.opcode] ?? videoHandlers[i.opcode];
-  if (fl === undefined) return int;
-  if (int === undefined) return fl;
-  const t = lastType(i.mods);
-  return t !== null && (isInt(t) || t.kind === 'pred' || t.name.endsWith('s16x2') || t.name.endsWith('u16x2'))
-    ? int
-    : fl;
+/** The handler of an instruction by its opcode; undefined if there is none. */
+export const handlerOf = (i: PtxInstr): Handler | undefined =>
+  convertHandlers[i.opcode] ??
+  memoryHandlers[i.opcode] ??
+  controlHandlers[i.opcode] ??
+  videoHandlers[i.opcode];
+
+/** Lowers an instruction by its row of `lowering`, otherwise by its handler. @throws NoForm if it has neither */
+function lowerInstr(f: FnLower, i: PtxInstr): void {
+  const form = formOf(f.module.isa, i);
+  if (form !== undefined) return lowerByForm(f, form, i);
+  const handler = handlerOf(i);
+  if (handler === undefined) throw new NoForm();
+  handler(f, i);
 }
 
 function lowerFunction(
@@ -400,18 +403,17 @@ function lowerFunction(
         const isNew = isUnknown(s, module.home);
         const why = attempt(() => {
           f.begin(s, loc);
-          const h = handlerOf(s);
-          if (h === undefined || isNew) throw new NoForm();
-          h(f, i);
+          if (isNew) throw new NoForm();
+          lowerInstr(f, i);
         });
         if (why !== null) {
           f.takeBack(before);
           if (isNew || attempt(() => lowerByRow(f, withSelectors(f, i))) !== null) {
             f.takeBack(before);
             const whyForeign = attempt(() => {
-              if (lowerForeign(f, i, isNew).unknown) unknown.add(formOf(s), s.span, '');
+              if (lowerForeign(f, i, isNew).unknown) unknown.add(formText(s), s.span, '');
             });
-            if (whyForeign !== null) lacks.add(formOf(s), s.span, why === '' ? whyForeign : why);
+            if (whyForeign !== null) lacks.add(formText(s), s.span, why === '' ? whyForeign : why);
           }
         }
         f.end();
@@ -437,7 +439,7 @@ function lowerFunction(
       operands: [],
     };
     f.begin(end, 0);
-    controlHandlers[end.opcode](f, end);
+    lowerInstr(f, end);
   }
   const fn = makeFn({
     name: ptx.name,
@@ -466,7 +468,7 @@ function lowerFunction(
     const i = instrs[e.loc - firstLoc];
     const sizes = e.rule === 'operand-file' || e.rule === 'register-file';
     const reason = sizes ? 'its operands are not of the sizes or kinds that it takes' : e.message;
-    lacks.add(i === undefined ? ptx.name : formOf(i), i?.span ?? ptx.span, reason);
+    lacks.add(i === undefined ? ptx.name : formText(i), i?.span ?? ptx.span, reason);
   }
   const missing = lacks.list;
   return { fn: missing.length === 0 ? fn : null, missing, unknown: unknown.list, threadUses };

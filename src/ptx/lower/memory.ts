@@ -12,8 +12,8 @@ import {
   regFile,
 } from '../../ir/operand.ts';
 import type { PtxOperand } from '../ast.ts';
-import { type Handler, typeOf } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
+import { type Handler, typeOf } from './handler.ts';
 import { type Modifiers, type ReadingHandler, readingAll } from './modifiers.ts';
 import type { Declared } from './scopes.ts';
 import type { PtxType } from './types.ts';

@@ -1,6 +1,6 @@
 import type { PtxInstr } from '../ast.ts';
-import type { Handler } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
+import type { Handler } from './handler.ts';
 import { TYPES } from './types.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { PtxInstr } from '../ast.ts';
-import type { Handler } from './arith.ts';
 import { NoForm } from './function.ts';
+import type { Handler } from './handler.ts';
 
 const F8: Readonly<Record<string, string>> = { e4m3x2: 'E4M3', e5m2x2: 'E5M2' };
 

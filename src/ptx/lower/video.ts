@@ -2,8 +2,8 @@ import { Mod } from '../../ir/opcode.ts';
 import { imm, immOf, immPair, NO_REG, type Operand, PT, RZ, reg, withOperandMods } from '../../ir/operand.ts';
 import { AND } from '../../ir/truth-tables.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
-import type { Handler } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
+import type { Handler } from './handler.ts';
 import { has, type PtxType, typesOf } from './types.ts';
 
 /**
