@@ -464,6 +464,7 @@ describe('orrery sweep', () => {
       expect(mean).toBeCloseTo(ratio['warp-instructions'], 9);
       const sum = of(i).reduce((s, row) => s + Number(at(row, 'warp-instructions')), 0);
       for (const row of of(i)) {
+        expect(at(row, 'made by')).toMatch(/^orrery \d+\.\d+\.\d+, (without ptxas|ptxas \d+)/);
         expect(Number(at(row, 'arm total warp-instructions'))).toBe(sum);
         expect(Number(at(row, 'arm ratio warp-instructions'))).toBe(ratio['warp-instructions']);
       }

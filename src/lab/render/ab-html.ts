@@ -8,6 +8,7 @@ import {
   faults,
   interval,
   movement,
+  planHashes,
   sorted,
   statusLine,
 } from './ab-words.ts';
@@ -37,12 +38,7 @@ export function abHtml(r: AbResult, makers: readonly string[] = []): string {
 ${r.status === 'no effect' ? '' : measured(r, kernels)}
 ${madeBy([
   ...makers,
-  ...r.arms.map(
-    ({ plans }, i) =>
-      `plan ${'AB'[i]}: ${Object.entries(plans)
-        .map((p) => p.join(' '))
-        .join(', ')}`,
-  ),
+  ...r.arms.map((arm, i) => `plan ${'AB'[i]}: ${planHashes(arm)}`),
 ])}`,
   );
 }

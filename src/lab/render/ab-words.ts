@@ -40,6 +40,12 @@ export const interval = (n: NoisyPair): string =>
 export const differenceText = (d: PlanDifference): string =>
   `${d.kind}${d.name === '' ? '' : ` ${d.name}`}: ${d.a} -> ${d.b}`;
 
+/** The hashes of an arm's plans, by target. */
+export const planHashes = ({ plans }: AbResult['arms'][number]): string =>
+  Object.entries(plans)
+    .map((p) => p.join(' '))
+    .join(', ');
+
 /** Metrics that every table includes even if they did not change: that they did not is often what the user wants to know. */
 const ALWAYS = ['weighted', 'ptxas.spill-stores', 'ptxas.spill-loads'];
 
