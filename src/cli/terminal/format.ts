@@ -29,7 +29,5 @@ export function formatOf(
     failWith(`--json and --format ${format} contradict each other`, 'leave one of them out');
   if (json === true) return 'json';
   const byExtension = file === undefined ? undefined : BY_EXTENSION[extname(file).toLowerCase()];
-  return (
-    format ?? (byExtension !== undefined && formats.includes(byExtension) ? byExtension : formats[0])
-  );
+  return format ?? (byExtension !== undefined && formats.includes(byExtension) ? byExtension : formats[0]);
 }

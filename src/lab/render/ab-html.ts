@@ -36,10 +36,7 @@ export function abHtml(r: AbResult, makers: readonly string[] = []): string {
 <p>A: <code>${html(r.arms[0].name)}</code><br>B: <code>${html(r.arms[1].name)}</code></p>
 <ul>${differences}</ul>
 ${r.status === 'no effect' ? '' : measured(r, kernels)}
-${madeBy([
-  ...makers,
-  ...r.arms.map((arm, i) => `plan ${'AB'[i]}: ${planHashes(arm)}`),
-])}`,
+${madeBy([...makers, ...r.arms.map((arm, i) => `plan ${'AB'[i]}: ${planHashes(arm)}`)])}`,
   );
 }
 

@@ -49,7 +49,9 @@ export function sweepCsv(
       const { total, ratio } = r.scores[arm];
       const ofArm = metrics.flatMap((m) => [total[m], ratio[m]]);
       if ('illegal' in result)
-        return [[...about, '', ...metrics.map(() => ''), '', '', result.illegal, ...ofArm.map(() => ''), makers]];
+        return [
+          [...about, '', ...metrics.map(() => ''), '', '', result.illegal, ...ofArm.map(() => ''), makers],
+        ];
       return result.kernels.map((k) => [
         ...about,
         k.kernel,
