@@ -17,7 +17,7 @@ import { METRICS, metricOf, totalOf } from '../../src/lab/metrics.ts';
 import { partingOf } from '../../src/lab/parting.ts';
 import { Plans } from '../../src/lab/plans.ts';
 import { headline } from '../../src/lab/render/sweep.ts';
-import { change, columns, percent, stacked } from '../../src/lab/render/table.ts';
+import { change, columns, numbers, percent, stacked } from '../../src/lab/render/table.ts';
 import { staticValues } from '../../src/lab/statics.ts';
 import {
   bootstrapMean,
@@ -465,6 +465,15 @@ describe('texts', () => {
       '+3',
       '+0.0020 %',
       '-75.00 %',
+    ]);
+  });
+
+  it('two numbers that differ are shown as different', () => {
+    expect([numbers(275.96, 276.15), numbers(1.23456, 1.23461), numbers(10, 8), numbers(5.5, 5.5)]).toEqual([
+      ['276', '276.1'],
+      ['1.23456', '1.23461'],
+      ['10', '8'],
+      ['5.5', '5.5'],
     ]);
   });
 
