@@ -50,7 +50,7 @@ export function placedDifferences(a: Plan, b: Plan): PlacedDifference[] {
     const [x, y] = [planWhere(a, texts), planWhere(b, texts)];
     if (x === null || y === null) continue;
     const which = texts.join(', ');
-    for (const { difference: d, phase } of differencesOf(x, y, which)) {
+    for (const { difference: d, phase } of differencesOf(x, y, [which, ...texts])) {
       const key = JSON.stringify(d);
       const known = listed.get(key) ?? [];
       if (known.some((c) => c.every((t) => texts.includes(t)))) continue;
@@ -86,8 +86,8 @@ function planWhere(p: Plan, texts: readonly string[]): Plan | null {
   }
 }
 
-/** @param which text for the functions that both plans apply to; null: all functions */
-function differencesOf(a: Plan, b: Plan, which: string | null = null): PlacedDifference[] {
+/** @param which texts for the functions that both plans apply to; none: all functions */
+function differencesOf(a: Plan, b: Plan, which: readonly string[] = []): PlacedDifference[] {
   const out: PlacedDifference[] = [];
   const say = (
     kind: PlanDifference['kind'],

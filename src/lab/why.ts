@@ -186,12 +186,12 @@ function phaseReasons(p: PlanPhase, q: PlanPhase, a: Plan, b: Plan): string[] {
 /**
  * A knob's value in a plan, for display.
  *
- * @param known text for the functions that the plan applies to, which is then not repeated; null: all functions
+ * @param known texts for the functions that the plan applies to, which are then not repeated; none: all functions
  */
-export function knobValueText(plan: Plan, name: string, known: string | null = null): string {
+export function knobValueText(plan: Plan, name: string, known: readonly string[] = []): string {
   const k = plan.knobs.get(name);
   if (k === undefined || k.value === null) return 'unset';
-  return `${JSON.stringify(k.value)}${k.when === known || k.when === null ? '' : ` for ${k.when}`}`;
+  return `${JSON.stringify(k.value)}${k.when === null || known.includes(k.when) ? '' : ` for ${k.when}`}`;
 }
 
 /** The diffs of the functions that differ. */

@@ -333,6 +333,22 @@ parts:
     );
   });
 
+  it('settings of parts are told once, and not for functions that no name could be of', () => {
+    const recipe = join(dir, 'parts.yaml');
+    const part = (pattern: string, knob: string) =>
+      `  - when: { kernel: '${pattern}' }\n    knobs: { ${knob} }\n`;
+    writeFileSync(
+      recipe,
+      `kind: recipe\ntitle: three\nparts:\n${part('saxpy', 'UnrollFullInstLimit: 9')}${part('*pow*', 'ContractProducts: true')}${part('sax*', 'SwitchOptBudget: 3')}`,
+    );
+    const r = orrery('plan', '--recipe', recipe, '--sm', 'sm_80', '--diff');
+    expect(r.out.match(/^knob .*$/gm)).toEqual([
+      'knob UnrollFullInstLimit: 200 (kernel saxpy) -> 9 (kernel saxpy)',
+      'knob ContractProducts: unset (kernel *pow*) -> true (kernel *pow*)',
+      'knob SwitchOptBudget: unset (kernel sax*) -> 3 (kernel sax*)',
+    ]);
+  });
+
   it('JSON, Markdown and HTML say the same; HTML asks for nothing', () => {
     const args = ['ab', 'base', off, '--kernels', ...files, '--no-ptxas', '--repeat', '1'];
     const j = valid('ab', orrery(...args, '--json').out);
