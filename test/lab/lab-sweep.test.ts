@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -442,6 +443,15 @@ describe('orrery sweep', () => {
     const check = schema('sweep');
     check(JSON.parse(orrery([...args, '--json']).out));
     expect(check.errors ?? []).toEqual([]);
+  });
+
+  it('a pattern that leads out of reach is quoted as it is written', () => {
+    const inside = join(dir, 'inside');
+    mkdirSync(inside);
+    const far = join(inside, 'far.experiment.yaml');
+    writeFileSync(far, "kind: experiment\nkernels: ['../k/*.ptx']\narms: [O1]\nmetrics: [weighted]\n");
+    const { code, err } = orrery(['sweep', far]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^error: '\.\.\/k\/\*\.ptx' is not read: /)]);
   });
 
   it('the table has the numbers from which the report was made, and the page its arms', () => {
