@@ -444,6 +444,17 @@ describe('texts', () => {
     );
   });
 
+  it('and what makes it the best where the first metric does not', () => {
+    const metrics = ['pressure.R', 'weighted', 'code-bytes'].map((n) => metricOf(n)!);
+    const ratio = { 'pressure.R': 1, weighted: 0.9, 'code-bytes': 1.1 };
+    const best = { name: 'x', ratio } as unknown as ArmScore;
+    const report = { metrics, scores: [best], best } as unknown as SweepReport;
+    const asIs = (s: string) => s;
+    expect(headline({ title: '' } as Experiment, report, asIs, asIs)).toMatch(
+      /: x \(0; better by weighted -10\.00 %; worse by code-bytes \+10\.00 %\)$/,
+    );
+  });
+
   it('a value and its change stay in one table', () => {
     const rows = [
       ['arm', 'registers', 'change', 'code', 'change'],
