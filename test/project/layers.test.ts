@@ -83,6 +83,7 @@ const LAB_ANYWHERE: ReadonlySet<string> = new Set(
     'metrics',
     'backend-occupancy',
     'parting',
+    'moved-phases',
     'plan-differences',
     'statics',
     'step-differences',

@@ -13,8 +13,8 @@ const BY_EXTENSION: Readonly<Record<string, string>> = {
 };
 
 /**
- * The output format of a command: that of `--format`, `json` with `--json`, that of the extension of the file, or else the first. An unknown
- * format, or contradicting options, end the command.
+ * The output format of a command: that of `--format`, `json` with `--json`, that of the extension of the file, or else the first. An
+ * unknown format, or contradicting options, end the command.
  *
  * @param file the file to which the result is written, if any
  */
