@@ -392,7 +392,7 @@ withProfiledPlan(
     .command('cfg')
     .description('control flow of the functions of a PTX or Ori file, as AnalyzeControlFlow sees it')
     .argument('<file>', 'PTX or Ori text')
-    .option('--format <text|dot|svg|json>', 'output (default: text)')
+    .option('--format <text|dot|svg|json>', 'output (default: by the extension of -o, or else text)')
     .option('--json', 'for scripts: --format json')
     .option('--function <name>', 'only this function')
     .option('--changes', 'before and after the plan side by side, changed edges marked')

@@ -46,7 +46,10 @@ export function addLabCommands(program: Command): void {
         '--diff <kernel>',
         'print how the code of this kernel differs, after the first phase that differs',
       )
-      .option('--format <text|markdown|json|html|csv>', 'output')
+      .option(
+        '--format <text|markdown|json|html|csv>',
+        'output (default: by the extension of -o, or else text)',
+      )
       .option('--json', 'for scripts: --format json')
       .option('-o, --output <file>', 'write there instead of standard output')
       .addHelpText(
@@ -85,7 +88,7 @@ ${armLines().join('\n')}`,
       collect,
     )
     .option('--solver <command>', 'a solver that reads SMT-LIB from its standard input')
-    .option('--format <text|markdown|json>', 'output')
+    .option('--format <text|markdown|json>', 'output (default: by the extension of -o, or else text)')
     .option('--json', 'for scripts: --format json')
     .option('-o, --output <file>', 'write there instead of standard output')
     .option(

@@ -230,12 +230,26 @@ export interface SpelledRow {
   readonly ptx: string;
 }
 
+/** A row of `lowering` in `ptx.yaml`: a form of a PTX instruction, and the Ori instructions that it becomes. */
+export interface LoweringRow {
+  readonly ptx: string;
+  readonly ori: readonly string[];
+}
+
 /** PTX spellings of opcodes, for lowering. */
 export interface Spelling {
   /** Modifier group, or OPCODE.group -> PTX spelling of each of its values. */
   readonly words: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly rows: readonly SpelledRow[];
+  readonly lowering: readonly LoweringRow[];
+  /** Sets of words and types in `lowering`: the words, separated by spaces. */
+  readonly sets: Readonly<Record<string, string>>;
+  /** By set of `lowering`: Ori names of its words, where they are not the word in upper case. */
+  readonly names: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
+
+/** The spelling of an instruction set without a table. */
+export const NO_SPELLING: Spelling = { words: {}, rows: [], lowering: [], sets: {}, names: {} };
 
 /** The instruction set: opcodes by name. One process has one object for each content (`buildIsa`). */
 export interface Isa {

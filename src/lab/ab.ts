@@ -6,12 +6,13 @@ import type { Arm } from './arms.ts';
 import type { DiskCache } from './disk-cache.ts';
 import type { Equality } from './equality.ts';
 import { stemOf } from './files.ts';
+import { foldedRounds } from './folded-rounds.ts';
 import { idleConditions } from './idle-conditions.ts';
 import { type Module, noKernel, readWhole } from './kernels.ts';
 import { compileValues, type MeasureOptions } from './measure.ts';
 import { improves, METRICS, type Metric, metricOf, totalOf, usualMetric, type Values } from './metrics.ts';
 import { comparedKernels, type Pair, PairBench, type PairMeasure, type Trial } from './pairs.ts';
-import { type PlanDifference, planDifferences } from './plan-differences.ts';
+import { type PlanDifference, placedDifferences } from './plan-differences.ts';
 import type { Plans } from './plans.ts';
 import { otherFunctions, otherVersions, parseProfile } from './profile-file.ts';
 import { bootstrapMean, geometricMean, median } from './statistics.ts';
@@ -197,7 +198,9 @@ function settings(trials: readonly Trial[]): { differences: PlanDifference[]; un
   const read = new Set<string>();
   for (const t of trials) {
     const key = `${t.plans[0].hash} ${t.plans[1].hash}`;
-    if (!seen.has(key)) for (const d of planDifferences(...t.plans)) found.set(JSON.stringify(d), d);
+    if (!seen.has(key))
+      for (const { difference: d } of foldedRounds(placedDifferences(...t.plans)))
+        found.set(JSON.stringify(d), d);
     seen.add(key);
     for (const j of t.journals) for (const r of j.records) for (const k of r.knobsRead) read.add(k);
   }

@@ -112,7 +112,12 @@ export async function loadExperiment(path: string, specs: Specs): Promise<Experi
   ].filter(isFile);
   for (const path of named) await pathNamedBy(path, { spec, at: ['base'] });
   for (const [i, pattern] of data.kernels.entries())
-    await pathNamedBy(pattern.replace(/(^|\/)[^/]*[*?].*/s, '$1.'), { spec, at: ['kernels', i] });
+    await pathNamedBy(
+      pattern.replace(/(^|\/)[^/]*[*?].*/s, '$1.'),
+      { spec, at: ['kernels', i] },
+      undefined,
+      pattern,
+    );
   if (issues.failed) throw new DiagnosticError(await toDiagnostics(issues.list));
   const chosen = choicesOf(design, factors, data.samples ?? 0, data.seed ?? 1).map(armOf);
   return {

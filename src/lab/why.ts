@@ -6,6 +6,7 @@ import { printFn } from '../ir/text.ts';
 import { factOf } from '../spec/backend.ts';
 import { flatSteps, groupsOf, type Plan, type PlanPhase, stepData } from '../spec/plan.ts';
 import { type DiffLine, diffLines } from './lines.ts';
+import { movedPhases } from './moved-phases.ts';
 import { paramDifferences } from './step-differences.ts';
 
 /** The first phase after which two runs of one module have different programs. */
@@ -40,8 +41,9 @@ const steps = (j: Journal, view: View): PhaseRecord[] => {
   return out;
 };
 
+/** Runs share results by contents, so that a function may be another object with the same code. */
 const same = (a: readonly Fn[], b: readonly Fn[]): boolean =>
-  a.length === b.length && a.every((f, i) => f === b[i] || onlyCounted(f, b[i]));
+  a.length === b.length && a.every((f, i) => f === b[i] || onlyCounted(f, b[i]) || sameText(f, b[i]));
 
 /** True if two functions differ only in profile counts. */
 const onlyCounted = (f: Fn, g: Fn): boolean => f.blocks === g.blocks && f.attrs.counts !== g.attrs.counts;
@@ -49,8 +51,10 @@ const onlyCounted = (f: Fn, g: Fn): boolean => f.blocks === g.blocks && f.attrs.
 /** Print options for comparing code only. */
 const CODE = { locs: false, counts: false };
 
+const sameText = (f: Fn, g: Fn): boolean => printFn(f, CODE) === printFn(g, CODE);
+
 const equal = (a: readonly Fn[], b: readonly Fn[]): boolean =>
-  a.length === b.length && a.every((f, i) => f === b[i] || printFn(f, CODE) === printFn(b[i], CODE));
+  a.length === b.length && a.every((f, i) => f === b[i] || sameText(f, b[i]));
 
 /** True if two programs have the same code in the named functions. */
 export const sameCode = (a: Program, b: Program, names: ReadonlySet<string>): boolean =>
@@ -173,7 +177,8 @@ function phaseReasons(p: PlanPhase, q: PlanPhase, a: Plan, b: Plan): string[] {
   )
     out.push('its steps are in another order');
   if (a.level !== b.level) out.push(`level: ${a.level} -> ${b.level}`);
-  if (out.length === 0 && p.disabled === null && q.disabled === null && p.position !== q.position)
+  // Phases that others pass have another position too, but have not moved.
+  if (out.length === 0 && p.disabled === null && q.disabled === null && movedPhases(a, b).includes(p.id))
     out.push(`position: ${p.position} -> ${q.position}`);
   return out;
 }
@@ -181,12 +186,12 @@ function phaseReasons(p: PlanPhase, q: PlanPhase, a: Plan, b: Plan): string[] {
 /**
  * A knob's value in a plan, for display.
  *
- * @param known text for the functions that the plan applies to, which is then not repeated; null: all functions
+ * @param known texts for the functions that the plan applies to, which are then not repeated; none: all functions
  */
-export function knobValueText(plan: Plan, name: string, known: string | null = null): string {
+export function knobValueText(plan: Plan, name: string, known: readonly string[] = []): string {
   const k = plan.knobs.get(name);
   if (k === undefined || k.value === null) return 'unset';
-  return `${JSON.stringify(k.value)}${k.when === known || k.when === null ? '' : ` for ${k.when}`}`;
+  return `${JSON.stringify(k.value)}${k.when === null || known.includes(k.when) ? '' : ` for ${k.when}`}`;
 }
 
 /** The diffs of the functions that differ. */

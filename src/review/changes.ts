@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
+import { foldedRounds } from '../lab/folded-rounds.ts';
 import { type PlacedDifference, type PlanDifference, placedDifferences } from '../lab/plan-differences.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/specs.ts';
@@ -102,7 +103,7 @@ export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs
   const found = new Map<string, { placed: PlacedDifference; difference: OfKind; where: string[] }>();
   for (const { where, base: a, head: b } of pairs) {
     if (a === null || b === null) continue;
-    for (const placed of placedDifferences(a, b)) {
+    for (const placed of foldedRounds(placedDifferences(a, b))) {
       const d = placed.difference;
       // Changes of rules and opcodes are reported individually elsewhere.
       if (

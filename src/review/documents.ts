@@ -177,15 +177,17 @@ export function constraintChanges(base: Specs, head: Specs): Change[] {
   return [...new Set([...a.keys(), ...b.keys()])].flatMap((name): Change[] => {
     const [x, y] = [a.get(name), b.get(name)];
     if (force(x) === force(y)) return [];
-    const waived = force(y) !== 'error';
+    const waived = x !== undefined && force(y) !== 'error';
     const { before, after, why } = (x ?? y)!.c;
+    const was =
+      y === undefined ? 'removed; it was there because ' : 'only a warning now; it was an error because ';
     return [
       {
         kind: 'constraint',
         name,
         before: force(x),
         after: force(y),
-        note: `${waived ? 'waived; it was there because ' : ''}${why}`,
+        note: `${waived ? was : ''}${why}`,
         ...places.of(at(head, y), at(base, x)),
         where: [],
         alarm: waived,

@@ -66,7 +66,7 @@ function measures(r: Review): string[] {
     ['', 'of the kernels that changed', 'HURT', 'helped', 'worst'],
     totals.map((t) => [
       t.measure.title,
-      text(totalText(t)),
+      text(totalText(t, totals)),
       t.values === null ? '' : String(t.worse),
       t.values === null ? '' : String(t.better),
       text(worstText(t, all)),

@@ -107,7 +107,7 @@ function measureLines(r: Review, paint: Paint, width: number): string[] {
   }));
   const rows = totals.map((t): Cell[] => [
     t.measure.title,
-    totalText(t),
+    totalText(t, totals),
     t.values === null ? '' : { text: String(t.worse), paint: t.worse > 0 ? paint.bad : paint.dim },
     t.values === null ? '' : { text: String(t.better), paint: t.better > 0 ? paint.good : paint.dim },
     visible(worstText(t, measures)),

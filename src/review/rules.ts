@@ -4,6 +4,7 @@ import type { Isa } from '../ir/opcode.ts';
 import { plural } from '../lab/render/table.ts';
 import { definitionOf } from '../rules/compile.ts';
 import { rulesOfDoc } from '../rules/group.ts';
+import { quicklyRefuted } from '../rules/prove/prove.ts';
 import { type Verdicts, verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { SpecFile } from '../spec/document.ts';
@@ -157,9 +158,13 @@ export async function ruleChanges(
   };
 }
 
+/** What is said of rules that no solver is asked about because others are refuted. */
+const LEFT = 'left until none is refuted';
+
 /**
  * Proves again the rules with unchanged text whose meaning changed because an opcode or a table that they use did. Each one that may no
- * longer hold is reported as a change.
+ * longer hold is reported as a change. If sample values refute some, the head is wrong already, and proofs of the others, which can take
+ * minutes, are left until that is mended.
  */
 async function proveAgain(
   base: RuleSide,
@@ -184,13 +189,23 @@ async function proveAgain(
     if (touched.has(id) || before === undefined || before.hash === rule.hash) return [];
     return canHold(before) && canHold(rule) ? [{ id, rule, before }] : [];
   });
+  const bySamples = new Map(others.map(({ id, rule }) => [id, quicklyRefuted(rule)]));
+  const wrongAlready = [...bySamples.values()].some((v) => v !== null);
   for (const [i, { id, rule, before }] of others.entries()) {
     const row = rows.get(id)!;
-    const judged = await ask(rule, [i + 1, others.length]);
-    const { note, alarm, refuted } = standing(rule, judged, trust);
     const changed = changedOpcodes(before, rule);
-    for (const name of changed.length === 0 ? [row.group] : changed)
-      verdicts.set(name, [...(verdicts.get(name) ?? []), judged.verdict?.verdict ?? 'not proved']);
+    const count = (verdict: string): void => {
+      for (const name of changed.length === 0 ? [row.group] : changed)
+        verdicts.set(name, [...(verdicts.get(name) ?? []), verdict]);
+    };
+    const refutation = bySamples.get(id)!;
+    if (wrongAlready && refutation === null) {
+      count(LEFT);
+      continue;
+    }
+    const judged = wrongAlready ? { verdict: refutation } : await ask(rule, [i + 1, others.length]);
+    const { note, alarm, refuted } = standing(rule, judged, trust);
+    count(judged.verdict?.verdict ?? 'not proved');
     const cause = changed.join(', ') || 'a table of its group';
     if (alarm)
       changes.push({

@@ -105,9 +105,16 @@ export const readingText = (m: Measure, r: Reading): string =>
     ? `${number(r.values[0])}${m.unit}`
     : `${number(r.values[0])} -> ${number(r.values[1])}${m.unit} (${readingChange(r)})${r.estimate ? ', estimated' : ''}`;
 
-/** The total of a measure over all kernels that changed, as text. */
-export function totalText(t: Total): string {
-  if (t.values === null) return t.measure.instead.length === 0 ? 'not measured: no ptxas' : 'not measured';
+/**
+ * The total of a measure over all kernels that changed, as text.
+ *
+ * @param all the totals of all measures: if none has a value, every kernel that changed is wrong, and ptxas is not to blame
+ */
+export function totalText(t: Total, all: readonly Total[]): string {
+  if (t.values === null)
+    return t.measure.instead.length === 0 && all.some((o) => o.values !== null)
+      ? 'not measured: no ptxas'
+      : 'not measured';
   const [a, b] = t.values;
   const unit = t.measure.unit;
   const value = a === b ? `${number(a)}${unit}` : `${number(a)} -> ${number(b)}${unit} (${change(a, b)})`;

@@ -2,7 +2,7 @@ import { finish } from '../ir/draft/finish.ts';
 import { Draft, splitEdge } from '../ir/draft/index.ts';
 import { withOtherwise, withSrc } from '../ir/edit.ts';
 import { hasSsaForms } from '../ir/flow.ts';
-import { type Isa, type Opcode, OpFlag, type Slot } from '../ir/opcode.ts';
+import { type Isa, NO_SPELLING, type Opcode, OpFlag, type Slot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regWidth } from '../ir/operand.ts';
 import { type Fn, type Instr, instr, NONE } from '../ir/program.ts';
 
@@ -65,7 +65,7 @@ const OWN = {
   byName: new Map([['BRA', BRANCH]]),
   foreign: [],
   declared: new Set(),
-  spelling: { words: {}, rows: [] },
+  spelling: NO_SPELLING,
   hash: '',
 } satisfies Isa;
 

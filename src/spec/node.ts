@@ -279,18 +279,20 @@ type Load = (path: string, kind: SpecKind, by?: Naming) => Promise<SpecFile | nu
  *
  * @param name relative to the folder of that spec, or a full path
  * @param folder folder that it is relative to instead
+ * @param typed the name for errors, where only a part of what stands in the spec is a path
  * @throws DiagnosticError at the place where it is named, if it is out of reach (`namedPath`)
  */
 export async function pathNamedBy(
   name: string,
   { spec, at }: Naming,
   folder = dirname(resolvePath(spec.file)),
+  typed = name,
 ): Promise<string> {
   try {
     return namedPath(name, join(folder, basename(spec.file)));
   } catch (e) {
     if (!(e instanceof Unreadable)) throw e;
-    const message = `'${isAbsolute(name) ? shownPath(name) : name}' is not read: ${e.message}`;
+    const message = `'${isAbsolute(typed) ? shownPath(typed) : typed}' is not read: ${e.message}`;
     const { specError } = await import('./places.ts');
     throw new DiagnosticError([
       spec.text === ''

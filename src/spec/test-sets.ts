@@ -1,4 +1,5 @@
 import { isWhen, MODE_DEVICE, MODE_KERNELS, MODE_LOOPS, MODE_REST, MODE_STRAIGHT } from './conditions.ts';
+import { overlap } from './glob.ts';
 import type { ConditionTest } from './plan.ts';
 
 /** Maximum number of tests for which every pair is tried. */
@@ -7,15 +8,12 @@ const MOST_PAIRED = 8;
 /** True if a function may pass both tests. */
 function together(a: ConditionTest, b: ConditionTest): boolean {
   if (a.hashes !== null && b.hashes !== null && !a.hashes.some((h) => b.hashes!.includes(h))) return false;
-  if (a.kernel !== null && b.kernel !== null && plain(a.kernel) && plain(b.kernel) && a.kernel !== b.kernel)
-    return false;
+  if (a.kernel !== null && b.kernel !== null && !overlap(a.kernel, b.kernel)) return false;
   const modes = [a.mode, b.mode];
   const both = (m: number, n: number): boolean => modes.includes(m) && modes.includes(n);
   if (both(MODE_KERNELS, MODE_DEVICE) || both(MODE_LOOPS, MODE_STRAIGHT)) return false;
   return !(modes.includes(MODE_REST) && (isWhen(a) || isWhen(b)));
 }
-
-const plain = (pattern: string): boolean => !/[*?]/.test(pattern);
 
 /**
  * Sets of tests whose plans are checked before anything runs: each test alone, the tests of each layer, pairs, and for each test a maximal

@@ -1607,6 +1607,7 @@ halves: Halves
 opcodes: {
 [k: string]: Row[]
 }
+lowering: Lowering
 }
 /**
  * Opcodes that may be written with 16-bit registers, in addition to operands of a 16-bit type.
@@ -1675,6 +1676,38 @@ by?: ("logic" | "logic-test" | "call" | "foreign")
  * Why PTX cannot express this.
  */
 none?: string
+}
+/**
+ * PTX to Ori, for instructions that no row with `both` states.
+ */
+export interface Lowering {
+/**
+ * Name -> PTX modifiers or types, separated by spaces, of which an instruction has one.
+ */
+sets: {
+[k: string]: string
+}
+/**
+ * Set -> its word -> the Ori modifier or constant that stands for it, where it is not the same word in upper case.
+ */
+names: {
+[k: string]: {
+[k: string]: string
+}
+}
+/**
+ * Forms of instructions; the first that matches is used.
+ */
+rows: {
+/**
+ * Opcode, modifiers and operands of the PTX instruction.
+ */
+ptx: string
+/**
+ * The Ori instructions that it becomes, one in a line.
+ */
+ori: string
+}[]
 }
 }
 

@@ -133,6 +133,19 @@ describe('opt of several files', () => {
     expect(existsSync(join(root, '-'))).toBe(false);
   });
 
+  it('says once what an order is warned of, whatever the number of targets', () => {
+    const order = folder.write(
+      'early.yaml',
+      'kind: order\nextends: binary\nedits:\n  - { move: GvnCse, after: GenerateMovPhi }\n',
+    );
+    const files = ['sm_75', 'sm_80', 'sm_90'].map((sm) => saxpy.replace('sm_90', sm));
+    const { code, err } = opt([...files, '--order', order, '--emit', 'none']);
+    expect([code, err.match(/^warning: .*$/gm)]).toEqual([
+      0,
+      ['warning: GvnCse comes before EnforceArgumentRestrictions'],
+    ]);
+  });
+
   it('refuses two results of one name', () => {
     for (const d of ['x', 'y']) {
       mkdirSync(join(folder.path, d));

@@ -95,12 +95,7 @@ it('what several conditions say together is told: of one recipe, and by the orde
     ['knob', 'UnrollFullInstLimit', `5 (${both})`, `6 (${both})`],
   ]);
   expect(await differ(['left', 'right'], ['right', 'left'])).toEqual([
-    [
-      'knob',
-      'UnrollFullInstLimit',
-      '2 for kernel *b (kernel a*, kernel *b)',
-      '1 for kernel a* (kernel a*, kernel *b)',
-    ],
+    ['knob', 'UnrollFullInstLimit', '2 (kernel a*, kernel *b)', '1 (kernel a*, kernel *b)'],
   ]);
   // No function is a kernel and a device function, so it does not matter which of the two comes first.
   expect(await differ(['kernels', 'devices'], ['devices', 'kernels'])).toEqual([]);

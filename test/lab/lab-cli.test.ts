@@ -294,6 +294,9 @@ describe('orrery ab', () => {
   it('a table for spreadsheets has a row for each kernel, with what JSON says', () => {
     const args = ['ab', 'level:0', 'base', '--kernels', ...files, '--repeat', '0', '--no-ptxas'];
     const r = orrery(...args, '--format', 'csv');
+    expect(r.out).toMatch(/,made by\r\n/);
+    for (const line of r.out.trimEnd().split('\r\n').slice(1))
+      expect(line).toMatch(/,"orrery \d+\.\d+\.\d+, without ptxas"$/);
     const [head, ...rows] = r.out
       .trimEnd()
       .split('\r\n')
@@ -307,6 +310,8 @@ describe('orrery ab', () => {
       expect([at('kernel'), at('right A'), at('right B')]).toEqual([kernel, 'true', 'true']);
       for (const [name, pair] of Object.entries(values))
         expect([Number(at(`${name} A`)), Number(at(`${name} B`))]).toEqual(pair);
+      // A file outlives the command that wrote it.
+      for (const column of ['plan A', 'plan B']) expect(at(column)).toMatch(/^sm_\d+ [0-9a-f]{32}$/);
     });
   });
 
@@ -326,6 +331,22 @@ parts:
     expect(r.out).toMatch(
       /^ {2}knob UnrollFullInstLimit: 200 -> 4000\n {2}knob UnrollFullInstLimit: 200 \(kernel sax\*\) -> 100 \(kernel sax\*\)$/m,
     );
+  });
+
+  it('settings of parts are told once, and not for functions that no name could be of', () => {
+    const recipe = join(dir, 'parts.yaml');
+    const part = (pattern: string, knob: string) =>
+      `  - when: { kernel: '${pattern}' }\n    knobs: { ${knob} }\n`;
+    writeFileSync(
+      recipe,
+      `kind: recipe\ntitle: three\nparts:\n${part('saxpy', 'UnrollFullInstLimit: 9')}${part('*pow*', 'ContractProducts: true')}${part('sax*', 'SwitchOptBudget: 3')}`,
+    );
+    const r = orrery('plan', '--recipe', recipe, '--sm', 'sm_80', '--diff');
+    expect(r.out.match(/^knob .*$/gm)).toEqual([
+      'knob UnrollFullInstLimit: 200 (kernel saxpy) -> 9 (kernel saxpy)',
+      'knob ContractProducts: unset (kernel *pow*) -> true (kernel *pow*)',
+      'knob SwitchOptBudget: unset (kernel sax*) -> 3 (kernel sax*)',
+    ]);
   });
 
   it('JSON, Markdown and HTML say the same; HTML asks for nothing', () => {
@@ -348,6 +369,10 @@ parts:
     expect(orrery(...exact, '--format', 'html', '-o', page).code).toBe(0);
     const html = readFileSync(page, 'utf8');
     expect(html.match(/<rect /g)).toHaveLength(4);
+    // Without --format, the extension decides.
+    const same = join(dir, 'same.html');
+    expect(orrery(...exact, '-o', same).code).toBe(0);
+    expect(readFileSync(same, 'utf8')).toBe(html);
     expect(html).not.toMatch(/(src|href)="(?!#)|url\(|@import|<script/);
     expect(html).toMatch(
       /orrery \d+\.\d+\.\d+, without ptxas<br>orrery ab .*<br>plan A: sm_\d+ [0-9a-f]{16}/,

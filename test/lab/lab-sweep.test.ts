@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -444,6 +445,15 @@ describe('orrery sweep', () => {
     expect(check.errors ?? []).toEqual([]);
   });
 
+  it('a pattern that leads out of reach is quoted as it is written', () => {
+    const inside = join(dir, 'inside');
+    mkdirSync(inside);
+    const far = join(inside, 'far.experiment.yaml');
+    writeFileSync(far, "kind: experiment\nkernels: ['../k/*.ptx']\narms: [O1]\nmetrics: [weighted]\n");
+    const { code, err } = orrery(['sweep', far]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^error: '\.\.\/k\/\*\.ptx' is not read: /)]);
+  });
+
   it('the table has the numbers from which the report was made, and the page its arms', () => {
     const [csv, html] = [join(dir, 'r.csv'), join(dir, 'r.html')];
     const r = orrery([...args, '--csv', csv, '--html', html, '--json']);
@@ -464,6 +474,7 @@ describe('orrery sweep', () => {
       expect(mean).toBeCloseTo(ratio['warp-instructions'], 9);
       const sum = of(i).reduce((s, row) => s + Number(at(row, 'warp-instructions')), 0);
       for (const row of of(i)) {
+        expect(at(row, 'made by')).toMatch(/^orrery \d+\.\d+\.\d+, (without ptxas|ptxas \d+)/);
         expect(Number(at(row, 'arm total warp-instructions'))).toBe(sum);
         expect(Number(at(row, 'arm ratio warp-instructions'))).toBe(ratio['warp-instructions']);
       }

@@ -17,7 +17,7 @@ import { compileValues, type MachineRunner, Measurer } from '../../src/lab/measu
 import { METRICS, metricOf, totalOf } from '../../src/lab/metrics.ts';
 import { Plans } from '../../src/lab/plans.ts';
 import { headline } from '../../src/lab/render/sweep.ts';
-import { change, columns, percent, stacked } from '../../src/lab/render/table.ts';
+import { change, columns, numbers, percent, stacked } from '../../src/lab/render/table.ts';
 import { staticValues } from '../../src/lab/statics.ts';
 import {
   bootstrapMean,
@@ -444,6 +444,17 @@ describe('texts', () => {
     );
   });
 
+  it('and what makes it the best where the first metric does not', () => {
+    const metrics = ['pressure.R', 'weighted', 'code-bytes'].map((n) => metricOf(n)!);
+    const ratio = { 'pressure.R': 1, weighted: 0.9, 'code-bytes': 1.1 };
+    const best = { name: 'x', ratio } as unknown as ArmScore;
+    const report = { metrics, scores: [best], best } as unknown as SweepReport;
+    const asIs = (s: string) => s;
+    expect(headline({ title: '' } as Experiment, report, asIs, asIs)).toMatch(
+      /: x \(0; better by weighted -10\.00 %; worse by code-bytes \+10\.00 %\)$/,
+    );
+  });
+
   it('a value and its change stay in one table', () => {
     const rows = [
       ['arm', 'registers', 'change', 'code', 'change'],
@@ -465,6 +476,15 @@ describe('texts', () => {
       '+3',
       '+0.0020 %',
       '-75.00 %',
+    ]);
+  });
+
+  it('two numbers that differ are shown as different', () => {
+    expect([numbers(275.96, 276.15), numbers(1.23456, 1.23461), numbers(10, 8), numbers(5.5, 5.5)]).toEqual([
+      ['276', '276.1'],
+      ['1.23456', '1.23461'],
+      ['10', '8'],
+      ['5.5', '5.5'],
     ]);
   });
 

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
 import { measure } from '../../src/cli/lab/measure.ts';
-import { tune } from '../../src/cli/lab/tune.ts';
+import { recipeNameOf, tune } from '../../src/cli/lab/tune.ts';
 import { captured } from '../../src/cli/terminal/ui.ts';
+import type { DiagnosticError } from '../../src/ir/diagnostic.ts';
 import {
   costOf,
   goalOf,
@@ -54,6 +55,16 @@ describe('goals', () => {
     ['ptxas.stack<=0', /'ptxas.stack' cannot be measured/],
   ])('%s', (text, said) => {
     expect(() => goalOf(text, none)).toThrow(said);
+  });
+
+  it('of a metric that needs launches: what does not is named', () => {
+    try {
+      goalOf('cycles', none);
+      expect.unreachable();
+    } catch (e) {
+      const [fault] = (e as DiagnosticError).diagnostics;
+      expect(fault.notes).toContain('`executed` is estimated without one');
+    }
   });
 
   it('that many kernels miss are told in words that a sentence can end with', () => {
@@ -212,6 +223,28 @@ describe('orrery tune', () => {
     expect(r.code).toBe(2);
     expect(r.out).toMatch(/^goal {4}instructions<=1: NOT reached by \d of \d: \w+ has \d+ \(\d+ before\)/);
     expect(r.out).toMatch(/the time was up|no further change helps/);
+  });
+
+  it('shows the largest kernel beside the total', async () => {
+    const output = join(dir, 'wide.yaml');
+    const r = await tuned('mandelbrot', { goal: ['pressure.R<=1', 'code'], set: off, output });
+    expect(r.code).toBe(2);
+    const of = (label: string) =>
+      new RegExp(`^${label.replace(/[.()]/g, '\\$&')} {2,}(\\d+) `, 'm').exec(r.out)?.slice(1).map(Number)[0];
+    const [total, largest] = [of('pressure.R'), of('pressure.R (largest)')];
+    expect(r.out).toMatch(/^metric \(total\) /m);
+    expect(r.out).toMatch(/^occupancy \(mean\) /m);
+    expect(largest).toBeGreaterThan(total! / 2 - 1);
+    expect(largest).toBeLessThan(total!);
+  });
+
+  it('names the recipe after kernel and target', () => {
+    expect([['k/a.sm_80.ptx'], ['k/a.sm_90.ptx'], ['a.ori'], ['a.ptx', 'b.ptx']].map(recipeNameOf)).toEqual([
+      'a.sm_80.tuned.yaml',
+      'a.sm_90.tuned.yaml',
+      'a.tuned.yaml',
+      'kernels.tuned.yaml',
+    ]);
   });
 
   it.each([

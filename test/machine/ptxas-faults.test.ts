@@ -279,6 +279,20 @@ describe('commands', () => {
     expect([r.code, sites(r.out)]).toEqual([0, []]);
     expect(r.err).toContain('is written so that ptxas gets it right: difference-made-rotation');
   });
+  it('opt says so with the line where a phase of ours removes it', () => {
+    const input = 'test/ptxas-faults/difference-made-rotation.ptx';
+    const r = orrery({}, 'opt', input, '--emit', 'ptx');
+    expect([r.code, sites(r.out)]).toEqual([0, []]);
+    const line = readFileSync(input, 'utf8')
+      .split('\n')
+      .findIndex((l) => l.includes('sub.s64'));
+    expect(r.err).toMatch(
+      new RegExp(
+        `^note: 'shows' is written so that ptxas gets it right: difference-made-rotation \\(${input}:${line + 1}\\)$`,
+        'm',
+      ),
+    );
+  });
   it('opt warns of the input where it writes no PTX, and tells scripts', () => {
     const none = orrery({}, 'opt', file, '--emit', 'none');
     expect([none.code, warning(none.err)]).toEqual([0, shape.fault]);

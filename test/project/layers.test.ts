@@ -83,6 +83,7 @@ const LAB_ANYWHERE: ReadonlySet<string> = new Set(
     'metrics',
     'backend-occupancy',
     'branch-divergence',
+    'moved-phases',
     'plan-differences',
     'statics',
     'step-differences',

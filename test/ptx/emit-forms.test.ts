@@ -153,7 +153,7 @@ describe('forms of PTX', () => {
     expect(checkPtxTable(doc, isa)).toEqual([]);
   });
 
-  it('reads no form that a handler takes first', () => {
+  it('reads no form that is lowered by other means first', () => {
     expect(shadowedRows(isa)).toEqual([]);
     const rows = { ...doc.opcodes, IADD3: [{ both: true, ptx: 'add.u32 $d, $a, $b' }] } as PtxDoc['opcodes'];
     const spelling = buildSpelling({ ...doc, opcodes: rows }, isa.byName);
@@ -161,13 +161,13 @@ describe('forms of PTX', () => {
     expect(found.map(({ row, form }) => [row.op.name, form])).toEqual([['IADD3', 'add.u32']]);
   });
 
-  it('of which a handler takes one is an error of `check`, at its line', async () => {
+  it('of which one is lowered by other means is an error of `check`, at its line', async () => {
     const text = readFileSync(new URL('../../pipelines/isa/ptx.yaml', import.meta.url), 'utf8');
     const mine = text.replace(/^ {2}IADD3:$/m, "$&\n    - { both: true, ptx: 'add.u32 $$d, $$a, $$b' }");
     const line = 1 + mine.split('\n').findIndex((l) => l.includes("'add.u32 $d, $a, $b'"));
     const found = await checkOne(testFolder().write('ptx.yaml', mine));
     expect(found.map((d) => [d.line, d.message])).toEqual([
-      [line, "IADD3 is never made of 'add.u32': a handler in src/ptx/lower takes that first"],
+      [line, "IADD3 is never made of 'add.u32': its lowering comes first"],
     ]);
   });
 

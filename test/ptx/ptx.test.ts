@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderDiagnostic } from '../../src/ir/diagnostic.ts';
+import { NO_SPELLING } from '../../src/ir/opcode.ts';
 import { printFn } from '../../src/ir/text.ts';
 import { verifyMessage, verifyProgram } from '../../src/ir/verify.ts';
 import type { PtxFunction, PtxStatement } from '../../src/ptx/ast.ts';
@@ -259,12 +260,17 @@ describe('lowering', () => {
         paramBase: 0x160,
         sm: 'sm_80',
       }).diagnostics.map((d) => d.notes);
-    const alone = { ...isa, foreign: [], spelling: { words: {}, rows: [] } };
-    expect(said('min.f32 %f1, %f2, %f3, %f4;', alone)).toEqual([['it has three sources']]);
+    const alone = { ...isa, foreign: [], spelling: NO_SPELLING };
+    expect(said('mov.v2.b32 {%r1, %r2}, {%r3, %r4, %r5};', alone)).toEqual([
+      ['its vectors differ in length'],
+    ]);
     expect(said('mov.b128 %rd1, %rd2;', alone)).toEqual([[]]);
-    const byName = new Map([...isa.byName].filter(([name]) => name !== 'FADD'));
+    const byName = new Map([...isa.byName].filter(([name]) => name !== 'I2I'));
     const without = { ...alone, byName };
-    expect(said('add.f32 %f1, %f2, %f3;', without)).toEqual([['the instruction set has no FADD']]);
+    expect(said('cvt.u32.u64 %r1, %rd1;', without)).toEqual([['the instruction set has no I2I']]);
+    // A row that would make an opcode that does not exist is not used.
+    const noSum = new Map([...isa.byName].filter(([name]) => name !== 'FADD'));
+    expect(said('add.f32 %f1, %f2, %f3;', { ...isa, byName: noSum })).toEqual([]);
   });
 
   it('lets a fault of its own out, whatever its text', () => {

@@ -184,6 +184,8 @@ edits:
     expect(rowOf(comment, '**ALARM** rules', 'shifts: shift-sign-extend')).toMatch(
       /1 of 1 kernel changed; 1 WRONG, as bitTricks/,
     );
+    // ptxas, which was not run on a kernel that is wrong, is not missing.
+    expect(comment).toMatch(/^\| spills \| not measured \|/m);
     expect(comment).toMatch(/- \*\*WRONG\*\* bitTricks, sm_90 -O3 .*is \d+, expected \d+/);
     expect(comment).toMatch(/: refuted — .*\n[\s\S]*\$d +=.*before.*after/);
     const at = lineOf(shifts, /id: shift-sign-extend/);

@@ -968,6 +968,7 @@ describe('text', () => {
         metrics: [{ name: 'm' }],
         scores: names.map((name) => ({ name, refused: '', total: {}, ratio: {} })),
       } as never,
+      'orrery',
     );
     expect(acting(text.replaceAll('\r\n', ''))).toEqual([]);
     const [, ...rows] = text.split('\r\n');

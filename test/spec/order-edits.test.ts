@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { runPipeline } from '../../src/engine/pipeline.ts';
 import { printProgram } from '../../src/ir/text.ts';
-import { planDifferences } from '../../src/lab/plan-differences.ts';
+import { foldedRounds } from '../../src/lab/folded-rounds.ts';
+import { placedDifferences, planDifferences } from '../../src/lab/plan-differences.ts';
 import { lowerPtx } from '../../src/ptx/lower/index.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
 import { makePlan } from '../../src/spec/node.ts';
@@ -309,6 +310,31 @@ describe('differences of orders', () => {
       encoding: 'utf8',
     });
     expect(r.stdout).toMatch(/order SinkCodeIntoBlock: .*\n {2}.*mine\.yaml:4\n/);
+  });
+});
+
+describe('further rounds', () => {
+  const folded = async (edits: string, from = base) =>
+    foldedRounds(placedDifferences(from, await planOf(order(edits)))).map(
+      ({ difference: d }) => `${d.kind} ${d.name}: ${d.a} -> ${d.b}`,
+    );
+  const rounds = (n: number) => `  - { repeat: GvnCse, through: OriReassociateAndCommon, rounds: ${n} }`;
+  const name = 'phase GvnCse to OriReassociateAndCommon';
+
+  it('are one difference for a reader, whichever side has them', async () => {
+    expect(await folded(rounds(3))).toEqual([`${name}: 1 round -> 3 rounds`]);
+    const three = await planOf(order(rounds(3)));
+    expect(await folded(rounds(5), three)).toEqual([`${name}: 3 rounds -> 5 rounds`]);
+    expect(await folded(rounds(2), three)).toEqual([`${name}: 3 rounds -> 2 rounds`]);
+    expect(await folded('  - { repeat: GvnCse, rounds: 3 }')).toEqual(['phase GvnCse: 1 round -> 3 rounds']);
+  });
+
+  it('stay apart where the plans repeat other phases', async () => {
+    const other = await folded(
+      '  - { repeat: GeneralOptimizeMid2, through: GvnCse, rounds: 2 }',
+      await planOf(order(rounds(2))),
+    );
+    expect(other).toContain('phase OriCommoning#2: on -> not in the order');
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SpecFile } from '../../src/spec/document.ts';
-import { covers } from '../../src/spec/glob.ts';
+import { covers, overlap } from '../../src/spec/glob.ts';
 import { type CheckedValue, knobValue } from '../../src/spec/knob-values.ts';
 import { makePlan } from '../../src/spec/node.ts';
 import { groupsOf, type Plan, type PlanPhase } from '../../src/spec/plan.ts';
@@ -119,6 +119,19 @@ describe('values of knobs', () => {
       { seed: 2, numRuns: runs(1000) },
     );
     expect(covers(`${'*a'.repeat(30)}b`, 'a'.repeat(2000))).toBe(false);
+  });
+  it('two patterns overlap where a name matches both', () => {
+    // Patterns of at most four characters that overlap have a common name of at most six.
+    const names = [''];
+    for (let i = 0; i < names.length && names[i].length < 6; i++)
+      for (const c of 'abc') names.push(names[i] + c);
+    const pattern = fc.string({ unit: fc.constantFrom(...'ab*?'), maxLength: 4 });
+    fc.assert(
+      fc.property(pattern, pattern, (p, q) => {
+        expect([p, q, overlap(p, q)]).toEqual([p, q, names.some((n) => covers(p, n) && covers(q, n))]);
+      }),
+      { seed: 3, numRuns: runs(1000) },
+    );
   });
 });
 

@@ -19,6 +19,7 @@ import { plural } from '../../lab/render/table.ts';
 import { checkPtx } from '../../ptx/check.ts';
 import { checkPtxTable, type PtxDoc } from '../../ptx/emit/table.ts';
 import { readForm } from '../../ptx/forms.ts';
+import { loweringFaults } from '../../ptx/lower/by-form.ts';
 import { shadowedRows } from '../../ptx/lower/shadowed.ts';
 import { parsePtx } from '../../ptx/parse.ts';
 import { mostShared, paramBase, readOri, readPtx, targetFor, targetOf } from '../../read.ts';
@@ -148,12 +149,15 @@ async function shippedIsa(): Promise<Isa> {
   return buildIsa(isaDocs(await loadShipped())).isa;
 }
 
-/** Checks a table of PTX forms against the shipped instruction set, and for rows that a handler of lowering shadows. */
+/** Checks a table of PTX forms against the shipped instruction set, and for rows that are shadowed. */
 async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
   const doc = spec.data as unknown as PtxDoc;
   const faults = checkPtxTable(doc, await shippedIsa());
   if (faults.length > 0) return faults.map((m) => fileFault(spec.file, m));
   const { isa } = buildIsa(isaDocs({ ...(await loadShipped()), ptx: spec }));
+  const unread = loweringFaults(isa);
+  if (unread.length > 0)
+    return unread.map((f) => specError(spec, ['lowering', 'rows', f.row, 'ori'], 'ptx-lowering', f.message));
   return shadowedRows(isa).map(({ row, form }) => {
     const rows = doc.opcodes[row.op.name];
     const place = rows.findIndex((r) => r.both === true && r.ptx === row.ptx && r.src === row.src);
@@ -161,8 +165,8 @@ async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
       spec,
       ['opcodes', row.op.name, Math.max(0, place), 'both'],
       'ptx-shadowed',
-      `${row.op.name} is never made of '${form}': a handler in src/ptx/lower takes that first`,
-      { notes: ['the handler throws Unsupported for what the row reads, or the row has no `both`'] },
+      `${row.op.name} is never made of '${form}': its lowering comes first`,
+      { notes: ['a row of `lowering` has the form, or a handler in src/ptx/lower'] },
     );
   });
 }

@@ -50,7 +50,7 @@ const FORMATS = ['text', 'markdown', 'json', 'html', 'csv'];
 /** `orrery ab`: compares two arms over kernels. */
 export async function ab(texts: readonly string[], o: AbCommand): Promise<void> {
   const arms = armsOf(texts);
-  const format = formatOf(o, FORMATS);
+  const format = formatOf(o, FORMATS, o.output);
   if (o.kernels === undefined || o.kernels.length === 0)
     failWith('--kernels is missing', "name PTX files, folders or patterns: --kernels 'kernels/*.ptx'");
   const specs = await loadShipped();
@@ -136,7 +136,7 @@ function rendered(r: AbResult, format: string, texts: readonly string[], o: AbCo
   if (format === 'json') return JSON.stringify(abJson(r), null, 2);
   if (format === 'markdown') return abMarkdown(r);
   if (format === 'html') return abHtml(r, [makersText(measureOptions(o, specs)), commandOf(texts, o)]);
-  if (format === 'csv') return abCsv(r);
+  if (format === 'csv') return abCsv(r, makersText(measureOptions(o, specs)));
   return abText(
     r,
     o.output === undefined ? paint : PLAIN,

@@ -196,7 +196,7 @@ async function report(
     writeWhole(path, text());
     files.push(`${what.padEnd(9)}${path}`);
   };
-  also('table:', o.csv, 'csv', () => sweepCsv(experiment, cells, r));
+  also('table:', o.csv, 'csv', () => sweepCsv(experiment, cells, r, makersText(setup.measure)));
   also('page:', o.html, 'html', () => sweepHtml(experiment, r, [makersText(setup.measure)]));
   if (format === 'text') out(['', `results: ${results}`, ...files, note].join('\n'));
 }

@@ -1,7 +1,6 @@
-import { dirname, relative, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import { fileWord } from '../../ir/quote.ts';
 import type { Arm } from '../../lab/arms.ts';
-import { stemOf } from '../../lab/files.ts';
 import { idleArms } from '../../lab/idle-conditions.ts';
 import { loadModules, type Module, noKernel } from '../../lab/kernels.ts';
 import { type Metric, metricOf } from '../../lab/metrics.ts';
@@ -39,6 +38,10 @@ function timeOf(text: string): number {
   const found = millisecondsOf(text);
   return found === null ? failWith(`--budget ${text} is not a time`, 'write it as 90s, 10m or 1h') : found;
 }
+
+/** The file of the recipe for kernels by default. A target in the name of a kernel stays: the recipe is for it. */
+export const recipeNameOf = (files: readonly string[]): string =>
+  `${files.length === 1 ? basename(files[0]).replace(/\.(ptx|ori)$/, '') : 'kernels'}.tuned.yaml`;
 
 /** `orrery tune`: searches for a plan that reaches goals, and writes it as a recipe. */
 export async function tune(files: readonly string[], o: TuneCommand): Promise<void> {
@@ -85,7 +88,7 @@ export async function tune(files: readonly string[], o: TuneCommand): Promise<vo
   started = Date.now();
   const found = await tuned(request, judge);
   progress.done();
-  const path = o.output ?? `${modules.length === 1 ? stemOf(modules[0].file) : 'kernels'}.tuned.yaml`;
+  const path = o.output ?? recipeNameOf(modules.map((m) => m.file));
   const r: TuneReport = {
     goals,
     metrics,

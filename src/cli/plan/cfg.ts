@@ -26,7 +26,7 @@ export async function cfg(
     json?: boolean;
   },
 ): Promise<void> {
-  const format = formatOf(o, ['text', 'dot', 'svg', 'json']);
+  const format = formatOf(o, ['text', 'dot', 'svg', 'json'], o.output);
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
   const { program } = programFor(file, text, plan);

@@ -1,4 +1,5 @@
 import { counted } from '../../ir/counts.ts';
+import { foldedRounds } from '../../lab/folded-rounds.ts';
 import { placedDifferences } from '../../lab/plan-differences.ts';
 import { differenceText } from '../../lab/render/ab-words.ts';
 import { OUTPUT_VERSION } from '../../lab/render/json.ts';
@@ -30,7 +31,7 @@ export async function planDiff(
   const base = await planFor(baseOptions, null, undefined, true);
   const { specs: baseSpecs } = await sourceOf(baseOptions, base);
   const places = new Places(baseSpecs, specs);
-  const found = placedDifferences(base, plan).map((d) => ({
+  const found = foldedRounds(placedDifferences(base, plan)).map((d) => ({
     ...d.difference,
     ...places.ofDifference(d),
   }));

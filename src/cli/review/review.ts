@@ -66,7 +66,7 @@ const CELLS_FOR_THREAD = 8;
 
 /** `orrery diff`: reviews the differences between two states of the specs. */
 export async function diff(baseName: string, headName: string | undefined, o: DiffCommand): Promise<void> {
-  const format = formatOf(o, FORMATS);
+  const format = formatOf(o, FORMATS, o.output);
   if (o.failOn !== undefined && o.failOn !== 'alarm')
     failWith(`--fail-on ${o.failOn} is not known`, 'it is `alarm`');
   if (o.annotations === true && format === 'json' && o.output === undefined)

@@ -136,11 +136,14 @@ function textAt(file: string): string | undefined {
 
 /** Diagnostics that were shown, for `answerInJson`. */
 let shown: Diagnostic[] = [];
+const printed = new Set<string>();
+const keyOf = (d: Diagnostic): string => JSON.stringify(d);
 
 beforeEachCommand(() => {
   resultPrinted = false;
   capture = null;
   shown = [];
+  printed.clear();
   texts.clear();
 });
 process.on('exit', () => {
@@ -164,10 +167,15 @@ export const noteUsage = (text: string, notes: readonly string[] = []): void => 
   shown.push(fileFault('', message, notes, 'usage'));
 };
 
-/** Prints diagnostics with their frames to stderr; equal ones are merged. */
+/**
+ * Prints diagnostics with their frames to stderr; equal ones are merged. A warning at a line that the command has printed before is not
+ * repeated: each target has a plan, and with it the warnings of one order.
+ */
 export function show(diagnostics: readonly Diagnostic[]): void {
+  const fresh = diagnostics.filter((d) => d.severity !== 'warning' || d.line === 0 || !printed.has(keyOf(d)));
+  for (const d of diagnostics) printed.add(keyOf(d));
   shown.push(...diagnostics);
-  for (const d of gathered(diagnostics)) {
+  for (const d of gathered(fresh)) {
     const text = renderDiagnostic(d, textOf(d.file));
     const paint = d.severity === 'error' ? pcErr.red : pcErr.yellow;
     const at = text.indexOf(':');

@@ -7,7 +7,10 @@ import {
   equalityWords,
   faults,
   interval,
+  metricHeading,
+  metricLabel,
   movement,
+  planHashes,
   sorted,
   statusLine,
 } from './ab-words.ts';
@@ -35,15 +38,7 @@ export function abHtml(r: AbResult, makers: readonly string[] = []): string {
 <p>A: <code>${html(r.arms[0].name)}</code><br>B: <code>${html(r.arms[1].name)}</code></p>
 <ul>${differences}</ul>
 ${r.status === 'no effect' ? '' : measured(r, kernels)}
-${madeBy([
-  ...makers,
-  ...r.arms.map(
-    ({ plans }, i) =>
-      `plan ${'AB'[i]}: ${Object.entries(plans)
-        .map((p) => p.join(' '))
-        .join(', ')}`,
-  ),
-])}`,
+${madeBy([...makers, ...r.arms.map((arm, i) => `plan ${'AB'[i]}: ${planHashes(arm)}`)])}`,
   );
 }
 
@@ -53,7 +48,7 @@ function measured(r: AbResult, kernels: readonly KernelPair[]): string {
     .join('');
   const rows = changedMetrics(r).map(
     (m) =>
-      `<tr><td title="${html(m.metric.title)}">${m.metric.name}</td><td>${number(m.total[0])}</td><td>${number(m.total[1])}</td><td>${change(...m.total)}</td><td>${m.ratio === null ? '' : percent(m.ratio)}</td><td>${m.helped}</td><td>${m.hurt}</td><td>${m.unchanged}</td></tr>`,
+      `<tr><td title="${html(m.metric.title)}">${metricLabel(m.metric, kernels.length)}</td><td>${number(m.total[0])}</td><td>${number(m.total[1])}</td><td>${change(...m.total)}</td><td>${m.ratio === null ? '' : percent(m.ratio)}</td><td>${m.helped}</td><td>${m.hurt}</td><td>${m.unchanged}</td></tr>`,
   );
   const noisy = r.noisy.map(
     (n) =>
@@ -61,7 +56,7 @@ function measured(r: AbResult, kernels: readonly KernelPair[]): string {
   );
   const diffs = kernels.flatMap((k) => (k.why === null ? [] : [details(k)]));
   return `<p>${wrong === '' ? `Equal: ${html(equalityWords(r))}.` : ''}</p><ul>${wrong}</ul>
-<div class="scroll"><table><tr><th>metric</th><th>A</th><th>B</th><th>change</th><th>geometric mean</th><th>helped</th><th>HURT</th><th>unchanged</th></tr>${rows.join('')}</table></div>
+<div class="scroll"><table><tr><th>${metricHeading(kernels.length)}</th><th>A</th><th>B</th><th>change</th><th>geometric mean</th><th>helped</th><th>HURT</th><th>unchanged</th></tr>${rows.join('')}</table></div>
 ${noisy.length === 0 ? '' : `<div class="scroll"><table><tr><th>noisy metric</th><th>A</th><th>B</th><th>change</th><th>95 % interval</th><th>significant</th></tr>${noisy.join('')}</table></div>`}
 <h2>${html(r.by.title)}, kernel by kernel</h2>
 ${bars(r, kernels)}

@@ -7,6 +7,8 @@ import {
   equalityWords,
   faults,
   interval,
+  metricHeading,
+  metricLabel,
   sorted,
   statusLine,
   valuesText,
@@ -37,9 +39,9 @@ export function abMarkdown(r: AbResult): string {
   out.push(
     '',
     ...tableRows(
-      ['metric', 'A', 'B', 'change', 'geometric mean', 'helped', 'HURT', 'unchanged'],
+      [metricHeading(r.kernels.length), 'A', 'B', 'change', 'geometric mean', 'helped', 'HURT', 'unchanged'],
       changedMetrics(r).map((m) => [
-        m.metric.name,
+        metricLabel(m.metric, r.kernels.length),
         number(m.total[0]),
         number(m.total[1]),
         change(...m.total),

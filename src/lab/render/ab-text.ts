@@ -7,11 +7,24 @@ import {
   equalityWords,
   faults,
   interval,
+  metricHeading,
+  metricLabel,
   noisyWords,
   sorted,
   statusLine,
 } from './ab-words.ts';
-import { type Cell, change, columns, number, type Paint, percent, plural, WIDTH, wrapped } from './table.ts';
+import {
+  type Cell,
+  change,
+  columns,
+  number,
+  numbers,
+  type Paint,
+  percent,
+  plural,
+  WIDTH,
+  wrapped,
+} from './table.ts';
 
 /** Maximum number of helped and of hurt kernels that are listed; the rest are counted. */
 const MOVERS = 12;
@@ -58,15 +71,14 @@ export function abText(r: AbResult, paint: Paint, again: (k: KernelPair) => stri
 }
 
 function totals(r: AbResult, paint: Paint, width: number): string {
-  const head = ['metric', 'A', 'B', 'change', 'geo. mean', 'helped', 'HURT', 'same'].map((text) => ({
-    text,
-    paint: paint.bold,
-  }));
+  const all = r.kernels.length;
+  const titles = [metricHeading(all), 'A', 'B', 'change', 'geo. mean', 'helped', 'HURT', 'same'];
+  const head = titles.map((text) => ({ text, paint: paint.bold }));
   const rows: Cell[][] = changedMetrics(r).map((m) => {
     const better = m.ratio === null || m.ratio === 1 ? null : m.ratio < 1 === (m.metric.better === 'less');
     const mark = better === null ? paint.dim : better ? paint.good : paint.bad;
     return [
-      `${m.metric.name}${m.metric.of === 'module' ? ' (modules)' : ''}`,
+      `${metricLabel(m.metric, all)}${m.metric.of === 'module' ? ' (modules)' : ''}`,
       number(m.total[0]),
       number(m.total[1]),
       { text: change(...m.total), paint: mark },
@@ -126,7 +138,7 @@ function row(r: AbResult, k: KernelPair, mark: (s: string) => string): Cell[] {
   const [a, b] = k.values[r.by.name];
   return [
     k.label,
-    `${number(a)} -> ${number(b)}`,
+    numbers(a, b).join(' -> '),
     { text: change(a, b), paint: mark },
     k.why === null ? '' : `${k.why.phase}${k.why.because.length > 0 ? ` (${k.why.because[0]})` : ''}`,
   ];

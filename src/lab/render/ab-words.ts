@@ -1,8 +1,8 @@
 import type { AbResult, KernelPair, MetricPair, NoisyPair } from '../ab.ts';
 import { type Equality, type PartlyRun, unreachedWords } from '../equality.ts';
-import { decidedBy, SHORT_NAMES } from '../metrics.ts';
+import { decidedBy, type Metric, SHORT_NAMES } from '../metrics.ts';
 import type { PlanDifference } from '../plan-differences.ts';
-import { number, percent, plural } from './table.ts';
+import { numbers, percent, plural } from './table.ts';
 
 /** A summary of the whole result in one line. */
 export function statusLine(r: AbResult): string {
@@ -40,6 +40,12 @@ export const interval = (n: NoisyPair): string =>
 export const differenceText = (d: PlanDifference): string =>
   `${d.kind}${d.name === '' ? '' : ` ${d.name}`}: ${d.a} -> ${d.b}`;
 
+/** The hashes of an arm's plans, by target. */
+export const planHashes = ({ plans }: AbResult['arms'][number]): string =>
+  Object.entries(plans)
+    .map((p) => p.join(' '))
+    .join(', ');
+
 /** Metrics that every table includes even if they did not change: that they did not is often what the user wants to know. */
 const ALWAYS = ['weighted', 'ptxas.spill-stores', 'ptxas.spill-loads'];
 
@@ -55,6 +61,13 @@ export function changedMetrics(r: AbResult): MetricPair[] {
   ]);
   return r.metrics.filter((m) => m.helped + m.hurt > 0 || always.has(m.metric.name));
 }
+
+/** The heading of the metrics of a table over kernels. */
+export const metricHeading = (kernels: number): string => (kernels > 1 ? 'metric (total)' : 'metric');
+
+/** The name of a metric in such a table. Percentages have no total. */
+export const metricLabel = ({ name, unit }: Metric, kernels: number): string =>
+  unit === '%' && kernels > 1 ? `${name} (mean)` : name;
 
 /** A kernel's change by the deciding metric, as a ratio for sorting; below 1 is better. */
 export function movement(r: AbResult, k: KernelPair): number {
@@ -104,5 +117,5 @@ export function equalityWords(r: AbResult): string {
 /** Both values of the deciding metric, such as `10 -> 8`; '' if it does not apply. */
 export function valuesText(r: AbResult, k: KernelPair): string {
   const pair = k.values[r.by.name];
-  return pair === undefined ? '' : `${number(pair[0])} -> ${number(pair[1])}`;
+  return pair === undefined ? '' : numbers(...pair).join(' -> ');
 }

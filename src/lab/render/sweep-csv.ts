@@ -7,8 +7,15 @@ import { csvOf, type Field } from './csv.ts';
  * The results of a sweep as CSV: a row for each kernel under each arm, with the level of each factor, the value of each metric, and whether
  * the kernel behaves correctly. The last columns describe the whole arm: totals, and geometric mean ratios to the base. For a module under
  * an arm without a legal plan there is one row without a kernel.
+ *
+ * @param makers the programs behind the figures
  */
-export function sweepCsv(e: Experiment, cells: readonly FinishedCell[], r: SweepReport): string {
+export function sweepCsv(
+  e: Experiment,
+  cells: readonly FinishedCell[],
+  r: SweepReport,
+  makers: string,
+): string {
   const front = new Set(r.front.map((s) => s.arm));
   const factors = e.factors.map((f) => f.name);
   const metrics = r.metrics.map((m) => m.name);
@@ -25,6 +32,7 @@ export function sweepCsv(e: Experiment, cells: readonly FinishedCell[], r: Sweep
     'judged by',
     'note',
     ...metrics.flatMap((m) => [`arm total ${m}`, `arm ratio ${m}`]),
+    'made by',
   ];
   const rows = [...cells]
     .sort((a, b) => a.arm - b.arm || (a.file < b.file ? -1 : a.file > b.file ? 1 : 0))
@@ -41,7 +49,9 @@ export function sweepCsv(e: Experiment, cells: readonly FinishedCell[], r: Sweep
       const { total, ratio } = r.scores[arm];
       const ofArm = metrics.flatMap((m) => [total[m], ratio[m]]);
       if ('illegal' in result)
-        return [[...about, '', ...metrics.map(() => ''), '', '', result.illegal, ...ofArm.map(() => '')]];
+        return [
+          [...about, '', ...metrics.map(() => ''), '', '', result.illegal, ...ofArm.map(() => ''), makers],
+        ];
       return result.kernels.map((k) => [
         ...about,
         k.kernel,
@@ -50,6 +60,7 @@ export function sweepCsv(e: Experiment, cells: readonly FinishedCell[], r: Sweep
         k.equal.by,
         k.equal.note,
         ...ofArm,
+        makers,
       ]);
     });
   return csvOf([head, ...rows]);

@@ -32,11 +32,17 @@ export function headline(
   code: (s: string) => string,
 ): string {
   const arms = `${plural(scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}`;
-  const worse = others.flatMap((m) => {
-    const ratio = best.ratio[m.name];
-    return isSame(ratio) || ratio < 1 === (m.better === 'less') ? [] : [`${m.name} ${ratioText(ratio)}`];
-  });
-  const price = worse.length === 0 ? '' : `; worse by ${worse.join(', ')}`;
+  const changed = (isBetter: boolean): string[] =>
+    others.flatMap((m) => {
+      const ratio = best.ratio[m.name];
+      const differs = !isSame(ratio) && (ratio < 1 === (m.better === 'less')) === isBetter;
+      return differs ? [`${m.name} ${ratioText(ratio)}`] : [];
+    });
+  // What made it the best of arms that are equal by the first metric.
+  const better = isSame(best.ratio[first.name]) ? changed(true) : [];
+  const price = [['better', better] as const, ['worse', changed(false)] as const]
+    .flatMap(([word, list]) => (list.length === 0 ? [] : [`; ${word} by ${list.join(', ')}`]))
+    .join('');
   return `${text(`${arms}; best ${decidedBy(first)}:`)} ${code(best.name)} (${ratioText(best.ratio[first.name])}${text(price)})`;
 }
 

@@ -125,6 +125,17 @@ export function number(n: number): string {
   return grouped(n);
 }
 
+/** Two numbers for display, with as many digits as it takes to tell them apart. */
+export function numbers(a: number, b: number): readonly [string, string] {
+  const shown = [number(a), number(b)] as const;
+  if (a === b || shown[0] !== shown[1]) return shown;
+  for (let digits = 4; digits < 15; digits++) {
+    const [x, y] = [a, b].map((n) => String(Number(n.toPrecision(digits))));
+    if (x !== y) return [x, y];
+  }
+  return [String(a), String(b)];
+}
+
 /** `+1.23 %`; `0` for no change; `new` if the first value is zero. */
 export function change(a: number, b: number): string {
   if (a === b) return '0';

@@ -3,8 +3,9 @@ import { unreachedWords } from '../equality.ts';
 import { type Metric, totalOf } from '../metrics.ts';
 import { type Goal, missing, outcomeText } from '../tune/goal.ts';
 import type { Tuned, TunedKernel } from '../tune/tune.ts';
+import { metricHeading, metricLabel } from './ab-words.ts';
 import { OUTPUT_VERSION } from './json.ts';
-import { change, number, type Paint, plural, stacked, WIDTH, wrapped } from './table.ts';
+import { change, number, numbers, type Paint, plural, stacked, WIDTH, wrapped } from './table.ts';
 
 /** The result of a search, and where it was written. */
 export interface TuneReport {
@@ -46,6 +47,17 @@ function totals(metric: Metric, kernels: readonly TunedKernel[]): readonly [numb
   return [of('base'), of('values')];
 }
 
+/** The worst kernel by a metric, which a bound must hold for; a total says nothing of it. */
+function worstRow(metric: Metric, kernels: readonly TunedKernel[]): string[] {
+  const of = (side: 'base' | 'values'): number => {
+    const known = kernels.flatMap((k) => k[side][metric.name] ?? []);
+    return metric.better === 'less' ? Math.max(...known) : Math.min(...known);
+  };
+  const [a, b] = [of('base'), of('values')];
+  const which = metric.better === 'less' ? 'largest' : 'smallest';
+  return [`${metric.name} (${which})`, number(a), number(b), change(a, b)];
+}
+
 /** A summary of the search in one line. */
 const triedText = ({ found, seconds }: TuneReport): string =>
   `${plural(found.tried, 'arm')} in ${seconds.toFixed(0)} s by combined elimination, each checked${
@@ -59,9 +71,10 @@ export function effectText(r: TuneReport, without: readonly TunedKernel[]): stri
     const [w, t] = [totals(m, without), totals(m, r.found.kernels)];
     return w === null || t === null || w[1] === t[1]
       ? []
-      : [`${m.name} ${number(w[1])} -> ${number(t[1])} (${change(w[1], t[1])})`];
+      : [`${m.name} ${numbers(w[1], t[1]).join(' -> ')} (${change(w[1], t[1])})`];
   });
-  return parts.length === 0 ? 'nothing alone' : parts.join(', ');
+  if (parts.length === 0) return 'nothing alone';
+  return `${without.length > 1 ? 'in total ' : ''}${parts.join(', ')}`;
 }
 
 /** The report for a terminal. */
@@ -89,9 +102,15 @@ export function tuneText(r: TuneReport, paint: Paint, width = WIDTH): string {
   line('tried', triedText(r));
   const rows = r.metrics.flatMap((m) => {
     const t = totals(m, kernels);
-    return t === null ? [] : [[m.name, number(t[0]), number(t[1]), change(...t)]];
+    if (t === null) return [];
+    const bounded = kernels.length > 1 && r.goals.some((g) => g.bound !== null && g.metric === m);
+    return [
+      [metricLabel(m, kernels.length), number(t[0]), number(t[1]), change(...t)],
+      ...(bounded ? [worstRow(m, kernels)] : []),
+    ];
   });
-  out.push('', stacked([['metric', 'base', 'tuned', 'change'], ...rows], width));
+  const head = [metricHeading(kernels.length), 'base', 'tuned', 'change'];
+  out.push('', stacked([head, ...rows], width));
   if (r.found.changes.length > 0)
     out.push('', 'what it changes, and what each change does beside the others');
   for (const { change: c, without } of r.found.changes) {

@@ -56,9 +56,12 @@ export function goalMetric(name: string, known: Known): Metric {
   if (!canMeasure(metric, known))
     wrong(
       `'${name}' cannot be measured`,
-      metric.source === 'ptxas' || (metric.source === 'machine' && !known.ptxas)
-        ? 'ptxas measures it: put ptxas on the PATH, or name it in ORRERY_PTXAS'
-        : 'it needs a launch file in the folder of every kernel: `orrery run --help` shows one',
+      ...(metric.source === 'ptxas' || (metric.source === 'machine' && !known.ptxas)
+        ? ['ptxas measures it: put ptxas on the PATH, or name it in ORRERY_PTXAS']
+        : [
+            'it needs a launch file in the folder of every kernel: `orrery run --help` shows one',
+            '`executed` is estimated without one',
+          ]),
     );
   return metric;
 }

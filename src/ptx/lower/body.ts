@@ -7,10 +7,9 @@ import { Unsupported } from '../../ir/unsupported.ts';
 import { verifyFn } from '../../ir/verify.ts';
 import type { PtxFunction, PtxInstr, PtxStatement, VarDecl } from '../ast.ts';
 import { isUnknown } from '../check-spelling.ts';
-import { controlHandlers } from './control.ts';
 import { groundLoads, lowerForeign, nameFlights } from './foreign.ts';
 import { FnLower, type ModuleScope } from './function.ts';
-import { handlerOf } from './handlers.ts';
+import { lowerInstr } from './handlers.ts';
 import { type Missing, MissingForms } from './missing.ts';
 import { addressTaken, copyIn } from './params.ts';
 import { lowerByRow } from './table-rows.ts';
@@ -39,7 +38,7 @@ function attempt(lower: () => void): string | null {
   }
 }
 
-const formOf = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
+const formText = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
 
 /** Where the source of an instruction is, by `.loc`. */
 interface SourcePlace {
@@ -249,18 +248,17 @@ class FunctionLowering {
     const isNew = isUnknown(s, module.home);
     const why = attempt(() => {
       f.begin(s, loc);
-      const h = handlerOf(s);
-      if (h === undefined || isNew) throw new Unsupported();
-      h(f, i);
+      if (isNew) throw new Unsupported();
+      lowerInstr(f, i);
     });
     if (why !== null) {
       f.takeBack(before);
       if (isNew || attempt(() => lowerByRow(f, withSelectors(f, i))) !== null) {
         f.takeBack(before);
         const whyForeign = attempt(() => {
-          if (lowerForeign(f, i, isNew).unknown) this.unknown.add(formOf(s), s.span, '');
+          if (lowerForeign(f, i, isNew).unknown) this.unknown.add(formText(s), s.span, '');
         });
-        if (whyForeign !== null) this.lacks.add(formOf(s), s.span, why === '' ? whyForeign : why);
+        if (whyForeign !== null) this.lacks.add(formText(s), s.span, why === '' ? whyForeign : why);
       }
     }
     f.end();
@@ -282,7 +280,7 @@ class FunctionLowering {
         operands: [],
       };
       f.begin(end, 0);
-      controlHandlers[end.opcode](f, end);
+      lowerInstr(f, end);
     }
     const directives = [...ptx.directives];
     return makeFn({
@@ -316,7 +314,7 @@ class FunctionLowering {
       const i = this.instrs[e.loc - this.firstLoc];
       const sizes = e.rule === 'operand-file' || e.rule === 'register-file';
       const reason = sizes ? 'its operands are not of the sizes or kinds that it takes' : e.message;
-      this.lacks.add(i === undefined ? ptx.name : formOf(i), i?.span ?? ptx.span, reason);
+      this.lacks.add(i === undefined ? ptx.name : formText(i), i?.span ?? ptx.span, reason);
     }
   }
 }

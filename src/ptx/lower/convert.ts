@@ -1,10 +1,9 @@
 import { FIRST_INPUT } from '../../ir/moves.ts';
-import { imm, immPair, NO_REG, type Operand, PT, RZ, reg } from '../../ir/operand.ts';
+import { imm, immPair, NO_REG, type Operand, PT, reg } from '../../ir/operand.ts';
 import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
-import { type Handler, isInt, typeOf } from './arith.ts';
-import { compare, halfCompare } from './float.ts';
 import type { FnLower } from './function.ts';
+import { type Handler, isInt } from './handler.ts';
 import { eightBit, isEightBit } from './narrow.ts';
 import { has, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
 
@@ -102,90 +101,6 @@ const cvt: Handler = (f, i) => {
   } else throw new Unsupported();
 };
 
-const BOOL: Readonly<Record<string, string>> = { and: 'AND', or: 'OR', xor: 'XOR' };
-
-/** The destination registers of `p` or `p|q`; NO_REG for `_` or a missing second one. @param bits width of the first */
-export function pairOf(f: FnLower, o: PtxOperand, bits: number): [number, number] {
-  if (o.kind !== 'pair') return [f.dst(o, bits).reg, NO_REG];
-  return [
-    o.first.kind === 'sink' ? NO_REG : f.dst(o.first, bits).reg,
-    o.second.kind === 'sink' ? NO_REG : f.dst(o.second, 1).reg,
-  ];
-}
-
-const setp: Handler = (f, i) => {
-  const t = typeOf(i);
-  const bool = i.mods.find((m) => BOOL[m] !== undefined);
-  const [p, q] = pairOf(f, i.operands[0], 1);
-  const a = f.src(i.operands[1], t.bits);
-  const b = f.src(i.operands[2], t.bits);
-  compare(
-    f,
-    i,
-    t,
-    i.mods[0],
-    a,
-    b,
-    p,
-    q,
-    i.operands.length > 3 ? f.pred(i.operands[3]) : PT,
-    BOOL[bool ?? 'and'],
-  );
-};
-
-/** The bit pattern of 1.0 in the format of a `set` result. */
-const ONE: Readonly<Record<string, number>> = { f32: 0x3f800000, f16: 0x3c00, bf16: 0x3f80 };
-
-const set: Handler = (f, i) => {
-  const [dt, st] = typesOf(i.mods);
-  if (dt === undefined || st === undefined) throw new Unsupported('it has not two types');
-  const bool = i.mods.find((m) => BOOL[m] !== undefined);
-  const a = f.src(i.operands[1], st.bits);
-  const b = f.src(i.operands[2], st.bits);
-  const c = i.operands.length > 3 ? f.pred(i.operands[3]) : PT;
-  const d = f.dst(i.operands[0], dt.bits);
-  if (st.kind === 'half') {
-    // HSET2 gives 1.0 or a mask for each half; a 16-bit scalar result is the low half of such a pair (PTX ISA 9.0, 9.7.7).
-    const packed = st.name.endsWith('x2');
-    const integer = dt.kind === 'signed' || dt.kind === 'unsigned' || dt.kind === 'bits';
-    if (packed && dt.bits !== 32) throw new Unsupported();
-    if (dt.name === st.name || (integer && dt.bits === st.bits))
-      return f.emit(
-        'HSET2',
-        [i.mods[0].toUpperCase(), ...halfCompare(i, st, BOOL[bool ?? 'and']), ...(integer ? [] : ['BF'])],
-        [d.reg],
-        [a, b, c],
-      );
-    if (packed) throw new Unsupported();
-  }
-  const p = f.tempPred();
-  compare(f, i, st, i.mods[0], a, b, p, NO_REG, c, BOOL[bool ?? 'and']);
-  const yes = ONE[dt.name] ?? (dt.bits === 16 ? 0xffff : -1);
-  f.emit('SEL', [], [d.reg], [imm(yes), RZ, reg(p)]);
-};
-
-const selp: Handler = (f, i) => {
-  const t = typeOf(i);
-  f.emit(
-    'SEL',
-    [sizeMod(t.bits)],
-    [f.dst(i.operands[0], t.bits).reg],
-    [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits), f.pred(i.operands[3])],
-  );
-};
-
-const slct: Handler = (f, i) => {
-  const [dt, ct] = typesOf(i.mods);
-  const p = f.tempPred();
-  compare(f, i, ct, 'ge', f.src(i.operands[3], ct.bits), RZ, p, NO_REG, PT, 'AND');
-  f.emit(
-    'SEL',
-    [sizeMod(dt.bits)],
-    [f.dst(i.operands[0], dt.bits).reg],
-    [f.src(i.operands[1], dt.bits), f.src(i.operands[2], dt.bits), reg(p)],
-  );
-};
-
 const mov: Handler = (f, i) => {
   const t = lastType(i.mods);
   if (t === null) throw new Unsupported();
@@ -243,40 +158,5 @@ function unpack(f: FnLower, items: readonly PtxOperand[], a: Operand, bits: numb
   });
 }
 
-const cvta: Handler = (f, i) => {
-  const t = typeOf(i);
-  const to = i.mods[0] === 'to';
-  const space = i.mods[to ? 1 : 0].split('::');
-  if (t.bits !== 64) throw new Unsupported('addresses of 32 bits');
-  const d = f.dst(i.operands[0], 64).reg;
-  // Generic addresses outside of all windows are those of global memory (PTX ISA 9.0, 6.4.1.1), so no conversion is needed.
-  if (space[0] === 'global') return f.emit('MOV', ['64'], [d], [f.src(i.operands[1], 64)]);
-  f.emit(
-    'CVTA',
-    [space[1] === 'cluster' ? 'CLUSTER' : space[0].toUpperCase(), ...(to ? ['TO'] : [])],
-    [d],
-    [f.src(i.operands[1], 64)],
-  );
-};
-
-const isspacep: Handler = (f, i) => {
-  const space = i.mods[0].split('::');
-  f.emit(
-    'QSPC',
-    [space[1] === 'cluster' ? 'CLUSTER' : space[0].toUpperCase()],
-    [f.dst(i.operands[0], 1).reg],
-    [f.src(i.operands[1], 64)],
-  );
-};
-
-/** Handlers by opcode: conversions, comparisons, selections and moves. */
-export const convertHandlers: Readonly<Record<string, Handler>> = {
-  cvt,
-  setp,
-  set,
-  selp,
-  slct,
-  mov,
-  cvta,
-  isspacep,
-};
+/** Handlers by opcode: conversions and moves. */
+export const convertHandlers: Readonly<Record<string, Handler>> = { cvt, mov };

@@ -48,7 +48,7 @@ export interface ModuleScope {
   readonly flush: ((i: PtxInstr) => PtxInstr) | null;
 }
 
-/** State of lowering one function: its registers, blocks and symbols, and `emit`, for the handlers (`arith.ts`, `float.ts`, ...). */
+/** State of lowering one function: its registers, blocks and symbols, and `emit`, for the handlers (`convert.ts`, `memory.ts`, ...). */
 export class FnLower extends Scopes {
   readonly module: ModuleScope;
   readonly isEntry: boolean;

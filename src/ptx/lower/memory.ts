@@ -13,8 +13,8 @@ import {
 } from '../../ir/operand.ts';
 import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxOperand } from '../ast.ts';
-import { type Handler, typeOf } from './arith.ts';
 import type { FnLower } from './function.ts';
+import { type Handler, typeOf } from './handler.ts';
 import { type Modifiers, type ReadingHandler, readingAll } from './modifiers.ts';
 import type { Declared } from './scopes.ts';
 import type { PtxType } from './types.ts';

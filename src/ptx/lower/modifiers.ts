@@ -1,7 +1,7 @@
 import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr } from '../ast.ts';
-import type { Handler } from './arith.ts';
 import type { FnLower } from './function.ts';
+import type { Handler } from './handler.ts';
 import { TYPES } from './types.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr } from '../ast.ts';
-import type { Handler } from './arith.ts';
+import type { Handler } from './handler.ts';
 
 const F8: Readonly<Record<string, string>> = { e4m3x2: 'E4M3', e5m2x2: 'E5M2' };
 

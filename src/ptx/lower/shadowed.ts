@@ -1,11 +1,14 @@
 import type { Isa, SpelledRow } from '../../ir/opcode.ts';
 import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, Span, VarDecl } from '../ast.ts';
+import { formOf } from './by-form.ts';
 import { FnLower, type ModuleScope } from './function.ts';
 import { handlerOf } from './handlers.ts';
 import { formsRead, opcodesRead, type ReadForm } from './table-rows.ts';
 
-/** A row of the table for both directions that lowering never uses for one of its forms, because a handler lowers that form first. */
+/**
+ * A row of the table for both directions that lowering never uses for one of its forms: a row of `lowering` or a handler comes first.
+ */
 export interface ShadowedRow {
   readonly row: SpelledRow;
   /** The form, without operands. */
@@ -13,20 +16,20 @@ export interface ShadowedRow {
 }
 
 /**
- * Finds rows with `both` that a handler shadows. Handlers take precedence over the table, so that no instruction would ever be lowered to
- * the opcode of such a row.
+ * Finds rows with `both` that are shadowed: rows of `lowering` and handlers take precedence, so that no instruction would ever become the
+ * opcode of such a row.
  * @returns one form for each such row
  */
 export function shadowedRows(isa: Isa): ShadowedRow[] {
   const found = new Map<SpelledRow, ShadowedRow>();
   for (const opcode of opcodesRead(isa.spelling))
     for (const form of formsRead(isa.spelling, opcode))
-      if (!found.has(form.row) && takenByHandler(form, isa))
+      if (!found.has(form.row) && isTaken(form, isa))
         found.set(form.row, { row: form.row, form: [opcode, ...form.mods].join('.') });
   return [...found.values()];
 }
 
-function takenByHandler({ opcode, mods, operands }: ReadForm, isa: Isa): boolean {
+function isTaken({ opcode, mods, operands }: ReadForm, isa: Isa): boolean {
   const i: PtxInstr = {
     kind: 'instr',
     span: NOWHERE,
@@ -35,6 +38,7 @@ function takenByHandler({ opcode, mods, operands }: ReadForm, isa: Isa): boolean
     guard: null,
     operands: operands.map(({ part }, k) => ({ kind: 'reg', name: `%x${k}`, neg: false, not: false, part })),
   };
+  if (formOf(isa, i) !== undefined) return true;
   const handler = handlerOf(i);
   if (handler === undefined) return false;
   const f = new FnLower({ ...EMPTY_MODULE, jumps: { targets: 0 }, isa, locs: [] }, true);

@@ -1,7 +1,8 @@
 import { toOperands, toRegs } from '../../ir/edit.ts';
 import { memo } from '../../ir/memo.ts';
 import { Mod, type SpelledRow, type Spelling, slotWidth } from '../../ir/opcode.ts';
-import { Kind, NO_REG, PT, RZ, withOperandMods } from '../../ir/operand.ts';
+import { Kind, NO_REG, withOperandMods } from '../../ir/operand.ts';
+import { defaultOperand } from '../../ir/print.ts';
 import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { parsePatterns, takes } from '../emit/pattern.ts';
@@ -58,7 +59,7 @@ export function lowerByRow(f: FnLower, i: PtxInstr): void {
   const { row, places, implied } = reading;
   const { op } = row;
   const dst = toRegs(op.dsts, () => NO_REG);
-  const src = toOperands(op.srcs, (slot) => slot.default ?? (slot.bank === 'p' ? PT : RZ));
+  const src = toOperands(op.srcs, defaultOperand);
   for (const [k, p] of places.entries()) {
     const o = withoutPart(i.operands[k]);
     if (!p.source) dst[p.at] = op.dsts[p.at].optional && o.kind === 'sink' ? NO_REG : f.dst(o, p.width).reg;

@@ -3,8 +3,8 @@ import { imm, immOf, immPair, NO_REG, type Operand, PT, RZ, reg, withOperandMods
 import { AND } from '../../ir/truth-tables.ts';
 import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
-import type { Handler } from './arith.ts';
 import type { FnLower } from './function.ts';
+import type { Handler } from './handler.ts';
 import { has, type PtxType, typesOf } from './types.ts';
 
 /**

@@ -1,0 +1,209 @@
+import { toOperands, toRegs } from '../../ir/edit.ts';
+import { type Isa, type LoweringRow, Mod } from '../../ir/opcode.ts';
+import { Kind, NO_REG, type Operand, type Reg, reg, withOperandMods } from '../../ir/operand.ts';
+import { defaultOperand } from '../../ir/print.ts';
+import { Unsupported } from '../../ir/unsupported.ts';
+import type { PtxInstr, PtxOperand } from '../ast.ts';
+import { type Form, type FormLine, type FormOperand, formsOf } from './form-rows.ts';
+import type { FnLower } from './function.ts';
+import { TYPES } from './types.ts';
+
+/* Lowering by the rows of `lowering` in `pipelines/isa/ptx.yaml` (form-rows.ts). */
+
+/** Forms of an opcode by types and modifiers. */
+type Forms = ReadonlyMap<string, readonly Form[]>;
+
+interface Index {
+  readonly rows: ReadonlyMap<string, readonly LoweringRow[]>;
+  readonly forms: Map<string, Forms>;
+  /** By the array of modifiers, of which the parser makes one for each spelling in a file. */
+  readonly found: WeakMap<readonly string[], { readonly opcode: string; readonly forms: readonly Form[] }>;
+}
+
+const indexes = new WeakMap<Isa, Index>();
+
+/** The PTX opcode of a row. */
+const opcodeOf = (row: LoweringRow): string => /^[^.{ ]+/.exec(row.ptx)![0];
+
+/** Does an instruction set have the opcodes that a row makes? */
+const hasOpcodes = (isa: Isa, row: LoweringRow): boolean =>
+  row.ori.every((line) => isa.byName.has(/^[A-Z0-9_]+/.exec(line)?.[0] ?? ''));
+
+function grouped<T>(all: readonly T[], key: (x: T) => string): Map<string, T[]> {
+  const out = new Map<string, T[]>();
+  for (const x of all) {
+    const k = key(x);
+    const list = out.get(k);
+    if (list === undefined) out.set(k, [x]);
+    else list.push(x);
+  }
+  return out;
+}
+
+function indexOf(isa: Isa): Index {
+  let index = indexes.get(isa);
+  if (index === undefined) {
+    const rows = grouped(
+      isa.spelling.lowering.filter((row) => hasOpcodes(isa, row)),
+      opcodeOf,
+    );
+    index = { rows, forms: new Map(), found: new WeakMap() };
+    indexes.set(isa, index);
+  }
+  return index;
+}
+
+/** Can the rows of `lowering` lower some forms of a PTX opcode? */
+export const hasForm = (isa: Isa, opcode: string): boolean => indexOf(isa).rows.has(opcode);
+
+/** Types in their order, and other modifiers sorted, since their order is free. */
+function keyOf(mods: readonly string[]): string {
+  const types = mods.filter((m) => TYPES.has(m));
+  const others = mods.filter((m) => !TYPES.has(m)).sort();
+  return `${others.join('.')} ${types.join('.')}`;
+}
+
+function formsFor(isa: Isa, opcode: string): Forms {
+  const index = indexOf(isa);
+  let forms = index.forms.get(opcode);
+  if (forms === undefined) {
+    const all = (index.rows.get(opcode) ?? []).flatMap((row) => formsOf(row, isa));
+    forms = grouped(all, (f) => keyOf(f.name.split('.').slice(1)));
+    index.forms.set(opcode, forms);
+  }
+  return forms;
+}
+
+const NONE: readonly Form[] = [];
+
+/** The form that an instruction has; undefined if no row of `lowering` has it. */
+export function formOf(isa: Isa, i: PtxInstr): Form | undefined {
+  const { rows, found } = indexOf(isa);
+  if (!rows.has(i.opcode)) return undefined;
+  let known = found.get(i.mods);
+  if (known?.opcode !== i.opcode) {
+    known = { opcode: i.opcode, forms: formsFor(isa, i.opcode).get(keyOf(i.mods)) ?? NONE };
+    found.set(i.mods, known);
+  }
+  return known.forms.find((f) => fits(f.operands, i.operands));
+}
+
+/** Have the operands the number and the shape that a form takes? */
+function fits(form: readonly FormOperand[], operands: readonly PtxOperand[]): boolean {
+  let at = 0;
+  for (const [k, o] of form.entries()) {
+    if (o.second) continue;
+    const given = operands[at];
+    if (given === undefined) {
+      if (!o.optional) return false;
+      continue;
+    }
+    at++;
+    const second = form[k + 1]?.second === true ? form[k + 1] : undefined;
+    if (given.kind === 'pair' ? second === undefined : second?.optional === false) return false;
+    const first = given.kind === 'pair' ? given.first : given;
+    if (o.sink && first.kind !== 'sink') return false;
+  }
+  return at === operands.length;
+}
+
+/**
+ * Lowers an instruction by the row of its form: all operands are read before the first result is written.
+ *
+ * @throws Unsupported if an operand has no Ori form
+ */
+export function lowerByForm(f: FnLower, form: Form, i: PtxInstr): void {
+  const given: (PtxOperand | undefined)[] = [];
+  let next = 0;
+  for (const [k, o] of form.operands.entries()) {
+    if (o.second) continue;
+    const operand = i.operands[next++];
+    const isPair = operand?.kind === 'pair';
+    given.push(isPair ? operand.first : operand);
+    if (form.operands[k + 1]?.second === true) given.push(isPair ? operand.second : undefined);
+  }
+  const results = form.operands.map((o, k) => (o.result ? destination(f, form, k, given[k]) : NO_REG));
+  const sources = form.operands.map((o, k) => (o.result || o.sink ? null : source(f, o, given[k])));
+  const temps = new Map<string, Reg>();
+  for (const line of form.lines) emitLine(f, form, line, results, sources, temps);
+}
+
+/** The register of a result. A half of a pair that is absent or `_` is no register if the Ori instruction can do without it. */
+function destination(f: FnLower, form: Form, at: number, given: PtxOperand | undefined): Reg {
+  const { bits, second } = form.operands[at];
+  const inPair = second || form.operands[at + 1]?.second === true;
+  if (given === undefined || (inPair && given.kind === 'sink')) {
+    const isOptional = form.lines.every(({ op, dst }) =>
+      dst.every((d, k) => d.kind !== 'operand' || d.at !== at || op.dsts[k].optional),
+    );
+    return isOptional ? NO_REG : bits === 1 ? f.tempPred() : f.temp(bits);
+  }
+  return f.dst(given, bits).reg;
+}
+
+function source(f: FnLower, { bits, extended }: FormOperand, given: PtxOperand | undefined): Operand | null {
+  if (given === undefined) return null;
+  if (bits === 1) return f.pred(given);
+  const o = f.src(given, bits);
+  return extended && bits < 32 ? f.signed(o, bits) : o;
+}
+
+function emitLine(
+  f: FnLower,
+  form: Form,
+  { op, mods, dst, src }: FormLine,
+  results: readonly Reg[],
+  sources: readonly (Operand | null)[],
+  temps: Map<string, Reg>,
+): void {
+  const from = toOperands(src, (s, k): Operand => {
+    if (s.kind === 'value') return s.value;
+    if (s.kind === 'carry') return reg(f.carryReg());
+    const o = s.kind === 'temp' ? reg(temps.get(s.name)!) : sources[s.at];
+    if (o === null) return defaultOperand(op.srcs[k]);
+    if (o.kind !== Kind.Imm && (op.srcs[k].kinds & (1 << Kind.Reg)) === 0)
+      throw new Unsupported('an operand is not a constant');
+    if (s.mods === 0) return o;
+    return withOperandMods(o, s.mods === Mod.Abs ? Mod.Abs : o.mods ^ s.mods);
+  });
+  let masked = -1;
+  const to = toRegs(dst, (d): Reg => {
+    if (d.kind === 'none') return NO_REG;
+    if (d.kind === 'carry') return f.carryReg();
+    if (d.kind === 'temp') {
+      const r = d.bits === 1 ? f.tempPred() : f.temp(d.bits);
+      temps.set(d.name, r);
+      return r;
+    }
+    if (!d.masked || form.operands[d.at].bits >= 32) return results[d.at];
+    masked = d.at;
+    return f.temp();
+  });
+  f.emitWith(op, mods, to, from);
+  if (masked >= 0) f.maskInto(results[masked], reg(to[0]), form.operands[masked].bits);
+}
+
+/** A fault of a row of `lowering`, by its index. */
+export interface LoweringFault {
+  readonly row: number;
+  readonly message: string;
+}
+
+/** Rows of `lowering` that cannot be read, or all of whose forms earlier rows have. */
+export function loweringFaults(isa: Isa): LoweringFault[] {
+  const seen = new Set<string>();
+  return isa.spelling.lowering.flatMap((row, k): LoweringFault[] => {
+    const fault = (message: string): LoweringFault[] => [{ row: k, message }];
+    try {
+      const before = seen.size;
+      for (const f of formsOf(row, isa)) {
+        const [opcode, ...mods] = f.name.split('.');
+        const shape = f.operands.map((o) => `${o.second}${o.sink}${o.optional}`).join();
+        seen.add(`${opcode} ${keyOf(mods)} ${shape}`);
+      }
+      return seen.size === before ? fault('the rows before it have all of its forms') : [];
+    } catch (e) {
+      return fault((e as Error).message);
+    }
+  });
+}
