@@ -15,9 +15,12 @@ import {
   specOf,
   specsFromTexts,
 } from '../spec/node.ts';
-import { MOST_BYTES, readRegular, Unreadable, whyUnread } from '../spec/node-files.ts';
+import { decodeText, MOST_BYTES, readRegular, Unreadable, whyUnread } from '../spec/node-files.ts';
 import { foundIn, isWithin } from '../spec/node-paths.ts';
 import type { Specs } from '../spec/resolve.ts';
+
+/** What stands before the hash of a submodule in `objectsIn`. */
+export const SUBMODULE = 'submodule';
 
 /** Maximum size of git's output in bytes. */
 const MOST_OUTPUT = 1 << 28;
@@ -34,16 +37,26 @@ const tooMuch = (): never =>
 
 const noGit = (): never => fail('git cannot be run', ['a ref needs git on PATH']);
 
+/** Settings that take precedence over those of a repository. */
+const SETTINGS = ['core.fsmonitor=false', 'safe.bareRepository=explicit'].flatMap((s) => ['-c', s]);
+
 /**
  * Runs git on a repository that may come from somebody else. Its configuration can name remotes and commands to run, so nothing is fetched,
- * and embedded bare repositories (folders with files such as HEAD and config) are not used.
+ * and embedded bare repositories (folders with files such as HEAD and config) are not used. Objects are read as they are: a replacement
+ * (`git replace`) would show another commit under the hash of the one that is asked for.
  */
 const runGit = (folder: string, args: readonly string[], input?: string) =>
-  spawnSync('git', ['-c', 'core.fsmonitor=false', '-c', 'safe.bareRepository=explicit', ...args], {
+  spawnSync('git', [...SETTINGS, ...args], {
     cwd: folder,
     input,
     maxBuffer: MOST_OUTPUT,
-    env: { ...process.env, GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1', GIT_OPTIONAL_LOCKS: '0' },
+    env: {
+      ...process.env,
+      GIT_ALLOW_PROTOCOL: 'none',
+      GIT_NO_LAZY_FETCH: '1',
+      GIT_NO_REPLACE_OBJECTS: '1',
+      GIT_OPTIONAL_LOCKS: '0',
+    },
   });
 
 function git(folder: string, args: readonly string[], input?: string): Buffer | null {
@@ -89,36 +102,66 @@ export function foreignWorkingTree(): string | undefined {
 }
 
 /**
- * What stands in a folder of a place, by path: hashes of contents as git makes them.
+ * What stands at a place, by path: hashes of contents as git makes them.
  *
  * @param place folder or commit, as for `specsOfPlace`
+ * @param names paths of the files and folders of a folder that count; null: all
+ * @returns null for all of a folder, which may hold anything beside what is versioned
  * @throws DiagnosticError where the place is no commit, or a file cannot be read
  */
-export function objectsIn(place: string, folder: string): ReadonlyMap<string, string> {
+export function objectsIn(
+  place: string,
+  names: readonly string[] | null,
+): ReadonlyMap<string, string> | null {
   const top = specRepository();
   if (isFolderPlace(place)) {
+    if (names === null) return null;
     const format = top === null ? null : git(top, ['rev-parse', '--show-object-format']);
-    return new Map(filesBelow(place, folder, format?.toString().trim() === 'sha256' ? 'sha256' : 'sha1'));
+    const algorithm = format?.toString().trim() === 'sha256' ? 'sha256' : 'sha1';
+    return new Map(names.flatMap((name) => filesBelow(place, name, algorithm)));
   }
-  const listed = git(top ?? repository(), [
-    'ls-tree',
-    '-r',
-    '-z',
-    commitOf(top ?? repository(), place),
-    '--',
-    folder,
-  ]);
-  const rows = (listed ?? Buffer.alloc(0)).toString().split('\0');
+  const own = top ?? repository();
   return new Map(
-    rows.flatMap((row) => {
-      const [, mode, hash, path] = /^(\d+) \w+ (\w+)\t([\s\S]*)$/.exec(row) ?? [];
-      return path === undefined ? [] : [[path, mode === LINK ? `link ${hash}` : hash]];
-    }),
+    treeOf(own, commitOf(own, place), []).map(({ path, mode, hash }) => [
+      path,
+      mode in NO_FILES ? `${NO_FILES[mode]} ${hash}` : hash,
+    ]),
   );
 }
 
-/** The mode of a link in a tree of git. */
-const LINK = '120000';
+/** What a tree of git may hold beside files, by its mode. */
+const NO_FILES: Readonly<Record<string, string>> = { 120000: 'link', 160000: SUBMODULE };
+
+/** An entry of a tree of git. */
+interface Entry {
+  readonly path: string;
+  readonly mode: string;
+  readonly hash: string;
+}
+
+/**
+ * Checks that an entry of a commit is a file. A checkout reads what a link leads to, and git gives the text of the link, which can itself be
+ * a spec.
+ *
+ * @throws DiagnosticError if it is a link or a submodule
+ */
+function checkFile({ path, mode }: Entry, ref: string): void {
+  if (mode in NO_FILES)
+    fail(`'${visible(path)}' of commit '${ref}' is a ${NO_FILES[mode]}`, ['specs of a commit are files']);
+}
+
+/** All files that a commit has at paths and below them; no paths: all that it has. @throws DiagnosticError if git cannot say it */
+function treeOf(top: string, commit: string, paths: readonly string[]): Entry[] {
+  const listed = git(top, ['ls-tree', '-r', '-z', commit, '--', ...paths]);
+  if (listed === null) return fail(`git cannot list the files of commit ${commit}`);
+  return listed
+    .toString()
+    .split('\0')
+    .flatMap((row) => {
+      const [, mode, hash, path] = /^(\d+) \w+ (\w+)\t([\s\S]*)$/.exec(row) ?? [];
+      return path === undefined ? [] : [{ path, mode, hash }];
+    });
+}
 
 /**
  * Files of a folder with the hashes that git gives to their unfiltered contents. Git itself would first run the filters of the repository,
@@ -159,19 +202,19 @@ const commitOf = (top: string, ref: string): string =>
 export async function specsAt(ref: string): Promise<Specs> {
   const top = repository();
   const hash = commitOf(top, ref);
-  const listed = git(top, ['ls-tree', '-r', '--name-only', '-z', hash, '--', 'pipelines', 'knobs']);
-  const paths = (listed ?? Buffer.alloc(0)).toString().split('\0').filter(isShipped).sort();
-  // `git cat-file --batch` takes one name per line.
-  const odd = paths.find((p) => visible(p) !== p);
-  if (odd !== undefined) return fail(`commit '${ref}' holds a spec that is called '${odd}'`);
-  const blobs = git(top, ['cat-file', '--batch'], `${paths.map((p) => `${hash}:${p}`).join('\n')}\n`);
-  if (paths.length === 0 || blobs === null) return fail(`commit '${ref}' holds no specs`);
+  const entries = treeOf(top, hash, ['pipelines', 'knobs']);
+  for (const e of entries) if (!e.path.endsWith('.md')) checkFile(e, ref);
+  const specs = entries.filter((e) => isShipped(e.path)).sort((a, b) => (a.path < b.path ? -1 : 1));
+  const odd = specs.find(({ path }) => visible(path) !== path);
+  if (odd !== undefined) return fail(`commit '${ref}' holds a spec that is called '${visible(odd.path)}'`);
+  const blobs = git(top, ['cat-file', '--batch'], `${specs.map((e) => e.hash).join('\n')}\n`);
+  if (specs.length === 0 || blobs === null) return fail(`commit '${ref}' holds no specs`);
   const files: { file: string; text: string }[] = [];
   let at = 0;
-  for (const path of paths) {
+  for (const { path, hash: object } of specs) {
     const end = blobs.indexOf(10, at);
-    const [, type, bytes] = blobs.toString('utf8', at, end).split(' ');
-    if (type !== 'blob')
+    const [name, type, bytes] = blobs.toString('utf8', at, end).split(' ');
+    if (name !== object || type !== 'blob')
       return fail(`'${path}' of commit '${ref}' is not in ${shownPath(top)}`, [
         'a partial clone has not fetched it, and nothing is fetched here: `git fetch --refetch --no-filter` does',
       ]);
@@ -180,10 +223,21 @@ export async function specsAt(ref: string): Promise<Specs> {
       return fail(
         `'${path}' of commit '${ref}' has ${size} bytes, more than the ${MOST_BYTES.spec} that are read`,
       );
-    files.push({ file: `${ref}:${path}`, text: blobs.toString('utf8', end + 1, end + 1 + size) });
+    const file = `${ref}:${path}`;
+    files.push({ file, text: textOf(file, blobs.subarray(end + 1, end + 1 + size)) });
     at = end + 1 + size + 1;
   }
   return specsFromTexts(files);
+}
+
+/** A text as a file with these bytes would be read. @throws DiagnosticError if it is not UTF-8 */
+function textOf(file: string, bytes: Uint8Array): string {
+  try {
+    return decodeText(bytes);
+  } catch (e) {
+    if (!(e instanceof Unreadable)) throw e;
+    throw new DiagnosticError([fileFault(file, e.message, e.notes)]);
+  }
 }
 
 /**
@@ -204,7 +258,10 @@ export function textInPlace(place: string, name: string): string | null {
     }
   }
   const top = repository();
-  return git(top, ['cat-file', 'blob', `${commitOf(top, place)}:${name}`])?.toString() ?? null;
+  const entry = treeOf(top, commitOf(top, place), [name]).find((e) => e.path === name);
+  if (entry === undefined) return null;
+  checkFile(entry, place);
+  return git(top, ['cat-file', 'blob', entry.hash])?.toString() ?? null;
 }
 
 const isFolder = (place: string): boolean => existsSync(place) && statSync(place).isDirectory();

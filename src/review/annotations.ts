@@ -5,7 +5,15 @@ import { annotationProperty, annotationText, visible } from '../ir/quote.ts';
 import { brokenBy } from './budget.ts';
 import { oneEach } from './effect.ts';
 import { isAlarm, type Review, wrongRows } from './reviewed.ts';
-import { changeEffectText, followingLines, limitsOf, toldChanges, wrongText } from './words.ts';
+import {
+  changeEffectText,
+  followingLines,
+  limitsOf,
+  otherFilesText,
+  toldChanges,
+  unreadNames,
+  wrongText,
+} from './words.ts';
 
 /** Maximum number of kernels that are named for a broken limit. */
 const MOST_NAMED = 5;
@@ -91,6 +99,7 @@ export function annotations(r: Review, prefix: string): string[] {
     ].join('\n');
     add(severity, c.kind === 'rules' ? 'rule' : c.kind, c.place, message);
   }
+  for (const l of otherFilesText(r)) add('warning', 'other files', '', `${l}: ${unreadNames(r.unread)}`);
   for (const l of followingLines(r)) add('error', 'rules', '', visible(l));
   return SEVERITIES.flatMap((s) => found.filter((x) => x.severity === s).map((x) => x.line));
 }

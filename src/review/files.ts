@@ -1,14 +1,28 @@
-import { DEFAULT_BUDGET } from './budget.ts';
+import { SUBMODULE } from '../lab/refs.ts';
+import { BUDGET_FILE, DEFAULT_BUDGET } from './budget.ts';
 import { type Change, onNothing } from './changes.ts';
 
 /*
  * Files that differ between two sides and are not specs of plans. A review must report them, since what Orrery does depends on them, too.
  */
 
-/** Folders of what decides what Orrery does: specs, their schemas, code, and what runs that. */
-const DECIDING = ['.github', 'bin', 'knobs', 'pipelines', 'schemas', 'src'];
-/** Those whose files are all data that Orrery goes by. */
+/** What decides what Orrery does, in a folder that may hold anything beside: specs, their schemas, code, and what builds and runs that. */
+const DECIDING = [
+  ...['.ci', '.github', 'bin', 'knobs', 'pipelines', 'schemas', 'src', 'test/kernels'],
+  ...[
+    '.gitattributes',
+    '.gitmodules',
+    '.npmrc',
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+  ],
+];
+/** Folders whose files are all data that Orrery goes by. */
 const DATA = /^(?:pipelines|knobs)\//;
+/** What nothing reads but people and tests. The kernels among the tests are what reviews measure. */
+const FOR_PEOPLE = /\.md$|^(?:LICENSE$|docs\/|test\/(?!kernels\/))/;
 
 /** What depends on data that no plan has. */
 const DEPENDENT: readonly (readonly [where: RegExp, what: string])[] = [
@@ -22,21 +36,23 @@ const DEPENDENT: readonly (readonly [where: RegExp, what: string])[] = [
   ],
 ];
 
-/** Hashes of what stands in a folder of a side, by path. */
-export type FilesIn = (side: 'base' | 'head', folder: string) => ReadonlyMap<string, string>;
+type Side = 'base' | 'head';
+/** Hashes of what stands at a side, by path: of all that a commit has (`names` is null, and a folder gives null), or at some paths. */
+export type FilesIn = (side: Side, names: readonly string[] | null) => ReadonlyMap<string, string> | null;
 
 /** Files that differ, beside the specs that are compared by what they mean. */
 export interface OtherFiles {
   readonly changes: readonly Change[];
-  /** Paths of code, schemas and workflows. */
+  /** Paths of files that a person must read: code, what builds and runs it, and kernels. */
   readonly unread: readonly string[];
 }
 
 export const NO_FILES: OtherFiles = { changes: [], unread: [] };
 
 /**
- * The files that differ between two sides and that nothing else compares. Code, schemas and workflows are not compared if one side has
- * none of them: a place may be specs alone.
+ * The files that differ between two sides and that nothing else compares. Of commits, these are all files but those for people: a list of
+ * what decides would miss what is not on it, such as a built folder or settings of npm. Of a folder, they are those that are known to decide
+ * and those that stand at the root of the other side's commit. Only data is compared with a folder of specs alone.
  *
  * @param prefixes what stands before paths of the base and of the head
  * @param isCompared whether a path is of a spec whose meaning is compared
@@ -46,30 +62,49 @@ export function otherFiles(
   prefixes: readonly [base: string, head: string],
   isCompared: (path: string) => boolean,
 ): OtherFiles {
-  const found = DECIDING.map((folder) => ({
-    isData: DATA.test(`${folder}/`),
-    a: filesIn('base', folder),
-    b: filesIn('head', folder),
-  }));
-  const hasCode = (['a', 'b'] as const).every((side) => found.some((f) => !f.isData && f[side].size > 0));
-  const paths = found.flatMap(({ isData, a, b }) => {
-    if (!isData && !hasCode) return [];
-    return [...new Set([...a.keys(), ...b.keys()])]
-      .filter((path) => a.get(path) !== b.get(path) && !isText(path))
-      .map((path) => ({ path, isGone: !b.has(path), isNew: !a.has(path) }));
-  });
-  const left = paths.filter((p) => !isCompared(p.path) && !COMPARED.has(p.path));
+  const sides = ['base', 'head'] as const;
+  const commits = sides.map((side) => filesIn(side, null));
+  const names = new Set([...DECIDING, ...commits.flatMap((c) => [...(c?.keys() ?? [])].map(nameAtRoot))]);
+  const [a, b] = sides.map(
+    (side, i) =>
+      commits[i] ??
+      filesIn(
+        side,
+        [...names].filter((name) => !FOR_PEOPLE.test(`${name}/`)),
+      )!,
+  );
+  const isSpecsAlone = [a, b].some(
+    (files, i) => commits[i] === null && [...files.keys()].every((p) => DATA.test(p) || FOR_PEOPLE.test(p)),
+  );
+  // What a folder has of a submodule is no commit.
+  const submodules = commits.includes(null)
+    ? [...a, ...b].flatMap(([path, hash]) => (hash.startsWith(`${SUBMODULE} `) ? [path] : []))
+    : [];
+  const left = [...new Set([...a.keys(), ...b.keys()])].filter(
+    (path) =>
+      a.get(path) !== b.get(path) &&
+      !FOR_PEOPLE.test(path) &&
+      !COMPARED.has(path) &&
+      !isCompared(path) &&
+      !submodules.some((s) => path === s || path.startsWith(`${s}/`)),
+  );
   return {
-    changes: left.filter((p) => DATA.test(p.path)).map((p) => changeOf(p, prefixes)),
-    unread: left.flatMap((p) => (DATA.test(p.path) ? [] : [p.path])).sort(),
+    changes: left
+      .filter((p) => DATA.test(p))
+      .map((path) => changeOf({ path, isGone: !b.has(path), isNew: !a.has(path) }, prefixes)),
+    unread: isSpecsAlone ? [] : left.filter((p) => !DATA.test(p)).sort(),
   };
 }
 
-/** Pages are for people: nothing reads them. */
-const isText = (path: string): boolean => path.endsWith('.md');
+/** The file or folder at the root that a path is in; of tests, the kernels. */
+const nameAtRoot = (path: string): string =>
+  path.startsWith('test/kernels/') ? 'test/kernels' : path.split('/', 1)[0];
 
 /** Beside specs: limits, and verdicts of the prover, which are changes of their own. */
-const COMPARED: ReadonlySet<string> = new Set([DEFAULT_BUDGET, 'pipelines/rules/verdicts.json']);
+const COMPARED: ReadonlySet<string> = new Set([
+  ...[BUDGET_FILE, DEFAULT_BUDGET],
+  'pipelines/rules/verdicts.json',
+]);
 
 interface Differing {
   readonly path: string;

@@ -27,6 +27,7 @@ export const reviewJson = (r: Review) => ({
     effect: effectJson(r.effects[i], changeEffectText(r.effects[i], r.effect?.measures ?? [])),
   })),
   kernels: r.effect === null ? null : kernelsJson(r.effect),
+  otherFiles: r.unread,
   unknown: r.unknown,
 });
 

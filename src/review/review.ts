@@ -31,7 +31,7 @@ export interface Differences {
   /** Names of the plans that both sides have and that changed. */
   readonly differing: readonly string[];
   readonly requests: readonly Requested[];
-  /** Paths of files that differ and that nothing here reads: code, schemas, workflows. */
+  /** Paths of files that differ and that nothing here judges: code, what builds and runs it, and kernels. */
   readonly unread: readonly string[];
 }
 

@@ -95,14 +95,15 @@ export const refutedRules = (r: Review): Change[] => r.changes.filter((c) => c.r
 const DIFFERS = 2;
 
 /**
- * The exit code of a review: 0 if nothing differs, 2 if something does, 1 if the change must not be merged.
+ * The exit code of a review: 0 if nothing differs, 2 if something does, 1 if the change must not be merged. What differs beside specs counts
+ * too, since nothing here judges it.
  *
  * @param failOnAlarm whether changes that are an `ALARM` must not be merged either
  */
 export const exitCode = (r: Review, failOnAlarm = false): number =>
   isRefused(r) || (failOnAlarm && r.changes.some((c, i) => isAlarm(c, r.effects[i])))
     ? 1
-    : r.differs === true
+    : r.differs === true || r.unread.length > 0
       ? DIFFERS
       : 0;
 

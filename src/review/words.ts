@@ -1,4 +1,5 @@
 import { firstLines } from '../ir/listed.ts';
+import { fileWord } from '../ir/quote.ts';
 import { change, number, plural } from '../lab/render/table.ts';
 import { type BrokenLimit, brokenBy } from './budget.ts';
 import type { ChangeEffect } from './change-effects.ts';
@@ -18,9 +19,7 @@ export function reviewLine(r: Review): string {
       ...refutedBy(r),
       `${plural(r.faults.length, 'error')} in the specs of the head: nothing is measured`,
     ].join('; ');
-  const unread = plural(r.unread.length, 'file');
-  const others =
-    r.unread.length === 0 ? [] : [`${unread} of code, schemas or workflows DIFFER, which is not judged`];
+  const others = otherFilesText(r);
   if (r.differs !== true)
     return others.length === 0
       ? 'no effect: every plan is the same'
@@ -47,6 +46,24 @@ export function reviewLine(r: Review): string {
     ...others,
   ].join('; ');
 }
+
+/** A count of the files that a person must read; empty if there are none. */
+export const otherFilesText = ({ unread }: Pick<Review, 'unread'>): string[] =>
+  unread.length === 0
+    ? []
+    : [
+        `${plural(unread.length, 'file')} beside the specs ${unread.length === 1 ? 'DIFFERS' : 'DIFFER'}, which only a person can judge`,
+      ];
+
+/** Maximum number of files that are named; further ones are counted. */
+const MOST_FILES = 20;
+
+/** Names of the files that a person must read. */
+export const unreadNames = (files: readonly string[]): string =>
+  [
+    ...files.slice(0, MOST_FILES).map(fileWord),
+    ...(files.length > MOST_FILES ? [`${files.length - MOST_FILES} more`] : []),
+  ].join(', ');
 
 /** Counts of refuted rules by what changed, such as `IMNMX changed: 25 rules REFUTED`. */
 function refutedBy(r: Review): string[] {

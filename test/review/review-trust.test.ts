@@ -215,24 +215,56 @@ describe('a pull request', () => {
 });
 
 describe('files that no reader of specs understands', () => {
-  const side = (paths: readonly string[]) => (folder: string) =>
-    new Map(paths.filter((p) => p.startsWith(`${folder}/`)).map((p) => [p, 'hash']));
-  const compared = (base: readonly string[], head: readonly string[]) =>
+  type Sides = readonly [base: readonly string[], head: readonly string[]];
+  /** Compares two sides; of those that are folders, only what is asked for is there. */
+  const compared = (sides: Sides, folders: readonly number[] = []) =>
     otherFiles(
-      (of, folder) => side(of === 'base' ? base : head)(folder),
+      (of, names) => {
+        const at = of === 'base' ? 0 : 1;
+        if (names === null && folders.includes(at)) return null;
+        const asked = (p: string) => names?.some((n) => p === n || p.startsWith(`${n}/`)) ?? true;
+        return new Map(
+          sides[at].filter(asked).map((p) => [p, p.includes('modules/') ? `submodule ${at}` : 'hash']),
+        );
+      },
       ['main:', ''],
-      () => false,
+      (path) => path === 'knobs/catalog.yaml',
     );
   const all = ['bin/orrery.js', 'src/read.ts', '.github/workflows/ci.yml', 'pipelines/machine/ada.yaml'];
 
   it('are named, also where the head has none of their folder left', () => {
-    expect(compared(all, all)).toMatchObject({ changes: [], unread: [] });
-    expect(compared(all, all.slice(0, 2)).unread).toEqual(['.github/workflows/ci.yml']);
-    expect(compared(all, all.slice(0, 3)).changes).toMatchObject([
+    expect(compared([all, all])).toMatchObject({ changes: [], unread: [] });
+    expect(compared([all, all.slice(0, 2)]).unread).toEqual(['.github/workflows/ci.yml']);
+    expect(compared([all, all.slice(0, 3)]).changes).toMatchObject([
       { kind: 'spec', name: 'pipelines/machine/ada.yaml', basePlace: 'main:pipelines/machine/ada.yaml' },
     ]);
   });
+  it('are all that two commits have, but what is for people and tests', () => {
+    const files = [
+      '.npmrc',
+      'dist/specs.json',
+      'package.json',
+      'node_modules/a/index.js',
+      'test/kernels/k/k.ptx',
+    ];
+    expect(compared([all, [...all, ...files]]).unread).toEqual([...files].sort());
+    const pages = ['README.md', 'docs/a.yaml', 'LICENSE', 'test/cli/a.test.ts', 'pipelines/isa/A.md'];
+    const specs = ['knobs/catalog.yaml', 'orrery.budget.yaml', 'pipelines/rules/verdicts.json'];
+    expect(compared([all, [...all, ...pages, ...specs]])).toEqual({ changes: [], unread: [] });
+    // A workflow may be the first file that is no spec.
+    expect(
+      compared([['knobs/sets/a.yaml'], ['knobs/sets/a.yaml', '.github/workflows/ci.yml']]).unread,
+    ).toEqual(['.github/workflows/ci.yml']);
+  });
+  it('of a folder are those that decide, and what the commit has at its root', () => {
+    const beside = ['node_modules/a.js', 'notes.txt', 'test/kernels/k/k.ptx'];
+    expect(compared([all, [...all, ...beside]], [1]).unread).toEqual(['test/kernels/k/k.ptx']);
+    expect(compared([[...all, 'dist/a.js'], all], [1]).unread).toEqual(['dist/a.js']);
+    const submodule = [...all, 'modules/a'];
+    expect(compared([submodule, [...submodule, 'modules/a/file.c']], [1]).unread).toEqual([]);
+    expect(compared([submodule, submodule]).unread).toEqual(['modules/a']);
+  });
   it('are not missed in a folder of specs alone', () => {
-    expect(compared(all, all.slice(3)).unread).toEqual([]);
+    expect(compared([all, all.slice(3)], [1]).unread).toEqual([]);
   });
 });

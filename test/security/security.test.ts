@@ -209,7 +209,7 @@ describe('programs', () => {
         },
       );
       expect([working.status, working.stdout]).toEqual([
-        0,
+        2,
         expect.stringContaining('every plan is the same'),
       ]);
       expect(existsSync(marker)).toBe(false);
@@ -1114,14 +1114,17 @@ describe('pull requests', () => {
         },
       });
       expect([r.status, r.stderr]).toEqual([0, '']);
-      expect(readFileSync(output, 'utf8')).toMatch(/^result=same$/m);
+      expect(readFileSync(output, 'utf8')).toMatch(/^result=differs$/m);
+      expect(r.stdout).toMatch(
+        /^::warning title=other files::6 files beside the specs DIFFER, .*: .*bin\/ensure\.mjs/m,
+      );
       expect(existsSync(marker)).toBe(false);
     },
   );
 
   says(
     'Tables of machine code, the syntax of PTX and other data that no plan is made of are changes where they differ; ' +
-      'where code, schemas or workflows differ, no review says that there is no effect, and each says which.',
+      'where other files than specs, pages and tests differ, no review says that there is no effect, each says which, and the exit code is 2.',
     () => {
       const review = (head: string, format: string) => {
         const r = spawnSync(
@@ -1150,8 +1153,14 @@ describe('pull requests', () => {
           expect([format, said.replaceAll('`', '')]).toEqual([format, expect.stringContaining(told)]);
         // The head of before has other code and workflows beside a title.
         const [other, code] = review('head', format);
-        expect([format, other, code]).toEqual([format, 0, expect.not.stringContaining('no effect')]);
-        for (const file of ['.github/actions/orrery-review/review.sh', 'bin/orrery.js', 'bin/ensure.mjs'])
+        expect([format, other, code]).toEqual([format, 2, expect.not.stringContaining('no effect')]);
+        expect(code).toContain('6 files beside the specs DIFFER, which only a person can judge');
+        for (const file of [
+          '.github/actions/orrery-review/review.sh',
+          'bin/orrery.js',
+          '.gitattributes',
+          'package.json',
+        ])
           expect([format, code]).toEqual([format, expect.stringContaining(file)]);
       }
     },
@@ -1171,7 +1180,7 @@ describe('pull requests', () => {
       const hash = spawnSync('git', ['rev-parse', '--short=12', 'base'], { cwd: repo, encoding: 'utf8' });
       for (const name of ['base', hash.stdout.trim()]) {
         mkdirSync(join(repo, name));
-        expect([name, diff(name, 'head').status]).toEqual([name, 0]);
+        expect([name, diff(name, 'head').status]).toEqual([name, 2]);
         for (const f of ['pipelines', 'knobs'])
           cpSync(join(ROOT, f), join(repo, name, f), { recursive: true });
         const r = diff(name, 'head');
@@ -1181,6 +1190,70 @@ describe('pull requests', () => {
       expect(diff('./base', 'head').stdout).toContain('base  ./base');
       for (const name of ['base', hash.stdout.trim()]) rmSync(join(repo, name), { recursive: true });
       git('checkout', '-q', 'base');
+    },
+  );
+
+  says(
+    'Specs of a commit are files: a link, a submodule, or text that is not UTF-8 is refused, and no replacement (`git replace`) is taken.',
+    () => {
+      const diff = (head: string) =>
+        spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), 'diff', 'base', head, '--no-kernels'], {
+          cwd: repo,
+          encoding: 'utf8',
+          env: { ...process.env, ...WARM },
+        });
+      const spec = 'pipelines/backends/sm_50.yaml';
+      const committed = (name: string, change: () => void): string => {
+        git('checkout', '-qb', name, 'base');
+        change();
+        git('commit', '-qm', name);
+        git('checkout', '-qf', 'base');
+        git('clean', '-fdq');
+        return name;
+      };
+      const text = readFileSync(join(repo, spec), 'utf8');
+      const other = text.replace(/^code: \d+/m, 'code: 1');
+      expect(other).not.toBe(text);
+      // The text of the link is the spec as it was; a checkout reads the file to which it leads.
+      const link = committed('link', () => {
+        const name =
+          '{kind: backend, name: sm_50, extends: maxwell, sm: sm_50, code: 16385, sources: {code: seed 001}} #';
+        mkdirSync(join(repo, 'pipelines/backends', name));
+        writeFileSync(join(repo, 'pipelines/backends', name, 'page.md'), other);
+        rmSync(join(repo, spec));
+        symlinkSync(`${name}/page.md`, join(repo, spec));
+        git('add', '-A');
+      });
+      // What git says of an object that is not there would read as the head of one that is.
+      const submodule = committed('submodule', () =>
+        git('update-index', '--add', '--cacheinfo', `160000,${'12'.repeat(20)},${spec} blob 7 .yaml`),
+      );
+      const latin = committed('latin', () => {
+        writeFileSync(
+          join(repo, spec),
+          Buffer.concat([Buffer.from(text), Buffer.from('# \xe9\n', 'latin1')]),
+        );
+        git('add', '-A');
+      });
+      const budget = committed('budget', () => {
+        symlinkSync('kind: budget', join(repo, 'orrery.budget.yaml'));
+        git('add', '-A');
+      });
+      for (const [head, said] of [
+        [link, 'is a link'],
+        [submodule, 'is a submodule'],
+        [latin, 'is not UTF-8: write the file in UTF-8'],
+        [budget, "'orrery.budget.yaml' of commit 'budget' is a link"],
+      ] as const) {
+        const r = diff(head);
+        expect([head, r.status, r.stdout, r.stderr]).toEqual([head, 1, '', expect.stringContaining(said)]);
+      }
+      const evil = committed('evil', () => {
+        writeFileSync(join(repo, spec), other);
+        git('add', '-A');
+      });
+      git('replace', `${evil}^{tree}`, 'base^{tree}');
+      expect(diff(evil)).toMatchObject({ status: 2, stdout: expect.stringContaining('sm_50.yaml') });
     },
   );
 

@@ -1,5 +1,4 @@
 import { DiagnosticError } from '../../ir/diagnostic.ts';
-import { fileWord } from '../../ir/quote.ts';
 import { kernelAndLaunchFiles } from '../../lab/files.ts';
 import type { ModuleEffect } from '../../lab/pair-effects.ts';
 import { foreignWorkingTree, objectsIn, specInPlace, specsOfPlace } from '../../lab/refs.ts';
@@ -25,6 +24,7 @@ import { reviewText } from '../../review/render-text.ts';
 import { checkScope } from '../../review/requests.ts';
 import { differences } from '../../review/review.ts';
 import { exitCode, type Review, reviewed } from '../../review/reviewed.ts';
+import { unreadNames } from '../../review/words.ts';
 import { isCompared, loadSpec, ROOT } from '../../spec/node.ts';
 import { writeWhole } from '../input/files.ts';
 import { coreJobs, jobsOf } from '../input/jobs.ts';
@@ -94,7 +94,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const { close, ...jury } = juryFor(o, baseName, headPlace, (text) => progress.update(text));
   try {
     const files = otherFiles(
-      (side, folder) => objectsIn(places[side === 'base' ? 0 : 1] ?? ROOT, folder),
+      (side, names) => objectsIn(places[side === 'base' ? 0 : 1] ?? ROOT, names),
       [`${baseName}:`, prefix],
       isCompared,
     );
@@ -119,7 +119,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
       ...(files.unread.some((f) => f.startsWith('src/'))
         ? ['the code of src, which differs too: the code here ran both sides']
         : []),
-      ...(files.unread.length === 0 ? [] : [`what differs in ${unreadList(files.unread)}`]),
+      ...(files.unread.length === 0 ? [] : [`what differs in ${unreadNames(files.unread)}`]),
     ];
     const review = reviewed(found, effect, budget, { none, ptxas, leftOut, more });
     print(review, format, places, prefix, o);
@@ -130,15 +130,6 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
     close();
   }
 }
-
-/** Maximum number of files that are named; further ones are counted. */
-const MOST_FILES = 20;
-
-const unreadList = (files: readonly string[]): string =>
-  [
-    ...files.slice(0, MOST_FILES).map(fileWord),
-    ...(files.length > MOST_FILES ? [`${files.length - MOST_FILES} more`] : []),
-  ].join(', ');
 
 /** The specs of the head and the limits of both sides; faults are also printed as annotations if these are requested. */
 async function headOf([base, head]: Places, o: DiffCommand, prefix: string) {
