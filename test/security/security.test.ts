@@ -470,7 +470,8 @@ describe('files', () => {
   );
 
   says(
-    '`orrery ptxas` has ptxas write into a new folder, whatever options files say, and places the result as any other output.',
+    '`orrery ptxas` has ptxas write into a new folder, whatever options files say, and places the result as any other output; ' +
+      'these hold only options that ptxas documents, and name only files in their reach.',
     () => {
       const here = join(inner, 'drop-in');
       mkdirSync(here);
@@ -502,6 +503,34 @@ describe('files', () => {
       expect(readFileSync(join(here, 'k.ptx'), 'utf8')).toBe(KERNEL);
       at('good', '-optf good\n-o "a b.o"');
       expect([ptxas('-optf=good').status, readFileSync(join(here, 'a b.o'), 'utf8')]).toEqual([0, 'made\n']);
+      for (const [name, option] of [
+        ['stats', '--compiler-stats=time --compiler-stats-file=v.o'],
+        ['in-quotes', '"--compiler-stats-file"=v.o'],
+        ['parted', '-"-link-info=v.o"'],
+        ['deeper', '-optf stats'],
+      ] as const) {
+        at(name, option);
+        const r = ptxas('-optf', name);
+        expect([name, r.status, r.stderr]).toEqual([
+          name,
+          1,
+          expect.stringMatching(/^error: \S+ holds the option --[a-z-]+, which ptxas does not document/),
+        ]);
+      }
+      // None of many is passed over.
+      at('twice-0', '-o v.o');
+      for (let k = 1; k < 11; k++) at(`twice-${k}`, `-optf twice-${k - 1} -optf twice-${k - 1}`);
+      expect(ptxas('-optf', 'twice-10').stderr).toContain('there are more than 1000 options files');
+      // On the command line the user says so.
+      expect(ptxas('--compiler-stats=time', '--compiler-stats-file=stats').status).toBe(0);
+      const secret = folder.write('theirs.ptx', KERNEL);
+      for (const text of [secret, '../../theirs.ptx', `-optf ${secret}`]) {
+        at('outside', text);
+        expect([text, ptxas('-optf', 'outside').stderr]).toEqual([
+          text,
+          expect.stringContaining('it is neither in the folder of the file that names it nor in the project'),
+        ]);
+      }
       // Nor does it wait for files of the kernel, or call what cannot be read a temporary file.
       symlinkSync('/proc/kmsg', join(here, 'waits'));
       symlinkSync('/proc/self/mem', join(here, 'broken'));

@@ -1,7 +1,8 @@
 import { type Stats, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { visible } from '../../ir/quote.ts';
 import { readRegular, reason, Unreadable } from '../../spec/node-files.ts';
-import { isDevice } from '../../spec/node-paths.ts';
+import { isDevice, namedPath } from '../../spec/node-paths.ts';
 import { err, failWith } from '../terminal/ui.ts';
 
 /*
@@ -14,7 +15,37 @@ const USUAL_OUTPUT = 'elf.o';
 export const OUTPUT = ['-o', '--output-file'];
 const OPTIONS_FILES = ['-optf', '--options-file'];
 
-/** Most options files that are looked at; one may name itself. */
+/**
+ * Options that an options file may hold: those of --help. Others have ptxas write files as well (--compiler-stats-file, --link-info,
+ * --fdevice-time-trace), and an options file may be somebody else's.
+ */
+const DOCUMENTED: ReadonlySet<string> = new Set(
+  `
+  --Ofast-compile -Ofc --allow-expensive-optimizations -allow-expensive-optimizations --compile-as-tools-patch -astoolspatch
+  --compile-only -c --compiler-annotations -annotate --def-load-cache -dlcm --def-store-cache -dscm --device-debug -g
+  --device-function-maxrregcount -func-maxrregcount --device-stack-protector -device-stack-protector
+  --disable-optimizer-constants -disable-optimizer-consts --disable-warnings -w --dont-merge-basicblocks -no-bb-merge --entry
+  -e --extensible-whole-program -ewp --fmad -fmad --force-load-cache -flcm --force-store-cache -fscm
+  --g-tensor-memory-access-check -g-tmem-access-check --generate-line-info -lineinfo --gno-tensor-memory-access-check
+  -gno-tmem-access-check --gpu-name -arch --help -h --input-as-string -ias --legacy-bar-warp-wide-behavior
+  -legacy-bar-warp-wide-behavior --list-version -version-ls --machine -m --make-errors-visible-at-exit
+  -make-errors-visible-at-exit --maxntid -maxntid --maxrregcount -maxrregcount --minnctapersm -minnctapersm --opt-level -O
+  --optimize-float-atomics -opt-fp-atomics --options-file -optf --output-file -o --override-directive-values
+  -override-directive-values --position-independent-code -pic --preserve-relocs -preserve-relocs --register-usage-level
+  -regUsageLevel --return-at-end -ret-end --sanitize -sanitize --sp-bounds-check -sp-bounds-check --split-compile
+  -split-compile --suppress-async-bulk-multicast-advisory-warning -suppress-async-bulk-multicast-advisory-warning
+  --suppress-debug-info -suppress-debug-info --suppress-double-demote-warning -suppress-double-demote-warning
+  --suppress-sparse-mma-advisory-info -suppress-sparse-mma-advisory-info --suppress-stack-size-warning
+  -suppress-stack-size-warning --verbose -v --version -V --warn-on-double-precision-use -warn-double-usage
+  --warn-on-local-memory-usage -warn-lmem-usage --warn-on-spills -warn-spills --warning-as-error -Werror
+  `
+    .trim()
+    .split(/\s+/),
+);
+
+const isDocumented = (option: string): boolean => DOCUMENTED.has(option) || /^-O\d$/.test(option);
+
+/** Most options files that are read; ptxas would read more than these. */
 const MOST_FILES = 1000;
 
 /** The file that an argument names; undefined for none, and for what cannot be the name of a file. */
@@ -52,30 +83,75 @@ export function optionWords(text: string): string[] {
   return words.map((w) => w.replace(/\\([\s\S])|"/g, '$1'));
 }
 
+/** Ends the command if an options file holds an option that is not documented. However ptxas may take quotes, it is seen. */
+function checkOptions(file: string, text: string): void {
+  for (const word of [
+    ...optionWords(text),
+    ...text.replace(/["'\\]/g, '').split(/\s+/),
+    ...text.split(/["'\s]+/),
+  ]) {
+    const [option] = word.split('=', 1);
+    if (option.startsWith('-') && !isDocumented(option))
+      failWith(
+        `${file} holds the option ${option}, which ptxas does not document and which may write files`,
+        'where it is meant, give it on the command line',
+      );
+  }
+}
+
+/** Ends the command if an options file names a file that is out of its reach. */
+function checkReach(name: string, file: string): void {
+  if (fileOf(name) === undefined) return;
+  try {
+    namedPath(resolve(name), file);
+  } catch (e) {
+    if (!(e instanceof Unreadable)) throw e;
+    failWith(`${file} names ${name}: ${e.message}`, ...e.notes);
+  }
+}
+
 function optionsIn(file: string): string {
   if (fileOf(file)?.isFIFO() === true)
     failWith(
       `${file} is a pipe, which can be read once, and only by ptxas`,
       'write these options into a file',
     );
-  return bytesFor(file)?.toString() ?? '';
+  const text = bytesFor(file)?.toString() ?? '';
+  checkOptions(file, text);
+  return text;
 }
 
-/** Arguments with the words of options files, and of those that these name, in the places of these. */
+/**
+ * Arguments with the words of options files, and of those that these name, in the places of these. Ends the command if one holds an option
+ * that may write, or names a file out of its reach.
+ */
 export function withOptionsFiles(args: readonly string[]): string[] {
   let left = MOST_FILES;
-  const expand = (words: readonly string[]): string[] =>
+  /** @param within options files that the words are in; one may name itself, and says nothing more then */
+  const expand = (words: readonly string[], within: readonly string[]): string[] =>
     words.flatMap((word, k) => {
+      const reach = (name: string): void => {
+        const by = within.at(-1);
+        if (by !== undefined && !OUTPUT.includes(words[k - 1] ?? '')) checkReach(name, by);
+      };
       const named = OPTIONS_FILES.includes(words[k - 1] ?? '')
         ? word
         : OPTIONS_FILES.flatMap((o) => (word.startsWith(`${o}=`) ? [word.slice(o.length + 1)] : []))[0];
-      if (named === undefined) return OPTIONS_FILES.includes(word) ? [] : [word];
+      if (named === undefined) {
+        reach(word);
+        return OPTIONS_FILES.includes(word) ? [] : [word];
+      }
       return named
         .replaceAll('"', '')
         .split(',')
-        .flatMap((f) => (left-- > 0 ? expand(optionWords(optionsIn(f))) : []));
+        .flatMap((f) => {
+          reach(f);
+          if (within.includes(f)) return [];
+          if (left-- <= 0) failWith(`there are more than ${MOST_FILES} options files`);
+          return expand(optionWords(optionsIn(f)), [...within, f]);
+        });
     });
-  return expand(args);
+  return expand(args, []);
 }
 
 /** Value of an option in any form that ptxas accepts: `-arch sm_90`, `-arch=sm_90`, `-O3`. */
