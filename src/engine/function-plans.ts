@@ -1,4 +1,5 @@
 import { nestingOf } from '../analysis/loops/nesting.ts';
+import { covers } from '../ir/glob.ts';
 import type { KnobValue } from '../ir/pass.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import {
@@ -9,7 +10,6 @@ import {
   MODE_REST,
   MODE_STRAIGHT,
 } from '../spec/conditions.ts';
-import { covers } from '../spec/glob.ts';
 import type { ConditionTest, Plan, PlanPhase } from '../spec/plan.ts';
 import { functionHash } from './content.ts';
 import type { Decision, DecisionCounts, RecipeUser } from './recipe-manager.ts';

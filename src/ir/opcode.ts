@@ -206,7 +206,7 @@ export interface ForeignForm {
   /** Names of the instructions with their modifiers; `*` matches any characters. */
   readonly names: readonly string[];
   /** Matches the whole name of an instruction. */
-  readonly fits: RegExp;
+  readonly fits: (name: string) => boolean;
   /** The opcode that represents it, with its modifiers; null if Ori cannot represent it. */
   readonly op: Opcode | null;
   readonly mods: number;
@@ -267,7 +267,7 @@ export interface Isa {
 
 /** The row for a PTX instruction by its name with modifiers; undefined if no row matches. */
 export const foreignForm = (isa: Isa, name: string): ForeignForm | undefined =>
-  isa.foreign.find((f) => f.fits.test(name));
+  isa.foreign.find((f) => f.fits(name));
 
 /** The value of a modifier group that `mods` choose. */
 export const chosen = (g: ModGroup, mods: number): ModValue => g.values[(mods >>> g.shift) & g.mask];

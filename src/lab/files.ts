@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DiagnosticError, fileError, fileFault, nearest } from '../ir/diagnostic.ts';
-import { covers } from '../spec/glob.ts';
+import { covers } from '../ir/glob.ts';
 import { shownPath } from '../spec/node.ts';
 import { Unreadable } from '../spec/node-files.ts';
 import { foundIn } from '../spec/node-paths.ts';

@@ -1,9 +1,9 @@
 import { FunctionPlans } from '../engine/function-plans.ts';
 import { type Diagnostic, fileFault, nearest } from '../ir/diagnostic.ts';
+import { covers } from '../ir/glob.ts';
 import { firstNames } from '../ir/listed.ts';
 import type { Program } from '../ir/program.ts';
 import { isWhen } from '../spec/conditions.ts';
-import { covers } from '../spec/glob.ts';
 import type { ConditionTest, Plan } from '../spec/plan.ts';
 import type { Arm } from './arms.ts';
 import { loweredKey, lowerModule, type Module } from './kernels.ts';

@@ -1,11 +1,11 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
+import { covers } from '../ir/glob.ts';
 import { exactMetric } from '../lab/exact-metric.ts';
 import type { Metric } from '../lab/metrics.ts';
 import type { Pair } from '../lab/pairs.ts';
 import { change, number } from '../lab/render/table.ts';
 import { canonical } from '../spec/canonical.ts';
 import type { SpecFile } from '../spec/document.ts';
-import { covers } from '../spec/glob.ts';
 import { Issues } from '../spec/issues.ts';
 import { toDiagnostics } from '../spec/node.ts';
 import { placeOf } from '../spec/places.ts';

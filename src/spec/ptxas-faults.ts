@@ -1,6 +1,7 @@
 /** A known fault of ptxas, as listed in `pipelines/ptxas-faults.yaml`: the affected code, and the rules that find and avoid it. */
 
 import { didYouMean } from '../ir/diagnostic.ts';
+import { covers } from '../ir/glob.ts';
 import { baseTarget } from '../ir/target.ts';
 import type { SpecFile } from './document.ts';
 import type { SpecIssue } from './issues.ts';
@@ -35,18 +36,30 @@ export interface Spelled {
   readonly guarded: boolean;
 }
 
+/** Maximum number of patterns that the braces of a form may stand for. */
+const MOST_PATTERNS = 100;
+
+/** The patterns without braces that a form stands for; null if its braces do not pair up, or stand for more than `MOST_PATTERNS`. */
+function patternsOf(form: string): readonly string[] | null {
+  let found = [''];
+  for (const [part, list] of form.matchAll(/\{([^{}]*)\}|[{}|]|[^{}|]+/g)) {
+    if (/^[{}|]$/.test(part)) return null;
+    const choices = list?.split('|') ?? [part];
+    if (found.length * choices.length > MOST_PATTERNS) return null;
+    found = found.flatMap((f) => choices.map((c) => f + c));
+  }
+  return found;
+}
+
 /**
- * A predicate that is true for instructions that match a form.
+ * A predicate that is true for instructions that match a form. One with a fault, which `ptxasFaultIssues` reports, matches none.
  *
  * @param form such as `@ set.*.{u32|s32}.u16`: `@ ` requires a guard, a star matches any text, and braces list alternatives
  */
 export function formMatcher(form: string): (i: Spelled) => boolean {
   const guarded = form.startsWith('@ ');
-  const text = form
-    .slice(guarded ? 2 : 0)
-    .replace(/[.{|}*]/g, (c) => ({ '.': '\\.', '{': '(?:', '|': '|', '}': ')', '*': '.*' })[c]!);
-  const pattern = new RegExp(`^${text}$`);
-  return (i) => (i.guarded || !guarded) && pattern.test(i.text);
+  const patterns = patternsOf(form.slice(guarded ? 2 : 0)) ?? [];
+  return (i) => (i.guarded || !guarded) && patterns.some((p) => covers(p, i.text));
 }
 
 /**
@@ -71,6 +84,12 @@ export function ptxasFaultIssues(spec: SpecFile, specs: Specs): SpecIssue[] {
   ptxasFaults(spec).forEach((f, at) => {
     if (names.has(f.name)) say([at, 'name'], 'fault-twice', `there is a fault '${f.name}' above`);
     names.add(f.name);
+    (f.forms ?? []).forEach((form, n) => {
+      if (patternsOf(form) === null)
+        say([at, 'forms', n], 'fault-form', `the braces of '${form}' do not pair up, or list too much`, [
+          `a form is such as set.*.{u32|s32}, and stands for at most ${MOST_PATTERNS} patterns`,
+        ]);
+    });
     (f.rules ?? []).forEach((id, n) => {
       const owner = owners.get(id);
       if (!ids.includes(id))

@@ -385,6 +385,16 @@ describe('the file', () => {
       /there is a fault 'difference-made-rotation' above/,
     ],
     [
+      'a brace without its other',
+      (t: string) => t.replace('@ testp.*', '@ test{p.*'),
+      /the braces of '@ test\{p\.\*' do not pair up[\s\S]*\^/,
+    ],
+    [
+      'a form of too many alternatives',
+      (t: string) => t.replace('@ testp.*', `@ test${'{p|q}'.repeat(7)}`),
+      /or list too much[\s\S]*at most 100 patterns/,
+    ],
+    [
       'a missing input',
       (t: string) => t.replace('product-bit-wraps.yaml', 'nothing.yaml'),
       /no file test\/ptxas-faults\/nothing\.yaml/,

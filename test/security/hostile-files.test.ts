@@ -15,6 +15,7 @@ import { launchesOf } from '../../src/cli/explore/gallery.ts';
 import { roomFault } from '../../src/cli/input/room.ts';
 import { captured } from '../../src/cli/terminal/ui.ts';
 import { ROOT } from '../../src/spec/node.ts';
+import { formMatcher } from '../../src/spec/ptxas-faults.ts';
 import { testFolder } from '../support/specs.ts';
 
 /* Foreign files in folders that a command reads and writes: complete commands, each in a folder of its own. */
@@ -207,6 +208,29 @@ describe('the memory', () => {
       1,
       expect.stringMatching(/^error: cannot read large.ptx: it needs 0.7 GiB of memory or more/),
     ]);
+  });
+});
+
+describe('patterns', () => {
+  it('of many stars take no longer than others', () => {
+    const stars = '*'.repeat(60);
+    const cwd = having({
+      'isa.yaml': `kind: isa
+foreign:
+  - title: many stars
+    ptx: ['${stars}q']
+    none: of a test
+  - title: an instruction of theirs
+    ptx: [frob.*]
+    as: FOREIGN_VALUE
+`,
+      'k.ptx': KERNEL.replace('add.s32 %r3, %r1, %r2', 'frob.long.name.of.an.instruction.b32 %r3, %r2'),
+    });
+    const r = orrery(cwd, ['opt', 'k.ptx', '--isa', 'isa.yaml', '--emit', 'none']);
+    expect([r.signal, r.status]).toEqual([null, 0]);
+    const matches = formMatcher(`${'a*'.repeat(60)}q`);
+    const text = 'a'.repeat(200);
+    expect([text, `${text}q`].map((t) => matches({ text: t, guarded: false }))).toEqual([false, true]);
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { covers, overlap } from '../../src/ir/glob.ts';
 import type { SpecFile } from '../../src/spec/document.ts';
-import { covers, overlap } from '../../src/spec/glob.ts';
 import { type CheckedValue, knobValue } from '../../src/spec/knob-values.ts';
 import { makePlan } from '../../src/spec/node.ts';
 import { groupsOf, type Plan, type PlanPhase } from '../../src/spec/plan.ts';

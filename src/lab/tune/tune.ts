@@ -1,5 +1,5 @@
 import { DiagnosticError } from '../../ir/diagnostic.ts';
-import { covers } from '../../spec/glob.ts';
+import { covers } from '../../ir/glob.ts';
 import type { Specs } from '../../spec/specs.ts';
 import { type Arm, armText } from '../arms.ts';
 import type { DiskCache } from '../disk-cache.ts';
