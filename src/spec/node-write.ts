@@ -56,11 +56,14 @@ export function writeNew(path: string, content: string | Uint8Array, mode?: numb
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants;
   const file = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode ?? USUAL);
   try {
-    if (mode !== undefined) fchmodSync(file, mode);
-    writeFileSync(file, content);
-    closeSync(file);
+    try {
+      if (mode !== undefined) fchmodSync(file, mode);
+      writeFileSync(file, content);
+    } finally {
+      // Closing may fail too, for what the system has not written yet; the descriptor is free then all the same.
+      closeSync(file);
+    }
   } catch (e) {
-    // Not closed here, because closing may be what failed.
     discard(path);
     throw e;
   }

@@ -46,7 +46,7 @@ import { readNamed } from '../../src/spec/node-files.ts';
 import { loadLaunch } from '../../src/spec/node-launch.ts';
 import { namedPath, writtenBelow, writtenPath } from '../../src/spec/node-paths.ts';
 import { sealed, unsealed } from '../../src/spec/node-seal.ts';
-import { writeReplacing } from '../../src/spec/node-write.ts';
+import { writeNew, writeReplacing } from '../../src/spec/node-write.ts';
 import { testIsa } from '../support/isa.ts';
 import { rendered, shipped, testFolder } from '../support/specs.ts';
 import { WARM } from '../support/warm.ts';
@@ -591,6 +591,11 @@ describe('files', () => {
       expect(readdirSync(here)).toEqual(['taken0', 'taken1', 'taken2']);
       writeReplacing(join(here, 'good'), 'x');
       expect(readFileSync(join(here, 'good'), 'utf8')).toBe('x');
+      // A failure leaves no open file behind.
+      const open = () => readdirSync('/dev/fd').length;
+      const before = open();
+      for (let i = 0; i < 5; i++) expect(() => writeNew(join(here, 'bad'), {} as never)).toThrow(TypeError);
+      expect([open(), existsSync(join(here, 'bad'))]).toEqual([before, false]);
     },
   );
 
@@ -1153,7 +1158,8 @@ describe('pull requests', () => {
 
   says(
     'Tables of machine code, the syntax of PTX and other data that no plan is made of are changes where they differ; ' +
-      'where other files than specs, pages and tests differ, no review says that there is no effect, each says which, and the exit code is 2.',
+      'where other files than specs, pages and tests differ, no review says that there is no effect, ' +
+      'each says which, and the exit code is 2.',
     () => {
       const review = (head: string, format: string) => {
         const r = spawnSync(
