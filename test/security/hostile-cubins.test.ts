@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -90,4 +91,50 @@ it('a damaged cubin gives a result or one error', async () => {
     }
   }
   expect(refused).toBeGreaterThan(0);
+});
+
+/** A cubin whose first function has its code again and again, at least so many bytes of it. */
+function grown(whole: Buffer, least: number): Buffer {
+  const headers = Number(whole.readBigUInt64LE(40));
+  const names = headers + SECTION_HEADER * whole.readUInt16LE(62);
+  const nameAt = Number(whole.readBigUInt64LE(names + 24));
+  const nameOf = (at: number): string => {
+    const from = nameAt + whole.readUInt32LE(at);
+    return whole.toString('latin1', from, whole.indexOf(0, from));
+  };
+  const all = Array.from({ length: whole.readUInt16LE(60) }, (_, k) => headers + SECTION_HEADER * k);
+  const header = all.find((at) => nameOf(at).startsWith('.text.'))!;
+  const [from, size] = [24, 32].map((field) => Number(whole.readBigUInt64LE(header + field)));
+  const code = Buffer.concat(Array(Math.ceil(least / size)).fill(whole.subarray(from, from + size)));
+  const start = Math.ceil(whole.length / 128) * 128;
+  const out = Buffer.concat([whole, Buffer.alloc(start - whole.length), code]);
+  out.writeBigUInt64LE(BigInt(start), header + 24);
+  out.writeBigUInt64LE(BigInt(code.length), header + 32);
+  return out;
+}
+
+/** A fat binary of cubins, not packed. */
+function fatbinOf(cubins: readonly Buffer[]): Buffer {
+  const members = cubins.map((cubin) => {
+    const head = Buffer.alloc(64);
+    head.writeUInt16LE(2, 0);
+    head.writeUInt32LE(64, 4);
+    head.writeBigUInt64LE(BigInt(cubin.length), 8);
+    return Buffer.concat([head, cubin]);
+  });
+  const head = Buffer.alloc(16);
+  head.writeUInt32LE(0xba55ed50, 0);
+  head.writeUInt16LE(16, 6);
+  head.writeBigUInt64LE(BigInt(members.reduce((n, m) => n + m.length, 0)), 8);
+  return Buffer.concat([head, ...members]);
+}
+
+it('the cubins of a file take memory one after another', () => {
+  const cubin = grown(SUBJECTS[0].bytes, 2 ** 19);
+  const file = folder.write('many.fatbin', fatbinOf(Array(8).fill(cubin)));
+  const r = spawnSync(process.execPath, [join(ROOT, 'bin', 'orrery.js'), 'disasm', file], {
+    maxBuffer: 2 ** 30,
+    env: { ...process.env, ORRERY_SERVER: 'off', NODE_OPTIONS: '--max-old-space-size=130' },
+  });
+  expect([r.signal, r.status]).toEqual([null, 0]);
 });

@@ -29,13 +29,17 @@ export function bytesOf(file: string): Uint8Array {
 /** Whether an error is V8's for a string that is too long: an attribute or a line may repeat others that often. */
 const isTooLong = (e: unknown): boolean => e instanceof RangeError && e.message === 'Invalid string length';
 
+/** Ends the command for output that is longer than a string can be. */
+export const failTooLong = (part: string): never =>
+  failWith(`cannot print what is in ${part}: it is longer than a text can be`);
+
 /** Runs a reader of binaries; a fault that it finds ends the command with one error. */
 export function parsed<T>(file: string, where: string, read: () => T): T {
   try {
     return read();
   } catch (e) {
     const part = where === '' ? file : `${file} ${where}`;
-    if (isTooLong(e)) failWith(`cannot print what is in ${part}: it is longer than a text can be`);
+    if (isTooLong(e)) failTooLong(part);
     if (!(e instanceof BinaryError)) throw e;
     failWith(
       `cannot take ${part} apart: ${e.message}`,

@@ -7,7 +7,7 @@ import { hasLines, type ListedFunction, listCode } from '../../machine/listing.t
 import { wordText } from '../../machine/word.ts';
 import { loadMachine, targetsOfMachines } from '../../spec/node-machine.ts';
 import { failWith, out } from '../terminal/ui.ts';
-import { bytesOf, type Chosen, chosenOf, parsed } from './cubin-file.ts';
+import { bytesOf, type Chosen, chosenOf, failTooLong, parsed } from './cubin-file.ts';
 import { codeJson, codeText, type Spelling, sectionsJson, sectionsText } from './disasm-text.ts';
 
 export interface DisasmOptions {
@@ -50,45 +50,72 @@ export async function disasm(file: string, o: DisasmOptions): Promise<void> {
   const isShown = (f: ListedFunction): boolean =>
     (o.function === undefined || f.fn.name === o.function) &&
     (executions === null || o.function !== undefined || executions.has(f.fn.name));
-  const listed =
-    o.sections === true ? null : await Promise.all(cubins.map((c) => listedOf(file, c, isShown)));
   if (o.function !== undefined) mustName(file, o.function, cubins);
+  const unknown = new UnknownWords();
+  // One cubin after another: the code of all that a file may hold, in parts, takes many times the memory of one.
+  const shownOf = async (c: Chosen): Promise<ListedCubin> => {
+    const listed = await listedOf(file, c, isShown);
+    unknown.add(c, listed);
+    return listed;
+  };
   if (o.json === true) {
-    const member = (c: Chosen, k: number): object => ({
-      where: c.member.where,
-      target: c.target,
-      ...(listed === null
-        ? sectionsJson(c.elf, c.bytes)
-        : {
-            functions: codeJson(
-              c.elf,
-              listed[k].functions,
-              spellingOf(listed[k].machine, o),
-              o.lines === true,
-              executions,
-            ),
-          }),
-    });
+    const members: string[] = [];
+    let length = 0;
+    for (const c of cubins) {
+      const listed = o.sections === true ? null : await shownOf(c);
+      const text = parsed(file, c.member.where, () => {
+        const json = JSON.stringify(
+          {
+            where: c.member.where,
+            target: c.target,
+            ...(listed === null
+              ? sectionsJson(c.elf, c.bytes)
+              : {
+                  functions: codeJson(
+                    c.elf,
+                    listed.functions,
+                    spellingOf(listed.machine, o),
+                    o.lines === true,
+                    executions,
+                  ),
+                }),
+          },
+          null,
+          2,
+        );
+        return json.replaceAll('\n', '\n    ');
+      });
+      length += text.length;
+      if (length > MOST_CHARACTERS) failTooLong(file);
+      members.push(text);
+    }
     const others = all
       .filter((m) => m.kind !== 'cubin')
       .map((m) => ({ where: m.where, kind: m.kind, target: m.target, bytes: m.size }));
-    out(
-      parsed(file, '', () =>
-        JSON.stringify({ version: 1, file, members: cubins.map(member), others }, null, 2),
-      ),
-    );
+    out(parsed(file, '', () => documentOf({ version: 1, file }, members, { others })));
   } else
-    cubins.forEach((c, k) => {
+    for (const [k, c] of cubins.entries()) {
       const place = c.member.where === '' ? '' : ` ${c.member.where}`;
       out(`${k > 0 ? '\n' : ''}${file}${place}: cubin for ${c.target}`);
+      const listed = o.sections === true ? null : await shownOf(c);
       const text = (): string => {
         if (listed === null) return sectionsText(c.elf, c.bytes);
         const ptx = o.lines === true ? ptxLines(c.elf) : null;
-        return codeText(listed[k].functions, spellingOf(listed[k].machine, o), ptx, executions);
+        return codeText(listed.functions, spellingOf(listed.machine, o), ptx, executions);
       };
       out(parsed(file, c.member.where, text));
-    });
-  refuseUnknown(file, cubins, listed ?? []);
+    }
+  unknown.refuse(file);
+}
+
+/** Maximum number of characters of the members in a JSON document, of which V8 makes one string. */
+const MOST_CHARACTERS = 2 ** 29 - 2 ** 20;
+
+/** A JSON document with two spaces of indentation, as `JSON.stringify` writes it, of which the members are written and indented already. */
+function documentOf(head: object, members: readonly string[], rest: object): string {
+  const list = members.map((m) => `\n    ${m}`).join(',');
+  const part = (fields: object): string => JSON.stringify(fields, null, 2).slice(2, -2);
+  return `{\n${part(head)},\n  "members": [${list}\n  ],\n${part(rest)}\n}`;
 }
 
 const spellingOf = (machine: Machine, o: DisasmOptions): Spelling => ({ machine, vendor: o.vendor === true });
@@ -126,18 +153,25 @@ function mustName(file: string, name: string, cubins: readonly Chosen[]): void {
 /** Maximum number of undecodable words that are listed. */
 const MOST_NAMED = 20;
 
-/** Ends the command with an error if a word cannot be decoded: unknown words are never skipped silently. */
-function refuseUnknown(file: string, cubins: readonly Chosen[], listed: readonly ListedCubin[]): void {
-  const unknown = listed.flatMap(({ functions }, k) =>
-    functions.flatMap(({ fn, code }) =>
-      code
-        .filter((i) => i.instruction === null)
-        .map((i) => `${cubins[k].target} ${fn.name} ${hex(i.address)}: ${wordText(i.word)}: ${i.why}`),
-    ),
-  );
-  if (unknown.length === 0) return;
-  failWith(
-    `${file}: ${unknown.length} instruction word${unknown.length > 1 ? 's are' : ' is'} not known`,
-    ...firstLines(unknown, MOST_NAMED),
-  );
+/** Words that cannot be decoded: they are never skipped silently. */
+class UnknownWords {
+  private count = 0;
+  private readonly named: string[] = [];
+
+  add({ target }: Chosen, { functions }: ListedCubin): void {
+    for (const { fn, code } of functions)
+      for (const i of code)
+        if (i.instruction === null && ++this.count <= MOST_NAMED)
+          this.named.push(`${target} ${fn.name} ${hex(i.address)}: ${wordText(i.word)}: ${i.why}`);
+  }
+
+  /** Ends the command with an error if there are any. */
+  refuse(file: string): void {
+    if (this.count === 0) return;
+    failWith(
+      `${file}: ${this.count} instruction word${this.count > 1 ? 's are' : ' is'} not known`,
+      ...this.named,
+      ...(this.count > MOST_NAMED ? [`and ${this.count - MOST_NAMED} more`] : []),
+    );
+  }
 }

@@ -38,20 +38,26 @@ export async function hazards(
   cubins: readonly Chosen[],
   o: { readonly function?: string; readonly json?: boolean },
 ): Promise<void> {
-  const all = await Promise.all(cubins.map((c) => checkedOf(file, c, o.function)));
-  if (o.json === true) {
-    const members = cubins.map((c, k) => ({
-      where: c.member.where,
-      target: c.target,
-      functions: all[k].functions.map(({ listed, hazards }) => ({
-        name: listed.fn.name,
-        instructions: listed.code.length,
-        hazards: hazards.map((h) => hazardJson(h, listed, all[k].machine)),
-      })),
-    }));
-    out(JSON.stringify({ version: 1, file, members }, null, 2));
-  } else cubins.forEach((c, k) => report(file, c, all[k].functions, all[k].machine));
-  if (all.some((m) => m.functions.some((f) => f.hazards.length > 0))) throw new CliExit(1);
+  const members: object[] = [];
+  let found = false;
+  // One cubin after another: the code of all of a file takes many times the memory of one.
+  for (const c of cubins) {
+    const { machine, functions } = await checkedOf(file, c, o.function);
+    found ||= functions.some((f) => f.hazards.length > 0);
+    if (o.json !== true) report(file, c, functions, machine);
+    else
+      members.push({
+        where: c.member.where,
+        target: c.target,
+        functions: functions.map(({ listed, hazards }) => ({
+          name: listed.fn.name,
+          instructions: listed.code.length,
+          hazards: hazards.map((h) => hazardJson(h, listed, machine)),
+        })),
+      });
+  }
+  if (o.json === true) out(JSON.stringify({ version: 1, file, members }, null, 2));
+  if (found) throw new CliExit(1);
 }
 
 function report(file: string, c: Chosen, functions: readonly Checked[], machine: Machine): void {
