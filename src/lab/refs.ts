@@ -140,8 +140,8 @@ interface Entry {
 }
 
 /**
- * Checks that an entry of a commit is a file. A checkout reads what a link leads to, and git gives the text of the link, which can itself be
- * a spec.
+ * Checks that an entry of a commit is a file. A checkout reads what a link leads to, and git gives the text of the link, which can be a
+ * spec itself.
  *
  * @throws DiagnosticError if it is a link or a submodule
  */

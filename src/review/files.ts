@@ -51,8 +51,8 @@ export const NO_FILES: OtherFiles = { changes: [], unread: [] };
 
 /**
  * The files that differ between two sides and that nothing else compares. Of commits, these are all files but those for people: a list of
- * what decides would miss what is not on it, such as a built folder or settings of npm. Of a folder, they are those that are known to decide
- * and those that stand at the root of the other side's commit. Only data is compared with a folder of specs alone.
+ * what decides would miss what is not on it, such as a built folder or settings of npm. Of a folder, they are those that are known to
+ * decide and those that stand at the root of the other side's commit. Only data is compared with a folder of specs alone.
  *
  * @param prefixes what stands before paths of the base and of the head
  * @param isCompared whether a path is of a spec whose meaning is compared

@@ -95,8 +95,8 @@ export const refutedRules = (r: Review): Change[] => r.changes.filter((c) => c.r
 const DIFFERS = 2;
 
 /**
- * The exit code of a review: 0 if nothing differs, 2 if something does, 1 if the change must not be merged. What differs beside specs counts
- * too, since nothing here judges it.
+ * The exit code of a review: 0 if nothing differs, 2 if something does, 1 if the change must not be merged. Files beside the specs count,
+ * since nothing here judges them.
  *
  * @param failOnAlarm whether changes that are an `ALARM` must not be merged either
  */
