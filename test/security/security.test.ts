@@ -1100,6 +1100,29 @@ describe('pull requests', () => {
     runs: { steps: { run: string }[] };
   };
 
+  /** Runs the script of the Action. */
+  const reviewed = (base: string, head: string) => {
+    const output = join(folder.path, 'output');
+    writeFileSync(output, '');
+    const r = spawnSync('bash', [join(ROOT, '.github/actions/orrery-review/review.sh')], {
+      cwd: repo,
+      encoding: 'utf8',
+      env: {
+        ...process.env,
+        ...WARM,
+        ACTION: join(ROOT, '.github/actions/orrery-review'),
+        BASE: base,
+        HEAD: head,
+        KERNELS: '',
+        OPTIONS: '--no-kernels\n--sm\nsm_90\n-O\n3\n--no-prove',
+        ACCEPT: '',
+        GITHUB_OUTPUT: output,
+        RUNNER_TEMP: folder.path,
+      },
+    });
+    return { status: r.status, stdout: r.stdout, stderr: r.stderr, output: readFileSync(output, 'utf8') };
+  };
+
   says(
     "`orrery diff` and the Action read a pull request's specs from its commits as data; its scripts do not run.",
     () => {
@@ -1130,25 +1153,9 @@ describe('pull requests', () => {
       git('add', '-A');
       git('commit', '-qm', 'change');
       git('checkout', '-q', 'base');
-      const output = join(folder.path, 'output');
-      const r = spawnSync('bash', [join(ROOT, '.github/actions/orrery-review/review.sh')], {
-        cwd: repo,
-        encoding: 'utf8',
-        env: {
-          ...process.env,
-          ...WARM,
-          ACTION: join(ROOT, '.github/actions/orrery-review'),
-          BASE: 'base',
-          HEAD: 'head',
-          KERNELS: '',
-          OPTIONS: '--no-kernels\n--sm\nsm_90\n-O\n3\n--no-prove',
-          ACCEPT: '',
-          GITHUB_OUTPUT: output,
-          RUNNER_TEMP: folder.path,
-        },
-      });
+      const r = reviewed('base', 'head');
       expect([r.status, r.stderr]).toEqual([0, '']);
-      expect(readFileSync(output, 'utf8')).toMatch(/^result=differs$/m);
+      expect(r.output).toMatch(/^result=differs$/m);
       expect(r.stdout).toMatch(
         /^::warning title=other files::6 files beside the specs DIFFER, .*: .*bin\/ensure\.mjs/m,
       );
@@ -1291,6 +1298,13 @@ describe('pull requests', () => {
       expect(diff(evil)).toMatchObject({ status: 2, stdout: expect.stringContaining('sm_50.yaml') });
     },
   );
+
+  it('a tag that is called as the digits of a commit does not take its place in the Action', () => {
+    const head = spawnSync('git', ['rev-parse', 'head'], { cwd: repo, encoding: 'utf8' }).stdout.trim();
+    git('tag', head.slice(0, 12), 'base');
+    expect(reviewed('base', head).output).toMatch(/^result=differs$/m);
+    git('tag', '-d', head.slice(0, 12));
+  });
 
   it('a link among the specs of a folder, or in the place of a folder of them, is not followed elsewhere', () => {
     const theirs = join(folder.path, 'linked-specs');

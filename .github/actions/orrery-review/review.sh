@@ -4,6 +4,8 @@
 #
 # BASE, HEAD: commits. KERNELS, OPTIONS, ACCEPT: words, one a line. FAIL_ON: a word. ACTION: this folder, in a clone of Orrery.
 set -euo pipefail
+# Nor does a replacement of git show another commit than the one that is asked for.
+export GIT_NO_REPLACE_OBJECTS=1
 orrery=$(cd "$ACTION/../../.." && pwd)
 work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/orrery-review.XXXXXX")
 
@@ -34,9 +36,15 @@ give_up() {
   finish failed
 }
 
+# A commit as twelve digits, where these name no other: a branch or a tag that is called so would take its place.
+short() {
+  local whole some
+  whole=$(git rev-parse --verify --end-of-options "$1^{commit}") || return
+  some=$(git rev-parse --short=12 "$whole")
+  [ "$(git rev-parse --verify --quiet "$some^{commit}")" = "$whole" ] && echo "$some" || echo "$whole"
+}
 # What the base got since the branch left it is none of the branch's doing.
-if ! { from=$(git rev-parse --short=12 "$(git merge-base "$BASE" "$HEAD")") && to=$(git rev-parse --short=12 "$HEAD"); } \
-  2>"$work/errors"; then
+if ! { from=$(short "$(git merge-base "$BASE" "$HEAD")") && to=$(short "$HEAD"); } 2>"$work/errors"; then
   echo "$BASE and $HEAD have no common commit here; check out with fetch-depth: 0" >>"$work/errors"
   give_up
 fi
