@@ -121,12 +121,13 @@ export function objectsIn(
     return new Map(names.flatMap((name) => filesBelow(place, name, algorithm)));
   }
   const own = top ?? repository();
-  return new Map(
-    treeOf(own, commitOf(own, place), []).map(({ path, mode, hash }) => [
-      path,
-      mode in NO_FILES ? `${NO_FILES[mode]} ${hash}` : hash,
-    ]),
-  );
+  const found = new Map<string, string>();
+  for (const { path, mode, hash } of treeOf(own, commitOf(own, place), [])) {
+    const object = mode in NO_FILES ? `${NO_FILES[mode]} ${hash}` : hash;
+    // Names that are not UTF-8 may read the same.
+    found.set(path, found.has(path) ? `${found.get(path)} ${object}` : object);
+  }
+  return found;
 }
 
 /** What a tree of git may hold beside files, by its mode. */
