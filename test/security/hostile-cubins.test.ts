@@ -138,3 +138,15 @@ it('the cubins of a file take memory one after another', () => {
   });
   expect([r.signal, r.status]).toEqual([null, 0]);
 });
+
+it('a kernel of more instructions than are compared is not compared', async () => {
+  const { bytes, ptx } = SUBJECTS.find((s) => s.ptx !== null)!;
+  const file = folder.write('large.cubin', grown(bytes, 2 ** 22 + 16));
+  const said = await captured(() => verify(ptx!, file, {}));
+  expect([said.code, said.out]).toEqual([
+    expect.any(Number),
+    expect.stringMatching(
+      /not compared {2}\w+: it has 262,\d{3} instructions with what it may call, and 262,144 are/,
+    ),
+  ]);
+});

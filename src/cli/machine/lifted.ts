@@ -8,7 +8,7 @@ import { hexText } from '../../machine/text.ts';
 import { paramBase } from '../../read.ts';
 import { loadMachine, targetsOfMachines } from '../../spec/node-machine.ts';
 import type { Plan } from '../../spec/plan.ts';
-import { failWith } from '../terminal/ui.ts';
+import { failWith, grouped } from '../terminal/ui.ts';
 import type { Chosen } from './cubin-file.ts';
 
 /** The description of the machine code of a target; an unknown target ends the command. */
@@ -22,6 +22,9 @@ export async function machineFor(target: string): Promise<Machine> {
   return machine;
 }
 
+/** Maximum number of instructions of a kernel and of what it may call that are lifted: each takes some four kilobytes. */
+const MOST_INSTRUCTIONS = 2 ** 18;
+
 /** The machine code of a kernel in Ori; a string says why it cannot be lifted. */
 export function liftedOf(
   { elf }: Pick<Chosen, 'elf'>,
@@ -30,7 +33,11 @@ export function liftedOf(
   program: Program,
   kernel: string,
 ): Lifted | string {
-  if (!functionsOf(elf).some((f) => f.entry && f.name === kernel)) return 'the machine code does not have it';
+  const all = functionsOf(elf);
+  if (!all.some((f) => f.entry && f.name === kernel)) return 'the machine code does not have it';
+  const words = all.reduce((n, f) => n + (!f.entry || f.name === kernel ? f.words.length / 4 : 0), 0);
+  if (words > MOST_INSTRUCTIONS)
+    return `it has ${grouped(words)} instructions with what it may call, and ${grouped(MOST_INSTRUCTIONS)} are compared`;
   try {
     const lifted = liftKernel(elf, machine, plan.isa, program, kernel, paramBase(plan));
     if (lifted.gaps.length === 0) return lifted;
