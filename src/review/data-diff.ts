@@ -64,6 +64,19 @@ function named(list: readonly unknown[], common: string | undefined): Map<string
   return out.size === list.length ? out : null;
 }
 
+/** Rows by name. A repeated name is followed by its number: no row may hide another, whichever of them is used. */
+export function byName<T>(rows: readonly T[], nameOf: (row: T) => string): Map<string, T> {
+  const counts = new Map<string, number>();
+  return new Map(
+    rows.map((row) => {
+      const name = nameOf(row);
+      const n = (counts.get(name) ?? 0) + 1;
+      counts.set(name, n);
+      return [n === 1 ? name : `${name} #${n}`, row];
+    }),
+  );
+}
+
 /** Maximum length of a value as shown. */
 const SHOWN = 90;
 /** Number of characters of the common prefix of two long values that are shown before the first difference. */

@@ -1,3 +1,4 @@
+import type { SpecFile } from '../spec/document.ts';
 import { RowTable } from '../spec/entries.ts';
 import type { Specs } from '../spec/specs.ts';
 import type { KnobsSpec } from '../spec/types.generated.ts';
@@ -80,7 +81,27 @@ export function declarationChanges(base: Specs, head: Specs, differing: readonly
   };
   const [a, b] = [rowsOf(base), rowsOf(head)];
   const places = new Places(base, head);
-  return [...b].flatMap(([id, { row, i }]) => {
+  const properties = dataChanges(base.phases.data.properties, head.phases.data.properties, ['properties'])
+    .filter((c) => c.path[2] !== 'means')
+    .map((c): Change => {
+      const [, name] = c.path;
+      const at = (s: Specs) =>
+        name !== undefined && Object.hasOwn(s.phases.data.properties as object, name)
+          ? { file: s.phases.file, path: ['properties', name] }
+          : undefined;
+      return {
+        kind: 'phase',
+        name: c.path.join('.'),
+        before: valueText(c.before),
+        after: valueText(c.after),
+        note: 'what holds before the first phase need not be provided by one',
+        ...places.of(at(head), at(base)),
+        where: [],
+        alarm: c.after !== undefined,
+        acts: onNothing('it affects only checks of orders, and every shipped order passes'),
+      };
+    });
+  const rows = [...b].flatMap(([id, { row, i }]) => {
     const was = a.get(id)?.row;
     if (was === undefined) return [];
     return DECLARED.flatMap((key) =>
@@ -105,6 +126,7 @@ export function declarationChanges(base: Specs, head: Specs, differing: readonly
       }),
     );
   });
+  return [...properties, ...rows];
 }
 
 /**
@@ -123,10 +145,28 @@ export function groupChanges(
   return [...(head.rules ?? [])].flatMap(([group, f]) => {
     const was = base.rules?.get(group);
     if (was === undefined) return [];
-    return dataChanges(was.data, f.data)
+    const [x, y] = [idsOf(was, f), idsOf(f, was)];
+    const moved = y.find((id, i) => id !== x[i]);
+    const order =
+      moved === undefined
+        ? []
+        : [
+            {
+              kind: 'rules' as const,
+              name: `${group}: ${moved}`,
+              before: 'one place among the rules',
+              after: 'another place',
+              note: 'of rules of one priority that match, the first is applied',
+              ...places.of({ file: f.file, path: ['rules', y.indexOf(moved)] }, undefined),
+              where: whereOf(group),
+              alarm: false,
+              acts: ON_PLANS,
+            },
+          ];
+    const whole = dataChanges(was.data, f.data)
       .filter((c) => c.path[0] !== 'rules' && !isText(c.path[0]))
       .map((c) => ({
-        kind: 'rules',
+        kind: 'rules' as const,
         name: [group, ...c.path].join('.'),
         before: valueText(c.before),
         after: valueText(c.after),
@@ -136,7 +176,15 @@ export function groupChanges(
         alarm: false,
         acts: ON_PLANS,
       }));
+    return [...whole, ...order];
   });
+}
+
+/** The ids of the rules of a group that another state of it has too, in order. */
+function idsOf(f: SpecFile, other: SpecFile): string[] {
+  const ids = (s: SpecFile) => (s.data.rules as readonly { readonly id: string }[]).map((r) => r.id);
+  const known = new Set(ids(other));
+  return ids(f).filter((id) => known.has(id));
 }
 
 /** True if a key of rules and opcodes is documentation. */

@@ -4,7 +4,7 @@ import type { SpecFile } from '../spec/document.ts';
 import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
 import type { ConstraintsSpec, RecipeSpec } from '../spec/types.generated.ts';
 import { type Change, ON_PLANS, onNothing, type PlanPair } from './changes.ts';
-import { canonical, type DataChange, dataChanges, isTexts, valueTexts } from './data-diff.ts';
+import { byName, canonical, type DataChange, dataChanges, isTexts, valueTexts } from './data-diff.ts';
 import { Places } from './places.ts';
 import type { Added } from './requests.ts';
 
@@ -162,11 +162,9 @@ export function opcodeChanges(
 /** Constraints that were added, removed, or changed in severity, with their reasons. */
 export function constraintChanges(base: Specs, head: Specs): Change[] {
   const of = (s: Specs) =>
-    new Map(
-      (s.constraints.data.constraints as readonly ConstraintsSpec.Constraint[]).map((c, i) => [
-        `${c.before} before ${c.after}${c.orders === undefined ? '' : ` (${c.orders.join(', ')})`}`,
-        { c, i },
-      ]),
+    byName(
+      (s.constraints.data.constraints as readonly ConstraintsSpec.Constraint[]).map((c, i) => ({ c, i })),
+      ({ c }) => `${c.before} before ${c.after}${c.orders === undefined ? '' : ` (${c.orders.join(', ')})`}`,
     );
   const [a, b] = [of(base), of(head)];
   const force = (x: { c: ConstraintsSpec.Constraint } | undefined): string =>
@@ -247,7 +245,7 @@ function carriedChanges(base: Specs, head: Specs, plans: readonly string[]): Cha
     const rows = s.isa.flatMap((file) =>
       ((file.data.foreign ?? []) as readonly Carried[]).map((row, i) => ({ row, file: file.file, i })),
     );
-    return new Map(rows.map((r) => [r.row.ptx.join(' '), r] as const));
+    return byName(rows, (r) => r.row.ptx.join(' '));
   };
   const [a, b] = [of(base), of(head)];
   const places = new Places(base, head);
@@ -284,7 +282,10 @@ function faultChanges(base: Specs, head: Specs, plans: readonly string[]): Chang
   const faults = (f: SpecFile | undefined): readonly { readonly name: string }[] =>
     (f?.data.faults ?? []) as readonly { readonly name: string }[];
   const named = (f: SpecFile | undefined) =>
-    new Map(faults(f).map((fault, i) => [fault.name, { fault, i }] as const));
+    byName(
+      faults(f).map((fault, i) => ({ fault, i })),
+      ({ fault }) => fault.name,
+    );
   const [a, b] = [named(x), named(y)];
   const places = new Places(base, head);
   return [...new Set([...a.keys(), ...b.keys()])].flatMap((name) => {

@@ -254,3 +254,74 @@ describe('what no plan has', () => {
     expect(told(withRows((r) => void r.pop()))).toHaveLength(1);
   });
 });
+
+describe('no row hides another', () => {
+  const jury: Jury = {
+    ask: async () => ({ verdict: { verdict: 'verified', instances: 1 } as never }),
+    accepted: new Set(),
+    stored: [{}, {}],
+  };
+  const told = async (head: Specs) => {
+    const r = await differences(['a', 'b'], base, head, { sm: 'sm_90', level: 3 } as never, jury, {
+      base: null,
+      head: null,
+    });
+    return r.changes.map((c) => [c.name, c.after, c.alarm]);
+  };
+
+  it('of two constraints, faults of ptxas or carried instructions of one name, both are told', async () => {
+    type Constraints = { constraints: { before: string; after: string; severity?: string }[] };
+    const twice = changed(
+      base.constraints,
+      (d: Constraints) => void d.constraints.unshift({ ...d.constraints[0], severity: 'warning' }),
+    );
+    const [{ before, after }] = (base.constraints.data as unknown as Constraints).constraints;
+    expect(await told({ ...base, constraints: twice })).toEqual([
+      [`${before} before ${after}`, 'warning', true],
+      [`${before} before ${after} #2`, 'error', false],
+    ]);
+    type Faults = { faults: { name: string; levels: number[] }[] };
+    const faults = changed(
+      base.ptxasFaults!,
+      (d: Faults) => void d.faults.unshift({ ...d.faults[0], levels: [0] }),
+    );
+    const [{ name }] = (base.ptxasFaults!.data as unknown as Faults).faults;
+    expect((await told({ ...base, ptxasFaults: faults })).map(([n]) => n)).toEqual([
+      `fault of ptxas ${name}.levels`,
+      `fault of ptxas ${name} #2`,
+    ]);
+    type Foreign = { foreign: { ptx: string[] }[] };
+    const at = base.isa.findIndex((f) => 'foreign' in f.data);
+    const isa = [...base.isa];
+    isa[at] = changed(
+      isa[at],
+      (d: Foreign) => void d.foreign.unshift({ ...d.foreign[0], none: 'x' } as never),
+    );
+    const ptx = (base.isa[at].data as unknown as Foreign).foreign[0].ptx.join(' ');
+    expect((await told({ ...base, isa })).map(([n]) => n)).toEqual([
+      `carried PTX ${ptx}.none`,
+      `carried PTX ${ptx} #2`,
+    ]);
+  });
+
+  it('a property that holds from the start, and the order of rules, are told', async () => {
+    type Phases = { properties: Record<string, { initial?: boolean; means: string }> };
+    const phases = (change: (d: Phases) => void) => ({
+      ...base,
+      phases: changed(base.phases, change as never),
+    });
+    expect(await told(phases((d) => void (d.properties.legal.initial = true)))).toEqual([
+      ['properties.legal.initial', 'true', true],
+    ]);
+    expect(await told(phases((d) => void (d.properties.legal.means = 'x')))).toEqual([]);
+    const group = base.rules!.get('select')!;
+    type Rules = { rules: { id: string }[] };
+    const swapped = changed(group, ({ rules }: Rules) => {
+      [rules[4], rules[5]] = [rules[5], rules[4]];
+    });
+    const id = (swapped.data as unknown as Rules).rules[4].id;
+    expect(await told({ ...base, rules: new Map(base.rules).set('select', swapped) })).toEqual([
+      [`select: ${id}`, 'another place', false],
+    ]);
+  });
+});
