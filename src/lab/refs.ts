@@ -237,7 +237,7 @@ function textOf(file: string, bytes: Uint8Array): string {
     return decodeText(bytes);
   } catch (e) {
     if (!(e instanceof Unreadable)) throw e;
-    throw new DiagnosticError([fileFault(file, e.message, e.notes)]);
+    throw fileError(file, e.message, e.notes);
   }
 }
 

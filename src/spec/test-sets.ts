@@ -1,5 +1,5 @@
-import { isWhen, MODE_DEVICE, MODE_KERNELS, MODE_LOOPS, MODE_REST, MODE_STRAIGHT } from './conditions.ts';
 import { overlap } from '../ir/glob.ts';
+import { isWhen, MODE_DEVICE, MODE_KERNELS, MODE_LOOPS, MODE_REST, MODE_STRAIGHT } from './conditions.ts';
 import type { ConditionTest } from './plan.ts';
 
 /** Maximum number of tests for which every pair is tried. */

@@ -1,7 +1,6 @@
 import { hex } from '../../cubin/bytes.ts';
 import { membersOf } from '../../cubin/containers.ts';
 import { ptxLines } from '../../cubin/source-lines.ts';
-import { firstLines } from '../../ir/listed.ts';
 import type { Machine } from '../../machine/forms.ts';
 import { hasLines, type ListedFunction, listCode } from '../../machine/listing.ts';
 import { wordText } from '../../machine/word.ts';

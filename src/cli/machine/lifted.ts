@@ -1,5 +1,6 @@
 import { BinaryError } from '../../cubin/bytes.ts';
 import { functionsOf } from '../../cubin/functions.ts';
+import { grouped } from '../../ir/counts.ts';
 import type { Program } from '../../ir/program.ts';
 import { Unsupported } from '../../ir/unsupported.ts';
 import { type Lifted, liftKernel } from '../../lift/lift.ts';
@@ -8,7 +9,7 @@ import { hexText } from '../../machine/text.ts';
 import { paramBase } from '../../read.ts';
 import { loadMachine, targetsOfMachines } from '../../spec/node-machine.ts';
 import type { Plan } from '../../spec/plan.ts';
-import { failWith, grouped } from '../terminal/ui.ts';
+import { failWith } from '../terminal/ui.ts';
 import type { Chosen } from './cubin-file.ts';
 
 /** The description of the machine code of a target; an unknown target ends the command. */
