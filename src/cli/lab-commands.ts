@@ -100,9 +100,9 @@ ${armLines().join('\n')}`,
     .addHelpText(
       'after',
       [
-        '\nExit code: 0 if nothing differs, 2 if something does (specs, or files that only a',
-        'person can judge: code, schemas, workflows, kernels), 1 for errors, refuted rules,',
-        'broken kernels and broken limits.',
+        '\nExit code: 0 if nothing differs, 2 if something does (specs, or files that',
+        'only a person can judge: code, schemas, workflows, kernels), 1 for errors,',
+        'refuted rules, broken kernels and broken limits.',
       ].join('\n'),
     )
     .action((base, head, o) => guarded(async () => (await import('./review/review.ts')).diff(base, head, o)));
