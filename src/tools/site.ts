@@ -1,11 +1,14 @@
-// Writes a static site: the explorer with the gallery, which runs entirely in the browser. Any static file host can serve it.
+// Writes a static site: the explorer with the gallery, which runs entirely in the browser, and below `docs` the documentation as pages
+// with a search. Any static file host can serve it.
 // Usage: npm run site [-- FOLDER]; the default folder is dist/site.
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { rolldown } from 'rolldown';
 import { galleryEntry, galleryRows } from '../cli/explore/gallery.ts';
 import { PAGE_POLICY, WEB, webFile, withPolicy } from '../cli/explore/page.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import type { Start } from '../web/protocol.ts';
+import { writePages } from './site-pages.ts';
 
 const out = resolve(process.argv[2] ?? join(ROOT, 'dist', 'site'));
 rmSync(out, { recursive: true, force: true });
@@ -20,4 +23,12 @@ const rows = galleryRows();
 writeFileSync(join(out, 'gallery', 'index.json'), JSON.stringify(rows));
 for (const { name } of rows)
   writeFileSync(join(out, 'gallery', `${name}.json`), JSON.stringify(galleryEntry(name)));
-process.stdout.write(`${out}: the explorer with ${rows.length} kernels\n`);
+const docs = join(out, 'docs');
+const pages = join(ROOT, 'src', 'web', 'pages');
+mkdirSync(docs);
+copyFileSync(join(pages, 'pages.css'), join(docs, 'pages.css'));
+const script = await rolldown({ input: join(pages, 'page.ts') });
+await script.write({ file: join(docs, 'page.js'), format: 'es', minify: true });
+await script.close();
+const written = writePages(ROOT, docs);
+process.stdout.write(`${out}: the explorer with ${rows.length} kernels, and ${written.pages} pages\n`);

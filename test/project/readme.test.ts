@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../../src/spec/node-cache.ts';
+import { anchorOf } from '../../src/tools/site-pages.ts';
 import { command, type Outcome } from '../support/commands.ts';
 import { WARM } from '../support/warm.ts';
 
@@ -142,16 +143,9 @@ describe.concurrent('commands of', () => {
   });
 });
 
-/** Anchors of the headings of a page, as GitHub makes them. */
+/** Anchors of the headings of a page. */
 const anchorsOf = (page: string): Set<string> =>
-  new Set(
-    [...page.matchAll(/^#+ (.*)$/gm)].map((m) =>
-      m[1]
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
+  new Set([...page.matchAll(/^#+ (.*)$/gm)].map((m) => anchorOf(m[1])));
 
 test('links of all pages lead somewhere', () => {
   const pages = ['.', '.github', 'docs', 'knobs', 'pipelines', 'schemas', 'src', 'test'].flatMap((folder) =>
