@@ -4,18 +4,26 @@ import { Kind, NO_REG, type Operand, type Reg, reg, withOperandMods } from '../.
 import { defaultOperand } from '../../ir/print.ts';
 import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
-import { type Form, type FormLine, type FormOperand, formsOf } from './form-rows.ts';
+import {
+  choiceOf,
+  type Form,
+  type FormLine,
+  type FormOperand,
+  type FormRow,
+  formFor,
+  formsOf,
+  readRow,
+} from './form-rows.ts';
 import type { FnLower } from './function.ts';
 import { TYPES } from './types.ts';
 
 /* Lowering by the rows of `lowering` in `pipelines/isa/ptx.yaml` (form-rows.ts). */
 
-/** Forms of an opcode by types and modifiers. */
-type Forms = ReadonlyMap<string, readonly Form[]>;
-
 interface Index {
+  /** Rows by their PTX opcodes. */
   readonly rows: ReadonlyMap<string, readonly LoweringRow[]>;
-  readonly forms: Map<string, Forms>;
+  /** Rows that have been read, by opcode; those that would make opcodes that do not exist are left out. */
+  readonly read: Map<string, readonly FormRow[]>;
   /** By the array of modifiers, of which the parser makes one for each spelling in a file. */
   readonly found: WeakMap<readonly string[], { readonly opcode: string; readonly forms: readonly Form[] }>;
 }
@@ -43,38 +51,31 @@ function grouped<T>(all: readonly T[], key: (x: T) => string): Map<string, T[]> 
 function indexOf(isa: Isa): Index {
   let index = indexes.get(isa);
   if (index === undefined) {
-    const rows = grouped(
-      isa.spelling.lowering.filter((row) => hasOpcodes(isa, row)),
-      opcodeOf,
-    );
-    index = { rows, forms: new Map(), found: new WeakMap() };
+    index = { rows: grouped(isa.spelling.lowering, opcodeOf), read: new Map(), found: new WeakMap() };
     indexes.set(isa, index);
   }
   return index;
 }
 
+function rowsFor(isa: Isa, opcode: string): readonly FormRow[] {
+  const { rows, read } = indexOf(isa);
+  let known = read.get(opcode);
+  if (known === undefined) {
+    known = (rows.get(opcode) ?? []).filter((row) => hasOpcodes(isa, row)).map((row) => readRow(row, isa));
+    read.set(opcode, known);
+  }
+  return known;
+}
+
 /** Can the rows of `lowering` lower some forms of a PTX opcode? */
 export const hasForm = (isa: Isa, opcode: string): boolean => indexOf(isa).rows.has(opcode);
 
-/** Types in their order, and other modifiers sorted, since their order is free. */
-function keyOf(mods: readonly string[]): string {
-  const types = mods.filter((m) => TYPES.has(m));
-  const others = mods.filter((m) => !TYPES.has(m)).sort();
-  return `${others.join('.')} ${types.join('.')}`;
-}
-
-function formsFor(isa: Isa, opcode: string): Forms {
-  const index = indexOf(isa);
-  let forms = index.forms.get(opcode);
-  if (forms === undefined) {
-    const all = (index.rows.get(opcode) ?? []).flatMap((row) => formsOf(row, isa));
-    forms = grouped(all, (f) => keyOf(f.name.split('.').slice(1)));
-    index.forms.set(opcode, forms);
-  }
-  return forms;
-}
-
-const NONE: readonly Form[] = [];
+/** The forms that an instruction may have by its modifiers. Only they are made, since most rows have many and a file uses few. */
+const formsFor = (isa: Isa, { opcode, mods }: PtxInstr): Form[] =>
+  rowsFor(isa, opcode).flatMap((row) => {
+    const choice = choiceOf(row, mods);
+    return choice === null ? [] : [formFor(row, choice, isa)];
+  });
 
 /** The form that an instruction has; undefined if no row of `lowering` has it. */
 export function formOf(isa: Isa, i: PtxInstr): Form | undefined {
@@ -82,7 +83,7 @@ export function formOf(isa: Isa, i: PtxInstr): Form | undefined {
   if (!rows.has(i.opcode)) return undefined;
   let known = found.get(i.mods);
   if (known?.opcode !== i.opcode) {
-    known = { opcode: i.opcode, forms: formsFor(isa, i.opcode).get(keyOf(i.mods)) ?? NONE };
+    known = { opcode: i.opcode, forms: formsFor(isa, i) };
     found.set(i.mods, known);
   }
   return known.forms.find((f) => fits(f.operands, i.operands));
@@ -181,6 +182,13 @@ function emitLine(
   });
   f.emitWith(op, mods, to, from);
   if (masked >= 0) f.maskInto(results[masked], reg(to[0]), form.operands[masked].bits);
+}
+
+/** Types in their order, and other modifiers sorted, since their order is free. */
+function keyOf(mods: readonly string[]): string {
+  const types = mods.filter((m) => TYPES.has(m));
+  const others = mods.filter((m) => !TYPES.has(m)).sort();
+  return `${others.join('.')} ${types.join('.')}`;
 }
 
 /** A fault of a row of `lowering`, by its index. */

@@ -64,7 +64,7 @@ export interface Form {
 }
 
 /** The value of a set in a choice; '' for an optional word that is absent. */
-type Choice = ReadonlyMap<string, string>;
+export type Choice = ReadonlyMap<string, string>;
 
 const ITEM = /^\{(\.?)(?:(\w+):)?(\w+)\}$/;
 const OPERAND = /^\$(\w+)(?::(\w+))?(\?)?$/;
@@ -95,52 +95,99 @@ const split = (line: string): [string, string[]] => {
       ];
 };
 
-/**
- * The forms of a row.
- *
- * @throws Error with what is wrong in the row
- */
-export function formsOf(row: LoweringRow, isa: Isa): Form[] {
-  const { sets } = isa.spelling;
+/** An item of a form's name: one of some words, or none if it is optional. */
+interface Item {
+  /** Name of its value in a choice; '' for a word that stands in the row itself. */
+  readonly name: string;
+  readonly words: readonly string[];
+  readonly optional: boolean;
+  /** True if its words are types, whose order matters. */
+  readonly types: boolean;
+}
+
+/** A row whose PTX has been read. */
+export interface FormRow {
+  readonly row: LoweringRow;
+  readonly opcode: string;
+  readonly items: readonly Item[];
+  readonly operands: readonly OperandText[];
+}
+
+/** Reads the PTX of a row. @throws Error with what is wrong in it */
+export function readRow(row: LoweringRow, isa: Isa): FormRow {
   const [name, list] = split(row.ptx);
   const [opcode, ...items] = itemsOf(name);
-  const operands: OperandText[] = list.flatMap((text) =>
-    text.split('|').map((half, k) => operandText(half, k)),
-  );
-  let choices: Map<string, string>[] = [new Map()];
-  for (const item of items) {
-    const m = ITEM.exec(item);
-    if (m === null) continue;
-    const [, dot, own, set] = m;
-    const words = (sets[set] ?? (dot === '' ? '' : set)).split(' ').filter((w) => w !== '');
-    if (words.length === 0) throw new Error(`there is no set '${set}'`);
-    const values = dot === '' ? words : ['', ...words];
-    choices = choices.flatMap((c) => values.map((w) => new Map(c).set(own ?? set, w)));
+  return {
+    row,
+    opcode,
+    items: items.map((item) => readItem(item, isa)),
+    operands: list.flatMap((text) => text.split('|').map((half, k) => operandText(half, k))),
+  };
+}
+
+function readItem(item: string, isa: Isa): Item {
+  const m = ITEM.exec(item);
+  if (m === null) return { name: '', words: [item], optional: false, types: TYPES.has(item) };
+  const [, dot, own, set] = m;
+  const words = isa.spelling.sets[set]?.split(' ') ?? (dot === '' ? [] : [set]);
+  if (words.length === 0) throw new Error(`there is no set '${set}'`);
+  return { name: own ?? set, words, optional: dot !== '', types: words.every((w) => TYPES.has(w)) };
+}
+
+/** The choice with which a row has the modifiers of an instruction; null if it has them with none. */
+export function choiceOf({ items }: FormRow, mods: readonly string[]): Choice | null {
+  const choice = new Map<string, string>();
+  const others = mods.filter((m) => !TYPES.has(m));
+  const types = mods.filter((m) => TYPES.has(m));
+  for (const { name, words, optional, types: isType } of items) {
+    const left = isType ? types : others;
+    const at = isType ? (words.includes(left[0]) ? 0 : -1) : left.findIndex((m) => words.includes(m));
+    if (at < 0 && !optional) return null;
+    if (name !== '') choice.set(name, at < 0 ? '' : left[at]);
+    if (at >= 0) left.splice(at, 1);
   }
-  return choices.map((choice) => {
-    const words = items.map((item) => {
-      const m = ITEM.exec(item);
-      return m === null ? item : choice.get(m[2] ?? m[3])!;
-    });
-    const full = [opcode, ...words.filter((w) => w !== '')].join('.');
-    const types = full.split('.').filter((w) => TYPES.has(w));
-    const lines = row.ori.map((line) => new LineReader(isa, choice, operands).read(line));
-    const results = new Set(lines.flatMap((l) => l.dst.flatMap((d) => (d.kind === 'operand' ? [d.at] : []))));
-    const checked = operands.map((o, at): FormOperand => {
-      const result = results.has(at);
-      return {
-        name: o.name,
-        bits: bitsOf(o, choice, result ? types[0] : types.at(-1)),
-        extended: o.as === 'signed' && TYPES.get(types.at(-1) ?? '')?.kind === 'signed',
-        optional: o.optional,
-        second: o.second,
-        result,
-        sink: o.name === '_',
-      };
-    });
-    checkOrder(lines);
-    return { row, name: full, operands: checked, lines };
+  return others.length + types.length === 0 ? choice : null;
+}
+
+/** All choices of a row. */
+function choicesOf({ items }: FormRow): Choice[] {
+  let choices: Map<string, string>[] = [new Map()];
+  for (const { name, words, optional } of items)
+    if (name !== '')
+      choices = choices.flatMap((c) =>
+        (optional ? ['', ...words] : words).map((w) => new Map(c).set(name, w)),
+      );
+  return choices;
+}
+
+/** All forms of a row. @throws Error with what is wrong in it */
+export function formsOf(row: LoweringRow, isa: Isa): Form[] {
+  const read = readRow(row, isa);
+  return choicesOf(read).map((choice) => formFor(read, choice, isa));
+}
+
+/** The form of a row for one choice. @throws Error with what is wrong in the row */
+export function formFor({ row, opcode, items, operands }: FormRow, choice: Choice, isa: Isa): Form {
+  const words = items
+    .map(({ name, words }) => (name === '' ? words[0] : choice.get(name)!))
+    .filter((w) => w !== '');
+  const types = words.filter((w) => TYPES.has(w));
+  const lines = row.ori.map((line) => new LineReader(isa, choice, operands).read(line));
+  const results = new Set(lines.flatMap((l) => l.dst.flatMap((d) => (d.kind === 'operand' ? [d.at] : []))));
+  const checked = operands.map((o, at): FormOperand => {
+    const result = results.has(at);
+    return {
+      name: o.name,
+      bits: bitsOf(o, choice, result ? types[0] : types.at(-1)),
+      extended: o.as === 'signed' && TYPES.get(types.at(-1) ?? '')?.kind === 'signed',
+      optional: o.optional,
+      second: o.second,
+      result,
+      sink: o.name === '_',
+    };
   });
+  checkOrder(lines);
+  return { row, name: [opcode, ...words].join('.'), operands: checked, lines };
 }
 
 function operandText(text: string, half: number): OperandText {
