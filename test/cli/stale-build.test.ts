@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,4 +49,22 @@ it('the same sources with new times are those of the build', () => {
   expect(isStale(root)).toBe(false);
   writeFileSync(file, 'export { };');
   expect(isStale(root)).toBe(true);
+});
+
+it('npx does not build where there is a build, since it hides why one fails', () => {
+  const root = join(dir, 'npx');
+  for (const folder of ['bin', 'dist']) mkdirSync(join(root, folder), { recursive: true });
+  cpSync(join(ROOT, 'bin', 'prepare.mjs'), join(root, 'bin', 'prepare.mjs'));
+  writeFileSync(join(root, 'bin', 'build.mjs'), 'process.exit(1);');
+  const status = (npmCommand: string): number | null =>
+    spawnSync(process.execPath, [join(root, 'bin', 'prepare.mjs')], {
+      env: { ...process.env, npm_command: npmCommand },
+    }).status;
+  expect(status('exec')).toBe(1);
+  writeFileSync(join(root, 'dist', '.built'), '');
+  expect([status('exec'), status('ci')]).toEqual([0, 1]);
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Readonly<Record<string, string>>;
+  };
+  expect(scripts.prepare).toBe('node bin/prepare.mjs');
 });
