@@ -166,8 +166,12 @@ describe('forms of PTX', () => {
     const mine = text.replace(/^ {2}IADD3:$/m, "$&\n    - { both: true, ptx: 'add.u32 $$d, $$a, $$b' }");
     const line = 1 + mine.split('\n').findIndex((l) => l.includes("'add.u32 $d, $a, $b'"));
     const found = await checkOne(testFolder().write('ptx.yaml', mine));
-    expect(found.map((d) => [d.line, d.message])).toEqual([
-      [line, "IADD3 is never made of 'add.u32': its lowering comes first"],
+    expect(found.map((d) => [d.line, d.message, d.notes])).toEqual([
+      [
+        line,
+        "IADD3 is never made of 'add.u32': its lowering comes first",
+        ["the row 'add.{int} $d, $a, $b' has the form"],
+      ],
     ]);
   });
 

@@ -46,32 +46,44 @@ describe('rows of lowering', () => {
   });
 
   it.each([
-    ['no opcode', 'foo.b32 $d, $a', ['NOSUCH $d, $a'], 'NOSUCH is not an opcode'],
-    ['no modifier', 'foo.b32 $d, $a', ['MOV.S7 $d, $a'], "MOV has no modifier 'S7'"],
-    ['no set', 'foo.{nosuch} $d, $a', ['MOV $d, $a'], "there is no set 'nosuch'"],
+    ['no opcode', 'mov.b32 $d, $a', ['NOSUCH $d, $a'], 'NOSUCH is not an opcode'],
+    ['no modifier', 'mov.b32 $d, $a', ['MOV.S7 $d, $a'], "MOV has no modifier 'S7'"],
+    [
+      'an opcode of a similar name',
+      'mov.b32 $d, $a',
+      ['IMADD $d, $a, $a, RZ'],
+      "IMADD is not an opcode; did you mean 'IMAD'?",
+    ],
+    [
+      'no PTX',
+      'mul25.lo.u32 $d, $a',
+      ['MOV $d, $a'],
+      "PTX has no instruction 'mul25'; did you mean 'mul24'?",
+    ],
+    ['no set', 'mov.{nosuch} $d, $a', ['MOV $d, $a'], "there is no set 'nosuch'"],
     [
       'a set that the form lacks',
-      'foo.b32 $d, $a',
+      'mov.b32 $d, $a',
       ['MOV.{bits:size} $d, $a'],
       "'bits' is not a set of the instruction",
     ],
     [
       'an unknown part of a type',
-      'foo.{bits} $d, $a',
+      'mov.{bits} $d, $a',
       ['MOV.{bits:colour} $d, $a'],
-      "a type has no 'colour'",
+      "a type has no 'colour'; expected size, int, long, half or lanes",
     ],
-    ['no operand', 'foo.b32 $d, $a', ['MOV $d, $b'], "there is no operand '$b'"],
-    ['a wrong operand', 'foo.b32 d, $a', ['MOV $d, $a'], "'d' is not an operand"],
-    ['a wrong source', 'foo.b32 $d, $a', ['MOV $d, a'], "'a' is not a source"],
-    ['a wrong result', 'foo.b32 $d, $a', ['MOV d, $a'], "'d' is not a result"],
-    ['no result', 'foo.b32 $d, $a', ['IADDX $d'], 'IADDX has 2 results'],
-    ['a source too many', 'foo.b32 $d, $a', ['MOV $d, $a, $a'], 'MOV has 1 sources'],
-    ['no type', 'foo $d, $a', ['MOV $d, $a'], "operand 'd' has no type"],
-    ['a temporary that is not defined', 'foo.b32 $d, $a', ['IADD3 $d, $a, %t, RZ'], "'%t' is not defined"],
+    ['no operand', 'mov.b32 $d, $a', ['MOV $d, $b'], "there is no operand '$b'"],
+    ['a wrong operand', 'mov.b32 d, $a', ['MOV $d, $a'], "'d' is not an operand"],
+    ['a wrong source', 'mov.b32 $d, $a', ['MOV $d, a'], "'a' is not a source"],
+    ['a wrong result', 'mov.b32 $d, $a', ['MOV d, $a'], "'d' is not a result"],
+    ['no result', 'mov.b32 $d, $a', ['IADDX $d'], 'IADDX has 2 results'],
+    ['a source too many', 'mov.b32 $d, $a', ['MOV $d, $a, $a'], 'MOV has 1 source'],
+    ['no type', 'mov $d, $a', ['MOV $d, $a'], "operand 'd' has no type"],
+    ['a temporary that is not defined', 'mov.b32 $d, $a', ['IADD3 $d, $a, %t, RZ'], "'%t' is not defined"],
     [
       'a source that is read too late',
-      'foo.b32 $d, $a, $b',
+      'mov.b32 $d, $a, $b',
       ['MOV $d, $a', 'IADD3 %t, $b, RZ, RZ'],
       'a source is read after a result is written',
     ],
@@ -80,8 +92,8 @@ describe('rows of lowering', () => {
   });
 
   it('reports a row whose forms earlier rows have', () => {
-    const row = { ptx: 'foo.{bits} $d, $a', ori: ['MOV.{bits:size} $d, $a'] };
-    const late = { ptx: 'foo.b32 $x, $y', ori: ['MOV $x, $y'] };
+    const row = { ptx: 'mov.{bits} $d, $a', ori: ['MOV.{bits:size} $d, $a'] };
+    const late = { ptx: 'mov.b32 $x, $y', ori: ['MOV $x, $y'] };
     expect(loweringFaults(withRows(row, late))).toEqual([
       { row: 1, message: 'the rows before it have all of its forms' },
     ]);
@@ -95,7 +107,9 @@ describe('rows of lowering', () => {
     );
     const line = 1 + mine.split('\n').findIndex((l) => l.includes('{int:sise}'));
     const found = await checkOne(testFolder().write('ptx.yaml', mine));
-    expect(found.map((d) => [d.line, d.message])).toEqual([[line, "a type has no 'sise'"]]);
+    expect(found.map((d) => [d.line, d.message])).toEqual([
+      [line, "a type has no 'sise'; expected size, int, long, half or lanes"],
+    ]);
   });
 });
 

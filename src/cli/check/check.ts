@@ -158,7 +158,7 @@ async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
   const unread = loweringFaults(isa);
   if (unread.length > 0)
     return unread.map((f) => specError(spec, ['lowering', 'rows', f.row, 'ori'], 'ptx-lowering', f.message));
-  return shadowedRows(isa).map(({ row, form }) => {
+  return shadowedRows(isa).map(({ row, form, by }) => {
     const rows = doc.opcodes[row.op.name];
     const place = rows.findIndex((r) => r.both === true && r.ptx === row.ptx && r.src === row.src);
     return specError(
@@ -166,7 +166,9 @@ async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
       ['opcodes', row.op.name, Math.max(0, place), 'both'],
       'ptx-shadowed',
       `${row.op.name} is never made of '${form}': its lowering comes first`,
-      { notes: ['a row of `lowering` has the form, or a handler in src/ptx/lower'] },
+      {
+        notes: [by === null ? 'a handler in src/ptx/lower has the form' : `the row '${by.ptx}' has the form`],
+      },
     );
   });
 }

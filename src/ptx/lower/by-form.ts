@@ -4,6 +4,7 @@ import { Kind, NO_REG, type Operand, type Reg, reg, withOperandMods } from '../.
 import { defaultOperand } from '../../ir/print.ts';
 import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
+import { PTX_SYNTAX } from '../syntax.generated.ts';
 import {
   choiceOf,
   type Form,
@@ -12,6 +13,7 @@ import {
   type FormRow,
   formFor,
   formsOf,
+  near,
   readRow,
 } from './form-rows.ts';
 import type { FnLower } from './function.ts';
@@ -197,11 +199,15 @@ export interface LoweringFault {
   readonly message: string;
 }
 
-/** Rows of `lowering` that cannot be read, or all of whose forms earlier rows have. */
+/** Rows of `lowering` that cannot be read, that no PTX can have, or all of whose forms earlier rows have. */
 export function loweringFaults(isa: Isa): LoweringFault[] {
+  const { instructions } = PTX_SYNTAX;
   const seen = new Set<string>();
   return isa.spelling.lowering.flatMap((row, k): LoweringFault[] => {
     const fault = (message: string): LoweringFault[] => [{ row: k, message }];
+    const name = opcodeOf(row);
+    if (!Object.hasOwn(instructions, name))
+      return fault(`PTX has no instruction '${name}'${near(name, Object.keys(instructions))}`);
     try {
       const before = seen.size;
       for (const f of formsOf(row, isa)) {

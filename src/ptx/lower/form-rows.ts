@@ -1,3 +1,5 @@
+import { counted } from '../../ir/counts.ts';
+import { nearest } from '../../ir/diagnostic.ts';
 import {
   type Isa,
   type LoweringRow,
@@ -79,6 +81,12 @@ interface OperandText {
   readonly second: boolean;
 }
 
+/** The name that was probably meant, as the end of a message; empty if none is similar. */
+export const near = (word: string, known: Iterable<string>): string =>
+  nearest(word, known, 1)
+    .map((n) => `; did you mean '${n}'?`)
+    .join('');
+
 /** The items between the dots of a name; a set may contain a dot. */
 const itemsOf = (name: string): string[] => name.match(/\{[^}]*\}|[^.{}]+/g) ?? [];
 
@@ -130,7 +138,7 @@ function readItem(item: string, isa: Isa): Item {
   if (m === null) return { name: '', words: [item], optional: false, types: TYPES.has(item) };
   const [, dot, own, set] = m;
   const words = isa.spelling.sets[set]?.split(' ') ?? (dot === '' ? [] : [set]);
-  if (words.length === 0) throw new Error(`there is no set '${set}'`);
+  if (words.length === 0) throw new Error(`there is no set '${set}'${near(set, Object.keys(isa.spelling.sets))}`);
   return { name: own ?? set, words, optional: dot !== '', types: words.every((w) => TYPES.has(w)) };
 }
 
@@ -240,15 +248,18 @@ class LineReader {
     const [name, list] = split(text);
     const [opcode, ...items] = itemsOf(name);
     const op = this.isa.byName.get(opcode);
-    if (op === undefined) throw new Error(`${opcode} is not an opcode`);
+    if (op === undefined)
+      throw new Error(`${opcode} is not an opcode${near(opcode, this.isa.byName.keys())}`);
     const words = items.map((item) => this.modifier(item)).filter((w) => w !== '');
     const unknown = words.find((w) => !op.modByName.has(w));
-    if (unknown !== undefined) throw new Error(`${opcode} has no modifier '${unknown}'`);
+    if (unknown !== undefined)
+      throw new Error(`${opcode} has no modifier '${unknown}'${near(unknown, op.modByName.keys())}`);
     const mods = words.length === 0 ? 0 : withMods(op, 0, ...words);
-    if (list.length < op.dsts.length) throw new Error(`${opcode} has ${op.dsts.length} results`);
+    if (list.length < op.dsts.length) throw new Error(`${opcode} has ${counted(op.dsts.length, 'result')}`);
     const dst = op.dsts.map((slot, k) => this.result(list[k], slotWidth(op, mods, slot)));
     const sources = list.slice(op.dsts.length);
-    if (sources.length > op.srcs.length) throw new Error(`${opcode} has ${op.srcs.length} sources`);
+    if (sources.length > op.srcs.length)
+      throw new Error(`${opcode} has ${counted(op.srcs.length, 'source')}`);
     const src = op.srcs.map((slot, k) => this.source(sources[k], slot, slotWidth(op, mods, slot)));
     return { op, mods, dst, src };
   }
@@ -271,7 +282,7 @@ class LineReader {
     if (part === 'long') return type.kind === 'signed' ? 'S64' : 'U64';
     if (part === 'half') return word.startsWith('bf') ? 'BF16' : 'F16';
     if (part === 'lanes') return word.endsWith('x2') ? 'PACKED' : 'SCALAR';
-    throw new Error(`a type has no '${part}'`);
+    throw new Error(`a type has no '${part}'; expected size, int, long, half or lanes`);
   }
 
   private operand(name: string): number {

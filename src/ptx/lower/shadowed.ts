@@ -1,4 +1,4 @@
-import type { Isa, SpelledRow } from '../../ir/opcode.ts';
+import type { Isa, LoweringRow, SpelledRow } from '../../ir/opcode.ts';
 import { Unsupported } from '../../ir/unsupported.ts';
 import type { PtxInstr, Span, VarDecl } from '../ast.ts';
 import { formOf } from './by-form.ts';
@@ -13,6 +13,8 @@ export interface ShadowedRow {
   readonly row: SpelledRow;
   /** The form, without operands. */
   readonly form: string;
+  /** The row of `lowering` that has the form; null if a handler does. */
+  readonly by: LoweringRow | null;
 }
 
 /**
@@ -24,12 +26,16 @@ export function shadowedRows(isa: Isa): ShadowedRow[] {
   const found = new Map<SpelledRow, ShadowedRow>();
   for (const opcode of opcodesRead(isa.spelling))
     for (const form of formsRead(isa.spelling, opcode))
-      if (!found.has(form.row) && isTaken(form, isa))
-        found.set(form.row, { row: form.row, form: [opcode, ...form.mods].join('.') });
+      if (!found.has(form.row)) {
+        const by = takenBy(form, isa);
+        if (by !== undefined)
+          found.set(form.row, { row: form.row, form: [opcode, ...form.mods].join('.'), by });
+      }
   return [...found.values()];
 }
 
-function isTaken({ opcode, mods, operands }: ReadForm, isa: Isa): boolean {
+/** The row of `lowering` that lowers a form, null if a handler does, undefined if nothing else does. */
+function takenBy({ opcode, mods, operands }: ReadForm, isa: Isa): LoweringRow | null | undefined {
   const i: PtxInstr = {
     kind: 'instr',
     span: NOWHERE,
@@ -38,9 +44,10 @@ function isTaken({ opcode, mods, operands }: ReadForm, isa: Isa): boolean {
     guard: null,
     operands: operands.map(({ part }, k) => ({ kind: 'reg', name: `%x${k}`, neg: false, not: false, part })),
   };
-  if (formOf(isa, i) !== undefined) return true;
+  const form = formOf(isa, i);
+  if (form !== undefined) return form.row;
   const handler = handlerOf(i);
-  if (handler === undefined) return false;
+  if (handler === undefined) return undefined;
   const f = new FnLower({ ...EMPTY_MODULE, jumps: { targets: 0 }, isa, locs: [] }, true);
   f.push();
   for (const [k, { width }] of operands.entries())
@@ -48,10 +55,10 @@ function isTaken({ opcode, mods, operands }: ReadForm, isa: Isa): boolean {
   f.begin(i, 0);
   try {
     handler(f, i);
-    return true;
+    return null;
   } catch (e) {
     if (!(e instanceof Unsupported)) throw e;
-    return false;
+    return undefined;
   }
 }
 
