@@ -68,7 +68,7 @@ export async function completion(
   program: Command,
 ): Promise<void> {
   if (o.json === true) {
-    if (shell !== undefined) failWith('--json goes with no shell', 'it prints data, not a script');
+    if (shell !== undefined) failWith('--json takes no name of a shell', 'it prints data, not a script');
     const data = { version: 1, commands: commandsOf(program), after: AFTER, names: await names() };
     return out(JSON.stringify(data, null, 2));
   }

@@ -11,7 +11,7 @@ export function checkMeasured(spec: SpecFile, issues: Issues): void {
       const at = { file: spec, path: ['measured', 'kernels', i, 'values', name] };
       const m = namedMetric(name, at, issues, true);
       if (m?.noisy === true)
-        issues.error(at, 'metric-noisy', `'${name}' differs in every run, so that nobody could repeat it`, {
+        issues.error(at, 'metric-noisy', `'${name}' differs from run to run, so it cannot be reproduced`, {
           key: true,
         });
     }

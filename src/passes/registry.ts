@@ -159,7 +159,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('tail-merging', tailMerging, 'merge equal blocks and equal ends of blocks'),
   entry('equivalent-conditions', equivalentConditions, 'resolve or bypass branches that earlier ones decide'),
   entry('switch-opt', switchOpt, 'choose jump table, search tree, bit test or cascade for each switch'),
-  entry('expand-sync', expandSync, 'put an error barrier behind fences of the system', {
+  entry('expand-sync', expandSync, 'insert an error barrier after system-wide fences', {
     knobs: ['DisableErrbarAfterMembar'],
     facts: ['capabilities.error-barrier'],
   }),
@@ -194,7 +194,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('place-blocks', placeBlocks, 'order blocks along the paths of control, cold ones last'),
   entry('merge-sync', mergeSync, 'remove synchronization that an adjacent one covers'),
   entry('propagate-varying', propagateVarying, 'report which values and branches differ between lanes'),
-  entry('forward-progress', forwardProgress, 'give way in loops that wait for other threads', {
+  entry('forward-progress', forwardProgress, 'yield in loops that wait for other threads', {
     requires: ['control-last', 'ssa'],
   }),
   entry('forward-stores', forwardStores, 'replace loads by values that were surely stored'),

@@ -176,7 +176,7 @@ export class InstructionChecker {
       return plainFault(
         all.length === 0
           ? `an address of '${s.opcode}' has one part`
-          : `an address of '${written(s)}' has ${parts.length} parts behind its base, found ${extra.length}`,
+          : `an address of '${written(s)}' has ${parts.length} parts after its base, found ${extra.length}`,
         all.length === 0 ? ["write '[base+offset]'"] : [],
       );
     const base =

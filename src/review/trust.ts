@@ -41,7 +41,7 @@ function openQuestion(rule: Rule, verdict: Verdict, { base, head, accepted }: Tr
   if (intended) return `this rests on what the rule states about itself: ${PERSON}`;
   if (currentReview(reviewsOf(base.reviews?.data), rule) !== null) return null;
   return currentReview(reviewsOf(head.reviews?.data), rule) === null
-    ? 'nobody has reviewed why it holds: pipelines/rules/reviews.yaml'
+    ? 'no review says why it holds: pipelines/rules/reviews.yaml'
     : `the change brings the review of its own rule: ${PERSON}`;
 }
 

@@ -273,7 +273,7 @@ describe('mistakes give one clear error and exit code 1', () => {
     ],
     [
       ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--max-loss', '2'],
-      /--max-loss goes with --emit ptx or --ptxas/,
+      /--max-loss needs --emit ptx or --ptxas/,
     ],
     [
       ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'ptx', '--max-loss', '2%'],
@@ -281,7 +281,7 @@ describe('mistakes give one clear error and exit code 1', () => {
     ],
     ...['--retarget', '--lowest-version'].map((option): [string[], RegExp] => [
       ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'ori', option],
-      new RegExp(`${option} goes with --emit ptx`),
+      new RegExp(`${option} needs --emit ptx`),
     ]),
     [['run', join(kernels, 'saxpy', 'saxpy.sm_80.ptx')], /is not a launch file/],
     [['phases', '--status', 'implementd'], /did you mean 'implemented'/],

@@ -194,7 +194,7 @@ describe('orrery bisect', () => {
       1,
       'error: --check and --ptxas exclude each other',
     ]);
-    expect(error(...args, '--timeout', '3')).toEqual([1, 'error: --timeout goes with --command']);
+    expect(error(...args, '--timeout', '3')).toEqual([1, 'error: --timeout needs --command']);
     expect(error('opt', 'divmod.ptx', '--rewrite-limit', 'x')).toEqual([
       1,
       'error: --rewrite-limit x names no phase and number',

@@ -120,7 +120,7 @@ rules:
 
   it('is refused where it means nothing', () => {
     const alone = opt(kernel('saxpy'), '--emit', 'none', '--counterexample', 'x.yaml');
-    expect([alone.code, alone.err]).toEqual([1, 'error: --counterexample goes with --check prove\n']);
+    expect([alone.code, alone.err]).toEqual([1, 'error: --counterexample needs --check prove\n']);
     const piped = opt(kernel('saxpy'), '--emit', 'none', '--check', 'prove', '--counterexample', '-');
     expect([piped.code, piped.err]).toEqual([
       1,

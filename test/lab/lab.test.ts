@@ -310,7 +310,7 @@ describe('static metrics', () => {
     expect(branchDivergenceOf(fn)).toEqual({ points: points === 1 ? [0] : [], depth: points });
   });
 
-  it('regions of parted threads nest; those that end at one place are one', () => {
+  it('convergence regions nest; those that end at one block are one', () => {
     const nested = entry(
       'BB0:\nS2R.TID.X R1\nISETP.LT P1, R1, 7\n@P1 BRA BB4\nBB1:\nISETP.LT P2, R1, 9\n@P2 BRA BB3\nBB2:\nNOP\nBB3:\nNOP\nBB4:\nEXIT',
     );

@@ -234,7 +234,9 @@ describe('calls that stay, and why', () => {
     const { program } = moduleOf(text);
     const out = inlined(program, params, opts);
     expect(callsIn(out.program)).toBeGreaterThan(0);
-    return out.remarks.filter((r) => r.kind === 'missed').map((r) => r.message.replace(/^.* stays: /, ''));
+    return out.remarks
+      .filter((r) => r.kind === 'missed')
+      .map((r) => r.message.replace(/^.* is not inlined: /, ''));
   };
   const sum = call('add', '%r9', '%r0', '%r0');
 
@@ -280,7 +282,7 @@ call.uni (a1), add, (a0, a1); ld.param.b32 %r9, [a1]; }`,
     const text = printProgram(program).replace(/LDPRM (R\d+), \[a\]/, 'MOV $1, &a');
     const out = inlined(parseProgram(text, isa).program);
     expect(out.remarks.map((r) => r.message)).toEqual([
-      'CALL.U {}, &add, &, {&a0, &a1, &r0} stays: the function uses its parameter a other than by loads and stores',
+      'CALL.U {}, &add, &, {&a0, &a1, &r0} is not inlined: the function uses its parameter a other than by loads and stores',
     ]);
   });
 

@@ -191,7 +191,7 @@ const WRONG: Readonly<Record<string, readonly (readonly [line: string, said: str
     [`${TO_SHARED} [sv], [gv], 16, [gv];`, `'gv' is .global, but '${TO_SHARED}' accesses .shared`],
     [`${TO_SHARED} [sv], [gv], 16;`, "'cp' takes 4 operands, found 3"],
     [`${TENSOR} [sv], [%rd1, {%r1}], [sv];`, `'${TENSOR}' takes 2 in braces there, found 1`],
-    [`${TENSOR} [sv], [%rd1], [sv];`, `an address of '${TENSOR}' has 1 parts behind its base, found 0`],
+    [`${TENSOR} [sv], [%rd1], [sv];`, `an address of '${TENSOR}' has 1 parts after its base, found 0`],
     ['multimem.st.global.f32 [%r1], %f1;', "'%r1' has 32 bits, but addresses in .global have 64"],
     ['cvt.rn.satfinite.e4m3x2.f32 %r1, %f1, %f2;', "'%r1' is .b32, but 'cvt' takes 16 bits there"],
   ],

@@ -300,7 +300,7 @@ it('a recipe that names a metric which nothing measures, or which is another in 
   const found = await checkOne(join(dir, 'measured.yaml'));
   expect(found.map((d) => [d.severity, d.line, d.message])).toEqual([
     ['error', 6, "there is no metric 'instructionss'"],
-    ['error', 6, "'compile-time' differs in every run, so that nobody could repeat it"],
+    ['error', 6, "'compile-time' differs from run to run, so it cannot be reproduced"],
   ]);
   expect(found[0].notes?.[0]).toContain("did you mean 'instructions'");
 });

@@ -260,7 +260,7 @@ class Walk {
       (r) => (isAt(r) & Is.Fresh) !== 0 && (s.begun || this.accumulators.has(r)),
     );
     if (!this.isOpen(s)) this.insertArrival(x, s, 'no fence is passed exactly as often as it');
-    else if (fresh !== undefined) this.insertArrival(x, s, `${regName(fresh)} is written behind the fence`);
+    else if (fresh !== undefined) this.insertArrival(x, s, `${regName(fresh)} is written after the fence`);
     s.begun = true;
     for (const r of flyingIn(x)) s.of[2 * this.numbers.get(r)!] = BEGUN;
     for (const r of own) s.of[2 * this.numbers.get(r)! + 1] = Is.Product;
@@ -305,7 +305,7 @@ class Walk {
     const k = 2 * this.numbers.get(r)!;
     if (s.of[k] === 0 || (s.of[k + 1] & Is.Product) === 0) return;
     if ((s.of[k + 1] & Is.Waited) !== 0) {
-      this.report(7514, x, `it reads ${regName(r)} behind a wait that does not cover its product`);
+      this.report(7514, x, `it reads ${regName(r)} after a wait that does not cover its product`);
       return;
     }
     this.insertWait(x, s, `it reads ${regName(r)}, which is in flight`);

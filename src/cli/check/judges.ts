@@ -64,12 +64,12 @@ export async function judgeOf(o: JudgeOptions): Promise<Judge> {
     o.ptxas === true && '--ptxas',
   ].filter((x) => x !== false);
   if (given.length > 1) failWith(`${given.join(' and ')} exclude each other`, 'one judge at a time');
-  if (o.timeout !== undefined && o.command === undefined) failWith('--timeout goes with --command');
+  if (o.timeout !== undefined && o.command === undefined) failWith('--timeout needs --command');
   if (o.launch !== undefined) return launchJudge(o.launch);
   if (o.command !== undefined) return commandJudge(o.command, secondsOf(o.timeout));
   if (o.ptxas === true) return ptxasJudge();
   if (o.check === 'machine') return machineJudge();
-  if (o.check === 'prove') failWith('--check prove goes with orrery opt: it proves phases, one by one');
+  if (o.check === 'prove') failWith('only orrery opt has --check prove: it proves phases, one by one');
   return openWorlds;
 }
 

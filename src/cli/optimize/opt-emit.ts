@@ -46,21 +46,21 @@ export function emitOf(o: OptOptions, several = false): string {
       'write one of them to a file with -o',
     );
   if (o.counterexample !== undefined && o.check?.includes('prove') !== true)
-    failWith('--counterexample goes with --check prove');
+    failWith('--counterexample needs --check prove');
   if (o.counterexample === STANDARD_OUTPUT)
     failWith('--counterexample writes files, not standard output (-)');
   if (o.checkLimit !== undefined && o.check === undefined)
-    failWith('--check-limit goes with --check auto, thorough or prove');
+    failWith('--check-limit needs --check auto, thorough or prove');
   const writesPtx = emit === 'ptx' || o.ptxas === true || o.check !== undefined;
   for (const [asked, option] of [
     [o.retarget, '--retarget'],
     [o.lowestVersion, '--lowest-version'],
   ] as const)
-    if (asked === true && !writesPtx) failWith(`${option} goes with --emit ptx, --ptxas or --check`);
+    if (asked === true && !writesPtx) failWith(`${option} needs --emit ptx, --ptxas or --check`);
   if (o.maxLoss !== undefined) {
     percentOf(o.maxLoss, '--max-loss');
     if (emit !== 'ptx' && (emit !== 'none' || o.ptxas !== true))
-      failWith('--max-loss goes with --emit ptx or --ptxas', 'it compares the code that ptxas generates');
+      failWith('--max-loss needs --emit ptx or --ptxas', 'it compares the code that ptxas generates');
   }
   if (emit === 'none' && o.emit === undefined && o.output !== undefined)
     failWith(

@@ -142,7 +142,10 @@ const judged = (
 
 /** A warning about unproved rules, with the verdict on the first one that has one. */
 function unproved(file: string, open: readonly Rule[], known: Known): Diagnostic {
-  const message = `nobody has proved ${open.length === 1 ? `rule '${open[0].id}'` : `${open.length} rules`} of ${file}`;
+  const message =
+    open.length === 1
+      ? `rule '${open[0].id}' of ${file} is not proved`
+      : `${open.length} rules of ${file} are not proved`;
   const withVerdict = open.find((r) => known(r.hash) !== undefined);
   const notes =
     withVerdict === undefined

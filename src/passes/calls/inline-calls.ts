@@ -138,7 +138,8 @@ class Inliner {
           const why = this.inline(d, n, call);
           if (why === null)
             ctx.remark('passed', 'inlined', `${printInstr(call)}: replaced by its code`, where);
-          else if (why !== '') ctx.remark('missed', 'call', `${printInstr(call)} stays: ${why}`, where);
+          else if (why !== '')
+            ctx.remark('missed', 'call', `${printInstr(call)} is not inlined: ${why}`, where);
         }
         if (this.local.size > 0) this.accessLocally(d);
       },

@@ -111,9 +111,14 @@ class Fusion {
   /** Reports why loops stay apart from the loop before them. */
   reportMissed(): void {
     for (const { name, why, block } of this.missed)
-      this.ctx.remark('missed', `not-fused-${name}`, `the loop behind the one at BB${block} stays: ${why}`, {
-        block,
-      });
+      this.ctx.remark(
+        'missed',
+        `not-fused-${name}`,
+        `the loop after the one at BB${block} is not fused: ${why}`,
+        {
+          block,
+        },
+      );
   }
 
   /** Fuses pairs of neighbours, each loop at most once, because the analyses describe the function before any change. */
@@ -291,7 +296,7 @@ class Fusion {
       if (late !== undefined)
         return no(
           'memory',
-          `${d.at(late).op.name} may touch what ${d.at(m).op.name} behind it touches in an earlier iteration`,
+          `${d.at(late).op.name} may access what a later ${d.at(m).op.name} accesses in an earlier iteration`,
         );
       const bound = rest.find((n) => staysInOrder(a, n, m, true));
       if (bound !== undefined) return no('between', `${d.at(bound).op.name} stands between them`);

@@ -221,13 +221,13 @@ class Candidate {
     }
     const cycles = Math.round(alone);
     if (best === null)
-      return no('gain', `no other order takes notably less than ${cycles} cycles for a round`);
+      return no('gain', `no other order takes notably less than ${cycles} cycles per iteration`);
     const { s, time } = best;
     const registers = registersOf(body, s) + this.around();
     const most = this.number('max-pressure', Number.POSITIVE_INFINITY);
     if (registers > most) return no('pressure', `${registers} registers are more than ${most}`);
     const rounds = s.copies > 1 ? ` in ${s.copies} bodies` : '';
-    const what = `${s.stages} iterations at once${rounds}, about ${Math.round(time)} of ${cycles} cycles for a round`;
+    const what = `${s.stages} iterations at once${rounds}, about ${Math.round(time)} of ${cycles} cycles per iteration`;
     return { body, schedule: s, what };
   }
 

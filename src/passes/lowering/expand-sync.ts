@@ -36,7 +36,7 @@ export const expandSync: Pass = (fn, ctx) => {
           const x = d.at(n);
           if (!isSystemFence(x) || (next >= 0 && d.at(next).op === op)) continue;
           if (!ctx.mayRewrite('error-barrier', block.id, x)) return;
-          ctx.remark('passed', 'error-barrier', `behind ${printInstr(x)}`, { block: block.id, ins: x });
+          ctx.remark('passed', 'error-barrier', `after ${printInstr(x)}`, { block: block.id, ins: x });
           d.replaceBy(n, [x, instr(op, 0, [], [], x.loc, x.guard, x.guardNot)]);
         }
       }

@@ -44,7 +44,7 @@ function compacted(fn: Fn, ctx: PassContext): Fn {
   for (const use of localUses(fn, ctx.program.variables)) {
     const { variable } = use;
     const stays = (why: string): void =>
-      ctx.remark('missed', 'not-compacted', `${variable.name} stays: ${why}`);
+      ctx.remark('missed', 'not-compacted', `${variable.name} is not compacted: ${why}`);
     if (use.unknown !== '') {
       stays(use.unknown);
       continue;

@@ -44,7 +44,7 @@ export const forwardProgress: Pass = (fn, ctx) => {
         const end = d.terminator(b);
         const op = ctx.isa.byName.get('YIELD')!;
         if (!ctx.mayRewrite('yield', block)) return;
-        ctx.remark('passed', 'yield', `BB${block} goes around in a loop that waits for other threads`, {
+        ctx.remark('passed', 'yield', `BB${block} is a latch of a loop that waits for other threads`, {
           block,
         });
         const hint = instr(op, 0, [], [], end >= 0 ? d.at(end).loc : 0);
