@@ -176,7 +176,7 @@ describe('objects', () => {
   ])('%s: %#', (expected, body) => expect(relation(body)).toBe(expected));
 
   const LOCAL_VAR = '  .var local b8 l size 64 align 16\n';
-  it('local memory of which no address leaves is reached by nobody else', () => {
+  it('local memory whose address does not escape is not accessed elsewhere', () => {
     const own = 'MOV R1, &l\nLEA R2, R7, R1, 2\nSTL [R2], R9\n';
     expect(relation(`${own}LDL R8, [R6]`, LOCAL_VAR)).toBe('No');
     expect(relation(`${own}LD R8, [RD6]`, LOCAL_VAR)).toBe('No');
@@ -329,7 +329,7 @@ describe('joins and loops', () => {
     expect(around('IADD3 R3, R2, 4, RZ')).toBe(0);
   });
 
-  it('a store on one of two ways counts, and one that cannot matter does not', () => {
+  it('a store on one of two paths counts, and one that cannot alias does not', () => {
     const diamond = (store: string): string =>
       `STS [R6], R9\n@P1 BRA BB2\nBB1:\n${store}\nBB2:\nLDS R2, [R6]`;
     const other = version(diamond('STG [RD1], R9'), 0);
@@ -344,7 +344,7 @@ describe('joins and loops', () => {
     expect([m.versionSeenBy(x) < 0, m.versionSeenBy(x) !== m.versionSeenBy(y)]).toEqual([true, true]);
   });
 
-  it('versions meet where the definition of dominance says so', () => {
+  it('memory phis are at the dominance frontier', () => {
     fc.assert(
       fc.property(
         randomFn({ most: 12 }),

@@ -170,7 +170,7 @@ describe('dominators', () => {
     );
   });
 
-  it('where a loop is left under a guard alone, its paths meet as they do if it never ends', () => {
+  it('the paths of a loop that is left only by a guarded exit join as in an endless one', () => {
     const text = (leave: string) =>
       `BB0:\nBRA BB1\nBB1:\nBAR.SYNC RZ\n${leave}\nBB2:\n@P1 BRA BB1\nBB3:\nIADD3 R1, R1, 1, RZ\nBRA BB1`;
     const meeting = (leave: string) => {

@@ -257,7 +257,7 @@ describe('control', () => {
     expect(seen(diamond('S2R.CTAID.X'), 3, 'R4')).toEqual(['block']);
   });
 
-  it('a branch on what a join gives parts lanes inside of what another branch parts', () => {
+  it('a branch on a phi diverges inside the region of another divergent branch', () => {
     // Of the lanes below 5, those below 3 get 2 in R3, others 1; so R6 is 4 in some and 3 in others.
     const fn = fnOf(`BB0:\nS2R.TID.X R1\nISETP.LT P8, R1, 5\nISETP.LT P9, R1, 3\n@!P8 BRA BB8
 BB1:\n@P9 BRA BB3\nBB2:\nMOV R10, 1\nBRA BB4\nBB3:\nMOV R11, 2\nBB4:\nMOVPHI R3, {BB2: R10, BB3: R11}\nISETP.EQ P10, R3, 2
@@ -265,14 +265,14 @@ BB1:\n@P9 BRA BB3\nBB2:\nMOV R10, 1\nBRA BB4\nBB3:\nMOV R11, 2\nBB4:\nMOVPHI R3,
     expect(seen(fn, 7, 'R3 R4 R5 R6')).toEqual(['varying', 'block', 'block', 'varying']);
   });
 
-  it('a branch that is said to be uniform parts no lanes', () => {
+  it('a branch marked uniform does not diverge', () => {
     const fn = fnOf(
       'BB0:\nS2R.TID.X R1\nISETP.LT P31, R1, 9\n@P31 BRA.U BB2\nBB1:\nBRA BB2\nBB2:\nMOVPHI R4, {BB0: 1, BB1: 2}\nEXIT',
     );
     expect(seen(fn, 2, 'R4')).toEqual(['warp']);
   });
 
-  it('a counter agrees in a loop that lanes leave at different times, and not behind it', () => {
+  it('a counter is uniform in a loop with a divergent exit, and not after it', () => {
     const fn = fnOf(
       'BB0:\nS2R.TID.X R1\nBB1:\nMOVPHI R2, {BB0: RZ, BB1: R3}\nIADD3 R3, R2, 1\nISETP.LT P31, R3, R1\n@P31 BRA BB1\nBB2:\nIADD3 R4, R3, 1\nMOVPHI R5, {BB1: R3}\nEXIT',
     );
@@ -281,7 +281,7 @@ BB1:\n@P9 BRA BB3\nBB2:\nMOV R10, 1\nBRA BB4\nBB3:\nMOV R11, 2\nBB4:\nMOVPHI R3,
     expect(words(divergenceOf(fn).control)).toEqual(['block', 'varying', 'block']);
   });
 
-  it('ways out of a loop that lanes take in different iterations meet as ways of a branch', () => {
+  it('exits of a loop that lanes take in different iterations join like the paths of a branch', () => {
     // The second exit hangs on the counter alone.
     const fn = fnOf(
       'BB0:\nS2R.TID.X R1\nBB1:\nMOVPHI R2, {BB0: RZ, BB2: R3}\nISETP.EQ P31, R2, R1\n@P31 BRA BB4\nBB2:\nIADD3 R3, R2, 1\nISETP.LT P32, R3, 9\n@P32 BRA BB1\nBB3:\nBRA BB5\nBB4:\nBRA BB5\nBB5:\nMOVPHI R5, {BB3: 7, BB4: 8}\nEXIT',
@@ -298,14 +298,14 @@ BB1:\n@P9 BRA BB3\nBB2:\nMOV R10, 1\nBRA BB4\nBB3:\nMOV R11, 2\nBB4:\nMOVPHI R3,
     expect(seen(fn, 2, 'R2 R3')).toEqual(['varying', 'varying']);
   });
 
-  it('outside of SSA: only what is live at the join, and was written on the way, differs', () => {
+  it('outside of SSA: only registers that are live at the join and written on a path differ', () => {
     const fn = fnOf(
       'BB0:\nS2R.TID.X R1\nMOV R2, 1\nMOV R3, 1\nISETP.LT P31, R1, 9\n@P31 BRA BB2\nBB1:\nMOV R2, 2\nMOV R4, RZ\nBB5:\nIADD3 R4, R4, 1\nISETP.LT P32, R4, 9\n@P32 BRA BB5\nBB2:\nSTG [RD9], R2\nIADD3 R3, R3, 1\nSTG [RD9], R3\nEXIT',
     );
     expect(seen(fn, 3, 'R2 R3 R4')).toEqual(['varying', 'block', 'block']);
   });
 
-  it('outside of SSA: a counter that is read behind a loop that lanes leave at different times differs', () => {
+  it('outside of SSA: a counter that is read after a loop with a divergent exit differs', () => {
     const loop = (behind: string): Fn =>
       fnOf(
         `BB0:\nS2R.TID.X R1\nMOV R2, RZ\nBB1:\nIADD3 R2, R2, 1\nISETP.LT P31, R2, R1\n@P31 BRA BB1\nBB2:\nSTG [RD9], ${behind}\nEXIT`,
@@ -314,7 +314,7 @@ BB1:\n@P9 BRA BB3\nBB2:\nMOV R10, 1\nBRA BB4\nBB3:\nMOV R11, 2\nBB4:\nMOVPHI R3,
     expect(seen(loop('R1'), 2, 'R2')).toEqual(['block']);
   });
 
-  it('an irreducible region that lanes enter by different ways', () => {
+  it('an irreducible region that lanes enter by different edges', () => {
     const fn = fnOf(
       'BB0:\nS2R.TID.X R1\nLDC R8, c[0x0][0x160]\nISETP.LT P31, R1, 9\n@P31 BRA BB2\nBB1:\nMOVPHI R2, {BB0: RZ, BB2: R3}\nIADD3 R4, R2, 1\nISETP.LT P32, R4, R8\n@P32 BRA BB3\nBB2:\nMOVPHI R5, {BB0: RZ, BB1: R4}\nIADD3 R3, R5, 1\nBRA BB1\nBB3:\nEXIT',
     );

@@ -267,7 +267,7 @@ BB2:
 BB3:
 EXIT`;
 
-  it('count both ways where lanes part, and once where they meet', () => {
+  it('count both paths where lanes diverge, and once where they reconverge', () => {
     const p = 1 - 0.5 ** 3;
     expect(at(diamond('S2R.LANEID R1'))).toEqual([1, p, p, 1]);
     expect(at(diamond('MOV R1, c[0x0][0x160]'))).toEqual([1, 0.5, 0.5, 1]);
@@ -289,7 +289,7 @@ EXIT`;
     [1, thread[1], 1].forEach((n, b) => expect(warp[b]).toBeCloseTo(n, 9));
   });
 
-  it('are those of threads where no branch parts them, and else at least as high, up to how often the dominator runs', () => {
+  it('equal those of threads without divergence, and otherwise lie between them and the frequency of the dominator', () => {
     let parted = 0;
     fc.assert(
       fc.property(randomFn({ most: 12 }), (fn) => {

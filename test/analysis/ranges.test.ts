@@ -207,7 +207,7 @@ describe('what it finds', () => {
     expect(unsigned(of(fn, 'R5'))).toEqual([0, 9]);
   });
 
-  it('branches tell, either way, also in parts of conditions', () => {
+  it('branch conditions refine ranges on both edges, also by their parts', () => {
     const fn = fnOf(`BB0:
 LDC R1, c[0x0][0x160]
 LDC R2, c[0x0][0x164]

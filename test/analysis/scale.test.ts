@@ -235,7 +235,7 @@ BB9998:\n  IADD3 R2, R1, 1, RZ\n  ISETP.LT P3, R2, 4\n  @P3 BRA BB1\nBB9999:\n  
 });
 
 describe('what is needed', () => {
-  it('outside SSA goes up through a nest for 32 registers at a time', () => {
+  it('outside SSA walks up a nest for 32 registers at a time', () => {
     const depth = 256;
     const down = Array.from({ length: depth }, (_, k) => `BB${k}:\n  MOV R${100 + k}, R6`);
     const up = Array.from({ length: depth }, (_, k) => depth - 1 - k).map(

@@ -60,7 +60,7 @@ describe('the header of a listing', () => {
     isa,
   );
 
-  it('of what takes one cycle of four parts of an SM, four are done in each', () => {
+  it('four instructions per cycle where each of four sub-partitions takes one', () => {
     const costs = { ...target.costs, control: 1 };
     const fn = parseFn('.entry e\n{\nBB0:\nEXIT\n}', isa);
     const text = statistics(fn, {
@@ -155,7 +155,7 @@ DONE:
     expect(line(h, '# [SharedMem')).toMatch(/=0\.\d{6}\]$/);
   });
 
-  it('tells uniform registers and what goes into them', () => {
+  it('reports uniform registers and what is moved to them', () => {
     const fn = parseFn('.entry u\n{\nBB0:\nMOV UR1, 3\nMOV UR2, UR1\nMOV R3, UR2\nEXIT\n}', isa);
     expect(line(header(fn), '# [urregs')).toBe('# [urregs=2]');
     expect(line(header(fn), '# [UDP')).toBe('# [UDP inst=2] [numVecToURConverts inst=0]');
@@ -187,7 +187,7 @@ describe('times of functions', () => {
     expect(p).toBeLessThan(1);
   });
 
-  it('loops count as often as they run, inner ones in each round of the outer', () => {
+  it('loops count by trip count, inner ones in each iteration of the outer', () => {
     const fn = parseFn(
       `.entry k
 {

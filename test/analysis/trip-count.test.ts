@@ -344,7 +344,7 @@ EXIT
     expect(count(loop('R9'))).toMatchObject({ exact: null, most: 10n, symbolic: null });
   });
 
-  it('see a guarded EXIT as a way out', () => {
+  it('count a guarded EXIT as a loop exit', () => {
     const t = count(`BB0:
 BB1:
 MOVPHI R1, {BB0: 0, BB2: R2}
@@ -356,7 +356,7 @@ BRA BB1`);
     expect(t).toMatchObject({ exact: 4n, exits: [{ block: 1, at: 4n }] });
   });
 
-  it('do not ask a way that control never comes', () => {
+  it('ignore an unreachable edge', () => {
     const t = count(`BB0:
 BRA BB1
 BB3:

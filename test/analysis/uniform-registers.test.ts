@@ -78,7 +78,7 @@ describe('a counter of which the warp has one copy', () => {
     expect(different.length).toBeGreaterThan(10);
   });
 
-  it('stays in registers of the lanes if the body parts them, though its trip count is uniform', () => {
+  it('stays in vector registers if the body diverges, although its trip count is uniform', () => {
     const fn = text('NOP');
     expect(printFn(converted(fn))).not.toMatch(/UR1\b/);
   });

@@ -35,7 +35,7 @@ function complaint(action: () => void): string {
 }
 
 describe.skipIf(process.platform === 'win32')('a folder that is gone', () => {
-  it("is one error, which is nobody's mistake in here", () => {
+  it('is one error, and not an internal fault', () => {
     mkdirSync(at('gone'));
     const line = 'rmdir "$PWD" && exec "$@"';
     const r = spawnSync(

@@ -42,7 +42,7 @@ describe('progress', () => {
 });
 
 describe('progress in a log', () => {
-  it('is told after ten seconds and then each minute, by one clock for all parts of a command', () => {
+  it('is reported after ten seconds and then each minute, by one clock for all parts of a command', () => {
     const written: string[] = [];
     const { isTTY } = process.stderr;
     vi.stubEnv('ORRERY_PROGRESS', '');

@@ -240,7 +240,7 @@ it('help fits 80 columns, of every command but ptxas, whose own it is', () => {
   expect(wide).toEqual([]);
 }, 60_000);
 
-it('the plan fits the width of other tables where it goes to no terminal', () => {
+it('the plan fits the width of other tables if the output is not a terminal', () => {
   const { out } = orrery('plan');
   expect(out).toMatch(/^ +\d+ {2}GvnCse\n {5}.*gvn-cse/m);
   expect(out.split('\n').filter((l) => l.length > 100 || l.endsWith(' '))).toEqual([]);
@@ -356,7 +356,7 @@ it.each([
   ]);
 });
 
-it('check goes on behind what it cannot read, and takes what it knows of a folder', () => {
+it('check continues after a file that it cannot read, and takes files of known kinds from a folder', () => {
   const folder = mkdtempSync(join(dir, 'check-'));
   const good = join(kernels, 'saxpy', 'saxpy.sm_80.ptx');
   writeFileSync(join(folder, 'notes.txt'), 'x');

@@ -125,14 +125,14 @@ describe('a kernel of which ptxas makes too much', () => {
     expect(r.texts.get('alone')).toBe(ORIGINAL.get('alone'));
     expect(retreatText(r.retreats[0])).toBe("'alone' is kept unchanged: by the plan, 16 -> 20 registers");
   });
-  it('goes down with what it calls, and with others that call the same', async () => {
+  it('falls back with its callees, and with others that call the same', async () => {
     const came = ORIGINAL.get('helper');
     const r = await limited((name, _, helper) => (name === 'caller' && helper !== came ? 20 : 16));
     expect(r.by).toEqual({ caller: null, other: null });
     expect([...r.keep].sort()).toEqual(['caller', 'helper', 'other']);
     expect(isGuarded(r.texts.get('alone')!)).toBe(true);
   });
-  it('goes down with what it holds the address of in a table', async () => {
+  it('falls back with functions whose addresses it has in a table', async () => {
     const came = ORIGINAL.get('listed');
     const r = await limited((name, _, listed) => (name === 'lists' && listed !== came ? 20 : 16), 'listed');
     expect([...r.keep].sort()).toEqual(['listed', 'lists']);

@@ -104,7 +104,7 @@ describe('opt of several files', () => {
     expect(decisions).toEqual({ made: 2, shared: 0 });
   });
 
-  it('goes on behind one that fails, and fails in the end', () => {
+  it('continues after one that fails, and fails in the end', () => {
     const bad = folder.write('bad.ptx', '.version 9.0\n.target sm_80\n.bogus\n');
     const r = opt([bad, saxpy, '--emit', 'none']);
     expect(r.code).toBe(1);

@@ -228,7 +228,7 @@ describe.skipIf(windows)('the server', () => {
     await until(async () => (await commandsRun()) === 1);
   });
 
-  it('a client that is killed takes its command with it, and nobody waits for that', async () => {
+  it('a command ends with its client if that is killed, and no one waits for it', async () => {
     const [first] = (await status())!.processes;
     const args = [script, 'rules', 'coverage', join(root, 'test', 'kernels')];
     const child = spawn(process.execPath, args, { cwd: dir, env: environment({}) });
@@ -399,7 +399,7 @@ describe.skipIf(windows).concurrent('another server', () => {
     expect([await status(twice), running(pid)]).toEqual([null, false]);
   });
 
-  it('gets warm for as long as it is told to', async () => {
+  it('warms up for the given time', async () => {
     const other = join(dir, 'warm');
     mkdirSync(other, { mode: 0o700 });
     // Less than the six seconds of one that is not told anything.
@@ -473,7 +473,7 @@ describe.skipIf(windows).concurrent('another server', () => {
     innocent.kill('SIGKILL');
   });
 
-  it('ends when nobody needs it, and when it is killed nothing is left that serves', async () => {
+  it('ends when it is no longer needed, and after a kill no process is left', async () => {
     const other = { runtime: join(dir, 'other') };
     mkdirSync(other.runtime, { mode: 0o700 });
     expect(

@@ -76,7 +76,7 @@ at the end
     expect(r.err).toContain(hint);
   });
 
-  it('names a line of the PTX behind Ori text, and says where instructions name no lines', () => {
+  it('names a line of the PTX source of Ori text, and says if instructions name no lines', () => {
     const ori = join(folder.path, 'saxpy.ori');
     opt(saxpy, '-O0', '-o', ori);
     expect(opt(ori, '--why', '47').out).toMatch(/saxpy\.ori, line 47 of the PTX behind it\n[\s\S]*IMAD_WIDE/);

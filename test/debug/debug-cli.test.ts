@@ -112,7 +112,7 @@ describe('orrery bisect', () => {
     expect(ptx[Number(line) - 1]).toMatch(/add\.s16 .*, 1;/);
   });
 
-  it('gives commands that show the rewrite and what goes without it', () => {
+  it('gives commands that show the rewrite and the run without it', () => {
     const said = found().out;
     const see = /^see it: +orrery (.*)$/m.exec(said)![1].split(' ');
     const limit = see[see.indexOf('--rewrite-limit') + 1];
@@ -255,7 +255,7 @@ describe('orrery reduce', () => {
     expect(readdirSync(dir).filter((f) => f.endsWith('.part'))).toEqual([]);
   });
 
-  it('leaves alone what it is told to, and ends where it is told to', () => {
+  it('keeps the parts that options name, and stops at their limit', () => {
     const base = ['reduce', 'divmod.ptx', '--rules', 'wrong.yaml', '-o', 'small.ptx', '--json'];
     const plan = valid('reduce', orrery([...base, '--no-program']).out);
     expect(plan).toMatchObject({ instructions: { before: plan.instructions.after } });

@@ -58,7 +58,7 @@ describe('plans made of parts of two others', () => {
   });
 });
 
-it('a round that waits for the one before is told from a phase that runs again in any case', async () => {
+it('a round that depends on the one before differs from an unconditional repetition', async () => {
   const ordered = (edit: string) => {
     const file = specOf('mine.yaml', `kind: order\nextends: binary\nedits:\n  - ${edit}\n`);
     const specs = { ...shipped, orders: new Map([...shipped.orders, ['mine', file]]) };
@@ -77,7 +77,7 @@ it('a round that waits for the one before is told from a phase that runs again i
   ]);
 });
 
-it('what several conditions say together is told: of one recipe, and by the order of several', async () => {
+it('combined conditions are reported: of one recipe, and by the order of several', async () => {
   const specs = withRecipes({
     five: "mode: 2\nwhen: { kernel: 'k*' }\nknobs: { UnrollFullInstLimit: 5 }",
     six: "mode: 2\nwhen: { kernel: 'k*' }\nknobs: { UnrollFullInstLimit: 6 }",

@@ -193,7 +193,7 @@ describe('results on disk', () => {
     vi.unstubAllEnvs();
   }, 20_000);
 
-  it('keep to the limit: what was not used for the longest goes, other files stay', async () => {
+  it('keep to the limit: the least recently used is removed, other files stay', async () => {
     const folder = newFolder();
     mkdirSync(folder);
     writeFileSync(join(folder, 'mine.orc'), 'x'.repeat(5000));

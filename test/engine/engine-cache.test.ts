@@ -140,7 +140,7 @@ describe('a prefix cache', () => {
     expect(cachedOnes({ ...base, isa: { ...base.isa, hash: 'other' } }).some((r) => r.cached)).toBe(false);
   });
 
-  it('a pass that reads more where a knob is set has a result for each way', async () => {
+  it('a pass that reads more knobs if one is set has a result for each case', async () => {
     // Reads the second knob only if the first is set.
     const bent: Pass = (fn, ctx) => {
       if (ctx.knob('DisableMergeEquivalentConditionalFlow') === true) return fn;
@@ -242,7 +242,7 @@ describe('checking', () => {
     ],
   ]);
 
-  it('a result that nobody has checked is checked when it is used', () => {
+  it('an unchecked result is checked when it is used', () => {
     const cache = newCache();
     const opts = { passes: broken, rules: keep, cache, inputKey: 'k', until: 'OriBranchOpt' };
     runPlan(input, base, opts);

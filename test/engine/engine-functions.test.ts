@@ -136,7 +136,7 @@ describe('knobs for some kernels only', () => {
   });
 });
 
-it('what is left of a budget is told for each function', async () => {
+it('what is left of a budget is reported for each function', async () => {
   const p = await planFor('a*', 'OptBudget: 2', ['GeneralOptimizationBudget=3']);
   const b = new Budgets(new FunctionPlans(p, twice));
   expect(b.left('OptBudget', 'abc')).toBe(2);

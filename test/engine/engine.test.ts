@@ -93,7 +93,7 @@ describe('gates', () => {
     }
   });
 
-  it('GeneralOptimizationBudget, once it is spent, shuts every phase whose row lists it', async () => {
+  it('GeneralOptimizationBudget, once it is spent, closes the gate of every phase that lists it', async () => {
     const p = await plan({ level: 5, set: ['GeneralOptimizationBudget=0'] });
     const listed = p.phases.filter(
       (x) => x.steps.length > 0 && x.knobs.includes('GeneralOptimizationBudget'),

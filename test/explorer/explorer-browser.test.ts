@@ -173,7 +173,7 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     await done();
   });
 
-  test('a mistake in PTX stands under its line while one types, and goes when it is mended', async () => {
+  test('a mistake in PTX is shown under its line while one types, and disappears when it is mended', async () => {
     const { page, done } = await explorer({ file: 'saxpy.sm_90.ptx' });
     await tab(page, 'Source').click();
     await page.locator('.cm-content').click();
@@ -302,7 +302,7 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     await done();
   });
 
-  test('a run that does not end is stopped, and the page goes on', async () => {
+  test('a run that does not end is stopped, and the page still works', async () => {
     const { page, done } = await explorer({ file: 'endless.ptx' });
     await tab(page, 'Run').click();
     await page.getByRole('button', { name: 'Run', exact: true }).click();

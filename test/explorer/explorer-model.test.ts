@@ -182,7 +182,7 @@ describe('specs and launches to begin with', () => {
     expect(page.run(source).plan.hash).not.toBe(run.plan.hash);
   });
 
-  test.each(SPEC_KINDS)('a %s taken out again leaves nothing behind', (kind) => {
+  test.each(SPEC_KINDS)('a %s taken out again leaves no trace', (kind) => {
     const source = kernelSource('saxpy');
     const { file, text } = specTemplate(kind, source);
     const held = withDocument(source, file, text);

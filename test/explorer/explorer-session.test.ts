@@ -184,7 +184,7 @@ describe('edits', () => {
     ).toMatch(/./);
   });
 
-  test('knobs and switches go into the request, and out again', () => {
+  test('knobs and switches enter the request, and leave it again', () => {
     const { session } = new Page();
     const set = session.edited(source, { kind: 'knob', name: 'OptBudget', value: '0' });
     expect(set.request.set).toEqual(['OptBudget=0']);
@@ -204,7 +204,7 @@ describe('history', () => {
   const snapshots = snapshotsOf(run);
   const after = (id: string) => run.phases.findIndex((p) => p.id === id) + 1;
 
-  test('merges of values come from the phase that makes them, and go with the one that takes them away', () => {
+  test('phis start at the phase that inserts them, and end at the one that removes them', () => {
     const [made, gone] = [after('GenerateMovPhi'), after('ConvertAllMovPhiToMov')];
     let seen = 0;
     for (const name of names)

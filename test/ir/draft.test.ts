@@ -33,7 +33,7 @@ function edited(text: string, change: (d: Draft) => void): string {
     .join('\n');
 }
 
-it('cuts what stands behind an unguarded jump at the end of a function', () => {
+it('cuts code after an unguarded jump at the end of a function', () => {
   const text = 'BB0:\nSTG [RD1], R2\nBB1:\nBRA BB0\nMOV R2, 7\n@P3 BRA BB0';
   const out = edit(parseFn(text, isa), (d) => void d.splitBefore(d.next(d.first(d.blockById(1)))), isa);
   expect(verifyFn(out)).toEqual([]);
@@ -210,7 +210,7 @@ BB3:
     expect(tablesOf(three, (d) => d.setTerminator(4, null, 1))).toEqual([[1, 2]]);
   });
 
-  it('erases what cannot be reached, with the ways of phis from there', () => {
+  it('erases unreachable blocks, and their operands in phis', () => {
     expect(
       edited('BB0:\nBRA BB2\nBB1:\nMOV R1, 1\nBB2:\nMOVPHI R2, {BB0: R3, BB1: R1}\nMOV R4, R2\nEXIT', (d) => {
         expect(removeUnreachable(d)).toBe(1);
@@ -269,7 +269,7 @@ BB4:
     });
   });
 
-  it('makes a preheader of its own behind a call and a guarded exit', () => {
+  it('inserts a preheader after a call and a guarded exit', () => {
     const loop = { header: 1, contains: (b: number) => b === 1 };
     // A guarded branch whose ways both lead there is two ways, which a layout may part.
     for (const end of ['CALL {R3}, &f, &, {R4}', '@P2 EXIT', '@P2 RET', '@P2 BRA BB1'])

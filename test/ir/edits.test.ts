@@ -152,7 +152,7 @@ describe('steps on one draft', () => {
     expect(log).toEqual(['open a', 'run a', 'open a', 'run a']);
   });
 
-  it('rounds end when nobody has anything left, or when they are used up, which is told', () => {
+  it('rounds end when all worklists are empty, or at the limit, which is reported', () => {
     /** Swaps the sources of one instruction whenever the other step has touched it: the two never end. */
     const swap: EditStep = {
       key: null,

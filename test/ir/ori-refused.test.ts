@@ -82,7 +82,7 @@ it('a second function or variable of a name, which would be taken for the first'
   ]);
 });
 
-it('a hundred faults are told, and no more', () => {
+it('a hundred faults are reported, and no more', () => {
   const found = faultsOf(`${HEAD}\n${'x\n'.repeat(1_000_000)}`);
   expect(found).toHaveLength(101);
   expect(found.at(-1)).toBe('102: more than 100 lines have errors: the rest is not read');
@@ -137,7 +137,7 @@ it.each(['.reqntid 99999999', '.reqnctapercluster 99999, 9999'])(
   },
 );
 
-it('code behind the end of a function is cut off', () => {
+it('code after the end of a function is cut off', () => {
   const { program } = readOri(kernel('BB0:\n       EXIT\n       MOV R1, 1'), plan);
   expect(printProgram(optimize(program, plan, { verify: true }).last)).not.toContain('MOV');
 });

@@ -254,7 +254,7 @@ BB2:
     expect(count(whole(leaveSsa(swap, isa)))).toBe(count(swap) + 1);
   });
 
-  it('copies a value that a call gives behind the call', () => {
+  it('copies the result of a call after the call', () => {
     const fn = parseFn(
       `BB0:
   CALL {R1}, &f, &, {R9}
@@ -319,7 +319,7 @@ describe('random functions', () => {
     );
   });
 
-  it('do the same where a join has many ways', () => {
+  it('do the same at a join of many edges', () => {
     // Every case sets, keeps, adds to or swaps three variables; the loop goes through the switch a few times.
     const one = fc.constantFrom('R0', 'R1', 'R2');
     const step = fc.oneof(

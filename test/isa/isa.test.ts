@@ -40,7 +40,7 @@ describe('the class that an opcode is counted under', () => {
 });
 
 describe('one content, one instruction set', () => {
-  it('gives the same opcodes to whoever loads equal documents, and others to whoever does not', () => {
+  it('gives the same opcodes for equal documents, and others for different ones', () => {
     const one = build({ means: 'd = 0', form: 'd:r32 = a:r32' });
     const again = build({ means: 'd = 0', form: 'd:r32 = a:r32' });
     expect(again.isa).toBe(one.isa);

@@ -428,7 +428,7 @@ describe('knob ExpandLongOperations', () => {
     expect(await textAt([], 0)).toContain(gone);
   });
 
-  it('leaves one quotient where quotient and remainder go with one divisor', async () => {
+  it('leaves one quotient for a quotient and a remainder by the same divisor', async () => {
     const plan = (await planWith({ order: 'binary', knobSets: ['machine-operations'] })).plan!;
     const { program } = readPtx(
       source('div.u32 %r4, %r2, %r3; rem.u32 %r5, %r2, %r3; st.u32 [%rd1], %r4; st.u32 [%rd1+4], %r5;'),

@@ -35,7 +35,7 @@ function programs(): Program[] {
   return out;
 }
 
-it('what keeps a kernel from running is told by its kind and by what it is about', () => {
+it('what keeps a kernel from running is reported by kind and subject', () => {
   const shape = { grid: [1, 1, 1], block: [1, 1, 1], cluster: null, only: null } as const;
   const world = worldOf({ name: 'one', seed: 1, shape, budget: 100 });
   const run = (p: Program, name = 'k') =>
@@ -387,7 +387,7 @@ describe('odd kernels', () => {
     expect(same(of(`${load}\nst.global.u32 [%rd5], %r2;`, c), of(load, c)).same).toBe(false);
   });
 
-  it('of which some threads trap: each ends alone, the others go on', () => {
+  it('of which some threads trap: each ends alone, the others continue', () => {
     const body = (least: number, store: number) =>
       `setp.gt.u32 %p1, %r1, ${least};\n@%p1 trap;\nst.global.u32 [%rd3], ${store};`;
     const k = of(body(5, 1));
@@ -442,7 +442,7 @@ describe('odd kernels', () => {
     expect(same(printing('s'), printing('p')).same).toBe(false);
   });
 
-  it('that call a function that they are given: its arguments count, and they go on behind it', () => {
+  it('that call a function that they are given: its arguments count, and they continue after it', () => {
     const body = (argument: number, stored: number) =>
       `P: .callprototype (.param .b32 _) _ (.param .b32 _);\n{ .param .b32 x; .param .b32 z; st.param.b32 [x], ${argument}; call (z), %rd1, (x), P; ld.param.b32 %r3, [z]; }\nadd.u32 %r3, %r3, ${stored};\nst.global.u32 [%rd3], %r3;`;
     expect(same(of(body(1, 1)), of(body(1, 1))).same).toBe(true);

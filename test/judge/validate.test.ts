@@ -162,7 +162,7 @@ describe('a region', () => {
        S2R.TID.X R3
        IMAD_WIDE RD4, R3, 4, RD1\n`;
 
-  it('may do arithmetic in another way', async () => {
+  it('may compute by equivalent arithmetic', async () => {
     const body = `${start}       <IADD3 R5, R2, R2|SHL R5, R2, 1>\n       STG [RD4], R5\n       EXIT`;
     expect(await whyOf(body)).toBe('');
     expect(await whyOf(body.replace('R2, 1>', 'R2, 2>'))).toMatch(
@@ -274,7 +274,7 @@ BB2:
     expect(await whyOf(body('LDC.U8 R8, c[0x0][R3+0x170]'))).toMatch(/another operand/);
   });
 
-  it('is that a copy belongs to the group that is closed behind it', async () => {
+  it('is that a copy belongs to the group that is committed after it', async () => {
     const copy = `       LDGSTS.B4 [R3], [RD4]\n`;
     const body = `${start}<${copy}|>       LDGDEPBAR\n<|${copy}>       DEPBAR 0\n       LDS R7, [R3]\n       STG [RD4], R7\n       EXIT`;
     expect(await whyOf(body)).toMatch(/effect/);
@@ -375,11 +375,11 @@ describe('a loop', () => {
 BB2:
        EXIT`;
 
-  it('may lose what is the same in every round', async () => {
+  it('may lose loop-invariant code', async () => {
     expect(await whyOf(loop.replace('STEP', '1'))).toBe('');
   });
 
-  it('runs as many rounds as before', async () => {
+  it('has the same trip count as before', async () => {
     expect(await whyOf(loop.replace('STEP', '2'))).toMatch(
       /a branch cannot be shown to go the same way: to LOOP before, to the exit after/,
     );

@@ -271,7 +271,7 @@ describe('orrery ab', () => {
     expect(status('--kernels', join(kernels, 'mandelbrot', 'launch.yaml'))).toBe('by weighted, an estimate');
   });
 
-  it('short names of metrics stand for what tells them best, and registers, code and the estimate have a row', () => {
+  it('short names of metrics mean the most exact variant, and registers, code and the estimate have a row', () => {
     const saxpy = join(kernels, 'saxpy', 'saxpy.sm_90.ptx');
     const of = (...more: string[]) =>
       orrery('ab', 'base', 'recipe:few-registers', '--kernels', saxpy, '--repeat', '0', '--no-ptxas', ...more)
@@ -333,7 +333,7 @@ parts:
     );
   });
 
-  it('settings of parts are told once, and not for functions that no name could be of', () => {
+  it('settings of parts are reported once, and not for functions that no name could be of', () => {
     const recipe = join(dir, 'parts.yaml');
     const part = (pattern: string, knob: string) =>
       `  - when: { kernel: '${pattern}' }\n    knobs: { ${knob} }\n`;

@@ -89,7 +89,7 @@ describe('designs', () => {
     }
   });
 
-  it('a Latin hypercube meets every part of every factor once', () => {
+  it('a Latin hypercube samples every part of every factor once', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 }), fc.nat(), (n, seed) => {
         const factors: Factor[] = [
@@ -310,7 +310,7 @@ describe('what a sweep shows', () => {
     expect(r.deviation).toBeCloseTo(Math.expm1(Math.sqrt(fit.residual / (12 - 5))), 9);
   });
 
-  it('more levels than can be fitted are told of only in a balanced design', () => {
+  it('more levels than can be fitted are reported only in a balanced design', () => {
     const factors = [knob('A', ...Array.from({ length: 1100 }, (_, i) => i)), knob('B', 0, 1)];
     const choices = choicesOf('grid', factors, 0, 1);
     const worth = (l: (f: string) => string | undefined) => (Number(l('A')) < 10 ? 1100 : 1000);
@@ -341,7 +341,7 @@ describe('what a sweep shows', () => {
     expect(one.text).toMatch(/^the design does not determine them: one factor varies at a time$/m);
   });
 
-  it('factors that always go together cannot be told apart', () => {
+  it('factors that always change together cannot be distinguished', () => {
     const factors = [knob('A', 0, 1), knob('B', 0, 1), knob('C', 0, 1)];
     const together = choicesOf('grid', factors, 0, 1).filter((c) => c.get('A')?.name === c.get('B')?.name);
     const { effect, text } = made(
@@ -497,7 +497,7 @@ describe('orrery sweep', () => {
     return readFileSync(lightResults, 'utf8');
   });
 
-  it('goes on where a cut left off, with the same result byte for byte', () => {
+  it('resumes where it was cut off, with the same result byte for byte', () => {
     expect(whole().trim().split('\n')).toHaveLength(1 + 16 * 2);
     truncateSync(lightResults, Math.floor(whole().length / 2));
     expect(orrery(lightArgs).code).toBe(0);
@@ -533,7 +533,7 @@ describe('orrery sweep', () => {
     expect(orrery(['sweep', light, '-o', other]).err).toMatch(/this is not a results file/);
   });
 
-  it('a line of another form is told of at its place, whatever it is', () => {
+  it('a line of another form is reported at its place, whatever it is', () => {
     const other = join(dir, 'forms.jsonl');
     const [head, first, ...more] = whole().split('\n');
     const cell = JSON.parse(first) as { result: { kernels: { values: object; equal: object }[] } };

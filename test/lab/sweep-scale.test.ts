@@ -54,7 +54,7 @@ describe('a pool of workers', () => {
     expect([...new Set(got)].sort((a, b) => a - b)).toEqual(tasks);
   });
 
-  it('gives up on a task that takes down whoever has it, and says why', async () => {
+  it('gives up on a task that crashes its worker, and says why', async () => {
     let begun = 0;
     const start = () => {
       begun++;
@@ -65,7 +65,7 @@ describe('a pool of workers', () => {
     expect(begun).toBeLessThanOrEqual(3);
   });
 
-  it('stops where it is told to, and hands on what listeners throw', async () => {
+  it('stops on request, and passes on what listeners throw', async () => {
     let n = 0;
     const opts = { tasks, workers: 2, start: () => worker('', ''), together };
     expect(await runPool({ ...opts, onResult: () => n++, stop: () => n >= 7 })).toBe(false);

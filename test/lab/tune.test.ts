@@ -67,7 +67,7 @@ describe('goals', () => {
     }
   });
 
-  it('that many kernels miss are told in words that a sentence can end with', () => {
+  it('that many kernels miss are summarized', () => {
     const kernels = ['a', 'b', 'c', 'd', 'e'].map((kernel) => ({
       kernel,
       base: { 'ptxas.registers': 100 },

@@ -128,7 +128,7 @@ describe('the strategy for a switch', () => {
   const spread = (n: number, range: number): number[] =>
     Array.from({ length: n }, (_, k) => 5 + Math.round((k * (range - 1)) / (n - 1)));
 
-  it('goes by 4 cases, a density of 0.4 and 1,024 entries', () => {
+  it('requires 4 cases and a density of 0.4, and allows 1,024 entries', () => {
     expect(shipped).toMatchObject({ 'cascade-cases': 4, 'table-density': 0.4, 'table-entries': 1024 });
     // A jump that costs nothing, so that the limits alone decide.
     const free = { 'table-cost': 0 };

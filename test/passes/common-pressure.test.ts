@@ -51,7 +51,7 @@ describe('commoning under register limits', () => {
     expect(count(numbered(far, {}).text, 'IADD3')).toBe(1);
   });
 
-  it('counts one register for an expression that goes as a whole', () => {
+  it('counts one register for an expression that is removed as a whole', () => {
     const deep = far
       .replace('  STG [RD2], R5', '  SHL R7, R5, 3\n  LOP3 R8, R7, R4, RZ, 192\n  STG [RD2], R8')
       .replace('  STG [RD2+20], R6', '  SHL R17, R6, 3\n  LOP3 R18, R17, R4, RZ, 192\n  STG [RD2+20], R18');
@@ -85,7 +85,7 @@ describe('commoning under register limits', () => {
     expect(count(numbered(tests, { 'max-predicates': 2 }).text, 'ISETP.LT')).toBe(2);
   });
 
-  it('asks on every way between the two', () => {
+  it('checks every path between the two', () => {
     const ways = `BB0:
   IADD3 R5, R3, R4, RZ
   STG [RD2], R5

@@ -36,7 +36,7 @@ const copies = (body: string): number =>
   lines(leaveSsa(parseFn(loop(body), isa), isa)).filter((l) => /^MOV R\d+, R\d+$/.test(l)).length;
 
 describe('steps of loops', () => {
-  it('stand behind the last use of what they step from, which saves a copy', () => {
+  it('follow the last use of the old value, which saves a copy', () => {
     const body = '  SHR.U32 R2, R1, 1\n  STG [RD4], R1\n  ISETP.GE.U32 P3, R1, 2';
     expect(delayed(body)).toEqual(['STG [RD4], R1', 'ISETP.GE.U32 P3, R1, 2', 'SHR.U32 R2, R1, 1']);
     expect(copies(body)).toBe(0);
@@ -50,7 +50,7 @@ describe('steps of loops', () => {
     ]);
   });
 
-  it('stay where the last use needs the next value, or comes behind the block', () => {
+  it('stay if the last use needs the new value, or is in a later block', () => {
     expect(delayed('  IADD3 R2, R1, 1, RZ\n  IMAD R5, R1, R2, RZ\n  ISETP.LT P3, R5, R9')).toBe('same');
     expect(delayed('  IADD3 R2, R1, 1, RZ\n  ISETP.LT P3, R1, R9', '  STG [RD4], R1\n')).toBe('same');
   });

@@ -141,7 +141,7 @@ describe('inlining', () => {
     expect(values(out.program)).toEqual(Array.from({ length: 64 }, (_, i) => 2 * i));
   });
 
-  it('goes from the leaves up, so that chains of calls collapse', () => {
+  it('starts at the leaves, so that chains of calls collapse', () => {
     const chain = `${ADD}
 .func (.param .b32 r) twice(.param .b32 a, .param .b32 b) { .reg .b32 %r<5>;
 ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ${call('add', '%r3', '%r1', '%r2')} ${call('add', '%r4', '%r3', '%r2')}
@@ -337,7 +337,7 @@ describe('functions that nobody calls any more', () => {
   const left = (text: string): string[] =>
     inlined(moduleOf(text).program).program.functions.map((f) => f.name);
 
-  it('go, unless other modules may call them, their address is taken, or nobody called them before', () => {
+  it('are removed, unless other modules may call them, their address is taken, or they had no caller', () => {
     expect(left(ADD + kernel(body))).toEqual(['k']);
     expect(left(ADD.replace('.func', '.visible .func') + kernel(body))).toEqual(['add', 'k']);
     expect(left(`${ADD}${kernel(`${body} mov.b64 %d1, add;`)}`)).toEqual(['add', 'k']);

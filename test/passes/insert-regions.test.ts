@@ -151,7 +151,7 @@ describe('regions agree with lanes that meet at post-dominators', () => {
       if (kind === 'with exits') expect(fewer).toBeGreaterThan(5);
     });
 
-  test('with fewer registers than levels, lanes meet later and compute the same', () => {
+  test('with fewer registers than levels, lanes reconverge later and compute the same', () => {
     let later = 0;
     fc.assert(
       fc.property(seeds, fc.integer({ min: 1, max: 2 }), (seed, most) => {
@@ -312,18 +312,18 @@ STG [RD3], R6
 BB3:
 EXIT`;
 
-  test('lanes meet at a BSYNC, and nowhere else', () => {
+  test('lanes reconverge at a BSYNC, and nowhere else', () => {
     expect(work(counted(half(true, 'IADD3 R2, R2, 5')))).toBe(
       work(counted(half(false, 'IADD3 R2, R2, 5'))) - 2,
     );
   });
 
-  test('nobody waits for who has ended', () => {
+  test('no lane waits for one that has exited', () => {
     const r = counted(half(true, 'EXIT'));
     expect(r.values.slice(0, 32)).toEqual(Array.from({ length: 32 }, (_, l) => (l < 16 ? l + 1 : 0)));
   });
 
-  test('who waits goes on when the others wait for what they do, or go around without end', () => {
+  test('a waiting lane continues if the others wait for its writes, or loop forever', () => {
     // Half of the lanes wait in a loop for a value that the others store behind the region.
     const r = counted(`ISETP.LT P5, R2, 16
 BSSY B8, BB3

@@ -349,7 +349,7 @@ describe('loop-fusion', () => {
     },
   ];
 
-  it('keeps what rows of loops do that touch places near each other', () => {
+  it('preserves sequences of loops that access nearby addresses', () => {
     const below = generator(20261126);
     for (let n = 0; n < runs(400); n++) {
       const fn = parseFn(loopRows(below), isa);

@@ -135,7 +135,7 @@ describe('the table of mark-operands', () => {
     for (const c of ['0', '0x80000000', '0xffffffff']) expect(selects(c)).not.toContain('constraint bits');
   });
 
-  it('where predicates are not marked, a copy that was seen makes the walk look back along a single way', () => {
+  it('where predicates are not marked, a copy makes the walk continue in a single predecessor', () => {
     const ways = parseFn(
       `.entry k
 {

@@ -77,7 +77,7 @@ describe('merge-sync leaves', () => {
     expect(merged(fn)).toBe(fn);
   });
 
-  it('a reduction that nobody reads, where another needs the predicates', () => {
+  it('a reduction with an unused result, where another needs the predicates', () => {
     const fn = parseFn(
       `.entry k
 {

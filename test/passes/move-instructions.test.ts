@@ -136,7 +136,7 @@ function crowded(seed: number): Fn {
 }
 
 describe('movement of instructions', () => {
-  it('keeps what threads do that load, store and meet', () => {
+  it('preserves threads that load, store and synchronize', () => {
     for (let seed = 0; seed < runs(150); seed++) {
       const fn = crowded(seed);
       expect(verifySsa(fn).map(verifyMessage), printFn(fn)).toEqual([]);
@@ -161,7 +161,7 @@ describe('movement of instructions', () => {
     }
   });
 
-  it('keeps what threads do whose control goes anywhere', () => {
+  it('preserves threads with arbitrary control flow', () => {
     fc.assert(
       fc.property(randomFn({ most: 10, defined: true }), fc.constantFrom(...WAYS), (f, params) => {
         const fn = constructSsa(f, isa);

@@ -53,7 +53,7 @@ it('phase 42 has no fences to add: those of proxies are operations of the progra
   ]);
 });
 
-it('phase 25 has nothing to stage: unrolled rounds keep accesses and fences in order, and loops where lanes meet stay', () => {
+it('phase 25 has nothing to stage: unrolled iterations keep the order of accesses and fences, and loops with joins stay', () => {
   const rounds = (synchronization: string): string[] => {
     const { program } = readPtx(
       kernel(

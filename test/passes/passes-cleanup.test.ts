@@ -189,7 +189,7 @@ describe('operations between lanes without a reader', () => {
       .filter((x) => x.op.name === 'SHFL').length;
   };
 
-  it('go where all lanes of a warp come to them or none, in kernels', () => {
+  it('are removed where all lanes of a warp reach them or none, in kernels', () => {
     expect([left('.entry k', 'P2'), left('.entry k', 'P1'), left('.func f', 'P2')]).toEqual([0, 1, 1]);
   });
 });
@@ -369,7 +369,7 @@ describe('reporting phases', () => {
     expect(ctx.reports.join('\n')).toContain('[non-unrolled loops=1]');
     expect(ctx.reports.join('\n').endsWith(printFn(fn))).toBe(true);
   });
-  it('report-scheduling adds a line for each loop, with what one round costs', () => {
+  it('report-scheduling adds a line for each loop, with the cost of an iteration', () => {
     const ctx = testContext(fn);
     expect(runPass('report-scheduling', fn, ctx)).toBe(fn);
     const text = ctx.reports.join('\n');
@@ -480,7 +480,7 @@ BB2:
     ]);
   });
 
-  it('target-branches reports how far branches go', () => {
+  it('target-branches reports the distance of branches', () => {
     const facts = { 'slots.136': 'branch-distance', 'encoding.instruction-bytes': 16 };
     const said = (body: string): readonly string[] => {
       const f = parseFn(`.entry k\n  .table T0 BB1 BB3\n{\n${body}\n}`, isa);

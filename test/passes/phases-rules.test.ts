@@ -48,7 +48,7 @@ async function shows(id: string, where: string): Promise<void> {
 }
 
 describe('a phase with rules', () => {
-  it('is told apart from the others by its groups', () => {
+  it('is identified by its rule groups', () => {
     expect(withRules.map((p) => p.index).sort((a, b) => a! - b!)).toEqual([
       13, 21, 29, 31, 37, 46, 58, 65, 75, 81,
     ]);

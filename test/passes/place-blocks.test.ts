@@ -43,7 +43,7 @@ BB3:
 }`);
 
 describe('place-blocks', () => {
-  it('puts the arm that runs in front of what follows, and turns the jump round', () => {
+  it('places the hot arm before the join, and inverts the branch', () => {
     expect(order(place(diamond({ 0: 10, 1: 9, 2: 1, 3: 10 }), CHAINS))).toBe('0 1 3 2');
     expect(printFn(place(diamond({ 0: 10, 1: 9, 2: 1, 3: 10 }), CHAINS))).toContain(
       'BB1:\n       MOV R2, 1\nBB3:\n       STG [RD8], R2\n       EXIT\nBB2:\n       MOV R2, 2\n       BRA BB3\n',
@@ -127,7 +127,7 @@ BB6:
     expect(again).toBeLessThan(runs(500) / 50);
   });
 
-  it('is quick where 20,000 ways meet', () => {
+  it('is fast at a join of 20,000 edges', () => {
     const n = 20_000;
     const arms = Array.from({ length: n }, (_, k) => `BB${k + 1}:\n   @P${(k % 50) + 1} BRA BB${n + 1}`).join(
       '\n',

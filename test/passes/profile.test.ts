@@ -101,7 +101,7 @@ ${[0, 1, 2, 3, 4].map((k) => `BB${k + 20}:\n       STG [RD8+${8 * k + 8}], R1\n 
   };
   const hot = `${[0, 1, 2, 3, 4, 24].map((b) => `  .count BB${b} 100\n`).join('')}${[5, 20, 21, 22, 23].map((b) => `  .count BB${b} 0\n`).join('')}`;
 
-  it('a switch asks for what comes most first, and stays where the row says so', () => {
+  it('a switch tests the most frequent case first, and stays where the row says so', () => {
     const fn = cascade(hot);
     const out = runPass('switch-opt', fn, testContext(fn, { params: { ...params, profiled: 'weigh' } }));
     expect(out).not.toBe(fn);

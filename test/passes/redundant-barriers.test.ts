@@ -33,14 +33,14 @@ const between = (...middle: string[]): number[] =>
   );
 
 describe('redundant barriers', () => {
-  it('go where only arithmetic, constants and branches stand between', () => {
+  it('are removed where only arithmetic, constants and branches are between them', () => {
     expect(between()).toEqual([3]);
     expect(between('IADD3 R3, R1, 4, RZ', 'LDC R6, c[0x0][0x160]', 'S2R.TID.X R7')).toEqual([3]);
     expect(between('BRA BB1', 'BB1:')).toEqual([3]);
     expect(between('BAR.SYNC 0', 'BAR.SYNC 0')).toEqual([3]);
   });
 
-  it('stay behind memory, other barriers, what lanes do together, volatile reads, and ends of threads', () => {
+  it('stay after memory accesses, other barriers, warp operations, volatile reads, and exits', () => {
     for (const x of [
       'LDS R8, [R1]',
       'STG [RD5+4], R2',
@@ -87,7 +87,7 @@ EXIT`;
     expect(left(halves.replace('S2R.TID.X R1', 'LDC R1, c[0x0][0x160]'))).toEqual([6, 10, 12]);
   });
 
-  it('stay where warps may meet at different places', () => {
+  it('stay where warps may arrive at different barriers', () => {
     // In a block of 64 threads, the second warp waits once more in the loop: there it meets the first of the first warp's two
     // barriers, and its store comes before the second.
     const text = `BB0:
@@ -119,7 +119,7 @@ EXIT`;
     expect(left(called)).toEqual([6, 12, 13]);
   });
 
-  it('need an equal one on every way', () => {
+  it('need an equal one on every path', () => {
     const ways = (way: string): string => `BB0:
 LDC R1, c[0x0][0x160]
 ISETP.LT P9, R1, 32

@@ -110,7 +110,7 @@ const limits = {
 };
 
 describe('rematerialization', () => {
-  it('computes values again behind code that is short of registers, no more of them than it must', () => {
+  it('recomputes values after code with high register pressure, no more of them than it must', () => {
     expect(done(through, 9).text).toBe(lines(parseFn(through, isa)));
     expect(done(through, 8)).toMatchObject({ most: 8, remarks: ['passed recomputed'] });
     const both = done(through, 7);
@@ -202,7 +202,7 @@ BB2:
     expect(text).toMatch(/BB4:[^B]*SHL[^B]*BB1:/);
   });
 
-  it('gives a phi its value at the end of the way that it comes by', () => {
+  it('recomputes a phi operand at the end of its predecessor', () => {
     const join = `BB0:
   SHL R21, R22, 3
   ${crowd}

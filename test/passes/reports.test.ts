@@ -178,7 +178,7 @@ describe('a journal', () => {
     ]);
   });
 
-  it('as timing records behind their sentinel', () => {
+  it('as timing records after their sentinel', () => {
     // The source writes it in hexadecimal in two places; the decimal beside one of them, 33,739,079, is another number.
     expect(TIMING_SENTINEL).toBe(33_751_047);
     expect(timingRecords(journal)).toEqual([
@@ -338,7 +338,7 @@ describe('memory of snapshots', () => {
 describe('a run', () => {
   const program = lowered(branchyPtx('k', 'other'));
 
-  it('lets go of the snapshots between its ends, and says so to whom reads one', () => {
+  it('releases the snapshots between its ends, and reading one is an error', () => {
     const seen: string[] = [];
     const all = runPipeline(program, base);
     const ends = runPipeline(program, base, {

@@ -45,7 +45,7 @@ BB2:
   EXIT`;
 
 describe('sinking of values', () => {
-  it('moves a chain in front of its only user, inner values behind it', () => {
+  it('moves a chain before its only user, operands first', () => {
     expect(after(branch)).toBe(
       body(`BB0:
   @P26 BRA BB2
@@ -61,7 +61,7 @@ BB2:
     );
   });
 
-  it('leaves what both ways need, what stands on every way, loads, and what lanes do together', () => {
+  it('leaves values that both paths need or that are on every path, loads, and warp operations', () => {
     const both = branch.replace('[RD25+8], R22', '[RD25+8], R24');
     expect(after(both)).toBe(body(both));
     for (const load of ['LDG R24, [RD25+16]', 'VOTE.ALL R24, P27', 'ATOMG.ADD R24, [RD25], R22'])
@@ -121,7 +121,7 @@ BB2:
     expect(after(warp)).toBe(body(warp));
   });
 
-  it('takes a phi for a use at the end of the way that the value comes by', () => {
+  it('counts a phi as a use at the end of the predecessor', () => {
     const join = `BB0:
   IMAD R21, R22, R23, R22
   @P26 BRA BB2

@@ -29,7 +29,7 @@ function after(pass: Pass, text: string, times = 1): string {
 }
 
 describe('value numbering', () => {
-  it('finds sums with their operands turned round, and loads that see the same memory', () => {
+  it('finds sums with exchanged operands, and loads of the same memory state', () => {
     expect(
       after(
         gvnCse,
@@ -198,7 +198,7 @@ BB2:
     expect(lines(hoistInvariants(changing, testContext(changing)))).toBe(body(clobbered));
   });
 
-  it('does not load before what may end the thread in the first round', () => {
+  it('hoists no load above an exit in the first iteration', () => {
     const text = `BB0:
   MOV R17, 0
 BB1:
@@ -223,7 +223,7 @@ BB9:
     expect(after(hoistInvariants, certain)).not.toBe(body(certain));
   });
 
-  it('leaves a load where it is that some rounds do not run', () => {
+  it('leaves a load that some iterations skip', () => {
     const text = `BB0:
   MOV R17, 0
 BB1:
@@ -288,7 +288,7 @@ BB9:
     );
   });
 
-  it('looks at what differs in each round of a loop once, however many loops are around it', () => {
+  it('visits a loop-variant instruction once, whatever the nesting depth', () => {
     /** How often the sources of an instruction in the innermost of some loops are read. */
     const looks = (depth: number): number => {
       const fn = nestedLoops(depth, `  IMAD R50, R${96 + 4 * depth}, R18, RZ\n  STS [R6], R50`);

@@ -152,7 +152,7 @@ describe('vector accesses', () => {
 
 describe('what stays apart', () => {
   const two = ['LDG R4, [RD1+4]'];
-  it('loads behind something that may write, or that orders memory', () => {
+  it('loads after an instruction that may write, or that orders memory', () => {
     for (const between of [
       'STG [RD2], R9',
       'STG [RD1+4], R9',
@@ -236,7 +236,7 @@ describe('what stays apart', () => {
     expect(inGlobal(...lines('R9'))).toHaveLength(1);
   });
 
-  it('loads behind a vector access that one of its parts was moved to', () => {
+  it('loads after a vector access that a part was moved to', () => {
     // The first store moves down to the last one, which alone would let the second load pass.
     const lines = [
       'STG [RD1+4], R3',
@@ -305,7 +305,7 @@ BB2:`);
     }
   });
 
-  it('is proved by an access that surely ran before, with the same base', () => {
+  it('is proved by a dominating access with the same base', () => {
     const pair = ['LDG R20, [RD2+8]', 'LDG R21, [RD2+12]'];
     const merged = 'LDG.V2 {R20, R21}, [RD2+0x8]';
     const behind = (...lines: string[]): boolean => inGlobal(...lines, ...pair).includes(merged);

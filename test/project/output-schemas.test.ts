@@ -110,7 +110,7 @@ it('evaluate answers in lines of its form, also where it is asked for JSON', () 
   expect(lines.flatMap((l) => faults('evaluate', l))).toEqual([]);
 });
 
-it('cfg gives each block its ways and its loop', () => {
+it('cfg gives each block its edges and its loop', () => {
   const { functions } = JSON.parse(
     orrery('cfg', 'test/kernels/mandelbrot/mandelbrot.sm_90.ptx', '--json').out,
   ) as {

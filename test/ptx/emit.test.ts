@@ -69,7 +69,7 @@ const ORDERS = ALL ? ['seed', 'binary'] : ['binary'];
 const some = kernels.filter((_, k) => k % SAMPLE === 0);
 describe.each(some)('%s', (name) => {
   const dir = `${root}${name}/`;
-  it('is right after the way through PTX, at several levels', async () => {
+  it('is right after a round trip through PTX, at several levels', async () => {
     const launches = new Map<string, Launch>();
     for (const f of readdirSync(dir).filter((x) => /^launch.*\.yaml$/.test(x)))
       launches.set(f, await loadLaunch(dir + f));
@@ -197,7 +197,7 @@ ret;
     if (ptxas) expect(assemble(out.text, ['-arch=sm_80'])).toMatchObject({ ok: true });
   });
 
-  it('reads between parameters and behind the last one, as the program did', async () => {
+  it('reads between parameters and past the last one, as the program did', async () => {
     const plan = await planOf('sm_80', 'seed', 3);
     const text = kernel(
       'ld.param.u32 %r1, [n+64];\nld.param.u32 %r2, [n+4];\nld.param.u32 %r3, [k_p+20];\nst.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r3};',

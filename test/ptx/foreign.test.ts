@@ -461,7 +461,7 @@ mov.u64 %rd2, 3;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\nsetp.ne.u32 %p1, %r1, 7
     expect(names.src.slice(1).map((o) => o.reg)).toEqual(names.dst);
   });
 
-  it('what is computed from a sum stays behind the wait', async () => {
+  it('values computed from a sum stay after the wait', async () => {
     const { text, kept } = await out([fence, product(d), commit, wait(0), 'mul.f32 %f1, %f1, %f1;']);
     expect(kept).toEqual([]);
     expect(text.indexOf('mul.f32')).toBeGreaterThan(text.indexOf('wgmma.wait_group'));
@@ -532,7 +532,7 @@ describe('passes', () => {
   };
   const count = (text: string, what: RegExp): number => [...text.matchAll(what)].length;
 
-  it('remove what only computes or reads and whose results nobody needs, and keep what writes', async () => {
+  it('remove pure instructions and loads without uses, and keep writes', async () => {
     const { text, differences } = await optimized(`ld.param.u64 %rd1, [k_p];
 mov.u32 %r1, %tid.x;
 tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r1}];
@@ -545,7 +545,7 @@ atom.global.v2.f32.add {%f1, %f2}, [%rd1], {%f7, %f8};`);
     expect(count(text, /sust|atom/g)).toBe(2);
   });
 
-  it('keep stores in front of what reads them, and load again behind what writes', async () => {
+  it('keep stores before instructions that read memory, and reload after those that write', async () => {
     const { text, differences } = await optimized(`ld.param.u64 %rd1, [k_p];
 cvta.to.global.u64 %rd2, %rd1;
 mov.u32 %r1, %tid.x;
@@ -632,7 +632,7 @@ st.global.u32 [%rd2+4096], %r4;`;
     expect(two(change, body).length > 0).toBe(different);
   });
 
-  it('waits for bytes that arrive by a copy of which nobody knows the size', () => {
+  it('waits for bytes of a copy of unknown size', () => {
     const { program } = lowered(
       kernel(`ld.param.u64 %rd1, [k_p];
 mov.u32 %r1, tile;

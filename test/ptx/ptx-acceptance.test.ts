@@ -129,7 +129,7 @@ describe('the table of forms', () => {
     ['<u32> : =t q', "'q' of 'q' is not a kind of operand"],
     ['<u32> : =t t:9..', "'t:9..' has no range such as 0..15, %32 or 4/8/16"],
     ['<u32> : =t ; sm_', "'sm_' is not a version and target, such as '7.8 sm_90' or 'until 6.3'"],
-  ])('%s is told of', (form, said) => {
+  ])('%s is reported', (form, said) => {
     expect(() => readForm(form, {})).toThrow(said);
   });
 });

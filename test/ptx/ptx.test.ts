@@ -91,7 +91,7 @@ bra $L; $L:`).replace('{\n.reg', '{\n.reg'),
     expect(instrs[5].operands[1]).toMatchObject({ kind: 'addr', extra: [{ kind: 'vector' }] });
   });
 
-  it('goes on after errors and names each, with a near miss', () => {
+  it('continues after errors and reports each, with a near miss', () => {
     const text = inKernel(
       'ad.s32 %r1, %r2, %r3;\nadd.s32 %r1, %r2,;\nmov.u32 %r1, (1/0);\n.rge .b32 %q;\nadd.s32 %r1, %r2, 3;',
     );
@@ -156,7 +156,7 @@ bra $L; $L:`).replace('{\n.reg', '{\n.reg'),
 });
 
 describe('lowering', () => {
-  it('says so where operands are missing that nobody checked', () => {
+  it('reports missing operands that the syntax check skipped', () => {
     const text = '.version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\ncvta.to.global.u64;\nret;\n}';
     const { program, diagnostics } = lowerPtx(parsePtx(text, 'x.ptx').module, {
       isa,
@@ -219,7 +219,7 @@ describe('lowering', () => {
     expect(ori(ptx).map(shape)).toEqual(expected.map(shape));
   });
 
-  it('names every form it lacks, once, with count and line, and goes on', () => {
+  it('names every form it lacks, once, with count and line, and continues', () => {
     const { module } = parsePtx(
       `${inKernel('mov.u64 %rd1, nobody;\nmov.u64 %rd1, nobody;\nsqrt.rn.f32 %f1, %f2;')}.visible .entry ok() { ret; }\n`,
       'k.ptx',

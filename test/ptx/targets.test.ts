@@ -85,7 +85,7 @@ describe('targets without a back end', () => {
     expect(targetsOf(specs).filter((sm) => !PTX_TARGETS.has(sm))).toEqual([]);
   });
 
-  it('are told of by the library', async () => {
+  it('are reported by the library', async () => {
     for (const plan of [planOf(specs, { sm: 'sm_61' }), await planFromFiles({ sm: 'sm_61' }, specs)])
       expect(plan.warnings.filter((w) => w.code === 'nearest-backend').length).toBe(1);
   });
@@ -100,7 +100,7 @@ describe('targets without a back end', () => {
     expect(printProgram(program)).toContain('LDG');
   });
 
-  it('are told of once by a command, however many files have them', () => {
+  it('are reported once by a command, however many files have them', () => {
     const root = fileURLToPath(new URL('../..', import.meta.url));
     const run = (...args: string[]) =>
       spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
@@ -216,7 +216,7 @@ ${lines
     expect(ori(kernelOf(WIDE, '2.0')).match(/FTZ/g)).toHaveLength(3);
   });
 
-  it('are told of where the target is', () => {
+  it('are reported where the target is', () => {
     expect(
       targetFor(specs, 'sm_13')
         .warnings.flatMap((w) => w.notes)

@@ -299,7 +299,7 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
     expect(r.own[0].body).toContain('ALARM');
   });
 
-  it('fails on a rule that nobody proved', async () => {
+  it('fails on an unproved rule', async () => {
     // True, so that trying values says nothing against it.
     const otherwise = (t: string) => t.replace("#(32 - k)', source", "#(33 - k - 1)', source");
     const r = await run(main, branch(main, rules, otherwise), {
@@ -343,7 +343,7 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
     expect([r.code, r.result]).toEqual([0, 'same']);
   });
 
-  it('goes on where the token may not write, as in forks, and writes nothing without a pull request', async () => {
+  it('succeeds where the token may not write, as in forks, and writes nothing without a pull request', async () => {
     readOnly = true;
     const words = branch(main, ORDER, (t) => t.replace(/^title: .*/m, 'title: other words'));
     const r = await run(main, words);

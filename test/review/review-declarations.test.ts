@@ -35,7 +35,7 @@ const lineOf = (f: SpecFile, text: string) => f.text.split('\n').findIndex((l) =
 describe('what a catalog declares', () => {
   const told = (head: Specs, plans: readonly string[] = []) => catalogChanges(base, head, new Set(plans));
 
-  it('types, ranges, readers and defaults are told at their lines', () => {
+  it('types, ranges, readers and defaults are reported at their lines', () => {
     const at = `${base.knobs.file}:${lineOf(base.knobs, 'GeneralOptimizationBudget:')}`;
     const one = (key: string, value: unknown) =>
       told(withKnobs((k) => void (k.GeneralOptimizationBudget[key] = value)));
@@ -51,13 +51,13 @@ describe('what a catalog declares', () => {
     ]);
   });
 
-  it('a default that a plan has is told by the plan, and texts are told by nobody', () => {
+  it('a default that a plan has is reported by the plan, and changed texts are not reported', () => {
     const other = withKnobs((k) => void (k.ContractProducts.default = true));
     expect(told(other, ['ContractProducts'])).toEqual([]);
     expect(told(withKnobs((k) => void (k.ContractProducts.effect = 'x')))).toEqual([]);
   });
 
-  it('a knob comes, and one goes', () => {
+  it('a knob is added, and one is removed', () => {
     const head = withKnobs((k) => {
       k.Mine = { ...k.ContractProducts };
       delete k.ContractProducts;
@@ -89,7 +89,7 @@ describe('what phases and groups of rules declare', () => {
     expect(declarationChanges(head, base)).toMatchObject([{ alarm: false, note: `new: ${gone}` }]);
   });
 
-  it('the condition of a group is told, and texts change nothing', () => {
+  it('the condition of a group is reported, and texts change nothing', () => {
     const withGroup = (change: (d: Record<string, unknown>) => void): Specs => ({
       ...base,
       rules: new Map(base.rules).set(
@@ -154,7 +154,7 @@ describe('where a change is stated', () => {
     expect(Object.values(places)).toContain(rowsWith('{ rules: [float] }'));
   });
 
-  it('faults leave open whether plans differ, and each plan is told', async () => {
+  it('faults leave open whether plans differ, and each plan is reported', async () => {
     const was = base.orders.get('binary')!;
     const wrong = await textOf(was, [/- OriBranchOpt .*/, '- OriBranchOptt']);
     const told: string[] = [];
@@ -235,7 +235,7 @@ describe('what no plan has', () => {
     expect(told(base)).toEqual([]);
   });
 
-  it('what stands for PTX that is carried is told, and the order of its rows', () => {
+  it('what stands for PTX that is carried is reported, and the order of its rows', () => {
     type Carried = { title: string; ptx: string[]; as?: string };
     const withRows = (change: (rows: Carried[]) => void): Specs => ({
       ...base,
@@ -269,7 +269,7 @@ describe('no row hides another', () => {
     return r.changes.map((c) => [c.name, c.after, c.alarm]);
   };
 
-  it('of two constraints, faults of ptxas or carried instructions of one name, both are told', async () => {
+  it('of two constraints, faults of ptxas or carried instructions of one name, both are reported', async () => {
     type Constraints = { constraints: { before: string; after: string; severity?: string }[] };
     const twice = changed(
       base.constraints,
@@ -304,7 +304,7 @@ describe('no row hides another', () => {
     ]);
   });
 
-  it('a property that holds from the start, and the order of rules, are told', async () => {
+  it('a property that holds from the start, and the order of rules, are reported', async () => {
     type Phases = { properties: Record<string, { initial?: boolean; means: string }> };
     const phases = (change: (d: Phases) => void) => ({
       ...base,

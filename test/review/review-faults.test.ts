@@ -287,7 +287,7 @@ edits:
 });
 
 describe('a comment misleads nobody', () => {
-  it('what is warned of an order is told, at the phase that moved in a full list', async () => {
+  it('warnings on an order are reported, at the phase that moved in a full list', async () => {
     const was = base.orders.get('binary')!;
     const moved = was.text
       .replace(/ {2}- OriDoPredication .*\n/, '')
@@ -359,7 +359,7 @@ describe('a comment misleads nobody', () => {
 });
 
 describe('what a review does not know', () => {
-  it('a recipe whose condition no kernel meets is not measured, and that is said', async () => {
+  it('a recipe whose condition no kernel satisfies is reported as not measured', async () => {
     const recipe = await specOf(
       'pipelines/recipes/mine.yaml',
       "kind: recipe\nwhen: { kernel: 'gemm*' }\nphases: { disable: [OriDoPredication] }\n",
@@ -543,7 +543,7 @@ describe('a review says no more than it knows', () => {
     expect(comment).toContain('- occupancy: the limits of a multiprocessor differ between the two sides');
   });
 
-  it('a fact of many parts is told by the part that changed', async () => {
+  it('a fact of many parts is reported by the part that changed', async () => {
     const hopper = await edited(base.backends.get('hopper')!, 'warps-per-sm: 64', 'warps-per-sm: 48');
     const head = { ...base, backends: new Map(base.backends).set('hopper', hopper) };
     const { comment } = await review(head, ['string-search']);

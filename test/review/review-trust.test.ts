@@ -104,7 +104,7 @@ describe('reviews', () => {
 });
 
 describe('verdicts from files', () => {
-  it('are of rules by a hash to which nobody can make another rule', () => {
+  it('belong to rules by a hash for which no second rule can be made', () => {
     const texts = [...Array.from({ length: 200 }, (_, n) => 'x'.repeat(n)), 'ä€😀\ud800'.repeat(99)];
     for (const text of texts)
       expect(sha256(text)).toBe(createHash('sha256').update(text, 'utf8').digest('hex'));

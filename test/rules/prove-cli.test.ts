@@ -50,7 +50,7 @@ describe('options of `rules prove`', () => {
       expect.stringMatching(/^error: --effort .* is not a factor of the limits\n/),
     ]);
   });
-  it('a solver that cannot be used is told once, whatever the number of workers', () => {
+  it('a solver that cannot be used is reported once, whatever the number of workers', () => {
     for (const jobs of ['1', '2']) {
       const r = prove('--group', 'shifts', '--all', '--jobs', jobs, '--solver', 'no-such-solver');
       expect([r.code, r.err.match(/cannot use/g)?.length]).toEqual([1, 1]);

@@ -171,7 +171,7 @@ describe.skipIf(solver === null)('wrong rules are refuted with numbers that are 
     expect(n.$a === 0x80000000n || (n.$a & 0x7fffffffn) > 0x7f800000n).toBe(true);
     expect(n.after).toBe(n.$a);
   });
-  it('what nobody asks about, asked', async () => {
+  it('questions that no rule of the tables raises', async () => {
     expect(await verdictOf('LOP3 $d, $a, $b, _, 0xca', 'LOP3 $d, $a, $b, 0, 0xca')).toMatchObject({
       verdict: 'refuted',
     });
@@ -566,7 +566,7 @@ describe('questions', () => {
       ['v2', 12n],
     ]);
   });
-  it('a program that is no solver is told', async () => {
+  it('a program that is no solver is reported', async () => {
     for (const command of ['no-such-solver -in', `${process.execPath} --version`]) {
       const s = openSolver(command);
       await expect(

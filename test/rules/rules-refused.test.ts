@@ -165,7 +165,7 @@ describe('what an older prover left open', () => {
     expect(said()[0]).toBe(1);
   });
 
-  it('and one that this prover left open is told with what it found, wherever the rule would run', async () => {
+  it('and one that this prover left open is reported with what it found, wherever the rule would run', async () => {
     await refute(undecided, 'bounded', { ...bounded, prover: THOROUGHNESS });
     const r = orrery(['opt', kernel, '--emit', 'none', '--rules', undecided]);
     expect([r.status, r.stderr]).toEqual([

@@ -46,11 +46,11 @@ describe('reviews', () => {
       { rule: 'add-of-nothing', hash: rules.find((r) => r.id === 'add-of-nothing')!.hash },
       ['review-idle rule'],
     ],
-  ])('with %o is told', (more, codes) => {
+  ])('with %o is reported', (more, codes) => {
     const found = reviewFaults(file(more), rules, verdicts);
     expect(found.map((i) => `${i.code} ${i.path.at(-1)}`)).toEqual(codes);
   });
-  it('of one rule twice is told', () => {
+  it('of one rule twice is reported', () => {
     const twice = { ...file({}), data: { kind: 'reviews', reviews: [first, first] } };
     expect(reviewFaults(twice, rules, verdicts).map((i) => [i.code, i.path])).toEqual([
       ['review-twice', ['reviews', 1, 'rule']],

@@ -42,7 +42,7 @@ function withGroup(text: string): Specs {
 }
 
 describe('where rules run', () => {
-  it('sums go into the offsets of global memory, and stay out of those of local memory', async () => {
+  it('sums are folded into offsets of global memory, and not into those of local memory', async () => {
     const through = (space: string): Promise<string> =>
       optimized(
         kernel(

@@ -507,7 +507,7 @@ describe('checks of a set', () => {
     expect(found.map((i) => i.code).filter((c) => c === 'rule-cycle')).toHaveLength(2);
     expect(found.find((i) => i.code === 'rule-cycle')!.message).toMatch(/r[01] -> r[01] -> r[01]/);
   });
-  it('two that meet and lead apart', () => {
+  it('two that agree at a corner and differ elsewhere', () => {
     const two = (more: object) =>
       codes(
         [

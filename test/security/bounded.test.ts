@@ -103,7 +103,7 @@ describe.skipIf(process.platform === 'win32')('only regular files are read', () 
     const r = orrery(...args.filter((a) => a !== undefined));
     expect([r.code, r.signal, r.err]).toEqual([1, null, expect.stringContaining('it is not a regular file')]);
   });
-  it('and no pipe, which nobody may ever write to', () => {
+  it('and no pipe, which may never get a writer', () => {
     const fifo = join(dir, 'fifo.yaml');
     spawnSync('mkfifo', [fifo]);
     if (!existsSync(fifo)) return;

@@ -236,7 +236,7 @@ const LONG = 300_000;
 describe('long runs of one character', () => {
   const kernel = '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n  ret;\n}\n';
 
-  it.each(['\n', '\r', '\r\n'])('%j before and behind a kernel', (run) => {
+  it.each(['\n', '\r', '\r\n'])('%j before and after a kernel', (run) => {
     for (const text of [`${run.repeat(LONG)}${kernel}`, `${kernel}${run.repeat(LONG)}`]) {
       const { module, diagnostics } = parsePtx(text, 'k.ptx');
       expect([diagnostics, targetOf(text)]).toEqual([[], 'sm_90']);

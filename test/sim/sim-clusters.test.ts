@@ -157,7 +157,7 @@ ${show('%r9')}`;
 const SPIN = (done: string, wait: string) => `${done}: ${wait}\n@!%p0 bra ${done};`;
 
 describe('barrier objects', () => {
-  it('of another block: arrivals release whoever waits there', () => {
+  it('of another block: arrivals release the threads that wait there', () => {
     const body = `mov.u32 %r1, %cluster_ctarank; mov.u32 %r0, bar; setp.ne.u32 %p1, %r1, 0; setp.eq.u32 %p2, %t, 0;
 @%p2 mbarrier.init.shared.b64 [bar], 3;
 ${MEET}
@@ -222,7 +222,7 @@ cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;`;
     expect(got).toEqual(want);
   });
 
-  it('go to every block of a mask, at the same place, and signal each', () => {
+  it('write to every block of a mask, at the same address, and signal each', () => {
     const body = `mov.u32 %r0, tile; mov.u32 %r1, bar; mov.u32 %r2, %cluster_ctarank; setp.eq.u32 %p1, %r2, 2;
 setp.eq.u32 %p2, %r2, 1; mbarrier.init.shared.b64 [bar], 1; st.shared.u32 [tile+4], 5;
 @!%p2 mbarrier.arrive.expect_tx.shared.b64 %d0, [bar], 16;

@@ -116,7 +116,7 @@ DONE: st.global.b32 [%d1], %r2; ret; }\n`;
     expect(new Set(new Uint32Array(r.buffers[0]!.buffer))).toEqual(new Set([7]));
   });
 
-  it('a wait for what nobody does ends with the budget', () => {
+  it('a wait that never ends uses up the budget', () => {
     const p = lowered(barrier('ld.volatile.global.b32 %r6, [%d5]; mov.b32 %r6, 0;', 1));
     expect(run(p, 40, 64, 40, 3_000_000).status).toBe('budget');
   });

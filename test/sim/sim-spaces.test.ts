@@ -127,7 +127,7 @@ describe('the window of kernel parameters', () => {
   it('has an end', () =>
     expect(ends('ld.u64 %v, [%a+70000];')).toContain('lies past the end of the kernel parameters'));
 
-  it('keeps places apart behind its end where every address exists', () => {
+  it('keeps addresses past its end apart where every address exists', () => {
     const load = 'ld.u64 %v, [%a+70004];';
     const store = 'mov.u32 %w, 7; st.u32 [%a+70000], %w;';
     expect(compare(kernel(store + load), kernel(load + store), 'k', plan).differences).toEqual([]);

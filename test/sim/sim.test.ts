@@ -7,7 +7,7 @@ import { formatPrintf } from '../../src/sim/printf.ts';
 import { BASE, kernel, run } from '../support/sim-kernel.ts';
 
 describe('control', () => {
-  it('diverges, runs both sides, and meets again', () => {
+  it('diverges, runs both sides, and reconverges', () => {
     const r = run(
       kernel(`LOP3 R4, R2, 1, RZ, 0xc0
 ISETP.EQ P5, R4, RZ

@@ -82,27 +82,30 @@ const words = (r: LaunchResult): number[] => [...new Uint32Array(r.buffers[0]!.b
 const SUMS = Array.from({ length: 64 }, (_, t) => (t * (t + 1) * (2 * t + 1)) / 6 + 3 * t);
 
 describe('memory from the stack', () => {
-  it.each([0, 1, 3])('is right after all phases at -O%i, and on the way through PTX', async (level) => {
-    const plan = await planOf(level);
-    const { module, program } = lowered(SQUARES, plan);
-    const { last } = runPipeline(program, plan);
-    const { text, diagnostics } = emitPtx(withoutSsa(last, plan.isa), {
-      table,
-      paramBase: paramBase(plan),
-      module,
-      target: null,
-    });
-    expect(diagnostics).toEqual([]);
-    expect(text.match(/\b(alloca|stacksave|stackrestore)\.u64/g)).toHaveLength(5);
-    for (const p of [program, last, lowered(text, plan).program])
-      for (const schedule of [undefined, 7]) {
-        const r = run(p, plan, { schedule });
-        expect([r.error, words(r)]).toEqual([null, SUMS]);
-      }
-    expect(judgeKernel(program, last, 'k', paramBase(plan), { budget: 100_000 }).differences).toEqual([]);
-  });
+  it.each([0, 1, 3])(
+    'is right after all phases at -O%i, and after a round trip through PTX',
+    async (level) => {
+      const plan = await planOf(level);
+      const { module, program } = lowered(SQUARES, plan);
+      const { last } = runPipeline(program, plan);
+      const { text, diagnostics } = emitPtx(withoutSsa(last, plan.isa), {
+        table,
+        paramBase: paramBase(plan),
+        module,
+        target: null,
+      });
+      expect(diagnostics).toEqual([]);
+      expect(text.match(/\b(alloca|stacksave|stackrestore)\.u64/g)).toHaveLength(5);
+      for (const p of [program, last, lowered(text, plan).program])
+        for (const schedule of [undefined, 7]) {
+          const r = run(p, plan, { schedule });
+          expect([r.error, words(r)]).toEqual([null, SUMS]);
+        }
+      expect(judgeKernel(program, last, 'k', paramBase(plan), { budget: 100_000 }).differences).toEqual([]);
+    },
+  );
 
-  it('open worlds see what comes behind it, in callees too', async () => {
+  it('open worlds see what follows it, in callees too', async () => {
     const plan = await planOf(0);
     const { program } = lowered(SQUARES, plan);
     const same = (text: string): boolean =>

@@ -327,11 +327,11 @@ describe('what a pass needs', () => {
     ],
   ];
   for (const [needs, said] of CASES) {
-    it(`is told of in a hook: ${Object.keys(needs)[0]}`, async () => {
+    it(`is reported in a hook: ${Object.keys(needs)[0]}`, async () => {
       const found = await errorsOf(recipe, 'mine.yaml', needing(needs));
       expect(found).toContainEqual({ line: 4, said: expect.stringContaining(said) });
     });
-    it(`is told of in an inserted step: ${Object.keys(needs)[0]}`, async () => {
+    it(`is reported in an inserted step: ${Object.keys(needs)[0]}`, async () => {
       const order =
         'kind: order\ntitle: t\nextends: seed\nedits:\n  - { insertPass: late-commoning, before: SinkRemat }\n';
       expect(await errorsOf(order, 'mine.yaml', needing(needs))).toContainEqual({
@@ -350,7 +350,7 @@ describe('what a pass needs', () => {
 
 describe('bytes that are no text', () => {
   const recipe = 'kind: recipe\n# note\nknobs: { OptBudget: 3 }\n';
-  it('are told of: NUL, and what is no UTF-8', async () => {
+  it('are reported: NUL, and what is no UTF-8', async () => {
     expect(await errorsOf(recipe)).toEqual([]);
     expect((await errorsOf(recipe.replace('note', '\0')))[0].said).toContain(
       'byte 15 is 0: this is not text',
@@ -396,7 +396,7 @@ rules:
       expect.stringContaining("'rare' is wrong"),
     );
   });
-  it('with one id are told of beside other faults', async () => {
+  it('with one id are reported beside other faults', async () => {
     const two = rules('IADD3 $d, $x, 1, 0') + rules('MOV $d, $x').split('rules:\n')[1];
     const said = (
       await errorsOf(

@@ -334,7 +334,7 @@ BB0:
 });
 
 describe('what each step did', () => {
-  it('is told, round by round', async () => {
+  it('is reported, round by round', async () => {
     const plan = await planOf([]);
     const { program } = lowerPtx(parsePtx(branchyPtx('k'), 'x.ptx').module, {
       isa: plan.isa,
@@ -353,7 +353,7 @@ describe('what each step did', () => {
     'mov.u32 %t, %tid.x;\nst.local.u32 [v], %x;\nst.local.u32 [v+4], %t;\nld.local.u32 %y, [v+4]; st.global.u32 [%rd], %y; st.global.u32 [%rd], %x;',
   );
 
-  it('is told of steps that are no rounds too', async () => {
+  it('is reported for steps that are not repeated too', async () => {
     const plan = await planOf([], { disable: ['GeneralOptimize'] });
     const told = runOf(local, plan)
       .records.find((r) => r.phase.id === 'GeneralOptimizeMid')!
@@ -363,7 +363,7 @@ describe('what each step did', () => {
     ]);
   });
 
-  it('is told for a line of which an access, made of several, became registers', async () => {
+  it('is reported for a line whose access, made of several, became registers', async () => {
     const plan = await planOf([], { disable: ['GeneralOptimize'] });
     const program = lowered(local, plan);
     const line = local.split('\n').findIndex((l) => l.includes('st.local.u32 [v+4]')) + 1;

@@ -231,7 +231,7 @@ describe('every knob that a phase with work declares', () => {
     }
   });
 
-  it('says so no longer than that is true: reading it is a mistake that is told', () => {
+  it('says so no longer than that is true: reading it is a mistake that is reported', () => {
     for (const name of unread) {
       const phase = base.phases.find((p) => hasWork(p) && p.knobs.includes(name))!;
       const step = { kind: 'pass', pass: 'probe', params: {}, origin: phase.origin } as const;

@@ -38,7 +38,7 @@ const program = lowerPtx(parsePtx(branchyPtx('k', 'other'), 'x.ptx').module, {
 describe('repeat', () => {
   const text = order('  - { repeat: GvnCse, through: OriReassociateAndCommon, rounds: 4 }');
 
-  it('puts the later rounds behind the first, in which no phase runs after a round without changes', async () => {
+  it('puts later rounds after the first; after a round without changes, no phase runs', async () => {
     const p = await planOf(text);
     const at = p.phases.findIndex((x) => x.id === 'GvnCse');
     const span = base.phases.findIndex((x) => x.id === 'OriReassociateAndCommon') - at + 1;

@@ -66,7 +66,7 @@ describe('decisions about recipes in library mode', () => {
     expect(() => b.decision(base, first.functions[0], () => [])).toThrow(/after its release/);
   });
 
-  it('a run alone leaves nothing behind, even if it fails', async () => {
+  it('a single run leaves no state, even if it fails', async () => {
     const recipes = new RecipeManager();
     const plan = await some();
     runPipeline(first, plan, { recipes });

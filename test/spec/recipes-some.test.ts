@@ -157,7 +157,7 @@ describe('several that hold together', () => {
     expect(p.hash).not.toBe(q.hash);
   });
 
-  it('an illegal plan of some functions is told with the path in the recipe, before anything runs', async () => {
+  it('an illegal plan of some functions is reported with the path in the recipe, before anything runs', async () => {
     const letters = [...'abcdefghi'];
     const texts: Record<string, string> = { off: `phases: { disable: [${hook}] }` };
     for (const l of letters) texts[l] = when(l);

@@ -319,7 +319,7 @@ describe('several recipes', () => {
     `);
   });
 
-  it('a broken condition is told by check too', async () => {
+  it('a broken condition is reported by check too', async () => {
     const mine = folder.write(
       'some.yaml',
       "kind: recipe\nwhen: { kernel: 'gemm*' }\nhooks: { AdvancedPhaseAfterConvUnSup: [{ pass: gvn-cse }] }\n",
@@ -564,7 +564,7 @@ parts:
     expect(await filled(5)).toEqual(['back-copy-propagation']);
   });
 
-  it('above 5 there is warning 8000, and compilation goes on', async () => {
+  it('above 5 there is warning 8000, and compilation continues', async () => {
     const { plan, diagnostics } = await made({ r: 'nvopt: 6\nknobs: { UnrollFullInstLimit: 4 }' });
     expect(knob(plan!, 'UnrollFullInstLimit')).toBe(4);
     expect(diagnostics.map((d) => [d.severity, d.message])).toEqual([

@@ -115,7 +115,7 @@ describe('the cache', () => {
     rmSync(`${path}.elsewhere`);
   });
 
-  it('holds so much, of which the oldest goes, and takes away what earlier versions left', async () => {
+  it('holds a limited amount, drops the oldest, and removes what earlier versions left', async () => {
     const path = await entryOf('oldest.yaml', 51);
     const old = new Date(Date.now() - 7_200_000);
     utimesSync(path, old, old);
@@ -171,7 +171,7 @@ describe('checking any file', () => {
   const check = async (name: string, text: string) =>
     rendered(await checkFile(write(name, text), passNames, shipped), { [name]: text });
 
-  it('a group of rules that a row may not run, or that is not there, is told in the row', async () => {
+  it('a group of rules that a row may not run, or that is not there, is reported in the row', async () => {
     const text = shipped.phases.text.replace(
       '{ rules: [predicates, compare] }',
       '{ rules: [predicatez, logic] }',

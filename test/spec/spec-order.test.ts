@@ -37,7 +37,7 @@ describe('shipped orders', () => {
 });
 
 describe('SSA', () => {
-  it('is where its passes stand, or the edit that puts one elsewhere is told why', async () => {
+  it('is where its passes are, or the edit that moves one gets the reason', async () => {
     for (const [edit, lost] of [
       ['{ move: GvnCse, before: GenerateMovPhi }', 'nothing before it provides it'],
       ['{ move: OriHoistInvariantsEarly, after: ConvertAllMovPhiToMov }', 'ConvertAllMovPhiToMov (position'],

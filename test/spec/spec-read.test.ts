@@ -85,7 +85,7 @@ describe('text that is not YAML', () => {
     ['title: "a"#b', /^error: a space is missing before '#'\n/],
     ['title: &a &b c', /^error: a value has one anchor at most\n/],
     ['phases: ["A" "B"]', /^error: a ',' is missing between two elements\n/],
-  ])('what the reader says is told in our words: %j', (text, said) => {
+  ])('what the reader says is reported in our words: %j', (text, said) => {
     const found = faults(`kind: order\n${text}\n`);
     expect(found).toMatch(said);
     expect(found).not.toMatch(/Unexpected|Missing|indicator|Sequence|scalar|Implicit/);

@@ -16,7 +16,7 @@ it('a file that was written to has another stamp, though its size and time are a
   expect(stampOf(file)).not.toBe(before);
 });
 
-it('shipped specs that nobody touched are what their texts say', async () => {
+it('unchanged shipped specs are what their texts say', async () => {
   for (const path of shippedFiles()) {
     const text = readFileSync(path, 'utf8');
     const known = untouched(path);
