@@ -111,7 +111,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     knobs: ['Knob358'],
   }),
   entry('sink-values', sinkValues, 'sink values into the only path that needs them'),
-  entry('rematerialize', rematerialize, 'recompute cheap values where registers are short', {
+  entry('rematerialize', rematerialize, 'recompute cheap values under high register pressure', {
     facts: ['limits', 'costs'],
     requires: ['ssa'],
   }),
@@ -121,19 +121,19 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     requires: ['control-last', 'ssa'],
   }),
   entry('speculative-loads', speculativeLoads, 'report which constants may be loaded anywhere'),
-  entry('split-control-flow', splitControlFlow, 'cut blocks so that control operations are last'),
+  entry('split-control-flow', splitControlFlow, 'split blocks after control operations'),
   entry(
     'loop-simplification',
     loopSimplification,
     'give loops a preheader, one latch, and the test at the bottom',
   ),
-  entry('loop-fusion', loopFusion, 'let two loops that run equally often run as one', {
+  entry('loop-fusion', loopFusion, 'fuse adjacent loops with equal trip counts', {
     knobs: ['PerformLoopFusionBudget'],
     requires: ['control-last', 'ssa'],
   }),
   entry('address-recurrences', addressRecurrences, 'advance addresses from one iteration to the next'),
   entry('loop-unrolling', loopUnrolling, 'unroll loops, in full or in part', { facts: ['limits'] }),
-  entry('pipelining', pipelining, 'start loads of an iteration while the one before still computes', {
+  entry('pipelining', pipelining, 'overlap loads of an iteration with the computation of the one before', {
     knobs: ['OkToPipelineNoUnroll'],
     facts: ['costs', 'latencies'],
     requires: ['control-last', 'ssa'],
@@ -142,7 +142,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry(
     'split-high-pressure',
     splitHighPressure,
-    'split ranges of constants where registers do not suffice',
+    'split live ranges of constants under high register pressure',
     {
       facts: ['limits', 'costs'],
       requires: ['control-last', 'phi-free'],
@@ -152,7 +152,11 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('report-scheduling', reportScheduling, 'the same with a line for each loop'),
   entry('report-registers', reportRegisters, 'the same with pressure, warps, and what lives across calls'),
   entry('report-allocation', reportAllocation, 'the same, saying that registers are virtual'),
-  entry('replace-uniforms', replaceUniforms, 'replace special registers that directives fix by constants'),
+  entry(
+    'replace-uniforms',
+    replaceUniforms,
+    'replace special registers by constants where directives fix them',
+  ),
   entry('early-dead-code', earlyDeadCode, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 'verify, control operations last'),
   entry('branch-opt', branchOpt, 'fold, simplify and thread branches, erase unreachable blocks'),
@@ -163,7 +167,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     knobs: ['DisableErrbarAfterMembar'],
     facts: ['capabilities.error-barrier'],
   }),
-  entry('expand-table-jumps', expandTableJumps, 'make the indices of jump tables offsets into them', {
+  entry('expand-table-jumps', expandTableJumps, 'turn the indices of jump tables into offsets', {
     facts: ['encoding.instruction-bytes'],
   }),
   entry('drop-regions', dropRegions, 'remove regions in which lanes no longer diverge', {
@@ -174,35 +178,40 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     facts: ['limits.convergence-barriers'],
     requires: ['control-last'],
   }),
-  entry('target-branches', targetBranches, 'what a target does with branches before they are simplified', {
-    knobs: ['Knob232', 'Knob351'],
-    facts: ['slots.136', 'encoding.instruction-bytes'],
-    requires: ['control-last'],
-  }),
-  entry('generate-mov-phi', generateMovPhi, 'enter SSA: one definition per register, phis at joins'),
+  entry(
+    'target-branches',
+    targetBranches,
+    'apply changes of the target to branches before they are simplified',
+    {
+      knobs: ['Knob232', 'Knob351'],
+      facts: ['slots.136', 'encoding.instruction-bytes'],
+      requires: ['control-last'],
+    },
+  ),
+  entry('generate-mov-phi', generateMovPhi, 'construct SSA: one definition per register, phis at joins'),
   entry('gvn-cse', gvnCse, 'global value numbering: compute equal expressions once'),
   entry('hoist-invariants', hoistInvariants, 'move loop-invariant code in front of its loop'),
   entry('hoist-common', hoistCommon, 'hoist expressions that both arms of a branch compute'),
-  entry('nested-conditions', nestedConditions, 'merge two branches that lead to the same places'),
+  entry('nested-conditions', nestedConditions, 'merge two branches with the same targets'),
   entry('predication', predication, 'turn short branches into guarded instructions and selects'),
   entry('guarded-selects', guardedSelects, 'compute selected values under the guard of the selection', {
     requires: ['ssa'],
   }),
   entry('apply-recipes', applyRecipes, 'report which recipes apply to the function'),
   entry('attach-profile', attachProfile, 'give blocks the counts of a profile'),
-  entry('mark-cold-blocks', markColdBlocks, 'report which blocks hardly ever run'),
-  entry('place-blocks', placeBlocks, 'order blocks along the paths of control, cold ones last'),
+  entry('mark-cold-blocks', markColdBlocks, 'report cold blocks'),
+  entry('place-blocks', placeBlocks, 'lay out blocks along hot paths, cold ones last'),
   entry('merge-sync', mergeSync, 'remove synchronization that an adjacent one covers'),
   entry('propagate-varying', propagateVarying, 'report which values and branches differ between lanes'),
   entry('forward-progress', forwardProgress, 'yield in loops that wait for other threads', {
     requires: ['control-last', 'ssa'],
   }),
-  entry('forward-stores', forwardStores, 'replace loads by values that were surely stored'),
-  entry('dead-stores', deadStores, 'remove stores that nothing reads before they are overwritten or gone'),
+  entry('forward-stores', forwardStores, 'replace loads by values that are known to be stored'),
+  entry('dead-stores', deadStores, 'remove stores that are overwritten or out of scope before a read'),
   entry('promote-half', promoteHalf, 'compute half-precision operations in single precision', {
     facts: ['operations'],
   }),
-  entry('expand-reductions', expandReductions, 'reduce over a whole warp by exchanges between lanes', {
+  entry('expand-reductions', expandReductions, 'expand reductions over a warp to shuffles', {
     facts: ['operations'],
   }),
   entry('promote-memory', promoteMemory, 'promote local variables at constant offsets to registers', {
@@ -233,13 +242,13 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     facts: ['class'],
     requires: ['ssa'],
   }),
-  entry('reassociate', reassociate, 'put trees of integer operations in order, then number values'),
+  entry('reassociate', reassociate, 'sort trees of integer operations, then number values'),
   [
     'inline-functions',
     {
       name: 'inline-functions',
       programPass: inlineFunctions,
-      summary: 'replace calls of device functions by their code',
+      summary: 'inline calls of device functions',
       needs: { requires: ['control-last', 'phi-free'] },
     },
   ],
@@ -248,22 +257,22 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     {
       name: 'order-shared-variables',
       programPass: orderSharedVariables,
-      summary: 'declare shared variables in the order that pads least',
+      summary: 'declare shared variables in the order with the least padding',
     },
   ],
-  entry('late-commoning', lateCommoning, 'value numbering once more'),
+  entry('late-commoning', lateCommoning, 'number values a second time'),
   entry('equal-multi-def-moves', equalMultiDefMoves, 'merge phis that are equal around a loop'),
   entry('redundant-multi-def-moves', redundantMultiDefMoves, 'remove phis with a single value'),
   entry(
     'back-copy-propagation',
     backCopyPropagation,
-    'compute values directly into the target of their copy',
+    'compute values directly into the destination of their copy',
     {
       knobs: ['BackCopyPropBudget'],
     },
   ),
-  entry('convert-mov-phi', convertMovPhi, 'leave SSA with as few copies as live ranges allow'),
-  entry('convert-to-uniform', convertToUniform, 'move what a warp needs once to uniform registers', {
+  entry('convert-mov-phi', convertMovPhi, 'destruct SSA with as few copies as live ranges allow'),
+  entry('convert-to-uniform', convertToUniform, 'move values common to a warp to uniform registers', {
     knobs: ['Knob862', 'DisableConvergentWriteUR', 'DisableURLiveAcrossConvBound'],
     facts: ['uniform', 'limits'],
     requires: ['control-last', 'phi-free'],
@@ -286,7 +295,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     {
       name: 'vectorize',
       programPass: vectorize,
-      summary: 'make vector accesses of adjacent loads and stores',
+      summary: 'merge adjacent loads and stores into vector accesses',
       needs: {
         knobs: ['DisableReadVectorization', 'DisableWriteVectorization'],
         facts: ['param-base'],
@@ -294,7 +303,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       },
     },
   ],
-  entry('uniform-atomics', uniformAtomics, 'let one lane apply what the lanes of a warp would', {
+  entry('uniform-atomics', uniformAtomics, 'combine atomics of a warp in one lane', {
     knobs: ['OptimizeUniformAtomicMode'],
     facts: ['capabilities.redux'],
     requires: ['ssa'],
@@ -308,11 +317,21 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       requires: ['control-last', 'phi-free'],
     },
   ),
-  entry('check-matrix-groups', checkMatrixGroups, 'say where ptxas will break up groups of matrix products', {
-    requires: ['control-last', 'phi-free'],
-  }),
+  entry(
+    'check-matrix-groups',
+    checkMatrixGroups,
+    'report where ptxas will break up groups of matrix products',
+    {
+      requires: ['control-last', 'phi-free'],
+    },
+  ),
   entry('live-dead', liveDead, 'global liveness, removal of dead code and unused variables'),
-  entry('final-inspection', finalInspection, 'verify before code is laid out, refuse what the target lacks', {
-    facts: ['operations'],
-  }),
+  entry(
+    'final-inspection',
+    finalInspection,
+    'verify before layout, reject operations that the target lacks',
+    {
+      facts: ['operations'],
+    },
+  ),
 ]);

@@ -148,7 +148,7 @@ function attribute(r: Reader, name: string): void {
   lx.next();
 }
 
-/** Skips an optional `+4` behind a label or a section. */
+/** Skips an optional `+4` after a label or a section. */
 function offset(r: Reader): void {
   if (r.lx.kind !== t.PLUS) return;
   r.lx.next();
@@ -336,7 +336,7 @@ function targets(r: Reader): string[] {
 }
 
 /**
- * Error recovery: skips tokens up to a point where the next item or statement can begin, which is behind a `;`, at a line that looks like a
+ * Error recovery: skips tokens up to a point where the next item or statement can begin, which is after a `;`, at a line that looks like a
  * beginning, or at the brace that closes the current construct.
  *
  * @param error the exception; anything other than BAIL is thrown again

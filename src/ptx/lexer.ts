@@ -245,7 +245,7 @@ export class Lexer {
     return /^#[ \t]*(line[ \t]|\d)/.test(this.text.slice(p, p + 40));
   }
 
-  /** Scans a directive or modifier from `p`, behind its dot: `.shared::cta`, `.L2::128B`, `.mbarrier::complete_tx::bytes`. */
+  /** Scans a directive or modifier from `p`, after its dot: `.shared::cta`, `.L2::128B`, `.mbarrier::complete_tx::bytes`. */
   private directive(p: number): number {
     const { bytes } = this;
     const from = p;

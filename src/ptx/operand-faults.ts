@@ -31,7 +31,7 @@ export function first<T>(items: readonly T[], of: (x: T) => OperandFault | null)
 /** An instruction without its operands, for messages. */
 export const written = (s: PtxInstr): string => [s.opcode, ...s.mods].join('.');
 
-/** The selector behind a register, as `x` of `%r1.x`; '' if there is none. */
+/** The selector after a register, as `x` of `%r1.x`; '' if there is none. */
 export const partOf = (o: PtxOperand): string => (o.kind === 'reg' ? o.part : '');
 
 /** The name of an operand that is a register or symbol; '' for other operands. */

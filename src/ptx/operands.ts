@@ -145,7 +145,7 @@ function signed(r: Reader, sign: number): PtxOperand {
   return { kind: 'reg', name, neg: sign === t.MINUS, not: sign === t.BANG, part };
 }
 
-/** Parses `+8` or `+-16` behind a base; there is no binary `-` (PTX ISA 9.0, 6.4.1). */
+/** Parses `+8` or `+-16` after a base; there is no binary `-` (PTX ISA 9.0, 6.4.1). */
 function displacement(r: Reader, base: string): bigint {
   const { lx } = r;
   if (lx.kind === t.MINUS) r.fail(`an offset cannot be subtracted from '${base}'`, [`write '${base}+-8'`]);

@@ -47,7 +47,7 @@ export function schemaFaults(f: Text, errors: readonly ErrorObject[]): Diagnosti
 const isChoice = (e: ErrorObject): boolean => e.keyword === 'oneOf' || e.keyword === 'anyOf';
 
 /**
- * True if an error was found while trying one alternative of a choice. An alternative behind a `$ref` has a schema path of its own.
+ * True if an error was found while trying one alternative of a choice. An alternative that is a `$ref` has a schema path of its own.
  */
 const isInside = (e: ErrorObject, choice: ErrorObject): boolean => {
   if (e.instancePath !== choice.instancePath && !e.instancePath.startsWith(`${choice.instancePath}/`))

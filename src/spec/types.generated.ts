@@ -1091,7 +1091,7 @@ reuse?: {
  */
 guard?: ("P" | "UP")
 /**
- * Names that the vendor's text inserts behind the first one; the first that matches is used: 'MOV in RRR when a=RZ & !X'.
+ * Names that the vendor's text inserts after the first one; the first that matches is used: 'MOV in RRR when a=RZ & !X'.
  */
 aliases?: string[]
 /**

@@ -91,8 +91,8 @@ ${out.length === 0 ? '' : `| left out (${out.length}) | ${list(out)} |\n`}
 |---|---|---|
 ${family.map((o) => `| ${code(o.name)} | ${o.title} | ${propertiesOf(o)} |`).join('\n')}
 
-None is folded, or run more often than it is written. One without \`side-effect\` goes when
-nobody needs its results. An open world makes results up from name, operands and what memory holds at the addresses.
+None is folded, or run more often than it is written. One without \`side-effect\` is removed when
+its results are unused. An open world makes results up from name, operands and what memory holds at the addresses.
 
 A launch runs \`ldmatrix\`, \`stmatrix\`, \`movmatrix\`, dense \`mma\` and \`wmma\` of f16, bf16, tf32, f64, integers of 8 and 4
 bits, single bits and, mma alone, 8-bit floats (\`src/sim/primitives/matrix.ts\`, \`wmma.ts\`), with fragments as PTX lays them out; \`wmma\`'s, which PTX leaves open, row by row.

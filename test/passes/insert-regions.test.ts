@@ -390,7 +390,7 @@ describe('a switch whose lanes choose differently', () => {
   test.each([
     ['a cascade', cascade(8), 8],
     ['a tree', tree(8), 15],
-  ])('%s parts lanes at each comparison, and needs one barrier', (_, body, points) => {
+  ])('%s diverges at each comparison, and needs one barrier', (_, body, points) => {
     const p = after('split-control-flow', kernel(body));
     const [fn] = p.functions;
     const { regions, depth } = convergenceRegionsOf(fn);

@@ -121,7 +121,7 @@ describe('what the target lacks', () => {
       // Nine reductions are over a whole warp and expanded, this one is not.
       expect((e as DiagnosticError).diagnostics).toHaveLength(1);
       expect(first.message).toMatch(
-        /LateExpansionUnsupportedOps did not expand it: only a mask that is surely 0xffffffff/,
+        /LateExpansionUnsupportedOps did not expand it: only a mask that is known to be 0xffffffff/,
       );
     }
   });

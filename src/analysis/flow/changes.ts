@@ -104,7 +104,7 @@ export class ChangeLog implements Watcher {
     const { d } = this;
     let left = d.useCount(r);
     if (d.defCount(r) <= 1 || left <= MANY_USES) return d.eachUse(r, this.note);
-    // With several definitions, only instructions that follow in the block surely see this one.
+    // With several definitions, only instructions that follow in the block are known to see this one.
     for (let q = d.next(n); q >= 0 && left > 0; q = d.next(q)) {
       const x = d.at(q);
       if (reads(x, r)) {

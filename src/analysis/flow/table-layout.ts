@@ -2,7 +2,7 @@ import { ENTRY_BYTES } from '../../ir/jump-table.ts';
 import { Kind } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 
-/** A jump table in the code, directly behind the jump that reads it. */
+/** A jump table in the code, directly after the jump that reads it. */
 export interface PlacedTable {
   readonly jump: Instr;
   readonly table: number;
@@ -14,7 +14,7 @@ export interface PlacedTable {
 
 /**
  * Where jump tables lie if the function is written as it is, and their contents (seed 003): a table follows its jump without padding,
- * so two jumps through one table have a copy each; code behind it begins at the next multiple of the instruction size.
+ * so two jumps through one table have a copy each; code after it begins at the next multiple of the instruction size.
  *
  * @param instructionBytes bytes of one instruction
  */

@@ -245,7 +245,7 @@ export class Evolutions {
     return { width, start, step };
   }
 
-  /** An extension of a value that changes in the loop: affine if the value surely does not wrap. */
+  /** An extension of a value that changes in the loop: affine if the value is known not to wrap. */
   private extension(loop: number, r: Reg, bits: number, width: number, signed: boolean): Evolution | null {
     if (this.unwrapped === null) return null;
     const narrow = truncateForm(this.value(r), bits);

@@ -172,7 +172,7 @@ export class DeadStores {
     return this.covers(x, first, store, row) ? Meets.Covers : Meets.Nothing;
   }
 
-  /** Does an instruction surely overwrite all bytes of the store whenever both run? */
+  /** Does an instruction overwrite all bytes of the store whenever both run? */
   private covers(x: Instr, y: number, store: number, row: number): boolean {
     const { a } = this;
     const { guard, guardNot } = a.du.ins[store];

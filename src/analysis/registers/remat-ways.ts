@@ -242,7 +242,7 @@ export class RematWays {
 
   /** The nearest point above the wanted one at which everything is available; null if there is none near enough. */
   private placeFor(def: Ins, { block, at }: Group): RematPoint | null {
-    // A copy must be behind phis, and behind the definition.
+    // A copy must be after phis, and after the definition.
     const top = block === this.d.block(def) ? this.live.indexOf(def) + 1 : this.live.phisOf(block);
     for (let p = at; p >= top && p >= at - this.limits.lookback; p--) {
       const chain: Instr[] = [];

@@ -40,7 +40,8 @@ export class TargetOperations {
 
 /** Limits of expansions that a program may exceed. */
 const LIMITS: Readonly<Record<string, string>> = {
-  REDUX: ': only a mask that is surely 0xffffffff is expanded, since no lane outside of a mask may be read',
+  REDUX:
+    ': only a mask that is known to be 0xffffffff is expanded, since no lane outside of a mask may be read',
 };
 
 /** The instructions of a function that the target lacks, as errors; at most `most`. */

@@ -48,7 +48,7 @@ const MOST_MOVES = 8;
 
 /**
  * Where lanes that diverge should reconverge: each divergent branch has a region from it to its immediate post-dominator. Paths on
- * which the thread ends do not count (nobody waits for a thread that has exited), so an early exit does not delay the others. A region
+ * which the thread ends do not count (no thread waits for one that has exited), so an early exit does not delay the others. A region
  * inside another one that ends at the same place is merged with it. If lanes leave a loop at different times, the region begins in
  * front of the loop, so that those that left it first wait for all.
  *

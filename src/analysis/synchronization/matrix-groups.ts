@@ -29,7 +29,7 @@ import { divergenceOf } from '../uniformity/divergence.ts';
  * a time. The numbers:
  *
  *     7509, 7510  a call: of an unknown function, of a system function
- *     7514        read behind a wait that does not cover the product
+ *     7514        read after a wait that does not cover the product
  *     7515        at a join, a value in flight meets one that another instruction wrote
  *     7517, 7518  a wait is inserted; where lanes may have diverged
  *     7519, 7520  an arrival is inserted; where lanes may have diverged
@@ -37,7 +37,7 @@ import { divergenceOf } from '../uniformity/divergence.ts';
 export interface MatrixGroups {
   /** Products of the function. */
   readonly products: readonly Instr[];
-  /** The maximum number of accumulator registers in flight behind any instruction, and of how many results they are part. */
+  /** The maximum number of accumulator registers in flight after any instruction, and of how many results they are part. */
   readonly most: { readonly registers: number; readonly sets: number; readonly at: InstrPlace } | null;
   /** In the order of the code; a place occurs once for each reason. */
   readonly advice: readonly GroupAdvice[];

@@ -7,12 +7,12 @@ import { type Cfg, cfgOf } from '../flow/cfg.ts';
 import { divergenceOf } from '../uniformity/divergence.ts';
 
 /**
- * Where all lanes of a warp that have not exited are surely together: at one instruction, at one time.
+ * Where all lanes of a warp that have not exited are known to be together: at one instruction, at one time.
  *
  * Divergence analysis says which lanes take the same path; it does not say when. Once lanes have diverged they run independently (PTX
  * ISA 9.0, 3.1: no order between them is guaranteed), even if all reach the same block afterwards: one may start another iteration of a
  * loop while another is still in its body. So lanes are together from the start of the kernel until a branch at which they may diverge,
- * or a call, in which they may; and again behind an aligned barrier of the block, at which the whole warp arrives at once (PTX ISA 9.0,
+ * or a call, in which they may; and again after an aligned barrier of the block, at which the whole warp arrives at once (PTX ISA 9.0,
  * 9.7.13.1). No reconvergence at post-dominators is assumed. A branch is harmless if every successor but one ends the thread at once,
  * since exited lanes do nothing any more.
  */
@@ -61,7 +61,7 @@ export const convergenceOf: (fn: Fn) => WarpConvergence = memo((fn) => {
   return { atStart, at };
 });
 
-/** Are the lanes together behind an instruction, given whether they were together in front of it? */
+/** Are the lanes together after an instruction, given whether they were together in front of it? */
 function after(x: Instr, before: boolean): boolean {
   if (x.op.primitive === 'barrier' && x.guard === NO_REG)
     return (

@@ -44,7 +44,7 @@ export class Known {
       : this.conditions.valueFor(k, this.flow);
   }
 
-  /** Does a fact about it also hold behind its definition, because it has a single value? */
+  /** Does a fact about it also hold after its definition, because it has a single value? */
   stays(r: Reg): boolean {
     return this.conditions.keys.of(r).stays;
   }

@@ -11,7 +11,7 @@ const NONE: Ins = -1;
 /**
  * Expressions of a draft in SSA, keyed by what they compute: opcode, modifiers, operands (`a < b` is `b > a`), guard, values under a false
  * guard, and a number for everything else (which memory a load sees). Scopes nest: closing one forgets what was added
- * since it was opened, so in a walk over the dominator tree the table holds what has surely been computed.
+ * since it was opened, so in a walk over the dominator tree the table holds what has certainly been computed.
  *
  * A custom hash table with chaining, so that a look-up allocates nothing.
  */

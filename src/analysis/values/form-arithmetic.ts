@@ -32,7 +32,7 @@ export function truncateForm(a: LinearForm, width: number): LinearForm {
   return { width, terms, constant: BigInt.asUintN(width, a.constant) };
 }
 
-/** A narrower form extended to `width`, if it surely does not wrap; else null. */
+/** A narrower form extended to `width`, if it is known not to wrap; else null. */
 export function extendForm(a: LinearForm, width: number, signed: boolean): LinearForm | null {
   if (a.width >= width) return truncateForm(a, width);
   if (a.terms.length === 0) return constantForm(extend(a.constant, a.width, signed), width);

@@ -13,7 +13,7 @@ const MEGABYTE = 1 << 20;
 /** The cache that the options name. Pending results are written however the command ends, unless it is killed. */
 export function cacheOf(o: CacheOptions): DiskCache | undefined {
   if (o.cache === undefined) {
-    if (o.cacheLimit !== undefined) failWith('--cache-limit limits nothing', '--cache FOLDER names a cache');
+    if (o.cacheLimit !== undefined) failWith('--cache-limit needs --cache', '--cache FOLDER names a cache');
     return undefined;
   }
   const megabytes = o.cacheLimit === undefined ? null : Number(o.cacheLimit);

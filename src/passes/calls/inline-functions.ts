@@ -5,7 +5,7 @@ import type { ProgramPass } from '../pass.ts';
 import { type Callee, inlineCalls, type Limits, whyNever } from './inline-calls.ts';
 
 /**
- * Replaces calls of device functions by their code (recipe `inline`, at the hook behind phase 2).
+ * Replaces calls of device functions by their code (recipe `inline`, at the hook after phase 2).
  *
  *     before                                     after
  *     .func f                                    .entry k

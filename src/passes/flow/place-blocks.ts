@@ -23,8 +23,8 @@ import type { Pass } from '../pass.ts';
  *           STG [RD3], R2                     SHL R2, R2, 1
  *           EXIT                              BRA BB3
  *
- * `cold: loops` (108) moves cold blocks of a loop (`coldBlocksOf`) behind the rest of the loop; `cold: function`
- * (109) moves cold blocks outside loops behind everything else. `chains: true` (112) places after each block the
+ * `cold: loops` (108) moves cold blocks of a loop (`coldBlocksOf`) after the rest of the loop; `cold: function`
+ * (109) moves cold blocks outside loops after everything else. `chains: true` (112) places after each block the
  * successor to which control goes most often, unless an unplaced block leads there more often; without a profile, it
  * must be twice as often (Pettis and Hansen, "Profile Guided Code Positioning", 1990, from the top down). If no
  * successor qualifies, blocks keep their order. Loops stay contiguous, with their header first if it was.
@@ -113,7 +113,7 @@ class Placer {
     this.cold = coldBlocksOf(fn);
   }
 
-  /** @param loops move cold blocks within loops behind the others; false: cold blocks outside loops */
+  /** @param loops move cold blocks within loops after the others; false: cold blocks outside loops */
   coldLast(loops: boolean): number[] {
     const { fn, forest, cold } = this;
     /** The innermost loop around a block whose header is not cold; -1 for the function. */

@@ -24,6 +24,6 @@ export const splitControlFlow: Pass = (fn, ctx) =>
       cutBehindControl(d, (block, pieces) =>
         ctx.remark('passed', 'block-split', `BB${block} cut into ${pieces} blocks`, { block }),
       ),
-    // Code behind the last jump of a function has no block to fall into, so the draft may have to give it a branch.
+    // Code after the last jump of a function has no block to fall into, so the draft may have to give it a branch.
     ctx.isa,
   );

@@ -11,7 +11,7 @@ export type Relation = 'LT' | 'LE' | 'GT' | 'GE' | 'NE';
 
 /**
  * A loop that continues while `counter relation bound`, where `step` is added to the counter once per iteration and
- * the bound does not change. Nothing is said about the counter's start, or whether it wraps.
+ * the bound does not change. The counter's start, and whether it wraps, are not known.
  */
 export interface CountedLoop {
   /** The comparison, in the latch. */
@@ -105,7 +105,7 @@ function stepOf(d: Draft, loop: BottomTested, r: Reg, width: number): bigint | n
   const [n, ...others] = definitions(d, loop, r);
   const x = d.at(n);
   const b = d.block(n);
-  // In a loop with one latch and no inner loop, only these two blocks surely run once per iteration.
+  // In a loop with one latch and no inner loop, only these two blocks certainly run once per iteration.
   if (others.length > 0 || (b !== loop.latch && b !== loop.header) || x.guard !== NO_REG) return null;
   const sum = linearForm(x, x.dst.indexOf(r));
   if (sum === null || sum.width !== width || sum.terms.length !== 1) return null;

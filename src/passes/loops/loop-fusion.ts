@@ -43,14 +43,14 @@ const MOST_ROUNDS = 8;
  *           ...
  *
  * The second body follows the first one; its phis move to the first header, and its test alone decides. Blocks between the loops move
- * behind both; what the second loop needs of them moves in front of both.
+ * after both; what the second loop needs of them moves in front of both.
  *
  * Both loops leave only at their single latch, and the only path into the second one comes from the first. They run equally often if
  * both trip counts are the same constant, or if both compare the same values in the same way. They may only compute, load and store
  * (weakly): other threads must not observe the order. The second uses nothing that the first one changes, and if one of them writes, no
  * iteration of the first accesses what an earlier iteration of the second accesses (`comesTooLate`).
  *
- * Every access is made as often as before, so nothing new can fault. A loop that may not end stays: code behind it might never have
+ * Every access is made as often as before, so nothing new can fault. A loop that may not end stays: code after it might never have
  * run.
  *
  * Knob PerformLoopFusionBudget: how many pairs are fused in which a body has several blocks; unset: all.
@@ -155,7 +155,7 @@ class Fusion {
     );
   }
 
-  /** The loop behind a loop, if both have the required form, else what they lack; null if there is no loop behind. */
+  /** The loop after a loop, if both have the required form, else what they lack; null if there is no such loop. */
   private neighbours(id: number): Neighbours | Refusal | null {
     const { d, forest } = this;
     const { header, latches } = forest.loops[id];
@@ -273,7 +273,7 @@ class Fusion {
   }
 
   /**
-   * Why memory accesses keep the loops apart: those of both, and those between them that would move behind the second; null if none
+   * Why memory accesses keep the loops apart: those of both, and those between them that would move after the second; null if none
    * does.
    */
   private orderOf(pair: Neighbours, counts: TripCounts, early: ReadonlySet<Ins>): Refusal | null {

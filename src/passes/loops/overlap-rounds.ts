@@ -193,7 +193,7 @@ class Rounds {
    * iteration. What precedes the first iteration passes the phi's value from outside.
    */
   private read(r: Round, name: Reg, age: number): Reg {
-    // An iteration that surely ran passed on what it wrote.
+    // An iteration that certainly ran passed on what it wrote.
     const surely = r.youngest >= 0 ? r.youngest : r.starts === 1 ? this.stages - 1 : -1;
     const next = this.next.get(name);
     const u = age <= surely && next !== undefined && this.written.has(next) ? next : name;

@@ -56,7 +56,7 @@ import { overlapRounds } from './overlap-rounds.ts';
  *
  * A loop stays, with a remark that says why, if it has several blocks (because it calls, or has several exits), synchronizes, or
  * accesses memory other than by plain loads and stores; if lanes may leave it at different times; if its test is not of a value that
- * advances by a constant, or it surely runs fewer than `least-rounds` times; if a round is not faster by at least `least-gain`, or no
+ * advances by a constant, or it certainly runs fewer than `least-rounds` times; if a round is not faster by at least `least-gain`, or no
  * load starts earlier; if its values would take more than `max-pressure` registers; or if it is longer than `max-instructions`. ptxas
  * unrolls loops itself, which also brings loads of several iterations together, so by default only loops are taken that it must not
  * unroll any more (`nounroll`, which phase 22 also puts at loops that it has unrolled); OkToPipelineNoUnroll takes all.

@@ -29,7 +29,7 @@ import type { Pass } from '../pass.ts';
  * matter. An exchange with the lane whose number differs in bit k (SHFL.BFLY) would do if all 32 lanes were active, but REDUX reduces
  * over the lanes that have not exited, and the value of an exited lane is undefined (PTX ISA 9.0, redux.sync and shfl.sync).
  *
- * Only for a mask that is surely all ones; FinalInspectionPass refuses others.
+ * Only for a mask that is known to be all ones; FinalInspectionPass refuses others.
  *
  * Requires: nothing. Guarantees: the same blocks and edges. A second application changes nothing.
  * Bound: each instruction is examined once; up to 49 instructions for one.

@@ -14,7 +14,7 @@ import { isSet, type Pass } from '../pass.ts';
  *                                               STG [RD1], R2
  *
  * A fence under a guard gets a barrier under the same guard. A fence that orders only a proxy or one kind of object is not one for the
- * whole system, whatever its scope. PTX has no error barrier: it exists only in Ori, and ptxas puts its own behind the fence.
+ * whole system, whatever its scope. PTX has no error barrier: it exists only in Ori, and ptxas puts its own after the fence.
  *
  * Only where the target has error barriers (`capabilities.error-barrier`). Knob: DisableErrbarAfterMembar leaves fences as they are.
  *

@@ -16,7 +16,7 @@ import type { Pass } from '../pass.ts';
  *           BRX R2, T0                          SHL R3, R2, 2
  *                                               BRX.OFFSET R3, T0
  *
- * Entries are signed words, and the jump contains the base of the table, so nothing is added. The table lies in the code, behind its
+ * Entries are signed words, and the jump contains the base of the table, so nothing is added. The table lies in the code, after its
  * jump; its address is reported for the current layout, which later phases may still change. The original can also place the table in a
  * constant bank, with the same shift.
  *

@@ -32,7 +32,7 @@ import type { Pass } from '../pass.ts';
  *                                               F2F.F16.F32 R3, R6
  *
  * Each result is rounded to a half again, so a register holds what it held before; both halves of a pair are computed, unless the high
- * one is surely zero. Rounding twice gives the same as rounding once:
+ * one is known to be zero. Rounding twice gives the same as rounding once:
  * - a product of halves has 22 bits and is exact in f32;
  * - a sum is exact, or 24 bits are enough: twice the 11 of a half and two more (Figueroa, "When is Double Rounding Innocuous?", 1995);
  * - a fused product and sum is not exact, so the sum is rounded to odd first: truncated, and its last bit set if anything was lost (Boldo
@@ -103,7 +103,7 @@ function refusal(x: Instr): string | null {
 const isPacked = (x: Instr): boolean => hasMod(x.op, x.mods, 'PACKED');
 
 /**
- * Finds operations on single halves: the high halves of operands and result are surely zero. `isScalar` must be called for every
+ * Finds operations on single halves: the high halves of operands and result are known to be zero. `isScalar` must be called for every
  * operation, in order, because it uses the results of earlier calls.
  */
 class Scalars {

@@ -23,7 +23,7 @@ import { withoutUnnamed } from './unnamed-variables.ts';
  * that is computed from them changes.
  *
  * Any other use of an address keeps the whole variable. So does a read of bytes that may not have been written, which would find
- * something else at another place. (Variables behind one that shrinks or disappears move too; but the initial contents of a variable
+ * something else at another place. (Variables after one that shrinks or disappears move too; but the initial contents of a variable
  * are undefined, and a search through all variables would keep every function with an array.)
  *
  * The order of variables stays: ptxas 13.0.88 places local variables by alignment itself (`-v`: 48 bytes of stack for variables of 1,

@@ -13,7 +13,7 @@ import type { Pass, PassContext } from '../pass.ts';
 import { Places } from './places.ts';
 
 /**
- * A load of bytes that this thread has surely stored is replaced by the stored value.
+ * A load of bytes that this thread has certainly stored is replaced by the stored value.
  *
  *     before                              after
  *     BB0:                                BB0:

@@ -3,7 +3,7 @@ import type { Fn, Variable } from '../../ir/program.ts';
 import type { ProgramPass } from '../pass.ts';
 
 /**
- * Declares shared variables in the order that needs the least padding (recipe `shared-layout`, at the hook behind phase 2).
+ * Declares shared variables in the order that needs the least padding (recipe `shared-layout`, at the hook after phase 2).
  *
  *     before                                          after
  *     .var shared b8 flag size 1 align 1              .var shared b8 tile size 1024 align 16
@@ -19,7 +19,7 @@ import type { ProgramPass } from '../pass.ts';
  * needs more than before.
  *
  * Only variables that are private to this module are moved, and only if the phase is open for every function that names one: unsized
- * arrays start behind all others, and another module may have been compiled for the address of a variable that it sees.
+ * arrays start after all others, and another module may have been compiled for the address of a variable that it sees.
  *
  * Requires: nothing. Guarantees: functions are unchanged. A second application changes nothing.
  * Bound: quadratic in the variables, of which there may be 256: beyond that, padding hardly matters.

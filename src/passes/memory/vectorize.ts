@@ -272,7 +272,7 @@ class Vectorizer {
   }
 
   /**
-   * By place behind the first member: the change in the number of live registers if these accesses move. A base that nothing else reads
+   * By place after the first member: the change in the number of live registers if these accesses move. A base that nothing else reads
    * dies at the first load.
    */
   private changeOfLives(
@@ -352,7 +352,7 @@ class Vectorizer {
     return id >= 0 && objects[id].kind === 'variable' ? objects[id].name : null;
   }
 
-  /** Does an access with the same base that surely ran before prove the alignment? */
+  /** Does a dominating access with the same base prove the alignment? */
   private isProved(x: Instr, at: number, bytes: number, place: Ins): boolean {
     this.proofs ??= proofsOf(this.fn);
     const tree = dominatorsOf(this.fn);

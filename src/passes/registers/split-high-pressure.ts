@@ -40,7 +40,7 @@ const MOST_LOOKS = 64;
  *
  * What is split: registers with one unguarded definition, before all uses, that reads no register: constants, fixed places of constant
  * banks, and special registers that are constant for a thread. Each block that uses the value computes it in front of its first use,
- * and once more behind its fullest point. Values with the lowest cost by frequency come first, as long as a point at which they are
+ * and once more after the point of highest pressure. Values with the lowest cost by frequency come first, as long as a point at which they are
  * live is too full. The cost has no bound, because ptxas would otherwise spill registers to memory.
  *
  * Unlike this phase, phase 69 works in SSA, aims at more warps below the limit, also recomputes from other registers, and stops at a
@@ -72,7 +72,7 @@ export const splitHighPressure: Pass = (fn, ctx) => {
 
 /** A point of too high pressure. */
 interface Peak {
-  /** The instruction behind it; -1 for the end of the block. */
+  /** The instruction after it; -1 for the end of the block. */
   readonly at: Ins;
   /** Units live there above the limit, less what has been split. */
   excess: number;
@@ -125,7 +125,7 @@ class Splitting {
   }
 
   /**
-   * Values that are live at a peak, not read right behind it, and may be computed again. The fullest blocks come first, and at most
+   * Values that are live at a peak, not read right after it, and may be computed again. The fullest blocks come first, and at most
    * `MOST_LOOKS` values per instruction of the function are examined: where all blocks are full of constants, the least full ones stay
    * so.
    */
@@ -170,7 +170,7 @@ class Splitting {
     return def >= 0 && readsNothing(this.d.at(def)) && !isLiveIn(this.live, r, this.d.entryBlock) ? def : -1;
   }
 
-  /** Is the instruction behind the peak of its block? */
+  /** Is the instruction after the peak of its block? */
   private isBehind(n: Ins): boolean {
     const peak = this.peaks.get(this.d.block(n));
     return peak !== undefined && peak.at >= 0 && (n === peak.at || this.d.precedes(peak.at, n));

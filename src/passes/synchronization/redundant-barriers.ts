@@ -29,7 +29,7 @@ const OFF = 0;
  *
  * A barrier over the block must be for all of its threads, without a count, and all threads must reach the same barriers in the same
  * order. Warps meet by arrival, wherever they wait: if some waited once more in a loop, they would meet the others' first barrier
- * behind it with their second. So a kernel keeps its barriers if any of them is reached by some threads without the others (divergence
+ * after it with their second. So a kernel keeps its barriers if any of them is reached by some threads without the others (divergence
  * analysis) or has a guard, if one has a computed number or only arrives, or if a called function might have more. Fences concern only
  * the thread itself.
  *
@@ -100,7 +100,7 @@ class LastOrders {
     return all ?? null;
   }
 
-  /** The state behind an instruction, given the one before it. */
+  /** The state after an instruction, given the one before it. */
   after(last: Instr | null, x: Instr): Instr | null {
     if (isOrder(x)) return !isOfBlock(x) || this.inStep ? x : null;
     return mayTell(x) ? null : last;

@@ -31,7 +31,7 @@ const ALWAYS = 1;
  * counter of different iterations.
  *
  * Only where all lanes of a warp that have not exited arrive (`enteredByWholeWarps`): they meet at the vote, which names them.
- * Elsewhere nothing in PTX names lanes that surely meet again: those that `activemask` gives need not stay together (PTX ISA 9.0,
+ * Elsewhere nothing in PTX names lanes that are sure to reconverge: those that `activemask` gives need not stay together (PTX ISA 9.0,
  * 9.7.13.8).
  *
  * Only relaxed operations on 32 bits, without a guard, with an address that the lanes of a warp share: then the place goes through

@@ -16,7 +16,7 @@ import { type EditPass, isSet } from '../pass.ts';
  *           IADD3 R3, R2, -2, RZ            MOV R3, 40
  *           IADD3 R4, 5, -R0, RZ            IADD3 R4, -R0, 5, RZ
  *
- * Operands are constants, or registers that surely hold one, so that a chain folds in one walk. Values are evaluated exactly by the
+ * Operands are constants, or registers that are known to hold one, so that a chain folds in one walk. Values are evaluated exactly by the
  * opcode's meaning. Approximate functions fold only if the knob FoldApproximate is set, floats unless FPFoldDisable is set, or
  * LimitFoldFp at level 1. Along the way constants are canonicalized: their modifiers are applied, and where operands may be exchanged,
  * constants come last.

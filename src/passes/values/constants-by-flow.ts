@@ -29,7 +29,7 @@ const State = { None: 0, One: 1, Many: 2 } as const;
 const MOST_DEPTH = 3;
 
 /**
- * May some phi be a single constant? That requires that one of its operands is a constant, and that no other is surely different: a
+ * May some phi be a single constant? That requires that one of its operands is a constant, and that no other is known to be different: a
  * value from memory, a special register or a parameter, or another constant if the phi has its first value. Without such a phi,
  * constant folding finds as much.
  */

@@ -54,7 +54,7 @@ class LocalLive {
   private readonly exposed: Int32Array;
   /** Register index -> `epoch` if its next access below in this block is a read. */
   private readonly readBelow: Int32Array;
-  /** Register index -> `straight` if the next access is a write that surely executes. */
+  /** Register index -> `straight` if the next access is a write that certainly executes. */
   private readonly writtenBelow: Int32Array;
   private readonly written: Int32Array;
   private readonly seen: Int32Array;
@@ -118,7 +118,7 @@ class LocalLive {
     return gone;
   }
 
-  /** Adds the block to (or removes it from) the counts of registers that it may read before it surely writes them. */
+  /** Adds the block to (or removes it from) the counts of registers that it may read before it certainly writes them. */
   private expose(b: BlockNo, by: 1 | -1): void {
     const { d, written, seen, exposed } = this;
     const sweep = ++this.sweep;

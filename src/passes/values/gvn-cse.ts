@@ -33,7 +33,7 @@ const WIDER: Readonly<Record<number, string>> = {
  *           EXIT
  *
  * Value numbering over the dominator tree (Briggs, Cooper and Simpson, "Value Numbering", 1997; the scopes are
- * theirs): going down the tree, every expression is looked up among those that surely ran before, and its results are
+ * theirs): going down the tree, every expression is looked up among those that dominate it, and its results are
  * replaced by those of the first one. Operands are replaced on the way, so equal expression trees are merged from the
  * leaves up. A load is the same as an earlier one if it reads the same address from the same version of memory: no
  * store, barrier, fence, atomic or call that may matter is in between.

@@ -14,7 +14,7 @@ import type { PassContext } from '../pass.ts';
 /** Represents any version of memory: no version and no block has this number. */
 const UNASKED = 2 ** 31 - 1;
 
-/** An instruction, and an earlier one that surely ran before it and computed the same. */
+/** An instruction, and a dominating one that computed the same. */
 export interface Repetition {
   readonly n: Ins;
   readonly first: Ins;
@@ -24,7 +24,7 @@ export interface Repetition {
 
 /**
  * Value numbering over the dominator tree (Briggs, Cooper and Simpson, "Value Numbering", 1997; the scopes are theirs):
- * every expression is looked up among those that surely ran before, and its results are replaced by those of the first.
+ * every expression is looked up among those that dominate it, and its results are replaced by those of the first.
  * A load is the same as an earlier one if it reads the same address from the same version of memory. Copies are left to
  * copy propagation.
  *
@@ -117,7 +117,7 @@ class ValueNumbering {
     return this.lookUp(n, this.versionSeenBy(n));
   }
 
-  /** The comparison that surely ran and is true wherever this one is false; -1 if there is none. */
+  /** The dominating comparison that is true wherever this one is false; -1 if there is none. */
   private oppositeOf(n: Ins): Ins {
     const { d } = this;
     const x = d.at(n);

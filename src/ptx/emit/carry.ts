@@ -17,7 +17,7 @@ const MOST_ROUNDS = 8;
 /**
  * Finds chains of IADDX whose carry can stay in CC.CF, the one carry bit of PTX, instead of a predicate register. These are predicates that
  * are written only by additions and copies of their carry, and read only by the next addition of the same block. After a subtraction,
- * a + ~b + 1, CC.CF holds the carry of that sum too: ptxas 13.0.88 emits the same addition with carry behind add.cc and behind sub.cc.
+ * a + ~b + 1, CC.CF holds the carry of that sum too: ptxas 13.0.88 emits the same addition with carry after add.cc and after sub.cc.
  */
 export function planCarries(fn: Fn): CarryPlan {
   const { chained, touched } = candidates(fn);

@@ -66,7 +66,7 @@ export const texturesFor = (version: string, lines: readonly string[]): readonly
     ? lines
     : lines.map((l) => l.replace(/^((?:\.(?:extern|visible) )?)\.tex \.u(?:32|64) /, '$1.global .texref '));
 
-/** The mnemonics at the start of lines, behind an optional guard. */
+/** The mnemonics at the start of lines, after an optional guard. */
 const mnemonics = (text: readonly string[]): Set<string> =>
   new Set(
     text.flatMap((t) =>
