@@ -78,7 +78,7 @@ BB2:
     expect(after(third)).toMatch(/IMAD[\s\S]*BB1/);
   });
 
-  it('counts uses that control comes to, whatever stands between them, and what a function returns', () => {
+  it('counts uses that control comes to, whatever is between them, and what a function returns', () => {
     const tail = (at: number): string => `STG [RD25+${at}], R22\n  STG [RD25+${at + 4}], R23\n  EXIT`;
     const unreached = `BB0:
   IMAD R21, R22, R23, R22

@@ -8,7 +8,7 @@ import { addScaled, constantForm, constantOf } from '../values/form-arithmetic.t
 import type { Evolution } from './scalar-evolution.ts';
 import type { TripCounts } from './trip-count.ts';
 
-/** Two loops that run equally often, one after the other, by id. */
+/** Two loops with equal trip counts, one after the other, by id. */
 export interface TwoLoops {
   readonly first: number;
   readonly second: number;

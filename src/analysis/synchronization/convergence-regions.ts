@@ -94,7 +94,7 @@ class Finder {
       if (branch[b] !== Lanes.Varying || this.livingSuccessors(b) < 2) continue;
       const join = this.post.idom[b];
       if (join < 0 || join >= count) {
-        this.without.push({ branch: b, why: 'its paths do not meet before the threads end' });
+        this.without.push({ branch: b, why: 'its paths do not join before the threads exit' });
         continue;
       }
       if (!byJoin.has(join)) byJoin.set(join, { inside: new Map(), starts: new Map() });

@@ -48,7 +48,7 @@ function loadBanks(d: Draft, ctx: PassContext, allowed: number): void {
           continue;
         }
         if (!ctx.mayRewrite('bank-operand', d.id(b), x)) return;
-        const message = `operand ${k + 1} of ${printInstr(x)} is loaded in front of it`;
+        const message = `operand ${k + 1} of ${printInstr(x)} is loaded before it`;
         ctx.remark('passed', 'bank-operand', message, where);
         throughRegister(d, n, k, load);
       }

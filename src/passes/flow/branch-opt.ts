@@ -164,7 +164,7 @@ class Simplifier {
       const fall = forwarding.fallFrom(b);
       return t.guard === NO_REG
         ? this.terminator(b, t, null, fall, 'branch-folded', 'its target comes next anyway')
-        : this.terminator(b, t, null, fall, 'targets-equal', 'both ways lead to the same block');
+        : this.terminator(b, t, null, fall, 'targets-equal', 'both targets are the same block');
     }
     if (to === at) return this.matchJumpOver(b, t, at);
     const why = `BB${d.id(at)} only leads on to BB${d.id(to)}`;
@@ -178,7 +178,7 @@ class Simplifier {
     if (jump < 0 || jump === at || this.pinned.has(jump) || d.predecessors(jump).length !== 1) return null;
     const end = forwarding.target(jump);
     if (end === jump || jump !== d.below(b) || at !== d.below(jump)) return null;
-    const why = `it goes over a jump, which the opposite guard takes to BB${d.id(end)}`;
+    const why = `it skips a jump, which with the inverted guard goes to BB${d.id(end)}`;
     const opposite = withGuard(withSource(t, 0, d.labelOf(end)), t.guard, !t.guardNot);
     return this.terminator(b, t, opposite, at, 'branch-inverted', why);
   }
@@ -205,7 +205,7 @@ class Simplifier {
     if (targets.every((e, i) => e === entries[i])) return null;
     return {
       name: 'table-threaded',
-      message: `entries of T${table} go straight to where control ends up`,
+      message: `entries of T${table} go directly to their final targets`,
       apply: () => {
         d.replaceTable(
           table,

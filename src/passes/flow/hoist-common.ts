@@ -121,7 +121,7 @@ class Hoister {
       if (m < 0 || !b.mayRise(m, head) || !this.fits(head, a.block, b.block, n)) continue;
       if (!this.ctx.mayRewrite('hoisted-common', d.id(head), x)) return hoisted;
       const users = this.usersOf(m);
-      const message = `${printInstr(x)} stands in both arms, BB${d.id(a.block)} and BB${d.id(b.block)}`;
+      const message = `${printInstr(x)} is in both arms, BB${d.id(a.block)} and BB${d.id(b.block)}`;
       this.ctx.remark('passed', 'hoisted-common', message, { block: d.id(head), ins: x });
       d.replace(n, x);
       d.moveToEnd(n, head);

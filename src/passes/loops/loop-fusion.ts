@@ -20,7 +20,7 @@ import { type BottomTested, bottomTested, isRefusal, type Refusal } from './unro
 const MOST_ROUNDS = 8;
 
 /**
- * Phase 59, OriLoopFusion: two loops that follow each other and run equally often become one.
+ * Phase 59, OriLoopFusion: two adjacent loops with equal trip counts become one.
  *
  *     before                                   after
  *     BB0:                                     BB0:
@@ -45,7 +45,7 @@ const MOST_ROUNDS = 8;
  * The second body follows the first one; its phis move to the first header, and its test alone decides. Blocks between the loops move
  * after both; what the second loop needs of them moves in front of both.
  *
- * Both loops leave only at their single latch, and the only path into the second one comes from the first. They run equally often if
+ * Both loops leave only at their single latch, and the only path into the second one comes from the first. Their trip counts are equal if
  * both trip counts are the same constant, or if both compare the same values in the same way. They may only compute, load and store
  * (weakly): other threads must not observe the order. The second uses nothing that the first one changes, and if one of them writes, no
  * iteration of the first accesses what an earlier iteration of the second accesses (`comesTooLate`).
@@ -196,7 +196,7 @@ class Fusion {
       return no('pragma', 'a pragma applies to only one of them');
     const counts = tripCountsOf(fn);
     const one = counts.of(first.id);
-    if (!runEquallyOften(one, counts.of(second.id))) return no('count', 'they may not run equally often');
+    if (!runEquallyOften(one, counts.of(second.id))) return no('count', 'their trip counts may differ');
     if (one.most === null) return no('endless', 'they may run forever');
     for (const loop of [first, second]) {
       const odd = this.odd(this.instructions(loop.blocks));
@@ -282,7 +282,7 @@ class Fusion {
     const a = accessesOf(fn, ctx.program.variables);
     const behind = this.instructions(pair.between).filter((n) => !early.has(n));
     const odd = this.odd(behind);
-    if (odd !== undefined) return no('between', `${d.at(odd).op.name} stands between them`);
+    if (odd !== undefined) return no('between', `${d.at(odd).op.name} is between them`);
     const [ones, twos, rest] = [
       this.instructions(first.blocks),
       this.instructions(second.blocks),
@@ -299,7 +299,7 @@ class Fusion {
           `${d.at(late).op.name} may access what a later ${d.at(m).op.name} accesses in an earlier iteration`,
         );
       const bound = rest.find((n) => staysInOrder(a, n, m, true));
-      if (bound !== undefined) return no('between', `${d.at(bound).op.name} stands between them`);
+      if (bound !== undefined) return no('between', `${d.at(bound).op.name} is between them`);
     }
     return null;
   }

@@ -77,7 +77,7 @@ export class LoopInversion {
         return;
       }
       this.invert(id, loop);
-      const what = `the loop at BB${at.block} has its test at the bottom, and a copy in front of it`;
+      const what = `the loop at BB${at.block} has its test at the bottom, and a copy before it`;
       ctx.remark('passed', 'inverted', what, at);
     }
   }

@@ -187,7 +187,7 @@ class Unroller {
         };
       if (mayWaitInLoops(fn)) return { name: 'waiting', why: 'lanes may wait for each other in a loop' };
       if (divergenceOf(fn).branch[loop.latch] >= Lanes.Varying)
-        return { name: 'divergent', why: 'lanes of a warp may run it a different number of times' };
+        return { name: 'divergent', why: 'lanes of a warp may have different trip counts' };
       return {
         what: `${factor} iterations of ${loop.size} instructions at once${fewer === '' ? '' : `: ${fewer}`}`,
         apply: () => unrollPartly(d, loop, counted, factor, ctx.isa),

@@ -143,7 +143,7 @@ class Candidate {
     const { ins } = fn.blocks[block];
     const end = ins[ins.length - 1];
     if (end.op.primitive !== 'branch' || end.guard === NO_REG || end.src[0].kind !== Kind.Label)
-      return no('exit', 'it does not end in a test whether to leave it');
+      return no('exit', 'it does not end in an exit test');
     const most = this.number('max-instructions', MOST_INSTRUCTIONS);
     if (ins.length > most) return no('size', `${ins.length} instructions are more than ${most}`);
     for (const x of ins) {
@@ -168,8 +168,8 @@ class Candidate {
   private rounds(): Refusal | null {
     const { fn } = this;
     if (divergenceOf(fn).branch[this.block] >= Lanes.Varying)
-      return no('divergent', 'lanes of a warp may run it a different number of times');
-    if (!this.counts()) return no('count', 'its test is not of a value that changes by a constant');
+      return no('divergent', 'lanes of a warp may have different trip counts');
+    if (!this.counts()) return no('count', 'its exit test is not of a value that advances by a constant');
     const least = this.number('least-rounds', LEAST_ROUNDS);
     const most = mostRounds(fn, this.loop);
     return most < least ? no('short', `it runs at most ${most} times, not ${least}`) : null;
@@ -253,7 +253,7 @@ const UNIFORM: ReadonlySet<number> = new Set([RegFile.UR, RegFile.URD, RegFile.U
 /** The property of an instruction that prevents overlapping its iterations; null if there is none. */
 function oddInstruction(x: Instr): Refusal | null {
   if (isBarrier(x) || (x.op.flags & OpFlag.Convergent) !== 0)
-    return no('barrier', `lanes or threads meet at ${x.op.name}`);
+    return no('barrier', `lanes or threads wait for each other at ${x.op.name}`);
   if (isStrong(x)) return no('atomic', `other threads may observe ${x.op.name}`);
   const plain = isPhi(x) || isValue(x) || isPlainLoad(x) || storedElements(x) !== null;
   if (!plain) return no('effect', `${x.op.name} does more than compute, load or store`);

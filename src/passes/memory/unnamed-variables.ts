@@ -9,7 +9,7 @@ export function withoutUnnamed(fn: Fn, ctx: PassContext): Fn {
   for (const b of fn.blocks) for (const x of b.ins) for (const o of x.src) named.add(o.sym);
   const variables = fn.variables.filter((v) => {
     if (named.has(v.name) || !ctx.mayRewrite('variable-removed')) return true;
-    ctx.remark('passed', 'variable-removed', `nothing names ${v.name} any more`);
+    ctx.remark('passed', 'variable-removed', `nothing refers to ${v.name} any more`);
     return false;
   });
   return variables.length === fn.variables.length ? fn : withDeclarations(fn, variables);

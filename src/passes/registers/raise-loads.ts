@@ -155,7 +155,7 @@ class Raising {
     const { order, fence, writes } = this;
     const f: Freedom = { companions: new Set(), place: order.phis, held: 'the start of the block' };
     this.follow(n, f);
-    if (fence >= 0) this.below(fence, 'what nothing passes', f);
+    if (fence >= 0) this.below(fence, 'an instruction that nothing moves across', f);
     for (let k = writes.length - 1; k >= 0 && order.position(writes[k]) >= f.place; k--)
       if (writes.length - k > MOST_WRITES || staysInOrder(this.accesses, n, writes[k]))
         this.below(writes[k], 'a write to memory', f);

@@ -40,8 +40,8 @@ const MOST_LOOKS = 64;
  *
  * What is split: registers with one unguarded definition, before all uses, that reads no register: constants, fixed places of constant
  * banks, and special registers that are constant for a thread. Each block that uses the value computes it in front of its first use,
- * and once more after the point of highest pressure. Values with the lowest cost by frequency come first, as long as a point at which they are
- * live is too full. The cost has no bound, because ptxas would otherwise spill registers to memory.
+ * and once more after the point of highest pressure. Values with the lowest cost by frequency come first, as long as a point at which
+ * they are live is too full. The cost has no bound, because ptxas would otherwise spill registers to memory.
  *
  * Unlike this phase, phase 69 works in SSA, aims at more warps below the limit, also recomputes from other registers, and stops at a
  * fraction of what the function executes.

@@ -48,7 +48,7 @@ export const insertRegions: Pass = (fn, ctx) => {
     ctx.remark(
       'missed',
       'region-none',
-      'the target has no convergence barriers: where paths meet, its lanes do',
+      'the target has no convergence barriers: its lanes reconverge where paths join',
     );
     return fn;
   }

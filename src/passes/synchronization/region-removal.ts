@@ -70,7 +70,7 @@ function regionsOf(fn: Fn): User[][] {
 /** Why lanes may diverge before the meeting point of a barrier; null if they do not. */
 function divergenceAt(fn: Fn, users: readonly User[]): string | null {
   const sets = users.filter((u) => u.ins.dst.length > 0);
-  if (users.some((u) => u.ins.guard !== NO_REG)) return 'some lanes alone use it';
+  if (users.some((u) => u.ins.guard !== NO_REG)) return 'only some lanes execute it';
   if (sets.length === 0 || users.length !== sets.length + 1) return 'it is not set once and awaited once';
   const wait = users.find((u) => u.ins.dst.length === 0)!;
   for (const set of sets) {

@@ -54,7 +54,7 @@ export const copyPropagation: EditPass = (d, work, ctx) => {
       ? phiOperands(d, moves, reaching, n, may)
       : operands(d, moves, reaching, n, may) + guards(d, moves, reaching, n, may);
   if (replaced > 0)
-    ctx.remark('passed', 'copies-propagated', `${replaced} operands read what was copied`, {
+    ctx.remark('passed', 'copies-propagated', `${replaced} operands read the source of a copy`, {
       count: replaced,
     });
 };

@@ -153,7 +153,7 @@ class Consumer {
     const inPlace = mark.bits === rules.propagated && this.mayBeReplaced(x, side);
     const name = mark.bits === rules.propagated ? 'propagated' : 'converted';
     if (!this.may(name, b, x)) return;
-    this.tell(name, b, x, 'it chooses what is known');
+    this.tell(name, b, x, 'its result is known');
     if (inPlace) {
       d.replaceUses(x.dst[0], side.reg);
       d.remove(n);
