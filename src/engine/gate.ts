@@ -56,8 +56,8 @@ const NONE_SHUT: GateResult['shutFor'] = [];
 
 /**
  * Decides whether a phase runs, and for which functions. The order of checks is: previous round changed something (later rounds of a
- * repetition), not disabled, not isNoOp, something bound, level, knobs, back-end facts, budgets; the first that fails gives the reason. A
- * phase takes at most one unit from each counter of the budgets that its gate requires, however many functions there are.
+ * repetition), not disabled, not isNoOp, something bound, then the conditions of the gate (`conditionsOf`); the first that fails gives the
+ * reason. A phase takes at most one unit from each counter of the budgets that its gate asks, however many functions there are.
  *
  * @param at position of the phase
  * @param changed ids of the phases that have changed something so far
@@ -125,13 +125,18 @@ function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: 
   if (phase.steps.length === 0) return shut(whyUnbound(phase), plan.level);
   const { gate } = phase;
   let level = plan.level;
-  if (gate.asksLevel) {
+  let asked = !gate.asksLevel;
+  const askLevel = (): void => {
+    if (asked) return;
+    asked = true;
     // The effective level is the plan's level until OptBudget has been queried as often as its limit allows, then 1. Source: reference,
     // optimization levels, section 2 (the pseudocode, not the prose).
     log.knobs.add(OPT_BUDGET);
     if (!taking.take(OPT_BUDGET, fn)) level = 1;
-  }
+  };
+  if (gate.levels === null) askLevel();
   for (const condition of conditionsOf(gate)) {
+    if (condition.asks === 'levels') askLevel();
     const why = against(condition, plans, fn, level, taking, log);
     if (why !== '') return shut(why, level, isByKnob(condition, level, plan.level));
   }

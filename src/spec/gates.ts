@@ -1,5 +1,5 @@
 import { match } from 'ts-pattern';
-import type { Gate } from './plan.ts';
+import type { Gate, GatePart } from './plan.ts';
 
 /** One condition of a gate. */
 export type GateCondition =
@@ -7,25 +7,29 @@ export type GateCondition =
   | { readonly asks: 'unset' | 'set' | 'nonzero' | 'budget'; readonly knob: string }
   | { readonly asks: 'fact'; readonly path: string; readonly equals: unknown };
 
+/** The parts of a gate in the order in which they are tested, unless the gate's `order` names some first. */
+const PARTS = ['levels', 'unset', 'set', 'nonzero', 'facts', 'budget'] as const;
+
 /**
- * The conditions for a gate to be open, in the order of evaluation. Budgets come last because testing one takes a unit of it: a gate that
- * another condition closes must not consume any.
+ * The conditions for a gate to be open, in the order of evaluation. Budgets come last by default because testing one takes a unit of it: a
+ * gate that another condition closes must not consume any, unless the original asks the budget first.
  */
 export function conditionsOf(gate: Gate): readonly GateCondition[] {
   let conditions = cached.get(gate);
   if (conditions === undefined) {
-    conditions = [
-      ...(gate.levels === null ? [] : [{ asks: 'levels', levels: gate.levels } as const]),
-      ...gate.unset.map((knob) => ({ asks: 'unset', knob }) as const),
-      ...gate.set.map((knob) => ({ asks: 'set', knob }) as const),
-      ...gate.nonzero.map((knob) => ({ asks: 'nonzero', knob }) as const),
-      ...gate.facts.map((f) => ({ asks: 'fact', ...f }) as const),
-      ...gate.budget.map((knob) => ({ asks: 'budget', knob }) as const),
-    ];
+    conditions = [...new Set([...gate.order, ...PARTS])].flatMap((part) => conditionsIn(gate, part));
     cached.set(gate, conditions);
   }
   return conditions;
 }
+
+const conditionsIn = (gate: Gate, part: GatePart): readonly GateCondition[] =>
+  match(part)
+    .returnType<readonly GateCondition[]>()
+    .with('levels', () => (gate.levels === null ? [] : [{ asks: 'levels', levels: gate.levels }]))
+    .with('facts', () => gate.facts.map((f) => ({ asks: 'fact', ...f })))
+    .with('unset', 'set', 'nonzero', 'budget', (asks) => gate[asks].map((knob) => ({ asks, knob })))
+    .exhaustive();
 
 /** Gates are evaluated once for each phase and program. */
 const cached = new WeakMap<Gate, readonly GateCondition[]>();

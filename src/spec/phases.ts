@@ -260,6 +260,7 @@ function gateOf(row: Row, enabled: boolean): Gate {
     nonzero: g.nonzero ?? [],
     budget: g.budget ?? [],
     facts: g.facts ?? [],
+    order: g.order ?? [],
   };
 }
 

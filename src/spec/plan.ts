@@ -32,6 +32,9 @@ export interface ResolvedKnob {
   readonly unread: boolean;
 }
 
+/** A part of a gate, by the key that it has in a row. */
+export type GatePart = 'levels' | 'unset' | 'set' | 'nonzero' | 'facts' | 'budget';
+
 /** The conditions under which a phase runs; all must hold. */
 export interface Gate {
   /** Levels at which it runs, e.g. [2, 3, 4, 5]; null: all. Tested on the effective level. */
@@ -48,6 +51,8 @@ export interface Gate {
   readonly budget: readonly string[];
   /** Back-end facts that must hold: path -> value. */
   readonly facts: readonly { readonly path: string; readonly equals: unknown }[];
+  /** Parts that are tested before the others, in this order (`conditionsOf`). */
+  readonly order: readonly GatePart[];
 }
 
 /** A registered pass with its parameters. */

@@ -1495,6 +1495,10 @@ budget?: KnobNames3
  * Facts of the back end that must hold.
  */
 facts?: BackEndFact[]
+/**
+ * Parts that are tested before the others, in this order. Missing: levels, unset, set, nonzero, facts, budget.
+ */
+order?: ("levels" | "unset" | "set" | "nonzero" | "facts" | "budget")[]
 }
 /**
  * The phase runs only if this fact of the back end has this value.

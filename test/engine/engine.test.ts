@@ -105,6 +105,35 @@ describe('gates', () => {
       expect([id, outcome(p, id)]).toEqual([id, 'budget GeneralOptimizationBudget is spent']);
   });
 
+  it('phases 29 and 37 ask knob 487 first, and so use a unit of it where they then do not run', async () => {
+    // The units that the phases up to one take: the least number that leaves its gate another reason, or none.
+    const unitsTo = async (id: string, change: { set?: string[]; disable?: string[] }): Promise<number> => {
+      for (let n = 0; ; n++) {
+        const set = [...(change.set ?? []), `GeneralOptimizationBudget=${n}`];
+        if (!outcome(await plan({ ...change, set }), id).includes('budget')) return n;
+      }
+    };
+    const late = 'OriDoPredication';
+    const all = await unitsTo(late, {});
+    // Knob 231 also shuts phase 26, which asks it first.
+    expect(await unitsTo(late, { set: ['DisableRedundantBarrierRemoval'] })).toBe(all - 1);
+    expect(await unitsTo(late, { set: ['MembarFlowControl=0'] })).toBe(all);
+    expect(await unitsTo(late, { disable: ['GeneralOptimize'] })).toBe(all - 1);
+    // Both ask the level after it, and at level 1 it is what shuts them.
+    const none = { level: 1, set: ['GeneralOptimizationBudget=0'] };
+    for (const id of ['GeneralOptimize', 'GeneralOptimizeMid'])
+      expect(outcome(await plan(none), id)).toBe('budget GeneralOptimizationBudget is spent');
+    expect(outcome(await plan(none), 'OriBranchOpt')).toBe('level 1 is not in 2..5');
+    // A unit of OptBudget is used only where the checks before it hold.
+    const closed = await plan({ set: ['MembarFlowControl=0', 'OptBudget=1000'] });
+    const read = runPipeline(input, closed).records.find((r) => r.phase.id === 'GeneralOptimize')!.knobsRead;
+    expect(read).toEqual([
+      'GeneralOptimizationBudget',
+      'DisableRedundantBarrierRemoval',
+      'MembarFlowControl',
+    ]);
+  });
+
   it('OptBudget limits how often gates see the level', async () => {
     // Phase 3 takes the first unit, so that with one unit the gate of phase 15 sees level 1.
     expect(outcome(await plan({ set: ['OptBudget=1'] }), 'OriBranchOpt')).toMatch(
