@@ -68,8 +68,8 @@ const knownRows = new WeakMap<SpecFile, KnownRows>();
 interface Reads {
   /** What a pass reads and requires, independent of the phase that runs it. */
   readonly pass: (name: string) => PassNeeds;
-  /** The knobs that a rule group reads. */
-  readonly group: (name: string) => readonly string[];
+  /** The knobs that a rule group reads in a phase; null: one that runs all its rules, whoever owns them. */
+  readonly group: (name: string, phase: string | null) => readonly string[];
   /** The objects that determine the results of `pass` and `group`; used to validate cached results. */
   readonly host: unknown;
   readonly rules: unknown;
@@ -191,7 +191,7 @@ function rowFields(
       steps.flatMap((s) => (s.kind === 'repeat' && s.leastCost !== null ? [s.leastCost] : [])),
       ...others.map((d) => d.knobs),
       ...needs.map((n) => n.knobs),
-      ...groups.map(reads.group),
+      ...groups.map((g) => reads.group(g, row.hook === undefined && row.index !== null ? row.name : null)),
     ),
     ruleBudget: row.ruleBudget ?? null,
     facts: union(row.facts, ...others.map((d) => d.facts), ...needs.map((n) => n.facts)),

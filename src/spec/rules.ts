@@ -15,16 +15,24 @@ const KNOB_READ = /\bknob\(\s*(\w+)\s*\)/g;
 const docOf = (specs: Specs, group: string): RulesSpec.Rules | undefined =>
   specs.rules?.get(group)?.data as RulesSpec.Rules | undefined;
 
-/** Knobs that the conditions of a document's rules read. */
-const knobsReadBy = memo((doc: RulesSpec.Rules): readonly string[] => {
-  const texts = [doc.when ?? '', ...doc.rules.map((r) => r.when ?? '')];
-  return [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
-});
+const knobsIn = (text: string | undefined): string[] =>
+  [...(text ?? '').matchAll(KNOB_READ)].map((m) => m[1]);
 
-/** Knobs that the conditions of a group's rules read. */
-function knobsOfGroup(specs: Specs, group: string): readonly string[] {
+/** Knobs that the conditions of a document's rules read, each with the phases that alone run the rule; null: all that run the group. */
+const knobsReadBy = memo(
+  (doc: RulesSpec.Rules): readonly { readonly knob: string; readonly owner: readonly string[] | null }[] => [
+    ...knobsIn(doc.when).map((knob) => ({ knob, owner: null })),
+    ...doc.rules.flatMap((r) => knobsIn(r.when).map((knob) => ({ knob, owner: r.owner ?? null }))),
+  ],
+);
+
+/** Knobs that the conditions of a group's rules read in a phase; null: one that runs all rules, whoever owns them. */
+function knobsOfGroup(specs: Specs, group: string, phase: string | null): readonly string[] {
   const doc = docOf(specs, group);
-  return doc === undefined ? [] : knobsReadBy(doc);
+  if (doc === undefined) return [];
+  return knobsReadBy(doc)
+    .filter(({ owner }) => owner === null || phase === null || owner.includes(phase))
+    .map(({ knob }) => knob);
 }
 
 /**
@@ -38,7 +46,7 @@ export function rulesFor(
   ruleKnobs: readonly string[],
   issues: Issues,
 ): {
-  group: (name: string) => readonly string[];
+  group: (name: string, phase: string | null) => readonly string[];
   extra: (row: Row, runsRules: boolean) => readonly string[];
 } {
   const added: { name: string; owner: readonly string[] | undefined }[] = [];
@@ -59,7 +67,7 @@ export function rulesFor(
     }
   }
   return {
-    group: (group) => [...ruleKnobs, ...knobsOfGroup(specs, group)],
+    group: (group, phase) => [...ruleKnobs, ...knobsOfGroup(specs, group, phase)],
     extra: (row, runsRules) =>
       added
         // Required phases run rules for legalization. They run even if all optimizations are off, so no other rules may join them.
