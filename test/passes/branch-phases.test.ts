@@ -226,6 +226,39 @@ ${out === 'body' ? '' : 'BB3:\n STG [RD9], R1\n'}BB2:\n EXIT\n${out === 'body' ?
   });
 });
 
+describe('phase 38 as it ships', () => {
+  const [step] = phase('OptimizeNestedCondBranches').steps;
+  const params = step.kind === 'pass' ? step.params : {};
+  /** A chain of conditions on values of which each lane has its own; all lead to one block where they do not hold. */
+  const chain = (n: number, first: string): Fn => {
+    const tests = Array.from(
+      { length: n },
+      (_, k) => `BB${k}:\n${k === 0 ? first : ''} LOP3 R${30 + k}, R1, ${1 << k}, RZ, 192
+ ISETP.EQ P${40 + k}, R${30 + k}, RZ\n @P${40 + k} BRA BB90`,
+    );
+    return parseFn(
+      `.entry k\n{\n${tests.join('\n')}\nBB80:\n STG [RD9], R1\nBB90:\n STG [RD9+8], R1\n EXIT\n}`,
+      isa,
+    );
+  };
+  const branches = (fn: Fn): number =>
+    fn.blocks.flatMap((b) => b.ins).filter((x) => x.op.name === 'BRA').length;
+  const { backend } = base;
+  const run = (fn: Fn): Fn => runPass('nested-conditions', fn, testContext(fn, { params, backend }));
+
+  it.each([2, 3, 4, 5, 6, 8, 16])('one branch is left of %i conditions on which lanes part', (n) => {
+    const fn = chain(n, ' S2R.TID.X R1\n');
+    const out = run(fn);
+    expect([branches(fn), branches(out)]).toEqual([n, 1]);
+    expect(out.blocks).toHaveLength(fn.blocks.length - (n - 1));
+  });
+
+  it('leaves branches on which all lanes agree', () => {
+    const fn = chain(4, ' S2R.CTAID.X R1\n');
+    expect(run(fn)).toBe(fn);
+  });
+});
+
 describe('the constraints of nested conditions (seed 003): without each, results differ', () => {
   /**
    * `if (a) if (b) body` over the bits of the thread's index, with what a test adds.
