@@ -136,7 +136,7 @@ function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: 
   };
   if (gate.levels === null) askLevel();
   for (const condition of conditionsOf(gate)) {
-    if (condition.asks === 'levels') askLevel();
+    if (condition.asks === 'levels' || condition.asks === 'only') askLevel();
     const why = against(condition, plans, fn, level, taking, log);
     if (why !== '') return shut(why, level, isByKnob(condition, level, plan.level));
   }
@@ -145,7 +145,11 @@ function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: 
 
 /** True if a failed condition is due to a knob with a value. A `set` condition does not count, since such a gate is closed by default. */
 const isByKnob = ({ asks }: GateCondition, level: number, planned: number): boolean =>
-  asks === 'unset' || asks === 'nonzero' || asks === 'budget' || (asks === 'levels' && level !== planned);
+  asks === 'only' ||
+  asks === 'unset' ||
+  asks === 'nonzero' ||
+  asks === 'budget' ||
+  (asks === 'levels' && level !== planned);
 
 /** Why a phase whose isNoOp holds does not run; a hook could be filled. Source of the term: seed 004, vtable +8. */
 const whyNoOp = ({ hook }: PlanPhase): string =>
@@ -173,6 +177,10 @@ function against(
       const spent = level !== plan.level ? ' (OptBudget is spent)' : '';
       return c.levels.includes(level) ? '' : `level ${level}${spent} is not in ${rangeText(c.levels)}`;
     }
+    case 'only':
+      log.knobs.add(c.knob);
+      if (!isSet(plans.knob(c.knob, fn)) || c.levels.includes(level)) return '';
+      return `level ${level} is not ${rangeText(c.levels)}, and knob ${c.knob} is set`;
     case 'fact':
       log.facts.add(c.path);
       if (factOf(plan.backend, c.path) === c.equals) return '';

@@ -4,11 +4,12 @@ import type { Gate, GatePart } from './plan.ts';
 /** One condition of a gate. */
 export type GateCondition =
   | { readonly asks: 'levels'; readonly levels: readonly number[] }
+  | { readonly asks: 'only'; readonly knob: string; readonly levels: readonly number[] }
   | { readonly asks: 'unset' | 'set' | 'nonzero' | 'budget'; readonly knob: string }
   | { readonly asks: 'fact'; readonly path: string; readonly equals: unknown };
 
 /** The parts of a gate in the order in which they are tested, unless the gate's `order` names some first. */
-const PARTS = ['levels', 'unset', 'set', 'nonzero', 'facts', 'budget'] as const;
+const PARTS = ['levels', 'only', 'unset', 'set', 'nonzero', 'facts', 'budget'] as const;
 
 /**
  * The conditions for a gate to be open, in the order of evaluation. Budgets come last by default because testing one takes a unit of it: a
@@ -27,6 +28,7 @@ const conditionsIn = (gate: Gate, part: GatePart): readonly GateCondition[] =>
   match(part)
     .returnType<readonly GateCondition[]>()
     .with('levels', () => (gate.levels === null ? [] : [{ asks: 'levels', levels: gate.levels }]))
+    .with('only', (asks) => (gate.only === null ? [] : [{ asks, ...gate.only }]))
     .with('facts', () => gate.facts.map((f) => ({ asks: 'fact', ...f })))
     .with('unset', 'set', 'nonzero', 'budget', (asks) => gate[asks].map((knob) => ({ asks, knob })))
     .exhaustive();
@@ -38,6 +40,7 @@ const cached = new WeakMap<Gate, readonly GateCondition[]>();
 export const conditionText = (condition: GateCondition): string =>
   match(condition)
     .with({ asks: 'levels' }, (c) => `level ${rangeText(c.levels)}`)
+    .with({ asks: 'only' }, (c) => `level ${rangeText(c.levels)} if ${c.knob} is set`)
     .with({ asks: 'unset' }, (c) => `${c.knob} unset`)
     .with({ asks: 'set' }, (c) => `${c.knob} set`)
     .with({ asks: 'nonzero' }, (c) => `${c.knob} not 0`)

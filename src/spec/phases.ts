@@ -255,6 +255,7 @@ function gateOf(row: Row, enabled: boolean): Gate {
   return {
     levels: enabled ? null : (g.levels ?? null),
     asksLevel: enabled ? false : (g.asksLevel ?? false),
+    only: g.only ?? null,
     unset: g.unset ?? [],
     set: g.set ?? [],
     nonzero: g.nonzero ?? [],

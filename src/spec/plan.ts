@@ -33,7 +33,7 @@ export interface ResolvedKnob {
 }
 
 /** A part of a gate, by the key that it has in a row. */
-export type GatePart = 'levels' | 'unset' | 'set' | 'nonzero' | 'facts' | 'budget';
+export type GatePart = 'levels' | 'only' | 'unset' | 'set' | 'nonzero' | 'facts' | 'budget';
 
 /** The conditions under which a phase runs; all must hold. */
 export interface Gate {
@@ -41,6 +41,8 @@ export interface Gate {
   readonly levels: readonly number[] | null;
   /** True if the gate queries the effective level; each query takes one unit of OptBudget. */
   readonly asksLevel: boolean;
+  /** Levels to which a knob restricts it, if it is set; null: no knob does. */
+  readonly only: { readonly knob: string; readonly levels: readonly number[] } | null;
   /** Knobs that must be unset (or false). */
   readonly unset: readonly string[];
   /** Knobs that must be set. */

@@ -84,9 +84,11 @@ function checkPhases(spec: SpecFile, shipped: Specs, issues: Issues): void {
   rows.forEach((row, i) => {
     const gate = mapOf(row.gate);
     const at: SpecPath = ['phases', i];
+    const only = mapOf(gate.only);
     const knobLists: [SpecPath, unknown][] = [
       [[...at, 'knobs'], row.knobs],
       ...['unset', 'set', 'nonzero', 'budget'].map((k): [SpecPath, unknown] => [[...at, 'gate', k], gate[k]]),
+      [[...at, 'gate', 'only', 'knob'], only.knob === undefined ? [] : [only.knob]],
       [[...at, 'ruleBudget'], row.ruleBudget === undefined ? [] : [row.ruleBudget]],
       ...listOf(row.steps).map((s, n): [SpecPath, unknown] => {
         const { leastCost } = mapOf(s);
@@ -99,7 +101,7 @@ function checkPhases(spec: SpecFile, shipped: Specs, issues: Issues): void {
           issues.unknown(
             {
               file: spec,
-              path: path.at(-1) === 'ruleBudget' || path.at(-1) === 'leastCost' ? path : [...path, n],
+              path: ['ruleBudget', 'leastCost', 'knob'].includes(String(path.at(-1))) ? path : [...path, n],
             },
             'unknown-knob',
             `there is no knob '${k}'`,

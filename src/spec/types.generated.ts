@@ -1487,6 +1487,7 @@ levels?: Level[]
  * The gate calls the level accessor and so spends one unit of OptBudget. Default: false.
  */
 asksLevel?: boolean
+only?: LevelsUnderAKnob
 unset?: KnobNames
 set?: KnobNames1
 nonzero?: KnobNames2
@@ -1496,9 +1497,22 @@ budget?: KnobNames3
  */
 facts?: BackEndFact[]
 /**
- * Parts that are tested before the others, in this order. Missing: levels, unset, set, nonzero, facts, budget.
+ * Parts that are tested before the others, in this order. Missing: levels, only, unset, set, nonzero, facts, budget.
  */
-order?: ("levels" | "unset" | "set" | "nonzero" | "facts" | "budget")[]
+order?: ("levels" | "only" | "unset" | "set" | "nonzero" | "facts" | "budget")[]
+}
+/**
+ * If the knob is set, the phase runs only at these levels, compared with the effective level.
+ */
+export interface LevelsUnderAKnob {
+/**
+ * Its name.
+ */
+knob: string
+/**
+ * The levels that are left.
+ */
+levels: Level[]
 }
 /**
  * The phase runs only if this fact of the back end has this value.

@@ -93,6 +93,18 @@ describe('gates', () => {
     }
   });
 
+  it('phase 3 runs at level 1 alone under a knob, which is the literal test of seed 002', async () => {
+    const set = ['AnalyzeAtLevelOneOnly'];
+    for (const level of [2, 3, 4, 5])
+      expect(outcome(await plan({ level, set }), 'AnalyzeControlFlow')).toBe(
+        `level ${level} is not 1, and knob AnalyzeAtLevelOneOnly is set`,
+      );
+    expect(outcome(await plan({ level: 1, set }), 'AnalyzeControlFlow')).toBe('ran');
+    expect(outcome(await plan({ level: 3, set: [`${set}=false`] }), 'AnalyzeControlFlow')).toBe('ran');
+    // What the accessor gives is compared, not the level of the plan.
+    expect(outcome(await plan({ level: 3, set: [...set, 'OptBudget=0'] }), 'AnalyzeControlFlow')).toBe('ran');
+  });
+
   it('GeneralOptimizationBudget, once it is spent, closes the gate of every phase that lists it', async () => {
     const p = await plan({ level: 5, set: ['GeneralOptimizationBudget=0'] });
     const listed = p.phases.filter(

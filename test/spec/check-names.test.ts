@@ -47,8 +47,8 @@ const CASES: readonly (readonly [what: string, file: string, from: string, to: s
   [
     'a knob of a phase',
     PHASES,
-    'knobs: [OptBudget, DisableSourceOrder]',
-    'knobs: [OptBudgett, DisableSourceOrder]',
+    'knobs: [OptBudget, AnalyzeAtLevelOneOnly,',
+    'knobs: [OptBudgett, AnalyzeAtLevelOneOnly,',
     "there is no knob 'OptBudgett'; did you mean 'OptBudget' or 'HoistBudget'?",
   ],
   [
@@ -57,6 +57,13 @@ const CASES: readonly (readonly [what: string, file: string, from: string, to: s
     'unset: [DisableSourceOrder]',
     'unset: [DisableSourceOrderr]',
     "there is no knob 'DisableSourceOrderr'; did you mean 'DisableSourceOrder'?",
+  ],
+  [
+    'the knob under which levels are left',
+    PHASES,
+    'only: { knob: AnalyzeAtLevelOneOnly,',
+    'only: { knob: AnalyzeAtLevelOneOny,',
+    "there is no knob 'AnalyzeAtLevelOneOny'; did you mean 'AnalyzeAtLevelOneOnly'?",
   ],
   [
     'a fact of a phase',

@@ -26,6 +26,7 @@ interface Row {
   gate?: {
     levels?: number[];
     asksLevel?: boolean;
+    only?: { knob: string; levels: number[] };
     unset?: string[];
     set?: string[];
     budget?: string[];
@@ -273,6 +274,7 @@ describe('phases', () => {
       const g = r.gate ?? {};
       const gate = [...(g.unset ?? []), ...(g.set ?? []), ...(g.budget ?? [])];
       if (g.asksLevel === true) gate.push('OptBudget');
+      if (g.only !== undefined) gate.push(g.only.knob);
       for (const k of [...gate, ...(r.knobs ?? [])]) expect(knobs[k], `${r.name}: ${k}`).toBeDefined();
       for (const k of gate) expect(r.knobs, r.name).toContain(k);
       for (const k of g.budget ?? []) expect(knobs[k].type, `${r.name}: ${k}`).toBe('BDGT');
