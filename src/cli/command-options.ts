@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 
 /*
@@ -19,6 +19,31 @@ export const withPaths = (c: Command): Command =>
     collect,
   );
 
+/** The knob that `--no-phase` sets: parts of names of phases. */
+const DISABLE_PHASES = 'DisablePhases';
+
+/** An option that sets a knob, by the name that it has on the command line of the original. */
+function settingOption(
+  flags: string,
+  description: string,
+  setting: (v: string, before: readonly string[] | undefined) => readonly string[],
+): Option {
+  const option = new Option(flags, description).argParser<readonly string[] | undefined>(setting);
+  // Not the negation of an option `--phase`.
+  option.negate = false;
+  option.attributeName = () => 'set';
+  return option;
+}
+
+/** Settings with further phases switched off. Several `--no-phase`, and a `--set DisablePhases` before them, are one list. */
+function withoutPhases(names: string, before: readonly string[] = []): readonly string[] {
+  const isList = (s: string): boolean => s.toLowerCase().startsWith(`${DISABLE_PHASES.toLowerCase()}=`);
+  const lists = [...before.filter(isList).map((s) => s.slice(DISABLE_PHASES.length + 1)), names];
+  // A list without `+` is separated by commas.
+  const parts = lists.map((l) => (l.includes('+') ? l : l.replaceAll(',', '+')));
+  return [...before.filter((s) => !isList(s)), `${DISABLE_PHASES}=${parts.join('+')}`];
+}
+
 /** Adds the plan options to a command. */
 export function withPlan(c: Command): Command {
   return withPaths(c)
@@ -33,6 +58,20 @@ export function withPlan(c: Command): Command {
     .option('--knobs <name|file>', 'knob set to apply (repeatable; later ones win)', collect)
     .option('--set <NAME=VALUE>', 'set one knob (repeatable; wins over everything)', collect)
     .option('--disable <phase>', 'switch one phase off (repeatable)', collect)
+    .addOption(
+      settingOption(
+        '--no-phase <part>',
+        'switch off all phases with this in their names (repeatable; as --set DisablePhases=<part>)',
+        withoutPhases,
+      ),
+    )
+    .addOption(
+      settingOption(
+        '--limit-fold-fp',
+        'fold floats only in the peephole phases (as --set LimitFoldFp)',
+        collect,
+      ).preset('LimitFoldFp'),
+    )
     .option('--rules <group|file>', 'also run these rules, wherever rules run (repeatable)', collect)
     .option(
       '--isa <file>',

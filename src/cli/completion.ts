@@ -13,6 +13,7 @@ const AFTER: Readonly<Record<string, Kind>> = {
   '--knobs': 'knobsets',
   '--set': 'knobs',
   '--disable': 'phases',
+  '--no-phase': 'phases',
   '--start-at': 'phases',
   '--until': 'phases',
   '--print-after': 'phases',
